@@ -1,0 +1,174 @@
+//! The events of a test: the only thing the engine says. Everything shown, stored or judged is made from them.
+
+use crate::host::Host;
+use crate::plan::{Plan, Transport};
+use crate::sample::{IntervalSample, Side, SideResult, StreamInfo};
+use crate::time::WallTime;
+use crate::units::{BitRate, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+
+/// Something that happened in a run, in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The control connection stands; nothing has been measured.
+    Connected(Connected),
+    /// The data streams are open and the clock runs.
+    Started(Started),
+    /// One report interval.
+    Sample(IntervalSample),
+    /// Something the reader must know to judge the numbers.
+    Warning(Warning),
+    /// What one end measured over the whole test.
+    Result(EndResult),
+    /// What a probe found: RTT, largest payload, fragments.
+    Probe(Probe),
+    /// The test is over.
+    Finished(Finished),
+}
+
+/// The control connection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Connected {
+    /// When, by the wall clock of this end.
+    pub wall: WallTime,
+    /// The plan that runs.
+    pub plan: Plan,
+    /// This end of the control connection.
+    pub local: SocketAddr,
+    /// The other end of it.
+    pub remote: SocketAddr,
+    /// Session name: iPerf3's cookie, or our session id.
+    pub session: String,
+    /// Maximum segment size of the control connection.
+    pub control_mss: Option<u32>,
+    /// This host.
+    pub host: Host,
+    /// The peer, where the protocol tells.
+    pub peer: Option<Host>,
+}
+
+/// The streams are open.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Started {
+    /// When, by the wall clock of this end.
+    pub wall: WallTime,
+    /// The data streams, in order of their numbers.
+    pub streams: Vec<StreamInfo>,
+}
+
+/// A warning: stable id and a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Warning {
+    /// Stable name, kebab-case.
+    pub id: String,
+    /// What it means and what to do, in plain words.
+    pub text: String,
+}
+
+/// One end's result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EndResult {
+    /// Who measured.
+    pub side: Side,
+    /// The figures.
+    pub result: SideResult,
+    /// The peer's own report as text (iPerf3 `--get-server-output`).
+    pub output_text: Option<String>,
+    /// The peer's own report as JSON (iPerf3 `--get-server-output` with `--json`).
+    pub output_json: Option<serde_json::Value>,
+}
+
+/// A probe's finding about the path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "probe", rename_all = "snake_case")]
+pub enum Probe {
+    /// Round trips on the idle path, application to application.
+    IdleRtt {
+        /// Over which transport.
+        transport: Transport,
+        /// The distribution.
+        rtt: crate::sample::Percentiles,
+        /// Probes without an answer.
+        lost: u64,
+    },
+    /// Datagrams of one size in one direction.
+    UdpSize {
+        /// Way of the datagrams.
+        direction: crate::plan::Direction,
+        /// UDP payload.
+        payload: u32,
+        /// The datagram had to be sent in fragments.
+        fragmented: bool,
+        /// Sent.
+        sent: u32,
+        /// Arrived.
+        received: u32,
+    },
+    /// The largest UDP payload that crosses unfragmented in one direction.
+    LargestPayload {
+        /// Way of the datagrams.
+        direction: crate::plan::Direction,
+        /// UDP payload; absent: not even the smallest probe arrived.
+        payload: Option<u32>,
+    },
+    /// The peer's monotonic clock minus this end's, at the middle of the test.
+    ClockOffset {
+        /// Signed nanoseconds.
+        offset_ns: i64,
+        /// Bound of its error, drift over the test included.
+        #[serde(rename = "error_ns")]
+        error: Nanos,
+        /// Four-stamp exchanges it rests on.
+        exchanges: u32,
+    },
+    /// Speed of the link, as found or given.
+    Link {
+        /// Bits per second.
+        rate: BitRate,
+        /// `--link` or the interface it was read from.
+        source: String,
+    },
+}
+
+/// The end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finished {
+    /// When, by the wall clock of this end.
+    pub wall: WallTime,
+    /// From `Started` to here.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Nanos,
+    /// Why it ended.
+    pub outcome: Outcome,
+}
+
+/// Why a test ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    /// As planned.
+    Completed,
+    /// The user at this end asked for it.
+    Interrupted,
+    /// The far end ended it.
+    PeerStopped {
+        /// What it said.
+        reason: String,
+    },
+    /// Something broke; what was measured until then stands.
+    Failed {
+        /// What, in plain words.
+        reason: String,
+    },
+}
+
+impl Warning {
+    /// A warning of this id and text.
+    pub fn new(id: &str, text: impl Into<String>) -> Warning {
+        Warning { id: id.into(), text: text.into() }
+    }
+}
+

@@ -1,0 +1,43 @@
+//! The fingerprint of a host: what a reader must know of it to judge a number.
+
+use crate::units::BitRate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One end of a test.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Host {
+    /// Host name.
+    pub name: String,
+    /// Software and version, e.g. `pathmeter 0.1.0`.
+    pub version: String,
+    /// Kernel name, release and architecture.
+    pub kernel: String,
+    /// CPU model.
+    pub cpu: String,
+    /// CPUs online.
+    pub cpus: u32,
+    /// Kernel clock source, e.g. `tsc`.
+    pub clock_source: String,
+    /// The system's default TCP congestion control.
+    pub congestion: String,
+    /// The interface towards the peer.
+    pub nic: Option<Nic>,
+}
+
+/// A network interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Nic {
+    /// Interface name.
+    pub name: String,
+    /// Driver name.
+    pub driver: Option<String>,
+    /// Interface MTU in bytes.
+    pub mtu: u32,
+    /// Link speed in bits per second; absent when the device has none of its own (virtual devices).
+    pub link_bps: Option<BitRate>,
+    /// Offloads that are on, in ethtool's short names (`tso`, `gso`, `gro`, `lro`, `tx-udp-segmentation`).
+    pub offloads: Vec<String>,
+    /// True for a device without hardware: loopback, veth, bridge, tunnel.
+    pub is_virtual: bool,
+}

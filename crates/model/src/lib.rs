@@ -1,0 +1,14 @@
+//! The shared words of pathmeter: pure values and arithmetic, without I/O, clock or thread.
+
+pub mod event;
+pub mod finding;
+pub mod framing;
+pub mod host;
+pub mod plan;
+pub mod run;
+pub mod sample;
+pub mod stats;
+pub mod summary;
+pub mod time;
+pub mod units;
+pub mod wire_rate;

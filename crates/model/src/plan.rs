@@ -1,0 +1,264 @@
+//! The plan: everything a test will do, with every default filled. `--dry-run` prints it; it is stored with the result.
+
+use crate::units::{BitRate, Bytes, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr};
+
+/// One test between this host and a peer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// The far end.
+    pub target: Target,
+    /// The wire protocol spoken with it.
+    pub protocol: ProtocolName,
+    /// What both ends have to agree on.
+    pub test: TestSpec,
+    /// Choices of this end alone.
+    pub local: LocalOptions,
+}
+
+/// The far end, as asked and as resolved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Target {
+    /// The host as the user typed it.
+    pub host: String,
+    /// The address and port that will be used.
+    pub address: SocketAddr,
+}
+
+/// A wire protocol that can carry a throughput test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ProtocolName {
+    /// pathmeter's own, see `docs/protocol.md`.
+    Native,
+    /// iPerf3's.
+    Iperf3,
+}
+
+/// The transport under test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// A byte stream.
+    Tcp,
+    /// Numbered datagrams.
+    Udp,
+}
+
+/// One direction, seen from the client: the end that opened the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Client to server.
+    Up,
+    /// Server to client.
+    Down,
+}
+
+/// The directions of one test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Directions {
+    /// Client to server.
+    Up,
+    /// Server to client (`--reverse`).
+    Down,
+    /// Both at once (`--bidir`).
+    Both,
+}
+
+/// What ends a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// After this long (omitted time not counted).
+    Time(Nanos),
+    /// After exactly this many payload bytes, all streams of one direction together.
+    Bytes(Bytes),
+    /// After this many blocks (writes or datagrams), all streams of one direction together.
+    Blocks(u64),
+}
+
+/// What both ends of a throughput test agree on. Absent means "the default of the protocol or kernel".
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TestSpec {
+    /// TCP or UDP.
+    pub transport: Transport,
+    /// Up, down or both.
+    pub directions: Directions,
+    /// Parallel streams in each direction, 1 to 128.
+    pub streams: u32,
+    /// What ends the test.
+    pub end: End,
+    /// Leading time not counted in totals.
+    pub omit: Nanos,
+    /// Bytes of one TCP write, or of one UDP payload. 0: each end's best (TCP only).
+    pub length: u32,
+    /// Target rate of each stream, payload bits; absent: as fast as possible.
+    pub bitrate: Option<BitRate>,
+    /// Datagrams or blocks sent back to back at each step of the pacer; 0: the engine's choice.
+    pub burst: u32,
+    /// TCP maximum segment size asked for.
+    pub mss: Option<u32>,
+    /// Socket buffer size asked for.
+    pub window: Option<u32>,
+    /// TCP congestion control asked for.
+    pub congestion: Option<String>,
+    /// The TOS or traffic-class byte (DSCP in the upper six bits).
+    pub tos: u8,
+    /// IPv6 flow label.
+    pub flow_label: Option<u32>,
+    /// TCP_NODELAY on the data streams.
+    pub nodelay: bool,
+    /// Send with zero copy where the kernel can.
+    pub zero_copy: bool,
+    /// Receive TCP without copying to user space (MSG_TRUNC).
+    pub skip_receive_copy: bool,
+    /// UDP segmentation and receive offload (GSO and GRO); false sends every datagram by itself.
+    pub offload: bool,
+    /// Set the don't-fragment bit on UDP.
+    pub dont_fragment: bool,
+    /// Send iPerf3's repeating pattern and not random bytes.
+    pub repeating_payload: bool,
+    /// iPerf3 only: 64-bit sequence numbers in UDP datagrams.
+    pub wide_counters: bool,
+    /// iPerf3 only: SO_MAX_PACING_RATE of each stream.
+    pub fq_rate: Option<BitRate>,
+}
+
+/// Choices of one end that the other need not know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LocalOptions {
+    /// Time between reports; zero: only at the end.
+    pub interval: Nanos,
+    /// Local address to bind.
+    pub bind: Option<IpAddr>,
+    /// Interface to bind to (SO_BINDTODEVICE).
+    pub device: Option<String>,
+    /// First local port of the data streams.
+    pub client_port: Option<u16>,
+    /// CPUs for the stream threads, used in turn.
+    pub affinity: Vec<u32>,
+    /// How a receiver waits for datagrams.
+    pub wait: Wait,
+    /// Speed of the link, given by the user; absent: asked of the NIC.
+    pub link: Option<BitRate>,
+    /// Time allowed for each connection to open.
+    pub connect_timeout: Option<Nanos>,
+    /// Give up when a receiving test sees nothing for this long.
+    pub receive_timeout: Option<Nanos>,
+    /// A name for this run, put before every line or into the document.
+    pub title: Option<String>,
+}
+
+/// How a receiving thread waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Wait {
+    /// Spin when two or more CPUs are there and the rate is unlimited, else block.
+    #[default]
+    Auto,
+    /// Busy-poll the socket: fastest, costs a CPU.
+    Spin,
+    /// Sleep in the kernel.
+    Block,
+}
+
+impl Directions {
+    /// Does this test send from client to server?
+    pub fn up(self) -> bool {
+        self != Directions::Down
+    }
+
+    /// Does this test send from server to client?
+    pub fn down(self) -> bool {
+        self != Directions::Up
+    }
+
+    /// The directions, one by one, up first.
+    pub fn each(self) -> impl Iterator<Item = Direction> {
+        [(self.up(), Direction::Up), (self.down(), Direction::Down)].into_iter().filter(|d| d.0).map(|d| d.1)
+    }
+}
+
+impl Direction {
+    /// The other way.
+    pub fn reversed(self) -> Direction {
+        match self {
+            Direction::Up => Direction::Down,
+            Direction::Down => Direction::Up,
+        }
+    }
+}
+
+impl std::fmt::Display for Direction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Direction::Up => "up",
+            Direction::Down => "down",
+        })
+    }
+}
+
+impl std::fmt::Display for Transport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Transport::Tcp => "TCP",
+            Transport::Udp => "UDP",
+        })
+    }
+}
+
+impl std::fmt::Display for ProtocolName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            ProtocolName::Native => "native",
+            ProtocolName::Iperf3 => "iperf3",
+        })
+    }
+}
+
+impl TestSpec {
+    /// A ten-second upload over one stream with every default.
+    pub fn new(transport: Transport) -> TestSpec {
+        TestSpec {
+            transport,
+            directions: Directions::Up,
+            streams: 1,
+            end: End::Time(Nanos(10_000_000_000)),
+            omit: Nanos(0),
+            length: 0,
+            bitrate: None,
+            burst: 0,
+            mss: None,
+            window: None,
+            congestion: None,
+            tos: 0,
+            flow_label: None,
+            nodelay: false,
+            zero_copy: false,
+            skip_receive_copy: false,
+            offload: true,
+            dont_fragment: false,
+            repeating_payload: false,
+            wide_counters: true,
+            fq_rate: None,
+        }
+    }
+
+    /// The stream numbers of one direction: 0.. for up, then those for down.
+    pub fn stream_numbers(&self, direction: Direction) -> std::ops::Range<u32> {
+        match (direction, self.directions) {
+            (Direction::Up, Directions::Down) | (Direction::Down, Directions::Up) => 0..0,
+            (Direction::Down, Directions::Both) => self.streams..2 * self.streams,
+            _ => 0..self.streams,
+        }
+    }
+
+    /// The direction in which the stream of this number carries data.
+    pub fn direction_of(&self, stream: u32) -> Direction {
+        if self.stream_numbers(Direction::Up).contains(&stream) { Direction::Up } else { Direction::Down }
+    }
+}

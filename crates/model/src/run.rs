@@ -1,0 +1,102 @@
+//! One run as a document: everything a reader, a file or a database needs of it.
+
+use crate::event::Event;
+use crate::finding::{self, Finding, Verdict};
+use crate::host::Host;
+use crate::plan::Plan;
+use crate::sample::IntervalSample;
+use crate::summary::Summary;
+use crate::time::WallTime;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The result document, schema `pathmeter/result/1`. Only ever extended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Always `pathmeter/result/1`.
+    pub schema: String,
+    /// Unique name of the run.
+    pub id: String,
+    /// The command: `throughput`, `measure`.
+    pub kind: String,
+    /// Begin, wall clock of this host.
+    pub started: Option<WallTime>,
+    /// End, wall clock of this host.
+    pub finished: Option<WallTime>,
+    /// What was planned. A `measure` run has the plan in each of its tests.
+    pub plan: Option<Plan>,
+    /// This host.
+    pub host: Option<Host>,
+    /// The other host, where the protocol tells.
+    pub peer: Option<Host>,
+    /// Every report interval, both ends.
+    pub intervals: Vec<IntervalSample>,
+    /// The figures.
+    pub summary: Summary,
+    /// The parts of a `measure` run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<Run>,
+    /// The reasons.
+    pub findings: Vec<Finding>,
+    /// The conclusion.
+    pub verdict: Verdict,
+}
+
+impl Run {
+    /// Makes the document of one test from its events.
+    pub fn of(id: &str, kind: &str, events: &[Event]) -> Run {
+        let summary = Summary::of(events);
+        let mut run = Run {
+            schema: SCHEMA.into(),
+            id: id.into(),
+            kind: kind.into(),
+            started: None,
+            finished: None,
+            plan: None,
+            host: None,
+            peer: None,
+            intervals: Vec::new(),
+            summary,
+            tests: Vec::new(),
+            findings: Vec::new(),
+            verdict: Verdict::default(),
+        };
+        events.iter().for_each(|event| run.take(event));
+        run.judge();
+        run
+    }
+
+    /// Makes the document of a run of several tests, with the findings of all of them.
+    pub fn of_tests(id: &str, kind: &str, probes: &[Event], tests: Vec<Run>) -> Run {
+        let mut run = Run::of(id, kind, probes);
+        run.started = run.started.or_else(|| tests.iter().filter_map(|t| t.started).min());
+        run.finished = tests.iter().filter_map(|t| t.finished).max().or(run.finished);
+        run.host = run.host.or_else(|| tests.iter().find_map(|t| t.host.clone()));
+        run.peer = run.peer.or_else(|| tests.iter().find_map(|t| t.peer.clone()));
+        run.tests = tests;
+        run.judge();
+        run
+    }
+
+    fn take(&mut self, event: &Event) {
+        match event {
+            Event::Connected(connected) => {
+                self.started = Some(connected.wall);
+                self.plan = Some(connected.plan.clone());
+                self.host = Some(connected.host.clone());
+                self.peer.clone_from(&connected.peer);
+            }
+            Event::Sample(sample) => self.intervals.push(sample.clone()),
+            Event::Finished(finished) => self.finished = Some(finished.wall),
+            _ => {}
+        }
+    }
+
+    fn judge(&mut self) {
+        self.findings = finding::all(self);
+        self.verdict = finding::verdict(self);
+    }
+}
+
+/// Name and version of the document's schema.
+pub const SCHEMA: &str = "pathmeter/result/1";

@@ -1,0 +1,335 @@
+//! What one end measured: of one interval, and of the whole test.
+
+use crate::plan::{Direction, Wait};
+use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+
+/// The part an end plays for a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// It sends the data.
+    Sender,
+    /// It receives the data.
+    Receiver,
+}
+
+/// Which end speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// The end that writes this result.
+    Local,
+    /// The other end.
+    Peer,
+}
+
+/// An open data stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamInfo {
+    /// Number of the stream in the test, from 0; with both directions the down streams follow the up streams.
+    pub stream: u32,
+    /// Way of the data.
+    pub direction: Direction,
+    /// This end's part.
+    pub role: Role,
+    /// Address of this end.
+    pub local: SocketAddr,
+    /// Address of the other end.
+    pub remote: SocketAddr,
+    /// File descriptor, the `[ID]` of iPerf's text.
+    pub socket: i32,
+    /// Largest TCP segment now (TCP_MAXSEG), bytes of payload.
+    pub mss: Option<u32>,
+    /// MTU of the path as the kernel knows it when the stream opens.
+    pub path_mtu: Option<u32>,
+    /// Socket send buffer as the kernel gives it.
+    pub send_buffer: Bytes,
+    /// Socket receive buffer as the kernel gives it.
+    pub receive_buffer: Bytes,
+    /// TCP congestion control that runs on this stream.
+    pub congestion: Option<String>,
+}
+
+/// One report interval of one end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalSample {
+    /// Who measured.
+    pub side: Side,
+    /// Begin, since the start of the counted test (or of the omitted time while `omitted`).
+    #[serde(rename = "start_ns")]
+    pub start: Nanos,
+    /// End, on the same axis.
+    #[serde(rename = "end_ns")]
+    pub end: Nanos,
+    /// Part of the omitted time.
+    pub omitted: bool,
+    /// One row for every stream of this end.
+    pub streams: Vec<StreamSample>,
+}
+
+/// One interval of one stream: every counter is the interval's own, every gauge its last value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamSample {
+    /// Stream number.
+    pub stream: u32,
+    /// Way of the data.
+    pub direction: Direction,
+    /// This end's part.
+    pub role: Role,
+    /// Payload bytes: handed to the kernel (sender) or received (receiver).
+    pub bytes: Bytes,
+    /// TCP gauges and counters, where the kernel gives them.
+    pub tcp: Option<TcpCounters>,
+    /// UDP counters.
+    pub udp: Option<UdpCounters>,
+}
+
+/// What one end measured over the whole test. Counters cover the counted time (after `omit`) unless named `total`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SideResult {
+    /// One row for every stream of this end.
+    pub streams: Vec<StreamResult>,
+    /// CPU and memory of this end during the counted time.
+    pub cpu: CpuUse,
+    /// How the data path worked.
+    pub datapath: DataPath,
+    /// Counters of this host's kernel that moved during the counted time.
+    pub kernel: KernelCounters,
+}
+
+/// The whole test of one stream at one end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamResult {
+    /// Stream number.
+    pub stream: u32,
+    /// Way of the data.
+    pub direction: Direction,
+    /// This end's part.
+    pub role: Role,
+    /// Length of the counted time: for a sender while it sent, for a receiver until its last counted byte.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Nanos,
+    /// Payload bytes in the counted time: handed to the kernel, or received.
+    pub bytes: Bytes,
+    /// Payload bytes from the first to the last, omitted and drained ones too: both ends agree on it.
+    pub total_bytes: Bytes,
+    /// TCP only.
+    pub tcp: Option<TcpCounters>,
+    /// UDP only.
+    pub udp: Option<UdpCounters>,
+}
+
+/// TCP, from TCP_INFO of the stream. Counters are of the interval or test, gauges the last seen (or as named).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TcpCounters {
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Bytes the peer's kernel has acknowledged (sender).
+    pub acknowledged: Bytes,
+    /// Congestion window in bytes.
+    pub cwnd: Bytes,
+    /// Largest congestion window seen at a report, bytes.
+    pub max_cwnd: Bytes,
+    /// Peer's advertised window in bytes.
+    pub send_window: Bytes,
+    /// Largest window of the peer seen at a report, bytes.
+    pub max_send_window: Bytes,
+    /// Smoothed RTT.
+    #[serde(rename = "rtt_ns")]
+    pub rtt: Nanos,
+    /// RTT variance.
+    #[serde(rename = "rttvar_ns")]
+    pub rttvar: Nanos,
+    /// Smallest smoothed RTT at a report (whole test), or the kernel's minimum (interval).
+    #[serde(rename = "min_rtt_ns")]
+    pub min_rtt: Nanos,
+    /// Mean of the smoothed RTT over the reports.
+    #[serde(rename = "mean_rtt_ns")]
+    pub mean_rtt: Nanos,
+    /// Largest smoothed RTT at a report.
+    #[serde(rename = "max_rtt_ns")]
+    pub max_rtt: Nanos,
+    /// Payload of the largest segment sent now, options subtracted.
+    pub send_mss: u32,
+    /// Payload of the segments received, the kernel's estimate.
+    pub receive_mss: u32,
+    /// The connection's path MTU.
+    pub path_mtu: u32,
+    /// Reordering metric.
+    pub reordering: u32,
+    /// Data segments sent or received.
+    pub data_segments: u64,
+    /// Time with data to send outstanding.
+    #[serde(rename = "busy_ns")]
+    pub busy: Nanos,
+    /// Part of it stopped by the peer's window.
+    #[serde(rename = "receive_window_limited_ns")]
+    pub receive_window_limited: Nanos,
+    /// Part of it stopped by the own send buffer.
+    #[serde(rename = "send_buffer_limited_ns")]
+    pub send_buffer_limited: Nanos,
+    /// TCP timestamps in use: 12 bytes of every segment.
+    pub timestamps: bool,
+}
+
+/// UDP, of one stream.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct UdpCounters {
+    /// Datagrams handed to the kernel, or received for the first time.
+    pub datagrams: u64,
+    /// Never arrived (receiver).
+    pub lost: u64,
+    /// Arrived so late, behind the sequence window, that new and duplicate cannot be told apart.
+    pub late: u64,
+    /// Arrived again.
+    pub duplicates: u64,
+    /// Arrived after a later one (RFC 4737).
+    pub reordered: u64,
+    /// Dropped by this end's socket because its buffer was full (SO_RXQ_OVFL).
+    pub socket_drops: u64,
+    /// Could not be handed to the kernel: no buffer (sender).
+    pub send_drops: u64,
+    /// Interarrival jitter of RFC 3550, last value.
+    #[serde(rename = "jitter_ns")]
+    pub jitter: Nanos,
+    /// Distribution of the difference of successive transit times.
+    pub jitter_percentiles: Option<Percentiles>,
+    /// Arrival on the receiver's clock minus sending on the sender's: one-way delay plus an unknown clock offset.
+    pub transit: Option<Transit>,
+    /// Highest sequence number sent or seen; 0: none.
+    pub last_sequence: u64,
+}
+
+/// Percentiles of a distribution of times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Percentiles {
+    /// Values counted.
+    pub count: u64,
+    /// Smallest.
+    #[serde(rename = "min_ns")]
+    pub min: Nanos,
+    /// Median.
+    #[serde(rename = "p50_ns")]
+    pub p50: Nanos,
+    /// 90th percentile.
+    #[serde(rename = "p90_ns")]
+    pub p90: Nanos,
+    /// 99th percentile.
+    #[serde(rename = "p99_ns")]
+    pub p99: Nanos,
+    /// 99.9th percentile.
+    #[serde(rename = "p999_ns")]
+    pub p999: Nanos,
+    /// Largest.
+    #[serde(rename = "max_ns")]
+    pub max: Nanos,
+    /// Mean.
+    #[serde(rename = "mean_ns")]
+    pub mean: Nanos,
+}
+
+/// Transit times of datagrams across two clocks that are not the same: signed nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Transit {
+    /// Smallest.
+    pub min_ns: i64,
+    /// Mean.
+    pub mean_ns: i64,
+    /// Largest.
+    pub max_ns: i64,
+}
+
+/// One-way delay with the error of the clocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OneWayDelay {
+    /// Smallest.
+    #[serde(rename = "min_ns")]
+    pub min: Nanos,
+    /// Mean.
+    #[serde(rename = "mean_ns")]
+    pub mean: Nanos,
+    /// Largest.
+    #[serde(rename = "max_ns")]
+    pub max: Nanos,
+    /// Bound of the clock-offset error, either way.
+    #[serde(rename = "error_ns")]
+    pub error: Nanos,
+}
+
+/// CPU of one end. Shares are of one CPU: 1.0 is one CPU fully used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CpuUse {
+    /// CPU time of this process (of this test's share of it in a server), user and system, over elapsed time.
+    pub process: f64,
+    /// User part.
+    pub user: f64,
+    /// System part.
+    pub system: f64,
+    /// Busiest stream thread.
+    pub busiest_thread: f64,
+    /// CPU time of each stream thread over elapsed time, in stream order.
+    pub threads: Vec<f64>,
+    /// Software interrupts of the whole host, in CPUs.
+    pub softirq: f64,
+    /// Largest softirq share of any single CPU.
+    pub busiest_softirq: f64,
+    /// Busiest CPU of the host, all kinds of work.
+    pub busiest_cpu: f64,
+    /// Time taken by the hypervisor, in CPUs.
+    pub steal: f64,
+    /// Involuntary context switches of the stream threads.
+    pub preemptions: u64,
+    /// CPUs online.
+    pub cpus: u32,
+    /// Peak memory of the process.
+    pub peak_memory: Bytes,
+}
+
+/// How the data path of one end worked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DataPath {
+    /// Congestion control that ran (TCP).
+    pub congestion: Option<String>,
+    /// Datagrams handed to the kernel in one call by GSO; 1: none.
+    pub gso_segments: u32,
+    /// Receive offload (GRO) was on.
+    pub gro: bool,
+    /// Zero-copy sending was on.
+    pub zero_copy: bool,
+    /// TCP receiver: `io_uring`, `recv` or `trunc`; UDP receiver: `recvmmsg`.
+    pub receiver: Option<String>,
+    /// How UDP receivers waited.
+    pub wait: Option<Wait>,
+    /// Receive buffer of the sockets.
+    pub receive_buffer: Bytes,
+    /// Send buffer of the sockets.
+    pub send_buffer: Bytes,
+}
+
+/// Kernel-wide counters that moved, from /proc/net/snmp and netstat (names in the fields' docs).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct KernelCounters {
+    /// Udp: RcvbufErrors, IPv4 and IPv6.
+    pub udp_receive_buffer_errors: u64,
+    /// Udp: SndbufErrors.
+    pub udp_send_buffer_errors: u64,
+    /// Ip/Ip6: ReasmReqds.
+    pub fragments_received: u64,
+    /// Ip/Ip6: ReasmOKs.
+    pub reassembled: u64,
+    /// Ip/Ip6: ReasmFails.
+    pub reassembly_failures: u64,
+    /// Ip/Ip6: FragCreates.
+    pub fragments_created: u64,
+    /// softnet_stat: dropped, all CPUs.
+    pub softnet_drops: u64,
+}

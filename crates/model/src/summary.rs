@@ -1,0 +1,466 @@
+//! The summary: events folded into the figures people read. The same code serves live, stored and compared runs.
+
+use crate::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Warning};
+use crate::plan::{Direction, Plan, Transport};
+use crate::sample::{
+    CpuUse, OneWayDelay, Percentiles, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters, UdpCounters,
+};
+use crate::units::{BitRate, Bytes, Nanos};
+use crate::wire_rate::WireRate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// All figures of one test.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Summary {
+    /// Client to server.
+    pub up: Option<DirectionSummary>,
+    /// Server to client.
+    pub down: Option<DirectionSummary>,
+    /// RTT of the idle path, application to application.
+    #[serde(rename = "rtt_ns")]
+    pub rtt: Option<Percentiles>,
+    /// Idle RTT probes without an answer.
+    pub lost: u64,
+    /// Datagram sizes tried, and what became of them.
+    pub sizes: Vec<SizeProbe>,
+    /// Largest UDP payload that crosses unfragmented, up.
+    pub max_udp_payload_up: Option<u32>,
+    /// The same, down.
+    pub max_udp_payload_down: Option<u32>,
+    /// Speed of the link and where it was read.
+    pub link: Option<Link>,
+    /// Offset of the peer's clock.
+    pub clock: Option<ClockOffset>,
+    /// Why the test ended; absent while it runs.
+    pub outcome: Option<Outcome>,
+    /// What this end measured.
+    pub local: Option<SideResult>,
+    /// What the other end measured.
+    pub peer: Option<SideResult>,
+    /// Warnings, in order.
+    pub warnings: Vec<Warning>,
+    #[serde(skip)]
+    facts: Facts,
+}
+
+/// One direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DirectionSummary {
+    /// TCP or UDP.
+    pub transport: Transport,
+    /// Handed to the sender's kernel in the counted time.
+    pub sent: Amount,
+    /// Received in the counted time.
+    pub received: Amount,
+    /// Counted time at the receiver, seconds.
+    #[serde(rename = "seconds", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub elapsed: Nanos,
+    /// Payload received per second.
+    #[serde(rename = "goodput_bps")]
+    pub goodput: BitRate,
+    /// True when the receiver's figures are missing and the sender's acknowledged bytes stand for them.
+    pub receiver_unknown: bool,
+    /// The same rate on the wire: frames, preamble and gap included.
+    #[serde(flatten)]
+    pub wire: WireRate,
+    /// Loss, by place (UDP).
+    pub loss: Option<Loss>,
+    /// Datagrams that arrived after a later one (UDP).
+    pub reordered: u64,
+    /// Datagrams that arrived again (UDP).
+    pub duplicates: u64,
+    /// Datagrams too late to tell new from duplicate (UDP).
+    pub late: u64,
+    /// RFC 3550 jitter, mean over the streams, and the distribution (UDP).
+    #[serde(rename = "jitter_ns")]
+    pub jitter: Option<Jitter>,
+    /// One-way delay; absent when the clock error is larger than the value.
+    pub one_way: Option<OneWayDelay>,
+    /// Segments sent again (TCP).
+    pub retransmits: Option<u64>,
+    /// Payload of one packet on the wire: the TCP segment or UDP datagram.
+    pub mss: Option<u32>,
+    /// Smoothed RTT under this load, mean over streams (TCP).
+    #[serde(rename = "loaded_rtt_ns")]
+    pub loaded_rtt: Option<Nanos>,
+    /// Congestion control that ran at the sender (TCP).
+    pub congestion: Option<String>,
+    /// Each stream.
+    pub streams: Vec<StreamSummary>,
+    /// CPU at both ends.
+    pub cpu: CpuPair,
+}
+
+/// Bytes and datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Amount {
+    /// Payload bytes.
+    pub bytes: Bytes,
+    /// Datagrams (UDP) or 0.
+    pub datagrams: u64,
+}
+
+/// Where datagrams were lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Loss {
+    /// Between the two hosts (or in their kernels below the sockets).
+    pub path: u64,
+    /// In the receiving socket: its buffer was full.
+    pub receiver: u64,
+    /// At the sender: the kernel took the datagram and had no room for it.
+    pub sender: u64,
+    /// Lost in all, as a share of those sent, 0 to 1.
+    pub share: f64,
+}
+
+/// Jitter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Jitter {
+    /// RFC 3550's running estimate at the end.
+    pub rfc3550: Nanos,
+    /// Distribution of the differences of successive transit times.
+    pub distribution: Option<Percentiles>,
+}
+
+/// One stream.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamSummary {
+    /// Stream number.
+    pub stream: u32,
+    /// Payload bytes received.
+    pub bytes: Bytes,
+    /// Payload received per second.
+    #[serde(rename = "goodput_bps")]
+    pub goodput: BitRate,
+    /// Segments sent again (TCP).
+    pub retransmits: Option<u64>,
+    /// Datagrams lost (UDP).
+    pub lost: Option<u64>,
+}
+
+/// CPU at the two ends of one direction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuPair {
+    /// The end that sent.
+    pub sender: Option<CpuUse>,
+    /// The end that received.
+    pub receiver: Option<CpuUse>,
+}
+
+/// One size probe, see [`Probe::UdpSize`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SizeProbe {
+    /// Way of the datagrams.
+    pub direction: Direction,
+    /// UDP payload in bytes.
+    pub payload: u32,
+    /// Sent in fragments.
+    pub fragmented: bool,
+    /// Sent.
+    pub sent: u32,
+    /// Arrived.
+    pub received: u32,
+}
+
+/// Speed of a link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Link {
+    /// Bits per second.
+    #[serde(rename = "rate_bps")]
+    pub rate: BitRate,
+    /// Where the figure comes from.
+    pub source: String,
+}
+
+/// Offset of the peer's clock, see [`Probe::ClockOffset`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockOffset {
+    /// Peer minus local, nanoseconds.
+    pub offset_ns: i64,
+    /// Bound of the error.
+    #[serde(rename = "error_ns")]
+    pub error: Nanos,
+    /// Exchanges it rests on.
+    pub exchanges: u32,
+}
+
+/// What the fold has to remember and the reader finds elsewhere.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Facts {
+    plan: Option<Plan>,
+    streams: Vec<StreamInfo>,
+}
+
+impl Summary {
+    /// The summary of these events.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Summary {
+        let mut summary = Summary::default();
+        events.into_iter().for_each(|event| summary.fold(event));
+        summary
+    }
+
+    /// Takes one more event.
+    pub fn fold(&mut self, event: &Event) {
+        match event {
+            Event::Connected(Connected { plan, .. }) => self.facts.plan = Some(plan.clone()),
+            Event::Started(started) => self.facts.streams.clone_from(&started.streams),
+            Event::Sample(_) => {}
+            Event::Warning(warning) => self.warnings.push(warning.clone()),
+            Event::Result(result) => self.fold_result(result),
+            Event::Probe(probe) => self.fold_probe(probe),
+            Event::Finished(Finished { outcome, .. }) => self.outcome = Some(outcome.clone()),
+        }
+    }
+
+    /// The summary of one direction.
+    pub fn direction(&self, direction: Direction) -> Option<&DirectionSummary> {
+        match direction {
+            Direction::Up => self.up.as_ref(),
+            Direction::Down => self.down.as_ref(),
+        }
+    }
+
+    /// Largest UDP payload that crosses unfragmented, one way.
+    pub fn max_udp_payload(&self, direction: Direction) -> Option<u32> {
+        match direction {
+            Direction::Up => self.max_udp_payload_up,
+            Direction::Down => self.max_udp_payload_down,
+        }
+    }
+
+    fn fold_result(&mut self, result: &EndResult) {
+        match result.side {
+            Side::Local => self.local = Some(result.result.clone()),
+            Side::Peer => self.peer = Some(result.result.clone()),
+        }
+        self.recompute();
+    }
+
+    fn fold_probe(&mut self, probe: &Probe) {
+        match probe {
+            Probe::IdleRtt { rtt, lost, .. } => {
+                self.rtt = Some(*rtt);
+                self.lost = *lost;
+            }
+            Probe::UdpSize { direction, payload, fragmented, sent, received } => self.sizes.push(SizeProbe {
+                direction: *direction,
+                payload: *payload,
+                fragmented: *fragmented,
+                sent: *sent,
+                received: *received,
+            }),
+            Probe::LargestPayload { direction: Direction::Up, payload } => self.max_udp_payload_up = *payload,
+            Probe::LargestPayload { direction: Direction::Down, payload } => self.max_udp_payload_down = *payload,
+            Probe::ClockOffset { offset_ns, error, exchanges } => {
+                self.clock =
+                    Some(ClockOffset { offset_ns: *offset_ns, error: *error, exchanges: *exchanges });
+                self.recompute();
+            }
+            Probe::Link { rate, source } => {
+                self.link = Some(Link { rate: *rate, source: source.clone() });
+                self.recompute();
+            }
+        }
+    }
+
+    fn recompute(&mut self) {
+        let Some(plan) = self.facts.plan.clone() else { return };
+        for direction in plan.test.directions.each() {
+            let value = self.summarize(&plan, direction);
+            match direction {
+                Direction::Up => self.up = value,
+                Direction::Down => self.down = value,
+            }
+        }
+    }
+
+    fn summarize(&self, plan: &Plan, direction: Direction) -> Option<DirectionSummary> {
+        let sender = Rows::of(self.end(direction, Role::Sender), direction, Role::Sender);
+        let receiver = Rows::of(self.end(direction, Role::Receiver), direction, Role::Receiver);
+        if sender.rows.is_empty() && receiver.rows.is_empty() {
+            return None;
+        }
+        let known = !receiver.rows.is_empty();
+        let counted = if known { &receiver } else { &sender };
+        let elapsed = counted.elapsed(known.then_some(&sender));
+        let received = if known { receiver.amount() } else { sender.acknowledged() };
+        let goodput = BitRate::from_bytes(received.bytes, elapsed);
+        let payload = packet_payload(plan, &sender, &receiver);
+        Some(DirectionSummary {
+            transport: plan.test.transport,
+            sent: sender.amount(),
+            received,
+            elapsed,
+            goodput,
+            receiver_unknown: !known,
+            wire: self.wire_rate(plan, &sender, goodput, payload),
+            loss: sender.loss(&receiver),
+            reordered: receiver.udp(|u| u.reordered),
+            duplicates: receiver.udp(|u| u.duplicates),
+            late: receiver.udp(|u| u.late),
+            jitter: receiver.jitter(),
+            one_way: self.one_way(direction, &receiver),
+            retransmits: sender.tcp_sum(|t| t.retransmits),
+            mss: payload,
+            loaded_rtt: sender.mean_rtt(),
+            congestion: self.end(direction, Role::Sender).and_then(|e| e.datapath.congestion.clone()),
+            streams: counted.streams(&sender, &receiver),
+            cpu: CpuPair {
+                sender: self.end(direction, Role::Sender).map(|e| e.cpu.clone()),
+                receiver: self.end(direction, Role::Receiver).map(|e| e.cpu.clone()),
+            },
+        })
+    }
+
+    /// The end that plays a role in a direction: this end is the client.
+    fn end(&self, direction: Direction, role: Role) -> Option<&SideResult> {
+        match (direction, role) {
+            (Direction::Up, Role::Sender) | (Direction::Down, Role::Receiver) => self.local.as_ref(),
+            _ => self.peer.as_ref(),
+        }
+    }
+
+    fn wire_rate(&self, plan: &Plan, sender: &Rows, goodput: BitRate, payload: Option<u32>) -> WireRate {
+        let timestamps = sender.rows.iter().filter_map(|r| r.tcp.as_ref()).any(|t| t.timestamps);
+        let link = self.link.as_ref().map(|l| l.rate);
+        let path_payload = match plan.test.transport {
+            Transport::Tcp => None,
+            Transport::Udp => self.path_udp_payload(plan),
+        };
+        WireRate::of(plan, goodput, payload, timestamps, path_payload, link)
+    }
+
+    /// The largest UDP payload of the path that is known: probed, or from the interface's MTU.
+    fn path_udp_payload(&self, plan: &Plan) -> Option<u32> {
+        let probed = [self.max_udp_payload_up, self.max_udp_payload_down].into_iter().flatten().min();
+        probed.or_else(|| {
+            let overhead = if plan.target.address.is_ipv4() { 28 } else { 48 };
+            let mtu = self.facts.streams.iter().filter_map(|s| s.path_mtu).min()?;
+            mtu.checked_sub(overhead)
+        })
+    }
+
+    fn one_way(&self, direction: Direction, receiver: &Rows) -> Option<OneWayDelay> {
+        let clock = self.clock?;
+        let transits: Vec<_> =
+            receiver.rows.iter().filter_map(|r| r.udp.as_ref()).filter_map(|u| u.transit).collect();
+        let min = transits.iter().map(|t| t.min_ns).min()?;
+        let max = transits.iter().map(|t| t.max_ns).max()?;
+        let mean = i64::try_from(transits.iter().map(|t| i128::from(t.mean_ns)).sum::<i128>() / transits.len() as i128).ok()?;
+        // Transit is receiver's clock minus sender's; the offset is peer minus local.
+        let correction = match direction {
+            Direction::Up => clock.offset_ns,
+            Direction::Down => -clock.offset_ns,
+        };
+        let true_ns = |ns: i64| u64::try_from(ns.saturating_sub(correction)).ok().map(Nanos);
+        let delay = OneWayDelay { min: true_ns(min)?, mean: true_ns(mean)?, max: true_ns(max)?, error: clock.error };
+        (clock.error < delay.min).then_some(delay)
+    }
+}
+
+/// The rows of one end that matter for one direction.
+struct Rows<'a> {
+    rows: Vec<&'a StreamResult>,
+}
+
+impl<'a> Rows<'a> {
+    fn of(end: Option<&'a SideResult>, direction: Direction, role: Role) -> Rows<'a> {
+        let wanted = |r: &&StreamResult| r.direction == direction && r.role == role;
+        Rows { rows: end.map(|e| e.streams.iter().filter(wanted).collect()).unwrap_or_default() }
+    }
+
+    fn amount(&self) -> Amount {
+        Amount { bytes: self.rows.iter().map(|r| r.bytes).sum(), datagrams: self.udp(|u| u.datagrams) }
+    }
+
+    fn acknowledged(&self) -> Amount {
+        let bytes = |r: &&StreamResult| r.tcp.as_ref().map_or(Bytes(0), |t| t.acknowledged);
+        Amount { bytes: self.rows.iter().map(bytes).sum(), datagrams: 0 }
+    }
+
+    /// The longest counted time of these rows; a receiver's is at least as long as its sender sent.
+    fn elapsed(&self, sender: Option<&Rows<'_>>) -> Nanos {
+        let longest = |rows: &Rows<'_>| rows.rows.iter().map(|r| r.elapsed).max().unwrap_or_default();
+        longest(self).max(sender.map(longest).unwrap_or_default())
+    }
+
+    fn udp(&self, field: impl Fn(&UdpCounters) -> u64) -> u64 {
+        self.rows.iter().filter_map(|r| r.udp.as_ref()).map(field).sum()
+    }
+
+    fn tcp_sum(&self, field: impl Fn(&TcpCounters) -> u64) -> Option<u64> {
+        let values: Vec<u64> = self.rows.iter().filter_map(|r| r.tcp.as_ref()).map(field).collect();
+        (!values.is_empty()).then(|| values.iter().sum())
+    }
+
+    fn mean_rtt(&self) -> Option<Nanos> {
+        let values: Vec<u64> = self.rows.iter().filter_map(|r| r.tcp.as_ref()).map(|t| t.mean_rtt.0).collect();
+        let sum: u64 = values.iter().sum();
+        (sum > 0).then(|| Nanos(sum / values.len() as u64))
+    }
+
+    fn loss(&self, receiver: &Rows<'_>) -> Option<Loss> {
+        if receiver.rows.is_empty() || receiver.rows.iter().all(|r| r.udp.is_none()) {
+            return None;
+        }
+        let lost = receiver.udp(|u| u.lost);
+        let in_socket = receiver.udp(|u| u.socket_drops).min(lost);
+        let at_sender = self.udp(|u| u.send_drops).min(lost - in_socket);
+        let sent = self.udp(|u| u.datagrams).max(lost + receiver.udp(|u| u.datagrams));
+        let share = if sent == 0 { 0.0 } else { lost as f64 / sent as f64 };
+        Some(Loss { path: lost - in_socket - at_sender, receiver: in_socket, sender: at_sender, share })
+    }
+
+    fn jitter(&self) -> Option<Jitter> {
+        let all: Vec<&UdpCounters> = self.rows.iter().filter_map(|r| r.udp.as_ref()).collect();
+        let count = u64::try_from(all.len()).ok().filter(|n| *n > 0)?;
+        let rfc3550 = Nanos(all.iter().map(|u| u.jitter.0).sum::<u64>() / count);
+        // Percentiles of several streams cannot be merged from percentiles: the worst stream speaks for all.
+        let distribution = all.iter().filter_map(|u| u.jitter_percentiles).max_by_key(|p| p.p99);
+        Some(Jitter { rfc3550, distribution })
+    }
+
+    fn streams(&self, sender: &Rows<'_>, receiver: &Rows<'_>) -> Vec<StreamSummary> {
+        let one = |row: &&StreamResult| {
+            let sent = sender.rows.iter().find(|r| r.stream == row.stream);
+            let received = receiver.rows.iter().find(|r| r.stream == row.stream);
+            StreamSummary {
+                stream: row.stream,
+                bytes: row.bytes,
+                goodput: BitRate::from_bytes(row.bytes, row.elapsed),
+                retransmits: sent.and_then(|r| r.tcp.as_ref()).map(|t| t.retransmits),
+                lost: received.and_then(|r| r.udp.as_ref()).map(|u| u.lost),
+            }
+        };
+        self.rows.iter().map(one).collect()
+    }
+}
+
+/// Payload of one packet on the wire.
+fn packet_payload(plan: &Plan, sender: &Rows<'_>, receiver: &Rows<'_>) -> Option<u32> {
+    match plan.test.transport {
+        Transport::Udp => Some(plan.test.length).filter(|l| *l > 0),
+        Transport::Tcp => {
+            let sent = sender.rows.iter().filter_map(|r| r.tcp.as_ref()).map(|t| t.send_mss).max();
+            let seen = receiver.rows.iter().filter_map(|r| r.tcp.as_ref()).map(|t| t.receive_mss).max();
+            sent.or(seen).filter(|m| *m > 0)
+        }
+    }
+}
+
+mod seconds {
+    use crate::units::Nanos;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(value: &Nanos, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(value.0 as f64 / 1e9)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanos, D::Error> {
+        let seconds = f64::deserialize(deserializer)?;
+        Ok(Nanos((seconds.max(0.0) * 1e9).round() as u64))
+    }
+}
