@@ -1,0 +1,392 @@
+//! CPU facts: how many, which one, pinning, and where their time went (threads, process, and per CPU with softirq).
+//!
+//! Sources: `clock_gettime(2)`, `getrusage(2)`, `sched_setaffinity(2)`, `proc_stat(5)`.
+
+use crate::error::{Named, OsError, Result, check};
+use model::units::{Bytes, Nanos};
+use std::fs;
+use std::io;
+use std::mem;
+
+/// The CPUs the calling thread may run on, ascending.
+///
+/// # Errors
+/// When the kernel refuses `sched_getaffinity`, e.g. on a machine of more than 8192 CPUs.
+pub fn affinity() -> Result<Vec<usize>> {
+    let mut mask = CpuMask::default();
+    // SAFETY: the kernel writes at most the given size into `mask`, which lives through the call.
+    let returned =
+        unsafe { libc::sched_getaffinity(0, mem::size_of_val(&mask.0), mask.0.as_mut_ptr().cast()) };
+    check(returned).named("read the CPU affinity of", || "this thread".into())?;
+    Ok(mask.cpus())
+}
+
+/// How many CPUs the calling thread may run on; at least one.
+#[must_use]
+pub fn count() -> usize {
+    affinity().map_or(1, |cpus| cpus.len().max(1))
+}
+
+/// Ties the calling thread to one CPU.
+///
+/// # Errors
+/// When that CPU does not exist, is offline, or is closed to this process by a cpuset.
+pub fn pin_current_thread(cpu: usize) -> Result<()> {
+    let object = || format!("CPU {cpu}");
+    let mut mask = CpuMask::default();
+    mask.insert(cpu).named("pin this thread to", object)?;
+    // SAFETY: the kernel reads the given size from `mask`, which lives through the call.
+    let returned = unsafe { libc::sched_setaffinity(0, mem::size_of_val(&mask.0), mask.0.as_ptr().cast()) };
+    check(returned).named("pin this thread to", object).map(drop)
+}
+
+/// The CPU the calling thread runs on just now; `None` where the kernel does not say.
+#[must_use]
+pub fn current() -> Option<usize> {
+    // SAFETY: takes no argument and touches no memory of ours.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
+/// The CPU model's name, from `/proc/cpuinfo`.
+#[must_use]
+pub fn model_name() -> Option<String> {
+    parse_model_name(&fs::read_to_string("/proc/cpuinfo").ok()?)
+}
+
+/// The frequency governor of a CPU (`performance`, `schedutil`, …); `None` where the kernel does not scale it.
+#[must_use]
+pub fn governor(cpu: usize) -> Option<String> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
+    fs::read_to_string(path).ok().map(|name| name.trim().to_owned())
+}
+
+/// CPU time the calling thread has used, user and system together (`CLOCK_THREAD_CPUTIME_ID`).
+#[must_use]
+pub fn thread_cpu_time() -> Nanos {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec for the kernel to fill.
+    let returned = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    debug_assert_eq!(returned, 0, "CLOCK_THREAD_CPUTIME_ID is there since Linux 2.6.12");
+    nanos(time.tv_sec, time.tv_nsec)
+}
+
+/// What a thread or the whole process has used so far (`getrusage(2)`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// CPU time in user mode.
+    pub user: Nanos,
+    /// CPU time in the kernel on our behalf; softirq work done in passing is counted elsewhere, see [`CpuTimes`].
+    pub system: Nanos,
+    /// Times we gave the CPU away, e.g. to wait.
+    pub voluntary_switches: u64,
+    /// Times the CPU was taken from us.
+    pub involuntary_switches: u64,
+    /// Largest resident memory so far; of the whole process even when asked for a thread.
+    pub peak_rss: Bytes,
+}
+
+impl Usage {
+    /// Of the whole process, finished threads included.
+    #[must_use]
+    pub fn of_process() -> Self {
+        Self::of(libc::RUSAGE_SELF)
+    }
+
+    /// Of the calling thread.
+    #[must_use]
+    pub fn of_thread() -> Self {
+        Self::of(libc::RUSAGE_THREAD)
+    }
+
+    /// User and system time together.
+    #[must_use]
+    pub fn cpu(&self) -> Nanos {
+        self.user + self.system
+    }
+
+    /// What was used since `earlier`; `peak_rss` stays what it is.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            user: self.user - earlier.user,
+            system: self.system - earlier.system,
+            voluntary_switches: self.voluntary_switches.saturating_sub(earlier.voluntary_switches),
+            involuntary_switches: self.involuntary_switches.saturating_sub(earlier.involuntary_switches),
+            peak_rss: self.peak_rss,
+        }
+    }
+
+    fn of(who: libc::c_int) -> Self {
+        // SAFETY: all-zero is a valid rusage: it holds integers only.
+        let mut usage: libc::rusage = unsafe { mem::zeroed() };
+        // SAFETY: `usage` is a valid rusage for the kernel to fill.
+        let returned = unsafe { libc::getrusage(who, &raw mut usage) };
+        debug_assert_eq!(returned, 0, "getrusage refuses only a wrong `who`");
+        Self {
+            user: nanos(usage.ru_utime.tv_sec, usage.ru_utime.tv_usec * 1000),
+            system: nanos(usage.ru_stime.tv_sec, usage.ru_stime.tv_usec * 1000),
+            voluntary_switches: positive(usage.ru_nvcsw),
+            involuntary_switches: positive(usage.ru_nivcsw),
+            peak_rss: Bytes(positive(usage.ru_maxrss).saturating_mul(1024)),
+        }
+    }
+}
+
+/// Where the time of one CPU went since boot, or between two snapshots. Resolution: the kernel's tick, mostly 10 ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTimes {
+    /// Which CPU.
+    pub cpu: usize,
+    /// Programs, niced ones included; guests of virtual machines too.
+    pub user: Nanos,
+    /// The kernel on behalf of programs.
+    pub system: Nanos,
+    /// Hardware interrupts.
+    pub irq: Nanos,
+    /// Soft interrupts: most of the receiving side of the network stack.
+    pub softirq: Nanos,
+    /// Time the hypervisor gave to others while this CPU wanted to run.
+    pub steal: Nanos,
+    /// Nothing to do, or waiting for a disk.
+    pub idle: Nanos,
+}
+
+impl CpuTimes {
+    /// Everything together.
+    #[must_use]
+    pub fn total(&self) -> Nanos {
+        self.busy() + self.steal + self.idle
+    }
+
+    /// Time spent working here: neither idle nor stolen.
+    #[must_use]
+    pub fn busy(&self) -> Nanos {
+        self.user + self.system + self.irq + self.softirq
+    }
+
+    /// The time went where it went since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            cpu: self.cpu,
+            user: self.user - earlier.user,
+            system: self.system - earlier.system,
+            irq: self.irq - earlier.irq,
+            softirq: self.softirq - earlier.softirq,
+            steal: self.steal - earlier.steal,
+            idle: self.idle - earlier.idle,
+        }
+    }
+
+    /// As shares of the whole; all zero when no tick passed.
+    #[must_use]
+    pub fn shares(&self) -> CpuShares {
+        let whole = self.total();
+        let share = |part: Nanos| if whole == Nanos::ZERO { 0.0 } else { part.0 as f64 / whole.0 as f64 };
+        CpuShares {
+            cpu: self.cpu,
+            user: share(self.user),
+            system: share(self.system),
+            irq: share(self.irq),
+            softirq: share(self.softirq),
+            steal: share(self.steal),
+            idle: share(self.idle),
+        }
+    }
+}
+
+/// Where the time of one CPU went, as shares from 0 to 1; see [`CpuTimes`] for the meanings.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuShares {
+    /// Which CPU.
+    pub cpu: usize,
+    /// Programs.
+    pub user: f64,
+    /// The kernel for programs.
+    pub system: f64,
+    /// Hardware interrupts.
+    pub irq: f64,
+    /// Soft interrupts.
+    pub softirq: f64,
+    /// Given to others by the hypervisor.
+    pub steal: f64,
+    /// Nothing to do.
+    pub idle: f64,
+}
+
+/// All CPUs at one moment (`/proc/stat`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CpuSnapshot {
+    /// One entry for each online CPU, ascending.
+    pub cpus: Vec<CpuTimes>,
+}
+
+impl CpuSnapshot {
+    /// Reads `/proc/stat`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or names no CPU.
+    pub fn take() -> Result<Self> {
+        let text = fs::read_to_string(STAT).named("read", || STAT.into())?;
+        let cpus = parse_stat(&text, nanos_per_tick());
+        if cpus.is_empty() {
+            let reason = io::Error::new(io::ErrorKind::InvalidData, "no CPU in it");
+            return Err(OsError::new("read", STAT, reason));
+        }
+        Ok(Self { cpus })
+    }
+
+    /// Where the time of each CPU went since `earlier`; a CPU that was offline then is left out.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Vec<CpuTimes> {
+        let moved = |now: &CpuTimes| {
+            let before = earlier.cpus.iter().find(|before| before.cpu == now.cpu)?;
+            Some(now.since(before))
+        };
+        self.cpus.iter().filter_map(moved).collect()
+    }
+}
+
+/// How many CPUs' worth of time was idle: 1.5 of 2 CPUs, say.
+#[must_use]
+pub fn idle_cpus(times: &[CpuTimes]) -> f64 {
+    times.iter().map(|cpu| cpu.shares().idle).sum()
+}
+
+fn parse_model_name(cpuinfo: &str) -> Option<String> {
+    let value_of = |key: &str| {
+        let fields = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+        fields.filter(|(name, _)| name.trim() == key).map(|(_, value)| value.trim().to_owned()).next()
+    };
+    // x86 and most others; then what arm, ppc and older boards say.
+    ["model name", "Model", "cpu", "Hardware"].into_iter().find_map(value_of)
+}
+
+fn parse_stat(text: &str, nanos_per_tick: u64) -> Vec<CpuTimes> {
+    text.lines().filter_map(|line| parse_stat_line(line, nanos_per_tick)).collect()
+}
+
+/// `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`; guest time is within user already.
+fn parse_stat_line(line: &str, nanos_per_tick: u64) -> Option<CpuTimes> {
+    let mut words = line.split_whitespace();
+    let cpu = words.next()?.strip_prefix("cpu")?.parse().ok()?;
+    let ticks: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+    let time = |column: usize| ticks.get(column).map(|ticks| Nanos(ticks.saturating_mul(nanos_per_tick)));
+    Some(CpuTimes {
+        cpu,
+        user: time(0)? + time(1)?,
+        system: time(2)?,
+        idle: time(3)? + time(4).unwrap_or_default(),
+        irq: time(5).unwrap_or_default(),
+        softirq: time(6).unwrap_or_default(),
+        steal: time(7).unwrap_or_default(),
+    })
+}
+
+fn nanos_per_tick() -> u64 {
+    // SAFETY: takes a number and touches no memory of ours.
+    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    1_000_000_000 / u64::try_from(per_second).ok().filter(|ticks| *ticks > 0).unwrap_or(100)
+}
+
+fn nanos(seconds: libc::time_t, rest: i64) -> Nanos {
+    Nanos::from_secs(positive(seconds)) + Nanos(positive(rest))
+}
+
+fn positive(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}
+
+/// A set of CPUs as the kernel reads it; larger than libc's `cpu_set_t`, which ends at 1024.
+struct CpuMask([u64; MASK_WORDS]);
+
+impl Default for CpuMask {
+    fn default() -> Self {
+        Self([0; MASK_WORDS])
+    }
+}
+
+impl CpuMask {
+    fn insert(&mut self, cpu: usize) -> io::Result<()> {
+        let word = self.0.get_mut(cpu / 64).ok_or(io::ErrorKind::InvalidInput)?;
+        *word |= 1 << (cpu % 64);
+        Ok(())
+    }
+
+    fn cpus(&self) -> Vec<usize> {
+        (0..MASK_WORDS * 64).filter(|cpu| self.0[cpu / 64] & (1 << (cpu % 64)) != 0).collect()
+    }
+}
+
+const MASK_WORDS: usize = 128;
+const STAT: &str = "/proc/stat";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hint::black_box;
+    use std::thread;
+
+    #[test]
+    fn a_pinned_thread_runs_where_it_was_told() {
+        let allowed = affinity().expect("affinity is readable");
+        let target = *allowed.last().expect("a thread may run somewhere");
+        thread::spawn(move || {
+            pin_current_thread(target).expect("an allowed CPU can be pinned to");
+            assert_eq!(affinity().expect("affinity is readable"), [target]);
+            assert_eq!(current(), Some(target));
+            assert_eq!(count(), 1);
+        })
+        .join()
+        .expect("the pinned thread ends well");
+    }
+
+    #[test]
+    fn a_missing_cpu_is_refused_by_name() {
+        let error = pin_current_thread(8191).expect_err("no machine here has so many CPUs");
+        assert!(error.to_string().starts_with("pin this thread to CPU 8191: "), "{error}");
+        assert!(pin_current_thread(usize::MAX).is_err());
+    }
+
+    #[test]
+    fn work_is_charged_to_thread_and_process() {
+        let (thread, process) = (thread_cpu_time(), Usage::of_process());
+        while thread_cpu_time() - thread < Nanos::from_millis(30) {
+            black_box((0..10_000u64).sum::<u64>());
+        }
+        let used = Usage::of_process().since(&process);
+        assert!(used.cpu() >= Nanos::from_millis(20), "{used:?}");
+        assert!(Usage::of_thread().cpu() >= Nanos::from_millis(20));
+        assert!(used.peak_rss > Bytes(100_000));
+    }
+
+    #[test]
+    fn reads_stat_of_old_and_new_kernels() {
+        let text =
+            "cpu  9 9 9 9\ncpu0 10 5 20 100 1 2 3 4 5 0\ncpu12 1 1 1 1\nintr 5\ncpuX 1 1 1 1\ncpu3 1\n";
+        let cpus = parse_stat(text, 10);
+        assert_eq!(cpus.len(), 2);
+        let first = cpus[0];
+        assert_eq!((first.user, first.system, first.idle), (Nanos(150), Nanos(200), Nanos(1010)));
+        assert_eq!((first.irq, first.softirq, first.steal), (Nanos(20), Nanos(30), Nanos(40)));
+        assert_eq!(cpus[1].cpu, 12);
+    }
+
+    #[test]
+    fn shares_add_up_to_one_or_are_zero() {
+        let times = CpuTimes { softirq: Nanos(30), idle: Nanos(70), ..CpuTimes::default() };
+        let shares = times.shares();
+        assert!((shares.softirq - 0.3).abs() < 1e-12 && (shares.idle - 0.7).abs() < 1e-12);
+        assert!((idle_cpus(&[times, times]) - 1.4).abs() < 1e-12);
+        assert_eq!(CpuTimes::default().shares(), CpuShares::default());
+    }
+
+    #[test]
+    fn this_machine_has_cpus_with_names_and_times() {
+        let before = CpuSnapshot::take().expect("/proc/stat is readable");
+        let moved = CpuSnapshot::take().expect("/proc/stat is readable").since(&before);
+        assert!(!moved.is_empty() && moved.len() <= before.cpus.len());
+        assert_eq!(parse_model_name("processor\t: 0\nmodel name\t: Some CPU\n"), Some("Some CPU".into()));
+        assert_eq!(parse_model_name(""), None);
+    }
+}

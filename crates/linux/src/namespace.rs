@@ -1,0 +1,215 @@
+//! Network namespaces held by a descriptor, and user namespaces for those who are not root.
+//!
+//! A namespace made here has no name and no file: when the last descriptor and socket in it are closed it vanishes,
+//! with every interface, route and filter in it, however the process ends. So there is nothing to sweep.
+//! Sources: `network_namespaces(7)`, `user_namespaces(7)`, `setns(2)`.
+
+use crate::error::{Named, OsError, Result, check};
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::thread;
+
+/// A network namespace, kept alive by this value.
+#[derive(Debug)]
+pub struct Namespace {
+    fd: OwnedFd,
+}
+
+impl Namespace {
+    /// Makes an empty network namespace: a loopback interface that is down, and nothing else.
+    ///
+    /// # Errors
+    /// Without `CAP_SYS_ADMIN`; see [`enter_user_namespace`] for the way out.
+    pub fn new() -> Result<Self> {
+        on_a_thread(|| {
+            // SAFETY: takes a number and touches no memory; only this short-lived thread changes namespace.
+            check(unsafe { libc::unshare(libc::CLONE_NEWNET) })
+                .named("make", || "a network namespace".into())?;
+            Self::current()
+        })
+    }
+
+    /// The network namespace the calling thread is in.
+    ///
+    /// # Errors
+    /// When `/proc` is not there.
+    pub fn current() -> Result<Self> {
+        const OWN: &str = "/proc/thread-self/ns/net";
+        let file = File::open(OWN).named("open", || OWN.into())?;
+        Ok(Self { fd: file.into() })
+    }
+
+    /// Moves the calling thread, and only it, into this namespace for good. Threads it starts begin there too.
+    ///
+    /// # Errors
+    /// Without `CAP_SYS_ADMIN` over the namespace.
+    pub fn enter(&self) -> Result<()> {
+        // SAFETY: the descriptor is open for as long as `self` lives.
+        let returned = unsafe { libc::setns(self.fd.as_raw_fd(), libc::CLONE_NEWNET) };
+        check(returned).named("enter", || "a network namespace".into()).map(drop)
+    }
+
+    /// Runs `work` on a thread of its own inside this namespace and waits for its value. Sockets opened by it stay here.
+    ///
+    /// # Errors
+    /// When the namespace cannot be entered.
+    ///
+    /// # Panics
+    /// When `work` does.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T> {
+        on_a_thread(|| {
+            self.enter()?;
+            Ok(work())
+        })
+    }
+
+    /// Makes a command start inside this namespace.
+    ///
+    /// # Errors
+    /// When no further descriptor can be opened; a refusal to enter shows when the command is spawned.
+    pub fn spawn_inside(&self, command: &mut Command) -> Result<()> {
+        let namespace = self.fd.try_clone().named("keep", || "a network namespace".into())?;
+        let enter = move || {
+            // SAFETY: the descriptor is owned by this closure; setns is a bare system call, sound between fork and exec.
+            check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
+        };
+        // SAFETY: the closure makes one system call and allocates nothing.
+        unsafe { command.pre_exec(enter) };
+        Ok(())
+    }
+
+    /// Sets a `net.` system setting of this namespace: `("net/ipv4/ip_forward", "1")`.
+    ///
+    /// # Errors
+    /// When the setting does not exist here, is read-only, or takes no such value.
+    pub fn set_sysctl(&self, setting: &str, value: &str) -> Result<()> {
+        // /proc/sys/net shows the namespace of the thread that opens it.
+        self.run(|| {
+            let path = format!("/proc/sys/{setting}");
+            fs::write(&path, value).named("write", || path)
+        })?
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl AsRawFd for Namespace {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+/// Makes this process root of a new user namespace with an empty network namespace, so that it may make further ones.
+///
+/// Nothing outside changes: files are still reached with the rights of the calling user.
+///
+/// # Errors
+/// When the process has started threads (the kernel wants a single one), or the host forbids user namespaces.
+pub fn enter_user_namespace() -> Result<()> {
+    UserNamespace::for_this_user().enter().named("make", || "a user namespace".into())
+}
+
+/// Makes a command start as root of a new user namespace with an empty network namespace; works from any thread.
+pub fn spawn_in_user_namespace(command: &mut Command) {
+    let user = UserNamespace::for_this_user();
+    // SAFETY: `enter` makes bare system calls on strings prepared here and allocates nothing.
+    unsafe { command.pre_exec(move || user.enter()) };
+}
+
+/// Whether this user may make a user namespace with a network in it. Really tried, in a child process.
+///
+/// # Errors
+/// Why not, in the kernel's words.
+pub fn try_user_namespace() -> Result<()> {
+    let user = UserNamespace::for_this_user();
+    let operation = "make";
+    let object = || "a user namespace".to_owned();
+    // SAFETY: the child makes bare system calls on memory prepared before, and ends without returning.
+    let child = check(unsafe { libc::fork() }).named(operation, object)?;
+    if child == 0 {
+        let code = match user.enter().and_then(|()| user.use_network()) {
+            Ok(()) => 0,
+            Err(error) => error.raw_os_error().unwrap_or(libc::EIO),
+        };
+        // SAFETY: ends the child at once, running nothing of the parent's.
+        unsafe { libc::_exit(code) };
+    }
+    let mut status = 0;
+    // SAFETY: `child` is our own child and `status` a valid place for its end.
+    while let Err(error) = check(unsafe { libc::waitpid(child, &raw mut status, 0) }) {
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(OsError::new("wait for", "the child that tries a user namespace", error));
+        }
+    }
+    match libc::WEXITSTATUS(status) {
+        0 if libc::WIFEXITED(status) => Ok(()),
+        code => Err(OsError::new(operation, object(), io::Error::from_raw_os_error(code))),
+    }
+}
+
+/// What entering a user namespace needs, prepared so that it can be done between fork and exec.
+struct UserNamespace {
+    uid_map: CString,
+    gid_map: CString,
+}
+
+impl UserNamespace {
+    fn for_this_user() -> Self {
+        // SAFETY: both take nothing and cannot fail.
+        let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+        let map = |outside: u32| CString::new(format!("0 {outside} 1")).expect("digits hold no zero byte");
+        Self { uid_map: map(uid), gid_map: map(gid) }
+    }
+
+    /// Async-signal-safe: system calls only.
+    fn enter(&self) -> io::Result<()> {
+        // SAFETY: takes a number and touches no memory of ours.
+        check(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) })?;
+        // Without this an ordinary user may not map a group (user_namespaces(7)).
+        write_file(c"/proc/self/setgroups", c"deny")?;
+        write_file(c"/proc/self/uid_map", &self.uid_map)?;
+        write_file(c"/proc/self/gid_map", &self.gid_map)
+    }
+
+    /// Sets the loopback up: some hosts allow the namespace and then every right in it is refused (AppArmor).
+    fn use_network(&self) -> io::Result<()> {
+        // SAFETY: takes numbers and touches no memory of ours.
+        let socket = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM, 0) })?;
+        // SAFETY: all-zero is a valid ifreq: it holds integers, bytes and null pointers only.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+            *to = from.cast_signed();
+        }
+        request.ifr_ifru.ifru_flags = UP;
+        // SAFETY: the kernel reads `request`, which lives through the call.
+        check(unsafe { libc::ioctl(socket, libc::SIOCSIFFLAGS, &raw const request) }).map(drop)
+    }
+}
+
+fn write_file(path: &std::ffi::CStr, text: &std::ffi::CStr) -> io::Result<()> {
+    // SAFETY: `path` ends with a zero byte and lives through the call.
+    let fd = check(unsafe { libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) })?;
+    // SAFETY: the kernel reads as many bytes of `text` as it has.
+    let written = unsafe { libc::write(fd, text.as_ptr().cast(), text.count_bytes()) };
+    let result = crate::error::check_len(written).map(drop);
+    // SAFETY: `fd` was opened above and is used no more.
+    unsafe { libc::close(fd) };
+    result
+}
+
+fn on_a_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    thread::scope(|scope| match scope.spawn(work).join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+const UP: libc::c_short = 1;

@@ -1,0 +1,40 @@
+//! Addresses of interfaces: adding one.
+
+use super::{Message, Network};
+use crate::error::Result;
+use std::net::IpAddr;
+
+impl Network {
+    /// Gives an interface an address and the prefix length of its network.
+    ///
+    /// IPv6 addresses are usable at once: duplicate address detection (RFC 4862 §5.4) is skipped.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN`, when the interface is missing, the address is there already, or IPv6 is switched off.
+    pub fn add_address(&mut self, link: &str, address: IpAddr, prefix: u8) -> Result<()> {
+        let index = self.link(link)?.index;
+        let (family, bytes) = family_and_bytes(address);
+        // struct ifaddrmsg: family, prefix length, flags, scope, interface.
+        let mut body = [family, prefix, 0, 0, 0, 0, 0, 0];
+        if address.is_ipv6() {
+            body[2] = u8::try_from(libc::IFA_F_NODAD).expect("IFA_F_NODAD is 2");
+        }
+        body[4..8].copy_from_slice(&index.to_ne_bytes());
+        let flags = libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+        let mut request = Message::new(libc::RTM_NEWADDR, flags, &body);
+        request.attribute(libc::IFA_LOCAL, &bytes).attribute(libc::IFA_ADDRESS, &bytes);
+        self.ask(&format!("add address {address}/{prefix} to link"), link, request).map(drop)
+    }
+}
+
+/// The family number and the bytes in network order, as netlink carries them.
+pub(super) fn family_and_bytes(address: IpAddr) -> (u8, Vec<u8>) {
+    match address {
+        IpAddr::V4(address) => (FAMILY_IPV4, address.octets().to_vec()),
+        IpAddr::V6(address) => (FAMILY_IPV6, address.octets().to_vec()),
+    }
+}
+
+/// `AF_INET` and `AF_INET6` in the one byte netlink has for them.
+const FAMILY_IPV4: u8 = 2;
+const FAMILY_IPV6: u8 = 10;

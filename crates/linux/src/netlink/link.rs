@@ -1,0 +1,261 @@
+//! Links (network interfaces): listing them, making veth pairs, MTU, up, moving, deleting.
+
+use super::message::{Attributes, Message, Reply, u32_at, u64_at};
+use super::{Network, incomplete};
+use crate::error::Result;
+use crate::namespace::Namespace;
+use std::os::fd::AsRawFd;
+
+/// A network interface as the kernel describes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    /// Number of the interface within its namespace.
+    pub index: u32,
+    /// Name.
+    pub name: String,
+    /// Largest IP packet, in bytes.
+    pub mtu: u32,
+    /// What made it, when it is not hardware: `veth`, `bridge`, `vlan`, `bond`, `tun`, …
+    pub kind: Option<String>,
+    /// The interface below (of a VLAN, macvlan, …), when it is in the same namespace.
+    pub lower: Option<u32>,
+    /// The bridge or bond this interface is part of.
+    pub master: Option<u32>,
+    /// Set up by the administrator (`IFF_UP`).
+    pub is_up: bool,
+    /// The loopback interface.
+    pub is_loopback: bool,
+    /// RFC 2863 operational state.
+    pub state: OperState,
+    /// Transmit queues.
+    pub tx_queues: Option<u32>,
+    /// Receive queues.
+    pub rx_queues: Option<u32>,
+    /// Counters since the interface was made.
+    pub statistics: LinkStatistics,
+}
+
+/// Whether an interface can carry packets (RFC 2863 `ifOperStatus`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OperState {
+    /// The driver does not say; loopback and some virtual devices.
+    #[default]
+    Unknown,
+    /// Hardware is missing.
+    NotPresent,
+    /// No carrier, or set down.
+    Down,
+    /// The interface below is down.
+    LowerLayerDown,
+    /// In a test mode.
+    Testing,
+    /// Waiting for something outside, e.g. 802.1X.
+    Dormant,
+    /// Carries packets.
+    Up,
+}
+
+/// Counters of an interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkStatistics {
+    /// Packets received; with receive offload one may stand for several frames.
+    pub rx_packets: u64,
+    /// Packets sent.
+    pub tx_packets: u64,
+    /// Bytes received.
+    pub rx_bytes: u64,
+    /// Bytes sent.
+    pub tx_bytes: u64,
+    /// Frames received broken.
+    pub rx_errors: u64,
+    /// Packets that could not be sent.
+    pub tx_errors: u64,
+    /// Packets dropped on receiving, in the device or the kernel's backlog.
+    pub rx_dropped: u64,
+    /// Packets dropped on sending.
+    pub tx_dropped: u64,
+    /// Frames the device dropped for want of buffers in the host.
+    pub rx_missed: u64,
+}
+
+impl LinkStatistics {
+    /// How far each counter moved since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            rx_packets: self.rx_packets.saturating_sub(earlier.rx_packets),
+            tx_packets: self.tx_packets.saturating_sub(earlier.tx_packets),
+            rx_bytes: self.rx_bytes.saturating_sub(earlier.rx_bytes),
+            tx_bytes: self.tx_bytes.saturating_sub(earlier.tx_bytes),
+            rx_errors: self.rx_errors.saturating_sub(earlier.rx_errors),
+            tx_errors: self.tx_errors.saturating_sub(earlier.tx_errors),
+            rx_dropped: self.rx_dropped.saturating_sub(earlier.rx_dropped),
+            tx_dropped: self.tx_dropped.saturating_sub(earlier.tx_dropped),
+            rx_missed: self.rx_missed.saturating_sub(earlier.rx_missed),
+        }
+    }
+}
+
+impl Network {
+    /// Every interface of the namespace.
+    ///
+    /// # Errors
+    /// When the kernel does not answer.
+    pub fn links(&mut self) -> Result<Vec<Link>> {
+        let request = Message::new(libc::RTM_GETLINK, libc::NLM_F_DUMP, &interface(0, 0));
+        Ok(self.ask("list", "network links", request)?.iter().filter_map(parse).collect())
+    }
+
+    /// The interface of this name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn link(&mut self, name: &str) -> Result<Link> {
+        let mut request = Message::new(libc::RTM_GETLINK, libc::NLM_F_ACK, &interface(0, 0));
+        request.string(libc::IFLA_IFNAME, name);
+        self.one_link(name, request)
+    }
+
+    /// The interface of this number.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn link_by_index(&mut self, index: u32) -> Result<Link> {
+        let request = Message::new(libc::RTM_GETLINK, libc::NLM_F_ACK, &interface(index, 0));
+        self.one_link(&format!("number {index}"), request)
+    }
+
+    /// Makes a pair of interfaces joined like the ends of a cable: `name` here and `peer` in the other namespace.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN` in both namespaces, or when a name is taken or longer than 15 bytes.
+    pub fn add_veth(&mut self, name: &str, peer: &str, peer_namespace: &Namespace) -> Result<()> {
+        let flags = libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+        let mut request = Message::new(libc::RTM_NEWLINK, flags, &interface(0, 0));
+        let namespace = peer_namespace.as_raw_fd().to_ne_bytes();
+        request.string(libc::IFLA_IFNAME, name).nest(libc::IFLA_LINKINFO, |info| {
+            info.attribute(IFLA_INFO_KIND, b"veth").nest(IFLA_INFO_DATA, |data| {
+                data.nest(VETH_INFO_PEER, |end| {
+                    end.raw(&interface(0, 0));
+                    end.string(libc::IFLA_IFNAME, peer).attribute(libc::IFLA_NET_NS_FD, &namespace);
+                });
+            });
+        });
+        self.ask("add veth pair", &format!("{name}-{peer}"), request).map(drop)
+    }
+
+    /// Sets an interface up.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN`, or when there is no such interface.
+    pub fn set_up(&mut self, name: &str) -> Result<()> {
+        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &interface(0, libc::IFF_UP));
+        request.string(libc::IFLA_IFNAME, name);
+        self.ask("set up link", name, request).map(drop)
+    }
+
+    /// Sets the MTU, in bytes of IP packet.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN`, or beyond what the device can.
+    pub fn set_mtu(&mut self, name: &str, mtu: u32) -> Result<()> {
+        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &interface(0, 0));
+        request.string(libc::IFLA_IFNAME, name).attribute(libc::IFLA_MTU, &mtu.to_ne_bytes());
+        self.ask(&format!("set MTU {mtu} on link"), name, request).map(drop)
+    }
+
+    /// Moves an interface into another namespace; it arrives down and without addresses.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN` in both, or when the name is taken there.
+    pub fn move_link(&mut self, name: &str, to: &Namespace) -> Result<()> {
+        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &interface(0, 0));
+        let namespace = to.as_raw_fd().to_ne_bytes();
+        request.string(libc::IFLA_IFNAME, name).attribute(libc::IFLA_NET_NS_FD, &namespace);
+        self.ask("move to another namespace link", name, request).map(drop)
+    }
+
+    /// Deletes an interface; of a veth pair both ends go.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN`, or for hardware.
+    pub fn delete_link(&mut self, name: &str) -> Result<()> {
+        let mut request = Message::new(libc::RTM_DELLINK, libc::NLM_F_ACK, &interface(0, 0));
+        request.string(libc::IFLA_IFNAME, name);
+        self.ask("delete link", name, request).map(drop)
+    }
+
+    fn one_link(&mut self, name: &str, request: Message) -> Result<Link> {
+        const OPERATION: &str = "look up link";
+        let replies = self.ask(OPERATION, name, request)?;
+        replies.iter().find_map(parse).ok_or_else(|| incomplete(OPERATION, name))
+    }
+}
+
+/// `struct ifinfomsg`: family, device type, number, flags, and which flags to change.
+fn interface(index: u32, set: i32) -> [u8; IFINFOMSG] {
+    let mut body = [0; IFINFOMSG];
+    body[4..8].copy_from_slice(&index.to_ne_bytes());
+    body[8..12].copy_from_slice(&set.to_ne_bytes());
+    body[12..16].copy_from_slice(&set.to_ne_bytes());
+    body
+}
+
+fn parse(reply: &Reply) -> Option<Link> {
+    let attributes = reply.attributes(IFINFOMSG);
+    let flags = u32_at(&reply.payload, 8)?.cast_signed();
+    // A lower interface in another namespace has a number that means nothing here.
+    let lower = match attributes.value(libc::IFLA_LINK_NETNSID) {
+        Some(_) => None,
+        None => attributes.u32(libc::IFLA_LINK),
+    };
+    let index = u32_at(&reply.payload, 4)?;
+    Some(Link {
+        index,
+        name: attributes.string(libc::IFLA_IFNAME)?,
+        mtu: attributes.u32(libc::IFLA_MTU)?,
+        kind: attributes.inside(libc::IFLA_LINKINFO).string(IFLA_INFO_KIND),
+        lower: lower.filter(|lower| *lower != index),
+        master: attributes.u32(libc::IFLA_MASTER),
+        is_up: flags & libc::IFF_UP != 0,
+        is_loopback: flags & libc::IFF_LOOPBACK != 0,
+        state: oper_state(attributes.value(libc::IFLA_OPERSTATE)),
+        tx_queues: attributes.u32(libc::IFLA_NUM_TX_QUEUES),
+        rx_queues: attributes.u32(libc::IFLA_NUM_RX_QUEUES),
+        statistics: statistics(&attributes),
+    })
+}
+
+fn oper_state(value: Option<&[u8]>) -> OperState {
+    match value.and_then(<[u8]>::first) {
+        Some(1) => OperState::NotPresent,
+        Some(2) => OperState::Down,
+        Some(3) => OperState::LowerLayerDown,
+        Some(4) => OperState::Testing,
+        Some(5) => OperState::Dormant,
+        Some(6) => OperState::Up,
+        _ => OperState::Unknown,
+    }
+}
+
+/// `struct rtnl_link_stats64`: 64-bit counters in a row.
+fn statistics(attributes: &Attributes<'_>) -> LinkStatistics {
+    let block = attributes.value(libc::IFLA_STATS64).unwrap_or_default();
+    let counter = |position: usize| u64_at(block, position * 8).unwrap_or(0);
+    LinkStatistics {
+        rx_packets: counter(0),
+        tx_packets: counter(1),
+        rx_bytes: counter(2),
+        tx_bytes: counter(3),
+        rx_errors: counter(4),
+        tx_errors: counter(5),
+        rx_dropped: counter(6),
+        tx_dropped: counter(7),
+        rx_missed: counter(14),
+    }
+}
+
+const IFINFOMSG: usize = 16;
+const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const VETH_INFO_PEER: u16 = 1;

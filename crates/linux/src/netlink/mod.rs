@@ -1,0 +1,184 @@
+//! Netlink: asking the kernel for links, addresses, routes and packet filters, and changing them.
+//!
+//! A connection belongs to the network namespace in which it was opened and keeps acting there, whichever thread uses it.
+//! Sources: `netlink(7)`, `rtnetlink(7)`.
+
+mod address;
+mod link;
+mod message;
+mod route;
+
+pub use link::{Link, LinkStatistics, OperState};
+pub use route::Route;
+
+pub(crate) use message::Message;
+
+use crate::error::{Named, OsError, Result, check, check_len};
+use message::{Reply, u32_at};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// Links, addresses and routes of one network namespace (`NETLINK_ROUTE`).
+#[derive(Debug)]
+pub struct Network {
+    netlink: Netlink,
+}
+
+impl Network {
+    /// Opens the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// When the kernel gives no netlink socket.
+    pub fn open() -> Result<Self> {
+        Ok(Self { netlink: Netlink::open(libc::NETLINK_ROUTE)? })
+    }
+
+    fn ask(&mut self, operation: &str, object: &str, request: Message) -> Result<Vec<Reply>> {
+        self.netlink.ask(vec![request], 1).named(operation, || object.to_owned())
+    }
+}
+
+/// A netlink socket that sends a request and collects its answer.
+#[derive(Debug)]
+pub(crate) struct Netlink {
+    socket: OwnedFd,
+    sequence: u32,
+}
+
+impl Netlink {
+    /// Opens a socket of this netlink protocol.
+    pub(crate) fn open(protocol: i32) -> Result<Self> {
+        let object = || format!("netlink socket of protocol {protocol}");
+        let flags = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+        // SAFETY: takes numbers and touches no memory of ours.
+        let fd = check(unsafe { libc::socket(libc::AF_NETLINK, flags, protocol) }).named("open", object)?;
+        // SAFETY: the kernel has just given us this descriptor; nobody else owns it.
+        let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+        let netlink = Self { socket, sequence: 0 };
+        let patience = libc::timeval { tv_sec: PATIENCE_SECONDS, tv_usec: 0 };
+        netlink
+            .set_option(libc::SOL_SOCKET, libc::SO_RCVTIMEO, &patience)
+            .named("set a deadline on", object)?;
+        // Only for better messages: kernels before 4.12 have neither, and say the number alone.
+        let _ = netlink.set_option(libc::SOL_NETLINK, libc::NETLINK_EXT_ACK, &1i32);
+        let _ = netlink.set_option(libc::SOL_NETLINK, libc::NETLINK_CAP_ACK, &1i32);
+        Ok(netlink)
+    }
+
+    /// Sends the requests in one datagram and collects what comes, until `answers` acknowledgements or ends of a dump.
+    pub(crate) fn ask(&mut self, requests: Vec<Message>, answers: usize) -> io::Result<Vec<Reply>> {
+        let first = self.sequence.wrapping_add(1);
+        let mut datagram = Vec::new();
+        for request in requests {
+            self.sequence = self.sequence.wrapping_add(1);
+            datagram.extend(request.into_bytes(self.sequence));
+        }
+        self.send(&datagram)?;
+        self.collect(first, answers)
+    }
+
+    fn collect(&self, first: u32, answers: usize) -> io::Result<Vec<Reply>> {
+        let (mut collected, mut answered) = (Vec::new(), 0);
+        let mut buffer = vec![0; RECEIVE_BYTES];
+        while answered < answers {
+            let length = self.receive(&mut buffer)?;
+            for reply in Reply::parse_all(&buffer[..length]) {
+                // What is left of an earlier request that failed half-way.
+                if reply.sequence.wrapping_sub(first) > self.sequence.wrapping_sub(first) {
+                    continue;
+                }
+                match i32::from(reply.kind) {
+                    libc::NLMSG_ERROR => refusal(&reply)?,
+                    libc::NLMSG_DONE => {}
+                    _ => {
+                        collected.push(reply);
+                        continue;
+                    }
+                }
+                answered += 1;
+            }
+        }
+        Ok(collected)
+    }
+
+    fn send(&self, datagram: &[u8]) -> io::Result<()> {
+        // SAFETY: the kernel reads `datagram`, which lives through the call.
+        let sent =
+            unsafe { libc::send(self.socket.as_raw_fd(), datagram.as_ptr().cast(), datagram.len(), 0) };
+        check_len(sent).map(drop)
+    }
+
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let (into, room) = (buffer.as_mut_ptr().cast(), buffer.len());
+            // SAFETY: the kernel writes at most `room` bytes into `buffer`, which lives through the call.
+            let received =
+                check_len(unsafe { libc::recv(self.socket.as_raw_fd(), into, room, libc::MSG_TRUNC) });
+            match received {
+                Ok(length) if length <= room => return Ok(length),
+                Ok(_) => return Err(io::Error::other("the kernel's answer is larger than expected")),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, "the kernel did not answer"));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn set_option<T>(&self, level: i32, name: i32, value: &T) -> io::Result<()> {
+        let size = u32::try_from(size_of::<T>()).expect("socket options are small");
+        let value = std::ptr::from_ref(value).cast();
+        // SAFETY: the kernel reads `size` bytes from `value`, a reference that lives through the call.
+        check(unsafe { libc::setsockopt(self.socket.as_raw_fd(), level, name, value, size) }).map(drop)
+    }
+}
+
+/// The kernel's verdict: nothing for success, else the error with the kernel's own words where it has any.
+fn refusal(reply: &Reply) -> io::Result<()> {
+    let code = u32_at(&reply.payload, 0).map_or(-libc::EPROTO, u32::cast_signed);
+    if code == 0 {
+        return Ok(());
+    }
+    let error = io::Error::from_raw_os_error(code.saturating_neg());
+    if i32::from(reply.flags) & libc::NLM_F_ACK_TLVS == 0 {
+        return Err(error);
+    }
+    // The request's header is quoted behind the code; NETLINK_CAP_ACK keeps its body out, unless the kernel is old.
+    let quoted = match i32::from(reply.flags) & libc::NLM_F_CAPPED {
+        0 => u32_at(&reply.payload, 4).and_then(|length| usize::try_from(length).ok()).unwrap_or(16),
+        _ => 16,
+    };
+    match reply.attributes(4 + quoted.next_multiple_of(4)).string(NLMSGERR_ATTR_MSG) {
+        Some(words) => Err(io::Error::new(error.kind(), format!("{error}: {words}"))),
+        None => Err(error),
+    }
+}
+
+/// An answer that lacks what the kernel always says.
+fn incomplete(operation: &str, object: &str) -> OsError {
+    OsError::new(
+        operation,
+        object,
+        io::Error::new(io::ErrorKind::InvalidData, "the kernel's answer is incomplete"),
+    )
+}
+
+const PATIENCE_SECONDS: libc::time_t = 5;
+/// The kernel fills at most 32 KiB of a dump into one datagram; an acknowledgement quotes at most the request.
+const RECEIVE_BYTES: usize = 64 * 1024;
+const NLMSGERR_ATTR_MSG: u16 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_says_why_it_refuses() {
+        let mut network = Network::open().expect("anybody may ask for links");
+        let error = network.link("no-such-link").expect_err("there is no such link");
+        assert!(error.to_string().starts_with("look up link no-such-link: "), "{error}");
+        // The next question is not confused by the refusal of the last.
+        assert_eq!(network.link("lo").expect("every namespace has a loopback").name, "lo");
+    }
+}

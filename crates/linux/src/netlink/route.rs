@@ -1,0 +1,108 @@
+//! Routes: which way the kernel would send to a destination, and adding one through a gateway.
+
+use super::address::family_and_bytes;
+use super::message::Attributes;
+use super::{Message, Network, incomplete};
+use crate::error::Result;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Where packets to a destination go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Number of the interface they leave through.
+    pub link: u32,
+    /// The address they leave with, when nothing else was bound.
+    pub source: Option<IpAddr>,
+    /// The next router; `None` when the destination is on the link.
+    pub gateway: Option<IpAddr>,
+    /// MTU of the route, when one was set or learnt (path MTU discovery), else the interface's applies.
+    pub mtu: Option<u32>,
+}
+
+impl Network {
+    /// The route the kernel would take to a destination.
+    ///
+    /// # Errors
+    /// When there is none: `Network is unreachable`.
+    pub fn route_to(&mut self, destination: IpAddr) -> Result<Route> {
+        const OPERATION: &str = "look up the route to";
+        let (family, bytes) = family_and_bytes(destination);
+        let prefix = if destination.is_ipv4() { 32 } else { 128 };
+        let mut request = Message::new(libc::RTM_GETROUTE, libc::NLM_F_ACK, &route(family, prefix));
+        request.attribute(libc::RTA_DST, &bytes);
+        let object = destination.to_string();
+        let replies = self.ask(OPERATION, &object, request)?;
+        let found = replies.iter().find_map(|reply| parse(&reply.attributes(RTMSG)));
+        found.ok_or_else(|| incomplete(OPERATION, &object))
+    }
+
+    /// Sends a network, or everything (`None`), through a gateway that is on one of the namespace's links.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN`, when the gateway is on no link, or the route is there already.
+    pub fn add_route(&mut self, network: Option<(IpAddr, u8)>, gateway: IpAddr) -> Result<()> {
+        let (family, gateway_bytes) = family_and_bytes(gateway);
+        let prefix = network.map_or(0, |(_, prefix)| prefix);
+        let mut body = route(family, prefix);
+        body[4] = libc::RT_TABLE_MAIN;
+        body[5] = libc::RTPROT_BOOT;
+        body[6] = libc::RT_SCOPE_UNIVERSE;
+        body[7] = libc::RTN_UNICAST;
+        let flags = libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+        let mut request = Message::new(libc::RTM_NEWROUTE, flags, &body);
+        if let Some((address, _)) = network {
+            request.attribute(libc::RTA_DST, &family_and_bytes(address).1);
+        }
+        request.attribute(libc::RTA_GATEWAY, &gateway_bytes);
+        let object = network.map_or("default".into(), |(address, prefix)| format!("{address}/{prefix}"));
+        self.ask("add route", &format!("{object} via {gateway}"), request).map(drop)
+    }
+}
+
+/// `struct rtmsg`: family, lengths of destination and source prefix, TOS, table, protocol, scope, type, flags.
+fn route(family: u8, prefix: u8) -> [u8; RTMSG] {
+    let mut body = [0; RTMSG];
+    body[0] = family;
+    body[1] = prefix;
+    body
+}
+
+fn parse(attributes: &Attributes<'_>) -> Option<Route> {
+    Some(Route {
+        link: attributes.u32(libc::RTA_OIF)?,
+        source: attributes.value(libc::RTA_PREFSRC).and_then(address),
+        gateway: attributes.value(libc::RTA_GATEWAY).and_then(address),
+        mtu: attributes.inside(libc::RTA_METRICS).u32(RTAX_MTU),
+    })
+}
+
+fn address(bytes: &[u8]) -> Option<IpAddr> {
+    match *bytes {
+        [a, b, c, d] => Some(Ipv4Addr::new(a, b, c, d).into()),
+        _ => <[u8; 16]>::try_from(bytes).ok().map(|octets| Ipv6Addr::from(octets).into()),
+    }
+}
+
+const RTMSG: usize = 12;
+const RTAX_MTU: u16 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_reached_over_loopback() {
+        let mut network = Network::open().expect("anybody may ask for routes");
+        let lo = network.link("lo").expect("every namespace has a loopback");
+        let route = network.route_to(Ipv4Addr::LOCALHOST.into()).expect("127.0.0.1 is always reachable");
+        assert_eq!(route.link, lo.index);
+        assert_eq!(route.source, Some(Ipv4Addr::LOCALHOST.into()));
+        assert_eq!(route.gateway, None);
+    }
+
+    #[test]
+    fn an_address_of_wrong_length_is_none() {
+        assert_eq!(address(&[1, 2, 3]), None);
+        assert_eq!(address(&[10, 0, 0, 1]), Some(Ipv4Addr::new(10, 0, 0, 1).into()));
+    }
+}

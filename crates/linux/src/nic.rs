@@ -1,0 +1,201 @@
+//! Network interfaces: the one toward a destination, its driver, link speed, offloads, queues and counters.
+
+mod ethtool;
+
+use crate::error::Result;
+use crate::netlink::{Link, Network};
+use ethtool::Ethtool;
+use model::host;
+use model::units::BitRate;
+use std::net::IpAddr;
+
+/// A network interface with all we know of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nic {
+    /// What the network stack says: name, MTU, state, queues, counters.
+    pub link: Link,
+    /// The driver's name.
+    pub driver: Option<String>,
+    /// Speed of the link. `None` when the driver does not know it, and for devices without hardware, whose stated speed
+    /// (10 Gbit/s for veth) is nominal and limits nothing.
+    pub speed: Option<BitRate>,
+    /// The offloads that are on.
+    pub offloads: Vec<Offload>,
+    /// No hardware below: loopback, veth, bridge, tunnel, or a VLAN on one of them.
+    pub is_virtual: bool,
+}
+
+/// Work the interface, or the kernel just above it, does on many packets at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offload {
+    /// The interface cuts large TCP segments.
+    Tso,
+    /// The kernel cuts large segments just before the interface.
+    Gso,
+    /// The kernel joins received packets of a flow.
+    Gro,
+    /// The interface joins received packets of a flow, by rules that can be undone.
+    GroHardware,
+    /// The interface joins received packets of a flow.
+    Lro,
+    /// The interface cuts large UDP sends (`UDP_SEGMENT`).
+    UdpSegmentation,
+    /// The kernel joins UDP packets even when it forwards them.
+    UdpGroForwarding,
+}
+
+impl Offload {
+    /// Every offload.
+    pub const ALL: &[Self] = &[
+        Self::Tso,
+        Self::Gso,
+        Self::Gro,
+        Self::GroHardware,
+        Self::Lro,
+        Self::UdpSegmentation,
+        Self::UdpGroForwarding,
+    ];
+
+    /// The name by which ethtool knows it: its short one where it has one.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tso => "tso",
+            Self::Gso => "gso",
+            Self::Gro => "gro",
+            Self::GroHardware => "rx-gro-hw",
+            Self::Lro => "lro",
+            Self::UdpSegmentation => "tx-udp-segmentation",
+            Self::UdpGroForwarding => "rx-udp-gro-forwarding",
+        }
+    }
+
+    const fn kernel_name(self) -> &'static str {
+        match self {
+            Self::Tso => "tx-tcp-segmentation",
+            Self::Gso => "tx-generic-segmentation",
+            Self::Gro => "rx-gro",
+            Self::Lro => "rx-lro",
+            other => other.name(),
+        }
+    }
+}
+
+impl Nic {
+    /// The interface through which packets to a destination leave.
+    ///
+    /// # Errors
+    /// When no route leads there.
+    pub fn toward(destination: IpAddr) -> Result<Self> {
+        let mut network = Network::open()?;
+        let index = network.route_to(destination)?.link;
+        let link = network.link_by_index(index)?;
+        Self::describe(&mut network, link)
+    }
+
+    /// The interface of this name in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn named(name: &str) -> Result<Self> {
+        let mut network = Network::open()?;
+        let link = network.link(name)?;
+        Self::describe(&mut network, link)
+    }
+
+    /// Whether this offload is on.
+    #[must_use]
+    pub fn has(&self, offload: Offload) -> bool {
+        self.offloads.contains(&offload)
+    }
+
+    /// What a result says of the interface.
+    #[must_use]
+    pub fn fingerprint(&self) -> host::Nic {
+        host::Nic {
+            name: self.link.name.clone(),
+            driver: self.driver.clone(),
+            mtu: self.link.mtu,
+            link_bps: self.speed,
+            offloads: self.offloads.iter().map(|offload| offload.name().to_owned()).collect(),
+            is_virtual: self.is_virtual,
+        }
+    }
+
+    fn describe(network: &mut Network, link: Link) -> Result<Self> {
+        let is_virtual = !has_hardware(&link, &network.links()?, MOST_LAYERS);
+        let ethtool = Ethtool::open(&link.name)?;
+        let features = ethtool.features();
+        let is_on = |offload: &Offload| features.contains(offload.kernel_name());
+        Ok(Self {
+            driver: ethtool.driver(),
+            speed: ethtool.speed().filter(|_| !is_virtual),
+            offloads: Offload::ALL.iter().copied().filter(is_on).collect(),
+            is_virtual,
+            link,
+        })
+    }
+}
+
+/// Whether packets on this interface meet hardware: itself, the one below, or a member of the bond.
+fn has_hardware(link: &Link, all: &[Link], layers: u32) -> bool {
+    let below = |other: &&Link| match link.kind.as_deref() {
+        Some("bond" | "team") => other.master == Some(link.index),
+        Some("vlan" | "macvlan" | "ipvlan") => link.lower == Some(other.index),
+        _ => false,
+    };
+    match link.kind {
+        None => !link.is_loopback,
+        Some(_) => layers > 0 && all.iter().filter(below).any(|lower| has_hardware(lower, all, layers - 1)),
+    }
+}
+
+/// More layers of VLANs and bonds than anybody stacks; ends the search whatever the kernel answers.
+const MOST_LAYERS: u32 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn loopback_is_virtual_and_has_no_speed() {
+        let nic = Nic::toward(Ipv4Addr::LOCALHOST.into()).expect("loopback is reachable");
+        assert_eq!(nic.link.name, "lo");
+        assert!(nic.is_virtual && nic.link.is_loopback && nic.link.is_up);
+        assert_eq!(nic.speed, None);
+        assert!(nic.has(Offload::Gso), "{nic:?}");
+        assert!(nic.fingerprint().offloads.contains(&"gso".to_owned()));
+        assert!(nic.link.mtu >= 1280);
+    }
+
+    #[test]
+    fn hardware_is_found_below_vlans_and_bonds() {
+        let link = |index, kind: Option<&str>, lower, master| Link {
+            index,
+            kind: kind.map(str::to_owned),
+            lower,
+            master,
+            ..Link::default()
+        };
+        let all = [
+            link(1, None, None, Some(3)),
+            link(2, Some("veth"), Some(9), Some(4)),
+            link(3, Some("bond"), None, None),
+            link(4, Some("bond"), None, None),
+            link(5, Some("vlan"), Some(3), None),
+            link(6, Some("vlan"), Some(2), None),
+            link(7, Some("vlan"), Some(7), None),
+            link(9, Some("veth"), Some(2), None),
+        ];
+        let hardware: Vec<u32> =
+            all.iter().filter(|link| has_hardware(link, &all, MOST_LAYERS)).map(|link| link.index).collect();
+        assert_eq!(hardware, [1, 3, 5]);
+    }
+
+    #[test]
+    fn a_missing_interface_is_named() {
+        let error = Nic::named("no-such-link").expect_err("there is no such link");
+        assert!(error.to_string().contains("no-such-link"), "{error}");
+    }
+}

@@ -1,0 +1,125 @@
+//! What drivers tell through the `SIOCETHTOOL` ioctl: driver name, link speed, features.
+//!
+//! Source: `include/uapi/linux/ethtool.h`. The ioctl acts in the network namespace of the socket it is made on,
+//! unlike `/sys/class/net`, which shows the namespace in which `/sys` was mounted.
+
+use crate::error::{Named, Result, check};
+use model::units::BitRate;
+use std::collections::BTreeSet;
+use std::io;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+
+/// One interface, to be asked.
+#[derive(Debug)]
+pub(super) struct Ethtool<'a> {
+    socket: UdpSocket,
+    name: &'a str,
+}
+
+impl<'a> Ethtool<'a> {
+    /// Makes ready to ask this interface of the calling thread's namespace.
+    pub(super) fn open(name: &'a str) -> Result<Self> {
+        // Any socket will do: it only says which namespace is meant.
+        let socket = UdpSocket::bind("0.0.0.0:0").named("open a socket to ask", || name.into())?;
+        Ok(Self { socket, name })
+    }
+
+    /// The driver's name; `None` when it does not say.
+    pub(super) fn driver(&self) -> Option<String> {
+        let mut info = request(GDRVINFO, DRVINFO);
+        self.ask(&mut info).ok()?;
+        let name = info.get(4..36)?.split(|byte| *byte == 0).next()?;
+        Some(String::from_utf8_lossy(name).into_owned()).filter(|name| !name.is_empty())
+    }
+
+    /// The speed the driver states; `None` when it has or knows none.
+    pub(super) fn speed(&self) -> Option<BitRate> {
+        let mut settings = request(GLINKSETTINGS, LINK_SETTINGS);
+        self.ask(&mut settings).ok()?;
+        // The first answer only says, as a negative number, how many words the bit maps behind need.
+        let words = usize::from(settings[LINK_MODE_WORDS].cast_signed().unsigned_abs());
+        let mut settings = request(GLINKSETTINGS, LINK_SETTINGS + words * 3 * 4);
+        settings[LINK_MODE_WORDS] = u8::try_from(words).ok()?;
+        self.ask(&mut settings).ok()?;
+        match number(&settings, 4)? {
+            0 | u32::MAX => None,
+            megabits => Some(BitRate(u64::from(megabits) * 1_000_000)),
+        }
+    }
+
+    /// The kernel's names of the features that are on; empty when the kernel does not say.
+    pub(super) fn features(&self) -> BTreeSet<String> {
+        self.read_features().unwrap_or_default()
+    }
+
+    fn read_features(&self) -> Option<BTreeSet<String>> {
+        let mut sets = request(GSSET_INFO, 20);
+        sets[8..16].copy_from_slice(&(1u64 << SS_FEATURES).to_ne_bytes());
+        self.ask(&mut sets).ok()?;
+        let count = number(&sets, 16)?;
+        let length = usize::try_from(count.min(MOST_FEATURES)).ok()?;
+
+        let mut names = request(GSTRINGS, 12 + length * NAME);
+        names[4..8].copy_from_slice(&SS_FEATURES.to_ne_bytes());
+        names[8..12].copy_from_slice(&count.to_ne_bytes());
+        self.ask(&mut names).ok()?;
+
+        let blocks = length.div_ceil(32);
+        let mut states = request(GFEATURES, 8 + blocks * FEATURE_BLOCK);
+        states[4..8].copy_from_slice(&u32::try_from(blocks).ok()?.to_ne_bytes());
+        self.ask(&mut states).ok()?;
+
+        let is_on = |feature: usize| {
+            // Of each block: available, requested, active, never changed.
+            let active = number(&states, 8 + feature / 32 * FEATURE_BLOCK + 8);
+            active.is_some_and(|bits| bits & (1 << (feature % 32)) != 0)
+        };
+        let name = |feature: usize| {
+            let bytes = names.get(12 + feature * NAME..)?.split(|byte| *byte == 0).next()?;
+            Some(String::from_utf8_lossy(bytes).into_owned())
+        };
+        Some((0..length).filter(|feature| is_on(*feature)).filter_map(name).collect())
+    }
+
+    fn ask(&self, request: &mut [u8]) -> io::Result<()> {
+        // SAFETY: all-zero is a valid ifreq: it holds integers, bytes and null pointers only.
+        let mut interface: libc::ifreq = unsafe { std::mem::zeroed() };
+        // One byte less than the room, so that a zero byte ends the name.
+        for (to, from) in interface.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(self.name.bytes()) {
+            *to = from.cast_signed();
+        }
+        interface.ifr_ifru.ifru_data = request.as_mut_ptr().cast();
+        // SAFETY: the kernel reads and writes within `request`, whose length follows from the command and the counts
+        // in it; both live through the call.
+        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL, &raw mut interface) }).map(drop)
+    }
+}
+
+/// A zeroed structure that begins with the command.
+fn request(command: u32, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    bytes[..4].copy_from_slice(&command.to_ne_bytes());
+    bytes
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+const SIOCETHTOOL: libc::Ioctl = 0x8946;
+const GDRVINFO: u32 = 0x03;
+const GSTRINGS: u32 = 0x1b;
+const GSSET_INFO: u32 = 0x37;
+const GFEATURES: u32 = 0x3a;
+const GLINKSETTINGS: u32 = 0x4c;
+const SS_FEATURES: u32 = 4;
+/// Size of `struct ethtool_drvinfo`; the driver's name is its first field behind the command.
+const DRVINFO: usize = 196;
+/// Size of `struct ethtool_link_settings` without the bit maps, and where it holds their length.
+const LINK_SETTINGS: usize = 48;
+const LINK_MODE_WORDS: usize = 15;
+const FEATURE_BLOCK: usize = 16;
+const NAME: usize = 32;
+/// Today's kernels have about 64; the kernel itself sets the limit of what it writes.
+const MOST_FEATURES: u32 = 4096;

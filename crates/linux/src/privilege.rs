@@ -1,0 +1,230 @@
+//! What this process may do and what machine it runs on: capabilities, user namespaces, kernel, clock, congestion control.
+//!
+//! Sources: `capabilities(7)`, `proc_pid_status(5)`, `uname(2)`.
+
+use crate::error::{Named, OsError, Result, check};
+use crate::{cpu, namespace};
+use model::host::Host;
+use std::ffi::CStr;
+use std::fs;
+use std::io;
+
+/// A right the kernel gives apart from being root; those that matter here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capability {
+    /// Change interfaces, routes, filters; force socket buffers beyond their limit.
+    NetAdmin,
+    /// Open raw and packet sockets.
+    NetRaw,
+    /// Listen on ports below 1024.
+    NetBindService,
+    /// Real-time scheduling, pinning of others' threads.
+    SysNice,
+    /// Make namespaces, among much else.
+    SysAdmin,
+    /// Load BPF programs.
+    Bpf,
+}
+
+impl Capability {
+    /// Every capability we look at.
+    pub const ALL: &[Self] =
+        &[Self::NetAdmin, Self::NetRaw, Self::NetBindService, Self::SysNice, Self::SysAdmin, Self::Bpf];
+
+    /// The name as `setcap(8)` takes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NetAdmin => "cap_net_admin",
+            Self::NetRaw => "cap_net_raw",
+            Self::NetBindService => "cap_net_bind_service",
+            Self::SysNice => "cap_sys_nice",
+            Self::SysAdmin => "cap_sys_admin",
+            Self::Bpf => "cap_bpf",
+        }
+    }
+
+    const fn bit(self) -> u64 {
+        let number = match self {
+            Self::NetBindService => 10,
+            Self::NetAdmin => 12,
+            Self::NetRaw => 13,
+            Self::SysAdmin => 21,
+            Self::SysNice => 23,
+            Self::Bpf => 39,
+        };
+        1 << number
+    }
+}
+
+/// The capabilities in force for the calling thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    effective: u64,
+}
+
+impl Capabilities {
+    /// Reads them from `/proc/thread-self/status`.
+    ///
+    /// # Errors
+    /// When `/proc` is not there or holds no `CapEff` line.
+    pub fn of_this_thread() -> Result<Self> {
+        let text = fs::read_to_string(STATUS).named("read", || STATUS.into())?;
+        parse_effective(&text).map(|effective| Self { effective }).ok_or_else(|| {
+            OsError::new("read", STATUS, io::Error::new(io::ErrorKind::InvalidData, "no CapEff line in it"))
+        })
+    }
+
+    /// Whether this one is in force.
+    #[must_use]
+    pub fn has(self, capability: Capability) -> bool {
+        self.effective & capability.bit() != 0
+    }
+}
+
+/// Whether the effective user is root, here or of the user namespace we are in.
+#[must_use]
+pub fn is_root() -> bool {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// Whether namespaces with a network can be made by an ordinary user; really tried, see
+/// [`namespace::try_user_namespace`] for the reason of a no.
+#[must_use]
+pub fn can_create_user_namespace() -> bool {
+    namespace::try_user_namespace().is_ok()
+}
+
+/// Kernel and host name (`uname(2)`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Uname {
+    /// Operating system: `Linux`.
+    pub system: String,
+    /// Host name.
+    pub host: String,
+    /// Kernel release: `6.1.0-18-amd64`.
+    pub release: String,
+    /// Architecture: `x86_64`.
+    pub machine: String,
+}
+
+impl Uname {
+    /// Asks the kernel.
+    #[must_use]
+    pub fn get() -> Self {
+        // SAFETY: all-zero is a valid utsname: it holds bytes only.
+        let mut name: libc::utsname = unsafe { std::mem::zeroed() };
+        // SAFETY: `name` is a valid utsname for the kernel to fill.
+        let returned = check(unsafe { libc::uname(&raw mut name) });
+        debug_assert!(returned.is_ok(), "uname refuses only a wrong pointer");
+        Self {
+            system: text(&name.sysname),
+            host: text(&name.nodename),
+            release: text(&name.release),
+            machine: text(&name.machine),
+        }
+    }
+
+    /// Major and minor version of the kernel: `(6, 1)`.
+    #[must_use]
+    pub fn version(&self) -> Option<(u32, u32)> {
+        let mut numbers = self.release.split(|letter: char| !letter.is_ascii_digit());
+        Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+    }
+}
+
+/// This host as results name it; the interface is left to [`crate::nic::Nic::toward`].
+#[must_use]
+pub fn fingerprint(version: &str) -> Host {
+    let uname = Uname::get();
+    Host {
+        name: uname.host,
+        version: version.to_owned(),
+        kernel: format!("{} {} {}", uname.system, uname.release, uname.machine),
+        cpu: cpu::model_name().unwrap_or_else(|| uname.machine.clone()),
+        cpus: cpu::CpuSnapshot::take().map_or(1, |now| u32::try_from(now.cpus.len()).unwrap_or(u32::MAX)),
+        clock_source: clock_source().unwrap_or_default(),
+        congestion: congestion_control().unwrap_or_default(),
+        nic: None,
+    }
+}
+
+/// The clock the kernel keeps time by: `tsc`, `kvm-clock`, `arch_sys_counter`, `hpet`, …
+#[must_use]
+pub fn clock_source() -> Option<String> {
+    setting("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+}
+
+/// The default TCP congestion control of the calling thread's namespace.
+#[must_use]
+pub fn congestion_control() -> Option<String> {
+    setting("/proc/sys/net/ipv4/tcp_congestion_control")
+}
+
+/// The congestion controls that can be chosen without loading a module.
+#[must_use]
+pub fn congestion_controls() -> Vec<String> {
+    let names = setting("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    names.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The one line of a file of settings, trimmed; `None` when it cannot be read.
+#[must_use]
+pub fn setting(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+fn parse_effective(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(line.trim(), 16).ok()
+}
+
+fn text(field: &[libc::c_char]) -> String {
+    let bytes: Vec<u8> = field.iter().map(|byte| byte.cast_unsigned()).collect();
+    CStr::from_bytes_until_nul(&bytes)
+        .map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned())
+}
+
+const STATUS: &str = "/proc/thread-self/status";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_are_bits() {
+        let ordinary = parse_effective("Name:\tx\nCapPrm:\tffff\nCapEff:\t0000000000002000\n");
+        let capabilities = Capabilities { effective: ordinary.expect("the line is there") };
+        assert!(capabilities.has(Capability::NetRaw));
+        assert!(!capabilities.has(Capability::NetAdmin));
+        assert_eq!(parse_effective("CapEff:\tzz\n"), None);
+        assert_eq!(parse_effective(""), None);
+    }
+
+    #[test]
+    fn the_kernel_names_itself() {
+        let uname = Uname::get();
+        assert_eq!(uname.system, "Linux");
+        assert!(uname.version() >= Some((4, 0)), "{uname:?}");
+        let old = Uname { release: "5.10-rc1".into(), ..Uname::default() };
+        assert_eq!(old.version(), Some((5, 10)));
+        assert_eq!(Uname::default().version(), None);
+    }
+
+    #[test]
+    fn this_host_has_a_fingerprint() {
+        let host = fingerprint("pathmeter test");
+        assert!(host.kernel.starts_with("Linux ") && !host.cpu.is_empty() && host.cpus >= 1, "{host:?}");
+        let current = congestion_control().expect("every kernel with TCP has one");
+        assert!(congestion_controls().contains(&current));
+    }
+
+    #[test]
+    fn trying_a_user_namespace_leaves_this_process_as_it_was() {
+        let before = Capabilities::of_this_thread().expect("/proc is there");
+        let can = can_create_user_namespace();
+        assert_eq!(can, can_create_user_namespace());
+        assert_eq!(Capabilities::of_this_thread().expect("/proc is there"), before);
+    }
+}
