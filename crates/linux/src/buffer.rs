@@ -1,0 +1,77 @@
+//! A page-aligned buffer whose pages are mapped before the measurement starts.
+
+use std::ops::{Deref, DerefMut};
+
+/// Bytes that start on a page and have all been written once, so that no page fault falls into the data path.
+///
+/// The content is a fixed pseudo-random pattern: neither zero pages nor compressible by links on the way.
+#[derive(Debug, Clone)]
+pub struct PageBuffer {
+    pages: Box<[Page]>,
+    len: usize,
+}
+
+impl PageBuffer {
+    /// Allocates and fills `len` bytes.
+    #[must_use]
+    pub fn new(len: usize) -> Self {
+        let pages = vec![Page([0; PAGE]); len.div_ceil(PAGE)].into_boxed_slice();
+        let mut buffer = Self { pages, len };
+        buffer.fill();
+        buffer
+    }
+
+    fn fill(&mut self) {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        for chunk in self.chunks_mut(8) {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            chunk.copy_from_slice(&state.to_le_bytes()[..chunk.len()]);
+        }
+    }
+}
+
+impl Deref for PageBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the pages are contiguous plain bytes, at least `len` of them, and borrowed with `self`.
+        unsafe { std::slice::from_raw_parts(self.pages.as_ptr().cast(), self.len) }
+    }
+}
+
+impl DerefMut for PageBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`; `&mut self` makes the borrow exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.pages.as_mut_ptr().cast(), self.len) }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(4096))]
+struct Page([u8; PAGE]);
+
+const PAGE: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_on_a_page_and_is_filled_to_the_last_byte() {
+        for len in [0, 1, 4096, 70_001] {
+            let buffer = PageBuffer::new(len);
+            assert_eq!(buffer.len(), len);
+            assert_eq!(buffer.as_ptr().addr() % PAGE, 0);
+            assert!(len < 64 || buffer[len - 64..].iter().any(|&byte| byte != 0));
+        }
+    }
+
+    #[test]
+    fn is_writable() {
+        let mut buffer = PageBuffer::new(10);
+        buffer[9] = 7;
+        assert_eq!(buffer.last(), Some(&7));
+    }
+}

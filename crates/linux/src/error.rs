@@ -1,0 +1,71 @@
+//! The one error of this crate: which operation on which object the system refused, and why.
+
+use std::io;
+
+/// A refused system call, named so that a user can act on it.
+///
+/// Displays as `set UDP_SEGMENT on udp 10.0.0.2:5210: Invalid argument (os error 22)`.
+#[derive(Debug, thiserror::Error)]
+#[error("{operation} {object}: {source}")]
+pub struct OsError {
+    /// What was attempted, with its preposition: `set UDP_SEGMENT on`, `open`, `bind`.
+    pub operation: String,
+    /// What it was attempted on: `udp 10.0.0.2:5210`, `/proc/net/snmp`.
+    pub object: String,
+    /// The reason the system gave.
+    pub source: io::Error,
+}
+
+/// What the set-up calls of this crate return.
+pub type Result<T> = std::result::Result<T, OsError>;
+
+impl OsError {
+    /// Names a refusal.
+    pub fn new(operation: impl Into<String>, object: impl Into<String>, source: io::Error) -> Self {
+        Self { operation: operation.into(), object: object.into(), source }
+    }
+
+    /// The error number (`errno`), when the system gave one.
+    #[must_use]
+    pub fn errno(&self) -> Option<i32> {
+        self.source.raw_os_error()
+    }
+}
+
+/// Adds operation and object to a bare I/O result.
+pub trait Named<T> {
+    /// Turns the error into an [`OsError`]; the object is only worked out when there is one.
+    ///
+    /// # Errors
+    /// The error of `self`, named.
+    fn named(self, operation: &str, object: impl FnOnce() -> String) -> Result<T>;
+}
+
+impl<T> Named<T> for io::Result<T> {
+    fn named(self, operation: &str, object: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|source| OsError::new(operation, object(), source))
+    }
+}
+
+/// Turns the `-1` of a system call into the error number behind it.
+pub(crate) fn check(returned: libc::c_int) -> io::Result<libc::c_int> {
+    if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(returned) }
+}
+
+/// As [`check`], for calls that return a length.
+pub(crate) fn check_len(returned: isize) -> io::Result<usize> {
+    usize::try_from(returned).map_err(|_| io::Error::last_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_operation_object_and_reason() {
+        let refused: io::Result<()> = Err(io::Error::from_raw_os_error(libc::EINVAL));
+        let error = refused.named("set UDP_SEGMENT on", || "udp 10.0.0.2:5210".into()).unwrap_err();
+        assert_eq!(error.to_string(), "set UDP_SEGMENT on udp 10.0.0.2:5210: Invalid argument (os error 22)");
+        assert_eq!(error.errno(), Some(libc::EINVAL));
+    }
+}

@@ -1,0 +1,261 @@
+//! Socket options by name: what was asked, what the kernel made of it, and what it counts.
+//!
+//! Every error names the option and the socket: `set TCP_MAXSEG on tcp 10.0.0.1:0: Invalid argument`.
+
+mod ip;
+mod tcp;
+mod udp;
+
+use crate::error::{Named, Result, check};
+use crate::socket::describe;
+use model::units::{BitRate, Bytes, Nanos};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+pub use ip::{
+    MtuDiscovery, lease_flow_label, mtu_discovery, path_mtu, set_mtu_discovery, set_receive_errors,
+    set_receive_fragment_size, set_tos, set_v6_only, tos,
+};
+pub use tcp::{
+    available_congestion_controls, congestion, default_congestion, mss, saved_syn, set_congestion,
+    set_keepalive, set_mss, set_nodelay, set_reset_on_close, set_save_syn, set_user_timeout, unacknowledged,
+    unsent,
+};
+pub use udp::{set_udp_gro, set_udp_segment};
+
+/// The receive buffer (`SO_RCVBUF`) as the kernel states it: twice the payload that was asked for, the other half
+/// being its own overhead (socket(7)).
+///
+/// # Errors
+/// What `getsockopt(2)` gives.
+pub fn recv_buffer(fd: &impl AsFd) -> Result<Bytes> {
+    get_int(fd, SO_RCVBUF).map(|bytes| Bytes(u64::from(bytes)))
+}
+
+/// The send buffer (`SO_SNDBUF`), counted like [`recv_buffer`].
+///
+/// # Errors
+/// What `getsockopt(2)` gives.
+pub fn send_buffer(fd: &impl AsFd) -> Result<Bytes> {
+    get_int(fd, SO_SNDBUF).map(|bytes| Bytes(u64::from(bytes)))
+}
+
+/// Asks for a receive buffer of `size`: beyond `rmem_max` with `CAP_NET_ADMIN` (`SO_RCVBUFFORCE`), else up to it.
+/// Returns [`recv_buffer`]: less than twice `size` means the kernel's limit cut it.
+///
+/// # Errors
+/// What `setsockopt(2)` gives; being cut by a limit is no error.
+pub fn set_recv_buffer(fd: &impl AsFd, size: Bytes) -> Result<Bytes> {
+    set_buffer(fd, size, SO_RCVBUFFORCE, SO_RCVBUF)?;
+    recv_buffer(fd)
+}
+
+/// Asks for a send buffer of `size`, like [`set_recv_buffer`]; returns [`send_buffer`].
+///
+/// # Errors
+/// What `setsockopt(2)` gives; being cut by a limit is no error.
+pub fn set_send_buffer(fd: &impl AsFd, size: Bytes) -> Result<Bytes> {
+    set_buffer(fd, size, SO_SNDBUFFORCE, SO_SNDBUF)?;
+    send_buffer(fd)
+}
+
+fn set_buffer(fd: &impl AsFd, size: Bytes, force: Opt, polite: Opt) -> Result<()> {
+    let size = u32::try_from(size.0).unwrap_or(LARGEST_BUFFER).min(LARGEST_BUFFER);
+    match set_int(fd, force, size) {
+        Err(refused) if refused.errno() == Some(libc::EPERM) => set_int(fd, polite, size),
+        other => other,
+    }
+}
+
+/// Binds the socket to one network device (`SO_BINDTODEVICE`).
+///
+/// # Errors
+/// `ENODEV` for an unknown device, `EPERM` when another device is already set.
+pub fn set_device(fd: &impl AsFd, device: &str) -> Result<()> {
+    set_raw(fd, SO_BINDTODEVICE, device.as_bytes())
+}
+
+/// Lets the address be bound while another socket, or a connection that is closing, holds it (`SO_REUSEADDR`).
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_reuse_address(fd: &impl AsFd, on: bool) -> Result<()> {
+    set_int(fd, SO_REUSEADDR, u32::from(on))
+}
+
+/// Limits the rate the kernel's pacing lets this socket send at (`SO_MAX_PACING_RATE`).
+///
+/// TCP paces by itself; UDP is paced only by the `fq` queueing discipline and is otherwise **not limited at all**.
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_max_pacing_rate(fd: &impl AsFd, rate: BitRate) -> Result<()> {
+    set_raw(fd, SO_MAX_PACING_RATE, &(rate.0 / 8).max(1).to_ne_bytes())
+}
+
+/// The limit of [`set_max_pacing_rate`]; `None` when there is none.
+///
+/// # Errors
+/// What `getsockopt(2)` gives.
+pub fn max_pacing_rate(fd: &impl AsFd) -> Result<Option<BitRate>> {
+    let mut bytes = [0_u8; 8];
+    let len = get_raw(fd, SO_MAX_PACING_RATE, &mut bytes)?;
+    let rate = u64::from_ne_bytes(bytes);
+    let none = if len == 4 { u64::from(u32::MAX) } else { u64::MAX };
+    Ok((rate != none).then(|| BitRate(rate.saturating_mul(8))))
+}
+
+/// Lets receive calls poll the device's queue for `span`, cut to microseconds, before they sleep (`SO_BUSY_POLL`).
+///
+/// # Errors
+/// `EPERM` without `CAP_NET_ADMIN` when the span is raised.
+pub fn set_busy_poll(fd: &impl AsFd, span: Nanos) -> Result<()> {
+    set_int(fd, SO_BUSY_POLL, u32::try_from(span.0 / 1000).unwrap_or(u32::MAX).min(LARGEST_BUFFER))
+}
+
+/// Adds to every received datagram the count of those dropped for want of buffer (`SO_RXQ_OVFL`).
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_overflow_count(fd: &impl AsFd, on: bool) -> Result<()> {
+    set_int(fd, SO_RXQ_OVFL, u32::from(on))
+}
+
+/// Packets this socket dropped since it was opened (`SO_MEMINFO`): buffer full or checksum wrong. Wraps at 2³².
+///
+/// # Errors
+/// What `getsockopt(2)` gives; `ENOPROTOOPT` before Linux 4.12.
+pub fn drops(fd: &impl AsFd) -> Result<u32> {
+    let mut words = [0_u8; 9 * 4];
+    get_raw(fd, SO_MEMINFO, &mut words)?;
+    Ok(crate::sockaddr::array(&words, SK_MEMINFO_DROPS * 4).map_or(0, u32::from_ne_bytes))
+}
+
+/// Takes the error pending on the socket (`SO_ERROR`), such as the outcome of a non-blocking connect.
+///
+/// # Errors
+/// What `getsockopt(2)` gives.
+pub fn take_error(fd: &impl AsFd) -> Result<Option<io::Error>> {
+    let errno = get_int(fd, SO_ERROR)?;
+    Ok(i32::try_from(errno).ok().filter(|&errno| errno != 0).map(io::Error::from_raw_os_error))
+}
+
+/// A socket option: level, number, and the name the man pages give it.
+#[derive(Clone, Copy)]
+pub(crate) struct Opt(pub(crate) libc::c_int, pub(crate) libc::c_int, pub(crate) &'static str);
+
+pub(crate) fn set_int(fd: &impl AsFd, opt: Opt, value: u32) -> Result<()> {
+    set_raw(fd, opt, &value.to_ne_bytes())
+}
+
+pub(crate) fn get_int(fd: &impl AsFd, opt: Opt) -> Result<u32> {
+    let mut value = [0_u8; 4];
+    get_raw(fd, opt, &mut value)?;
+    Ok(u32::from_ne_bytes(value))
+}
+
+pub(crate) fn set_raw(fd: &impl AsFd, opt: Opt, value: &[u8]) -> Result<()> {
+    let fd = fd.as_fd();
+    setsockopt(fd, opt, value).named(&format!("set {} on", opt.2), || describe(&fd))
+}
+
+/// Fills `value` and returns how much of it the kernel wrote.
+pub(crate) fn get_raw(fd: &impl AsFd, opt: Opt, value: &mut [u8]) -> Result<usize> {
+    let fd = fd.as_fd();
+    getsockopt(fd, opt, value).named(&format!("read {} of", opt.2), || describe(&fd))
+}
+
+pub(crate) fn setsockopt(fd: BorrowedFd<'_>, opt: Opt, value: &[u8]) -> io::Result<()> {
+    let len = libc::socklen_t::try_from(value.len()).map_err(io::Error::other)?;
+    // SAFETY: `value` is `len` readable bytes; the kernel checks the length against the option.
+    check(unsafe { libc::setsockopt(fd.as_raw_fd(), opt.0, opt.1, value.as_ptr().cast(), len) }).map(drop)
+}
+
+pub(crate) fn getsockopt(fd: BorrowedFd<'_>, opt: Opt, value: &mut [u8]) -> io::Result<usize> {
+    let mut len = libc::socklen_t::try_from(value.len()).map_err(io::Error::other)?;
+    // SAFETY: `value` is `len` writable bytes; the kernel writes no more than that and says how much.
+    check(unsafe { libc::getsockopt(fd.as_raw_fd(), opt.0, opt.1, value.as_mut_ptr().cast(), &mut len) })?;
+    Ok(usize::try_from(len).unwrap_or(0).min(value.len()))
+}
+
+const SO_RCVBUF: Opt = Opt(libc::SOL_SOCKET, libc::SO_RCVBUF, "SO_RCVBUF");
+const SO_SNDBUF: Opt = Opt(libc::SOL_SOCKET, libc::SO_SNDBUF, "SO_SNDBUF");
+const SO_RCVBUFFORCE: Opt = Opt(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, "SO_RCVBUFFORCE");
+const SO_SNDBUFFORCE: Opt = Opt(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, "SO_SNDBUFFORCE");
+const SO_BINDTODEVICE: Opt = Opt(libc::SOL_SOCKET, libc::SO_BINDTODEVICE, "SO_BINDTODEVICE");
+const SO_REUSEADDR: Opt = Opt(libc::SOL_SOCKET, libc::SO_REUSEADDR, "SO_REUSEADDR");
+const SO_MAX_PACING_RATE: Opt = Opt(libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, "SO_MAX_PACING_RATE");
+const SO_BUSY_POLL: Opt = Opt(libc::SOL_SOCKET, libc::SO_BUSY_POLL, "SO_BUSY_POLL");
+const SO_RXQ_OVFL: Opt = Opt(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, "SO_RXQ_OVFL");
+const SO_MEMINFO: Opt = Opt(libc::SOL_SOCKET, libc::SO_MEMINFO, "SO_MEMINFO");
+const SO_ERROR: Opt = Opt(libc::SOL_SOCKET, libc::SO_ERROR, "SO_ERROR");
+/// The index of the drop count in `SO_MEMINFO` (linux/sock_diag.h).
+const SK_MEMINFO_DROPS: usize = 8;
+/// The kernel doubles a buffer size in a signed 32-bit integer.
+const LARGEST_BUFFER: u32 = (i32::MAX / 2) as u32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, UdpSocket};
+
+    #[test]
+    fn buffers_report_what_the_kernel_gave() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert_eq!(set_recv_buffer(&socket, Bytes(100_000)).unwrap(), Bytes(200_000));
+        assert_eq!(set_send_buffer(&socket, Bytes(64_000)).unwrap(), Bytes(128_000));
+        assert_eq!(send_buffer(&socket).unwrap(), Bytes(128_000));
+        assert!(set_recv_buffer(&socket, Bytes(u64::MAX)).unwrap() > Bytes(200_000));
+    }
+
+    #[test]
+    fn an_error_names_option_and_socket() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let error = set_device(&socket, "no-such-device").unwrap_err();
+        let address = socket.local_addr().unwrap();
+        assert!(error.to_string().starts_with(&format!("set SO_BINDTODEVICE on udp {address}: ")), "{error}");
+    }
+
+    #[test]
+    fn pacing_limit_comes_back() {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        assert_eq!(max_pacing_rate(&socket).unwrap(), None);
+        set_max_pacing_rate(&socket, BitRate(80_000_000_000)).unwrap();
+        assert_eq!(max_pacing_rate(&socket).unwrap(), Some(BitRate(80_000_000_000)));
+    }
+
+    #[test]
+    fn overflowing_a_small_buffer_counts_as_drops() {
+        let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+        set_recv_buffer(&receiver, Bytes(4096)).unwrap();
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        sender.connect(receiver.local_addr().unwrap()).unwrap();
+        assert_eq!(drops(&receiver).unwrap(), 0);
+        for _ in 0..50 {
+            sender.send(&[0; 1400]).unwrap();
+        }
+        assert!(drops(&receiver).unwrap() > 0);
+    }
+
+    #[test]
+    fn a_refusal_is_pending_once() {
+        let closed = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        sender.connect(closed).unwrap();
+        sender.send(b"x").unwrap();
+        let error = take_error(&sender).unwrap().expect("loopback answers at once");
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+        assert!(take_error(&sender).unwrap().is_none());
+    }
+
+    #[test]
+    fn switches_are_taken() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        set_overflow_count(&socket, true).unwrap();
+        set_reuse_address(&socket, true).unwrap();
+        assert_eq!(get_int(&socket, SO_RXQ_OVFL).unwrap(), 1);
+        set_device(&socket, "lo").unwrap();
+        set_busy_poll(&socket, Nanos(0)).unwrap();
+        assert_eq!(get_int(&socket, SO_BUSY_POLL).unwrap(), 0);
+    }
+}

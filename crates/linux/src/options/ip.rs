@@ -1,0 +1,203 @@
+//! Options of IPv4 and IPv6 alike; on an IPv6 socket both are set, because it may carry IPv4-mapped traffic.
+
+use super::{Opt, get_int, set_int, set_raw};
+use crate::error::Result;
+use crate::sockaddr;
+use model::units::Bytes;
+use std::net::{Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd;
+
+/// What the socket does about the path MTU (`IP_MTU_DISCOVER`, ip(7) and ipv6(7)).
+///
+/// On IPv6 a router never fragments, so a mode with DF clear merely loses what does not fit there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum MtuDiscovery {
+    /// DF clear; the sender and every router may fragment; the path MTU cache is obeyed.
+    Dont = 0,
+    /// The default: DF set on what fits the known path MTU, the rest is fragmented by the sender.
+    Want = 1,
+    /// DF always set; what exceeds the known path MTU is refused with `EMSGSIZE`.
+    Do = 2,
+    /// DF always set, the known path MTU ignored: the mode of path MTU probes.
+    Probe = 3,
+    /// DF clear, the known path MTU ignored, refused with `EMSGSIZE` above the interface's MTU.
+    Interface = 4,
+    /// DF clear, the known path MTU ignored, fragmented to the interface's MTU: the mode of fragment tests.
+    Omit = 5,
+}
+
+/// Sets the type-of-service byte of IPv4 (DSCP and ECN) and the traffic class of IPv6.
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_tos(fd: &impl AsFd, tos: u8) -> Result<()> {
+    if is_v6(fd) {
+        set_int(fd, IPV6_TCLASS, tos.into())?;
+    }
+    set_int(fd, IP_TOS, tos.into())
+}
+
+/// The byte of [`set_tos`], from the family the socket talks.
+///
+/// # Errors
+/// What `getsockopt(2)` gives.
+pub fn tos(fd: &impl AsFd) -> Result<u8> {
+    let value = if talks_v6(fd) { get_int(fd, IPV6_TCLASS) } else { get_int(fd, IP_TOS) }?;
+    Ok((value & 0xff) as u8)
+}
+
+/// Sets the path MTU mode.
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_mtu_discovery(fd: &impl AsFd, mode: MtuDiscovery) -> Result<()> {
+    if is_v6(fd) {
+        set_int(fd, IPV6_MTU_DISCOVER, mode as u32)?;
+    }
+    set_int(fd, IP_MTU_DISCOVER, mode as u32)
+}
+
+/// The path MTU mode; `None` for one this program does not know.
+///
+/// # Errors
+/// What `getsockopt(2)` gives.
+pub fn mtu_discovery(fd: &impl AsFd) -> Result<Option<MtuDiscovery>> {
+    use MtuDiscovery::{Do, Dont, Interface, Omit, Probe, Want};
+    let mode = if talks_v6(fd) { get_int(fd, IPV6_MTU_DISCOVER) } else { get_int(fd, IP_MTU_DISCOVER) }?;
+    Ok([Dont, Want, Do, Probe, Interface, Omit].into_iter().find(|&known| known as u32 == mode))
+}
+
+/// The path MTU the kernel believes in for a connected socket (`IP_MTU`, `IPV6_MTU`): the interface's or the route's
+/// MTU, or less once an ICMP message told so. Other programs share that knowledge.
+///
+/// # Errors
+/// `ENOTCONN` when the socket is not connected.
+pub fn path_mtu(fd: &impl AsFd) -> Result<Bytes> {
+    let mtu = if talks_v6(fd) { get_int(fd, IPV6_MTU) } else { get_int(fd, IP_MTU) }?;
+    Ok(Bytes(mtu.into()))
+}
+
+/// Keeps errors from the network (ICMP) in the error queue, with their sender; see [`crate::error_queue`].
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_receive_errors(fd: &impl AsFd, on: bool) -> Result<()> {
+    if is_v6(fd) {
+        set_int(fd, IPV6_RECVERR, u32::from(on))?;
+    }
+    set_int(fd, IP_RECVERR, u32::from(on))
+}
+
+/// Adds to every received datagram the size of its largest IP fragment (`IP_RECVFRAGSIZE`).
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_receive_fragment_size(fd: &impl AsFd, on: bool) -> Result<()> {
+    if is_v6(fd) {
+        set_int(fd, IPV6_RECVFRAGSIZE, u32::from(on))?;
+    }
+    set_int(fd, IP_RECVFRAGSIZE, u32::from(on))
+}
+
+/// Whether an IPv6 socket refuses IPv4-mapped addresses; to be set before it is bound.
+///
+/// # Errors
+/// What `setsockopt(2)` gives, also on an IPv4 socket.
+pub fn set_v6_only(fd: &impl AsFd, on: bool) -> Result<()> {
+    set_int(fd, IPV6_V6ONLY, u32::from(on))
+}
+
+/// Leases the IPv6 flow `label` (20 bits) towards `peer` and lets the socket send it. To be done before the connect,
+/// whose address must carry the label in `flowinfo` ([`crate::socket::with_flow_label`] makes that address).
+///
+/// # Errors
+/// What `setsockopt(2)` gives: `EPERM` when another process owns the label.
+pub fn lease_flow_label(fd: &impl AsFd, peer: Ipv6Addr, label: u32) -> Result<()> {
+    let mut request = [0_u8; 32];
+    request[..16].copy_from_slice(&peer.octets());
+    request[16..20].copy_from_slice(&(label & 0xf_ffff).to_be_bytes());
+    request[20] = IPV6_FL_A_GET;
+    request[21] = IPV6_FL_S_ANY;
+    request[22..24].copy_from_slice(&IPV6_FL_F_CREATE.to_ne_bytes());
+    set_raw(fd, IPV6_FLOWLABEL_MGR, &request)?;
+    set_int(fd, IPV6_FLOWINFO_SEND, 1)
+}
+
+/// The socket is of the IPv6 family.
+fn is_v6(fd: &impl AsFd) -> bool {
+    sockaddr::local(fd.as_fd()).is_ok_and(|local| local.is_ipv6())
+}
+
+/// The socket is of the IPv6 family, and not connected to an IPv4-mapped address.
+fn talks_v6(fd: &impl AsFd) -> bool {
+    is_v6(fd)
+        && !matches!(sockaddr::peer(fd.as_fd()), Ok(SocketAddr::V6(peer)) if peer.ip().to_ipv4_mapped().is_some())
+}
+
+const IP_TOS: Opt = Opt(libc::SOL_IP, libc::IP_TOS, "IP_TOS");
+const IP_MTU_DISCOVER: Opt = Opt(libc::SOL_IP, libc::IP_MTU_DISCOVER, "IP_MTU_DISCOVER");
+const IP_MTU: Opt = Opt(libc::SOL_IP, libc::IP_MTU, "IP_MTU");
+const IP_RECVERR: Opt = Opt(libc::SOL_IP, libc::IP_RECVERR, "IP_RECVERR");
+const IP_RECVFRAGSIZE: Opt = Opt(libc::SOL_IP, 25, "IP_RECVFRAGSIZE");
+const IPV6_TCLASS: Opt = Opt(libc::SOL_IPV6, libc::IPV6_TCLASS, "IPV6_TCLASS");
+const IPV6_MTU_DISCOVER: Opt = Opt(libc::SOL_IPV6, libc::IPV6_MTU_DISCOVER, "IPV6_MTU_DISCOVER");
+const IPV6_MTU: Opt = Opt(libc::SOL_IPV6, libc::IPV6_MTU, "IPV6_MTU");
+const IPV6_RECVERR: Opt = Opt(libc::SOL_IPV6, libc::IPV6_RECVERR, "IPV6_RECVERR");
+const IPV6_RECVFRAGSIZE: Opt = Opt(libc::SOL_IPV6, 77, "IPV6_RECVFRAGSIZE");
+const IPV6_V6ONLY: Opt = Opt(libc::SOL_IPV6, libc::IPV6_V6ONLY, "IPV6_V6ONLY");
+const IPV6_FLOWLABEL_MGR: Opt = Opt(libc::SOL_IPV6, 32, "IPV6_FLOWLABEL_MGR");
+const IPV6_FLOWINFO_SEND: Opt = Opt(libc::SOL_IPV6, 33, "IPV6_FLOWINFO_SEND");
+/// linux/in6.h: get a label, creating it, for any process to share.
+const IPV6_FL_A_GET: u8 = 0;
+const IPV6_FL_S_ANY: u8 = 255;
+const IPV6_FL_F_CREATE: u16 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+
+    fn sockets() -> impl Iterator<Item = UdpSocket> {
+        let peers =
+            [("127.0.0.1:0", "127.0.0.1:9"), ("[::1]:0", "[::1]:9"), ("[::]:0", "[::ffff:127.0.0.1]:9")];
+        peers.into_iter().map(|(local, peer)| {
+            let socket = UdpSocket::bind(local).unwrap();
+            socket.connect(peer).unwrap();
+            socket
+        })
+    }
+
+    #[test]
+    fn tos_and_mtu_mode_come_back_in_each_family() {
+        for socket in sockets() {
+            set_tos(&socket, 0xb8).unwrap();
+            assert_eq!(tos(&socket).unwrap(), 0xb8);
+            for mode in [MtuDiscovery::Probe, MtuDiscovery::Omit, MtuDiscovery::Want] {
+                set_mtu_discovery(&socket, mode).unwrap();
+                assert_eq!(mtu_discovery(&socket).unwrap(), Some(mode));
+            }
+        }
+    }
+
+    #[test]
+    fn path_mtu_is_the_loopback_devices() {
+        let mtu: u64 = std::fs::read_to_string("/sys/class/net/lo/mtu").unwrap().trim().parse().unwrap();
+        let largest_v4 = 65535;
+        for (socket, mtu) in sockets().zip([mtu.min(largest_v4), mtu, mtu.min(largest_v4)]) {
+            assert_eq!(path_mtu(&socket).unwrap(), Bytes(mtu));
+        }
+        let unconnected = UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert_eq!(path_mtu(&unconnected).unwrap_err().errno(), Some(libc::ENOTCONN));
+    }
+
+    #[test]
+    fn switches_are_taken_in_each_family() {
+        for socket in sockets() {
+            set_receive_errors(&socket, true).unwrap();
+            set_receive_fragment_size(&socket, true).unwrap();
+            assert_eq!(get_int(&socket, IP_RECVERR).unwrap(), 1);
+            assert_eq!(get_int(&socket, IP_RECVFRAGSIZE).unwrap(), 1);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Options of TCP, and how much of what was written is still on its way.
+
+use super::{Opt, get_int, get_raw, set_int, set_raw};
+use crate::error::{Named, Result, check};
+use crate::socket::describe;
+use model::units::{Bytes, Nanos};
+use std::os::fd::{AsFd, AsRawFd};
+
+/// The congestion control of this socket (`TCP_CONGESTION`): `cubic`, `bbr`, ….
+///
+/// # Errors
+/// What `getsockopt(2)` gives.
+pub fn congestion(fd: &impl AsFd) -> Result<String> {
+    let mut name = [0_u8; 16];
+    let len = get_raw(fd, TCP_CONGESTION, &mut name)?;
+    let end = name[..len].iter().position(|&byte| byte == 0).unwrap_or(len);
+    Ok(String::from_utf8_lossy(&name[..end]).into_owned())
+}
+
+/// Chooses the congestion control.
+///
+/// # Errors
+/// `ENOENT` when the kernel has none of that name, `EPERM` when it is not allowed without privilege.
+pub fn set_congestion(fd: &impl AsFd, name: &str) -> Result<()> {
+    set_raw(fd, TCP_CONGESTION, name.as_bytes())
+}
+
+/// The congestion controls the kernel has loaded; others may be loaded on demand.
+///
+/// # Errors
+/// When procfs is not there to be read.
+pub fn available_congestion_controls() -> Result<Vec<String>> {
+    let text = read(AVAILABLE_CONGESTION)?;
+    Ok(text.split_whitespace().map(str::to_owned).collect())
+}
+
+/// The congestion control of sockets that do not choose.
+///
+/// # Errors
+/// When procfs is not there to be read.
+pub fn default_congestion() -> Result<String> {
+    read(DEFAULT_CONGESTION).map(|text| text.trim().to_owned())
+}
+
+/// The maximum segment size (`TCP_MAXSEG`): once connected, the payload of a full segment at this moment.
+///
+/// # Errors
+/// What `getsockopt(2)` gives.
+pub fn mss(fd: &impl AsFd) -> Result<Bytes> {
+    get_int(fd, TCP_MAXSEG).map(|mss| Bytes(mss.into()))
+}
+
+/// Announces a smaller maximum segment size; to be set before connecting or listening.
+///
+/// # Errors
+/// `EINVAL` outside of 88 to 32767 bytes.
+pub fn set_mss(fd: &impl AsFd, mss: Bytes) -> Result<()> {
+    set_int(fd, TCP_MAXSEG, saturate(mss.0))
+}
+
+/// Sends small writes at once instead of joining them (`TCP_NODELAY`, Nagle's algorithm off).
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_nodelay(fd: &impl AsFd, on: bool) -> Result<()> {
+    set_int(fd, TCP_NODELAY, u32::from(on))
+}
+
+/// Gives the connection up when sent data stays unacknowledged for `span`, cut to milliseconds
+/// (`TCP_USER_TIMEOUT`); zero restores the system's rule.
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_user_timeout(fd: &impl AsFd, span: Nanos) -> Result<()> {
+    set_int(fd, TCP_USER_TIMEOUT, saturate(span.0 / 1_000_000))
+}
+
+/// Probes a silent connection: first after `idle`, then every `interval` (both cut to seconds, at least one), and
+/// gives it up after `count` unanswered probes.
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_keepalive(fd: &impl AsFd, idle: Nanos, interval: Nanos, count: u8) -> Result<()> {
+    let seconds = |span: Nanos| saturate((span.0 / 1_000_000_000).clamp(1, 32767));
+    set_int(fd, SO_KEEPALIVE, 1)?;
+    set_int(fd, TCP_KEEPIDLE, seconds(idle))?;
+    set_int(fd, TCP_KEEPINTVL, seconds(interval))?;
+    set_int(fd, TCP_KEEPCNT, count.clamp(1, 127).into())
+}
+
+/// Makes closing the socket drop unsent data and reset the connection (`SO_LINGER` of zero), so that neither end
+/// keeps a closing connection.
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_reset_on_close(fd: &impl AsFd) -> Result<()> {
+    let on_for_zero_seconds = [1_u32.to_ne_bytes(), 0_u32.to_ne_bytes()].concat();
+    set_raw(fd, SO_LINGER, &on_for_zero_seconds)
+}
+
+/// Keeps the headers of arriving SYN segments (`TCP_SAVE_SYN`); to be set on the listener.
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_save_syn(fd: &impl AsFd) -> Result<()> {
+    set_int(fd, TCP_SAVE_SYN, 1)
+}
+
+/// IP and TCP headers of the peer's SYN as they arrived (`TCP_SAVED_SYN`), once; empty when they were not kept.
+///
+/// # Errors
+/// What `getsockopt(2)` gives.
+pub fn saved_syn(fd: &impl AsFd) -> Result<Vec<u8>> {
+    let mut headers = [0_u8; 256];
+    let len = get_raw(fd, TCP_SAVED_SYN, &mut headers)?;
+    Ok(headers[..len].to_vec())
+}
+
+/// Bytes written that the peer has not acknowledged (`SIOCOUTQ`, tcp(7)): sent or not.
+/// On UDP: bytes not yet handed to the device.
+///
+/// # Errors
+/// What `ioctl(2)` gives.
+pub fn unacknowledged(fd: &impl AsFd) -> Result<Bytes> {
+    queued(fd, libc::TIOCOUTQ, "SIOCOUTQ")
+}
+
+/// Bytes written that have not been sent at all (`SIOCOUTQNSD`).
+///
+/// # Errors
+/// What `ioctl(2)` gives.
+pub fn unsent(fd: &impl AsFd) -> Result<Bytes> {
+    queued(fd, SIOCOUTQNSD, "SIOCOUTQNSD")
+}
+
+fn queued(fd: &impl AsFd, request: libc::c_ulong, name: &str) -> Result<Bytes> {
+    let fd = fd.as_fd();
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: both requests write one int, which is ours.
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), request as libc::Ioctl, &mut bytes) })
+        .named(&format!("read {name} of"), || describe(&fd))?;
+    Ok(Bytes(u64::try_from(bytes).unwrap_or(0)))
+}
+
+fn read(path: &str) -> Result<String> {
+    std::fs::read_to_string(path).named("read", || path.into())
+}
+
+/// Socket options are signed.
+fn saturate(value: u64) -> u32 {
+    u32::try_from(value.min(i32::MAX as u64)).expect("just limited")
+}
+
+const TCP_CONGESTION: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_CONGESTION, "TCP_CONGESTION");
+const TCP_MAXSEG: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_MAXSEG, "TCP_MAXSEG");
+const TCP_NODELAY: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_NODELAY, "TCP_NODELAY");
+const TCP_USER_TIMEOUT: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, "TCP_USER_TIMEOUT");
+const TCP_KEEPIDLE: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, "TCP_KEEPIDLE");
+const TCP_KEEPINTVL: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, "TCP_KEEPINTVL");
+const TCP_KEEPCNT: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_KEEPCNT, "TCP_KEEPCNT");
+const TCP_SAVE_SYN: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_SAVE_SYN, "TCP_SAVE_SYN");
+const TCP_SAVED_SYN: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_SAVED_SYN, "TCP_SAVED_SYN");
+const SO_KEEPALIVE: Opt = Opt(libc::SOL_SOCKET, libc::SO_KEEPALIVE, "SO_KEEPALIVE");
+const SO_LINGER: Opt = Opt(libc::SOL_SOCKET, libc::SO_LINGER, "SO_LINGER");
+/// linux/sockios.h
+const SIOCOUTQNSD: libc::c_ulong = 0x894b;
+const AVAILABLE_CONGESTION: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+const DEFAULT_CONGESTION: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{ErrorKind, Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    fn pair(listener: &TcpListener) -> (TcpStream, TcpStream) {
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (client, listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn congestion_control_is_one_of_the_available() {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let available = available_congestion_controls().unwrap();
+        assert!(available.contains(&default_congestion().unwrap()));
+        set_congestion(&socket, "reno").unwrap();
+        assert_eq!(congestion(&socket).unwrap(), "reno");
+        assert_eq!(set_congestion(&socket, "no-such").unwrap_err().errno(), Some(libc::ENOENT));
+    }
+
+    #[test]
+    fn the_peers_syn_shows_the_announced_mss() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        set_save_syn(&listener).unwrap();
+        set_mss(&listener, Bytes(1000)).unwrap();
+        let (client, server) = pair(&listener);
+        let syn = saved_syn(&server).unwrap();
+        assert_eq!((syn[0], syn[9]), (0x45, 6), "IPv4 without options, TCP");
+        assert_eq!(syn[40..42], [2, 4], "the MSS option leads");
+        assert!(mss(&client).unwrap() <= Bytes(1000));
+    }
+
+    #[test]
+    fn queues_count_what_the_peer_did_not_take() {
+        let (mut client, server) = pair(&TcpListener::bind("127.0.0.1:0").unwrap());
+        client.set_nonblocking(true).unwrap();
+        let mut written = 0;
+        while let Ok(len) = client.write(&[0; 65536]) {
+            written += len as u64;
+        }
+        let (unacknowledged, unsent) = (unacknowledged(&client).unwrap(), unsent(&client).unwrap());
+        assert!(Bytes(written) >= unacknowledged && unacknowledged >= unsent && unsent > Bytes(0));
+        drop(server);
+    }
+
+    #[test]
+    fn closing_with_reset_reaches_the_peer() {
+        let (mut client, server) = pair(&TcpListener::bind("127.0.0.1:0").unwrap());
+        set_reset_on_close(&server).unwrap();
+        drop(server);
+        assert_eq!(client.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
+    }
+
+    #[test]
+    fn timers_are_taken() {
+        let socket = TcpListener::bind("[::1]:0").unwrap();
+        set_keepalive(&socket, Nanos::from_secs(7), Nanos::from_secs(3), 4).unwrap();
+        set_user_timeout(&socket, Nanos::from_millis(2500)).unwrap();
+        set_nodelay(&socket, true).unwrap();
+        assert_eq!(get_int(&socket, TCP_KEEPIDLE).unwrap(), 7);
+        assert_eq!(get_int(&socket, TCP_KEEPCNT).unwrap(), 4);
+        assert_eq!(get_int(&socket, TCP_USER_TIMEOUT).unwrap(), 2500);
+    }
+}

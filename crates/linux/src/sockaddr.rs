@@ -1,0 +1,118 @@
+//! Socket addresses as the kernel lays them out, to and from the standard library's types.
+
+use crate::error::check;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// A `sockaddr_in` or `sockaddr_in6` in the kernel's layout.
+///
+/// Kept as bytes: both kinds are plain fields in network order, but for the family and the scope.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+pub(crate) struct RawAddress {
+    bytes: [u8; LEN_V6],
+    len: usize,
+}
+
+impl RawAddress {
+    /// The kernel's form of `address`; `flowinfo` is taken as it stands, like the standard library does.
+    pub(crate) fn new(address: SocketAddr) -> Self {
+        let mut raw = Self { bytes: [0; LEN_V6], len: LEN_V4 };
+        raw.bytes[2..4].copy_from_slice(&address.port().to_be_bytes());
+        match address {
+            SocketAddr::V4(v4) => {
+                raw.bytes[..2].copy_from_slice(&AF_INET.to_ne_bytes());
+                raw.bytes[4..8].copy_from_slice(&v4.ip().octets());
+            }
+            SocketAddr::V6(v6) => {
+                raw.len = LEN_V6;
+                raw.bytes[..2].copy_from_slice(&AF_INET6.to_ne_bytes());
+                raw.bytes[4..8].copy_from_slice(&v6.flowinfo().to_ne_bytes());
+                raw.bytes[8..24].copy_from_slice(&v6.ip().octets());
+                raw.bytes[24..].copy_from_slice(&v6.scope_id().to_ne_bytes());
+            }
+        }
+        raw
+    }
+
+    fn as_parts(&self) -> (*const libc::sockaddr, libc::socklen_t) {
+        (self.bytes.as_ptr().cast(), libc::socklen_t::try_from(self.len).expect("at most 28"))
+    }
+}
+
+/// The address in a `sockaddr` of `bytes`; `None` when it is neither IPv4 nor IPv6, or cut short.
+pub(crate) fn parse(bytes: &[u8]) -> Option<SocketAddr> {
+    let port = u16::from_be_bytes(array(bytes, 2)?);
+    match u16::from_ne_bytes(array(bytes, 0)?) {
+        AF_INET => Some(SocketAddrV4::new(Ipv4Addr::from(array::<4>(bytes, 4)?), port).into()),
+        AF_INET6 => {
+            let (flow, scope) = (u32::from_ne_bytes(array(bytes, 4)?), u32::from_ne_bytes(array(bytes, 24)?));
+            Some(SocketAddrV6::new(Ipv6Addr::from(array::<16>(bytes, 8)?), port, flow, scope).into())
+        }
+        _ => None,
+    }
+}
+
+/// `connect(2)`.
+pub(crate) fn connect(fd: BorrowedFd<'_>, address: SocketAddr) -> io::Result<()> {
+    let raw = RawAddress::new(address);
+    let (pointer, len) = raw.as_parts();
+    // SAFETY: `raw` holds `len` readable bytes and outlives the call.
+    check(unsafe { libc::connect(fd.as_raw_fd(), pointer, len) }).map(drop)
+}
+
+/// `bind(2)`.
+pub(crate) fn bind(fd: BorrowedFd<'_>, address: SocketAddr) -> io::Result<()> {
+    let raw = RawAddress::new(address);
+    let (pointer, len) = raw.as_parts();
+    // SAFETY: `raw` holds `len` readable bytes and outlives the call.
+    check(unsafe { libc::bind(fd.as_raw_fd(), pointer, len) }).map(drop)
+}
+
+/// `getsockname(2)`; an error when the socket is not an IP socket.
+pub(crate) fn local(fd: BorrowedFd<'_>) -> io::Result<SocketAddr> {
+    let (mut bytes, mut len) = ([0_u8; LEN_V6], LEN_V6 as libc::socklen_t);
+    // SAFETY: `bytes` has the `len` writable bytes that are announced.
+    check(unsafe { libc::getsockname(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), &mut len) })?;
+    parse(&bytes).ok_or_else(not_ip)
+}
+
+/// `getpeername(2)`; an error when the socket is not connected, or not an IP socket.
+pub(crate) fn peer(fd: BorrowedFd<'_>) -> io::Result<SocketAddr> {
+    let (mut bytes, mut len) = ([0_u8; LEN_V6], LEN_V6 as libc::socklen_t);
+    // SAFETY: `bytes` has the `len` writable bytes that are announced.
+    check(unsafe { libc::getpeername(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), &mut len) })?;
+    parse(&bytes).ok_or_else(not_ip)
+}
+
+fn not_ip() -> io::Error {
+    io::Error::from_raw_os_error(libc::EAFNOSUPPORT)
+}
+
+/// `N` bytes of `bytes` from `at` on.
+pub(crate) fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..)?.first_chunk().copied()
+}
+
+const LEN_V4: usize = size_of::<libc::sockaddr_in>();
+const LEN_V6: usize = size_of::<libc::sockaddr_in6>();
+const AF_INET: u16 = libc::AF_INET as u16;
+const AF_INET6: u16 = libc::AF_INET6 as u16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_survive_the_kernel_layout() {
+        for text in ["10.1.2.3:5201", "[fe80::1%7]:65535", "[::ffff:10.0.0.1]:1"] {
+            let address: SocketAddr = text.parse().unwrap();
+            let raw = RawAddress::new(address);
+            assert_eq!(parse(&raw.bytes[..raw.len]), Some(address));
+            assert_eq!(parse(&raw.bytes[..raw.len - 1]).is_some(), address.is_ipv4());
+        }
+        assert_eq!(parse(&[1, 0, 0, 0, 0, 0, 0, 0]), None);
+        assert_eq!(parse(&[]), None);
+    }
+}

@@ -1,0 +1,370 @@
+//! What the kernel knows about a TCP connection (`TCP_INFO`, linux/tcp.h), in named fields with units.
+
+use crate::error::Result;
+use crate::options::{Opt, get_raw};
+use crate::sockaddr::array;
+use model::units::{BitRate, Bytes, Nanos};
+use std::os::fd::AsFd;
+
+/// One reading of a connection's state. Counters run from the connection's start; 32-bit ones wrap at 2³².
+///
+/// A field is `None` where the kernel is too old to have it (the Linux version is named) or has no value yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// The connection's state.
+    pub state: TcpState,
+    /// What the congestion control is at: open, recovering, in loss.
+    pub recovery: Recovery,
+    /// The options both ends agreed on.
+    pub options: NegotiatedOptions,
+    /// The delivery rate was limited by the application's writes, not by the path (Linux 4.9, else false).
+    pub app_limited: bool,
+    /// The retransmission timeout.
+    pub retransmission_timeout: Nanos,
+    /// Maximum segment size sent: payload of a full segment.
+    pub send_mss: Bytes,
+    /// Maximum segment size received, estimated from what arrived.
+    pub recv_mss: Bytes,
+    /// The maximum segment size announced to the peer, less the options each segment carries.
+    pub advertised_mss: Bytes,
+    /// The path MTU believed in, IP header included.
+    pub path_mtu: Bytes,
+    /// Segments sent and neither acknowledged nor selectively acknowledged.
+    pub unacknowledged: u32,
+    /// Segments selectively acknowledged.
+    pub selectively_acknowledged: u32,
+    /// Segments taken for lost at this moment.
+    pub lost: u32,
+    /// Segments retransmitted and not yet acknowledged, at this moment.
+    pub retransmitting: u32,
+    /// Segments retransmitted since the start.
+    pub retransmits: u32,
+    /// Smoothed round-trip time.
+    pub rtt: Nanos,
+    /// Mean deviation of the round-trip time.
+    pub rtt_variation: Nanos,
+    /// The shortest round trip of the kernel's recent window (5 min by default; Linux 4.6).
+    pub min_rtt: Option<Nanos>,
+    /// The round-trip time estimated by the receiver.
+    pub receiver_rtt: Nanos,
+    /// Congestion window in segments.
+    pub cwnd: u32,
+    /// Congestion window in payload bytes: segments times [`TcpInfo::send_mss`].
+    pub cwnd_bytes: Bytes,
+    /// Slow-start threshold in segments; `None` while there is none.
+    pub slow_start_threshold: Option<u32>,
+    /// How far, in segments, reordering has been seen to reach (at least 3).
+    pub reordering: u32,
+    /// Room of the receive buffer.
+    pub receive_space: Bytes,
+    /// The pacing rate of the sender; `None` while unlimited or before Linux 3.15.
+    pub pacing_rate: Option<BitRate>,
+    /// Payload acknowledged by the peer, the SYN counted as one byte (Linux 4.1).
+    pub bytes_acked: Option<Bytes>,
+    /// Payload received in order (Linux 4.1).
+    pub bytes_received: Option<Bytes>,
+    /// Segments sent (Linux 4.2).
+    pub segments_out: Option<u32>,
+    /// Segments received (Linux 4.2).
+    pub segments_in: Option<u32>,
+    /// Segments with payload received (Linux 4.6).
+    pub data_segments_in: Option<u32>,
+    /// Segments with payload sent, retransmissions included (Linux 4.6).
+    pub data_segments_out: Option<u32>,
+    /// Bytes written and not yet sent (Linux 4.6).
+    pub not_sent: Option<Bytes>,
+    /// The latest delivery rate, as draft-cheng-iccrg-delivery-rate-estimation measures it (Linux 4.9).
+    pub delivery_rate: Option<BitRate>,
+    /// Time with data to send (Linux 4.10).
+    pub busy: Option<Nanos>,
+    /// Part of [`TcpInfo::busy`] limited by the peer's window (Linux 4.10).
+    pub window_limited: Option<Nanos>,
+    /// Part of [`TcpInfo::busy`] limited by the own send buffer (Linux 4.10).
+    pub buffer_limited: Option<Nanos>,
+    /// Segments delivered, retransmissions included (Linux 4.18).
+    pub delivered: Option<u32>,
+    /// Segments delivered with a congestion mark (Linux 4.18).
+    pub delivered_marked: Option<u32>,
+    /// Payload sent, retransmissions included (Linux 4.19).
+    pub bytes_sent: Option<Bytes>,
+    /// Payload retransmitted (Linux 4.19).
+    pub bytes_retransmitted: Option<Bytes>,
+    /// Duplicates the peer reported: retransmissions that were not needed (Linux 4.19).
+    pub duplicate_reports: Option<u32>,
+    /// Times reordering was seen (Linux 4.19).
+    pub reordering_seen: Option<u32>,
+    /// Segments received out of order (Linux 5.4).
+    pub out_of_order_in: Option<u32>,
+    /// The window the peer offers (Linux 5.4).
+    pub send_window: Option<Bytes>,
+    /// The window offered to the peer (Linux 6.2).
+    pub recv_window: Option<Bytes>,
+    /// Retransmission timeouts since the start (Linux 6.7).
+    pub timeouts: Option<u16>,
+}
+
+/// A TCP connection's state (RFC 9293, section 3.3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the RFC")]
+pub enum TcpState {
+    Established,
+    SynSent,
+    SynReceived,
+    FinWait1,
+    FinWait2,
+    TimeWait,
+    Close,
+    CloseWait,
+    LastAck,
+    Listen,
+    Closing,
+    /// A number this program does not know.
+    Other(u8),
+}
+
+/// What the congestion control is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovery {
+    /// Nothing is amiss.
+    Open,
+    /// Duplicate acknowledgements came: perhaps reordering.
+    Disorder,
+    /// The window was reduced for a congestion mark.
+    WindowReduced,
+    /// Fast retransmission is under way.
+    FastRecovery,
+    /// A timeout expired: everything outstanding is taken for lost.
+    Loss,
+    /// A number this program does not know.
+    Other(u8),
+}
+
+/// The TCP options both ends agreed on when connecting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NegotiatedOptions {
+    /// Timestamps (RFC 7323): 12 bytes less payload per segment.
+    pub timestamps: bool,
+    /// Selective acknowledgement (RFC 2018).
+    pub sack: bool,
+    /// Window scaling (RFC 7323): the peer's shift, then ours.
+    pub window_scale: Option<(u8, u8)>,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// At least one segment arrived marked as ECN-capable.
+    pub ecn_seen: bool,
+}
+
+/// Reads the state of the connection `fd`.
+///
+/// # Errors
+/// What `getsockopt(2)` gives; `EOPNOTSUPP` or `ENOPROTOOPT` when it is not TCP.
+pub fn tcp_info(fd: &impl AsFd) -> Result<TcpInfo> {
+    let mut bytes = [0_u8; LARGEST];
+    let len = get_raw(fd, TCP_INFO, &mut bytes)?;
+    Ok(parse(&bytes[..len]))
+}
+
+/// Reads `struct tcp_info`, of which an older kernel gives less. The offsets are part of the kernel's ABI.
+fn parse(bytes: &[u8]) -> TcpInfo {
+    let raw = Raw(bytes);
+    let (send_mss, cwnd) = (raw.word(16), raw.word(80));
+    TcpInfo {
+        state: state(raw.byte(0)),
+        recovery: recovery(raw.byte(1)),
+        options: negotiated(raw.byte(5), raw.byte(6)),
+        app_limited: raw.byte(7) & 1 != 0,
+        retransmission_timeout: raw.micros(8),
+        send_mss: Bytes(send_mss.into()),
+        recv_mss: Bytes(raw.word(20).into()),
+        advertised_mss: Bytes(raw.word(84).into()),
+        path_mtu: Bytes(raw.word(60).into()),
+        unacknowledged: raw.word(24),
+        selectively_acknowledged: raw.word(28),
+        lost: raw.word(32),
+        retransmitting: raw.word(36),
+        retransmits: raw.word(100),
+        rtt: raw.micros(68),
+        rtt_variation: raw.micros(72),
+        min_rtt: raw.u32(148).filter(|&rtt| rtt != u32::MAX).map(|rtt| Nanos::from_micros(rtt.into())),
+        receiver_rtt: raw.micros(92),
+        cwnd,
+        cwnd_bytes: Bytes(u64::from(cwnd) * u64::from(send_mss)),
+        slow_start_threshold: raw.u32(76).filter(|&segments| segments < NO_THRESHOLD),
+        reordering: raw.word(88),
+        receive_space: Bytes(raw.word(96).into()),
+        pacing_rate: raw.rate(104),
+        bytes_acked: raw.u64(120).map(Bytes),
+        bytes_received: raw.u64(128).map(Bytes),
+        segments_out: raw.u32(136),
+        segments_in: raw.u32(140),
+        data_segments_in: raw.u32(152),
+        data_segments_out: raw.u32(156),
+        not_sent: raw.bytes(144),
+        delivery_rate: raw.rate(160),
+        busy: raw.long_micros(168),
+        window_limited: raw.long_micros(176),
+        buffer_limited: raw.long_micros(184),
+        delivered: raw.u32(192),
+        delivered_marked: raw.u32(196),
+        bytes_sent: raw.u64(200).map(Bytes),
+        bytes_retransmitted: raw.u64(208).map(Bytes),
+        duplicate_reports: raw.u32(216),
+        reordering_seen: raw.u32(220),
+        out_of_order_in: raw.u32(224),
+        send_window: raw.bytes(228),
+        recv_window: raw.bytes(232),
+        timeouts: array(bytes, 240).map(u16::from_ne_bytes),
+    }
+}
+
+fn state(number: u8) -> TcpState {
+    use TcpState::{
+        Close, CloseWait, Closing, Established, FinWait1, FinWait2, LastAck, Listen, Other, SynReceived,
+        SynSent, TimeWait,
+    };
+    const STATES: [TcpState; 11] = [
+        Established,
+        SynSent,
+        SynReceived,
+        FinWait1,
+        FinWait2,
+        TimeWait,
+        Close,
+        CloseWait,
+        LastAck,
+        Listen,
+        Closing,
+    ];
+    usize::from(number).checked_sub(1).and_then(|at| STATES.get(at)).copied().unwrap_or(Other(number))
+}
+
+fn recovery(number: u8) -> Recovery {
+    match number {
+        0 => Recovery::Open,
+        1 => Recovery::Disorder,
+        2 => Recovery::WindowReduced,
+        3 => Recovery::FastRecovery,
+        4 => Recovery::Loss,
+        other => Recovery::Other(other),
+    }
+}
+
+fn negotiated(flags: u8, scales: u8) -> NegotiatedOptions {
+    NegotiatedOptions {
+        timestamps: flags & 1 != 0,
+        sack: flags & 2 != 0,
+        window_scale: (flags & 4 != 0).then_some((scales & 0xf, scales >> 4)),
+        ecn: flags & 8 != 0,
+        ecn_seen: flags & 16 != 0,
+    }
+}
+
+/// The kernel's structure, of whatever length it gave.
+struct Raw<'a>(&'a [u8]);
+
+impl Raw<'_> {
+    fn byte(&self, at: usize) -> u8 {
+        self.0.get(at).copied().unwrap_or(0)
+    }
+
+    /// A field every kernel has.
+    fn word(&self, at: usize) -> u32 {
+        self.u32(at).unwrap_or(0)
+    }
+
+    fn u32(&self, at: usize) -> Option<u32> {
+        array(self.0, at).map(u32::from_ne_bytes)
+    }
+
+    fn u64(&self, at: usize) -> Option<u64> {
+        array(self.0, at).map(u64::from_ne_bytes)
+    }
+
+    fn micros(&self, at: usize) -> Nanos {
+        Nanos::from_micros(self.word(at).into())
+    }
+
+    fn long_micros(&self, at: usize) -> Option<Nanos> {
+        self.u64(at).map(Nanos::from_micros)
+    }
+
+    fn bytes(&self, at: usize) -> Option<Bytes> {
+        self.u32(at).map(|bytes| Bytes(bytes.into()))
+    }
+
+    /// Bytes per second; all ones mean no limit.
+    fn rate(&self, at: usize) -> Option<BitRate> {
+        self.u64(at).filter(|&rate| rate != u64::MAX).map(|rate| BitRate(rate.saturating_mul(8)))
+    }
+}
+
+const TCP_INFO: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_INFO, "TCP_INFO");
+/// The kernel's `TCP_INFINITE_SSTHRESH`.
+const NO_THRESHOLD: u32 = 0x7fff_ffff;
+/// Room for more than Linux 6.18 gives.
+const LARGEST: usize = 320;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+
+    #[test]
+    fn counts_a_transfer_on_both_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        let data = vec![7; 20_000];
+        client.write_all(&data).unwrap();
+        server.read_exact(&mut vec![0; data.len()]).unwrap();
+        server.write_all(b"ok").unwrap();
+        client.read_exact(&mut [0; 2]).unwrap();
+
+        let (sender, receiver) = (tcp_info(&client).unwrap(), tcp_info(&server).unwrap());
+        assert_eq!(sender.state, TcpState::Established);
+        assert_eq!(sender.bytes_acked, Some(Bytes(20_001)), "the SYN counts as one");
+        assert_eq!(receiver.bytes_received, Some(Bytes(20_000)));
+        assert_eq!(sender.bytes_received, Some(Bytes(2)));
+        let retransmitted = sender.bytes_retransmitted.unwrap();
+        assert_eq!(sender.bytes_sent, Some(Bytes(20_000) + retransmitted));
+        assert!(sender.data_segments_out.unwrap() >= 1 && receiver.data_segments_in.unwrap() >= 1);
+        assert!(sender.rtt > Nanos(0) && sender.min_rtt.unwrap() <= sender.rtt + Nanos::from_millis(1));
+        assert_eq!(sender.cwnd_bytes.0, u64::from(sender.cwnd) * sender.send_mss.0);
+        assert!(sender.path_mtu > sender.send_mss && sender.options.sack);
+        assert_eq!(
+            sender.options.window_scale.map(|(theirs, ours)| (ours, theirs)),
+            receiver.options.window_scale
+        );
+        assert!(sender.send_window.unwrap() > Bytes(0));
+    }
+
+    #[test]
+    fn an_old_kernels_structure_leaves_the_newer_fields_empty() {
+        let mut bytes = [0_u8; 104];
+        bytes[0] = 1;
+        bytes[16..20].copy_from_slice(&1448_u32.to_ne_bytes());
+        bytes[76..80].copy_from_slice(&NO_THRESHOLD.to_ne_bytes());
+        bytes[80..84].copy_from_slice(&10_u32.to_ne_bytes());
+        bytes[100..104].copy_from_slice(&3_u32.to_ne_bytes());
+        let info = parse(&bytes);
+        assert_eq!((info.cwnd_bytes, info.retransmits), (Bytes(14_480), 3));
+        assert_eq!((info.slow_start_threshold, info.bytes_acked, info.timeouts), (None, None, None));
+    }
+
+    #[test]
+    fn no_length_of_structure_is_too_short() {
+        for len in 0..LARGEST {
+            let info = parse(&vec![0xff; len]);
+            assert_eq!(info.timeouts.is_some(), len >= 242);
+        }
+    }
+
+    #[test]
+    fn a_listener_is_listening_and_udp_is_refused() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        assert_eq!(tcp_info(&listener).unwrap().state, TcpState::Listen);
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert!(tcp_info(&udp).unwrap_err().to_string().starts_with("read TCP_INFO of udp 127.0.0.1:"));
+    }
+}
