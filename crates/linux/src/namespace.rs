@@ -4,10 +4,10 @@
 //! with every interface, route and filter in it, however the process ends. So there is nothing to sweep.
 //! Sources: `network_namespaces(7)`, `user_namespaces(7)`, `setns(2)`.
 
-use crate::error::{Named, OsError, Result, check};
-use std::ffi::CString;
+use crate::error::{Named, OsError, Result, check, check_len};
+use std::ffi::CStr;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -114,14 +114,13 @@ impl AsRawFd for Namespace {
 /// # Errors
 /// When the process has started threads (the kernel wants a single one), or the host forbids user namespaces.
 pub fn enter_user_namespace() -> Result<()> {
-    UserNamespace::for_this_user().enter().named("make", || "a user namespace".into())
+    become_root_of_user_namespace().named("make", || "a user namespace".into())
 }
 
 /// Makes a command start as root of a new user namespace with an empty network namespace; works from any thread.
 pub fn spawn_in_user_namespace(command: &mut Command) {
-    let user = UserNamespace::for_this_user();
-    // SAFETY: `enter` makes bare system calls on strings prepared here and allocates nothing.
-    unsafe { command.pre_exec(move || user.enter()) };
+    // SAFETY: the function makes bare system calls and allocates nothing.
+    unsafe { command.pre_exec(become_root_of_user_namespace) };
 }
 
 /// Whether this user may make a user namespace with a network in it. Really tried, in a child process.
@@ -129,13 +128,12 @@ pub fn spawn_in_user_namespace(command: &mut Command) {
 /// # Errors
 /// Why not, in the kernel's words.
 pub fn try_user_namespace() -> Result<()> {
-    let user = UserNamespace::for_this_user();
     let operation = "make";
     let object = || "a user namespace".to_owned();
-    // SAFETY: the child makes bare system calls on memory prepared before, and ends without returning.
+    // SAFETY: the child makes bare system calls, allocates nothing, and ends without returning.
     let child = check(unsafe { libc::fork() }).named(operation, object)?;
     if child == 0 {
-        let code = match user.enter().and_then(|()| user.use_network()) {
+        let code = match become_root_of_user_namespace().and_then(|()| use_network()) {
             Ok(()) => 0,
             Err(error) => error.raw_os_error().unwrap_or(libc::EIO),
         };
@@ -155,51 +153,50 @@ pub fn try_user_namespace() -> Result<()> {
     }
 }
 
-/// What entering a user namespace needs, prepared so that it can be done between fork and exec.
-struct UserNamespace {
-    uid_map: CString,
-    gid_map: CString,
+/// Async-signal-safe, so that it can be done between fork and exec: system calls only, nothing allocated.
+fn become_root_of_user_namespace() -> io::Result<()> {
+    // SAFETY: both take nothing and cannot fail.
+    let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+    // After a change of user or with file capabilities /proc/self belongs to root (PR_SET_DUMPABLE(2const)).
+    // SAFETY: takes numbers and touches no memory of ours.
+    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) })?;
+    // SAFETY: takes a number and touches no memory of ours.
+    check(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) })?;
+    // Without this an ordinary user may not map a group (user_namespaces(7)).
+    write_file(c"/proc/self/setgroups", b"deny")?;
+    write_map(c"/proc/self/uid_map", uid)?;
+    write_map(c"/proc/self/gid_map", gid)
 }
 
-impl UserNamespace {
-    fn for_this_user() -> Self {
-        // SAFETY: both take nothing and cannot fail.
-        let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
-        let map = |outside: u32| CString::new(format!("0 {outside} 1")).expect("digits hold no zero byte");
-        Self { uid_map: map(uid), gid_map: map(gid) }
+/// Sets the loopback up: some hosts allow the namespace and then refuse every right in it (AppArmor).
+fn use_network() -> io::Result<()> {
+    // SAFETY: takes numbers and touches no memory of ours.
+    let socket = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM, 0) })?;
+    // SAFETY: all-zero is a valid ifreq: it holds integers, bytes and null pointers only.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = from.cast_signed();
     }
-
-    /// Async-signal-safe: system calls only.
-    fn enter(&self) -> io::Result<()> {
-        // SAFETY: takes a number and touches no memory of ours.
-        check(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) })?;
-        // Without this an ordinary user may not map a group (user_namespaces(7)).
-        write_file(c"/proc/self/setgroups", c"deny")?;
-        write_file(c"/proc/self/uid_map", &self.uid_map)?;
-        write_file(c"/proc/self/gid_map", &self.gid_map)
-    }
-
-    /// Sets the loopback up: some hosts allow the namespace and then every right in it is refused (AppArmor).
-    fn use_network(&self) -> io::Result<()> {
-        // SAFETY: takes numbers and touches no memory of ours.
-        let socket = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM, 0) })?;
-        // SAFETY: all-zero is a valid ifreq: it holds integers, bytes and null pointers only.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-            *to = from.cast_signed();
-        }
-        request.ifr_ifru.ifru_flags = UP;
-        // SAFETY: the kernel reads `request`, which lives through the call.
-        check(unsafe { libc::ioctl(socket, libc::SIOCSIFFLAGS, &raw const request) }).map(drop)
-    }
+    request.ifr_ifru.ifru_flags = UP;
+    // SAFETY: the kernel reads `request`, which lives through the call.
+    check(unsafe { libc::ioctl(socket, libc::SIOCSIFFLAGS, &raw const request) }).map(drop)
 }
 
-fn write_file(path: &std::ffi::CStr, text: &std::ffi::CStr) -> io::Result<()> {
+/// Root inside is this user outside, and nobody else exists.
+fn write_map(path: &CStr, outside: u32) -> io::Result<()> {
+    let mut line = [0; 24];
+    let mut rest = &mut line[..];
+    write!(rest, "0 {outside} 1")?;
+    let length = 24 - rest.len();
+    write_file(path, &line[..length])
+}
+
+fn write_file(path: &CStr, text: &[u8]) -> io::Result<()> {
     // SAFETY: `path` ends with a zero byte and lives through the call.
     let fd = check(unsafe { libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) })?;
     // SAFETY: the kernel reads as many bytes of `text` as it has.
-    let written = unsafe { libc::write(fd, text.as_ptr().cast(), text.count_bytes()) };
-    let result = crate::error::check_len(written).map(drop);
+    let written = unsafe { libc::write(fd, text.as_ptr().cast(), text.len()) };
+    let result = check_len(written).map(drop);
     // SAFETY: `fd` was opened above and is used no more.
     unsafe { libc::close(fd) };
     result

@@ -161,7 +161,8 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-const HEADER: usize = 16;
+/// Length of `struct nlmsghdr`.
+pub(super) const HEADER: usize = 16;
 const ATTRIBUTE_HEADER: usize = 4;
 const NESTED: u16 = 1 << 15;
 const BIG_ENDIAN: u16 = 1 << 14;

@@ -11,10 +11,10 @@ mod route;
 pub use link::{Link, LinkStatistics, OperState};
 pub use route::Route;
 
-pub(crate) use message::Message;
+pub(crate) use message::{Attributes, Message};
 
 use crate::error::{Named, OsError, Result, check, check_len};
-use message::{Reply, u32_at};
+use message::{HEADER, Reply, u32_at};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -34,7 +34,7 @@ impl Network {
     }
 
     fn ask(&mut self, operation: &str, object: &str, request: Message) -> Result<Vec<Reply>> {
-        self.netlink.ask(vec![request], 1).named(operation, || object.to_owned())
+        self.netlink.ask(operation, object, vec![request], 1)
     }
 }
 
@@ -66,18 +66,29 @@ impl Netlink {
     }
 
     /// Sends the requests in one datagram and collects what comes, until `answers` acknowledgements or ends of a dump.
-    pub(crate) fn ask(&mut self, requests: Vec<Message>, answers: usize) -> io::Result<Vec<Reply>> {
+    pub(crate) fn ask(
+        &mut self,
+        operation: &str,
+        object: &str,
+        requests: Vec<Message>,
+        answers: usize,
+    ) -> Result<Vec<Reply>> {
         let first = self.sequence.wrapping_add(1);
         let mut datagram = Vec::new();
         for request in requests {
             self.sequence = self.sequence.wrapping_add(1);
             datagram.extend(request.into_bytes(self.sequence));
         }
-        self.send(&datagram)?;
-        self.collect(first, answers)
+        let replies = self.send(&datagram).map_err(Refusal::from).and_then(|()| self.collect(first, answers));
+        replies.map_err(|refusal| match refusal.words {
+            Some(words) => {
+                OsError::new(operation, format!("{object} (the kernel says: {words})"), refusal.source)
+            }
+            None => OsError::new(operation, object, refusal.source),
+        })
     }
 
-    fn collect(&self, first: u32, answers: usize) -> io::Result<Vec<Reply>> {
+    fn collect(&self, first: u32, answers: usize) -> std::result::Result<Vec<Reply>, Refusal> {
         let (mut collected, mut answered) = (Vec::new(), 0);
         let mut buffer = vec![0; RECEIVE_BYTES];
         while answered < answers {
@@ -88,7 +99,7 @@ impl Netlink {
                     continue;
                 }
                 match i32::from(reply.kind) {
-                    libc::NLMSG_ERROR => refusal(&reply)?,
+                    libc::NLMSG_ERROR => verdict(&reply)?,
                     libc::NLMSG_DONE => {}
                     _ => {
                         collected.push(reply);
@@ -134,25 +145,35 @@ impl Netlink {
     }
 }
 
-/// The kernel's verdict: nothing for success, else the error with the kernel's own words where it has any.
-fn refusal(reply: &Reply) -> io::Result<()> {
+/// An error number, and the kernel's own words where it has any.
+struct Refusal {
+    source: io::Error,
+    words: Option<String>,
+}
+
+impl From<io::Error> for Refusal {
+    fn from(source: io::Error) -> Self {
+        Self { source, words: None }
+    }
+}
+
+/// The kernel's verdict in a reply of type `NLMSG_ERROR`; number 0 is success.
+fn verdict(reply: &Reply) -> std::result::Result<(), Refusal> {
     let code = u32_at(&reply.payload, 0).map_or(-libc::EPROTO, u32::cast_signed);
     if code == 0 {
         return Ok(());
     }
-    let error = io::Error::from_raw_os_error(code.saturating_neg());
-    if i32::from(reply.flags) & libc::NLM_F_ACK_TLVS == 0 {
-        return Err(error);
-    }
-    // The request's header is quoted behind the code; NETLINK_CAP_ACK keeps its body out, unless the kernel is old.
-    let quoted = match i32::from(reply.flags) & libc::NLM_F_CAPPED {
-        0 => u32_at(&reply.payload, 4).and_then(|length| usize::try_from(length).ok()).unwrap_or(16),
-        _ => 16,
+    let flags = i32::from(reply.flags);
+    // The request is quoted behind the number; of it NETLINK_CAP_ACK leaves the header alone.
+    let quoted = match flags & libc::NLM_F_CAPPED {
+        0 => u32_at(&reply.payload, 4).and_then(|length| usize::try_from(length).ok()).unwrap_or(HEADER),
+        _ => HEADER,
     };
-    match reply.attributes(4 + quoted.next_multiple_of(4)).string(NLMSGERR_ATTR_MSG) {
-        Some(words) => Err(io::Error::new(error.kind(), format!("{error}: {words}"))),
-        None => Err(error),
-    }
+    let words = match flags & libc::NLM_F_ACK_TLVS {
+        0 => None,
+        _ => reply.attributes(quoted.saturating_add(4).next_multiple_of(4)).string(NLMSGERR_ATTR_MSG),
+    };
+    Err(Refusal { source: io::Error::from_raw_os_error(code.saturating_neg()), words })
 }
 
 /// An answer that lacks what the kernel always says.
