@@ -23,6 +23,10 @@ struct Path {
 impl Path {
     fn build() -> linux::Result<Self> {
         let path = Self { client: Namespace::new()?, router: Namespace::new()?, server: Namespace::new()? };
+        for namespace in [&path.client, &path.router, &path.server] {
+            // Else link-local addresses wait two seconds, and neighbour discovery for them.
+            namespace.set_sysctl("net/ipv6/conf/default/accept_dad", "0")?;
+        }
         let mut router = path.router.run(Network::open)??;
         for (host, net) in [(&path.client, 1), (&path.server, 2)] {
             let mut end = host.run(Network::open)??;

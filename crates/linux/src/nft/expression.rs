@@ -47,8 +47,8 @@ fn ipv4_fragment(rule: &mut Message) {
     });
     expression(rule, "bitwise", |mask| {
         numbers(mask, &[(BITWISE_SREG, REGISTER), (BITWISE_DREG, REGISTER), (BITWISE_LENGTH, 2)]);
-        mask.nest(BITWISE_MASK, |data| drop(data.attribute(DATA_VALUE, &[0x3f, 0xff])));
-        mask.nest(BITWISE_XOR, |data| drop(data.attribute(DATA_VALUE, &[0, 0])));
+        data(mask, BITWISE_MASK, &[0x3f, 0xff]);
+        data(mask, BITWISE_XOR, &[0, 0]);
     });
     compare(rule, COMPARE_NOT_EQUAL, &[0, 0]);
 }
@@ -71,7 +71,7 @@ fn protocol_is(rule: &mut Message, protocol: u8) {
 fn compare(rule: &mut Message, operator: u32, value: &[u8]) {
     expression(rule, "cmp", |compare| {
         numbers(compare, &[(COMPARE_SREG, REGISTER), (COMPARE_OPERATOR, operator)]);
-        compare.nest(COMPARE_DATA, |data| drop(data.attribute(DATA_VALUE, value)));
+        data(compare, COMPARE_DATA, value);
     });
 }
 
@@ -87,6 +87,12 @@ fn drop_packet(rule: &mut Message) {
 fn expression(rule: &mut Message, name: &str, fill: impl FnOnce(&mut Message)) {
     rule.nest(LIST_ELEMENT, |element| {
         element.string(EXPRESSION_NAME, name).nest(EXPRESSION_DATA, fill);
+    });
+}
+
+fn data(into: &mut Message, kind: u16, value: &[u8]) {
+    into.nest(kind, |nest| {
+        nest.attribute(DATA_VALUE, value);
     });
 }
 
