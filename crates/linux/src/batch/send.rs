@@ -1,0 +1,223 @@
+//! Sending a block of equal datagrams with as few system calls as the kernel allows.
+
+use crate::buffer::PageBuffer;
+use crate::error::{Named, OsError, Result, check_len};
+use crate::options::{path_mtu, set_udp_segment};
+use crate::socket::describe;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+
+/// A block of equal datagrams for one connected socket, handed to the kernel in one call (UDP segmentation offload,
+/// `UDP_SEGMENT` in udp(7)) or, where that is refused, in one call each.
+///
+/// Write the headers with [`GsoSender::segment_mut`], then [`GsoSender::send`]. The payload is a fixed pattern.
+#[derive(Debug)]
+pub struct GsoSender {
+    socket: UdpSocket,
+    buffer: PageBuffer,
+    payload_len: usize,
+    /// Datagrams per call.
+    per_call: usize,
+    flags: libc::c_int,
+    fallback: Option<GsoFallback>,
+    /// An error met after part of a block had been sent; the next call reports it.
+    late: Option<io::Error>,
+}
+
+/// Why the kernel takes fewer datagrams per call than were asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum GsoFallback {
+    /// This kernel takes 64 datagrams per call, newer ones 128.
+    #[error("the kernel joins at most {OLD_LIMIT} datagrams per send")]
+    OlderLimit,
+    /// A datagram that IP must fragment cannot be joined with others.
+    #[error("the datagrams exceed the path MTU: IP fragments them, and they are sent one by one")]
+    ExceedsPathMtu,
+    /// The device or a tunnel on the way out cannot complete the checksums of joined datagrams.
+    #[error("the network device has no checksum offload for joined datagrams: they are sent one by one")]
+    NoChecksumOffload,
+    /// The kernel has no segmentation offload for UDP (before Linux 4.18), or not for this socket.
+    #[error("the kernel refuses UDP_SEGMENT: the datagrams are sent one by one")]
+    Refused,
+}
+
+impl GsoSender {
+    /// Prepares blocks of datagrams of `payload_len` bytes for `socket`, which must be connected.
+    ///
+    /// A block holds as many as the kernel takes at once (128, or what 65,507 bytes hold), at most `max_segments`.
+    /// With `Some(1)` each datagram has its own call and `UDP_SEGMENT` stays off. While the sender exists, anything
+    /// longer than `payload_len` sent through `socket` by others would be cut into datagrams of that length.
+    ///
+    /// # Errors
+    /// `EMSGSIZE` for a payload of 0 or beyond 65,507 bytes, `ENOTCONN` when the socket is not connected. That
+    /// segmentation is refused is no error but a [`GsoSender::fallback`].
+    pub fn new(socket: &UdpSocket, payload_len: usize, max_segments: Option<usize>) -> Result<Self> {
+        if payload_len == 0 || payload_len > LARGEST_SEND {
+            let source = io::Error::from_raw_os_error(libc::EMSGSIZE);
+            return Err(OsError::new(
+                format!("send datagrams of {payload_len} bytes on"),
+                describe(socket),
+                source,
+            ));
+        }
+        socket.peer_addr().named("send without a peer on", || describe(socket))?;
+        let fits = (LARGEST_SEND / payload_len).min(NEW_LIMIT);
+        let segments = max_segments.unwrap_or(NEW_LIMIT).clamp(1, fits);
+        let mut sender = Self {
+            socket: socket.try_clone().named("duplicate", || describe(socket))?,
+            buffer: PageBuffer::new(segments * payload_len),
+            payload_len,
+            per_call: segments,
+            flags: libc::MSG_NOSIGNAL,
+            fallback: None,
+            late: None,
+        };
+        sender.enable();
+        Ok(sender)
+    }
+
+    /// Lets [`GsoSender::send`] fail with `WouldBlock` when the send buffer is full, instead of waiting for room.
+    #[must_use]
+    pub fn nonblocking(mut self) -> Self {
+        self.flags |= libc::MSG_DONTWAIT;
+        self
+    }
+
+    /// How many datagrams a block holds; constant.
+    #[must_use]
+    pub fn segments(&self) -> usize {
+        self.buffer.len() / self.payload_len
+    }
+
+    /// How many datagrams go into one system call at present; 1 means that segmentation offload is not used.
+    #[must_use]
+    pub fn datagrams_per_call(&self) -> usize {
+        self.per_call
+    }
+
+    /// The bytes of one datagram.
+    #[must_use]
+    pub fn payload_len(&self) -> usize {
+        self.payload_len
+    }
+
+    /// Why [`GsoSender::datagrams_per_call`] is less than [`GsoSender::segments`]. May appear after any send, because
+    /// the kernel checks some conditions only then, and because the path MTU may shrink.
+    #[must_use]
+    pub fn fallback(&self) -> Option<GsoFallback> {
+        self.fallback
+    }
+
+    /// Datagram `index` of the block, to be written.
+    ///
+    /// # Panics
+    /// When `index` is not below [`GsoSender::segments`].
+    #[must_use]
+    pub fn segment_mut(&mut self, index: usize) -> &mut [u8] {
+        let start = index * self.payload_len;
+        &mut self.buffer[start..start + self.payload_len]
+    }
+
+    /// Hands the first `count` datagrams of the block to the kernel and returns how many it took. When it took less,
+    /// the rest was not sent, and its sequence numbers are to be used again; the next call tells why.
+    ///
+    /// # Errors
+    /// - `WouldBlock`: no room in the send buffer ([`GsoSender::nonblocking`]);
+    /// - `ENOBUFS`: the device's queue dropped it (only reported when asked for by `IP_RECVERR`);
+    /// - `ConnectionRefused`, `EHOSTUNREACH`, …: the network's answer to an **earlier** datagram; nothing was sent, and
+    ///   sending may go on;
+    /// - `EMSGSIZE`: the socket must not fragment, and the datagram exceeds the path MTU.
+    pub fn send(&mut self, count: usize) -> io::Result<usize> {
+        if let Some(late) = self.late.take() {
+            return Err(late);
+        }
+        let count = count.min(self.segments());
+        let mut sent = 0;
+        while sent < count {
+            let end = count.min(sent + self.per_call);
+            match self.hand_over(sent, end) {
+                Ok(()) => sent = end,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if self.fall_back(&error) => {}
+                Err(error) if sent == 0 => return Err(error),
+                Err(error) => {
+                    self.late = Some(error);
+                    break;
+                }
+            }
+        }
+        Ok(sent)
+    }
+
+    fn hand_over(&self, start: usize, end: usize) -> io::Result<()> {
+        let block = &self.buffer[start * self.payload_len..end * self.payload_len];
+        // SAFETY: `block` is readable for its whole length.
+        check_len(unsafe {
+            libc::send(self.socket.as_raw_fd(), block.as_ptr().cast(), block.len(), self.flags)
+        })
+        .map(drop)
+    }
+
+    /// Switches segmentation on, unless it cannot help.
+    fn enable(&mut self) {
+        if self.per_call == 1 {
+            return;
+        }
+        if self.exceeds_path_mtu() {
+            self.one_by_one(GsoFallback::ExceedsPathMtu);
+        } else if set_udp_segment(&self.socket, self.payload_len as u16).is_err() {
+            self.one_by_one(GsoFallback::Refused);
+        }
+    }
+
+    /// True when `error` was about sending joined datagrams and a lesser way is in place now.
+    fn fall_back(&mut self, error: &io::Error) -> bool {
+        if self.per_call == 1 {
+            return false;
+        }
+        match error.raw_os_error() {
+            Some(libc::EMSGSIZE | libc::EINVAL) if self.exceeds_path_mtu() => {
+                self.one_by_one(GsoFallback::ExceedsPathMtu);
+            }
+            Some(libc::EINVAL) if self.per_call > OLD_LIMIT => {
+                self.per_call = OLD_LIMIT;
+                self.fallback = Some(GsoFallback::OlderLimit);
+            }
+            Some(libc::EINVAL | libc::EOPNOTSUPP) => self.one_by_one(GsoFallback::Refused),
+            Some(libc::EIO) => self.one_by_one(GsoFallback::NoChecksumOffload),
+            _ => return false,
+        }
+        true
+    }
+
+    fn one_by_one(&mut self, reason: GsoFallback) {
+        self.per_call = 1;
+        self.fallback = Some(reason);
+        // Where the kernel does not know the option, there is nothing to switch off.
+        let _ = set_udp_segment(&self.socket, 0);
+    }
+
+    fn exceeds_path_mtu(&self) -> bool {
+        let headers = match self.socket.peer_addr() {
+            Ok(SocketAddr::V6(peer)) if peer.ip().to_ipv4_mapped().is_none() => 40 + 8,
+            _ => 20 + 8,
+        };
+        path_mtu(&self.socket).is_ok_and(|mtu| self.payload_len as u64 + headers > mtu.0)
+    }
+}
+
+impl Drop for GsoSender {
+    fn drop(&mut self) {
+        if self.per_call > 1 {
+            // The socket may live on elsewhere; an option that could be set can be cleared.
+            let _ = set_udp_segment(&self.socket, 0);
+        }
+    }
+}
+
+/// The kernel's `UDP_MAX_SEGMENTS`, at present and before.
+const NEW_LIMIT: usize = 128;
+const OLD_LIMIT: usize = 64;
+/// The largest UDP payload of IPv4, which bounds a joined send too (IPv6 allows 20 bytes more).
+const LARGEST_SEND: usize = 65_507;

@@ -1,0 +1,259 @@
+//! A socket's error queue: which router or host refused a datagram and why, and the times of sent packets.
+
+use crate::cmsg::{ControlMessage, ControlMessages, receive};
+use crate::sockaddr::{self, array};
+use crate::timestamp::{PacketTimes, packet_times};
+use model::units::Bytes;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
+
+/// One entry of the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueEntry {
+    /// A datagram was refused ([`crate::options::set_receive_errors`]).
+    Error(NetworkError),
+    /// A packet left ([`crate::timestamp::set_timestamping`]).
+    Sent {
+        /// Which one: the number of the send call (UDP) or the offset of its last byte (TCP); wraps at 2³².
+        id: u32,
+        /// When.
+        times: PacketTimes,
+    },
+    /// Something else, such as the end of a zero-copy send.
+    Other,
+}
+
+/// Why a datagram was refused (`struct sock_extended_err`, ip(7)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NetworkError {
+    /// The error number: `EMSGSIZE`, `ECONNREFUSED`, `EHOSTUNREACH`, ….
+    pub errno: i32,
+    /// Who found out.
+    pub origin: Origin,
+    /// The ICMP type.
+    pub icmp_type: u8,
+    /// The ICMP code.
+    pub icmp_code: u8,
+    /// The next hop's MTU for `EMSGSIZE`; otherwise without meaning.
+    pub info: u32,
+    /// The router or host that sent the ICMP message.
+    pub offender: Option<IpAddr>,
+    /// Where the refused datagram was going.
+    pub destination: Option<SocketAddr>,
+    /// How many bytes of the refused datagram's payload came back.
+    pub quoted: usize,
+}
+
+/// Who found the error out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// This host's own stack.
+    Local,
+    /// An ICMP message.
+    Icmp,
+    /// An ICMPv6 message.
+    Icmp6,
+    /// A number this program does not know.
+    Other(u8),
+}
+
+impl NetworkError {
+    /// The MTU that the next hop allows, when the datagram was too long for it.
+    #[must_use]
+    pub fn path_mtu(&self) -> Option<Bytes> {
+        (self.errno == libc::EMSGSIZE && self.info > 0).then(|| Bytes(self.info.into()))
+    }
+}
+
+/// Takes the oldest entry; `None` when the queue is empty. Never blocks.
+///
+/// The beginning of the refused datagram's payload is copied to `quote`, as far as the message carried it.
+///
+/// # Errors
+/// What `recvmsg(2)` gives.
+pub fn take(fd: &impl AsFd, quote: &mut [u8]) -> io::Result<Option<QueueEntry>> {
+    let mut control = Control([0; 512]);
+    let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+    let received = match receive(fd.as_fd(), quote, &mut control.0, flags) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+        outcome => outcome?,
+    };
+    let notes = ControlMessages::new(&control.0[..received.control_len]);
+    Ok(Some(read(notes, received.len, received.address)))
+}
+
+/// Empties the queue and returns how many entries were dropped; stops at 10,000, lest a flood hold it for ever.
+///
+/// # Errors
+/// What `recvmsg(2)` gives.
+pub fn clear(fd: &impl AsFd) -> io::Result<usize> {
+    for count in 0..CLEAR_LIMIT {
+        if take(fd, &mut [])?.is_none() {
+            return Ok(count);
+        }
+    }
+    Ok(CLEAR_LIMIT)
+}
+
+fn read(notes: ControlMessages<'_>, quoted: usize, destination: Option<SocketAddr>) -> QueueEntry {
+    let times = notes.clone().find_map(|note| packet_times(&note)).unwrap_or_default();
+    let Some(error) = notes.filter(is_error).find_map(|note| ExtendedError::read(note.data)) else {
+        return QueueEntry::Other;
+    };
+    let origin = match error.origin {
+        SO_EE_ORIGIN_LOCAL => Origin::Local,
+        SO_EE_ORIGIN_ICMP => Origin::Icmp,
+        SO_EE_ORIGIN_ICMP6 => Origin::Icmp6,
+        SO_EE_ORIGIN_TIMESTAMPING => return QueueEntry::Sent { id: error.data, times },
+        SO_EE_ORIGIN_ZEROCOPY => return QueueEntry::Other,
+        other => Origin::Other(other),
+    };
+    QueueEntry::Error(NetworkError {
+        errno: error.errno,
+        origin,
+        icmp_type: error.kind,
+        icmp_code: error.code,
+        info: error.info,
+        offender: error.offender,
+        destination,
+        quoted,
+    })
+}
+
+fn is_error(note: &ControlMessage<'_>) -> bool {
+    matches!((note.level, note.kind), (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR))
+}
+
+/// `struct sock_extended_err` of linux/errqueue.h, and the address that follows it.
+struct ExtendedError {
+    errno: i32,
+    origin: u8,
+    kind: u8,
+    code: u8,
+    info: u32,
+    data: u32,
+    offender: Option<IpAddr>,
+}
+
+impl ExtendedError {
+    fn read(bytes: &[u8]) -> Option<Self> {
+        Some(Self {
+            errno: i32::from_ne_bytes(array(bytes, 0)?),
+            origin: *bytes.get(4)?,
+            kind: *bytes.get(5)?,
+            code: *bytes.get(6)?,
+            info: u32::from_ne_bytes(array(bytes, 8)?),
+            data: u32::from_ne_bytes(array(bytes, 12)?),
+            offender: bytes.get(16..).and_then(sockaddr::parse).map(|address| address.ip()),
+        })
+    }
+}
+
+/// Aligned for the headers in it.
+#[repr(C, align(8))]
+struct Control([u8; 512]);
+
+const SO_EE_ORIGIN_LOCAL: u8 = 1;
+const SO_EE_ORIGIN_ICMP: u8 = 2;
+const SO_EE_ORIGIN_ICMP6: u8 = 3;
+const SO_EE_ORIGIN_TIMESTAMPING: u8 = 4;
+const SO_EE_ORIGIN_ZEROCOPY: u8 = 5;
+const CLEAR_LIMIT: usize = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{mono_now, wall_now};
+    use crate::options::{MtuDiscovery, set_mtu_discovery, set_receive_errors};
+    use crate::poll::{Interest, wait};
+    use crate::timestamp::{Timestamping, set_timestamping};
+    use model::units::Nanos;
+    use std::net::UdpSocket;
+
+    /// A socket connected to a port nobody listens on.
+    fn refused(host: &str) -> UdpSocket {
+        let closed = UdpSocket::bind((host, 0)).unwrap().local_addr().unwrap();
+        let socket = UdpSocket::bind((host, 0)).unwrap();
+        set_receive_errors(&socket, true).unwrap();
+        socket.connect(closed).unwrap();
+        socket
+    }
+
+    #[test]
+    fn a_closed_port_is_told_with_the_quoted_payload() {
+        let cases = [("127.0.0.1", Origin::Icmp, 3, 3), ("::1", Origin::Icmp6, 1, 4)];
+        for (host, origin, icmp_type, icmp_code) in cases {
+            let socket = refused(host);
+            socket.send(b"probe 17").unwrap();
+            let mut quote = [0; 64];
+            let entry = take(&socket, &mut quote).unwrap().expect("loopback answers at once");
+            let expected = NetworkError {
+                errno: libc::ECONNREFUSED,
+                origin,
+                icmp_type,
+                icmp_code,
+                info: 0,
+                offender: Some(host.parse().unwrap()),
+                destination: Some(socket.peer_addr().unwrap()),
+                quoted: 8,
+            };
+            assert_eq!(entry, QueueEntry::Error(expected));
+            assert_eq!(&quote[..8], b"probe 17");
+            assert_eq!(take(&socket, &mut quote).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn a_datagram_too_long_for_the_interface_is_told_with_its_mtu() {
+        let socket = refused("::1");
+        let mtu: u64 = std::fs::read_to_string("/sys/class/net/lo/mtu").unwrap().trim().parse().unwrap();
+        set_mtu_discovery(&socket, MtuDiscovery::Do).unwrap();
+        let too_long = vec![0; usize::try_from(mtu).unwrap() - 47];
+        let longest_payload = 65_527;
+        if too_long.len() > longest_payload {
+            assert!(socket.send(&too_long).is_err());
+            return;
+        }
+        assert_eq!(socket.send(&too_long).unwrap_err().raw_os_error(), Some(libc::EMSGSIZE));
+        let Some(QueueEntry::Error(error)) = take(&socket, &mut []).unwrap() else { panic!("no entry") };
+        assert_eq!((error.origin, error.path_mtu()), (Origin::Local, Some(Bytes(mtu))));
+    }
+
+    #[test]
+    fn clearing_counts_and_empties() {
+        let socket = refused("127.0.0.1");
+        for _ in 0..3 {
+            // Every other call reports the refusal of the one before instead of sending.
+            let _ = socket.send(b"x");
+        }
+        assert!(clear(&socket).unwrap() > 0);
+        assert_eq!(clear(&socket).unwrap(), 0);
+    }
+
+    #[test]
+    fn the_time_a_datagram_left_comes_with_its_number() {
+        let (receiver, sender) =
+            (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+        set_timestamping(&sender, Timestamping { transmit: true, receive: false }).unwrap();
+        let before = wall_now();
+        for id in 0..3 {
+            sender.send_to(b"x", receiver.local_addr().unwrap()).unwrap();
+            wait(&mut [Interest::error(&sender)], Some(mono_now() + Nanos::from_secs(5))).unwrap();
+            let Some(QueueEntry::Sent { id: found, times }) = take(&sender, &mut []).unwrap() else {
+                panic!("no time of sending")
+            };
+            assert_eq!(found, id);
+            let time = times.kernel.expect("loopback takes the time in software");
+            assert!(before <= time && time <= wall_now());
+        }
+    }
+
+    #[test]
+    fn entries_cut_short_are_no_errors() {
+        for len in 0..16 {
+            assert!(ExtendedError::read(&vec![0; len]).is_none());
+        }
+        assert_eq!(read(ControlMessages::new(&[]), 0, None), QueueEntry::Other);
+    }
+}
