@@ -1,0 +1,369 @@
+//! The offset of a peer's clock and its drift, from four-stamp exchanges, with an error that can be trusted.
+//!
+//! An exchange tells the offset to within half its round trip, whatever the path does in between (RFC 5905 section 8,
+//! RFC 8762). Those with the shortest round trips waited least, so only the lowest third counts; a straight line through
+//! their offsets gives the drift.
+
+use crate::time::MonoTime;
+use crate::units::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One exchange: two stamps of the local clock around two of the remote one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Exchange {
+    /// t1: the request left, local clock.
+    pub sent: MonoTime,
+    /// t2: the request arrived, remote clock.
+    pub remote_received: MonoTime,
+    /// t3: the answer left, remote clock.
+    pub remote_sent: MonoTime,
+    /// t4: the answer arrived, local clock.
+    pub received: MonoTime,
+}
+
+/// Collects exchanges during a run, and fits.
+#[derive(Clone, Debug, Default)]
+pub struct ClockSync {
+    samples: Vec<Sample>,
+}
+
+/// The remote clock as seen from the local one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockFit {
+    /// The local time at which `offset` holds.
+    pub at: MonoTime,
+    /// Remote less local clock, in nanoseconds.
+    pub offset: i64,
+    /// By how much the remote clock gains, in nanoseconds per nanosecond.
+    pub drift: f64,
+    /// How far the offset may be from the truth between `from` and `until`, if both clocks run evenly: half a round trip
+    /// and the distance from the line, of the better anchored exchange of each half of the run.
+    pub error: Nanos,
+    /// The local time of the first anchor.
+    pub from: MonoTime,
+    /// The local time of the last anchor.
+    pub until: MonoTime,
+    /// By how much the error grows outside, in nanoseconds per nanosecond.
+    pub drift_error: f64,
+    /// The shortest round trip; half of it is what unequal directions can always hide.
+    pub min_round_trip: Nanos,
+    /// Exchanges the fit rests on.
+    pub used: u32,
+}
+
+/// A one-way delay that is larger than its error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OneWay {
+    /// The delay.
+    pub delay: Nanos,
+    /// The true delay is at most this far away.
+    pub error: Nanos,
+}
+
+impl Exchange {
+    /// The time on the path, both ways: `(t4 − t1) − (t3 − t2)`. `None` when the stamps contradict one another.
+    #[must_use]
+    pub fn round_trip(&self) -> Option<Nanos> {
+        let total = self.received.checked_since(self.sent)?;
+        let remote = self.remote_sent.checked_since(self.remote_received)?;
+        total.0.checked_sub(remote.0).map(Nanos)
+    }
+
+    /// Twice the offset: `(t2 − t1) + (t3 − t4)`.
+    fn double_offset(&self) -> i128 {
+        let difference = |remote: MonoTime, local: MonoTime| i128::from(remote.0) - i128::from(local.0);
+        difference(self.remote_received, self.sent) + difference(self.remote_sent, self.received)
+    }
+}
+
+impl ClockSync {
+    /// Takes an exchange; one whose stamps contradict one another is ignored.
+    ///
+    /// Memory is bounded: of more than 8192, the slower of every two neighbours is forgotten.
+    pub fn record(&mut self, exchange: Exchange) {
+        let Some(round_trip) = exchange.round_trip() else { return };
+        let middle = exchange.sent.0 + (exchange.received.0 - exchange.sent.0) / 2;
+        self.samples.push(Sample {
+            middle,
+            round_trip: round_trip.0,
+            double_offset: exchange.double_offset(),
+        });
+        if self.samples.len() >= MOST_SAMPLES {
+            self.samples = self
+                .samples
+                .chunks(2)
+                .filter_map(|pair| pair.iter().min_by_key(by_round_trip))
+                .copied()
+                .collect();
+        }
+    }
+
+    /// How many exchanges are kept.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.samples.len()
+    }
+
+    /// The shortest round trip so far.
+    #[must_use]
+    pub fn min_round_trip(&self) -> Option<Nanos> {
+        self.samples.iter().map(|sample| Nanos(sample.round_trip)).min()
+    }
+
+    /// The line through the lowest third by round trip; `None` with fewer than eight exchanges.
+    #[must_use]
+    pub fn fit(&self) -> Option<ClockFit> {
+        if self.samples.len() < FEWEST_SAMPLES {
+            return None;
+        }
+        let mut best = self.samples.clone();
+        best.sort_unstable_by_key(|sample| by_round_trip(&sample));
+        best.truncate(self.samples.len().div_ceil(3));
+        let origin = best[0];
+        let points: Vec<(f64, f64)> = best.iter().map(|sample| sample.relative_to(&origin)).collect();
+        let line = Line::through(&points);
+        let local = |x: f64| {
+            MonoTime(u64::try_from(i128::from(origin.middle) + x.round() as i128).unwrap_or(origin.middle))
+        };
+        let offset = (origin.double_offset + (2.0 * line.y).round() as i128) / 2;
+        let anchors = Anchors::of(&self.samples, &origin, &line);
+        Some(ClockFit {
+            at: local(line.x),
+            offset: i64::try_from(offset).ok()?,
+            drift: line.slope,
+            error: Nanos(anchors.error.ceil() as u64),
+            from: local(anchors.from),
+            until: local(anchors.until),
+            drift_error: anchors.drift_error,
+            min_round_trip: Nanos(origin.round_trip),
+            used: best.len() as u32,
+        })
+    }
+}
+
+impl ClockFit {
+    /// Remote less local clock at a local time, in nanoseconds.
+    #[must_use]
+    pub fn offset_at(&self, local: MonoTime) -> i64 {
+        let distance = (i128::from(local.0) - i128::from(self.at.0)) as f64;
+        self.offset.saturating_add((self.drift * distance).round() as i64)
+    }
+
+    /// How far the offset at a local time may be from the truth: `error`, growing outside of the anchors.
+    #[must_use]
+    pub fn error_at(&self, local: MonoTime) -> Nanos {
+        let outside = (self.from - local) + (local - self.until);
+        self.error + Nanos((self.drift_error * outside.0 as f64).ceil() as u64)
+    }
+
+    /// The delay of what left here and arrived there; `None` when the error is as large as the delay.
+    #[must_use]
+    pub fn to_remote(&self, sent: MonoTime, remote_received: MonoTime) -> Option<OneWay> {
+        let apart = i128::from(remote_received.0) - i128::from(sent.0);
+        self.one_way(apart - i128::from(self.offset_at(sent)), sent)
+    }
+
+    /// The delay of what left there and arrived here; `None` when the error is as large as the delay.
+    #[must_use]
+    pub fn from_remote(&self, remote_sent: MonoTime, received: MonoTime) -> Option<OneWay> {
+        let apart = i128::from(received.0) - i128::from(remote_sent.0);
+        self.one_way(apart + i128::from(self.offset_at(received)), received)
+    }
+
+    fn one_way(&self, delay: i128, local: MonoTime) -> Option<OneWay> {
+        let delay = Nanos(u64::try_from(delay).ok()?);
+        let error = self.error_at(local);
+        (error < delay).then_some(OneWay { delay, error })
+    }
+}
+
+/// An exchange reduced to what the fit needs.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    /// Local time halfway between request and answer.
+    middle: u64,
+    round_trip: u64,
+    double_offset: i128,
+}
+
+impl Sample {
+    /// Time and offset relative to another sample: small numbers, which floats hold exactly.
+    fn relative_to(&self, origin: &Sample) -> (f64, f64) {
+        let x = (i128::from(self.middle) - i128::from(origin.middle)) as f64;
+        (x, (self.double_offset - origin.double_offset) as f64 / 2.0)
+    }
+}
+
+fn by_round_trip(sample: &&Sample) -> (u64, u64) {
+    (sample.round_trip, sample.middle)
+}
+
+/// A least-squares line through its mean point.
+struct Line {
+    x: f64,
+    y: f64,
+    slope: f64,
+}
+
+impl Line {
+    fn through(points: &[(f64, f64)]) -> Line {
+        let count = points.len() as f64;
+        let x = points.iter().map(|point| point.0).sum::<f64>() / count;
+        let y = points.iter().map(|point| point.1).sum::<f64>() / count;
+        let width: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
+        let slant: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+        let slope = if width > 0.0 { slant / width } else { 0.0 };
+        // A clock that gains more than a thousandth is no clock; what made it seem so stays in the distances.
+        Line { x, y, slope: if slope.abs() <= STEEPEST { slope } else { 0.0 } }
+    }
+
+    fn distance(&self, (x, y): (f64, f64)) -> f64 {
+        (y - self.y - self.slope * (x - self.x)).abs()
+    }
+}
+
+/// Two exchanges that hold the line: at each, the truth is within half a round trip of the offset measured, and so within
+/// that and the distance from the line. The difference of two straight lines is largest at an end.
+struct Anchors {
+    from: f64,
+    until: f64,
+    error: f64,
+    drift_error: f64,
+}
+
+impl Anchors {
+    /// The tightest exchange of each half of the run, the outer one of equals.
+    fn of(samples: &[Sample], origin: &Sample, line: &Line) -> Anchors {
+        let bound = |sample: &Sample| {
+            let point = sample.relative_to(origin);
+            (point.0, sample.round_trip as f64 / 2.0 + line.distance(point))
+        };
+        let tighter = |a: &(f64, f64), b: &(f64, f64)| a.1.total_cmp(&b.1);
+        let (early, late) = samples.split_at(samples.len() / 2);
+        let anchored = (0.0, origin.round_trip as f64);
+        let first = early.iter().map(bound).min_by(tighter).unwrap_or(anchored);
+        let last = late.iter().rev().map(bound).min_by(tighter).unwrap_or(anchored);
+        let apart = last.0 - first.0;
+        let slack = if apart > 0.0 { (first.1 + last.1) / apart } else { 2.0 * STEEPEST };
+        Anchors {
+            from: first.0,
+            until: last.0,
+            error: first.1.max(last.1),
+            drift_error: slack.min(2.0 * STEEPEST),
+        }
+    }
+}
+
+const FEWEST_SAMPLES: usize = 8;
+const MOST_SAMPLES: usize = 8192;
+const STEEPEST: f64 = 1e-3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A remote clock that is `offset` ahead and gains `drift_ppm`, asked every 10 ms over paths of these delays.
+    fn synced(offset: u64, drift_ppm: u64, delays: impl Iterator<Item = (u64, u64)>) -> ClockSync {
+        let mut sync = ClockSync::default();
+        for (index, (out, back)) in delays.enumerate() {
+            let sent = 1_000_000_000 + index as u64 * 10_000_000;
+            let remote =
+                |local: u64| MonoTime(local + offset + (local - 1_000_000_000) * drift_ppm / 1_000_000);
+            sync.record(Exchange {
+                sent: MonoTime(sent),
+                remote_received: remote(sent + out),
+                remote_sent: remote(sent + out + 5_000),
+                received: MonoTime(sent + out + 5_000 + back),
+            });
+        }
+        sync
+    }
+
+    #[test]
+    fn a_symmetric_path_gives_offset_and_drift() {
+        let noise = |index: u64| if index.is_multiple_of(3) { 0 } else { index % 7 * 40_000 };
+        let sync = synced(5_000_000_000, 30, (0..300).map(|index| (100_000 + noise(index), 100_000)));
+        let fit = sync.fit().unwrap();
+        assert!((fit.drift - 30e-6).abs() < 1e-7, "{fit:?}");
+        let start = MonoTime(1_000_000_000);
+        assert!((fit.offset_at(start) - 5_000_000_000).abs() < 100, "{fit:?}");
+        assert_eq!((fit.used, fit.min_round_trip), (100, Nanos(200_000)));
+        assert!(fit.error >= Nanos(100_000) && fit.error < Nanos(100_100), "{fit:?}");
+    }
+
+    #[test]
+    fn fewer_than_eight_exchanges_are_no_answer() {
+        assert_eq!(synced(0, 0, (0..7).map(|_| (1000, 1000))).fit(), None);
+        assert!(synced(0, 0, (0..8).map(|_| (1000, 1000))).fit().is_some());
+    }
+
+    #[test]
+    fn a_delay_is_given_with_its_error_or_not_at_all() {
+        let fit = synced(7_000_000, 0, (0..30).map(|_| (100_000, 100_000))).fit().unwrap();
+        let sent = MonoTime(1_100_000_000);
+        let queued = fit.to_remote(sent, MonoTime(sent.0 + 7_000_000 + 500_000)).unwrap();
+        assert_eq!((queued.delay, queued.error), (Nanos(500_000), Nanos(100_000)));
+        let back = fit.from_remote(MonoTime(sent.0 + 7_000_000), MonoTime(sent.0 + 300_000)).unwrap();
+        assert_eq!(back.delay, Nanos(300_000));
+        assert_eq!(fit.to_remote(sent, MonoTime(sent.0 + 7_000_000 + 100_000)), None);
+        assert_eq!(fit.to_remote(sent, MonoTime(sent.0)), None);
+    }
+
+    #[test]
+    fn contradicting_stamps_are_ignored() {
+        let mut sync = ClockSync::default();
+        let stamps = |t1, t2, t3, t4| Exchange {
+            sent: MonoTime(t1),
+            remote_received: MonoTime(t2),
+            remote_sent: MonoTime(t3),
+            received: MonoTime(t4),
+        };
+        sync.record(stamps(10, 0, 0, 9));
+        sync.record(stamps(0, 10, 9, 10));
+        sync.record(stamps(0, 0, 100, 10));
+        assert_eq!(sync.count(), 0);
+        assert_eq!(stamps(100, 5_000, 5_010, 140).round_trip(), Some(Nanos(30)));
+    }
+
+    #[test]
+    fn memory_is_bounded_and_the_best_are_kept() {
+        let sync = synced(0, 0, (0..20_000).map(|index| (if index == 11 { 1_000 } else { 9_000 }, 1_000)));
+        assert!(sync.count() < MOST_SAMPLES);
+        assert_eq!(sync.min_round_trip(), Some(Nanos(2_000)));
+    }
+
+    proptest! {
+        #[test]
+        fn the_truth_is_within_the_error(
+            offset in 0_u64..1 << 50,
+            drift_ppm in 0_u64..200,
+            base in (1_000_u64..1_000_000, 1_000_u64..1_000_000),
+            queues in prop::collection::vec((0_u64..3_000_000, 0_u64..3_000_000), 8..200),
+            growing in 0_u64..9_000,
+            after in 0_u64..4_000_000_000,
+        ) {
+            let queues = (0..).zip(queues).map(|(index, (out, back))| (out + index * growing, back));
+            let delays = queues.map(|(out, back)| (base.0 + out, base.1 + back));
+            let fit = synced(offset, drift_ppm, delays).fit().unwrap();
+            let local = MonoTime(1_000_000_000 + after);
+            let truth = offset + after * drift_ppm / 1_000_000;
+            let wrong = fit.offset_at(local).abs_diff(truth as i64);
+            prop_assert!(Nanos(wrong) <= fit.error_at(local) + Nanos(4), "{} off, {:?}", wrong, fit);
+        }
+
+        #[test]
+        fn any_stamps_are_an_answer_and_no_panic(stamps in prop::collection::vec(any::<[u64; 4]>(), 8..60), local: u64, remote: u64) {
+            let mut sync = ClockSync::default();
+            for [t1, t2, t3, t4] in stamps {
+                let (sent, received) = (MonoTime(t1.min(t4)), MonoTime(t1.max(t4)));
+                sync.record(Exchange { sent, remote_received: MonoTime(t2), remote_sent: MonoTime(t3), received });
+            }
+            if let Some(fit) = sync.fit() {
+                let _ = fit.to_remote(MonoTime(local), MonoTime(remote));
+                let _ = fit.from_remote(MonoTime(remote), MonoTime(local));
+            }
+        }
+    }
+}

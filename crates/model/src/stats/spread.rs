@@ -1,0 +1,155 @@
+//! How much values differ: running mean and standard deviation, median absolute deviation, fairness.
+
+use super::quantile::median;
+use serde::{Deserialize, Serialize};
+
+/// Mean and variance of values as they come, without storing them (Welford 1962; merging by Chan, Golub and LeVeque 1979).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Moments {
+    count: u64,
+    mean: f64,
+    /// The sum of squared distances from the mean.
+    squares: f64,
+}
+
+impl Moments {
+    /// Those of a list of values.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Moments {
+        let mut moments = Moments::default();
+        values.iter().for_each(|&value| moments.record(value));
+        moments
+    }
+
+    /// Takes one value.
+    pub fn record(&mut self, value: f64) {
+        self.record_n(value, 1);
+    }
+
+    /// Takes `count` equal values.
+    pub fn record_n(&mut self, value: f64, count: u64) {
+        self.merge(&Moments { count, mean: value, squares: 0.0 });
+    }
+
+    /// Takes the values of another.
+    pub fn merge(&mut self, other: &Moments) {
+        if other.count == 0 {
+            return;
+        }
+        let total = self.count + other.count;
+        let share = other.count as f64 / total as f64;
+        let distance = other.mean - self.mean;
+        self.mean += distance * share;
+        self.squares += other.squares + distance * distance * share * self.count as f64;
+        self.count = total;
+    }
+
+    /// How many values there were.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The arithmetic mean; `None` of no values.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.mean)
+    }
+
+    /// The sample variance (divided by one less than the count); `None` below two values.
+    #[must_use]
+    pub fn variance(&self) -> Option<f64> {
+        (self.count > 1).then(|| self.squares / (self.count - 1) as f64)
+    }
+
+    /// The sample standard deviation; `None` below two values.
+    #[must_use]
+    pub fn stddev(&self) -> Option<f64> {
+        self.variance().map(f64::sqrt)
+    }
+}
+
+/// The median of the distances from the median, not scaled: a spread that outliers do not move. `None` of no values.
+#[must_use]
+pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
+    let middle = median(values)?;
+    let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
+    median(&distances)
+}
+
+/// Jain's fairness index of rates: `(Σx)² / (n Σx²)`, 1 when all are equal and `1/n` when one has everything
+/// (Jain, Chiu and Hawe 1984; RFC 5166 section 2.3). `None` of no rates or when all are zero.
+#[must_use]
+pub fn jain_fairness(rates: &[f64]) -> Option<f64> {
+    let sum: f64 = rates.iter().sum();
+    let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
+    (squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// `fixtures/outputs/iperf3-tcp-p20-summary.txt`, Mbit/s of the 20 receivers.
+    const P20: [f64; 20] = [
+        75.7, 80.6, 81.7, 63.3, 78.1, 72.6, 115.0, 132.0, 78.7, 69.7, 83.9, 77.9, 63.0, 61.7, 111.0, 64.0,
+        123.0, 61.9, 118.0, 83.8,
+    ];
+
+    #[test]
+    fn fairness_of_twenty_streams() {
+        // (Σx)² / (20 Σx²) with Σx = 1695.6 and Σx² = 153187.34.
+        let index = jain_fairness(&P20).unwrap();
+        assert!((index - 0.938_412_847_954_667_8).abs() < 1e-9, "{index}");
+        assert!((P20.iter().sum::<f64>() / 1000.0 - 1.70).abs() < 0.005);
+    }
+
+    #[test]
+    fn fairness_of_the_extremes() {
+        assert_eq!(jain_fairness(&[3.0, 3.0, 3.0]), Some(1.0));
+        assert_eq!(jain_fairness(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(jain_fairness(&[]), None);
+        assert_eq!(jain_fairness(&[0.0]), None);
+    }
+
+    #[test]
+    fn moments_of_a_known_list() {
+        let moments = Moments::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
+        assert_eq!(moments.mean(), Some(5.0));
+        assert!((moments.variance().unwrap() - 32.0 / 7.0).abs() < 1e-12);
+        assert_eq!(Moments::default().mean(), None);
+        assert_eq!(Moments::of(&[1.0]).stddev(), None);
+    }
+
+    #[test]
+    fn a_small_spread_of_large_values_is_kept() {
+        let base = 3.8e17;
+        let moments = Moments::of(&[base, base + 1000.0, base + 2000.0]);
+        assert!((moments.stddev().unwrap() - 1000.0).abs() < 70.0);
+    }
+
+    #[test]
+    fn deviation_from_the_median_ignores_the_outlier() {
+        assert_eq!(median_absolute_deviation(&[1.0, 2.0, 3.0, 4.0, 1000.0]), Some(1.0));
+        assert_eq!(median_absolute_deviation(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn merging_is_recording_all(a in prop::collection::vec(-1e6..1e6, 0..50), b in prop::collection::vec(-1e6..1e6, 2..50)) {
+            let mut merged = Moments::of(&a);
+            merged.merge(&Moments::of(&b));
+            let all = Moments::of(&[a, b].concat());
+            prop_assert_eq!(merged.count(), all.count());
+            prop_assert!((merged.mean().unwrap() - all.mean().unwrap()).abs() < 1e-6);
+            prop_assert!((merged.stddev().unwrap() - all.stddev().unwrap()).abs() < 1e-5);
+        }
+
+        #[test]
+        fn fairness_is_between_one_share_and_one(rates in prop::collection::vec(0.001..1e12, 1..50)) {
+            let index = jain_fairness(&rates).unwrap();
+            prop_assert!(index <= 1.0 + 1e-9 && index >= 1.0 / rates.len() as f64 - 1e-9);
+        }
+    }
+}
