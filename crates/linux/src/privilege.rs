@@ -1,8 +1,9 @@
-//! What this process may do and what machine it runs on: capabilities, user namespaces, kernel, clock, congestion control.
+//! What this process may do and what machine it runs on: capabilities, user namespaces, kernel, clock.
 //!
 //! Sources: `capabilities(7)`, `proc_pid_status(5)`, `uname(2)`.
 
 use crate::error::{Named, OsError, Result, check};
+use crate::options;
 use crate::{cpu, namespace};
 use model::host::Host;
 use std::ffi::CStr;
@@ -145,7 +146,7 @@ pub fn fingerprint(version: &str) -> Host {
         cpu: cpu::model_name().unwrap_or_else(|| uname.machine.clone()),
         cpus: cpu::CpuSnapshot::take().map_or(1, |now| u32::try_from(now.cpus.len()).unwrap_or(u32::MAX)),
         clock_source: clock_source().unwrap_or_default(),
-        congestion: congestion_control().unwrap_or_default(),
+        congestion: options::default_congestion().unwrap_or_default(),
         nic: None,
     }
 }
@@ -156,17 +157,12 @@ pub fn clock_source() -> Option<String> {
     setting("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 }
 
-/// The default TCP congestion control of the calling thread's namespace.
-#[must_use]
-pub fn congestion_control() -> Option<String> {
-    setting("/proc/sys/net/ipv4/tcp_congestion_control")
-}
-
-/// The congestion controls that can be chosen without loading a module.
-#[must_use]
-pub fn congestion_controls() -> Vec<String> {
-    let names = setting("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
-    names.split_whitespace().map(str::to_owned).collect()
+/// Whether io_uring may be used; really tried, for besides `kernel.io_uring_disabled` a container's filter may forbid it.
+///
+/// # Errors
+/// Why not, in the kernel's words.
+pub fn try_io_uring() -> Result<()> {
+    io_uring::IoUring::new(2).named("make", || "an io_uring".into()).map(drop)
 }
 
 /// The one line of a file of settings, trimmed; `None` when it cannot be read.
@@ -216,8 +212,7 @@ mod tests {
     fn this_host_has_a_fingerprint() {
         let host = fingerprint("pathmeter test");
         assert!(host.kernel.starts_with("Linux ") && !host.cpu.is_empty() && host.cpus >= 1, "{host:?}");
-        let current = congestion_control().expect("every kernel with TCP has one");
-        assert!(congestion_controls().contains(&current));
+        assert!(!host.congestion.is_empty(), "every kernel with TCP has one: {host:?}");
     }
 
     #[test]
