@@ -23,6 +23,7 @@ pub mod privilege;
 pub mod ring;
 mod sockaddr;
 pub mod socket;
+pub mod stream;
 pub mod tcp_info;
 pub mod timestamp;
 

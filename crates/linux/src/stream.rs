@@ -1,0 +1,103 @@
+//! Receiving bulk TCP with plain receive calls; the content is counted and thrown away.
+
+use crate::buffer::PageBuffer;
+use crate::error::{Named, Result, check_len};
+use crate::socket::describe;
+use model::units::{Bytes, Nanos};
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::AsRawFd;
+
+/// What one receive of bulk TCP brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Received {
+    /// Payload taken; zero when nothing came within the timeout.
+    pub bytes: Bytes,
+    /// The peer has finished: nothing more will come.
+    pub closed: bool,
+}
+
+/// Receives through one buffer of 1 MiB: the receiver for several streams at once, and wherever
+/// [`crate::ring::RingReceiver`] is forbidden.
+#[derive(Debug)]
+pub struct PlainReceiver {
+    stream: TcpStream,
+    buffer: PageBuffer,
+    timeout: Option<Nanos>,
+    flags: libc::c_int,
+}
+
+impl PlainReceiver {
+    /// Prepares to receive from `stream`, of which it keeps a duplicate: the connection closes when both are dropped.
+    ///
+    /// With `discard` the kernel drops the payload instead of copying it (`MSG_TRUNC`, tcp(7)): least CPU time, but
+    /// not what an application would see.
+    ///
+    /// # Errors
+    /// When the process is out of descriptors.
+    pub fn new(stream: &TcpStream, discard: bool) -> Result<Self> {
+        Ok(Self {
+            stream: stream.try_clone().named("duplicate", || describe(stream))?,
+            buffer: PageBuffer::new(BUFFER),
+            timeout: None,
+            flags: if discard { libc::MSG_TRUNC } else { 0 },
+        })
+    }
+
+    /// Waits up to `timeout` for payload and takes what is there, up to 1 MiB. A signal ends the wait too.
+    ///
+    /// The timeout is the socket's own (`SO_RCVTIMEO`), set when it changes.
+    ///
+    /// # Errors
+    /// What `recv(2)` gives, such as `ConnectionReset`.
+    pub fn recv(&mut self, timeout: Nanos) -> io::Result<Received> {
+        let timeout = Nanos(timeout.0.max(SHORTEST_TIMEOUT));
+        if self.timeout != Some(timeout) {
+            self.stream.set_read_timeout(Some(timeout.to_duration()))?;
+            self.timeout = Some(timeout);
+        }
+        let (fd, buffer) = (self.stream.as_raw_fd(), &mut self.buffer);
+        // SAFETY: `buffer` is writable for its whole length.
+        match check_len(unsafe { libc::recv(fd, buffer.as_mut_ptr().cast(), buffer.len(), self.flags) }) {
+            Ok(bytes) => Ok(Received { bytes: Bytes(bytes as u64), closed: bytes == 0 }),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                Ok(Received::default())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+const BUFFER: usize = 1 << 20;
+/// The kernel counts the timeout in microseconds, and takes zero for "for ever".
+const SHORTEST_TIMEOUT: u64 = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    #[test]
+    fn counts_every_byte_copied_or_discarded() {
+        for discard in [false, true] {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (server, _) = listener.accept().unwrap();
+            let mut receiver = PlainReceiver::new(&server, discard).unwrap();
+            assert_eq!(receiver.recv(Nanos(0)).unwrap(), Received::default());
+            let writer = std::thread::spawn(move || client.write_all(&vec![1; 5_000_000]).unwrap());
+            let mut total = Bytes(0);
+            loop {
+                let received = receiver.recv(Nanos::from_secs(5)).unwrap();
+                assert!(received.closed || received.bytes > Bytes(0), "timed out");
+                total += received.bytes;
+                if received.closed {
+                    break;
+                }
+            }
+            writer.join().unwrap();
+            assert_eq!(total, Bytes(5_000_000));
+        }
+    }
+}
