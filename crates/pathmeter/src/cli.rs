@@ -1,0 +1,233 @@
+//! What a user types: every sub-command and option, with its help. Meaning is given to it in `planner.rs`.
+
+mod linerate;
+mod serve;
+mod throughput;
+mod values;
+
+pub(crate) use linerate::LinerateArgs;
+pub(crate) use serve::{IPERF3_PORT, NATIVE_PORT, ServeArgs};
+pub(crate) use throughput::{TestArgs, ThroughputArgs};
+pub(crate) use values::{CpuList, Dscp, Fingerprint, HostPort, TosByte};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use model::units::{BitRate, Nanos};
+use std::ffi::OsString;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// How fast is this path really, where is the limit, and why?
+#[derive(Debug, Parser)]
+#[command(
+    name = "pathmeter",
+    version,
+    after_help = EXAMPLES,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Cli {
+    /// Options that every sub-command takes.
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The sub-commands, one file each in `commands/`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Measure(MeasureArgs),
+    Serve(ServeArgs),
+    Throughput(Box<ThroughputArgs>),
+    Linerate(LinerateArgs),
+    Demo(DemoArgs),
+    Doctor(DoctorArgs),
+    Iperf3(Iperf3Args),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// Options that every sub-command takes.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Common {
+    /// How the result is written
+    #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t)]
+    pub(crate) format: Format,
+    /// Short for --format json
+    #[arg(long, global = true, conflicts_with = "format")]
+    pub(crate) json: bool,
+    /// Write the result to this file and not to standard output
+    #[arg(short, long, global = true, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Say more on standard error; twice for every step
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+impl Common {
+    /// The format asked for, by either option.
+    pub(crate) fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+}
+
+/// How a result is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Tables and sentences for people
+    #[default]
+    Text,
+    /// One document
+    Json,
+    /// One event a line, as it happens
+    Ndjson,
+    /// One row a figure, with a header
+    Csv,
+    /// Tables for documents and tickets
+    Markdown,
+}
+
+/// The far end and the way to it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TargetArgs {
+    /// The far end, where `pathmeter serve` runs: a name or an address, [::1]:5210 with a port
+    #[arg(value_name = "HOST[:PORT]")]
+    pub(crate) host: HostPort,
+    /// Port of the far end [default: 5210, or 5201 for iPerf3]
+    #[arg(short, long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Option<u16>,
+    /// Use IPv4 only
+    #[arg(short = '4', long)]
+    pub(crate) ipv4: bool,
+    /// Use IPv6 only
+    #[arg(short = '6', long)]
+    pub(crate) ipv6: bool,
+    /// Local address to send from
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) bind: Option<IpAddr>,
+    /// Network interface to send through
+    #[arg(long, value_name = "NAME")]
+    pub(crate) device: Option<String>,
+    /// Longest wait for a connection to open
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub(crate) connect_timeout: Nanos,
+}
+
+/// Options of a session with a server: identity, judgement and rehearsal.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SessionArgs {
+    /// Speed of the link, to compare with [default: what the network interface says]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) link: Option<BitRate>,
+    /// File with the token that the server asks for
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Encrypt the control connection (TLS 1.3); needs --fingerprint
+    #[arg(long)]
+    pub(crate) tls: bool,
+    /// SHA-256 fingerprint of the server's certificate, as the server prints it; turns --tls on
+    #[arg(long, value_name = "HEX")]
+    pub(crate) fingerprint: Option<Fingerprint>,
+    /// What must hold, such as 'down.goodput>=9.4Gbit/s'; exit code 1 when it does not. Repeatable
+    #[arg(long, value_name = "EXPECTATION")]
+    pub(crate) expect: Vec<String>,
+    /// Print the plan, with every default filled, and stop
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Measure a path: reach, RTT, path MTU, TCP and UDP throughput both ways, with reasons and a verdict
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter measure server.example            about 30 seconds
+  pathmeter measure server.example --quick    about 8 seconds
+  pathmeter measure 10.0.0.2 --link 25G --expect 'down.goodput>=23Gbit/s'
+  pathmeter measure server.example --json -o result.json")]
+pub(crate) struct MeasureArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    /// Shorter tests: about 8 seconds and not 30
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
+
+/// Show what pathmeter does, on two hosts and a router made on this machine; the router drops IP fragments
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter demo            needs no other machine, and root only where user namespaces are forbidden
+  pathmeter demo --quick    shorter tests")]
+pub(crate) struct DemoArgs {
+    /// Shorter tests
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
+
+/// Say what this host can and cannot do for these tests, with the command that mends each
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter doctor
+  pathmeter doctor --json")]
+pub(crate) struct DoctorArgs {}
+
+/// Take iPerf3's command line and print iPerf3's output, on pathmeter's engine
+#[derive(Clone, Debug, Default, Args)]
+#[command(
+    disable_help_flag = true,
+    override_usage = "pathmeter iperf3 [IPERF3 OPTIONS]",
+    after_help = "\
+EXAMPLES
+  pathmeter iperf3 -s                           serve iPerf3 clients, many at once
+  pathmeter iperf3 -c HOST -u -b 0 -l 1472      as typed for iperf3
+  pathmeter iperf3 --help                       the options of this dialect
+  ln -s $(which pathmeter) ~/bin/iperf3         the same under its own name"
+)]
+pub(crate) struct Iperf3Args {
+    /// Options as iPerf3 takes them
+    #[arg(value_name = "IPERF3 OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<OsString>,
+}
+
+/// Print a completion script for a shell
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter completions bash > /etc/bash_completion.d/pathmeter
+  pathmeter completions zsh > ~/.zfunc/_pathmeter
+  pathmeter completions fish > ~/.config/fish/completions/pathmeter.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Write the manual pages
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter man | man -l -                      read the main page
+  pathmeter man /usr/local/share/man/man1       write a page for each sub-command")]
+pub(crate) struct ManArgs {
+    /// Directory for one page a sub-command; without it the main page goes to standard output
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  pathmeter demo                          see it work, on this machine alone
+  pathmeter serve                         on the far host
+  pathmeter measure far.example           on this host: figures, reasons, verdict
+  pathmeter throughput far.example --udp --reverse
+  pathmeter linerate --link 25G           what a link can carry at all
+
+EXIT CODES
+  0 done and every expectation held    1 an expectation broken    2 usage
+  3 cannot reach or refused            4 result void: do not trust it
+  5 regression against the baseline    70 a fault of ours";

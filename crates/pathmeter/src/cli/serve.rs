@@ -1,0 +1,51 @@
+//! The command line of `pathmeter serve`.
+
+use clap::Args;
+use model::units::{BitRate, Nanos};
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// Be the other end: answer measurements of many clients at once, on TCP and UDP port 5210
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter serve                                   on every address
+  pathmeter serve --token-file /etc/pathmeter.token --tls
+  pathmeter serve --iperf3                          answer `iperf3 -c` on port 5201 too
+  pathmeter serve --bind 10.0.0.2 --max-rate 1G --max-time 1m")]
+pub(crate) struct ServeArgs {
+    /// Local address to listen on [default: all, IPv6 and IPv4]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) bind: Option<IpAddr>,
+    /// Port of pathmeter's own protocol, TCP and UDP
+    #[arg(short, long, value_name = "PORT", default_value_t = NATIVE_PORT,
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    /// Answer iPerf3 clients too, on this port [without a port: 5201]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "5201",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) iperf3: Option<u16>,
+    /// File with the token that clients must know
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Encrypt control connections (TLS 1.3), with a certificate made at start; prints its fingerprint
+    #[arg(long)]
+    pub(crate) tls: bool,
+    /// Most tests at the same time; further clients are told to come back
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_tests: Option<u32>,
+    /// Highest rate of one test in each direction
+    #[arg(long, value_name = "RATE")]
+    pub(crate) max_rate: Option<BitRate>,
+    /// Longest test, omitted time included
+    #[arg(long, value_name = "TIME")]
+    pub(crate) max_time: Option<Nanos>,
+    /// End after one test
+    #[arg(long)]
+    pub(crate) one_off: bool,
+}
+
+/// Where pathmeter's own protocol listens, TCP and UDP.
+pub(crate) const NATIVE_PORT: u16 = 5210;
+/// Where iPerf3 listens.
+pub(crate) const IPERF3_PORT: u16 = 5201;

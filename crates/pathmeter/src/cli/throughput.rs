@@ -1,0 +1,154 @@
+//! The command line of `pathmeter throughput`.
+
+use super::{CpuList, Dscp, SessionArgs, TargetArgs, TosByte};
+use clap::{Args, ValueEnum};
+use model::plan::{ProtocolName, Wait};
+use model::units::{BitRate, Bytes, Nanos};
+
+/// Measure how much data a path carries, over TCP or UDP, in either direction or both
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter throughput far.example                    TCP to the far end, 10 seconds
+  pathmeter throughput far.example --reverse -P 8     TCP from it, 8 streams
+  pathmeter throughput far.example --bidir            both ways at once
+  pathmeter throughput far.example --udp              UDP as fast as possible, payload from the path MTU
+  pathmeter throughput far.example --udp -b 1G -l 1472
+  pathmeter throughput far.example --protocol iperf3  against `iperf3 -s`")]
+pub(crate) struct ThroughputArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The protocol of the far end
+    #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t)]
+    pub(crate) protocol: ProtocolArg,
+    #[command(flatten)]
+    pub(crate) test: TestArgs,
+    #[command(flatten)]
+    pub(crate) socket: SocketArgs,
+    #[command(flatten)]
+    pub(crate) host: HostArgs,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+}
+
+/// What is sent, which way, and until when.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Test")]
+pub(crate) struct TestArgs {
+    /// Send numbered UDP datagrams and not a TCP stream
+    #[arg(short, long)]
+    pub(crate) udp: bool,
+    /// The far end sends, this end receives
+    #[arg(short = 'R', long)]
+    pub(crate) reverse: bool,
+    /// Both ends send at once
+    #[arg(long)]
+    pub(crate) bidir: bool,
+    /// Parallel streams in each direction, 1 to 128
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 1)]
+    pub(crate) parallel: u32,
+    /// How long to measure [default: 10s]
+    #[arg(short, long, value_name = "TIME")]
+    pub(crate) time: Option<Nanos>,
+    /// End after exactly this many payload bytes in each direction, all streams together
+    #[arg(short = 'n', long, value_name = "SIZE")]
+    pub(crate) bytes: Option<Bytes>,
+    /// Leading time that is not counted
+    #[arg(short = 'O', long, value_name = "TIME", default_value = "0s")]
+    pub(crate) omit: Nanos,
+    /// Time between reports; 0 for the end only
+    #[arg(short, long, value_name = "TIME", default_value = "1s")]
+    pub(crate) interval: Nanos,
+    /// Bytes of one write, or of one datagram's payload [default: TCP the best, UDP what the path MTU carries]
+    #[arg(short, long, value_name = "SIZE")]
+    pub(crate) length: Option<Bytes>,
+    /// Rate of each stream, payload bits a second; 0 is as fast as possible, which is the default for UDP too
+    #[arg(short, long, value_name = "RATE")]
+    pub(crate) bitrate: Option<BitRate>,
+}
+
+/// What is asked of the sockets.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Sockets")]
+pub(crate) struct SocketArgs {
+    /// TCP maximum segment size, 88 to 32767
+    #[arg(short = 'M', long, value_name = "SIZE")]
+    pub(crate) mss: Option<Bytes>,
+    /// Socket buffer size [default: sized for the rate by itself]
+    #[arg(short, long, value_name = "SIZE")]
+    pub(crate) window: Option<Bytes>,
+    /// TCP congestion control at both ends, such as cubic or bbr
+    #[arg(long, value_name = "NAME")]
+    pub(crate) congestion: Option<String>,
+    /// Mark packets: ef, af41, cs1, … or a number from 0 to 63
+    #[arg(long, value_name = "DSCP")]
+    pub(crate) dscp: Option<Dscp>,
+    /// Mark packets with this whole byte, 0 to 255 or 0x00 to 0xff (DSCP in its upper six bits)
+    #[arg(long, value_name = "BYTE")]
+    pub(crate) tos: Option<TosByte>,
+    /// Send each TCP write at once (TCP_NODELAY)
+    #[arg(long)]
+    pub(crate) nodelay: bool,
+    /// Send TCP without copying, where the kernel can
+    #[arg(short = 'Z', long = "zero-copy")]
+    pub(crate) zero_copy: bool,
+    /// Receive TCP without copying the data out of the kernel (MSG_TRUNC)
+    #[arg(long)]
+    pub(crate) receive_discard: bool,
+    /// Send and receive each UDP datagram by itself, without segmentation offload (GSO and GRO)
+    #[arg(long)]
+    pub(crate) no_gso: bool,
+}
+
+/// How this host does its part.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "This host")]
+pub(crate) struct HostArgs {
+    /// CPUs for the stream threads, used in turn, such as 0,2-3
+    #[arg(long, value_name = "LIST")]
+    pub(crate) affinity: Option<CpuList>,
+    /// How receivers wait: spin costs a CPU and is fastest, auto spins only where a CPU is to spare
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    pub(crate) wait: WaitArg,
+}
+
+/// A protocol, as typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProtocolArg {
+    /// `pathmeter serve`
+    #[default]
+    Native,
+    /// `iperf3 -s`, 3.12 and newer, or `pathmeter serve --iperf3`
+    Iperf3,
+}
+
+/// A way to wait, as typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WaitArg {
+    /// Spin where a CPU is to spare and the rate is not limited
+    #[default]
+    Auto,
+    /// Ask the socket again and again
+    Spin,
+    /// Sleep until data comes
+    Block,
+}
+
+impl From<ProtocolArg> for ProtocolName {
+    fn from(protocol: ProtocolArg) -> ProtocolName {
+        match protocol {
+            ProtocolArg::Native => ProtocolName::Native,
+            ProtocolArg::Iperf3 => ProtocolName::Iperf3,
+        }
+    }
+}
+
+impl From<WaitArg> for Wait {
+    fn from(wait: WaitArg) -> Wait {
+        match wait {
+            WaitArg::Auto => Wait::Auto,
+            WaitArg::Spin => Wait::Spin,
+            WaitArg::Block => Wait::Block,
+        }
+    }
+}

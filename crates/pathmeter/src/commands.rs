@@ -1,0 +1,12 @@
+//! One sub-command, one file: each takes its arguments and answers with an exit code.
+
+pub(crate) mod completions;
+pub(crate) mod demo;
+mod demo_lab;
+pub(crate) mod doctor;
+pub(crate) mod iperf3;
+pub(crate) mod linerate;
+pub(crate) mod man;
+pub(crate) mod measure;
+pub(crate) mod serve;
+pub(crate) mod throughput;

@@ -1,0 +1,198 @@
+//! How a run ends: the documented exit codes, the errors that carry one, and the panic that becomes code 70.
+
+use std::fmt::{Display, Formatter};
+use std::io;
+use std::process::ExitCode;
+
+/// What the program tells its caller. Listed in the manual page and in `docs/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// 0: done, and every expectation held.
+    Done,
+    /// 1: done, and an expectation (`--expect`) was broken.
+    ExpectationBroken,
+    /// 2: the command line asks for something that cannot be.
+    Usage,
+    /// 3: the far end cannot be reached, or refused.
+    Unreachable,
+    /// 4: the result is void: it must not be trusted, and the output says why.
+    Void,
+    /// 70: a fault of ours.
+    Fault,
+    /// The code of a foreign tool whose command line was used.
+    Dialect(u8),
+}
+
+impl Exit {
+    /// The number the caller sees.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::ExpectationBroken => 1,
+            Exit::Usage => 2,
+            Exit::Unreachable => 3,
+            Exit::Void => 4,
+            Exit::Fault => 70,
+            Exit::Dialect(code) => code,
+        }
+    }
+
+    /// The code an error ends the program with: its own, where it is a [`Failure`], else by what caused it.
+    pub(crate) fn of(error: &anyhow::Error) -> Exit {
+        error.chain().find_map(of_cause).unwrap_or(Exit::Fault)
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
+    }
+}
+
+/// An error with its exit code, what went wrong, and the way out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// The exit code.
+    pub(crate) exit: Exit,
+    /// What went wrong, naming the thing.
+    pub(crate) message: String,
+    /// What to do about it.
+    pub(crate) advice: Option<String>,
+}
+
+impl Failure {
+    /// Options that cannot be served, and what to write instead. Code 2.
+    pub(crate) fn usage(message: impl Into<String>, advice: impl Into<String>) -> Failure {
+        Failure { exit: Exit::Usage, message: message.into(), advice: Some(advice.into()) }
+    }
+
+    /// A host that cannot be reached or refuses, and what to try. Code 3.
+    pub(crate) fn unreachable(message: impl Into<String>, advice: impl Into<String>) -> Failure {
+        Failure { exit: Exit::Unreachable, message: message.into(), advice: Some(advice.into()) }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// What stderr says of an error: the chain of causes on one line, and the advice on the next.
+pub(crate) struct Told<'a>(pub(crate) &'a anyhow::Error);
+
+impl Display for Told<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "error: {:#}", self.0)?;
+        if Exit::of(self.0) == Exit::Fault {
+            write!(f, "\n  This is a fault of ours: {REPORT_IT}")?;
+        }
+        let failure = self.0.chain().find_map(|cause| cause.downcast_ref::<Failure>());
+        match failure.and_then(|failure| failure.advice.as_deref()) {
+            Some(advice) => write!(f, "\n  {advice}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Makes every panic end the program with code 70 and a plain sentence, whichever thread it happens in.
+pub(crate) fn install_panic_hook() {
+    std::panic::set_hook(Box::new(|panic| {
+        let told = format!("pathmeter: a fault of ours: {panic}\n  {REPORT_IT}\n");
+        let _ = io::Write::write_all(&mut io::stderr(), told.as_bytes());
+        std::process::exit(Exit::Fault.code().into());
+    }));
+}
+
+fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
+    if let Some(failure) = cause.downcast_ref::<Failure>() {
+        return Some(failure.exit);
+    }
+    if let Some(error) = cause.downcast_ref::<wire::ProtocolError>() {
+        return Some(of_protocol(error));
+    }
+    cause.downcast_ref::<io::Error>().and_then(|error| of_io(error.kind()))
+}
+
+fn of_protocol(error: &wire::ProtocolError) -> Exit {
+    match error {
+        wire::ProtocolError::PeerStopped(_) | wire::ProtocolError::Stopped(_) => Exit::Void,
+        _ => Exit::Unreachable,
+    }
+}
+
+/// Network errors are the path's, file errors the caller's; what is left is not known to be either.
+fn of_io(kind: io::ErrorKind) -> Option<Exit> {
+    use io::ErrorKind as Kind;
+    match kind {
+        Kind::ConnectionRefused
+        | Kind::ConnectionReset
+        | Kind::ConnectionAborted
+        | Kind::HostUnreachable
+        | Kind::NetworkUnreachable
+        | Kind::NetworkDown
+        | Kind::NotConnected
+        | Kind::TimedOut
+        | Kind::UnexpectedEof
+        | Kind::BrokenPipe => Some(Exit::Unreachable),
+        Kind::NotFound
+        | Kind::PermissionDenied
+        | Kind::AlreadyExists
+        | Kind::IsADirectory
+        | Kind::NotADirectory
+        | Kind::ReadOnlyFilesystem
+        | Kind::StorageFull
+        | Kind::QuotaExceeded
+        | Kind::FileTooLarge
+        | Kind::InvalidFilename
+        | Kind::AddrInUse
+        | Kind::AddrNotAvailable
+        | Kind::Unsupported => Some(Exit::Usage),
+        _ => None,
+    }
+}
+
+const REPORT_IT: &str =
+    "please report it with the command line at https://github.com/pathmeter/pathmeter/issues";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn codes_are_the_documented_ones() {
+        let all =
+            [Exit::Done, Exit::ExpectationBroken, Exit::Usage, Exit::Unreachable, Exit::Void, Exit::Fault];
+        assert_eq!(all.map(Exit::code), [0, 1, 2, 3, 4, 70]);
+        assert_eq!(Exit::Dialect(1).code(), 1);
+    }
+
+    #[test]
+    fn the_cause_decides_the_code() {
+        let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
+        let named = linux::error::OsError::new("connect", "10.0.0.2:5210", refused);
+        let error = anyhow::Error::new(named).context("reach the server");
+        assert_eq!(Exit::of(&error), Exit::Unreachable);
+        let full =
+            anyhow::Error::new(io::Error::from(io::ErrorKind::StorageFull)).context("write result.json");
+        assert_eq!(Exit::of(&full), Exit::Usage);
+        assert_eq!(Exit::of(&anyhow::Error::new(wire::ProtocolError::Busy)), Exit::Unreachable);
+        assert_eq!(Exit::of(&anyhow::Error::new(wire::ProtocolError::Stopped("x".into()))), Exit::Void);
+        assert_eq!(Exit::of(&anyhow::anyhow!("index out of step")), Exit::Fault);
+    }
+
+    #[test]
+    fn advice_follows_the_message() {
+        let failure = Failure::usage("-P 0: at least one stream is needed", "give -P 1 to -P 128");
+        let error = Err::<(), _>(failure).context("read the command line").expect_err("it is an Err");
+        assert_eq!(Exit::of(&error), Exit::Usage);
+        assert_eq!(
+            Told(&error).to_string(),
+            "error: read the command line: -P 0: at least one stream is needed\n  give -P 1 to -P 128"
+        );
+        assert!(Told(&anyhow::anyhow!("lost")).to_string().contains("a fault of ours"));
+    }
+}

@@ -1,0 +1,45 @@
+//! pathmeter: how fast is this path really, where is the limit, and why?
+
+mod cli;
+mod commands;
+mod dialect;
+mod engine;
+mod exit;
+mod planner;
+
+use clap::Parser;
+use cli::{Cli, Command, Common, Iperf3Args};
+use exit::{Exit, Told};
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    exit::install_panic_hook();
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let ended = match dialect::iperf3_words(&words) {
+        Some(args) => commands::iperf3::run(&Iperf3Args { args }, &Common::default()),
+        None => run(&Cli::parse_from(words)),
+    };
+    let exit = ended.unwrap_or_else(|error| {
+        let _ = writeln!(std::io::stderr(), "{}", Told(&error));
+        Exit::of(&error)
+    });
+    exit.into()
+}
+
+/// One sub-command, one function.
+fn run(cli: &Cli) -> anyhow::Result<Exit> {
+    let global = &cli.common;
+    match &cli.command {
+        Command::Measure(args) => commands::measure::run(args, global),
+        Command::Serve(args) => commands::serve::run(args, global),
+        Command::Throughput(args) => commands::throughput::run(args, global),
+        Command::Linerate(args) => commands::linerate::run(args, global),
+        Command::Demo(args) => commands::demo::run(args, global),
+        Command::Doctor(args) => commands::doctor::run(args, global),
+        Command::Iperf3(args) => commands::iperf3::run(args, global),
+        Command::Completions(args) => commands::completions::run(args, global),
+        Command::Man(args) => commands::man::run(args, global),
+    }
+}

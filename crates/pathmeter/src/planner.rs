@@ -1,0 +1,114 @@
+//! From what was asked to what will be done: every default filled, the host resolved, what cannot be refused early.
+
+mod check;
+mod resolve;
+
+pub(crate) use resolve::{Family, resolve};
+
+use crate::cli::{IPERF3_PORT, MeasureArgs, NATIVE_PORT, TargetArgs, TestArgs, ThroughputArgs};
+use crate::exit::Failure;
+use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
+use model::units::{BitRate, Bytes, Nanos};
+
+/// The plan of `pathmeter throughput`.
+///
+/// # Errors
+/// Code 2 for options that exclude each other or exceed what can be; code 3 for a host without a usable address.
+pub(crate) fn throughput(args: &ThroughputArgs) -> Result<Plan, Failure> {
+    check::throughput(args)?;
+    let protocol = ProtocolName::from(args.protocol);
+    Ok(Plan { target: target(&args.target, protocol)?, protocol, test: spec(args), local: local(args) })
+}
+
+/// The far end of `pathmeter measure`.
+///
+/// # Errors
+/// As [`throughput`].
+pub(crate) fn measure_target(args: &MeasureArgs) -> Result<Target, Failure> {
+    check::target(&args.target)?;
+    check::session(&args.session, ProtocolName::Native)?;
+    target(&args.target, ProtocolName::Native)
+}
+
+/// What this end of a `pathmeter measure` does by itself.
+pub(crate) fn measure_local(args: &MeasureArgs) -> LocalOptions {
+    LocalOptions { interval: Nanos::from_secs(1), link: args.session.link, ..way(&args.target) }
+}
+
+/// Resolves the far end to one address.
+fn target(args: &TargetArgs, protocol: ProtocolName) -> Result<Target, Failure> {
+    let default = match protocol {
+        ProtocolName::Native => NATIVE_PORT,
+        ProtocolName::Iperf3 => IPERF3_PORT,
+    };
+    let port = args.host.port.or(args.port).unwrap_or(default);
+    let family = Family::of(args.ipv4, args.ipv6, args.bind);
+    Ok(Target { host: args.host.host.clone(), address: resolve(&args.host.host, port, family)? })
+}
+
+fn spec(args: &ThroughputArgs) -> TestSpec {
+    let (test, socket) = (&args.test, &args.socket);
+    let transport = if test.udp { Transport::Udp } else { Transport::Tcp };
+    TestSpec {
+        directions: directions(test),
+        streams: test.parallel,
+        end: end(test),
+        omit: test.omit,
+        length: test.length.map_or(0, fits_u32),
+        bitrate: test.bitrate.filter(|rate| *rate > BitRate(0)),
+        mss: socket.mss.map(fits_u32),
+        window: socket.window.map(fits_u32),
+        congestion: socket.congestion.clone(),
+        tos: socket.dscp.map(crate::cli::Dscp::tos).or(socket.tos.map(|tos| tos.0)).unwrap_or(0),
+        nodelay: socket.nodelay,
+        zero_copy: socket.zero_copy,
+        skip_receive_copy: socket.receive_discard,
+        offload: !socket.no_gso,
+        ..TestSpec::new(transport)
+    }
+}
+
+fn directions(test: &TestArgs) -> Directions {
+    match (test.reverse, test.bidir) {
+        (_, true) => Directions::Both,
+        (true, false) => Directions::Down,
+        (false, false) => Directions::Up,
+    }
+}
+
+fn end(test: &TestArgs) -> End {
+    match test.bytes {
+        Some(bytes) => End::Bytes(bytes),
+        None => End::Time(test.time.unwrap_or(DEFAULT_TIME)),
+    }
+}
+
+fn local(args: &ThroughputArgs) -> LocalOptions {
+    LocalOptions {
+        interval: args.test.interval,
+        affinity: args.host.affinity.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default(),
+        wait: args.host.wait.into(),
+        link: args.session.link,
+        ..way(&args.target)
+    }
+}
+
+/// The local ends of the way to the target.
+fn way(target: &TargetArgs) -> LocalOptions {
+    LocalOptions {
+        bind: target.bind,
+        device: target.device.clone(),
+        connect_timeout: Some(target.connect_timeout),
+        ..LocalOptions::default()
+    }
+}
+
+/// Sizes were checked against limits far below 2^32; what is not, saturates.
+fn fits_u32(size: Bytes) -> u32 {
+    u32::try_from(size.0).unwrap_or(u32::MAX)
+}
+
+const DEFAULT_TIME: Nanos = Nanos::from_secs(10);
+
+#[cfg(test)]
+mod tests;
