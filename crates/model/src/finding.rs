@@ -1,10 +1,20 @@
 //! Findings: the reason behind a number, with its evidence and the way out. Pure functions, one row each in [`RULES`].
 
+mod cpu;
+mod fragments;
+mod loss;
+mod noise;
+mod text;
+mod verdict;
+mod way;
+mod window;
+
 use crate::plan::Direction;
 use crate::run::Run;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A reason found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,7 +55,9 @@ pub struct Verdict {
 }
 
 /// The conclusion in one word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Nothing stands out.
@@ -59,14 +71,43 @@ pub enum Status {
     Void,
 }
 
-/// All findings of a run and of its tests, worst first, each id and direction once.
-pub fn all(run: &Run) -> Vec<Finding> {
-    let _ = run;
-    Vec::new()
+/// A way to find one reason.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The stable name of what it finds.
+    pub id: &'static str,
+    /// Finds it in the figures of a run, at most once for each direction.
+    pub find: fn(&Run) -> Vec<Finding>,
 }
 
-/// The conclusion of a run.
+/// Every rule; of equally bad findings the earlier comes first.
+pub const RULES: &[Rule] = &[
+    Rule { id: "fragments-dropped", find: fragments::fragments_dropped },
+    Rule { id: "udp-fragmented", find: fragments::udp_fragmented },
+    Rule { id: "receiver-buffer-loss", find: loss::receiver_buffer_loss },
+    Rule { id: "path-loss", find: loss::path_loss },
+    Rule { id: "window-limited", find: window::window_limited },
+    Rule { id: "receiver-limited", find: cpu::receiver_limited },
+    Rule { id: "sender-limited", find: cpu::sender_limited },
+    Rule { id: "at-line-rate", find: window::at_line_rate },
+    Rule { id: "reordering", find: loss::reordering },
+    Rule { id: "duplicates", find: loss::duplicates },
+    Rule { id: "host-noise", find: noise::host_noise },
+];
+
+/// All findings of a run and of its tests, worst first, each id and direction once.
+pub fn all(run: &Run) -> Vec<Finding> {
+    let own = RULES.iter().flat_map(|rule| (rule.find)(run));
+    let of_tests = run.tests.iter().flat_map(|test| test.findings.iter().cloned());
+    let mut found: Vec<Finding> = own.chain(of_tests).collect();
+    let place = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
+    found.sort_by_key(|finding| (Reverse(finding.severity), place(finding), finding.direction));
+    let mut seen = BTreeSet::new();
+    found.retain(|finding| seen.insert((finding.id.clone(), finding.direction)));
+    found
+}
+
+/// The conclusion of a run, from its figures and its findings.
 pub fn verdict(run: &Run) -> Verdict {
-    let _ = run;
-    Verdict::default()
+    verdict::of(run)
 }

@@ -1,0 +1,147 @@
+//! Datagrams larger than the path: cut into fragments, and lost with them.
+
+use super::text::{count, percent};
+use super::way::{Way, ways};
+use super::{Finding, Severity};
+use crate::plan::Direction;
+use crate::run::Run;
+use crate::summary::SizeProbe;
+
+/// The test's own datagrams did not fit the path.
+pub(super) fn udp_fragmented(run: &Run) -> Vec<Finding> {
+    ways(run).filter_map(|way| fragmented(&way)).collect()
+}
+
+/// Fragments do not cross: shown by probes of both kinds, or by a test that lost nearly everything.
+pub(super) fn fragments_dropped(run: &Run) -> Vec<Finding> {
+    [Direction::Up, Direction::Down].into_iter().filter_map(|d| dropped(run, d)).collect()
+}
+
+/// Fragments do not cross in this direction.
+pub(super) fn dropped(run: &Run, direction: Direction) -> Option<Finding> {
+    let way = ways(run).find(|way| way.direction == direction);
+    let large = Tally::of(run, direction, true);
+    let finding = if large.sent == 0 {
+        by_test(&way?)?
+    } else {
+        by_probes(direction, large, Tally::of(run, direction, false))?
+    };
+    let works = run.summary.max_udp_payload(direction);
+    let works = works.or_else(|| way.and_then(|way| way.figures.wire.path_udp_payload));
+    let kernel = way.and_then(|way| way.receiver).map(|end| &end.kernel);
+    let finding = match kernel {
+        Some(kernel) => finding
+            .with("receiver_fragments_received_count", kernel.fragments_received)
+            .with("receiver_reassembly_failures_count", kernel.reassembly_failures),
+        None => finding,
+    };
+    Some(match works {
+        Some(payload) => finding.with("working_payload_bytes", payload).advise(send_at_most(payload)),
+        None => finding.advise(format!("Send smaller datagrams, e.g. `-l {SAFE_PAYLOAD}`. {LET_THROUGH}")),
+    })
+}
+
+fn fragmented(way: &Way<'_>) -> Option<Finding> {
+    let wire = way.figures.wire;
+    let fragments = wire.frames_per_packet.filter(|n| *n > 1 && way.udp() && !way.plan.test.dont_fragment)?;
+    let (payload, fits) = (way.figures.mss?, wire.path_udp_payload?);
+    let severity = if way.loss().share >= HARMLESS { Severity::Warning } else { Severity::Info };
+    let title = format!(
+        "Datagrams of {payload} bytes sent {} do not fit the path, which takes {fits} bytes in one piece: each goes as {fragments} fragments, and losing one loses all",
+        way.direction
+    );
+    let finding = Finding::new("udp-fragmented", severity, way.direction, title)
+        .with("payload_bytes", payload)
+        .with("fragments_per_datagram_count", fragments)
+        .with("path_payload_bytes", fits)
+        .with("lost_share", way.loss().share);
+    Some(finding.advise(format!("Send datagrams of at most {fits} bytes: `-l {fits}`.")))
+}
+
+/// Probes of one kind in one direction.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    sent: u64,
+    received: u64,
+    /// Largest size tried (fragmented) or largest that arrived (whole).
+    payload: u32,
+}
+
+impl Tally {
+    fn of(run: &Run, direction: Direction, fragmented: bool) -> Tally {
+        let mine = |probe: &&SizeProbe| probe.direction == direction && probe.fragmented == fragmented;
+        run.summary.sizes.iter().filter(mine).fold(Tally::default(), |sum, probe| Tally {
+            sent: sum.sent + u64::from(probe.sent),
+            received: sum.received + u64::from(probe.received),
+            payload: if fragmented || probe.received > 0 {
+                sum.payload.max(probe.payload)
+            } else {
+                sum.payload
+            },
+        })
+    }
+}
+
+fn by_probes(direction: Direction, large: Tally, small: Tally) -> Option<Finding> {
+    let gone = large.sent >= ENOUGH_PROBES && large.received as f64 <= large.sent as f64 * NEARLY_NOTHING;
+    if !gone || small.received == 0 {
+        return None;
+    }
+    let title = format!(
+        "Fragments do not cross the path {direction}: {} of {} sent in fragments arrived, while those of up to {} bytes sent whole did",
+        large.received,
+        count(large.sent, "datagram"),
+        small.payload,
+    );
+    let finding = Finding::new("fragments-dropped", Severity::Problem, direction, title)
+        .with("fragmented_payload_bytes", large.payload)
+        .with("fragmented_sent_count", large.sent)
+        .with("fragmented_received_count", large.received)
+        .with("whole_payload_bytes", small.payload)
+        .with("whole_sent_count", small.sent)
+        .with("whole_received_count", small.received);
+    Some(finding)
+}
+
+/// Without probes (a peer that cannot): the small datagrams that opened the stream crossed, or there were no figures.
+fn by_test(way: &Way<'_>) -> Option<Finding> {
+    let fragments = way.figures.wire.frames_per_packet.filter(|n| *n > 1 && way.udp())?;
+    let (sent, received) = (way.figures.sent.datagrams, way.figures.received.datagrams);
+    let share = received as f64 / sent.max(1) as f64;
+    let reassembled = way.receiver.map_or(0, |end| end.kernel.reassembled);
+    let crossed = share > NEARLY_NOTHING || reassembled as f64 > sent as f64 * NEARLY_NOTHING;
+    if way.figures.receiver_unknown || sent < ENOUGH_DATAGRAMS || crossed {
+        return None;
+    }
+    let payload = way.figures.mss?;
+    let arrived = match received {
+        0 => format!("none of {sent}"),
+        some => format!("{some} of {sent} ({})", percent(share)),
+    };
+    let title = format!(
+        "Fragments most likely do not cross the path {}: {arrived} datagrams of {payload} bytes arrived, each sent as {fragments} fragments, while the small ones that opened the stream did",
+        way.direction
+    );
+    let finding = Finding::new("fragments-dropped", Severity::Problem, way.direction, title)
+        .with("payload_bytes", payload)
+        .with("fragments_per_datagram_count", fragments)
+        .with("sent_count", sent)
+        .with("received_count", received);
+    Some(finding)
+}
+
+fn send_at_most(payload: u32) -> String {
+    format!("Send datagrams of at most {payload} bytes, which cross: `-l {payload}`. {LET_THROUGH}")
+}
+
+const LET_THROUGH: &str = "For programs that must send larger ones, let IP fragments through at the firewall or router that drops them.";
+/// Below this loss fragments did no harm in this test.
+const HARMLESS: f64 = 0.001;
+/// A path that drops fragments may let one through by chance (reordered first fragments, state just made).
+const NEARLY_NOTHING: f64 = 0.05;
+/// With one datagram in ten lost by chance, three in a row are lost once in a thousand.
+const ENOUGH_PROBES: u64 = 3;
+/// Fewer datagrams may all die in one short outage.
+const ENOUGH_DATAGRAMS: u64 = 20;
+/// Crosses every IPv6 link (RFC 8200 section 5: 1280 bytes) and nearly every tunnel.
+const SAFE_PAYLOAD: u32 = 1232;

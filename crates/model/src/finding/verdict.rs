@@ -1,0 +1,184 @@
+//! The conclusion of a run in plain sentences.
+
+use super::text::{capital, lower, percent};
+use super::way::{Way, ways};
+use super::{Finding, Severity, Status, Verdict};
+use crate::event::Outcome;
+use crate::plan::{Direction, Plan, Transport};
+use crate::run::Run;
+use crate::summary::{DirectionSummary, Summary};
+use crate::units::BitRate;
+
+/// The conclusion of one test, or of a run of several.
+pub(super) fn of(run: &Run) -> Verdict {
+    match (&run.plan, run.tests.is_empty()) {
+        (_, false) => of_tests(run),
+        (Some(plan), true) => void(run, plan).unwrap_or_else(|| of_test(run)),
+        (None, true) => of_probes(run),
+    }
+}
+
+/// Why the figures of a test must not be used, if so.
+fn void(run: &Run, plan: &Plan) -> Option<Verdict> {
+    let problem = |text: String| Some(Verdict { status: Status::Void, text });
+    let measured = ways(run).any(|way| way.figures.received.bytes.0 > 0);
+    match &run.summary.outcome {
+        Some(Outcome::Failed { reason }) if !measured => {
+            return problem(format!("Nothing was measured: {reason}."));
+        }
+        Some(Outcome::PeerStopped { reason }) if !measured => {
+            return problem(format!("Nothing was measured: the peer ended the test ({reason})."));
+        }
+        Some(Outcome::Interrupted) => return None,
+        _ => {}
+    }
+    plan.test.directions.each().find_map(|direction| silent(run, plan, direction)).and_then(problem)
+}
+
+/// Nothing arrived in this direction, or nobody knows what did, and no finding tells why.
+fn silent(run: &Run, plan: &Plan, direction: Direction) -> Option<String> {
+    let explained =
+        |f: &Finding| f.severity == Severity::Problem && f.direction.is_none_or(|d| d == direction);
+    let Some(way) = Way::of(run, plan, direction) else {
+        return Some(format!("There are no figures of the way {direction}: the peer sent no result."));
+    };
+    if way.udp() && way.figures.receiver_unknown {
+        return Some(format!("What arrived {direction} is not known: the receiver sent no result."));
+    }
+    if way.figures.received.bytes.0 > 0 || run.findings.iter().any(explained) {
+        return None;
+    }
+    Some(format!(
+        "Nothing arrived {direction} of {} sent, and nothing measured tells why: look for a firewall that lets the connection open and drops its data.",
+        way.figures.sent.bytes
+    ))
+}
+
+fn of_test(run: &Run) -> Verdict {
+    let rates: Vec<String> = ways(run).map(|way| rate(&way)).collect();
+    let mut text = if rates.is_empty() { "Nothing was measured yet".into() } else { rates.join(", ") };
+    if let Some(finding) = run.findings.first() {
+        text = format!("{text}: {}", lower(&finding.title));
+    }
+    let (ended, least) = ending(run);
+    text.push_str(&ended);
+    text.push('.');
+    Verdict { status: status(&run.findings).max(least), text: capital(&text) }
+}
+
+fn rate(way: &Way<'_>) -> String {
+    let figures = way.figures;
+    let lost =
+        figures.loss.filter(|loss| loss.share > 0.0).map(|loss| format!(" ({} lost)", percent(loss.share)));
+    format!("{} {} carried {}{}", figures.transport, way.direction, figures.goodput, lost.unwrap_or_default())
+}
+
+/// How the test ended, when not as planned, and the least status that follows.
+fn ending(run: &Run) -> (String, Status) {
+    match &run.summary.outcome {
+        Some(Outcome::Completed) | None => (String::new(), Status::Ok),
+        Some(Outcome::Interrupted) => ("; the test was interrupted".into(), Status::Ok),
+        Some(Outcome::PeerStopped { reason }) => {
+            (format!("; the peer ended it early ({reason})"), Status::Degraded)
+        }
+        Some(Outcome::Failed { reason }) => (format!("; then it broke off: {reason}"), Status::Degraded),
+    }
+}
+
+/// A run that only probed.
+fn of_probes(run: &Run) -> Verdict {
+    let mut sentences: Vec<String> =
+        [round_trip(&run.summary), payloads(&run.summary)].into_iter().flatten().collect();
+    let failed = match &run.summary.outcome {
+        Some(Outcome::Failed { reason }) => format!("Nothing was measured: {reason}."),
+        _ => "Nothing was measured.".into(),
+    };
+    if sentences.is_empty() {
+        return Verdict { status: Status::Void, text: failed };
+    }
+    sentences.extend(run.findings.first().map(|finding| format!("{}.", finding.title)));
+    Verdict { status: status(&run.findings), text: sentences.join(" ") }
+}
+
+/// Three to six sentences: rates, RTT, largest payload, what sets the limit, what is wrong, what to do.
+fn of_tests(run: &Run) -> Verdict {
+    let void = |test: &&Run| test.verdict.status == Status::Void;
+    if run.tests.iter().all(|test| void(&test)) {
+        let text = run.tests.first().map(|test| test.verdict.text.clone()).unwrap_or_default();
+        return Verdict { status: Status::Void, text: format!("No test gave figures to be used. {text}") };
+    }
+    let limit = run.findings.iter().find(|finding| LIMITS.contains(&finding.id.as_str()));
+    let wrong = run.findings.iter().find(|f| f.severity > Severity::Info && !LIMITS.contains(&f.id.as_str()));
+    let failed = run.tests.iter().find(void).map(|test| test.verdict.text.clone());
+    let why = limit.map_or_else(|| Some(no_limit(run)), |finding| Some(format!("{}.", finding.title)));
+    let first_advice = run.findings.first().filter(|finding| finding.severity > Severity::Info);
+    let sentences = [
+        Some(carried(run)),
+        round_trip(&run.summary),
+        payloads(&run.summary),
+        why,
+        failed.or_else(|| wrong.map(|finding| format!("{}.", finding.title))),
+        first_advice.map(|finding| finding.advice.clone()),
+    ];
+    let least =
+        run.tests.iter().map(|test| test.verdict.status.min(Status::Problem)).max().unwrap_or_default();
+    let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    Verdict { status: status(&run.findings).max(least), text }
+}
+
+/// The best goodput of each transport, each way.
+fn carried(run: &Run) -> String {
+    let ways = [Direction::Up, Direction::Down].into_iter().filter_map(|direction| {
+        let of = |transport| best(run, transport, direction).map(|rate| format!("{rate} of {transport}"));
+        let rates: Vec<String> = [of(Transport::Tcp), of(Transport::Udp)].into_iter().flatten().collect();
+        (!rates.is_empty()).then(|| format!("{direction} {}", rates.join(" and ")))
+    });
+    format!("The path carried {}.", ways.collect::<Vec<_>>().join(", "))
+}
+
+fn best(run: &Run, transport: Transport, direction: Direction) -> Option<BitRate> {
+    let figures = run.tests.iter().filter(|test| test.verdict.status != Status::Void);
+    let figures = figures.filter_map(|test| test.summary.direction(direction));
+    figures.filter(|f: &&DirectionSummary| f.transport == transport).map(|f| f.goodput).max()
+}
+
+fn round_trip(summary: &Summary) -> Option<String> {
+    let rtt = summary.rtt.filter(|rtt| rtt.count > 0)?;
+    let lost = match summary.lost {
+        0 => String::new(),
+        lost => format!("; {lost} of {} probes had no answer", rtt.count + lost),
+    };
+    Some(format!("The idle round trip takes {} (median; 99 % within {}){lost}.", rtt.p50, rtt.p99))
+}
+
+fn payloads(summary: &Summary) -> Option<String> {
+    let (up, down) = (summary.max_udp_payload_up, summary.max_udp_payload_down);
+    let text = match (up, down) {
+        (Some(up), Some(down)) if up == down => format!("{up} bytes each way"),
+        (Some(up), Some(down)) => format!("{up} bytes up and {down} bytes down"),
+        (Some(up), None) => format!("{up} bytes up; down none was found"),
+        (None, Some(down)) => format!("{down} bytes down; up none was found"),
+        (None, None) => return None,
+    };
+    Some(format!("The largest UDP payload that crosses in one piece is {text}."))
+}
+
+fn no_limit(run: &Run) -> String {
+    let links = run.tests.iter().filter_map(|test| test.summary.link.as_ref());
+    match links.chain(&run.summary.link).next() {
+        Some(link) => format!("Neither end nor the link's {} set the limit: the path between did.", link.rate),
+        None => "Neither end set the limit: the path between did, or the link, whose speed is not known (`--link 10G`).".into(),
+    }
+}
+
+fn status(findings: &[Finding]) -> Status {
+    match findings.iter().map(|finding| finding.severity).max() {
+        Some(Severity::Problem) => Status::Problem,
+        Some(Severity::Warning) => Status::Degraded,
+        Some(Severity::Info) | None => Status::Ok,
+    }
+}
+
+/// Findings that say what sets the rate, and are not faults by themselves.
+const LIMITS: &[&str] =
+    &["at-line-rate", "window-limited", "receiver-limited", "sender-limited", "receiver-buffer-loss"];
