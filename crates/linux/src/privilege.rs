@@ -2,6 +2,8 @@
 //!
 //! Sources: `capabilities(7)`, `proc_pid_status(5)`, `uname(2)`.
 
+pub mod activation;
+
 use crate::error::{Named, OsError, Result, check};
 use crate::options;
 use crate::{cpu, namespace};
