@@ -147,8 +147,11 @@ pub fn try_user_namespace() -> Result<()> {
             return Err(OsError::new("wait for", "the child that tries a user namespace", error));
         }
     }
+    if !libc::WIFEXITED(status) {
+        return Err(OsError::new(operation, object(), io::Error::other("the child that tried was killed")));
+    }
     match libc::WEXITSTATUS(status) {
-        0 if libc::WIFEXITED(status) => Ok(()),
+        0 => Ok(()),
         code => Err(OsError::new(operation, object(), io::Error::from_raw_os_error(code))),
     }
 }
