@@ -1,0 +1,438 @@
+//! The client: it asks for the test, says when it is over, and has the last word.
+
+use crate::iperf3::cookie::Cookie;
+use crate::iperf3::dialogue::{DRAIN_LIMIT, DRAIN_QUIET, Dialogue, LOCAL_WORK, PATIENCE, STALL, unexpected};
+use crate::iperf3::params::{Extras, Params, block_length};
+use crate::iperf3::results::Results;
+use crate::iperf3::state::{ErrorCode, State};
+use crate::{Expect, FlowHello, FlowPlan, Input, Output, ProtocolError, Report, Session, Until};
+use model::event::{EndResult, Event};
+use model::plan::{Direction, End, TestSpec, Transport};
+use model::sample::{Side, SideResult};
+use model::time::MonoTime;
+use model::units::Nanos;
+
+/// What a client is started with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientConfig {
+    /// The session's name, made from fresh random bytes.
+    pub cookie: Cookie,
+    /// The test. Its times go to the server in whole seconds, fractions rounded up; this end keeps them exactly.
+    pub test: TestSpec,
+    /// The rest of the parameters.
+    pub extras: Extras,
+}
+
+/// A client's dialogue, from the moment the control connection is open.
+///
+/// It emits the server's results as [`Event::Result`]. An [`Input::Interrupt`] while the test runs ends it early
+/// with all its results; a second one, or one before or after, ends the session with [`ProtocolError::Stopped`].
+pub struct Client {
+    config: ClientConfig,
+    talk: Dialogue,
+    phase: Phase,
+    /// The server said `SERVER_ERROR`; its code follows.
+    erring: bool,
+    flows_open: bool,
+    senders_done: bool,
+    interrupted: bool,
+    /// When the test ends, if by time.
+    ends: Option<MonoTime>,
+    /// What this end has received when that last changed, and when.
+    progress: Option<(u64, MonoTime)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The server says `PARAM_EXCHANGE`.
+    Greeting,
+    /// The server says `CREATE_STREAMS`.
+    Agreeing,
+    /// The server says `TEST_START`, and the flows open, in any order.
+    Opening,
+    /// The server says `TEST_RUNNING`; as before.
+    Starting,
+    /// The flows open; the server is ready.
+    Ready,
+    /// Data moves.
+    Running,
+    /// This end's senders stop.
+    Stopping,
+    /// The server says `EXCHANGE_RESULTS`.
+    Ending,
+    /// This end drains and measures.
+    Draining,
+    /// The server sends its results.
+    Exchanging,
+    /// The server says `DISPLAY_RESULTS`.
+    Displaying,
+    Over,
+}
+
+impl Client {
+    /// A client whose control connection has just been opened.
+    #[must_use]
+    pub fn new(config: ClientConfig, now: MonoTime) -> Client {
+        let mut talk = Dialogue::default();
+        talk.push(Output::Send(config.cookie.to_wire().to_vec()));
+        talk.wait(now, PATIENCE);
+        Client {
+            config,
+            talk,
+            phase: Phase::Greeting,
+            erring: false,
+            flows_open: false,
+            senders_done: false,
+            interrupted: false,
+            ends: None,
+            progress: None,
+        }
+    }
+
+    fn handle(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
+        match input {
+            Input::Received(bytes) => {
+                self.talk.push_received(bytes);
+                self.read(now)
+            }
+            Input::Closed => self.closed(),
+            Input::Timer => self.timer(now),
+            Input::FlowsOpen(_) => {
+                self.flows_open = true;
+                self.start_when_ready(now);
+                Ok(())
+            }
+            Input::FlowsFailed(why) => Err(ProtocolError::Flows(why.into())),
+            Input::LocalSample(_) => Ok(()),
+            Input::Progress { received, .. } => {
+                self.note_progress(now, received);
+                Ok(())
+            }
+            Input::SendersDone(_) => {
+                self.note_senders_done(now);
+                Ok(())
+            }
+            Input::Measured { result, .. } => {
+                self.measured(now, result);
+                Ok(())
+            }
+            Input::Interrupt(why) => self.interrupt(now, why),
+        }
+    }
+
+    fn read(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        loop {
+            if self.erring {
+                let Some([code, errno]) = self.talk.error_words() else { return Ok(()) };
+                return Err(self.refused(code, errno));
+            }
+            match self.phase {
+                Phase::Over => return Ok(()),
+                Phase::Exchanging => {
+                    let Some(message) = self.talk.message(self.results_limit())? else { return Ok(()) };
+                    self.take_results(now, &message)?;
+                }
+                _ => {
+                    let Some(byte) = self.talk.byte() else { return Ok(()) };
+                    self.take_state(now, byte)?;
+                }
+            }
+        }
+    }
+
+    fn take_state(&mut self, now: MonoTime, byte: u8) -> Result<(), ProtocolError> {
+        match (State::from_byte(byte), self.phase) {
+            (Some(State::ServerError), _) => {
+                self.erring = true;
+                self.talk.wait(now, LOCAL_WORK);
+            }
+            (Some(State::AccessDenied), _) => return Err(ProtocolError::Busy),
+            (Some(State::ServerTerminate), _) => {
+                return Err(ProtocolError::PeerStopped("the server was stopped".into()));
+            }
+            (Some(State::ParamExchange), Phase::Greeting) => self.send_params(now),
+            (Some(State::CreateStreams), Phase::Agreeing) => self.open_flows(now),
+            (Some(State::TestStart), Phase::Opening) => self.phase = Phase::Starting,
+            (Some(State::TestRunning), Phase::Starting) => {
+                self.phase = Phase::Ready;
+                self.start_when_ready(now);
+            }
+            (Some(State::ExchangeResults), Phase::Ending) => self.drain(now),
+            (Some(State::DisplayResults), Phase::Displaying) => {
+                self.talk.send_state(State::IperfDone);
+                self.finish();
+            }
+            _ => return Err(unexpected(byte, self.awaited())),
+        }
+        Ok(())
+    }
+
+    fn send_params(&mut self, now: MonoTime) {
+        let params = Params { test: self.config.test.clone(), extras: self.config.extras.clone() };
+        self.talk.send_message(&params.encode());
+        self.enter(now, Phase::Agreeing, PATIENCE);
+    }
+
+    fn open_flows(&mut self, now: MonoTime) {
+        self.talk.push(Output::OpenFlows(FlowPlan {
+            test: self.config.test.clone(),
+            hello: FlowHello::Iperf3 { cookie: self.config.cookie.to_string() },
+            senders_wait_for_stop: false,
+        }));
+        self.enter(now, Phase::Opening, PATIENCE + PATIENCE);
+    }
+
+    fn start_when_ready(&mut self, now: MonoTime) {
+        if self.phase != Phase::Ready || !self.flows_open {
+            return;
+        }
+        self.talk.push(Output::StartFlows);
+        self.phase = Phase::Running;
+        let longest = match self.config.test.end {
+            End::Time(time) => time,
+            End::Bytes(_) | End::Blocks(_) => Nanos::MAX,
+        };
+        self.ends = Some(now + self.config.test.omit + longest);
+        self.wait_while_running();
+    }
+
+    fn note_progress(&mut self, now: MonoTime, received: u64) {
+        if self.phase != Phase::Running {
+            return;
+        }
+        if self.progress.is_none_or(|(known, _)| known != received) {
+            self.progress = Some((received, now));
+        }
+        let block = u64::from(block_length(&self.config.test));
+        let quota = match self.config.test.end {
+            End::Time(_) => None,
+            End::Bytes(bytes) => Some(bytes.0),
+            End::Blocks(blocks) => Some(blocks.saturating_mul(block)),
+        };
+        if self.receives() && quota.is_some_and(|quota| received >= quota) {
+            self.stop(now);
+        } else {
+            self.wait_while_running();
+        }
+    }
+
+    /// Until the end of the test, or until nothing has come for too long where only this end receives.
+    fn wait_while_running(&mut self) {
+        let stalled =
+            self.progress.filter(|_| !self.sends()).map(|(got, last)| last + self.longest_silence(got));
+        self.talk.wait_until(self.ends.into_iter().chain(stalled).min());
+    }
+
+    /// A server that has sent all the datagrams it was asked for falls silent; those that were lost never come.
+    fn longest_silence(&self, received: u64) -> Nanos {
+        let test = &self.config.test;
+        let by_count = !matches!(test.end, End::Time(_));
+        if test.transport == Transport::Udp && by_count && received > 0 { LOST_TAIL } else { STALL }
+    }
+
+    fn note_senders_done(&mut self, now: MonoTime) {
+        self.senders_done = true;
+        if self.sends() && matches!(self.phase, Phase::Running | Phase::Stopping) {
+            self.end(now);
+        }
+    }
+
+    fn stop(&mut self, now: MonoTime) {
+        if self.sends() && !self.senders_done {
+            self.talk.push(Output::StopSenders);
+            self.enter(now, Phase::Stopping, LOCAL_WORK);
+        } else {
+            self.end(now);
+        }
+    }
+
+    fn end(&mut self, now: MonoTime) {
+        self.talk.send_state(State::TestEnd);
+        self.enter(now, Phase::Ending, self.patience());
+    }
+
+    /// A sender has nothing to drain: what it sent arrives while it waits for the results.
+    fn drain(&mut self, now: MonoTime) {
+        let receiving = self.config.test.stream_numbers(Direction::Down);
+        let expect = receiving.map(|stream| Expect { stream, until: Until::Quiet(DRAIN_QUIET) }).collect();
+        self.talk.push(Output::Drain { expect, limit: DRAIN_LIMIT });
+        self.enter(now, Phase::Draining, DRAIN_LIMIT + LOCAL_WORK);
+    }
+
+    fn measured(&mut self, now: MonoTime, result: &SideResult) {
+        if self.phase == Phase::Draining {
+            self.talk.send_message(&Results::of_side(result, None).encode());
+            self.enter(now, Phase::Exchanging, self.patience());
+        }
+    }
+
+    fn take_results(&mut self, now: MonoTime, message: &[u8]) -> Result<(), ProtocolError> {
+        let results = Results::decode(message)?;
+        let result = results.to_side(&self.config.test, Direction::Down)?;
+        let (output_text, output_json) = match results.report {
+            Some(Report::Text(text)) => (Some(text), None),
+            Some(Report::Json(json)) => (None, Some(json)),
+            None => (None, None),
+        };
+        let peer = EndResult { side: Side::Peer, result, output_text, output_json };
+        self.talk.push(Output::Event(Event::Result(peer)));
+        self.enter(now, Phase::Displaying, LOCAL_WORK);
+        Ok(())
+    }
+
+    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        if !self.talk.is_due(now) {
+            return Ok(());
+        }
+        let ended = self.ends.is_some_and(|ends| ends <= now);
+        match self.phase {
+            Phase::Over => Ok(()),
+            // All results are here; only the server's good bye is missing.
+            Phase::Displaying => {
+                self.finish();
+                Ok(())
+            }
+            Phase::Running
+                if ended || self.progress.is_some_and(|(got, _)| self.longest_silence(got) < STALL) =>
+            {
+                self.stop(now);
+                Ok(())
+            }
+            _ if self.erring => Err(ProtocolError::Refused("it reported an error, but not which".into())),
+            Phase::Running => {
+                Err(ProtocolError::Timeout(format!("while {}: no data for {STALL}", self.doing())))
+            }
+            Phase::Stopping | Phase::Draining => {
+                Err(ProtocolError::Flows("the data flows do not stop".into()))
+            }
+            _ => Err(ProtocolError::Timeout(format!("while {}", self.doing()))),
+        }
+    }
+
+    fn closed(&mut self) -> Result<(), ProtocolError> {
+        match self.phase {
+            Phase::Over => Ok(()),
+            Phase::Displaying => {
+                self.finish();
+                Ok(())
+            }
+            _ if self.erring => Err(ProtocolError::Refused("it reported an error, but not which".into())),
+            _ => Err(ProtocolError::Closed(format!("while {}{}", self.doing(), self.auth_hint()))),
+        }
+    }
+
+    fn interrupt(&mut self, now: MonoTime, why: &str) -> Result<(), ProtocolError> {
+        let running = matches!(self.phase, Phase::Running);
+        let first = !std::mem::replace(&mut self.interrupted, true);
+        if running && first {
+            self.stop(now);
+            return Ok(());
+        }
+        Err(ProtocolError::Stopped(why.into()))
+    }
+
+    fn refused(&self, code: i32, errno: i32) -> ProtocolError {
+        let system = if errno > 0 { format!(" (system error {errno})") } else { String::new() };
+        let text = format!("{}{system}{}", ErrorCode(code), self.auth_hint());
+        match self.phase {
+            Phase::Greeting | Phase::Agreeing => ProtocolError::Refused(text),
+            _ => ProtocolError::PeerStopped(text),
+        }
+    }
+
+    /// Servers up to 3.21 do not say that they refuse a user: they close, or report some other error.
+    fn auth_hint(&self) -> &'static str {
+        let tried = self.config.extras.auth_token.is_some();
+        if tried && self.phase == Phase::Agreeing {
+            "; it may not have accepted the user and password: check name, password, key, padding, and both clocks"
+        } else {
+            ""
+        }
+    }
+
+    /// The last word to the server, where it is still there and does not know.
+    fn say_why(&mut self, error: &ProtocolError) {
+        let told =
+            matches!(error, ProtocolError::Closed(_) | ProtocolError::Refused(_) | ProtocolError::Busy);
+        if !told && !matches!(error, ProtocolError::PeerStopped(_)) {
+            self.talk.send_state(State::ClientTerminate);
+        }
+    }
+
+    fn finish(&mut self) {
+        self.phase = Phase::Over;
+        self.talk.close();
+    }
+
+    fn enter(&mut self, now: MonoTime, phase: Phase, span: Nanos) {
+        self.phase = phase;
+        self.talk.wait(now, span);
+    }
+
+    /// A user who interrupts waits for little.
+    fn patience(&self) -> Nanos {
+        if self.interrupted { HURRY } else { PATIENCE }
+    }
+
+    fn results_limit(&self) -> usize {
+        if self.config.extras.get_server_output { MAX_REPORT } else { MAX_RESULTS }
+    }
+
+    fn sends(&self) -> bool {
+        self.config.test.directions.up()
+    }
+
+    fn receives(&self) -> bool {
+        self.config.test.directions.down()
+    }
+
+    fn awaited(&self) -> &'static str {
+        match self.phase {
+            Phase::Greeting => "ParamExchange",
+            Phase::Agreeing => "CreateStreams",
+            Phase::Opening => "TestStart",
+            Phase::Starting => "TestRunning",
+            Phase::Ending => "ExchangeResults",
+            Phase::Displaying => "DisplayResults",
+            _ => "nothing",
+        }
+    }
+
+    fn doing(&self) -> &'static str {
+        match self.phase {
+            Phase::Greeting => {
+                "the session was opened (is this an iPerf3 server? is it blocked by another client?)"
+            }
+            Phase::Agreeing => "the test was agreed on",
+            Phase::Opening | Phase::Starting | Phase::Ready => "the data streams were opened",
+            Phase::Running | Phase::Stopping => "the test was running",
+            Phase::Ending | Phase::Draining => "the test was ended",
+            Phase::Exchanging | Phase::Displaying | Phase::Over => "the results were exchanged",
+        }
+    }
+}
+
+impl Session for Client {
+    fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
+        if self.phase == Phase::Over {
+            return Ok(());
+        }
+        self.handle(now, input).inspect_err(|error| {
+            self.say_why(error);
+            self.finish();
+        })
+    }
+
+    fn output(&mut self, _now: MonoTime) -> Output {
+        self.talk.next()
+    }
+}
+
+/// After an interrupt.
+const HURRY: Nanos = Nanos::from_secs(5);
+/// Datagrams that are still missing after this long are lost.
+const LOST_TAIL: Nanos = Nanos::from_secs(3);
+/// Bytes of JSON: 256 streams take 64 KiB.
+const MAX_RESULTS: usize = 1 << 20;
+/// Bytes of JSON with the server's own report: a day of intervals of some streams.
+const MAX_REPORT: usize = 64 << 20;

@@ -1,0 +1,428 @@
+//! The server: it checks what is asked for, sends until it is told to stop, and gives its results last.
+
+use crate::iperf3::admit::{admit, time_limit};
+use crate::iperf3::cookie::Cookie;
+use crate::iperf3::dialogue::{DRAIN_LIMIT, DRAIN_QUIET, Dialogue, LOCAL_WORK, PATIENCE, STALL, unexpected};
+use crate::iperf3::params::{Extras, MAX_PARAMS, Params, Refusal};
+use crate::iperf3::results::{Results, StreamRow, stream_id};
+use crate::iperf3::state::{ErrorCode, State};
+use crate::{Expect, FlowHello, FlowPlan, Input, Output, Policy, ProtocolError, Report, Session, Until};
+use model::event::{EndResult, Event, Warning};
+use model::plan::{Direction, TestSpec, Transport};
+use model::sample::{Side, SideResult};
+use model::time::MonoTime;
+use model::units::{BitRate, Bytes, Nanos};
+use std::collections::VecDeque;
+
+/// Tells whether an authentication token (base64) is good.
+pub type Verifier = Box<dyn Fn(&str) -> bool + Send>;
+
+/// What a server is started with.
+#[derive(Default)]
+pub struct ServerConfig {
+    /// What clients may ask for.
+    pub policy: Policy,
+    /// Present: every client must authenticate.
+    pub verifier: Option<Verifier>,
+}
+
+/// A server's dialogue with one client, from the moment its cookie has come.
+///
+/// It emits the client's results as [`Event::Result`]. What was agreed on is in [`Server::params`] from
+/// [`Output::OpenFlows`] on.
+pub struct Server {
+    config: ServerConfig,
+    cookie: Cookie,
+    talk: Dialogue,
+    phase: Phase,
+    params: Option<Params>,
+    senders_done: bool,
+    draining: bool,
+    client_results: Option<Results>,
+    measured: Option<(SideResult, Option<Report>)>,
+    /// When the parameters must be complete, or the test over.
+    limit: MonoTime,
+    /// Payload bytes moved in all when that last changed, and when.
+    progress: Option<(u64, MonoTime)>,
+    /// Payload bytes received, by time, over the last seconds.
+    received: VecDeque<(MonoTime, u64)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The client sends its parameters.
+    Agreeing,
+    /// The flows open.
+    Opening,
+    /// Data moves until the client says `TEST_END`.
+    Running,
+    /// The client sends its results; this end stops, drains, measures.
+    Ending,
+    /// The client says `IPERF_DONE`.
+    Displaying,
+    Over,
+}
+
+impl Server {
+    /// A server whose client has sent its cookie.
+    #[must_use]
+    pub fn new(config: ServerConfig, cookie: Cookie, now: MonoTime) -> Server {
+        let mut talk = Dialogue::default();
+        talk.send_state(State::ParamExchange);
+        talk.wait(now, IDLE);
+        Server {
+            config,
+            cookie,
+            talk,
+            phase: Phase::Agreeing,
+            params: None,
+            senders_done: false,
+            draining: false,
+            client_results: None,
+            measured: None,
+            limit: now + PATIENCE,
+            progress: None,
+            received: VecDeque::new(),
+        }
+    }
+
+    /// The test and the extras the client asked for, as far as they were accepted; absent before.
+    #[must_use]
+    pub fn params(&self) -> Option<&Params> {
+        self.params.as_ref()
+    }
+
+    /// The agreed test.
+    #[must_use]
+    pub fn test(&self) -> Option<&TestSpec> {
+        self.params.as_ref().map(|params| &params.test)
+    }
+
+    /// What the client sent besides: title, extra data, whether it wants this end's report.
+    #[must_use]
+    pub fn extras(&self) -> Option<&Extras> {
+        self.params.as_ref().map(|params| &params.extras)
+    }
+
+    fn handle(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
+        match input {
+            Input::Received(bytes) => {
+                self.talk.push_received(bytes);
+                self.read(now)
+            }
+            Input::Closed => self.closed(),
+            Input::Timer => self.timer(now),
+            Input::FlowsOpen(_) => {
+                self.start(now);
+                Ok(())
+            }
+            Input::FlowsFailed(why) => {
+                self.talk.send_error(ErrorCode::ACCEPT);
+                Err(ProtocolError::Flows(why.into()))
+            }
+            Input::LocalSample(_) => Ok(()),
+            Input::Progress { sent, received } => self.note_progress(now, sent, received),
+            Input::SendersDone(_) => {
+                self.senders_done = true;
+                self.drain_when_ready(now);
+                Ok(())
+            }
+            Input::Measured { result, report } => {
+                self.measured = Some((result.clone(), report));
+                self.answer_when_ready(now);
+                Ok(())
+            }
+            Input::Interrupt(why) => {
+                self.talk.send_state(State::ServerTerminate);
+                Err(ProtocolError::Stopped(why.into()))
+            }
+        }
+    }
+
+    fn read(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        let mut more = true;
+        while more {
+            more = match self.phase {
+                Phase::Over => false,
+                Phase::Agreeing => self.read_params(now)?,
+                Phase::Ending if self.client_results.is_none() => self.read_results(now)?,
+                _ => self.read_state(now)?,
+            };
+        }
+        Ok(())
+    }
+
+    fn read_params(&mut self, now: MonoTime) -> Result<bool, ProtocolError> {
+        let message = self.talk.message(MAX_PARAMS);
+        let message = message.inspect_err(|_| self.talk.send_error(ErrorCode::PARAMS))?;
+        match message {
+            None => self.talk.wait_until(Some(self.limit.min(now + IDLE))),
+            Some(ref json) => self.take_params(now, json).map_err(|refusal| self.refuse(&refusal))?,
+        }
+        Ok(message.is_some())
+    }
+
+    fn read_results(&mut self, now: MonoTime) -> Result<bool, ProtocolError> {
+        let message = self.talk.message(MAX_RESULTS);
+        let taken = message.and_then(|message| {
+            message.map(|json| self.take_results(now, &json)).transpose().map(|taken| taken.is_some())
+        });
+        taken.inspect_err(|_| self.talk.send_error(ErrorCode::RESULTS))
+    }
+
+    fn read_state(&mut self, now: MonoTime) -> Result<bool, ProtocolError> {
+        let Some(byte) = self.talk.byte() else { return Ok(false) };
+        self.take_state(now, byte)?;
+        Ok(true)
+    }
+
+    fn take_state(&mut self, now: MonoTime, byte: u8) -> Result<(), ProtocolError> {
+        match (State::from_byte(byte), self.phase) {
+            (Some(State::ClientTerminate), _) => {
+                Err(ProtocolError::PeerStopped("the client was stopped".into()))
+            }
+            (Some(State::IperfDone), Phase::Displaying) => {
+                self.finish();
+                Ok(())
+            }
+            (Some(State::IperfDone), _) => Err(ProtocolError::PeerStopped("the client left the test".into())),
+            (Some(State::TestEnd), Phase::Running) => {
+                self.end(now);
+                Ok(())
+            }
+            _ => {
+                self.talk.send_error(ErrorCode::MESSAGE);
+                Err(unexpected(byte, self.awaited()))
+            }
+        }
+    }
+
+    fn take_params(&mut self, now: MonoTime, json: &[u8]) -> Result<(), Refusal> {
+        let mut params = Params::decode(json)?;
+        admit(&self.config.policy, &mut params)?;
+        if let Some(verify) = &self.config.verifier
+            && !params.extras.auth_token.as_deref().is_some_and(verify)
+        {
+            return Err(Refusal::of(ErrorCode::AUTHORIZATION, "no valid user and password"));
+        }
+        if params.extras.mptcp {
+            let text =
+                "the client asked for Multipath TCP, which this server does not have: it gets plain TCP";
+            self.talk.push(Output::Event(Event::Warning(Warning::new("mptcp-not-supported", text))));
+        }
+        self.talk.push(Output::OpenFlows(FlowPlan {
+            test: params.test.clone(),
+            hello: FlowHello::Iperf3 { cookie: self.cookie.to_string() },
+            senders_wait_for_stop: true,
+        }));
+        self.talk.send_state(State::CreateStreams);
+        self.params = Some(params);
+        self.enter(now, Phase::Opening, PATIENCE);
+        Ok(())
+    }
+
+    fn refuse(&mut self, refusal: &Refusal) -> ProtocolError {
+        self.talk.send_error(refusal.code);
+        ProtocolError::Stopped(refusal.to_string())
+    }
+
+    fn start(&mut self, now: MonoTime) {
+        if self.phase != Phase::Opening {
+            return;
+        }
+        let Some(params) = &self.params else { return };
+        self.limit = now + time_limit(&self.config.policy, &params.test);
+        self.talk.push(Output::Send(vec![State::TestStart.byte(), State::TestRunning.byte()]));
+        self.talk.push(Output::StartFlows);
+        self.phase = Phase::Running;
+        self.talk.wait_until(Some(self.limit));
+    }
+
+    fn note_progress(&mut self, now: MonoTime, sent: u64, received: u64) -> Result<(), ProtocolError> {
+        if self.phase != Phase::Running {
+            return Ok(());
+        }
+        let moved = sent.saturating_add(received);
+        if self.progress.is_none_or(|(known, _)| known != moved) {
+            self.progress = Some((moved, now));
+        }
+        let stalled = self.progress.map(|(_, last)| last + STALL);
+        self.talk.wait_until(stalled.into_iter().chain([self.limit]).min());
+        self.watch_rate(now, received)
+    }
+
+    /// Ends a test whose client sends above the policy's rate, on average over some seconds.
+    fn watch_rate(&mut self, now: MonoTime, received: u64) -> Result<(), ProtocolError> {
+        let Some(max) = self.config.policy.max_rate else { return Ok(()) };
+        if self.received.back().is_some_and(|(_, before)| *before > received) {
+            // The counted time has begun: the count starts again.
+            self.received.clear();
+        }
+        self.received.push_back((now, received));
+        while self.received.get(1).is_some_and(|(time, _)| now - *time >= RATE_WINDOW) {
+            self.received.pop_front();
+        }
+        let Some((begin, before)) = self.received.front() else { return Ok(()) };
+        let rate = BitRate::from_bytes(Bytes(received - before), now - *begin);
+        if now - *begin < RATE_WINDOW || rate.0 <= max.0.saturating_add(max.0 / 20) {
+            return Ok(());
+        }
+        self.talk.send_error(ErrorCode::TOTAL_RATE);
+        Err(ProtocolError::Stopped(format!("the client sent {rate}; {max} are allowed")))
+    }
+
+    fn end(&mut self, now: MonoTime) {
+        self.talk.send_state(State::ExchangeResults);
+        if self.sends() && !self.senders_done {
+            self.talk.push(Output::StopSenders);
+        }
+        self.limit = now + PATIENCE;
+        self.enter(now, Phase::Ending, PATIENCE);
+        self.drain_when_ready(now);
+    }
+
+    fn take_results(&mut self, now: MonoTime, json: &[u8]) -> Result<(), ProtocolError> {
+        let Some(test) = self.test() else { return Ok(()) };
+        let results = Results::decode(json)?;
+        let result = results.to_side(test, Direction::Up)?;
+        let peer = EndResult { side: Side::Peer, result, output_text: None, output_json: None };
+        self.talk.push(Output::Event(Event::Result(peer)));
+        self.client_results = Some(results);
+        self.drain_when_ready(now);
+        self.answer_when_ready(now);
+        Ok(())
+    }
+
+    /// Where this end only sends, its flows close as soon as it has stopped, for that is what the client waits for.
+    /// Where it receives, the client's results say how much is still to come.
+    fn drain_when_ready(&mut self, now: MonoTime) {
+        let stopped = self.senders_done || !self.sends();
+        let told = self.client_results.is_some() || !self.receives();
+        if self.phase == Phase::Ending && stopped && told && !self.draining {
+            self.draining = true;
+            self.talk.push(Output::Drain { expect: self.expected(), limit: DRAIN_LIMIT });
+            self.talk.wait(now, DRAIN_LIMIT + PATIENCE);
+        }
+    }
+
+    fn expected(&self) -> Vec<Expect> {
+        let (Some(test), Some(results)) = (self.test(), &self.client_results) else { return Vec::new() };
+        let row = |stream| results.streams.iter().find(|row| row.id == stream_id(stream));
+        let receiving = test.stream_numbers(Direction::Up);
+        receiving.filter_map(|stream| Some(Expect { stream, until: until(test, row(stream)?) })).collect()
+    }
+
+    fn answer_when_ready(&mut self, now: MonoTime) {
+        if self.phase != Phase::Ending || self.client_results.is_none() {
+            return;
+        }
+        let wanted = self.extras().is_some_and(|extras| extras.get_server_output);
+        let Some((result, report)) = self.measured.take() else { return };
+        let results = Results::of_side(&result, report.filter(|_| wanted));
+        self.talk.send_message(&results.encode());
+        self.talk.send_state(State::DisplayResults);
+        self.enter(now, Phase::Displaying, LOCAL_WORK);
+    }
+
+    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        if !self.talk.is_due(now) {
+            return Ok(());
+        }
+        match self.phase {
+            Phase::Over => Ok(()),
+            // The client has everything; only its good bye is missing.
+            Phase::Displaying => {
+                self.finish();
+                Ok(())
+            }
+            Phase::Running if now < self.limit => {
+                self.talk.send_error(ErrorCode::NO_DATA);
+                Err(ProtocolError::Timeout(format!("while the test was running: no data for {STALL}")))
+            }
+            Phase::Running => {
+                self.talk.send_error(ErrorCode::EXPIRED);
+                Err(ProtocolError::Timeout("at the end of the test: the time agreed on is long over".into()))
+            }
+            Phase::Opening => {
+                self.talk.send_error(ErrorCode::ACCEPT);
+                Err(ProtocolError::Timeout("while the data streams were opened".into()))
+            }
+            Phase::Ending if self.draining && self.client_results.is_some() => {
+                Err(ProtocolError::Flows("the data flows do not stop".into()))
+            }
+            Phase::Agreeing | Phase::Ending => {
+                Err(ProtocolError::Timeout(format!("while {} was due", self.awaited())))
+            }
+        }
+    }
+
+    fn closed(&mut self) -> Result<(), ProtocolError> {
+        match self.phase {
+            Phase::Over => Ok(()),
+            Phase::Displaying => {
+                self.finish();
+                Ok(())
+            }
+            _ => Err(ProtocolError::Closed(format!("while {} was due", self.awaited()))),
+        }
+    }
+
+    fn finish(&mut self) {
+        self.phase = Phase::Over;
+        self.talk.close();
+    }
+
+    fn enter(&mut self, now: MonoTime, phase: Phase, span: Nanos) {
+        self.phase = phase;
+        self.talk.wait(now, span);
+    }
+
+    fn sends(&self) -> bool {
+        self.test().is_some_and(|test| test.directions.down())
+    }
+
+    fn receives(&self) -> bool {
+        self.test().is_some_and(|test| test.directions.up())
+    }
+
+    fn awaited(&self) -> &'static str {
+        match self.phase {
+            Phase::Agreeing => "the parameters",
+            Phase::Opening => "a data stream",
+            Phase::Running => "TestEnd",
+            Phase::Ending if self.client_results.is_none() => "the results",
+            Phase::Displaying => "IperfDone",
+            Phase::Ending | Phase::Over => "nothing",
+        }
+    }
+}
+
+/// What is still to come on a stream of which the client says it sent this much. Its bytes are those of the counted
+/// time, so with omitted time their sum is not known.
+fn until(test: &TestSpec, row: &StreamRow) -> Until {
+    match test.transport {
+        Transport::Udp => Until::Sequence(u64::try_from(row.packets).unwrap_or(0), DRAIN_QUIET),
+        Transport::Tcp if test.omit == Nanos::ZERO => Until::Bytes(row.bytes),
+        Transport::Tcp => Until::Quiet(DRAIN_QUIET),
+    }
+}
+
+impl Session for Server {
+    fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
+        if self.phase == Phase::Over {
+            return Ok(());
+        }
+        self.handle(now, input).inspect_err(|_| self.finish())
+    }
+
+    fn output(&mut self, _now: MonoTime) -> Output {
+        self.talk.next()
+    }
+}
+
+/// Between two portions of the parameters.
+const IDLE: Nanos = Nanos::from_secs(10);
+/// Bytes of JSON: 256 streams take 64 KiB.
+const MAX_RESULTS: usize = 1 << 20;
+/// Over this long the rate of a client is averaged.
+const RATE_WINDOW: Nanos = Nanos::from_secs(5);
