@@ -1,0 +1,1 @@
+//! Expectations: `down.goodput>=9.4Gbit/s` held against a run.

@@ -1,0 +1,172 @@
+//! CSV: one row per interval and stream, and one per direction at the end, under one stable header.
+
+use super::Style;
+use model::event::Outcome;
+use model::plan::{Direction, Transport};
+use model::run::Run;
+use model::sample::{IntervalSample, Role, Side, StreamSample};
+use model::summary::DirectionSummary;
+use model::units::BitRate;
+
+/// The whole run. Empty fields are not known or do not apply; columns are only ever added at the end.
+pub fn document(run: &Run, _style: &Style) -> String {
+    let tests = if run.tests.is_empty() { std::slice::from_ref(run) } else { &run.tests };
+    let mut text = COLUMNS.join(",") + "\n";
+    for (number, test) in tests.iter().enumerate() {
+        for sample in &test.intervals {
+            let rows = sample.streams.iter().map(|stream| interval(run, test, number, sample, stream));
+            text.extend(rows.map(line));
+        }
+        for direction in [Direction::Up, Direction::Down] {
+            let Some(summary) = test.summary.direction(direction) else { continue };
+            text.push_str(&line(total(run, test, number, direction, summary)));
+        }
+    }
+    text
+}
+
+/// The header: each name carries its unit.
+pub const COLUMNS: [&str; 24] = [
+    "run",
+    "test",
+    "row",
+    "side",
+    "role",
+    "direction",
+    "stream",
+    "transport",
+    "start_s",
+    "end_s",
+    "omitted",
+    "bytes",
+    "bits_per_second",
+    "datagrams",
+    "lost",
+    "loss_share",
+    "reordered",
+    "duplicates",
+    "jitter_ns",
+    "retransmits",
+    "cwnd_bytes",
+    "rtt_ns",
+    "wire_bps",
+    "outcome",
+];
+
+type Fields = [String; COLUMNS.len()];
+
+fn interval(run: &Run, test: &Run, number: usize, sample: &IntervalSample, row: &StreamSample) -> Fields {
+    let length = sample.end.saturating_sub(sample.start);
+    let (tcp, udp) = (row.tcp.as_ref(), row.udp.as_ref());
+    let side = match sample.side {
+        Side::Local => "local",
+        Side::Peer => "peer",
+    };
+    let role = match row.role {
+        Role::Sender => "sender",
+        Role::Receiver => "receiver",
+    };
+    let receives = row.role == Role::Receiver;
+    [
+        run.id.clone(),
+        number.to_string(),
+        "interval".into(),
+        side.into(),
+        role.into(),
+        row.direction.to_string(),
+        row.stream.to_string(),
+        transport(test),
+        seconds(sample.start.as_secs_f64()),
+        seconds(sample.end.as_secs_f64()),
+        sample.omitted.to_string(),
+        row.bytes.0.to_string(),
+        BitRate::from_bytes(row.bytes, length).0.to_string(),
+        or_empty(udp.map(|udp| udp.datagrams)),
+        or_empty(udp.filter(|_| receives).map(|udp| udp.lost)),
+        String::new(),
+        or_empty(udp.filter(|_| receives).map(|udp| udp.reordered)),
+        or_empty(udp.filter(|_| receives).map(|udp| udp.duplicates)),
+        or_empty(udp.filter(|_| receives).map(|udp| udp.jitter.0)),
+        or_empty(tcp.filter(|_| !receives).map(|tcp| tcp.retransmits)),
+        or_empty(tcp.filter(|_| !receives).map(|tcp| tcp.cwnd.0)),
+        or_empty(tcp.filter(|_| !receives).map(|tcp| tcp.rtt.0)),
+        String::new(),
+        String::new(),
+    ]
+}
+
+fn total(run: &Run, test: &Run, number: usize, direction: Direction, way: &DirectionSummary) -> Fields {
+    let is_udp = way.transport == Transport::Udp;
+    let udp = |value: u64| or_empty(is_udp.then_some(value));
+    [
+        run.id.clone(),
+        number.to_string(),
+        "summary".into(),
+        String::new(),
+        String::new(),
+        direction.to_string(),
+        String::new(),
+        way.transport.to_string(),
+        seconds(0.0),
+        seconds(way.elapsed.as_secs_f64()),
+        "false".into(),
+        way.received.bytes.0.to_string(),
+        way.goodput.0.to_string(),
+        udp(way.received.datagrams),
+        or_empty(way.loss.map(|loss| loss.path + loss.receiver + loss.sender)),
+        or_empty(way.loss.map(|loss| loss.share)),
+        udp(way.reordered),
+        udp(way.duplicates),
+        or_empty(way.jitter.map(|jitter| jitter.rfc3550.0)),
+        or_empty(way.retransmits),
+        String::new(),
+        or_empty(way.loaded_rtt.map(|rtt| rtt.0)),
+        or_empty(way.wire.rate.map(|rate| rate.0)),
+        outcome(test),
+    ]
+}
+
+fn transport(test: &Run) -> String {
+    or_empty(test.plan.as_ref().map(|plan| plan.test.transport))
+}
+
+fn outcome(test: &Run) -> String {
+    match &test.summary.outcome {
+        None => String::new(),
+        Some(Outcome::Completed) => "completed".into(),
+        Some(Outcome::Interrupted) => "interrupted".into(),
+        Some(Outcome::PeerStopped { .. }) => "peer_stopped".into(),
+        Some(Outcome::Failed { .. }) => "failed".into(),
+    }
+}
+
+fn or_empty(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+fn seconds(value: f64) -> String {
+    format!("{value:.6}")
+}
+
+fn line(fields: Fields) -> String {
+    fields.map(quoted).join(",") + "\n"
+}
+
+/// RFC 4180: a field with a comma, a quote or a line break stands in quotes, quotes in it doubled.
+fn quoted(field: String) -> String {
+    match field.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_as_rfc_4180_asks() {
+        assert_eq!(quoted("plain".into()), "plain");
+        assert_eq!(quoted("a,\"b\"".into()), "\"a,\"\"b\"\"\"");
+    }
+}

@@ -1,0 +1,275 @@
+//! What both outputs of iPerf3 need of a test's events: the streams, and the end results in iPerf3's terms.
+
+use super::{Iperf3Options, Iperf3Role};
+use model::event::{Connected, EndResult, Event, Finished};
+use model::plan::{Direction, Directions, TestSpec, Transport};
+use model::sample::{IntervalSample, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters};
+use model::units::Nanos;
+
+/// Everything said so far, apart from the intervals.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ends {
+    pub(super) options: Iperf3Options,
+    pub(super) connected: Option<Connected>,
+    pub(super) streams: Vec<StreamInfo>,
+    pub(super) local: Option<SideResult>,
+    pub(super) peer: Option<SideResult>,
+    pub(super) output_text: Option<String>,
+    pub(super) output_json: Option<serde_json::Value>,
+    pub(super) finished: Option<Finished>,
+}
+
+/// The streams that this end sends, or those it receives: a block of iPerf3's summary.
+pub(super) struct Block {
+    /// This end sends these streams.
+    pub(super) sending: bool,
+    /// `[TX-C]` and such with both directions, else nothing.
+    pub(super) role: String,
+    /// Client to server is plain, server to client of a bidirectional test has names of its own.
+    pub(super) reverse_names: bool,
+    pub(super) rows: Vec<Row>,
+    /// The sender's TCP retransmits are known.
+    pub(super) has_retransmits: bool,
+}
+
+/// One stream at the end, as both ends saw it; what is not known is zero.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Row {
+    pub(super) socket: i32,
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    pub(super) tcp: TcpCounters,
+    pub(super) jitter_ms: f64,
+    pub(super) lost: u64,
+    pub(super) out_of_order: u64,
+    pub(super) sent_packets: u64,
+    pub(super) received_packets: u64,
+}
+
+/// Seconds that iPerf3 divides by: those of the first stream, for all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Times {
+    pub(super) sender: f64,
+    pub(super) receiver: f64,
+    /// The clock of this end.
+    pub(super) local: f64,
+}
+
+/// CPU of one end in percent of one CPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cpu {
+    pub(super) total: f64,
+    pub(super) user: f64,
+    pub(super) system: f64,
+}
+
+impl Ends {
+    pub(super) fn new(options: Iperf3Options) -> Ends {
+        Ends { options, ..Ends::default() }
+    }
+
+    /// Remembers what the end needs.
+    pub(super) fn take(&mut self, event: &Event) {
+        match event {
+            Event::Connected(connected) => self.connected = Some(connected.clone()),
+            Event::Started(started) => self.streams.clone_from(&started.streams),
+            Event::Result(result) => self.take_result(result),
+            Event::Finished(finished) => self.finished = Some(finished.clone()),
+            Event::Sample(_) | Event::Warning(_) | Event::Probe(_) => {}
+        }
+    }
+
+    fn take_result(&mut self, result: &EndResult) {
+        match result.side {
+            Side::Local => self.local = Some(result.result.clone()),
+            Side::Peer => {
+                self.peer = Some(result.result.clone());
+                self.output_text.clone_from(&result.output_text);
+                self.output_json.clone_from(&result.output_json);
+            }
+        }
+    }
+
+    pub(super) fn test(&self) -> Option<&TestSpec> {
+        self.connected.as_ref().map(|connected| &connected.plan.test)
+    }
+
+    pub(super) fn is_udp(&self) -> bool {
+        self.test().is_some_and(|test| test.transport == Transport::Udp)
+    }
+
+    pub(super) fn is_bidirectional(&self) -> bool {
+        self.test().is_some_and(|test| test.directions == Directions::Both)
+    }
+
+    pub(super) fn is_client(&self) -> bool {
+        self.options.role == Iperf3Role::Client
+    }
+
+    /// More than one stream in a direction: sums and separators are printed.
+    pub(super) fn is_parallel(&self) -> bool {
+        self.test().is_some_and(|test| test.streams > 1)
+    }
+
+    /// This end sends at least one stream.
+    pub(super) fn sends(&self) -> bool {
+        self.directions().any(|direction| self.sends_in(direction))
+    }
+
+    /// The directions of the test, the client's sending first: so the order of the streams is.
+    pub(super) fn directions(&self) -> impl Iterator<Item = Direction> + use<> {
+        self.test().map(|test| test.directions.each().collect::<Vec<_>>()).unwrap_or_default().into_iter()
+    }
+
+    pub(super) fn sends_in(&self, direction: Direction) -> bool {
+        (direction == Direction::Up) == self.is_client()
+    }
+
+    /// `[TX-C]` of a bidirectional test.
+    pub(super) fn role_mark(&self, sending: bool) -> String {
+        if !self.is_bidirectional() {
+            return String::new();
+        }
+        let end = if self.is_client() { 'C' } else { 'S' };
+        format!("[{}-{end}]", if sending { "TX" } else { "RX" })
+    }
+
+    /// The block of one direction.
+    pub(super) fn block(&self, direction: Direction) -> Block {
+        let sending = self.sends_in(direction);
+        let streams = self.streams.iter().filter(|stream| stream.direction == direction);
+        let sender_known = self.side(direction, Role::Sender).is_some();
+        Block {
+            sending,
+            role: self.role_mark(sending),
+            reverse_names: self.is_bidirectional() && direction == Direction::Down,
+            rows: streams.map(|stream| self.row(stream)).collect(),
+            has_retransmits: !self.is_udp() && (sending || sender_known),
+        }
+    }
+
+    fn row(&self, stream: &StreamInfo) -> Row {
+        let sender = self.result_of(stream, Role::Sender);
+        let receiver = self.result_of(stream, Role::Receiver);
+        let sent_udp = sender.and_then(|result| result.udp.as_ref());
+        let received_udp = receiver.and_then(|result| result.udp.as_ref());
+        Row {
+            socket: stream.socket,
+            sent: sender.map_or(0, |result| result.bytes.0),
+            received: receiver.map_or(0, |result| result.bytes.0),
+            tcp: sender.and_then(|result| result.tcp.clone()).unwrap_or_default(),
+            jitter_ms: received_udp.map_or(0.0, |udp| millis(udp.jitter)),
+            lost: received_udp.map_or(0, |udp| udp.lost),
+            out_of_order: received_udp.map_or(0, |udp| udp.reordered),
+            sent_packets: sent_udp.map_or(0, |udp| udp.datagrams),
+            received_packets: received_udp.map_or(0, |udp| udp.datagrams + udp.lost),
+        }
+    }
+
+    fn side(&self, direction: Direction, role: Role) -> Option<&SideResult> {
+        let local = self.sends_in(direction) == (role == Role::Sender);
+        if local { self.local.as_ref() } else { self.peer.as_ref() }
+    }
+
+    fn result_of(&self, stream: &StreamInfo, role: Role) -> Option<&StreamResult> {
+        self.side(stream.direction, role)?.streams.iter().find(|result| result.stream == stream.stream)
+    }
+
+    /// The two durations; an end that is not known counts as long as the other.
+    pub(super) fn times(&self) -> Times {
+        let Some(first) = self.streams.first() else { return Times::default() };
+        let seconds = |role| self.result_of(first, role).map(|result| result.elapsed.as_secs_f64());
+        let (sender, receiver) = (seconds(Role::Sender), seconds(Role::Receiver));
+        let local = if self.sends_in(first.direction) { sender } else { receiver };
+        let local = local.or(sender).or(receiver).unwrap_or_default();
+        Times { sender: sender.unwrap_or(local), receiver: receiver.unwrap_or(local), local }
+    }
+
+    /// CPU here and there.
+    pub(super) fn cpu(&self) -> (Cpu, Cpu) {
+        let of = |side: &Option<SideResult>| side.as_ref().map(Cpu::of).unwrap_or_default();
+        (of(&self.local), of(&self.peer))
+    }
+
+    /// Congestion control at the sending and at the receiving end.
+    pub(super) fn congestion(&self, sending: bool) -> (Option<String>, Option<String>) {
+        let of = |side: &Option<SideResult>| side.as_ref().and_then(|s| s.datapath.congestion.clone());
+        let own = of(&self.local).or_else(|| self.streams.iter().find_map(|s| s.congestion.clone()));
+        let peer = of(&self.peer);
+        if sending { (own, peer) } else { (peer, own) }
+    }
+
+    /// The second line of `-V`.
+    pub(super) fn system_info(&self) -> String {
+        match (&self.options.system_info, &self.connected) {
+            (given, Some(connected)) if given.is_empty() => {
+                format!("{} {}", connected.host.kernel, connected.host.name)
+            }
+            (given, _) => given.clone(),
+        }
+    }
+
+    /// Bytes of one write or datagram.
+    pub(super) fn block_size(&self) -> u32 {
+        match self.test() {
+            Some(test) if test.length > 0 => test.length,
+            _ => TCP_BLOCK,
+        }
+    }
+}
+
+impl Block {
+    pub(super) fn sum(&self, field: impl Fn(&Row) -> u64) -> u64 {
+        self.rows.iter().map(field).sum()
+    }
+
+    /// Packets sent as far as known, else those seen: what loss is a share of.
+    pub(super) fn packets(&self) -> u64 {
+        self.sum(Row::packets)
+    }
+
+    pub(super) fn mean_jitter_ms(&self) -> f64 {
+        let total: f64 = self.rows.iter().map(|row| row.jitter_ms).sum();
+        if self.rows.is_empty() { 0.0 } else { total / self.rows.len() as f64 }
+    }
+}
+
+impl Row {
+    pub(super) fn packets(&self) -> u64 {
+        if self.sent_packets > 0 { self.sent_packets } else { self.received_packets }
+    }
+}
+
+impl Cpu {
+    fn of(side: &SideResult) -> Cpu {
+        let percent = |share: f64| share * 100.0;
+        Cpu {
+            total: percent(side.cpu.process),
+            user: percent(side.cpu.user),
+            system: percent(side.cpu.system),
+        }
+    }
+}
+
+/// Too short to show: nothing moved, for less than a tenth of the interval.
+pub(super) fn is_empty_tail(sample: &IntervalSample, interval: Nanos) -> bool {
+    let length = sample.end.saturating_sub(sample.start);
+    length.saturating_mul(10) < interval && sample.streams.iter().all(|stream| stream.bytes.0 == 0)
+}
+
+/// Bytes per second; none in no time.
+pub(super) fn rate(bytes: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { bytes as f64 / seconds } else { 0.0 }
+}
+
+/// 100 × part ÷ whole, or nothing of nothing.
+pub(super) fn percent(part: u64, whole: u64) -> f64 {
+    if whole > 0 { 100.0 * part as f64 / whole as f64 } else { 0.0 }
+}
+
+pub(super) fn millis(time: Nanos) -> f64 {
+    time.0 as f64 / 1e6
+}
+
+/// iPerf3's block for TCP.
+const TCP_BLOCK: u32 = 131_072;

@@ -1,0 +1,59 @@
+//! iPerf3's text and JSON, in the shapes iPerf3 3.21 prints them (checked against it and against 3.12).
+
+pub mod cjson;
+mod ends;
+mod json;
+mod text;
+mod units;
+
+pub use json::{Iperf3JsonStream, iperf3_json};
+pub use text::{Iperf3Text, server_banner};
+
+/// The part this end plays in iPerf3's terms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Iperf3Role {
+    /// `iperf3 -c`.
+    #[default]
+    Client,
+    /// `iperf3 -s`.
+    Server,
+}
+
+/// The options of iPerf3's command line that change what it prints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Iperf3Options {
+    /// Client or server.
+    pub role: Iperf3Role,
+    /// `-T`: put before every line of the client's text, and into JSON.
+    pub title: Option<String>,
+    /// `--extra-data`: put into JSON.
+    pub extra_data: Option<String>,
+    /// `-V`: says more in text.
+    pub verbose: bool,
+    /// `-f`: the letter of the bitrate's unit, one of `kmgtKMGT`; `a` chooses by size.
+    pub unit: char,
+    /// `-l` was not given: with `-V` the client says which datagram size it chose.
+    pub default_length: bool,
+    /// First line of `-V` and JSON's `version`: scripts compare it.
+    pub version: String,
+    /// Second line of `-V` and JSON's `system_info`; empty: made from the host's fingerprint.
+    pub system_info: String,
+}
+
+impl Default for Iperf3Options {
+    fn default() -> Iperf3Options {
+        Iperf3Options {
+            role: Iperf3Role::Client,
+            title: None,
+            extra_data: None,
+            verbose: false,
+            unit: 'a',
+            default_length: true,
+            version: VERSION.into(),
+            system_info: String::new(),
+        }
+    }
+}
+
+/// The version of iPerf3 whose output this is.
+pub const VERSION: &str = "iperf 3.21";

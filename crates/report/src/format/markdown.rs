@@ -1,0 +1,88 @@
+//! Markdown tables to paste into a ticket.
+
+use super::Style;
+use super::table::{Column, markdown};
+use super::text::{evidence, test_rows, words};
+use model::plan::Direction;
+use model::run::Run;
+use model::summary::{DirectionSummary, Summary};
+
+/// The whole run: results, findings and verdict; the intervals stay in JSON and CSV.
+pub fn document(run: &Run, _style: &Style) -> String {
+    let mut text = title(run);
+    let columns = [Column::left("Figure"), Column::right("Up"), Column::right("Down")];
+    let rows = if run.tests.is_empty() { figures(&run.summary) } else { test_rows(run) };
+    if !rows.is_empty() {
+        text.push_str(&markdown(&columns, &rows));
+        text.push('\n');
+    }
+    text.push_str(&findings(run));
+    if !run.verdict.text.is_empty() {
+        text.push_str(&format!("**Verdict: {}.** {}\n", words::status(run.verdict.status), run.verdict.text));
+    }
+    text
+}
+
+fn title(run: &Run) -> String {
+    let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
+    let what = match plan {
+        Some(plan) if run.tests.is_empty() => {
+            format!("Throughput to `{}`: {}", plan.target.host, words::test(&plan.test))
+        }
+        Some(plan) => format!("Measurement of the path to `{}`", plan.target.host),
+        None => format!("Run `{}`", run.id),
+    };
+    let started = run.started.map(|started| format!("Started {started}. ")).unwrap_or_default();
+    format!("### {what}\n\n{started}Run `{}`.\n\n", run.id)
+}
+
+type Cell = fn(&DirectionSummary) -> Option<String>;
+
+fn figures(summary: &Summary) -> Vec<Vec<String>> {
+    let ways = [Direction::Up, Direction::Down].map(|direction| summary.direction(direction));
+    let rows: [(&str, Cell); 12] = [
+        ("Goodput", |way| Some(way.goodput.to_string())),
+        ("On the wire", |way| way.wire.rate.map(|rate| rate.to_string())),
+        ("Packets", |way| way.wire.packets_per_second.map(|rate| rate.to_string())),
+        ("Share of line rate", |way| way.wire.line_rate_share.map(words::percent)),
+        ("Received", |way| Some(format!("{} in {}", way.received.bytes, way.elapsed))),
+        ("Lost", |way| way.loss.map(|loss| words::percent(loss.share))),
+        ("Lost on the path, in the receiving socket, at the sender", |way| {
+            way.loss.map(|loss| format!("{}, {}, {}", loss.path, loss.receiver, loss.sender))
+        }),
+        ("Jitter (RFC 3550)", |way| way.jitter.map(|jitter| jitter.rfc3550.to_string())),
+        ("One-way delay", |way| way.one_way.map(|delay| format!("{} ± {}", delay.mean, delay.error))),
+        ("Segments sent again", |way| way.retransmits.map(|count| count.to_string())),
+        ("RTT under load", |way| way.loaded_rtt.map(|rtt| rtt.to_string())),
+        ("Congestion control", |way| way.congestion.clone()),
+    ];
+    rows.into_iter()
+        .map(|(name, cell)| (name, ways.map(|way| way.and_then(cell))))
+        .filter(|(_, cells)| cells.iter().any(Option::is_some))
+        .map(|(name, cells)| {
+            let [up, down] = cells.map(|cell| cell.unwrap_or_default());
+            vec![name.into(), up, down]
+        })
+        .collect()
+}
+
+fn findings(run: &Run) -> String {
+    if run.findings.is_empty() {
+        return String::new();
+    }
+    let columns = ["Severity", "Finding", "Evidence", "What to do"].map(Column::left);
+    let rows: Vec<Vec<String>> = run
+        .findings
+        .iter()
+        .map(|finding| {
+            let way = finding.direction.map(|way| format!("{}: ", words::way(way))).unwrap_or_default();
+            vec![
+                words::severity(finding.severity).into(),
+                format!("{way}{} (`{}`)", finding.title, finding.id),
+                evidence(&finding.evidence),
+                finding.advice.clone(),
+            ]
+        })
+        .collect();
+    markdown(&columns, &rows) + "\n"
+}

@@ -1,0 +1,84 @@
+//! How text is shown: colour or none, and how wide.
+
+/// What the reader's screen can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Write ANSI colours (only to a terminal, and only without `NO_COLOR`).
+    pub colour: bool,
+    /// Columns of the screen; text is broken at words to fit.
+    pub width: usize,
+}
+
+/// A role that colour plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    /// A heading.
+    Bold,
+    /// What matters less.
+    Dim,
+    /// Good.
+    Good,
+    /// To be looked at.
+    Warning,
+    /// Broken.
+    Problem,
+}
+
+impl Default for Style {
+    /// Plain text of 80 columns.
+    fn default() -> Style {
+        Style { colour: false, width: 80 }
+    }
+}
+
+impl Style {
+    /// The text in its colour, or as it is.
+    pub fn paint(&self, paint: Paint, text: &str) -> String {
+        if !self.colour || text.is_empty() {
+            return text.to_owned();
+        }
+        let code = match paint {
+            Paint::Bold => "1",
+            Paint::Dim => "2",
+            Paint::Good => "32",
+            Paint::Warning => "33",
+            Paint::Problem => "1;31",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+
+    /// The text broken at spaces into lines that fit after an indent of `indent` columns, at least 20 wide.
+    pub fn wrap(&self, text: &str, indent: usize) -> Vec<String> {
+        let room = self.width.saturating_sub(indent).max(20);
+        let mut lines: Vec<String> = Vec::new();
+        for word in text.split_whitespace() {
+            match lines.last_mut() {
+                Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                    line.push(' ');
+                    line.push_str(word);
+                }
+                _ => lines.push(word.to_owned()),
+            }
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_style_adds_no_control_codes() {
+        assert_eq!(Style::default().paint(Paint::Problem, "lost"), "lost");
+        assert_eq!(Style { colour: true, width: 80 }.paint(Paint::Good, "ok"), "\x1b[32mok\x1b[0m");
+    }
+
+    #[test]
+    fn lines_break_at_spaces_and_a_long_word_stays_whole() {
+        let style = Style { colour: false, width: 30 };
+        assert_eq!(style.wrap("one two three four five six", 10), ["one two three four", "five six"]);
+        assert_eq!(style.wrap("abcdefghijklmnopqrstuvwxyz a", 10), ["abcdefghijklmnopqrstuvwxyz", "a"]);
+        assert!(style.wrap("", 0).is_empty());
+    }
+}

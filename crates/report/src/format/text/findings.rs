@@ -1,0 +1,82 @@
+//! The findings with their evidence and advice, and the verdict.
+
+use super::super::{Paint, Style};
+use super::words;
+use model::finding::{Finding, Severity, Status};
+use model::run::Run;
+use std::collections::BTreeMap;
+
+/// Findings, if any, and the verdict.
+pub(super) fn of(run: &Run, style: &Style) -> String {
+    let mut text = String::new();
+    if !run.findings.is_empty() {
+        text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Findings")));
+    }
+    run.findings.iter().for_each(|finding| text.push_str(&one(finding, style)));
+    text.push_str(&verdict(run, style));
+    text
+}
+
+fn one(finding: &Finding, style: &Style) -> String {
+    let paint = match finding.severity {
+        Severity::Info => Paint::Good,
+        Severity::Warning => Paint::Warning,
+        Severity::Problem => Paint::Problem,
+    };
+    let way = finding.direction.map(|direction| format!("{}: ", words::way(direction))).unwrap_or_default();
+    let mark = format!("{:<9}", words::severity(finding.severity));
+    let mut text = hanging(&style.paint(paint, &mark), &format!("{way}{}", finding.title), None, style);
+    let evidence = evidence(&finding.evidence);
+    let blank = " ".repeat(9);
+    if !evidence.is_empty() {
+        let line = format!("{}: {evidence}", finding.id);
+        text.push_str(&hanging(&blank, &line, Some(Paint::Dim), style));
+    }
+    if !finding.advice.is_empty() {
+        text.push_str(&hanging(&blank, &format!("→ {}", finding.advice), None, style));
+    }
+    text
+}
+
+/// A mark of nine columns, and the text beside it.
+fn hanging(mark: &str, sentence: &str, paint: Option<Paint>, style: &Style) -> String {
+    let mut text = String::new();
+    for (index, line) in style.wrap(sentence, 11).iter().enumerate() {
+        let line = paint.map_or_else(|| line.clone(), |paint| style.paint(paint, line));
+        let mark = if index == 0 { mark.to_owned() } else { " ".repeat(9) };
+        text.push_str(&format!("  {mark}{line}\n"));
+    }
+    text
+}
+
+/// `name value, name value`.
+pub(in crate::format) fn evidence(evidence: &BTreeMap<String, serde_json::Value>) -> String {
+    let parts: Vec<String> = evidence
+        .iter()
+        .map(|(name, value)| match value {
+            serde_json::Value::String(text) => format!("{name} {text}"),
+            other => format!("{name} {other}"),
+        })
+        .collect();
+    parts.join(", ")
+}
+
+fn verdict(run: &Run, style: &Style) -> String {
+    let verdict = &run.verdict;
+    if verdict.text.is_empty() {
+        return String::new();
+    }
+    let paint = match verdict.status {
+        Status::Ok => Paint::Good,
+        Status::Degraded => Paint::Warning,
+        Status::Problem | Status::Void => Paint::Problem,
+    };
+    let mark = format!("Verdict: {}.", words::status(verdict.status));
+    let mut lines = style.wrap(&format!("{mark} {}", verdict.text), 0);
+    if let Some(first) = lines.first_mut()
+        && let Some(rest) = first.strip_prefix(&mark)
+    {
+        *first = format!("{}{rest}", style.paint(paint, &mark));
+    }
+    lines.iter().fold(String::from("\n"), |text, line| text + line + "\n")
+}

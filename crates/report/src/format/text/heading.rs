@@ -1,0 +1,60 @@
+//! The heading: from where to where, and what the test does.
+
+use super::super::{Paint, Style};
+use super::words;
+use model::host::Host;
+use model::plan::Plan;
+use model::run::Run;
+
+/// The heading of one test; `from` names this end.
+pub(super) fn of_plan(plan: &Plan, from: Option<&str>, style: &Style) -> String {
+    let title = format!("Throughput to {}: {}", plan.target.host, words::test(&plan.test));
+    let from = from.map(|from| format!("from {from} ")).unwrap_or_default();
+    let route = format!("{from}to {}, {} protocol", plan.target.address, plan.protocol);
+    join(&title, &[route], style)
+}
+
+/// The heading of a run, stored or just finished.
+pub(super) fn of_run(run: &Run, style: &Style) -> String {
+    let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
+    let Some(plan) = plan else { return join(&format!("Run {}", run.id), &[], style) };
+    let mut lines: Vec<String> = run.started.iter().map(|started| format!("started {started}")).collect();
+    lines.extend(run.host.as_ref().map(|host| format!("this end: {}", host_line(host))));
+    lines.extend(run.peer.as_ref().map(|host| format!("far end: {}", host_line(host))));
+    if run.tests.is_empty() {
+        return of_plan(plan, None, style) + &indented(&lines, style);
+    }
+    let title = format!("Measurement of the path to {}", plan.target.host);
+    lines.insert(0, format!("to {}, {} protocol", plan.target.address, plan.protocol));
+    join(&title, &lines, style)
+}
+
+fn host_line(host: &Host) -> String {
+    let mut parts = vec![host.name.clone()];
+    parts.extend(Some(&host.kernel).filter(|kernel| !kernel.is_empty()).cloned());
+    if host.cpus > 0 {
+        parts.push(words::count(u64::from(host.cpus), "CPU"));
+    }
+    if let Some(nic) = &host.nic {
+        let speed = match (nic.link_bps, nic.is_virtual) {
+            (Some(rate), _) => format!(", {rate}"),
+            (None, true) => ", virtual".into(),
+            (None, false) => String::new(),
+        };
+        parts.push(format!("{} (MTU {}{speed})", nic.name, nic.mtu));
+    }
+    parts.push(host.version.clone());
+    parts.retain(|part| !part.is_empty());
+    parts.join(", ")
+}
+
+fn join(title: &str, lines: &[String], style: &Style) -> String {
+    let title: String =
+        style.wrap(title, 0).iter().map(|line| style.paint(Paint::Bold, line) + "\n").collect();
+    title + &indented(lines, style)
+}
+
+fn indented(lines: &[String], style: &Style) -> String {
+    let wrapped = lines.iter().flat_map(|line| style.wrap(line, 2));
+    wrapped.map(|line| format!("  {}\n", style.paint(Paint::Dim, &line))).collect()
+}

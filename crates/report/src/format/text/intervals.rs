@@ -1,0 +1,157 @@
+//! The interval table: the same rows live and from a stored run.
+
+use super::super::{Paint, Style};
+use model::plan::{Direction, Plan, Transport};
+use model::sample::{IntervalSample, Role, StreamSample, TcpCounters, UdpCounters};
+use model::units::{BitRate, Bytes, Nanos, PacketRate};
+
+/// The head of the table.
+pub(super) fn header(plan: &Plan, style: &Style) -> String {
+    let names = match plan.test.transport {
+        Transport::Tcp => ["Time", "Way", "Goodput", "Resent", "Window", "RTT"],
+        Transport::Udp => ["Time", "Way", "Goodput", "Datagrams", "Lost", "Jitter"],
+    };
+    let line = line(&names.map(String::from));
+    format!("{}\n", style.paint(Paint::Bold, &line))
+}
+
+/// One line per interval and direction, in the order of the begin. What the receiver counted goes before what the
+/// sender had acknowledged; the sender adds what only it knows.
+pub(super) fn rows(samples: &[IntervalSample], plan: &Plan, style: &Style) -> String {
+    let mut lines: Vec<(Nanos, Direction, String)> = Vec::new();
+    for direction in plan.test.directions.each() {
+        let of_role = |role| samples.iter().filter(move |sample| has(sample, direction, role));
+        let senders: Vec<&IntervalSample> = of_role(Role::Sender).collect();
+        let receivers: Vec<&IntervalSample> = of_role(Role::Receiver).collect();
+        let counted = if receivers.is_empty() { &senders } else { &receivers };
+        for sample in counted {
+            let sender = senders.iter().find(|sender| same_time(sender, sample));
+            let row = Row::of(sample, sender.copied(), direction, plan);
+            lines.push((order(sample), direction, row.print(plan, sample.omitted, style)));
+        }
+    }
+    lines.sort_by_key(|(start, direction, _)| (*start, *direction));
+    lines.into_iter().map(|(_, _, line)| line).collect()
+}
+
+/// Omitted intervals count from their own zero: they come first.
+fn order(sample: &IntervalSample) -> Nanos {
+    if sample.omitted { sample.start } else { sample.start.saturating_add(AFTER_OMITTED) }
+}
+
+fn has(sample: &IntervalSample, direction: Direction, role: Role) -> bool {
+    sample.streams.iter().any(|row| row.direction == direction && row.role == role)
+}
+
+/// The two ends' clocks of the test do not start at the same instant.
+fn same_time(one: &IntervalSample, other: &IntervalSample) -> bool {
+    let half = other.end.saturating_sub(other.start).0 / 2;
+    one.omitted == other.omitted && one.start.0.abs_diff(other.start.0) < half.max(1)
+}
+
+struct Row {
+    span: (Nanos, Nanos),
+    direction: Direction,
+    bytes: Bytes,
+    tcp: Option<TcpCounters>,
+    udp: Option<UdpCounters>,
+    received: bool,
+}
+
+impl Row {
+    fn of(
+        sample: &IntervalSample,
+        sender: Option<&IntervalSample>,
+        direction: Direction,
+        plan: &Plan,
+    ) -> Row {
+        let streams = streams(sample, direction);
+        let received = streams.iter().any(|row| row.role == Role::Receiver);
+        let sender_streams = sender.map(|sender| streams_of_role(sender, direction, Role::Sender));
+        let bytes = streams.iter().map(|row| carried(row)).sum();
+        let is_tcp = plan.test.transport == Transport::Tcp;
+        let tcp = sender_streams.filter(|_| is_tcp).and_then(|rows| sum_tcp(&rows));
+        let udp = (!is_tcp).then(|| sum_udp(&streams));
+        Row { span: (sample.start, sample.end), direction, bytes, tcp, udp, received }
+    }
+
+    fn print(&self, plan: &Plan, omitted: bool, style: &Style) -> String {
+        let length = self.span.1.saturating_sub(self.span.0);
+        let blank = || "-".to_owned();
+        let [first, second, third] = match (plan.test.transport, &self.tcp, &self.udp) {
+            (Transport::Udp, _, Some(udp)) => {
+                let rate = PacketRate::from_count(udp.datagrams, length).to_string();
+                match self.received {
+                    true => [rate, udp.lost.to_string(), udp.jitter.to_string()],
+                    false => [rate, blank(), blank()],
+                }
+            }
+            (_, Some(tcp), _) => [
+                tcp.retransmits.to_string(),
+                Some(tcp.cwnd).filter(|cwnd| cwnd.0 > 0).map_or_else(blank, |cwnd| cwnd.to_string()),
+                Some(tcp.rtt).filter(|rtt| rtt.0 > 0).map_or_else(blank, |rtt| rtt.to_string()),
+            ],
+            _ => [blank(), blank(), blank()],
+        };
+        let rate = BitRate::from_bytes(self.bytes, length).to_string();
+        let cells = [time(self.span, length), self.direction.to_string(), rate, first, second, third];
+        match omitted {
+            true => format!("{}\n", style.paint(Paint::Dim, &(line(&cells) + "  omitted"))),
+            false => line(&cells) + "\n",
+        }
+    }
+}
+
+fn streams(sample: &IntervalSample, direction: Direction) -> Vec<&StreamSample> {
+    sample.streams.iter().filter(|row| row.direction == direction).collect()
+}
+
+fn streams_of_role(sample: &IntervalSample, direction: Direction, role: Role) -> Vec<&StreamSample> {
+    streams(sample, direction).into_iter().filter(|row| row.role == role).collect()
+}
+
+/// What crossed: a TCP sender's socket buffer has not.
+fn carried(row: &StreamSample) -> Bytes {
+    match (&row.tcp, row.role) {
+        (Some(tcp), Role::Sender) => tcp.acknowledged,
+        _ => row.bytes,
+    }
+}
+
+/// Retransmits of all streams, their windows added up, and the mean RTT.
+fn sum_tcp(rows: &[&StreamSample]) -> Option<TcpCounters> {
+    let all: Vec<&TcpCounters> = rows.iter().filter_map(|row| row.tcp.as_ref()).collect();
+    let count = u64::try_from(all.len()).ok().filter(|count| *count > 0)?;
+    Some(TcpCounters {
+        retransmits: all.iter().map(|tcp| tcp.retransmits).sum(),
+        cwnd: all.iter().map(|tcp| tcp.cwnd).sum(),
+        rtt: Nanos(all.iter().map(|tcp| tcp.rtt.0).sum::<u64>() / count),
+        ..TcpCounters::default()
+    })
+}
+
+/// Datagrams and losses of all streams and the mean jitter.
+fn sum_udp(rows: &[&StreamSample]) -> UdpCounters {
+    let all: Vec<&UdpCounters> = rows.iter().filter_map(|row| row.udp.as_ref()).collect();
+    let count = u64::try_from(all.len()).unwrap_or(u64::MAX).max(1);
+    UdpCounters {
+        datagrams: all.iter().map(|udp| udp.datagrams).sum(),
+        lost: all.iter().map(|udp| udp.lost).sum(),
+        jitter: Nanos(all.iter().map(|udp| udp.jitter.0).sum::<u64>() / count),
+        ..UdpCounters::default()
+    }
+}
+
+/// `0.0-1.0 s`; two decimals when the interval is short.
+fn time((start, end): (Nanos, Nanos), length: Nanos) -> String {
+    let decimals = if length < Nanos::from_millis(500) { 2 } else { 1 };
+    format!("{:.decimals$}-{:.decimals$} s", start.as_secs_f64(), end.as_secs_f64())
+}
+
+fn line(cells: &[String; 6]) -> String {
+    let [time, way, rate, first, second, third] = cells;
+    format!("  {time:<16}{way:<5}{rate:>12}{first:>12}{second:>11}{third:>10}")
+}
+
+/// Longer than any omitted time.
+const AFTER_OMITTED: Nanos = Nanos::from_secs(1_000_000);

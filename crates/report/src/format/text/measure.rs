@@ -1,0 +1,113 @@
+//! The tables of a `measure` run: what the probes found, and every test up and down.
+
+use super::super::table::{Column, plain};
+use super::super::{Paint, Style};
+use super::result::fact;
+use super::words;
+use model::plan::Direction;
+use model::run::Run;
+use model::summary::DirectionSummary;
+
+/// Everything between the heading and the findings.
+pub(super) fn of(run: &Run, style: &Style) -> String {
+    let mut text = path(run, style);
+    let columns = [Column::left("Test"), Column::right("Up"), Column::right("Down")];
+    text.push('\n');
+    text.push_str(&plain(&columns, &test_rows(run)));
+    text
+}
+
+fn path(run: &Run, style: &Style) -> String {
+    let summary = &run.summary;
+    let mut facts = Vec::new();
+    if let Some(rtt) = &summary.rtt {
+        let lost = match summary.lost {
+            0 => String::new(),
+            lost => format!("; {lost} of {} probes without an answer", rtt.count + lost),
+        };
+        facts.push(("idle RTT", words::distribution(rtt) + &lost));
+    }
+    for (name, direction) in [("payload up", Direction::Up), ("payload down", Direction::Down)] {
+        let payload = summary.max_udp_payload(direction);
+        facts.extend(
+            payload.map(|bytes| (name, format!("{bytes} bytes of UDP cross in one unfragmented packet"))),
+        );
+        facts.extend(fragments(run, direction).map(|line| ("", line)));
+    }
+    if let Some(link) = &summary.link {
+        facts.push(("link", format!("{} ({})", link.rate, link.source)));
+    }
+    if facts.is_empty() {
+        return String::new();
+    }
+    let lines: String = facts.iter().map(|(name, value)| fact(name, value, style)).collect();
+    format!("\n{}\n{lines}", style.paint(Paint::Bold, "The path"))
+}
+
+/// What became of datagrams that had to be fragmented.
+fn fragments(run: &Run, direction: Direction) -> Option<String> {
+    let probes = run.summary.sizes.iter().filter(|probe| probe.direction == direction && probe.fragmented);
+    let (sent, received) =
+        probes.fold((0, 0), |(sent, got), probe| (sent + probe.sent, got + probe.received));
+    (sent > 0).then(|| match received {
+        0 => format!("fragments do not cross: none of {sent} fragmented datagrams arrived"),
+        all if all == sent => "fragments cross".into(),
+        some => format!("fragments cross badly: {some} of {sent} fragmented datagrams arrived"),
+    })
+}
+
+/// One row per test, its ways side by side, and what matters below it.
+pub(in crate::format) fn test_rows(run: &Run) -> Vec<Vec<String>> {
+    let mut groups: Vec<(String, [Option<&DirectionSummary>; 2])> = Vec::new();
+    for test in &run.tests {
+        let label = label(test);
+        let position = groups.iter().position(|(name, ways)| *name == label && !overlaps(ways, test));
+        let index = position.unwrap_or_else(|| {
+            groups.push((label, [None, None]));
+            groups.len() - 1
+        });
+        let ways = &mut groups[index].1;
+        ways[0] = ways[0].or(test.summary.up.as_ref());
+        ways[1] = ways[1].or(test.summary.down.as_ref());
+    }
+    groups.into_iter().flat_map(|(label, ways)| group_rows(label, ways)).collect()
+}
+
+/// A second test of the same kind and way has a row of its own.
+fn overlaps(ways: &[Option<&DirectionSummary>; 2], test: &Run) -> bool {
+    (ways[0].is_some() && test.summary.up.is_some()) || (ways[1].is_some() && test.summary.down.is_some())
+}
+
+fn label(test: &Run) -> String {
+    let Some(plan) = &test.plan else { return test.kind.clone() };
+    let spec = &plan.test;
+    let streams = if spec.streams > 1 { format!(", {} streams", spec.streams) } else { String::new() };
+    let both = if spec.directions == model::plan::Directions::Both { ", both at once" } else { "" };
+    let rate = spec.bitrate.map(|rate| format!(", {rate}")).unwrap_or_default();
+    format!("{}{streams}{both}{rate}", spec.transport)
+}
+
+fn group_rows(label: String, ways: [Option<&DirectionSummary>; 2]) -> Vec<Vec<String>> {
+    type Cell = fn(&DirectionSummary) -> Option<String>;
+    let details: [(&str, Cell); 6] = [
+        ("share of line rate", |way| way.wire.line_rate_share.map(words::percent)),
+        ("lost", |way| way.loss.map(|loss| words::percent(loss.share))),
+        ("sent again", |way| way.retransmits.map(|count| count.to_string())),
+        ("jitter", |way| way.jitter.map(|jitter| jitter.rfc3550.to_string())),
+        ("RTT under load", |way| way.loaded_rtt.map(|rtt| rtt.to_string())),
+        ("one-way delay", |way| way.one_way.map(|delay| format!("{} ± {}", delay.mean, delay.error))),
+    ];
+    let mut rows = vec![row(label, ways.map(|way| way.map(|way| way.goodput.to_string())))];
+    for (name, cell) in details {
+        let cells = ways.map(|way| way.and_then(cell));
+        if cells.iter().any(Option::is_some) {
+            rows.push(row(format!("  {name}"), cells));
+        }
+    }
+    rows
+}
+
+fn row(name: String, cells: [Option<String>; 2]) -> Vec<String> {
+    let [up, down] = cells.map(|cell| cell.unwrap_or_else(|| "-".into()));
+    vec![name, up, down]
+}

@@ -1,0 +1,298 @@
+//! The result of one test: a block per direction, the streams, and how it ran.
+
+use super::super::table::{Column, plain};
+use super::super::{Paint, Style};
+use super::words;
+use model::event::Outcome;
+use model::plan::{Direction, Plan, Transport, Wait};
+use model::run::Run;
+use model::sample::{CpuUse, DataPath, Role};
+use model::summary::{DirectionSummary, Summary};
+
+/// Everything between the intervals and the findings.
+pub(super) fn of(run: &Run, style: &Style) -> String {
+    let mut text = String::new();
+    for direction in [Direction::Up, Direction::Down] {
+        if let Some(summary) = run.summary.direction(direction) {
+            text.push('\n');
+            text.push_str(&block(direction, summary, &run.summary, style));
+        }
+    }
+    if let Some(plan) = &run.plan {
+        text.push_str(&how_it_ran(run, plan, style));
+    }
+    text.push_str(&outcome(&run.summary, style));
+    text
+}
+
+fn block(direction: Direction, summary: &DirectionSummary, all: &Summary, style: &Style) -> String {
+    let title = format!("{}: {}", words::way(direction), summary.goodput);
+    let what = match summary.receiver_unknown {
+        true => "acknowledged by the receiver, whose own figures are missing",
+        false => "of payload received",
+    };
+    let mut text = format!("{} {what}\n", style.paint(Paint::Bold, &title));
+    for (name, value) in facts(summary, all) {
+        text.push_str(&fact(name, &value, style));
+    }
+    text.push_str(&streams(summary));
+    text
+}
+
+/// A named line, its value wrapped under itself.
+pub(super) fn fact(name: &str, value: &str, style: &Style) -> String {
+    let mut text = String::new();
+    for (index, line) in style.wrap(value, NAME_WIDTH + 2).iter().enumerate() {
+        let name = format!("{:<NAME_WIDTH$}", if index == 0 { name } else { "" });
+        text.push_str(&format!("  {}{line}\n", style.paint(Paint::Dim, &name)));
+    }
+    text
+}
+
+fn facts(summary: &DirectionSummary, all: &Summary) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    if let Some(wire) = on_the_wire(summary, all) {
+        facts.push(("on the wire", wire));
+    }
+    facts.push(("received", received(summary)));
+    if let Some(loss) = &summary.loss {
+        let lost = loss.path + loss.receiver + loss.sender;
+        let places = format!(
+            "{} ({lost} datagrams): {} on the path, {} in the receiving socket, {} at the sender",
+            words::percent(loss.share),
+            loss.path,
+            loss.receiver,
+            loss.sender
+        );
+        facts.push(("lost", if lost == 0 { "nothing".into() } else { places }));
+    }
+    if summary.reordered + summary.duplicates + summary.late > 0 {
+        let order = format!(
+            "{} out of order, {} twice, {} too late to tell",
+            summary.reordered, summary.duplicates, summary.late
+        );
+        facts.push(("disorder", order));
+    }
+    if let Some(jitter) = &summary.jitter {
+        let more = jitter.distribution.map(|d| format!("; {}", words::distribution(&d))).unwrap_or_default();
+        facts.push(("jitter", format!("{} at the end (RFC 3550){more}", jitter.rfc3550)));
+    }
+    if let Some(delay) = &summary.one_way {
+        let text = format!("{} to {}, mean {}, each ± {}", delay.min, delay.max, delay.mean, delay.error);
+        facts.push(("one-way delay", text));
+    }
+    if let Some(resent) = summary.retransmits {
+        facts.push(("sent again", words::count(resent, "segment")));
+    }
+    if let Some(rtt) = summary.loaded_rtt {
+        facts.push(("RTT under load", rtt.to_string()));
+    }
+    facts.extend(cpu(summary).map(|text| ("CPU", text)));
+    facts
+}
+
+pub(super) fn on_the_wire(summary: &DirectionSummary, all: &Summary) -> Option<String> {
+    let mut parts = vec![summary.wire.rate?.to_string()];
+    if let Some(packets) = summary.wire.packets_per_second {
+        let frames =
+            summary.wire.frame.map(|frame| format!(" in frames of {frame} bytes")).unwrap_or_default();
+        parts.push(format!("{packets}{frames}"));
+    }
+    if let Some(frames) = summary.wire.frames_per_packet.filter(|frames| *frames > 1) {
+        parts.push(format!("{frames} fragments to a datagram"));
+    }
+    if let Some(share) = summary.wire.line_rate_share {
+        let link = all.link.as_ref().map(|link| format!(" of {}", link.rate)).unwrap_or_default();
+        parts.push(format!("{} of the line rate{link}", words::percent(share)));
+    }
+    Some(parts.join(", "))
+}
+
+fn received(summary: &DirectionSummary) -> String {
+    let datagrams = match summary.transport {
+        Transport::Udp => format!(" in {}", words::count(summary.received.datagrams, "datagram")),
+        Transport::Tcp => String::new(),
+    };
+    let segment = match (summary.transport, summary.mss) {
+        (Transport::Tcp, Some(mss)) => format!(", segments of {mss} bytes"),
+        _ => String::new(),
+    };
+    format!("{}{datagrams} over {}{segment}", summary.received.bytes, summary.elapsed)
+}
+
+fn cpu(summary: &DirectionSummary) -> Option<String> {
+    let one = |name: &str, cpu: &Option<CpuUse>| {
+        let cpu = cpu.as_ref()?;
+        let mut text = format!("{name} {} of one CPU", words::percent(cpu.process));
+        if cpu.busiest_thread > 0.0 {
+            text.push_str(&format!(" (busiest thread {})", words::percent(cpu.busiest_thread)));
+        }
+        if cpu.softirq > 0.0 {
+            text.push_str(&format!(" and {} softirq", words::percent(cpu.softirq)));
+        }
+        Some(text)
+    };
+    let ends = [one("sender", &summary.cpu.sender), one("receiver", &summary.cpu.receiver)];
+    let text: Vec<String> = ends.into_iter().flatten().collect();
+    (!text.is_empty()).then(|| text.join("; "))
+}
+
+/// Each stream, when there are several, and how equal they are.
+fn streams(summary: &DirectionSummary) -> String {
+    let rows = &summary.streams;
+    if rows.len() < 2 {
+        return String::new();
+    }
+    let last = if summary.transport == Transport::Tcp { "Sent again" } else { "Lost" };
+    let columns =
+        [Column::left("Stream"), Column::right("Goodput"), Column::right("Share"), Column::right(last)];
+    let total: u64 = rows.iter().map(|row| row.goodput.0).sum();
+    let cells: Vec<Vec<String>> = rows
+        .iter()
+        .take(MOST_STREAMS)
+        .map(|row| {
+            let share = if total > 0 { row.goodput.0 as f64 / total as f64 } else { 0.0 };
+            let last = row.retransmits.or(row.lost).map_or("-".into(), |count| count.to_string());
+            vec![row.stream.to_string(), row.goodput.to_string(), words::percent(share), last]
+        })
+        .collect();
+    let hidden = rows.len().saturating_sub(MOST_STREAMS);
+    let more =
+        if hidden > 0 { format!("  … and {hidden} more, all of them in --json\n") } else { String::new() };
+    let slowest = rows.iter().map(|row| row.goodput).min().unwrap_or_default();
+    let fastest = rows.iter().map(|row| row.goodput).max().unwrap_or_default();
+    let index = jain(&rows.iter().map(|row| row.goodput.0 as f64).collect::<Vec<_>>());
+    let fairness =
+        format!("  slowest {slowest}, fastest {fastest}, fairness {index:.3} (Jain's index, 1 is equal)\n");
+    format!("{}{more}{fairness}", plain(&columns, &cells))
+}
+
+/// Jain's fairness index: (Σx)² ÷ (n·Σx²), 1 for equal shares; 1 of nothing.
+fn jain(values: &[f64]) -> f64 {
+    let sum: f64 = values.iter().sum();
+    let squares: f64 = values.iter().map(|value| value * value).sum();
+    if squares > 0.0 { sum * sum / (values.len() as f64 * squares) } else { 1.0 }
+}
+
+/// Congestion control, offloads, copying, waiting and buffers at both ends.
+fn how_it_ran(run: &Run, plan: &Plan, style: &Style) -> String {
+    let ends = [("this end", &run.summary.local, true), ("far end", &run.summary.peer, false)];
+    let mut text = String::new();
+    for (name, side, local) in ends {
+        let Some(side) = side else { continue };
+        let roles = roles(plan, local);
+        text.push_str(&fact(name, &data_path(&side.datapath, plan.test.transport, &roles), style));
+    }
+    if text.is_empty() {
+        return text;
+    }
+    if let Some(line) = segmentation(run, plan) {
+        text.push_str(&fact("offload", &line, style));
+    }
+    format!("\n{}\n{text}", style.paint(Paint::Bold, "How it ran"))
+}
+
+fn roles(plan: &Plan, local: bool) -> Vec<Role> {
+    let role = |direction: Direction| match (direction == Direction::Up) == local {
+        true => Role::Sender,
+        false => Role::Receiver,
+    };
+    plan.test.directions.each().map(role).collect()
+}
+
+fn data_path(path: &DataPath, transport: Transport, roles: &[Role]) -> String {
+    let mut parts = Vec::new();
+    if roles.contains(&Role::Sender) {
+        parts.extend(path.congestion.as_ref().map(|name| format!("congestion control {name}")));
+        parts.push(if path.zero_copy { "sends with zero copy".into() } else { "sends by copying".into() });
+        parts.extend(Some(path.send_buffer).filter(|b| b.0 > 0).map(|b| format!("send buffer {b:#}")));
+    }
+    if roles.contains(&Role::Receiver) {
+        parts.extend(path.receiver.as_ref().map(|name| format!("receives with {name}")));
+        if transport == Transport::Udp {
+            parts.push(if path.gro { "GRO on".into() } else { "GRO off".into() });
+        }
+        parts.extend(path.wait.map(|wait| waits(wait).to_owned()));
+        parts.extend(Some(path.receive_buffer).filter(|b| b.0 > 0).map(|b| format!("receive buffer {b:#}")));
+    }
+    parts.join(", ")
+}
+
+fn waits(wait: Wait) -> &'static str {
+    match wait {
+        Wait::Auto => "waits as it sees fit",
+        Wait::Spin => "waits by spinning",
+        Wait::Block => "waits in the kernel",
+    }
+}
+
+/// What GSO did, and what the wire would have seen without it.
+fn segmentation(run: &Run, plan: &Plan) -> Option<String> {
+    if plan.test.transport != Transport::Udp {
+        return None;
+    }
+    let sides = [&run.summary.local, &run.summary.peer];
+    let segments =
+        sides.iter().filter_map(|side| side.as_ref()).map(|side| side.datapath.gso_segments).max()?;
+    let length = plan.test.length;
+    if segments < 2 {
+        return Some(format!("GSO off: each {length}-byte datagram is its own send call and its own packet"));
+    }
+    let is_virtual = run.host.as_ref().and_then(|host| host.nic.as_ref()).is_some_and(|nic| nic.is_virtual);
+    let wire = match is_virtual {
+        true => format!(
+            "between virtual devices such as these the batch may cross as one packet of {} bytes; with \
+             --no-gso each datagram would cross by itself",
+            u64::from(segments) * u64::from(length)
+        ),
+        false => {
+            "on the wire each is a packet of its own, exactly what --no-gso would send one by one".into()
+        }
+    };
+    Some(format!("GSO on: up to {segments} datagrams of {length} bytes in one send call; {wire}"))
+}
+
+/// Why it ended, when not as planned, and the warnings.
+fn outcome(summary: &Summary, style: &Style) -> String {
+    let mut text = String::new();
+    let ended = match &summary.outcome {
+        Some(Outcome::Completed) | None => None,
+        Some(Outcome::Interrupted) => {
+            Some((Paint::Warning, "Interrupted: the figures are those until then.".to_owned()))
+        }
+        Some(Outcome::PeerStopped { reason }) => {
+            Some((Paint::Warning, format!("The far end stopped the test: {reason}")))
+        }
+        Some(Outcome::Failed { reason }) => Some((Paint::Problem, format!("The test failed: {reason}"))),
+    };
+    if let Some((paint, sentence)) = ended {
+        text.push('\n');
+        text.extend(style.wrap(&sentence, 0).iter().map(|line| style.paint(paint, line) + "\n"));
+    }
+    if !summary.warnings.is_empty() {
+        text.push('\n');
+    }
+    for warning in &summary.warnings {
+        for (index, line) in style.wrap(&warning.text, 6).iter().enumerate() {
+            let mark = if index == 0 { style.paint(Paint::Warning, "note: ") } else { " ".repeat(6) };
+            text.push_str(&format!("{mark}{line}\n"));
+        }
+    }
+    text
+}
+
+const NAME_WIDTH: usize = 16;
+/// More streams than this make a table nobody reads.
+const MOST_STREAMS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jain_is_one_for_equal_shares_and_one_nth_for_one_taker() {
+        assert!((jain(&[3.0, 3.0, 3.0]) - 1.0).abs() < 1e-12);
+        assert!((jain(&[9.0, 0.0, 0.0]) - 1.0 / 3.0).abs() < 1e-12);
+        assert!((jain(&[0.0, 0.0]) - 1.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,132 @@
+//! Numbers as words and short phrases.
+
+use model::finding::{Severity, Status};
+use model::plan::{Direction, Directions, End, TestSpec, Transport};
+use model::sample::Percentiles;
+use model::units::Nanos;
+
+/// A share from 0 to 1 in percent, three significant digits at most: `97.9 %`, `0.02 %`.
+pub(in crate::format) fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    let text = match value {
+        0.0 => "0".into(),
+        large if large >= 99.95 => format!("{large:.0}"),
+        middle if middle >= 10.0 => format!("{middle:.1}"),
+        small if small >= 0.1 => format!("{small:.2}"),
+        tiny if tiny >= 0.0001 => format!("{tiny:.4}"),
+        _ => return "under 0.0001 %".into(),
+    };
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    format!("{text} %")
+}
+
+/// A count and its noun: `1 segment`, `12 segments`.
+pub(in crate::format) fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+/// A planned time without needless decimals: `10 s`, `2.50 s`.
+pub(in crate::format) fn span(time: Nanos) -> String {
+    match time.0 % 1_000_000_000 {
+        0 => format!("{} s", time.0 / 1_000_000_000),
+        _ => time.to_string(),
+    }
+}
+
+/// A distribution of times in a line.
+pub(in crate::format) fn distribution(times: &Percentiles) -> String {
+    format!("median {}, 99 % within {}, largest {}", times.p50, times.p99, times.max)
+}
+
+/// `up`, `down` or `both ways at once`.
+pub(in crate::format) fn directions(directions: Directions) -> &'static str {
+    match directions {
+        Directions::Up => "up",
+        Directions::Down => "down",
+        Directions::Both => "both ways at once",
+    }
+}
+
+/// What a test does, in a phrase: `UDP up, 2 streams, 1.00 Gbit/s each, 1472-byte datagrams, 10 s`.
+pub(in crate::format) fn test(test: &TestSpec) -> String {
+    let mut parts = vec![
+        format!("{} {}", test.transport, directions(test.directions)),
+        count(u64::from(test.streams), "stream"),
+    ];
+    if let Some(rate) = test.bitrate.filter(|rate| rate.0 > 0) {
+        parts.push(if test.streams > 1 { format!("{rate} each") } else { rate.to_string() });
+    }
+    if test.transport == Transport::Udp && test.length > 0 {
+        parts.push(format!("{}-byte datagrams", test.length));
+    }
+    parts.push(match test.end {
+        End::Time(time) => span(time),
+        End::Bytes(bytes) => bytes.to_string(),
+        End::Blocks(blocks) => count(blocks, "block"),
+    });
+    if test.omit.0 > 0 {
+        parts.push(format!("the first {} not counted", span(test.omit)));
+    }
+    parts.join(", ")
+}
+
+/// `Up` or `Down`.
+pub(in crate::format) fn way(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "Up",
+        Direction::Down => "Down",
+    }
+}
+
+/// `info`, `warning` or `problem`.
+pub(in crate::format) fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Warning => "warning",
+        Severity::Problem => "problem",
+    }
+}
+
+/// `ok`, `degraded`, `problem` or `void`.
+pub(in crate::format) fn status(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "ok",
+        Status::Degraded => "degraded",
+        Status::Problem => "problem",
+        Status::Void => "void",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_keeps_what_matters() {
+        for (share, text) in [
+            (0.0, "0 %"),
+            (1.0, "100 %"),
+            (0.9996, "100 %"),
+            (0.979, "97.9 %"),
+            (0.5, "50 %"),
+            (0.043, "4.3 %"),
+            (0.000_2, "0.02 %"),
+            (0.000_000_1, "under 0.0001 %"),
+        ] {
+            assert_eq!(percent(share), text, "{share}");
+        }
+    }
+
+    #[test]
+    fn a_test_reads_as_a_phrase() {
+        let mut spec = TestSpec::new(Transport::Udp);
+        spec.streams = 2;
+        spec.length = 1472;
+        spec.omit = Nanos::from_millis(2500);
+        assert_eq!(test(&spec), "UDP up, 2 streams, 1472-byte datagrams, 10 s, the first 2.50 s not counted");
+    }
+}
