@@ -115,6 +115,19 @@ impl SequenceTracker {
         }
     }
 
+    /// The highest number seen; `None` before the first.
+    #[must_use]
+    pub fn highest(&self) -> Option<u64> {
+        (self.next > self.start).then(|| self.next - 1)
+    }
+
+    /// Numbers from the start to `last` that never came: [`SequenceTotals::lost`] alone, cheap enough for every interval.
+    #[must_use]
+    pub fn lost(&self, last: Option<u64>) -> u64 {
+        let (sent, received, _) = self.account(sent_end(self.start, last));
+        sent - received
+    }
+
     /// What has been counted so far.
     #[must_use]
     pub fn snapshot(&self) -> SequenceCounts {
@@ -133,10 +146,8 @@ impl SequenceTracker {
     /// It is exact unless the sender admits to less than a window below the highest number received.
     #[must_use]
     pub fn totals(&self, last: Option<u64>) -> SequenceTotals {
-        let sent_end = last.map_or(self.start, |last| last.saturating_add(1)).max(self.start);
-        let sent = sent_end - self.start;
-        let beyond = self.set_bits(sent_end.max(self.window_start()), self.next);
-        let received = (self.received - beyond).min(sent);
+        let sent_end = sent_end(self.start, last);
+        let (sent, received, beyond) = self.account(sent_end);
         let bursts = self.all_bursts(sent_end);
         SequenceTotals {
             sent,
@@ -150,6 +161,13 @@ impl SequenceTracker {
             loss_bursts: bursts.count,
             longest_loss_burst: bursts.longest,
         }
+    }
+
+    /// Numbers sent, received of those, and received beyond them.
+    fn account(&self, sent_end: u64) -> (u64, u64, u64) {
+        let sent = sent_end - self.start;
+        let beyond = self.set_bits(sent_end.max(self.window_start()), self.next);
+        (sent, (self.received - beyond).min(sent), beyond)
     }
 
     /// Numbers below the highest seen.
@@ -228,6 +246,10 @@ impl SequenceTracker {
     fn spans(&self, from: u64, end: u64) -> Spans {
         Spans { from, end, words: self.words.len() }
     }
+}
+
+fn sent_end(start: u64, last: Option<u64>) -> u64 {
+    last.map_or(start, |last| last.saturating_add(1)).max(start)
 }
 
 /// A part of a word.

@@ -74,6 +74,7 @@ fn the_end_of_the_numbers_is_no_panic() {
 fn a_sender_that_admits_to_less_is_found_out() {
     let totals = tracked(0, &[0, 1, 2, 5]).totals(Some(1));
     assert_eq!((totals.sent, totals.received, totals.lost, totals.beyond), (2, 2, 0, 2));
+    assert_eq!((tracked(9, &[]).highest(), tracked(9, &[11, 10]).highest()), (None, Some(11)));
 }
 
 #[test]
@@ -163,5 +164,6 @@ proptest! {
         prop_assert_eq!(counts.received + counts.duplicates + counts.late, arrivals);
         let totals = tracker.totals(last);
         prop_assert_eq!(totals.received + totals.lost, totals.sent);
+        prop_assert_eq!(tracker.lost(last), totals.lost);
     }
 }
