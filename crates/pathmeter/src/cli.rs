@@ -52,8 +52,15 @@ pub(crate) enum Command {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Common {
-    /// How the result is written
-    #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t)]
+    /// How the result is written: text, json, ndjson (one event a line), csv or markdown
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "FORMAT",
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub(crate) format: Format,
     /// Short for --format json
     #[arg(long, global = true, conflicts_with = "format")]
@@ -61,7 +68,7 @@ pub(crate) struct Common {
     /// Write the result to this file and not to standard output
     #[arg(short, long, global = true, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Say more on standard error; twice for every step
+    /// Say more on standard error
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }
@@ -117,6 +124,7 @@ pub(crate) struct TargetArgs {
 
 /// Options of a session with a server: identity, judgement and rehearsal.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Session")]
 pub(crate) struct SessionArgs {
     /// Speed of the link, to compare with [default: what the network interface says]
     #[arg(long, value_name = "RATE")]
@@ -147,13 +155,13 @@ EXAMPLES
   pathmeter measure 10.0.0.2 --link 25G --expect 'down.goodput>=23Gbit/s'
   pathmeter measure server.example --json -o result.json")]
 pub(crate) struct MeasureArgs {
+    /// Shorter tests: about 8 seconds and not 30
+    #[arg(long)]
+    pub(crate) quick: bool,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
-    /// Shorter tests: about 8 seconds and not 30
-    #[arg(long)]
-    pub(crate) quick: bool,
 }
 
 /// Show what pathmeter does, on two hosts and a router made on this machine; the router drops IP fragments

@@ -8,5 +8,6 @@ pub(crate) mod iperf3;
 pub(crate) mod linerate;
 pub(crate) mod man;
 pub(crate) mod measure;
+pub(crate) mod output;
 pub(crate) mod serve;
 pub(crate) mod throughput;

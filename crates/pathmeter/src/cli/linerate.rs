@@ -39,7 +39,7 @@ pub(crate) struct LinerateArgs {
     #[arg(short = '6', long)]
     pub(crate) ipv6: bool,
     /// TCP with timestamps, as Linux sends it; the default
-    #[arg(short, long, conflicts_with = "udp")]
+    #[arg(long, conflicts_with = "udp")]
     pub(crate) tcp: bool,
     /// UDP
     #[arg(short, long)]

@@ -16,11 +16,11 @@ EXAMPLES
   pathmeter throughput far.example --udp -b 1G -l 1472
   pathmeter throughput far.example --protocol iperf3  against `iperf3 -s`")]
 pub(crate) struct ThroughputArgs {
+    /// The protocol of the far end: native (`pathmeter serve`) or iperf3 (`iperf3 -s`, 3.12 and newer)
+    #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t, hide_possible_values = true)]
+    pub(crate) protocol: ProtocolArg,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// The protocol of the far end
-    #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t)]
-    pub(crate) protocol: ProtocolArg,
     #[command(flatten)]
     pub(crate) test: TestArgs,
     #[command(flatten)]
@@ -107,8 +107,8 @@ pub(crate) struct HostArgs {
     /// CPUs for the stream threads, used in turn, such as 0,2-3
     #[arg(long, value_name = "LIST")]
     pub(crate) affinity: Option<CpuList>,
-    /// How receivers wait: spin costs a CPU and is fastest, auto spins only where a CPU is to spare
-    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    /// How receivers wait: spin is fastest and costs a CPU, block sleeps, auto spins where a CPU is to spare
+    #[arg(long, value_enum, value_name = "HOW", default_value_t, hide_possible_values = true)]
     pub(crate) wait: WaitArg,
 }
 
