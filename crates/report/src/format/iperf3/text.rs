@@ -180,8 +180,11 @@ impl Iperf3Text {
         }
     }
 
+    /// iPerf3 names the sender's columns once it knows that there is a sender that counts retransmits: a client that
+    /// receives and prints its first interval after the server's result does so too.
     fn interval_header(&mut self) {
-        let columns = match (self.ends.is_udp(), self.ends.sends()) {
+        let named = self.ends.sends() || (!self.ends.is_udp() && self.ends.peer.is_some());
+        let columns = match (self.ends.is_udp(), named) {
             (false, true) => "         Retr  Cwnd",
             (false, false) => "",
             (true, _) if self.ends.is_bidirectional() => JITTER_COLUMNS,
