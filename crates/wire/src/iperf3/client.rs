@@ -128,7 +128,7 @@ impl Client {
             }
             match self.phase {
                 Phase::Over => return Ok(()),
-                Phase::Exchanging => {
+                Phase::Exchanging if !self.talk.is_stop_next() => {
                     let Some(message) = self.talk.message(self.results_limit())? else { return Ok(()) };
                     self.take_results(now, &message)?;
                 }

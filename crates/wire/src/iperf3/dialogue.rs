@@ -28,6 +28,15 @@ impl Dialogue {
         Some(byte)
     }
 
+    /// Does the peer say it stops, where a message is due? No length within our limits begins with such a byte.
+    pub(super) fn is_stop_next(&self) -> bool {
+        let state = self.received.first().and_then(|byte| State::from_byte(*byte));
+        matches!(
+            state,
+            Some(State::ClientTerminate | State::ServerTerminate | State::ServerError | State::AccessDenied)
+        )
+    }
+
     /// The two words of an error, if they have come.
     pub(super) fn error_words(&mut self) -> Option<[i32; 2]> {
         let (code, rest) = self.received.split_first_chunk()?;

@@ -8,6 +8,7 @@ use crate::iperf3::results::{Results, StreamRow, stream_id};
 use crate::iperf3::state::{ErrorCode, State};
 use crate::{Expect, FlowHello, FlowPlan, Input, Output, Policy, ProtocolError, Report, Session, Until};
 use model::event::{EndResult, Event, Warning};
+use model::host::Host;
 use model::plan::{Direction, TestSpec, Transport};
 use model::sample::{Side, SideResult};
 use model::time::MonoTime;
@@ -36,6 +37,7 @@ pub struct Server {
     talk: Dialogue,
     phase: Phase,
     params: Option<Params>,
+    peer: Option<Host>,
     senders_done: bool,
     draining: bool,
     client_results: Option<Results>,
@@ -76,6 +78,7 @@ impl Server {
             talk,
             phase: Phase::Agreeing,
             params: None,
+            peer: None,
             senders_done: false,
             draining: false,
             client_results: None,
@@ -92,16 +95,8 @@ impl Server {
         self.params.as_ref()
     }
 
-    /// The agreed test.
-    #[must_use]
-    pub fn test(&self) -> Option<&TestSpec> {
+    fn test(&self) -> Option<&TestSpec> {
         self.params.as_ref().map(|params| &params.test)
-    }
-
-    /// What the client sent besides: title, extra data, whether it wants this end's report.
-    #[must_use]
-    pub fn extras(&self) -> Option<&Extras> {
-        self.params.as_ref().map(|params| &params.extras)
     }
 
     fn handle(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
@@ -144,6 +139,7 @@ impl Server {
         while more {
             more = match self.phase {
                 Phase::Over => false,
+                _ if self.talk.is_stop_next() => self.read_state(now)?,
                 Phase::Agreeing => self.read_params(now)?,
                 Phase::Ending if self.client_results.is_none() => self.read_results(now)?,
                 _ => self.read_state(now)?,
@@ -216,6 +212,8 @@ impl Server {
             senders_wait_for_stop: true,
         }));
         self.talk.send_state(State::CreateStreams);
+        let version = params.extras.client_version.as_ref();
+        self.peer = version.map(|version| Host { version: format!("iPerf3 {version}"), ..Host::default() });
         self.params = Some(params);
         self.enter(now, Phase::Opening, PATIENCE);
         Ok(())
@@ -417,6 +415,15 @@ impl Session for Server {
 
     fn output(&mut self, _now: MonoTime) -> Output {
         self.talk.next()
+    }
+
+    /// All an iPerf3 client tells of itself is its version.
+    fn peer(&self) -> Option<&Host> {
+        self.peer.as_ref()
+    }
+
+    fn extras(&self) -> Option<&Extras> {
+        self.params.as_ref().map(|params| &params.extras)
     }
 }
 

@@ -1,0 +1,316 @@
+//! The client machine against the server machine: every kind of test, over links of every kind, to the end.
+
+mod world;
+
+use model::plan::{Directions, End, TestSpec, Transport};
+use model::sample::{Role, SideResult};
+use model::time::MonoTime;
+use model::units::{BitRate, Bytes, Nanos};
+use proptest::prelude::*;
+use serde_json::json;
+use wire::iperf3::{Client, ClientConfig, Cookie, Extras, Server, ServerConfig};
+use wire::{Policy, ProtocolError, Report};
+use world::{Nature, World};
+
+const START: MonoTime = MonoTime(5_000_000_000);
+
+fn world_of(test: TestSpec, extras: Extras, config: ServerConfig, nature: Nature) -> World {
+    let cookie = Cookie::from_entropy(&[17; 36]);
+    let client = Client::new(ClientConfig { cookie: cookie.clone(), test, extras }, START);
+    let server = Server::new(config, cookie, START);
+    // The driver of a server reads the cookie before there is a session: the first bytes are not for it.
+    World::new(Box::new(SkipCookie(client)), Box::new(server), nature)
+}
+
+/// A client whose cookie has been read already.
+struct SkipCookie(Client);
+
+impl wire::Session for SkipCookie {
+    fn input(&mut self, now: MonoTime, input: wire::Input<'_>) -> Result<(), ProtocolError> {
+        self.0.input(now, input)
+    }
+
+    fn output(&mut self, now: MonoTime) -> wire::Output {
+        match self.0.output(now) {
+            wire::Output::Send(bytes) if bytes.len() == wire::iperf3::COOKIE_LEN => self.0.output(now),
+            other => other,
+        }
+    }
+}
+
+fn run(test: TestSpec, nature: Nature) -> World {
+    let mut world = world_of(test, Extras::default(), ServerConfig::default(), nature);
+    world.run(400_000);
+    world
+}
+
+fn second() -> End {
+    End::Time(Nanos::from_secs(1))
+}
+
+fn test(transport: Transport, directions: Directions) -> TestSpec {
+    TestSpec { directions, end: second(), length: 1000, ..TestSpec::new(transport) }
+}
+
+/// Both ended well, and each knows what the other measured.
+fn assert_agreed(world: &World) {
+    assert_eq!((&world.client.error, &world.server.error), (&None, &None));
+    let of = |side: &SideResult| -> Vec<_> {
+        let row = |s: &model::sample::StreamResult| {
+            let udp = s.udp.as_ref().map(|u| (u.datagrams, u.lost, u.last_sequence));
+            let retransmits = s.tcp.as_ref().filter(|_| s.role == Role::Sender).map(|t| t.retransmits);
+            (s.stream, s.direction, s.role, s.bytes, s.elapsed, udp, retransmits)
+        };
+        side.streams.iter().map(row).collect()
+    };
+    let client = world.client.local.as_ref().expect("the client measured");
+    let server = world.server.local.as_ref().expect("the server measured");
+    assert_eq!(of(&world.client.peer().expect("the client knows").result), of(server));
+    assert_eq!(of(&world.server.peer().expect("the server knows").result), of(client));
+}
+
+/// Every byte that was sent was received, in all and as each end counts it.
+fn assert_complete(world: &World) {
+    let (client, server) = (&world.client.local, &world.server.local);
+    for (one, other) in client.iter().zip(server).flat_map(|(c, s)| c.streams.iter().zip(&s.streams)) {
+        assert!(one.total_bytes.0 > 0, "stream {} carried data", one.stream);
+        assert_eq!(one.total_bytes, other.total_bytes, "stream {}", one.stream);
+    }
+}
+
+#[test]
+fn every_direction_and_transport_ends_with_both_results() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        for directions in [Directions::Up, Directions::Down, Directions::Both] {
+            let mut test = test(transport, directions);
+            test.streams = 3;
+            let world = run(test, Nature::default());
+            assert_agreed(&world);
+            assert_complete(&world);
+        }
+    }
+}
+
+#[test]
+fn bytes_and_blocks_are_exact() {
+    for directions in [Directions::Up, Directions::Down] {
+        for transport in [Transport::Tcp, Transport::Udp] {
+            for end in [End::Bytes(Bytes(600_000)), End::Blocks(600)] {
+                let mut test = test(transport, directions);
+                (test.end, test.streams) = (end, 2);
+                let world = run(test, Nature { portion: 1, ..Nature::default() });
+                assert_agreed(&world);
+                assert_complete(&world);
+                let sent: u64 =
+                    world.client.local.iter().flat_map(|side| &side.streams).map(|s| s.bytes.0).sum();
+                assert_eq!(sent, 600_000, "{transport} {directions:?} {end:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lost_datagrams_end_a_test_by_bytes_all_the_same() {
+    for directions in [Directions::Up, Directions::Down] {
+        let mut test = test(Transport::Udp, directions);
+        test.end = End::Bytes(Bytes(500_000));
+        let world = run(test, Nature { lose_every: 7, ..Nature::default() });
+        assert_agreed(&world);
+        let result = if directions == Directions::Up { &world.server } else { &world.client };
+        let udp = result.local.as_ref().unwrap().streams[0].udp.clone().unwrap();
+        assert_eq!((udp.datagrams, udp.lost), (500 - 71, 71));
+    }
+}
+
+#[test]
+fn omitted_time_is_taken_off_at_both_ends() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let mut test = test(transport, Directions::Both);
+        test.omit = Nanos::from_secs(1);
+        let world = run(test, Nature { lose_every: 10, delay_ms: 40, ..Nature::default() });
+        assert_agreed(&world);
+        for stream in &world.client.local.as_ref().unwrap().streams {
+            assert!(stream.bytes.0 * 10 < stream.total_bytes.0 * 7, "about half of it is counted");
+        }
+    }
+}
+
+#[test]
+fn the_servers_report_title_and_extra_data_travel() {
+    let extras = Extras {
+        title: Some("run 7".into()),
+        extra_data: Some("x=1".into()),
+        get_server_output: true,
+        ..Extras::default()
+    };
+    for report in [Report::Text("Accepted connection\n".into()), Report::Json(json!({"end": {"a": 1}}))] {
+        let nature = Nature { report: Some(report.clone()), portion: 3, ..Nature::default() };
+        let test = test(Transport::Tcp, Directions::Up);
+        let mut world = world_of(test, extras.clone(), ServerConfig::default(), nature);
+        world.run(10_000);
+        let peer = world.client.peer().unwrap();
+        let got = peer.output_text.clone().map(Report::Text).or(peer.output_json.clone().map(Report::Json));
+        assert_eq!(got, Some(report));
+    }
+}
+
+#[test]
+fn a_report_nobody_asked_for_stays_at_home() {
+    let nature = Nature { report: Some(Report::Text("secret".into())), ..Nature::default() };
+    let world = run(test(Transport::Udp, Directions::Up), nature);
+    assert_eq!(world.client.peer().unwrap().output_text, None);
+}
+
+#[test]
+fn only_the_right_token_is_let_in() {
+    for (token, good) in [(Some("right"), true), (Some("wrong"), false), (None, false)] {
+        let extras = Extras { auth_token: token.map(str::to_owned), ..Extras::default() };
+        let config =
+            ServerConfig { verifier: Some(Box::new(|token| token == "right")), ..ServerConfig::default() };
+        let mut world = world_of(test(Transport::Tcp, Directions::Up), extras, config, Nature::default());
+        world.run(10_000);
+        assert_eq!(world.client.error.is_none(), good);
+        if !good {
+            let Some(ProtocolError::Refused(why)) = &world.client.error else {
+                panic!("{:?}", world.client.error)
+            };
+            assert!(why.contains("142"), "{why}");
+            assert!(matches!(world.server.error, Some(ProtocolError::Stopped(_))));
+        }
+    }
+}
+
+#[test]
+fn what_the_policy_forbids_is_refused_with_its_code() {
+    let refused = |policy: Policy, change: fn(&mut TestSpec)| {
+        let mut test = test(Transport::Udp, Directions::Up);
+        change(&mut test);
+        let config = ServerConfig { policy, verifier: None };
+        let mut world = world_of(test, Extras::default(), config, Nature::default());
+        world.run(10_000);
+        let Some(ProtocolError::Refused(why)) = &world.client.error else {
+            panic!("{:?}", world.client.error)
+        };
+        why.clone()
+    };
+    let streams = Policy { max_streams: Some(2), ..Policy::default() };
+    assert!(refused(streams, |test| test.streams = 3).contains("error 6"));
+    let time = Policy { max_time: Some(Nanos(1)), ..Policy::default() };
+    assert!(refused(time, |_| ()).contains("error 37"));
+    let rate = Policy { max_rate: Some(BitRate(10)), ..Policy::default() };
+    assert!(refused(rate, |test| test.bitrate = Some(BitRate(11))).contains("error 27"));
+    assert!(refused(Policy::default(), |test| test.length = 8).contains("error 20"));
+    assert!(refused(Policy::default(), |test| test.omit = Nanos::from_secs(700)).contains("error 12"));
+}
+
+#[test]
+fn a_client_that_sends_too_fast_is_stopped() {
+    let mut test = test(Transport::Tcp, Directions::Up);
+    test.end = End::Time(Nanos::from_secs(60));
+    let config = |rate| ServerConfig {
+        policy: Policy { max_rate: Some(BitRate(rate)), ..Policy::default() },
+        verifier: None,
+    };
+    let mut world = world_of(test.clone(), Extras::default(), config(7_000_000), Nature::default());
+    world.run(10_000);
+    let Some(ProtocolError::PeerStopped(why)) = &world.client.error else {
+        panic!("{:?}", world.client.error)
+    };
+    assert!(why.contains("27"), "{why}");
+    let mut world = world_of(test, Extras::default(), config(8_000_000), Nature::default());
+    world.run(70_000);
+    assert_agreed(&world);
+}
+
+#[test]
+fn an_interrupt_ends_the_test_early_with_all_results() {
+    for directions in [Directions::Up, Directions::Down, Directions::Both] {
+        let mut test = test(Transport::Tcp, directions);
+        test.end = End::Time(Nanos::from_secs(3600));
+        let world = run(test, Nature { interrupts_ms: vec![2000], ..Nature::default() });
+        assert_agreed(&world);
+        assert_complete(&world);
+    }
+}
+
+#[test]
+fn an_interrupt_before_or_a_second_one_stops_at_once() {
+    for interrupts_ms in [vec![1], vec![7], vec![500, 501], vec![500, 510]] {
+        let nature = Nature { interrupts_ms, ..Nature::default() };
+        let world = run(test(Transport::Udp, Directions::Both), nature);
+        assert_eq!(world.client.error, Some(ProtocolError::Stopped("Ctrl-C".into())));
+        assert_eq!(world.server.error, Some(ProtocolError::PeerStopped("the client was stopped".into())));
+    }
+}
+
+#[test]
+fn a_server_that_is_stopped_says_so() {
+    let world =
+        run(test(Transport::Tcp, Directions::Up), Nature { shutdown_ms: Some(300), ..Nature::default() });
+    assert_eq!(world.client.error, Some(ProtocolError::PeerStopped("the server was stopped".into())));
+    assert_eq!(world.server.error, Some(ProtocolError::Stopped("SIGTERM".into())));
+}
+
+#[test]
+fn a_vanished_peer_never_holds_an_end_for_ever() {
+    for gone in [0, 2, 5, 8, 11, 14, 17, 20, 500, 1014, 1018, 1022, 1026] {
+        for directions in [Directions::Up, Directions::Down] {
+            let test = test(Transport::Tcp, directions);
+            let world = run(test.clone(), Nature { client_gone_ms: Some(gone), ..Nature::default() });
+            assert!(world.server.closed.is_some(), "client gone at {gone}");
+            let world = run(test, Nature { server_gone_ms: Some(gone), ..Nature::default() });
+            assert!(world.client.closed.is_some(), "server gone at {gone}");
+        }
+    }
+}
+
+#[test]
+fn a_silent_sender_ends_a_test_without_end() {
+    let mut test = test(Transport::Tcp, Directions::Down);
+    test.end = End::Time(Nanos::MAX);
+    let world = run(test.clone(), Nature { server_gone_ms: Some(500), ..Nature::default() });
+    assert!(matches!(world.client.error, Some(ProtocolError::Timeout(_))), "{:?}", world.client.error);
+    test.directions = Directions::Up;
+    let world = run(test, Nature { client_gone_ms: Some(500), ..Nature::default() });
+    assert!(matches!(world.server.error, Some(ProtocolError::Timeout(_))), "{:?}", world.server.error);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn portions_delays_and_losses_change_no_result(
+        udp: bool,
+        way in 0..3_usize,
+        streams in 1_u32..6,
+        omit in 0_u64..2,
+        delay_ms in 1_u64..150,
+        portion in 1_usize..40,
+        lose_every in prop_oneof![Just(0_u64), 2..50_u64],
+        seed in 1_u64..,
+    ) {
+        let transport = if udp { Transport::Udp } else { Transport::Tcp };
+        let mut test = test(transport, [Directions::Up, Directions::Down, Directions::Both][way]);
+        (test.streams, test.omit) = (streams, Nanos::from_secs(omit));
+        let world = run(test, Nature { delay_ms, portion, lose_every, seed, ..Nature::default() });
+        assert_agreed(&world);
+        if omit == 0 && !udp {
+            assert_complete(&world);
+        }
+    }
+
+    #[test]
+    fn an_end_at_any_moment_is_an_end(
+        way in 0..3_usize,
+        client_gone_ms in prop::option::of(0_u64..1200),
+        server_gone_ms in prop::option::of(0_u64..1200),
+        interrupts_ms in prop::collection::vec(0_u64..1200, 0..3),
+        shutdown_ms in prop::option::of(0_u64..1200),
+        seed in 1_u64..,
+    ) {
+        let test = test(Transport::Udp, [Directions::Up, Directions::Down, Directions::Both][way]);
+        run(test, Nature {
+            client_gone_ms, server_gone_ms, interrupts_ms, shutdown_ms, seed, portion: 4, ..Nature::default()
+        });
+    }
+}
