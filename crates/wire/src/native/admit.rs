@@ -1,0 +1,186 @@
+//! What a server accepts: every field of a client's plan is in range and within the server's own limits.
+
+use super::datagram::HEADER_LEN;
+use super::message::{Limits, Refusal};
+use crate::Policy;
+use model::plan::{End, TestSpec, Transport};
+use model::units::{BitRate, Nanos};
+
+/// Longest test, omitted time included.
+pub const MAX_TIME: Nanos = Nanos::from_secs(86_400);
+/// Most streams in each direction, unless the server says fewer.
+pub const MAX_STREAMS: u32 = 128;
+
+/// Checks a plan as the server would see it; `Err` says which field and what to do.
+pub(super) fn check(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
+    check_ranges(spec)?;
+    check_streams(spec, policy)?;
+    check_time(spec, policy)?;
+    check_rate(spec, policy)
+}
+
+/// What a policy says to a client.
+pub(super) fn limits(policy: &Policy) -> Limits {
+    Limits {
+        max_time: policy.max_time,
+        max_rate: policy.max_rate,
+        max_streams: Some(policy.max_streams.unwrap_or(MAX_STREAMS)),
+    }
+}
+
+/// The longest a test may run, omitted time included.
+pub(super) fn longest(policy: &Policy) -> Nanos {
+    policy.max_time.unwrap_or(MAX_TIME).min(MAX_TIME)
+}
+
+fn check_ranges(spec: &TestSpec) -> Result<(), Refusal> {
+    let lengths = match spec.transport {
+        Transport::Tcp => 0..=MAX_BLOCK,
+        Transport::Udp => HEADER_LEN as u32..=MAX_UDP_PAYLOAD,
+    };
+    in_range("length", u64::from(spec.length), u64::from(*lengths.start()), u64::from(*lengths.end()))?;
+    in_range("burst", u64::from(spec.burst), 0, 10_000)?;
+    in_range("omit (ns)", spec.omit.0, 0, MAX_OMIT.0)?;
+    in_range("mss", u64::from(spec.mss.unwrap_or(1460)), 88, 65_495)?;
+    in_range("window", u64::from(spec.window.unwrap_or(4096)), 1, 512 << 20)?;
+    in_range("flow_label", u64::from(spec.flow_label.unwrap_or(0)), 0, 0xf_ffff)?;
+    in_range("bitrate", spec.bitrate.map_or(1, |rate| rate.0), 1, 1 << 50)?;
+    match &spec.congestion {
+        Some(name) if !is_algorithm(name) => {
+            Err(invalid(format!("congestion `{name}` is not the name of an algorithm")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// As the kernel's names are: TCP_CA_NAME_MAX is 16 with its NUL.
+fn is_algorithm(name: &str) -> bool {
+    let letter = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    (1..16).contains(&name.len()) && name.bytes().all(letter)
+}
+
+fn check_streams(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
+    in_range("streams", u64::from(spec.streams), 1, u64::from(MAX_STREAMS))?;
+    let allowed = policy.max_streams.unwrap_or(MAX_STREAMS);
+    if spec.streams <= allowed {
+        return Ok(());
+    }
+    Err(limit(
+        format!("{} streams, where this server allows {allowed}", spec.streams),
+        "use fewer (--parallel)",
+    ))
+}
+
+fn check_time(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
+    let time = match spec.end {
+        End::Time(time) => {
+            in_range("end.time (ns)", time.0, 1, MAX_TIME.0)?;
+            time + spec.omit
+        }
+        End::Bytes(bytes) => return in_range("end.bytes", bytes.0, 1, 1 << 59),
+        End::Blocks(blocks) => return in_range("end.blocks", blocks, 1, 1 << 48),
+    };
+    let allowed = longest(policy);
+    if time <= allowed {
+        return Ok(());
+    }
+    Err(limit(
+        format!("a test of {time}, where this server allows {allowed}"),
+        "test for a shorter time (--time)",
+    ))
+}
+
+fn check_rate(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
+    let Some(allowed) = policy.max_rate else { return Ok(()) };
+    let each = BitRate(allowed.0 / u64::from(spec.streams));
+    let advice = format!("ask for at most {each} in each stream (--bitrate {})", each.0);
+    match spec.bitrate {
+        Some(rate) if rate <= each => Ok(()),
+        Some(rate) => {
+            let total = BitRate(rate.0.saturating_mul(u64::from(spec.streams)));
+            Err(limit(format!("{total} in all, where this server allows {allowed}"), advice))
+        }
+        None => Err(limit(format!("no rate is given, where this server allows {allowed}"), advice)),
+    }
+}
+
+fn in_range(field: &str, value: u64, lowest: u64, highest: u64) -> Result<(), Refusal> {
+    if (lowest..=highest).contains(&value) {
+        return Ok(());
+    }
+    Err(invalid(format!("{field} is {value}, which is not between {lowest} and {highest}")))
+}
+
+fn invalid(reason: String) -> Refusal {
+    Refusal::new("invalid", reason, "")
+}
+
+fn limit(reason: String, advice: impl Into<String>) -> Refusal {
+    Refusal::new("limit", reason, advice)
+}
+
+const MAX_BLOCK: u32 = 16 << 20;
+const MAX_UDP_PAYLOAD: u32 = 65_507;
+const MAX_OMIT: Nanos = Nanos::from_secs(600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::units::Bytes;
+
+    fn spec(change: impl FnOnce(&mut TestSpec)) -> TestSpec {
+        let mut spec = TestSpec::new(Transport::Tcp);
+        change(&mut spec);
+        spec
+    }
+
+    fn reason(spec: &TestSpec, policy: &Policy) -> String {
+        check(spec, policy).unwrap_err().text()
+    }
+
+    #[test]
+    fn every_field_out_of_range_is_named() {
+        type Change = fn(&mut TestSpec);
+        let wrong: [(&str, Change); 13] = [
+            ("streams", |s| s.streams = 0),
+            ("streams", |s| s.streams = 129),
+            ("length", |s| s.length = MAX_BLOCK + 1),
+            ("length", |s| (s.transport, s.length) = (Transport::Udp, 15)),
+            ("length", |s| (s.transport, s.length) = (Transport::Udp, 65_508)),
+            ("omit", |s| s.omit = Nanos::from_secs(601)),
+            ("mss", |s| s.mss = Some(87)),
+            ("window", |s| s.window = Some(u32::MAX)),
+            ("flow_label", |s| s.flow_label = Some(1 << 20)),
+            ("congestion", |s| s.congestion = Some("../cubic".into())),
+            ("end.time", |s| s.end = End::Time(Nanos::ZERO)),
+            ("end.bytes", |s| s.end = End::Bytes(Bytes(0))),
+            ("bitrate", |s| s.bitrate = Some(BitRate(0))),
+        ];
+        for (field, change) in wrong {
+            let text = reason(&spec(change), &Policy::default());
+            assert!(text.starts_with(field), "{field}: {text}");
+        }
+        assert_eq!(check(&spec(|_| {}), &Policy::default()), Ok(()));
+    }
+
+    #[test]
+    fn limits_name_the_option_that_helps() {
+        let policy = Policy {
+            max_time: Some(Nanos::from_secs(5)),
+            max_rate: Some(BitRate(1_000_000)),
+            max_streams: Some(2),
+        };
+        let fits = spec(|s| {
+            (s.streams, s.end) = (2, End::Time(Nanos::from_secs(5)));
+            s.bitrate = Some(BitRate(500_000));
+        });
+        assert_eq!(check(&fits, &policy), Ok(()));
+        assert!(reason(&TestSpec { streams: 3, ..fits.clone() }, &policy).contains("--parallel"));
+        assert!(reason(&TestSpec { omit: Nanos(1), ..fits.clone() }, &policy).contains("--time"));
+        assert!(reason(&TestSpec { bitrate: None, ..fits.clone() }, &policy).contains("--bitrate 500000"));
+        assert!(
+            reason(&TestSpec { bitrate: Some(BitRate(500_001)), ..fits }, &policy)
+                .contains("1.00 Mbit/s in all")
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! Proof that both ends know the same token, which itself never travels.
+//!
+//! Each end proves by HMAC-SHA-256 over both nonces and the binding of the channel: with TLS, bytes that only the two
+//! ends of this very TLS connection know (RFC 9266), so nobody in the middle can pass a proof on.
+
+use super::hex::{Mac, Nonce, hmac_sha256};
+use std::fmt::{Debug, Formatter};
+
+/// A secret shared by client and server. Never printed, never sent.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(Vec<u8>);
+
+impl Token {
+    /// A token; `None` when there is nothing in it. White space at both ends is not part of it, so a token file may
+    /// end in a newline.
+    pub fn new(secret: &[u8]) -> Option<Token> {
+        let secret = secret.trim_ascii();
+        (!secret.is_empty()).then(|| Token(secret.to_vec()))
+    }
+}
+
+impl Debug for Token {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+/// What is proved, apart from who proves it.
+#[derive(Clone, Debug)]
+pub(super) struct Proof<'a> {
+    pub(super) token: &'a Token,
+    pub(super) server: Nonce,
+    pub(super) client: Nonce,
+    pub(super) binding: &'a [u8],
+}
+
+impl Proof<'_> {
+    /// What the client sends.
+    pub(super) fn of_client(&self) -> Mac {
+        self.mac(b"pathmeter native 1 client")
+    }
+
+    /// What the server sends once the client's proof holds.
+    pub(super) fn of_server(&self) -> Mac {
+        self.mac(b"pathmeter native 1 server")
+    }
+
+    /// Every part but the last has a fixed length, so no two inputs give the same bytes.
+    fn mac(&self, label: &[u8; 25]) -> Mac {
+        let parts: [&[u8]; 4] = [label, self.server.bytes(), self.client.bytes(), self.binding];
+        Mac::new(hmac_sha256(&self.token.0, &parts))
+    }
+}
+
+/// Bytes for one purpose out of a session's entropy.
+pub(super) fn derive(entropy: &[u8; 32], purpose: &str) -> [u8; 32] {
+    hmac_sha256(entropy, &[b"pathmeter native derive ", purpose.as_bytes()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proof_depends_on_every_part() {
+        let (token, other) = (Token::new(b"secret").unwrap(), Token::new(b"Secret").unwrap());
+        let (one, two) = (Nonce::new([1; 32]), Nonce::new([2; 32]));
+        let proof = Proof { token: &token, server: one, client: two, binding: b"tls" };
+        let mac = proof.of_client();
+        assert!(mac.proves(&proof.clone().of_client()));
+        assert!(!mac.proves(&proof.of_server()));
+        for wrong in [
+            Proof { token: &other, ..proof.clone() },
+            Proof { server: two, ..proof.clone() },
+            Proof { client: one, ..proof.clone() },
+            Proof { binding: b"", ..proof.clone() },
+        ] {
+            assert!(!mac.proves(&wrong.of_client()), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn white_space_around_a_token_does_not_count() {
+        assert_eq!(Token::new(b" secret\r\n"), Token::new(b"secret"));
+        assert_eq!(Token::new(b" \n"), None);
+    }
+}

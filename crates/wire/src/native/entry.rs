@@ -1,0 +1,145 @@
+//! The client's way in: hello, proof of the token, what it wants, and the server's word.
+
+use super::auth::{Proof, Token, derive};
+use super::frame::{MAX_FRAME, violation};
+use super::hex::{FlowKey, Mac, Nonce, SessionId};
+use super::link::{ANSWER, Link, refused};
+use super::message::{Ask, Hello, Limits, Message};
+use crate::{Output, ProtocolError};
+use model::event::{Event, Warning};
+use model::host::Host;
+use model::time::MonoTime;
+
+/// What a client is and knows, apart from what it wants.
+#[derive(Clone, Debug)]
+pub struct ClientConfig {
+    /// The token, where the user gave one.
+    pub token: Option<Token>,
+    /// Bytes that only the two ends of this TLS connection know (`tls-exporter` of RFC 9266); empty without TLS.
+    pub binding: Vec<u8>,
+    /// Random bytes, new for each session.
+    pub entropy: [u8; 32],
+    /// Software and version.
+    pub software: String,
+    /// This host.
+    pub host: Host,
+}
+
+/// What the server has said of itself and granted.
+#[derive(Clone, Debug)]
+pub(super) struct Granted {
+    pub(super) session: SessionId,
+    pub(super) key: FlowKey,
+    pub(super) host: Host,
+}
+
+#[derive(Debug)]
+pub(super) struct Entry {
+    config: ClientConfig,
+    ask: Ask,
+    stage: Stage,
+    deadline: MonoTime,
+    limits: Limits,
+    software: String,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Hello,
+    Proof(Mac),
+    Accept,
+}
+
+impl Entry {
+    /// Greets, and says hello.
+    pub(super) fn new(config: ClientConfig, ask: Ask, link: &mut Link, now: MonoTime) -> Entry {
+        link.greet();
+        let hello = Hello { software: config.software.clone(), ..Hello::default() };
+        link.send(&Message::Hello(hello));
+        let (limits, software) = (Limits::default(), String::new());
+        Entry { config, ask, stage: Stage::Hello, deadline: now + ANSWER, limits, software }
+    }
+
+    pub(super) fn deadline(&self) -> MonoTime {
+        self.deadline
+    }
+
+    /// What the server allows, once it has said hello.
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The server's software, once it has said hello.
+    pub(super) fn software(&self) -> &str {
+        &self.software
+    }
+
+    /// What a wait that is over was for.
+    pub(super) fn timeout(&self) -> ProtocolError {
+        let what = match self.stage {
+            Stage::Hello => "to the greeting",
+            Stage::Proof(_) => "to the proof of the token",
+            Stage::Accept => "when asked for a test",
+        };
+        ProtocolError::Timeout(format!("{what} within {ANSWER}"))
+    }
+
+    /// Takes a message; `Some` when the server has granted the session.
+    pub(super) fn message(
+        &mut self,
+        link: &mut Link,
+        now: MonoTime,
+        message: Message,
+    ) -> Result<Option<Granted>, ProtocolError> {
+        self.deadline = now + ANSWER;
+        match (&self.stage, message) {
+            (_, Message::Refuse(refusal)) => return Err(refused(&refusal)),
+            (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
+            (Stage::Hello, Message::Hello(hello)) => self.hello(link, hello)?,
+            (Stage::Proof(expected), Message::Proof { mac }) => {
+                if !mac.proves(expected) {
+                    return Err(violation("it does not know the token".into()));
+                }
+                self.ask(link);
+            }
+            (Stage::Accept, Message::Accept { session, key, host }) => {
+                return Ok(Some(Granted { session, key, host }));
+            }
+            _ => return Err(violation("a message that is not due before a test is accepted".into())),
+        }
+        Ok(None)
+    }
+
+    fn hello(&mut self, link: &mut Link, hello: Hello) -> Result<(), ProtocolError> {
+        self.limits = hello.limits.unwrap_or_default();
+        self.software = hello.software;
+        match (hello.challenge, &self.config.token) {
+            (Some(server), Some(token)) => {
+                let client = Nonce::new(derive(&self.config.entropy, "client nonce"));
+                let proof = Proof { token, server, client, binding: &self.config.binding };
+                link.send(&Message::Auth { nonce: client, mac: proof.of_client() });
+                self.stage = Stage::Proof(proof.of_server());
+                return Ok(());
+            }
+            (Some(_), None) => {
+                let reason = "this server wants a token; give it with --token-file";
+                return Err(ProtocolError::Refused(reason.into()));
+            }
+            (None, Some(_)) => {
+                link.push(Output::Event(Event::Warning(Warning::new("token-not-asked", OPEN_SERVER))))
+            }
+            (None, None) => {}
+        }
+        self.ask(link);
+        Ok(())
+    }
+
+    fn ask(&mut self, link: &mut Link) {
+        link.decoder.set_limit(MAX_FRAME);
+        link.send(&Message::Test { ask: self.ask.clone(), host: self.config.host.clone() });
+        self.stage = Stage::Accept;
+    }
+}
+
+const OPEN_SERVER: &str = "A token was given, but the server did not ask for it: it is open to everyone, and it has \
+                           not proved who it is.";

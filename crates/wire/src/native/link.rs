@@ -1,0 +1,83 @@
+//! One end of the control connection: messages in, outputs out, and when the peer was last heard.
+
+use super::VERSIONS;
+use super::frame::{Decoder, MAX_FRAME_OF_STRANGER, encode, greeting};
+use super::message::{Message, Refusal};
+use crate::{Output, ProtocolError};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::collections::VecDeque;
+
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) decoder: Decoder,
+    outputs: VecDeque<Output>,
+    heard: MonoTime,
+    greeted: bool,
+}
+
+impl Link {
+    pub(super) fn new(now: MonoTime) -> Link {
+        Link {
+            decoder: Decoder::with_limit(MAX_FRAME_OF_STRANGER),
+            outputs: VecDeque::new(),
+            heard: now,
+            greeted: false,
+        }
+    }
+
+    /// Sends the greeting, once.
+    pub(super) fn greet(&mut self) {
+        if !self.greeted {
+            self.greeted = true;
+            self.push(Output::Send(greeting(VERSIONS).to_vec()));
+        }
+    }
+
+    pub(super) fn send(&mut self, message: &Message) {
+        self.push(Output::Send(encode(message)));
+    }
+
+    /// Tells the peer why there is nothing more to say.
+    pub(super) fn refuse(&mut self, refusal: Refusal) {
+        self.greet();
+        self.send(&Message::Refuse(refusal));
+    }
+
+    pub(super) fn push(&mut self, output: Output) {
+        self.outputs.push_back(output);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    pub(super) fn receive(&mut self, now: MonoTime, bytes: &[u8]) {
+        self.heard = now;
+        self.decoder.push(bytes);
+    }
+
+    /// Until then the peer may be silent.
+    pub(super) fn silence_ends(&self) -> MonoTime {
+        self.heard + SILENCE
+    }
+}
+
+/// The error of a silent peer.
+pub(super) fn silent() -> ProtocolError {
+    ProtocolError::Timeout(format!("for {SILENCE}; it has vanished"))
+}
+
+/// A refusal of the peer as an error of this end.
+pub(super) fn refused(refusal: &Refusal) -> ProtocolError {
+    if refusal.code == "busy" { ProtocolError::Busy } else { ProtocolError::Refused(refusal.text()) }
+}
+
+/// Longest wait for an answer in the dialogue before and after the test.
+pub(super) const ANSWER: Nanos = Nanos::from_secs(10);
+/// Longest time to open all data flows.
+pub(super) const OPENING: Nanos = Nanos::from_secs(30);
+/// Longest wait for the peer to close once all is said.
+pub(super) const LEAVING: Nanos = Nanos::from_secs(2);
+/// A peer not heard for this long during a test has vanished.
+const SILENCE: Nanos = Nanos::from_secs(10);

@@ -1,0 +1,259 @@
+//! The control messages: JSON objects told apart by `type`.
+
+use super::hex::{FlowKey, Mac, Nonce, SessionId};
+use crate::Sent;
+use model::host::Host;
+use model::plan::{TestSpec, Transport};
+use model::sample::{IntervalSample, SideResult};
+use model::time::MonoTime;
+use model::units::{BitRate, Nanos};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// One control message. Who sends it: C the client, S the server. A receiver ignores types and fields it does not
+/// know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Message {
+    /// C, then S: what this end is and can do.
+    Hello(Hello),
+    /// C: proof of the token, when the server's hello had a challenge.
+    Auth {
+        /// The client's nonce.
+        nonce: Nonce,
+        /// Its proof.
+        mac: Mac,
+    },
+    /// S: proof that the server knows the token too.
+    Proof {
+        /// Its proof.
+        mac: Mac,
+    },
+    /// C: what the client wants.
+    Test {
+        /// The kind of session and its plan.
+        #[serde(flatten)]
+        ask: Ask,
+        /// The client's host.
+        host: Host,
+    },
+    /// S: granted.
+    Accept {
+        /// Name of the session.
+        session: SessionId,
+        /// Secret of its data flows.
+        key: FlowKey,
+        /// The server's host.
+        host: Host,
+    },
+    /// Either: no, and the dialogue is over.
+    Refuse(Refusal),
+    /// S: all data flows are open and received from.
+    Ready {},
+    /// C: begin.
+    Start {},
+    /// S: begun; data may come from now on.
+    Started {},
+    /// C: first half of an exchange of clock readings.
+    Ping {
+        /// Number of the exchange.
+        id: u64,
+        /// The client's monotonic clock at sending.
+        #[serde(rename = "t1_ns")]
+        t1: MonoTime,
+        /// Recent RTT seen by the client, where it has one.
+        #[serde(rename = "rtt_ns", default, skip_serializing_if = "Option::is_none")]
+        rtt: Option<Nanos>,
+    },
+    /// S: second half.
+    Pong {
+        /// Number of the exchange.
+        id: u64,
+        /// As in the ping.
+        #[serde(rename = "t1_ns")]
+        t1: MonoTime,
+        /// The server's monotonic clock when the ping came.
+        #[serde(rename = "t2_ns")]
+        t2: MonoTime,
+        /// The same when the pong was sent.
+        #[serde(rename = "t3_ns")]
+        t3: MonoTime,
+    },
+    /// Either: one report interval of the end that sends it.
+    Interval {
+        /// Its figures, `side` as that end sees it.
+        sample: IntervalSample,
+    },
+    /// Either: stop sending data now; the test ends in the usual way.
+    Stop {
+        /// Why.
+        reason: String,
+    },
+    /// Either: its senders have stopped, and this is what they sent.
+    Sent {
+        /// One row for each sending stream of this end.
+        streams: Vec<Sent>,
+    },
+    /// Either: what it measured.
+    Results {
+        /// The figures.
+        result: Box<SideResult>,
+    },
+    /// C: send me these datagrams.
+    ProbeSend(ProbeSend),
+    /// S: they are sent.
+    ProbeSent {
+        /// Of the request.
+        id: u32,
+        /// Sizes the server's kernel refused to send whole, although fragments were forbidden.
+        too_big: Vec<u32>,
+    },
+    /// C: which datagrams of this number have come?
+    ProbeReport {
+        /// The client's number of its datagrams.
+        id: u32,
+    },
+    /// S: these.
+    ProbeSeen {
+        /// Of the question.
+        id: u32,
+        /// By size.
+        received: Vec<SizeCount>,
+    },
+    /// C, then S: the end.
+    Bye {},
+}
+
+/// What an end is and can do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Hello {
+    /// Software and version, for people.
+    pub software: String,
+    /// Extensions this end knows. One is used when both ends name it.
+    pub features: Vec<String>,
+    /// S: a token is needed; prove it over this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub challenge: Option<Nonce>,
+    /// S: what it allows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
+}
+
+/// What a server allows; absent: the protocol's own limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// Longest test, omitted time included.
+    #[serde(rename = "max_time_ns")]
+    pub max_time: Option<Nanos>,
+    /// Highest rate of all streams of one direction.
+    #[serde(rename = "max_rate_bps")]
+    pub max_rate: Option<BitRate>,
+    /// Most streams in each direction.
+    pub max_streams: Option<u32>,
+}
+
+/// The kind of session a client wants.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Ask {
+    /// A throughput test.
+    Throughput {
+        /// Its plan.
+        #[serde(deserialize_with = "spec_with_defaults")]
+        spec: Box<TestSpec>,
+        /// Time between the `interval` messages the client wants from the server; 0: none.
+        #[serde(rename = "interval_ns", default)]
+        interval: Nanos,
+    },
+    /// Single datagrams of chosen sizes, and echoes, over one UDP flow.
+    Probe {},
+    /// A kind this software does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+/// A refusal: for programs, for people, and the way out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// `busy`, `auth`, `version`, `invalid`, `limit`, `unsupported`, `flows` or `protocol`.
+    pub code: String,
+    /// What is wrong.
+    pub reason: String,
+    /// What to do about it.
+    #[serde(default)]
+    pub advice: String,
+}
+
+/// An order of datagrams.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbeSend {
+    /// Number of the request, repeated in every datagram.
+    pub id: u32,
+    /// UDP payloads in bytes, in this order.
+    pub sizes: Vec<u32>,
+    /// How many of each size.
+    pub count: u32,
+    /// Forbid fragments.
+    pub dont_fragment: bool,
+    /// Time between two datagrams.
+    #[serde(rename = "gap_ns", default)]
+    pub gap: Nanos,
+}
+
+/// Datagrams of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeCount {
+    /// UDP payload in bytes.
+    pub size: u32,
+    /// How many different ones.
+    pub count: u32,
+}
+
+impl Refusal {
+    /// A refusal.
+    pub(super) fn new(code: &str, reason: impl Into<String>, advice: impl Into<String>) -> Refusal {
+        Refusal { code: code.into(), reason: reason.into(), advice: advice.into() }
+    }
+
+    /// Reason and advice in one sentence.
+    pub(super) fn text(&self) -> String {
+        if self.advice.is_empty() { self.reason.clone() } else { format!("{}; {}", self.reason, self.advice) }
+    }
+}
+
+/// Fields that an older client does not send have their defaults.
+fn spec_with_defaults<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<TestSpec>, D::Error> {
+    let given = serde_json::Map::deserialize(deserializer)?;
+    let transport = given.get("transport").ok_or_else(|| D::Error::missing_field("transport"))?;
+    let transport = Transport::deserialize(transport).map_err(D::Error::custom)?;
+    let mut spec = serde_json::to_value(TestSpec::new(transport)).map_err(D::Error::custom)?;
+    let fields = spec.as_object_mut().ok_or_else(|| D::Error::custom("a plan is an object"))?;
+    fields.extend(given);
+    serde_json::from_value(spec).map(Box::new).map_err(D::Error::custom)
+}
+
+/// Every type of message, to tell an unknown one from a broken one.
+pub(super) const TYPES: [&str; 20] = [
+    "hello",
+    "auth",
+    "proof",
+    "test",
+    "accept",
+    "refuse",
+    "ready",
+    "start",
+    "started",
+    "ping",
+    "pong",
+    "interval",
+    "stop",
+    "sent",
+    "results",
+    "probe_send",
+    "probe_sent",
+    "probe_report",
+    "probe_seen",
+    "bye",
+];

@@ -1,0 +1,48 @@
+//! pathmeter's own protocol, specified in `docs/protocol.md`: control over TCP or TLS, data over TCP and UDP, one
+//! port number, every connection opened by the client.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `message` | the control messages |
+//! | `frame` | how they travel: greeting, lengths, limits |
+//! | `auth` | proof that both ends know the token |
+//! | `admit` | what a server accepts |
+//! | `entry` | the client's way in |
+//! | `client`, `server` | the two roles of the dialogue; `run` is what they share from the start to the results |
+//! | `ping` | the exchanges that relate the two clocks |
+//! | `flow` | how a TCP connection says what it is; `udp` the same for datagrams |
+//! | `datagram` | the header of a data datagram |
+//! | `probe` | the second kind of session: single datagrams of chosen sizes, and echoes |
+
+mod admit;
+mod auth;
+mod client;
+mod datagram;
+mod entry;
+pub mod flow;
+mod frame;
+mod hex;
+mod link;
+mod message;
+mod ping;
+pub mod probe;
+mod run;
+mod server;
+pub mod udp;
+
+pub use admit::{MAX_STREAMS, MAX_TIME};
+pub use auth::Token;
+pub use client::{Client, ClientConfig};
+pub use datagram::{DataHeader, HEADER_LEN};
+pub use frame::{Decoder, MAX_FRAME, greeting};
+pub use hex::{FlowKey, Mac, Nonce, SessionId};
+pub use message::{Ask, Hello, Limits, Message, Refusal};
+pub use server::{Server, ServerConfig};
+
+/// The TCP and UDP port.
+pub const PORT: u16 = 5210;
+
+/// The lowest and highest protocol version this software speaks.
+pub const VERSIONS: (u8, u8) = (1, 1);
+
+const NAME: &str = "native";

@@ -1,0 +1,277 @@
+//! The client of a probe session. It speaks on the control connection; the datagrams themselves are its driver's.
+
+use super::order::{check, duration};
+use super::{ProbeSend, SizeCount};
+use crate::native::client::ClientConfig;
+use crate::native::entry::{Entry, Granted};
+use crate::native::frame::violation;
+use crate::native::hex::SessionId;
+use crate::native::link::{ANSWER, LEAVING, Link, OPENING, refused, silent};
+use crate::native::message::{Ask, Message, Refusal};
+use crate::native::ping::Pinger;
+use crate::{FlowHello, FlowPlan, Input, Output, ProtocolError, Session};
+use model::host::Host;
+use model::plan::{TestSpec, Transport};
+use model::stats::clock::ClockFit;
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::collections::VecDeque;
+
+/// The dialogue of a probe session, client role. Once it [is ready](ProbeClient::is_ready) the driver sends probes
+/// and echoes over the one UDP flow as it likes, orders some from the server, and asks which arrived.
+#[derive(Debug)]
+pub struct ProbeClient {
+    link: Link,
+    state: State,
+    entry: Entry,
+    granted: Option<Granted>,
+    pinger: Pinger,
+    replies: VecDeque<ProbeReply>,
+}
+
+/// What the server answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProbeReply {
+    /// The ordered datagrams are sent.
+    Sent {
+        /// Of the order.
+        id: u32,
+        /// Sizes its kernel refused to send whole.
+        too_big: Vec<u32>,
+    },
+    /// These have arrived at the server.
+    Seen {
+        /// The client's number of its datagrams.
+        id: u32,
+        /// Distinct ones, by size.
+        received: Vec<SizeCount>,
+    },
+}
+
+#[derive(Debug)]
+enum State {
+    Entering,
+    Opening { open: bool, ready: bool, deadline: MonoTime },
+    Ready { waiting: u32, deadline: MonoTime },
+    Leaving { deadline: MonoTime },
+    Over,
+}
+
+impl ProbeClient {
+    /// Begins the dialogue.
+    pub fn new(config: ClientConfig, now: MonoTime) -> ProbeClient {
+        let mut link = Link::new(now);
+        let entry = Entry::new(config, Ask::Probe {}, &mut link, now);
+        let (granted, replies) = (None, VecDeque::new());
+        ProbeClient { link, state: State::Entering, entry, granted, pinger: Pinger::new(now), replies }
+    }
+
+    /// The flow is open and the server listens.
+    pub fn is_ready(&self) -> bool {
+        matches!(self.state, State::Ready { .. })
+    }
+
+    /// Name of the session, once granted.
+    pub fn session(&self) -> Option<SessionId> {
+        self.granted.as_ref().map(|granted| granted.session)
+    }
+
+    /// The server's host, once granted.
+    pub fn peer_host(&self) -> Option<&Host> {
+        self.granted.as_ref().map(|granted| &granted.host)
+    }
+
+    /// The server's clock as seen from here, once there are exchanges enough.
+    pub fn clock(&self) -> Option<ClockFit> {
+        self.pinger.fit()
+    }
+
+    /// Orders datagrams from the server; [`ProbeReply::Sent`] follows.
+    ///
+    /// # Errors
+    /// The order is out of range, or the session is not ready.
+    pub fn order(&mut self, now: MonoTime, send: ProbeSend) -> Result<(), ProtocolError> {
+        check(&send).map_err(|what| ProtocolError::Flows(format!("order of probes: {what}")))?;
+        let time = duration(&send);
+        self.ask(now, time, Message::ProbeSend(send))
+    }
+
+    /// Asks which of this client's probes of this number have arrived; [`ProbeReply::Seen`] follows.
+    ///
+    /// # Errors
+    /// The session is not ready.
+    pub fn report(&mut self, now: MonoTime, id: u32) -> Result<(), ProtocolError> {
+        self.ask(now, Nanos::ZERO, Message::ProbeReport { id })
+    }
+
+    /// The next answer of the server.
+    pub fn take_reply(&mut self) -> Option<ProbeReply> {
+        self.replies.pop_front()
+    }
+
+    /// Ends the session.
+    pub fn finish(&mut self, now: MonoTime) {
+        if self.is_ready() {
+            self.link.send(&Message::Bye {});
+            self.state = State::Leaving { deadline: now + LEAVING };
+        }
+    }
+
+    fn ask(&mut self, now: MonoTime, time: Nanos, message: Message) -> Result<(), ProtocolError> {
+        let State::Ready { waiting, deadline } = &mut self.state else {
+            return Err(ProtocolError::Flows("the probe session is not ready".into()));
+        };
+        *waiting += 1;
+        // Four times as long as asked: the server's own limit on rates may slow it down.
+        *deadline = (*deadline).max(now) + time.saturating_mul(4) + ANSWER;
+        self.link.send(&message);
+        Ok(())
+    }
+
+    fn receive(&mut self, now: MonoTime, bytes: &[u8]) -> Result<(), ProtocolError> {
+        self.link.receive(now, bytes);
+        while let Some(message) = self.link.decoder.next_message()? {
+            self.message(now, message)?;
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, now: MonoTime, message: Message) -> Result<(), ProtocolError> {
+        if matches!(self.state, State::Entering) {
+            if let Some(granted) = self.entry.message(&mut self.link, now, message)? {
+                self.grant(now, granted);
+            }
+            return Ok(());
+        }
+        match (&mut self.state, message) {
+            (State::Leaving { .. }, Message::Bye {}) => self.close(),
+            (State::Leaving { .. } | State::Over, _) => {}
+            (_, Message::Refuse(refusal)) => return Err(refused(&refusal)),
+            (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
+            (_, Message::Pong { id, t2, t3, .. }) => self.pinger.pong(now, id, t2, t3),
+            (State::Opening { ready, .. }, Message::Ready {}) => {
+                *ready = true;
+                self.opened(now);
+            }
+            (State::Ready { .. }, Message::ProbeSent { id, too_big }) => {
+                return self.reply(ProbeReply::Sent { id, too_big });
+            }
+            (State::Ready { .. }, Message::ProbeSeen { id, received }) => {
+                return self.reply(ProbeReply::Seen { id, received });
+            }
+            _ => return Err(violation("a message that is not due in a probe session".into())),
+        }
+        Ok(())
+    }
+
+    fn grant(&mut self, now: MonoTime, granted: Granted) {
+        let hello = FlowHello::Native { session: granted.session, key: granted.key };
+        let plan = FlowPlan { test: TestSpec::new(Transport::Udp), hello, senders_wait_for_stop: false };
+        self.granted = Some(granted);
+        self.pinger = Pinger::new(now);
+        self.state = State::Opening { open: false, ready: false, deadline: now + OPENING };
+        self.link.push(Output::OpenFlows(plan));
+    }
+
+    fn opened(&mut self, now: MonoTime) {
+        if let State::Opening { open: true, ready: true, .. } = self.state {
+            self.state = State::Ready { waiting: 0, deadline: now };
+        }
+    }
+
+    /// An answer nobody waits for is a fault of the server: it could fill the memory.
+    fn reply(&mut self, reply: ProbeReply) -> Result<(), ProtocolError> {
+        let State::Ready { waiting: waiting @ 1.., .. } = &mut self.state else {
+            return Err(violation("an answer without a question".into()));
+        };
+        *waiting -= 1;
+        self.replies.push_back(reply);
+        Ok(())
+    }
+
+    fn deadline(&self) -> Option<MonoTime> {
+        match self.state {
+            State::Entering => Some(self.entry.deadline()),
+            State::Opening { deadline, .. } | State::Leaving { deadline } => Some(deadline),
+            State::Ready { waiting: 0, .. } => Some(self.link.silence_ends()),
+            State::Ready { deadline, .. } => Some(self.link.silence_ends().min(deadline)),
+            State::Over => None,
+        }
+    }
+
+    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        if self.deadline().is_none_or(|deadline| now < deadline) {
+            return Ok(());
+        }
+        Err(match self.state {
+            State::Entering => self.entry.timeout(),
+            State::Opening { .. } => {
+                ProtocolError::Timeout(format!("while the probe flow was opened, for {OPENING}"))
+            }
+            State::Ready { .. } if now >= self.link.silence_ends() => silent(),
+            State::Ready { .. } => ProtocolError::Timeout("about the probes it was asked for".into()),
+            State::Leaving { .. } | State::Over => {
+                self.close();
+                return Ok(());
+            }
+        })
+    }
+
+    fn flows_failed(&mut self, reason: &str) -> ProtocolError {
+        self.link.refuse(Refusal::new("flows", reason, ""));
+        ProtocolError::Flows(reason.into())
+    }
+
+    fn interrupt(&mut self, reason: &str) -> ProtocolError {
+        self.link.send(&Message::Stop { reason: reason.into() });
+        ProtocolError::Stopped(reason.into())
+    }
+
+    fn take(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
+        match input {
+            Input::Received(bytes) => return self.receive(now, bytes),
+            Input::Closed if matches!(self.state, State::Leaving { .. }) => self.close(),
+            Input::Closed => return Err(ProtocolError::Closed("during the probes".into())),
+            Input::Timer => return self.timer(now),
+            Input::FlowsOpen(_) => {
+                if let State::Opening { open, .. } = &mut self.state {
+                    *open = true;
+                }
+                self.opened(now);
+            }
+            Input::FlowsFailed(reason) => return Err(self.flows_failed(reason)),
+            Input::Interrupt(reason) => return Err(self.interrupt(reason)),
+            // A probe session has no samples, senders or results.
+            Input::LocalSample(_)
+            | Input::Progress { .. }
+            | Input::SendersDone(_)
+            | Input::Measured { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        self.state = State::Over;
+        self.link.push(Output::Close);
+    }
+}
+
+impl Session for ProbeClient {
+    fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
+        if matches!(self.state, State::Over) {
+            return Ok(());
+        }
+        self.take(now, input).inspect_err(|_| self.close())
+    }
+
+    fn output(&mut self, now: MonoTime) -> Output {
+        let pinging = matches!(self.state, State::Opening { .. } | State::Ready { .. });
+        if pinging && let Some(ping) = self.pinger.poll(now) {
+            self.link.send(&ping);
+        }
+        let due = pinging.then(|| self.pinger.due());
+        self.link
+            .pop()
+            .unwrap_or_else(|| Output::WaitUntil([self.deadline(), due].into_iter().flatten().min()))
+    }
+}

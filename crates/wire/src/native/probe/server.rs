@@ -1,0 +1,91 @@
+//! The server's part of a probe session once its flow is open.
+
+use super::{Ledger, Order, ProbeSend, SizeCount, echo_reply};
+use crate::native::admit;
+use crate::native::link::Link;
+use crate::native::message::Message;
+use crate::{Output, Policy};
+use model::time::MonoTime;
+use model::units::{BitRate, Nanos};
+use std::collections::VecDeque;
+
+#[derive(Debug)]
+pub(in crate::native) struct Probing {
+    orders: VecDeque<Order>,
+    ledger: Ledger,
+    max_rate: Option<BitRate>,
+    bytes_left: u64,
+    deadline: MonoTime,
+}
+
+impl Probing {
+    pub(in crate::native) fn new(policy: &Policy, now: MonoTime) -> Probing {
+        Probing {
+            orders: VecDeque::new(),
+            ledger: Ledger::default(),
+            max_rate: policy.max_rate,
+            bytes_left: MAX_BYTES,
+            deadline: now + admit::longest(policy).min(LONGEST),
+        }
+    }
+
+    pub(in crate::native) fn deadline(&self) -> MonoTime {
+        self.deadline
+    }
+
+    /// When the next ordered datagram is due.
+    pub(in crate::native) fn due(&self) -> Option<MonoTime> {
+        self.orders.front().map(Order::due)
+    }
+
+    /// Takes an order; `Err` says what is wrong with it.
+    pub(in crate::native) fn order(&mut self, now: MonoTime, send: ProbeSend) -> Result<(), String> {
+        let order = Order::new(send, self.max_rate, now)?;
+        self.bytes_left = self
+            .bytes_left
+            .checked_sub(order.bytes())
+            .ok_or_else(|| format!("more than {MAX_BYTES} bytes of probes in one session"))?;
+        if self.orders.len() == MAX_ORDERS {
+            return Err(format!("more than {MAX_ORDERS} orders of probes at once"));
+        }
+        self.orders.push_back(order);
+        Ok(())
+    }
+
+    /// What has arrived under this number of the client.
+    pub(in crate::native) fn received(&self, id: u32) -> Vec<SizeCount> {
+        self.ledger.received(id)
+    }
+
+    /// Counts a probe, answers an echo.
+    pub(in crate::native) fn datagram(&mut self, datagram: &[u8]) -> Option<Output> {
+        if self.ledger.count(datagram) {
+            return None;
+        }
+        echo_reply(datagram).map(|bytes| Output::Datagram { bytes, dont_fragment: false })
+    }
+
+    pub(in crate::native) fn too_big(&mut self, size: u32) {
+        if let Some(order) = self.orders.front_mut() {
+            order.too_big(size);
+        }
+    }
+
+    /// Carries out what is due, one datagram at a time.
+    pub(in crate::native) fn poll(&mut self, now: MonoTime, link: &mut Link) {
+        let Some(order) = self.orders.front_mut() else { return };
+        if now < order.due() {
+            return;
+        }
+        if let Some((id, too_big)) = order.done() {
+            link.send(&Message::ProbeSent { id, too_big: too_big.to_vec() });
+            self.orders.pop_front();
+        } else if let Some(datagram) = order.poll(now) {
+            link.push(datagram);
+        }
+    }
+}
+
+const MAX_BYTES: u64 = 128 << 20;
+const MAX_ORDERS: usize = 4;
+const LONGEST: Nanos = Nanos::from_secs(300);

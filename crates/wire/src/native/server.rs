@@ -1,0 +1,498 @@
+//! The server of one session, of either kind.
+
+use super::admit;
+use super::auth::{Proof, Token, derive};
+use super::frame::{MAX_FRAME, violation};
+use super::hex::{FlowKey, Mac, Nonce, SessionId, short};
+use super::link::{ANSWER, LEAVING, Link, OPENING, refused, silent};
+use super::message::{Ask, Hello, Message, Refusal};
+use super::probe::server::Probing;
+use super::run::Run;
+use crate::{FlowHello, FlowPlan, Input, Output, Policy, ProtocolError, Session};
+use model::host::Host;
+use model::plan::{Direction, End, TestSpec, Transport};
+use model::sample::SideResult;
+use model::time::MonoTime;
+use model::units::Nanos;
+
+/// What a server is, knows and allows.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// The token clients must know; absent: the server is open to everyone.
+    pub token: Option<Token>,
+    /// Bytes that only the two ends of this TLS connection know (`tls-exporter` of RFC 9266); empty without TLS.
+    pub binding: Vec<u8>,
+    /// What clients may ask for.
+    pub policy: Policy,
+    /// As many tests run as the server allows: refuse this one.
+    pub busy: bool,
+    /// Random bytes, new for each session.
+    pub entropy: [u8; 32],
+    /// Software and version.
+    pub software: String,
+    /// This host, told to clients that are let in.
+    pub host: Host,
+}
+
+/// The dialogue of one session, server role: a throughput test or probes, as the client asks.
+///
+/// The error of [`Session::input`] is the outcome: `Stopped` after [`Input::Interrupt`], `PeerStopped` when the
+/// client ended the test; both come after the results of both ends have been told.
+#[derive(Debug)]
+pub struct Server {
+    config: ServerConfig,
+    link: Link,
+    state: State,
+    session: SessionId,
+    key: FlowKey,
+    ask: Option<Ask>,
+    peer: Option<Host>,
+    software: String,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Until the client has said hello.
+    Hello {
+        deadline: MonoTime,
+    },
+    /// Until it has proved the token.
+    Auth {
+        challenge: Nonce,
+        deadline: MonoTime,
+    },
+    /// Until it has asked for something.
+    Test {
+        deadline: MonoTime,
+    },
+    /// Until the flows are open.
+    Opening {
+        deadline: MonoTime,
+    },
+    /// Until the client says `start`.
+    Ready {
+        deadline: MonoTime,
+    },
+    Running {
+        run: Box<Run>,
+        limit: Option<MonoTime>,
+    },
+    Probing(Box<Probing>),
+    /// All is said; until the client closes.
+    Leaving {
+        deadline: MonoTime,
+        verdict: Result<(), ProtocolError>,
+    },
+    Over,
+}
+
+impl Server {
+    /// A dialogue with a client that has just connected.
+    pub fn new(config: ServerConfig, now: MonoTime) -> Server {
+        let session = SessionId::new(short(&derive(&config.entropy, "session")));
+        let key = FlowKey::new(derive(&config.entropy, "flow key"));
+        let (link, state) = (Link::new(now), State::Hello { deadline: now + ANSWER });
+        Server { config, link, state, session, key, ask: None, peer: None, software: String::new() }
+    }
+
+    /// Name of the session: what its data flows present.
+    pub fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// Secret of the session: what its data flows prove.
+    pub fn key(&self) -> &FlowKey {
+        &self.key
+    }
+
+    /// The test agreed on; `None` before that, and in a probe session.
+    pub fn spec(&self) -> Option<&TestSpec> {
+        match &self.ask {
+            Some(Ask::Throughput { spec, .. }) => Some(spec),
+            _ => None,
+        }
+    }
+
+    /// Time between the reports the client wants; `None`: none.
+    pub fn interval(&self) -> Option<Nanos> {
+        match &self.ask {
+            Some(Ask::Throughput { interval, .. }) if *interval > Nanos::ZERO => {
+                Some((*interval).max(SHORTEST_INTERVAL))
+            }
+            _ => None,
+        }
+    }
+
+    /// The client asked for probes: the driver opens one UDP flow, gives its datagrams to [`Server::datagram`] and
+    /// sends what [`Output::Datagram`] says.
+    pub fn is_probe(&self) -> bool {
+        matches!(self.ask, Some(Ask::Probe {}))
+    }
+
+    /// A datagram came on the flow of a probe session: a probe is counted, an echo answered. Take the outputs
+    /// afterwards, as after an input.
+    pub fn datagram(&mut self, datagram: &[u8]) {
+        if let State::Probing(probing) = &mut self.state
+            && let Some(echo) = probing.datagram(datagram)
+        {
+            self.link.push(echo);
+        }
+    }
+
+    /// The kernel refused the last [`Output::Datagram`]: with fragments forbidden, a payload of so many bytes is too
+    /// big (EMSGSIZE).
+    pub fn datagram_too_big(&mut self, size: u32) {
+        if let State::Probing(probing) = &mut self.state {
+            probing.too_big(size);
+        }
+    }
+
+    /// The client's host, once it has asked for something.
+    pub fn peer_host(&self) -> Option<&Host> {
+        self.peer.as_ref()
+    }
+
+    /// The client's software; empty before it has said hello.
+    pub fn peer_software(&self) -> &str {
+        &self.software
+    }
+
+    fn receive(&mut self, now: MonoTime, bytes: &[u8]) -> Result<(), ProtocolError> {
+        self.link.receive(now, bytes);
+        loop {
+            let next = self.link.decoder.next_message();
+            if self.link.decoder.version().is_some() {
+                self.link.greet();
+            }
+            let step = match next {
+                Ok(None) => return Ok(()),
+                Ok(Some(message)) => self.message(now, message),
+                Err(error) => Err(error),
+            };
+            step.or_else(|error| self.fail(now, error))?;
+            if self.is_deaf() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Nothing the peer says matters any more.
+    fn is_deaf(&self) -> bool {
+        match &self.state {
+            State::Running { run, .. } => run.is_alone(),
+            State::Leaving { verdict, .. } => verdict.is_err(),
+            state => matches!(state, State::Over),
+        }
+    }
+
+    fn message(&mut self, now: MonoTime, message: Message) -> Result<(), ProtocolError> {
+        match (&mut self.state, message) {
+            (State::Leaving { .. }, Message::Bye {}) => {
+                self.link.send(&Message::Bye {});
+                return self.leave();
+            }
+            (State::Leaving { .. } | State::Over, _) => {}
+            (_, Message::Refuse(refusal)) => return Err(refused(&refusal)),
+            (State::Hello { .. }, Message::Hello(hello)) => self.hello(now, hello),
+            (State::Auth { challenge, .. }, Message::Auth { nonce, mac }) => {
+                let challenge = *challenge;
+                self.auth(now, challenge, nonce, mac);
+            }
+            (State::Test { .. }, Message::Test { ask, host }) => self.test(now, ask, host),
+            (_, Message::Ping { id, t1, rtt }) if self.ask.is_some() => self.ping(now, id, t1, rtt),
+            (State::Ready { .. }, Message::Start {}) => self.start(now),
+            (State::Running { run, .. }, message) => {
+                run.message(&mut self.link, now, message)?;
+                self.settle(now);
+            }
+            (State::Probing(_), message) => return self.probe(now, message),
+            (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
+            _ => return Err(violation("a message that is not due before a test has started".into())),
+        }
+        Ok(())
+    }
+
+    fn hello(&mut self, now: MonoTime, hello: Hello) {
+        self.software = hello.software;
+        let challenge = Nonce::new(derive(&self.config.entropy, "server nonce"));
+        let asked = self.config.token.is_some();
+        self.link.send(&Message::Hello(Hello {
+            software: self.config.software.clone(),
+            features: Vec::new(),
+            challenge: asked.then_some(challenge),
+            limits: Some(admit::limits(&self.config.policy)),
+        }));
+        let deadline = now + ANSWER;
+        self.state = if asked { State::Auth { challenge, deadline } } else { State::Test { deadline } };
+    }
+
+    fn auth(&mut self, now: MonoTime, server: Nonce, client: Nonce, mac: Mac) {
+        let Some(token) = &self.config.token else { return };
+        let proof = Proof { token, server, client, binding: &self.config.binding };
+        if mac.proves(&proof.of_client()) {
+            self.link.send(&Message::Proof { mac: proof.of_server() });
+            self.state = State::Test { deadline: now + ANSWER };
+            return;
+        }
+        self.deny(
+            now,
+            Refusal::new("auth", "the token is not this server's", "give the right one with --token-file"),
+        );
+    }
+
+    fn test(&mut self, now: MonoTime, ask: Ask, host: Host) {
+        if let Err(refusal) = self.admit(&ask) {
+            return self.deny(now, refusal);
+        }
+        let test = match &ask {
+            Ask::Throughput { spec, .. } => (**spec).clone(),
+            Ask::Probe {} | Ask::Unknown => TestSpec::new(Transport::Udp),
+        };
+        (self.ask, self.peer) = (Some(ask), Some(host));
+        self.state = State::Opening { deadline: now + OPENING };
+        self.link.decoder.set_limit(MAX_FRAME);
+        let hello = FlowHello::Native { session: self.session, key: self.key };
+        self.link.push(Output::OpenFlows(FlowPlan { test, hello, senders_wait_for_stop: false }));
+        let host = self.config.host.clone();
+        self.link.send(&Message::Accept { session: self.session, key: self.key, host });
+    }
+
+    fn admit(&self, ask: &Ask) -> Result<(), Refusal> {
+        if self.config.busy {
+            return Err(Refusal::new("busy", "as many tests run as this server allows", "try again later"));
+        }
+        match ask {
+            Ask::Throughput { spec, .. } => admit::check(spec, &self.config.policy),
+            Ask::Probe {} => Ok(()),
+            Ask::Unknown => Err(Refusal::new(
+                "unsupported",
+                "this server does not know that kind of session",
+                "upgrade it",
+            )),
+        }
+    }
+
+    fn flows_open(&mut self, now: MonoTime) {
+        if !matches!(self.state, State::Opening { .. }) {
+            return;
+        }
+        self.link.send(&Message::Ready {});
+        self.state = if self.is_probe() {
+            State::Probing(Box::new(Probing::new(&self.config.policy, now)))
+        } else {
+            State::Ready { deadline: now + OPENING }
+        };
+    }
+
+    fn flows_failed(&mut self, now: MonoTime, reason: &str) {
+        self.link.refuse(Refusal::new("flows", reason, ""));
+        self.state =
+            State::Leaving { deadline: now + LEAVING, verdict: Err(ProtocolError::Flows(reason.into())) };
+    }
+
+    fn start(&mut self, now: MonoTime) {
+        let Some(spec) = self.spec().cloned() else { return };
+        let limit = match spec.end {
+            End::Time(_) => None,
+            End::Bytes(_) | End::Blocks(_) => Some(now + admit::longest(&self.config.policy)),
+        };
+        self.state = State::Running { run: Box::new(Run::new(spec, Direction::Down, now)), limit };
+        self.link.send(&Message::Started {});
+        self.link.push(Output::StartFlows);
+    }
+
+    fn ping(&mut self, now: MonoTime, id: u64, t1: MonoTime, rtt: Option<Nanos>) {
+        if let State::Running { run, .. } = &mut self.state {
+            run.set_rtt(rtt.unwrap_or(Nanos::ZERO));
+        }
+        self.link.send(&Message::Pong { id, t1, t2: now, t3: now });
+    }
+
+    fn probe(&mut self, now: MonoTime, message: Message) -> Result<(), ProtocolError> {
+        let State::Probing(probing) = &mut self.state else { return Ok(()) };
+        match message {
+            Message::ProbeSend(send) => probing.order(now, send).map_err(violation),
+            Message::ProbeReport { id } => {
+                self.link.send(&Message::ProbeSeen { id, received: probing.received(id) });
+                Ok(())
+            }
+            Message::Stop { reason } => Err(ProtocolError::PeerStopped(reason)),
+            Message::Bye {} => {
+                self.link.send(&message);
+                self.leave()
+            }
+            _ => Err(violation("a message that is not due in a probe session".into())),
+        }
+    }
+
+    fn settle(&mut self, now: MonoTime) {
+        if let State::Running { run, .. } = &mut self.state
+            && run.is_over()
+        {
+            self.state = State::Leaving { deadline: now + ANSWER, verdict: run.verdict() };
+        }
+    }
+
+    /// Says no, and leaves the client time to read it.
+    fn deny(&mut self, now: MonoTime, refusal: Refusal) {
+        let verdict = Err(ProtocolError::Stopped(format!("refused the client: {}", refusal.text())));
+        self.link.refuse(refusal);
+        self.state = State::Leaving { deadline: now + LEAVING, verdict };
+    }
+
+    /// Closes, with the verdict on the session.
+    fn leave(&mut self) -> Result<(), ProtocolError> {
+        self.link.push(Output::Close);
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::Leaving { verdict, .. } => verdict,
+            _ => Ok(()),
+        }
+    }
+
+    /// The peer cannot be spoken to any more: an error at once, or after this end's own result has been told, or
+    /// after the peer had time to read why.
+    fn fail(&mut self, now: MonoTime, error: ProtocolError) -> Result<(), ProtocolError> {
+        let code = match error {
+            ProtocolError::Version(_) => Some("version"),
+            ProtocolError::Violation { .. } => self.link.decoder.version().map(|_| "protocol"),
+            _ => None,
+        };
+        if let Some(code) = code {
+            self.link.refuse(Refusal::new(code, error.to_string(), ""));
+        }
+        match &mut self.state {
+            State::Running { run, .. } => run.lose(&mut self.link, error),
+            State::Leaving { .. } | State::Over => self.leave(),
+            _ if code.is_none() => Err(error),
+            state => {
+                *state = State::Leaving { deadline: now + LEAVING, verdict: Err(error) };
+                Ok(())
+            }
+        }
+    }
+
+    fn closed(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        let when = match self.state {
+            State::Leaving { .. } => return self.leave(),
+            State::Running { .. } => "during the test",
+            State::Probing(_) => "during the probes",
+            _ => "before a test started",
+        };
+        self.fail(now, ProtocolError::Closed(when.into()))
+    }
+
+    fn deadline(&self) -> Option<MonoTime> {
+        let silence = self.link.silence_ends();
+        match &self.state {
+            State::Hello { deadline }
+            | State::Auth { deadline, .. }
+            | State::Test { deadline }
+            | State::Opening { deadline }
+            | State::Ready { deadline }
+            | State::Leaving { deadline, .. } => Some(*deadline),
+            State::Running { run, .. } if run.is_alone() => None,
+            State::Running { run, limit } => {
+                [run.deadline(), *limit].into_iter().flatten().chain([silence]).min()
+            }
+            State::Probing(probing) => Some(probing.deadline().min(silence)),
+            State::Over => None,
+        }
+    }
+
+    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        if self.deadline().is_none_or(|deadline| now < deadline) {
+            return Ok(());
+        }
+        let error = match &mut self.state {
+            State::Hello { .. } => late("with its greeting", ANSWER),
+            State::Auth { .. } => late("with the proof of the token", ANSWER),
+            State::Test { .. } => late("with its wish", ANSWER),
+            State::Opening { .. } => late("with its data flows", OPENING),
+            State::Ready { .. } => late("with the start", OPENING),
+            State::Running { .. } | State::Probing(_) if now >= self.link.silence_ends() => silent(),
+            State::Running { limit: limit @ Some(_), .. } if limit.is_some_and(|limit| now >= limit) => {
+                *limit = None;
+                let allowed = admit::longest(&self.config.policy);
+                return self.interrupt(now, &format!("the longest test this server allows is {allowed}"));
+            }
+            State::Running { run, .. } => run.timeout(),
+            State::Probing(_) => return self.interrupt(now, "the time for probes is over"),
+            State::Leaving { .. } | State::Over => return self.leave(),
+        };
+        self.fail(now, error)
+    }
+
+    fn interrupt(&mut self, now: MonoTime, reason: &str) -> Result<(), ProtocolError> {
+        match &mut self.state {
+            State::Running { run, .. } => return run.interrupt(&mut self.link, now, reason),
+            State::Leaving { .. } => return self.leave(),
+            _ => self.link.greet(),
+        }
+        self.link.send(&Message::Stop { reason: reason.into() });
+        Err(ProtocolError::Stopped(reason.into()))
+    }
+
+    /// Does something with the test, if it runs.
+    fn running(&mut self, step: impl FnOnce(&mut Run, &mut Link)) {
+        if let State::Running { run, .. } = &mut self.state {
+            step(run, &mut self.link);
+        }
+    }
+
+    fn measured(&mut self, now: MonoTime, result: &SideResult) -> Result<(), ProtocolError> {
+        let State::Running { run, .. } = &mut self.state else { return Ok(()) };
+        run.measured(&mut self.link, now, result)
+    }
+
+    fn take(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
+        match input {
+            Input::Received(_) if self.is_deaf() => {}
+            Input::Received(bytes) => return self.receive(now, bytes),
+            Input::Closed => return self.closed(now),
+            Input::Timer => return self.timer(now),
+            Input::FlowsOpen(_) => self.flows_open(now),
+            Input::FlowsFailed(reason) => self.flows_failed(now, reason),
+            Input::LocalSample(_) if self.interval().is_none() => {}
+            Input::LocalSample(sample) => self.running(|run, link| run.local_sample(link, sample)),
+            Input::Progress { received, .. } => self.running(|run, _| run.progress(received)),
+            Input::SendersDone(sent) => self.running(|run, link| run.senders_done(link, now, sent)),
+            Input::Measured { result, .. } => return self.measured(now, result),
+            Input::Interrupt(reason) => return self.interrupt(now, reason),
+        }
+        Ok(())
+    }
+}
+
+impl Session for Server {
+    fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
+        if matches!(self.state, State::Over) {
+            return Ok(());
+        }
+        let result = self.take(now, input);
+        self.settle(now);
+        result.inspect_err(|_| {
+            if !matches!(self.state, State::Over) {
+                self.state = State::Over;
+                self.link.push(Output::Close);
+            }
+        })
+    }
+
+    fn output(&mut self, now: MonoTime) -> Output {
+        let mut due = None;
+        if let State::Probing(probing) = &mut self.state {
+            probing.poll(now, &mut self.link);
+            due = probing.due();
+        }
+        self.link
+            .pop()
+            .unwrap_or_else(|| Output::WaitUntil([self.deadline(), due].into_iter().flatten().min()))
+    }
+}
+
+fn late(with: &str, after: Nanos) -> ProtocolError {
+    ProtocolError::Timeout(format!("{with} within {after}"))
+}
+
+/// The least time between the reports a client may ask for.
+const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(100);
