@@ -38,6 +38,8 @@ pub(super) struct Row {
     pub(super) socket: i32,
     pub(super) sent: u64,
     pub(super) received: u64,
+    pub(super) retransmits: u64,
+    /// Windows and RTT: this end's, where iPerf3 gathers them.
     pub(super) tcp: TcpCounters,
     pub(super) jitter_ms: f64,
     pub(super) lost: u64,
@@ -157,13 +159,22 @@ impl Ends {
             socket: stream.socket,
             sent: sender.map_or(0, |result| result.bytes.0),
             received: receiver.map_or(0, |result| result.bytes.0),
-            tcp: sender.and_then(|result| result.tcp.clone()).unwrap_or_default(),
+            retransmits: sender.and_then(|result| result.tcp.as_ref()).map_or(0, |tcp| tcp.retransmits),
+            tcp: self.own_tcp(stream),
             jitter_ms: received_udp.map_or(0.0, |udp| millis(udp.jitter)),
             lost: received_udp.map_or(0, |udp| udp.lost),
             out_of_order: received_udp.map_or(0, |udp| udp.reordered),
             sent_packets: sent_udp.map_or(0, |udp| udp.datagrams),
             received_packets: received_udp.map_or(0, |udp| udp.datagrams + udp.lost),
         }
+    }
+
+    /// A receiver looks at its sockets' gauges only when it sends on others.
+    fn own_tcp(&self, stream: &StreamInfo) -> TcpCounters {
+        let role = if self.sends_in(stream.direction) { Role::Sender } else { Role::Receiver };
+        let gathers = role == Role::Sender || self.is_bidirectional();
+        let own = self.result_of(stream, role).filter(|_| gathers);
+        own.and_then(|result| result.tcp.clone()).unwrap_or_default()
     }
 
     fn side(&self, direction: Direction, role: Role) -> Option<&SideResult> {

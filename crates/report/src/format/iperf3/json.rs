@@ -333,15 +333,14 @@ fn end_stream(ends: &Ends, block: &Block, row: &Row) -> Value {
     }
     if block.has_retransmits {
         let tcp = &row.tcp;
-        let known = u64::from(block.sending);
         sender.extend(members(json!({
-            "retransmits": tcp.retransmits,
-            "reorder": u64::from(tcp.reordering) * known,
-            "max_snd_cwnd": tcp.max_cwnd.0 * known,
-            "max_snd_wnd": tcp.max_send_window.0 * known,
-            "max_rtt": tcp.max_rtt.0 / 1000 * known,
-            "min_rtt": tcp.min_rtt.0 / 1000 * known,
-            "mean_rtt": tcp.mean_rtt.0 / 1000 * known,
+            "retransmits": row.retransmits,
+            "reorder": tcp.reordering,
+            "max_snd_cwnd": tcp.max_cwnd.0,
+            "max_snd_wnd": tcp.max_send_window.0,
+            "max_rtt": tcp.max_rtt.0 / 1000,
+            "min_rtt": tcp.min_rtt.0 / 1000,
+            "mean_rtt": tcp.mean_rtt.0 / 1000,
         })));
     }
     sender.insert("sender".into(), block.sending.into());
@@ -374,7 +373,7 @@ fn end_sums(ends: &Ends, block: &Block) -> Map<String, Value> {
         sums.insert(block_name(block, "sum"), sum.into());
     } else {
         if block.has_retransmits {
-            sum_sent.insert("retransmits".into(), block.sum(|row| row.tcp.retransmits).into());
+            sum_sent.insert("retransmits".into(), block.sum(|row| row.retransmits).into());
         }
         sum_sent.insert("sender".into(), block.sending.into());
         sum_received.insert("sender".into(), block.sending.into());

@@ -297,7 +297,7 @@ impl Iperf3Text {
         let end = self.ends.times();
         let sent_columns = match (udp, block.has_retransmits) {
             (true, _) => jitter_columns(0.0, 0, row.sent_packets, 0.0),
-            (false, true) => format!("  {:3}             ", row.tcp.retransmits),
+            (false, true) => format!("  {:3}             ", row.retransmits),
             (false, false) => " ".repeat(18),
         };
         self.end_row(block, &id, true, (row.sent, end.sender), &sent_columns);
@@ -322,7 +322,7 @@ impl Iperf3Text {
         let end = self.ends.times();
         let sent_columns = match (udp, block.has_retransmits) {
             (true, _) => jitter_columns(0.0, 0, block.sum(|row| row.sent_packets), 0.0),
-            (false, true) => format!("  {:3}             ", block.sum(|row| row.tcp.retransmits)),
+            (false, true) => format!("  {:3}             ", block.sum(|row| row.retransmits)),
             (false, false) => " ".repeat(18),
         };
         self.end_row(block, "[SUM]", true, (block.sum(|row| row.sent), end.sender), &sent_columns);
