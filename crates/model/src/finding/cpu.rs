@@ -26,7 +26,7 @@ pub(super) fn saturated(way: &Way<'_>, role: Role) -> bool {
 fn bottleneck(way: &Way<'_>, role: Role) -> Option<String> {
     let cpu = &way.end(role)?.cpu;
     let thread = if spins(way, role) { 0.0 } else { way.busiest_thread(role) };
-    let shared_core = (thread + cpu.busiest_softirq).min(1.0);
+    let shared_core = thread + cpu.busiest_softirq;
     if thread >= FULL {
         Some(format!("its busiest stream thread used {} of a CPU", percent(thread)))
     } else if cpu.busiest_softirq >= FULL {
@@ -94,7 +94,7 @@ fn receiver_busy(way: &Way<'_>) -> Option<Finding> {
         return None;
     }
     let backlog = way.receiver?.kernel.softnet_drops;
-    let overrun = way.share_of_sent(way.loss().receiver + backlog) >= NOTICEABLE;
+    let overrun = way.share_of_sent(way.loss().receiver.saturating_add(backlog)) >= NOTICEABLE;
     if way.udp() && !overrun {
         return None;
     }

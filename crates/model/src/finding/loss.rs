@@ -102,7 +102,7 @@ fn udp_loss(way: &Way<'_>) -> Option<Finding> {
 
 fn tcp_loss(way: &Way<'_>) -> Option<Finding> {
     let retransmits = way.figures.retransmits?;
-    let segments: u64 = way.tcp_rows().map(|tcp| tcp.data_segments).sum();
+    let segments = way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
     let share = retransmits as f64 / segments.max(retransmits).max(1) as f64;
     if share < RETRANSMITTED || segments < ENOUGH_SEGMENTS {
         return None;

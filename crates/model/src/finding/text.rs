@@ -39,7 +39,7 @@ impl Finding {
 
 /// A share, 0 to 1, in percent with three significant digits: `4.28 %`.
 pub(super) fn percent(share: f64) -> String {
-    let value = share * 100.0;
+    let value = (share * 100.0).min(MOST_PERCENT);
     match value {
         99.95.. | 0.0 => format!("{value:.0} %"),
         9.995.. => format!("{value:.1} %"),
@@ -83,6 +83,9 @@ pub(super) fn lower(text: &str) -> String {
         _ => text.into(),
     }
 }
+
+/// A peer may report anything; more than ten thousand CPUs is nothing to be printed to the last digit.
+const MOST_PERCENT: f64 = 1e6;
 
 #[cfg(test)]
 mod tests {

@@ -146,7 +146,7 @@ fn round_trip(summary: &Summary) -> Option<String> {
     let rtt = summary.rtt.filter(|rtt| rtt.count > 0)?;
     let lost = match summary.lost {
         0 => String::new(),
-        lost => format!("; {lost} of {} probes had no answer", rtt.count + lost),
+        lost => format!("; {lost} of {} probes had no answer", rtt.count.saturating_add(lost)),
     };
     Some(format!("The idle round trip takes {} (median; 99 % within {}){lost}.", rtt.p50, rtt.p99))
 }

@@ -59,7 +59,8 @@ impl<'a> Way<'a> {
     /// `count` as a share of the datagrams that were sent.
     pub(super) fn share_of_sent(&self, count: u64) -> f64 {
         let loss = self.loss();
-        let accounted = self.figures.received.datagrams + loss.path + loss.receiver + loss.sender;
+        let places = [self.figures.received.datagrams, loss.path, loss.receiver, loss.sender];
+        let accounted = places.into_iter().fold(0, u64::saturating_add);
         let sent = self.figures.sent.datagrams.max(accounted);
         if sent == 0 { 0.0 } else { count as f64 / sent as f64 }
     }
