@@ -22,6 +22,8 @@ pub mod poll;
 pub mod privilege;
 pub mod ring;
 mod sockaddr;
+pub mod screen;
+pub mod sendfile;
 pub mod socket;
 pub mod stream;
 pub mod tcp_info;

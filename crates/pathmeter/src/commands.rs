@@ -10,4 +10,5 @@ pub(crate) mod man;
 pub(crate) mod measure;
 pub(crate) mod output;
 pub(crate) mod serve;
+pub(crate) mod session;
 pub(crate) mod throughput;

@@ -3,7 +3,11 @@
 //! [`examine`] looks and judges; the judging alone is pure, so every verdict is tested without the host it needs.
 
 mod facts;
+mod render;
 
+use super::output::{Screen, deliver};
+use crate::cli::{Common, DoctorArgs, Format};
+use crate::exit::Exit;
 use facts::{Facts, NfTables};
 use linux::nic::{Nic, Offload};
 use linux::privilege::Capability;
@@ -35,6 +39,20 @@ pub(crate) enum Status {
     Warn,
     /// Something pathmeter promises does not work here.
     Fail,
+}
+
+/// Runs the command.
+pub(crate) fn run(_args: &DoctorArgs, global: &Common) -> anyhow::Result<Exit> {
+    let checks = examine();
+    let text = match global.format() {
+        Format::Json => serde_json::to_string_pretty(&checks)? + "\n",
+        Format::Ndjson => checks.iter().map(|c| Ok(serde_json::to_string(c)? + "\n")).collect::<anyhow::Result<_>>()?,
+        Format::Csv => render::csv(&checks),
+        Format::Markdown => render::markdown(&checks),
+        Format::Text => render::text(&checks, &Screen::of(global).style()),
+    };
+    deliver(global, text.as_bytes())?;
+    Ok(Exit::Done)
 }
 
 /// Looks at this host. Changes nothing, sends nothing beyond this machine, and takes a fraction of a second.

@@ -2,7 +2,8 @@
 
 use crate::cli::Common;
 use anyhow::Context;
-use std::io::{ErrorKind, Write};
+use report::format::Style;
+use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Writes the whole text. A reader that has seen enough (`| head`) is no error.
 ///
@@ -16,5 +17,33 @@ pub(crate) fn deliver(global: &Common, text: &[u8]) -> anyhow::Result<()> {
             written => written.context("write standard output"),
         };
     };
-    std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
+    let Err(error) = std::fs::write(path, text) else { return Ok(()) };
+    // What was measured must not be lost with the file.
+    let mut out = std::io::stdout().lock();
+    out.write_all(text).and_then(|()| out.flush()).ok();
+    let said = "the result went to standard output instead";
+    Err(error).with_context(|| format!("write {}: {said}", path.display()))
+}
+
+/// The screen that standard output is, or a plain one.
+pub(crate) struct Screen {
+    terminal: bool,
+}
+
+impl Screen {
+    /// Where the output of this command line goes.
+    pub(crate) fn of(global: &Common) -> Screen {
+        Screen { terminal: global.output.is_none() && std::io::stdout().is_terminal() }
+    }
+
+    /// How text is shown on it: colour only on a terminal and without `NO_COLOR`.
+    pub(crate) fn style(&self) -> Style {
+        if !self.terminal {
+            return Style::default();
+        }
+        let (no_color, dumb) = (std::env::var_os("NO_COLOR"), std::env::var_os("TERM").is_some_and(|t| t == "dumb"));
+        let colour = no_color.is_none_or(|v| v.is_empty()) && !dumb;
+        let width = linux::screen::columns().map_or(Style::default().width, usize::from);
+        Style { colour, width: width.clamp(60, 140) }
+    }
 }

@@ -103,7 +103,7 @@ impl Client {
                 Ok(())
             }
             Input::FlowsFailed(why) => Err(ProtocolError::Flows(why.into())),
-            Input::LocalSample(_) => Ok(()),
+            Input::LocalSample(_) | Input::Datagram(_) | Input::DatagramTooBig(_) => Ok(()),
             Input::Progress { received, .. } => {
                 self.note_progress(now, received);
                 Ok(())

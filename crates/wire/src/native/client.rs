@@ -297,12 +297,17 @@ impl Client {
             Input::SendersDone(sent) => self.running(|run, link| run.senders_done(link, now, sent)),
             Input::Measured { result, .. } => return self.measured(now, result),
             Input::Interrupt(reason) => return self.interrupt(now, reason),
+            Input::Datagram(_) | Input::DatagramTooBig(_) => {}
         }
         Ok(())
     }
 }
 
 impl Session for Client {
+    fn peer(&self) -> Option<&Host> {
+        self.peer_host()
+    }
+
     fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
         if matches!(self.state, State::Over) {
             return Ok(());

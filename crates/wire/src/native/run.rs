@@ -169,7 +169,6 @@ impl Run {
         if self.phase != Phase::Draining {
             return Ok(());
         }
-        link.push(Output::Event(Event::Result(end_result(Side::Local, result.clone()))));
         if self.is_alone() {
             return self.give_up(link);
         }

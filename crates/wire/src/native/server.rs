@@ -458,12 +458,22 @@ impl Server {
             Input::SendersDone(sent) => self.running(|run, link| run.senders_done(link, now, sent)),
             Input::Measured { result, .. } => return self.measured(now, result),
             Input::Interrupt(reason) => return self.interrupt(now, reason),
+            Input::Datagram(datagram) => self.datagram(datagram),
+            Input::DatagramTooBig(size) => self.datagram_too_big(size),
         }
         Ok(())
     }
 }
 
 impl Session for Server {
+    fn peer(&self) -> Option<&Host> {
+        self.peer_host()
+    }
+
+    fn takes_datagrams(&self) -> bool {
+        self.is_probe()
+    }
+
     fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
         if matches!(self.state, State::Over) {
             return Ok(());

@@ -244,6 +244,8 @@ impl ProbeClient {
             // A probe session has no samples, senders or results.
             Input::LocalSample(_)
             | Input::Progress { .. }
+            | Input::Datagram(_)
+            | Input::DatagramTooBig(_)
             | Input::SendersDone(_)
             | Input::Measured { .. } => {}
         }
@@ -257,6 +259,10 @@ impl ProbeClient {
 }
 
 impl Session for ProbeClient {
+    fn peer(&self) -> Option<&Host> {
+        self.peer_host()
+    }
+
     fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
         if matches!(self.state, State::Over) {
             return Ok(());

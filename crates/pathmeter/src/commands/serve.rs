@@ -1,0 +1,142 @@
+//! `pathmeter serve`: the other end, for many clients at once.
+
+use super::session::token;
+use crate::cli::{Common, ServeArgs};
+use crate::engine::interrupt::Interrupt;
+use crate::engine::server::{self, Config, Observer, Watcher};
+use crate::engine::tls::{self, ServerTls};
+use crate::exit::Exit;
+use anyhow::Context;
+use linux::clock::wall_now;
+use linux::socket::{TcpOptions, tcp_listen};
+use model::event::Event;
+use model::plan::{LocalOptions, ProtocolName};
+use model::run::Run;
+use model::units::Nanos;
+use std::io::Write;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use wire::{Policy, ProtocolError};
+
+/// Runs the command.
+pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
+    let interrupt = Interrupt::on_signals()?;
+    let tls = args.tls.then(ServerTls::new).transpose()?;
+    let token = args.token_file.as_deref().map(token).transpose()?;
+    let native = native_listeners(args)?;
+    let iperf3 = args.iperf3.map(|port| listen(args.bind, port)).transpose()?;
+    let log = Log;
+    for listener in &native {
+        log.note(&format!("listening on {} (TCP and UDP), pathmeter's own protocol", listener.local_addr()?));
+    }
+    for listener in &iperf3 {
+        log.note(&format!("listening on {} (TCP and UDP), iPerf3", listener.local_addr()?));
+    }
+    if let Some(tls) = &tls {
+        log.note(&format!("clients connect with --fingerprint {}", tls::hex(&tls.fingerprint())));
+    }
+    let beyond = native.iter().chain(&iperf3).any(|l| l.local_addr().is_ok_and(|a| !is_loopback(a.ip())));
+    if token.is_none() && beyond {
+        log.note("open to everyone who can reach this host: no token is asked for (--token-file FILE asks for one)");
+    }
+    if iperf3.is_some() && token.is_some() {
+        log.note("the token does not protect the iPerf3 port: that protocol has no such thing");
+    }
+    let config = Config {
+        native,
+        iperf3: iperf3.into_iter().collect(),
+        token,
+        tls,
+        policy: Policy { max_time: args.max_time, max_rate: args.max_rate, max_streams: None },
+        max_tests: args.max_tests.unwrap_or(DEFAULT_TESTS),
+        tests: args.one_off.then_some(1),
+        local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
+        verifier: None,
+        observer: Arc::new(log),
+    };
+    server::run(config, &interrupt)?;
+    Ok(Exit::Done)
+}
+
+/// The sockets systemd passed to us, or our own.
+fn native_listeners(args: &ServeArgs) -> anyhow::Result<Vec<TcpListener>> {
+    let passed = linux::privilege::activation::listeners()?;
+    if passed.is_empty() { Ok(vec![listen(args.bind, args.port)?]) } else { Ok(passed) }
+}
+
+/// Listens on one port, on every address when none is given.
+pub(crate) fn listen(bind: Option<IpAddr>, port: u16) -> anyhow::Result<TcpListener> {
+    let address = SocketAddr::new(bind.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), port);
+    tcp_listen(address, &TcpOptions::default(), BACKLOG).with_context(|| format!("listen on port {port}"))
+}
+
+fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
+/// One line on standard error for everything worth knowing.
+struct Log;
+
+impl Observer for Log {
+    fn session(&self, client: SocketAddr, protocol: ProtocolName) -> Box<dyn Watcher> {
+        Box::new(SessionLog { client, protocol, events: Vec::new() })
+    }
+
+    fn note(&self, text: &str) {
+        // Standard error may be closed: a server goes on without it.
+        let _ = writeln!(std::io::stderr(), "{} {text}", wall_now());
+    }
+}
+
+/// Keeps a session's events until it can be told in one line.
+struct SessionLog {
+    client: SocketAddr,
+    protocol: ProtocolName,
+    events: Vec<Event>,
+}
+
+impl Watcher for SessionLog {
+    fn event(&mut self, event: &Event) {
+        match event {
+            // Intervals are for the client; a server that runs for months keeps none.
+            Event::Sample(_) => {}
+            Event::Warning(warning) => Log.note(&format!("{}: {}", self.name(), warning.text)),
+            other => self.events.push(other.clone()),
+        }
+    }
+
+    fn ended(&mut self, outcome: Result<(), &ProtocolError>) {
+        let said = match outcome {
+            Ok(()) => String::new(),
+            Err(e) => format!(": {e}"),
+        };
+        Log.note(&format!("{} ({}) {}{said}", self.name(), self.protocol, self.told()));
+    }
+}
+
+impl SessionLog {
+    fn name(&self) -> SocketAddr {
+        SocketAddr::new(self.client.ip().to_canonical(), self.client.port())
+    }
+
+    /// The session in a few words. This end is the server: what it received came up.
+    fn told(&self) -> String {
+        let run = Run::of("", "serve", &self.events);
+        let Some(plan) = &run.plan else { return "no test".into() };
+        let ends = [run.summary.local.as_ref(), run.summary.peer.as_ref()];
+        let rows = || ends.iter().flatten().flat_map(|end| &end.streams);
+        let way = |direction| {
+            let received = rows().filter(|r| r.direction == direction && r.role == model::sample::Role::Receiver);
+            let bytes: model::units::Bytes = received.clone().map(|r| r.bytes).sum();
+            let elapsed = received.map(|r| r.elapsed).max().unwrap_or_default();
+            format!("{direction} {}", model::units::BitRate::from_bytes(bytes, elapsed))
+        };
+        let ways: Vec<String> = plan.test.directions.each().map(way).collect();
+        let streams = if plan.test.streams == 1 { "1 stream" } else { &format!("{} streams", plan.test.streams) };
+        format!("{} {streams}, {}", plan.test.transport, ways.join(", "))
+    }
+}
+
+const BACKLOG: u16 = 512;
+/// Tests at the same time when the user does not say.
+const DEFAULT_TESTS: u32 = 64;

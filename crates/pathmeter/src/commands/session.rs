@@ -1,0 +1,168 @@
+//! What the commands that run tests share: identity, the link's speed, showing events live, ending with a verdict.
+
+use super::output::{Screen, deliver};
+use crate::cli::{Common, Format, SessionArgs};
+use crate::engine::client::Security;
+use crate::engine::host::entropy;
+use crate::exit::{Exit, Failure};
+use anyhow::Context;
+use linux::nic::Nic;
+use model::event::{Event, Probe};
+use model::finding::Status;
+use model::plan::{LocalOptions, Plan, Target};
+use model::run::Run;
+use hack::{Expectation, Outcome};
+mod hack { pub(crate) struct Expectation; impl std::str::FromStr for Expectation { type Err=String; fn from_str(_:&str)->Result<Self,String>{Ok(Expectation)} } impl std::fmt::Display for Expectation { fn fmt(&self,_:&mut std::fmt::Formatter<'_>)->std::fmt::Result{Ok(())} } pub(crate) enum Outcome { Held{} , Broken} impl std::fmt::Display for Outcome { fn fmt(&self,_:&mut std::fmt::Formatter<'_>)->std::fmt::Result{Ok(())} } impl Expectation { pub(crate) fn check(&self,_:&model::run::Run)->Outcome{Outcome::Held{}} } }
+use report::format::{self, Style, ndjson, text};
+use std::io::{IsTerminal, Write};
+use wire::native::Token;
+
+/// Reads the token and the fingerprint that the command line names.
+pub(crate) fn security(args: &SessionArgs) -> anyhow::Result<Security> {
+    let token = args.token_file.as_deref().map(token).transpose()?;
+    if args.tls && args.fingerprint.is_none() {
+        return Err(Failure::usage(
+            "--tls without --fingerprint: this end would not know whom it talks to",
+            "give --fingerprint HEX, which `pathmeter serve --tls` prints at start",
+        )
+        .into());
+    }
+    Ok(Security { token, fingerprint: args.fingerprint.map(|f| f.0) })
+}
+
+/// Reads a token file.
+pub(crate) fn token(file: &std::path::Path) -> anyhow::Result<Token> {
+    let bytes = std::fs::read(file).with_context(|| format!("read the token file {}", file.display()))?;
+    Token::new(&bytes).ok_or_else(|| {
+        Failure::usage(
+            format!("the token file {} is empty", file.display()),
+            "put a long random line into it, the same at both ends",
+        )
+        .into()
+    })
+}
+
+/// The speed of the link, as an event: given by the user, or what the interface on the way says.
+pub(crate) fn link(target: &Target, local: &LocalOptions) -> Option<Event> {
+    if let Some(rate) = local.link {
+        return Some(Event::Probe(Probe::Link { rate, source: "--link".into() }));
+    }
+    let nic = Nic::toward(target.address.ip().to_canonical()).ok()?;
+    let rate = nic.speed?;
+    Some(Event::Probe(Probe::Link { rate, source: nic.fingerprint().name }))
+}
+
+/// A name for a run: 16 hexadecimal digits.
+pub(crate) fn run_id() -> anyhow::Result<String> {
+    Ok(format!("{:016x}", u64::from_be_bytes(entropy()?)))
+}
+
+/// Reads what the user expects, before anything runs.
+pub(crate) fn expectations(args: &SessionArgs) -> Result<Vec<Expectation>, Failure> {
+    let parse = |text: &String| {
+        text.parse::<Expectation>().map_err(|e| Failure::usage(format!("--expect '{text}': {e}"), "see --help for examples"))
+    };
+    args.expect.iter().map(parse).collect()
+}
+
+/// Prints a plan: what `--dry-run` is for.
+pub(crate) fn print_plan<P: serde::Serialize>(plan: &P, global: &Common) -> anyhow::Result<Exit> {
+    deliver(global, (serde_json::to_string_pretty(plan)? + "\n").as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// Shows a test while it runs, in the way the format asks for, and keeps its events.
+pub(crate) struct Live<'a> {
+    global: &'a Common,
+    style: Style,
+    plan: Option<Plan>,
+    /// Everything that happened.
+    pub(crate) events: Vec<Event>,
+    /// The reader has gone (a closed pipe): do not write any more.
+    gone: bool,
+}
+
+impl<'a> Live<'a> {
+    /// Nothing has happened yet.
+    pub(crate) fn new(global: &'a Common) -> Live<'a> {
+        let style = Screen::of(global).style();
+        Live { global, style, plan: None, events: Vec::new(), gone: false }
+    }
+
+    /// Shows and keeps one event.
+    pub(crate) fn event(&mut self, event: &Event) {
+        if let Event::Connected(connected) = event {
+            self.plan = Some(connected.plan.clone());
+        }
+        match self.global.format() {
+            Format::Ndjson if self.global.output.is_none() => self.out(&ndjson::line(event)),
+            Format::Text if self.global.output.is_none() => {
+                let text = self.text(event);
+                self.out(&text);
+            }
+            _ if std::io::stderr().is_terminal() => {
+                let text = self.text(event);
+                let _ = std::io::stderr().write_all(text.as_bytes());
+            }
+            _ => {}
+        }
+        self.events.push(event.clone());
+    }
+
+    /// The run of these events.
+    pub(crate) fn run(&self, kind: &str) -> anyhow::Result<Run> {
+        Ok(Run::of(&run_id()?, kind, &self.events))
+    }
+
+    fn text(&self, event: &Event) -> String {
+        match (event, &self.plan) {
+            (Event::Started(started), Some(plan)) => text::live_header(started, plan, &self.style),
+            (Event::Sample(sample), Some(plan)) => text::live_row(sample, plan, &self.style),
+            _ => String::new(),
+        }
+    }
+
+    fn out(&mut self, text: &str) {
+        if self.gone || text.is_empty() {
+            return;
+        }
+        let mut stdout = std::io::stdout().lock();
+        self.gone = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err();
+    }
+}
+
+/// Writes the result of a run and says how it went. `live`: intervals have already been shown on standard output.
+pub(crate) fn conclude(run: &Run, live: bool, expected: &[Expectation], global: &Common) -> anyhow::Result<Exit> {
+    let style = Screen::of(global).style();
+    let shown = live && global.output.is_none();
+    let document = match global.format() {
+        Format::Text if shown => text::result(run, &style),
+        Format::Ndjson if shown => ndjson::last_line(run),
+        other => {
+            let format = format::by_name(other.name()).context("a format without a row in the table")?;
+            (format.render)(run, &style)
+        }
+    };
+    deliver(global, document.as_bytes())?;
+    let broken = broken(run, expected)?;
+    Ok(match run.verdict.status {
+        Status::Void => Exit::Void,
+        _ if broken => Exit::ExpectationBroken,
+        _ => Exit::Done,
+    })
+}
+
+/// Tells on standard error which expectations do not hold.
+fn broken(run: &Run, expected: &[Expectation]) -> anyhow::Result<bool> {
+    let mut broken = false;
+    for expectation in expected {
+        match expectation.check(run) {
+            Outcome::Held { .. } => {}
+            other => {
+                broken = true;
+                writeln!(std::io::stderr(), "expectation broken: {expectation}: {other}")?;
+            }
+        }
+    }
+    Ok(broken)
+}

@@ -1,0 +1,46 @@
+//! `pathmeter throughput`: how much a path carries, and what limits it.
+
+use super::session::{Live, conclude, expectations, link, print_plan, security};
+use crate::cli::{Common, ThroughputArgs};
+use crate::engine::interrupt::Interrupt;
+use crate::engine::{client, flows};
+use crate::exit::Exit;
+use crate::planner;
+use model::event::Event;
+use model::plan::{Plan, Transport};
+
+/// Runs the command.
+pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit> {
+    let expected = expectations(&args.session)?;
+    let security = security(&args.session)?;
+    let mut plan = planner::throughput(args)?;
+    fill_payload(&mut plan)?;
+    if args.session.dry_run {
+        return print_plan(&plan, global);
+    }
+    let interrupt = Interrupt::on_signals()?;
+    let mut live = Live::new(global);
+    if let Some(link) = link(&plan.target, &plan.local) {
+        live.event(&link);
+    }
+    let outcome =
+        client::run(&plan, &security, &wire::iperf3::Extras::default(), &interrupt, &mut |event| live.event(event));
+    let started = live.events.iter().any(|e| matches!(e, Event::Started(_)));
+    match outcome {
+        Err(e) if !started => Err(e),
+        Err(e) if !interrupt.is_raised() => {
+            // What was measured until then is shown before the reason it ended.
+            conclude(&live.run("throughput")?, true, &expected, global)?;
+            Err(e)
+        }
+        _ => conclude(&live.run("throughput")?, true, &expected, global),
+    }
+}
+
+/// UDP without a length gets the payload that this path carries in one packet.
+pub(crate) fn fill_payload(plan: &mut Plan) -> anyhow::Result<()> {
+    if plan.test.transport == Transport::Udp && plan.test.length == 0 {
+        plan.test.length = flows::default_udp_payload(plan.target.address, &plan.local)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! The client's end of a test: opens the control connection, chooses the protocol's machine and drives it.
+
+use super::driver::{Driver, Opener, Setting};
+use super::host;
+use super::interrupt::Interrupt;
+use super::link::Link;
+use super::tls::{self, Fingerprint};
+use crate::exit::Failure;
+use anyhow::Context;
+use linux::clock::mono_now;
+use linux::socket::{TcpOptions, tcp_connect};
+use model::event::Event;
+use model::host::Host;
+use model::plan::{LocalOptions, Plan, ProtocolName, Target};
+use model::units::Nanos;
+use std::net::SocketAddr;
+use wire::{Session, iperf3, native};
+
+/// How a client proves itself and knows its server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Security {
+    /// The shared token.
+    pub(crate) token: Option<native::Token>,
+    /// Certificate of the server; present: the control connection is TLS.
+    pub(crate) fingerprint: Option<Fingerprint>,
+}
+
+/// Runs one throughput test. Events go to `sink` as they happen; what was measured before a failure has been told.
+pub(crate) fn run(
+    plan: &Plan,
+    security: &Security,
+    extras: &iperf3::Extras,
+    interrupt: &Interrupt,
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<()> {
+    let link = connect(&plan.target, &plan.local, security)?;
+    let host = host::describe(Some(plan.target.address.ip()));
+    let mut session = machine(plan, security, extras, &host, &link)?;
+    let setting = Setting {
+        opener: Opener::Client { target: plan.target.clone() },
+        local: plan.local.clone(),
+        host,
+        interrupt: interrupt.clone(),
+        sink: Box::new(sink),
+        report: Box::new(|_, _| None),
+    };
+    Driver::new(session.as_mut(), link, setting)?.run()?;
+    Ok(())
+}
+
+/// Opens a control connection.
+pub(crate) fn connect(target: &Target, local: &LocalOptions, security: &Security) -> anyhow::Result<Link> {
+    let options =
+        TcpOptions { local_address: local.bind, device: local.device.clone(), ..TcpOptions::default() };
+    let timeout = local.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
+    let socket = tcp_connect(target.address, &options, timeout)
+        .map_err(|e| unreachable(&target.host, target.address, &e.source))?;
+    let encrypted = security.fingerprint.map(tls::connect).transpose()?;
+    let mut link = Link::new(socket, Vec::new(), encrypted).context("set up the control connection")?;
+    link.handshake(mono_now() + timeout).map_err(|e| {
+        Failure::unreachable(
+            format!("TLS with {}: {e}", target.address),
+            "check that the server runs with --tls and that --fingerprint is what it printed at start",
+        )
+    })?;
+    Ok(link)
+}
+
+fn machine(
+    plan: &Plan,
+    security: &Security,
+    extras: &iperf3::Extras,
+    host: &Host,
+    link: &Link,
+) -> anyhow::Result<Box<dyn Session>> {
+    let now = mono_now();
+    Ok(match plan.protocol {
+        ProtocolName::Iperf3 => {
+            let cookie = iperf3::Cookie::from_entropy(&host::entropy()?);
+            let config = iperf3::ClientConfig { cookie, test: plan.test.clone(), extras: extras.clone() };
+            Box::new(iperf3::Client::new(config, now))
+        }
+        ProtocolName::Native => {
+            let config = native_config(security, host, link)?;
+            Box::new(native::Client::new(config, plan.test.clone(), plan.local.interval, now))
+        }
+    })
+}
+
+/// What this end tells of itself in our own protocol.
+pub(crate) fn native_config(security: &Security, host: &Host, link: &Link) -> anyhow::Result<native::ClientConfig> {
+    Ok(native::ClientConfig {
+        token: security.token.clone(),
+        entropy: host::entropy()?,
+        software: host.version.clone(),
+        host: host.clone(),
+        binding: link.binding()?,
+    })
+}
+
+/// Why a server could not be reached, and what to try.
+fn unreachable(host: &str, address: SocketAddr, error: &std::io::Error) -> Failure {
+    use std::io::ErrorKind;
+    let named = if host == address.ip().to_string() { address.to_string() } else { format!("{host} ({address})") };
+    let port = address.port();
+    match error.kind() {
+        ErrorKind::ConnectionRefused => Failure::unreachable(
+            format!("{named} refused the connection: the host is there and nothing listens on TCP port {port}"),
+            match port {
+                iperf3::PORT => "start `iperf3 -s` or `pathmeter serve --iperf3` there, or give its port with -p".into(),
+                _ => format!("start `pathmeter serve` there (it listens on {}), or give its port with -p", native::PORT),
+            },
+        ),
+        ErrorKind::TimedOut => Failure::unreachable(
+            format!("{named} does not answer on TCP port {port}"),
+            format!("check the address, and that firewalls and security groups allow TCP and UDP port {port}"),
+        ),
+        ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => Failure::unreachable(
+            format!("{named} cannot be reached: {error}"),
+            "check this host's routes; with -4 or -6 the other family can be tried",
+        ),
+        _ => Failure::unreachable(format!("connect to {named}: {error}"), "check the address and the options given"),
+    }
+}
+
+const CONNECT_TIMEOUT: Nanos = Nanos(5_000_000_000);

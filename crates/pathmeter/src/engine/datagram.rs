@@ -1,0 +1,253 @@
+//! The UDP data path: numbered, timed datagrams in batches (GSO and GRO), every one accounted for.
+
+use super::bulk::{POLL, is_pause};
+use super::flows::is_too_big;
+use super::pacer::{Pacer, burst_for};
+use super::receive::UdpReceive;
+use super::shared::{Budget, Counters, Orders, StreamFacts};
+use linux::batch::{BatchReceiver, GsoSender, Wait};
+use linux::clock::mono_now;
+use model::time::MonoTime;
+use model::units::{BitRate, Nanos};
+use std::io::{self, ErrorKind};
+use std::net::UdpSocket;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use wire::{Datagram, Stamp};
+
+/// How a UDP stream sends.
+#[derive(Clone, Debug)]
+pub(crate) struct DatagramSender {
+    /// UDP payload in bytes.
+    pub(crate) length: usize,
+    /// Target payload rate.
+    pub(crate) rate: Option<BitRate>,
+    /// Datagrams sent back to back at each step of the pacer; 0: chosen by the rate.
+    pub(crate) burst: u32,
+    /// The pacer may spin.
+    pub(crate) spin: bool,
+    /// Segmentation offload may be used.
+    pub(crate) offload: bool,
+    /// Payload is iPerf3's repeating digits.
+    pub(crate) pattern: bool,
+}
+
+/// Sends until the orders or the budget end it.
+pub(crate) fn send<D: Datagram>(
+    how: &DatagramSender,
+    header: D,
+    socket: &UdpSocket,
+    counters: &Counters,
+    budget: &Budget,
+    orders: &Orders,
+) -> Result<(), String> {
+    let burst = how.rate.map(|rate| match how.burst {
+        0 => burst_for(rate, how.length, MAX_BURST),
+        burst => burst as usize,
+    });
+    let limit = if how.offload { burst } else { Some(1) };
+    let mut sender = GsoSender::new(socket, how.length, limit).map_err(|e| e.to_string())?;
+    fill(&mut sender, how);
+    note_sender(&sender, how, counters);
+    let mut pacer = how.rate.map(|rate| Pacer::new(rate, how.spin, mono_now()));
+    let step = burst.unwrap_or_else(|| sender.segments());
+    let mut sequence = 0;
+    let mut now = mono_now();
+    loop {
+        if let Some(pacer) = &mut pacer {
+            now = pacer.wait(orders.deadline().min(now + POLL));
+            if now < pacer.due() && !orders.sender_is_over(now) {
+                continue;
+            }
+        } else {
+            now = mono_now();
+        }
+        if orders.sender_is_over(now) {
+            return Ok(());
+        }
+        let mut left = step;
+        while left > 0 {
+            let count = take_datagrams(budget, left.min(sender.segments()), how.length);
+            if count == 0 {
+                return Ok(());
+            }
+            stamp(&mut sender, header, count, sequence, now);
+            let sent = send_batch(&mut sender, count, counters, orders)?;
+            if sent == 0 && orders.sender_is_over(mono_now()) {
+                return Ok(());
+            }
+            sequence += sent as u64;
+            budget.give_back(((count - sent) * how.length) as u64);
+            counters.add_bytes((sent * how.length) as u64);
+            counters.add_datagrams(sent as u64);
+            counters.touch(now);
+            left -= sent.min(left);
+        }
+        if let Some(pacer) = &mut pacer {
+            pacer.sent((step * how.length) as u64);
+        }
+    }
+}
+
+/// Receives until the orders say so.
+pub(crate) fn receive<D: Datagram>(
+    header: D,
+    socket: &UdpSocket,
+    spin: bool,
+    offload: bool,
+    counters: &Counters,
+    orders: &Orders,
+) -> Result<(), String> {
+    let mut batch = BatchReceiver::new();
+    let gro = offload && linux::options::set_udp_gro(socket, true).is_ok();
+    let facts = StreamFacts {
+        gro,
+        receiver: Some("recvmmsg"),
+        spins: spin,
+        ..StreamFacts::default()
+    };
+    counters.facts.set(facts).ok();
+    let state = counters.udp.as_ref().ok_or("the stream has no receive state")?;
+    let wait = if spin { Wait::Spin } else { Wait::Block(POLL) };
+    let mut last_data = mono_now();
+    while !orders.receiver_is_over() {
+        // A spinner that has seen nothing for a while stops burning the CPU.
+        let idle = spin && mono_now().saturating_since(last_data) > SPIN_LIMIT;
+        let wait = if idle { Wait::Block(POLL) } else { wait };
+        match batch.recv(socket, wait) {
+            Ok(0) => {}
+            Ok(messages) => {
+                let now = mono_now();
+                last_data = now;
+                let bytes = take_batch(&batch, messages, header, now, &mut state.lock().unwrap_or_else(PoisonError::into_inner));
+                counters.add_bytes(bytes);
+                if bytes > 0 && counters.touch(now) {
+                    orders.waker.wake();
+                }
+            }
+            Err(e) if is_pause(&e) => {}
+            // The peer's host said "port unreachable" to something sent before: nothing to do with receiving.
+            Err(e) if e.kind() == ErrorKind::ConnectionRefused => {}
+            Err(e) => return Err(format!("receive: {e}")),
+        }
+    }
+    Ok(())
+}
+
+/// Accounts for every datagram of a batch; says how many new payload bytes came.
+fn take_batch<D: Datagram>(
+    batch: &BatchReceiver,
+    messages: usize,
+    header: D,
+    now: MonoTime,
+    state: &mut UdpReceive,
+) -> u64 {
+    let mut bytes = 0;
+    for index in 0..messages {
+        let message = batch.message(index);
+        let mut run: Option<(Stamp, u32)> = None;
+        for segment in message.segments() {
+            let Some(stamp) = header.read(segment) else {
+                state.strays += 1;
+                continue;
+            };
+            match &mut run {
+                Some((first, count))
+                    if first.sequence + u64::from(*count) == stamp.sequence && first.sent == stamp.sent =>
+                {
+                    *count += 1;
+                }
+                _ => {
+                    if let Some((first, count)) = run.take() {
+                        state.record(first, count, now);
+                    }
+                    run = Some((stamp, 1));
+                }
+            }
+            bytes += segment.len() as u64;
+        }
+        if let Some((first, count)) = run {
+            state.record(first, count, now);
+        }
+    }
+    bytes
+}
+
+fn stamp<D: Datagram>(sender: &mut GsoSender, header: D, count: usize, sequence: u64, now: MonoTime) {
+    for index in 0..count {
+        let stamp = Stamp { sequence: sequence + 1 + index as u64, sent: now };
+        header.write(stamp, sender.segment_mut(index));
+    }
+}
+
+/// Hands `count` datagrams to the kernel; fewer only when the test is over or the kernel has no room.
+fn send_batch(
+    sender: &mut GsoSender,
+    count: usize,
+    counters: &Counters,
+    orders: &Orders,
+) -> Result<usize, String> {
+    loop {
+        match sender.send(count) {
+            Ok(sent) => return Ok(sent),
+            Err(e) if is_pause(&e) || e.kind() == ErrorKind::ConnectionRefused => {
+                if orders.sender_is_over(mono_now()) {
+                    return Ok(0);
+                }
+            }
+            Err(e) if is_no_buffer(&e) => {
+                counters.send_drops.fetch_add(count as u64, Ordering::Relaxed);
+                return Ok(count);
+            }
+            Err(e) => return Err(explain(&e, sender)),
+        }
+    }
+}
+
+/// The device's queue was full (ENOBUFS).
+fn is_no_buffer(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(ENOBUFS)
+}
+
+fn explain(error: &io::Error, sender: &GsoSender) -> String {
+    if is_too_big(error) {
+        return format!(
+            "datagrams of {} bytes are larger than this path's MTU and may not be fragmented: use a smaller -l",
+            sender.payload_len()
+        );
+    }
+    format!("send: {error}")
+}
+
+fn take_datagrams(budget: &Budget, wanted: usize, length: usize) -> usize {
+    let granted = budget.take((wanted * length) as u64) as usize;
+    // A byte count that is no multiple of the payload ends with one full datagram.
+    granted.div_ceil(length)
+}
+
+fn fill(sender: &mut GsoSender, how: &DatagramSender) {
+    if !how.pattern {
+        return;
+    }
+    for index in 0..sender.segments() {
+        for (at, byte) in sender.segment_mut(index).iter_mut().enumerate() {
+            *byte = b'0' + (at % 10) as u8;
+        }
+    }
+}
+
+fn note_sender(sender: &GsoSender, how: &DatagramSender, counters: &Counters) {
+    let facts = StreamFacts {
+        gso_segments: sender.datagrams_per_call() as u32,
+        no_gso_reason: sender.fallback().filter(|_| how.offload).map(|f| f.to_string()),
+        ..StreamFacts::default()
+    };
+    counters.facts.set(facts).ok();
+}
+
+/// errno(3).
+const ENOBUFS: i32 = 105;
+/// Most datagrams of one paced burst.
+const MAX_BURST: usize = 128;
+/// A receiver without data for this long blocks instead of spinning.
+const SPIN_LIMIT: Nanos = Nanos(20_000_000);

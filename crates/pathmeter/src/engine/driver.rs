@@ -1,0 +1,421 @@
+//! Drives one session: moves control bytes, opens and runs the flows, keeps the time. Knows no protocol.
+
+use super::arrivals::{Arrival, Desk, Place};
+use super::flows;
+use super::interrupt::Interrupt;
+use super::link::Link;
+use super::running::Running;
+use super::shared::{Flow, FlowSocket};
+use linux::clock::{mono_now, wall_now};
+use linux::poll::{Interest, Waker, wait};
+use model::event::{Connected, EndResult, Event, Finished, Outcome, Started, Warning};
+use model::host::Host;
+use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target};
+use model::sample::{Side, SideResult, StreamInfo};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use wire::{FlowHello, FlowPlan, Input, Output, ProtocolError, Report, Sent, Session, iperf3};
+
+/// How this end gets its data flows.
+pub(crate) enum Opener {
+    /// It connects them.
+    Client {
+        /// The far end.
+        target: Target,
+    },
+    /// They arrive at the desk.
+    Server(Arc<Desk>),
+}
+
+/// What a driver needs besides the session and its connection.
+pub(crate) struct Setting<'a> {
+    /// Client or server.
+    pub(crate) opener: Opener,
+    /// This end's choices.
+    pub(crate) local: LocalOptions,
+    /// Fingerprint of this host.
+    pub(crate) host: Host,
+    /// Asks it to stop.
+    pub(crate) interrupt: Interrupt,
+    /// Where events go, as they happen.
+    pub(crate) sink: Box<dyn FnMut(&Event) + 'a>,
+    /// Makes this end's own report of the test, when the peer asks for it.
+    pub(crate) report: Box<dyn Fn(&[Event], &iperf3::Extras) -> Option<Report> + 'a>,
+}
+
+/// One session at work.
+pub(crate) struct Driver<'a, S: Session + ?Sized> {
+    session: &'a mut S,
+    link: Link,
+    setting: Setting<'a>,
+    waker: Arc<Waker>,
+    ends: (SocketAddr, SocketAddr),
+    pending: VecDeque<Queued>,
+    arriving: Option<Arriving>,
+    flows: Vec<Flow>,
+    plan: Option<FlowPlan>,
+    running: Option<Running>,
+    draining: bool,
+    started: Option<MonoTime>,
+    events: Vec<Event>,
+    stopped: Option<String>,
+    next_progress: MonoTime,
+}
+
+/// A server's flows that have not all come yet.
+struct Arriving {
+    place: Place,
+    flows: Vec<Arrival>,
+    complete: bool,
+}
+
+/// An input that waits for the current outputs to be done.
+enum Queued {
+    FlowsOpen(Vec<StreamInfo>),
+    FlowsFailed(String),
+    SendersDone(Vec<Sent>),
+    Measured(Box<SideResult>),
+    TooBig(u32),
+}
+
+impl<'a, S: Session + ?Sized> Driver<'a, S> {
+    /// Takes over an open control connection.
+    pub(crate) fn new(session: &'a mut S, link: Link, setting: Setting<'a>) -> anyhow::Result<Driver<'a, S>> {
+        let waker = Arc::new(Waker::new()?);
+        setting.interrupt.watch(&waker);
+        let ends = (link.socket().local_addr()?, link.socket().peer_addr()?);
+        Ok(Driver {
+            session,
+            link,
+            setting,
+            waker,
+            ends,
+            pending: VecDeque::new(),
+            arriving: None,
+            flows: Vec::new(),
+            plan: None,
+            running: None,
+            draining: false,
+            started: None,
+            events: Vec::new(),
+            stopped: None,
+            next_progress: MonoTime::ZERO,
+        })
+    }
+
+    /// Runs the session to its end. Every event has been given to the sink when this returns.
+    pub(crate) fn run(mut self) -> Result<(), ProtocolError> {
+        let outcome = self.converse();
+        self.rescue();
+        self.link.finish(mono_now() + GOODBYE);
+        self.finish(&outcome);
+        outcome
+    }
+
+    fn converse(&mut self) -> Result<(), ProtocolError> {
+        loop {
+            let until = match self.do_outputs()? {
+                Next::Over => return Ok(()),
+                Next::Wait(until) => until,
+            };
+            if let Some(queued) = self.pending.pop_front() {
+                self.deliver(queued)?;
+                continue;
+            }
+            self.wait(until)?;
+            self.look_around()?;
+        }
+    }
+
+    /// Does what the session wants until it wants to wait.
+    fn do_outputs(&mut self) -> Result<Next, ProtocolError> {
+        loop {
+            match self.session.output(mono_now()) {
+                Output::Send(bytes) => {
+                    if let Err(e) = self.link.write(&bytes, mono_now() + WRITE_LIMIT) {
+                        return Err(ProtocolError::Closed(format!("while this end was sending: {e}")));
+                    }
+                }
+                Output::OpenFlows(plan) => self.open_flows(plan),
+                Output::StartFlows => self.start_flows(),
+                Output::StopSenders => self.stop_senders(),
+                Output::Drain { expect, limit } => {
+                    self.draining = true;
+                    let running = self.running.as_mut();
+                    if let Some(sample) = running.and_then(|r| r.begin_drain(expect, limit, mono_now())) {
+                        self.emit(Event::Sample(sample));
+                    }
+                }
+                Output::Datagram { bytes, dont_fragment } => self.send_probe(&bytes, dont_fragment),
+                Output::Event(event) => self.emit(event),
+                Output::WaitUntil(until) => return Ok(Next::Wait(until)),
+                Output::Close => return Ok(Next::Over),
+            }
+        }
+    }
+
+    fn wait(&mut self, until: Option<MonoTime>) -> Result<(), ProtocolError> {
+        if self.link.has_buffered() {
+            return Ok(());
+        }
+        let ticks = self.running.as_ref().and_then(Running::next_tick);
+        let progress = self.running.as_ref().map(|_| self.next_progress);
+        let deadline = [until, ticks, progress].into_iter().flatten().min();
+        let mut interests = vec![Interest::readable(self.link.socket()), Interest::readable(&*self.waker)];
+        let repeated = self.arriving.iter().flat_map(|a| &a.flows).filter_map(|f| match &f.socket {
+            FlowSocket::Udp(socket) => Some(Interest::readable(socket.as_ref())),
+            FlowSocket::Tcp(_) => None,
+        });
+        interests.extend(repeated);
+        wait(&mut interests, deadline).map_err(|e| ProtocolError::Stopped(format!("poll: {e}")))?;
+        self.waker.drain();
+        Ok(())
+    }
+
+    /// Tells the session everything that has happened.
+    fn look_around(&mut self) -> Result<(), ProtocolError> {
+        self.read_control()?;
+        self.session.input(mono_now(), Input::Timer)?;
+        if self.setting.interrupt.is_raised() && self.stopped.is_none() {
+            self.stopped = Some("interrupted".into());
+            self.session.input(mono_now(), Input::Interrupt("interrupted"))?;
+        }
+        self.take_arrivals();
+        self.take_probes()?;
+        self.follow_running()
+    }
+
+    /// In a probe session every datagram is the session's own.
+    fn take_probes(&mut self) -> Result<(), ProtocolError> {
+        let probing = self.session.takes_datagrams();
+        let Some(FlowSocket::Udp(socket)) = self.flows.first().map(|f| f.socket.clone()).filter(|_| probing) else {
+            return Ok(());
+        };
+        let mut buffer = [0; 1 << 16];
+        for _ in 0..DATAGRAMS_AT_ONCE {
+            let Ok(length) = socket.recv(&mut buffer) else { break };
+            self.session.input(mono_now(), Input::Datagram(&buffer[..length]))?;
+        }
+        Ok(())
+    }
+
+    fn send_probe(&mut self, bytes: &[u8], dont_fragment: bool) {
+        let Some(FlowSocket::Udp(socket)) = self.flows.first().map(|f| &f.socket) else { return };
+        if let Err(e) = flows::send_probe(socket, bytes, dont_fragment)
+            && flows::is_too_big(&e)
+        {
+            self.pending.push_back(Queued::TooBig(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
+        }
+    }
+
+    fn read_control(&mut self) -> Result<(), ProtocolError> {
+        let mut buffer = [0; 16 << 10];
+        for _ in 0..READS_AT_ONCE {
+            match self.link.read(&mut buffer) {
+                Ok(None) => break,
+                Ok(Some(0)) => return self.session.input(mono_now(), Input::Closed),
+                Ok(Some(n)) => self.session.input(mono_now(), Input::Received(&buffer[..n]))?,
+                Err(_) => return self.session.input(mono_now(), Input::Closed),
+            }
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self, queued: Queued) -> Result<(), ProtocolError> {
+        let now = mono_now();
+        match queued {
+            Queued::FlowsOpen(infos) => self.session.input(now, Input::FlowsOpen(&infos)),
+            Queued::FlowsFailed(reason) => self.session.input(now, Input::FlowsFailed(&reason)),
+            Queued::TooBig(size) => self.session.input(now, Input::DatagramTooBig(size)),
+            Queued::SendersDone(sent) => self.session.input(now, Input::SendersDone(&sent)),
+            Queued::Measured(result) => {
+                let extras = self.session.extras().filter(|e| e.get_server_output);
+                let report = extras.and_then(|extras| (self.setting.report)(&self.events, extras));
+                self.session.input(now, Input::Measured { result: &result, report })
+            }
+        }
+    }
+
+    fn open_flows(&mut self, plan: FlowPlan) {
+        self.say_connected(&plan);
+        let opened = match &self.setting.opener {
+            Opener::Client { target } => flows::connect_all(&plan, target.address, &self.setting.local).map(Some),
+            Opener::Server(desk) => desk.wait_for(&plan, self.ends.0, self.ends.1, &self.waker).map(|place| {
+                self.arriving = Some(Arriving { place, flows: Vec::new(), complete: false });
+                None
+            }),
+        };
+        self.plan = Some(plan);
+        match opened {
+            Ok(Some(flows)) => self.flows_are_open(flows),
+            Ok(None) => {}
+            Err(e) => self.pending.push_back(Queued::FlowsFailed(format!("{e:#}"))),
+        }
+    }
+
+    fn flows_are_open(&mut self, flows: Vec<Flow>) {
+        self.pending.push_back(Queued::FlowsOpen(flows.iter().map(|f| f.info.clone()).collect()));
+        self.flows = flows;
+    }
+
+    fn take_arrivals(&mut self) {
+        let (Some(arriving), Some(plan)) = (&mut self.arriving, &self.plan) else { return };
+        arriving.flows.extend(arriving.place.take());
+        arriving.flows.iter().for_each(Arrival::greet_again);
+        let streams = plan.test.stream_numbers(Direction::Up).len() + plan.test.stream_numbers(Direction::Down).len();
+        if arriving.complete || arriving.flows.len() < streams {
+            return;
+        }
+        arriving.complete = true;
+        arriving.flows.sort_by_key(|f| (f.stream, f.order));
+        let test = plan.test.clone();
+        let mut warnings = Vec::new();
+        let mut flows = Vec::new();
+        for (index, arrival) in arriving.flows.iter().enumerate() {
+            let configured = match &arrival.socket {
+                FlowSocket::Tcp(socket) => flows::configure_accepted(socket, &test),
+                FlowSocket::Udp(socket) => flows::configure_udp(socket, &test),
+            };
+            if let Err(e) = configured {
+                warnings.push(Warning::new("option-refused", format!("{e}; the kernel's default is used")));
+            }
+            flows.push(flows::describe(&test, index as u32, arrival.socket.clone(), Direction::Down));
+        }
+        warnings.truncate(1);
+        warnings.into_iter().for_each(|w| self.emit(Event::Warning(w)));
+        self.flows_are_open(flows);
+    }
+
+    fn start_flows(&mut self) {
+        let Some(plan) = self.plan.clone() else { return };
+        for arrival in self.arriving.take().into_iter().flat_map(|a| a.flows) {
+            if let FlowSocket::Udp(socket) = &arrival.socket {
+                socket.set_nonblocking(false).ok();
+            }
+        }
+        let flows = std::mem::take(&mut self.flows);
+        let streams = flows.iter().map(|f| f.info.clone()).collect();
+        let now = mono_now();
+        self.started = Some(now);
+        self.emit(Event::Started(Started { wall: wall_now(), streams }));
+        match Running::start(plan, flows, &self.setting.local, &self.waker, now) {
+            Ok(running) => self.running = Some(running),
+            Err(e) => self.pending.push_back(Queued::FlowsFailed(format!("{e:#}"))),
+        }
+    }
+
+    fn stop_senders(&mut self) {
+        let now = mono_now();
+        let has_senders = self.running.as_mut().is_some_and(|r| r.stop_senders(now));
+        if !has_senders {
+            self.pending.push_back(Queued::SendersDone(Vec::new()));
+        }
+    }
+
+    fn follow_running(&mut self) -> Result<(), ProtocolError> {
+        let now = mono_now();
+        let Some(running) = &mut self.running else {
+            if std::mem::take(&mut self.draining) {
+                self.pending.push_back(Queued::Measured(Box::default()));
+            }
+            return Ok(());
+        };
+        let samples = running.tick(now);
+        if let Some(sent) = running.senders_done(now) {
+            self.pending.push_back(Queued::SendersDone(sent));
+        }
+        let (received, sent) = running.progress();
+        let drained = self.draining && running.is_drained(now);
+        for sample in samples {
+            self.session.input(now, Input::LocalSample(&sample))?;
+            self.emit(Event::Sample(sample));
+        }
+        if now >= self.next_progress {
+            self.next_progress = now + PROGRESS_STEP;
+            self.session.input(now, Input::Progress { sent, received })?;
+        }
+        if drained {
+            let result = self.measure();
+            self.pending.push_back(Queued::Measured(Box::new(result)));
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self) -> SideResult {
+        self.draining = false;
+        let Some(running) = self.running.take() else { return SideResult::default() };
+        let (result, failures) = running.measure(mono_now());
+        for failure in failures {
+            self.emit(Event::Warning(Warning::new("stream-failed", failure)));
+        }
+        let local = EndResult { side: Side::Local, result: result.clone(), output_text: None, output_json: None };
+        self.emit(Event::Result(local));
+        result
+    }
+
+    /// After a failure: what was measured until then is not lost.
+    fn rescue(&mut self) {
+        if self.running.is_some() {
+            self.measure();
+        }
+    }
+
+    fn say_connected(&mut self, plan: &FlowPlan) {
+        let target = match &self.setting.opener {
+            Opener::Client { target } => target.clone(),
+            Opener::Server(_) => Target { host: self.ends.1.ip().to_canonical().to_string(), address: self.ends.1 },
+        };
+        let (protocol, session) = match &plan.hello {
+            FlowHello::Iperf3 { cookie } => (ProtocolName::Iperf3, cookie.clone()),
+            FlowHello::Native { session, .. } => (ProtocolName::Native, session.to_string()),
+        };
+        let control_mss = linux::options::mss(self.link.socket()).ok().and_then(|b| u32::try_from(b.0).ok());
+        let event = Event::Connected(Connected {
+            wall: wall_now(),
+            plan: Plan { target, protocol, test: plan.test.clone(), local: self.setting.local.clone() },
+            local: self.ends.0,
+            remote: self.ends.1,
+            session,
+            control_mss,
+            host: self.setting.host.clone(),
+            peer: self.session.peer().cloned(),
+        });
+        self.emit(event);
+    }
+
+    fn finish(&mut self, outcome: &Result<(), ProtocolError>) {
+        let Some(started) = self.started else { return };
+        let outcome = match (outcome, &self.stopped) {
+            (Ok(()), None) => Outcome::Completed,
+            (_, Some(_)) => Outcome::Interrupted,
+            (Err(ProtocolError::PeerStopped(reason)), None) => Outcome::PeerStopped { reason: reason.clone() },
+            (Err(e), None) => Outcome::Failed { reason: e.to_string() },
+        };
+        let elapsed = mono_now().saturating_since(started);
+        self.emit(Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
+    }
+
+    fn emit(&mut self, event: Event) {
+        (self.setting.sink)(&event);
+        self.events.push(event);
+    }
+}
+
+enum Next {
+    Wait(Option<MonoTime>),
+    Over,
+}
+
+/// Longest time for the peer to take a control message.
+const WRITE_LIMIT: Nanos = Nanos(10_000_000_000);
+/// Longest time to say goodbye.
+const GOODBYE: Nanos = Nanos(500_000_000);
+/// Portions of control bytes read before looking at anything else.
+const READS_AT_ONCE: usize = 16;
+/// Datagrams of a probe session read before looking at anything else.
+const DATAGRAMS_AT_ONCE: usize = 64;
+/// Time between two reports of progress to the session.
+const PROGRESS_STEP: Nanos = Nanos(20_000_000);

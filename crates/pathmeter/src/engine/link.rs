@@ -1,0 +1,148 @@
+//! The control connection as bytes: plain TCP or TLS, never blocking.
+
+use linux::clock::mono_now;
+use linux::poll::{Interest, wait};
+use model::time::MonoTime;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+
+/// A control connection. Reads never block; writes wait until a deadline.
+#[derive(Debug)]
+pub(crate) struct Link {
+    socket: TcpStream,
+    tls: Option<rustls::Connection>,
+    /// Bytes read ahead by whoever accepted the connection.
+    ahead: Vec<u8>,
+}
+
+impl Link {
+    /// Takes over a connected socket, and what was already read from it.
+    pub(crate) fn new(socket: TcpStream, ahead: Vec<u8>, tls: Option<rustls::Connection>) -> io::Result<Link> {
+        socket.set_nonblocking(true)?;
+        socket.set_nodelay(true)?;
+        Ok(Link { socket, tls, ahead })
+    }
+
+    /// The socket, to poll and to ask for addresses.
+    pub(crate) fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    /// Completes the TLS handshake, where there is one.
+    pub(crate) fn handshake(&mut self, deadline: MonoTime) -> io::Result<()> {
+        while self.tls.as_ref().is_some_and(|t| t.is_handshaking()) {
+            self.flush_tls(deadline)?;
+            if self.tls.as_ref().is_some_and(|t| t.is_handshaking() && t.wants_read()) {
+                if self.ahead.is_empty() {
+                    self.wait_for(deadline, false)?;
+                }
+                self.read_tls()?;
+            }
+        }
+        self.flush_tls(deadline)
+    }
+
+    /// What only the two ends of this TLS connection know; empty without TLS.
+    pub(crate) fn binding(&self) -> anyhow::Result<Vec<u8>> {
+        Ok(self.tls.as_ref().map(super::tls::binding).transpose()?.map(Vec::from).unwrap_or_default())
+    }
+
+    /// Is there something to read that poll(2) does not know of?
+    pub(crate) fn has_buffered(&self) -> bool {
+        !self.ahead.is_empty()
+    }
+
+    /// Reads what is there; `None`: nothing now; `Some(0)`: the peer closed.
+    pub(crate) fn read(&mut self, buf: &mut [u8]) -> io::Result<Option<usize>> {
+        if self.tls.is_none() && !self.ahead.is_empty() {
+            let n = self.ahead.len().min(buf.len());
+            buf[..n].copy_from_slice(&self.ahead[..n]);
+            self.ahead.drain(..n);
+            return Ok(Some(n));
+        }
+        match self.read_raw(buf) {
+            Ok(n) => Ok(Some(n)),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(e) if e.kind() == ErrorKind::Interrupted => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Sends all of it before the deadline.
+    pub(crate) fn write(&mut self, mut bytes: &[u8], deadline: MonoTime) -> io::Result<()> {
+        if let Some(tls) = &mut self.tls {
+            tls.writer().write_all(bytes)?;
+            return self.flush_tls(deadline);
+        }
+        while !bytes.is_empty() {
+            match (&self.socket).write(bytes) {
+                Ok(n) => bytes = &bytes[n..],
+                Err(e) if e.kind() == ErrorKind::WouldBlock => self.wait_for(deadline, true)?,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Says goodbye: no more will be sent.
+    pub(crate) fn finish(&mut self, deadline: MonoTime) {
+        if let Some(tls) = &mut self.tls {
+            tls.send_close_notify();
+            self.flush_tls(deadline).ok();
+        }
+        self.socket.shutdown(std::net::Shutdown::Write).ok();
+    }
+
+    fn read_raw(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if self.tls.is_none() {
+            return (&self.socket).read(buf);
+        }
+        loop {
+            let tls = self.tls.as_mut().expect("checked above");
+            match tls.reader().read(buf) {
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                // A peer that went without close_notify has gone all the same.
+                Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Ok(0),
+                other => return other,
+            }
+            self.read_tls()?;
+        }
+    }
+
+    fn read_tls(&mut self) -> io::Result<()> {
+        let Some(tls) = &mut self.tls else { return Ok(()) };
+        if self.ahead.is_empty() {
+            tls.read_tls(&mut &self.socket)?;
+        } else {
+            let n = tls.read_tls(&mut self.ahead.as_slice())?;
+            self.ahead.drain(..n);
+        }
+        tls.process_new_packets().map_err(|e| io::Error::new(ErrorKind::InvalidData, e))?;
+        Ok(())
+    }
+
+    fn flush_tls(&mut self, deadline: MonoTime) -> io::Result<()> {
+        loop {
+            let Some(tls) = &mut self.tls else { return Ok(()) };
+            if !tls.wants_write() {
+                return Ok(());
+            }
+            match tls.write_tls(&mut &self.socket) {
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => self.wait_for(deadline, true)?,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    fn wait_for(&self, deadline: MonoTime, write: bool) -> io::Result<()> {
+        let interest = if write { Interest::writable(&self.socket) } else { Interest::readable(&self.socket) };
+        wait(&mut [interest], Some(deadline))?;
+        if mono_now() >= deadline {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,21 @@
+//! The engine: threads that drive the protocols of `wire` over the sockets of `linux`. It tells events, and prints
+//! nothing.
+
+pub(crate) mod arrivals;
+mod bulk;
+pub(crate) mod client;
+mod datagram;
+mod driver;
+pub(crate) mod flows;
+pub(crate) mod host;
+pub(crate) mod interrupt;
+mod link;
+mod pacer;
+mod receive;
+mod running;
+mod sampler;
+pub(crate) mod server;
+mod shared;
+mod threads;
+pub(crate) mod tls;
+mod usage;

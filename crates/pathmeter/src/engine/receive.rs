@@ -1,0 +1,95 @@
+//! What a UDP receiver knows of its stream: every number seen, the jitter, the transit times.
+
+use model::sample::{Percentiles, Transit, UdpCounters};
+use model::stats::histogram::Histogram;
+use model::stats::jitter::Jitter;
+use model::stats::sequence::SequenceTracker;
+use model::time::MonoTime;
+use model::units::Nanos;
+use wire::Stamp;
+
+/// The state of one receiving stream.
+#[derive(Clone, Debug)]
+pub(crate) struct UdpReceive {
+    tracker: SequenceTracker,
+    jitter: Jitter,
+    transit_min: i64,
+    transit_max: i64,
+    transit_sum: i128,
+    transit_count: u64,
+    /// Datagrams that were none of this test's.
+    pub(crate) strays: u64,
+}
+
+impl UdpReceive {
+    /// Nothing seen yet; the first datagram of a stream has number 1.
+    pub(crate) fn new() -> UdpReceive {
+        UdpReceive {
+            tracker: SequenceTracker::new(1, SequenceTracker::DEFAULT_WINDOW),
+            jitter: Jitter::default(),
+            transit_min: i64::MAX,
+            transit_max: i64::MIN,
+            transit_sum: 0,
+            transit_count: 0,
+            strays: 0,
+        }
+    }
+
+    /// Records datagrams of successive numbers and equal time of sending that came in one batch.
+    pub(crate) fn record(&mut self, first: Stamp, count: u32, now: MonoTime) {
+        self.tracker.record_run(first.sequence, count);
+        self.jitter.record_run(first.sent, now, count);
+        let transit = now.0.wrapping_sub(first.sent.0).cast_signed();
+        self.transit_min = self.transit_min.min(transit);
+        self.transit_max = self.transit_max.max(transit);
+        self.transit_sum += i128::from(transit) * i128::from(count);
+        self.transit_count += u64::from(count);
+    }
+
+    /// Highest number seen; 0: none.
+    pub(crate) fn highest(&self) -> u64 {
+        self.tracker.highest().unwrap_or(0)
+    }
+
+    /// The counters now; `last`: the number of the last datagram sent, where it is known.
+    pub(crate) fn counters(&self, last: Option<u64>) -> UdpCounters {
+        let seen = self.tracker.snapshot();
+        UdpCounters {
+            datagrams: seen.received,
+            lost: self.tracker.lost(last.or(self.tracker.highest())),
+            late: seen.late,
+            duplicates: seen.duplicates,
+            reordered: seen.reordered,
+            jitter: self.jitter.estimate(),
+            last_sequence: self.highest(),
+            ..UdpCounters::default()
+        }
+    }
+
+    /// The distribution of the transit differences.
+    pub(crate) fn percentiles(&self) -> Option<Percentiles> {
+        percentiles(self.jitter.variation())
+    }
+
+    /// Transit times across the two clocks.
+    pub(crate) fn transit(&self) -> Option<Transit> {
+        let count = i128::from(self.transit_count);
+        let mean_ns = i64::try_from(self.transit_sum.checked_div(count)?).ok()?;
+        Some(Transit { min_ns: self.transit_min, mean_ns, max_ns: self.transit_max })
+    }
+}
+
+/// Percentiles of a histogram of nanoseconds; `None` when it is empty.
+pub(crate) fn percentiles(histogram: &Histogram) -> Option<Percentiles> {
+    let at = |quantile: f64| histogram.value_at_quantile(quantile).map(Nanos);
+    Some(Percentiles {
+        count: histogram.count(),
+        min: Nanos(histogram.min()?),
+        p50: at(0.5)?,
+        p90: at(0.9)?,
+        p99: at(0.99)?,
+        p999: at(0.999)?,
+        max: Nanos(histogram.max()?),
+        mean: Nanos(histogram.mean()?.round() as u64),
+    })
+}

@@ -1,0 +1,318 @@
+//! A running test at one end: its stream threads, its report intervals, its end.
+
+use super::sampler::{Extremes, Reading, last_data};
+use super::shared::{Counters, Flow, FlowSocket, Orders};
+use super::threads::{self, Stream};
+use super::usage::HostUsage;
+use linux::poll::Waker;
+use model::plan::{End, LocalOptions, Transport};
+use model::sample::{IntervalSample, Role, Side, SideResult, StreamInfo, StreamResult};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use wire::{Expect, FlowHello, FlowPlan, Sent, Until};
+
+/// The streams of one test from `StartFlows` to `Measured`.
+#[derive(Debug)]
+pub(crate) struct Running {
+    plan: FlowPlan,
+    interval: Nanos,
+    streams: Vec<Stream>,
+    orders: Arc<Orders>,
+    started: MonoTime,
+    /// Time zero of the test: when senders began, or when the first data came to an end that only receives.
+    epoch: Option<MonoTime>,
+    /// Begin of the counted time and what the counters were then.
+    base: Option<(MonoTime, Vec<Reading>)>,
+    /// Begin of the current interval and what the counters were then.
+    previous: (MonoTime, Vec<Reading>),
+    /// End of the counted time, once reached, and what the counters were then.
+    mark: Option<(MonoTime, Vec<Reading>)>,
+    extremes: Vec<Extremes>,
+    usage: HostUsage,
+    senders_ended: Option<MonoTime>,
+    drain: Option<(Vec<Expect>, MonoTime)>,
+    interrupted: bool,
+}
+
+impl Running {
+    /// Starts the threads of all flows.
+    pub(crate) fn start(
+        plan: FlowPlan,
+        flows: Vec<Flow>,
+        local: &LocalOptions,
+        waker: &Arc<Waker>,
+        now: MonoTime,
+    ) -> anyhow::Result<Running> {
+        let orders = Arc::new(Orders::new(waker.clone()));
+        let sends = flows.iter().any(|f| f.info.role == Role::Sender);
+        if let (End::Time(time), true, false) = (plan.test.end, sends, plan.senders_wait_for_stop) {
+            orders.set_deadline(now + plan.test.omit + time);
+        }
+        let usage = HostUsage::start();
+        let streams = threads::spawn(&plan, flows, local, &orders)?;
+        let readings: Vec<Reading> = streams.iter().map(|s| Reading::take(&s.flow, &s.counters, None)).collect();
+        Ok(Running {
+            interval: local.interval,
+            extremes: vec![Extremes::default(); streams.len()],
+            base: (plan.test.omit == Nanos(0)).then(|| (now, readings.clone())),
+            previous: (now, readings),
+            epoch: sends.then_some(now),
+            plan,
+            streams,
+            orders,
+            started: now,
+            mark: None,
+            usage,
+            senders_ended: None,
+            drain: None,
+            interrupted: false,
+        })
+    }
+
+    /// When this wants to be ticked next.
+    pub(crate) fn next_tick(&self) -> Option<MonoTime> {
+        let Some(epoch) = self.epoch else { return Some(self.started + self.patience()) };
+        let report = (self.interval > Nanos(0) && self.mark.is_none() && self.drain.is_none())
+            .then(|| self.previous.0 + self.interval);
+        let drain = self.drain.as_ref().map(|d| d.1.min(self.quiet_end()));
+        [report, self.omit_end(epoch), self.time_end(epoch), drain].into_iter().flatten().min()
+    }
+
+    /// Closes the intervals that are over.
+    pub(crate) fn tick(&mut self, now: MonoTime) -> Vec<IntervalSample> {
+        let mut samples = Vec::new();
+        let Some(epoch) = self.find_epoch(now) else { return samples };
+        let omit_end = self.omit_end(epoch).filter(|end| now >= *end);
+        let time_end = self.time_end(epoch).filter(|end| now >= *end);
+        let report_due = self.interval > Nanos(0)
+            && self.mark.is_none()
+            && self.drain.is_none()
+            && now >= self.previous.0 + self.interval;
+        if report_due || omit_end.is_some() || time_end.is_some() {
+            samples.extend(self.close_interval(now));
+        }
+        if omit_end.is_some() {
+            self.base = Some(self.previous.clone());
+            self.usage.restart();
+        }
+        if time_end.is_some() {
+            self.mark = Some(self.previous.clone());
+        }
+        samples
+    }
+
+    /// What each sender has sent, once all have ended; only once.
+    pub(crate) fn senders_done(&mut self, now: MonoTime) -> Option<Vec<Sent>> {
+        let mut senders = self.streams.iter().filter(|s| s.flow.info.role == Role::Sender).peekable();
+        senders.peek()?;
+        if self.senders_ended.is_some() || !senders.all(|s| s.counters.finished.load(Ordering::Acquire)) {
+            return None;
+        }
+        self.senders_ended = Some(now);
+        Some(self.sent())
+    }
+
+    /// What each sender has sent until now.
+    pub(crate) fn sent(&self) -> Vec<Sent> {
+        let senders = self.streams.iter().filter(|s| s.flow.info.role == Role::Sender);
+        senders
+            .map(|s| Sent {
+                stream: s.flow.info.stream,
+                bytes: s.counters.bytes.load(Ordering::Relaxed),
+                datagrams: s.counters.datagrams.load(Ordering::Relaxed),
+            })
+            .collect()
+    }
+
+    /// Ends all senders; says false when there are none.
+    pub(crate) fn stop_senders(&mut self, now: MonoTime) -> bool {
+        self.interrupted |= self.epoch.and_then(|e| self.time_end(e)).is_some_and(|end| now < end);
+        self.orders.stop_senders();
+        self.streams.iter().any(|s| s.flow.info.role == Role::Sender)
+    }
+
+    /// Begins to wait for what is still under way.
+    pub(crate) fn begin_drain(&mut self, expect: Vec<Expect>, limit: Nanos, now: MonoTime) -> Option<IntervalSample> {
+        let tail = now.saturating_since(self.previous.0).0 > self.interval.0 / 20;
+        let closing = self.mark.is_none() && self.epoch.is_some() && self.interval.0 > 0 && tail;
+        let sample = if closing { self.close_interval(now) } else { None };
+        self.drain = Some((expect, now + limit));
+        sample
+    }
+
+    /// Is everything there, or the waiting over?
+    pub(crate) fn is_drained(&self, now: MonoTime) -> bool {
+        let Some((expect, limit)) = &self.drain else { return false };
+        let is_met = |e: &Expect| {
+            self.streams.iter().filter(|s| s.flow.info.stream == e.stream).all(|s| self.is_met(s, e.until, now))
+        };
+        now >= *limit || expect.iter().all(is_met)
+    }
+
+    /// Ends all threads and makes the final figures.
+    pub(crate) fn measure(mut self, now: MonoTime) -> (SideResult, Vec<String>) {
+        self.orders.stop_senders();
+        self.orders.stop_receivers();
+        for stream in &self.streams {
+            if let (FlowSocket::Tcp(socket), Role::Receiver) = (&stream.flow.socket, stream.flow.info.role) {
+                // Wakes a thread that sleeps in recv; the stream is at its end anyway.
+                socket.shutdown(std::net::Shutdown::Read).ok();
+            }
+        }
+        let finals: Vec<Reading> =
+            self.streams.iter().map(|s| Reading::take(&s.flow, &s.counters, self.last_sequence(s))).collect();
+        self.streams.iter_mut().for_each(Stream::join);
+        let failures = self.streams.iter().filter_map(|s| s.counters.failure.get().cloned()).collect();
+        let base = self.base.clone().unwrap_or_else(|| (now, finals.clone()));
+        let rows = self.streams.iter().enumerate();
+        let streams = rows.map(|(i, s)| self.stream_result(i, s, &base, &finals[i], now)).collect();
+        let elapsed = now.saturating_since(base.0);
+        let result = SideResult {
+            streams,
+            cpu: self.usage.cpu(&self.streams, now.saturating_since(self.started), elapsed),
+            datapath: threads::data_path(&self.plan, &self.streams),
+            kernel: self.usage.kernel(),
+        };
+        (result, failures)
+    }
+
+    /// The open streams.
+    pub(crate) fn infos(&self) -> Vec<StreamInfo> {
+        self.streams.iter().map(|s| s.flow.info.clone()).collect()
+    }
+
+    /// Payload bytes received and sent by this end in the counted time, or until it begins.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        let sum = |role: Role| {
+            let of = self.streams.iter().enumerate().filter(|(_, s)| s.flow.info.role == role);
+            let before = |index: usize| self.base.as_ref().map_or(0, |(_, readings)| readings[index].bytes());
+            of.map(|(i, s)| s.counters.bytes.load(Ordering::Relaxed).saturating_sub(before(i))).sum()
+        };
+        (sum(Role::Receiver), sum(Role::Sender))
+    }
+
+    fn stream_result(
+        &self,
+        index: usize,
+        stream: &Stream,
+        base: &(MonoTime, Vec<Reading>),
+        last: &Reading,
+        now: MonoTime,
+    ) -> StreamResult {
+        let role = stream.flow.info.role;
+        let is_tcp = matches!(stream.flow.socket, FlowSocket::Tcp(_));
+        let planned = match (self.plan.test.end, self.interrupted) {
+            (End::Time(time), false) if now >= base.0 + time => time,
+            _ => Nanos(0),
+        };
+        let until_data = last_data(&stream.counters, base.0).saturating_since(base.0);
+        let (reading, elapsed) = match (&self.mark, role) {
+            (Some((time, readings)), Role::Sender) => (&readings[index], time.saturating_since(base.0)),
+            (Some((time, readings)), Role::Receiver) if is_tcp => (&readings[index], time.saturating_since(base.0)),
+            (None, Role::Sender) => {
+                (last, self.senders_ended.unwrap_or(now).saturating_since(base.0).min(until_data.max(planned)))
+            }
+            (_, Role::Receiver) => (last, until_data.max(planned)),
+        };
+        // An early end mark of a sender misses datagrams sent in its last moments: numbers must be complete.
+        let reading = if is_tcp { reading } else { last };
+        reading.result(&base.1[index], &stream.flow, &stream.counters, &self.extremes[index], elapsed)
+    }
+
+    fn close_interval(&mut self, now: MonoTime) -> Option<IntervalSample> {
+        let epoch = self.epoch?;
+        let readings: Vec<Reading> =
+            self.streams.iter().map(|s| Reading::take(&s.flow, &s.counters, None)).collect();
+        let (began, before) = std::mem::replace(&mut self.previous, (now, readings));
+        let zero = self.base.as_ref().map_or(epoch, |b| if b.0 >= epoch { b.0 } else { epoch });
+        let rows = self.streams.iter().zip(&self.previous.1).zip(&before);
+        let streams: Vec<_> = rows.map(|((s, now), then)| now.sample(then, &s.flow)).collect();
+        self.extremes.iter_mut().zip(&streams).for_each(|(e, s)| e.follow(s));
+        let sample = IntervalSample {
+            side: Side::Local,
+            start: began.saturating_since(zero),
+            end: now.saturating_since(zero),
+            omitted: self.base.is_none(),
+            streams,
+        };
+        (self.interval > Nanos(0)).then_some(sample)
+    }
+
+    /// Time zero of an end that only receives is its first data, or, when none comes, the start.
+    fn find_epoch(&mut self, now: MonoTime) -> Option<MonoTime> {
+        if self.epoch.is_none() {
+            let firsts = self.streams.iter().map(|s| s.counters.first.load(Ordering::Relaxed));
+            let first = firsts.filter(|f| *f > 0).min().map(|f| MonoTime(f).max(self.started));
+            self.epoch = first.or_else(|| (now >= self.started + self.patience()).then_some(self.started));
+            if let Some(epoch) = self.epoch {
+                self.previous.0 = epoch;
+                if let Some(base) = &mut self.base {
+                    base.0 = epoch;
+                }
+            }
+        }
+        self.epoch
+    }
+
+    fn patience(&self) -> Nanos {
+        if self.interval > Nanos(0) { self.interval.min(FIRST_DATA_PATIENCE) } else { FIRST_DATA_PATIENCE }
+    }
+
+    fn omit_end(&self, epoch: MonoTime) -> Option<MonoTime> {
+        self.base.is_none().then(|| epoch + self.plan.test.omit)
+    }
+
+    /// End of the counted time; iPerf3 counts whatever came until its own end.
+    fn time_end(&self, epoch: MonoTime) -> Option<MonoTime> {
+        let native = matches!(self.plan.hello, FlowHello::Native { .. });
+        match self.plan.test.end {
+            End::Time(time) if self.mark.is_none() && native => Some(epoch + self.plan.test.omit + time),
+            _ => None,
+        }
+    }
+
+    fn is_met(&self, stream: &Stream, until: Until, now: MonoTime) -> bool {
+        let quiet_for = |quiet: Nanos| {
+            let since = last_data(&stream.counters, self.started).max(self.drain_began());
+            now.saturating_since(since) >= quiet
+        };
+        stream.counters.finished.load(Ordering::Acquire)
+            || match until {
+                Until::Bytes(bytes) => stream.counters.bytes.load(Ordering::Relaxed) >= bytes,
+                Until::Sequence(last, quiet) => stream.highest() >= last || quiet_for(quiet),
+                Until::Quiet(quiet) => quiet_for(quiet),
+            }
+    }
+
+    fn drain_began(&self) -> MonoTime {
+        self.senders_ended.unwrap_or(self.previous.0)
+    }
+
+    /// When a stream that waits for quiet must be looked at again.
+    fn quiet_end(&self) -> MonoTime {
+        linux::clock::mono_now() + DRAIN_STEP
+    }
+
+    fn last_sequence(&self, stream: &Stream) -> Option<u64> {
+        let (expect, _) = self.drain.as_ref()?;
+        expect.iter().find(|e| e.stream == stream.flow.info.stream).and_then(|e| match e.until {
+            Until::Sequence(last, _) => Some(last),
+            _ => None,
+        })
+    }
+}
+
+impl Stream {
+    /// Highest datagram number seen.
+    fn highest(&self) -> u64 {
+        let state = self.counters.udp.as_ref();
+        state.map_or(0, |s| s.lock().unwrap_or_else(std::sync::PoisonError::into_inner).highest())
+    }
+}
+
+/// An end that only receives takes its start for time zero when nothing has come for this long.
+const FIRST_DATA_PATIENCE: Nanos = Nanos(1_000_000_000);
+/// Time between two looks during a drain.
+const DRAIN_STEP: Nanos = Nanos(2_000_000);

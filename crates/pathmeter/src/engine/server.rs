@@ -1,0 +1,353 @@
+//! The server: accepts on its ports, tells control connections, data flows and strangers apart, and gives every
+//! client a thread of its own, so that a silent or hostile one delays nobody.
+
+use super::arrivals::Desk;
+use super::driver::{Driver, Opener, Setting};
+use super::host;
+use super::interrupt::Interrupt;
+use super::link::Link;
+use super::tls::ServerTls;
+use anyhow::Context;
+use linux::clock::mono_now;
+use linux::poll::{Interest, Waker, wait};
+use model::event::Event;
+use model::plan::{LocalOptions, ProtocolName};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::io::{self, ErrorKind, Read};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use wire::native::{self, flow};
+use wire::{Policy, ProtocolError, Report, Session, iperf3};
+
+/// What a server is started with.
+pub(crate) struct Config {
+    /// Sockets that speak our own protocol.
+    pub(crate) native: Vec<TcpListener>,
+    /// Sockets that speak iPerf3's.
+    pub(crate) iperf3: Vec<TcpListener>,
+    /// Clients must know it.
+    pub(crate) token: Option<native::Token>,
+    /// Control connections may be encrypted; without TLS they must not.
+    pub(crate) tls: Option<ServerTls>,
+    /// What clients may ask.
+    pub(crate) policy: Policy,
+    /// Tests at the same time.
+    pub(crate) max_tests: u32,
+    /// End after this many sessions that ran.
+    pub(crate) tests: Option<u32>,
+    /// Report interval of this end, and its other choices.
+    pub(crate) local: LocalOptions,
+    /// Makes iPerf3's check of a user.
+    pub(crate) verifier: Option<Arc<dyn Fn(&str) -> bool + Send + Sync>>,
+    /// Watches sessions.
+    pub(crate) observer: Arc<dyn Observer>,
+}
+
+/// Watches a server at work.
+pub(crate) trait Observer: Send + Sync {
+    /// A client has come; the watcher returned is told of everything that happens in its session.
+    fn session(&self, client: SocketAddr, protocol: ProtocolName) -> Box<dyn Watcher>;
+    /// A connection was turned away, or something broke outside of a session.
+    fn note(&self, text: &str);
+}
+
+/// Watches one session.
+pub(crate) trait Watcher {
+    /// Something happened.
+    fn event(&mut self, event: &Event);
+    /// What the client asked for beside the test is known (iPerf3), before the first event.
+    fn extras(&mut self, _extras: &iperf3::Extras) {}
+    /// This end's report of the session, which the client asked for.
+    fn report(&self, _events: &[Event], _extras: &iperf3::Extras) -> Option<Report> {
+        None
+    }
+    /// The session has ended.
+    fn ended(&mut self, outcome: Result<(), &ProtocolError>);
+}
+
+/// A server at work.
+struct Server {
+    config: Config,
+    desk: Arc<Desk>,
+    secret: [u8; 32],
+    interrupt: Interrupt,
+    /// Connections that have a thread.
+    connections: AtomicU32,
+    /// Tests that run.
+    tests: AtomicU32,
+    /// Sessions that may still begin, for `tests`.
+    left: AtomicU32,
+    waker: Arc<Waker>,
+}
+
+/// Serves until the interrupt is raised or the tests asked for are done; running tests then get their results.
+pub(crate) fn run(config: Config, interrupt: &Interrupt) -> anyhow::Result<()> {
+    let waker = Arc::new(Waker::new()?);
+    interrupt.watch(&waker);
+    let secret = host::entropy()?;
+    let server = Arc::new(Server {
+        desk: Desk::new(secret),
+        secret,
+        interrupt: interrupt.clone(),
+        connections: AtomicU32::new(0),
+        tests: AtomicU32::new(0),
+        left: AtomicU32::new(config.tests.unwrap_or(u32::MAX)),
+        waker,
+        config,
+    });
+    let mut threads = Vec::new();
+    let outcome = server.accept_all(&mut threads);
+    server.desk.close();
+    interrupt_rest(&server, threads);
+    outcome
+}
+
+impl Server {
+    fn accept_all(self: &Arc<Self>, threads: &mut Vec<JoinHandle<()>>) -> anyhow::Result<()> {
+        let native = self.config.native.iter().map(|l| (l, ProtocolName::Native));
+        let iperf3 = self.config.iperf3.iter().map(|l| (l, ProtocolName::Iperf3));
+        let listeners: Vec<(&TcpListener, ProtocolName)> = native.chain(iperf3).collect();
+        for (listener, _) in &listeners {
+            listener.set_nonblocking(true).context("make a listener non-blocking")?;
+        }
+        while !self.interrupt.is_raised() && self.left.load(Ordering::Acquire) > 0 {
+            let mut interests: Vec<Interest<'_>> = listeners.iter().map(|(l, _)| Interest::readable(*l)).collect();
+            interests.push(Interest::readable(&*self.waker));
+            wait(&mut interests, None).context("wait for connections")?;
+            self.waker.drain();
+            threads.retain(|t| !t.is_finished());
+            for (listener, protocol) in &listeners {
+                self.accept_from(listener, *protocol, threads);
+            }
+        }
+        Ok(())
+    }
+
+    fn accept_from(self: &Arc<Self>, listener: &TcpListener, protocol: ProtocolName, threads: &mut Vec<JoinHandle<()>>) {
+        loop {
+            let (socket, peer) = match listener.accept() {
+                Ok(accepted) => accepted,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return,
+                Err(e) if e.kind() == ErrorKind::ConnectionAborted || e.kind() == ErrorKind::Interrupted => continue,
+                Err(e) => {
+                    // Out of descriptors or memory: those we have will end; do not spin on the error meanwhile.
+                    self.config.observer.note(&format!("accept: {e}"));
+                    std::thread::sleep(ACCEPT_PAUSE);
+                    return;
+                }
+            };
+            let order = self.desk.next_order();
+            if self.connections.fetch_add(1, Ordering::AcqRel) >= MAX_CONNECTIONS {
+                self.connections.fetch_sub(1, Ordering::AcqRel);
+                self.config.observer.note(&format!("{peer}: too many connections, closed"));
+                continue;
+            }
+            let server = self.clone();
+            let serve = move || {
+                if let Err(e) = server.welcome(socket, peer, protocol, order) {
+                    server.config.observer.note(&format!("{}: {e:#}", plain(peer)));
+                }
+                server.connections.fetch_sub(1, Ordering::AcqRel);
+            };
+            match std::thread::Builder::new().name("session".into()).stack_size(512 << 10).spawn(serve) {
+                Ok(thread) => threads.push(thread),
+                Err(e) => {
+                    self.connections.fetch_sub(1, Ordering::AcqRel);
+                    self.config.observer.note(&format!("start a thread: {e}"));
+                }
+            }
+        }
+    }
+
+    /// Finds out what a connection is and serves it.
+    fn welcome(&self, socket: TcpStream, peer: SocketAddr, protocol: ProtocolName, order: u64) -> anyhow::Result<()> {
+        match protocol {
+            ProtocolName::Native => self.welcome_native(socket, peer, order),
+            ProtocolName::Iperf3 => self.welcome_iperf3(socket, peer, order),
+        }
+    }
+
+    fn welcome_native(&self, socket: TcpStream, peer: SocketAddr, order: u64) -> anyhow::Result<()> {
+        let mut first = Vec::new();
+        let deadline = mono_now() + FIRST_BYTES_LIMIT;
+        loop {
+            match flow::classify(&first) {
+                flow::Opening::NeedMore(total) => {
+                    if !read_up_to(&socket, &mut first, total, deadline, &self.interrupt)? {
+                        return Ok(());
+                    }
+                }
+                flow::Opening::Tls => {
+                    let Some(tls) = &self.config.tls else {
+                        anyhow::bail!("a client wants TLS, and this server runs without --tls");
+                    };
+                    return self.converse_native(socket, peer, first, Some(tls.accept()?));
+                }
+                flow::Opening::Control if self.config.tls.is_some() => {
+                    anyhow::bail!("a client came without TLS, and this server demands it");
+                }
+                flow::Opening::Control => return self.converse_native(socket, peer, first, None),
+                flow::Opening::Flow(hello) => {
+                    let answered = socket.try_clone()?;
+                    let answer = self.desk.deliver_native(&hello, socket, order);
+                    if answer != flow::FlowAnswer::Welcome {
+                        io::Write::write_all(&mut &answered, &[answer.byte()])?;
+                    }
+                    return Ok(());
+                }
+                flow::Opening::Garbage => anyhow::bail!("not pathmeter's protocol, closed"),
+            }
+        }
+    }
+
+    fn welcome_iperf3(&self, socket: TcpStream, peer: SocketAddr, order: u64) -> anyhow::Result<()> {
+        let mut first = Vec::new();
+        let deadline = mono_now() + FIRST_BYTES_LIMIT;
+        let cookie = loop {
+            match iperf3::classify(&first) {
+                iperf3::Classified::Cookie(cookie) => break cookie,
+                iperf3::Classified::Foreign => anyhow::bail!("not iPerf3's protocol, closed"),
+                iperf3::Classified::More => {
+                    if !read_up_to(&socket, &mut first, iperf3::COOKIE_LEN, deadline, &self.interrupt)? {
+                        return Ok(());
+                    }
+                }
+            }
+        };
+        if self.desk.awaits_cookie(cookie.as_str()) {
+            self.desk.deliver_iperf3(cookie.as_str(), socket, order);
+            return Ok(());
+        }
+        let Some(_place) = TestPlace::take(self) else {
+            io::Write::write_all(&mut &socket, &iperf3::access_denied())?;
+            anyhow::bail!("turned away: {} tests run already (--max-tests)", self.config.max_tests);
+        };
+        let verifier = self.config.verifier.clone();
+        let config = iperf3::ServerConfig {
+            policy: self.config.policy.clone(),
+            verifier: verifier.map(|v| -> iperf3::Verifier { Box::new(move |token| v(token)) }),
+        };
+        let mut session = iperf3::Server::new(config, cookie, mono_now());
+        let link = Link::new(socket, Vec::new(), None)?;
+        self.drive(&mut session, link, peer, ProtocolName::Iperf3)
+    }
+
+    fn converse_native(
+        &self,
+        socket: TcpStream,
+        peer: SocketAddr,
+        first: Vec<u8>,
+        tls: Option<rustls::Connection>,
+    ) -> anyhow::Result<()> {
+        let place = TestPlace::take(self);
+        let mut link = Link::new(socket, first, tls)?;
+        link.handshake(mono_now() + FIRST_BYTES_LIMIT).context("TLS")?;
+        let config = native::ServerConfig {
+            token: self.config.token.clone(),
+            policy: self.config.policy.clone(),
+            software: concat!("pathmeter ", env!("CARGO_PKG_VERSION")).into(),
+            host: host::describe(Some(peer.ip())),
+            entropy: host::entropy()?,
+            binding: link.binding()?,
+            busy: place.is_none(),
+        };
+        let mut session = native::Server::new(config, mono_now());
+        self.drive(&mut session, link, peer, ProtocolName::Native)
+    }
+
+    fn drive(&self, session: &mut dyn Session, link: Link, peer: SocketAddr, protocol: ProtocolName) -> anyhow::Result<()> {
+        let watcher = std::cell::RefCell::new(self.config.observer.session(peer, protocol));
+        let setting = Setting {
+            opener: Opener::Server(self.desk.clone()),
+            local: self.config.local.clone(),
+            host: host::describe(Some(peer.ip())),
+            interrupt: self.interrupt.clone(),
+            sink: Box::new(|event| watcher.borrow_mut().event(event)),
+            report: Box::new(|events, extras| watcher.borrow().report(events, extras)),
+        };
+        let outcome = Driver::new(session, link, setting)?.run();
+        watcher.borrow_mut().ended(outcome.as_ref().map(|()| ()));
+        Ok(())
+    }
+}
+
+/// One of the tests that may run at the same time; counted as done on drop.
+struct TestPlace<'a>(&'a Server);
+
+impl TestPlace<'_> {
+    fn take(server: &Server) -> Option<TestPlace<'_>> {
+        let taken = server.tests.fetch_add(1, Ordering::AcqRel);
+        let place = TestPlace(server);
+        (taken < server.config.max_tests).then_some(place)
+    }
+}
+
+impl Drop for TestPlace<'_> {
+    fn drop(&mut self) {
+        self.0.tests.fetch_sub(1, Ordering::AcqRel);
+        let less = |left: u32| Some(if left == u32::MAX { left } else { left.saturating_sub(1) });
+        self.0.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok();
+        self.0.waker.wake();
+    }
+}
+
+/// Reads until `total` bytes are there; false: the peer closed, or this server stops.
+fn read_up_to(
+    socket: &TcpStream,
+    bytes: &mut Vec<u8>,
+    total: usize,
+    deadline: MonoTime,
+    interrupt: &Interrupt,
+) -> anyhow::Result<bool> {
+    socket.set_read_timeout(Some(FIRST_BYTES_STEP))?;
+    let mut buffer = vec![0; total - bytes.len()];
+    loop {
+        match (&*socket).read(&mut buffer) {
+            Ok(0) => return Ok(false),
+            Ok(n) => {
+                bytes.extend_from_slice(&buffer[..n]);
+                return Ok(true);
+            }
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {
+                if interrupt.is_raised() {
+                    return Ok(false);
+                }
+                anyhow::ensure!(mono_now() < deadline, "said nothing for ten seconds, closed");
+            }
+            Err(e) if e.kind() == ErrorKind::ConnectionReset => return Ok(false),
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+/// Running sessions have seen the interrupt; they get time to give their clients the results.
+fn interrupt_rest(server: &Server, threads: Vec<JoinHandle<()>>) {
+    let deadline = mono_now() + STOP_LIMIT;
+    for thread in threads {
+        while !thread.is_finished() && mono_now() < deadline {
+            std::thread::sleep(ACCEPT_PAUSE / 10);
+        }
+        if thread.is_finished() {
+            thread.join().ok();
+        }
+    }
+    let left = server.connections.load(Ordering::Acquire);
+    if left > 0 {
+        server.config.observer.note(&format!("{left} connections did not end in time and were cut"));
+    }
+}
+
+fn plain(peer: SocketAddr) -> SocketAddr {
+    SocketAddr::new(peer.ip().to_canonical(), peer.port())
+}
+
+/// Most connections at the same time, data streams included.
+const MAX_CONNECTIONS: u32 = 1024;
+const FIRST_BYTES_LIMIT: Nanos = Nanos(10_000_000_000);
+const FIRST_BYTES_STEP: std::time::Duration = std::time::Duration::from_millis(250);
+const ACCEPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
+/// Time for running tests to end after an interrupt.
+const STOP_LIMIT: Nanos = Nanos(15_000_000_000);

@@ -1,0 +1,169 @@
+//! What a stream's thread shares with the driver: counters it bumps, orders it obeys.
+
+use super::receive::UdpReceive;
+use linux::cpu::Usage;
+use linux::poll::Waker;
+use model::sample::StreamInfo;
+use model::time::MonoTime;
+use std::net::{TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// One open data flow.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    /// Its name and addresses.
+    pub(crate) info: StreamInfo,
+    /// Its socket.
+    pub(crate) socket: FlowSocket,
+}
+
+/// The socket of a flow, shared by its thread and the sampler.
+#[derive(Clone, Debug)]
+pub(crate) enum FlowSocket {
+    /// A byte stream.
+    Tcp(Arc<TcpStream>),
+    /// A connected datagram socket.
+    Udp(Arc<UdpSocket>),
+}
+
+/// Counters of one stream. Bytes and datagrams only grow; the sampler reads them at any time.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    /// Payload bytes handed to the kernel or received.
+    pub(crate) bytes: AtomicU64,
+    /// Datagrams handed to the kernel (sender).
+    pub(crate) datagrams: AtomicU64,
+    /// Datagrams the kernel refused for want of room (sender).
+    pub(crate) send_drops: AtomicU64,
+    /// Monotonic time of the first and last data, nanoseconds; 0: none yet.
+    pub(crate) first: AtomicU64,
+    /// See `first`.
+    pub(crate) last: AtomicU64,
+    /// The thread has ended.
+    pub(crate) finished: AtomicBool,
+    /// What a UDP receiver knows.
+    pub(crate) udp: Option<Mutex<UdpReceive>>,
+    /// What the thread used, set when it ends.
+    pub(crate) usage: OnceLock<Usage>,
+    /// Why it ended early.
+    pub(crate) failure: OnceLock<String>,
+    /// Facts of the data path, set when the thread starts.
+    pub(crate) facts: OnceLock<StreamFacts>,
+}
+
+/// How a stream's thread works.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StreamFacts {
+    /// Datagrams in one GSO send.
+    pub(crate) gso_segments: u32,
+    /// Why GSO is not used, when it was wanted.
+    pub(crate) no_gso_reason: Option<String>,
+    /// GRO is on.
+    pub(crate) gro: bool,
+    /// Way of receiving.
+    pub(crate) receiver: Option<&'static str>,
+    /// The receiver spins.
+    pub(crate) spins: bool,
+}
+
+/// Orders to all stream threads of one test.
+#[derive(Debug)]
+pub(crate) struct Orders {
+    stop_senders: AtomicBool,
+    stop_receivers: AtomicBool,
+    /// When senders end by themselves; `i64::MAX`: never.
+    deadline: AtomicI64,
+    /// Wakes the driver.
+    pub(crate) waker: Arc<Waker>,
+}
+
+impl Orders {
+    /// No order given yet.
+    pub(crate) fn new(waker: Arc<Waker>) -> Orders {
+        Orders {
+            stop_senders: AtomicBool::new(false),
+            stop_receivers: AtomicBool::new(false),
+            deadline: AtomicI64::new(i64::MAX),
+            waker,
+        }
+    }
+
+    /// Senders end at this time.
+    pub(crate) fn set_deadline(&self, deadline: MonoTime) {
+        self.deadline.store(i64::try_from(deadline.0).unwrap_or(i64::MAX), Ordering::Relaxed);
+    }
+
+    /// When senders end by themselves.
+    pub(crate) fn deadline(&self) -> MonoTime {
+        MonoTime(self.deadline.load(Ordering::Relaxed).unsigned_abs())
+    }
+
+    /// All senders end now.
+    pub(crate) fn stop_senders(&self) {
+        self.stop_senders.store(true, Ordering::Relaxed);
+    }
+
+    /// All receivers end now.
+    pub(crate) fn stop_receivers(&self) {
+        self.stop_receivers.store(true, Ordering::Relaxed);
+    }
+
+    /// Must a sender end?
+    pub(crate) fn sender_is_over(&self, now: MonoTime) -> bool {
+        self.stop_senders.load(Ordering::Relaxed) || now >= self.deadline()
+    }
+
+    /// Must a receiver end?
+    pub(crate) fn receiver_is_over(&self) -> bool {
+        self.stop_receivers.load(Ordering::Relaxed)
+    }
+}
+
+impl Counters {
+    /// Notes data that came or went now; the first of a receiver wakes the driver.
+    pub(crate) fn touch(&self, now: MonoTime) -> bool {
+        self.last.store(now.0, Ordering::Relaxed);
+        let first = self.first.load(Ordering::Relaxed) == 0;
+        if first {
+            self.first.store(now.0, Ordering::Relaxed);
+        }
+        first
+    }
+
+    /// Adds bytes; only the stream's own thread does so.
+    pub(crate) fn add_bytes(&self, bytes: u64) {
+        self.bytes.store(self.bytes.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
+    }
+
+    /// Adds datagrams; only the stream's own thread does so.
+    pub(crate) fn add_datagrams(&self, datagrams: u64) {
+        self.datagrams.store(self.datagrams.load(Ordering::Relaxed) + datagrams, Ordering::Relaxed);
+    }
+}
+
+/// Bytes that the senders of one direction may still send, all streams together.
+#[derive(Debug)]
+pub(crate) struct Budget(Option<AtomicU64>);
+
+impl Budget {
+    /// So many bytes, or without end.
+    pub(crate) fn new(bytes: Option<u64>) -> Budget {
+        Budget(bytes.map(AtomicU64::new))
+    }
+
+    /// Takes up to `wanted` bytes; 0: used up.
+    pub(crate) fn take(&self, wanted: u64) -> u64 {
+        let Some(left) = &self.0 else { return wanted };
+        let take = |left: u64| left.checked_sub(left.min(wanted));
+        let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or(0);
+        before.min(wanted)
+    }
+
+    /// Gives back what was taken and not sent.
+    pub(crate) fn give_back(&self, bytes: u64) {
+        if let Some(left) = &self.0 {
+            left.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+}

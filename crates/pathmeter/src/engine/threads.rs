@@ -1,0 +1,217 @@
+//! The threads of a test: one for every stream.
+
+use super::bulk::{self, BulkReceiver, BulkSender};
+use super::datagram::{self, DatagramSender};
+use super::receive::UdpReceive;
+use super::shared::{Budget, Counters, Flow, FlowSocket, Orders};
+use anyhow::Context;
+use linux::cpu::Usage;
+use model::plan::{Direction, End, LocalOptions, TestSpec, Transport, Wait};
+use model::sample::{DataPath, Role};
+use model::units::Bytes;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use wire::{FlowHello, FlowPlan};
+
+/// One stream and the thread that works it.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    /// The open flow.
+    pub(crate) flow: Arc<Flow>,
+    /// What its thread counts.
+    pub(crate) counters: Arc<Counters>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Stream {
+    /// Waits for the thread, which has been told to end.
+    pub(crate) fn join(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+/// Everything a stream thread needs.
+struct Job {
+    plan: FlowPlan,
+    flow: Arc<Flow>,
+    counters: Arc<Counters>,
+    budget: Arc<Budget>,
+    orders: Arc<Orders>,
+    payload: Arc<linux::buffer::PageBuffer>,
+    cpu: Option<u32>,
+    spin: bool,
+    alone: bool,
+}
+
+/// Starts a thread for every flow.
+pub(crate) fn spawn(
+    plan: &FlowPlan,
+    flows: Vec<Flow>,
+    local: &LocalOptions,
+    orders: &Arc<Orders>,
+) -> anyhow::Result<Vec<Stream>> {
+    let budget = |_| Arc::new(Budget::new(budget_bytes(&plan.test)));
+    let budgets = [Direction::Up, Direction::Down].map(budget);
+    let payload = Arc::new(payload(&plan.test));
+    let alone = flows.iter().filter(|f| f.info.role == Role::Receiver).count() == 1;
+    let spin = may_spin(plan, local, flows.len());
+    let job = |(index, flow): (usize, Flow)| {
+        let counters = Counters { udp: receive_state(&flow), ..Counters::default() };
+        let job = Job {
+            plan: plan.clone(),
+            counters: Arc::new(counters),
+            budget: budgets[usize::from(flow.info.direction == Direction::Down)].clone(),
+            orders: orders.clone(),
+            payload: payload.clone(),
+            cpu: (!local.affinity.is_empty()).then(|| local.affinity[index % local.affinity.len()]),
+            spin,
+            alone,
+            flow: Arc::new(flow),
+        };
+        let (flow, counters) = (job.flow.clone(), job.counters.clone());
+        let thread = std::thread::Builder::new().name(format!("stream {}", flow.info.stream)).stack_size(256 << 10);
+        let thread = thread.spawn(move || job.run()).context("start a stream thread")?;
+        Ok(Stream { flow, counters, thread: Some(thread) })
+    };
+    flows.into_iter().enumerate().map(job).collect()
+}
+
+/// How the data path of this end worked.
+pub(crate) fn data_path(plan: &FlowPlan, streams: &[Stream]) -> DataPath {
+    let facts: Vec<_> = streams.iter().filter_map(|s| s.counters.facts.get()).collect();
+    let udp_receiver = plan.test.transport == Transport::Udp
+        && streams.iter().any(|s| s.flow.info.role == Role::Receiver);
+    DataPath {
+        congestion: streams.iter().find_map(|s| s.flow.info.congestion.clone()),
+        gso_segments: facts.iter().map(|f| f.gso_segments).max().unwrap_or(0),
+        gro: facts.iter().any(|f| f.gro),
+        zero_copy: plan.test.zero_copy && streams.iter().any(|s| s.flow.info.role == Role::Sender),
+        receiver: facts.iter().find_map(|f| f.receiver).map(Into::into),
+        wait: udp_receiver.then(|| if facts.iter().any(|f| f.spins) { Wait::Spin } else { Wait::Block }),
+        receive_buffer: streams.iter().map(|s| s.flow.info.receive_buffer).max().unwrap_or(Bytes(0)),
+        send_buffer: streams.iter().map(|s| s.flow.info.send_buffer).max().unwrap_or(Bytes(0)),
+    }
+}
+
+impl Job {
+    fn run(self) {
+        if let Some(cpu) = self.cpu
+            && let Err(e) = linux::cpu::pin_current_thread(cpu as usize)
+        {
+            self.counters.failure.set(e.to_string()).ok();
+        }
+        let before = Usage::of_thread();
+        let outcome = match &self.flow.socket {
+            FlowSocket::Tcp(socket) => self.run_tcp(socket),
+            FlowSocket::Udp(socket) => self.run_udp(socket),
+        };
+        if let Err(reason) = outcome {
+            self.counters.failure.set(format!("stream {}: {reason}", self.flow.info.stream)).ok();
+        }
+        self.counters.usage.set(Usage::of_thread().since(&before)).ok();
+        self.counters.finished.store(true, Ordering::Release);
+        self.orders.waker.wake();
+    }
+
+    fn run_tcp(&self, socket: &std::net::TcpStream) -> Result<(), String> {
+        let test = &self.plan.test;
+        if self.flow.info.role == Role::Receiver {
+            let how = BulkReceiver { alone: self.alone, discard: test.skip_receive_copy };
+            return bulk::receive(how, socket, &self.counters, &self.orders);
+        }
+        let how = BulkSender {
+            block: self.payload.len(),
+            rate: test.bitrate,
+            burst: test.burst,
+            spin: self.spin,
+            zero_copy: test.zero_copy,
+        };
+        bulk::send(&how, &self.payload, socket, &self.counters, &self.budget, &self.orders)
+    }
+
+    fn run_udp(&self, socket: &std::net::UdpSocket) -> Result<(), String> {
+        let test = &self.plan.test;
+        let sender = DatagramSender {
+            length: test.length as usize,
+            rate: test.bitrate,
+            burst: test.burst,
+            spin: self.spin,
+            offload: test.offload,
+            pattern: test.repeating_payload,
+        };
+        linux::clock::set_timer_slack(model::units::Nanos(1)).ok();
+        match (&self.plan.hello, test.wide_counters) {
+            (FlowHello::Native { .. }, _) => {
+                self.datagrams(wire::native::DataHeader { stream: self.flow.info.stream as u8 }, &sender, socket)
+            }
+            (FlowHello::Iperf3 { .. }, true) => self.datagrams(wire::iperf3::Wide, &sender, socket),
+            (FlowHello::Iperf3 { .. }, false) => self.datagrams(wire::iperf3::Narrow, &sender, socket),
+        }
+    }
+
+    fn datagrams<D: wire::Datagram>(
+        &self,
+        header: D,
+        sender: &DatagramSender,
+        socket: &std::net::UdpSocket,
+    ) -> Result<(), String> {
+        if self.flow.info.role == Role::Sender {
+            return datagram::send(sender, header, socket, &self.counters, &self.budget, &self.orders);
+        }
+        datagram::receive(header, socket, self.spin, sender.offload, &self.counters, &self.orders)
+    }
+}
+
+fn receive_state(flow: &Flow) -> Option<Mutex<UdpReceive>> {
+    let receives = matches!(flow.socket, FlowSocket::Udp(_)) && flow.info.role == Role::Receiver;
+    receives.then(|| Mutex::new(UdpReceive::new()))
+}
+
+fn budget_bytes(test: &TestSpec) -> Option<u64> {
+    match test.end {
+        End::Time(_) => None,
+        End::Bytes(bytes) => Some(bytes.0),
+        End::Blocks(blocks) => Some(blocks.saturating_mul(u64::from(block_size(test)))),
+    }
+}
+
+fn block_size(test: &TestSpec) -> u32 {
+    match (test.length, test.bitrate) {
+        (0, Some(rate)) => paced_block(rate.0),
+        (0, None) => BEST_BLOCK,
+        (length, _) => length,
+    }
+}
+
+/// About a millisecond of data, so that a paced stream is smooth.
+fn paced_block(rate: u64) -> u32 {
+    u32::try_from(rate / 8 / 1000).unwrap_or(u32::MAX).clamp(1448, BEST_BLOCK)
+}
+
+fn payload(test: &TestSpec) -> linux::buffer::PageBuffer {
+    let length = if test.transport == Transport::Tcp { block_size(test) as usize } else { 0 };
+    let mut buffer = linux::buffer::PageBuffer::new(length);
+    if test.repeating_payload {
+        buffer.iter_mut().enumerate().for_each(|(at, byte)| *byte = b'0' + (at % 10) as u8);
+    }
+    buffer
+}
+
+/// Spinning pays only when every spinning thread can have a CPU to itself.
+fn may_spin(plan: &FlowPlan, local: &LocalOptions, flows: usize) -> bool {
+    match local.wait {
+        Wait::Spin => true,
+        Wait::Block => false,
+        Wait::Auto => {
+            let cpus = linux::cpu::count();
+            let paced = plan.test.bitrate.is_some();
+            cpus >= 2 && flows <= cpus.div_ceil(2) && (!paced || plan.test.transport == Transport::Udp)
+        }
+    }
+}
+
+/// One write of an unpaced stream, bytes: the fastest measured, with nothing to win above it.
+const BEST_BLOCK: u32 = 1 << 20;
