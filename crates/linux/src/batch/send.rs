@@ -12,6 +12,10 @@ use std::os::fd::AsRawFd;
 /// `UDP_SEGMENT` in udp(7)) or, where that is refused, in one call each.
 ///
 /// Write the headers with [`GsoSender::segment_mut`], then [`GsoSender::send`]. The payload is a fixed pattern.
+///
+/// On IPv4, in the default mode of path MTU discovery, the kernel clears DF on joined datagrams (it compares the whole
+/// block with the MTU), so routers fragment what they would answer with ICMP had it been sent alone. Set
+/// [`crate::options::MtuDiscovery::Do`] or `Probe` where that difference matters.
 #[derive(Debug)]
 pub struct GsoSender {
     socket: UdpSocket,
