@@ -1,1 +1,269 @@
 //! Expectations: `down.goodput>=9.4Gbit/s` held against a run.
+
+mod figures;
+mod quantity;
+
+use figures::{FIGURES, Figure, Source};
+use model::plan::{Direction, Transport};
+use model::run::Run;
+use std::fmt::{Display, Formatter};
+use std::str::FromStr;
+use thiserror::Error;
+
+/// One expectation: a figure of a run, a comparison and a value.
+///
+/// Reads `[tcp.|udp.][up.|down.]NAME OP VALUE`, e.g. `down.goodput>=9.4Gbit/s`, `up.loss<0.1%`, `rtt.p99<5ms`,
+/// `udp.up.line_rate_share>=0.9`. In a run of several tests the first test that has the figure answers, or the first
+/// of the transport asked for.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    text: String,
+    transport: Option<Transport>,
+    direction: Option<Direction>,
+    figure: &'static Figure,
+    comparison: Comparison,
+    wanted: f64,
+}
+
+/// What became of an expectation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    /// The expectation as it was written.
+    pub expectation: String,
+    /// The figure as measured, in its unit; absent: the run has no such figure.
+    pub measured: Option<String>,
+    /// It was measured, and it is as expected.
+    pub held: bool,
+}
+
+/// Why a text is no expectation.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ExpectError {
+    /// No comparison in it.
+    #[error(
+        "read expectation `{text}`: write a figure, one of >= <= > < == and a value, such as down.goodput>=9.4Gbit/s"
+    )]
+    NoComparison {
+        /// The text as it was given.
+        text: String,
+    },
+    /// No figure has this name.
+    #[error("read expectation `{text}`: there is no figure `{key}`; the figures are {known}")]
+    UnknownKey {
+        /// The text as it was given.
+        text: String,
+        /// What stands before the comparison.
+        key: String,
+        /// Every figure.
+        known: String,
+    },
+    /// The value does not fit the figure.
+    #[error("read expectation `{text}`: the value of {key} is {what}, such as {example}: {value}")]
+    Value {
+        /// The text as it was given.
+        text: String,
+        /// The figure.
+        key: String,
+        /// The kind of value that was wanted.
+        what: &'static str,
+        /// Such a value.
+        example: &'static str,
+        /// What stands behind the comparison.
+        value: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    AtLeast,
+    AtMost,
+    Above,
+    Below,
+    Equal,
+}
+
+impl FromStr for Expectation {
+    type Err = ExpectError;
+
+    fn from_str(text: &str) -> Result<Expectation, ExpectError> {
+        let (key, comparison, value) =
+            split(text).ok_or_else(|| ExpectError::NoComparison { text: text.into() })?;
+        let unknown = || ExpectError::UnknownKey { text: text.into(), key: key.into(), known: known_keys() };
+        let (transport, rest) = prefixed(key, &[("tcp.", Transport::Tcp), ("udp.", Transport::Udp)]);
+        let (direction, name) = prefixed(rest, &[("up.", Direction::Up), ("down.", Direction::Down)]);
+        let is_it = |figure: &&Figure| figure.name == name && figure.is_of_a_way() == direction.is_some();
+        let figure = FIGURES.iter().find(is_it).ok_or_else(unknown)?;
+        let wanted = figure.quantity.read(value).ok_or_else(|| ExpectError::Value {
+            text: text.into(),
+            key: key.into(),
+            what: figure.quantity.what(),
+            example: figure.quantity.example(),
+            value: value.into(),
+        })?;
+        Ok(Expectation { text: text.trim().into(), transport, direction, figure, comparison, wanted })
+    }
+}
+
+impl Expectation {
+    /// Holds it against a run.
+    pub fn check(&self, run: &Run) -> Checked {
+        let measured = self.measured(run);
+        Checked {
+            expectation: self.text.clone(),
+            measured: measured.map(|value| self.figure.quantity.print(value)),
+            held: measured.is_some_and(|value| self.comparison.holds(value, self.wanted)),
+        }
+    }
+
+    /// The figure in the run itself, or in the first of its tests that has it.
+    fn measured(&self, run: &Run) -> Option<f64> {
+        let of = |run: &Run| match (self.figure.source, self.direction) {
+            (Source::Way(figure), Some(direction)) => {
+                let way = run.summary.direction(direction)?;
+                let wanted = self.transport.is_none_or(|transport| transport == way.transport);
+                figure(way).filter(|_| wanted)
+            }
+            (Source::Payload, Some(direction)) => run.summary.max_udp_payload(direction).map(f64::from),
+            (Source::Run(figure), None) => figure(run),
+            _ => None,
+        };
+        of(run).or_else(|| run.tests.iter().find_map(of))
+    }
+}
+
+impl Display for Checked {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match (self.held, &self.measured) {
+            (true, Some(measured)) => write!(f, "held: {} (measured {measured})", self.expectation),
+            (_, Some(measured)) => write!(f, "broken: {} (measured {measured})", self.expectation),
+            (_, None) => write!(f, "broken: {} (not measured in this run)", self.expectation),
+        }
+    }
+}
+
+impl Comparison {
+    fn holds(self, value: f64, wanted: f64) -> bool {
+        match self {
+            Comparison::AtLeast => value >= wanted,
+            Comparison::AtMost => value <= wanted,
+            Comparison::Above => value > wanted,
+            Comparison::Below => value < wanted,
+            Comparison::Equal => value == wanted,
+        }
+    }
+}
+
+/// Every figure an expectation can name, for help and errors.
+pub fn known_keys() -> String {
+    let names = |ways: bool| {
+        let names = FIGURES.iter().filter(|figure| figure.is_of_a_way() == ways).map(|figure| figure.name);
+        names.collect::<Vec<_>>().join(", ")
+    };
+    format!("{}; and, after up. or down.: {}", names(false), names(true))
+}
+
+fn split(text: &str) -> Option<(&str, Comparison, &str)> {
+    let at = text.find(['>', '<', '='])?;
+    let (key, rest) = text.split_at(at);
+    // The longer sign first: `>` also begins `>=`.
+    let (sign, comparison) = COMPARISONS.iter().find(|(sign, _)| rest.starts_with(sign))?;
+    let value = rest[sign.len()..].trim();
+    (!key.trim().is_empty() && !value.is_empty()).then_some((key.trim(), *comparison, value))
+}
+
+/// The meaning of a prefix, and the text without it.
+fn prefixed<'a, T: Copy>(text: &'a str, prefixes: &[(&str, T)]) -> (Option<T>, &'a str) {
+    let found = prefixes.iter().find_map(|(prefix, meaning)| Some((*meaning, text.strip_prefix(prefix)?)));
+    found.map_or((None, text), |(meaning, rest)| (Some(meaning), rest))
+}
+
+const COMPARISONS: [(&str, Comparison); 6] = [
+    (">=", Comparison::AtLeast),
+    ("<=", Comparison::AtMost),
+    ("==", Comparison::Equal),
+    (">", Comparison::Above),
+    ("<", Comparison::Below),
+    ("=", Comparison::Equal),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::event::Event;
+    use model::sample::Percentiles;
+    use model::units::Nanos;
+
+    /// An idle RTT of 180 µs and nothing else.
+    fn probed() -> Run {
+        let rtt = Percentiles { count: 9, p99: Nanos::from_micros(180), ..Percentiles::default() };
+        let probe = model::event::Probe::IdleRtt { transport: Transport::Udp, rtt, lost: 2 };
+        Run::of("id", "measure", &[Event::Probe(probe)])
+    }
+
+    fn check(text: &str, run: &Run) -> Checked {
+        text.parse::<Expectation>().unwrap().check(run)
+    }
+
+    #[test]
+    fn held_and_broken_with_the_measured_value() {
+        let run = probed();
+        for (text, held) in [
+            ("rtt.p99<5ms", true),
+            ("rtt.p99 <= 180us", true),
+            ("rtt.p99=180us", true),
+            ("rtt.p99<180us", false),
+            ("rtt.p99>0.2ms", false),
+            ("lost==2", true),
+            ("lost<1", false),
+        ] {
+            assert_eq!(check(text, &run).held, held, "{text}");
+        }
+        let broken = check("rtt.p99 < 100us", &run).to_string();
+        assert_eq!(broken, "broken: rtt.p99 < 100us (measured 180 µs)");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_broken() {
+        let checked = check("down.goodput>=1M", &probed());
+        assert_eq!(checked.to_string(), "broken: down.goodput>=1M (not measured in this run)");
+        assert!(!check("up.max_udp_payload>=1", &probed()).held);
+    }
+
+    #[test]
+    fn a_run_of_tests_answers_with_the_first_that_knows() {
+        let outer = Run::of_tests("id", "measure", &[], vec![Run::of("a", "throughput", &[]), probed()]);
+        assert_eq!(check("rtt.p99<5ms", &outer).measured.as_deref(), Some("180 µs"));
+    }
+
+    #[test]
+    fn every_figure_can_be_written_with_its_own_example() {
+        for figure in FIGURES {
+            let prefix = if figure.is_of_a_way() { "tcp.up." } else { "" };
+            let value = figure.quantity.example().split(' ').next().unwrap();
+            let text = format!("{prefix}{}>={value}", figure.name);
+            let read: Expectation = text.parse().unwrap();
+            assert!(std::ptr::eq(read.figure, figure), "{text}");
+            assert!(known_keys().contains(figure.name), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_expectation_says_why() {
+        for (text, part) in [
+            ("down.goodput", "write a figure"),
+            ("down.goodput>=", "write a figure"),
+            (">=5", "write a figure"),
+            ("", "write a figure"),
+            ("down.godput>=5G", "no figure `down.godput`; the figures are rtt.min"),
+            ("goodput>=5G", "no figure `goodput`"),
+            ("up.rtt.p99<5ms", "no figure `up.rtt.p99`"),
+            ("down.goodput>=fast", "is a rate, such as 9.4Gbit/s: fast"),
+            ("up.loss<few", "is a share, such as 0.1% or 0.001: few"),
+            ("up.loss<inf", "is a share"),
+            ("up.retransmits<1.5", "is a whole number"),
+        ] {
+            let error = text.parse::<Expectation>().unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

@@ -26,7 +26,7 @@ pub fn document(run: &Run, _style: &Style) -> String {
 }
 
 /// The header: each name carries its unit.
-pub const COLUMNS: [&str; 24] = [
+pub const COLUMNS: [&str; 25] = [
     "run",
     "test",
     "row",
@@ -39,6 +39,7 @@ pub const COLUMNS: [&str; 24] = [
     "end_s",
     "omitted",
     "bytes",
+    "acknowledged_bytes",
     "bits_per_second",
     "datagrams",
     "lost",
@@ -80,6 +81,7 @@ fn interval(run: &Run, test: &Run, number: usize, sample: &IntervalSample, row: 
         seconds(sample.end.as_secs_f64()),
         sample.omitted.to_string(),
         row.bytes.0.to_string(),
+        or_empty(tcp.filter(|_| !receives).map(|tcp| tcp.acknowledged.0)),
         BitRate::from_bytes(row.bytes, length).0.to_string(),
         or_empty(udp.map(|udp| udp.datagrams)),
         or_empty(udp.filter(|_| receives).map(|udp| udp.lost)),
@@ -111,6 +113,7 @@ fn total(run: &Run, test: &Run, number: usize, direction: Direction, way: &Direc
         seconds(way.elapsed.as_secs_f64()),
         "false".into(),
         way.received.bytes.0.to_string(),
+        String::new(),
         way.goodput.0.to_string(),
         udp(way.received.datagrams),
         or_empty(way.loss.map(|loss| loss.path + loss.receiver + loss.sender)),

@@ -2,7 +2,7 @@
 
 use super::Style;
 use super::table::{Column, markdown};
-use super::text::{evidence, test_rows, words};
+use super::text::{evidence, path_facts, test_rows, words};
 use model::plan::Direction;
 use model::run::Run;
 use model::summary::{DirectionSummary, Summary};
@@ -10,8 +10,15 @@ use model::summary::{DirectionSummary, Summary};
 /// The whole run: results, findings and verdict; the intervals stay in JSON and CSV.
 pub fn document(run: &Run, _style: &Style) -> String {
     let mut text = title(run);
-    let columns = [Column::left("Figure"), Column::right("Up"), Column::right("Down")];
-    let rows = if run.tests.is_empty() { figures(&run.summary) } else { test_rows(run) };
+    let (first, rows) = match run.tests.is_empty() {
+        true => ("Figure", figures(&run.summary)),
+        false => ("Test", nested(test_rows(run))),
+    };
+    let columns = [Column::left(first), Column::right("Up"), Column::right("Down")];
+    let path: String = path_facts(run).iter().map(|(name, value)| format!("- {name}: {value}\n")).collect();
+    if !path.is_empty() {
+        text.push_str(&format!("{path}\n"));
+    }
     if !rows.is_empty() {
         text.push_str(&markdown(&columns, &rows));
         text.push('\n');
@@ -21,6 +28,16 @@ pub fn document(run: &Run, _style: &Style) -> String {
         text.push_str(&format!("**Verdict: {}.** {}\n", words::status(run.verdict.status), run.verdict.text));
     }
     text
+}
+
+/// Markdown drops the spaces that indent a detail under its test.
+fn nested(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
+        if let Some(detail) = name.strip_prefix("  ") {
+            *name = format!("– {detail}");
+        }
+    }
+    rows
 }
 
 fn title(run: &Run) -> String {

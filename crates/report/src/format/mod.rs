@@ -24,7 +24,7 @@ pub struct Format {
 }
 
 /// Every format, in the order help shows them.
-pub const FORMATS: &[Format] = &[
+pub static FORMATS: &[Format] = &[
     Format { name: "text", about: "tables and sentences for people", render: text::document },
     Format { name: "json", about: "one document, schema pathmeter/result/1", render: json::document },
     Format { name: "ndjson", about: "one JSON object per line, as things happen", render: ndjson::document },

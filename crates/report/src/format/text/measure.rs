@@ -18,6 +18,15 @@ pub(super) fn of(run: &Run, style: &Style) -> String {
 }
 
 fn path(run: &Run, style: &Style) -> String {
+    let lines: String = path_facts(run).iter().map(|(name, value)| fact(name, value, style)).collect();
+    match lines.is_empty() {
+        true => lines,
+        false => format!("\n{}\n{lines}", style.paint(Paint::Bold, "The path")),
+    }
+}
+
+/// What the probes found, by name.
+pub(in crate::format) fn path_facts(run: &Run) -> Vec<(&'static str, String)> {
     let summary = &run.summary;
     let mut facts = Vec::new();
     if let Some(rtt) = &summary.rtt {
@@ -32,16 +41,13 @@ fn path(run: &Run, style: &Style) -> String {
         facts.extend(
             payload.map(|bytes| (name, format!("{bytes} bytes of UDP cross in one unfragmented packet"))),
         );
-        facts.extend(fragments(run, direction).map(|line| ("", line)));
+        let name = if direction == Direction::Up { "fragments up" } else { "fragments down" };
+        facts.extend(fragments(run, direction).map(|line| (name, line)));
     }
     if let Some(link) = &summary.link {
         facts.push(("link", format!("{} ({})", link.rate, link.source)));
     }
-    if facts.is_empty() {
-        return String::new();
-    }
-    let lines: String = facts.iter().map(|(name, value)| fact(name, value, style)).collect();
-    format!("\n{}\n{lines}", style.paint(Paint::Bold, "The path"))
+    facts
 }
 
 /// What became of datagrams that had to be fragmented.
@@ -50,9 +56,9 @@ fn fragments(run: &Run, direction: Direction) -> Option<String> {
     let (sent, received) =
         probes.fold((0, 0), |(sent, got), probe| (sent + probe.sent, got + probe.received));
     (sent > 0).then(|| match received {
-        0 => format!("fragments do not cross: none of {sent} fragmented datagrams arrived"),
-        all if all == sent => "fragments cross".into(),
-        some => format!("fragments cross badly: {some} of {sent} fragmented datagrams arrived"),
+        0 => format!("do not cross: none of {sent} fragmented datagrams arrived"),
+        all if all == sent => "cross".into(),
+        some => format!("cross badly: {some} of {sent} fragmented datagrams arrived"),
     })
 }
 

@@ -8,7 +8,7 @@ mod result;
 pub(super) mod words;
 
 pub(super) use findings::evidence;
-pub(super) use measure::test_rows;
+pub(super) use measure::{path_facts, test_rows};
 
 use super::Style;
 use model::event::Started;

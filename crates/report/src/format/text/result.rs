@@ -35,7 +35,7 @@ fn block(direction: Direction, summary: &DirectionSummary, all: &Summary, style:
     for (name, value) in facts(summary, all) {
         text.push_str(&fact(name, &value, style));
     }
-    text.push_str(&streams(summary));
+    text.push_str(&streams(summary, style));
     text
 }
 
@@ -54,7 +54,8 @@ fn facts(summary: &DirectionSummary, all: &Summary) -> Vec<(&'static str, String
     if let Some(wire) = on_the_wire(summary, all) {
         facts.push(("on the wire", wire));
     }
-    facts.push(("received", received(summary)));
+    let name = if summary.receiver_unknown { "acknowledged" } else { "received" };
+    facts.push((name, received(summary)));
     if let Some(loss) = &summary.loss {
         let lost = loss.path + loss.receiver + loss.sender;
         let places = format!(
@@ -128,7 +129,7 @@ fn cpu(summary: &DirectionSummary) -> Option<String> {
             text.push_str(&format!(" (busiest thread {})", words::percent(cpu.busiest_thread)));
         }
         if cpu.softirq > 0.0 {
-            text.push_str(&format!(" and {} softirq", words::percent(cpu.softirq)));
+            text.push_str(&format!(", softirq {}", words::percent(cpu.softirq)));
         }
         Some(text)
     };
@@ -138,7 +139,7 @@ fn cpu(summary: &DirectionSummary) -> Option<String> {
 }
 
 /// Each stream, when there are several, and how equal they are.
-fn streams(summary: &DirectionSummary) -> String {
+fn streams(summary: &DirectionSummary, style: &Style) -> String {
     let rows = &summary.streams;
     if rows.len() < 2 {
         return String::new();
@@ -162,9 +163,8 @@ fn streams(summary: &DirectionSummary) -> String {
     let slowest = rows.iter().map(|row| row.goodput).min().unwrap_or_default();
     let fastest = rows.iter().map(|row| row.goodput).max().unwrap_or_default();
     let index = jain(&rows.iter().map(|row| row.goodput.0 as f64).collect::<Vec<_>>());
-    let fairness =
-        format!("  slowest {slowest}, fastest {fastest}, fairness {index:.3} (Jain's index, 1 is equal)\n");
-    format!("{}{more}{fairness}", plain(&columns, &cells))
+    let spread = format!("slowest {slowest}, fastest {fastest}, fairness {index:.3} (Jain: 1 is equal)");
+    format!("{}{more}{}", plain(&columns, &cells), fact("spread", &spread, style))
 }
 
 /// Jain's fairness index: (Σx)² ÷ (n·Σx²), 1 for equal shares; 1 of nothing.
@@ -180,8 +180,8 @@ fn how_it_ran(run: &Run, plan: &Plan, style: &Style) -> String {
     let mut text = String::new();
     for (name, side, local) in ends {
         let Some(side) = side else { continue };
-        let roles = roles(plan, local);
-        text.push_str(&fact(name, &data_path(&side.datapath, plan.test.transport, &roles), style));
+        let line = data_path(&side.datapath, plan.test.transport, &roles(plan, local));
+        text.push_str(&fact(name, &line, style));
     }
     if text.is_empty() {
         return text;
@@ -202,12 +202,16 @@ fn roles(plan: &Plan, local: bool) -> Vec<Role> {
 
 fn data_path(path: &DataPath, transport: Transport, roles: &[Role]) -> String {
     let mut parts = Vec::new();
+    // A foreign peer tells its congestion control at most.
+    let known = path.send_buffer.0 + path.receive_buffer.0 > 0;
     if roles.contains(&Role::Sender) {
         parts.extend(path.congestion.as_ref().map(|name| format!("congestion control {name}")));
+    }
+    if known && roles.contains(&Role::Sender) {
         parts.push(if path.zero_copy { "sends with zero copy".into() } else { "sends by copying".into() });
         parts.extend(Some(path.send_buffer).filter(|b| b.0 > 0).map(|b| format!("send buffer {b:#}")));
     }
-    if roles.contains(&Role::Receiver) {
+    if known && roles.contains(&Role::Receiver) {
         parts.extend(path.receiver.as_ref().map(|name| format!("receives with {name}")));
         if transport == Transport::Udp {
             parts.push(if path.gro { "GRO on".into() } else { "GRO off".into() });
@@ -231,14 +235,19 @@ fn segmentation(run: &Run, plan: &Plan) -> Option<String> {
     if plan.test.transport != Transport::Udp {
         return None;
     }
-    let sides = [&run.summary.local, &run.summary.peer];
-    let segments =
-        sides.iter().filter_map(|side| side.as_ref()).map(|side| side.datapath.gso_segments).max()?;
+    let (side, host) = match plan.test.directions.up() {
+        true => (&run.summary.local, &run.host),
+        false => (&run.summary.peer, &run.peer),
+    };
+    // A foreign peer does not say: 0.
+    let segments = side.as_ref().map(|side| side.datapath.gso_segments).filter(|segments| *segments > 0)?;
     let length = plan.test.length;
     if segments < 2 {
-        return Some(format!("GSO off: each {length}-byte datagram is its own send call and its own packet"));
+        return Some(format!(
+            "GSO off: each {length}-byte datagram goes through the sender's kernel by itself"
+        ));
     }
-    let is_virtual = run.host.as_ref().and_then(|host| host.nic.as_ref()).is_some_and(|nic| nic.is_virtual);
+    let is_virtual = host.as_ref().and_then(|host| host.nic.as_ref()).is_some_and(|nic| nic.is_virtual);
     let wire = match is_virtual {
         true => format!(
             "between virtual devices such as these the batch may cross as one packet of {} bytes; with \

@@ -1,0 +1,100 @@
+//! The figures an expectation can name: one row each.
+
+use super::quantity::Quantity;
+use model::finding::Severity;
+use model::run::Run;
+use model::sample::Percentiles;
+use model::summary::DirectionSummary;
+use model::units::Nanos;
+
+/// A figure.
+#[derive(Debug)]
+pub(super) struct Figure {
+    /// Its name, without `up.` and `down.`.
+    pub(super) name: &'static str,
+    /// What it counts.
+    pub(super) quantity: Quantity,
+    /// Where it stands.
+    pub(super) source: Source,
+}
+
+/// Where a figure stands in a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source {
+    /// In the summary of a direction.
+    Way(fn(&DirectionSummary) -> Option<f64>),
+    /// The largest UDP payload of a direction, found by probes.
+    Payload,
+    /// In the run as a whole.
+    Run(fn(&Run) -> Option<f64>),
+}
+
+impl Figure {
+    /// It is named with `up.` or `down.` before it.
+    pub(super) fn is_of_a_way(&self) -> bool {
+        !matches!(self.source, Source::Run(_))
+    }
+}
+
+const fn way(name: &'static str, quantity: Quantity, of: fn(&DirectionSummary) -> Option<f64>) -> Figure {
+    Figure { name, quantity, source: Source::Way(of) }
+}
+
+const fn run(name: &'static str, quantity: Quantity, of: fn(&Run) -> Option<f64>) -> Figure {
+    Figure { name, quantity, source: Source::Run(of) }
+}
+
+/// Every figure.
+pub(super) static FIGURES: &[Figure] = &[
+    way("goodput", Quantity::Rate, |w| Some(w.goodput.0 as f64)),
+    way("wire", Quantity::Rate, |w| w.wire.rate.map(|rate| rate.0 as f64)),
+    way("packets_per_second", Quantity::Packets, |w| w.wire.packets_per_second.map(|rate| rate.0 as f64)),
+    way("line_rate_share", Quantity::Share, |w| w.wire.line_rate_share),
+    way("bytes", Quantity::Size, |w| Some(w.received.bytes.0 as f64)),
+    way("loss", Quantity::Share, |w| w.loss.map(|loss| loss.share)),
+    way("loss.path", Quantity::Count, |w| w.loss.map(|loss| loss.path as f64)),
+    way("loss.receiver", Quantity::Count, |w| w.loss.map(|loss| loss.receiver as f64)),
+    way("loss.sender", Quantity::Count, |w| w.loss.map(|loss| loss.sender as f64)),
+    way("reordered", Quantity::Count, |w| w.loss.map(|_| w.reordered as f64)),
+    way("duplicates", Quantity::Count, |w| w.loss.map(|_| w.duplicates as f64)),
+    way("jitter", Quantity::Time, |w| w.jitter.map(|jitter| nanos(jitter.rfc3550))),
+    way("jitter.p50", Quantity::Time, |w| jitter(w, |d| d.p50)),
+    way("jitter.p99", Quantity::Time, |w| jitter(w, |d| d.p99)),
+    way("jitter.max", Quantity::Time, |w| jitter(w, |d| d.max)),
+    way("one_way.min", Quantity::Time, |w| w.one_way.map(|delay| nanos(delay.min))),
+    way("one_way.mean", Quantity::Time, |w| w.one_way.map(|delay| nanos(delay.mean))),
+    way("one_way.max", Quantity::Time, |w| w.one_way.map(|delay| nanos(delay.max))),
+    way("retransmits", Quantity::Count, |w| w.retransmits.map(|count| count as f64)),
+    way("loaded_rtt", Quantity::Time, |w| w.loaded_rtt.map(nanos)),
+    way("mss", Quantity::Size, |w| w.mss.map(f64::from)),
+    way("cpu.sender", Quantity::Share, |w| w.cpu.sender.as_ref().map(|cpu| cpu.process)),
+    way("cpu.receiver", Quantity::Share, |w| w.cpu.receiver.as_ref().map(|cpu| cpu.process)),
+    Figure { name: "max_udp_payload", quantity: Quantity::Size, source: Source::Payload },
+    run("rtt.min", Quantity::Time, |r| rtt(r, |d| d.min)),
+    run("rtt.mean", Quantity::Time, |r| rtt(r, |d| d.mean)),
+    run("rtt.p50", Quantity::Time, |r| rtt(r, |d| d.p50)),
+    run("rtt.p90", Quantity::Time, |r| rtt(r, |d| d.p90)),
+    run("rtt.p99", Quantity::Time, |r| rtt(r, |d| d.p99)),
+    run("rtt.p999", Quantity::Time, |r| rtt(r, |d| d.p999)),
+    run("rtt.max", Quantity::Time, |r| rtt(r, |d| d.max)),
+    run("lost", Quantity::Count, |r| r.summary.rtt.map(|_| r.summary.lost as f64)),
+    run("problems", Quantity::Count, |r| findings(r, Severity::Problem)),
+    run("warnings", Quantity::Count, |r| findings(r, Severity::Warning)),
+];
+
+fn nanos(time: Nanos) -> f64 {
+    time.0 as f64
+}
+
+fn jitter(way: &DirectionSummary, of: fn(&Percentiles) -> Nanos) -> Option<f64> {
+    way.jitter?.distribution.map(|distribution| nanos(of(&distribution)))
+}
+
+fn rtt(run: &Run, of: fn(&Percentiles) -> Nanos) -> Option<f64> {
+    run.summary.rtt.map(|distribution| nanos(of(&distribution)))
+}
+
+fn findings(run: &Run, severity: Severity) -> Option<f64> {
+    let count = run.findings.iter().filter(|finding| finding.severity == severity).count();
+    Some(count as f64)
+}

@@ -1,0 +1,79 @@
+//! The kinds of value a figure can have, read and printed.
+
+use model::units::{BitRate, Bytes, Nanos, PacketRate};
+
+/// What a figure counts; the number behind it is in the base unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quantity {
+    /// Bits per second.
+    Rate,
+    /// Packets per second.
+    Packets,
+    /// 0 to 1, also written in percent.
+    Share,
+    /// Whole things.
+    Count,
+    /// Bytes.
+    Size,
+    /// Nanoseconds.
+    Time,
+}
+
+impl Quantity {
+    /// The value of a text, in the base unit.
+    pub(super) fn read(self, text: &str) -> Option<f64> {
+        match self {
+            Quantity::Rate => text.parse::<BitRate>().ok().map(|rate| rate.0 as f64),
+            Quantity::Packets => text.parse::<PacketRate>().ok().map(|rate| rate.0 as f64),
+            Quantity::Share => share(text),
+            Quantity::Count => text.parse::<u64>().ok().map(|count| count as f64),
+            Quantity::Size => text.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64),
+            Quantity::Time => text.parse::<Nanos>().ok().map(|time| time.0 as f64),
+        }
+    }
+
+    /// The value as people read it.
+    pub(super) fn print(self, value: f64) -> String {
+        let whole = value.round() as u64;
+        match self {
+            Quantity::Rate => BitRate(whole).to_string(),
+            Quantity::Packets => PacketRate(whole).to_string(),
+            Quantity::Share => format!("{:.4} %", value * 100.0),
+            Quantity::Count => whole.to_string(),
+            Quantity::Size => format!("{whole} bytes"),
+            Quantity::Time => Nanos(whole).to_string(),
+        }
+    }
+
+    /// Its name in an error.
+    pub(super) fn what(self) -> &'static str {
+        match self {
+            Quantity::Rate => "a rate",
+            Quantity::Packets => "a packet rate",
+            Quantity::Share => "a share",
+            Quantity::Count => "a whole number",
+            Quantity::Size => "an amount of bytes",
+            Quantity::Time => "a time",
+        }
+    }
+
+    /// Such a value.
+    pub(super) fn example(self) -> &'static str {
+        match self {
+            Quantity::Rate => "9.4Gbit/s",
+            Quantity::Packets => "1.2Mpps",
+            Quantity::Share => "0.1% or 0.001",
+            Quantity::Count => "12",
+            Quantity::Size => "1472",
+            Quantity::Time => "5ms",
+        }
+    }
+}
+
+fn share(text: &str) -> Option<f64> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number.trim(), 100.0),
+        None => (text, 1.0),
+    };
+    number.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| number / scale)
+}

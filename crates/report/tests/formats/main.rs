@@ -1,0 +1,126 @@
+//! Every format of every kind of run, held against snapshots in `snapshots/`.
+
+mod runs;
+
+use model::event::{Event, Started, Warning};
+use model::plan::Direction;
+use model::sample::{Role, StreamInfo};
+use model::time::WallTime;
+use model::units::Bytes;
+use report::format::{FORMATS, Style, by_name, ndjson, text};
+
+#[test]
+fn every_format_of_every_run() {
+    for (name, run) in runs::all() {
+        for format in FORMATS {
+            let document = (format.render)(&run, &Style::default());
+            assert!(document.ends_with('\n'), "{} of {name} ends in a line feed", format.name);
+            assert!(!document.contains('\x1b'), "{} of {name} has no control codes", format.name);
+            insta::assert_snapshot!(format!("{name}.{}", format.name), document);
+        }
+    }
+}
+
+#[test]
+fn names_are_unique_and_found() {
+    for format in FORMATS {
+        let same = FORMATS.iter().filter(|other| other.name == format.name).count();
+        assert_eq!((same, by_name(format.name).map(|found| found.about)), (1, Some(format.about)));
+    }
+    assert!(by_name("nonsense").is_none());
+}
+
+#[test]
+fn text_fits_the_screen_and_colour_changes_no_letter() {
+    for (name, run) in runs::all() {
+        for width in [60, 80, 132] {
+            let plain = text::document(&run, &Style { colour: false, width });
+            let colour = text::document(&run, &Style { colour: true, width });
+            assert_eq!(without_codes(&colour), plain, "{name} at {width}");
+            assert_ne!(colour, plain, "{name} has some colour");
+            let widest = plain.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= width.max(80), "{name} at {width} is {widest} wide");
+        }
+    }
+}
+
+fn without_codes(text: &str) -> String {
+    let mut parts = text.split('\x1b');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
+}
+
+#[test]
+fn json_is_the_document_itself() {
+    for (name, run) in runs::all() {
+        let json = (by_name("json").unwrap().render)(&run, &Style::default());
+        let read: model::run::Run = serde_json::from_str(&json).unwrap();
+        assert_eq!(read, run, "{name}");
+    }
+}
+
+#[test]
+fn ndjson_has_one_object_per_line_and_ends_with_the_run() {
+    for (name, run) in runs::all() {
+        let lines = ndjson::document(&run, &Style::default());
+        let objects: Vec<serde_json::Value> =
+            lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let (last, samples) = objects.split_last().unwrap();
+        assert_eq!(last["event"], "run", "{name}");
+        assert!(samples.iter().all(|sample| sample["event"] == "sample"), "{name}");
+        let stored = run.intervals.len() + run.tests.iter().map(|test| test.intervals.len()).sum::<usize>();
+        assert_eq!(samples.len(), stored, "{name}");
+    }
+}
+
+#[test]
+fn an_event_is_a_line() {
+    let event = Event::Warning(Warning::new("no-gso", "line\nfeed"));
+    let line = ndjson::line(&event);
+    assert_eq!(line, "{\"event\":\"warning\",\"id\":\"no-gso\",\"text\":\"line\\nfeed\"}\n");
+    assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
+}
+
+#[test]
+fn csv_rows_have_the_headers_columns() {
+    for (name, run) in runs::all() {
+        let csv = report::format::csv::document(&run, &Style::default());
+        let columns = report::format::csv::COLUMNS.len();
+        for line in csv.lines() {
+            assert_eq!(line.split(',').count(), columns, "{name}: {line}");
+        }
+    }
+}
+
+/// Live parts and the stored document show the same table.
+#[test]
+fn live_rows_are_the_documents_rows() {
+    let style = Style::default();
+    for (name, run) in runs::all() {
+        let Some(plan) = run.plan.as_ref().filter(|_| !run.intervals.is_empty()) else { continue };
+        let rows: String = run.intervals.iter().map(|sample| text::live_row(sample, plan, &style)).collect();
+        assert!(text::document(&run, &style).contains(&rows), "{name}:\n{rows}");
+        assert!(text::document(&run, &style).ends_with(&text::result(&run, &style)), "{name}");
+    }
+}
+
+#[test]
+fn live_header_says_from_where() {
+    let (_, run) = runs::all().swap_remove(0);
+    let stream = StreamInfo {
+        stream: 0,
+        direction: Direction::Up,
+        role: Role::Sender,
+        local: ([192, 0, 2, 10], 40_000).into(),
+        remote: ([192, 0, 2, 20], 5210).into(),
+        socket: 5,
+        mss: None,
+        path_mtu: None,
+        send_buffer: Bytes(0),
+        receive_buffer: Bytes(0),
+        congestion: None,
+    };
+    let started = Started { wall: WallTime(0), streams: vec![stream] };
+    let plan = run.plan.unwrap();
+    insta::assert_snapshot!(text::live_header(&started, &plan, &Style::default()));
+}
