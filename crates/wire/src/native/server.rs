@@ -78,10 +78,15 @@ enum State {
         limit: Option<MonoTime>,
     },
     Probing(Box<Probing>),
-    /// All is said; until the client closes.
+    /// All is said; until the client says `bye`.
     Leaving {
         deadline: MonoTime,
         verdict: Result<(), ProtocolError>,
+    },
+    /// The client was told why not; until it has read that and closes. What it says does not matter any more.
+    Denied {
+        deadline: MonoTime,
+        error: ProtocolError,
     },
     Over,
 }
@@ -180,8 +185,7 @@ impl Server {
     fn is_deaf(&self) -> bool {
         match &self.state {
             State::Running { run, .. } => run.is_alone(),
-            State::Leaving { verdict, .. } => verdict.is_err(),
-            state => matches!(state, State::Over),
+            state => matches!(state, State::Denied { .. } | State::Over),
         }
     }
 
@@ -191,7 +195,7 @@ impl Server {
                 self.link.send(&Message::Bye {});
                 return self.leave();
             }
-            (State::Leaving { .. } | State::Over, _) => {}
+            (State::Leaving { .. } | State::Denied { .. } | State::Over, _) => {}
             (_, Message::Refuse(refusal)) => return Err(refused(&refusal)),
             (State::Hello { .. }, Message::Hello(hello)) => self.hello(now, hello),
             (State::Auth { challenge, .. }, Message::Auth { nonce, mac }) => {
@@ -286,8 +290,7 @@ impl Server {
 
     fn flows_failed(&mut self, now: MonoTime, reason: &str) {
         self.link.refuse(Refusal::new("flows", reason, ""));
-        self.state =
-            State::Leaving { deadline: now + LEAVING, verdict: Err(ProtocolError::Flows(reason.into())) };
+        self.state = State::Denied { deadline: now + LEAVING, error: ProtocolError::Flows(reason.into()) };
     }
 
     fn start(&mut self, now: MonoTime) {
@@ -335,9 +338,9 @@ impl Server {
 
     /// Says no, and leaves the client time to read it.
     fn deny(&mut self, now: MonoTime, refusal: Refusal) {
-        let verdict = Err(ProtocolError::Stopped(format!("refused the client: {}", refusal.text())));
+        let error = ProtocolError::Stopped(format!("refused the client: {}", refusal.text()));
         self.link.refuse(refusal);
-        self.state = State::Leaving { deadline: now + LEAVING, verdict };
+        self.state = State::Denied { deadline: now + LEAVING, error };
     }
 
     /// Closes, with the verdict on the session.
@@ -345,6 +348,7 @@ impl Server {
         self.link.push(Output::Close);
         match std::mem::replace(&mut self.state, State::Over) {
             State::Leaving { verdict, .. } => verdict,
+            State::Denied { error, .. } => Err(error),
             _ => Ok(()),
         }
     }
@@ -362,10 +366,10 @@ impl Server {
         }
         match &mut self.state {
             State::Running { run, .. } => run.lose(&mut self.link, error),
-            State::Leaving { .. } | State::Over => self.leave(),
+            State::Leaving { .. } | State::Denied { .. } | State::Over => self.leave(),
             _ if code.is_none() => Err(error),
             state => {
-                *state = State::Leaving { deadline: now + LEAVING, verdict: Err(error) };
+                *state = State::Denied { deadline: now + LEAVING, error };
                 Ok(())
             }
         }
@@ -373,7 +377,7 @@ impl Server {
 
     fn closed(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
         let when = match self.state {
-            State::Leaving { .. } => return self.leave(),
+            State::Leaving { .. } | State::Denied { .. } => return self.leave(),
             State::Running { .. } => "during the test",
             State::Probing(_) => "during the probes",
             _ => "before a test started",
@@ -389,7 +393,8 @@ impl Server {
             | State::Test { deadline }
             | State::Opening { deadline }
             | State::Ready { deadline }
-            | State::Leaving { deadline, .. } => Some(*deadline),
+            | State::Leaving { deadline, .. }
+            | State::Denied { deadline, .. } => Some(*deadline),
             State::Running { run, .. } if run.is_alone() => None,
             State::Running { run, limit } => {
                 [run.deadline(), *limit].into_iter().flatten().chain([silence]).min()
@@ -404,11 +409,11 @@ impl Server {
             return Ok(());
         }
         let error = match &mut self.state {
-            State::Hello { .. } => late("with its greeting", ANSWER),
-            State::Auth { .. } => late("with the proof of the token", ANSWER),
-            State::Test { .. } => late("with its wish", ANSWER),
-            State::Opening { .. } => late("with its data flows", OPENING),
-            State::Ready { .. } => late("with the start", OPENING),
+            State::Hello { .. } => late("its greeting", ANSWER),
+            State::Auth { .. } => late("the proof of the token", ANSWER),
+            State::Test { .. } => late("its request", ANSWER),
+            State::Opening { .. } => late("its data flows", OPENING),
+            State::Ready { .. } => late("the start of the test", OPENING),
             State::Running { .. } | State::Probing(_) if now >= self.link.silence_ends() => silent(),
             State::Running { limit: limit @ Some(_), .. } if limit.is_some_and(|limit| now >= limit) => {
                 *limit = None;
@@ -417,7 +422,7 @@ impl Server {
             }
             State::Running { run, .. } => run.timeout(),
             State::Probing(_) => return self.interrupt(now, "the time for probes is over"),
-            State::Leaving { .. } | State::Over => return self.leave(),
+            State::Leaving { .. } | State::Denied { .. } | State::Over => return self.leave(),
         };
         self.fail(now, error)
     }
@@ -425,7 +430,7 @@ impl Server {
     fn interrupt(&mut self, now: MonoTime, reason: &str) -> Result<(), ProtocolError> {
         match &mut self.state {
             State::Running { run, .. } => return run.interrupt(&mut self.link, now, reason),
-            State::Leaving { .. } => return self.leave(),
+            State::Leaving { .. } | State::Denied { .. } => return self.leave(),
             _ => self.link.greet(),
         }
         self.link.send(&Message::Stop { reason: reason.into() });
@@ -500,8 +505,8 @@ impl Session for Server {
     }
 }
 
-fn late(with: &str, after: Nanos) -> ProtocolError {
-    ProtocolError::Timeout(format!("{with} within {after}"))
+fn late(what: &str, after: Nanos) -> ProtocolError {
+    ProtocolError::Timeout(format!("after {after} of waiting for {what}"))
 }
 
 /// The least time between the reports a client may ask for.

@@ -1,0 +1,10 @@
+//! Native client machine against native server machine in a virtual world.
+
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test"))]
+
+mod data;
+mod dialogue;
+mod ends;
+mod lies;
+mod trouble;
+mod world;
