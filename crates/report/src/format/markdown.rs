@@ -92,10 +92,9 @@ fn findings(run: &Run) -> String {
         .findings
         .iter()
         .map(|finding| {
-            let way = finding.direction.map(|way| format!("{}: ", words::way(way))).unwrap_or_default();
             vec![
                 words::severity(finding.severity).into(),
-                format!("{way}{} (`{}`)", finding.title, finding.id),
+                format!("{} (`{}`)", finding.title, finding.id),
                 evidence(&finding.evidence),
                 finding.advice.clone(),
             ]

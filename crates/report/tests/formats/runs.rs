@@ -57,8 +57,9 @@ fn tcp_up() -> Run {
         id: "at-line-rate".into(),
         severity: Severity::Info,
         direction: Some(Direction::Up),
-        title: "The path carries 99.8 % of what a 10 Gbit/s link can carry in frames of 1518 bytes.".into(),
-        evidence: [("line_rate_share".to_owned(), json!(0.998))].into(),
+        title: "TCP up runs at line rate: 99.8 % of what a 10 Gbit/s link can carry in frames of 1518 bytes."
+            .into(),
+        evidence: [("line_rate_share".to_owned(), json!(0.998_012_345))].into(),
         advice: "Nothing to mend; only a faster link or larger frames would give more.".into(),
     }];
     run.verdict = verdict(Status::Ok, "TCP fills the link: 9.40 Gbit/s up is all that it carries.");
@@ -177,7 +178,7 @@ fn measure() -> Run {
             id: "fragments-dropped".into(),
             severity: Severity::Problem,
             direction: Some(Direction::Up),
-            title: "IP fragments do not cross: none of 10 datagrams of 4000 bytes arrived.".into(),
+            title: "Fragments do not cross the path up: none of 10 datagrams of 4000 bytes arrived".into(),
             evidence: [("payload_that_works".to_owned(), json!(1472)), ("received".to_owned(), json!(0))]
                 .into(),
             advice: "Send datagrams of at most 1472 bytes, or let the router between pass fragments.".into(),
@@ -354,7 +355,7 @@ fn lost_in_socket() -> Finding {
         id: "receiver-buffer-loss".into(),
         severity: Severity::Warning,
         direction: Some(Direction::Down),
-        title: "48000 datagrams died in the receiving socket, not in the network.".into(),
+        title: "The receiver's socket, not the path, dropped 48000 datagrams down".into(),
         evidence: [
             ("socket_drops".to_owned(), json!(48_000)),
             ("receive_buffer_bytes".to_owned(), json!(212_992)),

@@ -214,7 +214,10 @@ impl Ends {
     pub(super) fn system_info(&self) -> String {
         match (&self.options.system_info, &self.connected) {
             (given, Some(connected)) if given.is_empty() => {
-                format!("{} {}", connected.host.kernel, connected.host.name)
+                // As `uname` has it: system, host, release, machine.
+                let host = &connected.host;
+                let (system, rest) = host.kernel.split_once(' ').unwrap_or((host.kernel.as_str(), ""));
+                format!("{system} {} {rest}", host.name)
             }
             (given, _) => given.clone(),
         }

@@ -402,7 +402,7 @@ pub(super) fn http_date(wall: WallTime) -> String {
     let field = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
     let month: usize = field(5, 7).parse().unwrap_or(1);
     let weekday = DAYS[usize::try_from(wall.0 / SECOND / 86_400 % 7).unwrap_or(0)];
-    let month = MONTHS[(month - 1).min(11)];
+    let month = MONTHS[month.saturating_sub(1).min(11)];
     format!("{weekday}, {} {month} {} {} GMT", field(8, 10), field(0, 4), field(11, 19))
 }
 

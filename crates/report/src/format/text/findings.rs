@@ -4,6 +4,7 @@ use super::super::{Paint, Style};
 use super::words;
 use model::finding::{Finding, Severity, Status};
 use model::run::Run;
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Findings, if any, and the verdict.
@@ -23,9 +24,8 @@ fn one(finding: &Finding, style: &Style) -> String {
         Severity::Warning => Paint::Warning,
         Severity::Problem => Paint::Problem,
     };
-    let way = finding.direction.map(|direction| format!("{}: ", words::way(direction))).unwrap_or_default();
     let mark = format!("{:<9}", words::severity(finding.severity));
-    let mut text = hanging(&style.paint(paint, &mark), &format!("{way}{}", finding.title), None, style);
+    let mut text = hanging(&style.paint(paint, &mark), &finding.title, None, style);
     let evidence = evidence(&finding.evidence);
     let blank = " ".repeat(9);
     if !evidence.is_empty() {
@@ -49,16 +49,22 @@ fn hanging(mark: &str, sentence: &str, paint: Option<Paint>, style: &Style) -> S
     text
 }
 
-/// `name value, name value`.
-pub(in crate::format) fn evidence(evidence: &BTreeMap<String, serde_json::Value>) -> String {
-    let parts: Vec<String> = evidence
-        .iter()
-        .map(|(name, value)| match value {
-            serde_json::Value::String(text) => format!("{name} {text}"),
-            other => format!("{name} {other}"),
-        })
-        .collect();
+/// `name value, name value`; fractions with three significant digits.
+pub(in crate::format) fn evidence(evidence: &BTreeMap<String, Value>) -> String {
+    let parts: Vec<String> =
+        evidence.iter().map(|(name, value)| format!("{name} {}", evidence_value(value))).collect();
     parts.join(", ")
+}
+
+fn evidence_value(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(fraction) => words::significant(fraction),
+            None => number.to_string(),
+        },
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
 }
 
 fn verdict(run: &Run, style: &Style) -> String {

@@ -163,7 +163,7 @@ fn streams(summary: &DirectionSummary, style: &Style) -> String {
     let slowest = rows.iter().map(|row| row.goodput).min().unwrap_or_default();
     let fastest = rows.iter().map(|row| row.goodput).max().unwrap_or_default();
     let index = jain(&rows.iter().map(|row| row.goodput.0 as f64).collect::<Vec<_>>());
-    let spread = format!("slowest {slowest}, fastest {fastest}, fairness {index:.3} (Jain: 1 is equal)");
+    let spread = format!("slowest {slowest}, fastest {fastest}, fairness {index:.3} of 1");
     format!("{}{more}{}", plain(&columns, &cells), fact("spread", &spread, style))
 }
 

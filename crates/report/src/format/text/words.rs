@@ -23,6 +23,16 @@ pub(in crate::format) fn percent(share: f64) -> String {
     format!("{text} %")
 }
 
+/// A number with three significant digits, all of them when it is larger: `465`, `0.0351`.
+pub(in crate::format) fn significant(value: f64) -> String {
+    let decimals = (0..=6).find(|decimals| value.abs() * 10_f64.powi(*decimals) >= 99.95).unwrap_or(6);
+    let text = format!("{value:.*}", usize::try_from(decimals).expect("at most 6"));
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').into(),
+        false => text,
+    }
+}
+
 /// A count and its noun: `1 segment`, `12 segments`.
 pub(in crate::format) fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
@@ -118,6 +128,20 @@ mod tests {
             (0.000_000_1, "under 0.0001 %"),
         ] {
             assert_eq!(percent(share), text, "{share}");
+        }
+    }
+
+    #[test]
+    fn three_significant_digits() {
+        for (value, text) in [
+            (465.445, "465"),
+            (0.035_125, "0.0351"),
+            (0.998, "0.998"),
+            (12_345.6, "12346"),
+            (0.0, "0"),
+            (0.5, "0.5"),
+        ] {
+            assert_eq!(significant(value), text);
         }
     }
 
