@@ -5,6 +5,8 @@
 mod data;
 mod dialogue;
 mod ends;
+mod handshake;
 mod lies;
+mod probes;
 mod trouble;
 mod world;

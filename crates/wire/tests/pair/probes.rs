@@ -1,0 +1,275 @@
+//! Probe sessions: orders, reports and echoes over a path that carries datagrams up to a size.
+
+use crate::ends::{client_config, server_config};
+use model::time::MonoTime;
+use model::units::{BitRate, Nanos};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use wire::native::probe::{Echo, Ledger, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount};
+use wire::native::{Server, ServerConfig};
+use wire::{Input, Output, Policy, ProtocolError, Session};
+
+/// The client driver's socket, the path, and the two machines.
+struct World {
+    now: MonoTime,
+    client: ProbeClient,
+    server: Server,
+    /// Control bytes on their way: to the client?, arrival, bytes; empty: closed.
+    control: VecDeque<(bool, MonoTime, Vec<u8>)>,
+    wakes: [Option<MonoTime>; 2],
+    errors: [Option<ProtocolError>; 2],
+    closed: [bool; 2],
+    /// Datagrams the server has sent, with their time.
+    arrived: Vec<(MonoTime, Vec<u8>)>,
+    seen: Ledger,
+    /// The largest datagram the server's own link carries.
+    local_mtu: usize,
+    /// The largest that the path carries.
+    path_mtu: usize,
+}
+
+impl World {
+    fn new(server: ServerConfig) -> World {
+        let now = MonoTime(1_000_000_000);
+        World {
+            now,
+            client: ProbeClient::new(client_config(), now),
+            server: Server::new(server, now),
+            control: VecDeque::new(),
+            wakes: [None; 2],
+            errors: [None, None],
+            closed: [false; 2],
+            arrived: Vec::new(),
+            seen: Ledger::default(),
+            local_mtu: 1472,
+            path_mtu: 1472,
+        }
+    }
+
+    fn ready() -> World {
+        let mut world = World::new(server_config());
+        world.run_until(|world| world.client.is_ready());
+        world
+    }
+
+    fn input(&mut self, client: bool, input: Input<'_>) {
+        let end = usize::from(client);
+        if self.closed[end] {
+            return;
+        }
+        let result =
+            if client { self.client.input(self.now, input) } else { self.server.input(self.now, input) };
+        if let Err(error) = result {
+            self.errors[end] = Some(error);
+        }
+        self.outputs(client);
+    }
+
+    fn outputs(&mut self, client: bool) {
+        let end = usize::from(client);
+        loop {
+            let output = if client { self.client.output(self.now) } else { self.server.output(self.now) };
+            let arrival = self.now + Nanos::from_millis(5);
+            match output {
+                Output::Send(bytes) => self.control.push_back((!client, arrival, bytes)),
+                Output::OpenFlows(_) => self.input(client, Input::FlowsOpen(&[])),
+                Output::Datagram { bytes, dont_fragment } => self.datagram(bytes, dont_fragment),
+                Output::WaitUntil(wake) => return self.wakes[end] = wake,
+                Output::Close => {
+                    self.closed[end] = true;
+                    self.control.push_back((!client, arrival, Vec::new()));
+                }
+                other => panic!("{other:?} in a probe session"),
+            }
+        }
+    }
+
+    /// The server sends.
+    fn datagram(&mut self, bytes: Vec<u8>, dont_fragment: bool) {
+        if dont_fragment && bytes.len() > self.local_mtu {
+            self.server.datagram_too_big(bytes.len() as u32);
+        } else if bytes.len() <= self.path_mtu {
+            self.seen.count(&bytes);
+            self.arrived.push((self.now, bytes));
+        }
+    }
+
+    /// The client's driver sends.
+    fn send(&mut self, datagram: &ProbeDatagram, size: u32) {
+        let bytes = datagram.encode(size);
+        if bytes.len() <= self.path_mtu {
+            self.server.datagram(&bytes);
+            self.outputs(false);
+        }
+    }
+
+    fn run_until(&mut self, done: impl Fn(&World) -> bool) {
+        self.outputs(true);
+        for _ in 0..100_000 {
+            if done(self) {
+                return;
+            }
+            let wakes = self.wakes.iter().zip(self.closed).filter(|(_, closed)| !closed);
+            let next = wakes.filter_map(|(wake, _)| *wake).chain(self.control.front().map(|c| c.1)).min();
+            self.now = self.now.max(next.expect("nothing more to come"));
+            match self.control.front() {
+                Some(&(client, at, _)) if at <= self.now => {
+                    let bytes = self.control.pop_front().map(|control| control.2).unwrap_or_default();
+                    let input = if bytes.is_empty() { Input::Closed } else { Input::Received(&bytes) };
+                    self.input(client, input);
+                }
+                _ => [true, false].into_iter().for_each(|client| self.input(client, Input::Timer)),
+            }
+        }
+        panic!("not done: {:?}", self.errors);
+    }
+
+    fn reply(&mut self) -> ProbeReply {
+        for _ in 0..1000 {
+            if let Some(reply) = self.client.take_reply() {
+                return reply;
+            }
+            let until = self.now + Nanos::from_millis(20);
+            self.run_until(|world| world.now >= until);
+        }
+        panic!("no reply: {:?}", self.errors);
+    }
+}
+
+fn order(id: u32, sizes: &[u32], count: u32, dont_fragment: bool) -> ProbeSend {
+    ProbeSend { id, sizes: sizes.to_vec(), count, dont_fragment, gap: Nanos::ZERO }
+}
+
+#[test]
+fn what_the_server_sends_is_counted_by_the_client() {
+    let mut world = World::ready();
+    assert!(world.server.is_probe() && world.server.takes_datagrams());
+    world.path_mtu = 1400;
+    world.client.order(world.now, order(3, &[100, 1400, 1401, 1500], 4, true)).unwrap();
+    world.outputs(true);
+    assert_eq!(world.reply(), ProbeReply::Sent { id: 3, too_big: vec![1500] });
+    let seen = world.seen.received(3);
+    assert_eq!(seen, [SizeCount { size: 100, count: 4 }, SizeCount { size: 1400, count: 4 }]);
+    world.client.order(world.now, order(4, &[1500], 2, false)).unwrap();
+    world.outputs(true);
+    assert_eq!(world.reply(), ProbeReply::Sent { id: 4, too_big: vec![] }, "it may be sent in fragments");
+}
+
+#[test]
+fn what_the_client_sends_is_counted_by_the_server() {
+    let mut world = World::ready();
+    for (index, size) in [(0, 100), (1, 100), (1, 100), (0, 1472), (0, 1473)] {
+        world.send(&ProbeDatagram::Probe { id: 9, index, size }, 0);
+    }
+    world.client.report(world.now, 9).unwrap();
+    world.outputs(true);
+    let received = vec![SizeCount { size: 100, count: 2 }, SizeCount { size: 1472, count: 1 }];
+    assert_eq!(world.reply(), ProbeReply::Seen { id: 9, received });
+}
+
+#[test]
+fn echoes_come_back_with_their_bytes_and_size() {
+    let mut world = World::ready();
+    let echo = Echo { sequence: 5, sent: world.now };
+    world.send(&ProbeDatagram::Echo(echo), 600);
+    world.send(&ProbeDatagram::EchoReply(echo), 600);
+    let [(_, reply)] = &world.arrived[..] else { panic!("one echo, one reply") };
+    assert_eq!((reply.len(), ProbeDatagram::decode(reply)), (600, Some(ProbeDatagram::EchoReply(echo))));
+}
+
+#[test]
+fn a_session_ends_when_the_client_has_finished() {
+    let mut world = World::ready();
+    world.run_until(|world| world.client.clock().is_some());
+    world.client.finish(world.now);
+    world.outputs(true);
+    world.run_until(|world| world.closed == [true, true]);
+    assert_eq!(world.errors, [None, None]);
+}
+
+#[test]
+fn an_idle_session_is_kept_alive() {
+    let mut world = World::ready();
+    let until = world.now + Nanos::from_secs(60);
+    world.run_until(|world| world.now >= until);
+    assert_eq!((world.errors, world.closed), ([None, None], [false, false]));
+}
+
+#[test]
+fn the_servers_rate_limit_slows_an_order_down_and_the_client_waits() {
+    let policy = Policy { max_rate: Some(BitRate(100_000)), ..Policy::default() };
+    let mut world = World::new(ServerConfig { policy, ..server_config() });
+    world.run_until(|world| world.client.is_ready());
+    world.client.order(world.now, order(1, &[1250], 50, true)).unwrap();
+    world.outputs(true);
+    let begin = world.now;
+    assert_eq!(world.reply(), ProbeReply::Sent { id: 1, too_big: vec![] });
+    let took = world.now - begin;
+    assert!((Nanos::from_secs(4)..Nanos::from_secs(6)).contains(&took), "{took}");
+}
+
+#[test]
+fn orders_out_of_range_are_refused_by_both_ends() {
+    let mut world = World::ready();
+    let text = world.client.order(world.now, order(1, &[70_000], 1, true)).unwrap_err().to_string();
+    assert!(text.contains("70000"), "{text}");
+    let json = br#"{"type":"probe_send","id":1,"sizes":[70000],"count":1,"dont_fragment":true}"#;
+    let frame = [(json.len() as u32).to_be_bytes().as_slice(), json].concat();
+    world.input(false, Input::Received(&frame));
+    world.run_until(|world| world.closed == [true, true]);
+    assert!(world.errors[0].as_ref().unwrap().to_string().contains("70000"), "{:?}", world.errors);
+    assert!(world.errors[1].as_ref().unwrap().to_string().contains("70000"), "{:?}", world.errors);
+}
+
+#[test]
+fn too_many_orders_at_once_are_a_violation() {
+    let mut world = World::ready();
+    for id in 0..5 {
+        world.client.order(world.now, order(id, &[100], 100, true)).unwrap();
+    }
+    world.outputs(true);
+    world.run_until(|world| world.closed == [true, true]);
+    assert!(matches!(world.errors[0], Some(ProtocolError::Violation { .. })), "{:?}", world.errors);
+}
+
+#[test]
+fn a_server_that_shuts_down_says_so() {
+    let mut world = World::ready();
+    world.input(false, Input::Interrupt("the server is shut down"));
+    world.run_until(|world| world.closed == [true, true]);
+    assert_eq!(world.errors[1], Some(ProtocolError::PeerStopped("the server is shut down".into())));
+}
+
+#[test]
+fn an_answer_nobody_asked_for_is_a_violation() {
+    let mut world = World::ready();
+    let json = br#"{"type":"probe_seen","id":1,"received":[]}"#;
+    let frame = [(json.len() as u32).to_be_bytes().as_slice(), json].concat();
+    world.input(true, Input::Received(&frame));
+    assert!(matches!(world.errors[1], Some(ProtocolError::Violation { .. })), "{:?}", world.errors);
+}
+
+#[test]
+fn a_vanished_server_is_noticed_after_ten_seconds() {
+    let mut world = World::ready();
+    world.closed[0] = true;
+    world.run_until(|world| world.closed[1]);
+    let Some(ProtocolError::Timeout(what)) = &world.errors[1] else { panic!("{:?}", world.errors) };
+    assert!(what.contains("vanished"), "{what}");
+}
+
+proptest! {
+    #[test]
+    fn any_datagrams_are_harmless(datagrams in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..20)) {
+        let mut world = World::ready();
+        let sent = datagrams.len();
+        for datagram in datagrams {
+            for bytes in [datagram.clone(), [b"PMTRPRB".as_slice(), &datagram].concat()] {
+                world.server.datagram(&bytes);
+                world.outputs(false);
+            }
+        }
+        prop_assert!(world.arrived.len() <= 2 * sent);
+        prop_assert_eq!(world.errors, [None, None]);
+    }
+}
