@@ -50,6 +50,8 @@ const CASES: &[Case] = &[
     Case { file: "udp_bidir_p2.server", directions: BOTH, ..UDP },
     Case { file: "udp_loss.client", length: 16_000, ..UDP },
     Case { file: "udp_loss.server", length: 16_000, ..UDP },
+    Case { file: "udp_disorder.client", length: 1000, ..UDP },
+    Case { file: "udp_disorder.server", length: 1000, ..UDP },
     Case { file: "v_tcp.client", ..TCP },
     Case { file: "v_tcp.server", ..TCP },
     Case { file: "v_tcp_r.client", directions: DOWN, order: Order::ResultFirst, ..TCP },
@@ -82,6 +84,18 @@ fn the_servers_text_inside_the_clients_prints_the_same() {
         let server = Case { file: "of.server", order: Order::IntervalsFirst, ..*case };
         assert_eq!(printed(&server, inner), inner, "{}", case.file);
     }
+}
+
+/// `--timestamps` stands before the title, on every line.
+#[test]
+fn a_time_stamp_goes_before_each_line() {
+    let real = capture("tcp.client");
+    let case = CASES.iter().find(|case| case.file == "tcp.client").expect("it is a case");
+    let mut writer = Iperf3Text::new(Iperf3Options { title: Some("T".into()), ..Iperf3Options::default() });
+    writer.set_timestamp("12:30 ");
+    let ours: String = events(case, &real).iter().map(|event| writer.event(event)).collect();
+    let expected: String = real.lines().map(|line| format!("12:30 T:  {line}\n")).collect();
+    assert_eq!(ours, expected);
 }
 
 fn capture(file: &str) -> String {

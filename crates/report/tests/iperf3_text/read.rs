@@ -180,7 +180,10 @@ impl Reader<'_> {
             (0..self.lines.len()).filter(|at| self.lines[*at].starts_with("[ ID]")).collect();
         let [first, last] = [headers[0], headers[headers.len() - 1]];
         let part = if summary { &self.lines[last..] } else { &self.lines[first..last] };
-        part.iter().filter(|line| line.contains(" sec ")).map(|line| Row::read(line)).collect()
+        part.iter()
+            .filter(|line| line.contains(" sec ") && !line.contains(DISORDER))
+            .map(|line| Row::read(line))
+            .collect()
     }
 
     fn samples(&self, streams: &[StreamInfo]) -> Vec<IntervalSample> {
@@ -263,7 +266,10 @@ impl Reader<'_> {
         let is_it = |row: &&Row| row.rest.last().is_some_and(|word| word == name);
         let of_role: Vec<&Row> = rows.iter().filter(is_it).collect();
         let row = of_role.iter().find(|row| row.socket == Some(info.socket)).expect("a row of the summary");
-        let udp = (self.case.transport == Transport::Udp).then(|| row.received_udp());
+        let mut udp = (self.case.transport == Transport::Udp).then(|| row.received_udp());
+        if let Some(udp) = udp.as_mut().filter(|_| role == Role::Receiver) {
+            udp.reordered = self.disorder(info.socket);
+        }
         // One duration for all rows of a role in this direction: iPerf3 divides all by the first stream's.
         let pairs = self.pairs(&of_role);
         let retransmits = row.rest.first().and_then(|word| word.parse().ok()).unwrap_or(0);
@@ -277,6 +283,14 @@ impl Reader<'_> {
             tcp: udp.is_none().then(|| TcpCounters { retransmits, ..TcpCounters::default() }),
             udp,
         }
+    }
+
+    /// `[SUM]  0.0- 1.0 sec  16 datagrams received out-of-order` stands before the row of the stream it speaks of.
+    fn disorder(&self, of: i32) -> u64 {
+        let pairs = self.lines.windows(2).filter(|pair| socket(pair[1]) == Some(of));
+        let mut counts =
+            pairs.filter_map(|pair| pair[0].split_once(DISORDER)?.0.split(' ').next_back()?.parse().ok());
+        counts.next().unwrap_or(0)
     }
 
     fn end_bytes(&self, row: &Row) -> u64 {
@@ -345,7 +359,7 @@ impl Row {
 }
 
 fn socket(line: &str) -> Option<i32> {
-    line[1..4].trim().parse().ok()
+    line.get(1..4)?.trim().parse().ok()
 }
 
 /// `Sat, 21 Nov 2026 00:22:21 GMT`.
@@ -356,3 +370,5 @@ fn wall(date: &str) -> WallTime {
     let text = format!("{}-{month:02}-{}T{}Z", words[3], words[1], words[4]);
     text.parse().expect("a time")
 }
+
+const DISORDER: &str = " datagrams received out-of-order";
