@@ -1,5 +1,7 @@
 //! Foreign command lines: a name we are called by, or a first word, that means another tool's options.
 
+pub(crate) mod iperf3;
+
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 

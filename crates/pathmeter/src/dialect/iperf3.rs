@@ -1,0 +1,224 @@
+//! iPerf3's command line: every option of 3.21, read as iPerf3 reads it, refused as iPerf3 refuses it.
+
+pub(crate) mod auth;
+mod check;
+mod getopt;
+mod help;
+mod numbers;
+mod options;
+mod password;
+mod plan;
+
+pub(crate) use help::{help_text, version_text};
+pub(crate) use password::password;
+
+use getopt::Word;
+use model::plan::TestSpec;
+use model::units::{BitRate, Nanos};
+use std::ffi::OsString;
+use std::fmt::{Display, Formatter};
+use std::path::PathBuf;
+
+/// What a command line asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Request {
+    /// `-h`: the text on standard output.
+    Help,
+    /// `-v`: likewise.
+    Version,
+    /// A test.
+    Client(Box<CommandLine>),
+    /// Serve tests.
+    Server(Box<CommandLine>),
+}
+
+/// A command line, read and checked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct CommandLine {
+    /// Options of both roles.
+    pub(crate) both: Both,
+    /// Options of a client.
+    pub(crate) client: Client,
+    /// Options of a server.
+    pub(crate) server: Server,
+    /// Sentences for standard error, each after `warning: `.
+    pub(crate) warnings: Vec<String>,
+    stop: Option<Request>,
+    client_only: bool,
+    server_only: bool,
+}
+
+/// Options of both roles.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Both {
+    /// `-p`: control and data.
+    pub(crate) port: u16,
+    /// `-f`: the letter of the bitrate's unit; `a` chooses by size.
+    pub(crate) unit: char,
+    /// `-i`: zero for the end only.
+    pub(crate) interval: Nanos,
+    /// `-I`: where to write the process id.
+    pub(crate) pidfile: Option<PathBuf>,
+    /// `-A n`: CPU of this end.
+    pub(crate) affinity: Option<u32>,
+    /// `-B`: local host or address, without its device.
+    pub(crate) bind: Option<String>,
+    /// `--bind-dev`, or the part after `%` of `-B` or `-c`.
+    pub(crate) bind_device: Option<String>,
+    /// `-V`.
+    pub(crate) verbose: bool,
+    /// `-d`: level, 4 without one.
+    pub(crate) debug: Option<u32>,
+    /// `-J` and its kin.
+    pub(crate) json: Json,
+    /// `--logfile`.
+    pub(crate) logfile: Option<PathBuf>,
+    /// `--forceflush`.
+    pub(crate) forceflush: bool,
+    /// `--timestamps`: a format of `strftime`.
+    pub(crate) timestamps: Option<String>,
+    /// `--rcv-timeout`.
+    pub(crate) receive_timeout: Option<Nanos>,
+    /// `--snd-timeout`: TCP_USER_TIMEOUT.
+    pub(crate) send_timeout: Option<Nanos>,
+    /// `--cntl-ka`: keepalive of the control connection.
+    pub(crate) keepalive: Option<Keepalive>,
+    /// `-4`.
+    pub(crate) ipv4: bool,
+    /// `-6`.
+    pub(crate) ipv6: bool,
+}
+
+/// Options of a client.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Client {
+    /// `-c`.
+    pub(crate) host: Option<String>,
+    /// The test, as far as it is not part of `Both`.
+    pub(crate) test: TestSpec,
+    /// `-t` was given.
+    time_given: bool,
+    /// `-b` was given.
+    rate_given: bool,
+    /// `--gsro`.
+    pub(crate) gsro: bool,
+    /// `--cport`.
+    pub(crate) port: Option<u16>,
+    /// `--connect-timeout`.
+    pub(crate) connect_timeout: Option<Nanos>,
+    /// `-T`.
+    pub(crate) title: Option<String>,
+    /// `--extra-data`.
+    pub(crate) extra_data: Option<String>,
+    /// `--get-server-output`.
+    pub(crate) get_server_output: bool,
+    /// `-A n,m`: CPU of the server.
+    pub(crate) server_affinity: Option<u32>,
+    /// `--username`.
+    pub(crate) username: Option<String>,
+    /// `--rsa-public-key-path`.
+    pub(crate) public_key: Option<PathBuf>,
+    /// `--use-pkcs1-padding`: for servers before 3.17. (iPerf3 itself takes it from servers only.)
+    pub(crate) pkcs1: bool,
+}
+
+/// Options of a server.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Server {
+    asked: bool,
+    /// `-D`.
+    pub(crate) daemon: bool,
+    /// `-1`.
+    pub(crate) one_off: bool,
+    /// `--server-bitrate-limit`: of all streams together; averaged over the time.
+    pub(crate) bitrate_limit: Option<(BitRate, Nanos)>,
+    /// `--server-max-duration`.
+    pub(crate) max_duration: Option<Nanos>,
+    /// `--idle-timeout`.
+    pub(crate) idle_timeout: Option<Nanos>,
+    /// `--rsa-private-key-path`.
+    pub(crate) private_key: Option<PathBuf>,
+    /// `--authorized-users-path`.
+    pub(crate) users: Option<PathBuf>,
+    /// `--time-skew-threshold`.
+    pub(crate) skew: Nanos,
+    /// `--use-pkcs1-padding`: for clients before 3.17.
+    pub(crate) pkcs1: bool,
+}
+
+/// How much JSON is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Json {
+    /// Text.
+    #[default]
+    Off,
+    /// `-J`: one document at the end.
+    Document,
+    /// `--json-stream`: one event a line.
+    Stream {
+        /// `--json-stream-full-output`: and the document at the end.
+        document: bool,
+    },
+}
+
+/// Keepalive of the control connection; absent: the kernel's default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Keepalive {
+    /// Idle time before the first probe.
+    pub(crate) idle: Option<Nanos>,
+    /// Time between probes.
+    pub(crate) interval: Option<Nanos>,
+    /// Probes without an answer before giving up.
+    pub(crate) count: Option<u32>,
+}
+
+/// Why a command line is refused. Displays as iPerf3 says it on standard error; the exit code is 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// No such option, or an argument too many or too few.
+    Syntax(String),
+    /// A value or combination that cannot be.
+    Parameter(String),
+}
+
+impl Fault {
+    fn parameter(what: impl Into<String>) -> Fault {
+        Fault::Parameter(what.into())
+    }
+
+    /// An option that iPerf3 has and this program does not serve.
+    fn not_served(option: &str, instead: &str) -> Fault {
+        Fault::Parameter(format!("{option} is not served by pathmeter: {instead}"))
+    }
+}
+
+impl Display for Fault {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let (said, before, after) = match self {
+            Fault::Syntax(what) => (what.clone(), "", "\n"),
+            Fault::Parameter(what) => (format!("parameter error - {what}"), "\n", ""),
+        };
+        write!(f, "iperf3: {said}\n{before}{}{after}", help::USAGE)
+    }
+}
+
+/// Reads the words after the program's name.
+///
+/// # Errors
+/// At the first word that iPerf3 would refuse, and for what this program does not serve.
+pub(crate) fn parse(words: &[OsString]) -> Result<Request, Fault> {
+    let mut line = CommandLine::default();
+    for word in getopt::split(words, &options::ALL)? {
+        match word {
+            Word::Option(option, value) => (option.take)(&mut line, &value)?,
+            Word::Other(word) => line.warnings.push(format!("'{word}' belongs to no option and is ignored")),
+        }
+        if let Some(stop) = line.stop.take() {
+            return Ok(stop);
+        }
+    }
+    check::finish(line)
+}
+
+#[cfg(test)]
+mod tests;

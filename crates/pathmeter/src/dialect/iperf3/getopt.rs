@@ -1,0 +1,140 @@
+//! Words into options by the rules of GNU `getopt_long`: bundled letters, attached values, abbreviated long names,
+//! options and other words in any order, `--` as the end of options (getopt(3)).
+
+use super::Fault;
+use std::ffi::OsString;
+
+/// An option of a table.
+pub(super) struct OptionRow<T: 'static> {
+    /// Its letter.
+    pub(super) letter: Option<char>,
+    /// Its long name, without dashes.
+    pub(super) name: &'static str,
+    /// Whether a value follows.
+    pub(super) value: Value,
+    /// What it does, for the help; empty: not shown.
+    pub(super) help: &'static str,
+    /// Takes it into account. The value is empty where there is none.
+    pub(super) take: fn(&mut T, &str) -> Result<(), Fault>,
+}
+
+/// Whether a value follows an option; its name is for the help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    /// Never.
+    None,
+    /// Always, attached or as the next word.
+    Needed(&'static str),
+    /// After `=` of the long name only.
+    Optional(&'static str),
+}
+
+/// One thing found on the command line.
+pub(super) enum Word<'a, T: 'static> {
+    /// An option and its value.
+    Option(&'a OptionRow<T>, String),
+    /// A word that belongs to no option.
+    Other(String),
+}
+
+/// Takes the words apart.
+pub(super) fn split<'a, T>(
+    words: &[OsString],
+    table: &'a [&'a [OptionRow<T>]],
+) -> Result<Vec<Word<'a, T>>, Fault> {
+    let mut found = Vec::new();
+    let mut rest = words.iter().map(text);
+    while let Some(word) = rest.next() {
+        let word = word?;
+        if word == "--" {
+            for other in rest {
+                found.push(Word::Other(other?));
+            }
+            return Ok(found);
+        }
+        if let Some(long) = word.strip_prefix("--") {
+            found.push(long_option(long, &mut rest, table)?);
+        } else if word.len() > 1 && word.starts_with('-') {
+            letters(&word[1..], &mut rest, table, &mut found)?;
+        } else {
+            found.push(Word::Other(word));
+        }
+    }
+    Ok(found)
+}
+
+fn text(word: &OsString) -> Result<String, Fault> {
+    let said = || Fault::Syntax(format!("'{}' is not valid UTF-8", word.to_string_lossy()));
+    word.to_str().map(str::to_owned).ok_or_else(said)
+}
+
+type Rest<'r> = &'r mut dyn Iterator<Item = Result<String, Fault>>;
+
+fn long_option<'a, T>(
+    word: &str,
+    rest: Rest<'_>,
+    table: &'a [&'a [OptionRow<T>]],
+) -> Result<Word<'a, T>, Fault> {
+    let (name, attached) = match word.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (word, None),
+    };
+    let row = named(name, table)?;
+    let value = match (row.value, attached) {
+        (Value::None, Some(_)) => {
+            return Err(Fault::Syntax(format!("option '--{}' doesn't allow an argument", row.name)));
+        }
+        (Value::Needed(_), None) => rest
+            .next()
+            .ok_or_else(|| Fault::Syntax(format!("option '--{}' requires an argument", row.name)))??,
+        (_, attached) => attached.unwrap_or_default(),
+    };
+    Ok(Word::Option(row, value))
+}
+
+/// The option of this name, or the only one whose name begins so.
+fn named<'a, T>(name: &str, table: &'a [&'a [OptionRow<T>]]) -> Result<&'a OptionRow<T>, Fault> {
+    let rows = || table.iter().flat_map(|part| part.iter());
+    if let Some(row) = rows().find(|row| row.name == name) {
+        return Ok(row);
+    }
+    let candidates: Vec<&OptionRow<T>> = rows().filter(|row| row.name.starts_with(name)).collect();
+    match candidates.as_slice() {
+        [] => Err(Fault::Syntax(format!("unrecognized option '--{name}'"))),
+        [first, others @ ..] if others.iter().all(|row| std::ptr::fn_addr_eq(row.take, first.take)) => {
+            Ok(first)
+        }
+        _ => {
+            let names: String = candidates.iter().map(|row| format!(" '--{}'", row.name)).collect();
+            Err(Fault::Syntax(format!("option '--{name}' is ambiguous; possibilities:{names}")))
+        }
+    }
+}
+
+fn letters<'a, T>(
+    word: &str,
+    rest: Rest<'_>,
+    table: &'a [&'a [OptionRow<T>]],
+    found: &mut Vec<Word<'a, T>>,
+) -> Result<(), Fault> {
+    for (place, letter) in word.char_indices() {
+        let rows = || table.iter().flat_map(|part| part.iter());
+        let row = rows()
+            .find(|row| row.letter == Some(letter))
+            .ok_or_else(|| Fault::Syntax(format!("invalid option -- '{letter}'")))?;
+        if !matches!(row.value, Value::Needed(_)) {
+            found.push(Word::Option(row, String::new()));
+            continue;
+        }
+        let attached = &word[place + letter.len_utf8()..];
+        let value = if attached.is_empty() {
+            rest.next()
+                .ok_or_else(|| Fault::Syntax(format!("option requires an argument -- '{letter}'")))??
+        } else {
+            attached.to_owned()
+        };
+        found.push(Word::Option(row, value));
+        return Ok(());
+    }
+    Ok(())
+}

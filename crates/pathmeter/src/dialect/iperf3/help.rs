@@ -1,0 +1,51 @@
+//! What `-h` and `-v` say, and the usage after a refusal.
+
+use super::CommandLine;
+use super::getopt::{OptionRow, Value};
+use super::options::{BOTH, CLIENT, SERVER};
+
+/// What follows a refusal.
+pub(super) const USAGE: &str = "\
+Usage: iperf3 [-s|-c HOST] [options]
+       iperf3 [-h|--help] [-v|--version]
+";
+
+/// `-v`: iPerf3's version first, for scripts that read it.
+pub(crate) fn version_text() -> String {
+    format!(
+        "{} (pathmeter {})\nOptional features available: CPU affinity setting, IPv6 flow label, TCP congestion \
+         algorithm setting, sendfile / zerocopy, socket pacing, authentication, bind to device, support IPv4 don't \
+         fragment, many clients at once\n",
+        report::format::iperf3::VERSION,
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// `-h`.
+pub(crate) fn help_text() -> String {
+    let mut text = USAGE.to_owned();
+    text.push_str("\niPerf3's command line, protocol and output, on pathmeter's engine.\n");
+    for (title, rows) in [("Both", BOTH), ("Server", SERVER), ("Client", CLIENT)] {
+        text.push_str(&format!("\n{title}:\n"));
+        rows.iter().filter(|row| !row.help.is_empty()).for_each(|row| text.push_str(&entry(row)));
+    }
+    text.push_str("\nN[KMGT]: K, M, G, T are powers of 1000 in rates and of 1024 in sizes and counts.\n");
+    text
+}
+
+fn entry(row: &OptionRow<CommandLine>) -> String {
+    let letter = row.letter.map_or_else(|| "    ".to_owned(), |letter| format!("-{letter}, "));
+    let value = match row.value {
+        Value::None => String::new(),
+        Value::Needed(name) => format!(" {name}"),
+        Value::Optional(name) => format!("[={name}]"),
+    };
+    let left = format!("  {letter}--{}{value}", row.name);
+    if left.chars().count() < COLUMN - 1 {
+        format!("{left:COLUMN$}{}\n", row.help)
+    } else {
+        format!("{left}\n{:COLUMN$}{}\n", "", row.help)
+    }
+}
+
+const COLUMN: usize = 36;

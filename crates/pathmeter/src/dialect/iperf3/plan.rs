@@ -1,0 +1,178 @@
+//! From a checked command line to what the engine, the protocol and the output are told.
+
+use super::auth::{AuthError, Credentials, Gate, Padding};
+use super::{Both, Client, CommandLine, Server};
+use crate::exit::Failure;
+use crate::planner::{Family, resolve};
+use model::plan::{LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
+use model::units::Nanos;
+use report::format::iperf3::{Iperf3Options, Iperf3Role, VERSION};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use wire::Policy;
+use wire::iperf3::Extras;
+
+impl CommandLine {
+    /// The plan of a client.
+    ///
+    /// # Errors
+    /// When the host or the address to bind to does not resolve.
+    pub(crate) fn plan(&self) -> Result<Plan, Failure> {
+        let host = self.client.host.clone().unwrap_or_default();
+        let bind = self.bind_address()?;
+        let family = Family::of(self.both.ipv4, self.both.ipv6, bind);
+        let address = resolve(&host, self.both.port, family)?;
+        let local = LocalOptions {
+            interval: self.both.interval,
+            bind,
+            device: self.both.bind_device.clone(),
+            client_port: self.client.port,
+            affinity: self.both.affinity.into_iter().collect(),
+            connect_timeout: self.client.connect_timeout,
+            receive_timeout: self.both.receive_timeout,
+            title: self.client.title.clone(),
+            ..LocalOptions::default()
+        };
+        let target = Target { host, address };
+        Ok(Plan { target, protocol: ProtocolName::Iperf3, test: self.client.test.clone(), local })
+    }
+
+    /// What travels with a client's parameters beside the test.
+    pub(crate) fn extras(&self, auth_token: Option<String>) -> Extras {
+        Extras {
+            title: self.client.title.clone(),
+            extra_data: self.client.extra_data.clone(),
+            get_server_output: self.client.get_server_output,
+            auth_token,
+            client_version: VERSION.strip_prefix("iperf ").map(str::to_owned),
+            server_affinity: self.client.server_affinity,
+            ..Extras::default()
+        }
+    }
+
+    /// What changes the output's text and JSON.
+    pub(crate) fn output_options(&self) -> Iperf3Options {
+        let role = if self.client.host.is_some() { Iperf3Role::Client } else { Iperf3Role::Server };
+        Iperf3Options {
+            role,
+            title: self.client.title.clone(),
+            extra_data: self.client.extra_data.clone(),
+            verbose: self.both.verbose,
+            unit: self.both.unit,
+            default_length: self.client.test.length == 0,
+            ..Iperf3Options::default()
+        }
+    }
+
+    /// The token a client shows, encrypted for the server; `None` when no user was named.
+    ///
+    /// # Errors
+    /// When the key cannot be read or is too small for name and password.
+    pub(crate) fn auth_token(&self, password: &str, unix_seconds: i64) -> Result<Option<String>, AuthError> {
+        let (Some(username), Some(key)) = (&self.client.username, &self.client.public_key) else {
+            return Ok(None);
+        };
+        let credentials = Credentials { username: username.clone(), password: password.to_owned() };
+        credentials.token(key, Padding::of(self.client.pkcs1), unix_seconds).map(Some)
+    }
+
+    /// The address a server listens on: of one family after `-4`, else of both.
+    ///
+    /// # Errors
+    /// When the address to bind to does not resolve.
+    pub(crate) fn listen_address(&self) -> Result<SocketAddr, Failure> {
+        let any = if self.both.ipv4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        Ok(SocketAddr::new(self.bind_address()?.unwrap_or(any), self.both.port))
+    }
+
+    /// What a server allows.
+    pub(crate) fn policy(&self) -> Policy {
+        Policy {
+            max_time: self.server.max_duration,
+            max_rate: self.server.bitrate_limit.map(|(rate, _)| rate),
+            ..Policy::default()
+        }
+    }
+
+    /// Who a server lets in; `None` for everyone.
+    ///
+    /// # Errors
+    /// When the key or the users' file cannot be read.
+    pub(crate) fn gate(&self) -> Result<Option<Gate>, AuthError> {
+        match (&self.server.private_key, &self.server.users) {
+            (Some(key), Some(users)) => {
+                Gate::open(key, users, self.server.skew, Padding::of(self.server.pkcs1)).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The local address of `-B`, a name or an address.
+    fn bind_address(&self) -> Result<Option<IpAddr>, Failure> {
+        let Some(bind) = &self.both.bind else { return Ok(None) };
+        let family = Family::of(self.both.ipv4, self.both.ipv6, None);
+        resolve(bind, self.both.port, family).map(|address| Some(address.ip()))
+    }
+}
+
+impl Default for Both {
+    fn default() -> Both {
+        Both {
+            port: wire::iperf3::PORT,
+            unit: 'a',
+            interval: Nanos::from_secs(1),
+            pidfile: None,
+            affinity: None,
+            bind: None,
+            bind_device: None,
+            verbose: false,
+            debug: None,
+            json: super::Json::Off,
+            logfile: None,
+            forceflush: false,
+            timestamps: None,
+            receive_timeout: None,
+            send_timeout: None,
+            keepalive: None,
+            ipv4: false,
+            ipv6: false,
+        }
+    }
+}
+
+impl Default for Client {
+    fn default() -> Client {
+        Client {
+            host: None,
+            test: TestSpec { wide_counters: false, ..TestSpec::new(Transport::Tcp) },
+            time_given: false,
+            rate_given: false,
+            gsro: false,
+            port: None,
+            connect_timeout: None,
+            title: None,
+            extra_data: None,
+            get_server_output: false,
+            server_affinity: None,
+            username: None,
+            public_key: None,
+            pkcs1: false,
+        }
+    }
+}
+
+impl Default for Server {
+    fn default() -> Server {
+        Server {
+            asked: false,
+            daemon: false,
+            one_off: false,
+            bitrate_limit: None,
+            max_duration: None,
+            idle_timeout: None,
+            private_key: None,
+            users: None,
+            skew: Nanos::from_secs(10),
+            pkcs1: false,
+        }
+    }
+}
