@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 /// Something that happened in a run, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "the large variants come once a run")]
 pub enum Event {
     /// The control connection stands; nothing has been measured.
     Connected(Connected),
@@ -171,4 +172,3 @@ impl Warning {
         Warning { id: id.into(), text: text.into() }
     }
 }
-

@@ -23,7 +23,6 @@ pub(crate) struct DemoLab {
     // Held so that it lives as long as the lab.
     _router: Namespace,
     filter: Option<FragmentFilter>,
-    has_ipv6: bool,
     notes: Vec<String>,
 }
 
@@ -65,7 +64,7 @@ impl DemoLab {
                 None
             }
         };
-        Ok(Self { client, server, _router: router, filter, has_ipv6, notes })
+        Ok(Self { client, server, _router: router, filter, notes })
     }
 
     /// Where the measuring end belongs: run its work with [`Namespace::run`]; threads started in there stay there.
@@ -81,11 +80,6 @@ impl DemoLab {
     /// The server's IPv4 address, as the client reaches it through the router.
     pub(crate) fn server_ipv4(&self) -> IpAddr {
         SERVER_SIDE.host_v4.into()
-    }
-
-    /// The server's IPv6 address, where the kernel has IPv6.
-    pub(crate) fn server_ipv6(&self) -> Option<IpAddr> {
-        self.has_ipv6.then(|| SERVER_SIDE.host_v6().into())
     }
 
     /// Fragments the router has dropped so far; `None` when it cannot filter.

@@ -46,7 +46,9 @@ pub(crate) fn run(_args: &DoctorArgs, global: &Common) -> anyhow::Result<Exit> {
     let checks = examine();
     let text = match global.format() {
         Format::Json => serde_json::to_string_pretty(&checks)? + "\n",
-        Format::Ndjson => checks.iter().map(|c| Ok(serde_json::to_string(c)? + "\n")).collect::<anyhow::Result<_>>()?,
+        Format::Ndjson => {
+            checks.iter().map(|c| Ok(serde_json::to_string(c)? + "\n")).collect::<anyhow::Result<_>>()?
+        }
         Format::Csv => render::csv(&checks),
         Format::Markdown => render::markdown(&checks),
         Format::Text => render::text(&checks, &Screen::of(global).style()),

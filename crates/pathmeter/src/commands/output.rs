@@ -41,7 +41,8 @@ impl Screen {
         if !self.terminal {
             return Style::default();
         }
-        let (no_color, dumb) = (std::env::var_os("NO_COLOR"), std::env::var_os("TERM").is_some_and(|t| t == "dumb"));
+        let (no_color, dumb) =
+            (std::env::var_os("NO_COLOR"), std::env::var_os("TERM").is_some_and(|t| t == "dumb"));
         let colour = no_color.is_none_or(|v| v.is_empty()) && !dumb;
         let width = linux::screen::columns().map_or(Style::default().width, usize::from);
         Style { colour, width: width.clamp(60, 140) }

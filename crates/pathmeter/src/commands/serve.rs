@@ -126,13 +126,15 @@ impl SessionLog {
         let ends = [run.summary.local.as_ref(), run.summary.peer.as_ref()];
         let rows = || ends.iter().flatten().flat_map(|end| &end.streams);
         let way = |direction| {
-            let received = rows().filter(|r| r.direction == direction && r.role == model::sample::Role::Receiver);
+            let received =
+                rows().filter(|r| r.direction == direction && r.role == model::sample::Role::Receiver);
             let bytes: model::units::Bytes = received.clone().map(|r| r.bytes).sum();
             let elapsed = received.map(|r| r.elapsed).max().unwrap_or_default();
             format!("{direction} {}", model::units::BitRate::from_bytes(bytes, elapsed))
         };
         let ways: Vec<String> = plan.test.directions.each().map(way).collect();
-        let streams = if plan.test.streams == 1 { "1 stream" } else { &format!("{} streams", plan.test.streams) };
+        let streams =
+            if plan.test.streams == 1 { "1 stream" } else { &format!("{} streams", plan.test.streams) };
         format!("{} {streams}, {}", plan.test.transport, ways.join(", "))
     }
 }

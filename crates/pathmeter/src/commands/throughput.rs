@@ -23,8 +23,9 @@ pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit
     if let Some(link) = link(&plan.target, &plan.local) {
         live.event(&link);
     }
-    let outcome =
-        client::run(&plan, &security, &wire::iperf3::Extras::default(), &interrupt, &mut |event| live.event(event));
+    let outcome = client::run(&plan, &security, &wire::iperf3::Extras::default(), &interrupt, &mut |event| {
+        live.event(event)
+    });
     let started = live.events.iter().any(|e| matches!(e, Event::Started(_)));
     match outcome {
         Err(e) if !started => Err(e),

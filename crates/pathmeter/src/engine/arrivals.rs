@@ -127,7 +127,8 @@ impl Desk {
         }
         let mut waiting = self.lock();
         let blocked = |all: &mut HashMap<Name, Waiting>| {
-            let nameless = |n: &Name, w: &Waiting| matches!(n, Name::Iperf3(_)) && w.transport == Transport::Udp;
+            let nameless =
+                |n: &Name, w: &Waiting| matches!(n, Name::Iperf3(_)) && w.transport == Transport::Udp;
             nameless(&name, &entry) && all.iter().any(|(n, w)| nameless(n, w) && w.peer == peer)
         };
         let (guard, _) = self
@@ -162,7 +163,12 @@ impl Desk {
     }
 
     /// Hands a native data connection to its session, and says what to answer the client.
-    pub(crate) fn deliver_native(&self, hello: &flow::FlowHello, socket: TcpStream, order: u64) -> FlowAnswer {
+    pub(crate) fn deliver_native(
+        &self,
+        hello: &flow::FlowHello,
+        socket: TcpStream,
+        order: u64,
+    ) -> FlowAnswer {
         let mut waiting = self.lock();
         let Some(entry) = waiting.get_mut(&Name::Native(hello.session)) else {
             return FlowAnswer::UnknownSession;
@@ -229,7 +235,10 @@ impl Desk {
         let mut waiting = self.lock();
         let ip = from.ip().to_canonical();
         let mine = |(n, w): &(&Name, &mut Waiting)| {
-            matches!(n, Name::Iperf3(_)) && w.transport == Transport::Udp && w.peer == ip && w.count < w.streams
+            matches!(n, Name::Iperf3(_))
+                && w.transport == Transport::Udp
+                && w.peer == ip
+                && w.count < w.streams
         };
         let Some((_, entry)) = waiting.iter_mut().find(mine) else { return };
         let Ok(socket) = connected(entry.local, from) else { return };
@@ -242,7 +251,8 @@ impl Desk {
     fn open_native(&self, hello: &flow::FlowHello, from: SocketAddr) {
         let mut waiting = self.lock();
         let Some(entry) = waiting.get_mut(&Name::Native(hello.session)) else { return };
-        let Some(key) = entry.key.filter(|_| entry.judge(hello, Transport::Udp) == FlowAnswer::Welcome) else {
+        let Some(key) = entry.key.filter(|_| entry.judge(hello, Transport::Udp) == FlowAnswer::Welcome)
+        else {
             return;
         };
         let Ok(socket) = connected(entry.local, from) else { return };

@@ -128,7 +128,9 @@ fn receive_with(
                 }
             }
             Err(e) if is_pause(&e) => {}
-            Err(e) if e.kind() == ErrorKind::ConnectionReset => return Err("the peer reset the stream".into()),
+            Err(e) if e.kind() == ErrorKind::ConnectionReset => {
+                return Err("the peer reset the stream".into());
+            }
             Err(e) => return Err(format!("receive: {e}")),
         }
     }

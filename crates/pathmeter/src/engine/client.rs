@@ -88,7 +88,11 @@ fn machine(
 }
 
 /// What this end tells of itself in our own protocol.
-pub(crate) fn native_config(security: &Security, host: &Host, link: &Link) -> anyhow::Result<native::ClientConfig> {
+pub(crate) fn native_config(
+    security: &Security,
+    host: &Host,
+    link: &Link,
+) -> anyhow::Result<native::ClientConfig> {
     Ok(native::ClientConfig {
         token: security.token.clone(),
         entropy: host::entropy()?,
@@ -101,25 +105,38 @@ pub(crate) fn native_config(security: &Security, host: &Host, link: &Link) -> an
 /// Why a server could not be reached, and what to try.
 fn unreachable(host: &str, address: SocketAddr, error: &std::io::Error) -> Failure {
     use std::io::ErrorKind;
-    let named = if host == address.ip().to_string() { address.to_string() } else { format!("{host} ({address})") };
+    let named =
+        if host == address.ip().to_string() { address.to_string() } else { format!("{host} ({address})") };
     let port = address.port();
     match error.kind() {
         ErrorKind::ConnectionRefused => Failure::unreachable(
-            format!("{named} refused the connection: the host is there and nothing listens on TCP port {port}"),
+            format!(
+                "{named} refused the connection: the host is there and nothing listens on TCP port {port}"
+            ),
             match port {
-                iperf3::PORT => "start `iperf3 -s` or `pathmeter serve --iperf3` there, or give its port with -p".into(),
-                _ => format!("start `pathmeter serve` there (it listens on {}), or give its port with -p", native::PORT),
+                iperf3::PORT => {
+                    "start `iperf3 -s` or `pathmeter serve --iperf3` there, or give its port with -p".into()
+                }
+                _ => format!(
+                    "start `pathmeter serve` there (it listens on {}), or give its port with -p",
+                    native::PORT
+                ),
             },
         ),
         ErrorKind::TimedOut => Failure::unreachable(
             format!("{named} does not answer on TCP port {port}"),
-            format!("check the address, and that firewalls and security groups allow TCP and UDP port {port}"),
+            format!(
+                "check the address, and that firewalls and security groups allow TCP and UDP port {port}"
+            ),
         ),
         ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => Failure::unreachable(
             format!("{named} cannot be reached: {error}"),
             "check this host's routes; with -4 or -6 the other family can be tried",
         ),
-        _ => Failure::unreachable(format!("connect to {named}: {error}"), "check the address and the options given"),
+        _ => Failure::unreachable(
+            format!("connect to {named}: {error}"),
+            "check the address and the options given",
+        ),
     }
 }
 

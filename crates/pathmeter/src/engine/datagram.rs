@@ -100,12 +100,7 @@ pub(crate) fn receive<D: Datagram>(
 ) -> Result<(), String> {
     let mut batch = BatchReceiver::new();
     let gro = offload && linux::options::set_udp_gro(socket, true).is_ok();
-    let facts = StreamFacts {
-        gro,
-        receiver: Some("recvmmsg"),
-        spins: spin,
-        ..StreamFacts::default()
-    };
+    let facts = StreamFacts { gro, receiver: Some("recvmmsg"), spins: spin, ..StreamFacts::default() };
     counters.facts.set(facts).ok();
     let state = counters.udp.as_ref().ok_or("the stream has no receive state")?;
     let wait = if spin { Wait::Spin } else { Wait::Block(POLL) };
@@ -119,7 +114,13 @@ pub(crate) fn receive<D: Datagram>(
             Ok(messages) => {
                 let now = mono_now();
                 last_data = now;
-                let bytes = take_batch(&batch, messages, header, now, &mut state.lock().unwrap_or_else(PoisonError::into_inner));
+                let bytes = take_batch(
+                    &batch,
+                    messages,
+                    header,
+                    now,
+                    &mut state.lock().unwrap_or_else(PoisonError::into_inner),
+                );
                 counters.add_bytes(bytes);
                 if bytes > 0 && counters.touch(now) {
                     orders.waker.wake();
@@ -143,6 +144,7 @@ fn take_batch<D: Datagram>(
     state: &mut UdpReceive,
 ) -> u64 {
     let mut bytes = 0;
+    state.messages += messages as u64;
     for index in 0..messages {
         let message = batch.message(index);
         let mut run: Option<(Stamp, u32)> = None;

@@ -191,7 +191,8 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     /// In a probe session every datagram is the session's own.
     fn take_probes(&mut self) -> Result<(), ProtocolError> {
         let probing = self.session.takes_datagrams();
-        let Some(FlowSocket::Udp(socket)) = self.flows.first().map(|f| f.socket.clone()).filter(|_| probing) else {
+        let Some(FlowSocket::Udp(socket)) = self.flows.first().map(|f| f.socket.clone()).filter(|_| probing)
+        else {
             return Ok(());
         };
         let mut buffer = [0; 1 << 16];
@@ -242,11 +243,15 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     fn open_flows(&mut self, plan: FlowPlan) {
         self.say_connected(&plan);
         let opened = match &self.setting.opener {
-            Opener::Client { target } => flows::connect_all(&plan, target.address, &self.setting.local).map(Some),
-            Opener::Server(desk) => desk.wait_for(&plan, self.ends.0, self.ends.1, &self.waker).map(|place| {
-                self.arriving = Some(Arriving { place, flows: Vec::new(), complete: false });
-                None
-            }),
+            Opener::Client { target } => {
+                flows::connect_all(&plan, target.address, &self.setting.local).map(Some)
+            }
+            Opener::Server(desk) => {
+                desk.wait_for(&plan, self.ends.0, self.ends.1, &self.waker).map(|place| {
+                    self.arriving = Some(Arriving { place, flows: Vec::new(), complete: false });
+                    None
+                })
+            }
         };
         self.plan = Some(plan);
         match opened {
@@ -265,7 +270,8 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         let (Some(arriving), Some(plan)) = (&mut self.arriving, &self.plan) else { return };
         arriving.flows.extend(arriving.place.take());
         arriving.flows.iter().for_each(Arrival::greet_again);
-        let streams = plan.test.stream_numbers(Direction::Up).len() + plan.test.stream_numbers(Direction::Down).len();
+        let streams =
+            plan.test.stream_numbers(Direction::Up).len() + plan.test.stream_numbers(Direction::Down).len();
         if arriving.complete || arriving.flows.len() < streams {
             return;
         }
@@ -351,7 +357,8 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         for failure in failures {
             self.emit(Event::Warning(Warning::new("stream-failed", failure)));
         }
-        let local = EndResult { side: Side::Local, result: result.clone(), output_text: None, output_json: None };
+        let local =
+            EndResult { side: Side::Local, result: result.clone(), output_text: None, output_json: None };
         self.emit(Event::Result(local));
         result
     }
@@ -366,7 +373,9 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     fn say_connected(&mut self, plan: &FlowPlan) {
         let target = match &self.setting.opener {
             Opener::Client { target } => target.clone(),
-            Opener::Server(_) => Target { host: self.ends.1.ip().to_canonical().to_string(), address: self.ends.1 },
+            Opener::Server(_) => {
+                Target { host: self.ends.1.ip().to_canonical().to_string(), address: self.ends.1 }
+            }
         };
         let (protocol, session) = match &plan.hello {
             FlowHello::Iperf3 { cookie } => (ProtocolName::Iperf3, cookie.clone()),
@@ -391,7 +400,9 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         let outcome = match (outcome, &self.stopped) {
             (Ok(()), None) => Outcome::Completed,
             (_, Some(_)) => Outcome::Interrupted,
-            (Err(ProtocolError::PeerStopped(reason)), None) => Outcome::PeerStopped { reason: reason.clone() },
+            (Err(ProtocolError::PeerStopped(reason)), None) => {
+                Outcome::PeerStopped { reason: reason.clone() }
+            }
             (Err(e), None) => Outcome::Failed { reason: e.to_string() },
         };
         let elapsed = mono_now().saturating_since(started);

@@ -20,8 +20,13 @@ use wire::native::{FlowKey, SessionId};
 use wire::{FlowHello, FlowPlan, iperf3};
 
 /// Opens every data flow of the plan, in order of their numbers.
-pub(crate) fn connect_all(plan: &FlowPlan, remote: SocketAddr, local: &LocalOptions) -> anyhow::Result<Vec<Flow>> {
-    let count = plan.test.stream_numbers(Direction::Up).len() + plan.test.stream_numbers(Direction::Down).len();
+pub(crate) fn connect_all(
+    plan: &FlowPlan,
+    remote: SocketAddr,
+    local: &LocalOptions,
+) -> anyhow::Result<Vec<Flow>> {
+    let count =
+        plan.test.stream_numbers(Direction::Up).len() + plan.test.stream_numbers(Direction::Down).len();
     let open = |stream: u32| {
         let socket = match plan.test.transport {
             Transport::Tcp => FlowSocket::Tcp(Arc::new(connect_tcp(plan, stream, remote, local)?)),
@@ -156,7 +161,12 @@ pub(crate) fn is_v4(address: IpAddr) -> bool {
     address.to_canonical().is_ipv4()
 }
 
-fn connect_tcp(plan: &FlowPlan, stream: u32, remote: SocketAddr, local: &LocalOptions) -> anyhow::Result<TcpStream> {
+fn connect_tcp(
+    plan: &FlowPlan,
+    stream: u32,
+    remote: SocketAddr,
+    local: &LocalOptions,
+) -> anyhow::Result<TcpStream> {
     let mut options = tcp_options(&plan.test, local);
     options.local_port = local_port(local, stream)?;
     let timeout = local.connect_timeout.unwrap_or(OPEN_TIMEOUT);
@@ -188,7 +198,12 @@ fn connect_tcp(plan: &FlowPlan, stream: u32, remote: SocketAddr, local: &LocalOp
     Ok(socket)
 }
 
-fn connect_udp(plan: &FlowPlan, stream: u32, remote: SocketAddr, local: &LocalOptions) -> anyhow::Result<UdpSocket> {
+fn connect_udp(
+    plan: &FlowPlan,
+    stream: u32,
+    remote: SocketAddr,
+    local: &LocalOptions,
+) -> anyhow::Result<UdpSocket> {
     let socket = bind_udp(remote, local, local_port(local, stream)?)?;
     configure_udp(&socket, &plan.test)?;
     udp_connect(&socket, remote, plan.test.flow_label)?;

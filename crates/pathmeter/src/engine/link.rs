@@ -17,7 +17,11 @@ pub(crate) struct Link {
 
 impl Link {
     /// Takes over a connected socket, and what was already read from it.
-    pub(crate) fn new(socket: TcpStream, ahead: Vec<u8>, tls: Option<rustls::Connection>) -> io::Result<Link> {
+    pub(crate) fn new(
+        socket: TcpStream,
+        ahead: Vec<u8>,
+        tls: Option<rustls::Connection>,
+    ) -> io::Result<Link> {
         socket.set_nonblocking(true)?;
         socket.set_nodelay(true)?;
         Ok(Link { socket, tls, ahead })
@@ -138,7 +142,8 @@ impl Link {
     }
 
     fn wait_for(&self, deadline: MonoTime, write: bool) -> io::Result<()> {
-        let interest = if write { Interest::writable(&self.socket) } else { Interest::readable(&self.socket) };
+        let interest =
+            if write { Interest::writable(&self.socket) } else { Interest::readable(&self.socket) };
         wait(&mut [interest], Some(deadline))?;
         if mono_now() >= deadline {
             return Err(ErrorKind::TimedOut.into());

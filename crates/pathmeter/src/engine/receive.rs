@@ -17,6 +17,8 @@ pub(crate) struct UdpReceive {
     transit_max: i64,
     transit_sum: i128,
     transit_count: u64,
+    /// Messages the kernel handed over; with GRO each may hold many datagrams.
+    pub(crate) messages: u64,
     /// Datagrams that were none of this test's.
     pub(crate) strays: u64,
 }
@@ -31,6 +33,7 @@ impl UdpReceive {
             transit_max: i64::MIN,
             transit_sum: 0,
             transit_count: 0,
+            messages: 0,
             strays: 0,
         }
     }
@@ -64,6 +67,13 @@ impl UdpReceive {
             last_sequence: self.highest(),
             ..UdpCounters::default()
         }
+    }
+
+    /// Datagrams in `drops` messages that the kernel dropped at this socket. It counts messages, and a message joined
+    /// by GRO counts once: they are taken to have held as many datagrams as those that arrived.
+    pub(crate) fn dropped_datagrams(&self, drops: u64) -> u64 {
+        let datagrams = u128::from(drops) * u128::from(self.transit_count);
+        datagrams.checked_div(self.messages.into()).map_or(drops, |d| u64::try_from(d).unwrap_or(u64::MAX))
     }
 
     /// The distribution of the transit differences.

@@ -1,11 +1,11 @@
 //! A running test at one end: its stream threads, its report intervals, its end.
 
 use super::sampler::{Extremes, Reading, last_data};
-use super::shared::{Counters, Flow, FlowSocket, Orders};
+use super::shared::{Flow, FlowSocket, Orders};
 use super::threads::{self, Stream};
 use super::usage::HostUsage;
 use linux::poll::Waker;
-use model::plan::{End, LocalOptions, Transport};
+use model::plan::{End, LocalOptions};
 use model::sample::{IntervalSample, Role, Side, SideResult, StreamInfo, StreamResult};
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -52,7 +52,8 @@ impl Running {
         }
         let usage = HostUsage::start();
         let streams = threads::spawn(&plan, flows, local, &orders)?;
-        let readings: Vec<Reading> = streams.iter().map(|s| Reading::take(&s.flow, &s.counters, None)).collect();
+        let readings: Vec<Reading> =
+            streams.iter().map(|s| Reading::take(&s.flow, &s.counters, None)).collect();
         Ok(Running {
             interval: local.interval,
             extremes: vec![Extremes::default(); streams.len()],
@@ -134,7 +135,12 @@ impl Running {
     }
 
     /// Begins to wait for what is still under way.
-    pub(crate) fn begin_drain(&mut self, expect: Vec<Expect>, limit: Nanos, now: MonoTime) -> Option<IntervalSample> {
+    pub(crate) fn begin_drain(
+        &mut self,
+        expect: Vec<Expect>,
+        limit: Nanos,
+        now: MonoTime,
+    ) -> Option<IntervalSample> {
         let tail = now.saturating_since(self.previous.0).0 > self.interval.0 / 20;
         let closing = self.mark.is_none() && self.epoch.is_some() && self.interval.0 > 0 && tail;
         let sample = if closing { self.close_interval(now) } else { None };
@@ -146,7 +152,10 @@ impl Running {
     pub(crate) fn is_drained(&self, now: MonoTime) -> bool {
         let Some((expect, limit)) = &self.drain else { return false };
         let is_met = |e: &Expect| {
-            self.streams.iter().filter(|s| s.flow.info.stream == e.stream).all(|s| self.is_met(s, e.until, now))
+            self.streams
+                .iter()
+                .filter(|s| s.flow.info.stream == e.stream)
+                .all(|s| self.is_met(s, e.until, now))
         };
         now >= *limit || expect.iter().all(is_met)
     }
@@ -210,10 +219,13 @@ impl Running {
         let until_data = last_data(&stream.counters, base.0).saturating_since(base.0);
         let (reading, elapsed) = match (&self.mark, role) {
             (Some((time, readings)), Role::Sender) => (&readings[index], time.saturating_since(base.0)),
-            (Some((time, readings)), Role::Receiver) if is_tcp => (&readings[index], time.saturating_since(base.0)),
-            (None, Role::Sender) => {
-                (last, self.senders_ended.unwrap_or(now).saturating_since(base.0).min(until_data.max(planned)))
+            (Some((time, readings)), Role::Receiver) if is_tcp => {
+                (&readings[index], time.saturating_since(base.0))
             }
+            (None, Role::Sender) => (
+                last,
+                self.senders_ended.unwrap_or(now).saturating_since(base.0).min(until_data.max(planned)),
+            ),
             (_, Role::Receiver) => (last, until_data.max(planned)),
         };
         // An early end mark of a sender misses datagrams sent in its last moments: numbers must be complete.

@@ -38,7 +38,7 @@ impl Reading {
                     Some(state) => {
                         let state = state.lock().unwrap_or_else(PoisonError::into_inner);
                         let drops = linux::options::drops(socket.as_ref()).map_or(0, u64::from);
-                        UdpCounters { socket_drops: drops, ..state.counters(last) }
+                        UdpCounters { socket_drops: state.dropped_datagrams(drops), ..state.counters(last) }
                     }
                     None => sent_datagrams(counters),
                 };
@@ -167,7 +167,9 @@ fn tcp_between(earlier: Option<&TcpInfo>, now: &TcpInfo) -> TcpCounters {
         receive_mss: small(now.recv_mss),
         path_mtu: small(now.path_mtu),
         reordering: now.reordering,
-        data_segments: since(|i| u64::from(i.data_segments_out.unwrap_or(0)) + u64::from(i.data_segments_in.unwrap_or(0))),
+        data_segments: since(|i| {
+            u64::from(i.data_segments_out.unwrap_or(0)) + u64::from(i.data_segments_in.unwrap_or(0))
+        }),
         busy: Nanos(since(|i| i.busy.unwrap_or_default().0)),
         receive_window_limited: Nanos(since(|i| i.window_limited.unwrap_or_default().0)),
         send_buffer_limited: Nanos(since(|i| i.buffer_limited.unwrap_or_default().0)),

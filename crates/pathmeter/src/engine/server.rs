@@ -114,7 +114,8 @@ impl Server {
             listener.set_nonblocking(true).context("make a listener non-blocking")?;
         }
         while !self.interrupt.is_raised() && self.left.load(Ordering::Acquire) > 0 {
-            let mut interests: Vec<Interest<'_>> = listeners.iter().map(|(l, _)| Interest::readable(*l)).collect();
+            let mut interests: Vec<Interest<'_>> =
+                listeners.iter().map(|(l, _)| Interest::readable(*l)).collect();
             interests.push(Interest::readable(&*self.waker));
             wait(&mut interests, None).context("wait for connections")?;
             self.waker.drain();
@@ -126,12 +127,19 @@ impl Server {
         Ok(())
     }
 
-    fn accept_from(self: &Arc<Self>, listener: &TcpListener, protocol: ProtocolName, threads: &mut Vec<JoinHandle<()>>) {
+    fn accept_from(
+        self: &Arc<Self>,
+        listener: &TcpListener,
+        protocol: ProtocolName,
+        threads: &mut Vec<JoinHandle<()>>,
+    ) {
         loop {
             let (socket, peer) = match listener.accept() {
                 Ok(accepted) => accepted,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return,
-                Err(e) if e.kind() == ErrorKind::ConnectionAborted || e.kind() == ErrorKind::Interrupted => continue,
+                Err(e) if e.kind() == ErrorKind::ConnectionAborted || e.kind() == ErrorKind::Interrupted => {
+                    continue;
+                }
                 Err(e) => {
                     // Out of descriptors or memory: those we have will end; do not spin on the error meanwhile.
                     self.config.observer.note(&format!("accept: {e}"));
@@ -163,7 +171,13 @@ impl Server {
     }
 
     /// Finds out what a connection is and serves it.
-    fn welcome(&self, socket: TcpStream, peer: SocketAddr, protocol: ProtocolName, order: u64) -> anyhow::Result<()> {
+    fn welcome(
+        &self,
+        socket: TcpStream,
+        peer: SocketAddr,
+        protocol: ProtocolName,
+        order: u64,
+    ) -> anyhow::Result<()> {
         match protocol {
             ProtocolName::Native => self.welcome_native(socket, peer, order),
             ProtocolName::Iperf3 => self.welcome_iperf3(socket, peer, order),
@@ -258,7 +272,13 @@ impl Server {
         self.drive(&mut session, link, peer, ProtocolName::Native)
     }
 
-    fn drive(&self, session: &mut dyn Session, link: Link, peer: SocketAddr, protocol: ProtocolName) -> anyhow::Result<()> {
+    fn drive(
+        &self,
+        session: &mut dyn Session,
+        link: Link,
+        peer: SocketAddr,
+        protocol: ProtocolName,
+    ) -> anyhow::Result<()> {
         let watcher = std::cell::RefCell::new(self.config.observer.session(peer, protocol));
         let setting = Setting {
             opener: Opener::Server(self.desk.clone()),
@@ -311,7 +331,12 @@ fn read_up_to(
                 bytes.extend_from_slice(&buffer[..n]);
                 return Ok(true);
             }
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                ) =>
+            {
                 if interrupt.is_raised() {
                     return Ok(false);
                 }

@@ -72,7 +72,8 @@ pub(crate) fn spawn(
             flow: Arc::new(flow),
         };
         let (flow, counters) = (job.flow.clone(), job.counters.clone());
-        let thread = std::thread::Builder::new().name(format!("stream {}", flow.info.stream)).stack_size(256 << 10);
+        let thread =
+            std::thread::Builder::new().name(format!("stream {}", flow.info.stream)).stack_size(256 << 10);
         let thread = thread.spawn(move || job.run()).context("start a stream thread")?;
         Ok(Stream { flow, counters, thread: Some(thread) })
     };
@@ -82,8 +83,8 @@ pub(crate) fn spawn(
 /// How the data path of this end worked.
 pub(crate) fn data_path(plan: &FlowPlan, streams: &[Stream]) -> DataPath {
     let facts: Vec<_> = streams.iter().filter_map(|s| s.counters.facts.get()).collect();
-    let udp_receiver = plan.test.transport == Transport::Udp
-        && streams.iter().any(|s| s.flow.info.role == Role::Receiver);
+    let udp_receiver =
+        plan.test.transport == Transport::Udp && streams.iter().any(|s| s.flow.info.role == Role::Receiver);
     DataPath {
         congestion: streams.iter().find_map(|s| s.flow.info.congestion.clone()),
         gso_segments: facts.iter().map(|f| f.gso_segments).max().unwrap_or(0),
@@ -144,9 +145,11 @@ impl Job {
         };
         linux::clock::set_timer_slack(model::units::Nanos(1)).ok();
         match (&self.plan.hello, test.wide_counters) {
-            (FlowHello::Native { .. }, _) => {
-                self.datagrams(wire::native::DataHeader { stream: self.flow.info.stream as u8 }, &sender, socket)
-            }
+            (FlowHello::Native { .. }, _) => self.datagrams(
+                wire::native::DataHeader { stream: self.flow.info.stream as u8 },
+                &sender,
+                socket,
+            ),
             (FlowHello::Iperf3 { .. }, true) => self.datagrams(wire::iperf3::Wide, &sender, socket),
             (FlowHello::Iperf3 { .. }, false) => self.datagrams(wire::iperf3::Narrow, &sender, socket),
         }

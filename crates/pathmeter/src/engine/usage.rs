@@ -34,10 +34,12 @@ impl HostUsage {
 
     /// CPU use: threads over `total` (their whole life), the host over `counted`.
     pub(crate) fn cpu(&self, streams: &[Stream], total: Nanos, counted: Nanos) -> CpuUse {
-        let usages: Vec<Usage> = streams.iter().map(|s| s.counters.usage.get().copied().unwrap_or_default()).collect();
+        let usages: Vec<Usage> =
+            streams.iter().map(|s| s.counters.usage.get().copied().unwrap_or_default()).collect();
         let own = Usage::of_thread().since(&self.own);
         let share = |time: Nanos| if total.0 == 0 { 0.0 } else { time.0 as f64 / total.0 as f64 };
-        let sum = |field: fn(&Usage) -> Nanos| share(Nanos(usages.iter().chain([&own]).map(|u| field(u).0).sum()));
+        let sum =
+            |field: fn(&Usage) -> Nanos| share(Nanos(usages.iter().chain([&own]).map(|u| field(u).0).sum()));
         let threads: Vec<f64> = usages.iter().map(|u| share(u.cpu())).collect();
         let mut cpu = CpuUse {
             process: sum(Usage::cpu),

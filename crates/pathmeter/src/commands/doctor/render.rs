@@ -46,7 +46,9 @@ pub(super) fn markdown(checks: &[Check]) -> String {
         let mend = c.mend.as_ref().map(|m| format!("`{}`", cell(m))).unwrap_or_default();
         format!("| {} | {} | {} | {mend} |\n", c.name, c.status.word(), cell(&c.found))
     };
-    checks.iter().fold("| check | status | found | mend |\n|---|---|---|---|\n".into(), |text, c| text + &row(c))
+    checks
+        .iter()
+        .fold("| check | status | found | mend |\n|---|---|---|---|\n".into(), |text, c| text + &row(c))
 }
 
 impl Status {
