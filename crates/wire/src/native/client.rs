@@ -3,7 +3,7 @@
 use super::entry::{Entry, Granted};
 use super::frame::violation;
 use super::hex::SessionId;
-use super::link::{ANSWER, LEAVING, Link, OPENING, refused, silent};
+use super::link::{ANSWER, LEAVING, Link, opening, refused, silent};
 use super::message::{Ask, Limits, Message, Refusal};
 use super::ping::Pinger;
 use super::run::Run;
@@ -150,7 +150,7 @@ impl Client {
         let hello = FlowHello::Native { session: granted.session, key: granted.key };
         self.granted = Some(granted);
         self.pinger = Pinger::new(now);
-        self.state = State::Opening { open: false, ready: false, deadline: now + OPENING };
+        self.state = State::Opening { open: false, ready: false, deadline: now + opening(&self.spec) };
         let plan = FlowPlan { test: self.spec.clone(), hello, senders_wait_for_stop: false };
         self.link.push(Output::OpenFlows(plan));
     }
@@ -236,7 +236,8 @@ impl Client {
         let error = match &self.state {
             State::Entering => self.entry.timeout(),
             State::Opening { .. } => {
-                ProtocolError::Timeout(format!("while the data flows were opened, for {OPENING}"))
+                let limit = opening(&self.spec);
+                ProtocolError::Timeout(format!("while the data flows were opened, for {limit}"))
             }
             State::Starting { .. } => ProtocolError::Timeout(format!("to the start within {ANSWER}")),
             State::Running(_) if now >= self.link.silence_ends() => silent(),

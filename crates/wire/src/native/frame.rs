@@ -145,13 +145,17 @@ fn read(json: &[u8]) -> Result<Option<Message>, ProtocolError> {
 }
 
 /// Makes what a stranger wrote harmless for terminals and for arithmetic: no control characters, no endless texts,
-/// no numbers that overflow when a few hundred of them are added.
+/// no numbers that overflow when a few hundred of them are added. A field that is null is a field that is absent
+/// (JSON has no NaN: it is written as null).
 fn clean(value: &mut Value) -> Result<(), String> {
     match value {
         Value::String(text) => *text = clean_text(text),
         Value::Number(number) if !is_reasonable(number) => return Err(format!("the number {number}")),
         Value::Array(items) => items.iter_mut().try_for_each(clean)?,
-        Value::Object(fields) => fields.values_mut().try_for_each(clean)?,
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().try_for_each(clean)?;
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
     Ok(())
@@ -262,6 +266,15 @@ mod tests {
         decoder.push(&[greeting(VERSIONS).as_slice(), &101_u32.to_be_bytes()].concat());
         assert!(decoder.next_message().is_err());
         assert!(decode(&[greeting(VERSIONS).as_slice(), &[0xff; 4]].concat()).is_err());
+    }
+
+    #[test]
+    fn null_is_absent() {
+        let result =
+            json!({"streams": [], "cpu": {"process": null, "cpus": 2}, "datapath": {}, "kernel": {}});
+        let messages = decode(&greeted(&[json!({"type": "results", "result": result})])).unwrap();
+        let [Message::Results { result }] = &messages[..] else { panic!("{messages:?}") };
+        assert_eq!((result.cpu.process, result.cpu.cpus), (0.0, 2));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::VERSIONS;
 use super::frame::{Decoder, MAX_FRAME_OF_STRANGER, encode, greeting};
 use super::message::{Message, Refusal};
 use crate::{Output, ProtocolError};
+use model::plan::TestSpec;
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::VecDeque;
@@ -75,8 +76,12 @@ pub(super) fn refused(refusal: &Refusal) -> ProtocolError {
 
 /// Longest wait for an answer in the dialogue before and after the test.
 pub(super) const ANSWER: Nanos = Nanos::from_secs(10);
-/// Longest time to open all data flows.
-pub(super) const OPENING: Nanos = Nanos::from_secs(30);
+/// Longest time to open the data flows of a test, which may be done one after the other.
+pub(super) fn opening(spec: &TestSpec) -> Nanos {
+    let flows = u64::from(spec.streams) * spec.directions.each().count() as u64;
+    Nanos::from_secs(30) + Nanos::from_millis(500).saturating_mul(flows)
+}
+
 /// Longest wait for the peer to close once all is said.
 pub(super) const LEAVING: Nanos = Nanos::from_secs(2);
 /// A peer not heard for this long during a test has vanished.

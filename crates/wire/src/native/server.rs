@@ -4,7 +4,7 @@ use super::admit;
 use super::auth::{Proof, Token, derive};
 use super::frame::{MAX_FRAME, violation};
 use super::hex::{FlowKey, Mac, Nonce, SessionId, short};
-use super::link::{ANSWER, LEAVING, Link, OPENING, refused, silent};
+use super::link::{ANSWER, LEAVING, Link, opening, refused, silent};
 use super::message::{Ask, Hello, Message, Refusal};
 use super::probe::server::Probing;
 use super::run::Run;
@@ -253,7 +253,7 @@ impl Server {
             Ask::Probe {} | Ask::Unknown => TestSpec::new(Transport::Udp),
         };
         (self.ask, self.peer) = (Some(ask), Some(host));
-        self.state = State::Opening { deadline: now + OPENING };
+        self.state = State::Opening { deadline: now + opening(&test) };
         self.link.decoder.set_limit(MAX_FRAME);
         let hello = FlowHello::Native { session: self.session, key: self.key };
         self.link.push(Output::OpenFlows(FlowPlan { test, hello, senders_wait_for_stop: false }));
@@ -284,7 +284,7 @@ impl Server {
         self.state = if self.is_probe() {
             State::Probing(Box::new(Probing::new(&self.config.policy, now)))
         } else {
-            State::Ready { deadline: now + OPENING }
+            State::Ready { deadline: now + START }
         };
     }
 
@@ -412,8 +412,8 @@ impl Server {
             State::Hello { .. } => late("its greeting", ANSWER),
             State::Auth { .. } => late("the proof of the token", ANSWER),
             State::Test { .. } => late("its request", ANSWER),
-            State::Opening { .. } => late("its data flows", OPENING),
-            State::Ready { .. } => late("the start of the test", OPENING),
+            State::Opening { .. } => ProtocolError::Timeout("while its data flows were waited for".into()),
+            State::Ready { .. } => late("the start of the test", START),
             State::Running { .. } | State::Probing(_) if now >= self.link.silence_ends() => silent(),
             State::Running { limit: limit @ Some(_), .. } if limit.is_some_and(|limit| now >= limit) => {
                 *limit = None;
@@ -509,5 +509,7 @@ fn late(what: &str, after: Nanos) -> ProtocolError {
     ProtocolError::Timeout(format!("after {after} of waiting for {what}"))
 }
 
+/// How long a client may take from open flows to the start: its last handshake and its burst of pings.
+const START: Nanos = Nanos::from_secs(30);
 /// The least time between the reports a client may ask for.
 const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(100);

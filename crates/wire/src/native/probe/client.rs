@@ -6,7 +6,7 @@ use crate::native::client::ClientConfig;
 use crate::native::entry::{Entry, Granted};
 use crate::native::frame::violation;
 use crate::native::hex::SessionId;
-use crate::native::link::{ANSWER, LEAVING, Link, OPENING, refused, silent};
+use crate::native::link::{ANSWER, LEAVING, Link, opening, refused, silent};
 use crate::native::message::{Ask, Message, Refusal};
 use crate::native::ping::Pinger;
 use crate::{FlowHello, FlowPlan, Input, Output, ProtocolError, Session};
@@ -169,7 +169,8 @@ impl ProbeClient {
         let plan = FlowPlan { test: TestSpec::new(Transport::Udp), hello, senders_wait_for_stop: false };
         self.granted = Some(granted);
         self.pinger = Pinger::new(now);
-        self.state = State::Opening { open: false, ready: false, deadline: now + OPENING };
+        let deadline = now + opening(&plan.test);
+        self.state = State::Opening { open: false, ready: false, deadline };
         self.link.push(Output::OpenFlows(plan));
     }
 
@@ -205,9 +206,7 @@ impl ProbeClient {
         }
         Err(match self.state {
             State::Entering => self.entry.timeout(),
-            State::Opening { .. } => {
-                ProtocolError::Timeout(format!("while the probe flow was opened, for {OPENING}"))
-            }
+            State::Opening { .. } => ProtocolError::Timeout("while the probe flow was opened".into()),
             State::Ready { .. } if now >= self.link.silence_ends() => silent(),
             State::Ready { .. } => ProtocolError::Timeout("about the probes it was asked for".into()),
             State::Leaving { .. } | State::Over => {
