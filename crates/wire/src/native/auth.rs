@@ -1,7 +1,7 @@
 //! Proof that both ends know the same token, which itself never travels.
 //!
 //! Each end proves by HMAC-SHA-256 over both nonces and the binding of the channel: with TLS, bytes that only the two
-//! ends of this very TLS connection know (RFC 9266), so nobody in the middle can pass a proof on.
+//! ends of this very TLS connection know (an exporter, RFC 8446 section 7.5), so nobody in the middle can pass a proof on.
 
 use super::hex::{Mac, Nonce, hmac_sha256};
 use std::fmt::{Debug, Formatter};

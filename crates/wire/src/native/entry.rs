@@ -15,7 +15,7 @@ use model::time::MonoTime;
 pub struct ClientConfig {
     /// The token, where the user gave one.
     pub token: Option<Token>,
-    /// Bytes that only the two ends of this TLS connection know (`tls-exporter` of RFC 9266); empty without TLS.
+    /// Bytes that only the two ends of this TLS connection know (exported under a label of ours, RFC 8446 section 7.5); empty without TLS.
     pub binding: Vec<u8>,
     /// Random bytes, new for each session.
     pub entropy: [u8; 32],

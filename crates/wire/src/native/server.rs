@@ -20,7 +20,7 @@ use model::units::Nanos;
 pub struct ServerConfig {
     /// The token clients must know; absent: the server is open to everyone.
     pub token: Option<Token>,
-    /// Bytes that only the two ends of this TLS connection know (`tls-exporter` of RFC 9266); empty without TLS.
+    /// Bytes that only the two ends of this TLS connection know (exported under a label of ours, RFC 8446 section 7.5); empty without TLS.
     pub binding: Vec<u8>,
     /// What clients may ask for.
     pub policy: Policy,
