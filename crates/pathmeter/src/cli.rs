@@ -96,6 +96,19 @@ pub(crate) enum Format {
     Markdown,
 }
 
+impl Format {
+    /// The name in the table of formats.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Format::Text => "text",
+            Format::Json => "json",
+            Format::Ndjson => "ndjson",
+            Format::Csv => "csv",
+            Format::Markdown => "markdown",
+        }
+    }
+}
+
 /// The far end and the way to it.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TargetArgs {
