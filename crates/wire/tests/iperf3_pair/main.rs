@@ -223,6 +223,14 @@ fn a_client_that_sends_too_fast_is_stopped() {
 }
 
 #[test]
+fn senders_that_do_not_stop_are_stopped() {
+    let nature = Nature { senders_stuck: true, ..Nature::default() };
+    let world = run(test(Transport::Tcp, Directions::Both), nature);
+    assert_agreed(&world);
+    assert_complete(&world);
+}
+
+#[test]
 fn an_interrupt_ends_the_test_early_with_all_results() {
     for directions in [Directions::Up, Directions::Down, Directions::Both] {
         let mut test = test(Transport::Tcp, directions);

@@ -27,6 +27,8 @@ pub(crate) struct Nature {
     pub(crate) interrupts_ms: Vec<u64>,
     /// The server is stopped at this time.
     pub(crate) shutdown_ms: Option<u64>,
+    /// Senders do not stop by themselves.
+    pub(crate) senders_stuck: bool,
     /// The server's own report.
     pub(crate) report: Option<Report>,
     /// Numbers for portions.
@@ -43,6 +45,7 @@ impl Default for Nature {
             server_gone_ms: None,
             interrupts_ms: Vec::new(),
             shutdown_ms: None,
+            senders_stuck: false,
             report: None,
             seed: 1,
         }
@@ -307,7 +310,7 @@ impl World {
             TestEnd::Bytes(bytes) => sent >= bytes.0,
             TestEnd::Blocks(count) => blocks >= count,
         };
-        if done && !sending.is_empty() {
+        if done && !sending.is_empty() && !self.nature.senders_stuck {
             self.senders_done(is_client);
         }
     }
