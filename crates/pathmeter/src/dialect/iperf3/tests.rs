@@ -233,3 +233,26 @@ fn names_and_letters_are_unique_and_help_shows_what_is_served() {
     }
     assert!(version_text().starts_with("iperf 3."));
 }
+
+#[test]
+fn no_value_is_beyond_an_answer() {
+    let digits = "9".repeat(400);
+    let odd = [
+        "", "-", "+", "é", "0", "0x", "00", "1e400", "-1", "nan", "inf", ".", "/", "//", "1/", "/1/1", ",",
+        "%", "a%", "\0",
+    ];
+    let rows = || options::ALL.into_iter().flatten();
+    for value in odd.into_iter().chain([digits.as_str()]) {
+        for row in rows() {
+            for word in [format!("--{}={value}", row.name), format!("-{}{value}", row.letter.unwrap_or('c'))]
+            {
+                for role in [["-s", ""], ["-c", "h"]] {
+                    let words = [role[0], role[1], &word].map(OsString::from);
+                    if let Err(fault) = parse(&words) {
+                        assert!(fault.to_string().starts_with("iperf3: "), "{word}");
+                    }
+                }
+            }
+        }
+    }
+}

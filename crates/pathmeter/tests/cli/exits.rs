@@ -1,0 +1,93 @@
+//! Bad input and its exit codes: 2 for what cannot be asked, 3 for what cannot be reached; the text names the thing.
+
+use super::{pathmeter, run};
+use std::net::TcpListener;
+use std::process::Stdio;
+
+#[test]
+fn what_cannot_be_asked_is_2() {
+    for (line, named) in [
+        ("nonsense", "nonsense"),
+        ("throughput", "HOST"),
+        ("throughput h --nonsense", "--nonsense"),
+        ("throughput h -t soon", "soon"),
+        ("throughput h -b 10Q", "10Q"),
+        ("throughput h --dscp af99", "af99"),
+        ("throughput h --format xml", "xml"),
+        ("throughput h --format csv --json", "--json"),
+        ("throughput h --reverse --bidir", "--bidir"),
+        ("throughput h -t 1 -n 1", "--bytes"),
+        ("throughput h -u -M 1400", "--mss"),
+        ("throughput h -u -l 70000", "--length 70000"),
+        ("throughput h -P 0", "--parallel 0"),
+        ("throughput h --dscp ef --tos 1", "--tos"),
+        ("throughput h:70000", "70000"),
+        ("throughput h -p 0", "0"),
+        ("throughput h --tls", "--fingerprint"),
+        ("measure h -4 -6", "-6"),
+        ("measure 127.0.0.1 -6", "127.0.0.1"),
+        ("serve --max-tests 0", "--max-tests"),
+        ("serve --bind nowhere", "nowhere"),
+        ("linerate", "--link"),
+        ("linerate --link 0", "--link"),
+        ("linerate --link 25G --encap bogus", "bogus"),
+        ("linerate --link 25G --goodput 1G --pps 1M", "--pps"),
+        ("completions tcsh", "tcsh"),
+    ] {
+        let ended = run(line);
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{line}: {}", ended.stderr);
+        assert!(
+            ended.stderr.starts_with("error: ") && ended.stderr.contains(named),
+            "{line}: {}",
+            ended.stderr
+        );
+    }
+}
+
+#[test]
+fn our_refusals_say_the_way_out() {
+    let ended = run("throughput h --reverse --bidir");
+    let expected = "error: --reverse cannot be used with --bidir: --bidir measures both ways already\n  drop one of them\n";
+    assert_eq!(ended.stderr, expected);
+}
+
+#[test]
+fn what_cannot_be_reached_is_3() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("bound").port();
+    drop(listener);
+    for command in ["throughput", "measure"] {
+        let ended = run(&format!("{command} 127.0.0.1:{port}"));
+        assert_eq!(ended.code, Some(3), "{command}: {}", ended.stderr);
+        assert!(ended.stderr.contains(&format!("127.0.0.1:{port}")), "{command}: {}", ended.stderr);
+        let ended = run(&format!("{command} no-such-host.invalid"));
+        assert_eq!(ended.code, Some(3), "{command}: {}", ended.stderr);
+        assert!(ended.stderr.contains("no-such-host.invalid"), "{command}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_2_and_named() {
+    for path in ["/dev/full", "/nonexistent/directory/file", "/"] {
+        let ended = run(&format!("linerate --link 25G -o {path}"));
+        assert_eq!(ended.code, Some(2), "{path}: {}", ended.stderr);
+        assert!(ended.stderr.contains(path), "{path}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let output =
+        pathmeter("linerate --link 25G").stdout(writer).stderr(Stdio::piped()).output().expect("it starts");
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn no_control_codes_when_nobody_watches() {
+    for line in ["--help", "linerate --link 25G", "throughput h --nonsense"] {
+        let ended = run(line);
+        assert!(!(ended.stdout + &ended.stderr).contains('\x1b'), "{line}");
+    }
+}

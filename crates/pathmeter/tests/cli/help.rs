@@ -1,0 +1,63 @@
+//! Every help text as it was agreed on, completions that their shells take, and manual pages.
+
+use super::{Scratch, run, succeed};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+const COMMANDS: [&str; 9] =
+    ["measure", "serve", "throughput", "linerate", "demo", "doctor", "iperf3", "completions", "man"];
+
+#[test]
+fn help_is_as_agreed_on() {
+    insta::assert_snapshot!("pathmeter", succeed("--help"));
+    for command in COMMANDS {
+        insta::assert_snapshot!(command, succeed(&format!("{command} --help")));
+    }
+}
+
+#[test]
+fn every_command_is_listed_and_has_examples() {
+    let all = succeed("--help");
+    for command in COMMANDS {
+        assert!(all.contains(&format!("  {command} ")), "{command}");
+        let help = succeed(&format!("{command} --help"));
+        assert!(command == "iperf3" || help.contains("EXAMPLES\n"), "{command}");
+    }
+}
+
+#[test]
+fn without_a_command_the_help_is_shown_and_it_is_an_error() {
+    let ended = run("");
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
+    assert!(ended.stderr.contains("Usage: pathmeter"), "{}", ended.stderr);
+}
+
+#[test]
+fn shells_take_their_completions() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = succeed(&format!("completions {shell}"));
+        for word in ["throughput", "--bidir", "linerate"] {
+            assert!(script.contains(word.trim_start_matches('-')), "{shell}: {word}");
+        }
+    }
+    let mut bash = Command::new("bash").args(["-n", "-s"]).stdin(Stdio::piped()).spawn().expect("bash");
+    let script = succeed("completions bash");
+    bash.stdin.take().expect("piped").write_all(script.as_bytes()).expect("bash reads");
+    assert!(bash.wait().expect("bash ends").success(), "bash takes its script");
+}
+
+#[test]
+fn there_is_a_manual_page_for_each_command() {
+    let page = succeed("man");
+    assert!(page.contains(".TH pathmeter 1") && page.contains("EXIT CODES"), "{page}");
+    let scratch = Scratch::new("man");
+    let dir = scratch.0.join("deep/man1");
+    assert_eq!(succeed(&format!("man {}", dir.display())), "");
+    for command in COMMANDS {
+        let page = std::fs::read_to_string(dir.join(format!("pathmeter-{command}.1"))).expect(command);
+        assert!(page.contains(".SH SYNOPSIS"), "{command}");
+    }
+    let file = scratch.0.join("page.1");
+    succeed(&format!("man -o {}", file.display()));
+    assert_eq!(std::fs::read_to_string(file).expect("the file of -o"), page);
+}
