@@ -1,0 +1,213 @@
+//! The options of both roles, one row each.
+
+use super::{MAX_TIME, Row, Taken, client_only, host_and_device, no_sctp, port, row};
+use crate::dialect::iperf3::getopt::Value;
+use crate::dialect::iperf3::numbers::{any_base, nanos, seconds, whole, within};
+use crate::dialect::iperf3::{CommandLine, Fault, Json, Keepalive, Request};
+use model::units::Nanos;
+
+/// Of client and server.
+pub(in crate::dialect::iperf3) const BOTH: &[Row] = &[
+    row(Some('p'), "port", Value::Needed("N"), "port of control and data, 5201 without it", |line, text| {
+        line.both.port = port(text)?;
+        Ok(())
+    }),
+    row(
+        Some('f'),
+        "format",
+        Value::Needed("kmgtKMGT"),
+        "unit of rates: k, m, g, t bits, or K, M, G, T bytes",
+        unit,
+    ),
+    row(
+        Some('i'),
+        "interval",
+        Value::Needed("SECONDS"),
+        "time between reports, 0.1 to 60; 0 for the end only",
+        interval,
+    ),
+    row(Some('I'), "pidfile", Value::Needed("FILE"), "write the process id to FILE", |line, text| {
+        line.both.pidfile = Some(text.into());
+        Ok(())
+    }),
+    row(Some('F'), "file", Value::Needed("NAME"), "not served", |_, _| {
+        Err(Fault::not_served("-F/--file", "it sends made-up data only"))
+    }),
+    row(
+        Some('A'),
+        "affinity",
+        Value::Needed("N[,M]"),
+        "run on CPU N; as client, let the server run on CPU M",
+        affinity,
+    ),
+    row(Some('B'), "bind", Value::Needed("HOST[%DEV]"), "local address, and interface", |line, text| {
+        let (host, device) = host_and_device(text);
+        line.both.bind = Some(host);
+        line.both.bind_device = device.or(line.both.bind_device.take());
+        Ok(())
+    }),
+    row(None, "bind-dev", Value::Needed("DEV"), "interface to send through", |line, text| {
+        line.both.bind_device = Some(text.into());
+        Ok(())
+    }),
+    row(Some('V'), "verbose", Value::None, "say more", |line, _| {
+        line.both.verbose = true;
+        Ok(())
+    }),
+    row(Some('J'), "json", Value::None, "one JSON document at the end", |line, _| {
+        if line.both.json == Json::Off {
+            line.both.json = Json::Document;
+        }
+        Ok(())
+    }),
+    row(None, "json-stream", Value::None, "one JSON event a line, as it happens", |line, _| {
+        let document = matches!(line.both.json, Json::Stream { document: true });
+        line.both.json = Json::Stream { document };
+        Ok(())
+    }),
+    row(
+        None,
+        "json-stream-full-output",
+        Value::None,
+        "with --json-stream: and the document at the end",
+        |line, _| {
+            line.both.json = Json::Stream { document: true };
+            Ok(())
+        },
+    ),
+    row(None, "logfile", Value::Needed("FILE"), "write the output to FILE", |line, text| {
+        line.both.logfile = Some(text.into());
+        Ok(())
+    }),
+    row(None, "forceflush", Value::None, "flush the output at every interval", |line, _| {
+        line.both.forceflush = true;
+        Ok(())
+    }),
+    row(
+        None,
+        "timestamps",
+        Value::Optional("FORMAT"),
+        "time before each line, as strftime(3) has it",
+        |line, text| {
+            line.both.timestamps = Some(if text.is_empty() { "%c " } else { text }.into());
+            Ok(())
+        },
+    ),
+    row(
+        None,
+        "rcv-timeout",
+        Value::Needed("MS"),
+        "give up when a receiver sees nothing for so long (120000)",
+        |line, text| {
+            let most = MAX_TIME * 1000;
+            let refusal = "receive timeout value is incorrect or not in range";
+            line.both.receive_timeout = Some(millis(within(text, 100, most, refusal)?));
+            Ok(())
+        },
+    ),
+    row(
+        None,
+        "snd-timeout",
+        Value::Needed("MS"),
+        "give up when TCP data stays unacknowledged for so long",
+        |line, text| {
+            let refusal = "send timeout value is incorrect or not in range";
+            line.both.send_timeout = Some(millis(within(text, 0, MAX_TIME * 1000, refusal)?));
+            Ok(())
+        },
+    ),
+    row(
+        None,
+        "cntl-ka",
+        Value::Optional("IDLE/INTERVAL/COUNT"),
+        "keep the control connection alive (TCP keepalive)",
+        keepalive,
+    ),
+    row(Some('4'), "version4", Value::None, "IPv4 only", |line, _| {
+        (line.both.ipv4, line.both.ipv6) = (true, false);
+        Ok(())
+    }),
+    row(Some('6'), "version6", Value::None, "IPv6 only", |line, _| {
+        (line.both.ipv4, line.both.ipv6) = (false, true);
+        Ok(())
+    }),
+    row(Some('m'), "mptcp", Value::None, "not served", |_, _| {
+        Err(Fault::not_served("-m/--mptcp", "leave it away for plain TCP"))
+    }),
+    row(Some('d'), "debug", Value::Optional("LEVEL"), "say everything; 1 to 4", |line, text| {
+        let level = whole(text).and_then(|level| u32::try_from(level).ok());
+        line.both.debug = Some(level.unwrap_or(4));
+        Ok(())
+    }),
+    row(Some('v'), "version", Value::None, "say the version and end", |line, _| {
+        line.stop = Some(Request::Version);
+        Ok(())
+    }),
+    row(Some('h'), "help", Value::None, "say this and end", |line, _| {
+        line.stop = Some(Request::Help);
+        Ok(())
+    }),
+    row(Some('X'), "xbind", Value::Needed("NAME"), "", |_, _| Err(no_sctp())),
+    row(
+        None,
+        "use-pkcs1-padding",
+        Value::None,
+        "authenticate as before iPerf3 3.17 (PKCS #1 v1.5 and not OAEP)",
+        |line, _| {
+            (line.client.pkcs1, line.server.pkcs1) = (true, true);
+            Ok(())
+        },
+    ),
+];
+
+fn unit(line: &mut CommandLine, text: &str) -> Taken {
+    let letter = text.chars().next().filter(|letter| "kmgtKMGT".contains(*letter));
+    let refusal = "bad format specifier (valid formats are in the set [kmgtKMGT])";
+    line.both.unit = letter.ok_or_else(|| Fault::parameter(refusal))?;
+    Ok(())
+}
+
+fn interval(line: &mut CommandLine, text: &str) -> Taken {
+    let asked = seconds(text).filter(|time| *time == 0.0 || (0.1..=60.0).contains(time));
+    let refusal = "invalid report interval (min = 0.1, max = 60 seconds)";
+    line.both.interval = nanos(asked.ok_or_else(|| Fault::parameter(refusal))?);
+    Ok(())
+}
+
+fn affinity(line: &mut CommandLine, text: &str) -> Taken {
+    let cpu = |text| {
+        let number = any_base(text).filter(|number| (0..=1024).contains(number));
+        number.and_then(|number| u32::try_from(number).ok()).ok_or_else(|| Fault::parameter(BAD_CPU))
+    };
+    let (ours, theirs) = text.split_once(',').map_or((text, None), |(ours, theirs)| (ours, Some(theirs)));
+    line.both.affinity = Some(cpu(ours)?);
+    match theirs {
+        Some(theirs) => {
+            line.client.server_affinity = Some(cpu(theirs)?);
+            client_only(line)
+        }
+        None => Ok(()),
+    }
+}
+
+/// `IDLE/INTERVAL/COUNT`, each of which may be empty or absent.
+fn keepalive(line: &mut CommandLine, text: &str) -> Taken {
+    let mut parts =
+        text.splitn(3, '/').map(|part| whole(part).and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0));
+    let [idle, interval, count] = std::array::from_fn(|_| parts.next().flatten());
+    let retries = u64::from(interval.unwrap_or(0)) * u64::from(count.unwrap_or(0));
+    if idle.is_some_and(|idle| u64::from(idle) <= retries) {
+        return Err(Fault::parameter(
+            "control connection Keepalive period should be larger than the full retry period (interval * count)",
+        ));
+    }
+    let time = |seconds: u32| Nanos::from_secs(seconds.into());
+    line.both.keepalive = Some(Keepalive { idle: idle.map(time), interval: interval.map(time), count });
+    Ok(())
+}
+
+fn millis(count: u32) -> Nanos {
+    Nanos::from_millis(count.into())
+}
+
+const BAD_CPU: &str = "unable to set CPU affinity: a CPU is a number from 0 to 1024";
