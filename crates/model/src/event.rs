@@ -91,7 +91,8 @@ pub enum Probe {
         /// Over which transport.
         transport: Transport,
         /// The distribution.
-        rtt: crate::sample::Percentiles,
+        #[serde(rename = "rtt_ns")]
+        rtt: crate::stats::histogram::Distribution,
         /// Probes without an answer.
         lost: u64,
     },

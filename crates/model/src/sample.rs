@@ -1,6 +1,7 @@
 //! What one end measured: of one interval, and of the whole test.
 
 use crate::plan::{Direction, Wait};
+use crate::stats::histogram::Distribution;
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -198,40 +199,12 @@ pub struct UdpCounters {
     #[serde(rename = "jitter_ns")]
     pub jitter: Nanos,
     /// Distribution of the difference of successive transit times.
-    pub jitter_percentiles: Option<Percentiles>,
+    #[serde(rename = "jitter_distribution_ns")]
+    pub jitter_distribution: Option<Distribution>,
     /// Arrival on the receiver's clock minus sending on the sender's: one-way delay plus an unknown clock offset.
     pub transit: Option<Transit>,
     /// Highest sequence number sent or seen; 0: none.
     pub last_sequence: u64,
-}
-
-/// Percentiles of a distribution of times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Percentiles {
-    /// Values counted.
-    pub count: u64,
-    /// Smallest.
-    #[serde(rename = "min_ns")]
-    pub min: Nanos,
-    /// Median.
-    #[serde(rename = "p50_ns")]
-    pub p50: Nanos,
-    /// 90th percentile.
-    #[serde(rename = "p90_ns")]
-    pub p90: Nanos,
-    /// 99th percentile.
-    #[serde(rename = "p99_ns")]
-    pub p99: Nanos,
-    /// 99.9th percentile.
-    #[serde(rename = "p999_ns")]
-    pub p999: Nanos,
-    /// Largest.
-    #[serde(rename = "max_ns")]
-    pub max: Nanos,
-    /// Mean.
-    #[serde(rename = "mean_ns")]
-    pub mean: Nanos,
 }
 
 /// Transit times of datagrams across two clocks that are not the same: signed nanoseconds.

@@ -3,8 +3,9 @@
 use crate::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Warning};
 use crate::plan::{Direction, Plan, Transport};
 use crate::sample::{
-    CpuUse, OneWayDelay, Percentiles, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters, UdpCounters,
+    CpuUse, OneWayDelay, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters, UdpCounters,
 };
+use crate::stats::histogram::Distribution;
 use crate::units::{BitRate, Bytes, Nanos};
 use crate::wire_rate::WireRate;
 use schemars::JsonSchema;
@@ -20,7 +21,7 @@ pub struct Summary {
     pub down: Option<DirectionSummary>,
     /// RTT of the idle path, application to application.
     #[serde(rename = "rtt_ns")]
-    pub rtt: Option<Percentiles>,
+    pub rtt: Option<Distribution>,
     /// Idle RTT probes without an answer.
     pub lost: u64,
     /// Datagram sizes tried, and what became of them.
@@ -122,7 +123,7 @@ pub struct Jitter {
     /// RFC 3550's running estimate at the end.
     pub rfc3550: Nanos,
     /// Distribution of the differences of successive transit times.
-    pub distribution: Option<Percentiles>,
+    pub distribution: Option<Distribution>,
 }
 
 /// One stream.
@@ -253,7 +254,9 @@ impl Summary {
                 received: *received,
             }),
             Probe::LargestPayload { direction: Direction::Up, payload } => self.max_udp_payload_up = *payload,
-            Probe::LargestPayload { direction: Direction::Down, payload } => self.max_udp_payload_down = *payload,
+            Probe::LargestPayload { direction: Direction::Down, payload } => {
+                self.max_udp_payload_down = *payload
+            }
             Probe::ClockOffset { offset_ns, error, exchanges } => {
                 self.clock =
                     Some(ClockOffset { offset_ns: *offset_ns, error: *error, exchanges: *exchanges });
@@ -349,14 +352,18 @@ impl Summary {
             receiver.rows.iter().filter_map(|r| r.udp.as_ref()).filter_map(|u| u.transit).collect();
         let min = transits.iter().map(|t| t.min_ns).min()?;
         let max = transits.iter().map(|t| t.max_ns).max()?;
-        let mean = i64::try_from(transits.iter().map(|t| i128::from(t.mean_ns)).sum::<i128>() / transits.len() as i128).ok()?;
+        let mean = i64::try_from(
+            transits.iter().map(|t| i128::from(t.mean_ns)).sum::<i128>() / transits.len() as i128,
+        )
+        .ok()?;
         // Transit is receiver's clock minus sender's; the offset is peer minus local.
         let correction = match direction {
             Direction::Up => clock.offset_ns,
             Direction::Down => -clock.offset_ns,
         };
         let true_ns = |ns: i64| u64::try_from(ns.saturating_sub(correction)).ok().map(Nanos);
-        let delay = OneWayDelay { min: true_ns(min)?, mean: true_ns(mean)?, max: true_ns(max)?, error: clock.error };
+        let delay =
+            OneWayDelay { min: true_ns(min)?, mean: true_ns(mean)?, max: true_ns(max)?, error: clock.error };
         (clock.error < delay.min).then_some(delay)
     }
 }
@@ -397,7 +404,8 @@ impl<'a> Rows<'a> {
     }
 
     fn mean_rtt(&self) -> Option<Nanos> {
-        let values: Vec<u64> = self.rows.iter().filter_map(|r| r.tcp.as_ref()).map(|t| t.mean_rtt.0).collect();
+        let values: Vec<u64> =
+            self.rows.iter().filter_map(|r| r.tcp.as_ref()).map(|t| t.mean_rtt.0).collect();
         let sum: u64 = values.iter().sum();
         (sum > 0).then(|| Nanos(sum / values.len() as u64))
     }
@@ -419,7 +427,7 @@ impl<'a> Rows<'a> {
         let count = u64::try_from(all.len()).ok().filter(|n| *n > 0)?;
         let rfc3550 = Nanos(all.iter().map(|u| u.jitter.0).sum::<u64>() / count);
         // Percentiles of several streams cannot be merged from percentiles: the worst stream speaks for all.
-        let distribution = all.iter().filter_map(|u| u.jitter_percentiles).max_by_key(|p| p.p99);
+        let distribution = all.iter().filter_map(|u| u.jitter_distribution).max_by_key(|p| p.p99);
         Some(Jitter { rfc3550, distribution })
     }
 

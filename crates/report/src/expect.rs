@@ -190,12 +190,12 @@ const COMPARISONS: [(&str, Comparison); 6] = [
 mod tests {
     use super::*;
     use model::event::Event;
-    use model::sample::Percentiles;
+    use model::stats::histogram::Distribution;
     use model::units::Nanos;
 
     /// An idle RTT of 180 µs and nothing else.
     fn probed() -> Run {
-        let rtt = Percentiles { count: 9, p99: Nanos::from_micros(180), ..Percentiles::default() };
+        let rtt = Distribution { count: 9, p99: Nanos::from_micros(180), ..Distribution::default() };
         let probe = model::event::Probe::IdleRtt { transport: Transport::Udp, rtt, lost: 2 };
         Run::of("id", "measure", &[Event::Probe(probe)])
     }

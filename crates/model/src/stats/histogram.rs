@@ -27,8 +27,9 @@ pub struct Histogram {
     moments: Moments,
 }
 
-/// A distribution of times in the figures that results carry.
+/// A distribution of times in the figures that results carry, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Distribution {
     /// How many times were measured.
     pub count: u64,

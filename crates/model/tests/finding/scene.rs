@@ -5,9 +5,10 @@ use model::host::{Host, Nic};
 use model::plan::{Direction, Directions, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::run::Run;
 use model::sample::{
-    CpuUse, DataPath, KernelCounters, Percentiles, Role, Side, SideResult, StreamInfo, StreamResult,
-    TcpCounters, UdpCounters,
+    CpuUse, DataPath, KernelCounters, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters,
+    UdpCounters,
 };
+use model::stats::histogram::Distribution;
 use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos};
 use std::net::SocketAddr;
@@ -230,7 +231,9 @@ fn result(side: Side, result: SideResult) -> Event {
 /// An idle RTT of this median, in milliseconds.
 pub(crate) fn idle_rtt(milliseconds: u64, lost: u64) -> Probe {
     let at = |ms| Nanos::from_millis(ms);
-    let rtt = Percentiles {
+    let rtt = Distribution {
+        stddev: Nanos(0),
+        p9999: Nanos(0),
         count: 100 - lost,
         min: at(milliseconds),
         p50: at(milliseconds),

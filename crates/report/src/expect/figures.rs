@@ -3,7 +3,7 @@
 use super::quantity::Quantity;
 use model::finding::Severity;
 use model::run::Run;
-use model::sample::Percentiles;
+use model::stats::histogram::Distribution;
 use model::summary::DirectionSummary;
 use model::units::Nanos;
 
@@ -86,11 +86,11 @@ fn nanos(time: Nanos) -> f64 {
     time.0 as f64
 }
 
-fn jitter(way: &DirectionSummary, of: fn(&Percentiles) -> Nanos) -> Option<f64> {
+fn jitter(way: &DirectionSummary, of: fn(&Distribution) -> Nanos) -> Option<f64> {
     way.jitter?.distribution.map(|distribution| nanos(of(&distribution)))
 }
 
-fn rtt(run: &Run, of: fn(&Percentiles) -> Nanos) -> Option<f64> {
+fn rtt(run: &Run, of: fn(&Distribution) -> Nanos) -> Option<f64> {
     run.summary.rtt.map(|distribution| nanos(of(&distribution)))
 }
 

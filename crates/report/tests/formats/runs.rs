@@ -8,9 +8,10 @@ use model::plan::{
 };
 use model::run::{Run, SCHEMA};
 use model::sample::{
-    CpuUse, DataPath, IntervalSample, OneWayDelay, Percentiles, Role, Side, SideResult, StreamSample,
-    TcpCounters, UdpCounters,
+    CpuUse, DataPath, IntervalSample, OneWayDelay, Role, Side, SideResult, StreamSample, TcpCounters,
+    UdpCounters,
 };
+use model::stats::histogram::Distribution;
 use model::summary::{
     Amount, ClockOffset, CpuPair, DirectionSummary, Jitter, Link, Loss, SizeProbe, StreamSummary, Summary,
 };
@@ -287,8 +288,10 @@ fn link() -> Link {
     Link { rate: BitRate(10_000_000_000), source: "eth0".into() }
 }
 
-fn percentiles(p50: u64, p99: u64, max: u64) -> Percentiles {
-    Percentiles {
+fn percentiles(p50: u64, p99: u64, max: u64) -> Distribution {
+    Distribution {
+        stddev: Nanos(p99.saturating_sub(p50)),
+        p9999: Nanos(max),
         count: 99,
         min: Nanos::from_micros(p50 / 2),
         p50: Nanos::from_micros(p50),

@@ -84,6 +84,8 @@ impl Ends {
     fn take_result(&mut self, result: &EndResult) {
         match result.side {
             Side::Local => self.local = Some(result.result.clone()),
+            // iPerf3's server has its end printed before it has the client's result.
+            Side::Peer if !self.is_client() => {}
             Side::Peer => {
                 self.peer = Some(result.result.clone());
                 self.output_text.clone_from(&result.output_text);

@@ -2,7 +2,7 @@
 
 use model::finding::{Severity, Status};
 use model::plan::{Direction, Directions, End, TestSpec, Transport};
-use model::sample::Percentiles;
+use model::stats::histogram::Distribution;
 use model::units::Nanos;
 
 /// A share from 0 to 1 in percent, three significant digits at most: `97.9 %`, `0.02 %`.
@@ -48,7 +48,7 @@ pub(in crate::format) fn span(time: Nanos) -> String {
 }
 
 /// A distribution of times in a line.
-pub(in crate::format) fn distribution(times: &Percentiles) -> String {
+pub(in crate::format) fn distribution(times: &Distribution) -> String {
     format!("median {}, 99 % within {}, largest {}", times.p50, times.p99, times.max)
 }
 
