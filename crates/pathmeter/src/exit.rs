@@ -97,12 +97,15 @@ impl Display for Told<'_> {
     }
 }
 
-/// Makes every panic end the program with code 70 and a plain sentence, whichever thread it happens in.
+/// Makes every panic say a plain sentence, and one of the main thread end the program with code 70. A panic of another
+/// thread ends the work of that thread alone: a server goes on serving others.
 pub(crate) fn install_panic_hook() {
     std::panic::set_hook(Box::new(|panic| {
         let told = format!("pathmeter: a fault of ours: {panic}\n  {REPORT_IT}\n");
         let _ = io::Write::write_all(&mut io::stderr(), told.as_bytes());
-        std::process::exit(Exit::Fault.code().into());
+        if std::thread::current().name() == Some("main") {
+            std::process::exit(Exit::Fault.code().into());
+        }
     }));
 }
 

@@ -1,7 +1,7 @@
 //! What a UDP receiver knows of its stream: every number seen, the jitter, the transit times.
 
-use model::sample::{Percentiles, Transit, UdpCounters};
-use model::stats::histogram::Histogram;
+use model::sample::{Transit, UdpCounters};
+use model::stats::histogram::Distribution;
 use model::stats::jitter::Jitter;
 use model::stats::sequence::SequenceTracker;
 use model::time::MonoTime;
@@ -77,8 +77,8 @@ impl UdpReceive {
     }
 
     /// The distribution of the transit differences.
-    pub(crate) fn percentiles(&self) -> Option<Percentiles> {
-        percentiles(self.jitter.variation())
+    pub(crate) fn jitter_distribution(&self) -> Option<Distribution> {
+        self.jitter.variation().distribution()
     }
 
     /// Transit times across the two clocks.
@@ -89,17 +89,3 @@ impl UdpReceive {
     }
 }
 
-/// Percentiles of a histogram of nanoseconds; `None` when it is empty.
-pub(crate) fn percentiles(histogram: &Histogram) -> Option<Percentiles> {
-    let at = |quantile: f64| histogram.value_at_quantile(quantile).map(Nanos);
-    Some(Percentiles {
-        count: histogram.count(),
-        min: Nanos(histogram.min()?),
-        p50: at(0.5)?,
-        p90: at(0.9)?,
-        p99: at(0.99)?,
-        p999: at(0.999)?,
-        max: Nanos(histogram.max()?),
-        mean: Nanos(histogram.mean()?.round() as u64),
-    })
-}

@@ -77,7 +77,7 @@ impl Reading {
         let mut udp = sample.udp;
         if let (Some(udp), Some(state)) = (&mut udp, &counters.udp) {
             let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-            udp.jitter_percentiles = state.percentiles();
+            udp.jitter_distribution = state.jitter_distribution();
             udp.transit = state.transit();
         }
         StreamResult {

@@ -104,7 +104,7 @@ impl Job {
         {
             self.counters.failure.set(e.to_string()).ok();
         }
-        let before = Usage::of_thread();
+        let _end = Ending { counters: &self.counters, orders: &self.orders, before: Usage::of_thread() };
         let outcome = match &self.flow.socket {
             FlowSocket::Tcp(socket) => self.run_tcp(socket),
             FlowSocket::Udp(socket) => self.run_udp(socket),
@@ -112,9 +112,6 @@ impl Job {
         if let Err(reason) = outcome {
             self.counters.failure.set(format!("stream {}: {reason}", self.flow.info.stream)).ok();
         }
-        self.counters.usage.set(Usage::of_thread().since(&before)).ok();
-        self.counters.finished.store(true, Ordering::Release);
-        self.orders.waker.wake();
     }
 
     fn run_tcp(&self, socket: &std::net::TcpStream) -> Result<(), String> {
@@ -165,6 +162,24 @@ impl Job {
             return datagram::send(sender, header, socket, &self.counters, &self.budget, &self.orders);
         }
         datagram::receive(header, socket, self.spin, sender.offload, &self.counters, &self.orders)
+    }
+}
+
+/// Tells the driver that a stream's thread has ended, however it ends.
+struct Ending<'a> {
+    counters: &'a Counters,
+    orders: &'a Orders,
+    before: Usage,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.counters.failure.set("a stream's thread failed: a fault of ours".into()).ok();
+        }
+        self.counters.usage.set(Usage::of_thread().since(&self.before)).ok();
+        self.counters.finished.store(true, Ordering::Release);
+        self.orders.waker.wake();
     }
 }
 
