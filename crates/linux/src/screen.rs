@@ -1,6 +1,6 @@
-//! The terminal behind standard output.
+//! The terminal behind standard output: its width, and leaving it.
 
-use crate::error::check;
+use crate::error::{Named, Result, check};
 
 /// Columns of the terminal that standard output is; `None` when it is not one.
 #[must_use]
@@ -9,4 +9,13 @@ pub fn columns() -> Option<u16> {
     // SAFETY: the kernel writes one `winsize`, which is ours.
     check(unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) }).ok()?;
     (size.ws_col > 0).then_some(size.ws_col)
+}
+
+/// Makes this process the leader of a session without a terminal (setsid(2)).
+///
+/// # Errors
+/// `EPERM` when it leads a process group already: a process just started by another does not.
+pub fn leave_terminal() -> Result<()> {
+    // SAFETY: takes nothing and touches no memory of ours.
+    check(unsafe { libc::setsid() }).named("leave the terminal of", || "this process".into()).map(drop)
 }

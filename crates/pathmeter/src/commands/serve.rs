@@ -1,5 +1,6 @@
 //! `pathmeter serve`: the other end, for many clients at once.
 
+use super::iperf3::text_report;
 use super::session::token;
 use crate::cli::{Common, ServeArgs};
 use crate::engine::interrupt::Interrupt;
@@ -16,7 +17,7 @@ use model::units::Nanos;
 use std::io::Write;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
-use wire::{Policy, ProtocolError};
+use wire::{Policy, ProtocolError, Report};
 
 /// Runs the command.
 pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
@@ -103,6 +104,10 @@ impl Watcher for SessionLog {
             Event::Warning(warning) => Log.note(&format!("{}: {}", self.name(), warning.text)),
             other => self.events.push(other.clone()),
         }
+    }
+
+    fn report(&self, events: &[Event], _extras: &wire::iperf3::Extras) -> Option<Report> {
+        Some(text_report(events))
     }
 
     fn ended(&mut self, outcome: Result<(), &ProtocolError>) {

@@ -11,9 +11,8 @@ use linux::clock::mono_now;
 use linux::socket::{TcpOptions, tcp_connect};
 use model::event::Event;
 use model::host::Host;
-use model::plan::{LocalOptions, Plan, ProtocolName, Target};
+use model::plan::{LocalOptions, Plan, ProtocolName, Target, Transport};
 use model::units::Nanos;
-use std::net::SocketAddr;
 use wire::{Session, iperf3, native};
 
 /// How a client proves itself and knows its server.
@@ -33,14 +32,19 @@ pub(crate) fn run(
     interrupt: &Interrupt,
     sink: &mut dyn FnMut(&Event),
 ) -> anyhow::Result<()> {
-    let link = connect(&plan.target, &plan.local, security)?;
+    let link = connect(&plan.target, plan.protocol, &plan.local, security)?;
     let host = host::describe(Some(plan.target.address.ip()));
-    let mut session = machine(plan, security, extras, &host, &link)?;
+    let mut plan = plan.clone();
+    if plan.test.transport == Transport::Udp && plan.test.length == 0 {
+        plan.test.length = iperf3_payload(&link);
+    }
+    let mut session = machine(&plan, security, extras, &host, &link)?;
     let setting = Setting {
         opener: Opener::Client { target: plan.target.clone() },
         local: plan.local.clone(),
         host,
         interrupt: interrupt.clone(),
+        extras: Box::new(|_| {}),
         sink: Box::new(sink),
         report: Box::new(|_, _| None),
     };
@@ -48,13 +52,24 @@ pub(crate) fn run(
     Ok(())
 }
 
+/// The UDP payload iPerf3 chooses: the segment size of the control connection, where it fits a datagram.
+fn iperf3_payload(link: &Link) -> u32 {
+    let mss = linux::options::mss(link.socket()).map_or(0, |mss| mss.0);
+    u32::try_from(mss).ok().filter(|mss| (16..=65_507).contains(mss)).unwrap_or(iperf3::DEFAULT_UDP_LENGTH)
+}
+
 /// Opens a control connection.
-pub(crate) fn connect(target: &Target, local: &LocalOptions, security: &Security) -> anyhow::Result<Link> {
+pub(crate) fn connect(
+    target: &Target,
+    protocol: ProtocolName,
+    local: &LocalOptions,
+    security: &Security,
+) -> anyhow::Result<Link> {
     let options =
         TcpOptions { local_address: local.bind, device: local.device.clone(), ..TcpOptions::default() };
     let timeout = local.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
     let socket = tcp_connect(target.address, &options, timeout)
-        .map_err(|e| unreachable(&target.host, target.address, &e.source))?;
+        .map_err(|e| unreachable(target, protocol, &e.source))?;
     let encrypted = security.fingerprint.map(tls::connect).transpose()?;
     let mut link = Link::new(socket, Vec::new(), encrypted).context("set up the control connection")?;
     link.handshake(mono_now() + timeout).map_err(|e| {
@@ -103,21 +118,21 @@ pub(crate) fn native_config(
 }
 
 /// Why a server could not be reached, and what to try.
-fn unreachable(host: &str, address: SocketAddr, error: &std::io::Error) -> Failure {
+fn unreachable(target: &Target, protocol: ProtocolName, error: &std::io::Error) -> Failure {
     use std::io::ErrorKind;
+    let Target { host, address } = target;
     let named =
-        if host == address.ip().to_string() { address.to_string() } else { format!("{host} ({address})") };
+        if *host == address.ip().to_string() { address.to_string() } else { format!("{host} ({address})") };
     let port = address.port();
     match error.kind() {
         ErrorKind::ConnectionRefused => Failure::unreachable(
             format!(
                 "{named} refused the connection: the host is there and nothing listens on TCP port {port}"
             ),
-            match port {
-                iperf3::PORT => {
-                    "start `iperf3 -s` or `pathmeter serve --iperf3` there, or give its port with -p".into()
-                }
-                _ => format!(
+            match protocol {
+                _ if port == iperf3::PORT => IPERF3_ADVICE.into(),
+                ProtocolName::Iperf3 => IPERF3_ADVICE.into(),
+                ProtocolName::Native => format!(
                     "start `pathmeter serve` there (it listens on {}), or give its port with -p",
                     native::PORT
                 ),
@@ -140,4 +155,5 @@ fn unreachable(host: &str, address: SocketAddr, error: &std::io::Error) -> Failu
     }
 }
 
+const IPERF3_ADVICE: &str = "start `iperf3 -s` or `pathmeter serve --iperf3` there, or give its port with -p";
 const CONNECT_TIMEOUT: Nanos = Nanos(5_000_000_000);

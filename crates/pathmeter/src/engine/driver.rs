@@ -40,6 +40,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) host: Host,
     /// Asks it to stop.
     pub(crate) interrupt: Interrupt,
+    /// What an iPerf3 client asked for beside the test, told before the first event.
+    pub(crate) extras: Box<dyn FnMut(&iperf3::Extras) + 'a>,
     /// Where events go, as they happen.
     pub(crate) sink: Box<dyn FnMut(&Event) + 'a>,
     /// Makes this end's own report of the test, when the peer asks for it.
@@ -381,6 +383,12 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
             FlowHello::Iperf3 { cookie } => (ProtocolName::Iperf3, cookie.clone()),
             FlowHello::Native { session, .. } => (ProtocolName::Native, session.to_string()),
         };
+        if let Some(extras) = self.session.extras() {
+            (self.setting.extras)(extras);
+            if let Some(cpu) = extras.server_affinity {
+                self.setting.local.affinity = vec![cpu];
+            }
+        }
         let control_mss = linux::options::mss(self.link.socket()).ok().and_then(|b| u32::try_from(b.0).ok());
         let event = Event::Connected(Connected {
             wall: wall_now(),

@@ -13,7 +13,7 @@ use linux::clock::{mono_now, sleep_until};
 use linux::poll::{Interest, wait};
 use model::event::Probe;
 use model::host::Host;
-use model::plan::{Direction, LocalOptions, Target, Transport};
+use model::plan::{Direction, LocalOptions, ProtocolName, Target, Transport};
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -45,7 +45,7 @@ impl Prober {
         security: &Security,
         interrupt: &Interrupt,
     ) -> anyhow::Result<Prober> {
-        let link = connect(target, local, security)?;
+        let link = connect(target, ProtocolName::Native, local, security)?;
         let own = host::describe(Some(target.address.ip()));
         let config = native_config(security, &own, &link)?;
         let mut prober = Prober {

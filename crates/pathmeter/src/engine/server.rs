@@ -285,6 +285,7 @@ impl Server {
             local: self.config.local.clone(),
             host: host::describe(Some(peer.ip())),
             interrupt: self.interrupt.clone(),
+            extras: Box::new(|extras| watcher.borrow_mut().extras(extras)),
             sink: Box::new(|event| watcher.borrow_mut().event(event)),
             report: Box::new(|events, extras| watcher.borrow().report(events, extras)),
         };

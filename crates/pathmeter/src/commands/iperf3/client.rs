@@ -1,0 +1,83 @@
+//! `-c`: one test, printed as iPerf3 prints it.
+
+use super::out::Out;
+use super::pidfile::PidFile;
+use super::printer::{Printer, system_info};
+use super::{FAILED, words};
+use crate::dialect::iperf3::{CommandLine, password};
+use crate::engine::client::{self, Security};
+use crate::engine::interrupt::Interrupt;
+use crate::exit::Exit;
+use anyhow::Context;
+use linux::clock::wall_now;
+use report::format::iperf3::Iperf3Options;
+
+/// Runs the test.
+pub(super) fn run(line: &CommandLine) -> Exit {
+    let mut out = match Out::open(&line.both) {
+        Ok(out) => out,
+        Err(sentence) => return told(&format!("error - {sentence}")),
+    };
+    line.warnings.iter().for_each(|warning| warn(warning));
+    let _pidfile = match PidFile::write(line.both.pidfile.as_deref()) {
+        Ok(pidfile) => pidfile,
+        Err(sentence) => {
+            out.error(&sentence);
+            return FAILED;
+        }
+    };
+    let options = Iperf3Options { system_info: system_info(), ..line.output_options() };
+    let mut printer = Printer::new(line.both.json, options);
+    let (sentence, exit) = match test(line, &mut printer, &mut out) {
+        Ok(Ended::Completed) => (None, Exit::Done),
+        Ok(Ended::Interrupted) => (Some(words::CLIENT_ENDED.to_owned()), Exit::Done),
+        Err(error) => (Some(format!("error - {}", words::of_client(&error))), FAILED),
+    };
+    out.write(&printer.ended(sentence.as_deref()));
+    if let (Some(sentence), false) = (&sentence, printer.holds_errors()) {
+        out.error(sentence);
+    }
+    match out.failure() {
+        Some(failure) => told(&failure),
+        None => exit,
+    }
+}
+
+enum Ended {
+    Completed,
+    Interrupted,
+}
+
+fn test(line: &CommandLine, printer: &mut Printer, out: &mut Out) -> anyhow::Result<Ended> {
+    let token = match &line.client.username {
+        Some(_) => line.auth_token(&password()?, unix_seconds())?,
+        None => None,
+    };
+    let plan = line.plan()?;
+    let interrupt = Interrupt::on_signals().context("catch signals")?;
+    let mut print = |event: &_| {
+        let text = printer.event(event, &out.stamp());
+        out.write(&text);
+    };
+    let outcome = client::run(&plan, &Security::default(), &line.extras(token), &interrupt, &mut print);
+    match outcome {
+        _ if interrupt.is_raised() => Ok(Ended::Interrupted),
+        outcome => outcome.map(|()| Ended::Completed),
+    }
+}
+
+/// Seconds since 1970.
+pub(super) fn unix_seconds() -> i64 {
+    i64::try_from(wall_now().0 / 1_000_000_000).expect("nanoseconds in 64 bits are fewer seconds than that")
+}
+
+/// A warning on standard error; it may be closed.
+pub(super) fn warn(warning: &str) {
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("warning: {warning}\n").as_bytes());
+}
+
+/// An error without an output to tell it in.
+pub(super) fn told(sentence: &str) -> Exit {
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("iperf3: {sentence}\n").as_bytes());
+    FAILED
+}

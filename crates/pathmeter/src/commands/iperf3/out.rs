@@ -1,0 +1,76 @@
+//! Where the lines go: standard output and standard error, or the file of `--logfile`.
+
+use super::stamp;
+use crate::dialect::iperf3::Both;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::PathBuf;
+
+/// The output of a client or of a server.
+#[derive(Debug)]
+pub(super) struct Out {
+    log: Option<(PathBuf, File)>,
+    format: Option<String>,
+    /// Nothing can be written any more, and why.
+    broken: Option<io::Error>,
+}
+
+impl Out {
+    /// Opens the log file, where there is one; what it holds stays.
+    ///
+    /// # Errors
+    /// A sentence for the user.
+    pub(super) fn open(both: &Both) -> Result<Out, String> {
+        let open = |path: &PathBuf| {
+            let opened = OpenOptions::new().append(true).create(true).open(path);
+            let named = |e| format!("unable to open log file: {}: {e}", path.display());
+            opened.map(|file| (path.clone(), file)).map_err(named)
+        };
+        let log = both.logfile.as_ref().map(open).transpose()?;
+        Ok(Out { log, format: both.timestamps.clone(), broken: None })
+    }
+
+    /// What stands before every line now; empty without `--timestamps`.
+    pub(super) fn stamp(&self) -> String {
+        self.format.as_deref().map(stamp::now).unwrap_or_default()
+    }
+
+    /// Writes whole lines, and has them seen at once: that is what `--forceflush` is for.
+    pub(super) fn write(&mut self, text: &str) {
+        if self.broken.is_some() || text.is_empty() {
+            return;
+        }
+        let written = match &mut self.log {
+            Some((_, file)) => file.write_all(text.as_bytes()),
+            None => {
+                let mut stdout = io::stdout().lock();
+                stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+            }
+        };
+        self.broken = written.err();
+    }
+
+    /// Says what went wrong: on standard error, or among the lines of the log file.
+    pub(super) fn error(&mut self, sentence: &str) {
+        let line = format!("{}iperf3: {sentence}\n", self.stamp());
+        if self.log.is_some() {
+            self.write(&line);
+        } else {
+            // Standard error may be closed: the exit code says it too.
+            let _ = io::stderr().write_all(line.as_bytes());
+        }
+    }
+
+    /// Do errors stand among the other lines?
+    pub(super) fn is_log(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// Why not everything was written: a full disk, no permission. A reader who has seen enough (`| head`) is no
+    /// failure.
+    pub(super) fn failure(&self) -> Option<String> {
+        let error = self.broken.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe)?;
+        let name = self.log.as_ref().map_or("standard output".into(), |(path, _)| path.display().to_string());
+        Some(format!("error - unable to write {name}: {error}"))
+    }
+}

@@ -1,0 +1,146 @@
+//! `-s`: serves many clients at once, and prints what iPerf3 prints for one after the other.
+
+use super::client::{told, unix_seconds, warn};
+use super::console::Console;
+use super::out::Out;
+use super::pidfile::PidFile;
+use super::printer::system_info;
+use super::session::Sessions;
+use super::{daemon, words};
+use crate::dialect::iperf3::{CommandLine, Json};
+use crate::engine::interrupt::Interrupt;
+use crate::engine::server::{self, Config};
+use crate::exit::Exit;
+use linux::clock::mono_now;
+use linux::socket::{TcpOptions, tcp_listen};
+use model::plan::LocalOptions;
+use report::format::iperf3::{Iperf3Options, server_banner};
+use std::ffi::OsString;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Serves until it is stopped. `words`: the command line, to start in the background.
+pub(super) fn run(line: &CommandLine, words: &[OsString]) -> Exit {
+    let served = match (line.server.daemon, daemon::is_detached()) {
+        (true, false) => prepare(line).map(drop).and_then(|()| daemon::start(words)),
+        (true, true) => daemon::detach().and_then(|()| serve(line)),
+        (false, _) => serve(line),
+    };
+    match served {
+        Ok(()) => Exit::Done,
+        Err(sentence) => told(&sentence),
+    }
+}
+
+/// All that can be refused before the first client comes.
+fn prepare(line: &CommandLine) -> Result<(Out, TcpListener, Option<Verifier>), String> {
+    line.warnings.iter().for_each(|warning| warn(warning));
+    let out = Out::open(&line.both).map_err(|e| format!("error - {e}"))?;
+    let verifier = verifier(line)?;
+    Ok((out, listen(line)?, verifier))
+}
+
+fn serve(line: &CommandLine) -> Result<(), String> {
+    let (out, listener, verifier) = prepare(line)?;
+    let _pidfile = PidFile::write(line.both.pidfile.as_deref())?;
+    let interrupt = Interrupt::on_signals().map_err(|e| format!("error - unable to catch signals: {e:#}"))?;
+    let sessions = sessions(line, out);
+    let idle = watch_idleness(line, &sessions, &interrupt)?;
+    let config = config(line, listener, sessions.clone(), verifier);
+    let outcome = server::run(config, &interrupt);
+    if interrupt.is_raised() && !idle.load(Ordering::Acquire) {
+        sessions.console().note(words::SERVER_ENDED);
+    }
+    outcome.map_err(|e| format!("error - {e:#}"))?;
+    let failure = sessions.console().failure();
+    failure.map_or(Ok(()), Err)
+}
+
+fn sessions(line: &CommandLine, out: Out) -> Sessions {
+    let options = Iperf3Options { system_info: system_info(), ..line.output_options() };
+    let (banner_options, port) = (options.clone(), line.both.port);
+    let text = line.both.json == Json::Off;
+    let banner = move |test| if text { server_banner(&banner_options, port, test) } else { String::new() };
+    Sessions::new(Console::new(out, Box::new(banner)), line.both.json, options)
+}
+
+fn config(
+    line: &CommandLine,
+    listener: TcpListener,
+    sessions: Sessions,
+    verifier: Option<Verifier>,
+) -> Config {
+    let told = sessions.clone();
+    let check = move |gate: &Verifier, token: &str| {
+        let admitted = gate.admit(token, unix_seconds());
+        let sentence = match &admitted {
+            Ok(user) => format!("Authentication succeeded for user '{user}'"),
+            Err(error) => format!("Authentication failed: {error}"),
+        };
+        told.console().note(&sentence);
+        admitted.is_ok()
+    };
+    Config {
+        native: Vec::new(),
+        iperf3: vec![listener],
+        token: None,
+        tls: None,
+        policy: line.policy(),
+        max_tests: if line.server.one_off { 1 } else { MAX_TESTS },
+        tests: line.server.one_off.then_some(1),
+        local: LocalOptions {
+            interval: line.both.interval,
+            device: line.both.bind_device.clone(),
+            affinity: line.both.affinity.into_iter().collect(),
+            receive_timeout: line.both.receive_timeout,
+            ..LocalOptions::default()
+        },
+        verifier: verifier
+            .map(|gate| -> Arc<dyn Fn(&str) -> bool + Send + Sync> { Arc::new(move |t| check(&gate, t)) }),
+        observer: Arc::new(sessions),
+    }
+}
+
+fn verifier(line: &CommandLine) -> Result<Option<Verifier>, String> {
+    line.gate().map_err(|error| format!("error - {error}"))
+}
+
+fn listen(line: &CommandLine) -> Result<TcpListener, String> {
+    let told = |error: String| format!("error - unable to start listener for connections: {error}");
+    let address = line.listen_address().map_err(|e| told(e.message))?;
+    let options = TcpOptions {
+        device: line.both.bind_device.clone(),
+        v6_only: line.both.ipv6 && line.both.bind.is_none(),
+        ..TcpOptions::default()
+    };
+    tcp_listen(address, &options, BACKLOG).map_err(|e| told(e.to_string()))
+}
+
+/// `--idle-timeout` with `-1`: ends when no client has come for so long. (Without `-1` iPerf3 starts anew, which
+/// frees it from clients that hang; no client can make this server hang.) The flag says that it has ended so.
+fn watch_idleness(
+    line: &CommandLine,
+    sessions: &Sessions,
+    interrupt: &Interrupt,
+) -> Result<Arc<AtomicBool>, String> {
+    let idle = Arc::new(AtomicBool::new(false));
+    let Some(timeout) = line.server.idle_timeout.filter(|_| line.server.one_off) else { return Ok(idle) };
+    let (sessions, interrupt, flag) = (sessions.clone(), interrupt.clone(), idle.clone());
+    let wait = move || {
+        let deadline = mono_now() + timeout;
+        linux::clock::sleep_until(deadline);
+        if sessions.running() == 0 {
+            flag.store(true, Ordering::Release);
+            interrupt.raise();
+        }
+    };
+    let thread = std::thread::Builder::new().name("idle".into()).spawn(wait);
+    thread.map_err(|e| format!("error - unable to start a thread: {e}")).map(|_| idle)
+}
+
+type Verifier = crate::dialect::iperf3::auth::Gate;
+
+const BACKLOG: u16 = 512;
+/// Tests at the same time; iPerf3 takes one.
+const MAX_TESTS: u32 = 256;

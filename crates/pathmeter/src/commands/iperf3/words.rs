@@ -1,0 +1,39 @@
+//! What went wrong, in iPerf3's words where it has some (scripts look for them), with ours behind.
+
+use crate::exit::Failure;
+use wire::ProtocolError;
+
+/// The sentence of a client's error, after `error - `.
+pub(super) fn of_client(error: &anyhow::Error) -> String {
+    if let Some(failure) = error.chain().find_map(|cause| cause.downcast_ref::<Failure>()) {
+        let advice = failure.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
+        return format!("unable to connect to server: {}{advice}", failure.message);
+    }
+    match error.chain().find_map(|cause| cause.downcast_ref::<ProtocolError>()) {
+        Some(ProtocolError::Busy) => "the server is busy running a test. try again later".into(),
+        Some(ProtocolError::Closed(when)) => {
+            format!("control socket has closed unexpectedly: the server closed it {when}")
+        }
+        Some(ProtocolError::PeerStopped(what)) if what == "the server was stopped" => {
+            "the server has terminated".into()
+        }
+        _ => format!("{error:#}"),
+    }
+}
+
+/// What a server says of a session that went wrong, after `iperf3: `.
+pub(super) fn of_session(error: &ProtocolError) -> String {
+    match error {
+        ProtocolError::PeerStopped(_) => "the client has terminated".into(),
+        ProtocolError::Closed(when) => {
+            format!("error - the client has unexpectedly closed the connection {when}")
+        }
+        ProtocolError::Stopped(what) if what == "interrupted" => SERVER_ENDED.into(),
+        other => format!("error - {other}"),
+    }
+}
+
+/// A client that was told to stop.
+pub(super) const CLIENT_ENDED: &str = "interrupt - the client has terminated";
+/// A server that was told to stop.
+pub(super) const SERVER_ENDED: &str = "interrupt - the server has terminated";
