@@ -40,6 +40,11 @@ pub trait Session: Send {
         false
     }
 
+    /// Time between this end's reports that the peer asked for; absent: this end's own choice.
+    fn report_interval(&self) -> Option<Nanos> {
+        None
+    }
+
     /// What an iPerf3 client asked for beside the test, once it has.
     fn extras(&self) -> Option<&iperf3::Extras> {
         None

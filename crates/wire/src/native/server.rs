@@ -475,6 +475,10 @@ impl Session for Server {
         self.peer_host()
     }
 
+    fn report_interval(&self) -> Option<Nanos> {
+        self.interval()
+    }
+
     fn takes_datagrams(&self) -> bool {
         self.is_probe()
     }
