@@ -7,7 +7,6 @@ use super::flows;
 use super::host;
 use super::interrupt::Interrupt;
 use super::link::Link;
-use super::receive::percentiles;
 use super::shared::FlowSocket;
 use linux::clock::{mono_now, sleep_until};
 use linux::poll::{Interest, wait};
@@ -92,7 +91,7 @@ impl Prober {
             }
             sleep_until(began + ECHO_GAP);
         }
-        let rtt = percentiles(&histogram).unwrap_or_default();
+        let rtt = histogram.distribution().unwrap_or_default();
         self.rtt = if rtt.count > 0 { rtt.p99 } else { self.rtt };
         Ok(Probe::IdleRtt { transport: Transport::Udp, rtt, lost })
     }
