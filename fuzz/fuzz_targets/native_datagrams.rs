@@ -1,0 +1,28 @@
+//! Every datagram of the native protocol. A stranger never gets more bytes than it sent.
+#![no_main]
+
+use model::time::MonoTime;
+use wire::Datagram;
+use wire::native::probe::{ProbeDatagram, echo_reply};
+use wire::native::udp::{GateAnswer, UdpGate};
+use wire::native::{DataHeader, HEADER_LEN};
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    for datagram in [data, &[b"PMTRPRB", data].concat()] {
+        if let Some(probe) = ProbeDatagram::decode(datagram) {
+            assert!(!probe.encode(100).is_empty());
+        }
+        assert!(echo_reply(datagram).is_none_or(|reply| reply.len() <= datagram.len()));
+    }
+    if let GateAnswer::Challenge(answer) =
+        UdpGate::new([7; 32]).input(([192, 0, 2, 1], 9).into(), data, MonoTime(1 << 40))
+    {
+        assert!(answer.len() <= data.len());
+    }
+    let header = DataHeader { stream: 0 };
+    if let Some(stamp) = header.read(data) {
+        let mut again = [0; HEADER_LEN];
+        header.write(stamp, &mut again);
+        assert_eq!(again, data[..HEADER_LEN]);
+    }
+});

@@ -1,0 +1,17 @@
+//! What people type: units, times, encapsulations. What is read prints, and reads again as printed.
+#![no_main]
+
+use model::framing::Encaps;
+use model::time::WallTime;
+use model::units::{BitRate, Bytes, Nanos, PacketRate};
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    let _ =
+        (text.parse::<BitRate>(), text.parse::<Bytes>(), text.parse::<Nanos>(), text.parse::<PacketRate>());
+    if let Ok(time) = text.parse::<WallTime>() {
+        let _ = time.to_string();
+    }
+    if let Ok(encaps) = text.parse::<Encaps>() {
+        assert_eq!(encaps.to_string().parse(), Ok(encaps));
+    }
+});

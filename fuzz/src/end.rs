@@ -1,0 +1,181 @@
+//! One end: a machine with the engine around it played by this code.
+
+use crate::Chance;
+use model::event::{EndResult, Event};
+use model::plan::{Direction, TestSpec, Transport};
+use model::sample::{
+    IntervalSample, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters, UdpCounters,
+};
+use model::time::MonoTime;
+use model::units::{Bytes, Nanos};
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, SocketAddr};
+use wire::{Input, Output, Sent, Session};
+
+/// A session and what is due to it.
+pub struct End<S> {
+    /// The machine.
+    pub session: S,
+    /// What it told.
+    pub events: Vec<Event>,
+    client: bool,
+    test: Option<TestSpec>,
+    due: VecDeque<Due>,
+    wait: Option<MonoTime>,
+    over: bool,
+}
+
+/// Something the engine will say.
+enum Due {
+    Heard(Vec<u8>),
+    Closed,
+    Open,
+    OpenFailed,
+    Sample,
+    SendersDone,
+    Measured,
+}
+
+impl<S: Session> End<S> {
+    /// This end of a dialogue that has just begun.
+    pub fn new(session: S, client: bool) -> End<S> {
+        End { session, events: Vec::new(), client, test: None, due: VecDeque::new(), wait: None, over: false }
+    }
+
+    /// Takes one thing that is due, and gives what is to be sent; `None` among it: the end has closed.
+    pub fn turn(&mut self, now: MonoTime, chance: &mut Chance<'_>) -> Vec<Option<Vec<u8>>> {
+        if self.over {
+            return Vec::new();
+        }
+        let failed = self.input(now).is_err();
+        let mut sent = self.drain(now, chance);
+        if failed && !self.over {
+            self.over = true;
+            sent.push(None);
+        }
+        sent
+    }
+
+    /// What the other end sent.
+    pub fn hear(&mut self, sent: Vec<Option<Vec<u8>>>) {
+        self.due.extend(sent.into_iter().map(|bytes| bytes.map_or(Due::Closed, Due::Heard)));
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    pub(crate) fn has_work(&self) -> bool {
+        !self.over && !self.due.is_empty()
+    }
+
+    pub(crate) fn deadline(&self) -> Option<MonoTime> {
+        self.wait.filter(|_| !self.over)
+    }
+
+    fn input(&mut self, now: MonoTime) -> Result<(), wire::ProtocolError> {
+        let Some(due) = self.due.pop_front() else { return self.session.input(now, Input::Timer) };
+        match due {
+            Due::Heard(bytes) => self.session.input(now, Input::Received(&bytes)),
+            Due::Closed => self.session.input(now, Input::Closed),
+            Due::Open => self.session.input(now, Input::FlowsOpen(&self.streams())),
+            Due::OpenFailed => self.session.input(now, Input::FlowsFailed("no")),
+            Due::Sample => self.session.input(now, Input::LocalSample(&self.sample())),
+            Due::SendersDone => self.session.input(now, Input::SendersDone(&self.sent())),
+            Due::Measured => {
+                let result = self.result();
+                let told = EndResult { side: Side::Local, result, output_text: None, output_json: None };
+                let input = Input::Measured { result: &told.result, report: None };
+                let done = self.session.input(now, input);
+                self.events.push(Event::Result(told));
+                done
+            }
+        }
+    }
+
+    fn drain(&mut self, now: MonoTime, chance: &mut Chance<'_>) -> Vec<Option<Vec<u8>>> {
+        let mut sent = Vec::new();
+        for _ in 0..ENDLESS {
+            match self.session.output(now) {
+                Output::Send(bytes) => sent.push(Some(chance.spoil(bytes))),
+                Output::OpenFlows(plan) => {
+                    self.test = Some(plan.test);
+                    self.due.push_back(if chance.byte() > 250 { Due::OpenFailed } else { Due::Open });
+                }
+                Output::StartFlows => self.due.extend([Due::Sample, Due::SendersDone]),
+                Output::StopSenders => self.due.push_back(Due::SendersDone),
+                Output::Drain { .. } => self.due.push_back(Due::Measured),
+                Output::Datagram { .. } => {}
+                Output::Event(event) => self.events.push(event),
+                Output::WaitUntil(time) => {
+                    self.wait = time;
+                    return sent;
+                }
+                Output::Close => {
+                    self.over = true;
+                    sent.push(None);
+                    return sent;
+                }
+            }
+        }
+        panic!("a session never stops giving outputs");
+    }
+
+    fn streams(&self) -> Vec<StreamInfo> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 5210));
+        let info = |(stream, direction, role)| StreamInfo {
+            stream,
+            direction,
+            role,
+            local: address,
+            remote: address,
+            socket: 3,
+            mss: None,
+            path_mtu: Some(1500),
+            send_buffer: Bytes(0),
+            receive_buffer: Bytes(0),
+            congestion: None,
+        };
+        self.rows().map(info).collect()
+    }
+
+    fn sample(&self) -> IntervalSample {
+        let (start, end) = (Nanos(0), Nanos(1_000_000_000));
+        IntervalSample { side: Side::Local, start, end, omitted: false, streams: Vec::new() }
+    }
+
+    fn sent(&self) -> Vec<Sent> {
+        let sent = |(stream, _, _)| Sent { stream, bytes: 100_000, datagrams: 100 };
+        self.rows().filter(|(_, _, role)| *role == Role::Sender).map(sent).collect()
+    }
+
+    fn result(&self) -> SideResult {
+        let transport = self.test.as_ref().map_or(Transport::Tcp, |test| test.transport);
+        let row = |(stream, direction, role)| StreamResult {
+            stream,
+            direction,
+            role,
+            elapsed: Nanos(2_000_000_000),
+            bytes: Bytes(100_000),
+            total_bytes: Bytes(100_000),
+            tcp: (transport == Transport::Tcp).then(TcpCounters::default),
+            udp: (transport == Transport::Udp).then(UdpCounters::default),
+        };
+        SideResult { streams: self.rows().map(row).collect(), ..SideResult::default() }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (u32, Direction, Role)> {
+        let test = self.test.clone();
+        let client = self.client;
+        test.into_iter().flat_map(move |test| {
+            test.directions.each().collect::<Vec<_>>().into_iter().flat_map(move |direction| {
+                let sends = (direction == Direction::Up) == client;
+                let role = if sends { Role::Sender } else { Role::Receiver };
+                test.stream_numbers(direction).map(move |stream| (stream, direction, role))
+            })
+        })
+    }
+}
+
+/// More outputs than this in a row is an endless loop.
+const ENDLESS: usize = 100_000;
