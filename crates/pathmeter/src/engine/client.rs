@@ -13,6 +13,7 @@ use model::event::Event;
 use model::host::Host;
 use model::plan::{LocalOptions, Plan, ProtocolName, Target, Transport};
 use model::units::Nanos;
+use std::net::SocketAddr;
 use wire::{Session, iperf3, native};
 
 /// How a client proves itself and knows its server.
@@ -44,6 +45,7 @@ pub(crate) fn run(
         local: plan.local.clone(),
         host,
         interrupt: interrupt.clone(),
+        admit: Box::new(|_| true),
         extras: Box::new(|_| {}),
         sink: Box::new(sink),
         report: Box::new(|_, _| None),
@@ -72,13 +74,35 @@ pub(crate) fn connect(
         .map_err(|e| unreachable(target, protocol, &e.source))?;
     let encrypted = security.fingerprint.map(tls::connect).transpose()?;
     let mut link = Link::new(socket, Vec::new(), encrypted).context("set up the control connection")?;
-    link.handshake(mono_now() + timeout).map_err(|e| {
-        Failure::unreachable(
-            format!("TLS with {}: {e}", target.address),
-            "check that the server runs with --tls and that --fingerprint is what it printed at start",
-        )
-    })?;
+    link.handshake(mono_now() + timeout).map_err(|e| no_tls(target.address, &e))?;
     Ok(link)
+}
+
+/// Why a control connection could not be encrypted, and what to try.
+fn no_tls(address: SocketAddr, error: &std::io::Error) -> Failure {
+    use std::io::ErrorKind;
+    let cause = error.get_ref().and_then(|e| e.downcast_ref::<rustls::Error>());
+    match (error.kind(), cause) {
+        (ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe, _) => {
+            Failure::unreachable(
+                format!("{address} closed the connection when TLS was asked for: it most likely runs without"),
+                "start `pathmeter serve --tls` there, or drop --tls and --fingerprint here",
+            )
+        }
+        (ErrorKind::TimedOut, _) => Failure::unreachable(
+            format!("{address} accepts connections but does not answer when TLS is asked for"),
+            "check that `pathmeter serve --tls` runs on this port",
+        ),
+        (_, Some(rustls::Error::General(other_certificate))) => Failure::unreachable(
+            format!("{address} is not the server that was expected: {other_certificate}"),
+            "give the --fingerprint that the server printed at its last start (each start makes a new \
+             certificate); if it did not start anew, somebody else answers in its place",
+        ),
+        _ => Failure::unreachable(
+            format!("TLS with {address}: {error}"),
+            "check that `pathmeter serve --tls` runs on this port",
+        ),
+    }
 }
 
 fn machine(

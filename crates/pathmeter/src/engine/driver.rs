@@ -40,6 +40,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) host: Host,
     /// Asks it to stop.
     pub(crate) interrupt: Interrupt,
+    /// May this session begin? Asked when its flows are due, and told whether it only probes.
+    pub(crate) admit: Box<dyn FnMut(bool) -> bool + 'a>,
     /// What an iPerf3 client asked for beside the test, told before the first event.
     pub(crate) extras: Box<dyn FnMut(&iperf3::Extras) + 'a>,
     /// Where events go, as they happen.
@@ -243,6 +245,10 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     }
 
     fn open_flows(&mut self, plan: FlowPlan) {
+        if !(self.setting.admit)(self.session.takes_datagrams()) {
+            self.pending.push_back(Queued::FlowsFailed(BUSY.into()));
+            return;
+        }
         self.say_connected(&plan);
         let opened = match &self.setting.opener {
             Opener::Client { target } => {
@@ -309,6 +315,9 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         let now = mono_now();
         self.started = Some(now);
         self.emit(Event::Started(Started { wall: wall_now(), streams }));
+        if let Some(interval) = self.session.report_interval() {
+            self.setting.local.interval = interval;
+        }
         match Running::start(plan, flows, &self.setting.local, &self.waker, now) {
             Ok(running) => self.running = Some(running),
             Err(e) => self.pending.push_back(Queued::FlowsFailed(format!("{e:#}"))),
@@ -428,6 +437,7 @@ enum Next {
     Over,
 }
 
+const BUSY: &str = "as many tests run as this server allows; try again later";
 /// Longest time for the peer to take a control message.
 const WRITE_LIMIT: Nanos = Nanos(10_000_000_000);
 /// Longest time to say goodbye.

@@ -40,7 +40,16 @@ impl Link {
                 if self.ahead.is_empty() {
                     self.wait_for(deadline, false)?;
                 }
-                self.read_tls()?;
+                match self.read_tls() {
+                    Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                    Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                    Err(e) => {
+                        // The peer is told why, where it can be.
+                        self.flush_tls(deadline).ok();
+                        return Err(e);
+                    }
+                    Ok(_) => {}
+                }
             }
         }
         self.flush_tls(deadline)
@@ -114,16 +123,18 @@ impl Link {
         }
     }
 
-    fn read_tls(&mut self) -> io::Result<()> {
-        let Some(tls) = &mut self.tls else { return Ok(()) };
-        if self.ahead.is_empty() {
-            tls.read_tls(&mut &self.socket)?;
+    /// Takes encrypted bytes and says how many; 0: the peer closed.
+    fn read_tls(&mut self) -> io::Result<usize> {
+        let Some(tls) = &mut self.tls else { return Ok(0) };
+        let taken = if self.ahead.is_empty() {
+            tls.read_tls(&mut &self.socket)?
         } else {
             let n = tls.read_tls(&mut self.ahead.as_slice())?;
             self.ahead.drain(..n);
-        }
+            n
+        };
         tls.process_new_packets().map_err(|e| io::Error::new(ErrorKind::InvalidData, e))?;
-        Ok(())
+        Ok(taken)
     }
 
     fn flush_tls(&mut self, deadline: MonoTime) -> io::Result<()> {

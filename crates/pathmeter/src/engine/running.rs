@@ -1,7 +1,7 @@
 //! A running test at one end: its stream threads, its report intervals, its end.
 
 use super::sampler::{Extremes, Reading, last_data};
-use super::shared::{Flow, FlowSocket, Orders};
+use super::shared::{Counters, Flow, FlowSocket, Orders};
 use super::threads::{self, Stream};
 use super::usage::HostUsage;
 use linux::poll::Waker;
@@ -51,9 +51,10 @@ impl Running {
             orders.set_deadline(now + plan.test.omit + time);
         }
         let usage = HostUsage::start();
-        let streams = threads::spawn(&plan, flows, local, &orders)?;
+        // Before the threads start: what they do from their first moment on counts.
         let readings: Vec<Reading> =
-            streams.iter().map(|s| Reading::take(&s.flow, &s.counters, None)).collect();
+            flows.iter().map(|flow| Reading::take(flow, &Counters::default(), None)).collect();
+        let streams = threads::spawn(&plan, flows, local, &orders)?;
         Ok(Running {
             interval: local.interval,
             extremes: vec![Extremes::default(); streams.len()],

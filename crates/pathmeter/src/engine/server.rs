@@ -196,12 +196,13 @@ impl Server {
                 }
                 flow::Opening::Tls => {
                     let Some(tls) = &self.config.tls else {
-                        anyhow::bail!("a client wants TLS, and this server runs without --tls");
+                        anyhow::bail!("a client wants TLS, and this server runs without --tls; closed");
                     };
                     return self.converse_native(socket, peer, first, Some(tls.accept()?));
                 }
                 flow::Opening::Control if self.config.tls.is_some() => {
-                    anyhow::bail!("a client came without TLS, and this server demands it");
+                    turn_away(&socket, &native::refusal("unsupported", WITHOUT_TLS, GIVE_FINGERPRINT))?;
+                    anyhow::bail!("a client came without TLS, and this server demands it; told so");
                 }
                 flow::Opening::Control => return self.converse_native(socket, peer, first, None),
                 flow::Opening::Flow(hello) => {
@@ -235,7 +236,7 @@ impl Server {
             self.desk.deliver_iperf3(cookie.as_str(), socket, order);
             return Ok(());
         }
-        let Some(_place) = TestPlace::take(self) else {
+        let Some(place) = TestPlace::take(self) else {
             io::Write::write_all(&mut &socket, &iperf3::access_denied())?;
             anyhow::bail!("turned away: {} tests run already (--max-tests)", self.config.max_tests);
         };
@@ -246,7 +247,7 @@ impl Server {
         };
         let mut session = iperf3::Server::new(config, cookie, mono_now());
         let link = Link::new(socket, Vec::new(), None)?;
-        self.drive(&mut session, link, peer, ProtocolName::Iperf3)
+        self.drive(&mut session, link, peer, ProtocolName::Iperf3, Some(place))
     }
 
     fn converse_native(
@@ -256,7 +257,6 @@ impl Server {
         first: Vec<u8>,
         tls: Option<rustls::Connection>,
     ) -> anyhow::Result<()> {
-        let place = TestPlace::take(self);
         let mut link = Link::new(socket, first, tls)?;
         link.handshake(mono_now() + FIRST_BYTES_LIMIT).context("TLS")?;
         let config = native::ServerConfig {
@@ -266,18 +266,20 @@ impl Server {
             host: host::describe(Some(peer.ip())),
             entropy: host::entropy()?,
             binding: link.binding()?,
-            busy: place.is_none(),
+            busy: self.tests.load(Ordering::Acquire) >= self.config.max_tests,
         };
         let mut session = native::Server::new(config, mono_now());
-        self.drive(&mut session, link, peer, ProtocolName::Native)
+        // A client that has asked for nothing yet takes no place: silent ones must not keep others out.
+        self.drive(&mut session, link, peer, ProtocolName::Native, None)
     }
 
-    fn drive(
-        &self,
+    fn drive<'a>(
+        &'a self,
         session: &mut dyn Session,
         link: Link,
         peer: SocketAddr,
         protocol: ProtocolName,
+        mut place: Option<TestPlace<'a>>,
     ) -> anyhow::Result<()> {
         let watcher = std::cell::RefCell::new(self.config.observer.session(peer, protocol));
         let setting = Setting {
@@ -285,6 +287,10 @@ impl Server {
             local: self.config.local.clone(),
             host: host::describe(Some(peer.ip())),
             interrupt: self.interrupt.clone(),
+            admit: Box::new(|probes| {
+                place = place.take().or_else(|| TestPlace::take(self));
+                place.as_mut().map(|place| place.counts |= !probes).is_some()
+            }),
             extras: Box::new(|extras| watcher.borrow_mut().extras(extras)),
             sink: Box::new(|event| watcher.borrow_mut().event(event)),
             report: Box::new(|events, extras| watcher.borrow().report(events, extras)),
@@ -295,24 +301,48 @@ impl Server {
     }
 }
 
-/// One of the tests that may run at the same time; counted as done on drop.
-struct TestPlace<'a>(&'a Server);
+/// One of the tests that may run at the same time; given back on drop.
+struct TestPlace<'a> {
+    server: &'a Server,
+    /// A test was agreed on, so it is one of those after which this server ends (`--one-off`).
+    counts: bool,
+}
 
 impl TestPlace<'_> {
     fn take(server: &Server) -> Option<TestPlace<'_>> {
         let taken = server.tests.fetch_add(1, Ordering::AcqRel);
-        let place = TestPlace(server);
+        let place = TestPlace { server, counts: false };
         (taken < server.config.max_tests).then_some(place)
     }
 }
 
 impl Drop for TestPlace<'_> {
     fn drop(&mut self) {
-        self.0.tests.fetch_sub(1, Ordering::AcqRel);
-        let less = |left: u32| Some(if left == u32::MAX { left } else { left.saturating_sub(1) });
-        self.0.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok();
-        self.0.waker.wake();
+        self.server.tests.fetch_sub(1, Ordering::AcqRel);
+        if self.counts && self.server.config.tests.is_some() {
+            let less = |left: u32| Some(left.saturating_sub(1));
+            self.server.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok();
+            self.server.waker.wake();
+        }
     }
+}
+
+/// Says no to a client that has just come, and leaves it time to read that: closing at once, with unread bytes in the
+/// socket, would reset the connection and take the words back.
+fn turn_away(socket: &TcpStream, words: &[u8]) -> io::Result<()> {
+    socket.set_read_timeout(Some(ACCEPT_PAUSE))?;
+    io::Write::write_all(&mut &*socket, words)?;
+    socket.shutdown(std::net::Shutdown::Write)?;
+    let deadline = mono_now() + TURN_AWAY_LIMIT;
+    let mut unread = [0; 4096];
+    while mono_now() < deadline {
+        match (&*socket).read(&mut unread) {
+            Ok(0) => break,
+            Err(e) if e.kind() == ErrorKind::ConnectionReset => break,
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Reads until `total` bytes are there; false: the peer closed, or this server stops.
@@ -374,6 +404,10 @@ fn plain(peer: SocketAddr) -> SocketAddr {
 const MAX_CONNECTIONS: u32 = 1024;
 const FIRST_BYTES_LIMIT: Nanos = Nanos(10_000_000_000);
 const FIRST_BYTES_STEP: std::time::Duration = std::time::Duration::from_millis(250);
+/// Longest wait for a client that was told no to go.
+const TURN_AWAY_LIMIT: Nanos = Nanos(2_000_000_000);
+const WITHOUT_TLS: &str = "this server encrypts its control connections and you came without TLS";
+const GIVE_FINGERPRINT: &str = "give --fingerprint HEX, which it printed when it started";
 const ACCEPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
 /// Time for running tests to end after an interrupt.
 const STOP_LIMIT: Nanos = Nanos(15_000_000_000);

@@ -5,7 +5,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
-    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, ServerConfig,
+    ClientConfig, ClientConnection, DigitallySignedStruct, Error, ServerConfig,
     ServerConnection, SignatureScheme,
 };
 use std::fmt::Write;
@@ -101,10 +101,11 @@ impl ServerCertVerifier for Pinned {
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        if fingerprint(end_entity) == self.expected {
+        let presented = fingerprint(end_entity);
+        if presented == self.expected {
             return Ok(ServerCertVerified::assertion());
         }
-        Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
+        Err(Error::General(format!("its certificate's fingerprint is {}", hex(&presented))))
     }
 
     fn verify_tls12_signature(

@@ -6,7 +6,7 @@
 //! ```
 
 use super::flow::CONTROL_MAGIC;
-use super::message::{Message, TYPES};
+use super::message::{Message, Refusal, TYPES};
 use super::{NAME, VERSIONS};
 use crate::ProtocolError;
 use serde_json::Value;
@@ -34,6 +34,12 @@ pub(super) fn encode(message: &Message) -> Vec<u8> {
     let length = u32::try_from(frame.len() - 4).unwrap_or(u32::MAX);
     frame[..4].copy_from_slice(&length.to_be_bytes());
     frame
+}
+
+/// Greeting and refusal in one: all that a server says to a client with which it begins no dialogue.
+pub fn refusal(code: &str, reason: &str, advice: &str) -> Vec<u8> {
+    let refuse = Message::Refuse(Refusal::new(code, reason, advice));
+    [greeting(VERSIONS).as_slice(), &encode(&refuse)].concat()
 }
 
 /// Turns the bytes of one direction, in any portions, into messages.

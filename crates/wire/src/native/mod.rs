@@ -34,7 +34,7 @@ pub use admit::{MAX_STREAMS, MAX_TIME};
 pub use auth::Token;
 pub use client::{Client, ClientConfig};
 pub use datagram::{DataHeader, HEADER_LEN};
-pub use frame::{Decoder, MAX_FRAME, greeting};
+pub use frame::{Decoder, MAX_FRAME, greeting, refusal};
 pub use hex::{FlowKey, Mac, Nonce, SessionId};
 pub use message::{Ask, Hello, Limits, Message, Refusal};
 pub use server::{Server, ServerConfig};
