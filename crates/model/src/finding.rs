@@ -1,5 +1,6 @@
 //! Findings: the reason behind a number, with its evidence and the way out. Pure functions, one row each in [`RULES`].
 
+mod contradiction;
 mod cpu;
 mod fragments;
 mod loss;
@@ -80,6 +81,8 @@ pub struct Rule {
 
 /// Every rule; of equally bad findings the earlier comes first.
 pub const RULES: &[Rule] = &[
+    Rule { id: "contradictory-figures", find: contradiction::contradictory },
+    Rule { id: "udp-unreachable", find: contradiction::udp_unreachable },
     Rule { id: "fragments-dropped", find: fragments::fragments_dropped },
     Rule { id: "udp-fragmented", find: fragments::udp_fragmented },
     Rule { id: "receiver-buffer-loss", find: loss::receiver_buffer_loss },

@@ -253,9 +253,12 @@ impl Summary {
                 sent: *sent,
                 received: *received,
             }),
-            Probe::LargestPayload { direction: Direction::Up, payload } => self.max_udp_payload_up = *payload,
-            Probe::LargestPayload { direction: Direction::Down, payload } => {
-                self.max_udp_payload_down = *payload
+            Probe::LargestPayload { direction, payload } => {
+                match direction {
+                    Direction::Up => self.max_udp_payload_up = *payload,
+                    Direction::Down => self.max_udp_payload_down = *payload,
+                }
+                self.recompute();
             }
             Probe::ClockOffset { offset_ns, error, exchanges } => {
                 self.clock =

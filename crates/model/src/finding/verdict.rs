@@ -21,6 +21,9 @@ pub(super) fn of(run: &Run) -> Verdict {
 /// Why the figures of a test must not be used, if so.
 fn void(run: &Run, plan: &Plan) -> Option<Verdict> {
     let problem = |text: String| Some(Verdict { status: Status::Void, text });
+    if let Some(lie) = run.findings.iter().find(|finding| finding.id == "contradictory-figures") {
+        return problem(format!("{}.", lie.title));
+    }
     let measured = ways(run).any(|way| way.figures.received.bytes.0 > 0);
     match &run.summary.outcome {
         Some(Outcome::Failed { reason }) if !measured => {
@@ -110,20 +113,30 @@ fn of_tests(run: &Run) -> Verdict {
     let limit = run.findings.iter().find(|finding| LIMITS.contains(&finding.id.as_str()));
     let wrong = run.findings.iter().find(|f| f.severity > Severity::Info && !LIMITS.contains(&f.id.as_str()));
     let failed = run.tests.iter().find(void).map(|test| test.verdict.text.clone());
-    let why = limit.map_or_else(|| Some(no_limit(run)), |finding| Some(format!("{}.", finding.title)));
+    let why = limit.map_or_else(|| Some(no_limit(run)), |finding| Some(told(run, finding)));
     let first_advice = run.findings.first().filter(|finding| finding.severity > Severity::Info);
     let sentences = [
         Some(carried(run)),
         round_trip(&run.summary),
         payloads(&run.summary),
         why,
-        failed.or_else(|| wrong.map(|finding| format!("{}.", finding.title))),
+        failed.or_else(|| wrong.map(|finding| told(run, finding))),
         first_advice.map(|finding| finding.advice.clone()),
     ];
     let least =
         run.tests.iter().map(|test| test.verdict.status.min(Status::Problem)).max().unwrap_or_default();
     let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
     Verdict { status: status(&run.findings).max(least), text }
+}
+
+/// A finding in a sentence, with its twin of the other direction.
+fn told(run: &Run, finding: &Finding) -> String {
+    let other = finding.direction.map(Direction::reversed);
+    let twin = run.findings.iter().any(|f| f.id == finding.id && other.is_some() && f.direction == other);
+    match other.filter(|_| twin) {
+        Some(other) => format!("{}; the same holds {other}.", finding.title),
+        None => format!("{}.", finding.title),
+    }
 }
 
 /// The best goodput of each transport, each way.

@@ -1,8 +1,9 @@
 //! Every rule: a run in which it must be raised and one, close to it, in which it must not.
 
 use crate::scene::{DATAGRAMS, Scene, idle_rtt};
+use model::event::{Event, Warning};
 use model::finding::{Finding, RULES, Severity};
-use model::plan::Direction;
+use model::plan::{Direction, ProtocolName};
 use model::run::Run;
 use model::units::{BitRate, Bytes, Nanos};
 
@@ -22,6 +23,31 @@ const fn spares(id: &'static str, name: &'static str, run: fn() -> Run) -> Scena
 }
 
 const SCENARIOS: &[Scenario] = &[
+    raises("contradictory-figures", "TCP: one byte more arrived than was sent", || {
+        Scene::tcp().with(|s| s.receive_end().streams[0].total_bytes.0 += 1).run()
+    }),
+    raises("contradictory-figures", "UDP: one datagram more arrived than was sent", || {
+        Scene::udp().with(|s| s.received().datagrams += 1).run()
+    }),
+    raises("contradictory-figures", "ten seconds of sending arrive in a millisecond", || {
+        Scene::tcp().with(|s| s.receive_end().streams[0].elapsed = Nanos::from_millis(1)).run()
+    }),
+    raises("contradictory-figures", "iPerf3: twice as much arrived", || {
+        let scene = Scene::tcp().with(|s| s.plan.protocol = ProtocolName::Iperf3);
+        scene.with(|s| s.receive_end().streams[0].bytes = Bytes(2 * DATAGRAMS * 1472)).run()
+    }),
+    spares("contradictory-figures", "datagrams doubled by the path", || {
+        Scene::udp().with(|s| s.received().duplicates = DATAGRAMS).run()
+    }),
+    spares("contradictory-figures", "iPerf3: a little more in the receiver's time", || {
+        let scene = Scene::tcp().with(|s| s.plan.protocol = ProtocolName::Iperf3);
+        scene.with(|s| s.receive_end().streams[0].bytes.0 += 1 << 20).run()
+    }),
+    spares("contradictory-figures", "a little arrived early, the rest was lost", || {
+        Scene::udp().with(|s| s.deliver(9)).with(|s| s.receive_end().streams[0].elapsed = Nanos(5)).run()
+    }),
+    raises("udp-unreachable", "the engine tried", || warned("udp-unreachable")),
+    spares("udp-unreachable", "another warning", || warned("option-refused")),
     raises("udp-fragmented", "8192 bytes over MTU 1500", || Scene::udp().large(8192, DATAGRAMS).run()),
     spares("udp-fragmented", "1472 bytes over MTU 1500", || Scene::udp().large(1472, DATAGRAMS).run()),
     raises("fragments-dropped", "probes: large ones vanish, small ones arrive", || {
@@ -152,6 +178,11 @@ fn window(seconds_shut: u64, rtt: u64) -> Scene {
 
 fn find<'a>(run: &'a Run, id: &str) -> Option<&'a Finding> {
     run.findings.iter().find(|finding| finding.id == id)
+}
+
+/// A run of which only a warning is known.
+fn warned(id: &str) -> Run {
+    Run::of("1", "measure", &[Event::Warning(Warning::new(id, "said why"))])
 }
 
 #[test]
