@@ -2,7 +2,7 @@
 
 use crate::iperf3::PROTOCOL;
 use crate::iperf3::number;
-use crate::iperf3::params::MAX_STREAMS;
+use crate::iperf3::params::{MAX_STREAMS, block_length};
 use crate::{ProtocolError, Report};
 use model::plan::{Direction, TestSpec, Transport};
 use model::sample::{CpuUse, DataPath, Role, SideResult, StreamResult, TcpCounters, UdpCounters};
@@ -170,16 +170,27 @@ impl StreamRow {
             bytes: Bytes(self.bytes),
             total_bytes: Bytes(self.bytes),
             tcp: tcp.map(|retransmits| TcpCounters { retransmits, ..TcpCounters::default() }),
-            udp: (test.transport == Transport::Udp).then(|| self.to_udp(role)),
+            udp: (test.transport == Transport::Udp).then(|| self.to_udp(test, role)),
         }
     }
 
-    fn to_udp(self, role: Role) -> UdpCounters {
+    /// Versions before 3.14 do not say how many datagrams were omitted: there the bytes, which are of the counted
+    /// time, say how many were counted. How many of the lost ones were omitted nobody can say; none is taken off.
+    fn to_udp(self, test: &TestSpec, role: Role) -> UdpCounters {
         let positive = |value: i64| u64::try_from(value).unwrap_or(0);
         let packets = positive(self.packets);
-        let counted = packets.saturating_sub(positive(self.omitted_packets.unwrap_or(0)));
         let missed = positive(self.errors.saturating_sub(self.omitted_errors.unwrap_or(0).max(0)));
-        let lost = if role == Role::Receiver { missed.min(counted) } else { 0 };
+        let missed = if role == Role::Receiver { missed } else { 0 };
+        let omitted = match self.omitted_packets {
+            Some(omitted) => positive(omitted),
+            None if test.omit == Nanos::ZERO => 0,
+            None => {
+                let counted = self.bytes.div_ceil(u64::from(block_length(test)));
+                packets.saturating_sub(counted.saturating_add(missed))
+            }
+        };
+        let counted = packets.saturating_sub(omitted);
+        let lost = missed.min(counted);
         UdpCounters {
             datagrams: counted - lost,
             lost,

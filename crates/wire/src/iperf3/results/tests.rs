@@ -52,6 +52,18 @@ fn omitted_datagrams_are_taken_off() {
 }
 
 #[test]
+fn old_versions_tell_the_counted_datagrams_by_their_bytes() {
+    let json = document(&json!([{"id": 1, "bytes": 38_000, "retransmits": -1, "jitter": 0, "errors": 2,
+        "packets": 77, "start_time": 0, "end_time": 1}]));
+    let test = TestSpec { omit: Nanos::from_secs(1), length: 1000, ..udp_test() };
+    for (sends, expected) in [(Direction::Down, (38, 2, 77)), (Direction::Up, (38, 0, 77))] {
+        let side = decode(&json).unwrap().to_side(&test, sends).unwrap();
+        let udp = side.streams[0].udp.clone().unwrap();
+        assert_eq!((udp.datagrams, udp.lost, udp.last_sequence), expected);
+    }
+}
+
+#[test]
 fn losses_that_are_unknown_or_impossible_do_no_harm() {
     for (errors, omitted, packets) in [(-1, -1, 10), (99, 0, 10), (5, 20, 10), (i64::MIN, i64::MAX, i64::MIN)]
     {
