@@ -182,7 +182,7 @@ fn find<'a>(run: &'a Run, id: &str) -> Option<&'a Finding> {
 
 /// A run of which only a warning is known.
 fn warned(id: &str) -> Run {
-    Run::of("1", "measure", &[Event::Warning(Warning::new(id, "said why"))])
+    Run::of("1", "measure", &[Event::Warning(Warning::new(id, "UDP to 192.0.2.7:5210 gets no answer"))])
 }
 
 #[test]
