@@ -23,16 +23,26 @@ struct Noise {
     /// CPUs that the hypervisor gave to others.
     steal: f64,
     cpus: u32,
-    /// Involuntary switches of a stream thread, each second.
+    /// Involuntary switches of a stream thread, each second of the test.
     preemptions: f64,
+    /// The same, each second that it ran.
+    per_cpu_second: f64,
+    /// A CPU of the host had no time left.
+    full: bool,
 }
 
 impl Noise {
     fn of(end: &SideResult) -> Noise {
         let elapsed = end.streams.iter().map(|row| row.elapsed).max().unwrap_or(Nanos(0)).as_secs_f64();
         let threads = end.streams.len().max(1) as f64;
-        let preemptions = if elapsed > 0.0 { end.cpu.preemptions as f64 / elapsed / threads } else { 0.0 };
-        Noise { steal: end.cpu.steal, cpus: end.cpu.cpus, preemptions }
+        let each = |time: f64| if time > 0.0 { end.cpu.preemptions as f64 / time } else { 0.0 };
+        Noise {
+            steal: end.cpu.steal,
+            cpus: end.cpu.cpus,
+            preemptions: each(elapsed * threads),
+            per_cpu_second: each(elapsed * end.cpu.threads.iter().sum::<f64>()),
+            full: end.cpu.busiest_cpu >= FULL,
+        }
     }
 
     fn stolen(&self) -> bool {
@@ -40,7 +50,12 @@ impl Noise {
     }
 
     fn pushed_aside(&self) -> bool {
-        self.preemptions >= PUSHED_ASIDE
+        self.per_cpu_second >= PUSHED_ASIDE && self.preemptions >= OFTEN
+    }
+
+    /// The figures are not what the path could give.
+    fn serious(&self) -> bool {
+        self.stolen() || (self.pushed_aside() && self.full)
     }
 
     fn text(&self, end: &str) -> String {
@@ -57,7 +72,8 @@ impl Noise {
 
 fn finding(ends: &[(&str, &str, Noise)]) -> Finding {
     let stolen = ends.iter().any(|(.., noise)| noise.stolen());
-    let severity = if stolen { Severity::Warning } else { Severity::Info };
+    let serious = ends.iter().any(|(.., noise)| noise.serious());
+    let severity = if serious { Severity::Warning } else { Severity::Info };
     let texts: Vec<String> = ends.iter().map(|(name, _, noise)| noise.text(name)).collect();
     let title = format!("The hosts were disturbed: {}", texts.join("; "));
     let base = Finding::new("host-noise", severity, Direction::Up, title).everywhere();
@@ -65,6 +81,7 @@ fn finding(ends: &[(&str, &str, Noise)]) -> Finding {
         finding
             .with(&format!("{prefix}_steal_cpus"), noise.steal)
             .with(&format!("{prefix}_preemptions_per_second"), noise.preemptions)
+            .with(&format!("{prefix}_preemptions_per_cpu_second"), noise.per_cpu_second)
             .with(&format!("{prefix}_cpus_count"), noise.cpus)
     });
     finding.advise(if stolen {
@@ -76,5 +93,9 @@ fn finding(ends: &[(&str, &str, Noise)]) -> Finding {
 
 /// A twentieth of a CPU stolen is more than the differences worth measuring.
 const STOLEN: f64 = 0.05;
-/// The scheduler's shortest slice is about a millisecond: a hundred interruptions cost a tenth of the time or more.
+/// A thread that has a CPU to itself runs for seconds; one that shares it runs for a slice of some milliseconds.
 const PUSHED_ASIDE: f64 = 100.0;
+/// A thread that hardly runs is interrupted now and then without harm.
+const OFTEN: f64 = 10.0;
+/// Of one CPU.
+const FULL: f64 = 0.95;

@@ -110,7 +110,9 @@ fn of_tests(run: &Run) -> Verdict {
         let text = run.tests.first().map(|test| test.verdict.text.clone()).unwrap_or_default();
         return Verdict { status: Status::Void, text: format!("No test gave figures to be used. {text}") };
     }
-    let limit = run.findings.iter().find(|finding| LIMITS.contains(&finding.id.as_str()));
+    let limits =
+        |f: &&Finding| LIMITS.contains(&f.id.as_str()) && (f.id != NOISE || f.severity > Severity::Info);
+    let limit = run.findings.iter().find(limits);
     let wrong = run.findings.iter().find(|f| f.severity > Severity::Info && !LIMITS.contains(&f.id.as_str()));
     let failed = run.tests.iter().find(void).map(|test| test.verdict.text.clone());
     let why = limit.map_or_else(|| Some(no_limit(run)), |finding| Some(told(run, finding)));
@@ -121,7 +123,7 @@ fn of_tests(run: &Run) -> Verdict {
         payloads(&run.summary),
         why,
         failed.or_else(|| wrong.map(|finding| told(run, finding))),
-        first_advice.map(|finding| finding.advice.clone()),
+        first_advice.map(|finding| first_sentence(&finding.advice)),
     ];
     let least =
         run.tests.iter().map(|test| test.verdict.status.min(Status::Problem)).max().unwrap_or_default();
@@ -137,6 +139,10 @@ fn told(run: &Run, finding: &Finding) -> String {
         Some(other) => format!("{}; the same holds {other}.", finding.title),
         None => format!("{}.", finding.title),
     }
+}
+
+fn first_sentence(text: &str) -> String {
+    text.split_once(". ").map_or_else(|| text.into(), |(first, _)| format!("{first}."))
 }
 
 /// The best goodput of each transport, each way.
@@ -194,4 +200,6 @@ fn status(findings: &[Finding]) -> Status {
 
 /// Findings that say what sets the rate, and are not faults by themselves.
 const LIMITS: &[&str] =
-    &["at-line-rate", "window-limited", "receiver-limited", "sender-limited", "receiver-buffer-loss"];
+    &["at-line-rate", "window-limited", "receiver-limited", "sender-limited", "receiver-buffer-loss", NOISE];
+/// Says what sets the rate only where it is more than a remark.
+const NOISE: &str = "host-noise";

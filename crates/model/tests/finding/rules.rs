@@ -147,6 +147,10 @@ const SCENARIOS: &[Scenario] = &[
     raises("host-noise", "200 preemptions a second", || {
         Scene::udp().with(|s| s.receive_end().cpu.preemptions = 2_000).run()
     }),
+    spares("host-noise", "100 preemptions in a second of CPU, in a thread that hardly runs", || {
+        let scene = Scene::udp().with(|s| s.receive_end().cpu.threads = vec![0.001]);
+        scene.with(|s| s.receive_end().cpu.preemptions = 10).run()
+    }),
     spares("host-noise", "a hundredth of a CPU stolen", || {
         Scene::udp().with(|s| s.sender.cpu.steal = 0.01).run()
     }),
@@ -212,7 +216,17 @@ fn every_finding_has_words_figures_and_advice() {
             assert!(RULES.iter().any(|rule| rule.id == id), "{id} is not in RULES");
             assert!(!title.ends_with('.') && title.chars().any(|c| c.is_ascii_digit()), "{name}: {title}");
             assert!(advice.ends_with('.') && !evidence.is_empty(), "{name}: {advice} {evidence:?}");
-            let units = ["_bytes", "_count", "_share", "_bps", "_ns", "_cpus", "_per_second", "_source"];
+            let units = [
+                "_bytes",
+                "_count",
+                "_share",
+                "_bps",
+                "_ns",
+                "_cpus",
+                "_per_second",
+                "_per_cpu_second",
+                "_source",
+            ];
             assert!(
                 evidence.keys().all(|k| units.iter().any(|unit| k.ends_with(unit))),
                 "{name}: {evidence:?}"
@@ -264,6 +278,15 @@ fn loss_above_capacity_is_no_fault() {
         "{}",
         chosen.title
     );
+}
+
+#[test]
+fn other_work_on_a_full_cpu_is_more_than_a_remark() {
+    let busy = |share| {
+        let scene = Scene::tcp().with(|s| s.receive_end().cpu.preemptions = 2_000);
+        find(&scene.with(|s| s.receive_end().cpu.busiest_cpu = share).run(), "host-noise").unwrap().severity
+    };
+    assert_eq!((busy(0.6), busy(1.0)), (Severity::Info, Severity::Warning));
 }
 
 #[test]
