@@ -363,8 +363,12 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
 
     fn measure(&mut self) -> SideResult {
         self.draining = false;
-        let Some(running) = self.running.take() else { return SideResult::default() };
-        let (result, failures) = running.measure(mono_now());
+        let Some(mut running) = self.running.take() else { return SideResult::default() };
+        let now = mono_now();
+        if let Some(sample) = running.only_sample(now) {
+            self.emit(Event::Sample(sample));
+        }
+        let (result, failures) = running.measure(now);
         for failure in failures {
             self.emit(Event::Warning(Warning::new("stream-failed", failure)));
         }

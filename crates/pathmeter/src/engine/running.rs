@@ -29,6 +29,8 @@ pub(crate) struct Running {
     previous: (MonoTime, Vec<Reading>),
     /// End of the counted time, once reached, and what the counters were then.
     mark: Option<(MonoTime, Vec<Reading>)>,
+    /// Intervals of the counted time that have been closed.
+    shown: u64,
     extremes: Vec<Extremes>,
     usage: HostUsage,
     senders_ended: Option<MonoTime>,
@@ -66,6 +68,7 @@ impl Running {
             orders,
             started: now,
             mark: None,
+            shown: 0,
             usage,
             senders_ended: None,
             drain: None,
@@ -161,6 +164,12 @@ impl Running {
         now >= *limit || expect.iter().all(is_met)
     }
 
+    /// The only interval of a test so short that none has been closed.
+    pub(crate) fn only_sample(&mut self, now: MonoTime) -> Option<IntervalSample> {
+        self.find_epoch(now).filter(|_| self.shown == 0 && self.base.is_some())?;
+        self.close_interval(now)
+    }
+
     /// Ends all threads and makes the final figures.
     pub(crate) fn measure(mut self, now: MonoTime) -> (SideResult, Vec<String>) {
         self.orders.stop_senders();
@@ -171,9 +180,9 @@ impl Running {
                 socket.shutdown(std::net::Shutdown::Read).ok();
             }
         }
+        self.streams.iter_mut().for_each(Stream::join);
         let finals: Vec<Reading> =
             self.streams.iter().map(|s| Reading::take(&s.flow, &s.counters, self.last_sequence(s))).collect();
-        self.streams.iter_mut().for_each(Stream::join);
         let failures = self.streams.iter().filter_map(|s| s.counters.failure.get().cloned()).collect();
         let base = self.base.clone().unwrap_or_else(|| (now, finals.clone()));
         let rows = self.streams.iter().enumerate();
@@ -250,6 +259,7 @@ impl Running {
             omitted: self.base.is_none(),
             streams,
         };
+        self.shown += u64::from(self.base.is_some());
         (self.interval > Nanos(0)).then_some(sample)
     }
 

@@ -1,0 +1,13 @@
+//! `pathmeter iperf3` and `pathmeter serve --iperf3` against the real `iperf3`, in both roles, on loopback.
+//!
+//! Every run of a mode compares what both ends say of it. Nothing here asserts how fast anything is.
+
+//mod as_typed;
+//mod auth;
+mod figures;
+//mod many;
+mod modes;
+//mod options;
+mod process;
+//mod strangers;
+//mod troubled;

@@ -1,0 +1,142 @@
+//! Every mode, our client against the real server, the real client against ours, and ours against ours.
+
+use crate::figures::{Mode, agree};
+use crate::process::{Tool, free_port};
+use serde_json::Value;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+
+/// Options of a client, one mode a row.
+const MODES: &[&str] = &[
+    "",
+    "-R",
+    "--bidir",
+    "-P 3",
+    "-P 2 -R",
+    "-P 2 --bidir",
+    "-b 20M",
+    "-b 20M -R",
+    "-b 20M --bidir",
+    "-b 20M/10",
+    "-b 20M -O 1",
+    "-b 20M -O 1 -R",
+    "-b 20M -O 1 --bidir -P 2",
+    "-n 3000K",
+    "-n 3000K -R",
+    "-n 3000K -P 2",
+    "-k 40",
+    "-k 40 -R",
+    "-b 20M -l 4096",
+    "-b 20M -M 1000",
+    "-b 20M -M 1000 -R",
+    "-b 20M -w 128K",
+    "-b 20M -C reno",
+    "-b 20M -C reno -R",
+    "-b 20M -S 0x20",
+    "-b 20M --dscp ef",
+    "-b 20M -N",
+    "-b 20M -Z",
+    "-Z -n 3000K",
+    "-b 20M --fq-rate 50M",
+    "-b 20M --repeating-payload",
+    "-b 20M -i 0.5",
+    "-b 20M -i 0",
+    "-b 20M -4",
+    "-b 20M -A 0,1",
+    "-b 20M --connect-timeout 3000",
+    "-b 20M --rcv-timeout 5000 -R",
+    "-b 20M --snd-timeout 5000",
+    "-u",
+    "-u -R",
+    "-u --bidir",
+    "-u -b 10M",
+    "-u -b 10M -R -P 3",
+    "-u -b 10M -P 3",
+    "-u -b 10M -P 2 --bidir",
+    "-u -b 10M -O 1",
+    "-u -b 10M -O 1 -R",
+    "-u -b 10M -l 100",
+    "-u -b 10M -l 1472 -R",
+    "-u -b 10M/20",
+    "-u -b 0 -l 1400",
+    "-u -b 0 -l 1400 -R",
+    "-u -b 10M -n 500K",
+    "-u -b 10M -n 500K -R",
+    "-u -b 10M -k 50",
+    "-u -b 10M --udp-counters-64bit",
+    "-u -b 10M --udp-counters-64bit -R",
+    "-u -b 10M --udp-counters-64bit --bidir",
+    "-u -b 10M -l 1000 --dont-fragment",
+    "-u -b 10M -S 0x20",
+    "-u -b 10M -w 256K",
+    "-u -b 10M --repeating-payload -i 0.2",
+];
+
+#[test]
+fn our_client_and_the_real_server() {
+    for_each_mode(|mode| run(mode, Tool::Ours, Tool::Theirs));
+}
+
+#[test]
+fn the_real_client_and_our_server() {
+    for_each_mode(|mode| run(mode, Tool::Theirs, Tool::Ours));
+}
+
+#[test]
+fn our_client_and_our_server() {
+    for_each_mode(|mode| {
+        let (client, server) = run(mode, Tool::Ours, Tool::Ours);
+        if !mode.omits() {
+            nothing_is_lost_between(mode, &client, &server);
+        }
+    });
+}
+
+/// Beyond what iPerf3 promises: both ends agree to the byte, and every datagram is accounted for.
+fn nothing_is_lost_between(mode: Mode, client: &Value, server: &Value) {
+    let suffixes: &[&str] = if mode.is_bidirectional() { &["", "_bidir_reverse"] } else { &[""] };
+    for suffix in suffixes {
+        let down = mode.is_reverse() || !suffix.is_empty();
+        let (sender, receiver) = if down { (server, client) } else { (client, server) };
+        let of = |document: &Value, sum: &str, key: &str| {
+            crate::figures::number(document, &format!("end.sum_{sum}{suffix}.{key}"))
+        };
+        let key = if mode.is_udp() { "packets" } else { "bytes" };
+        assert_eq!(of(sender, "sent", key), of(receiver, "received", key), "{key}{suffix}");
+    }
+}
+
+fn run(mode: Mode, client: Tool, server: Tool) -> (Value, Value) {
+    let port = free_port();
+    let serving = server.serve(port, "-1 -J");
+    let length = if mode.has("-n") || mode.has("-k") { "" } else { "-t 1" };
+    let client = client.run(&format!("-c 127.0.0.1 -p {port} -J {length} {}", mode.options)).good().json();
+    let server = serving.wait().good().json();
+    agree(mode, &client, &server);
+    (client, server)
+}
+
+/// Several at a time: most of them wait for their second to pass. All that fail are told.
+fn for_each_mode<T>(check: impl Fn(Mode) -> T + Sync) {
+    let left = Mutex::new(MODES.iter());
+    let failures = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                loop {
+                    let next = left.lock().expect("nothing panics while it is held").next();
+                    let Some(options) = next else { return };
+                    let mode = Mode { options };
+                    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| check(mode))) {
+                        let told = panic.downcast::<String>().map_or("".into(), |text| *text);
+                        failures.lock().expect("as above").push(format!("[{options}]: {told}"));
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().expect("as above");
+    assert!(failures.is_empty(), "{} modes failed:\n{}", failures.len(), failures.join("\n"));
+}
+
+const WORKERS: usize = 4;

@@ -1,0 +1,234 @@
+//! Starting the two programs, waiting for them with a deadline, and reading what they say.
+
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{TcpListener, UdpSocket};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
+
+/// Who plays a role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tool {
+    /// `pathmeter iperf3`.
+    Ours,
+    /// The real `iperf3`.
+    Theirs,
+}
+
+/// What a program has said when it ended.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A program that runs; killed on drop.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    readers: Option<[std::thread::JoinHandle<String>; 2]>,
+    command: String,
+}
+
+impl Tool {
+    /// The program, before its own options.
+    pub(crate) fn command(self) -> Command {
+        match self {
+            Tool::Ours => {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_pathmeter"));
+                command.arg("iperf3");
+                command
+            }
+            Tool::Theirs => {
+                let found = Command::new("iperf3").arg("--version").output();
+                assert!(
+                    found.is_ok_and(|said| said.status.success()),
+                    "the real iperf3 is needed to test against: apt-get install iperf3"
+                );
+                Command::new("iperf3")
+            }
+        }
+    }
+
+    /// Starts it with these options, apart at blanks.
+    pub(crate) fn start(self, options: &str) -> Running {
+        let mut command = self.command();
+        command.args(options.split_whitespace());
+        Running::start(command)
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(self, options: &str) -> Said {
+        self.start(options).wait()
+    }
+
+    /// A server that listens on this port.
+    pub(crate) fn serve(self, port: u16, options: &str) -> Running {
+        let server = self.start(&format!("-s -p {port} {options}"));
+        wait_for_listener(port);
+        server
+    }
+}
+
+impl Running {
+    /// Starts a command and reads along what it says.
+    pub(crate) fn start(mut command: Command) -> Running {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let named = format!("{command:?}");
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("start {named}: {error}"));
+        let stdout = read_along(child.stdout.take().expect("piped above"));
+        let stderr = read_along(child.stderr.take().expect("piped above"));
+        Running { child, readers: Some([stdout, stderr]), command: named }
+    }
+
+    /// The process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal by its name.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([format!("-{name}"), self.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "kill -{name} of {}", self.command);
+    }
+
+    /// Is it still there?
+    pub(crate) fn runs(&mut self) -> bool {
+        self.child.try_wait().expect("a child of ours").is_none()
+    }
+
+    /// Waits for its end. One that hangs is a failure.
+    pub(crate) fn wait(mut self) -> Said {
+        let deadline = Instant::now() + PATIENCE;
+        while self.runs() {
+            assert!(Instant::now() < deadline, "still runs after {PATIENCE:?}: {}", self.command);
+            std::thread::sleep(STEP);
+        }
+        let code = self.child.wait().expect("it has ended").code();
+        let readers = self.readers.take().expect("taken once, here");
+        let [stdout, stderr] = readers.map(|reader| reader.join().expect("readers do not panic"));
+        Said { code, stdout, stderr }
+    }
+
+    /// Ends it with SIGTERM.
+    pub(crate) fn stop(self) -> Said {
+        self.signal("TERM");
+        self.wait()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Said {
+    /// Asserts a good end.
+    pub(crate) fn good(self) -> Said {
+        assert_eq!(self.code, Some(0), "{self:#?}");
+        self
+    }
+
+    /// The JSON document on standard output.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:#?}"))
+    }
+
+    /// The lines of `--json-stream`.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        let read = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line}"));
+        self.stdout.lines().map(read).collect()
+    }
+}
+
+/// A port on which neither TCP nor UDP is open, given out once. Below those the kernel gives to clients.
+pub(crate) fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let base = 10_000 + u16::try_from(std::process::id() % 150).expect("below 150") * 120;
+    for _ in 0..1000 {
+        let port = base + NEXT.fetch_add(1, Ordering::Relaxed) % 3000;
+        let free = TcpListener::bind(("::", port)).is_ok() && UdpSocket::bind(("::", port)).is_ok();
+        if free {
+            return port;
+        }
+    }
+    panic!("no free port above {base}");
+}
+
+/// Waits until something listens, without connecting: a server for one test would take that for its test.
+pub(crate) fn wait_for_listener(port: u16) {
+    let deadline = Instant::now() + PATIENCE;
+    let listens = |table: &str| {
+        let suffix = format!(":{port:04X}");
+        let text = std::fs::read_to_string(table).unwrap_or_default();
+        text.lines().any(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            fields.len() > 3 && fields[1].ends_with(&suffix) && fields[3] == LISTEN
+        })
+    };
+    while !listens("/proc/net/tcp") && !listens("/proc/net/tcp6") {
+        assert!(Instant::now() < deadline, "nothing listens on port {port}");
+        std::thread::sleep(STEP);
+    }
+}
+
+/// Waits until this is so.
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not so after {PATIENCE:?}: {what}");
+        std::thread::sleep(STEP);
+    }
+}
+
+/// A new directory under the one for temporary files; removed on drop.
+pub(crate) struct Scratch(pub(crate) std::path::PathBuf);
+
+impl Scratch {
+    /// Makes it; `name` must be used once.
+    pub(crate) fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("pathmeter-interop-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap_or_else(|error| panic!("make {}: {error}", path.display()));
+        Scratch(path)
+    }
+
+    /// A path in it.
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    /// Writes a file in it.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> String {
+        let path = self.path(name);
+        let written = std::fs::File::create(&path).and_then(|mut file| file.write_all(bytes));
+        written.unwrap_or_else(|error| panic!("write {path}: {error}"));
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed stays in the directory for temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn read_along(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // A killed program leaves what it said.
+        let _ = pipe.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// A busy machine must not fail a test; one that hangs must.
+const PATIENCE: Duration = Duration::from_secs(60);
+const STEP: Duration = Duration::from_millis(10);
+/// State of a listening socket in `/proc/net/tcp`.
+const LISTEN: &str = "0A";
