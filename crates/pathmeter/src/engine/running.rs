@@ -5,8 +5,9 @@ use super::shared::{Counters, Flow, FlowSocket, Orders};
 use super::threads::{self, Stream};
 use super::usage::HostUsage;
 use linux::poll::Waker;
+use model::event::Warning;
 use model::plan::{End, LocalOptions};
-use model::sample::{IntervalSample, Role, Side, SideResult, StreamInfo, StreamResult};
+use model::sample::{IntervalSample, Role, Side, SideResult, StreamResult};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub(crate) struct Running {
     shown: u64,
     extremes: Vec<Extremes>,
     usage: HostUsage,
+    /// When all senders had stopped, and when the session was told.
+    senders_finished: Option<MonoTime>,
     senders_ended: Option<MonoTime>,
     drain: Option<(Vec<Expect>, MonoTime)>,
     interrupted: bool,
@@ -70,6 +73,7 @@ impl Running {
             mark: None,
             shown: 0,
             usage,
+            senders_finished: None,
             senders_ended: None,
             drain: None,
             interrupted: false,
@@ -115,8 +119,26 @@ impl Running {
         if self.senders_ended.is_some() || !senders.all(|s| s.counters.finished.load(Ordering::Acquire)) {
             return None;
         }
+        let ended = *self.senders_finished.get_or_insert(now);
+        if !self.is_delivered() && now < ended + DELIVERY_LIMIT {
+            return None;
+        }
         self.senders_ended = Some(now);
         Some(self.sent())
+    }
+
+    /// iPerf3's servers throw away what they have not read when the client says that the test is over: an exact amount
+    /// is over when it is acknowledged.
+    fn is_delivered(&self) -> bool {
+        let exact = !matches!(self.plan.test.end, End::Time(_))
+            && matches!(self.plan.hello, FlowHello::Iperf3 { .. });
+        let pending = |s: &Stream| match (&s.flow.socket, s.flow.info.role) {
+            (FlowSocket::Tcp(socket), Role::Sender) => {
+                linux::options::unacknowledged(socket.as_ref()).is_ok_and(|bytes| bytes.0 > 0)
+            }
+            _ => false,
+        };
+        !exact || !self.streams.iter().any(pending)
     }
 
     /// What each sender has sent until now.
@@ -171,7 +193,7 @@ impl Running {
     }
 
     /// Ends all threads and makes the final figures.
-    pub(crate) fn measure(mut self, now: MonoTime) -> (SideResult, Vec<String>) {
+    pub(crate) fn measure(mut self, now: MonoTime) -> (SideResult, Vec<Warning>) {
         self.orders.stop_senders();
         self.orders.stop_receivers();
         for stream in &self.streams {
@@ -183,7 +205,7 @@ impl Running {
         self.streams.iter_mut().for_each(Stream::join);
         let finals: Vec<Reading> =
             self.streams.iter().map(|s| Reading::take(&s.flow, &s.counters, self.last_sequence(s))).collect();
-        let failures = self.streams.iter().filter_map(|s| s.counters.failure.get().cloned()).collect();
+        let warnings = self.warnings();
         let base = self.base.clone().unwrap_or_else(|| (now, finals.clone()));
         let rows = self.streams.iter().enumerate();
         let streams = rows.map(|(i, s)| self.stream_result(i, s, &base, &finals[i], now)).collect();
@@ -194,12 +216,16 @@ impl Running {
             datapath: threads::data_path(&self.plan, &self.streams),
             kernel: self.usage.kernel(),
         };
-        (result, failures)
+        (result, warnings)
     }
 
-    /// The open streams.
-    pub(crate) fn infos(&self) -> Vec<StreamInfo> {
-        self.streams.iter().map(|s| s.flow.info.clone()).collect()
+    /// What broke, and what the kernel refused the data path.
+    fn warnings(&self) -> Vec<Warning> {
+        let failed = self.streams.iter().filter_map(|s| s.counters.failure.get());
+        let failed = failed.map(|reason| Warning::new("stream-failed", reason.clone()));
+        let facts = self.streams.iter().filter_map(|s| s.counters.facts.get());
+        let slower = facts.filter_map(|f| f.no_gso_reason.clone()).map(|reason| Warning::new("no-gso", reason));
+        failed.chain(slower.take(1)).collect()
     }
 
     /// Payload bytes received and sent by this end in the counted time, or until it begins.
@@ -223,7 +249,7 @@ impl Running {
         let role = stream.flow.info.role;
         let is_tcp = matches!(stream.flow.socket, FlowSocket::Tcp(_));
         let planned = match (self.plan.test.end, self.interrupted) {
-            (End::Time(time), false) if now >= base.0 + time => time,
+            (End::Time(time), false) if now >= self.started + self.plan.test.omit + time => time,
             _ => Nanos(0),
         };
         let until_data = last_data(&stream.counters, base.0).saturating_since(base.0);
@@ -335,6 +361,8 @@ impl Stream {
     }
 }
 
+/// Longest wait for an exact amount to be acknowledged.
+const DELIVERY_LIMIT: Nanos = Nanos(5_000_000_000);
 /// An end that only receives takes its start for time zero when nothing has come for this long.
 const FIRST_DATA_PATIENCE: Nanos = Nanos(1_000_000_000);
 /// Time between two looks during a drain.
