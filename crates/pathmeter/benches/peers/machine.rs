@@ -1,0 +1,49 @@
+//! Is the machine ours alone? Waiting until it is idle, and how much others used of it during a run.
+
+use linux::cpu::{CpuSnapshot, CpuTimes, Usage};
+use model::units::Nanos;
+use std::time::{Duration, Instant};
+
+/// Waits until every CPU was idle for a moment; false when that did not come in time.
+pub(crate) fn wait_until_idle() -> anyhow::Result<bool> {
+    let deadline = Instant::now() + IDLE_LIMIT;
+    while Instant::now() < deadline {
+        let before = CpuSnapshot::take()?;
+        std::thread::sleep(LOOK);
+        let busy = |cpu: &CpuTimes| (cpu.busy() + cpu.steal).0 as f64 / cpu.total().0.max(1) as f64;
+        if CpuSnapshot::take()?.since(&before).iter().all(|cpu| busy(cpu) < IDLE_SHARE) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The state of the machine at the begin of a run.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    cpus: CpuSnapshot,
+    own: Usage,
+    began: Instant,
+}
+
+impl Watch {
+    /// Begins now.
+    pub(crate) fn start() -> anyhow::Result<Watch> {
+        Ok(Watch { cpus: CpuSnapshot::take()?, own: Usage::of_process(), began: Instant::now() })
+    }
+
+    /// CPU time that others used since the begin, and the hypervisor took, as a share of one CPU. `tools`: what the
+    /// measured processes used.
+    pub(crate) fn foreign(&self, tools: Nanos) -> anyhow::Result<f64> {
+        let mine = tools + Usage::of_process().since(&self.own).cpu();
+        let used = CpuSnapshot::take()?.since(&self.cpus);
+        let programs: u64 = used.iter().map(|c| c.user.0 + c.system.0).sum();
+        let stolen: u64 = used.iter().map(|c| c.steal.0).sum();
+        let foreign = programs.saturating_sub(mine.0) + stolen;
+        Ok(foreign as f64 / self.began.elapsed().as_nanos() as f64)
+    }
+}
+
+const IDLE_LIMIT: Duration = Duration::from_secs(120);
+const LOOK: Duration = Duration::from_millis(200);
+const IDLE_SHARE: f64 = 0.06;

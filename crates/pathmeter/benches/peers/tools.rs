@@ -1,0 +1,205 @@
+//! The tools: where they are, their command lines, and how their results are read.
+
+use super::cases::{Contender, Work};
+use super::lab::FAR;
+use anyhow::{Context, bail};
+use serde_json::Value;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A program that measures throughput.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tool {
+    /// The release build of this workspace.
+    Ours,
+    /// iPerf3 as the distribution has it.
+    Iperf3,
+    /// A newer iPerf3.
+    Iperf3New,
+    /// iPerf 2.
+    Iperf2,
+}
+
+/// Which tools this machine has.
+#[derive(Debug)]
+pub(crate) struct Toolbox {
+    iperf3: Option<PathBuf>,
+    iperf3_new: Option<PathBuf>,
+    iperf2: Option<PathBuf>,
+}
+
+/// What a tool says it measured, at the receiver.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Reading {
+    /// Payload bits received per second.
+    pub(crate) goodput: f64,
+    /// Payload bytes received.
+    pub(crate) bytes: f64,
+    /// Share of the datagrams lost, 0 to 1.
+    pub(crate) loss: f64,
+    /// Congestion control that ran, where the tool says so.
+    pub(crate) congestion: Option<String>,
+}
+
+impl Toolbox {
+    /// Looks for them.
+    pub(crate) fn find() -> anyhow::Result<Toolbox> {
+        let iperf3_new = std::env::var_os("PATHMETER_BENCH_IPERF3_NEW").map(PathBuf::from);
+        if let Some(path) = iperf3_new.as_ref().filter(|p| !p.is_file()) {
+            bail!("PATHMETER_BENCH_IPERF3_NEW: no file {}", path.display());
+        }
+        Ok(Toolbox { iperf3: in_path("iperf3"), iperf3_new, iperf2: in_path("iperf") })
+    }
+
+    /// Is it there?
+    pub(crate) fn has(&self, tool: Tool) -> bool {
+        self.path(tool).is_some()
+    }
+
+    /// The tools and their versions, one a line.
+    pub(crate) fn describe(&self) -> String {
+        let line = |tool: Tool| match self.path(tool) {
+            Some(path) => format!("{tool:?}: {} ({})", path.display(), version(path)),
+            None => format!("{tool:?}: not here, left out"),
+        };
+        [Tool::Ours, Tool::Iperf3, Tool::Iperf3New, Tool::Iperf2].map(line).join("\n")
+    }
+
+    /// The server's command line; `local`: behind the relay.
+    pub(crate) fn server(&self, tool: Tool, work: Work, local: bool) -> anyhow::Result<Command> {
+        let address = if local { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { FAR }.to_string();
+        let mut command = Command::new(self.path(tool).context("the tool is not here")?);
+        match tool {
+            Tool::Ours => command.args(["serve", "--bind", &address]),
+            Tool::Iperf3 | Tool::Iperf3New => command.args(["-s", "-B", &address]),
+            Tool::Iperf2 => command.args(["-s", "-y", "C", "-B", &address]),
+        };
+        if let (Tool::Iperf2, Work::Udp { payload }) = (tool, work) {
+            command.args(["-u", "-l", &payload.to_string()]);
+        }
+        Ok(command)
+    }
+
+    /// The client's command line.
+    pub(crate) fn client(&self, contender: &Contender, work: Work, seconds: u32) -> anyhow::Result<Command> {
+        let tool = contender.tool;
+        let mut command = Command::new(self.path(tool).context("the tool is not here")?);
+        let (far, seconds) = (FAR.to_string(), seconds.to_string());
+        match tool {
+            Tool::Ours => command.args(["throughput", &far, "--json", "-t", &format!("{seconds}s")]),
+            Tool::Iperf3 | Tool::Iperf3New => command.args(["-c", &far, "-J", "-t", &seconds]),
+            Tool::Iperf2 => command.args(["-c", &far, "-y", "C", "-t", &seconds]),
+        };
+        match work {
+            Work::Tcp { streams, congestion } => {
+                let option = match tool {
+                    Tool::Ours => "--congestion",
+                    Tool::Iperf3 | Tool::Iperf3New => "-C",
+                    Tool::Iperf2 => "-Z",
+                };
+                command.args(["-P", &streams.to_string(), option, congestion]);
+            }
+            Work::Udp { payload } => {
+                // iPerf2 has no "as fast as possible" for UDP.
+                let rate = if tool == Tool::Iperf2 { "100g" } else { "0" };
+                command.args(["-u", "-b", rate, "-l", &payload.to_string()]);
+            }
+            Work::Paced { rate } => {
+                command.args(["-u", "-b", &rate.to_string(), "-l", "1472"]);
+            }
+        }
+        command.args(contender.options);
+        Ok(command)
+    }
+
+    fn path(&self, tool: Tool) -> Option<&Path> {
+        match tool {
+            Tool::Ours => Some(Path::new(env!("CARGO_BIN_EXE_pathmeter"))),
+            Tool::Iperf3 => self.iperf3.as_deref(),
+            Tool::Iperf3New => self.iperf3_new.as_deref(),
+            Tool::Iperf2 => self.iperf2.as_deref(),
+        }
+    }
+}
+
+impl Tool {
+    /// The port its server listens on, TCP (UDP for iPerf2 over UDP).
+    pub(crate) fn port(self) -> u16 {
+        match self {
+            Tool::Ours => 5210,
+            Tool::Iperf3 | Tool::Iperf3New => 5201,
+            Tool::Iperf2 => 5001,
+        }
+    }
+
+    /// Reads the receiver's figures out of what the two ends wrote.
+    pub(crate) fn read(self, client: &str, server: &str) -> anyhow::Result<Reading> {
+        match self {
+            Tool::Ours => read_ours(&parse(client)?),
+            Tool::Iperf3 | Tool::Iperf3New => read_iperf3(&parse(client)?),
+            Tool::Iperf2 => read_iperf2(server),
+        }
+    }
+}
+
+fn parse(text: &str) -> anyhow::Result<Value> {
+    serde_json::from_str(text).with_context(|| format!("the client wrote no JSON: {}", text.trim()))
+}
+
+fn read_ours(document: &Value) -> anyhow::Result<Reading> {
+    let up = &document["summary"]["up"];
+    Ok(Reading {
+        goodput: number(&up["goodput_bps"], "goodput_bps")?,
+        bytes: number(&up["received"]["bytes"], "received.bytes")?,
+        loss: up["loss"]["share"].as_f64().unwrap_or(0.0),
+        congestion: up["congestion"].as_str().map(Into::into),
+    })
+}
+
+fn read_iperf3(document: &Value) -> anyhow::Result<Reading> {
+    if let Some(error) = document["error"].as_str() {
+        bail!("iperf3: {error}");
+    }
+    let received = &document["end"]["sum_received"];
+    Ok(Reading {
+        goodput: number(&received["bits_per_second"], "bits_per_second")?,
+        bytes: number(&received["bytes"], "bytes")?,
+        loss: received["lost_percent"].as_f64().unwrap_or(0.0) / 100.0,
+        congestion: document["end"]["sender_tcp_congestion"].as_str().map(Into::into),
+    })
+}
+
+/// One line for each stream: time, addresses, number, interval, bytes, bit/s; for UDP jitter, lost, datagrams, percent.
+fn read_iperf2(server: &str) -> anyhow::Result<Reading> {
+    let mut reading = Reading::default();
+    for line in server.lines() {
+        let fields: Vec<&str> = line.split(',').collect();
+        if fields.len() < 9 || fields[5] == "-1" {
+            continue;
+        }
+        let value = |index: usize| fields.get(index).and_then(|f| f.parse::<f64>().ok());
+        reading.bytes += value(7).context("iperf: no bytes")?;
+        reading.goodput += value(8).context("iperf: no rate")?;
+        reading.loss = value(12).unwrap_or(0.0) / 100.0;
+    }
+    if reading.bytes == 0.0 {
+        bail!("iperf's server reported nothing: {}", server.trim());
+    }
+    Ok(reading)
+}
+
+fn number(value: &Value, name: &str) -> anyhow::Result<f64> {
+    value.as_f64().with_context(|| format!("no number {name} in the result"))
+}
+
+fn in_path(name: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
+}
+
+fn version(path: &Path) -> String {
+    let Ok(output) = Command::new(path).arg("--version").output() else { return "no version".into() };
+    // iPerf2 writes it to standard error.
+    let text = [output.stdout, output.stderr].concat();
+    String::from_utf8_lossy(&text).lines().next().unwrap_or_default().to_owned()
+}
