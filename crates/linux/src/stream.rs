@@ -17,7 +17,7 @@ pub struct Received {
     pub closed: bool,
 }
 
-/// Receives through one buffer of 1 MiB: the receiver for several streams at once, and wherever
+/// Receives through one buffer: the receiver for several streams at once, and wherever
 /// [`crate::ring::RingReceiver`] is forbidden.
 #[derive(Debug)]
 pub struct PlainReceiver {
@@ -29,22 +29,23 @@ pub struct PlainReceiver {
 
 impl PlainReceiver {
     /// Prepares to receive from `stream`, of which it keeps a duplicate: the connection closes when both are dropped.
+    /// Each receive takes up to `buffer` bytes.
     ///
     /// With `discard` the kernel drops the payload instead of copying it (`MSG_TRUNC`, tcp(7)): least CPU time, but
     /// not what an application would see.
     ///
     /// # Errors
     /// When the process is out of descriptors.
-    pub fn new(stream: &TcpStream, discard: bool) -> Result<Self> {
+    pub fn new(stream: &TcpStream, buffer: Bytes, discard: bool) -> Result<Self> {
         Ok(Self {
             stream: stream.try_clone().named("duplicate", || describe(stream))?,
-            buffer: PageBuffer::new(BUFFER),
+            buffer: PageBuffer::new(usize::try_from(buffer.0).unwrap_or(usize::MAX)),
             timeout: None,
             flags: if discard { libc::MSG_TRUNC } else { 0 },
         })
     }
 
-    /// Waits up to `timeout` for payload and takes what is there, up to 1 MiB. A signal ends the wait too.
+    /// Waits up to `timeout` for payload and takes what is there, as far as the buffer goes. A signal ends the wait too.
     ///
     /// The timeout is the socket's own (`SO_RCVTIMEO`), set when it changes.
     ///
@@ -68,7 +69,6 @@ impl PlainReceiver {
     }
 }
 
-const BUFFER: usize = 1 << 20;
 /// The kernel counts the timeout in microseconds, and takes zero for "for ever".
 const SHORTEST_TIMEOUT: u64 = 1_000;
 
@@ -84,7 +84,7 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (server, _) = listener.accept().unwrap();
-            let mut receiver = PlainReceiver::new(&server, discard).unwrap();
+            let mut receiver = PlainReceiver::new(&server, Bytes(1 << 20), discard).unwrap();
             assert_eq!(receiver.recv(Nanos(0)).unwrap(), Received::default());
             let writer = std::thread::spawn(move || client.write_all(&vec![1; 5_000_000]).unwrap());
             let mut total = Bytes(0);

@@ -30,8 +30,8 @@ pub(crate) struct BulkSender {
 /// How a TCP stream receives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BulkReceiver {
-    /// Only one stream receives here: io_uring is worth it.
-    pub(crate) alone: bool,
+    /// Streams that receive at this end at once.
+    pub(crate) streams: usize,
     /// Do not copy to user space.
     pub(crate) discard: bool,
 }
@@ -97,7 +97,8 @@ pub(crate) fn receive(
     counters: &Counters,
     orders: &Orders,
 ) -> Result<(), String> {
-    if how.alone
+    // With several streams io_uring is slower than plain calls.
+    if how.streams == 1
         && !how.discard
         && let Ok(mut ring) = RingReceiver::new(stream)
     {
@@ -105,7 +106,8 @@ pub(crate) fn receive(
         return receive_with(counters, orders, || ring.recv(POLL));
     }
     note(counters, if how.discard { "trunc" } else { "recv" });
-    let mut plain = PlainReceiver::new(stream, how.discard).map_err(|e| e.to_string())?;
+    let mut plain =
+        PlainReceiver::new(stream, receive_buffer(how.streams), how.discard).map_err(|e| e.to_string())?;
     receive_with(counters, orders, || plain.recv(POLL))
 }
 
@@ -137,6 +139,11 @@ fn receive_with(
     Ok(())
 }
 
+/// The buffer of one of so many streams: smaller ones for many, so that together they stay small.
+fn receive_buffer(streams: usize) -> Bytes {
+    Bytes((RECEIVE_MEMORY / streams.max(1) as u64).clamp(256 << 10, 1 << 20))
+}
+
 fn note(counters: &Counters, receiver: &'static str) {
     let facts = StreamFacts { receiver: Some(receiver), ..StreamFacts::default() };
     counters.facts.set(facts).ok();
@@ -147,5 +154,7 @@ pub(crate) fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
+/// Buffers of all receivers, bytes, while each keeps a size that costs no speed.
+const RECEIVE_MEMORY: u64 = 2 << 20;
 /// Longest time between two looks at the orders.
 pub(crate) const POLL: Nanos = Nanos(50_000_000);

@@ -43,7 +43,7 @@ struct Job {
     payload: Arc<linux::buffer::PageBuffer>,
     cpu: Option<u32>,
     spin: bool,
-    alone: bool,
+    receivers: usize,
 }
 
 /// Starts a thread for every flow.
@@ -56,7 +56,7 @@ pub(crate) fn spawn(
     let budget = |_| Arc::new(Budget::new(budget_bytes(&plan.test)));
     let budgets = [Direction::Up, Direction::Down].map(budget);
     let payload = Arc::new(payload(&plan.test));
-    let alone = flows.iter().filter(|f| f.info.role == Role::Receiver).count() == 1;
+    let receivers = flows.iter().filter(|f| f.info.role == Role::Receiver).count();
     let spin = may_spin(plan, local, flows.len());
     let job = |(index, flow): (usize, Flow)| {
         let counters = Counters { udp: receive_state(&flow), ..Counters::default() };
@@ -68,7 +68,7 @@ pub(crate) fn spawn(
             payload: payload.clone(),
             cpu: (!local.affinity.is_empty()).then(|| local.affinity[index % local.affinity.len()]),
             spin,
-            alone,
+            receivers,
             flow: Arc::new(flow),
         };
         let (flow, counters) = (job.flow.clone(), job.counters.clone());
@@ -117,7 +117,7 @@ impl Job {
     fn run_tcp(&self, socket: &std::net::TcpStream) -> Result<(), String> {
         let test = &self.plan.test;
         if self.flow.info.role == Role::Receiver {
-            let how = BulkReceiver { alone: self.alone, discard: test.skip_receive_copy };
+            let how = BulkReceiver { streams: self.receivers, discard: test.skip_receive_copy };
             return bulk::receive(how, socket, &self.counters, &self.orders);
         }
         let how = BulkSender {
