@@ -362,7 +362,7 @@ impl Summary {
         // Transit is receiver's clock minus sender's; the offset is peer minus local.
         let correction = match direction {
             Direction::Up => clock.offset_ns,
-            Direction::Down => -clock.offset_ns,
+            Direction::Down => clock.offset_ns.saturating_neg(),
         };
         let true_ns = |ns: i64| u64::try_from(ns.saturating_sub(correction)).ok().map(Nanos);
         let delay =
@@ -398,19 +398,20 @@ impl<'a> Rows<'a> {
     }
 
     fn udp(&self, field: impl Fn(&UdpCounters) -> u64) -> u64 {
-        self.rows.iter().filter_map(|r| r.udp.as_ref()).map(field).sum()
+        self.rows.iter().filter_map(|r| r.udp.as_ref()).map(field).fold(0, u64::saturating_add)
     }
 
     fn tcp_sum(&self, field: impl Fn(&TcpCounters) -> u64) -> Option<u64> {
         let values: Vec<u64> = self.rows.iter().filter_map(|r| r.tcp.as_ref()).map(field).collect();
-        (!values.is_empty()).then(|| values.iter().sum())
+        (!values.is_empty()).then(|| values.into_iter().fold(0, u64::saturating_add))
     }
 
     fn mean_rtt(&self) -> Option<Nanos> {
         let values: Vec<u64> =
             self.rows.iter().filter_map(|r| r.tcp.as_ref()).map(|t| t.mean_rtt.0).collect();
-        let sum: u64 = values.iter().sum();
-        (sum > 0).then(|| Nanos(sum / values.len() as u64))
+        let sum: u128 = values.iter().map(|rtt| u128::from(*rtt)).sum();
+        // A mean of u64 values is one.
+        (sum > 0).then(|| Nanos((sum / values.len() as u128) as u64))
     }
 
     fn loss(&self, receiver: &Rows<'_>) -> Option<Loss> {
@@ -420,15 +421,15 @@ impl<'a> Rows<'a> {
         let lost = receiver.udp(|u| u.lost);
         let in_socket = receiver.udp(|u| u.socket_drops).min(lost);
         let at_sender = self.udp(|u| u.send_drops).min(lost - in_socket);
-        let sent = self.udp(|u| u.datagrams).max(lost + receiver.udp(|u| u.datagrams));
+        let sent = self.udp(|u| u.datagrams).max(lost.saturating_add(receiver.udp(|u| u.datagrams)));
         let share = if sent == 0 { 0.0 } else { lost as f64 / sent as f64 };
         Some(Loss { path: lost - in_socket - at_sender, receiver: in_socket, sender: at_sender, share })
     }
 
     fn jitter(&self) -> Option<Jitter> {
         let all: Vec<&UdpCounters> = self.rows.iter().filter_map(|r| r.udp.as_ref()).collect();
-        let count = u64::try_from(all.len()).ok().filter(|n| *n > 0)?;
-        let rfc3550 = Nanos(all.iter().map(|u| u.jitter.0).sum::<u64>() / count);
+        let count = Some(all.len() as u128).filter(|n| *n > 0)?;
+        let rfc3550 = Nanos((all.iter().map(|u| u128::from(u.jitter.0)).sum::<u128>() / count) as u64);
         // Percentiles of several streams cannot be merged from percentiles: the worst stream speaks for all.
         let distribution = all.iter().filter_map(|u| u.jitter_distribution).max_by_key(|p| p.p99);
         Some(Jitter { rfc3550, distribution })
