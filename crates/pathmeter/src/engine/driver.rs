@@ -113,10 +113,33 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     /// Runs the session to its end. Every event has been given to the sink when this returns.
     pub(crate) fn run(mut self) -> Result<(), ProtocolError> {
         let outcome = self.converse();
+        let last_words = outcome.is_err() && self.say_last_words();
         self.rescue();
         self.link.finish(mono_now() + GOODBYE);
+        if last_words {
+            // Closing with bytes unread would reset the connection, and the peer would not hear why.
+            self.link.hear_out(mono_now() + GOODBYE);
+        }
         self.finish(&outcome);
         outcome
+    }
+
+    /// After an error: what the session still has to say. Says whether there was anything to send.
+    fn say_last_words(&mut self) -> bool {
+        let mut said = false;
+        loop {
+            match self.session.output(mono_now()) {
+                Output::Send(bytes) => said |= self.link.write(&bytes, mono_now() + GOODBYE).is_ok(),
+                Output::Event(event) => self.emit(event),
+                Output::WaitUntil(_) | Output::Close => return said,
+                // The flows are ended with the session.
+                Output::OpenFlows(_)
+                | Output::StartFlows
+                | Output::StopSenders
+                | Output::Drain { .. }
+                | Output::Datagram { .. } => {}
+            }
+        }
     }
 
     fn converse(&mut self) -> Result<(), ProtocolError> {

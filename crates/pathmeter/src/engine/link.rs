@@ -107,6 +107,20 @@ impl Link {
         self.socket.shutdown(std::net::Shutdown::Write).ok();
     }
 
+    /// Reads and forgets until the peer has closed too.
+    pub(crate) fn hear_out(&mut self, deadline: MonoTime) {
+        let mut buffer = [0; 4096];
+        while mono_now() < deadline {
+            match (&self.socket).read(&mut buffer) {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock && self.wait_for(deadline, false).is_ok() => {}
+                Err(_) => return,
+            }
+        }
+    }
+
     fn read_raw(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if self.tls.is_none() {
             return (&self.socket).read(buf);

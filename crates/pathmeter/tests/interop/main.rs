@@ -2,12 +2,12 @@
 //!
 //! Every run of a mode compares what both ends say of it. Nothing here asserts how fast anything is.
 
-//mod as_typed;
-//mod auth;
+mod as_typed;
+mod auth;
 mod figures;
-//mod many;
+mod many;
 mod modes;
-//mod options;
+mod options;
 mod process;
-//mod strangers;
-//mod troubled;
+mod strangers;
+mod troubled;

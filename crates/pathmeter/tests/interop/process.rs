@@ -99,6 +99,13 @@ impl Running {
         self.child.try_wait().expect("a child of ours").is_none()
     }
 
+    /// Sockets that it has open.
+    pub(crate) fn open_sockets(&self) -> usize {
+        let fds = std::fs::read_dir(format!("/proc/{}/fd", self.id())).into_iter().flatten().flatten();
+        let links = fds.filter_map(|fd| std::fs::read_link(fd.path()).ok());
+        links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
+    }
+
     /// Waits for its end. One that hangs is a failure.
     pub(crate) fn wait(mut self) -> Said {
         let deadline = Instant::now() + PATIENCE;

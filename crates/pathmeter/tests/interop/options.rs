@@ -1,0 +1,171 @@
+//! Options of our client and server that show in files, in the output, or in when a server ends.
+
+use crate::process::{Scratch, Tool, free_port, wait_until};
+use std::path::Path;
+
+#[test]
+fn a_log_file_takes_everything() {
+    let (scratch, port) = (Scratch::new("log"), free_port());
+    let (client_log, server_log) = (scratch.write("client", b"before\n"), scratch.path("server"));
+    let serving = Tool::Ours.serve(port, &format!("-1 --logfile {server_log}"));
+    let options = format!("-c 127.0.0.1 -p {port} -n 200K --logfile {client_log} --timestamps=%Y# -T run7");
+    let said = Tool::Ours.run(&options).good();
+    let served = serving.wait().good();
+    assert_eq!((&*said.stdout, &*said.stderr, &*served.stdout), ("", "", ""));
+    let read = |path: &str| std::fs::read_to_string(path).expect("written by the program");
+    let text = read(&client_log);
+    assert!(text.starts_with("before\n") && text.ends_with("iperf Done.\n"), "{text}");
+    for line in text.lines().skip(1) {
+        let (year, rest) = line.split_once('#').unwrap_or_else(|| panic!("no time in {line:?}"));
+        assert!(year.parse::<u32>().is_ok_and(|year| year > 2000), "{line}");
+        assert!(rest.starts_with("run7:  "), "{line}");
+    }
+    assert!(read(&server_log).contains("Accepted connection from 127.0.0.1"));
+    let refused = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} --logfile {client_log}"));
+    assert_eq!((refused.code, &*refused.stderr), (Some(1), ""));
+    assert!(read(&client_log).contains("iperf3: error - unable to connect to server"));
+}
+
+#[test]
+fn a_log_file_that_cannot_be_is_an_error() {
+    let said = Tool::Ours.run("-c 127.0.0.1 --logfile /no-such-directory/log");
+    assert_eq!(said.code, Some(1));
+    assert!(said.stderr.contains("unable to open log file: /no-such-directory/log"), "{said:#?}");
+    let full = Path::new("/dev/full");
+    assert!(full.exists(), "this test needs /dev/full, which every Linux has");
+    let port = free_port();
+    let serving = Tool::Ours.serve(port, "-1");
+    let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -n 10K --logfile /dev/full"));
+    assert_eq!(said.code, Some(1), "{said:#?}");
+    assert!(said.stderr.contains("unable to write /dev/full"), "{said:#?}");
+    serving.wait().good();
+}
+
+#[test]
+fn the_process_id_is_in_its_file_while_it_runs() {
+    let (scratch, port) = (Scratch::new("pid"), free_port());
+    let file = scratch.path("pid");
+    let serving = Tool::Ours.serve(port, &format!("-I {file}"));
+    wait_until("the file is written", || Path::new(&file).exists());
+    let pid = std::fs::read_to_string(&file).expect("it exists");
+    assert_eq!(pid, serving.id().to_string());
+    let second = Tool::Ours.run(&format!("-s -p {} -I {file}", free_port()));
+    assert_eq!(second.code, Some(1), "{second:#?}");
+    assert!(second.stderr.contains("Another instance of iperf3 appears to be running"), "{second:#?}");
+    serving.stop().good();
+    assert!(!Path::new(&file).exists());
+}
+
+#[test]
+fn a_daemon_serves_and_can_be_stopped() {
+    let (scratch, port) = (Scratch::new("daemon"), free_port());
+    let (file, log) = (scratch.path("pid"), scratch.path("log"));
+    Tool::Ours.run(&format!("-s -D -p {port} -I {file} --logfile {log}")).good();
+    crate::process::wait_for_listener(port);
+    wait_until("the file is written", || std::fs::read_to_string(&file).is_ok_and(|text| !text.is_empty()));
+    let pid: u32 = std::fs::read_to_string(&file).expect("written").parse().expect("a process id");
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
+    let session = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(3));
+    assert_eq!(session, Some(&*pid.to_string()), "it leads a session of its own");
+    Tool::Theirs.run(&format!("-c 127.0.0.1 -p {port} -n 10K")).good();
+    let killed = std::process::Command::new("kill").arg(pid.to_string()).status();
+    assert!(killed.is_ok_and(|status| status.success()));
+    wait_until("the daemon has ended", || !Path::new(&file).exists());
+    assert!(std::fs::read_to_string(&log).expect("written").contains("Accepted connection"));
+}
+
+#[test]
+fn a_port_that_is_taken_is_an_error() {
+    let port = free_port();
+    let _serving = Tool::Ours.serve(port, "");
+    for options in ["", "-D"] {
+        let second = Tool::Ours.run(&format!("-s -p {port} {options}"));
+        assert_eq!(second.code, Some(1), "{second:#?}");
+        assert!(second.stderr.contains("unable to start listener for connections"), "{second:#?}");
+    }
+}
+
+#[test]
+fn a_server_for_one_test_ends_when_nobody_comes() {
+    let said = Tool::Ours.serve(free_port(), "-1 --idle-timeout 1").wait().good();
+    assert!(said.stdout.contains("Server listening on"), "{said:#?}");
+}
+
+#[test]
+fn limits_of_the_server() {
+    let port = free_port();
+    let serving = Tool::Ours.serve(port, "--server-bitrate-limit 10M --server-max-duration 5");
+    let run = |options: &str| Tool::Theirs.run(&format!("-c 127.0.0.1 -p {port} {options}"));
+    for refused in ["-b 20M -t 1", "-b 6M -P 2 -t 1", "-t 6 -b 1M"] {
+        let said = run(refused);
+        assert_eq!(said.code, Some(1), "{refused}: {said:#?}");
+    }
+    run("-b 5M -t 1").good();
+    let served = serving.stop().good();
+    assert_eq!(
+        served.stderr.matches("iperf3: error - stopped: the parameters are refused").count(),
+        3,
+        "{served:#?}"
+    );
+}
+
+#[test]
+fn title_and_extra_data_are_in_both_documents() {
+    for (client, server) in [(Tool::Ours, Tool::Theirs), (Tool::Theirs, Tool::Ours)] {
+        let port = free_port();
+        let serving = server.serve(port, "-1 -J");
+        let options = format!("-c 127.0.0.1 -p {port} -J -n 10K -T run7 --extra-data more");
+        for document in [client.run(&options).good().json(), serving.wait().good().json()] {
+            assert_eq!((&document["title"], &document["extra_data"]), (&"run7".into(), &"more".into()));
+        }
+    }
+}
+
+#[test]
+fn a_stream_of_json_has_an_event_a_line() {
+    let port = free_port();
+    let serving = Tool::Ours.serve(port, "-1 --json-stream");
+    let said = Tool::Ours
+        .run(&format!("-c 127.0.0.1 -p {port} -t 1 -b 5M -i 0.5 --json-stream --get-server-output"));
+    let names = |events: Vec<serde_json::Value>| -> Vec<String> {
+        events.iter().map(|event| event["event"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let client = names(said.good().events());
+    assert_eq!((client.first(), client.last()), (Some(&"start".into()), Some(&"end".into())), "{client:?}");
+    assert!(client.iter().filter(|name| *name == "interval").count() >= 2, "{client:?}");
+    assert!(client.contains(&"server_output_json".into()), "{client:?}");
+    let server = names(serving.wait().good().events());
+    assert_eq!((server.first(), server.last()), (Some(&"start".into()), Some(&"end".into())), "{server:?}");
+}
+
+#[test]
+fn local_ports_follow_one_another() {
+    let port = free_port();
+    let serving = Tool::Theirs.serve(port, "-1 -J");
+    let first = (0..).map(|_| free_port()).find(|first| *first < u16::MAX - 3).expect("ports are many");
+    let document =
+        Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -J -u -b 1M -t 1 -P 2 --cport {first}")).good();
+    serving.wait().good();
+    let document = document.json();
+    let ports: Vec<_> = (0..2)
+        .map(|n| crate::figures::number(&document, &format!("start.connected.{n}.local_port")))
+        .collect();
+    assert_eq!(ports, [f64::from(first), f64::from(first + 1)]);
+}
+
+#[test]
+fn ipv6_and_its_options() {
+    for (client, server) in [(Tool::Ours, Tool::Theirs), (Tool::Theirs, Tool::Ours)] {
+        for options in ["-b 5M", "-u -b 5M", "-u -b 5M -R", "-b 5M -L 77"] {
+            let port = free_port();
+            let serving = server.serve(port, "-1 -J");
+            let mode = crate::figures::Mode { options: "-b 5M" };
+            let mode = if options.contains("-u") { crate::figures::Mode { options: "-u" } } else { mode };
+            let said = client.run(&format!("-c ::1 -6 -p {port} -J -t 1 {options}")).good().json();
+            let served = serving.wait().good().json();
+            if !options.contains("-R") {
+                crate::figures::agree(mode, &said, &served);
+            }
+        }
+    }
+}
