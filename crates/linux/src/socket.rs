@@ -80,6 +80,15 @@ pub fn tcp_connect(remote: SocketAddr, options: &TcpOptions, timeout: Nanos) -> 
     Ok(stream)
 }
 
+/// Opens and binds a socket as [`tcp_connect`] does, and closes it again: what this host refuses is known before the
+/// first packet.
+///
+/// # Errors
+/// The option or the local address refused, by name.
+pub fn tcp_try(remote: SocketAddr, options: &TcpOptions) -> Result<()> {
+    bind_local(&open_tcp(remote, options)?, remote, options)
+}
+
 /// Listens on `address` with room for `backlog` connections not yet accepted. The options that a connection
 /// inherits (buffers, MSS, congestion control, type of service) are set on the listener.
 ///

@@ -11,4 +11,5 @@ pub(crate) mod measure;
 pub(crate) mod output;
 pub(crate) mod serve;
 pub(crate) mod session;
+mod sizes;
 pub(crate) mod throughput;

@@ -85,16 +85,27 @@ pub(crate) struct Told<'a>(pub(crate) &'a anyhow::Error);
 
 impl Display for Told<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        write!(f, "error: {:#}", self.0)?;
+        write!(f, "error: {}", sentence(self.0))?;
         if Exit::of(self.0) == Exit::Fault {
             write!(f, "\n  This is a fault of ours: {REPORT_IT}")?;
         }
-        let failure = self.0.chain().find_map(|cause| cause.downcast_ref::<Failure>());
+        // A context is found by the error itself, a cause in the chain.
+        let cause = || self.0.chain().find_map(|cause| cause.downcast_ref::<Failure>());
+        let failure = self.0.downcast_ref::<Failure>().or_else(cause);
         match failure.and_then(|failure| failure.advice.as_deref()) {
             Some(advice) => write!(f, "\n  {advice}"),
             None => Ok(()),
         }
     }
+}
+
+/// The chain of causes on one line. A cause that the error before it has told already is not told again.
+pub(crate) fn sentence(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |said, cause| match cause.to_string() {
+        text if said.ends_with(&text) => said,
+        text if said.is_empty() => text,
+        text => format!("{said}: {text}"),
+    })
 }
 
 /// Makes every panic say a plain sentence, and one of the main thread end the program with code 70. A panic of another
@@ -188,6 +199,17 @@ mod tests {
     }
 
     #[test]
+    fn a_cause_is_told_once() {
+        let missing = io::Error::from_raw_os_error(2);
+        let named = linux::error::OsError::new("set TCP_CONGESTION on", "tcp 10.0.0.2:5210", missing);
+        let error = anyhow::Error::new(named).context("open data stream 0");
+        assert_eq!(
+            sentence(&error),
+            "open data stream 0: set TCP_CONGESTION on tcp 10.0.0.2:5210: No such file or directory (os error 2)"
+        );
+    }
+
+    #[test]
     fn advice_follows_the_message() {
         let failure = Failure::usage("-P 0: at least one stream is needed", "give -P 1 to -P 128");
         let error = Err::<(), _>(failure).context("read the command line").expect_err("it is an Err");
@@ -196,6 +218,10 @@ mod tests {
             Told(&error).to_string(),
             "error: read the command line: -P 0: at least one stream is needed\n  give -P 1 to -P 128"
         );
+        let wrapped = anyhow::Error::new(wire::ProtocolError::Busy);
+        let wrapped = wrapped.context(Failure::unreachable("10.0.0.2:5210", "come back later"));
+        assert_eq!(Exit::of(&wrapped), Exit::Unreachable);
+        assert!(Told(&wrapped).to_string().ends_with("try again later\n  come back later"), "{}", Told(&wrapped));
         assert!(Told(&anyhow::anyhow!("lost")).to_string().contains("a fault of ours"));
     }
 }

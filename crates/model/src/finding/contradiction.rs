@@ -20,8 +20,8 @@ pub(super) fn udp_unreachable(run: &Run) -> Vec<Finding> {
         let title = text.trim_end_matches('.').to_owned();
         let finding = Finding::new(UDP_UNREACHABLE, Severity::Problem, Direction::Up, title).everywhere();
         finding.with("working_tcp_tests_count", run.tests.iter().filter(carried).count()).advise(
-            "Allow UDP on the server's port, in both directions, in its firewall, in yours and in the cloud's \
-             security groups; then measure again for the largest payload and UDP's throughput.",
+            "Look at the server's firewall, at yours, and at the cloud's security groups; then measure again for the \
+             largest payload and UDP's throughput.",
         )
     };
     told.map(|warning| finding(&warning.text)).into_iter().collect()

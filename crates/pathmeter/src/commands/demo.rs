@@ -1,9 +1,8 @@
 //! `pathmeter demo`: a path with a fault, made on this machine, measured and explained.
 
 use super::demo_lab::{DemoLab, gain_privileges};
-use super::measure::Job;
+use super::measure::{Job, Measured};
 use super::serve::listen;
-use super::session::conclude;
 use crate::cli::{Common, DemoArgs};
 use crate::engine::client::Security;
 use crate::engine::interrupt::Interrupt;
@@ -12,7 +11,6 @@ use crate::exit::Exit;
 use anyhow::Context;
 use model::event::Event;
 use model::plan::{LocalOptions, ProtocolName, Target};
-use model::run::Run;
 use model::units::Nanos;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -40,10 +38,10 @@ pub(crate) fn run(args: &DemoArgs, global: &Common) -> anyhow::Result<Exit> {
     if let Some(dropped) = lab.dropped_fragments()? {
         say(&format!("\nThe router's own count: {} IPv4 fragments dropped.\n", dropped.ipv4));
     }
-    conclude(&measured, false, &[], global)
+    measured.conclude(&[], global)
 }
 
-fn measure(lab: &DemoLab, quick: bool, interrupt: &Interrupt) -> anyhow::Result<Run> {
+fn measure(lab: &DemoLab, quick: bool, interrupt: &Interrupt) -> anyhow::Result<Measured> {
     let address = SocketAddr::new(lab.server_ipv4(), wire::native::PORT);
     let job = Job {
         target: Target { host: address.ip().to_string(), address },

@@ -1,11 +1,13 @@
 //! `pathmeter measure`: the main job. Reach, idle RTT, datagram sizes, TCP and UDP each way, reasons, verdict.
 
-use super::session::{Live, conclude, expectations, link, print_plan, run_id, security};
+use super::session::{Live, blame, conclude, expectations, link, print_plan, run_id, security, too_early};
+use super::sizes::probe_sizes;
 use crate::cli::{Common, MeasureArgs};
 use crate::engine::client::{self, Security};
 use crate::engine::interrupt::Interrupt;
+use crate::engine::preflight;
 use crate::engine::probe::Prober;
-use crate::exit::Exit;
+use crate::exit::{Exit, sentence};
 use crate::planner;
 use linux::clock::wall_now;
 use model::event::{Event, Probe, Warning};
@@ -14,7 +16,9 @@ use model::plan::{
 };
 use model::run::Run;
 use model::units::{BitRate, Nanos};
+use report::expect::Expectation;
 use std::io::Write;
+use wire::ProtocolError;
 
 /// Runs the command.
 pub(crate) fn run(args: &MeasureArgs, global: &Common) -> anyhow::Result<Exit> {
@@ -25,14 +29,29 @@ pub(crate) fn run(args: &MeasureArgs, global: &Common) -> anyhow::Result<Exit> {
         security: security(&args.session)?,
         quick: args.quick,
     };
+    preflight::way(&job.target, &job.local)?;
     if args.session.dry_run {
         return print_plan(&job.plans(), global);
     }
-    let run = job.measure(&Interrupt::on_signals()?, &mut |line| {
+    let measured = job.measure(&Interrupt::on_signals()?, &mut |line| {
         // Progress is a courtesy: a closed standard error stops nothing.
         let _ = writeln!(std::io::stderr(), "{line}");
     })?;
-    conclude(&run, false, &expected, global)
+    measured.conclude(&expected, global)
+}
+
+/// What a measurement found, and why it ended early, if it did.
+pub(crate) struct Measured {
+    run: Run,
+    broke: Option<anyhow::Error>,
+}
+
+impl Measured {
+    /// Writes the result; the error that ended the measurement comes after it.
+    pub(crate) fn conclude(self, expected: &[Expectation], global: &Common) -> anyhow::Result<Exit> {
+        let exit = conclude(&self.run, false, expected, global)?;
+        self.broke.map_or(Ok(exit), Err)
+    }
 }
 
 /// What to measure.
@@ -49,22 +68,26 @@ pub(crate) struct Job {
 
 impl Job {
     /// Measures the path. `progress` is told what is being done.
+    ///
+    /// # Errors
+    /// Nothing was measured. What ends a measurement later comes with what was measured until then.
     pub(crate) fn measure(
         &self,
         interrupt: &Interrupt,
         progress: &mut dyn FnMut(&str),
-    ) -> anyhow::Result<Run> {
+    ) -> anyhow::Result<Measured> {
         let mut probes: Vec<Event> = link(&self.target, &self.local).into_iter().collect();
+        let known = probes.len();
         let started = wall_now();
         progress("1/5  idle round trips and datagram sizes");
-        if let Err(e) = self.probe(interrupt, &mut probes) {
-            let reached = e.downcast_ref::<wire::ProtocolError>().is_some();
-            if !reached || interrupt.is_raised() {
-                return Err(e);
+        match self.probe(interrupt, &mut probes) {
+            Err(e) if !interrupt.is_raised() => {
+                probes.push(without_probes(e, progress).map_err(|e| blame(&self.target, e))?);
             }
-            probes.push(Event::Warning(Warning::new("udp-unreachable", format!("{e:#}"))));
+            _ => {}
         }
         let mut tests: Vec<Run> = Vec::new();
+        let mut broke = None;
         for (index, mut plan) in self.plans().into_iter().enumerate() {
             if interrupt.is_raised() {
                 break;
@@ -75,12 +98,22 @@ impl Job {
             }
             let way = if test.directions == Directions::Up { "up" } else { "down" };
             progress(&format!("{}/5  {} {way}", index + 2, test.transport));
-            tests.push(self.test(&plan, &probes, interrupt)?);
+            match self.test(&plan, &probes, interrupt) {
+                Ok(test) => tests.push(test),
+                Err(_) if interrupt.is_raised() => break,
+                Err(e) => {
+                    broke = Some(e);
+                    break;
+                }
+            }
+        }
+        if tests.is_empty() && probes.len() == known {
+            return Err(broke.map_or_else(|| too_early().into(), |e| blame(&self.target, e)));
         }
         let mut run = Run::of_tests(&run_id()?, "measure", &probes, tests);
         run.started = Some(started);
         run.finished = Some(wall_now());
-        Ok(run)
+        Ok(Measured { run, broke: broke.map(|e| blame(&self.target, e)) })
     }
 
     /// The throughput tests, in order. UDP's payload and rate follow from what the tests before it find.
@@ -102,7 +135,7 @@ impl Job {
         let mut prober = Prober::open(&self.target, &self.local, &self.security, interrupt)?;
         events.push(Event::Probe(prober.idle_rtt(if self.quick { 60 } else { 300 })?));
         for direction in [Direction::Up, Direction::Down] {
-            probe_sizes(&mut prober, direction, events)?;
+            probe_sizes(&mut prober, direction, None, events)?;
         }
         prober.close();
         Ok(())
@@ -131,38 +164,24 @@ impl Job {
         let started = live.events.iter().any(|e| matches!(e, Event::Started(_)));
         match outcome {
             // A test that broke half-way stands in the result with what it measured.
-            Err(e) if !started && !interrupt.is_raised() => Err(e),
+            Err(e) if !started => Err(e),
             _ => live.run("throughput"),
         }
     }
 }
 
-/// What crosses one way: the largest whole datagram, and whether larger ones arrive in fragments.
-fn probe_sizes(prober: &mut Prober, direction: Direction, events: &mut Vec<Event>) -> anyhow::Result<()> {
-    let payload = prober.largest_payload(direction)?;
-    events.push(Event::Probe(Probe::LargestPayload { direction, payload }));
-    let Some(payload) = payload else { return Ok(()) };
-    let fragmented = (payload.saturating_mul(2)).clamp(FRAGMENTED_PAYLOAD, LARGEST_PAYLOAD);
-    for (size, is_fragmented) in [(payload, false), (fragmented, true)] {
-        if is_fragmented && size <= payload {
-            continue;
-        }
-        let arrived = prober.cross(direction, &[size], SIZE_COPIES, !is_fragmented)?;
-        events.push(Event::Probe(Probe::UdpSize {
-            direction,
-            payload: size,
-            fragmented: is_fragmented,
-            sent: SIZE_COPIES,
-            received: arrived.get(&size).copied().unwrap_or(0),
-        }));
-    }
-    Ok(())
+/// A path without UDP is measured with TCP alone, and so is one whose probes broke off. Anything else is an error.
+fn without_probes(error: anyhow::Error, progress: &mut dyn FnMut(&str)) -> anyhow::Result<Event> {
+    let id = match error.downcast_ref::<ProtocolError>() {
+        Some(ProtocolError::Flows(_)) => "udp-unreachable",
+        Some(ProtocolError::Timeout(_) | ProtocolError::Closed(_)) => "probe-failed",
+        _ => return Err(error),
+    };
+    let text = sentence(&error);
+    progress(&format!("     {text}\n     going on with TCP alone"));
+    Ok(Event::Warning(Warning::new(id, text)))
 }
 
 /// UDP is sent a little slower than what TCP carried: loss at that rate says something, loss above it nothing.
 const UDP_PERCENT: u64 = 95;
 const LEAST_UDP_RATE: BitRate = BitRate(1_000_000);
-/// The payload that iPerf3's old default used and that needs fragments on most paths.
-const FRAGMENTED_PAYLOAD: u32 = 8192;
-const LARGEST_PAYLOAD: u32 = 65_507;
-const SIZE_COPIES: u32 = 10;

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
     for listener in &native {
         log.note(&format!("listening on {} (TCP and UDP), pathmeter's own protocol", listener.local_addr()?));
     }
-    for listener in &iperf3 {
+    if let Some(listener) = &iperf3 {
         log.note(&format!("listening on {} (TCP and UDP), iPerf3", listener.local_addr()?));
     }
     if let Some(tls) = &tls {
@@ -128,6 +128,9 @@ impl SessionLog {
     fn told(&self) -> String {
         let run = Run::of("", "serve", &self.events);
         let Some(plan) = &run.plan else { return "no test".into() };
+        if !self.events.iter().any(|event| matches!(event, Event::Started(_))) {
+            return "probes, or a test that did not start".into();
+        }
         let ends = [run.summary.local.as_ref(), run.summary.peer.as_ref()];
         let rows = || ends.iter().flatten().flat_map(|end| &end.streams);
         let way = |direction| {

@@ -14,6 +14,7 @@ use model::run::Run;
 use report::expect::Expectation;
 use report::format::{self, Style, ndjson, text};
 use std::io::{IsTerminal, Write};
+use wire::ProtocolError;
 use wire::native::Token;
 
 /// Reads the token and the fingerprint that the command line names.
@@ -63,6 +64,30 @@ pub(crate) fn expectations(args: &SessionArgs) -> Result<Vec<Expectation>, Failu
             .map_err(|e| Failure::usage(e.to_string(), "--expect 'down.goodput>=9.4Gbit/s'"))
     };
     args.expect.iter().map(parse).collect()
+}
+
+/// Names the far end in an error of the dialogue with it, and says what to try.
+pub(crate) fn blame(target: &Target, error: anyhow::Error) -> anyhow::Error {
+    let Some(cause) = error.downcast_ref::<ProtocolError>() else { return error };
+    let advice = match cause {
+        ProtocolError::Violation { .. } | ProtocolError::Timeout(_) => {
+            "check that `pathmeter serve` of this version listens there, and not another service; a firewall may also \
+             let a connection open and then drop what follows"
+        }
+        ProtocolError::Closed(_) => {
+            "the log of the server tells why; if it is no pathmeter server, start `pathmeter serve` there"
+        }
+        _ => return error.context(target.address.to_string()),
+    };
+    let failure =
+        Failure { exit: Exit::of(&error), message: target.address.to_string(), advice: Some(advice.into()) };
+    error.context(failure)
+}
+
+/// The error of a user who stopped before anything was measured.
+pub(crate) fn too_early() -> Failure {
+    let message = "stopped before anything was measured".into();
+    Failure { exit: Exit::Void, message, advice: None }
 }
 
 /// Prints a plan: what `--dry-run` is for.

@@ -1,9 +1,10 @@
 //! `pathmeter throughput`: how much a path carries, and what limits it.
 
-use super::session::{Live, conclude, expectations, link, print_plan, security};
+use super::session::{Live, blame, conclude, expectations, link, print_plan, security, too_early};
+use super::sizes::explain;
 use crate::cli::{Common, ThroughputArgs};
 use crate::engine::interrupt::Interrupt;
-use crate::engine::{client, flows};
+use crate::engine::{client, flows, preflight};
 use crate::exit::Exit;
 use crate::planner;
 use model::event::Event;
@@ -14,6 +15,7 @@ pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit
     let expected = expectations(&args.session)?;
     let security = security(&args.session)?;
     let mut plan = planner::throughput(args)?;
+    preflight::check(&plan)?;
     fill_payload(&mut plan)?;
     if args.session.dry_run {
         return print_plan(&plan, global);
@@ -26,13 +28,17 @@ pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit
     let outcome = client::run(&plan, &security, &wire::iperf3::Extras::default(), &interrupt, &mut |event| {
         live.event(event)
     });
+    if outcome.is_ok() {
+        explain(&plan, &security, &interrupt, &mut live);
+    }
     let started = live.events.iter().any(|e| matches!(e, Event::Started(_)));
     match outcome {
-        Err(e) if !started => Err(e),
+        Err(_) if !started && interrupt.is_raised() => Err(too_early().into()),
+        Err(e) if !started => Err(blame(&plan.target, e)),
         Err(e) if !interrupt.is_raised() => {
             // What was measured until then is shown before the reason it ended.
             conclude(&live.run("throughput")?, true, &expected, global)?;
-            Err(e)
+            Err(blame(&plan.target, e))
         }
         _ => conclude(&live.run("throughput")?, true, &expected, global),
     }

@@ -6,6 +6,7 @@ use super::interrupt::Interrupt;
 use super::link::Link;
 use super::running::Running;
 use super::shared::{Flow, FlowSocket};
+use crate::exit::sentence;
 use linux::clock::{mono_now, wall_now};
 use linux::poll::{Interest, Waker, wait};
 use model::event::{Connected, EndResult, Event, Finished, Outcome, Started, Warning};
@@ -288,7 +289,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         match opened {
             Ok(Some(flows)) => self.flows_are_open(flows),
             Ok(None) => {}
-            Err(e) => self.pending.push_back(Queued::FlowsFailed(format!("{e:#}"))),
+            Err(e) => self.pending.push_back(Queued::FlowsFailed(sentence(&e))),
         }
     }
 
@@ -343,7 +344,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         }
         match Running::start(plan, flows, &self.setting.local, &self.waker, now) {
             Ok(running) => self.running = Some(running),
-            Err(e) => self.pending.push_back(Queued::FlowsFailed(format!("{e:#}"))),
+            Err(e) => self.pending.push_back(Queued::FlowsFailed(sentence(&e))),
         }
     }
 
@@ -391,10 +392,8 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         if let Some(sample) = running.only_sample(now) {
             self.emit(Event::Sample(sample));
         }
-        let (result, failures) = running.measure(now);
-        for failure in failures {
-            self.emit(Event::Warning(Warning::new("stream-failed", failure)));
-        }
+        let (result, warnings) = running.measure(now);
+        warnings.into_iter().for_each(|warning| self.emit(Event::Warning(warning)));
         let local =
             EndResult { side: Side::Local, result: result.clone(), output_text: None, output_json: None };
         self.emit(Event::Result(local));

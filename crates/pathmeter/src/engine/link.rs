@@ -61,8 +61,12 @@ impl Link {
     }
 
     /// Is there something to read that poll(2) does not know of?
-    pub(crate) fn has_buffered(&self) -> bool {
-        !self.ahead.is_empty()
+    pub(crate) fn has_buffered(&mut self) -> bool {
+        // What is wrong with the packets so far, if anything, the next read tells.
+        let decrypted = |tls: &mut rustls::Connection| {
+            tls.process_new_packets().map_or(true, |state| state.plaintext_bytes_to_read() > 0)
+        };
+        !self.ahead.is_empty() || self.tls.as_mut().is_some_and(decrypted)
     }
 
     /// Reads what is there; `None`: nothing now; `Some(0)`: the peer closed.

@@ -11,6 +11,7 @@ pub(crate) mod host;
 pub(crate) mod interrupt;
 mod link;
 mod pacer;
+pub(crate) mod preflight;
 pub(crate) mod probe;
 mod receive;
 mod running;

@@ -8,10 +8,10 @@ use super::host;
 use super::interrupt::Interrupt;
 use super::link::Link;
 use super::shared::FlowSocket;
+use crate::exit::sentence;
 use linux::clock::{mono_now, sleep_until};
 use linux::poll::{Interest, wait};
 use model::event::Probe;
-use model::host::Host;
 use model::plan::{Direction, LocalOptions, ProtocolName, Target, Transport};
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
@@ -61,11 +61,6 @@ impl Prober {
         };
         prober.run_until(mono_now() + OPEN_LIMIT, |p| p.machine.is_ready())?;
         Ok(prober)
-    }
-
-    /// The far end's host.
-    pub(crate) fn peer(&self) -> Option<&Host> {
-        self.machine.peer_host()
     }
 
     /// Round trips of small datagrams on the idle path, one after the other.
@@ -256,7 +251,7 @@ impl Prober {
                             }
                             self.machine.input(mono_now(), Input::FlowsOpen(&infos))?;
                         }
-                        Err(e) => self.machine.input(mono_now(), Input::FlowsFailed(&format!("{e:#}")))?,
+                        Err(e) => self.machine.input(mono_now(), Input::FlowsFailed(&sentence(&e)))?,
                     }
                 }
                 Output::WaitUntil(until) => return Ok(until),

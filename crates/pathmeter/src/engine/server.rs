@@ -7,6 +7,7 @@ use super::host;
 use super::interrupt::Interrupt;
 use super::link::Link;
 use super::tls::ServerTls;
+use crate::exit::sentence;
 use anyhow::Context;
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
@@ -72,7 +73,6 @@ pub(crate) trait Watcher {
 struct Server {
     config: Config,
     desk: Arc<Desk>,
-    secret: [u8; 32],
     interrupt: Interrupt,
     /// Connections that have a thread.
     connections: AtomicU32,
@@ -90,7 +90,6 @@ pub(crate) fn run(config: Config, interrupt: &Interrupt) -> anyhow::Result<()> {
     let secret = host::entropy()?;
     let server = Arc::new(Server {
         desk: Desk::new(secret),
-        secret,
         interrupt: interrupt.clone(),
         connections: AtomicU32::new(0),
         tests: AtomicU32::new(0),
@@ -156,7 +155,7 @@ impl Server {
             let server = self.clone();
             let serve = move || {
                 if let Err(e) = server.welcome(socket, peer, protocol, order) {
-                    server.config.observer.note(&format!("{}: {e:#}", plain(peer)));
+                    server.config.observer.note(&format!("{}: {}", plain(peer), sentence(&e)));
                 }
                 server.connections.fetch_sub(1, Ordering::AcqRel);
             };
