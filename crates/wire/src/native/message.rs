@@ -145,12 +145,13 @@ pub struct Hello {
 #[serde(default)]
 pub struct Limits {
     /// Longest test, omitted time included.
-    #[serde(rename = "max_time_ns")]
+    #[serde(rename = "max_time_ns", skip_serializing_if = "Option::is_none")]
     pub max_time: Option<Nanos>,
     /// Highest rate of all streams of one direction.
-    #[serde(rename = "max_rate_bps")]
+    #[serde(rename = "max_rate_bps", skip_serializing_if = "Option::is_none")]
     pub max_rate: Option<BitRate>,
     /// Most streams in each direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_streams: Option<u32>,
 }
 

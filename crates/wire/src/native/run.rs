@@ -189,8 +189,11 @@ impl Run {
         match message {
             Message::Interval { sample } => self.peer_sample(link, sample),
             Message::Stop { reason } => {
+                let why = ProtocolError::PeerStopped(reason);
                 if self.phase == Phase::Flowing {
-                    self.stop(link, now, ProtocolError::PeerStopped(reason));
+                    self.stop(link, now, why);
+                } else {
+                    self.ending.get_or_insert(why);
                 }
                 Ok(())
             }

@@ -366,7 +366,8 @@ impl Server {
         }
         match &mut self.state {
             State::Running { run, .. } => run.lose(&mut self.link, error),
-            State::Leaving { .. } | State::Denied { .. } | State::Over => self.leave(),
+            State::Leaving { .. } | State::Denied { .. } => self.leave(),
+            State::Over => Err(error),
             _ if code.is_none() => Err(error),
             state => {
                 *state = State::Denied { deadline: now + LEAVING, error };

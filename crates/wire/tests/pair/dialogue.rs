@@ -246,9 +246,12 @@ proptest! {
         if stopped && pair.client.started.is_some() {
             prop_assert!(pair.client.measured.is_some() && pair.server.measured.is_some());
         }
-        if matches!(other, Some(ProtocolError::PeerStopped(_))) && pair.client.started.is_some() {
+        let told = matches!(other, Some(ProtocolError::PeerStopped(_)));
+        if told && pair.client.started.is_some() {
             assert_results_exchanged(&pair);
         }
+        let exchanged = pair.client.result_of_peer().is_some() && pair.server.result_of_peer().is_some();
+        prop_assert!(told || !stopped || !exchanged, "{other:?}: the other end learns who stopped the test");
         prop_assert!(pair.now - pair.client.started.unwrap_or(pair.now) < Nanos::from_secs(5));
     }
 }

@@ -312,10 +312,12 @@ impl<C: Session, S: Session> Pair<C, S> {
             Output::Datagram { .. } => panic!("a test has no datagrams of its own"),
             Output::WaitUntil(_) => unreachable!("taken by the caller"),
             Output::Close => {
-                match who {
-                    Who::Client => self.client.closed = Some(self.now),
-                    Who::Server => self.server.closed = Some(self.now),
-                }
+                let now = self.clock(who);
+                let next = match who {
+                    Who::Client => self.client.close(self.now, now),
+                    Who::Server => self.server.close(self.now, now),
+                };
+                assert!(matches!(next, Output::WaitUntil(None)), "{next:?} after Close");
                 let at = self.arrival(who.other());
                 self.plan(at, Happening::Closed(who.other()));
             }
@@ -438,6 +440,12 @@ impl<S: Session> End<S> {
             assert_eq!(self.error, None, "an error after the end: {error}");
             self.error = Some(error);
         }
+    }
+
+    /// Closes, and tells what the session wants after that.
+    fn close(&mut self, at: MonoTime, now: MonoTime) -> Output {
+        self.closed = Some(at);
+        self.session.output(now)
     }
 
     fn early(&mut self, now: MonoTime) -> Output {
