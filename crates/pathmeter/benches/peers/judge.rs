@@ -32,13 +32,13 @@ pub(crate) fn table(report: &Report) -> String {
         let memory = |end: fn(&Run) -> f64| runs.iter().map(end).fold(0.0, f64::max);
         let disturbed = runs.iter().filter(|r| r.is_disturbed()).count();
         let ratio = ours.map_or("-".into(), |ours| ratio(ours / middle));
-        let is_udp = !matches!(case.work, Work::Tcp { .. });
+        let (is_udp, is_paced) = (matches!(case.work, Work::Udp { .. }), figure == Figure::Pacing);
         rows.push(row([
             contender.label,
             &value(middle),
             &format!("{} to {}", value(low), value(high)),
             &ratio,
-            &format!("{cpu:.0}"),
+            &if is_paced { "-".into() } else { format!("{cpu:.0}") },
             &if is_udp { format!("{:.3} %", loss * 100.0) } else { "-".into() },
             &format!("{:.1} + {:.1}", memory(|r| mebibytes(r.memory.0)), memory(|r| mebibytes(r.memory.1))),
             &if disturbed > 0 {

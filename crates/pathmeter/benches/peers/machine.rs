@@ -5,8 +5,7 @@ use model::units::Nanos;
 use std::time::{Duration, Instant};
 
 /// Waits until every CPU was idle for a moment; false when that did not come in time.
-pub(crate) fn wait_until_idle() -> anyhow::Result<bool> {
-    let deadline = Instant::now() + IDLE_LIMIT;
+pub(crate) fn wait_until_idle(deadline: Instant) -> anyhow::Result<bool> {
     while Instant::now() < deadline {
         let before = CpuSnapshot::take()?;
         std::thread::sleep(LOOK);
@@ -44,6 +43,5 @@ impl Watch {
     }
 }
 
-const IDLE_LIMIT: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(200);
 const IDLE_SHARE: f64 = 0.06;

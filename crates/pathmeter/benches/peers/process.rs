@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct Process {
     child: Child,
     output: File,
+    errors: File,
     peak: Bytes,
 }
 
@@ -20,13 +21,11 @@ impl Process {
     /// Starts it. What it writes goes to a file, so that it never waits for a reader.
     pub(crate) fn start(mut command: Command, inside: &Namespace) -> anyhow::Result<Process> {
         let name = format!("{:?}", command.get_program());
-        let path = std::env::temp_dir().join(format!("pathmeter-bench-{}", std::process::id()));
-        let output = File::options().read(true).write(true).create_new(true).open(&path)?;
-        fs::remove_file(&path)?;
+        let (output, errors) = (nameless_file()?, nameless_file()?);
         inside.spawn_inside(&mut command)?;
-        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(errors.try_clone()?);
         let child = command.spawn().with_context(|| format!("start {name}"))?;
-        Ok(Process { child, output, peak: Bytes(0) })
+        Ok(Process { child, output, errors, peak: Bytes(0) })
     }
 
     /// Waits until it listens on a port.
@@ -45,7 +44,7 @@ impl Process {
             }
             std::thread::sleep(STEP);
         }
-        bail!("the server does not listen on port {port}: {}", self.written()?.trim())
+        bail!("the server does not listen on port {port}: {}", self.complaints().trim())
     }
 
     /// Waits for its end and leaves it to be reaped, so that its times can still be read.
@@ -77,10 +76,12 @@ impl Process {
 
     /// What it wrote so far.
     pub(crate) fn written(&mut self) -> anyhow::Result<String> {
-        let mut text = String::new();
-        self.output.rewind()?;
-        self.output.read_to_string(&mut text)?;
-        Ok(text)
+        Ok(read_all(&mut self.output)?)
+    }
+
+    /// What it wrote to standard error so far.
+    pub(crate) fn complaints(&mut self) -> String {
+        read_all(&mut self.errors).unwrap_or_default()
     }
 
     fn watch_memory(&mut self) {
@@ -107,6 +108,20 @@ impl Drop for Process {
         self.child.kill().ok();
         self.child.wait().ok();
     }
+}
+
+fn nameless_file() -> std::io::Result<File> {
+    let path = std::env::temp_dir().join(format!("pathmeter-bench-{}", std::process::id()));
+    let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+    fs::remove_file(&path)?;
+    Ok(file)
+}
+
+fn read_all(file: &mut File) -> std::io::Result<String> {
+    let mut text = String::new();
+    file.rewind()?;
+    file.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 const START_LIMIT: Duration = Duration::from_secs(5);
