@@ -20,7 +20,8 @@ impl SendFile {
     pub fn new(data: &[u8]) -> Result<Self> {
         let named = || "a memory file".to_owned();
         // SAFETY: the name is a NUL-terminated string that outlives the call.
-        let fd = check(unsafe { libc::memfd_create(c"pathmeter".as_ptr(), libc::MFD_CLOEXEC) }).named("open", named)?;
+        let fd = check(unsafe { libc::memfd_create(c"pathmeter".as_ptr(), libc::MFD_CLOEXEC) })
+            .named("open", named)?;
         // SAFETY: the descriptor has just been made and belongs to nobody else.
         let mut file = unsafe { File::from_raw_fd(fd) };
         file.write_all(data).named("fill", named)?;
@@ -34,7 +35,9 @@ impl SendFile {
     pub fn send(&self, stream: &TcpStream, length: usize) -> io::Result<usize> {
         let mut offset: libc::off_t = 0;
         // SAFETY: both descriptors are open for the call, and `offset` is ours.
-        check_len(unsafe { libc::sendfile(stream.as_raw_fd(), self.file.as_raw_fd(), &raw mut offset, length) })
+        check_len(unsafe {
+            libc::sendfile(stream.as_raw_fd(), self.file.as_raw_fd(), &raw mut offset, length)
+        })
     }
 }
 

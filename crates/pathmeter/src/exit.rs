@@ -221,7 +221,11 @@ mod tests {
         let wrapped = anyhow::Error::new(wire::ProtocolError::Busy);
         let wrapped = wrapped.context(Failure::unreachable("10.0.0.2:5210", "come back later"));
         assert_eq!(Exit::of(&wrapped), Exit::Unreachable);
-        assert!(Told(&wrapped).to_string().ends_with("try again later\n  come back later"), "{}", Told(&wrapped));
+        assert!(
+            Told(&wrapped).to_string().ends_with("try again later\n  come back later"),
+            "{}",
+            Told(&wrapped)
+        );
         assert!(Told(&anyhow::anyhow!("lost")).to_string().contains("a fault of ours"));
     }
 }

@@ -85,7 +85,9 @@ fn no_tls(address: SocketAddr, error: &std::io::Error) -> Failure {
     match (error.kind(), cause) {
         (ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe, _) => {
             Failure::unreachable(
-                format!("{address} closed the connection when TLS was asked for: it most likely runs without"),
+                format!(
+                    "{address} closed the connection when TLS was asked for: it most likely runs without"
+                ),
                 "start `pathmeter serve --tls` there, or drop --tls and --fingerprint here",
             )
         }

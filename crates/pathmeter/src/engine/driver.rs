@@ -48,8 +48,11 @@ pub(crate) struct Setting<'a> {
     /// Where events go, as they happen.
     pub(crate) sink: Box<dyn FnMut(&Event) + 'a>,
     /// Makes this end's own report of the test, when the peer asks for it.
-    pub(crate) report: Box<dyn Fn(&[Event], &iperf3::Extras) -> Option<Report> + 'a>,
+    pub(crate) report: MakeReport<'a>,
 }
+
+/// Makes a server's own report from its events.
+pub(crate) type MakeReport<'a> = Box<dyn Fn(&[Event], &iperf3::Extras) -> Option<Report> + 'a>;
 
 /// One session at work.
 pub(crate) struct Driver<'a, S: Session + ?Sized> {

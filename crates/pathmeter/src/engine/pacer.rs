@@ -35,7 +35,7 @@ impl Pacer {
         let mut now = mono_now();
         if now > due + LAG_LIMIT {
             // The host cannot keep up: forget the debt, or a pause would be followed by a flood.
-            self.start = self.start + (now - due);
+            self.start += now - due;
             return now;
         }
         let ahead = if self.spin { spin_ahead(due - now) } else { Nanos(0) };

@@ -5,7 +5,6 @@ use model::stats::histogram::Distribution;
 use model::stats::jitter::Jitter;
 use model::stats::sequence::SequenceTracker;
 use model::time::MonoTime;
-use model::units::Nanos;
 use wire::Stamp;
 
 /// The state of one receiving stream.
@@ -88,4 +87,3 @@ impl UdpReceive {
         Some(Transit { min_ns: self.transit_min, mean_ns, max_ns: self.transit_max })
     }
 }
-

@@ -224,7 +224,8 @@ impl Running {
         let failed = self.streams.iter().filter_map(|s| s.counters.failure.get());
         let failed = failed.map(|reason| Warning::new("stream-failed", reason.clone()));
         let facts = self.streams.iter().filter_map(|s| s.counters.facts.get());
-        let slower = facts.filter_map(|f| f.no_gso_reason.clone()).map(|reason| Warning::new("no-gso", reason));
+        let slower =
+            facts.filter_map(|f| f.no_gso_reason.clone()).map(|reason| Warning::new("no-gso", reason));
         failed.chain(slower.take(1)).collect()
     }
 

@@ -42,10 +42,13 @@ pub(crate) struct Config {
     /// Report interval of this end, and its other choices.
     pub(crate) local: LocalOptions,
     /// Makes iPerf3's check of a user.
-    pub(crate) verifier: Option<Arc<dyn Fn(&str) -> bool + Send + Sync>>,
+    pub(crate) verifier: Option<Verifier>,
     /// Watches sessions.
     pub(crate) observer: Arc<dyn Observer>,
 }
+
+/// Tells whether an iPerf3 client's authentication token is good.
+pub(crate) type Verifier = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Watches a server at work.
 pub(crate) trait Observer: Send + Sync {
@@ -295,7 +298,7 @@ impl Server {
             report: Box::new(|events, extras| watcher.borrow().report(events, extras)),
         };
         let outcome = Driver::new(session, link, setting)?.run();
-        watcher.borrow_mut().ended(outcome.as_ref().map(|()| ()));
+        watcher.borrow_mut().ended(outcome.as_ref().copied());
         Ok(())
     }
 }
