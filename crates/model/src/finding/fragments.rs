@@ -26,8 +26,8 @@ pub(super) fn dropped(run: &Run, direction: Direction) -> Option<Finding> {
     } else {
         by_probes(direction, large, Tally::of(run, direction, false))?
     };
-    let works = run.summary.max_udp_payload(direction);
-    let works = works.or_else(|| way.and_then(|way| way.figures.wire.path_udp_payload));
+    let probed = run.summary.max_udp_payload(direction);
+    let works = probed.or_else(|| way.and_then(|way| way.figures.wire.path_udp_payload));
     let kernel = way.and_then(|way| way.receiver).map(|end| &end.kernel);
     let finding = match kernel {
         Some(kernel) => finding
@@ -36,7 +36,9 @@ pub(super) fn dropped(run: &Run, direction: Direction) -> Option<Finding> {
         None => finding,
     };
     Some(match works {
-        Some(payload) => finding.with("working_payload_bytes", payload).advise(send_at_most(payload)),
+        Some(payload) => {
+            finding.with("working_payload_bytes", payload).advise(send_at_most(payload, probed.is_some()))
+        }
         None => finding.advise(format!("Send smaller datagrams, e.g. `-l {SAFE_PAYLOAD}`. {LET_THROUGH}")),
     })
 }
@@ -130,8 +132,12 @@ fn by_test(way: &Way<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-fn send_at_most(payload: u32) -> String {
-    format!("Send datagrams of at most {payload} bytes, which cross: `-l {payload}`. {LET_THROUGH}")
+fn send_at_most(payload: u32, probed: bool) -> String {
+    let why = match probed {
+        true => "which cross",
+        false => "which go in one piece by the MTU this host knows (no probe has confirmed it)",
+    };
+    format!("Send datagrams of at most {payload} bytes, {why}: `-l {payload}`. {LET_THROUGH}")
 }
 
 const LET_THROUGH: &str = "For programs that must send larger ones, let IP fragments through at the firewall or router that drops them.";

@@ -82,7 +82,7 @@ impl Job {
         progress("1/5  idle round trips and datagram sizes");
         match self.probe(interrupt, &mut probes) {
             Err(e) if !interrupt.is_raised() => {
-                probes.push(without_probes(e, progress).map_err(|e| blame(&self.target, e))?);
+                probes.push(without_probes(e, progress).map_err(|e| blame(&self.target, false, e))?);
             }
             _ => {}
         }
@@ -108,12 +108,12 @@ impl Job {
             }
         }
         if tests.is_empty() && probes.len() == known {
-            return Err(broke.map_or_else(|| too_early().into(), |e| blame(&self.target, e)));
+            return Err(broke.map_or_else(|| too_early().into(), |e| blame(&self.target, false, e)));
         }
         let mut run = Run::of_tests(&run_id()?, "measure", &probes, tests);
         run.started = Some(started);
         run.finished = Some(wall_now());
-        Ok(Measured { run, broke: broke.map(|e| blame(&self.target, e)) })
+        Ok(Measured { run, broke: broke.map(|e| blame(&self.target, false, e)) })
     }
 
     /// The throughput tests, in order. UDP's payload and rate follow from what the tests before it find.

@@ -66,10 +66,13 @@ pub(crate) fn expectations(args: &SessionArgs) -> Result<Vec<Expectation>, Failu
     args.expect.iter().map(parse).collect()
 }
 
-/// Names the far end in an error of the dialogue with it, and says what to try.
-pub(crate) fn blame(target: &Target, error: anyhow::Error) -> anyhow::Error {
+/// Names the far end in an error of the dialogue with it, and says what to try. `begun`: the test had.
+pub(crate) fn blame(target: &Target, begun: bool, error: anyhow::Error) -> anyhow::Error {
     let Some(cause) = error.downcast_ref::<ProtocolError>() else { return error };
     let advice = match cause {
+        ProtocolError::Closed(_) | ProtocolError::Timeout(_) if begun => {
+            "it, its host or the path broke down; what was measured until then is shown, and its log may tell more"
+        }
         ProtocolError::Violation { .. } | ProtocolError::Timeout(_) => {
             "check that `pathmeter serve` of this version listens there, and not another service; a firewall may also \
              let a connection open and then drop what follows"

@@ -1,0 +1,19 @@
+//! The built program at both ends of real connections: every option, every kind of bad peer, every way to be stopped.
+//! Nothing here asserts a time; every wait has a limit; every process is killed by its own number.
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
+
+mod native {
+    mod fake;
+    mod formats;
+    mod hostile;
+    mod identity;
+    mod lab;
+    mod lies;
+    mod options;
+    mod readme;
+    mod schema;
+    mod server;
+    mod signals;
+    mod support;
+    mod vanish;
+}

@@ -1,0 +1,141 @@
+//! Every format of every command that measures, against its schema or its own rules; expectations, plans, files.
+
+use super::schema::Schema;
+use super::support::{Scratch, Server, run};
+use serde_json::Value;
+
+#[test]
+fn json_is_as_its_schema_says() {
+    let schema = Schema::named("result");
+    let server = Server::start(&[]);
+    for words in [
+        &["-t", "300ms", "-i", "100ms"][..],
+        &["-t", "300ms", "-R", "-P", "2"],
+        &["-n", "1M", "--bidir"],
+        &["-u", "-b", "10M", "-t", "300ms", "--bidir", "--link", "10G"],
+    ] {
+        schema.accept(&server.measured(words));
+    }
+    let host = server.host();
+    let measured = run(&["measure", &host, "--quick", "--json"]).code(0).json();
+    schema.accept(&measured);
+    assert_eq!(measured["tests"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn ndjson_is_events_and_then_the_result() {
+    let (event, result) = (Schema::named("event"), Schema::named("result"));
+    let server = Server::start(&[]);
+    let ended = server.throughput(&["-t", "400ms", "-i", "100ms", "--format", "ndjson"]).code(0);
+    let lines: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (last, events) = lines.split_last().unwrap();
+    events.iter().for_each(|line| event.accept(line));
+    let kinds: Vec<&str> = events.iter().map(|line| line["event"].as_str().unwrap()).collect();
+    for kind in ["connected", "started", "sample", "result", "finished"] {
+        assert!(kinds.contains(&kind), "{kinds:?}");
+    }
+    // The last line is the document, told apart by a key of its own.
+    let mut document = last.clone();
+    document.as_object_mut().unwrap().remove("event");
+    result.accept(&document);
+    assert_eq!(document["schema"], "pathmeter/result/1");
+}
+
+#[test]
+fn csv_has_a_header_and_rows_of_its_width() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    let throughput = server.throughput(&["-t", "300ms", "--bidir", "--format", "csv"]).code(0);
+    let measure = run(&["measure", &host, "--quick", "--format", "csv"]).code(0);
+    for text in [throughput.stdout, measure.stdout] {
+        let rows: Vec<Vec<String>> = text.lines().map(fields).collect();
+        assert!(rows.len() > 5, "{text}");
+        assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{text}");
+        assert!(rows[0].iter().any(|name| name == "bits_per_second"), "{text}");
+    }
+}
+
+#[test]
+fn markdown_and_text_name_the_figures_and_the_verdict() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    for format in ["markdown", "text"] {
+        for words in [&["throughput", &host, "-t", "300ms"][..], &["measure", &host, "--quick"]] {
+            let text = run(&[words, &["--format", format]].concat()).code(0).stdout;
+            assert!(text.contains("bit/s") && text.contains("Verdict"), "{format}: {text}");
+            assert!(!text.contains('\x1b'), "no colour without a terminal");
+            if format == "markdown" {
+                assert!(text.lines().any(|line| line.starts_with('|') && line.contains("---")), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn expectations_decide_the_exit_code() {
+    let server = Server::start(&[]);
+    let held = ["-n", "1M", "--expect", "up.goodput>=1k", "--expect", "up.bytes==1MiB"];
+    server.throughput(&held).code(0);
+    let broken = ["-n", "1M", "--expect", "up.goodput>=1k", "--expect", "up.goodput>=900T"];
+    let ended = server.throughput(&broken).code(1).says("up.goodput>=900T");
+    assert!(!ended.stderr.contains("up.goodput>=1k"), "only the broken one: {}", ended.stderr);
+    server.throughput(&["-n", "1M", "--expect", "down.goodput>=1k"]).code(1).says("not measured");
+    server.throughput(&["--expect", "up.godput>=1k"]).code(2).says("no figure `up.godput`");
+    server.throughput(&["--expect", "up.goodput"]).code(2).says("--expect");
+}
+
+#[test]
+fn a_dry_run_prints_the_plan_and_sends_nothing() {
+    let schema = Schema::named("plan");
+    let plan = run(&["throughput", "192.0.2.1", "-u", "--bidir", "-P", "2", "--dry-run"]).code(0).json();
+    schema.accept(&plan);
+    assert_eq!(plan["target"]["address"], "192.0.2.1:5210");
+    assert!(plan["test"]["length"].as_u64().unwrap() > 0, "every default is filled: {plan:#}");
+    let plans = run(&["measure", "192.0.2.1", "--dry-run"]).code(0).json();
+    plans.as_array().unwrap().iter().for_each(|plan| schema.accept(plan));
+}
+
+#[test]
+fn a_file_gets_the_result_and_one_that_cannot_loses_nothing() {
+    let server = Server::start(&[]);
+    let scratch = Scratch::new("output");
+    let file = scratch.file("result.json", None);
+    let ended = server.throughput(&["-n", "1M", "--json", "-o", &file]).code(0);
+    assert_eq!(ended.stdout, "");
+    let written: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    Schema::named("result").accept(&written);
+    let nowhere = scratch.file("no/such/directory/result.json", None);
+    for path in ["/dev/full", &nowhere, "/proc/result.json"] {
+        let ended = server.throughput(&["-n", "1M", "--json", "-o", path]).code(2).says(path);
+        assert_eq!(ended.json()["summary"]["up"]["received"]["bytes"], 1 << 20, "{path}: nothing is lost");
+    }
+    let host = server.host();
+    let ended = run(&["measure", &host, "--quick", "--json", "-o", "/dev/full"]).code(2).says("/dev/full");
+    Schema::named("result").accept(&ended.json());
+}
+
+#[test]
+fn a_reader_that_leaves_stops_nothing() {
+    let server = Server::start(&[]);
+    let line = format!(
+        "{} throughput {} -t 600ms -i 100ms | head -n 1; echo ${{PIPESTATUS[0]}}",
+        env!("CARGO_BIN_EXE_pathmeter"),
+        server.host()
+    );
+    let output = std::process::Command::new("bash").args(["-c", &line]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().last(), Some("0"), "{text}");
+}
+
+/// The fields of one line of CSV (RFC 4180).
+fn fields(line: &str) -> Vec<String> {
+    let (mut fields, mut quoted) = (vec![String::new()], false);
+    for c in line.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            c => fields.last_mut().expect("there is one").push(c),
+        }
+    }
+    fields
+}

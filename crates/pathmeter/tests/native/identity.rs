@@ -1,0 +1,89 @@
+//! Who may talk to whom: tokens, TLS, and what each end is told when they do not match. And hosts that are not there.
+
+use super::support::{Scratch, Server, free_port, run};
+use std::net::TcpListener;
+
+#[test]
+fn a_token_is_asked_for_and_proved() {
+    let scratch = Scratch::new("token");
+    let right = scratch.file("right", Some("a long random line\n"));
+    let wrong = scratch.file("wrong", Some("another long random line\n"));
+    let empty = scratch.file("empty", Some("\n"));
+    let missing = scratch.file("missing", None);
+    let server = Server::start(&["--token-file", &right]);
+    let host = server.host();
+    for command in ["throughput", "measure"] {
+        let try_with = |words: &[&str]| run(&[&[command, &host], words].concat());
+        let small = if command == "measure" { &["--quick"][..] } else { &["-n", "100K"] };
+        try_with(&[&["--token-file", &right], small].concat()).code(0);
+        let ended = try_with(&["--token-file", &wrong]).code(3).says("the token is not this server's");
+        let ended = ended.says("--token-file").says(&host);
+        assert!(!(ended.stdout + &ended.stderr).contains("random line"), "the token itself is never shown");
+        try_with(&[]).code(3).says("this server wants a token").says("--token-file").says(&host);
+        try_with(&["--token-file", &empty]).code(2).says(&empty);
+        try_with(&["--token-file", &missing]).code(2).says(&missing);
+    }
+    assert!(!server.process.said().contains("random line"));
+    server.stop().says("refused the client");
+}
+
+#[test]
+fn an_open_server_says_so_and_warns_the_client_with_a_token() {
+    let scratch = Scratch::new("open");
+    let token = scratch.file("token", Some("unused\n"));
+    let server = Server::start(&[]);
+    let run = server.measured(&["-n", "100K", "--token-file", &token]);
+    let warnings = run["summary"]["warnings"].as_array().unwrap();
+    assert!(warnings.iter().any(|warning| warning["id"] == "token-not-asked"), "{warnings:?}");
+    let said = server.stop().stderr;
+    assert!(!said.contains("open to everyone"), "on the loopback nobody else can reach it: {said}");
+}
+
+#[test]
+fn tls_knows_its_server_by_the_fingerprint() {
+    let scratch = Scratch::new("tls");
+    let token = scratch.file("token", Some("a long random line\n"));
+    for with_token in [&[][..], &["--token-file", &token]] {
+        let server = Server::start(&[&["--tls"], with_token].concat());
+        let print = fingerprint(&server);
+        for test in [&["-n", "100K"][..], &["-n", "100K", "-u", "-b", "10M", "--bidir"]] {
+            let words = [&["--tls", "--fingerprint", &print], test, with_token].concat();
+            assert_ne!(server.measured(&words)["verdict"]["status"], "void");
+        }
+        let wrong = "ab".repeat(32);
+        let ended = server.throughput(&[&["--fingerprint", &wrong], with_token].concat()).code(3);
+        ended.says("is not the server that was expected").says(&print).says("--fingerprint");
+        let ended = server.throughput(with_token).code(3);
+        ended.says("encrypts its control connections").says("--fingerprint").says(&server.host());
+        server.throughput(&["--tls"]).code(2).says("--fingerprint");
+    }
+}
+
+#[test]
+fn tls_with_a_server_that_has_none() {
+    let server = Server::start(&[]);
+    let ended = server.throughput(&["--fingerprint", &"ab".repeat(32)]).code(3);
+    ended.says("closed the connection when TLS was asked for").says("pathmeter serve --tls");
+    server.process.wait_for("runs without --tls");
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = silent.local_addr().unwrap().to_string();
+    let words = ["throughput", &host, "--connect-timeout", "1s", "--fingerprint", &"ab".repeat(32)];
+    run(&words).code(3).says("does not answer when TLS is asked for");
+}
+
+#[test]
+fn hosts_that_are_not_there() {
+    let nobody = format!("127.0.0.1:{}", free_port());
+    for command in ["throughput", "measure"] {
+        run(&[command, "no-such-host.invalid"]).code(3).says("no-such-host.invalid").says("getent hosts");
+        run(&[command, &nobody]).code(3).says(&nobody).says("start `pathmeter serve` there");
+    }
+}
+
+/// The fingerprint that the server printed.
+fn fingerprint(server: &Server) -> String {
+    server.process.wait_for("--fingerprint ");
+    let said = server.process.said();
+    let at = said.find("--fingerprint ").expect("just waited for") + "--fingerprint ".len();
+    said[at..].split_whitespace().next().expect("it follows").to_owned()
+}

@@ -1,0 +1,253 @@
+//! Paths with faults, made of network namespaces: lost fragments, lost UDP, lost TCP, a lost link, no IPv6.
+
+use super::support::{Ended, Running, Server, pathmeter, skip};
+use linux::privilege::{Capabilities, Capability};
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+#[test]
+fn the_demo_finds_its_own_fault() {
+    if !may_make_networks("the_demo_finds_its_own_fault") {
+        return;
+    }
+    let ended = Running::start(pathmeter(None, &["demo", "--quick", "--json"])).end().code(0);
+    let run = ended.json();
+    for way in ["up", "down"] {
+        let found = finding(&run, "fragments-dropped", way);
+        assert_eq!(found["evidence"]["working_payload_bytes"], 1472, "{found:#}");
+        assert_eq!(run["summary"][format!("max_udp_payload_{way}")], 1472);
+    }
+    assert!(run["verdict"]["text"].as_str().unwrap().contains("1472 bytes each way"));
+    assert!(ended.stderr.contains("The router's own count"), "{}", ended.stderr);
+}
+
+#[test]
+fn udp_whose_fragments_are_dropped_is_explained_with_the_payload_that_works() {
+    let Some(net) = Net::new("udp_whose_fragments_are_dropped") else { return };
+    net.drop(&net.client, "ip frag-off & 0x3fff != 0");
+    net.drop(&net.server, "ip frag-off & 0x3fff != 0");
+    let server = net.serve(&["--iperf3"]);
+    for (words, ways) in [(&[][..], &["up"][..]), (&["-R"], &["down"]), (&["--bidir"], &["up", "down"])] {
+        let test = [&["throughput", SERVER, "-u", "-l", "8192", "-b", "20M", "-t", "500ms", "--json"], words]
+            .concat();
+        let ended = net.client(&test).code(0).says("Probing which datagram sizes cross");
+        let run = ended.json();
+        for way in ways {
+            assert_eq!(run["summary"][way]["received"]["datagrams"], 0);
+            let found = finding(&run, "fragments-dropped", way);
+            assert_eq!(found["evidence"]["working_payload_bytes"], 1472, "{found:#}");
+            assert!(found["advice"].as_str().unwrap().contains("-l 1472"));
+        }
+        assert_eq!(run["verdict"]["status"], "problem");
+    }
+    // The payload that works does work, and needs no explanation.
+    let ended = net.client(&["throughput", SERVER, "-u", "-l", "1472", "-b", "20M", "-t", "300ms", "--json"]);
+    assert!(!ended.stderr.contains("Probing"), "{}", ended.stderr);
+    assert!(ended.code(0).json()["summary"]["up"]["received"]["datagrams"].as_u64().unwrap() > 0);
+    // iPerf3's servers answer no probes: what this host's kernel knows is used, and said to be no more than that.
+    let words =
+        ["throughput", SERVER, "--protocol", "iperf3", "-u", "-l", "8192", "-b", "20M", "-t", "1s", "--json"];
+    let run = net.client(&words).code(0).json();
+    let found = finding(&run, "fragments-dropped", "up");
+    assert_eq!(found["evidence"]["working_payload_bytes"], 1472, "{found:#}");
+    let said = format!("{} {}", found["title"], found["advice"]);
+    assert!(said.contains("most likely") && said.contains("no probe"), "{said}");
+    server.stop();
+}
+
+#[test]
+fn fragments_that_cross_are_no_fault() {
+    let Some(net) = Net::new("fragments_that_cross_are_no_fault") else { return };
+    let _server = net.serve(&[]);
+    let run = net.client(&["throughput", SERVER, "-u", "-l", "8192", "-b", "20M", "-t", "500ms", "--json"]);
+    let run = run.code(0).json();
+    assert!(find(&run, "fragments-dropped", "up").is_none(), "{:#}", run["findings"]);
+    assert_eq!(finding(&run, "udp-fragmented", "up")["evidence"]["path_payload_bytes"], 1472);
+}
+
+#[test]
+fn udp_that_is_blocked_while_tcp_works() {
+    let Some(net) = Net::new("udp_that_is_blocked_while_tcp_works") else { return };
+    net.drop(&net.server, "meta l4proto udp");
+    let _server = net.serve(&[]);
+    let ended = net.client(&["throughput", SERVER, "-u", "-b", "10M", "-t", "1s"]).code(3);
+    ended.says("UDP to 10.77.0.2:5210 gets no answer").says("firewall").says("allow UDP port 5210");
+    let ended = net.client(&["measure", SERVER, "--quick", "--json"]).code(0).says("going on with TCP alone");
+    let run = ended.json();
+    assert_eq!(run["tests"].as_array().unwrap().len(), 2, "TCP up and down");
+    assert_eq!(run["verdict"]["status"], "problem");
+    assert!(run["findings"].as_array().unwrap().iter().any(|f| f["id"] == "udp-unreachable"));
+    assert!(run["verdict"]["text"].as_str().unwrap().contains("UDP"), "{}", run["verdict"]);
+}
+
+#[test]
+fn tcp_that_is_dropped_says_so_in_time() {
+    let Some(net) = Net::new("tcp_that_is_dropped_says_so_in_time") else { return };
+    net.drop(&net.server, "tcp dport 5210");
+    let _server = net.serve(&[]);
+    let ended = net.client(&["measure", SERVER, "--connect-timeout", "1s"]).code(3);
+    ended.says("10.77.0.2:5210 does not answer on TCP port 5210").says("firewalls");
+    net.client(&["throughput", "10.99.0.1"]).code(3).says("10.99.0.1").says("routes");
+}
+
+#[test]
+fn a_link_that_goes_down_during_a_test() {
+    let Some(net) = Net::new("a_link_that_goes_down_during_a_test") else { return };
+    let server = net.serve(&[]);
+    for words in [&["-b", "20M"][..], &["-u", "-b", "20M", "-R"]] {
+        let all = [&["throughput", SERVER, "-t", "100s", "-i", "100ms"], words].concat();
+        let client = Running::start(pathmeter(Some(&net.client), &all));
+        client.wait_for_output("bit/s");
+        ip(&["-n", &net.server, "link", "set", "eth0", "down"]);
+        let ended = client.end().code(3).says("10.77.0.2:5210");
+        assert!(ended.stdout.contains("Verdict"), "{}", ended.stdout);
+        ip(&["-n", &net.server, "link", "set", "eth0", "up"]);
+    }
+    net.client(&["throughput", SERVER, "-n", "1M", "--connect-timeout", "20s"]).code(0);
+    server.stop();
+}
+
+#[test]
+fn a_host_without_ipv6_is_served_and_serves() {
+    let Some(net) = Net::new("a_host_without_ipv6_is_served_and_serves") else { return };
+    for ns in [&net.client, &net.server] {
+        for which in ["all", "default", "lo", "eth0"] {
+            let path = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
+            let done =
+                Command::new("ip").args(["netns", "exec", ns, "sh", "-c", "echo 1 > $0", &path]).status();
+            assert!(done.unwrap().success(), "{path}");
+        }
+    }
+    let server = Running::start(pathmeter(Some(&net.server), &["serve"]));
+    server.wait_for("listening on");
+    server.wait_for("open to everyone who can reach this host");
+    for words in [&["-n", "1M"][..], &["-u", "-b", "10M", "-n", "200K", "-R"]] {
+        let run = net.client(&[&["throughput", SERVER, "--json"], words].concat()).code(0).json();
+        assert_ne!(run["verdict"]["status"], "void");
+    }
+    net.client(&["throughput", "2001:db8::1", "--connect-timeout", "1s"]).code(3).says("2001:db8::1");
+    net.client(&["serve", "--bind", "::1"]).code(2).says("::1");
+    server.signal("TERM");
+    server.end().code(0);
+}
+
+#[test]
+fn families_are_chosen_and_measured_apart() {
+    let Some(net) = Net::new("families_are_chosen_and_measured_apart") else { return };
+    for (ns, address) in [(&net.client, "2001:db8::1/64"), (&net.server, "2001:db8::2/64")] {
+        ip(&["-n", ns, "address", "add", address, "dev", "eth0", "nodad"]);
+    }
+    let server = Running::start(pathmeter(Some(&net.server), &["serve"]));
+    server.wait_for("listening on");
+    let run = net.client(&["measure", "2001:db8::2", "--quick", "--json"]).code(0).json();
+    assert_eq!(run["summary"]["max_udp_payload_up"], 1452, "40 bytes of IPv6 and 8 of UDP less than 1500");
+    assert_eq!(run["summary"]["max_udp_payload_down"], 1452);
+    let run = net.client(&["measure", SERVER, "--quick", "--json"]).code(0).json();
+    assert_eq!(run["summary"]["max_udp_payload_up"], 1472);
+}
+
+/// Address of the server's end.
+pub(super) const SERVER: &str = "10.77.0.2";
+
+/// Two namespaces joined by a link of MTU 1500; removed on drop.
+pub(super) struct Net {
+    pub(super) client: String,
+    pub(super) server: String,
+}
+
+impl Net {
+    /// Absent, after saying why, where this process may not make it.
+    pub(super) fn new(test: &str) -> Option<Net> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        if !may_make_networks(test) {
+            return None;
+        }
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = |end: &str| format!("pathmeter-{}-{number}-{end}", std::process::id());
+        let net = Net { client: name("c"), server: name("s") };
+        ip(&["netns", "add", &net.client]);
+        ip(&["netns", "add", &net.server]);
+        ip(&[
+            "-n",
+            &net.client,
+            "link",
+            "add",
+            "eth0",
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "eth0",
+            "netns",
+            &net.server,
+        ]);
+        for (ns, address) in [(&net.client, "10.77.0.1/24"), (&net.server, "10.77.0.2/24")] {
+            ip(&["-n", ns, "address", "add", address, "dev", "eth0"]);
+            ip(&["-n", ns, "link", "set", "eth0", "up"]);
+            ip(&["-n", ns, "link", "set", "lo", "up"]);
+        }
+        Some(net)
+    }
+
+    /// Drops what matches of all that arrives at this end, before the kernel puts fragments together.
+    fn drop(&self, ns: &str, what: &str) {
+        let table = format!(
+            "table ip pathmeter {{\nchain arriving {{\ntype filter hook prerouting priority -450;\n{what} counter drop\n}}\n}}\n"
+        );
+        let mut nft = Command::new("ip")
+            .args(["netns", "exec", ns, "nft", "-f", "-"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        nft.stdin.take().expect("piped").write_all(table.as_bytes()).unwrap();
+        assert!(nft.wait().unwrap().success(), "nft: {table}");
+    }
+
+    /// `pathmeter serve` at the server's end.
+    pub(super) fn serve(&self, words: &[&str]) -> Server {
+        Server::at(Some(&self.server), SERVER, words)
+    }
+
+    /// Runs the program at the client's end.
+    #[track_caller]
+    pub(super) fn client(&self, words: &[&str]) -> Ended {
+        Running::start(pathmeter(Some(&self.client), words)).end()
+    }
+}
+
+impl Drop for Net {
+    fn drop(&mut self) {
+        for ns in [&self.client, &self.server] {
+            Command::new("ip").args(["netns", "delete", ns]).status().ok();
+        }
+    }
+}
+
+fn may_make_networks(test: &str) -> bool {
+    let rights = Capabilities::of_this_thread().expect("/proc is there");
+    if !(rights.has(Capability::SysAdmin) && rights.has(Capability::NetAdmin)) {
+        skip(test, "it makes network namespaces, which needs root");
+        return false;
+    }
+    let there = |tool: &str| Command::new(tool).arg("-V").stdout(Stdio::null()).status().is_ok();
+    if !there("ip") || !there("nft") {
+        skip(test, "it needs ip and nft: `scripts/test` installs them");
+        return false;
+    }
+    true
+}
+
+fn ip(words: &[&str]) {
+    let done = Command::new("ip").args(words).output().expect("ip starts");
+    assert!(done.status.success(), "ip {}: {}", words.join(" "), String::from_utf8_lossy(&done.stderr));
+}
+
+fn find<'a>(run: &'a Value, id: &str, way: &str) -> Option<&'a Value> {
+    run["findings"].as_array().expect("a list").iter().find(|f| f["id"] == id && f["direction"] == way)
+}
+
+fn finding<'a>(run: &'a Value, id: &str, way: &str) -> &'a Value {
+    find(run, id, way).unwrap_or_else(|| panic!("no {id} {way}: {:#}", run["findings"]))
+}

@@ -1,0 +1,210 @@
+//! Every option of `pathmeter throughput` over our own protocol, and what the result says of it.
+
+use super::support::{Server, run};
+use serde_json::{Value, json};
+
+#[test]
+fn tcp_bytes_are_exact_at_both_ends_in_every_direction() {
+    let server = Server::start(&[]);
+    for way in [&[][..], &["-R"], &["--bidir"]] {
+        for streams in ["1", "3"] {
+            let run = server.measured(&[&["-n", "7000001", "-P", streams], way].concat());
+            for name in ways(&run) {
+                let figures = &run["summary"][name];
+                assert_eq!(figures["sent"]["bytes"], json!(7_000_001), "{way:?} -P {streams} {name}");
+                assert_eq!(figures["received"]["bytes"], json!(7_000_001), "{way:?} -P {streams} {name}");
+                assert_eq!(streams_of(figures), streams.parse::<usize>().unwrap());
+            }
+            assert_ends_agree(&run);
+            assert_ne!(run["verdict"]["status"], "void");
+        }
+    }
+}
+
+#[test]
+fn udp_bytes_are_exact_at_the_sender_and_add_up_at_the_receiver() {
+    let server = Server::start(&[]);
+    for way in [&[][..], &["-R"], &["--bidir"]] {
+        let run =
+            server.measured(&[&["-u", "-n", "300000", "-l", "1000", "-b", "20M", "-P", "2"], way].concat());
+        for name in ways(&run) {
+            let figures = &run["summary"][name];
+            assert_eq!(figures["sent"]["bytes"], json!(300_000), "{way:?} {name}");
+            assert_accounted(figures);
+        }
+    }
+}
+
+#[test]
+fn times_and_omitted_times() {
+    let server = Server::start(&[]);
+    for words in [
+        &["-t", "600ms"][..],
+        &["-t", "600ms", "-O", "300ms", "-R"],
+        &["-u", "-b", "5M", "-t", "600ms", "-O", "300ms", "--bidir"],
+    ] {
+        let run = server.measured(&[words, &["-i", "200ms"]].concat());
+        let omits = words.contains(&"-O");
+        let rows = run["intervals"].as_array().unwrap();
+        assert_eq!(rows.iter().any(|row| row["omitted"] == json!(true)), omits, "{words:?}");
+        for name in ways(&run) {
+            assert!(run["summary"][name]["received"]["bytes"].as_u64().unwrap() > 0, "{words:?} {name}");
+        }
+        for row in streams_at(&run, "local").iter().chain(&streams_at(&run, "peer")) {
+            let (counted, total) = (row["bytes"].as_u64().unwrap(), row["total_bytes"].as_u64().unwrap());
+            assert!(counted <= total && (counted < total || !omits), "{words:?}: {row}");
+        }
+        assert_ends_agree(&run);
+    }
+}
+
+#[test]
+fn a_rate_is_kept_and_every_datagram_accounted_for() {
+    let server = Server::start(&[]);
+    for way in ["--udp", "-uR"] {
+        let run = server.measured(&[way, "-b", "8M", "-l", "1000", "-t", "1s"]);
+        let figures = &run["summary"][ways(&run)[0]];
+        let sent = figures["sent"]["datagrams"].as_u64().unwrap();
+        // 8 Mbit/s for a second are 1000 datagrams of 1000 bytes, and the first goes at time zero.
+        assert!((900..=1001).contains(&sent), "{sent} sent");
+        assert_accounted(figures);
+    }
+    let run = server.measured(&["-b", "8M", "-l", "10000", "-t", "1s"]);
+    let sent = run["summary"]["up"]["sent"]["bytes"].as_u64().unwrap();
+    assert!(sent <= 1_020_000, "TCP keeps the rate too: {sent}");
+}
+
+#[test]
+fn what_the_sockets_are_asked_for_stands_in_the_result() {
+    let server = Server::start(&[]);
+    let run = server.measured(&["-n", "3M", "-M", "1000"]);
+    assert!(run["summary"]["up"]["mss"].as_u64().unwrap() <= 1000, "{}", run["summary"]["up"]["mss"]);
+    for way in [&[][..], &["-R"]] {
+        let run = server.measured(&[&["-n", "3M", "--congestion", "reno"], way].concat());
+        assert_eq!(run["summary"][ways(&run)[0]]["congestion"], "reno", "{way:?}");
+    }
+    let run = server.measured(&["-n", "1M", "--dscp", "ef"]);
+    assert_eq!(run["plan"]["test"]["tos"], json!(46 << 2));
+    let run = server.measured(&["-u", "-n", "1M", "-b", "50M", "-l", "1200", "--tos", "0x10", "-R"]);
+    assert_eq!(run["plan"]["test"]["tos"], json!(0x10));
+    let run = server.measured(&["-n", "3M", "-w", "64KiB", "--nodelay", "-l", "4000"]);
+    assert_eq!(run["plan"]["test"]["window"], json!(65536));
+    assert_eq!(run["summary"]["up"]["received"]["bytes"], json!(3 << 20));
+    let refused = server.throughput(&["-n", "1M", "--congestion", "nonesuch"]).code(2);
+    refused.says("--congestion nonesuch: this host does not have it").says("cubic");
+}
+
+#[test]
+fn ways_to_move_data() {
+    let server = Server::start(&[]);
+    for words in [
+        &["-n", "20M", "-Z"][..],
+        &["-n", "20M", "-Z", "-R"],
+        &["-n", "20M", "--receive-discard"],
+        &["-n", "20M", "--receive-discard", "-R"],
+        &["-n", "20M", "-Z", "--receive-discard", "--bidir", "-P", "2"],
+        &["-n", "5M", "-l", "1"],
+        &["-n", "20M", "--affinity", "0"],
+        &["-n", "20M", "--wait", "block", "-R"],
+    ] {
+        // One byte a write is slow, so fewer of them.
+        let words: Vec<&str> =
+            words.iter().map(|w| if words.contains(&"1") && *w == "5M" { "20K" } else { w }).collect();
+        let run = server.measured(&words);
+        for name in ways(&run) {
+            let figures = &run["summary"][name];
+            assert_eq!(figures["sent"]["bytes"], figures["received"]["bytes"], "{words:?} {name}");
+        }
+        assert_ends_agree(&run);
+    }
+}
+
+#[test]
+fn datagrams_with_and_without_offload() {
+    let server = Server::start(&[]);
+    for words in [
+        &["-l", "1400"][..],
+        &["-l", "1400", "--no-gso"],
+        &["-l", "16"],
+        &["-l", "16", "--no-gso"],
+        &["-l", "65507"],
+    ] {
+        for way in [&[][..], &["-R"]] {
+            let run = server.measured(&[&["-u", "-b", "30M", "-t", "300ms"], words, way].concat());
+            let figures = &run["summary"][ways(&run)[0]];
+            assert!(figures["received"]["datagrams"].as_u64().unwrap() > 0, "{words:?} {way:?}");
+            assert_accounted(figures);
+            let sender = if way.is_empty() { "local" } else { "peer" };
+            let segments = run["summary"][sender]["datapath"]["gso_segments"].as_u64().unwrap();
+            assert!(segments <= 1 || !words.contains(&"--no-gso"), "{words:?}: {segments} segments");
+        }
+    }
+}
+
+#[test]
+fn families_and_local_addresses() {
+    let server = Server::start(&[]);
+    for words in [
+        &["-4"][..],
+        &["--bind", "127.0.0.1"],
+        &["--bind", "127.0.0.2", "-u", "-b", "10M"],
+        &["--device", "lo"],
+    ] {
+        let run = server.measured(&[&["-n", "200K"], words].concat());
+        assert!(run["summary"]["up"]["received"]["bytes"].as_u64().unwrap() > 0, "{words:?}");
+    }
+    server.throughput(&["-6"]).code(2).says("127.0.0.1 is no IPv6 address");
+    server
+        .throughput(&["--bind", "192.0.2.77"])
+        .code(2)
+        .says("--bind 192.0.2.77: this host has no such address");
+    server.throughput(&["--device", "nonesuch0"]).code(2).says("--device nonesuch0: No such device");
+    let both = Server::at(None, "::", &[]);
+    both.process.wait_for("open to everyone who can reach this host");
+    let port = both.port.to_string();
+    for words in [["::1", "-6"], ["127.0.0.1", "-4"], ["localhost", "-4"]] {
+        for transport in [&["-n", "200K"][..], &["-n", "200K", "-u", "-b", "20M", "-R"]] {
+            let ended =
+                run(&[&["throughput", words[0], "-p", &port, words[1], "--json"], transport].concat());
+            let run = ended.code(0).json();
+            assert!(run["verdict"]["status"] != "void", "{words:?} {}", run["verdict"]);
+        }
+    }
+}
+
+#[test]
+fn affinity_beyond_this_host_is_refused() {
+    let server = Server::start(&[]);
+    server.throughput(&["-n", "1M", "--affinity", "4095"]).code(2).says("--affinity 4095");
+}
+
+/// The directions that have figures.
+fn ways(run: &Value) -> Vec<&'static str> {
+    ["up", "down"].into_iter().filter(|way| !run["summary"][*way].is_null()).collect()
+}
+
+fn streams_of(figures: &Value) -> usize {
+    figures["streams"].as_array().unwrap().len()
+}
+
+fn streams_at(run: &Value, end: &str) -> Vec<Value> {
+    run["summary"][end]["streams"].as_array().unwrap().clone()
+}
+
+/// Each received datagram is counted once, and each that was sent was received or lost at a known place.
+fn assert_accounted(figures: &Value) {
+    let loss = |place: &str| figures["loss"][place].as_u64().unwrap();
+    let received = figures["received"]["datagrams"].as_u64().unwrap();
+    let accounted = received + loss("path") + loss("receiver") + loss("sender");
+    assert_eq!(figures["sent"]["datagrams"].as_u64().unwrap(), accounted, "{figures:#}");
+}
+
+/// TCP: what one end sent on a stream the other received, omitted time included.
+fn assert_ends_agree(run: &Value) {
+    if run["plan"]["test"]["transport"] != "tcp" {
+        return;
+    }
+    for (mine, theirs) in streams_at(run, "local").iter().zip(streams_at(run, "peer")) {
+        assert_eq!((&mine["stream"], &mine["total_bytes"]), (&theirs["stream"], &theirs["total_bytes"]));
+    }
+}

@@ -1,0 +1,81 @@
+//! The commands of the README are executed as they stand there, apart from the host's name and the time they take.
+
+use super::lab::{Net, SERVER};
+use super::support::{Running, pathmeter};
+
+#[test]
+fn the_commands_of_the_readme_work() {
+    let commands = commands();
+    let Some(net) = Net::new("the_commands_of_the_readme_work") else { return };
+    let servers: Vec<&String> = commands.iter().filter(|command| command.starts_with("serve")).collect();
+    assert_eq!(servers, ["serve", "serve --iperf3"], "the servers that the README names");
+    // The second does all that the first does, so it alone is enough; the first is seen to start.
+    let plain = Running::start(pathmeter(Some(&net.server), &["serve"]));
+    plain.wait_for("listening on");
+    plain.signal("TERM");
+    plain.end().code(0);
+    let server = Running::start(pathmeter(Some(&net.server), &["serve", "--iperf3"]));
+    server.wait_for("iPerf3");
+    for command in commands.iter().filter(|command| !command.starts_with("serve")) {
+        let line = command.replace("HOST", SERVER).replace("server.example", SERVER);
+        let mut words: Vec<&str> = line.split_whitespace().collect();
+        words.extend(shorter(words[0]));
+        let ended = net.client(&words);
+        assert_eq!(ended.code, Some(0), "pathmeter {line}\n{}\n{}", ended.stdout, ended.stderr);
+        assert!(!ended.stdout.is_empty(), "pathmeter {line}");
+    }
+    server.signal("TERM");
+    server.end().code(0);
+}
+
+#[test]
+fn every_option_and_format_the_readme_names_exists() {
+    let text = readme();
+    let help = ["--help", "throughput --help", "serve --help", "measure --help"].map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        Running::start(pathmeter(None, &words)).end().code(0).stdout
+    });
+    let help = help.concat();
+    let mut named = 0;
+    for word in text.split(['`', ' ', '\n', '=']).filter(|word| word.starts_with("--") && word.len() > 2) {
+        if ["--release", "--"].contains(&word) {
+            continue;
+        }
+        let known = ["--link", "--goodput", "--payload", "--get-server-output"];
+        assert!(help.contains(word) || known.contains(&word), "{word} is in no help text");
+        named += 1;
+    }
+    assert!(named > 8, "the README names options: {named}");
+}
+
+/// What makes a command take a second and not ten.
+fn shorter(command: &str) -> &'static [&'static str] {
+    match command {
+        "demo" | "measure" => &["--quick"],
+        "throughput" => &["--time", "1s"],
+        "iperf3" => &["-t", "1"],
+        _ => &[],
+    }
+}
+
+/// Everything after `pathmeter` (or after `cargo run --release --`) in the README's code, once each.
+fn commands() -> Vec<String> {
+    let text = readme();
+    let blocks = text.split("```").skip(1).step_by(2).flat_map(str::lines);
+    let prose = text.split("```").step_by(2).flat_map(|part| part.split('`').skip(1).step_by(2));
+    let mut commands = Vec::new();
+    for code in blocks.chain(prose) {
+        let rest = code.strip_prefix("pathmeter ").or_else(|| code.strip_prefix("cargo run --release -- "));
+        let Some(rest) = rest.filter(|rest| !rest.contains("COMMAND")).map(str::to_owned) else { continue };
+        if !commands.contains(&rest) {
+            commands.push(rest);
+        }
+    }
+    assert!(commands.len() > 8, "{commands:?}");
+    commands
+}
+
+fn readme() -> String {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    std::fs::read_to_string(path).expect("the README is there")
+}

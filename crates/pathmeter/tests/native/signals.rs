@@ -1,0 +1,137 @@
+//! Ctrl-C and SIGTERM at any moment, at either end: what was measured is shown, and everything ends in order.
+
+use super::fake::fake;
+use super::support::{Server, start};
+use serde_json::Value;
+use std::sync::mpsc;
+
+#[test]
+fn ctrl_c_during_a_test_shows_what_was_measured() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    for words in [&["-P", "2"][..], &["-R"], &["--bidir"], &["-u", "-b", "20M"], &["-u", "-b", "20M", "-R"]] {
+        let client = start(&[&["throughput", &host, "-t", "100s", "-i", "100ms"], words].concat());
+        client.wait_for_output("bit/s");
+        client.signal("INT");
+        let ended = client.end().code(0);
+        for part in ["received", "interrupted", "Verdict"] {
+            assert!(ended.stdout.contains(part), "{words:?}: {part}\n{}\n{}", ended.stdout, ended.stderr);
+        }
+    }
+    assert_eq!(server.stop().stderr.matches("the peer ended the test: interrupted").count(), 5);
+}
+
+#[test]
+fn the_document_of_an_interrupted_test_has_both_ends() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    let client = start(&["throughput", &host, "-t", "100s", "--bidir", "--format", "ndjson", "-i", "100ms"]);
+    client.wait_for_output("\"sample\"");
+    client.signal("INT");
+    let ended = client.end().code(0);
+    let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(last["summary"]["outcome"]["outcome"], "interrupted");
+    for way in ["up", "down"] {
+        assert_eq!(last["summary"][way]["receiver_unknown"], false, "{way}: {last:#}");
+        assert!(last["summary"][way]["received"]["bytes"].as_u64().unwrap() > 0);
+    }
+    for (mine, theirs) in rows(&last, "local").iter().zip(rows(&last, "peer")) {
+        assert_eq!(mine["total_bytes"], theirs["total_bytes"], "both ends agree to the byte");
+    }
+}
+
+#[test]
+fn ctrl_c_before_anything_was_measured() {
+    // Waits for a greeting that does not come.
+    for command in ["throughput", "measure"] {
+        let (come, has_come) = mpsc::channel();
+        let (host, thread) = fake(move |fake| {
+            come.send(()).ok();
+            fake.until_closed();
+            Ok(())
+        });
+        let client = start(&[command, &host]);
+        has_come.recv().expect("the client connects, or the script ends");
+        client.signal("INT");
+        client.end().code(4).says("stopped before anything was measured");
+        thread.join().unwrap().unwrap();
+    }
+    // Waits for its data flow to be welcomed.
+    let (host, thread) = fake(|fake| {
+        fake.let_in()?;
+        fake.until_closed();
+        Ok(())
+    });
+    let client = start(&["throughput", &host, "--connect-timeout", "2s"]);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    client.signal("INT");
+    let ended = client.end();
+    assert!(matches!(ended.code, Some(3 | 4)), "{ended:?}");
+    thread.join().unwrap().unwrap();
+}
+
+#[test]
+fn ctrl_c_during_measure_shows_the_parts_that_are_done() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    for (moment, part) in [("1/5", "Verdict"), ("2/5", "round trip"), ("3/5", "TCP"), ("4/5", "TCP")] {
+        let client = start(&["measure", &host]);
+        client.wait_for(moment);
+        // A moment later the part has begun.
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        client.signal("INT");
+        let ended = client.end();
+        assert!(matches!(ended.code, Some(0 | 4)), "{moment}: {ended:?}");
+        assert!(
+            ended.stdout.contains(part) || moment == "1/5",
+            "{moment}: {part}\n{}\n{}",
+            ended.stdout,
+            ended.stderr
+        );
+    }
+}
+
+#[test]
+fn a_second_ctrl_c_ends_at_once() {
+    // A server that never stops the test: without the second signal the client would wait for it.
+    let (host, _thread) = fake(|fake| {
+        let _flows = fake.begin(1)?;
+        fake.until_closed();
+        Ok(())
+    });
+    let client = start(&["throughput", &host, "-t", "100s", "-i", "100ms"]);
+    client.wait_for_output("Time");
+    client.signal("INT");
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    client.signal("INT");
+    client.end().code(130);
+}
+
+#[test]
+fn a_server_told_to_stop_gives_its_clients_their_results() {
+    for words in [&["-P", "2"][..], &["-R"], &["-u", "-b", "20M", "--bidir"]] {
+        let server = Server::start(&[]);
+        let host = server.host();
+        let all = [&["throughput", &host, "-t", "100s", "-i", "100ms", "--format", "ndjson"], words].concat();
+        let client = start(&all);
+        client.wait_for_output("\"sample\"");
+        server.stop();
+        let ended = client.end().says("the peer ended the test").code(4);
+        let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
+        assert_eq!(last["summary"]["outcome"]["outcome"], "peer_stopped", "{words:?}");
+        assert!(!last["summary"]["peer"].is_null(), "{words:?}: its results have come");
+    }
+}
+
+#[test]
+fn a_server_with_silent_clients_stops_too() {
+    let server = Server::start(&[]);
+    let _silent: Vec<_> =
+        (0..20).map(|_| std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap()).collect();
+    server.process.signal("INT");
+    server.process.end().code(0);
+}
+
+fn rows(run: &Value, end: &str) -> Vec<Value> {
+    run["summary"][end]["streams"].as_array().unwrap().clone()
+}

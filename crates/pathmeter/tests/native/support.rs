@@ -1,0 +1,282 @@
+//! Running the built program: a server on a free port, clients with a limit, and what they said.
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read};
+use std::net::{TcpListener, UdpSocket};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The program with these words. `ns`: inside this network namespace.
+pub(super) fn pathmeter(ns: Option<&str>, words: &[&str]) -> Command {
+    let binary = env!("CARGO_BIN_EXE_pathmeter");
+    let mut command = match ns {
+        None => Command::new(binary),
+        Some(ns) => {
+            let mut command = Command::new("ip");
+            command.args(["netns", "exec", ns, binary]);
+            command
+        }
+    };
+    command.args(words).env("COLUMNS", "100").env("NO_COLOR", "1");
+    command
+}
+
+/// What a process ended with.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// Absent: a signal ended it.
+    pub(super) code: Option<i32>,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+impl Ended {
+    /// Fails unless it ended with this code.
+    #[track_caller]
+    pub(super) fn code(self, wanted: i32) -> Ended {
+        assert_eq!(self.code, Some(wanted), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Fails unless standard error names this.
+    #[track_caller]
+    pub(super) fn says(self, part: &str) -> Ended {
+        assert!(
+            self.stderr.contains(part),
+            "not said: {part}\nstdout:\n{}\nstderr:\n{}",
+            self.stdout,
+            self.stderr
+        );
+        self
+    }
+
+    /// Standard output as one JSON document.
+    #[track_caller]
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}\n{}\n{}", self.stdout, self.stderr))
+    }
+}
+
+/// A process that runs, and what it has said so far. It is killed on drop.
+pub(super) struct Running {
+    child: Child,
+    out: Said,
+    err: Said,
+    readers: Vec<JoinHandle<()>>,
+}
+
+impl Running {
+    /// Starts it.
+    pub(super) fn start(command: Command) -> Running {
+        Running::start_with_input(command, Stdio::null())
+    }
+
+    /// Starts it with this as its standard input.
+    pub(super) fn start_with_input(mut command: Command, input: Stdio) -> Running {
+        let piped = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().expect("the program starts");
+        let stdout: ChildStdout = child.stdout.take().expect("it is piped");
+        let stderr: ChildStderr = child.stderr.take().expect("it is piped");
+        let (out, err) = (Said::default(), Said::default());
+        let readers = vec![out.listen(stdout), err.listen(stderr)];
+        Running { child, out, err, readers }
+    }
+
+    /// Its process number.
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until standard error has this text.
+    #[track_caller]
+    pub(super) fn wait_for(&self, text: &str) {
+        assert!(self.err.wait_for(text), "never said: {text}\n{}\n{}", self.out.so_far(), self.err.so_far());
+    }
+
+    /// Waits until standard output has this text.
+    #[track_caller]
+    pub(super) fn wait_for_output(&self, text: &str) {
+        assert!(self.out.wait_for(text), "never said: {text}\n{}\n{}", self.out.so_far(), self.err.so_far());
+    }
+
+    /// What standard error has so far.
+    pub(super) fn said(&self) -> String {
+        self.err.so_far()
+    }
+
+    /// Sends a signal, by name: INT, TERM, KILL.
+    pub(super) fn signal(&self, name: &str) {
+        let sent =
+            Command::new("sh").args(["-c", "kill -\"$0\" \"$1\"", name, &self.pid().to_string()]).status();
+        assert!(sent.expect("there is a shell").success(), "kill -{name} {}", self.pid());
+    }
+
+    /// Waits for its end. A process that goes on beyond the limit fails the test.
+    #[track_caller]
+    pub(super) fn end(mut self) -> Ended {
+        let deadline = Instant::now() + LIMIT;
+        while self.child.try_wait().expect("it is our child").is_none() {
+            if Instant::now() > deadline {
+                self.child.kill().ok();
+                panic!("did not end in {LIMIT:?}\n{}\n{}", self.out.so_far(), self.err.so_far());
+            }
+            std::thread::sleep(STEP);
+        }
+        let status = self.child.wait().expect("it has ended");
+        self.readers.drain(..).for_each(|reader| reader.join().expect("the reader does not panic"));
+        Ended { code: status.code(), stdout: self.out.so_far(), stderr: self.err.so_far() }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Runs the program to its end.
+#[track_caller]
+pub(super) fn run(words: &[&str]) -> Ended {
+    Running::start(pathmeter(None, words)).end()
+}
+
+/// Starts the program.
+pub(super) fn start(words: &[&str]) -> Running {
+    Running::start(pathmeter(None, words))
+}
+
+/// `pathmeter serve` on a free port.
+pub(super) struct Server {
+    pub(super) process: Running,
+    pub(super) port: u16,
+}
+
+impl Server {
+    /// On the loopback.
+    pub(super) fn start(words: &[&str]) -> Server {
+        Server::at(None, "127.0.0.1", words)
+    }
+
+    /// On this address, in this namespace. Ready when this returns.
+    pub(super) fn at(ns: Option<&str>, bind: &str, words: &[&str]) -> Server {
+        let port = if ns.is_some() { 5210 } else { free_port() };
+        let number = port.to_string();
+        let all = [&["serve", "--bind", bind, "--port", &number], words].concat();
+        let process = Running::start(pathmeter(ns, &all));
+        process.wait_for("listening on");
+        Server { process, port }
+    }
+
+    /// HOST:PORT for a client's command line.
+    pub(super) fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Runs `pathmeter throughput` against it.
+    #[track_caller]
+    pub(super) fn throughput(&self, words: &[&str]) -> Ended {
+        let host = self.host();
+        run(&[&["throughput", &host], words].concat())
+    }
+
+    /// The same, successful and as JSON.
+    #[track_caller]
+    pub(super) fn measured(&self, words: &[&str]) -> Value {
+        self.throughput(&[words, &["--json"]].concat()).code(0).json()
+    }
+
+    /// Asks it to end and expects that it does so in order.
+    #[track_caller]
+    pub(super) fn stop(self) -> Ended {
+        self.process.signal("TERM");
+        self.process.end().code(0)
+    }
+}
+
+/// A port that is free now for TCP and UDP.
+pub(super) fn free_port() -> u16 {
+    for _ in 0..100 {
+        let tcp = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = tcp.local_addr().expect("it is bound");
+        if UdpSocket::bind(address).is_ok() {
+            return address.port();
+        }
+    }
+    panic!("no port is free for both TCP and UDP");
+}
+
+/// Says why a test cannot run here. Where it must run (CI), that is a failure.
+#[expect(clippy::print_stderr, reason = "a skipped test says so, loudly")]
+pub(super) fn skip(test: &str, why: &str) {
+    assert!(std::env::var_os("CI").is_none(), "{test} would be skipped: {why}");
+    eprintln!("SKIPPED {test}: {why}");
+}
+
+/// A directory of its own for a test, removed at the end.
+pub(super) struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    pub(super) fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("pathmeter-native-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("make a directory");
+        Scratch(path)
+    }
+
+    /// Path of a file in it, written with this text when there is one.
+    pub(super) fn file(&self, name: &str, text: Option<&str>) -> String {
+        let path = self.0.join(name);
+        if let Some(text) = text {
+            std::fs::write(&path, text).expect("write a file");
+        }
+        path.to_str().expect("a plain path").to_owned()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A stream of text as it grows.
+#[derive(Clone, Default)]
+struct Said(Arc<(Mutex<(String, bool)>, Condvar)>);
+
+impl Said {
+    fn listen(&self, stream: impl Read + Send + 'static) -> JoinHandle<()> {
+        let said = self.clone();
+        std::thread::spawn(move || {
+            let mut reader = BufReader::new(stream);
+            let mut line = Vec::new();
+            while reader.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+                said.add(&String::from_utf8_lossy(&line), false);
+                line.clear();
+            }
+            said.add("", true);
+        })
+    }
+
+    fn add(&self, text: &str, over: bool) {
+        let mut state = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.0.push_str(text);
+        state.1 = over;
+        self.0.1.notify_all();
+    }
+
+    fn so_far(&self) -> String {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
+
+    fn wait_for(&self, text: &str) -> bool {
+        let guard = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.0.1.wait_timeout_while(guard, LIMIT, |(said, over)| !said.contains(text) && !*over);
+        waited.unwrap_or_else(PoisonError::into_inner).0.0.contains(text)
+    }
+}
+
+/// No process and no wait of these tests takes longer, on however busy a machine.
+const LIMIT: Duration = Duration::from_secs(120);
+const STEP: Duration = Duration::from_millis(10);
