@@ -67,6 +67,8 @@ pub(crate) struct Driver<'a, S: Session + ?Sized> {
     plan: Option<FlowPlan>,
     running: Option<Running>,
     draining: bool,
+    /// The control connection has ended: it is told once, and not polled any more.
+    peer_closed: bool,
     started: Option<MonoTime>,
     events: Vec<Event>,
     stopped: Option<String>,
@@ -107,6 +109,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
             plan: None,
             running: None,
             draining: false,
+            peer_closed: false,
             started: None,
             events: Vec::new(),
             stopped: None,
@@ -195,7 +198,8 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         let ticks = self.running.as_ref().and_then(Running::next_tick);
         let progress = self.running.as_ref().map(|_| self.next_progress);
         let deadline = [until, ticks, progress].into_iter().flatten().min();
-        let mut interests = vec![Interest::readable(self.link.socket()), Interest::readable(&*self.waker)];
+        let mut interests = vec![Interest::readable(&*self.waker)];
+        interests.extend((!self.peer_closed).then(|| Interest::readable(self.link.socket())));
         let repeated = self.arriving.iter().flat_map(|a| &a.flows).filter_map(|f| match &f.socket {
             FlowSocket::Udp(socket) => Some(Interest::readable(socket.as_ref())),
             FlowSocket::Tcp(_) => None,
@@ -244,13 +248,18 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     }
 
     fn read_control(&mut self) -> Result<(), ProtocolError> {
+        if self.peer_closed {
+            return Ok(());
+        }
         let mut buffer = [0; 16 << 10];
         for _ in 0..READS_AT_ONCE {
             match self.link.read(&mut buffer) {
                 Ok(None) => break,
-                Ok(Some(0)) => return self.session.input(mono_now(), Input::Closed),
-                Ok(Some(n)) => self.session.input(mono_now(), Input::Received(&buffer[..n]))?,
-                Err(_) => return self.session.input(mono_now(), Input::Closed),
+                Ok(Some(n)) if n > 0 => self.session.input(mono_now(), Input::Received(&buffer[..n]))?,
+                Ok(_) | Err(_) => {
+                    self.peer_closed = true;
+                    return self.session.input(mono_now(), Input::Closed);
+                }
             }
         }
         Ok(())
@@ -472,7 +481,7 @@ const WRITE_LIMIT: Nanos = Nanos(10_000_000_000);
 /// Longest time to say goodbye.
 const GOODBYE: Nanos = Nanos(500_000_000);
 /// Portions of control bytes read before looking at anything else.
-const READS_AT_ONCE: usize = 16;
+const READS_AT_ONCE: usize = 128;
 /// Datagrams of a probe session read before looking at anything else.
 const DATAGRAMS_AT_ONCE: usize = 64;
 /// Time between two reports of progress to the session.
