@@ -84,10 +84,13 @@ fn finding(ends: &[(&str, &str, Noise)]) -> Finding {
             .with(&format!("{prefix}_preemptions_per_cpu_second"), noise.per_cpu_second)
             .with(&format!("{prefix}_cpus_count"), noise.cpus)
     });
-    finding.advise(if stolen {
-        "Repeat when the neighbours are quiet, or on a host with CPUs of its own; take the median of several runs."
-    } else {
-        "Stop other work on the host, or keep CPUs for the streams: `--affinity 2,3`."
+    let few = ends.iter().any(|(.., noise)| noise.cpus < ENOUGH_CPUS);
+    finding.advise(match (stolen, few) {
+        (true, _) => {
+            "Repeat when the neighbours are quiet, or on a host with CPUs of its own; take the median of several runs."
+        }
+        (false, true) => "Stop other work on the host, or measure from one with more CPUs.",
+        (false, false) => "Stop other work on the host, or keep CPUs for the streams: `--affinity 2,3`.",
     })
 }
 
@@ -97,5 +100,7 @@ const STOLEN: f64 = 0.05;
 const PUSHED_ASIDE: f64 = 100.0;
 /// A thread that hardly runs is interrupted now and then without harm.
 const OFTEN: f64 = 10.0;
+/// With fewer there are none to keep for the streams.
+const ENOUGH_CPUS: u32 = 4;
 /// Of one CPU.
 const FULL: f64 = 0.95;

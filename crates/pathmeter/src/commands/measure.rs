@@ -19,6 +19,7 @@ use model::units::{BitRate, Nanos};
 use report::expect::Expectation;
 use std::io::Write;
 use wire::ProtocolError;
+use wire::native::Limits;
 
 /// Runs the command.
 pub(crate) fn run(args: &MeasureArgs, global: &Common) -> anyhow::Result<Exit> {
@@ -80,9 +81,10 @@ impl Job {
         let known = probes.len();
         let started = wall_now();
         progress("1/5  idle round trips and datagram sizes");
-        match self.probe(interrupt, &mut probes) {
+        let mut limits = Limits::default();
+        match self.probe(interrupt, &mut probes, &mut limits) {
             Err(e) if !interrupt.is_raised() => {
-                probes.push(without_probes(e, progress).map_err(|e| blame(&self.target, false, e))?);
+                probes.push(without_probes(e, progress).map_err(|e| self.blame(e))?);
             }
             _ => {}
         }
@@ -96,6 +98,7 @@ impl Job {
             if test.transport == Transport::Udp && !self.prepare_udp(test, &probes, &tests) {
                 continue;
             }
+            heed(test, &limits);
             let way = if test.directions == Directions::Up { "up" } else { "down" };
             progress(&format!("{}/5  {} {way}", index + 2, test.transport));
             match self.test(&plan, &probes, interrupt) {
@@ -108,12 +111,12 @@ impl Job {
             }
         }
         if tests.is_empty() && probes.len() == known {
-            return Err(broke.map_or_else(|| too_early().into(), |e| blame(&self.target, false, e)));
+            return Err(broke.map_or_else(|| too_early().into(), |e| self.blame(e)));
         }
         let mut run = Run::of_tests(&run_id()?, "measure", &probes, tests);
         run.started = Some(started);
         run.finished = Some(wall_now());
-        Ok(Measured { run, broke: broke.map(|e| blame(&self.target, false, e)) })
+        Ok(Measured { run, broke: broke.map(|e| self.blame(e)) })
     }
 
     /// The throughput tests, in order. UDP's payload and rate follow from what the tests before it find.
@@ -131,14 +134,25 @@ impl Job {
         order.map(plan).collect()
     }
 
-    fn probe(&self, interrupt: &Interrupt, events: &mut Vec<Event>) -> anyhow::Result<()> {
+    fn probe(
+        &self,
+        interrupt: &Interrupt,
+        events: &mut Vec<Event>,
+        limits: &mut Limits,
+    ) -> anyhow::Result<()> {
         let mut prober = Prober::open(&self.target, &self.local, &self.security, interrupt)?;
+        limits.clone_from(prober.limits());
+        events.extend(limits.max_rate.map(limited));
         events.push(Event::Probe(prober.idle_rtt(if self.quick { 60 } else { 300 })?));
         for direction in [Direction::Up, Direction::Down] {
             probe_sizes(&mut prober, direction, None, events)?;
         }
         prober.close();
         Ok(())
+    }
+
+    fn blame(&self, error: anyhow::Error) -> anyhow::Error {
+        blame(&self.target, ProtocolName::Native, false, error)
     }
 
     /// UDP fits its payload to the path and its rate to what TCP carried; false: nothing crosses this way.
@@ -168,6 +182,22 @@ impl Job {
             _ => live.run("throughput"),
         }
     }
+}
+
+/// No more is asked for than the server allows.
+fn heed(test: &mut TestSpec, limits: &Limits) {
+    if let Some(most) = limits.max_rate {
+        test.bitrate = Some(test.bitrate.map_or(most, |rate| rate.min(most)));
+    }
+    if let (Some(most), End::Time(time)) = (limits.max_time, test.end) {
+        test.end = End::Time(time.min(most));
+    }
+}
+
+fn limited(rate: BitRate) -> Event {
+    let text =
+        format!("The server allows {rate} each way, so no more was asked for: the path may carry more.");
+    Event::Warning(Warning::new("limited-by-server", text))
 }
 
 /// A path without UDP is measured with TCP alone, and so is one whose probes broke off. Anything else is an error.

@@ -6,15 +6,14 @@ use crate::cli::{Common, ServeArgs};
 use crate::engine::interrupt::Interrupt;
 use crate::engine::server::{self, Config, Observer, Watcher};
 use crate::engine::tls::{self, ServerTls};
-use crate::exit::Exit;
-use anyhow::Context;
+use crate::exit::{Exit, Failure};
 use linux::clock::wall_now;
 use linux::socket::{TcpOptions, tcp_listen};
 use model::event::Event;
 use model::plan::{LocalOptions, ProtocolName};
 use model::run::Run;
 use model::units::Nanos;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use wire::{Policy, ProtocolError, Report};
@@ -68,7 +67,19 @@ fn native_listeners(args: &ServeArgs) -> anyhow::Result<Vec<TcpListener>> {
 /// Listens on one port, on every address when none is given.
 pub(crate) fn listen(bind: Option<IpAddr>, port: u16) -> anyhow::Result<TcpListener> {
     let address = SocketAddr::new(bind.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), port);
-    tcp_listen(address, &TcpOptions::default(), BACKLOG).with_context(|| format!("listen on port {port}"))
+    tcp_listen(address, &TcpOptions::default(), BACKLOG).map_err(|error| {
+        let advice = match error.source.kind() {
+            ErrorKind::AddrInUse => {
+                format!("another program has the port, `ss -ltnp sport = :{port}` tells which; or give another with -p")
+            }
+            ErrorKind::AddrNotAvailable => {
+                "this host has no such address: `ip address` lists those it has".into()
+            }
+            ErrorKind::PermissionDenied => "ports below 1024 need root; give another with -p".into(),
+            _ => "give another port with -p, or another address with --bind".into(),
+        };
+        Failure::usage(format!("listen on port {port}: {error}"), advice).into()
+    })
 }
 
 fn is_loopback(address: IpAddr) -> bool {

@@ -9,7 +9,7 @@ use anyhow::Context;
 use linux::nic::Nic;
 use model::event::{Event, Probe};
 use model::finding::Status;
-use model::plan::{LocalOptions, Plan, Target};
+use model::plan::{LocalOptions, Plan, ProtocolName, Target};
 use model::run::Run;
 use report::expect::Expectation;
 use report::format::{self, Style, ndjson, text};
@@ -67,18 +67,28 @@ pub(crate) fn expectations(args: &SessionArgs) -> Result<Vec<Expectation>, Failu
 }
 
 /// Names the far end in an error of the dialogue with it, and says what to try. `begun`: the test had.
-pub(crate) fn blame(target: &Target, begun: bool, error: anyhow::Error) -> anyhow::Error {
+pub(crate) fn blame(
+    target: &Target,
+    protocol: ProtocolName,
+    begun: bool,
+    error: anyhow::Error,
+) -> anyhow::Error {
     let Some(cause) = error.downcast_ref::<ProtocolError>() else { return error };
     let advice = match cause {
         ProtocolError::Closed(_) | ProtocolError::Timeout(_) if begun => {
             "it, its host or the path broke down; what was measured until then is shown, and its log may tell more"
         }
-        ProtocolError::Violation { .. } | ProtocolError::Timeout(_) => {
-            "check that `pathmeter serve` of this version listens there, and not another service; a firewall may also \
-             let a connection open and then drop what follows"
-        }
-        ProtocolError::Closed(_) => {
-            "the log of the server tells why; if it is no pathmeter server, start `pathmeter serve` there"
+        ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_) => {
+            match protocol {
+                ProtocolName::Native => {
+                    "check that `pathmeter serve` listens there, and not another service (`iperf3 -s` is reached with \
+                 --protocol iperf3); its log may tell more"
+                }
+                ProtocolName::Iperf3 => {
+                    "check that `iperf3 -s` or `pathmeter serve --iperf3` listens there, and not another service; its log \
+                 may tell more"
+                }
+            }
         }
         _ => return error.context(target.address.to_string()),
     };

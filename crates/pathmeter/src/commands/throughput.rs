@@ -34,11 +34,11 @@ pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit
     let started = live.events.iter().any(|e| matches!(e, Event::Started(_)));
     match outcome {
         Err(_) if !started && interrupt.is_raised() => Err(too_early().into()),
-        Err(e) if !started => Err(blame(&plan.target, false, e)),
+        Err(e) if !started => Err(blame(&plan.target, plan.protocol, false, e)),
         Err(e) if !interrupt.is_raised() => {
             // What was measured until then is shown before the reason it ended.
             conclude(&live.run("throughput")?, true, &expected, global)?;
-            Err(blame(&plan.target, true, e))
+            Err(blame(&plan.target, plan.protocol, true, e))
         }
         _ => conclude(&live.run("throughput")?, true, &expected, global),
     }

@@ -19,6 +19,7 @@ use model::units::Nanos;
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
 use std::sync::Arc;
+use wire::native::Limits;
 use wire::native::probe::{Echo, Ledger, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend};
 use wire::{Input, Output, ProtocolError, Session};
 
@@ -61,6 +62,11 @@ impl Prober {
         };
         prober.run_until(mono_now() + OPEN_LIMIT, |p| p.machine.is_ready())?;
         Ok(prober)
+    }
+
+    /// What the server allows throughput tests.
+    pub(crate) fn limits(&self) -> &Limits {
+        self.machine.limits()
     }
 
     /// Round trips of small datagrams on the idle path, one after the other.

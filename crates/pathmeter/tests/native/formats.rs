@@ -1,7 +1,7 @@
 //! Every format of every command that measures, against its schema or its own rules; expectations, plans, files.
 
 use super::schema::Schema;
-use super::support::{Scratch, Server, run};
+use super::support::{Scratch, Server, pathmeter, run};
 use serde_json::Value;
 
 #[test]
@@ -109,6 +109,14 @@ fn a_file_gets_the_result_and_one_that_cannot_loses_nothing() {
         let ended = server.throughput(&["-n", "1M", "--json", "-o", path]).code(2).says(path);
         assert_eq!(ended.json()["summary"]["up"]["received"]["bytes"], 1 << 20, "{path}: nothing is lost");
     }
+    let full = std::fs::File::create("/dev/full").unwrap();
+    let mut command = pathmeter(None, &["throughput", &server.host(), "-n", "1M"]);
+    let output = command.stdout(full).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.code() == Some(2) && said.contains("write standard output: No space left"),
+        "{said}"
+    );
     let host = server.host();
     let ended = run(&["measure", &host, "--quick", "--json", "-o", "/dev/full"]).code(2).says("/dev/full");
     Schema::named("result").accept(&ended.json());

@@ -1,6 +1,6 @@
 //! What a server allows, and how it ends.
 
-use super::support::{Running, Scratch, Server, run, start};
+use super::support::{Running, Scratch, Server, run as run_program, start};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::process::Command;
@@ -29,6 +29,13 @@ fn limits_are_told_with_the_way_out() {
     server.throughput(&["-t", "1500ms", "-O", "1s", "-b", "1M"]).code(3).says("--time");
     let run = server.measured(&["-t", "300ms", "-b", "5M", "-P", "2"]);
     assert!(run["summary"]["up"]["received"]["bytes"].as_u64().unwrap() > 0);
+    // A measurement asks for no more than is allowed.
+    let host = server.host();
+    let run = run_program(&["measure", &host, "--quick", "--json"]).code(0).json();
+    assert_eq!(run["tests"].as_array().unwrap().len(), 4);
+    let goodput = run["tests"][0]["summary"]["up"]["goodput_bps"].as_u64().unwrap();
+    assert!(goodput < 11_000_000, "{goodput}");
+    assert!(run["summary"]["warnings"].as_array().unwrap().iter().any(|w| w["id"] == "limited-by-server"));
     // An amount that takes longer than the time allowed is cut, and what was measured until then is given.
     let ended = server.throughput(&["-n", "100M", "-b", "1M", "--json"]).code(4).says("2.00 s");
     assert!(ended.json()["summary"]["up"]["received"]["bytes"].as_u64().unwrap() > 0);
@@ -71,11 +78,15 @@ fn many_clients_at_once_get_what_they_asked_for() {
 fn a_port_that_is_taken_and_an_address_that_is_not_ours() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    run(&["serve", "--bind", "127.0.0.1", "-p", &port]).code(2).says(&port).says("in use");
-    run(&["serve", "--bind", "192.0.2.99"]).code(2).says("192.0.2.99");
+    run_program(&["serve", "--bind", "127.0.0.1", "-p", &port])
+        .code(2)
+        .says(&port)
+        .says("in use")
+        .says("ss -ltnp");
+    run_program(&["serve", "--bind", "192.0.2.99"]).code(2).says("192.0.2.99");
     let scratch = Scratch::new("serve");
     let empty = scratch.file("empty", Some(""));
-    run(&["serve", "--bind", "127.0.0.1", "-p", &port, "--token-file", &empty]).code(2).says(&empty);
+    run_program(&["serve", "--bind", "127.0.0.1", "-p", &port, "--token-file", &empty]).code(2).says(&empty);
 }
 
 #[test]
@@ -88,6 +99,6 @@ fn sockets_passed_by_systemd_are_served() {
     command.arg(env!("CARGO_BIN_EXE_pathmeter"));
     let server = Running::start_with_input(command, OwnedFd::from(listener).into());
     server.wait_for("listening on");
-    run(&["throughput", &format!("127.0.0.1:{port}"), "-n", "100K"]).code(0);
+    run_program(&["throughput", &format!("127.0.0.1:{port}"), "-n", "100K"]).code(0);
     server.end().code(0);
 }

@@ -51,22 +51,46 @@ impl Style {
     pub fn wrap(&self, text: &str, indent: usize) -> Vec<String> {
         let room = self.width.saturating_sub(indent).max(20);
         let mut lines: Vec<String> = Vec::new();
-        for word in text.split_whitespace() {
+        for word in with_units(text) {
             match lines.last_mut() {
                 Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
                     line.push(' ');
-                    line.push_str(word);
+                    line.push_str(&word);
                 }
-                _ => lines.push(word.to_owned()),
+                _ => lines.push(word),
             }
         }
         lines
     }
 }
 
+/// The words of a text; a number and what it counts are one.
+fn with_units(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match words.last_mut() {
+            Some(number) if number.trim_start_matches('(').parse::<f64>().is_ok() => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        let style = Style { width: 24, ..Style::default() };
+        assert_eq!(
+            style.wrap("the softirqs took (5.88 % of it)", 0),
+            ["the softirqs took", "(5.88 % of it)"]
+        );
+    }
 
     #[test]
     fn plain_style_adds_no_control_codes() {

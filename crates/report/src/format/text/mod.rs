@@ -15,13 +15,16 @@ use model::event::Started;
 use model::plan::Plan;
 use model::run::Run;
 use model::sample::{IntervalSample, Side};
+use model::units::Nanos;
 
 /// What a terminal shows when the streams are open: the heading and the head of the interval table.
 pub fn live_header(started: &Started, plan: &Plan, style: &Style) -> String {
     let local = started.streams.first().map(|stream| stream.local.ip().to_canonical().to_string());
     let mut text = heading::of_plan(plan, local.as_deref(), style);
-    text.push('\n');
-    text.push_str(&intervals::header(plan, style));
+    if plan.local.interval > Nanos::ZERO {
+        text.push('\n');
+        text.push_str(&intervals::header(plan, style));
+    }
     text
 }
 

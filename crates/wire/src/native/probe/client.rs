@@ -7,7 +7,7 @@ use crate::native::entry::{Entry, Granted};
 use crate::native::frame::violation;
 use crate::native::hex::SessionId;
 use crate::native::link::{ANSWER, LEAVING, Link, opening, refused, silent};
-use crate::native::message::{Ask, Message, Refusal};
+use crate::native::message::{Ask, Limits, Message, Refusal};
 use crate::native::ping::Pinger;
 use crate::{FlowHello, FlowPlan, Input, Output, ProtocolError, Session};
 use model::host::Host;
@@ -79,6 +79,11 @@ impl ProbeClient {
     /// The server's host, once granted.
     pub fn peer_host(&self) -> Option<&Host> {
         self.granted.as_ref().map(|granted| &granted.host)
+    }
+
+    /// What the server allows, once it has said hello.
+    pub fn limits(&self) -> &Limits {
+        self.entry.limits()
     }
 
     /// The server's clock as seen from here, once there are exchanges enough.
