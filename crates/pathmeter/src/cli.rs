@@ -112,7 +112,7 @@ impl Format {
 /// The far end and the way to it.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TargetArgs {
-    /// The far end, where `pathmeter serve` runs: a name or an address, [::1]:5210 with a port
+    /// The far end, where `pathmeter serve` runs: a name or an address, as `[::1]:5210` with a port
     #[arg(value_name = "HOST[:PORT]")]
     pub(crate) host: HostPort,
     /// Port of the far end [default: 5210, or 5201 for iPerf3]
