@@ -12,6 +12,20 @@ use std::ffi::CStr;
 use std::fs;
 use std::io;
 
+/// Raises the number of files this process may open (`RLIMIT_NOFILE`, `getrlimit(2)`) to the most it may ask for.
+///
+/// # Errors
+/// What the kernel refuses.
+pub fn raise_open_files() -> Result<()> {
+    let object = || "the number of open files".into();
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel writes one `rlimit` into `limit`, which lives through the call.
+    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) }).named("read", object)?;
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: the kernel reads one `rlimit` from `limit`, which lives through the call.
+    check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }).named("raise", object).map(drop)
+}
+
 /// A right the kernel gives apart from being root; those that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
@@ -189,6 +203,15 @@ const STATUS: &str = "/proc/thread-self/status";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn as_many_files_as_allowed() {
+        raise_open_files().expect("a process may raise its own limit to the most");
+        let limits = fs::read_to_string("/proc/self/limits").expect("limits are readable");
+        let line = limits.lines().find(|line| line.starts_with("Max open files")).expect("it is there");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(words[3], words[4], "{line}");
+    }
 
     #[test]
     fn capabilities_are_bits() {

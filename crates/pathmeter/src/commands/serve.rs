@@ -21,6 +21,8 @@ use wire::{Policy, ProtocolError, Report};
 /// Runs the command.
 pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
     let interrupt = Interrupt::on_signals()?;
+    // Each connection and each stream is a file. What the kernel refuses here, it will tell when they run out.
+    linux::privilege::raise_open_files().ok();
     let tls = args.tls.then(ServerTls::new).transpose()?;
     let token = args.token_file.as_deref().map(token).transpose()?;
     let native = native_listeners(args)?;

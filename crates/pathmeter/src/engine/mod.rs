@@ -7,6 +7,7 @@ pub(crate) mod client;
 mod datagram;
 mod driver;
 pub(crate) mod flows;
+mod guests;
 pub(crate) mod host;
 pub(crate) mod interrupt;
 mod link;

@@ -3,6 +3,7 @@
 
 use super::arrivals::Desk;
 use super::driver::{Driver, Opener, Setting};
+use super::guests::{Guest, Guests};
 use super::host;
 use super::interrupt::Interrupt;
 use super::link::Link;
@@ -77,8 +78,7 @@ struct Server {
     config: Config,
     desk: Arc<Desk>,
     interrupt: Interrupt,
-    /// Connections that have a thread.
-    connections: AtomicU32,
+    guests: Arc<Guests>,
     /// Tests that run.
     tests: AtomicU32,
     /// Sessions that may still begin, for `tests`.
@@ -94,7 +94,7 @@ pub(crate) fn run(config: Config, interrupt: &Interrupt) -> anyhow::Result<()> {
     let server = Arc::new(Server {
         desk: Desk::new(secret),
         interrupt: interrupt.clone(),
-        connections: AtomicU32::new(0),
+        guests: Arc::default(),
         tests: AtomicU32::new(0),
         left: AtomicU32::new(config.tests.unwrap_or(u32::MAX)),
         waker,
@@ -150,24 +150,22 @@ impl Server {
                 }
             };
             let order = self.desk.next_order();
-            if self.connections.fetch_add(1, Ordering::AcqRel) >= MAX_CONNECTIONS {
-                self.connections.fetch_sub(1, Ordering::AcqRel);
-                self.config.observer.note(&format!("{peer}: too many connections, closed"));
-                continue;
-            }
+            let mut guest = match self.guests.enter(peer.ip()) {
+                Ok(guest) => guest,
+                Err(full) => {
+                    self.config.observer.note(&format!("{}: {full}", plain(peer)));
+                    continue;
+                }
+            };
             let server = self.clone();
             let serve = move || {
-                if let Err(e) = server.welcome(socket, peer, protocol, order) {
+                if let Err(e) = server.welcome(socket, peer, protocol, order, &mut guest) {
                     server.config.observer.note(&format!("{}: {}", plain(peer), sentence(&e)));
                 }
-                server.connections.fetch_sub(1, Ordering::AcqRel);
             };
             match std::thread::Builder::new().name("session".into()).stack_size(512 << 10).spawn(serve) {
                 Ok(thread) => threads.push(thread),
-                Err(e) => {
-                    self.connections.fetch_sub(1, Ordering::AcqRel);
-                    self.config.observer.note(&format!("start a thread: {e}"));
-                }
+                Err(e) => self.config.observer.note(&format!("start a thread: {e}")),
             }
         }
     }
@@ -179,14 +177,21 @@ impl Server {
         peer: SocketAddr,
         protocol: ProtocolName,
         order: u64,
+        guest: &mut Guest,
     ) -> anyhow::Result<()> {
         match protocol {
-            ProtocolName::Native => self.welcome_native(socket, peer, order),
-            ProtocolName::Iperf3 => self.welcome_iperf3(socket, peer, order),
+            ProtocolName::Native => self.welcome_native(socket, peer, order, guest),
+            ProtocolName::Iperf3 => self.welcome_iperf3(socket, peer, order, guest),
         }
     }
 
-    fn welcome_native(&self, socket: TcpStream, peer: SocketAddr, order: u64) -> anyhow::Result<()> {
+    fn welcome_native(
+        &self,
+        socket: TcpStream,
+        peer: SocketAddr,
+        order: u64,
+        guest: &mut Guest,
+    ) -> anyhow::Result<()> {
         let mut first = Vec::new();
         let deadline = mono_now() + FIRST_BYTES_LIMIT;
         loop {
@@ -200,13 +205,13 @@ impl Server {
                     let Some(tls) = &self.config.tls else {
                         anyhow::bail!("a client wants TLS, and this server runs without --tls; closed");
                     };
-                    return self.converse_native(socket, peer, first, Some(tls.accept()?));
+                    return self.converse_native(socket, peer, first, Some(tls.accept()?), guest);
                 }
                 flow::Opening::Control if self.config.tls.is_some() => {
                     turn_away(&socket, &native::refusal("unsupported", WITHOUT_TLS, GIVE_FINGERPRINT))?;
                     anyhow::bail!("a client came without TLS, and this server demands it; told so");
                 }
-                flow::Opening::Control => return self.converse_native(socket, peer, first, None),
+                flow::Opening::Control => return self.converse_native(socket, peer, first, None, guest),
                 flow::Opening::Flow(hello) => {
                     let answered = socket.try_clone()?;
                     let answer = self.desk.deliver_native(&hello, socket, order);
@@ -220,7 +225,13 @@ impl Server {
         }
     }
 
-    fn welcome_iperf3(&self, socket: TcpStream, peer: SocketAddr, order: u64) -> anyhow::Result<()> {
+    fn welcome_iperf3(
+        &self,
+        socket: TcpStream,
+        peer: SocketAddr,
+        order: u64,
+        guest: &mut Guest,
+    ) -> anyhow::Result<()> {
         let mut first = Vec::new();
         let deadline = mono_now() + FIRST_BYTES_LIMIT;
         let cookie = loop {
@@ -249,7 +260,7 @@ impl Server {
         };
         let mut session = iperf3::Server::new(config, cookie, mono_now());
         let link = Link::new(socket, Vec::new(), None)?;
-        self.drive(&mut session, link, peer, ProtocolName::Iperf3, Some(place))
+        self.drive(&mut session, link, peer, ProtocolName::Iperf3, Some(place), guest)
     }
 
     fn converse_native(
@@ -258,6 +269,7 @@ impl Server {
         peer: SocketAddr,
         first: Vec<u8>,
         tls: Option<rustls::Connection>,
+        guest: &mut Guest,
     ) -> anyhow::Result<()> {
         let mut link = Link::new(socket, first, tls)?;
         link.handshake(mono_now() + FIRST_BYTES_LIMIT).context("TLS")?;
@@ -272,7 +284,7 @@ impl Server {
         };
         let mut session = native::Server::new(config, mono_now());
         // A client that has asked for nothing yet takes no place: silent ones must not keep others out.
-        self.drive(&mut session, link, peer, ProtocolName::Native, None)
+        self.drive(&mut session, link, peer, ProtocolName::Native, None, guest)
     }
 
     fn drive<'a>(
@@ -282,6 +294,7 @@ impl Server {
         peer: SocketAddr,
         protocol: ProtocolName,
         mut place: Option<TestPlace<'a>>,
+        guest: &mut Guest,
     ) -> anyhow::Result<()> {
         let watcher = std::cell::RefCell::new(self.config.observer.session(peer, protocol));
         let setting = Setting {
@@ -290,6 +303,7 @@ impl Server {
             host: host::describe(Some(peer.ip())),
             interrupt: self.interrupt.clone(),
             admit: Box::new(|probes| {
+                guest.admit();
                 place = place.take().or_else(|| TestPlace::take(self));
                 place.as_mut().map(|place| place.counts |= !probes).is_some()
             }),
@@ -392,7 +406,7 @@ fn interrupt_rest(server: &Server, threads: Vec<JoinHandle<()>>) {
             thread.join().ok();
         }
     }
-    let left = server.connections.load(Ordering::Acquire);
+    let left = server.guests.count();
     if left > 0 {
         server.config.observer.note(&format!("{left} connections did not end in time and were cut"));
     }
@@ -402,8 +416,6 @@ fn plain(peer: SocketAddr) -> SocketAddr {
     SocketAddr::new(peer.ip().to_canonical(), peer.port())
 }
 
-/// Most connections at the same time, data streams included.
-const MAX_CONNECTIONS: u32 = 1024;
 const FIRST_BYTES_LIMIT: Nanos = Nanos(10_000_000_000);
 const FIRST_BYTES_STEP: std::time::Duration = std::time::Duration::from_millis(250);
 /// Longest wait for a client that was told no to go.

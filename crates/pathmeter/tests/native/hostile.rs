@@ -110,6 +110,17 @@ fn two_hundred_silent_connections_delay_nobody() {
 }
 
 #[test]
+fn an_address_with_too_many_silent_connections_keeps_out_itself_alone() {
+    let server = Server::start(&[]);
+    let silent: Vec<TcpStream> = (0..300).map(|_| connect(&server)).collect();
+    server.process.wait_for("too many connections of this address that say nothing");
+    let run = server.measured(&["-n", "1M", "--bind", "127.0.0.2"]);
+    assert_eq!(run["summary"]["up"]["received"]["bytes"], 1 << 20);
+    drop(silent);
+    assert_ends_well(server);
+}
+
+#[test]
 fn garbage_on_the_udp_port() {
     let server = Server::start(&[]);
     open_udp_port(&server);
@@ -190,6 +201,11 @@ fn asked(server: &Server, message: &str) -> String {
 fn assert_good(server: Server) {
     let run = server.measured(&["-n", "1M"]);
     assert_eq!(run["summary"]["up"]["received"]["bytes"], 1 << 20);
+    assert_ends_well(server);
+}
+
+/// The server has not stumbled, and ends in order.
+fn assert_ends_well(server: Server) {
     let said = server.stop().stderr;
     assert!(!said.contains("fault of ours") && !said.contains("panicked"), "{said}");
 }
