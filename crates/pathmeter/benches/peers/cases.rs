@@ -124,13 +124,12 @@ fn udp_cases() -> Vec<Case> {
         Case {
             name: "udp-1472",
             work: Work::Udp { payload: 1472 },
-            contenders: vec![OURS, OURS_BLOCK, OLD, OLD_BUFFER, NEW_GSRO, NEW_GSRO_BUFFER, PLAIN],
+            contenders: vec![OURS, OLD, OLD_BUFFER, NEW_GSRO, NEW_GSRO_BUFFER, PLAIN],
             goals: vec![
                 speed(OLD, 28.0, 33.0),
                 speed(NEW_GSRO, 1.1, 1.2),
                 speed(NEW_GSRO_BUFFER, 1.1, 1.2),
                 goal(Figure::Cpu, OURS, NEW_GSRO, 0.7, 0.65),
-                goal(Figure::Cpu, OURS_BLOCK, NEW_GSRO, 0.7, 0.65),
             ],
         },
         Case {
@@ -161,8 +160,6 @@ const fn goal(figure: Figure, ours: Contender, peer: Contender, at_least: f64, a
 const OURS: Contender = Contender { label: "pathmeter", tool: Tool::Ours, options: &[] };
 const OURS_DISCARD: Contender =
     Contender { label: "pathmeter --receive-discard", tool: Tool::Ours, options: &["--receive-discard"] };
-const OURS_BLOCK: Contender =
-    Contender { label: "pathmeter --wait block", tool: Tool::Ours, options: &["--wait", "block"] };
 const OURS_NO_GSO: Contender =
     Contender { label: "pathmeter --no-gso", tool: Tool::Ours, options: &["--no-gso"] };
 const OLD: Contender = Contender { label: "iperf3", tool: Tool::Iperf3, options: &[] };

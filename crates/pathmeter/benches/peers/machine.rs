@@ -36,7 +36,8 @@ impl Watch {
     pub(crate) fn foreign(&self, tools: Nanos) -> anyhow::Result<f64> {
         let mine = tools + Usage::of_process().since(&self.own).cpu();
         let used = CpuSnapshot::take()?.since(&self.cpus);
-        let programs: u64 = used.iter().map(|c| c.user.0 + c.system.0).sum();
+        // A program's time holds the interrupts served in passing.
+        let programs: u64 = used.iter().map(|c| c.busy().0).sum();
         let stolen: u64 = used.iter().map(|c| c.steal.0).sum();
         let foreign = programs.saturating_sub(mine.0) + stolen;
         Ok(foreign as f64 / self.began.elapsed().as_nanos() as f64)

@@ -1,7 +1,7 @@
 //! The threads of a test: one for every stream.
 
 use super::bulk::{self, BulkReceiver, BulkSender};
-use super::datagram::{self, DatagramSender};
+use super::datagram::{self, DatagramSender, Rest};
 use super::receive::UdpReceive;
 use super::shared::{Budget, Counters, Flow, FlowSocket, Orders};
 use anyhow::Context;
@@ -43,6 +43,7 @@ struct Job {
     payload: Arc<linux::buffer::PageBuffer>,
     cpu: Option<u32>,
     spin: bool,
+    wait: Wait,
     receivers: usize,
 }
 
@@ -68,6 +69,7 @@ pub(crate) fn spawn(
             payload: payload.clone(),
             cpu: (!local.affinity.is_empty()).then(|| local.affinity[index % local.affinity.len()]),
             spin,
+            wait: local.wait,
             receivers,
             flow: Arc::new(flow),
         };
@@ -161,7 +163,17 @@ impl Job {
         if self.flow.info.role == Role::Sender {
             return datagram::send(sender, header, socket, &self.counters, &self.budget, &self.orders);
         }
-        datagram::receive(header, socket, self.spin, sender.offload, &self.counters, &self.orders)
+        datagram::receive(header, socket, self.rest(), sender.offload, &self.counters, &self.orders)
+    }
+
+    /// Unpaced datagrams come in such numbers that a receiver may let them gather, given room for them.
+    fn rest(&self) -> Rest {
+        let has_room = self.flow.info.receive_buffer >= NAP_BUFFER;
+        match (self.wait, self.plan.test.bitrate) {
+            (Wait::Auto, None) if has_room && self.spin => Rest::Nap,
+            _ if self.spin => Rest::Spin,
+            _ => Rest::Block,
+        }
     }
 }
 
@@ -231,5 +243,7 @@ fn may_spin(plan: &FlowPlan, local: &LocalOptions, flows: usize) -> bool {
     }
 }
 
+/// Receive buffer that holds what 100 Gbit/s bring during a nap, several times over.
+const NAP_BUFFER: Bytes = Bytes(4 << 20);
 /// One write of an unpaced stream, bytes: the fastest measured, with nothing to win above it.
 const BEST_BLOCK: u32 = 1 << 20;
