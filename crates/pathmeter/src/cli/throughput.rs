@@ -50,7 +50,7 @@ pub(crate) struct TestArgs {
     /// How long to measure [default: 10s]
     #[arg(short, long, value_name = "TIME")]
     pub(crate) time: Option<Nanos>,
-    /// End after exactly this many payload bytes in each direction, all streams together
+    /// End after exactly this many payload bytes in each direction, all streams together; UDP rounds up to whole datagrams
     #[arg(short = 'n', long, value_name = "SIZE")]
     pub(crate) bytes: Option<Bytes>,
     /// Leading time that is not counted
