@@ -77,7 +77,8 @@ impl Driver {
             7 => self.give(Input::Interrupt("stop")),
             8 => {
                 let (sent, received) = (u64::from(script.byte()) << script.byte() % 64, u64::from(script.byte()) * 99);
-                self.give(Input::Progress { sent, received });
+                let omitted = script.byte() % 2 == 1;
+                self.give(Input::Progress { sent, received, omitted });
             }
             9 => self.now += Nanos(u64::from(script.byte()) << script.byte() % 40),
             saying => {

@@ -70,7 +70,7 @@ fn say<S: Session>(
         4 => session.input(now, Input::SendersDone(&[Sent { stream: 0, bytes: 1000, datagrams: 1 }])),
         5 => session.input(now, Input::Measured { result: &SideResult::default(), report: None }),
         6 => session.input(now, Input::Interrupt("enough")),
-        7 => session.input(now, Input::Progress { sent: 1 << 40, received: 1 << 50 }),
+        7 => session.input(now, Input::Progress { sent: 1 << 40, received: 1 << 50, omitted: false }),
         8 => {
             let (start, end) = (Nanos(0), Nanos(1));
             let sample =

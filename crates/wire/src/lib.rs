@@ -77,6 +77,8 @@ pub enum Input<'a> {
         sent: u64,
         /// Payload bytes received, likewise.
         received: u64,
+        /// The counted time has not begun.
+        omitted: bool,
     },
     /// Every sender of this end has stopped (its time, bytes or blocks are used up, or `StopSenders` was said):
     /// what each of this end's sending streams sent.

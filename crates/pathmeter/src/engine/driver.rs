@@ -381,6 +381,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
             self.pending.push_back(Queued::SendersDone(sent));
         }
         let (received, sent) = running.progress();
+        let omitted = running.is_omitting();
         let drained = self.draining && running.is_drained(now);
         for sample in samples {
             self.session.input(now, Input::LocalSample(&sample))?;
@@ -388,7 +389,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         }
         if now >= self.next_progress {
             self.next_progress = now + PROGRESS_STEP;
-            self.session.input(now, Input::Progress { sent, received })?;
+            self.session.input(now, Input::Progress { sent, received, omitted })?;
         }
         if drained {
             let result = self.measure();

@@ -104,6 +104,7 @@ impl Running {
         }
         if omit_end.is_some() {
             self.base = Some(self.previous.clone());
+            self.streams.iter().for_each(|s| s.budget.begin());
             self.usage.restart();
         }
         if time_end.is_some() {
@@ -237,6 +238,11 @@ impl Running {
             of.map(|(i, s)| s.counters.bytes.load(Ordering::Relaxed).saturating_sub(before(i))).sum()
         };
         (sum(Role::Receiver), sum(Role::Sender))
+    }
+
+    /// The counted time has not begun.
+    pub(crate) fn is_omitting(&self) -> bool {
+        self.base.is_none()
     }
 
     fn stream_result(

@@ -144,26 +144,42 @@ impl Counters {
 
 /// Bytes that the senders of one direction may still send, all streams together.
 #[derive(Debug)]
-pub(crate) struct Budget(Option<AtomicU64>);
+pub(crate) struct Budget {
+    /// `None`: without end.
+    bytes: Option<u64>,
+    left: AtomicU64,
+    begun: AtomicBool,
+}
 
 impl Budget {
-    /// So many bytes, or without end.
-    pub(crate) fn new(bytes: Option<u64>) -> Budget {
-        Budget(bytes.map(AtomicU64::new))
+    /// So many bytes, or without end. What is sent before [`Budget::begin`] costs nothing when `waits`.
+    pub(crate) fn new(bytes: Option<u64>, waits: bool) -> Budget {
+        let left = if waits { u64::MAX } else { bytes.unwrap_or(u64::MAX) };
+        Budget { bytes, left: AtomicU64::new(left), begun: AtomicBool::new(!waits) }
+    }
+
+    /// The omitted time is over: what is sent from now on counts. Only the first call does anything.
+    pub(crate) fn begin(&self) {
+        if let (Some(bytes), false) = (self.bytes, self.begun.swap(true, Ordering::Relaxed)) {
+            self.left.store(bytes, Ordering::Relaxed);
+        }
     }
 
     /// Takes up to `wanted` bytes; 0: used up.
     pub(crate) fn take(&self, wanted: u64) -> u64 {
-        let Some(left) = &self.0 else { return wanted };
+        if self.bytes.is_none() {
+            return wanted;
+        }
         let take = |left: u64| left.checked_sub(left.min(wanted));
-        let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or(0);
+        let before = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or(0);
         before.min(wanted)
     }
 
     /// Gives back what was taken and not sent.
     pub(crate) fn give_back(&self, bytes: u64) {
-        if let Some(left) = &self.0 {
-            left.fetch_add(bytes, Ordering::Relaxed);
+        let give = |left: u64| Some(left.saturating_add(bytes));
+        if self.bytes.is_some() {
+            self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, give).ok();
         }
     }
 }

@@ -6,9 +6,9 @@ use super::receive::UdpReceive;
 use super::shared::{Budget, Counters, Flow, FlowSocket, Orders};
 use anyhow::Context;
 use linux::cpu::Usage;
-use model::plan::{Direction, End, LocalOptions, TestSpec, Transport, Wait};
+use model::plan::{Direction, End, LocalOptions, Transport, Wait};
 use model::sample::{DataPath, Role};
-use model::units::Bytes;
+use model::units::{Bytes, Nanos};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -21,6 +21,8 @@ pub(crate) struct Stream {
     pub(crate) flow: Arc<Flow>,
     /// What its thread counts.
     pub(crate) counters: Arc<Counters>,
+    /// What the senders of its direction may send.
+    pub(crate) budget: Arc<Budget>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -54,9 +56,9 @@ pub(crate) fn spawn(
     local: &LocalOptions,
     orders: &Arc<Orders>,
 ) -> anyhow::Result<Vec<Stream>> {
-    let budget = |_| Arc::new(Budget::new(budget_bytes(&plan.test)));
+    let budget = |_| Arc::new(Budget::new(budget_bytes(plan), plan.test.omit > Nanos(0)));
     let budgets = [Direction::Up, Direction::Down].map(budget);
-    let payload = Arc::new(payload(&plan.test));
+    let payload = Arc::new(payload(plan));
     let receivers = flows.iter().filter(|f| f.info.role == Role::Receiver).count();
     let spin = may_spin(plan, local, flows.len());
     let job = |(index, flow): (usize, Flow)| {
@@ -73,11 +75,11 @@ pub(crate) fn spawn(
             receivers,
             flow: Arc::new(flow),
         };
-        let (flow, counters) = (job.flow.clone(), job.counters.clone());
+        let (flow, counters, budget) = (job.flow.clone(), job.counters.clone(), job.budget.clone());
         let thread =
             std::thread::Builder::new().name(format!("stream {}", flow.info.stream)).stack_size(256 << 10);
         let thread = thread.spawn(move || job.run()).context("start a stream thread")?;
-        Ok(Stream { flow, counters, thread: Some(thread) })
+        Ok(Stream { flow, counters, budget, thread: Some(thread) })
     };
     flows.into_iter().enumerate().map(job).collect()
 }
@@ -142,7 +144,7 @@ impl Job {
             offload: test.offload,
             pattern: test.repeating_payload,
         };
-        linux::clock::set_timer_slack(model::units::Nanos(1)).ok();
+        linux::clock::set_timer_slack(Nanos(1)).ok();
         match (&self.plan.hello, test.wide_counters) {
             (FlowHello::Native { .. }, _) => self.datagrams(
                 wire::native::DataHeader { stream: self.flow.info.stream as u8 },
@@ -200,20 +202,35 @@ fn receive_state(flow: &Flow) -> Option<Mutex<UdpReceive>> {
     receives.then(|| Mutex::new(UdpReceive::new()))
 }
 
-fn budget_bytes(test: &TestSpec) -> Option<u64> {
-    match test.end {
+/// Bytes that all senders of one direction send in the counted time.
+///
+/// iPerf3's TCP receivers from 3.16 on count whole blocks: of a last one cut short they would never know, and a
+/// client would wait for it. iPerf3 sends them whole, too.
+fn budget_bytes(plan: &FlowPlan) -> Option<u64> {
+    let block = u64::from(block_size(plan));
+    match plan.test.end {
         End::Time(_) => None,
+        End::Bytes(bytes) if counts_blocks(plan) => Some(bytes.0.div_ceil(block).saturating_mul(block)),
         End::Bytes(bytes) => Some(bytes.0),
-        End::Blocks(blocks) => Some(blocks.saturating_mul(u64::from(block_size(test)))),
+        End::Blocks(blocks) => Some(blocks.saturating_mul(block)),
     }
 }
 
-fn block_size(test: &TestSpec) -> u32 {
+/// Bytes of one write or datagram.
+fn block_size(plan: &FlowPlan) -> u32 {
+    let test = &plan.test;
     match (test.length, test.bitrate) {
+        (0, _) if counts_blocks(plan) => wire::iperf3::block_length(test),
         (0, Some(rate)) => paced_block(rate.0),
         (0, None) => BEST_BLOCK,
         (length, _) => length,
     }
+}
+
+/// Must each stream send whole blocks?
+fn counts_blocks(plan: &FlowPlan) -> bool {
+    let iperf3 = matches!(plan.hello, FlowHello::Iperf3 { .. });
+    iperf3 && plan.test.transport == Transport::Tcp && !matches!(plan.test.end, End::Time(_))
 }
 
 /// About a millisecond of data, so that a paced stream is smooth.
@@ -221,10 +238,10 @@ fn paced_block(rate: u64) -> u32 {
     u32::try_from(rate / 8 / 1000).unwrap_or(u32::MAX).clamp(1448, BEST_BLOCK)
 }
 
-fn payload(test: &TestSpec) -> linux::buffer::PageBuffer {
-    let length = if test.transport == Transport::Tcp { block_size(test) as usize } else { 0 };
+fn payload(plan: &FlowPlan) -> linux::buffer::PageBuffer {
+    let length = if plan.test.transport == Transport::Tcp { block_size(plan) as usize } else { 0 };
     let mut buffer = linux::buffer::PageBuffer::new(length);
-    if test.repeating_payload {
+    if plan.test.repeating_payload {
         buffer.iter_mut().enumerate().for_each(|(at, byte)| *byte = b'0' + (at % 10) as u8);
     }
     buffer

@@ -172,7 +172,7 @@ fn ipv6_and_its_options() {
             let said = client.run(&format!("-c ::1 -6 -p {port} -J -t 1 {options}")).good().json();
             let served = serving.wait().good().json();
             if !options.contains("-R") {
-                crate::figures::agree(mode, &said, &served);
+                crate::figures::agree(mode, &said, &served, true);
             }
         }
     }

@@ -4,6 +4,7 @@ use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
@@ -42,11 +43,7 @@ impl Tool {
                 command
             }
             Tool::Theirs => {
-                let found = Command::new("iperf3").arg("--version").output();
-                assert!(
-                    found.is_ok_and(|said| said.status.success()),
-                    "the real iperf3 is needed to test against: apt-get install iperf3"
-                );
+                their_minor();
                 Command::new("iperf3")
             }
         }
@@ -153,18 +150,40 @@ impl Said {
     }
 }
 
+/// The real tool's version 3.N.
+pub(crate) fn their_minor() -> u32 {
+    static MINOR: OnceLock<u32> = OnceLock::new();
+    *MINOR.get_or_init(|| {
+        let said = Command::new("iperf3").arg("--version").output();
+        let said = said.expect("the real iperf3 is needed to test against: apt-get install iperf3");
+        let text = String::from_utf8_lossy(&said.stdout);
+        let minor = text.strip_prefix("iperf 3.").and_then(|rest| {
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            digits.parse().ok()
+        });
+        minor.unwrap_or_else(|| panic!("no version of iperf 3 in {text:?}"))
+    })
+}
+
 /// A port on which neither TCP nor UDP is open, given out once. Below those the kernel gives to clients.
 pub(crate) fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let base = 10_000 + u16::try_from(std::process::id() % 150).expect("below 150") * 120;
-    for _ in 0..1000 {
-        let port = base + NEXT.fetch_add(1, Ordering::Relaxed) % 3000;
-        let free = TcpListener::bind(("::", port)).is_ok() && UdpSocket::bind(("::", port)).is_ok();
-        if free {
+    static BLOCK: OnceLock<(TcpListener, AtomicU16)> = OnceLock::new();
+    let (_, next) = BLOCK.get_or_init(block_of_ports);
+    for _ in 0..PORTS {
+        let port = next.fetch_add(1, Ordering::Relaxed);
+        if TcpListener::bind(("::", port)).is_ok() && UdpSocket::bind(("::", port)).is_ok() {
             return port;
         }
     }
-    panic!("no free port above {base}");
+    panic!("no free port left");
+}
+
+/// Ports for this process alone: it holds the first of them as long as it lives.
+fn block_of_ports() -> (TcpListener, AtomicU16) {
+    let blocks = (10_000..30_000).step_by(PORTS.into());
+    let held = blocks.filter_map(|first| Some((TcpListener::bind(("127.0.0.1", first)).ok()?, first))).next();
+    let (held, first) = held.expect("fifty test runs at the same time are too many");
+    (held, AtomicU16::new(first + 1))
 }
 
 /// Waits until something listens, without connecting: a server for one test would take that for its test.
@@ -237,5 +256,7 @@ fn read_along(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<S
 /// A busy machine must not fail a test; one that hangs must.
 const PATIENCE: Duration = Duration::from_secs(60);
 const STEP: Duration = Duration::from_millis(10);
+/// More than all tests take together.
+const PORTS: u16 = 400;
 /// State of a listening socket in `/proc/net/tcp`.
 const LISTEN: &str = "0A";

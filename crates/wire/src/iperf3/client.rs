@@ -104,8 +104,8 @@ impl Client {
             }
             Input::FlowsFailed(why) => Err(ProtocolError::Flows(why.into())),
             Input::LocalSample(_) | Input::Datagram(_) | Input::DatagramTooBig(_) => Ok(()),
-            Input::Progress { received, .. } => {
-                self.note_progress(now, received);
+            Input::Progress { received, omitted, .. } => {
+                self.note_progress(now, received, omitted);
                 Ok(())
             }
             Input::SendersDone(_) => {
@@ -198,7 +198,7 @@ impl Client {
         self.wait_while_running();
     }
 
-    fn note_progress(&mut self, now: MonoTime, received: u64) {
+    fn note_progress(&mut self, now: MonoTime, received: u64, omitted: bool) {
         if self.phase != Phase::Running {
             return;
         }
@@ -211,7 +211,7 @@ impl Client {
             End::Bytes(bytes) => Some(bytes.0),
             End::Blocks(blocks) => Some(blocks.saturating_mul(block)),
         };
-        if self.receives() && quota.is_some_and(|quota| received >= quota) {
+        if self.receives() && !omitted && quota.is_some_and(|quota| received >= quota) {
             self.stop(now);
         } else {
             self.wait_while_running();

@@ -116,7 +116,7 @@ impl Server {
                 Err(ProtocolError::Flows(why.into()))
             }
             Input::LocalSample(_) | Input::Datagram(_) | Input::DatagramTooBig(_) => Ok(()),
-            Input::Progress { sent, received } => self.note_progress(now, sent, received),
+            Input::Progress { sent, received, .. } => self.note_progress(now, sent, received),
             Input::SendersDone(_) => {
                 self.senders_done = true;
                 self.drain_when_ready(now);

@@ -175,7 +175,7 @@ impl World {
         }
         if self.now.0.is_multiple_of(20_000_000) && self.end(is_client).started.is_some() {
             let (sent, received) = self.counted(is_client);
-            self.give(is_client, Input::Progress { sent, received });
+            self.give(is_client, Input::Progress { sent, received, omitted: false });
         }
         self.stop_by_itself(is_client);
         self.finish_drain(is_client);

@@ -393,7 +393,7 @@ impl<C: Session, S: Session> Pair<C, S> {
         let sample = IntervalSample { side: Side::Local, start, end, omitted: false, streams };
         self.give(who, Input::LocalSample(&sample));
         let (sent, received) = self.data.progress(who, self.now);
-        self.give(who, Input::Progress { sent, received });
+        self.give(who, Input::Progress { sent, received, omitted: false });
         self.plan(self.now + self.nature.interval, Happening::Report(who, number + 1));
     }
 
