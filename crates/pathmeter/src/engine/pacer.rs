@@ -65,11 +65,22 @@ pub(crate) fn burst_for(rate: BitRate, length: usize, most: usize) -> usize {
     usize::try_from(BURST_TIME / gap.max(1)).unwrap_or(most).clamp(1, most)
 }
 
-/// How long before the due time to wake: deeper idle wakes later.
+/// How long before the due time to wake: an idle CPU takes tens of microseconds, a virtual one on a shared host many
+/// hundreds, the more the longer it slept. Short waits are spun through.
 fn spin_ahead(wait: Nanos) -> Nanos {
-    if wait > Nanos(1_000_000) { Nanos(100_000) } else { Nanos(60_000) }
+    match wait {
+        _ if wait <= SHORT_WAIT => wait,
+        _ if wait <= LONG_WAIT => SHORT_WAIT,
+        _ => LONG_WAKE,
+    }
 }
 
+/// A wait as short as this never sleeps; the time to wake after a sleep that is not long.
+const SHORT_WAIT: Nanos = Nanos(300_000);
+/// After a longer sleep than this a CPU is deeply idle.
+const LONG_WAIT: Nanos = Nanos(3_000_000);
+/// Time to wake from it.
+const LONG_WAKE: Nanos = Nanos(1_000_000);
 /// A sender this late has lost its schedule.
 const LAG_LIMIT: Nanos = Nanos(100_000_000);
 /// Shorter gaps than this, in nanoseconds, cannot be kept by single sends: one costs about 3 µs.
