@@ -33,7 +33,7 @@ impl Sessions {
         self.console.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sessions that run.
+    /// Sessions that run, and sessions there have been.
     pub(super) fn running(&self) -> u32 {
         self.running.load(Ordering::Acquire)
     }
