@@ -18,7 +18,6 @@ fuzz_target!(|bytes: &[u8]| {
         max_time: (choice & 1 != 0).then_some(Nanos::from_secs(100)),
         max_rate: (choice & 2 != 0).then_some(BitRate(1_000_000)),
         max_streams: (choice & 4 != 0).then_some(2),
-        ..Policy::default()
     };
     let verifier: Option<Verifier> =
         if choice & 8 != 0 { Some(Box::new(|token: &str| token.len() > 2)) } else { None };

@@ -149,23 +149,8 @@ pub struct LocalOptions {
     pub connect_timeout: Option<Nanos>,
     /// Give up when a receiving test sees nothing for this long.
     pub receive_timeout: Option<Nanos>,
-    /// Give up when TCP data stays unacknowledged for this long (TCP_USER_TIMEOUT, tcp(7)).
-    pub send_timeout: Option<Nanos>,
-    /// Keepalive of the control connection; absent: none.
-    pub keepalive: Option<Keepalive>,
     /// A name for this run, put before every line or into the document.
     pub title: Option<String>,
-}
-
-/// TCP keepalive (tcp(7)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Keepalive {
-    /// Idle time before the first probe.
-    pub idle: Nanos,
-    /// Time between probes.
-    pub interval: Nanos,
-    /// Probes without an answer before giving up.
-    pub count: u8,
 }
 
 /// How a receiving thread waits.

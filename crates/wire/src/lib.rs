@@ -175,8 +175,6 @@ pub struct Policy {
     pub max_time: Option<Nanos>,
     /// Highest total rate of all streams of one direction.
     pub max_rate: Option<BitRate>,
-    /// Time over which the rate of a client that sends is averaged (iPerf3); absent: 5 s.
-    pub rate_window: Option<Nanos>,
     /// Most parallel streams; absent: 128.
     pub max_streams: Option<u32>,
 }

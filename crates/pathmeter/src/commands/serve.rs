@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
         iperf3: iperf3.into_iter().collect(),
         token,
         tls,
-        policy: Policy { max_time: args.max_time, max_rate: args.max_rate, ..Policy::default() },
+        policy: Policy { max_time: args.max_time, max_rate: args.max_rate, max_streams: None },
         max_tests: args.max_tests.unwrap_or(DEFAULT_TESTS),
         tests: args.one_off.then_some(1),
         local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },

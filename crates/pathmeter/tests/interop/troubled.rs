@@ -25,15 +25,6 @@ const TROUBLE: &[(&str, Act, &str, &str)] = &[
     ("vanishes in the middle of the way back", |l, c| run(l, c).map(drop), "-R", "control socket has closed"),
     ("is stopped in the middle", |l, c| run(l, c)?.0.write_all(&[11]), "", "the server has terminated"),
     ("reports an error in the middle", |l, c| fail(l, c), "", "iPerf3 error 160"),
-    ("says nothing", |_, c| wait(c), "", "no answer from the peer while the session was opened"),
-    ("sends nothing", |l, c| wait(run(l, c)?.0), "-R --rcv-timeout 300", "no data for 300 ms"),
-    ("does not end", |l, c| wait(run(l, c)?.0), "", "no answer from the peer while the test was ended"),
-    (
-        "sends no results",
-        |l, c| wait(finish(l, c)?),
-        "",
-        "no answer from the peer while the results were exchanged",
-    ),
     ("sends results that are none", |l, c| results(l, c, b"{}"), "", "its results cannot be used"),
     (
         "sends results of a stream unknown",
@@ -144,11 +135,6 @@ fn run(listener: &TcpListener, control: TcpStream) -> std::io::Result<(TcpStream
     data.read_exact(&mut [0; 37])?;
     control.write_all(&[1, 2])?;
     Ok((control, data))
-}
-
-/// Keeps the connection open and says nothing until the client has gone.
-fn wait(mut control: TcpStream) -> std::io::Result<()> {
-    control.read_to_end(&mut Vec::new()).map(drop)
 }
 
 fn refuse(listener: &TcpListener, mut control: TcpStream) -> std::io::Result<()> {

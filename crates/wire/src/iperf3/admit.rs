@@ -71,8 +71,7 @@ mod tests {
 
     #[test]
     fn streams_and_time_have_limits() {
-        let policy =
-            Policy { max_streams: Some(4), max_time: Some(Nanos::from_secs(20)), ..Policy::default() };
+        let policy = Policy { max_streams: Some(4), max_time: Some(Nanos::from_secs(20)), max_rate: None };
         assert!(answer(&policy, |test| test.streams = 4).is_ok());
         assert_eq!(answer(&policy, |test| test.streams = 5), Err(ErrorCode::STREAMS));
         assert!(answer(&policy, |test| test.omit = Nanos::from_secs(10)).is_ok());

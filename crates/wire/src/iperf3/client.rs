@@ -40,8 +40,6 @@ pub struct Client {
     ends: Option<MonoTime>,
     /// What this end has received when that last changed, and when.
     progress: Option<(u64, MonoTime)>,
-    /// How long it waits for data.
-    silence: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,13 +86,7 @@ impl Client {
             interrupted: false,
             ends: None,
             progress: None,
-            silence: STALL,
         }
-    }
-
-    /// How long it waits for data where only this end receives; absent: two minutes.
-    pub fn set_receive_timeout(&mut self, timeout: Option<Nanos>) {
-        self.silence = timeout.unwrap_or(STALL);
     }
 
     fn handle(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
@@ -235,13 +227,9 @@ impl Client {
 
     /// A server that has sent all the datagrams it was asked for falls silent; those that were lost never come.
     fn longest_silence(&self, received: u64) -> Nanos {
-        if self.may_have_ended(received) { LOST_TAIL.min(self.silence) } else { self.silence }
-    }
-
-    fn may_have_ended(&self, received: u64) -> bool {
         let test = &self.config.test;
         let by_count = !matches!(test.end, End::Time(_));
-        test.transport == Transport::Udp && by_count && received > 0
+        if test.transport == Transport::Udp && by_count && received > 0 { LOST_TAIL } else { STALL }
     }
 
     fn note_senders_done(&mut self, now: MonoTime) {
@@ -306,13 +294,15 @@ impl Client {
                 self.finish();
                 Ok(())
             }
-            Phase::Running if ended || self.progress.is_some_and(|(got, _)| self.may_have_ended(got)) => {
+            Phase::Running
+                if ended || self.progress.is_some_and(|(got, _)| self.longest_silence(got) < STALL) =>
+            {
                 self.stop(now);
                 Ok(())
             }
             _ if self.erring => Err(ProtocolError::Refused("it reported an error, but not which".into())),
             Phase::Running => {
-                Err(ProtocolError::Timeout(format!("while {}: no data for {}", self.doing(), self.silence)))
+                Err(ProtocolError::Timeout(format!("while {}: no data for {STALL}", self.doing())))
             }
             Phase::Stopping | Phase::Draining => {
                 Err(ProtocolError::Flows("the data flows do not stop".into()))

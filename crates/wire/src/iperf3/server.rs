@@ -46,8 +46,6 @@ pub struct Server {
     limit: MonoTime,
     /// Payload bytes moved in all when that last changed, and when.
     progress: Option<(u64, MonoTime)>,
-    /// How long it waits for data where it receives.
-    receive_timeout: Nanos,
     /// Payload bytes received, by time, over the last seconds.
     received: VecDeque<(MonoTime, u64)>,
 }
@@ -87,7 +85,6 @@ impl Server {
             measured: None,
             limit: now + PATIENCE,
             progress: None,
-            receive_timeout: STALL,
             received: VecDeque::new(),
         }
     }
@@ -96,15 +93,6 @@ impl Server {
     #[must_use]
     pub fn params(&self) -> Option<&Params> {
         self.params.as_ref()
-    }
-
-    /// How long it waits for data where it receives; absent: two minutes.
-    pub fn set_receive_timeout(&mut self, timeout: Option<Nanos>) {
-        self.receive_timeout = timeout.unwrap_or(STALL);
-    }
-
-    fn silence(&self) -> Nanos {
-        if self.receives() { self.receive_timeout } else { STALL }
     }
 
     fn test(&self) -> Option<&TestSpec> {
@@ -256,7 +244,7 @@ impl Server {
         if self.progress.is_none_or(|(known, _)| known != moved) {
             self.progress = Some((moved, now));
         }
-        let stalled = self.progress.map(|(_, last)| last + self.silence());
+        let stalled = self.progress.map(|(_, last)| last + STALL);
         self.talk.wait_until(stalled.into_iter().chain([self.limit]).min());
         self.watch_rate(now, received)
     }
@@ -264,18 +252,17 @@ impl Server {
     /// Ends a test whose client sends above the policy's rate, on average over some seconds.
     fn watch_rate(&mut self, now: MonoTime, received: u64) -> Result<(), ProtocolError> {
         let Some(max) = self.config.policy.max_rate else { return Ok(()) };
-        let window = self.config.policy.rate_window.unwrap_or(RATE_WINDOW);
         if self.received.back().is_some_and(|(_, before)| *before > received) {
             // The counted time has begun: the count starts again.
             self.received.clear();
         }
         self.received.push_back((now, received));
-        while self.received.get(1).is_some_and(|(time, _)| now - *time >= window) {
+        while self.received.get(1).is_some_and(|(time, _)| now - *time >= RATE_WINDOW) {
             self.received.pop_front();
         }
         let Some((begin, before)) = self.received.front() else { return Ok(()) };
         let rate = BitRate::from_bytes(Bytes(received - before), now - *begin);
-        if now - *begin < window || rate.0 <= max.0.saturating_add(max.0 / 20) {
+        if now - *begin < RATE_WINDOW || rate.0 <= max.0.saturating_add(max.0 / 20) {
             return Ok(());
         }
         self.talk.send_error(ErrorCode::TOTAL_RATE);
@@ -348,10 +335,7 @@ impl Server {
             }
             Phase::Running if now < self.limit => {
                 self.talk.send_error(ErrorCode::NO_DATA);
-                Err(ProtocolError::Timeout(format!(
-                    "while the test was running: no data for {}",
-                    self.silence()
-                )))
+                Err(ProtocolError::Timeout(format!("while the test was running: no data for {STALL}")))
             }
             Phase::Running => {
                 self.talk.send_error(ErrorCode::EXPIRED);

@@ -169,7 +169,6 @@ mod tests {
             max_time: Some(Nanos::from_secs(5)),
             max_rate: Some(BitRate(1_000_000)),
             max_streams: Some(2),
-            ..Policy::default()
         };
         let fits = spec(|s| {
             (s.streams, s.end) = (2, End::Time(Nanos::from_secs(5)));

@@ -94,8 +94,6 @@ fn config(
             device: line.both.bind_device.clone(),
             affinity: line.both.affinity.into_iter().collect(),
             receive_timeout: line.both.receive_timeout,
-            send_timeout: line.both.send_timeout,
-            keepalive: line.keepalive(),
             ..LocalOptions::default()
         },
         verifier: verifier

@@ -4,7 +4,7 @@ use super::auth::{AuthError, Credentials, Gate, Padding};
 use super::{Both, Client, CommandLine, Server};
 use crate::exit::Failure;
 use crate::planner::{Family, resolve};
-use model::plan::{Keepalive, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
+use model::plan::{LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::units::Nanos;
 use report::format::iperf3::{Iperf3Options, Iperf3Role, VERSION};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -29,23 +29,11 @@ impl CommandLine {
             affinity: self.both.affinity.into_iter().collect(),
             connect_timeout: self.client.connect_timeout,
             receive_timeout: self.both.receive_timeout,
-            send_timeout: self.both.send_timeout,
-            keepalive: self.keepalive(),
             title: self.client.title.clone(),
             ..LocalOptions::default()
         };
         let target = Target { host, address };
         Ok(Plan { target, protocol: ProtocolName::Iperf3, test: self.client.test.clone(), local })
-    }
-
-    /// `--cntl-ka`, with the kernel's defaults (tcp(7)) for what was not given.
-    pub(crate) fn keepalive(&self) -> Option<Keepalive> {
-        let asked = self.both.keepalive?;
-        Some(Keepalive {
-            idle: asked.idle.unwrap_or(Nanos::from_secs(7200)),
-            interval: asked.interval.unwrap_or(Nanos::from_secs(75)),
-            count: asked.count.map_or(9, |count| u8::try_from(count).unwrap_or(u8::MAX)),
-        })
     }
 
     /// What travels with a client's parameters beside the test.
@@ -101,7 +89,6 @@ impl CommandLine {
         Policy {
             max_time: self.server.max_duration,
             max_rate: self.server.bitrate_limit.map(|(rate, _)| rate),
-            rate_window: self.server.bitrate_limit.map(|(_, window)| window),
             ..Policy::default()
         }
     }

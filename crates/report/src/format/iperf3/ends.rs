@@ -273,11 +273,6 @@ pub(super) fn is_empty_tail(sample: &IntervalSample, interval: Nanos) -> bool {
     length.saturating_mul(10) < interval && sample.streams.iter().all(|stream| stream.bytes.0 == 0)
 }
 
-/// Whole seconds of a test ended by time; 0 for one without end.
-pub(super) fn duration(time: Nanos) -> u64 {
-    if time == Nanos::MAX { 0 } else { time.0 / 1_000_000_000 }
-}
-
 /// Bytes per second; none in no time.
 pub(super) fn rate(bytes: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { bytes as f64 / seconds } else { 0.0 }

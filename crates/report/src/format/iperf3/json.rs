@@ -1,6 +1,6 @@
 //! iPerf3's JSON: the document of `--json` and the lines of `--json-stream`, with the keys of 3.21 in its order.
 
-use super::ends::{Block, Ends, Row, duration, is_empty_tail, millis, percent, rate};
+use super::ends::{Block, Ends, Row, is_empty_tail, millis, percent, rate};
 use super::text::{address, http_date};
 use super::{Iperf3Options, cjson};
 use model::event::{Connected, Event, Outcome};
@@ -154,7 +154,7 @@ fn settings(ends: &Ends, connected: &Connected) -> Map<String, Value> {
 fn test_start(ends: &Ends, plan: &Plan) -> Value {
     let test = &plan.test;
     let (duration, bytes, blocks) = match test.end {
-        End::Time(time) => (duration(time), 0, 0),
+        End::Time(time) => (time.0 / SECOND, 0, 0),
         End::Bytes(bytes) => (0, bytes.0, 0),
         End::Blocks(blocks) => (0, 0, blocks),
     };

@@ -1,6 +1,6 @@
 //! iPerf3's text as 3.12 prints it (3.21 differs by a space), made from events one by one.
 
-use super::ends::{Block, Ends, Row, duration, is_empty_tail, millis, percent, rate};
+use super::ends::{Block, Ends, Row, is_empty_tail, millis, percent, rate};
 use super::units::{amount, two_digits, unit};
 use super::{Iperf3Options, Iperf3Role};
 use model::event::{Connected, Event, Finished, Outcome, Started};
@@ -139,7 +139,7 @@ impl Iperf3Text {
         if let Some(test) = self.ends.test() {
             let omit = test.omit.0 / SECOND;
             let end = match test.end {
-                End::Time(time) => format!("{} second test", duration(time)),
+                End::Time(time) => format!("{} second test", time.0 / SECOND),
                 End::Bytes(bytes) => format!("{} bytes to send", bytes.0),
                 End::Blocks(blocks) => format!("{blocks} blocks to send"),
             };
