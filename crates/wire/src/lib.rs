@@ -10,6 +10,7 @@
 //!         ──► StopSenders ──► SendersDone ──► Drain ──► Measured ──► Send* … Close
 //! ```
 
+pub mod echo;
 pub mod iperf3;
 pub mod native;
 

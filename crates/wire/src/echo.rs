@@ -1,0 +1,109 @@
+//! Round trips: how a request and its reply travel, for every protocol that has them.
+//!
+//! The client's half of a protocol is an [`Exchange`], the server's half a [`Reflect`]. Both are codecs with a little
+//! memory: no socket, no clock. The engine keeps the times and finds each reply's request by its sequence number.
+
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::net::SocketAddr;
+
+/// The client's half: writes requests, reads replies. One for each socket.
+pub trait Exchange: Send {
+    /// Smallest message that can carry a request, bytes.
+    fn min_len(&self) -> usize;
+
+    /// Writes a request that fills `message`, which is at least [`Exchange::min_len`] long. Bytes behind the
+    /// protocol's header stay as they are, unless the protocol signs or fixes them.
+    fn request(&mut self, request: Request, message: &mut [u8]);
+
+    /// Reads one whole message: a datagram, or what [`Exchange::frame`] cut from a stream.
+    ///
+    /// # Errors
+    /// Why the message is no reply: it is counted and changes nothing.
+    fn reply(&mut self, message: &[u8]) -> Result<Reply, Stray>;
+
+    /// The whole length in bytes of the message that `head` begins, once it can be known. A protocol without
+    /// streams never knows it.
+    ///
+    /// # Errors
+    /// The stream makes no sense from here on.
+    fn frame(&self, head: &[u8]) -> Result<Option<usize>, Stray>;
+}
+
+/// The server's half: turns requests into replies. One for each socket; it serves every client of a UDP socket.
+pub trait Reflect: Send {
+    /// Takes the message in the first `len` bytes of `buf` and leaves its reply there. `now` is the moment before
+    /// the reply goes out, on the clock of [`Arrival::received`]. Gives the reply's length; `None`: none is due.
+    fn reflect(&mut self, arrival: Arrival, now: MonoTime, buf: &mut [u8], len: usize) -> Option<usize>;
+
+    /// As [`Exchange::frame`].
+    ///
+    /// # Errors
+    /// The stream makes no sense from here on: the connection is to be closed.
+    fn frame(&self, head: &[u8]) -> Result<Option<usize>, Stray>;
+}
+
+/// What a request says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// From 1, one more for each request of a test.
+    pub sequence: u64,
+    /// The client's clock at sending.
+    pub sent: MonoTime,
+    /// Is a reply wanted?
+    pub wants_reply: bool,
+}
+
+/// What a reply says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// Of the request.
+    pub sequence: u64,
+    /// When the far end had it, where the protocol tells.
+    pub far: Option<FarTimes>,
+    /// How many requests the far end had answered before, where it counts them (stateful STAMP): with it the loss of
+    /// each direction is known.
+    pub far_sequence: Option<u64>,
+}
+
+/// The far end's clock, of whatever epoch, when it received a request and when it sent the reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FarTimes {
+    /// Request received.
+    pub received: Nanos,
+    /// Reply sent.
+    pub sent: Nanos,
+}
+
+/// How a request reached the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Its sender.
+    pub from: SocketAddr,
+    /// The server's clock when it came.
+    pub received: MonoTime,
+    /// TTL or hop limit of its IP header, where the kernel told.
+    pub ttl: Option<u8>,
+}
+
+/// Why a message is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stray {
+    /// Shorter than the protocol's header.
+    #[error("a message of {0} bytes is shorter than the header")]
+    Short(usize),
+    /// Its length field contradicts its size, or no such message can be.
+    #[error("a message that says it has {said} bytes, where {had} is right or the most")]
+    Length {
+        /// What its header says.
+        said: u64,
+        /// Its true size, or the limit it breaks.
+        had: usize,
+    },
+    /// Not a message of this protocol, or none for this role.
+    #[error("not a reply of this protocol")]
+    Foreign,
+    /// Its authentication is wrong.
+    #[error("the authentication of a message is wrong: the two ends have different keys")]
+    Key,
+}
