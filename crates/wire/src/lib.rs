@@ -13,6 +13,7 @@
 pub mod echo;
 pub mod iperf3;
 pub mod native;
+pub mod sockperf;
 
 use model::event::Event;
 use model::host::Host;

@@ -1,0 +1,29 @@
+//! SockPerf's messages, from a stranger to the server and to the client. Nobody gets more bytes than they sent.
+#![no_main]
+
+use model::time::MonoTime;
+use wire::echo::{Arrival, Exchange, Reflect};
+use wire::sockperf::{Client, HEADER_LEN, Responder, TIMES_LEN};
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let Some((&[max, said], message)) = data.split_first_chunk() else { return };
+    let max = usize::from(max) * 4;
+    for mut server in [Responder::new(max), Responder::native(max)] {
+        let mut buf = message.to_vec();
+        let len = usize::from(said).min(message.len() + 1);
+        let arrival = Arrival { from: ([192, 0, 2, 1], 9).into(), received: MonoTime(1), ttl: None };
+        let Some(reply) = server.reflect(arrival, MonoTime(2), &mut buf, len) else { continue };
+        assert!(reply <= len && reply <= max);
+        assert_eq!(buf[TIMES_LEN.min(buf.len())..], message[TIMES_LEN.min(buf.len())..]);
+        let taken = Client::native(max).reply(&buf[..reply]);
+        let numbered = message[..8] != [0; 8];
+        assert_eq!(
+            taken.map(|reply| reply.sequence.to_be_bytes()).ok(),
+            numbered.then(|| message[..8].try_into().unwrap())
+        );
+    }
+    let mut client = Client::native(max);
+    assert!(client.reply(message).is_err() || client.frame(message) == Ok(Some(message.len())));
+    let framed = Responder::new(max).frame(message);
+    assert!(framed.is_err() || message.len() >= HEADER_LEN || framed == Ok(None));
+});
