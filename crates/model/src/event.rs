@@ -1,6 +1,7 @@
 //! The events of a test: the only thing the engine says. Everything shown, stored or judged is made from them.
 
 use crate::host::Host;
+use crate::latency::{Floor, LatencyResult, LatencySample, LatencyStarted, LoadResult};
 use crate::plan::{Plan, Transport};
 use crate::sample::{IntervalSample, Side, SideResult, StreamInfo};
 use crate::time::WallTime;
@@ -26,6 +27,16 @@ pub enum Event {
     Result(EndResult),
     /// What a probe found: RTT, largest payload, fragments.
     Probe(Probe),
+    /// A latency run has begun.
+    LatencyStarted(Box<LatencyStarted>),
+    /// The tool's own floor, taken before a latency run.
+    Floor(Floor),
+    /// One report interval of a latency run.
+    LatencySample(LatencySample),
+    /// What a latency run measured.
+    Latency(Box<LatencyResult>),
+    /// What a latency run under load measured.
+    Load(Box<LoadResult>),
     /// The test is over.
     Finished(Finished),
 }

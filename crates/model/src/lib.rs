@@ -4,6 +4,7 @@ pub mod event;
 pub mod finding;
 pub mod framing;
 pub mod host;
+pub mod latency;
 pub mod plan;
 pub mod run;
 pub mod sample;

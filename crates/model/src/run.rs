@@ -3,6 +3,7 @@
 use crate::event::Event;
 use crate::finding::{self, Finding, Verdict};
 use crate::host::Host;
+use crate::latency::{LatencyPlan, LatencySample};
 use crate::plan::Plan;
 use crate::sample::IntervalSample;
 use crate::summary::Summary;
@@ -25,12 +26,18 @@ pub struct Run {
     pub finished: Option<WallTime>,
     /// What was planned. A `measure` run has the plan in each of its tests.
     pub plan: Option<Plan>,
+    /// What was planned for a latency run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<LatencyPlan>,
     /// This host.
     pub host: Option<Host>,
     /// The other host, where the protocol tells.
     pub peer: Option<Host>,
     /// Every report interval, both ends.
     pub intervals: Vec<IntervalSample>,
+    /// Every report interval of a latency run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency_intervals: Vec<LatencySample>,
     /// The figures.
     pub summary: Summary,
     /// The parts of a `measure` run.
@@ -53,9 +60,11 @@ impl Run {
             started: None,
             finished: None,
             plan: None,
+            latency: None,
             host: None,
             peer: None,
             intervals: Vec::new(),
+            latency_intervals: Vec::new(),
             summary,
             tests: Vec::new(),
             findings: Vec::new(),
@@ -87,6 +96,13 @@ impl Run {
                 self.peer.clone_from(&connected.peer);
             }
             Event::Sample(sample) => self.intervals.push(sample.clone()),
+            Event::LatencyStarted(begun) => {
+                self.started = Some(begun.wall);
+                self.latency = Some(begun.plan.clone());
+                self.host = Some(begun.host.clone());
+                self.peer = begun.ends.iter().find_map(|ends| ends.peer.clone());
+            }
+            Event::LatencySample(sample) => self.latency_intervals.push(sample.clone()),
             Event::Finished(finished) => self.finished = Some(finished.wall),
             _ => {}
         }

@@ -1,6 +1,7 @@
 //! The summary: events folded into the figures people read. The same code serves live, stored and compared runs.
 
 use crate::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Warning};
+use crate::latency::{HostNoise, LatencyResult, LoadResult, OneWayDelays, WayResult};
 use crate::plan::{Direction, Plan, Transport};
 use crate::sample::{
     CpuUse, OneWayDelay, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters, UdpCounters,
@@ -34,6 +35,30 @@ pub struct Summary {
     pub link: Option<Link>,
     /// Offset of the peer's clock.
     pub clock: Option<ClockOffset>,
+    /// Replies after their timeout (latency).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub late: u64,
+    /// Replies that had come before (latency).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub duplicates: u64,
+    /// Replies that came after one to a later message (latency).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub reordered: u64,
+    /// The tool's own round trip over loopback, with the same wait: no result is truer than this.
+    #[serde(rename = "tool_floor_ns", skip_serializing_if = "Option::is_none")]
+    pub tool_floor: Option<Distribution>,
+    /// One-way delays (latency, one way).
+    #[serde(rename = "one_way", skip_serializing_if = "Option::is_none")]
+    pub one_way_delays: Option<OneWayDelays>,
+    /// Every way of a latency run; `rtt_ns` and the counts beside it are those of a single one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<WayResult>,
+    /// What this host did to the measuring thread of a latency run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<HostNoise>,
+    /// Round trips idle and under load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loaded: Option<LoadResult>,
     /// Why the test ended; absent while it runs.
     pub outcome: Option<Outcome>,
     /// What this end measured.
@@ -212,6 +237,10 @@ impl Summary {
             Event::Warning(warning) => self.warnings.push(warning.clone()),
             Event::Result(result) => self.fold_result(result),
             Event::Probe(probe) => self.fold_probe(probe),
+            Event::LatencyStarted(_) | Event::LatencySample(_) => {}
+            Event::Floor(floor) => self.tool_floor = Some(floor.rtt),
+            Event::Latency(result) => self.fold_latency(result),
+            Event::Load(load) => self.loaded = Some((**load).clone()),
             Event::Finished(Finished { outcome, .. }) => self.outcome = Some(outcome.clone()),
         }
     }
@@ -238,6 +267,19 @@ impl Summary {
             Side::Peer => self.peer = Some(result.result.clone()),
         }
         self.recompute();
+    }
+
+    fn fold_latency(&mut self, result: &LatencyResult) {
+        self.noise = Some(result.noise);
+        self.tool_floor = self.tool_floor.or(result.floor.as_ref().map(|floor| floor.rtt));
+        self.ways.clone_from(&result.ways);
+        if let [way] = result.ways.as_slice() {
+            self.rtt = way.rtt;
+            self.one_way_delays.clone_from(&way.one_way);
+            let counted = way.counted;
+            (self.lost, self.late) = (counted.lost, counted.late);
+            (self.duplicates, self.reordered) = (counted.duplicates, counted.reordered);
+        }
     }
 
     fn fold_probe(&mut self, probe: &Probe) {
@@ -461,6 +503,10 @@ fn packet_payload(plan: &Plan, sender: &Rows<'_>, receiver: &Rows<'_>) -> Option
             sent.or(seen).filter(|m| *m > 0)
         }
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 mod seconds {

@@ -77,7 +77,7 @@ impl Ends {
             Event::Started(started) => self.streams.clone_from(&started.streams),
             Event::Result(result) => self.take_result(result),
             Event::Finished(finished) => self.finished = Some(finished.clone()),
-            Event::Sample(_) | Event::Warning(_) | Event::Probe(_) => {}
+            _ => {}
         }
     }
 

@@ -56,7 +56,7 @@ impl Iperf3JsonStream {
                 interval(&self.ends, sample).map(|data| stream_line("interval", data)).unwrap_or_default()
             }
             Event::Finished(_) => self.last_lines(failure(&self.ends).as_deref()),
-            Event::Connected(_) | Event::Result(_) | Event::Warning(_) | Event::Probe(_) => String::new(),
+            _ => String::new(),
         }
     }
 

@@ -57,7 +57,7 @@ impl Iperf3Text {
             Event::Sample(sample) => self.sample(sample),
             Event::Result(result) if result.side == Side::Local => self.local_result(),
             Event::Finished(finished) => self.finished(finished),
-            Event::Result(_) | Event::Warning(_) | Event::Probe(_) => {}
+            _ => {}
         }
         std::mem::take(&mut self.out)
     }

@@ -1,0 +1,254 @@
+//! Latency: what a run of round trips is to do, and what each way gave.
+
+mod load;
+mod noise;
+mod way;
+
+pub use load::{Load, LoadPhase, LoadPoint, LoadResult};
+pub use noise::{Cause, HostNoise, Outlier};
+pub use way::{ClockNote, Counted, DelayPair, OneWayDelays, WayResult, WireTimes};
+
+use crate::host::Host;
+use crate::plan::{End, Target, Transport};
+use crate::stats::histogram::Distribution;
+use crate::time::WallTime;
+use crate::units::{BitRate, Nanos, PacketRate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr};
+
+/// A latency run, every default filled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyPlan {
+    /// The ways measured, in turn within one run.
+    pub ways: Vec<Way>,
+    /// The wire protocol spoken with every far end.
+    pub protocol: LatencyProtocol,
+    /// What is sent when.
+    pub mode: LatencyMode,
+    /// TCP or UDP.
+    pub transport: Transport,
+    /// Bytes of one message, the protocol's header included.
+    pub size: u32,
+    /// Messages a second on each way; absent: as fast as the mode goes.
+    #[serde(rename = "rate_pps")]
+    pub rate: Option<PacketRate>,
+    /// Every so many messages one asks for a reply (under-load, playback).
+    pub reply_every: u32,
+    /// What ends the run: a time, or so many messages (`blocks`) on each way.
+    pub end: End,
+    /// Leading time not counted; absent: until the round trips are steady.
+    #[serde(rename = "warm_up_ns")]
+    pub warm_up: Option<Nanos>,
+    /// Longest wait for a reply; absent: ten times the 99th percentile so far, at least 10 ms, a second at first.
+    #[serde(rename = "timeout_ns")]
+    pub timeout: Option<Nanos>,
+    /// Time between reports; zero: only at the end.
+    #[serde(rename = "interval_ns")]
+    pub interval: Nanos,
+    /// How this end waits for replies.
+    pub wait: WaitMode,
+    /// Why so, in a sentence: what it costs.
+    pub wait_reason: String,
+    /// The TOS or traffic-class byte (DSCP in the upper six bits).
+    pub tos: u8,
+    /// The kernel polls the NIC so long before it sleeps (SO_BUSY_POLL).
+    #[serde(rename = "busy_poll_ns")]
+    pub busy_poll: Option<Nanos>,
+    /// CPU of the measuring thread.
+    pub cpu: Option<u32>,
+    /// Take packet times of the kernel and NIC too (SO_TIMESTAMPING).
+    pub wire_times: bool,
+    /// Hops a multicast request may go.
+    pub multicast_ttl: Option<u8>,
+    /// Time allowed for each connection to open.
+    #[serde(rename = "connect_timeout_ns")]
+    pub connect_timeout: Nanos,
+    /// The load put beside the round trips.
+    pub load: Option<Load>,
+}
+
+/// One way to a far end: the host, and the source address or interface.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Way {
+    /// Its name in tables.
+    pub label: String,
+    /// The far end.
+    pub target: Target,
+    /// Local address to send from.
+    pub bind: Option<IpAddr>,
+    /// Interface to send through (SO_BINDTODEVICE).
+    pub device: Option<String>,
+}
+
+/// A wire protocol that can carry round trips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LatencyProtocol {
+    /// pathmeter's own, see `docs/protocol.md`.
+    Native,
+    /// SockPerf's.
+    Sockperf,
+    /// RFC 8762.
+    Stamp,
+}
+
+/// What is sent when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LatencyMode {
+    /// The next message goes when the reply to the last has come.
+    PingPong,
+    /// At a fixed rate, whether replies come or not; each round trip counts from the moment the message was due.
+    UnderLoad,
+    /// One way as fast as it goes, or at a rate; counted by the receiver.
+    Throughput,
+    /// At the times and with the sizes of a file.
+    Playback,
+}
+
+/// How a thread waits for a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WaitMode {
+    /// Ask the socket again and again: the least delay, and a whole CPU.
+    Spin,
+    /// Spin for 50 µs, then sleep.
+    Hybrid,
+    /// Sleep in the kernel: every message costs a wake-up.
+    #[default]
+    Block,
+}
+
+/// A latency run has begun.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyStarted {
+    /// When, by the wall clock of this end.
+    pub wall: WallTime,
+    /// The plan that runs.
+    pub plan: LatencyPlan,
+    /// The ends of each way, in the plan's order.
+    pub ends: Vec<WayEnds>,
+    /// This host.
+    pub host: Host,
+}
+
+/// The two ends of a way, as this end knows them and as the far end says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WayEnds {
+    /// This end.
+    pub local: SocketAddr,
+    /// The far end.
+    pub remote: SocketAddr,
+    /// This end as the far end sees it: another address means that something in between translates.
+    pub seen_as: Option<SocketAddr>,
+    /// The far host, where the protocol tells.
+    pub peer: Option<Host>,
+    /// How the far end waits for messages, where it tells.
+    pub far_wait: Option<WaitMode>,
+}
+
+/// One report interval of a latency run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencySample {
+    /// Begin, since the start.
+    #[serde(rename = "start_ns")]
+    pub start: Nanos,
+    /// End, since the start.
+    #[serde(rename = "end_ns")]
+    pub end: Nanos,
+    /// A row for each way, in the plan's order.
+    pub ways: Vec<WaySample>,
+}
+
+/// One way in one interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WaySample {
+    /// Messages sent.
+    pub sent: u64,
+    /// The round trips that ended in the interval.
+    #[serde(rename = "rtt_ns")]
+    pub rtt: Option<Distribution>,
+    /// Replies given up in the interval.
+    pub lost: u64,
+}
+
+/// What a latency run measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyResult {
+    /// Each way, in the plan's order.
+    pub ways: Vec<WayResult>,
+    /// This tool against itself over loopback, with the same wait, size and transport: what it adds at the least.
+    pub floor: Option<Floor>,
+    /// What this host did to the measuring thread.
+    pub noise: HostNoise,
+    /// CPU time of the measuring thread, as a share of the time that passed.
+    pub cpu_share: f64,
+}
+
+/// The tool's own floor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Floor {
+    /// Round trips over loopback, both ends in this process.
+    #[serde(rename = "rtt_ns")]
+    pub rtt: Distribution,
+    /// How both its ends waited.
+    pub wait: WaitMode,
+}
+
+/// What both ends of a latency session of our own protocol agree on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencySpec {
+    /// TCP or UDP.
+    pub transport: Transport,
+    /// Largest message, bytes.
+    pub size: u32,
+    /// The TOS or traffic-class byte of the replies.
+    pub tos: u8,
+    /// How the server is to wait, where it can.
+    pub wait: WaitMode,
+    /// Longest time the client will need, set-up included.
+    #[serde(rename = "time_ns")]
+    pub time: Nanos,
+    /// Messages a second at most; absent: as fast as it goes.
+    #[serde(rename = "rate_pps", default)]
+    pub rate: Option<PacketRate>,
+}
+
+impl LatencySpec {
+    /// The payload rate of one direction, where the message rate is limited.
+    pub fn bitrate(&self) -> Option<BitRate> {
+        self.rate.map(|rate| BitRate(rate.0.saturating_mul(u64::from(self.size) * 8)))
+    }
+}
+
+impl std::fmt::Display for LatencyProtocol {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            LatencyProtocol::Native => "native",
+            LatencyProtocol::Sockperf => "sockperf",
+            LatencyProtocol::Stamp => "stamp",
+        })
+    }
+}
+
+impl std::fmt::Display for LatencyMode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            LatencyMode::PingPong => "ping-pong",
+            LatencyMode::UnderLoad => "under-load",
+            LatencyMode::Throughput => "throughput",
+            LatencyMode::Playback => "playback",
+        })
+    }
+}
+
+impl std::fmt::Display for WaitMode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            WaitMode::Spin => "spin",
+            WaitMode::Hybrid => "hybrid",
+            WaitMode::Block => "block",
+        })
+    }
+}
