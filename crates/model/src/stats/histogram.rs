@@ -2,7 +2,9 @@
 //!
 //! Values below twice the precision have a bucket each; above, each power of two is cut into the same number of equal
 //! buckets, so that the error stays below one part in 10^digits. The index of a value is that of HdrHistogram with a
-//! lowest discernible value of 1, so that its V2 form can be written from the counts as they are.
+//! lowest discernible value of 1, so that its V2 form ([`v2`]) is written from the counts as they are.
+
+pub mod v2;
 
 use super::quantile::rank;
 use super::spread::Moments;
@@ -155,13 +157,21 @@ impl Histogram {
     /// and greatest value. `None` of no values.
     #[must_use]
     pub fn value_at_quantile(&self, q: f64) -> Option<u64> {
-        let mut left = rank(q, self.total)?;
+        self.values_at_rank(rank(q, self.total)?).map(|values| *values.end())
+    }
+
+    /// Between which values the `rank`-th least lies, from 1: its bucket, within the exact least and greatest value.
+    /// `None` when there is no such rank.
+    #[must_use]
+    pub fn values_at_rank(&self, rank: u64) -> Option<RangeInclusive<u64>> {
+        let mut left = rank.checked_sub(1)?;
         let index = self.counts.iter().position(|&count| {
-            let here = count >= left;
+            let here = count > left;
             left = left.saturating_sub(count);
             here
         })?;
-        Some((*self.values_of(index).end()).clamp(self.min, self.max))
+        let (low, high) = self.values_of(index).into_inner();
+        Some(low.clamp(self.min, self.max)..=high.clamp(self.min, self.max))
     }
 
     /// How many values were counted.
