@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod histogram;
 pub mod jitter;
+pub mod percentile;
 pub mod quantile;
 pub mod sequence;
 pub mod spread;
