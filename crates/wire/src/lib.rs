@@ -14,6 +14,7 @@ pub mod echo;
 pub mod iperf3;
 pub mod native;
 pub mod sockperf;
+pub mod stamp;
 
 use model::event::Event;
 use model::host::Host;

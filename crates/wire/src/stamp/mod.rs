@@ -1,0 +1,22 @@
+//! STAMP: round trips with both ends' times, by RFC 8762 and what is useful of RFC 8972; TWAMP-Light at the far end.
+//!
+//! The client's half is [`Sender`], the server's [`Reflector`]; `docs/stamp.md` says what is spoken and what is not.
+//! With a [`Key`] both speak the authenticated mode, without one the open mode.
+
+mod auth;
+mod clock;
+mod packet;
+mod reflector;
+mod sender;
+mod sessions;
+mod tlv;
+
+pub use auth::{Key, KeyError};
+pub use clock::{Clock, ErrorEstimate, Format, Timestamp};
+pub use packet::{Mode, ReflectorPacket, SenderPacket};
+pub use reflector::{Reflector, ReflectorCounts, ReflectorOptions};
+pub use sender::{Sender, SenderOptions, SizeError};
+pub use tlv::{Tlv, Tlvs};
+
+/// UDP port of a reflector (RFC 8762 section 4.1).
+pub const PORT: u16 = 862;

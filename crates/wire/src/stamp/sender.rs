@@ -1,0 +1,355 @@
+//! The client: numbers and stamps requests, knows its own in the replies of STAMP and TWAMP-Light reflectors.
+
+use super::auth::Key;
+use super::clock::{Clock, ErrorEstimate, Format, Timestamp};
+use super::packet::{Mode, ReflectorPacket, SenderPacket, is_signed, sign};
+use super::tlv::{Tlv, write_padding};
+use crate::echo::{Exchange, FarTimes, Reply, Request, Stray};
+use model::units::Nanos;
+use std::collections::VecDeque;
+
+/// What a sender is to be.
+#[derive(Clone, Debug)]
+pub struct SenderOptions {
+    /// This end's clock.
+    pub clock: Clock,
+    /// How timestamps are written; NTP is what every reflector reads.
+    pub format: Format,
+    /// Does this end's clock follow an external source?
+    pub synced: bool,
+    /// How wrong this end's clock may be.
+    pub error: Nanos,
+    /// Name of the session (RFC 8972 section 3), one for each socket; 0 for none.
+    pub ssid: u16,
+    /// The authenticated mode, with this key.
+    pub key: Option<Key>,
+    /// The reflector is known to count its replies. Unknown, it is found out by the first number that differs: until
+    /// a request is lost, a reflector that counts looks like one that copies.
+    pub far_counts: bool,
+}
+
+/// One session's sender. Every request gets a reply: STAMP has none that asks for none.
+#[derive(Debug)]
+pub struct Sender {
+    options: SenderOptions,
+    mode: Mode,
+    error: ErrorEstimate,
+    /// The last requests, oldest first, and the number on the wire of the oldest. RFC 8762 section 4.2.1: numbers
+    /// begin at 0 and have no gaps.
+    sent: VecDeque<Sent>,
+    oldest: u64,
+    /// Does the reflector count, and its last count.
+    far_counts: bool,
+    far_sequence: u64,
+    far_error: Option<ErrorEstimate>,
+}
+
+/// No STAMP message has this size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a STAMP message has {base} bytes, or {least} and more; {size} bytes cannot be made")]
+pub struct SizeError {
+    size: usize,
+    base: usize,
+    least: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    sequence: u64,
+    timestamp: Timestamp,
+}
+
+impl Sender {
+    /// A sender that has sent nothing.
+    pub fn new(options: SenderOptions) -> Sender {
+        Sender {
+            mode: Mode::of(options.key.as_ref()),
+            error: ErrorEstimate::new(options.format, options.synced, options.error),
+            sent: VecDeque::new(),
+            oldest: 0,
+            far_counts: options.far_counts,
+            far_sequence: 0,
+            far_error: None,
+            options,
+        }
+    }
+
+    /// Can a message of `size` bytes be made? The base packet can, and what has room for the header of Extra Padding
+    /// behind it. ([`Exchange::request`] fills the sizes between with zeros.)
+    ///
+    /// # Errors
+    /// It cannot: says which sizes can.
+    pub fn check_size(mode: Mode, size: usize) -> Result<(), SizeError> {
+        let base = mode.base_len();
+        let least = base + Tlv::HEADER_LEN;
+        if size == base || size >= least { Ok(()) } else { Err(SizeError { size, base, least }) }
+    }
+
+    /// How wrong the reflector says its clock may be, and whether it is synchronised: of the last reply.
+    pub fn far_error(&self) -> Option<ErrorEstimate> {
+        self.far_error
+    }
+
+    /// Remembers a request and gives its number on the wire. One that is written again (the socket had no room) keeps
+    /// its number.
+    fn number(&mut self, sent: Sent) -> u64 {
+        match self.sent.back_mut() {
+            Some(last) if last.sequence == sent.sequence => *last = sent,
+            _ => {
+                if self.sent.len() == REMEMBERED {
+                    self.sent.pop_front();
+                    self.oldest += 1;
+                }
+                self.sent.push_back(sent);
+            }
+        }
+        self.oldest + self.sent.len() as u64 - 1
+    }
+
+    /// The request whose number on the wire ends in these 32 bits.
+    fn find(&self, number: u32) -> Option<Sent> {
+        let index = number.wrapping_sub(self.oldest as u32);
+        self.sent.get(usize::try_from(index).ok()?).copied()
+    }
+
+    /// How many requests the reflector had answered before, if it counts them.
+    fn count(&mut self, packet: &ReflectorPacket) -> Option<u64> {
+        self.far_counts |= packet.sequence != packet.sender_sequence;
+        // The number nearest to the last one that ends in these 32 bits.
+        let step = packet.sequence.wrapping_sub(self.far_sequence as u32) as i32;
+        self.far_sequence =
+            self.far_sequence.checked_add_signed(step.into()).unwrap_or(packet.sequence.into());
+        self.far_counts.then_some(self.far_sequence)
+    }
+
+    fn checked(&self, message: &[u8]) -> Result<ReflectorPacket, Stray> {
+        let least = if self.options.key.is_some() { self.mode.base_len() } else { TWAMP_REFLECTOR_LEN };
+        if message.len() < least {
+            return Err(Stray::Short(message.len()));
+        }
+        if self.options.key.as_ref().is_some_and(|key| !is_signed(key, message)) {
+            return Err(Stray::Key);
+        }
+        Ok(ReflectorPacket::read(self.mode, message))
+    }
+}
+
+impl Exchange for Sender {
+    fn min_len(&self) -> usize {
+        self.mode.base_len()
+    }
+
+    fn request(&mut self, request: Request, message: &mut [u8]) {
+        let timestamp = Timestamp::new(self.options.format, self.options.clock.at(request.sent));
+        let sequence = self.number(Sent { sequence: request.sequence, timestamp }) as u32;
+        let packet = SenderPacket { sequence, timestamp, error: self.error, ssid: self.options.ssid };
+        packet.write(self.mode, message);
+        if let Some(key) = &self.options.key {
+            sign(key, message);
+        }
+        match &mut message[self.mode.base_len()..] {
+            padding if padding.len() >= Tlv::HEADER_LEN => write_padding(padding),
+            few => few.fill(0),
+        }
+    }
+
+    fn reply(&mut self, message: &[u8]) -> Result<Reply, Stray> {
+        let packet = self.checked(message)?;
+        let sent = self.find(packet.sender_sequence).ok_or(Stray::Foreign)?;
+        // A reflector that does not know RFC 8972 returns no SSID; the session goes on.
+        let named = packet.ssid == 0 || self.options.ssid == 0 || packet.ssid == self.options.ssid;
+        if packet.sender_timestamp != sent.timestamp || !named {
+            return Err(Stray::Foreign);
+        }
+        self.far_error = Some(packet.error);
+        let format = packet.error.format();
+        let (received, left) = (packet.received.since_1970(format), packet.timestamp.since_1970(format));
+        Ok(Reply {
+            sequence: sent.sequence,
+            far: received.zip(left).map(|(received, sent)| FarTimes { received, sent }),
+            far_sequence: self.count(&packet),
+        })
+    }
+
+    fn frame(&self, _: &[u8]) -> Result<Option<usize>, Stray> {
+        Ok(None)
+    }
+}
+
+/// How many requests are remembered: a reply that comes later is foreign. 2 MiB when full, 1.3 s at 100,000 a second.
+const REMEMBERED: usize = 1 << 17;
+
+/// A TWAMP-Light reflector's open packet without padding (RFC 5357 section 4.2.1), to the Sender TTL.
+const TWAMP_REFLECTOR_LEN: usize = 41;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::time::{MonoTime, WallTime};
+
+    /// Wall time 1970-01-01T00:00:01.5 at monotonic 1000 ns.
+    fn options() -> SenderOptions {
+        SenderOptions {
+            clock: Clock { mono: MonoTime(1000), wall: WallTime(1_500_000_000) },
+            format: Format::Ntp,
+            synced: true,
+            error: Nanos(976_562),
+            ssid: 0x0a0b,
+            key: None,
+            far_counts: false,
+        }
+    }
+
+    fn ask(sender: &mut Sender, sequence: u64, length: usize) -> Vec<u8> {
+        let mut message = vec![0xee; length];
+        let sent = MonoTime(1000 + 250_000_000 * (sequence - 1));
+        sender.request(Request { sequence, sent, wants_reply: true }, &mut message);
+        message
+    }
+
+    /// What a reflector says to the request.
+    fn answer(request: &[u8], sequence: u32) -> ReflectorPacket {
+        let sent = SenderPacket::read(Mode::Open, request);
+        ReflectorPacket {
+            sequence,
+            timestamp: Timestamp::new(Format::Ptp, WallTime(9_000)),
+            error: ErrorEstimate::new(Format::Ptp, true, Nanos(1)),
+            ssid: sent.ssid,
+            received: Timestamp::new(Format::Ptp, WallTime(8_000)),
+            sender_sequence: sent.sequence,
+            sender_timestamp: sent.timestamp,
+            sender_error: sent.error,
+            sender_ttl: 64,
+        }
+    }
+
+    fn read(sender: &mut Sender, packet: ReflectorPacket) -> Result<Reply, Stray> {
+        let mut message = [0; 44];
+        packet.write(Mode::Open, &mut message);
+        sender.reply(&message)
+    }
+
+    #[test]
+    fn a_request_is_these_bytes() {
+        let mut sender = Sender::new(options());
+        assert_eq!(ask(&mut sender, 1, 44)[..4], [0; 4]);
+        let expected = [
+            [0, 0, 0, 1].as_slice(),
+            &[0x83, 0xaa, 0x7e, 0x81, 0xc0, 0, 0, 0],
+            &[0x8f, 0x80, 0x0a, 0x0b],
+            &[0; 28],
+            &[0x80, 1, 0, 2, 0xee, 0xee],
+        ];
+        assert_eq!(ask(&mut sender, 2, 50), expected.concat());
+        assert_eq!(ask(&mut sender, 3, 47)[44..], [0; 3]);
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_refused_with_those_that_can() {
+        for (mode, size, possible) in [
+            (Mode::Open, 43, false),
+            (Mode::Open, 44, true),
+            (Mode::Open, 45, false),
+            (Mode::Open, 47, false),
+            (Mode::Open, 48, true),
+            (Mode::Open, 65_507, true),
+            (Mode::Authenticated, 44, false),
+            (Mode::Authenticated, 112, true),
+            (Mode::Authenticated, 115, false),
+            (Mode::Authenticated, 116, true),
+        ] {
+            assert_eq!(Sender::check_size(mode, size).is_ok(), possible, "{mode:?} {size}");
+        }
+        let text = Sender::check_size(Mode::Open, 45).unwrap_err().to_string();
+        assert_eq!(text, "a STAMP message has 44 bytes, or 48 and more; 45 bytes cannot be made");
+    }
+
+    #[test]
+    fn a_reply_tells_the_far_times_in_the_far_format() {
+        let mut sender = Sender::new(options());
+        let asked = ask(&mut sender, 1, 44);
+        let far = Some(FarTimes { received: Nanos(8_000), sent: Nanos(9_000) });
+        let reply = read(&mut sender, answer(&asked, 0)).unwrap();
+        assert_eq!(reply, Reply { sequence: 1, far, far_sequence: None });
+        assert_eq!(sender.far_error(), Some(ErrorEstimate::new(Format::Ptp, true, Nanos(1))));
+        // No receive time, no far times.
+        let silent = ReflectorPacket { received: Timestamp(0), ..answer(&asked, 0) };
+        assert_eq!(read(&mut sender, silent).unwrap().far, None);
+    }
+
+    #[test]
+    fn a_twamp_light_reply_may_end_behind_the_ttl() {
+        let mut sender = Sender::new(options());
+        let asked = ask(&mut sender, 1, 44);
+        let mut message = [0; 44];
+        ReflectorPacket { ssid: 0, ..answer(&asked, 0) }.write(Mode::Open, &mut message);
+        assert_eq!(sender.reply(&message[..41]).map(|reply| reply.sequence), Ok(1));
+        assert_eq!(sender.reply(&message[..40]), Err(Stray::Short(40)));
+    }
+
+    #[test]
+    fn what_is_not_ours_is_foreign() {
+        let mut sender = Sender::new(options());
+        let asked = ask(&mut sender, 1, 44);
+        let right = answer(&asked, 0);
+        for wrong in [
+            ReflectorPacket { sender_sequence: 1, ..right },
+            ReflectorPacket { sender_sequence: u32::MAX, ..right },
+            ReflectorPacket { sender_timestamp: Timestamp(right.sender_timestamp.0 + 1), ..right },
+            ReflectorPacket { ssid: 0x0a0c, ..right },
+        ] {
+            assert_eq!(read(&mut sender, wrong), Err(Stray::Foreign), "{wrong:?}");
+        }
+        assert!(read(&mut sender, right).is_ok());
+    }
+
+    #[test]
+    fn a_reflector_that_counts_is_found_out() {
+        let mut sender = Sender::new(options());
+        let asked: Vec<_> = (1..=4).map(|sequence| ask(&mut sender, sequence, 44)).collect();
+        let mut count =
+            |at: usize, counted| read(&mut sender, answer(&asked[at], counted)).unwrap().far_sequence;
+        assert_eq!(count(0, 0), None);
+        // Request 2 was lost on its way there.
+        assert_eq!(count(2, 1), Some(1));
+        assert_eq!(count(3, 2), Some(2));
+        let mut knowing = Sender::new(SenderOptions { far_counts: true, ..options() });
+        let asked = ask(&mut knowing, 1, 44);
+        assert_eq!(read(&mut knowing, answer(&asked, 0)).unwrap().far_sequence, Some(0));
+    }
+
+    #[test]
+    fn numbers_go_on_beyond_32_bits() {
+        let mut sender = Sender::new(options());
+        sender.oldest = (1 << 32) - 1;
+        sender.far_sequence = (1 << 32) - 2;
+        let asked: Vec<_> = (1..=2).map(|sequence| ask(&mut sender, sequence, 44)).collect();
+        assert_eq!(SenderPacket::read(Mode::Open, &asked[1]).sequence, 0);
+        let reply = read(&mut sender, answer(&asked[1], u32::MAX)).unwrap();
+        assert_eq!((reply.sequence, reply.far_sequence), (2, Some((1 << 32) - 1)));
+        let reply = read(&mut sender, answer(&asked[0], 0)).unwrap();
+        assert_eq!((reply.sequence, reply.far_sequence), (1, Some(1 << 32)));
+    }
+
+    #[test]
+    fn memory_does_not_grow_with_the_test() {
+        let mut sender = Sender::new(options());
+        let first = ask(&mut sender, 1, 44);
+        for sequence in 2..=REMEMBERED as u64 + 1 {
+            ask(&mut sender, sequence, 44);
+        }
+        let last = ask(&mut sender, REMEMBERED as u64 + 2, 44);
+        assert_eq!(sender.sent.len(), REMEMBERED);
+        assert_eq!(read(&mut sender, answer(&first, 0)), Err(Stray::Foreign));
+        assert_eq!(read(&mut sender, answer(&last, 7)).unwrap().sequence, REMEMBERED as u64 + 2);
+    }
+
+    #[test]
+    fn a_request_written_again_keeps_its_number() {
+        let mut sender = Sender::new(options());
+        ask(&mut sender, 1, 44);
+        let again = ask(&mut sender, 1, 44);
+        assert_eq!(SenderPacket::read(Mode::Open, &again).sequence, 0);
+        assert_eq!(read(&mut sender, answer(&again, 0)).unwrap().sequence, 1);
+    }
+}

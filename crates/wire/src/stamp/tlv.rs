@@ -1,0 +1,247 @@
+//! Extensions behind a base packet, and how a reflector returns them (RFC 8972 section 4).
+//!
+//! Each is `flags (1 byte) | type (1) | length of the value (2) | value`. Understood are Extra Padding and HMAC; every
+//! other one is returned with the flag U.
+
+use super::auth::{Key, MAC_LEN};
+
+/// One extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tlv<'a> {
+    /// Where it begins behind the base packet, bytes.
+    pub at: usize,
+    /// [`Tlv::UNRECOGNIZED`], [`Tlv::MALFORMED`], [`Tlv::INTEGRITY`].
+    pub flags: u8,
+    /// [`Tlv::EXTRA_PADDING`], [`Tlv::HMAC`] or another of the registry.
+    pub kind: u8,
+    /// What it says; what there is of it when it is [cut](Tlv::is_malformed).
+    pub value: &'a [u8],
+    cut: bool,
+}
+
+/// The extensions of a packet, one after the other. A malformed one is the last.
+///
+/// What begins with type 0 (reserved) and without the flag U, which every sender sets, is no extension: TWAMP pads
+/// with zeros.
+#[derive(Clone, Debug)]
+pub struct Tlvs<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Tlv<'_> {
+    /// Flag U: not understood. Set by a sender, cleared by a reflector that understands the type.
+    pub const UNRECOGNIZED: u8 = 0x80;
+    /// Flag M: its length cannot be.
+    pub const MALFORMED: u8 = 0x40;
+    /// Flag I: the HMAC over the extensions is wrong.
+    pub const INTEGRITY: u8 = 0x20;
+    /// Type of the padding to a size (RFC 8972 section 4.1).
+    pub const EXTRA_PADDING: u8 = 1;
+    /// Type of the HMAC over the extensions (RFC 8972 section 4.8).
+    pub const HMAC: u8 = 8;
+    /// Bytes before the value.
+    pub const HEADER_LEN: usize = 4;
+
+    /// Is its length one that cannot be: larger than the packet, or wrong for its type?
+    pub fn is_malformed(&self) -> bool {
+        self.cut || (self.kind == Tlv::HMAC && self.value.len() != MAC_LEN)
+    }
+
+    const fn is_understood(&self) -> bool {
+        matches!(self.kind, Tlv::EXTRA_PADDING | Tlv::HMAC)
+    }
+}
+
+impl<'a> Tlvs<'a> {
+    /// The extensions in these bytes, which follow the base packet.
+    pub const fn new(bytes: &'a [u8]) -> Tlvs<'a> {
+        Tlvs { bytes, at: 0 }
+    }
+}
+
+impl<'a> Iterator for Tlvs<'a> {
+    type Item = Tlv<'a>;
+
+    fn next(&mut self) -> Option<Tlv<'a>> {
+        let at = self.at;
+        let ([flags, kind, length @ ..], value) = self.bytes.get(at..)?.split_first_chunk::<4>()?;
+        let length = usize::from(u16::from_be_bytes(*length));
+        if *kind == 0 && flags & Tlv::UNRECOGNIZED == 0 {
+            return None;
+        }
+        let cut = length > value.len();
+        let tlv = Tlv { at, flags: *flags, kind: *kind, value: &value[..length.min(value.len())], cut };
+        self.at = if tlv.is_malformed() { self.bytes.len() } else { at + Tlv::HEADER_LEN + length };
+        Some(tlv)
+    }
+}
+
+/// Makes all of `bytes`, at least [`Tlv::HEADER_LEN`] of them, one Extra Padding, whose content stays as it is.
+pub(super) fn write_padding(bytes: &mut [u8]) {
+    let length = u16::try_from(bytes.len() - Tlv::HEADER_LEN).unwrap_or(u16::MAX);
+    bytes[..2].copy_from_slice(&[Tlv::UNRECOGNIZED, Tlv::EXTRA_PADDING]);
+    bytes[2..4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// Turns the extensions of a sender into those of the reply, in place and of the same size. `asked` and `answered`
+/// are the Sequence Numbers of the two base packets, which an HMAC covers too.
+pub(super) fn reflect(tlvs: &mut [u8], asked: u32, answered: u32, key: Option<&Key>) {
+    let trust = check(tlvs, asked, key);
+    let integrity = if matches!(trust, Trust::Broken) { Tlv::INTEGRITY } else { 0 };
+    let mut at = 0;
+    while let Some(tlv) = (Tlvs { bytes: tlvs, at }).next() {
+        let unrecognized = if tlv.is_understood() { 0 } else { Tlv::UNRECOGNIZED };
+        let malformed = if tlv.is_malformed() { Tlv::MALFORMED } else { 0 };
+        let next = at + Tlv::HEADER_LEN + tlv.value.len();
+        tlvs[at] = unrecognized | malformed | integrity;
+        // The rest behind a malformed one is returned as it came.
+        at = if malformed == 0 { next } else { tlvs.len() };
+    }
+    if let Trust::Proved { key, at } = trust {
+        let mac = key.mac(&[&answered.to_be_bytes(), &tlvs[..at]]);
+        tlvs[at + Tlv::HEADER_LEN..at + Tlv::HEADER_LEN + MAC_LEN].copy_from_slice(&mac);
+    }
+}
+
+/// What the HMAC over the extensions tells.
+enum Trust<'a> {
+    /// There is none, and none is needed.
+    Unneeded,
+    /// It is right, and there.
+    Proved { key: &'a Key, at: usize },
+    /// It is wrong, misplaced or missing, or there is no key to check it with.
+    Broken,
+}
+
+fn check<'a>(tlvs: &[u8], asked: u32, key: Option<&'a Key>) -> Trust<'a> {
+    let is_padding = |tlv: &Tlv| tlv.kind == Tlv::EXTRA_PADDING;
+    let mut hmac = None;
+    for tlv in Tlvs::new(tlvs) {
+        // Only padding may follow the HMAC.
+        if hmac.is_some() && !is_padding(&tlv) {
+            return Trust::Broken;
+        }
+        if tlv.kind == Tlv::HMAC && !tlv.is_malformed() {
+            hmac = Some(tlv);
+        }
+    }
+    match (hmac, key) {
+        (None, None) => Trust::Unneeded,
+        // An authenticated packet must protect its extensions, except when there is nothing but padding.
+        (None, Some(_)) if Tlvs::new(tlvs).all(|tlv| is_padding(&tlv)) => Trust::Unneeded,
+        (Some(tlv), Some(key)) if key.proves(tlv.value, &[&asked.to_be_bytes(), &tlvs[..tlv.at]]) => {
+            Trust::Proved { key, at: tlv.at }
+        }
+        _ => Trust::Broken,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tlv(flags: u8, kind: u8, value: &[u8]) -> Vec<u8> {
+        let length = u16::try_from(value.len()).unwrap().to_be_bytes();
+        [&[flags, kind], length.as_slice(), value].concat()
+    }
+
+    fn reflected(mut tlvs: Vec<u8>, key: Option<&Key>) -> Vec<u8> {
+        reflect(&mut tlvs, 1, 2, key);
+        tlvs
+    }
+
+    fn key() -> Key {
+        Key::new(b"sixteen bytes or").unwrap()
+    }
+
+    #[test]
+    fn padding_is_one_extension_of_the_whole_size() {
+        let mut bytes = [9; 7];
+        write_padding(&mut bytes);
+        assert_eq!(bytes, [0x80, 1, 0, 3, 9, 9, 9]);
+        let mut bytes = [9; 4];
+        write_padding(&mut bytes);
+        assert_eq!(bytes, [0x80, 1, 0, 0]);
+    }
+
+    #[test]
+    fn what_is_understood_loses_u_and_what_is_not_gets_it() {
+        let asked = [tlv(0x80, 1, b"abc"), tlv(0x9f, 4, &[0; 4]), tlv(0, 200, b"")].concat();
+        let answered = [tlv(0, 1, b"abc"), tlv(0x80, 4, &[0; 4]), tlv(0x80, 200, b"")].concat();
+        assert_eq!(reflected(asked, None), answered);
+    }
+
+    #[test]
+    fn behind_a_malformed_one_nothing_is_touched() {
+        let cut = [0x80, 1, 0, 9, 0x80, 1, 0, 0];
+        assert_eq!(
+            reflected([tlv(0x80, 1, b""), cut.to_vec()].concat(), None)[4..],
+            [0x40, 1, 0, 9, 0x80, 1, 0, 0]
+        );
+        let wrong = [tlv(0x80, 8, &[0; 15]), tlv(0x80, 1, b"")].concat();
+        assert_eq!(reflected(wrong, None), [tlv(0x40, 8, &[0; 15]), tlv(0x80, 1, b"")].concat());
+        assert_eq!(reflected(vec![0x80, 77, 1, 0], None), [0xc0, 77, 1, 0]);
+    }
+
+    #[test]
+    fn padding_of_twamp_is_no_extension() {
+        assert_eq!(reflected(vec![0; 27], None), [0; 27]);
+        assert_eq!(reflected(vec![0x80, 1, 0], None), [0x80, 1, 0]);
+        assert_eq!(
+            reflected([tlv(0x80, 1, b""), vec![0; 9]].concat(), None),
+            [tlv(0, 1, b""), vec![0; 9]].concat()
+        );
+    }
+
+    #[test]
+    fn a_right_hmac_is_answered_by_a_right_hmac() {
+        let (key, unknown) = (key(), tlv(0x80, 2, b"abcd"));
+        let mac = key.mac(&[&1_u32.to_be_bytes(), &unknown]);
+        let after = tlv(0x80, 1, b"padding may follow");
+        let answer = reflected([unknown.clone(), tlv(0x80, 8, &mac), after].concat(), Some(&key));
+        let mac = key.mac(&[&2_u32.to_be_bytes(), &unknown]);
+        assert_eq!(answer, [unknown, tlv(0, 8, &mac), tlv(0, 1, b"padding may follow")].concat());
+    }
+
+    #[test]
+    fn without_a_right_hmac_every_extension_says_so() {
+        let (key, padding, unknown) = (key(), tlv(0x80, 1, b"ab"), tlv(0x80, 2, b"cd"));
+        let hmac = |before: &[u8]| tlv(0x80, 8, &key.mac(&[&1_u32.to_be_bytes(), before]));
+        let all_broken = |tlvs: &[&[u8]], key: Option<&Key>| {
+            let answer = reflected(tlvs.concat(), key);
+            assert_eq!(Tlvs::new(&answer).count(), tlvs.len());
+            for tlv in Tlvs::new(&answer) {
+                assert_eq!(tlv.flags & Tlv::INTEGRITY, Tlv::INTEGRITY, "{tlv:?}");
+            }
+        };
+        all_broken(&[&padding, &hmac(&unknown)], Some(&key));
+        all_broken(&[&padding, &hmac(&padding)], None);
+        all_broken(&[&hmac(b""), &unknown], Some(&key));
+        all_broken(&[&hmac(b""), &hmac(&hmac(b""))], Some(&key));
+        all_broken(&[&unknown, &padding], Some(&key));
+        // Nothing but padding needs no HMAC.
+        assert_eq!(reflected(padding, Some(&key)), tlv(0, 1, b"ab"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_keep_all_but_flags_and_macs(bytes: Vec<u8>, keyed: bool) {
+            let key = key();
+            let answer = reflected(bytes.clone(), keyed.then_some(&key));
+            prop_assert_eq!(answer.len(), bytes.len());
+            let heads: Vec<usize> = Tlvs::new(&bytes).map(|tlv| tlv.at).collect();
+            for at in (0..bytes.len()).filter(|at| !heads.contains(at)) {
+                prop_assert_eq!(answer[at], bytes[at], "byte {}", at);
+            }
+        }
+
+        #[test]
+        fn extensions_are_read_as_written(parts in proptest::collection::vec((1_u8..8, any::<Vec<u8>>()), 0..5)) {
+            let bytes = parts.iter().map(|(kind, value)| tlv(0x80, *kind, value)).collect::<Vec<_>>().concat();
+            let read: Vec<_> = Tlvs::new(&bytes).map(|tlv| (tlv.kind, tlv.value.to_vec())).collect();
+            prop_assert_eq!(read, parts);
+        }
+    }
+}
