@@ -7,3 +7,4 @@ pub mod percentile;
 pub mod quantile;
 pub mod sequence;
 pub mod spread;
+pub mod steady;

@@ -87,7 +87,7 @@ fn rarer_side(percent: f64) -> Option<(f64, bool)> {
     let upper = percent >= 50.0;
     let share = if upper { 100.0 - percent } else { percent } / 100.0;
     // Beyond nine decimals there are no percentiles: `quantile::rank` rounds to them.
-    (share >= 1e-9 && share <= 0.5).then_some((share, upper))
+    (1e-9..=0.5).contains(&share).then_some((share, upper))
 }
 
 /// Of `C ~ B(count, share)`, the largest `few` with `P(C ≤ few) ≤ 2.5 %` and the least `many` with
