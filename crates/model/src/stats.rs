@@ -1,5 +1,6 @@
 //! Statistics of what was measured: sequence accounting, jitter, histograms, clock offset, quantiles, spread.
 
+pub mod batch_means;
 pub mod clock;
 pub mod histogram;
 pub mod jitter;
@@ -8,3 +9,4 @@ pub mod quantile;
 pub mod sequence;
 pub mod spread;
 pub mod steady;
+pub mod student;
