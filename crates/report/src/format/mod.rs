@@ -5,6 +5,7 @@ pub mod iperf3;
 pub mod json;
 pub mod markdown;
 pub mod ndjson;
+pub mod sockperf;
 mod style;
 mod table;
 pub mod text;
