@@ -228,6 +228,13 @@ impl Histogram {
         used.map(|(index, &count)| (self.values_of(index), count))
     }
 
+    /// How many values share a bucket with this one: 1 where values are exact.
+    #[must_use]
+    pub fn width_at(&self, value: u64) -> u64 {
+        let (low, high) = self.values_of(self.index(value.min(self.highest))).into_inner();
+        high - low + 1
+    }
+
     /// The counts in HdrHistogram's order, up to the last bucket reached.
     #[must_use]
     pub fn counts(&self) -> &[u64] {

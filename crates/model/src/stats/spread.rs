@@ -1,6 +1,8 @@
 //! How much values differ: running mean and standard deviation, median absolute deviation, fairness.
 
+use super::histogram::Histogram;
 use super::quantile::median;
+use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Mean and variance of values as they come, without storing them (Welford 1962; merging by Chan, Golub and LeVeque 1979).
@@ -77,6 +79,45 @@ pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
     median(&distances)
 }
 
+/// How far the middle of a distribution spreads, which outliers do not move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Dispersion {
+    /// Median absolute deviation from the median, not scaled (times 1.4826 it is the standard deviation of a normal
+    /// distribution), in nanoseconds.
+    #[serde(rename = "mad_ns")]
+    pub mad: Nanos,
+    /// Distance of the quartiles (p75 less p25), in nanoseconds.
+    #[serde(rename = "iqr_ns")]
+    pub iqr: Nanos,
+    /// Both are right to within this many nanoseconds: twice the width of the widest bucket concerned.
+    #[serde(rename = "precision_ns")]
+    pub precision: Nanos,
+}
+
+impl Dispersion {
+    /// That of a histogram of nanoseconds; `None` of no values. In a time and memory of the histogram's buckets.
+    ///
+    /// A value is known to its bucket, a thousandth of it at three digits, so is a spread: one far below a thousandth of
+    /// the median is not resolved, and `precision` says so.
+    #[must_use]
+    pub fn of(histogram: &Histogram) -> Option<Dispersion> {
+        let at = |q| histogram.value_at_quantile(q);
+        let (quarter, middle, three_quarters) = (at(0.25)?, at(0.5)?, at(0.75)?);
+        let mut distances: Vec<(u64, u64)> =
+            histogram.buckets().map(|(values, count)| (values.end().abs_diff(middle), count)).collect();
+        distances.sort_unstable();
+        let mut left = super::quantile::rank(0.5, histogram.count())?;
+        let mad = distances.iter().find_map(|&(distance, count)| {
+            let here = count >= left;
+            left = left.saturating_sub(count);
+            here.then_some(distance)
+        })?;
+        let widest = histogram.width_at(three_quarters).max(histogram.width_at(middle.saturating_add(mad)));
+        let precision = Nanos(2 * (widest - 1));
+        Some(Dispersion { mad: Nanos(mad), iqr: Nanos(three_quarters - quarter), precision })
+    }
+}
+
 /// Jain's fairness index of rates: `(Σx)² / (n Σx²)`, 1 when all are equal and `1/n` when one has everything
 /// (Jain, Chiu and Hawe 1984; RFC 5166 section 2.3). `None` of no rates or when all are zero.
 #[must_use]
@@ -135,7 +176,43 @@ mod tests {
         assert_eq!(median_absolute_deviation(&[]), None);
     }
 
+    fn filled(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::default();
+        values.iter().for_each(|&value| histogram.record(value));
+        histogram
+    }
+
+    #[test]
+    fn the_dispersion_of_known_lists() {
+        // R: mad(x, constant = 1) and quantile(x, type = 1).
+        let small = Dispersion::of(&filled(&[1, 1, 2, 2, 4, 6, 9])).unwrap();
+        assert_eq!(small, Dispersion { mad: Nanos(1), iqr: Nanos(5), precision: Nanos(0) });
+        let outlier = Dispersion::of(&filled(&[100, 101, 102, 103, 900_000_000])).unwrap();
+        assert_eq!((outlier.mad, outlier.iqr), (Nanos(1), Nanos(2)));
+        let one = Dispersion::of(&filled(&[77])).unwrap();
+        assert_eq!((one.mad, one.iqr, one.precision), (Nanos(0), Nanos(0), Nanos(0)));
+        assert_eq!(Dispersion::of(&Histogram::default()), None);
+    }
+
+    #[test]
+    fn a_spread_below_the_buckets_is_told_by_its_precision() {
+        let far = Dispersion::of(&filled(&[10_000_001, 10_000_050, 10_000_099])).unwrap();
+        assert!(far.mad <= far.precision && far.precision >= Nanos(10_000), "{far:?}");
+    }
+
     proptest! {
+        #[test]
+        fn dispersion_is_that_of_the_list_within_its_precision(mut values in prop::collection::vec(0_u64..1 << 35, 1..200)) {
+            values.sort_unstable();
+            let found = Dispersion::of(&filled(&values)).unwrap();
+            let at = |q| super::super::quantile::nearest_rank(&values, q).unwrap();
+            let mut distances: Vec<u64> = values.iter().map(|value| value.abs_diff(at(0.5))).collect();
+            distances.sort_unstable();
+            let mad = super::super::quantile::nearest_rank(&distances, 0.5).unwrap();
+            prop_assert!(found.mad.0.abs_diff(mad) <= found.precision.0, "{} {:?}", mad, found);
+            prop_assert!(found.iqr.0.abs_diff(at(0.75) - at(0.25)) <= found.precision.0, "{:?}", found);
+        }
+
         #[test]
         fn merging_is_recording_all(a in prop::collection::vec(-1e6..1e6, 0..50), b in prop::collection::vec(-1e6..1e6, 2..50)) {
             let mut merged = Moments::of(&a);
