@@ -6,6 +6,9 @@ use std::fmt::{Debug, Formatter};
 /// Bytes of an HMAC in a packet or a TLV.
 pub(super) const MAC_LEN: usize = 16;
 
+/// Where the HMAC of an authenticated packet is: behind what it covers.
+pub(super) const MAC_AT: usize = 96;
+
 /// A secret shared by sender and reflector. Never printed, never sent.
 #[derive(Clone)]
 pub struct Key(hmac::Key);
@@ -28,6 +31,18 @@ impl Key {
             return Err(KeyError(secret.len()));
         }
         Ok(Key(hmac::Key::new(hmac::HMAC_SHA256, secret)))
+    }
+
+    /// Writes the HMAC of an authenticated base packet, which `packet` begins with.
+    pub fn sign(&self, packet: &mut [u8]) {
+        let mac = self.mac(&[&packet[..MAC_AT]]);
+        packet[MAC_AT..MAC_AT + MAC_LEN].copy_from_slice(&mac);
+    }
+
+    /// Is it a whole authenticated packet, signed with this key? Takes constant time.
+    pub fn has_signed(&self, packet: &[u8]) -> bool {
+        let mac = packet.get(MAC_AT..MAC_AT + MAC_LEN);
+        mac.is_some_and(|mac| self.proves(mac, &[&packet[..MAC_AT]]))
     }
 
     /// The HMAC of the parts, one after the other.

@@ -20,7 +20,7 @@
 //!
 //! Of a shorter packet the missing bytes are read as zero (RFC 8762 section 4.6): TWAMP-Light's are shorter.
 
-use super::auth::{Key, MAC_LEN};
+use super::auth::{Key, MAC_AT, MAC_LEN};
 use super::clock::{ErrorEstimate, Timestamp};
 
 /// Which of the two forms of packets.
@@ -91,7 +91,7 @@ impl Mode {
 }
 
 impl SenderPacket {
-    /// Fills the first [`Mode::base_len`] bytes of `packet`, which has them; the HMAC stays zero until [`sign`].
+    /// Fills the first [`Mode::base_len`] bytes of `packet`, which has them; the HMAC stays zero until [`Key::sign`].
     pub fn write(self, mode: Mode, packet: &mut [u8]) {
         let at = mode.layout();
         packet[..mode.base_len()].fill(0);
@@ -142,18 +142,6 @@ impl ReflectorPacket {
             sender_ttl: u8::from_be_bytes(get(packet, at.sender_ttl)),
         }
     }
-}
-
-/// Writes the HMAC of an authenticated packet, over the 96 bytes before it.
-pub(super) fn sign(key: &Key, packet: &mut [u8]) {
-    let mac = key.mac(&[&packet[..MAC_AT]]);
-    put(packet, MAC_AT, mac);
-}
-
-/// Is it a whole authenticated packet with the right HMAC?
-pub(super) fn is_signed(key: &Key, packet: &[u8]) -> bool {
-    let mac = packet.get(MAC_AT..MAC_AT + MAC_LEN);
-    mac.is_some_and(|mac| key.proves(mac, &[&packet[..MAC_AT]]))
 }
 
 /// Is it a reflector's packet, and so nothing to reflect? Two reflectors, brought together by one packet with a false
@@ -220,8 +208,6 @@ const AUTHENTICATED: Layout = Layout {
     sender_error: 72,
     sender_ttl: 80,
 };
-
-const MAC_AT: usize = 96;
 
 #[cfg(test)]
 mod tests {
@@ -291,14 +277,14 @@ mod tests {
         let key = Key::new(&[7; 16]).unwrap();
         let mut packet = [0; 120];
         REFLECTED.write(Mode::Authenticated, &mut packet);
-        sign(&key, &mut packet);
-        assert!(is_signed(&key, &packet));
-        assert!(!is_signed(&Key::new(&[8; 16]).unwrap(), &packet));
-        assert!(!is_signed(&key, &packet[..111]));
+        key.sign(&mut packet);
+        assert!(key.has_signed(&packet));
+        assert!(!Key::new(&[8; 16]).unwrap().has_signed(&packet));
+        assert!(!key.has_signed(&packet[..111]));
         for at in 0..112 {
             let mut spoiled = packet;
             spoiled[at] ^= 1;
-            assert!(!is_signed(&key, &spoiled), "byte {at}");
+            assert!(!key.has_signed(&spoiled), "byte {at}");
         }
     }
 

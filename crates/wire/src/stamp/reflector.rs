@@ -2,7 +2,7 @@
 
 use super::auth::Key;
 use super::clock::{Clock, ErrorEstimate, Format, Timestamp};
-use super::packet::{Mode, ReflectorPacket, SenderPacket, is_reflected, is_signed, sign};
+use super::packet::{Mode, ReflectorPacket, SenderPacket, is_reflected};
 use super::sessions::Sessions;
 use super::tlv;
 use crate::echo::{Arrival, Reflect, Stray};
@@ -76,7 +76,7 @@ impl Reflector {
 
     /// Counts a request that is to be dropped.
     fn is_request(&mut self, message: &[u8]) -> bool {
-        let signed = self.options.key.as_ref().map(|key| is_signed(key, message));
+        let signed = self.options.key.as_ref().map(|key| key.has_signed(message));
         let dropped = match signed {
             None if message.len() < TWAMP_SENDER_LEN => &mut self.counts.short,
             Some(false) => &mut self.counts.key,
@@ -125,7 +125,7 @@ impl Reflect for Reflector {
         let key = self.options.key.as_ref();
         tlv::reflect(tlvs, asked.sequence, answer.sequence, key);
         if let Some(key) = key {
-            sign(key, packet);
+            key.sign(packet);
         }
         self.counts.answered += 1;
         Some(length)
@@ -232,11 +232,11 @@ mod tests {
         let mut asked = request(Mode::Authenticated, 7, 0);
         assert_eq!(answer(&mut reflector, &asked), None);
         assert_eq!(answer(&mut reflector, &asked[..44]), None);
-        sign(&Key::new(&[1; 16]).unwrap(), &mut asked);
+        Key::new(&[1; 16]).unwrap().sign(&mut asked);
         assert_eq!(answer(&mut reflector, &asked), None);
-        sign(&key, &mut asked);
+        key.sign(&mut asked);
         let reply = answer(&mut reflector, &asked).unwrap();
-        assert!(is_signed(&key, &reply));
+        assert!(key.has_signed(&reply));
         assert_eq!(reply[80], 61);
         assert_eq!(reflector.counts(), ReflectorCounts { answered: 1, key: 3, ..ReflectorCounts::default() });
     }
@@ -269,7 +269,7 @@ mod tests {
         let (options, key) = keyed();
         let mut reflector = Reflector::new(options);
         let mut asked = request(Mode::Authenticated, 7, 0);
-        sign(&key, &mut asked);
+        key.sign(&mut asked);
         let reply = answer(&mut reflector, &asked).unwrap();
         assert_eq!(answer(&mut reflector, &reply), None);
         assert_eq!(reflector.counts().reflected, 1);
@@ -294,7 +294,7 @@ mod tests {
             let (keyed, key) = keyed();
             let mut bytes = bytes;
             if authenticated && genuine && bytes.len() >= 112 {
-                sign(&key, &mut bytes);
+                key.sign(&mut bytes);
             }
             let options = if authenticated { keyed } else { options() };
             let reply = answer(&mut Reflector::new(ReflectorOptions { stateful, ..options }), &bytes);
@@ -303,7 +303,7 @@ mod tests {
             let expected = (due && !looped).then_some(bytes.len().max(44));
             prop_assert_eq!(reply.as_ref().map(Vec::len), expected);
             if let (Some(reply), true) = (reply, authenticated) {
-                prop_assert!(is_signed(&key, &reply));
+                prop_assert!(key.has_signed(&reply));
             }
         }
     }

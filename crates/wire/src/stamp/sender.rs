@@ -2,7 +2,7 @@
 
 use super::auth::Key;
 use super::clock::{Clock, ErrorEstimate, Format, Timestamp};
-use super::packet::{Mode, ReflectorPacket, SenderPacket, is_signed, sign};
+use super::packet::{Mode, ReflectorPacket, SenderPacket};
 use super::tlv::{Tlv, write_padding};
 use crate::echo::{Exchange, FarTimes, Reply, Request, Stray};
 use model::units::Nanos;
@@ -127,7 +127,7 @@ impl Sender {
         if message.len() < least {
             return Err(Stray::Short(message.len()));
         }
-        if self.options.key.as_ref().is_some_and(|key| !is_signed(key, message)) {
+        if self.options.key.as_ref().is_some_and(|key| !key.has_signed(message)) {
             return Err(Stray::Key);
         }
         Ok(ReflectorPacket::read(self.mode, message))
@@ -145,7 +145,7 @@ impl Exchange for Sender {
         let packet = SenderPacket { sequence, timestamp, error: self.error, ssid: self.options.ssid };
         packet.write(self.mode, message);
         if let Some(key) = &self.options.key {
-            sign(key, message);
+            key.sign(message);
         }
         match &mut message[self.mode.base_len()..] {
             padding if padding.len() >= Tlv::HEADER_LEN => write_padding(padding),
