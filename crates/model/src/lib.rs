@@ -6,6 +6,7 @@ pub mod framing;
 pub mod host;
 pub mod latency;
 pub mod plan;
+pub mod playback;
 pub mod run;
 pub mod sample;
 pub mod stats;
