@@ -213,7 +213,7 @@ proptest! {
         let (mut sender, _) = pair(&Ends { sender: keyed.then(|| key(1)), ..ends() });
         let mut message = [0; 112];
         sender.request(Request { sequence: 1, sent: MonoTime(9), wants_reply: true }, &mut message);
-        let least = if keyed { 112 } else { 41 };
+        let least = if keyed { 112 } else { 38 };
         let expected = match bytes.len() {
             short if short < least => Stray::Short(short),
             _ if keyed => Stray::Key,
