@@ -4,6 +4,7 @@ pub mod batch_means;
 pub mod clock;
 pub mod histogram;
 pub mod jitter;
+pub mod one_way;
 pub mod percentile;
 pub mod quantile;
 pub mod sequence;

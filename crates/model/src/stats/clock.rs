@@ -1,8 +1,12 @@
 //! The offset of a peer's clock and its drift, from four-stamp exchanges, with an error that can be trusted.
 //!
 //! An exchange tells the offset to within half its round trip, whatever the path does in between (RFC 5905 section 8,
-//! RFC 8762). Those with the shortest round trips waited least, so only the lowest third counts; a straight line through
-//! their offsets gives the drift.
+//! RFC 8762). Those with the shortest round trips waited least, so only the lowest third counts, or less where queues are
+//! seldom empty; a straight line through their offsets gives the drift.
+
+mod step;
+
+pub use step::ClockStep;
 
 use crate::time::MonoTime;
 use crate::units::Nanos;
@@ -26,6 +30,11 @@ pub struct Exchange {
 #[derive(Clone, Debug, Default)]
 pub struct ClockSync {
     samples: Vec<Sample>,
+    /// The best of the exchanges that are to become the next sample.
+    pending: Option<Sample>,
+    in_pending: u64,
+    /// Each sample is the best of two to this power.
+    power: u32,
 }
 
 /// The remote clock as seen from the local one.
@@ -80,69 +89,87 @@ impl Exchange {
 impl ClockSync {
     /// Takes an exchange; one whose stamps contradict one another is ignored.
     ///
-    /// Memory is bounded: of more than 8192, the slower of every two neighbours is forgotten.
+    /// Memory is bounded: of more than 8192, the slower of every two neighbours is forgotten, and from then on of every
+    /// two, then four, and so on that come.
     pub fn record(&mut self, exchange: Exchange) {
         let Some(round_trip) = exchange.round_trip() else { return };
         let middle = exchange.sent.0 + (exchange.received.0 - exchange.sent.0) / 2;
-        self.samples.push(Sample {
-            middle,
-            round_trip: round_trip.0,
-            double_offset: exchange.double_offset(),
-        });
+        let sample = Sample { middle, round_trip: round_trip.0, double_offset: exchange.double_offset() };
+        self.pending = self.pending.into_iter().chain([sample]).min_by_key(|sample| by_round_trip(&sample));
+        self.in_pending += 1;
+        if self.in_pending < 1 << self.power {
+            return;
+        }
+        self.samples.extend(self.pending.take());
+        self.in_pending = 0;
         if self.samples.len() >= MOST_SAMPLES {
-            self.samples = self
-                .samples
-                .chunks(2)
-                .filter_map(|pair| pair.iter().min_by_key(by_round_trip))
-                .copied()
-                .collect();
+            let better = |pair: &[Sample]| pair.iter().min_by_key(by_round_trip).copied();
+            self.samples = self.samples.chunks(2).filter_map(better).collect();
+            self.power += 1;
         }
     }
 
     /// How many exchanges are kept.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.samples.len()
+        self.samples.len() + usize::from(self.pending.is_some())
     }
 
     /// The shortest round trip so far.
     #[must_use]
     pub fn min_round_trip(&self) -> Option<Nanos> {
-        self.samples.iter().map(|sample| Nanos(sample.round_trip)).min()
+        self.samples.iter().chain(&self.pending).map(|sample| Nanos(sample.round_trip)).min()
     }
 
-    /// The line through the lowest third by round trip; `None` with fewer than eight exchanges.
+    /// The line through the lowest third by round trip, or through a tenth, a thirtieth or a hundredth where that is
+    /// known better; `None` with fewer than eight exchanges.
     #[must_use]
     pub fn fit(&self) -> Option<ClockFit> {
-        if self.samples.len() < FEWEST_SAMPLES {
-            return None;
-        }
-        let mut best = self.samples.clone();
-        best.sort_unstable_by_key(|sample| by_round_trip(&sample));
-        best.truncate(self.samples.len().div_ceil(3));
-        let origin = best[0];
-        let points: Vec<(f64, f64)> = best.iter().map(|sample| sample.relative_to(&origin)).collect();
-        let line = Line::through(&points);
-        let local = |x: f64| {
-            MonoTime(u64::try_from(i128::from(origin.middle) + x.round() as i128).unwrap_or(origin.middle))
-        };
-        let offset = (origin.double_offset + (2.0 * line.y).round() as i128) / 2;
-        let anchors = Anchors::of(&self.samples, &origin, &line);
-        Some(ClockFit {
-            at: local(line.x),
-            offset: i64::try_from(offset).ok()?,
-            drift: line.slope,
-            error: Nanos(anchors.error.ceil() as u64),
-            from: local(anchors.from),
-            until: local(anchors.until),
-            drift_error: anchors.drift_error,
-            min_round_trip: Nanos(origin.round_trip),
-            used: best.len() as u32,
-        })
+        ClockFit::through(&self.all())
+    }
+
+    fn all(&self) -> Vec<Sample> {
+        self.samples.iter().chain(&self.pending).copied().collect()
     }
 }
 
 impl ClockFit {
+    fn through(samples: &[Sample]) -> Option<ClockFit> {
+        if samples.len() < FEWEST_SAMPLES {
+            return None;
+        }
+        let mut sorted = samples.to_vec();
+        sorted.sort_unstable_by_key(|sample| by_round_trip(&sample));
+        let origin = sorted[0];
+        let fitted = |share: &usize| {
+            let count = samples.len().div_ceil(*share).max(FEWEST_SAMPLES).min(samples.len());
+            Fitted::to(&sorted[..count], samples)
+        };
+        let (widest, others) = (fitted(&SHARES[0]), SHARES[1..].iter().map(fitted));
+        let found =
+            others.fold(
+                widest,
+                |best, one| {
+                    if one.anchors.worst < BETTER * best.anchors.worst { one } else { best }
+                },
+            );
+        let local = |x: f64| {
+            MonoTime(u64::try_from(i128::from(origin.middle) + x.round() as i128).unwrap_or(origin.middle))
+        };
+        let offset = (origin.double_offset + (2.0 * found.line.y).round() as i128) / 2;
+        Some(ClockFit {
+            at: local(found.line.x),
+            offset: i64::try_from(offset).ok()?,
+            drift: found.line.slope,
+            error: Nanos(found.anchors.error.ceil() as u64),
+            from: local(found.anchors.from),
+            until: local(found.anchors.until),
+            drift_error: found.anchors.drift_error,
+            min_round_trip: Nanos(origin.round_trip),
+            used: found.used,
+        })
+    }
+
     /// Remote less local clock at a local time, in nanoseconds.
     #[must_use]
     pub fn offset_at(&self, local: MonoTime) -> i64 {
@@ -223,6 +250,23 @@ impl Line {
     }
 }
 
+/// A line through some samples and what holds it.
+struct Fitted {
+    line: Line,
+    anchors: Anchors,
+    used: u32,
+}
+
+impl Fitted {
+    /// The line through the best samples, of which the first has the shortest round trip; held by all.
+    fn to(best: &[Sample], samples: &[Sample]) -> Fitted {
+        let points: Vec<(f64, f64)> = best.iter().map(|sample| sample.relative_to(&best[0])).collect();
+        let line = Line::through(&points);
+        let anchors = Anchors::of(samples, &best[0], &line);
+        Fitted { line, anchors, used: best.len() as u32 }
+    }
+}
+
 /// Two exchanges that hold the line: at each, the truth is within half a round trip of the offset measured, and so within
 /// that and the distance from the line. The difference of two straight lines is largest at an end.
 struct Anchors {
@@ -230,31 +274,42 @@ struct Anchors {
     until: f64,
     error: f64,
     drift_error: f64,
+    /// The error at that end of the run where it is larger.
+    worst: f64,
 }
 
 impl Anchors {
-    /// The tightest exchange of each half of the run, the outer one of equals.
+    /// Of each half of the run the exchange that is tight and far out: what is outside costs about four times the
+    /// tightest bound for a whole run.
     fn of(samples: &[Sample], origin: &Sample, line: &Line) -> Anchors {
         let bound = |sample: &Sample| {
             let point = sample.relative_to(origin);
             (point.0, sample.round_trip as f64 / 2.0 + line.distance(point))
         };
-        let tighter = |a: &(f64, f64), b: &(f64, f64)| a.1.total_cmp(&b.1);
-        let (early, late) = samples.split_at(samples.len() / 2);
+        let bounds: Vec<(f64, f64)> = samples.iter().map(bound).collect();
+        let (start, end) = (bounds[0].0, bounds[bounds.len() - 1].0);
+        let tightest = bounds.iter().map(|bound| bound.1).fold(f64::INFINITY, f64::min);
+        let outside = if end > start { 4.0 * tightest / (end - start) } else { 0.0 };
+        let (early, late) = bounds.split_at(bounds.len() / 2);
+        let cheapest = |side: &[(f64, f64)], edge: f64| {
+            let cost = |bound: &(f64, f64)| bound.1 + outside * (bound.0 - edge).abs();
+            side.iter().copied().min_by(|a, b| cost(a).total_cmp(&cost(b)))
+        };
         let anchored = (0.0, origin.round_trip as f64);
-        let first = early.iter().map(bound).min_by(tighter).unwrap_or(anchored);
-        let last = late.iter().rev().map(bound).min_by(tighter).unwrap_or(anchored);
+        let first = cheapest(early, start).unwrap_or(anchored);
+        let last = cheapest(late, end).unwrap_or(anchored);
         let apart = last.0 - first.0;
         let slack = if apart > 0.0 { (first.1 + last.1) / apart } else { 2.0 * STEEPEST };
-        Anchors {
-            from: first.0,
-            until: last.0,
-            error: first.1.max(last.1),
-            drift_error: slack.min(2.0 * STEEPEST),
-        }
+        let (error, drift_error) = (first.1.max(last.1), slack.min(2.0 * STEEPEST));
+        let worst = error + drift_error * (first.0 - start).max(end - last.0).max(0.0);
+        Anchors { from: first.0, until: last.0, error, drift_error, worst }
     }
 }
 
+/// Which part of the exchanges, by round trip, a line is drawn through: the least where a queue is seldom empty.
+const SHARES: [usize; 4] = [3, 10, 30, 100];
+/// A line through fewer exchanges has to be so much better.
+const BETTER: f64 = 0.95;
 const FEWEST_SAMPLES: usize = 8;
 const MOST_SAMPLES: usize = 8192;
 const STEEPEST: f64 = 1e-3;
