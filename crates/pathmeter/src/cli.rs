@@ -1,10 +1,12 @@
 //! What a user types: every sub-command and option, with its help. Meaning is given to it in `planner.rs`.
 
+mod latency;
 mod linerate;
 mod serve;
 mod throughput;
 mod values;
 
+pub(crate) use latency::{LatencyArgs, LatencyTestArgs, LatencyWaitArg};
 pub(crate) use linerate::LinerateArgs;
 pub(crate) use serve::{IPERF3_PORT, NATIVE_PORT, ServeArgs};
 pub(crate) use throughput::{TestArgs, ThroughputArgs};
@@ -40,6 +42,7 @@ pub(crate) enum Command {
     Measure(MeasureArgs),
     Serve(ServeArgs),
     Throughput(Box<ThroughputArgs>),
+    Latency(Box<LatencyArgs>),
     Linerate(LinerateArgs),
     Demo(DemoArgs),
     Doctor(DoctorArgs),
@@ -246,6 +249,7 @@ EXAMPLES
   pathmeter serve                         on the far host
   pathmeter measure far.example           on this host: figures, reasons, verdict
   pathmeter throughput far.example --udp --reverse
+  pathmeter latency far.example
   pathmeter linerate --link 25G           what a link can carry at all
 
 EXIT CODES

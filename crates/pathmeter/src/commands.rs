@@ -5,6 +5,7 @@ pub(crate) mod demo;
 mod demo_lab;
 pub(crate) mod doctor;
 pub(crate) mod iperf3;
+pub(crate) mod latency;
 pub(crate) mod linerate;
 pub(crate) mod man;
 pub(crate) mod measure;

@@ -1,8 +1,10 @@
 //! From what was asked to what will be done: every default filled, the host resolved, what cannot be refused early.
 
 mod check;
+mod latency;
 mod resolve;
 
+pub(crate) use latency::latency;
 pub(crate) use resolve::{Family, resolve};
 
 use crate::cli::{IPERF3_PORT, MeasureArgs, NATIVE_PORT, TargetArgs, TestArgs, ThroughputArgs};

@@ -36,6 +36,11 @@ pub trait Reflect: Send {
     /// the reply goes out, on the clock of [`Arrival::received`]. Gives the reply's length; `None`: none is due.
     fn reflect(&mut self, arrival: Arrival, now: MonoTime, buf: &mut [u8], len: usize) -> Option<usize>;
 
+    /// Does the reply carry the time of its sending? Then `now` is read anew for each message.
+    fn stamps(&self) -> bool {
+        false
+    }
+
     /// As [`Exchange::frame`].
     ///
     /// # Errors

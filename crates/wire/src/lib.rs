@@ -18,6 +18,7 @@ pub mod stamp;
 
 use model::event::Event;
 use model::host::Host;
+use model::latency::LatencySpec;
 use model::plan::TestSpec;
 use model::sample::{IntervalSample, SideResult, StreamInfo};
 use model::time::MonoTime;
@@ -71,6 +72,8 @@ pub enum Input<'a> {
     Datagram(&'a [u8]),
     /// The kernel refused to send a datagram of this size whole ([`Output::Datagram`]).
     DatagramTooBig(u32),
+    /// What has come of the messages of a latency session ([`Output::CountReflected`]).
+    Reflected(&'a native::LatencySeen),
     /// A report interval of this end is over.
     LocalSample(&'a IntervalSample),
     /// How far this end is, given at least once a second while the flows run, and about every 20 ms where
@@ -125,6 +128,10 @@ pub enum Output {
         /// Forbid fragments (IP_PMTUDISC_PROBE).
         dont_fragment: bool,
     },
+    /// Answer the messages of a latency session on its flow from now on (native server).
+    Reflect(LatencySpec),
+    /// Say what has come of them; `Input::Reflected` follows.
+    CountReflected,
     /// Tell the world.
     Event(Event),
     /// Nothing more to do before this time, unless an input comes. `None`: wait for input alone.

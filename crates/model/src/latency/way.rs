@@ -2,12 +2,14 @@
 
 use super::WayEnds;
 use super::noise::Outlier;
+use crate::stats::batch_means::MeanInterval;
 use crate::stats::histogram::Distribution;
+use crate::stats::percentile::Percentile;
 use crate::units::{Nanos, PacketRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The figures of one way. Counters cover the counted time, after the warm-up.
+/// The figures of one way. Counters cover the whole run; the distributions leave the warm-up out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WayResult {
     /// Its name in tables.
@@ -39,6 +41,13 @@ pub struct WayResult {
     /// Distance of the quartiles.
     #[serde(rename = "iqr_ns")]
     pub iqr: Option<Nanos>,
+    /// Percentiles of `rtt` with the bounds within which the true ones lie at 95 %; those that so few round trips
+    /// cannot carry are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub percentiles: Vec<Percentile>,
+    /// The mean of `rtt`, in nanoseconds, and how far off it may be, successive round trips being alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<MeanInterval>,
     /// The histogram of `rtt` in HdrHistogram's V2 form: compressed, base64, nanoseconds.
     pub histogram: Option<String>,
     /// The same round trips timed by the kernel or the NIC.

@@ -3,6 +3,7 @@
 use super::arrivals::{Arrival, Desk, Place};
 use super::flows;
 use super::interrupt::Interrupt;
+use super::latency::reflector::Reflecting;
 use super::link::Link;
 use super::running::Running;
 use super::shared::{Flow, FlowSocket};
@@ -11,6 +12,7 @@ use linux::clock::{mono_now, wall_now};
 use linux::poll::{Interest, Waker, wait};
 use model::event::{Connected, EndResult, Event, Finished, Outcome, Started, Warning};
 use model::host::Host;
+use model::latency::LatencySpec;
 use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target};
 use model::sample::{Side, SideResult, StreamInfo};
 use model::time::MonoTime;
@@ -18,6 +20,7 @@ use model::units::Nanos;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use wire::native::LatencySeen;
 use wire::{FlowHello, FlowPlan, Input, Output, ProtocolError, Report, Sent, Session, iperf3};
 
 /// How this end gets its data flows.
@@ -66,6 +69,7 @@ pub(crate) struct Driver<'a, S: Session + ?Sized> {
     flows: Vec<Flow>,
     plan: Option<FlowPlan>,
     running: Option<Running>,
+    reflecting: Option<Reflecting>,
     draining: bool,
     /// The control connection has ended: it is told once, and not polled any more.
     peer_closed: bool,
@@ -89,6 +93,7 @@ enum Queued {
     SendersDone(Vec<Sent>),
     Measured(Box<SideResult>),
     TooBig(u32),
+    Reflected(LatencySeen),
 }
 
 impl<'a, S: Session + ?Sized> Driver<'a, S> {
@@ -108,6 +113,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
             flows: Vec::new(),
             plan: None,
             running: None,
+            reflecting: None,
             draining: false,
             peer_closed: false,
             started: None,
@@ -144,7 +150,9 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
                 | Output::StartFlows
                 | Output::StopSenders
                 | Output::Drain { .. }
-                | Output::Datagram { .. } => {}
+                | Output::Datagram { .. }
+                | Output::Reflect(_)
+                | Output::CountReflected => {}
             }
         }
     }
@@ -184,6 +192,11 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
                     }
                 }
                 Output::Datagram { bytes, dont_fragment } => self.send_probe(&bytes, dont_fragment),
+                Output::Reflect(spec) => self.reflect(&spec),
+                Output::CountReflected => {
+                    let seen = self.reflecting.as_ref().map(Reflecting::seen);
+                    self.pending.extend(seen.map(Queued::Reflected));
+                }
                 Output::Event(event) => self.emit(event),
                 Output::WaitUntil(until) => return Ok(Next::Wait(until)),
                 Output::Close => return Ok(Next::Over),
@@ -270,6 +283,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         match queued {
             Queued::FlowsOpen(infos) => self.session.input(now, Input::FlowsOpen(&infos)),
             Queued::FlowsFailed(reason) => self.session.input(now, Input::FlowsFailed(&reason)),
+            Queued::Reflected(seen) => self.session.input(now, Input::Reflected(&seen)),
             Queued::TooBig(size) => self.session.input(now, Input::DatagramTooBig(size)),
             Queued::SendersDone(sent) => self.session.input(now, Input::SendersDone(&sent)),
             Queued::Measured(result) => {
@@ -356,6 +370,16 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         }
         match Running::start(plan, flows, &self.setting.local, &self.waker, now) {
             Ok(running) => self.running = Some(running),
+            Err(e) => self.pending.push_back(Queued::FlowsFailed(sentence(&e))),
+        }
+    }
+
+    /// Answers the messages of a latency session, in a thread of its own.
+    fn reflect(&mut self, spec: &LatencySpec) {
+        self.arriving = None;
+        let Some(flow) = std::mem::take(&mut self.flows).pop() else { return };
+        match Reflecting::start(flow.socket, flow.info.remote, spec) {
+            Ok(reflecting) => self.reflecting = Some(reflecting),
             Err(e) => self.pending.push_back(Queued::FlowsFailed(sentence(&e))),
         }
     }

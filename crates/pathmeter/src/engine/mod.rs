@@ -10,6 +10,7 @@ pub(crate) mod flows;
 mod guests;
 pub(crate) mod host;
 pub(crate) mod interrupt;
+pub(crate) mod latency;
 mod link;
 mod pacer;
 pub(crate) mod preflight;

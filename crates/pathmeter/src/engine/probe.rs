@@ -266,6 +266,8 @@ impl Prober {
                 | Output::StopSenders
                 | Output::Drain { .. }
                 | Output::Datagram { .. }
+                | Output::Reflect(_)
+                | Output::CountReflected
                 | Output::Event(_) => {}
             }
         }

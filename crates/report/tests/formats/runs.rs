@@ -58,6 +58,7 @@ fn tcp_up() -> Run {
         id: "at-line-rate".into(),
         severity: Severity::Info,
         direction: Some(Direction::Up),
+        way: None,
         title: "TCP up runs at line rate: 99.8 % of what a 10 Gbit/s link can carry in frames of 1518 bytes."
             .into(),
         evidence: [("line_rate_share".to_owned(), json!(0.998_012_345))].into(),
@@ -179,6 +180,7 @@ fn measure() -> Run {
             id: "fragments-dropped".into(),
             severity: Severity::Problem,
             direction: Some(Direction::Up),
+            way: None,
             title: "Fragments do not cross the path up: none of 10 datagrams of 4000 bytes arrived".into(),
             evidence: [("payload_that_works".to_owned(), json!(1472)), ("received".to_owned(), json!(0))]
                 .into(),
@@ -201,10 +203,14 @@ fn run(kind: &str, test: TestSpec) -> Run {
         kind: kind.into(),
         started: Some(WallTime(1_785_587_400_000_000_000)),
         finished: Some(WallTime(1_785_587_410_250_000_000)),
+        latency: None,
+        latency_intervals: Vec::new(),
         plan: Some(Plan { target, protocol: ProtocolName::Native, test, local }),
         host: Some(host("near", false)),
         peer: Some(host("far", true)),
+        latency: None,
         intervals: Vec::new(),
+        latency_intervals: Vec::new(),
         summary: outcome(Outcome::Completed),
         tests: Vec::new(),
         findings: Vec::new(),
@@ -358,6 +364,7 @@ fn lost_in_socket() -> Finding {
         id: "receiver-buffer-loss".into(),
         severity: Severity::Warning,
         direction: Some(Direction::Down),
+        way: None,
         title: "The receiver's socket, not the path, dropped 48000 datagrams down".into(),
         evidence: [
             ("socket_drops".to_owned(), json!(48_000)),

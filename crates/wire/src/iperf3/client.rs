@@ -103,7 +103,9 @@ impl Client {
                 Ok(())
             }
             Input::FlowsFailed(why) => Err(ProtocolError::Flows(why.into())),
-            Input::LocalSample(_) | Input::Datagram(_) | Input::DatagramTooBig(_) => Ok(()),
+            Input::LocalSample(_) | Input::Datagram(_) | Input::DatagramTooBig(_) | Input::Reflected(_) => {
+                Ok(())
+            }
             Input::Progress { received, omitted, .. } => {
                 self.note_progress(now, received, omitted);
                 Ok(())

@@ -115,7 +115,9 @@ impl Server {
                 self.talk.send_error(ErrorCode::ACCEPT);
                 Err(ProtocolError::Flows(why.into()))
             }
-            Input::LocalSample(_) | Input::Datagram(_) | Input::DatagramTooBig(_) => Ok(()),
+            Input::LocalSample(_) | Input::Datagram(_) | Input::DatagramTooBig(_) | Input::Reflected(_) => {
+                Ok(())
+            }
             Input::Progress { sent, received, .. } => self.note_progress(now, sent, received),
             Input::SendersDone(_) => {
                 self.senders_done = true;

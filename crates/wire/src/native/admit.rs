@@ -2,7 +2,8 @@
 
 use super::datagram::HEADER_LEN;
 use super::message::{Limits, Refusal};
-use crate::Policy;
+use crate::{Policy, sockperf};
+use model::latency::LatencySpec;
 use model::plan::{End, TestSpec, Transport};
 use model::units::{BitRate, Nanos};
 
@@ -17,6 +18,38 @@ pub(super) fn check(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
     check_streams(spec, policy)?;
     check_time(spec, policy)?;
     check_rate(spec, policy)
+}
+
+/// The same for a latency session.
+pub(super) fn check_latency(spec: &LatencySpec, policy: &Policy) -> Result<(), Refusal> {
+    let (smallest, largest) = (sockperf::HEADER_LEN as u64, longest_message(spec.transport) as u64);
+    in_range("size", u64::from(spec.size), smallest, largest)?;
+    in_range("time (ns)", spec.time.0, 1, MAX_TIME.0)?;
+    in_range("rate", spec.rate.map_or(1, |rate| rate.0), 1, 1 << 40)?;
+    let allowed = longest(policy);
+    if spec.time > allowed {
+        return Err(limit(
+            format!("a session of {}, where this server allows {allowed}", spec.time),
+            "measure for a shorter time (--time)",
+        ));
+    }
+    let Some(allowed) = policy.max_rate else { return Ok(()) };
+    let messages = allowed.0 / (u64::from(spec.size) * 8);
+    match spec.bitrate() {
+        Some(rate) if rate <= allowed => Ok(()),
+        _ => Err(limit(
+            format!("messages without a rate or a higher one, where this server allows {allowed}"),
+            format!("ask for at most {messages} messages a second (--rate {messages})"),
+        )),
+    }
+}
+
+/// Longest message of a latency session, bytes.
+pub(super) fn longest_message(transport: Transport) -> usize {
+    match transport {
+        Transport::Udp => sockperf::MAX_UDP_LEN,
+        Transport::Tcp => sockperf::MAX_TCP_LEN,
+    }
 }
 
 /// What a policy says to a client.

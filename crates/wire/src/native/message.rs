@@ -3,12 +3,14 @@
 use super::hex::{FlowKey, Mac, Nonce, SessionId};
 use crate::Sent;
 use model::host::Host;
+use model::latency::{LatencySpec, WaitMode};
 use model::plan::{TestSpec, Transport};
 use model::sample::{IntervalSample, SideResult};
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use std::net::SocketAddr;
 
 /// One control message. Who sends it: C the client, S the server. A receiver ignores types and fields it does not
 /// know.
@@ -120,6 +122,10 @@ pub enum Message {
         /// By size.
         received: Vec<SizeCount>,
     },
+    /// C: what has come of my messages? (latency)
+    LatencyReport {},
+    /// S: this.
+    LatencySeen(LatencySeen),
     /// C, then S: the end.
     Bye {},
 }
@@ -168,11 +174,34 @@ pub enum Ask {
         #[serde(rename = "interval_ns", default)]
         interval: Nanos,
     },
+    /// Round trips over one flow: the server answers SockPerf's messages, with its clock where there is room.
+    Latency {
+        /// Its plan.
+        spec: Box<LatencySpec>,
+    },
     /// Single datagrams of chosen sizes, and echoes, over one UDP flow.
     Probe {},
     /// A kind this software does not know.
     #[serde(other)]
     Unknown,
+}
+
+/// What the server of a latency session has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LatencySeen {
+    /// The client's end of the flow as the server sees it.
+    pub client: SocketAddr,
+    /// How the server waits for messages.
+    pub wait: WaitMode,
+    /// Messages that came, each number once.
+    pub received: u64,
+    /// Messages whose number had come before.
+    pub duplicates: u64,
+    /// Messages that came after one with a higher number.
+    pub reordered: u64,
+    /// From the first message to the last.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Nanos,
 }
 
 /// A refusal: for programs, for people, and the way out.
@@ -236,7 +265,9 @@ fn spec_with_defaults<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<
 }
 
 /// Every type of message, to tell an unknown one from a broken one.
-pub(super) const TYPES: [&str; 20] = [
+pub(super) const TYPES: [&str; 22] = [
+    "latency_report",
+    "latency_seen",
     "hello",
     "auth",
     "proof",

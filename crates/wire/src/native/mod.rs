@@ -12,7 +12,7 @@
 //! | `ping` | the exchanges that relate the two clocks |
 //! | `flow` | how a TCP connection says what it is; `udp` the same for datagrams |
 //! | `datagram` | the header of a data datagram |
-//! | `probe` | the second kind of session: single datagrams of chosen sizes, and echoes |
+//! | `probe` | the other kinds of session: single datagrams of chosen sizes and echoes, and round trips |
 
 mod admit;
 mod auth;
@@ -36,7 +36,7 @@ pub use client::{Client, ClientConfig};
 pub use datagram::{DataHeader, HEADER_LEN};
 pub use frame::{Decoder, MAX_FRAME, greeting, refusal};
 pub use hex::{FlowKey, Mac, Nonce, SessionId};
-pub use message::{Ask, Hello, Limits, Message, Refusal};
+pub use message::{Ask, Hello, LatencySeen, Limits, Message, Refusal};
 pub use server::{Server, ServerConfig};
 
 /// The TCP and UDP port.

@@ -8,6 +8,8 @@
 //! | PMTRPRB | kind | sequence | clock ns | zeros               ECHO, and ECHO REPLY with the same bytes
 //! ```
 
+use model::latency::LatencySpec;
+use model::plan::TestSpec;
 use model::time::MonoTime;
 
 pub use super::message::{ProbeSend, SizeCount};
@@ -19,6 +21,11 @@ mod client;
 mod ledger;
 mod order;
 pub(super) mod server;
+
+/// The flow of a latency session as a test: one stream, every message sent at once.
+pub(super) fn latency_test(spec: &LatencySpec) -> TestSpec {
+    TestSpec { tos: spec.tos, nodelay: true, length: spec.size, ..TestSpec::new(spec.transport) }
+}
 
 /// Smallest probe or echo, bytes of UDP payload.
 pub const MIN_SIZE: u32 = 24;

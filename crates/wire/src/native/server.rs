@@ -6,6 +6,7 @@ use super::frame::{MAX_FRAME, violation};
 use super::hex::{FlowKey, Mac, Nonce, SessionId, short};
 use super::link::{ANSWER, LEAVING, Link, opening, refused, silent};
 use super::message::{Ask, Hello, Message, Refusal};
+use super::probe::latency_test;
 use super::probe::server::Probing;
 use super::run::Run;
 use crate::{FlowHello, FlowPlan, Input, Output, Policy, ProtocolError, Session};
@@ -78,6 +79,10 @@ enum State {
         limit: Option<MonoTime>,
     },
     Probing(Box<Probing>),
+    /// The driver answers the messages of a latency session.
+    Reflecting {
+        deadline: MonoTime,
+    },
     /// All is said; until the client says `bye`.
     Leaving {
         deadline: MonoTime,
@@ -210,6 +215,11 @@ impl Server {
                 self.settle(now);
             }
             (State::Probing(_), message) => return self.probe(now, message),
+            (State::Reflecting { .. }, Message::LatencyReport {}) => self.link.push(Output::CountReflected),
+            (State::Reflecting { .. }, message @ Message::Bye {}) => {
+                self.link.send(&message);
+                return self.leave();
+            }
             (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
             _ => return Err(violation("a message that is not due before a test has started".into())),
         }
@@ -250,6 +260,7 @@ impl Server {
         }
         let test = match &ask {
             Ask::Throughput { spec, .. } => (**spec).clone(),
+            Ask::Latency { spec } => latency_test(spec),
             Ask::Probe {} | Ask::Unknown => TestSpec::new(Transport::Udp),
         };
         (self.ask, self.peer) = (Some(ask), Some(host));
@@ -267,6 +278,7 @@ impl Server {
         }
         match ask {
             Ask::Throughput { spec, .. } => admit::check(spec, &self.config.policy),
+            Ask::Latency { spec } => admit::check_latency(spec, &self.config.policy),
             Ask::Probe {} => Ok(()),
             Ask::Unknown => Err(Refusal::new(
                 "unsupported",
@@ -294,6 +306,11 @@ impl Server {
     }
 
     fn start(&mut self, now: MonoTime) {
+        if let Some(Ask::Latency { spec }) = &self.ask {
+            self.state = State::Reflecting { deadline: now + spec.time + LATENCY_SLACK };
+            self.link.push(Output::Reflect((**spec).clone()));
+            self.link.send(&Message::Started {});
+        }
         let Some(spec) = self.spec().cloned() else { return };
         let limit = match spec.end {
             End::Time(_) => None,
@@ -381,6 +398,7 @@ impl Server {
             State::Leaving { .. } | State::Denied { .. } => return self.leave(),
             State::Running { .. } => "during the test",
             State::Probing(_) => "during the probes",
+            State::Reflecting { .. } => "during the round trips",
             _ => "before a test started",
         };
         self.fail(now, ProtocolError::Closed(when.into()))
@@ -401,6 +419,7 @@ impl Server {
                 [run.deadline(), *limit].into_iter().flatten().chain([silence]).min()
             }
             State::Probing(probing) => Some(probing.deadline().min(silence)),
+            State::Reflecting { deadline } => Some((*deadline).min(silence)),
             State::Over => None,
         }
     }
@@ -415,7 +434,11 @@ impl Server {
             State::Test { .. } => late("its request", ANSWER),
             State::Opening { .. } => ProtocolError::Timeout("while its data flows were waited for".into()),
             State::Ready { .. } => late("the start of the test", START),
-            State::Running { .. } | State::Probing(_) if now >= self.link.silence_ends() => silent(),
+            State::Running { .. } | State::Probing(_) | State::Reflecting { .. }
+                if now >= self.link.silence_ends() =>
+            {
+                silent()
+            }
             State::Running { limit: limit @ Some(_), .. } if limit.is_some_and(|limit| now >= limit) => {
                 *limit = None;
                 let allowed = admit::longest(&self.config.policy);
@@ -423,6 +446,7 @@ impl Server {
             }
             State::Running { run, .. } => run.timeout(),
             State::Probing(_) => return self.interrupt(now, "the time for probes is over"),
+            State::Reflecting { .. } => return self.interrupt(now, "the time asked for is over"),
             State::Leaving { .. } | State::Denied { .. } | State::Over => return self.leave(),
         };
         self.fail(now, error)
@@ -466,6 +490,7 @@ impl Server {
             Input::Interrupt(reason) => return self.interrupt(now, reason),
             Input::Datagram(datagram) => self.datagram(datagram),
             Input::DatagramTooBig(size) => self.datagram_too_big(size),
+            Input::Reflected(seen) => self.link.send(&Message::LatencySeen(*seen)),
         }
         Ok(())
     }
@@ -516,5 +541,7 @@ fn late(what: &str, after: Nanos) -> ProtocolError {
 
 /// How long a client may take from open flows to the start: its last handshake and its burst of pings.
 const START: Nanos = Nanos::from_secs(30);
+/// Time beyond what a client of a latency session asked for, for its report and its goodbye.
+const LATENCY_SLACK: Nanos = Nanos::from_secs(10);
 /// The least time between the reports a client may ask for.
 const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(100);

@@ -253,7 +253,9 @@ impl World {
                     self.end_mut(is_client).drain = Some((expect, now + limit));
                 }
                 Output::Event(event) => self.end_mut(is_client).events.push(event),
-                Output::Datagram { .. } => panic!("iPerf3 has no datagrams of its own"),
+                Output::Datagram { .. } | Output::Reflect(_) | Output::CountReflected => {
+                    panic!("iPerf3 has no datagrams of its own")
+                }
                 Output::WaitUntil(wake) => {
                     assert!(wake.is_some() || end.closed.is_some(), "every wait has a deadline");
                     self.end_mut(is_client).wake = wake;

@@ -309,7 +309,9 @@ impl<C: Session, S: Session> Pair<C, S> {
                 self.plan(over, Happening::DrainOver(who));
             }
             Output::Event(event) => self.events(who).push(event),
-            Output::Datagram { .. } => panic!("a test has no datagrams of its own"),
+            Output::Datagram { .. } | Output::Reflect(_) | Output::CountReflected => {
+                panic!("a test has no datagrams of its own")
+            }
             Output::WaitUntil(_) => unreachable!("taken by the caller"),
             Output::Close => {
                 let now = self.clock(who);

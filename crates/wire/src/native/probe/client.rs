@@ -1,16 +1,17 @@
-//! The client of a probe session. It speaks on the control connection; the datagrams themselves are its driver's.
+//! The client of a probe or latency session. It speaks on the control connection; the datagrams themselves are its driver's.
 
 use super::order::{check, duration};
-use super::{ProbeSend, SizeCount};
+use super::{ProbeSend, SizeCount, latency_test};
 use crate::native::client::ClientConfig;
 use crate::native::entry::{Entry, Granted};
 use crate::native::frame::violation;
 use crate::native::hex::SessionId;
 use crate::native::link::{ANSWER, LEAVING, Link, opening, refused, silent};
-use crate::native::message::{Ask, Limits, Message, Refusal};
+use crate::native::message::{Ask, LatencySeen, Limits, Message, Refusal};
 use crate::native::ping::Pinger;
 use crate::{FlowHello, FlowPlan, Input, Output, ProtocolError, Session};
 use model::host::Host;
+use model::latency::LatencySpec;
 use model::plan::{TestSpec, Transport};
 use model::stats::clock::ClockFit;
 use model::time::MonoTime;
@@ -18,7 +19,8 @@ use model::units::Nanos;
 use std::collections::VecDeque;
 
 /// The dialogue of a probe session, client role. Once it [is ready](ProbeClient::is_ready) the driver sends probes
-/// and echoes over the one UDP flow as it likes, orders some from the server, and asks which arrived.
+/// and echoes over the one UDP flow as it likes, orders some from the server, and asks which arrived. In a latency
+/// session it sends SockPerf's messages ([`crate::sockperf::Client::native`]) over the flow, and the server answers.
 #[derive(Debug)]
 pub struct ProbeClient {
     link: Link,
@@ -27,6 +29,7 @@ pub struct ProbeClient {
     granted: Option<Granted>,
     pinger: Pinger,
     replies: VecDeque<ProbeReply>,
+    latency: Option<LatencySpec>,
 }
 
 /// What the server answers.
@@ -46,24 +49,48 @@ pub enum ProbeReply {
         /// Distinct ones, by size.
         received: Vec<SizeCount>,
     },
+    /// What has come of the messages of a latency session.
+    Reflected(LatencySeen),
 }
 
 #[derive(Debug)]
 enum State {
     Entering,
-    Opening { open: bool, ready: bool, deadline: MonoTime },
-    Ready { waiting: u32, deadline: MonoTime },
-    Leaving { deadline: MonoTime },
+    Opening {
+        open: bool,
+        ready: bool,
+        deadline: MonoTime,
+    },
+    /// A latency session: until the server answers messages.
+    Starting {
+        deadline: MonoTime,
+    },
+    Ready {
+        waiting: u32,
+        deadline: MonoTime,
+    },
+    Leaving {
+        deadline: MonoTime,
+    },
     Over,
 }
 
 impl ProbeClient {
     /// Begins the dialogue.
     pub fn new(config: ClientConfig, now: MonoTime) -> ProbeClient {
+        ProbeClient::begin(config, Ask::Probe {}, None, now)
+    }
+
+    /// Begins the dialogue of a latency session.
+    pub fn latency(config: ClientConfig, spec: LatencySpec, now: MonoTime) -> ProbeClient {
+        ProbeClient::begin(config, Ask::Latency { spec: Box::new(spec.clone()) }, Some(spec), now)
+    }
+
+    fn begin(config: ClientConfig, ask: Ask, latency: Option<LatencySpec>, now: MonoTime) -> ProbeClient {
         let mut link = Link::new(now);
-        let entry = Entry::new(config, Ask::Probe {}, &mut link, now);
-        let (granted, replies) = (None, VecDeque::new());
-        ProbeClient { link, state: State::Entering, entry, granted, pinger: Pinger::new(now), replies }
+        let entry = Entry::new(config, ask, &mut link, now);
+        let (granted, replies, pinger) = (None, VecDeque::new(), Pinger::new(now));
+        ProbeClient { link, state: State::Entering, entry, granted, pinger, replies, latency }
     }
 
     /// The flow is open and the server listens.
@@ -107,6 +134,14 @@ impl ProbeClient {
     /// The session is not ready.
     pub fn report(&mut self, now: MonoTime, id: u32) -> Result<(), ProtocolError> {
         self.ask(now, Nanos::ZERO, Message::ProbeReport { id })
+    }
+
+    /// Asks what has come of the messages of a latency session; [`ProbeReply::Reflected`] follows.
+    ///
+    /// # Errors
+    /// The session is not ready.
+    pub fn report_latency(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        self.ask(now, Nanos::ZERO, Message::LatencyReport {})
     }
 
     /// The next answer of the server.
@@ -164,6 +199,12 @@ impl ProbeClient {
             (State::Ready { .. }, Message::ProbeSeen { id, received }) => {
                 return self.reply(ProbeReply::Seen { id, received });
             }
+            (State::Starting { .. }, Message::Started {}) => {
+                self.state = State::Ready { waiting: 0, deadline: now };
+            }
+            (State::Ready { .. }, Message::LatencySeen(seen)) => {
+                return self.reply(ProbeReply::Reflected(seen));
+            }
             _ => return Err(violation("a message that is not due in a probe session".into())),
         }
         Ok(())
@@ -171,18 +212,25 @@ impl ProbeClient {
 
     fn grant(&mut self, now: MonoTime, granted: Granted) {
         let hello = FlowHello::Native { session: granted.session, key: granted.key };
-        let plan = FlowPlan { test: TestSpec::new(Transport::Udp), hello, senders_wait_for_stop: false };
+        let test = self.latency.as_ref().map_or_else(|| TestSpec::new(Transport::Udp), latency_test);
+        let plan = FlowPlan { test, hello, senders_wait_for_stop: false };
         self.granted = Some(granted);
-        self.pinger = Pinger::new(now);
+        self.pinger = if self.latency.is_some() { Pinger::seldom(now) } else { Pinger::new(now) };
         let deadline = now + opening(&plan.test);
         self.state = State::Opening { open: false, ready: false, deadline };
         self.link.push(Output::OpenFlows(plan));
     }
 
     fn opened(&mut self, now: MonoTime) {
-        if let State::Opening { open: true, ready: true, .. } = self.state {
-            self.state = State::Ready { waiting: 0, deadline: now };
+        if !matches!(self.state, State::Opening { open: true, ready: true, .. }) {
+            return;
         }
+        self.state = if self.latency.is_some() {
+            self.link.send(&Message::Start {});
+            State::Starting { deadline: now + ANSWER }
+        } else {
+            State::Ready { waiting: 0, deadline: now }
+        };
     }
 
     /// An answer nobody waits for is a fault of the server: it could fill the memory.
@@ -198,7 +246,9 @@ impl ProbeClient {
     fn deadline(&self) -> Option<MonoTime> {
         match self.state {
             State::Entering => Some(self.entry.deadline()),
-            State::Opening { deadline, .. } | State::Leaving { deadline } => Some(deadline),
+            State::Opening { deadline, .. } | State::Starting { deadline } | State::Leaving { deadline } => {
+                Some(deadline)
+            }
             State::Ready { waiting: 0, .. } => Some(self.link.silence_ends()),
             State::Ready { deadline, .. } => Some(self.link.silence_ends().min(deadline)),
             State::Over => None,
@@ -212,6 +262,7 @@ impl ProbeClient {
         Err(match self.state {
             State::Entering => self.entry.timeout(),
             State::Opening { .. } => ProtocolError::Timeout("while the probe flow was opened".into()),
+            State::Starting { .. } => ProtocolError::Timeout("to the start of the round trips".into()),
             State::Ready { .. } if now >= self.link.silence_ends() => silent(),
             State::Ready { .. } => ProtocolError::Timeout("about the probes it was asked for".into()),
             State::Leaving { .. } | State::Over => {
@@ -250,6 +301,7 @@ impl ProbeClient {
             | Input::Progress { .. }
             | Input::Datagram(_)
             | Input::DatagramTooBig(_)
+            | Input::Reflected(_)
             | Input::SendersDone(_)
             | Input::Measured { .. } => {}
         }
@@ -275,7 +327,8 @@ impl Session for ProbeClient {
     }
 
     fn output(&mut self, now: MonoTime) -> Output {
-        let pinging = matches!(self.state, State::Opening { .. } | State::Ready { .. });
+        let pinging =
+            matches!(self.state, State::Opening { .. } | State::Starting { .. } | State::Ready { .. });
         if pinging && let Some(ping) = self.pinger.poll(now) {
             self.link.send(&ping);
         }

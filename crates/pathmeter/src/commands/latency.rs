@@ -1,0 +1,82 @@
+//! `pathmeter latency`: round trips, and whose fault the tail is.
+
+mod compare;
+mod playback;
+
+use super::session::{Live, conclude, expectations, print_plan, security, too_early};
+use crate::cli::{Common, LatencyArgs};
+use crate::engine::interrupt::Interrupt;
+use crate::engine::latency::raw::RawFile;
+use crate::engine::latency::{self, Job};
+use crate::exit::{Exit, Failure};
+use crate::planner;
+use anyhow::Context;
+use model::event::Event;
+use wire::ProtocolError;
+use wire::stamp::Key;
+
+/// Runs the command.
+pub(crate) fn run(args: &LatencyArgs, global: &Common) -> anyhow::Result<Exit> {
+    let expected = expectations(&args.session)?;
+    let security = security(&args.session)?;
+    let plan = planner::latency(args)?;
+    let key = args.test.key_file.as_deref().map(key).transpose()?;
+    let items = args.test.playback.as_deref().map(playback::read).transpose()?.unwrap_or_default();
+    if args.session.dry_run {
+        return print_plan(&plan, global);
+    }
+    let interrupt = Interrupt::on_signals()?;
+    let raw = args.test.raw.as_deref().map(RawFile::create).transpose()?;
+    let mut live = Live::new(global);
+    let job = Job {
+        plan: &plan,
+        security: &security,
+        key: key.as_ref(),
+        playback: &items,
+        raw,
+        interrupt: &interrupt,
+    };
+    let outcome = latency::run(&job, &mut |event| live.event(event));
+    let measured = live.events.iter().any(|event| matches!(event, Event::Latency(_)));
+    match outcome {
+        Err(_) if !measured && interrupt.is_raised() => return Err(too_early().into()),
+        Err(e) if !measured => return Err(blame(e)),
+        Err(e) => {
+            conclude(&live.run("latency")?, true, &expected, global)?;
+            return Err(e);
+        }
+        Ok(()) => {}
+    }
+    let run = live.run("latency")?;
+    let exit = conclude(&run, true, &expected, global)?;
+    if let Some(file) = &args.ways.save {
+        compare::save_and_show(&run, file, global)?;
+    }
+    Ok(exit)
+}
+
+fn key(file: &std::path::Path) -> anyhow::Result<Key> {
+    let bytes = std::fs::read(file).with_context(|| format!("read the key file {}", file.display()))?;
+    Key::new(bytes.trim_ascii_end()).map_err(|e| {
+        Failure::usage(
+            format!("the key file {}: {e}", file.display()),
+            "put 16 bytes or more into it, the same at both ends",
+        )
+        .into()
+    })
+}
+
+/// Says what to try after an error of the dialogue with a server.
+fn blame(error: anyhow::Error) -> anyhow::Error {
+    let Some(cause) = error.downcast_ref::<ProtocolError>() else { return error };
+    let advice = match cause {
+        ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_) => {
+            "check that `pathmeter serve` listens there, and not another service (`sockperf sr` is reached with \
+             --protocol sockperf); its log may tell more"
+        }
+        _ => return error,
+    };
+    let failure =
+        Failure { exit: Exit::of(&error), message: "latency session".into(), advice: Some(advice.into()) };
+    error.context(failure)
+}

@@ -1,0 +1,76 @@
+//! What `--help` and `--version` say.
+
+use super::Command;
+use super::aopt::{Row, Value};
+use super::options::ALL;
+use report::format::sockperf::Mode;
+
+/// The name in the first line of the output, after `version #`.
+pub(crate) fn version_name(version: report::format::sockperf::Version) -> String {
+    let of = match version {
+        report::format::sockperf::Version::V3_7 => "3.7",
+        report::format::sockperf::Version::V3_10 => "3.10",
+    };
+    format!("{of}-pathmeter.{}", env!("CARGO_PKG_VERSION"))
+}
+
+/// `--version`: sockperf's version first, for scripts that read it.
+pub(crate) fn version_text() -> String {
+    format!("sockperf, version {}\n", version_name(report::format::sockperf::Version::default()))
+}
+
+/// `--help` of a sub-command, or of all.
+pub(crate) fn help_text(command: Option<Command>) -> String {
+    let Some(command) = command else { return overview() };
+    let (name, short, what) = COMMANDS.iter().find(|row| row.0 == command).map_or(("", "", ""), |row| row.1);
+    let mut text = format!("{name} ({short}): {what}\n\nUsage: sockperf {name} [options]\n");
+    for (title, rows) in ["Options", "Of a client", "Of this test", "Of a server"].iter().zip(ALL) {
+        let mut rows = rows.iter().filter(|row| row.of.has(command)).peekable();
+        if rows.peek().is_some() {
+            text.push_str(&format!("\n{title}:\n"));
+            rows.for_each(|row| text.push_str(&entry(row)));
+        }
+    }
+    text
+}
+
+fn overview() -> String {
+    let mut text = String::from(
+        "SockPerf's command line, protocol and output, on pathmeter's engine.\n\n\
+         Usage: sockperf <subcommand> [options]\n       sockperf <subcommand> --help\n       sockperf --version\n\n\
+         Subcommands:\n",
+    );
+    for (_, (name, short, what)) in COMMANDS {
+        let name = format!("{name} ({short})");
+        text.push_str(&format!("   {name:18}{what}\n"));
+    }
+    text
+}
+
+fn entry(row: &Row) -> String {
+    let letters = row.letters.iter().map(|letter| format!("-{letter}"));
+    let names: Vec<String> = letters.chain(row.names.iter().map(|name| format!("--{name}"))).collect();
+    let value = match row.value {
+        Value::None => String::new(),
+        Value::Needed(name) => format!(" {name}"),
+        Value::Optional(name) => format!("[={name}]"),
+    };
+    let left = format!("  {}{value}", names.join(", "));
+    if left.chars().count() < COLUMN - 1 {
+        format!("{left:COLUMN$}{}\n", row.help)
+    } else {
+        format!("{left}\n{:COLUMN$}{}\n", "", row.help)
+    }
+}
+
+/// Name, short name, what it does.
+type Entry = (&'static str, &'static str, &'static str);
+
+const COMMANDS: &[(Command, Entry)] = &[
+    (Command::Client(Mode::UnderLoad), ("under-load", "ul", "latency while messages go at a rate")),
+    (Command::Client(Mode::PingPong), ("ping-pong", "pp", "latency, one message or burst at a time")),
+    (Command::Client(Mode::Playback), ("playback", "pb", "latency of messages at the times and sizes of a file")),
+    (Command::Client(Mode::Throughput), ("throughput", "tp", "messages one way")),
+    (Command::Server, ("server", "sr", "answer such clients, many at once")),
+];
+const COLUMN: usize = 36;

@@ -1,0 +1,35 @@
+//! How this end will wait: spinning has the least error, where a CPU is to spare.
+
+use linux::cpu::{CpuSnapshot, count, idle_cpus};
+use model::latency::WaitMode;
+
+/// Spin when a CPU is idle, else sleep; with the reason, for people. Takes a tenth of a second.
+pub(crate) fn automatic() -> (WaitMode, String) {
+    let Some(idle) = idle() else {
+        return (
+            WaitMode::Block,
+            format!("{} (how busy the CPUs are cannot be read)", reason(WaitMode::Block)),
+        );
+    };
+    let mode = if count() >= 2 && idle >= ENOUGH { WaitMode::Spin } else { WaitMode::Block };
+    (mode, format!("{}; {idle:.1} of {} CPUs were idle", reason(mode), count()))
+}
+
+/// What a way to wait costs.
+pub(crate) fn reason(mode: WaitMode) -> &'static str {
+    match mode {
+        WaitMode::Spin => "spins: least error, takes one CPU",
+        WaitMode::Hybrid => "spins for 50 µs, then sleeps: longer round trips pay a wake-up",
+        WaitMode::Block => "sleeps: every reply pays a wake-up of the CPU",
+    }
+}
+
+fn idle() -> Option<f64> {
+    let before = CpuSnapshot::take().ok()?;
+    std::thread::sleep(LOOK);
+    Some(idle_cpus(&CpuSnapshot::take().ok()?.since(&before)))
+}
+
+const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
+/// Idle CPUs that make spinning harmless.
+const ENOUGH: f64 = 0.9;

@@ -1,0 +1,87 @@
+//! The tool's own floor: round trips against itself over loopback, waiting as the test will.
+
+use super::lane::Lane;
+use super::reflector;
+use super::socket::Socket;
+use super::tally::{Gather, Tally};
+use super::wait::Waiter;
+use anyhow::Context;
+use linux::clock::mono_now;
+use model::latency::{Floor, LatencyPlan, WaitMode};
+use model::plan::Transport;
+use model::units::Nanos;
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use wire::sockperf::{Client, MAX_TCP_LEN, Responder};
+
+/// Measures it: a quarter of a second. `None`: there is no loopback to measure over.
+pub(crate) fn measure(plan: &LatencyPlan) -> anyhow::Result<Option<Floor>> {
+    let Ok((near, far)) = pair(plan.transport) else { return Ok(None) };
+    let wait =
+        if plan.wait == WaitMode::Spin && linux::cpu::count() < 2 { WaitMode::Block } else { plan.wait };
+    let stop = AtomicBool::new(false);
+    let size = (plan.size as usize).min(LARGEST);
+    std::thread::scope(|scope| {
+        let reflector = std::thread::Builder::new().name("floor".into());
+        reflector.spawn_scoped(scope, || answer(&far, wait, &stop)).context("start the floor's reflector")?;
+        let rtt = ping(near, size, wait);
+        stop.store(true, Ordering::Release);
+        Ok(rtt?.map(|rtt| Floor { rtt, wait }))
+    })
+}
+
+fn ping(
+    socket: Socket,
+    size: usize,
+    wait: WaitMode,
+) -> anyhow::Result<Option<model::stats::histogram::Distribution>> {
+    let started = mono_now();
+    let gather = Gather { started, room: 0, warm_up: Some(WARM_UP), scheduled: false, raw: None };
+    let mut lane = Lane::new(socket, Client::new(MAX_TCP_LEN), size, Tally::new(gather));
+    let mut waiter = Waiter::new(wait);
+    while mono_now() < started + TIME {
+        lane.ping(size, TIMEOUT, &mut waiter);
+    }
+    Ok(lane.tally.finish()?.rtt.distribution())
+}
+
+fn answer(far: &Socket, wait: WaitMode, stop: &AtomicBool) {
+    let (mut responder, mut waiter) = (Responder::new(MAX_TCP_LEN), Waiter::new(wait));
+    let nobody = ([127, 0, 0, 1], 0).into();
+    match far {
+        Socket::Udp(socket) | Socket::Group(socket, _) => {
+            reflector::datagrams(socket, nobody, &mut responder, &mut waiter, stop, |_, _| {}).ok();
+        }
+        Socket::Tcp(socket) => {
+            reflector::stream(socket, nobody, &mut responder, &mut waiter, stop, |_, _| {}).ok();
+        }
+    }
+}
+
+fn pair(transport: Transport) -> std::io::Result<(Socket, Socket)> {
+    match transport {
+        Transport::Udp => {
+            let (near, far) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+            near.connect(far.local_addr()?)?;
+            far.connect(near.local_addr()?)?;
+            near.set_nonblocking(true)?;
+            Ok((Socket::Udp(Arc::new(near)), Socket::Udp(Arc::new(far))))
+        }
+        Transport::Tcp => {
+            let listener = TcpListener::bind("127.0.0.1:0")?;
+            let near = TcpStream::connect(listener.local_addr()?)?;
+            let (far, _) = listener.accept()?;
+            near.set_nodelay(true)?;
+            far.set_nodelay(true)?;
+            near.set_nonblocking(true)?;
+            Ok((Socket::Tcp(Arc::new(near)), Socket::Tcp(Arc::new(far))))
+        }
+    }
+}
+
+const TIME: Nanos = Nanos(250_000_000);
+const WARM_UP: Nanos = Nanos(50_000_000);
+const TIMEOUT: Nanos = Nanos(100_000_000);
+/// Above this the copying outweighs the waiting, and is the path's own.
+const LARGEST: usize = 1472;

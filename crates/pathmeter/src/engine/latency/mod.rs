@@ -1,0 +1,33 @@
+//! Round trips: the client's loops, the server's, and the tool's own floor.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `run` | a whole run: opens the ways, runs the mode, tells the result |
+//! | `open` | a way's socket and session, for each protocol |
+//! | `ping_pong`, `schedule` | the modes |
+//! | `house` | what is done between two round trips: reports, keep-alives, the end |
+//! | `lane` | one way at work |
+//! | `tally`, `flights`, `raw`, `far_clock` | what one way gives |
+//! | `wait`, `socket` | messages in and out, and the waiting between |
+//! | `floor` | the tool against itself |
+//! | `reflector`, `session` | the server's loops; the client's dialogue with our own server |
+
+pub(crate) mod choose;
+mod far_clock;
+mod flights;
+mod floor;
+mod house;
+mod lane;
+mod open;
+mod ping_pong;
+pub(crate) mod raw;
+pub(crate) mod reflector;
+mod result;
+mod run;
+mod schedule;
+mod session;
+pub(crate) mod socket;
+mod tally;
+pub(crate) mod wait;
+
+pub(crate) use run::{Job, run};

@@ -1,0 +1,54 @@
+//! Ping-pong: the next message goes when the reply to the last has come; several ways take turns.
+
+use super::house::House;
+use super::lane::Lane;
+use super::wait::{SPIN, Waiter};
+use linux::clock::{mono_now, sleep_until};
+use model::latency::WaitMode;
+use model::time::MonoTime;
+use model::units::Nanos;
+use wire::echo::Exchange;
+
+/// Runs until the plan's end, or until every way is dead.
+pub(crate) fn run<E: Exchange>(lanes: &mut [Lane<E>], waiter: &mut Waiter, house: &mut House<'_>) {
+    let size = house.plan.size as usize;
+    let step = house.plan.rate.and_then(|rate| 1_000_000_000_u64.checked_div(rate.0)).map(Nanos);
+    let (mut due, mut rounds) = (house.started, 0);
+    loop {
+        let now = mono_now();
+        house.keep(now, lanes);
+        if house.is_over(now, rounds) || lanes.iter().all(|lane| lane.dead.is_some()) {
+            return;
+        }
+        for (index, lane) in lanes.iter_mut().enumerate() {
+            if lane.dead.is_none() {
+                lane.ping(size, house.patience(index), waiter);
+            }
+        }
+        rounds += 1;
+        if let Some(step) = step {
+            due = (due + step).max(mono_now() - step);
+            pause(due, house, lanes, waiter);
+        }
+    }
+}
+
+/// Waits for the next round, chores done meanwhile.
+fn pause<E: Exchange>(due: MonoTime, house: &mut House<'_>, lanes: &mut [Lane<E>], waiter: &mut Waiter) {
+    loop {
+        let now = mono_now();
+        if now >= due || house.interrupt.is_raised() {
+            return;
+        }
+        house.keep(now, lanes);
+        let early = if house.plan.wait == WaitMode::Block { Nanos::ZERO } else { SPIN };
+        let until = (due - early).min(house.due()).min(now + LONGEST_NAP);
+        if until > now {
+            sleep_until(until);
+        }
+        waiter.running(mono_now());
+    }
+}
+
+/// An interrupt is heard after this at the latest.
+const LONGEST_NAP: Nanos = Nanos(100_000_000);

@@ -1,0 +1,67 @@
+//! Every round trip as a line of a file: what no histogram can tell.
+
+use anyhow::Context;
+use model::units::Nanos;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The file, shared by the ways of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct RawFile {
+    path: Arc<PathBuf>,
+    out: Arc<Mutex<Written>>,
+}
+
+#[derive(Debug)]
+struct Written {
+    file: BufWriter<File>,
+    failed: Option<std::io::Error>,
+}
+
+/// The lines of one way.
+#[derive(Debug)]
+pub(crate) struct RawLog {
+    file: RawFile,
+    label: String,
+}
+
+impl RawFile {
+    /// Makes the file and writes its header.
+    pub(crate) fn create(path: &Path) -> anyhow::Result<RawFile> {
+        let named = || format!("write the round trips to {}", path.display());
+        let mut file = BufWriter::with_capacity(1 << 18, File::create(path).with_context(named)?);
+        file.write_all(b"way,message,at_ns,late_ns,rtt_ns\n").with_context(named)?;
+        let out = Arc::new(Mutex::new(Written { file, failed: None }));
+        Ok(RawFile { path: Arc::new(path.to_owned()), out })
+    }
+
+    /// The lines of the way with this label.
+    pub(crate) fn log(&self, label: &str) -> RawLog {
+        let quoted = label.contains([',', '"', '\n']);
+        let label = if quoted { format!("\"{}\"", label.replace('"', "\"\"")) } else { label.into() };
+        RawLog { file: self.clone(), label }
+    }
+}
+
+impl RawLog {
+    /// A round trip: when its message was due, how much later it was sent, how long it took from when it was due.
+    pub(crate) fn round_trip(&mut self, message: u64, at: Nanos, late: Nanos, rtt: Nanos) {
+        let mut out = self.file.out.lock().unwrap_or_else(PoisonError::into_inner);
+        if out.failed.is_none() {
+            let line = writeln!(out.file, "{},{message},{},{},{}", self.label, at.0, late.0, rtt.0);
+            out.failed = line.err();
+        }
+    }
+
+    /// Writes what is left.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        let mut out = self.file.out.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = match out.failed.take() {
+            Some(error) => Err(error),
+            None => out.file.flush(),
+        };
+        written.with_context(|| format!("write the round trips to {}", self.file.path.display()))
+    }
+}

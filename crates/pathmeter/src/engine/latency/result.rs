@@ -1,0 +1,109 @@
+//! The figures of a run, from what its ways gathered and what the host did meanwhile.
+
+use super::lane::Lane;
+use super::wait::Hiccups;
+use linux::clock::mono_now;
+use linux::cpu::{CpuSnapshot, Usage};
+use model::latency::{HostNoise, LatencyMode, LatencyResult, Way, WayEnds, WayResult};
+use model::stats::spread::Dispersion;
+use model::time::MonoTime;
+use model::units::{Nanos, PacketRate};
+use wire::native::LatencySeen;
+
+/// What this host had done before the run.
+pub(crate) struct HostBefore {
+    at: MonoTime,
+    thread: Usage,
+    cpus: Option<CpuSnapshot>,
+}
+
+/// What this host did to the measuring thread, and what that thread took.
+pub(crate) struct HostFigures {
+    noise: HostNoise,
+    cpu_share: f64,
+}
+
+impl HostBefore {
+    pub(crate) fn now() -> HostBefore {
+        HostBefore { at: mono_now(), thread: Usage::of_thread(), cpus: CpuSnapshot::take().ok() }
+    }
+
+    pub(crate) fn since(self, hiccups: Hiccups) -> HostFigures {
+        let elapsed = mono_now().saturating_since(self.at);
+        let thread = Usage::of_thread().since(&self.thread);
+        let steal = self.cpus.and_then(|before| {
+            let times = CpuSnapshot::take().ok()?.since(&before);
+            let total: u64 = times.iter().map(|cpu| cpu.total().0).sum();
+            let steal: u64 = times.iter().map(|cpu| cpu.steal.0).sum();
+            (total > 0).then(|| steal as f64 / total as f64)
+        });
+        HostFigures {
+            noise: HostNoise {
+                hiccups: hiccups.count,
+                hiccup_total: hiccups.total,
+                hiccup_worst: hiccups.worst,
+                involuntary_switches: thread.involuntary_switches,
+                steal_share: steal.unwrap_or(0.0),
+            },
+            cpu_share: thread.cpu().0 as f64 / elapsed.0.max(1) as f64,
+        }
+    }
+}
+
+/// The document of all ways.
+pub(crate) fn all(ways: Vec<WayResult>, host: HostFigures) -> LatencyResult {
+    LatencyResult { ways, floor: None, noise: host.noise, cpu_share: host.cpu_share }
+}
+
+/// One way's figures.
+pub(crate) fn way<E>(
+    way: &Way,
+    mode: LatencyMode,
+    lane: Lane<E>,
+    ends: WayEnds,
+    elapsed: Nanos,
+    seen: Option<LatencySeen>,
+) -> anyhow::Result<WayResult> {
+    let one_way = lane.clock.delays();
+    let totals = lane.tally.finish()?;
+    let spread = Dispersion::of(&totals.rtt);
+    let mut counted = totals.counted;
+    if let Some(told) = lane.far_sequence {
+        // The reflector's own number of the last reply: it had answered one more.
+        let reached = (told + 1).min(counted.asked);
+        counted.lost_up = Some((counted.asked - reached).min(counted.lost));
+        counted.lost_down = counted.lost_up.map(|up| counted.lost - up);
+    }
+    if let Some(seen) = &seen {
+        counted.far_received = Some(seen.received);
+        counted.lost_up = counted.sent.checked_sub(seen.received);
+        let all_asked = counted.asked == counted.sent;
+        counted.lost_down = counted.lost_up.filter(|_| all_asked).map(|up| counted.lost.saturating_sub(up));
+    }
+    let one_way_rate =
+        |seen: LatencySeen| PacketRate::from_count(seen.received.saturating_sub(1), seen.elapsed);
+    Ok(WayResult {
+        label: way.label.clone(),
+        host: way.target.host.clone(),
+        ends,
+        elapsed,
+        counted,
+        warm_up: totals.warm_up,
+        warm_up_count: totals.warm_up_count,
+        rtt: totals.rtt.distribution(),
+        service: totals.service.and_then(|service| service.distribution()),
+        mad: spread.map(|spread| spread.mad),
+        iqr: spread.map(|spread| spread.iqr),
+        percentiles: model::stats::percentile::percentiles(&totals.rtt, &PERCENTS),
+        mean: totals.mean,
+        histogram: (totals.rtt.count() > 0).then(|| totals.rtt.to_v2_base64()),
+        wire: None,
+        one_way,
+        outliers: totals.outliers,
+        sent_rate: PacketRate::from_count(counted.sent, elapsed),
+        received_rate: seen.filter(|_| mode == LatencyMode::Throughput).map(one_way_rate),
+    })
+}
+
+/// The percentiles told, as far as the count carries them.
+const PERCENTS: [f64; 9] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];

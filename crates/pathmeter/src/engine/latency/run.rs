@@ -1,0 +1,226 @@
+//! A whole latency run: opens the ways, measures the floor, runs the mode, tells the result.
+
+use super::house::House;
+use super::lane::Lane;
+use super::open::{Opened, configure, open, server_command};
+use super::raw::RawFile;
+use super::schedule;
+use super::session::LatencySession;
+use super::tally::{Gather, Tally};
+use super::wait::Waiter;
+use super::{floor, ping_pong, result};
+use crate::engine::client::Security;
+use crate::engine::host;
+use crate::engine::interrupt::Interrupt;
+use crate::exit::{Failure, sentence};
+use linux::clock::{mono_now, set_timer_slack, wall_now};
+use linux::cpu::pin_current_thread;
+use model::event::{Event, Finished, Outcome, Warning};
+use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, LatencyStarted, WayEnds};
+use model::playback::Item;
+use model::time::MonoTime;
+use model::units::Nanos;
+use wire::echo::Exchange;
+use wire::{sockperf, stamp};
+
+/// What a run needs beside its plan.
+pub(crate) struct Job<'a> {
+    pub(crate) plan: &'a LatencyPlan,
+    pub(crate) security: &'a Security,
+    /// Of STAMP's authenticated mode.
+    pub(crate) key: Option<&'a stamp::Key>,
+    /// The messages of a playback.
+    pub(crate) playback: &'a [Item],
+    /// Where every round trip is written.
+    pub(crate) raw: Option<RawFile>,
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+impl Job<'_> {
+    /// Bytes of the largest message.
+    pub(crate) fn largest(&self) -> u32 {
+        let sizes = self.playback.iter().map(|item| item.size);
+        if self.plan.mode == LatencyMode::Playback { sizes.max().unwrap_or(0) } else { self.plan.size }
+    }
+}
+
+/// Runs it. Events go to `sink` as they happen; a way that cannot be opened beside others that can is told and left
+/// out.
+///
+/// # Errors
+/// No way could be opened, or none gave a reply.
+pub(crate) fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
+    set_timer_slack(Nanos(1)).ok();
+    if let Some(cpu) = job.plan.cpu {
+        pin_current_thread(cpu as usize)?;
+    }
+    if let Some(floor) = floor::measure(job.plan)? {
+        sink(&Event::Floor(floor));
+    }
+    let (plan, opened) = open_all(job, sink)?;
+    let job = &Job { plan: &plan, raw: job.raw.clone(), ..*job };
+    let largest = job.largest() as usize;
+    match plan.protocol {
+        LatencyProtocol::Native => measure(job, opened, |_| sockperf::Client::native(largest), sink),
+        LatencyProtocol::Sockperf => measure(job, opened, |_| sockperf::Client::new(largest), sink),
+        LatencyProtocol::Stamp => {
+            let clock = stamp::Clock { mono: mono_now(), wall: wall_now() };
+            measure(job, opened, |way| stamp::Sender::new(stamp_options(job, clock, way)), sink)
+        }
+    }
+}
+
+fn open_all(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<(LatencyPlan, Vec<Opened>)> {
+    let mut plan = job.plan.clone();
+    let (mut opened, mut failed) = (Vec::new(), None);
+    plan.ways.retain(|way| match open(job, way) {
+        Ok(way) => {
+            opened.push(way);
+            true
+        }
+        Err(e) => {
+            let text = format!("{}: {}; measured without this way", way.label, sentence(&e));
+            sink(&Event::Warning(Warning::new("way-unreachable", text)));
+            failed.get_or_insert(e);
+            false
+        }
+    });
+    match failed {
+        Some(e) if opened.is_empty() => Err(e),
+        _ => Ok((plan, opened)),
+    }
+}
+
+fn measure<E: Exchange>(
+    job: &Job<'_>,
+    opened: Vec<Opened>,
+    mut exchange: impl FnMut(usize) -> E,
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<()> {
+    let plan = job.plan;
+    let (mut sockets, mut ends, mut sessions) = (Vec::new(), Vec::new(), Vec::new());
+    for way in opened {
+        sockets.push(way.socket);
+        ends.push(way.ends);
+        sessions.push(way.session);
+    }
+    let warnings = sockets.iter().flat_map(|socket| configure(socket, plan)).take(2);
+    warnings.for_each(|warning| sink(&Event::Warning(warning)));
+    let host = host::describe(ends.first().map(|ends| ends.remote.ip()));
+    let (wall, plan_told) = (wall_now(), plan.clone());
+    sink(&Event::LatencyStarted(Box::new(LatencyStarted {
+        wall,
+        plan: plan_told,
+        ends: ends.clone(),
+        host,
+    })));
+    let started = mono_now();
+    let mut lanes: Vec<Lane<E>> = sockets
+        .into_iter()
+        .enumerate()
+        .map(|(way, socket)| {
+            let tally = Tally::new(gather(job, way, started));
+            Lane::new(socket, exchange(way), job.largest() as usize, tally)
+        })
+        .collect();
+    let before = result::HostBefore::now();
+    let mut waiter = Waiter::new(plan.wait);
+    let mut house = House::new(plan, started, job.interrupt, &mut sessions, sink);
+    match plan.mode {
+        LatencyMode::PingPong => ping_pong::run(&mut lanes, &mut waiter, &mut house),
+        LatencyMode::UnderLoad | LatencyMode::Throughput | LatencyMode::Playback => {
+            schedule::run(&mut lanes, job.playback, &mut waiter, &mut house);
+        }
+    }
+    let ended = mono_now();
+    let noise = before.since(waiter.hiccups());
+    house.last_sample(ended, &mut lanes);
+    house.warn_of_dead(&lanes);
+    let silent = lanes.iter().all(|lane| !lane.tally.heard()) && plan.mode != LatencyMode::Throughput;
+    let blame = silent.then(|| silence(plan, &lanes));
+    conclude(job, lanes, ends, sessions, (started, ended), noise, sink)?;
+    match blame {
+        Some(failure) if !job.interrupt.is_raised() => Err(failure.into()),
+        _ => Ok(()),
+    }
+}
+
+fn conclude<E: Exchange>(
+    job: &Job<'_>,
+    lanes: Vec<Lane<E>>,
+    ends: Vec<WayEnds>,
+    sessions: Vec<Option<LatencySession>>,
+    (started, ended): (MonoTime, MonoTime),
+    noise: result::HostFigures,
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<()> {
+    let elapsed = ended.saturating_since(started);
+    let mut ways = Vec::new();
+    for (index, ((lane, ends), session)) in lanes.into_iter().zip(ends).zip(sessions).enumerate() {
+        let seen = session.map(|mut session| {
+            // The server's counts may be lost with it: then they are not told.
+            let seen = if lane.dead.is_none() { session.seen().ok() } else { None };
+            session.close();
+            seen
+        });
+        ways.push(result::way(&job.plan.ways[index], job.plan.mode, lane, ends, elapsed, seen.flatten())?);
+    }
+    sink(&Event::Latency(Box::new(result::all(ways, noise))));
+    let outcome = if job.interrupt.is_raised() { Outcome::Interrupted } else { Outcome::Completed };
+    sink(&Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
+    Ok(())
+}
+
+fn gather(job: &Job<'_>, way: usize, started: MonoTime) -> Gather {
+    let plan = job.plan;
+    let rate = plan.rate.map_or(0, |rate| rate.0);
+    let patience = plan.timeout.map_or(2, |timeout| timeout.0.div_ceil(1_000_000_000));
+    Gather {
+        started,
+        room: usize::try_from(rate.saturating_mul(patience)).unwrap_or(usize::MAX),
+        warm_up: plan.warm_up.or((plan.mode == LatencyMode::Playback).then_some(Nanos::ZERO)),
+        scheduled: matches!(plan.mode, LatencyMode::UnderLoad | LatencyMode::Playback),
+        raw: job.raw.as_ref().map(|raw| raw.log(&plan.ways[way].label)),
+    }
+}
+
+fn stamp_options(job: &Job<'_>, clock: stamp::Clock, way: usize) -> stamp::SenderOptions {
+    stamp::SenderOptions {
+        clock,
+        format: stamp::Format::Ntp,
+        synced: false,
+        error: Nanos(1_000_000),
+        // Any name that tells the ways apart; 0 would be none.
+        ssid: u16::try_from(way + 1).unwrap_or(u16::MAX),
+        key: job.key.cloned(),
+        far_counts: false,
+    }
+}
+
+/// Nothing came back at all: never a zero, always a reason to look for.
+fn silence<E>(plan: &LatencyPlan, lanes: &[Lane<E>]) -> Failure {
+    let names: Vec<String> = plan.ways.iter().map(|way| way.target.address.to_string()).collect();
+    let (names, server) = (names.join(", "), server_command(plan.protocol));
+    let port = plan.ways.first().map_or(0, |way| way.target.address.port());
+    if let Some(reason) =
+        lanes.iter().find_map(|lane| lane.dead.clone()).filter(|r| !r.starts_with("no reply"))
+    {
+        return Failure::unreachable(format!("{names}: {reason}"), format!("check that {server} runs there"));
+    }
+    if lanes.iter().any(|lane| lane.refused) {
+        return Failure::unreachable(
+            format!(
+                "{names}: the host is there and nothing listens on UDP port {port} (ICMP port unreachable)"
+            ),
+            format!("start {server} there, or give its port with -p"),
+        );
+    }
+    Failure::unreachable(
+        format!("{names}: no reply came to any message"),
+        format!(
+            "check that {server} runs there, that firewalls allow UDP port {port}, and that messages of {} bytes \
+             are not too large for the path or the server",
+            plan.size
+        ),
+    )
+}

@@ -1,0 +1,163 @@
+//! The socket of one way: whole messages out, whole messages in, never blocking.
+
+use super::wait::Waiter;
+use linux::clock::mono_now;
+use linux::poll::{Interest, wait};
+use model::time::MonoTime;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use wire::echo::Stray;
+
+/// A socket that carries messages.
+#[derive(Clone, Debug)]
+pub(crate) enum Socket {
+    /// A byte stream of framed messages.
+    Tcp(Arc<TcpStream>),
+    /// A connected datagram socket.
+    Udp(Arc<UdpSocket>),
+    /// A datagram socket that sends to a group; replies come from its members.
+    Group(Arc<UdpSocket>, SocketAddr),
+}
+
+impl Socket {
+    /// Sends a whole message; a stream that is full is waited for until the deadline. `false`: it did not take any
+    /// of it now.
+    pub(crate) fn send(&self, message: &[u8], deadline: MonoTime) -> io::Result<bool> {
+        let sent = match self {
+            Socket::Udp(socket) => socket.send(message),
+            Socket::Group(socket, group) => socket.send_to(message, group),
+            Socket::Tcp(socket) => (&**socket).write(message),
+        };
+        match (self, sent) {
+            (Socket::Tcp(socket), Ok(n)) if n < message.len() => {
+                finish(socket, &message[n..], deadline).map(|()| true)
+            }
+            (_, Ok(_)) => Ok(true),
+            (_, Err(e)) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
+            (_, Err(e)) => Err(e),
+        }
+    }
+
+    fn receive(&self, buf: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Udp(socket) | Socket::Group(socket, _) => socket.recv(buf),
+            Socket::Tcp(socket) => match (&**socket).read(buf)? {
+                0 => Err(ErrorKind::UnexpectedEof.into()),
+                n => Ok(n),
+            },
+        }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Socket::Tcp(socket) => socket.as_fd(),
+            Socket::Udp(socket) | Socket::Group(socket, _) => socket.as_fd(),
+        }
+    }
+}
+
+/// Half a message on a stream would break all that follow.
+pub(crate) fn finish(socket: &TcpStream, mut rest: &[u8], deadline: MonoTime) -> io::Result<()> {
+    while !rest.is_empty() {
+        match (&*socket).write(rest) {
+            Ok(n) => rest = &rest[n..],
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                wait(&mut [Interest::writable(socket)], Some(deadline))?;
+                if mono_now() >= deadline {
+                    return Err(ErrorKind::TimedOut.into());
+                }
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// Messages that have been received: a datagram at a time, or cut from the stream.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    buf: Vec<u8>,
+    from: usize,
+    until: usize,
+}
+
+/// What the inbox has.
+pub(crate) enum Next<'a> {
+    /// A whole message.
+    Message(&'a mut [u8]),
+    /// Not one yet.
+    More,
+    /// The stream makes no sense from here on.
+    Broken(Stray),
+}
+
+impl Inbox {
+    /// For messages of at most this size.
+    pub(crate) fn new(largest: usize) -> Inbox {
+        Inbox { buf: vec![0; (2 * largest).max(1 << 17)], from: 0, until: 0 }
+    }
+
+    /// Waits for bytes; when they came. `None`: the deadline passed.
+    pub(crate) fn fill(
+        &mut self,
+        socket: &Socket,
+        waiter: &mut Waiter,
+        deadline: MonoTime,
+    ) -> io::Result<Option<MonoTime>> {
+        self.make_room();
+        let room = &mut self.buf[self.until..];
+        let came = waiter.until(deadline, socket, || socket.receive(room))?;
+        let Some(length) = came else { return Ok(None) };
+        let now = mono_now();
+        self.until += length;
+        Ok(Some(now))
+    }
+
+    /// Takes what is there now; `None`: nothing.
+    pub(crate) fn poll(&mut self, socket: &Socket) -> io::Result<Option<MonoTime>> {
+        self.make_room();
+        match socket.receive(&mut self.buf[self.until..]) {
+            Ok(length) => {
+                let now = mono_now();
+                self.until += length;
+                Ok(Some(now))
+            }
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The datagram that came: the whole of what was filled in.
+    pub(crate) fn datagram(&mut self) -> &mut [u8] {
+        let range = self.from..self.until;
+        (self.from, self.until) = (0, 0);
+        &mut self.buf[range]
+    }
+
+    /// The next message of a stream.
+    pub(crate) fn message(&mut self, frame: impl FnOnce(&[u8]) -> Result<Option<usize>, Stray>) -> Next<'_> {
+        match frame(&self.buf[self.from..self.until]) {
+            Ok(Some(length)) if length > 0 && length <= self.until - self.from => {
+                let range = self.from..self.from + length;
+                self.from += length;
+                Next::Message(&mut self.buf[range])
+            }
+            Ok(_) => Next::More,
+            Err(stray) => Next::Broken(stray),
+        }
+    }
+
+    fn make_room(&mut self) {
+        if self.from == self.until {
+            (self.from, self.until) = (0, 0);
+        } else if self.from > self.buf.len() / 2 {
+            self.buf.copy_within(self.from..self.until, 0);
+            (self.from, self.until) = (0, self.until - self.from);
+        }
+    }
+}

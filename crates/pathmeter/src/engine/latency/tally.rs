@@ -1,0 +1,238 @@
+//! The figures of one way while they are gathered, in memory that does not grow.
+
+use super::flights::{Answer, Flights};
+use super::raw::RawLog;
+use super::wait::Waiter;
+use model::latency::{Cause, Counted, Outlier, WaySample};
+use model::stats::batch_means::{BatchMeans, MeanInterval};
+use model::stats::histogram::Histogram;
+use model::stats::steady::WarmUp;
+use model::time::MonoTime;
+use model::units::Nanos;
+
+/// What one way has given so far.
+pub(crate) struct Tally {
+    started: MonoTime,
+    flights: Flights,
+    counted: Counted,
+    last_number: u64,
+    /// Leading time that is not counted, where the user said so.
+    fixed_warm_up: Option<Nanos>,
+    skipped: u64,
+    warm_up: WarmUp,
+    kept: Histogram,
+    means: BatchMeans,
+    /// Round trips from the send call, where they count from another moment.
+    service: Option<Histogram>,
+    /// Since the last sample.
+    recent: Histogram,
+    recent_sent: u64,
+    recent_lost: u64,
+    outliers: Vec<Outlier>,
+    raw: Option<RawLog>,
+}
+
+/// The figures at the end.
+pub(crate) struct Totals {
+    pub(crate) counted: Counted,
+    pub(crate) rtt: Histogram,
+    pub(crate) service: Option<Histogram>,
+    pub(crate) warm_up: Nanos,
+    pub(crate) warm_up_count: u64,
+    pub(crate) mean: Option<MeanInterval>,
+    pub(crate) outliers: Vec<Outlier>,
+}
+
+/// How the gathering is set up.
+pub(crate) struct Gather {
+    /// Time zero of the run.
+    pub(crate) started: MonoTime,
+    /// Messages on their way at most.
+    pub(crate) room: usize,
+    /// Leading time not counted; absent: until steady.
+    pub(crate) warm_up: Option<Nanos>,
+    /// Messages have a due time of their own.
+    pub(crate) scheduled: bool,
+    /// Where every round trip is written.
+    pub(crate) raw: Option<RawLog>,
+}
+
+impl Tally {
+    pub(crate) fn new(gather: Gather) -> Tally {
+        Tally {
+            started: gather.started,
+            flights: Flights::new(gather.room),
+            counted: Counted::default(),
+            last_number: 0,
+            fixed_warm_up: gather.warm_up,
+            skipped: 0,
+            warm_up: WarmUp::default(),
+            kept: Histogram::default(),
+            means: BatchMeans::default(),
+            service: gather.scheduled.then(Histogram::default),
+            recent: Histogram::default(),
+            recent_sent: 0,
+            recent_lost: 0,
+            outliers: Vec::with_capacity(OUTLIERS + 1),
+            raw: gather.raw,
+        }
+    }
+
+    /// The number of the next message.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.last_number + 1
+    }
+
+    /// The next message is sent.
+    pub(crate) fn sent(&mut self, due: MonoTime, sent: MonoTime, wants_reply: bool) {
+        self.last_number += 1;
+        let lost = self.flights.send(self.last_number, due, sent, wants_reply);
+        self.lose(lost);
+        self.counted.sent += 1;
+        self.counted.asked += u64::from(wants_reply);
+        self.recent_sent += 1;
+    }
+
+    /// A reply came; when its message was sent, if it is the first and in time. `waiter` knows for how long this host
+    /// held the thread meanwhile.
+    pub(crate) fn reply(&mut self, number: u64, came: MonoTime, waiter: &mut Waiter) -> Option<MonoTime> {
+        match self.flights.answer(number) {
+            Answer::InTime { due, sent, reordered } => {
+                self.counted.received += 1;
+                self.counted.reordered += u64::from(reordered);
+                self.round_trip(number, due, sent, came, waiter);
+                Some(sent)
+            }
+            Answer::Late => {
+                self.counted.late += 1;
+                self.counted.lost = self.counted.lost.saturating_sub(1);
+                None
+            }
+            Answer::Duplicate => {
+                self.counted.duplicates += 1;
+                None
+            }
+            Answer::Foreign => {
+                self.stray();
+                None
+            }
+        }
+    }
+
+    /// Something came that is no reply.
+    pub(crate) fn stray(&mut self) {
+        self.counted.strays += 1;
+    }
+
+    /// A message was not sent in time.
+    pub(crate) fn behind(&mut self) {
+        self.counted.behind += 1;
+    }
+
+    /// Gives up what was sent before this time.
+    pub(crate) fn expire(&mut self, sent_before: MonoTime) {
+        let lost = self.flights.expire(sent_before);
+        self.lose(lost);
+    }
+
+    /// When the oldest message that waits for a reply was sent.
+    pub(crate) fn oldest(&mut self) -> Option<MonoTime> {
+        self.flights.oldest()
+    }
+
+    /// Any reply so far?
+    pub(crate) fn heard(&self) -> bool {
+        self.counted.received + self.counted.late > 0
+    }
+
+    /// The interval since the last call.
+    pub(crate) fn sample(&mut self) -> WaySample {
+        let recent = std::mem::take(&mut self.recent);
+        let (sent, lost) = (std::mem::take(&mut self.recent_sent), std::mem::take(&mut self.recent_lost));
+        WaySample { sent, rtt: recent.distribution(), lost }
+    }
+
+    /// Longest wait for a reply that is worth it: ten times the 99th percentile of the last interval.
+    pub(crate) fn patience(&self) -> Option<Nanos> {
+        self.recent.value_at_quantile(0.99).map(|p99| Nanos(p99.saturating_mul(10)))
+    }
+
+    /// The end.
+    pub(crate) fn finish(mut self) -> anyhow::Result<Totals> {
+        if let Some(raw) = self.raw.take() {
+            raw.finish()?;
+        }
+        let (rtt, warm_up, warm_up_count) = match self.fixed_warm_up {
+            Some(time) => (self.kept, time, self.skipped),
+            None => {
+                let settled = self.warm_up.finish();
+                (settled.kept, settled.cut, settled.dropped)
+            }
+        };
+        let outliers = std::mem::take(&mut self.outliers);
+        let rest = outliers.into_iter().filter(|o| o.at >= warm_up);
+        let totals = Totals {
+            counted: self.counted,
+            service: self.service,
+            mean: self.means.interval(warm_up_count, LEVEL),
+            warm_up,
+            warm_up_count,
+            outliers: rest.collect(),
+            rtt,
+        };
+        Ok(totals)
+    }
+
+    fn lose(&mut self, lost: u64) {
+        self.counted.lost += lost;
+        self.recent_lost += lost;
+    }
+
+    fn round_trip(
+        &mut self,
+        number: u64,
+        due: MonoTime,
+        sent: MonoTime,
+        came: MonoTime,
+        waiter: &mut Waiter,
+    ) {
+        let rtt = came.saturating_since(due);
+        let at = due.saturating_since(self.started);
+        self.recent.record(rtt.0);
+        self.means.record(rtt.0 as f64);
+        match self.fixed_warm_up {
+            Some(time) if at < time => self.skipped += 1,
+            Some(_) => self.kept.record(rtt.0),
+            None => self.warm_up.record(at, rtt.0),
+        }
+        if let Some(service) = &mut self.service {
+            service.record(came.saturating_since(sent).0);
+        }
+        if self.outliers.last().is_none_or(|least| self.outliers.len() < OUTLIERS || rtt > least.rtt) {
+            waiter.look(came);
+            self.outlier(at, rtt, waiter.held(due, came));
+        }
+        if let Some(raw) = &mut self.raw {
+            raw.round_trip(number, at, sent.saturating_since(due), rtt);
+        }
+    }
+
+    /// Keeps the farthest ones, farthest first.
+    fn outlier(&mut self, at: Nanos, rtt: Nanos, held: Option<Nanos>) {
+        let host = held.unwrap_or(Nanos::ZERO);
+        let cause = match held {
+            None => Cause::Unknown,
+            // Most of it: what is left is an ordinary round trip.
+            Some(held) if held.0 >= rtt.0 / 2 => Cause::Host,
+            Some(_) => Cause::Path,
+        };
+        let place = self.outliers.partition_point(|other| other.rtt >= rtt);
+        self.outliers.insert(place, Outlier { at, rtt, host, cause });
+        self.outliers.truncate(OUTLIERS);
+    }
+}
+
+/// Of the confidence interval of the mean.
+const LEVEL: f64 = 0.95;
+/// Far round trips that are kept.
+const OUTLIERS: usize = 16;

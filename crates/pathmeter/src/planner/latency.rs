@@ -1,0 +1,241 @@
+//! The plan of `pathmeter latency`.
+
+use super::{Family, check, fits_u32, resolve};
+use crate::cli::{LatencyArgs, LatencyTestArgs, LatencyWaitArg, TargetArgs};
+use crate::engine::latency::choose;
+use crate::exit::Failure;
+use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, Load, WaitMode, Way};
+use model::plan::{Directions, End, Target, Transport};
+use model::units::{Nanos, PacketRate};
+use std::net::IpAddr;
+use wire::{native, sockperf, stamp};
+
+/// The plan of `pathmeter latency`.
+///
+/// # Errors
+/// Code 2 for options that exclude each other or exceed what can be; code 3 for a host without a usable address.
+pub(crate) fn latency(args: &LatencyArgs) -> Result<LatencyPlan, Failure> {
+    let protocol = LatencyProtocol::from(args.protocol);
+    let mode = mode(&args.test);
+    let transport = if args.test.tcp { Transport::Tcp } else { Transport::Udp };
+    exclusions(args, protocol, mode)?;
+    let size = size(args, protocol, transport)?;
+    let (wait, wait_reason) = wait(args.host.wait);
+    Ok(LatencyPlan {
+        ways: ways(args, protocol)?,
+        protocol,
+        mode,
+        transport,
+        size,
+        rate: rate(args, mode)?,
+        reply_every: args.test.reply_every,
+        end: match args.test.count {
+            Some(count) => End::Blocks(count),
+            None => End::Time(args.test.time.unwrap_or(DEFAULT_TIME)),
+        },
+        warm_up: args.test.warm_up,
+        timeout: args.test.timeout,
+        interval: args.test.interval,
+        wait,
+        wait_reason,
+        tos: args.host.dscp.map(crate::cli::Dscp::tos).or(args.host.tos.map(|tos| tos.0)).unwrap_or(0),
+        busy_poll: args.host.busy_poll,
+        cpu: args.host.affinity.as_ref().and_then(|cpus| cpus.0.first().copied()),
+        wire_times: !args.host.no_wire_times,
+        multicast_ttl: args.host.multicast_ttl,
+        connect_timeout: args.ways.connect_timeout,
+        load: load(args),
+    })
+}
+
+fn mode(test: &LatencyTestArgs) -> LatencyMode {
+    if test.playback.is_some() { LatencyMode::Playback } else { test.mode.into() }
+}
+
+fn wait(asked: LatencyWaitArg) -> (WaitMode, String) {
+    let mode = match asked {
+        LatencyWaitArg::Auto => return choose::automatic(),
+        LatencyWaitArg::Spin => WaitMode::Spin,
+        LatencyWaitArg::Hybrid => WaitMode::Hybrid,
+        LatencyWaitArg::Block => WaitMode::Block,
+    };
+    (mode, choose::reason(mode).into())
+}
+
+fn rate(args: &LatencyArgs, mode: LatencyMode) -> Result<Option<PacketRate>, Failure> {
+    match (args.test.rate, mode) {
+        (Some(PacketRate(0)), _) => {
+            Err(Failure::usage("--rate 0 sends nothing", "leave it out to send as fast as the mode goes"))
+        }
+        (Some(rate), _) if rate > FASTEST => Err(Failure::usage(
+            format!("--rate {rate} is more than one thread can send"),
+            format!("ask for at most {FASTEST}"),
+        )),
+        (None, LatencyMode::UnderLoad) => Ok(Some(UNDER_LOAD_RATE)),
+        (rate, _) => Ok(rate),
+    }
+}
+
+fn load(args: &LatencyArgs) -> Option<Load> {
+    args.load.loaded.then(|| Load {
+        phases: vec![Directions::Up, Directions::Down, Directions::Both],
+        time: args.test.time.unwrap_or(DEFAULT_TIME),
+        streams: args.load.parallel,
+        congestion: args.load.congestion.clone(),
+    })
+}
+
+fn size(args: &LatencyArgs, protocol: LatencyProtocol, transport: Transport) -> Result<u32, Failure> {
+    let keyed = args.test.key_file.is_some();
+    let base = if keyed { stamp::Mode::Authenticated } else { stamp::Mode::Open };
+    let default = if protocol == LatencyProtocol::Stamp { base.base_len() as u32 } else { DEFAULT_SIZE };
+    let size = args.test.size.map_or(default, fits_u32);
+    let most = if transport == Transport::Udp { sockperf::MAX_UDP_LEN } else { sockperf::MAX_TCP_LEN };
+    if !(sockperf::HEADER_LEN..=most).contains(&(size as usize)) {
+        return Err(Failure::usage(
+            format!("messages of {size} bytes cannot be sent over {transport}"),
+            format!("give --size from {} to {most}", sockperf::HEADER_LEN),
+        ));
+    }
+    if protocol == LatencyProtocol::Stamp {
+        stamp::Sender::check_size(base, size as usize)
+            .map_err(|e| Failure::usage(e.to_string(), "give one of these with --size"))?;
+    }
+    Ok(size)
+}
+
+fn exclusions(args: &LatencyArgs, protocol: LatencyProtocol, mode: LatencyMode) -> Result<(), Failure> {
+    let no = |what: &str, advice: &str| Err(Failure::usage(what, advice));
+    match protocol {
+        LatencyProtocol::Stamp if args.test.tcp => {
+            return no("STAMP goes over UDP alone", "drop --tcp");
+        }
+        LatencyProtocol::Stamp if matches!(mode, LatencyMode::Throughput | LatencyMode::Playback) => {
+            return no("STAMP answers every message of one size", "use --mode ping-pong or under-load");
+        }
+        LatencyProtocol::Stamp if args.test.reply_every > 1 => {
+            return no("STAMP answers every message", "drop --reply-every");
+        }
+        LatencyProtocol::Native => {}
+        _ if args.session.token_file.is_some() || args.session.fingerprint.is_some() => {
+            return no(
+                "a token or TLS goes with --protocol native alone",
+                "drop it, or measure `pathmeter serve`",
+            );
+        }
+        _ if args.load.loaded => {
+            return no("--loaded puts our own streams beside the round trips", "use --protocol native");
+        }
+        _ => {}
+    }
+    if protocol != LatencyProtocol::Stamp && args.test.key_file.is_some() {
+        return no(
+            "--key-file goes with --protocol stamp",
+            "drop it, or give --token-file for our own protocol",
+        );
+    }
+    if mode == LatencyMode::Playback && args.test.playback.is_none() {
+        return no(
+            "--mode playback needs the messages",
+            "give --playback FILE, with lines of `seconds, bytes`",
+        );
+    }
+    if args.load.loaded && (args.hosts.len() > 1 || !args.ways.via.is_empty()) {
+        return no("--loaded measures one way at a time", "give one host, and --bind or --device at most");
+    }
+    Ok(())
+}
+
+/// Each host, from each source.
+fn ways(args: &LatencyArgs, protocol: LatencyProtocol) -> Result<Vec<Way>, Failure> {
+    let labels = &args.ways.label;
+    if !labels.is_empty() && labels.len() != args.hosts.len() {
+        return Err(Failure::usage(
+            format!("{} labels for {} hosts", labels.len(), args.hosts.len()),
+            "give one --label for each host",
+        ));
+    }
+    let sources = sources(args)?;
+    let mut ways = Vec::new();
+    for (index, host) in args.hosts.iter().enumerate() {
+        for source in &sources {
+            let target = target(args, protocol, host, source.bind)?;
+            let own = labels.get(index).cloned();
+            let label = match (own, &source.label) {
+                (Some(label), None) => label,
+                (Some(label), Some(via)) => format!("{label} via {via}"),
+                (None, Some(via)) if args.hosts.len() == 1 => via.clone(),
+                (None, Some(via)) => format!("{} via {via}", host.host),
+                (None, None) => host.host.clone(),
+            };
+            ways.push(Way { label, target, bind: source.bind, device: source.device.clone() });
+        }
+    }
+    Ok(ways)
+}
+
+fn target(
+    args: &LatencyArgs,
+    protocol: LatencyProtocol,
+    host: &crate::cli::HostPort,
+    bind: Option<IpAddr>,
+) -> Result<Target, Failure> {
+    let default = match protocol {
+        LatencyProtocol::Native => native::PORT,
+        LatencyProtocol::Sockperf => sockperf::PORT,
+        LatencyProtocol::Stamp => stamp::PORT,
+    };
+    check::target(&TargetArgs {
+        host: host.clone(),
+        port: args.port,
+        ipv4: args.ways.ipv4,
+        ipv6: args.ways.ipv6,
+        bind,
+        device: None,
+        connect_timeout: args.ways.connect_timeout,
+    })?;
+    let port = host.port.or(args.port).unwrap_or(default);
+    let address = resolve(&host.host, port, Family::of(args.ways.ipv4, args.ways.ipv6, bind))?;
+    if address.ip().is_multicast() && (protocol != LatencyProtocol::Sockperf || args.test.tcp) {
+        return Err(Failure::usage(
+            format!("{} is a multicast group, which has no connections and no sessions", address.ip()),
+            "use --protocol sockperf over UDP, with `sockperf sr -i GROUP` or `pathmeter serve --sockperf \
+             --group GROUP` in the group",
+        ));
+    }
+    Ok(Target { host: host.host.clone(), address })
+}
+
+/// A source of packets.
+struct Source {
+    label: Option<String>,
+    bind: Option<IpAddr>,
+    device: Option<String>,
+}
+
+fn sources(args: &LatencyArgs) -> Result<Vec<Source>, Failure> {
+    if args.ways.via.is_empty() {
+        return Ok(vec![Source { label: None, bind: args.ways.bind, device: args.ways.device.clone() }]);
+    }
+    args.ways.via.iter().map(|text| source(text)).collect()
+}
+
+fn source(text: &str) -> Result<Source, Failure> {
+    let (label, place) = text.split_once('=').unwrap_or((text, text));
+    if label.is_empty() || place.is_empty() {
+        return Err(Failure::usage(
+            format!("--via {text} names nothing"),
+            "give a local address or an interface, with a label as --via vpn=10.8.0.2",
+        ));
+    }
+    let label = Some(label.to_owned());
+    Ok(match place.parse::<IpAddr>() {
+        Ok(address) => Source { label, bind: Some(address), device: None },
+        Err(_) => Source { label, bind: None, device: Some(place.into()) },
+    })
+}
+
+const DEFAULT_TIME: Nanos = Nanos::from_secs(5);
+const DEFAULT_SIZE: u32 = 64;
+const UNDER_LOAD_RATE: PacketRate = PacketRate(10_000);
+const FASTEST: PacketRate = PacketRate(10_000_000);
