@@ -213,7 +213,8 @@ impl Display for Fault {
 pub(crate) fn parse(words: &[OsString]) -> Result<Request, Fault> {
     let mut texts = Vec::with_capacity(words.len());
     for word in words {
-        let text = word.to_str().ok_or_else(|| Fault::bad(format!("'{}' is not UTF-8", word.to_string_lossy())))?;
+        let text =
+            word.to_str().ok_or_else(|| Fault::bad(format!("'{}' is not UTF-8", word.to_string_lossy())))?;
         texts.push(text);
     }
     let Some((first, rest)) = texts.split_first() else { return Ok(Request::Help(None)) };

@@ -292,8 +292,17 @@ mod tests {
     fn a_reflectors_packet_is_known_from_a_senders() {
         for mode in [Mode::Open, Mode::Authenticated] {
             let mut packet = vec![0; mode.base_len()];
+            let short = mode.layout().sender_ttl + 1;
             REFLECTED.write(mode, &mut packet);
             assert!(is_reflected(mode, &packet));
+            assert!(!is_reflected(mode, &packet[..short]));
+            for silent in [
+                ReflectorPacket { received: Timestamp(0), ..REFLECTED },
+                ReflectorPacket { sender_timestamp: Timestamp(0), ..REFLECTED },
+            ] {
+                silent.write(mode, &mut packet);
+                assert!(!is_reflected(mode, &packet));
+            }
             SENT.write(mode, &mut packet);
             assert!(!is_reflected(mode, &packet));
             assert!(!is_reflected(mode, &vec![0xff; mode.base_len()]));

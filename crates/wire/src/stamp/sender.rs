@@ -307,6 +307,11 @@ mod tests {
             assert_eq!(read(&mut sender, wrong), Err(Stray::Foreign), "{wrong:?}");
         }
         assert!(read(&mut sender, right).is_ok());
+        assert!(read(&mut sender, ReflectorPacket { ssid: 0, ..right }).is_ok());
+        // Without a name of ours, a name says nothing.
+        let mut nameless = Sender::new(SenderOptions { ssid: 0, ..options() });
+        ask(&mut nameless, 1, 44);
+        assert!(read(&mut nameless, right).is_ok());
     }
 
     #[test]

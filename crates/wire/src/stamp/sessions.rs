@@ -37,7 +37,7 @@ impl Sessions {
         if now - count.last > EXPIRY {
             count.next = 0;
         }
-        count.last = count.last.max(now);
+        count.last = now;
         let this = count.next;
         count.next = this.wrapping_add(1);
         this
@@ -96,6 +96,16 @@ mod tests {
             sessions.count(session(number), MonoTime(number.into()));
             assert!(sessions.counts.len() <= 16);
         }
+    }
+
+    #[test]
+    fn the_expired_all_go_at_once() {
+        let mut sessions = Sessions::new(16);
+        for number in 0..16 {
+            sessions.count(session(number), MonoTime(number.into()));
+        }
+        sessions.count(session(99), MonoTime(20) + EXPIRY);
+        assert_eq!(sessions.counts.len(), 1);
     }
 
     #[test]

@@ -181,6 +181,7 @@ mod tests {
             [0x40, 1, 0, 9, 0x80, 1, 0, 0]
         );
         let wrong = [tlv(0x80, 8, &[0; 15]), tlv(0x80, 1, b"")].concat();
+        assert_eq!(Tlvs::new(&wrong).map(|tlv| tlv.is_malformed()).collect::<Vec<_>>(), [true]);
         assert_eq!(reflected(wrong, None), [tlv(0x40, 8, &[0; 15]), tlv(0x80, 1, b"")].concat());
         assert_eq!(reflected(vec![0x80, 77, 1, 0], None), [0xc0, 77, 1, 0]);
     }

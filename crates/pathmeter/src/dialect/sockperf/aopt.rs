@@ -85,11 +85,13 @@ pub(super) fn split<'a>(words: &[&'a str], command: Command) -> Result<Vec<Found
                 return Err(Fault::bad(format!("Option {name} should not have an argument")));
             }
             Value::None => None,
-            Value::Needed(_) | Value::Optional(_) => match attached.strip_prefix('=').filter(|v| !v.is_empty()) {
-                Some(value) => Some(value),
-                None if !attached.is_empty() => Some(attached),
-                None => rest.next_if(|next| !next.starts_with('-')),
-            },
+            Value::Needed(_) | Value::Optional(_) => {
+                match attached.strip_prefix('=').filter(|v| !v.is_empty()) {
+                    Some(value) => Some(value),
+                    None if !attached.is_empty() => Some(attached),
+                    None => rest.next_if(|next| !next.starts_with('-')),
+                }
+            }
         };
         if value.is_none() && matches!(row.value, Value::Needed(_)) {
             return Err(Fault::bad(format!("Option {name} should have an argument")));

@@ -141,8 +141,20 @@ mod tests {
 
     #[test]
     fn what_is_no_line_is_named() {
-        for text in ["nonsense", "10.0.0.1", "10.0.0.1:", "10.0.0.1:x", "10.0.0.1:0", "10.0.0.1:70000", "X:10.0.0.1:5:", ":5",
-            "U:[::1:5", "U:[1]:5", "10.0.0.1:+5", "a b:5"] {
+        for text in [
+            "nonsense",
+            "10.0.0.1",
+            "10.0.0.1:",
+            "10.0.0.1:x",
+            "10.0.0.1:0",
+            "10.0.0.1:70000",
+            "X:10.0.0.1:5:",
+            ":5",
+            "U:[::1:5",
+            "U:[1]:5",
+            "10.0.0.1:+5",
+            "a b:5",
+        ] {
             let refused = parse(&format!("#\n{text}\n"), true);
             assert!(matches!(refused, Err(FeedError::Syntax { line: 2, .. })), "{text}: {refused:?}");
         }

@@ -79,11 +79,17 @@ pub(super) fn finish(mut line: Line, command: Command) -> Result<Request, Fault>
 fn check(line: &Line) -> Result<(), Fault> {
     let timed = line.seconds.is_some() || line.rate.is_some();
     for (wrong, why) in [
-        (line.feed.is_some() && (line.host.is_some() || line.port.is_some()), "-f conflicts with -i,-p options"),
+        (
+            line.feed.is_some() && (line.host.is_some() || line.port.is_some()),
+            "-f conflicts with -i,-p options",
+        ),
         (line.feed.is_some() && line.tcp, "--tcp conflicts with -f option"),
         (line.feed.is_some() && line.client_port.is_some(), "--client_port conflicts with -f option"),
         (line.call.is_some() && line.feed.is_none(), "-F must be used with feed file (option '-f')"),
-        (line.threads.is_some() && line.feed.is_none(), "--threads-num must be used with feed file (option '-f')"),
+        (
+            line.threads.is_some() && line.feed.is_none(),
+            "--threads-num must be used with feed file (option '-f')",
+        ),
         (line.number.is_some() && timed, "-n conflicts with -t,--mps options"),
         (line.integrity && line.burst.is_some(), "--data-integrity conflicts with -b option"),
         (line.silent && line.tcp, "--tcp conflicts with --dont-reply option"),

@@ -69,7 +69,10 @@ type Entry = (&'static str, &'static str, &'static str);
 const COMMANDS: &[(Command, Entry)] = &[
     (Command::Client(Mode::UnderLoad), ("under-load", "ul", "latency while messages go at a rate")),
     (Command::Client(Mode::PingPong), ("ping-pong", "pp", "latency, one message or burst at a time")),
-    (Command::Client(Mode::Playback), ("playback", "pb", "latency of messages at the times and sizes of a file")),
+    (
+        Command::Client(Mode::Playback),
+        ("playback", "pb", "latency of messages at the times and sizes of a file"),
+    ),
     (Command::Client(Mode::Throughput), ("throughput", "tp", "messages one way")),
     (Command::Server, ("server", "sr", "answer such clients, many at once")),
 ];

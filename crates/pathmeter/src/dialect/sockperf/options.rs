@@ -49,5 +49,9 @@ fn address(text: &str, option: &str) -> Result<Option<String>, Fault> {
         return Err(Fault::not_served(&format!("{option} with a Unix socket"), "use an address and a port"));
     }
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
-    if bare.is_empty() { Err(Fault::bad(format!("'{option}' Invalid address"))) } else { Ok(Some(bare.into())) }
+    if bare.is_empty() {
+        Err(Fault::bad(format!("'{option}' Invalid address")))
+    } else {
+        Ok(Some(bare.into()))
+    }
 }

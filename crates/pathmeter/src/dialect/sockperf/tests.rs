@@ -75,7 +75,15 @@ fn the_defaults_of_each_mode() {
 
 #[test]
 fn every_way_to_write_a_value() {
-    for line in ["pp -m 350", "pp -m350", "pp -m=350", "pp --msg-size 350", "pp --msg-size=350", "pp -m 0x15e", "pp -m=0536"] {
+    for line in [
+        "pp -m 350",
+        "pp -m350",
+        "pp -m=350",
+        "pp --msg-size 350",
+        "pp --msg-size=350",
+        "pp -m 0x15e",
+        "pp -m=0536",
+    ] {
         assert_eq!(client(line).1.asked.size, 350, "{line}");
     }
     for line in ["ul --mps 5", "ul --pps=5"] {
@@ -97,7 +105,10 @@ fn every_option_of_both_versions_is_known() {
          --tcp_nb_connect_timeout_ms 100 --srv-num 1 -n 5 --client_port 9 --client_ip 10.0.0.3 -m 100 -r 7 \
          --data-integrity --ci_sig_level 95 --histogram 1:2:3 --as-version 3.7",
     );
-    assert_eq!((both.tos, both.busy_poll, both.buffer, both.pacing), (0x28, Some(Nanos(50_000)), Some(9000), Some(1000)));
+    assert_eq!(
+        (both.tos, both.busy_poll, both.buffer, both.pacing),
+        (0x28, Some(Nanos(50_000)), Some(9000), Some(1000))
+    );
     assert_eq!((both.multicast.ttl, both.multicast.receive.as_deref()), (9, Some("1")));
     assert_eq!((both.pause, both.activity), (Nanos::from_secs(3), Some(Activity::Dots(10))));
     assert!(both.spin && both.daemon && both.skip_blocking_send && both.reuse_address && !both.warm_up);
@@ -107,7 +118,9 @@ fn every_option_of_both_versions_is_known() {
     assert_eq!(pp.bind, (Some("10.0.0.3".into()), Some(9)));
     assert_eq!(pp.sender_cpus, Some(CpuList(vec![0, 2, 3])));
     assert_eq!(pp.connect_timeout, Nanos::from_millis(100));
-    let (_, sr) = server("server -f feed -F p --threads-num 2 --cpu-affinity 1 --force-unicast-reply --dont-reply -m 70000 -g");
+    let (_, sr) = server(
+        "server -f feed -F p --threads-num 2 --cpu-affinity 1 --force-unicast-reply --dont-reply -m 70000 -g",
+    );
     assert_eq!((sr.max, sr.threads, sr.silent, sr.unicast_reply, sr.gaps), (70_000, 2, true, true, true));
     assert_eq!(server("sr -m 20").1.max, 65_507);
     let (both, pb) = client("pb -f feed --reply-every 3 --data-file play.csv -A 5");
@@ -117,8 +130,17 @@ fn every_option_of_both_versions_is_known() {
 
 #[test]
 fn what_is_taken_without_effect_is_told() {
-    for option in ["--load-vma", "--load-xlio=lib", "--vmazcopyread", "--zcopyread", "--set-sock-accl", "--dummy-send=max",
-        "--timeout 5", "--timeout=-1", "-d"] {
+    for option in [
+        "--load-vma",
+        "--load-xlio=lib",
+        "--vmazcopyread",
+        "--zcopyread",
+        "--set-sock-accl",
+        "--dummy-send=max",
+        "--timeout 5",
+        "--timeout=-1",
+        "-d",
+    ] {
         let (_, notes) = run(&format!("pp {option}"));
         assert_eq!(notes.len(), 1, "{option}: {notes:?}");
         let name = option.split(['=', ' ']).next().unwrap_or_default();

@@ -105,7 +105,7 @@ impl Waiter {
         if gap > HICCUP {
             self.recent[self.hiccups.count as usize % RECENT] = (from, now);
             self.hiccups.count += 1;
-            self.hiccups.total = self.hiccups.total + gap;
+            self.hiccups.total += gap;
             self.hiccups.worst = self.hiccups.worst.max(gap);
         }
     }

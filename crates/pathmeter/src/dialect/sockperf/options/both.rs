@@ -11,19 +11,47 @@ use Value::{Needed, None as Flag, Optional};
 pub(crate) const BOTH: &[Row] = &[
     row(&['h', '?'], &["help", "usage"], Flag, Of::ALL, "this text", |l, _, _| set(&mut l.help)),
     row(&[], &["tcp", "stream"], Flag, Of::ALL, "TCP (default: UDP)", |l, _, _| set(&mut l.tcp)),
-    row(&['i'], &["ip", "addr"], Needed("HOST"), Of::ALL, "send to, or listen on, this name or address", |l, v, o| {
-        l.host = address(v, o)?;
-        Ok(())
-    }),
-    row(&['p'], &["port"], Needed("PORT"), Of::ALL, "send to, or listen on, this port (default 11111)", |l, v, o| {
-        l.port = Some(port(v, o)?);
-        Ok(())
-    }),
-    row(&['f'], &["file"], Needed("FILE"), Of::ALL, "sockets from a file: [U|T:]ip:port[:mc_src_ip] a line", |l, v, _| {
-        l.feed = Some(v.into());
-        Ok(())
-    }),
-    row(&['F'], &["iomux-type"], Needed("TYPE"), Of::ALL, "with -f: s(elect), p(oll), e(poll) or r(ecvfrom)", mux),
+    row(
+        &['i'],
+        &["ip", "addr"],
+        Needed("HOST"),
+        Of::ALL,
+        "send to, or listen on, this name or address",
+        |l, v, o| {
+            l.host = address(v, o)?;
+            Ok(())
+        },
+    ),
+    row(
+        &['p'],
+        &["port"],
+        Needed("PORT"),
+        Of::ALL,
+        "send to, or listen on, this port (default 11111)",
+        |l, v, o| {
+            l.port = Some(port(v, o)?);
+            Ok(())
+        },
+    ),
+    row(
+        &['f'],
+        &["file"],
+        Needed("FILE"),
+        Of::ALL,
+        "sockets from a file: [U|T:]ip:port[:mc_src_ip] a line",
+        |l, v, _| {
+            l.feed = Some(v.into());
+            Ok(())
+        },
+    ),
+    row(
+        &['F'],
+        &["iomux-type"],
+        Needed("TYPE"),
+        Of::ALL,
+        "with -f: s(elect), p(oll), e(poll) or r(ecvfrom)",
+        mux,
+    ),
     row(&[], &["timeout"], Needed("MSEC"), Of::ALL, "taken, without effect", |l, v, o| {
         if v != "-1" {
             within(v, 0, i64::from(u32::MAX), o, "select/poll/epoll timeout val")?;
@@ -32,16 +60,32 @@ pub(crate) const BOTH: &[Row] = &[
         Ok(())
     }),
     row(&['a'], &["activity"], Needed("N"), Of::ALL, "print a dot each N messages", |l, v, o| {
-        l.activity = Some(Activity::Dots(within(v, 1, i64::from(u32::MAX), o, "message rate stats print value")?.into()));
+        l.activity = Some(Activity::Dots(
+            within(v, 1, i64::from(u32::MAX), o, "message rate stats print value")?.into(),
+        ));
         Ok(())
     }),
-    row(&['A'], &["Activity"], Needed("N"), Of::ALL, "print a row with the time taken each N messages", |l, v, o| {
-        l.activity = Some(Activity::Rows(within(v, 1, i64::from(u32::MAX), o, "message rate stats print value")?.into()));
-        Ok(())
-    }),
-    row(&[], &["tcp-avoid-nodelay"], Flag, Of::ALL, "the other way round than is usual for the mode", |l, _, _| {
-        set(&mut l.avoid_nodelay)
-    }),
+    row(
+        &['A'],
+        &["Activity"],
+        Needed("N"),
+        Of::ALL,
+        "print a row with the time taken each N messages",
+        |l, v, o| {
+            l.activity = Some(Activity::Rows(
+                within(v, 1, i64::from(u32::MAX), o, "message rate stats print value")?.into(),
+            ));
+            Ok(())
+        },
+    ),
+    row(
+        &[],
+        &["tcp-avoid-nodelay"],
+        Flag,
+        Of::ALL,
+        "the other way round than is usual for the mode",
+        |l, _, _| set(&mut l.avoid_nodelay),
+    ),
     row(&[], &["tcp-skip-blocking-send"], Flag, Of::ALL, "leave out messages that would block", |l, _, _| {
         set(&mut l.skip_blocking_send)
     }),
@@ -49,23 +93,39 @@ pub(crate) const BOTH: &[Row] = &[
         l.tos = byte(v, o, "tos")?;
         Ok(())
     }),
-    row(&[], &["mc-rx-if", "mc-rx-ip"], Needed("IF"), Of::ALL, "join groups on this address or interface number", |l, v, _| {
-        l.receive_interface = Some(v.into());
-        Ok(())
-    }),
+    row(
+        &[],
+        &["mc-rx-if", "mc-rx-ip"],
+        Needed("IF"),
+        Of::ALL,
+        "join groups on this address or interface number",
+        |l, v, _| {
+            l.receive_interface = Some(v.into());
+            Ok(())
+        },
+    ),
     row(&[], &["mc-tx-if", "mc-tx-ip"], Needed("IF"), Of::ALL, "send to groups from this one", |l, v, _| {
         l.send_interface = Some(v.into());
         Ok(())
     }),
-    row(&[], &["mc-loopback-enable"], Flag, Of::ALL, "hear one's own host's multicast", |l, _, _| set(&mut l.loopback)),
+    row(&[], &["mc-loopback-enable"], Flag, Of::ALL, "hear one's own host's multicast", |l, _, _| {
+        set(&mut l.loopback)
+    }),
     row(&[], &["mc-ttl"], Needed("N"), Of::ALL, "hops of multicast (default 2)", |l, v, o| {
         l.ttl = Some(byte(v, o, "value")?);
         Ok(())
     }),
-    row(&[], &["mc-source-filter"], Needed("HOST"), Of::ALL, "hear this source of a group only", |l, v, o| {
-        l.source = address(v, o)?;
-        Ok(())
-    }),
+    row(
+        &[],
+        &["mc-source-filter"],
+        Needed("HOST"),
+        Of::ALL,
+        "hear this source of a group only",
+        |l, v, o| {
+            l.source = address(v, o)?;
+            Ok(())
+        },
+    ),
     row(&[], &["uc-reuseaddr"], Flag, Of::ALL, "SO_REUSEADDR", |l, _, _| set(&mut l.reuse_address)),
     row(&[], &["lls"], Needed("USEC"), Of::ALL, "SO_BUSY_POLL", |l, v, o| {
         let micros = within(v, 0, i64::from(i32::MAX), o, "LLS value")?;
@@ -83,13 +143,22 @@ pub(crate) const BOTH: &[Row] = &[
         ignored(l, o, "everything that is there is received in any case");
         Ok(())
     }),
-    row(&[], &["dontwarmup"], Flag, Of::ALL, "no warm-up on multicast sockets", |l, _, _| set(&mut l.no_warm_up)),
+    row(&[], &["dontwarmup"], Flag, Of::ALL, "no warm-up on multicast sockets", |l, _, _| {
+        set(&mut l.no_warm_up)
+    }),
     row(&[], &["pre-warmup-wait"], Needed("SECONDS"), Of::ALL, "wait before the start", |l, v, o| {
         l.pause = Nanos::from_secs(within(v, 1, 86_400, o, "pre warmup wait")?.into());
         Ok(())
     }),
     row(&[], &["daemonize"], Flag, Of::ALL, "run in the background", |l, _, _| set(&mut l.daemon)),
-    row(&[], &["no-rdtsc"], Flag, Of::ALL, "taken: the monotonic clock is used in any case", |_, _, _| Ok(())),
+    row(
+        &[],
+        &["no-rdtsc"],
+        Flag,
+        Of::ALL,
+        "taken: the monotonic clock is used in any case",
+        |_, _, _| Ok(()),
+    ),
     row(&[], &["rate-limit"], Needed("BYTES"), Of::ALL, "SO_MAX_PACING_RATE, bytes a second", |l, v, o| {
         l.pacing = Some(within(v, 1, i64::from(u32::MAX), o, "rate limit")?);
         Ok(())
@@ -104,14 +173,21 @@ pub(crate) const BOTH: &[Row] = &[
         ignored(l, o, "there is nothing more to say");
         Ok(())
     }),
-    row(&[], &["as-version"], Needed("3.7|3.10"), Of::ALL, "whose output is printed (default 3.10); pathmeter's own", |l, v, o| {
-        l.version = Some(match v {
-            "3.7" => Version::V3_7,
-            "3.10" => Version::V3_10,
-            _ => return Err(Fault::bad(format!("'{o}' Invalid version: {v} (3.7 or 3.10)"))),
-        });
-        Ok(())
-    }),
+    row(
+        &[],
+        &["as-version"],
+        Needed("3.7|3.10"),
+        Of::ALL,
+        "whose output is printed (default 3.10); pathmeter's own",
+        |l, v, o| {
+            l.version = Some(match v {
+                "3.7" => Version::V3_7,
+                "3.10" => Version::V3_10,
+                _ => return Err(Fault::bad(format!("'{o}' Invalid version: {v} (3.7 or 3.10)"))),
+            });
+            Ok(())
+        },
+    ),
 ];
 
 pub(super) fn set(flag: &mut bool) -> Taken {
@@ -126,7 +202,10 @@ fn mux(line: &mut Line, value: &str, option: &str) -> Taken {
         "e" | "epoll" => "epoll",
         "r" | "recvfrom" => "recvfrom",
         "x" | "socketxtreme" => {
-            return Err(Fault::not_served(&format!("{option} {value}"), "it needs NVIDIA's VMA; use e, p, s or r"));
+            return Err(Fault::not_served(
+                &format!("{option} {value}"),
+                "it needs NVIDIA's VMA; use e, p, s or r",
+            ));
         }
         _ => return Err(Fault::bad(format!("'{option}' Invalid muliply io hanlde type: {value}"))),
     });

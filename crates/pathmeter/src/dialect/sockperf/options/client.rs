@@ -10,34 +10,72 @@ use Value::{Needed, None as Flag, Optional};
 
 /// Of every client.
 pub(crate) const CLIENT: &[Row] = &[
-    row(&[], &["srv-num"], Needed("N"), Of::CLIENTS, "servers that answer each message; only 1", |_, v, o| {
-        match within(v, 1, i64::from(i32::MAX), o, "server num val")? {
+    row(
+        &[],
+        &["srv-num"],
+        Needed("N"),
+        Of::CLIENTS,
+        "servers that answer each message; only 1",
+        |_, v, o| match within(v, 1, i64::from(i32::MAX), o, "server num val")? {
             1 => Ok(()),
-            _ => Err(Fault::not_served(&format!("{o} {v}"), "one server answers; measure the others one by one")),
-        }
+            _ => Err(Fault::not_served(
+                &format!("{o} {v}"),
+                "one server answers; measure the others one by one",
+            )),
+        },
+    ),
+    row(
+        &[],
+        &["sender-affinity"],
+        Needed("CPUS"),
+        Of::CLIENTS,
+        "CPUs of the thread that sends, such as 0,2-3",
+        |l, v, o| {
+            l.sender_cpus = cpus(v, o)?;
+            Ok(())
+        },
+    ),
+    row(
+        &[],
+        &["receiver-affinity"],
+        Needed("CPUS"),
+        Of::CLIENTS,
+        "likewise of the one that receives",
+        |l, v, o| {
+            l.receiver_cpus = cpus(v, o)?;
+            Ok(())
+        },
+    ),
+    row(
+        &[],
+        &["full-log"],
+        Needed("FILE"),
+        Of::CLIENTS,
+        "write the times of all messages to a CSV file",
+        |l, v, _| {
+            l.full_log = Some(v.into());
+            Ok(())
+        },
+    ),
+    row(&[], &["full-rtt"], Flag, Of::CLIENTS, "round trips, not halves of them", |l, _, _| {
+        set(&mut l.full_rtt)
     }),
-    row(&[], &["sender-affinity"], Needed("CPUS"), Of::CLIENTS, "CPUs of the thread that sends, such as 0,2-3", |l, v, o| {
-        l.sender_cpus = cpus(v, o)?;
-        Ok(())
-    }),
-    row(&[], &["receiver-affinity"], Needed("CPUS"), Of::CLIENTS, "likewise of the one that receives", |l, v, o| {
-        l.receiver_cpus = cpus(v, o)?;
-        Ok(())
-    }),
-    row(&[], &["full-log"], Needed("FILE"), Of::CLIENTS, "write the times of all messages to a CSV file", |l, v, _| {
-        l.full_log = Some(v.into());
-        Ok(())
-    }),
-    row(&[], &["full-rtt"], Flag, Of::CLIENTS, "round trips, not halves of them", |l, _, _| set(&mut l.full_rtt)),
     row(&[], &["giga-size"], Flag, Of::CLIENTS, "sizes in gigabytes", |l, _, _| set(&mut l.giga)),
     row(&[], &["increase_output_precision"], Flag, Of::CLIENTS, "nine decimals of throughput", |l, _, _| {
         set(&mut l.precise)
     }),
-    row(&[], &["tcp_nb_connect_timeout_ms"], Needed("MSEC"), Of::CLIENTS, "for a connection to open (default 5000)", |l, v, o| {
-        let millis = within(v, 0, i64::from(i32::MAX), o, "TCP connect timeout value")?;
-        l.connect_timeout = Some(Nanos::from_millis(millis.into()));
-        Ok(())
-    }),
+    row(
+        &[],
+        &["tcp_nb_connect_timeout_ms"],
+        Needed("MSEC"),
+        Of::CLIENTS,
+        "for a connection to open (default 5000)",
+        |l, v, o| {
+            let millis = within(v, 0, i64::from(i32::MAX), o, "TCP connect timeout value")?;
+            l.connect_timeout = Some(Nanos::from_millis(millis.into()));
+            Ok(())
+        },
+    ),
     row(&[], &["dummy-send"], Optional("RATE"), Of::CLIENTS, "taken, without effect", vma),
 ];
 
@@ -47,10 +85,17 @@ pub(crate) const TEST: &[Row] = &[
         l.seconds = Some(within(v, 1, 36_000_000, o, "duration")?);
         Ok(())
     }),
-    row(&['n'], &["number-of-packets"], Needed("N"), Of::PING_PONG, "observations, instead of -t", |l, v, o| {
-        l.number = Some(within(v, 1, 100_000_000, o, "number of packets")?.into());
-        Ok(())
-    }),
+    row(
+        &['n'],
+        &["number-of-packets"],
+        Needed("N"),
+        Of::PING_PONG,
+        "observations, instead of -t",
+        |l, v, o| {
+            l.number = Some(within(v, 1, 100_000_000, o, "number of packets")?.into());
+            Ok(())
+        },
+    ),
     row(&[], &["client_port"], Needed("PORT"), Of::PACED, "local port", |l, v, o| {
         l.client_port = if v == "0" { None } else { Some(port(v, o)?) };
         Ok(())
@@ -63,45 +108,95 @@ pub(crate) const TEST: &[Row] = &[
         l.burst = Some(within(v, 1, 1 << 20, o, "burst size")?);
         Ok(())
     }),
-    row(&[], &["reply-every"], Needed("N"), Of::SPARSE, "one reply for so many messages (default 100)", |l, v, o| {
-        l.reply_every = Some(within(v, 1, 1 << 30, o, "val")?);
-        Ok(())
-    }),
-    row(&[], &["mps", "pps"], Needed("N|max"), Of::PACED, "messages a second (default: 10000 of ul, else max)", |l, v, o| {
-        l.rate = Some(match v {
-            "max" | "MAX" => None,
-            _ => Some(within(v, 1, 1 << 30, o, "val")?),
-        });
-        Ok(())
-    }),
-    row(&['m'], &["msg-size"], Needed("BYTES"), Of::PACED, "of a message (default 14, the least)", |l, v, o| {
-        l.size = Some(within(v, 14, MAX_SIZE, o, "message size")?);
-        Ok(())
-    }),
-    row(&['r'], &["range"], Needed("BYTES"), Of::PACED, "sizes differ at random by so much, both ways", |l, v, o| {
-        l.range = within(v, 0, i64::from(i32::MAX), o, "message range")?;
-        Ok(())
-    }),
+    row(
+        &[],
+        &["reply-every"],
+        Needed("N"),
+        Of::SPARSE,
+        "one reply for so many messages (default 100)",
+        |l, v, o| {
+            l.reply_every = Some(within(v, 1, 1 << 30, o, "val")?);
+            Ok(())
+        },
+    ),
+    row(
+        &[],
+        &["mps", "pps"],
+        Needed("N|max"),
+        Of::PACED,
+        "messages a second (default: 10000 of ul, else max)",
+        |l, v, o| {
+            l.rate = Some(match v {
+                "max" | "MAX" => None,
+                _ => Some(within(v, 1, 1 << 30, o, "val")?),
+            });
+            Ok(())
+        },
+    ),
+    row(
+        &['m'],
+        &["msg-size"],
+        Needed("BYTES"),
+        Of::PACED,
+        "of a message (default 14, the least)",
+        |l, v, o| {
+            l.size = Some(within(v, 14, MAX_SIZE, o, "message size")?);
+            Ok(())
+        },
+    ),
+    row(
+        &['r'],
+        &["range"],
+        Needed("BYTES"),
+        Of::PACED,
+        "sizes differ at random by so much, both ways",
+        |l, v, o| {
+            l.range = within(v, 0, i64::from(i32::MAX), o, "message range")?;
+            Ok(())
+        },
+    ),
     row(&[], &["data-integrity"], Flag, Of::PING_PONG, "compare each reply with its request", |l, _, _| {
         set(&mut l.integrity)
     }),
-    row(&[], &["ci_sig_level"], Optional("PERCENT"), Of::TIMED, "of the confidence interval (default 99)", |l, v, o| {
-        l.confidence = Some(within(v, 1, 99, o, "Significance level")?);
-        Ok(())
-    }),
-    row(&[], &["histogram"], Needed("BIN:LOW:HIGH"), Of::TIMED, "count latencies in bins, microseconds", |l, v, o| {
-        histogram(l, v, o)
-    }),
-    row(&[], &["data-file"], Needed("FILE"), Of::PLAYBACK, "the messages: seconds, bytes a line", |l, v, _| {
-        l.data_file = Some(v.into());
-        Ok(())
-    }),
+    row(
+        &[],
+        &["ci_sig_level"],
+        Optional("PERCENT"),
+        Of::TIMED,
+        "of the confidence interval (default 99)",
+        |l, v, o| {
+            l.confidence = Some(within(v, 1, 99, o, "Significance level")?);
+            Ok(())
+        },
+    ),
+    row(
+        &[],
+        &["histogram"],
+        Needed("BIN:LOW:HIGH"),
+        Of::TIMED,
+        "count latencies in bins, microseconds",
+        |l, v, o| histogram(l, v, o),
+    ),
+    row(
+        &[],
+        &["data-file"],
+        Needed("FILE"),
+        Of::PLAYBACK,
+        "the messages: seconds, bytes a line",
+        |l, v, _| {
+            l.data_file = Some(v.into());
+            Ok(())
+        },
+    ),
 ];
 
 fn histogram(line: &mut Line, text: &str, option: &str) -> Taken {
-    let wrong = || Fault::bad(format!("'{option}' Invalid argument: {text} Format should be binsize:lowerrange:upperrange"));
-    let numbers: Vec<u32> =
-        text.split(':').map(str::parse).collect::<Result<_, _>>().map_err(|_| wrong())?;
+    let wrong = || {
+        Fault::bad(format!(
+            "'{option}' Invalid argument: {text} Format should be binsize:lowerrange:upperrange"
+        ))
+    };
+    let numbers: Vec<u32> = text.split(':').map(str::parse).collect::<Result<_, _>>().map_err(|_| wrong())?;
     let &[width, low, high] = numbers.as_slice() else { return Err(wrong()) };
     if width == 0 || high <= low {
         return Err(wrong());

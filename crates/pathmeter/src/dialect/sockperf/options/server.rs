@@ -11,18 +11,37 @@ pub(crate) const SERVER: &[Row] = &[
         l.threads = Some(within(v, 1, 1024, o, "threads number")?);
         Ok(())
     }),
-    row(&[], &["cpu-affinity"], Needed("CPUS"), Of::SERVER, "CPUs of the threads, such as 0,2-3", |l, v, o| {
-        l.server_cpus = cpus(v, o)?;
-        Ok(())
-    }),
+    row(
+        &[],
+        &["cpu-affinity"],
+        Needed("CPUS"),
+        Of::SERVER,
+        "CPUs of the threads, such as 0,2-3",
+        |l, v, o| {
+            l.server_cpus = cpus(v, o)?;
+            Ok(())
+        },
+    ),
     row(&[], &["vmarxfiltercb", "rxfiltercb"], Flag, Of::SERVER, "taken, without effect", vma),
-    row(&[], &["force-unicast-reply"], Flag, Of::SERVER, "answer the sender of a multicast message alone", |l, _, _| {
-        set(&mut l.unicast_reply)
-    }),
+    row(
+        &[],
+        &["force-unicast-reply"],
+        Flag,
+        Of::SERVER,
+        "answer the sender of a multicast message alone",
+        |l, _, _| set(&mut l.unicast_reply),
+    ),
     row(&[], &["dont-reply"], Flag, Of::SERVER, "answer nothing (UDP)", |l, _, _| set(&mut l.silent)),
-    row(&['m'], &["msg-size"], Needed("BYTES"), Of::SERVER, "longest message taken (default 65507)", |l, v, o| {
-        l.size = Some(within(v, 0, 1_048_575, o, "message size")?);
-        Ok(())
-    }),
+    row(
+        &['m'],
+        &["msg-size"],
+        Needed("BYTES"),
+        Of::SERVER,
+        "longest message taken (default 65507)",
+        |l, v, o| {
+            l.size = Some(within(v, 0, 1_048_575, o, "message size")?);
+            Ok(())
+        },
+    ),
     row(&['g'], &["gap-detection"], Flag, Of::SERVER, "tell of missing numbers", |l, _, _| set(&mut l.gaps)),
 ];
