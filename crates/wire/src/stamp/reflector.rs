@@ -131,6 +131,10 @@ impl Reflect for Reflector {
         Some(length)
     }
 
+    fn stamps(&self) -> bool {
+        true
+    }
+
     fn frame(&self, _: &[u8]) -> Result<Option<usize>, Stray> {
         Ok(None)
     }
