@@ -3,6 +3,7 @@
 mod contradiction;
 mod cpu;
 mod fragments;
+mod latency;
 mod loss;
 mod noise;
 mod text;
@@ -26,6 +27,9 @@ pub struct Finding {
     pub severity: Severity,
     /// The direction it concerns; absent: both or none.
     pub direction: Option<Direction>,
+    /// Label of the way of a latency run it concerns; absent: all of them, or a run without ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way: Option<String>,
     /// One sentence in plain words, with the figures.
     pub title: String,
     /// The figures it rests on, by name, units in the name.
@@ -75,7 +79,7 @@ pub enum Status {
 pub struct Rule {
     /// The stable name of what it finds.
     pub id: &'static str,
-    /// Finds it in the figures of a run, at most once for each direction.
+    /// Finds it in the figures of a run, at most once for each direction and way.
     pub find: fn(&Run) -> Vec<Finding>,
 }
 
@@ -83,6 +87,7 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     Rule { id: "contradictory-figures", find: contradiction::contradictory },
     Rule { id: "udp-unreachable", find: contradiction::udp_unreachable },
+    Rule { id: "no-reply", find: latency::no_reply },
     Rule { id: "fragments-dropped", find: fragments::fragments_dropped },
     Rule { id: "udp-fragmented", find: fragments::udp_fragmented },
     Rule { id: "receiver-buffer-loss", find: loss::receiver_buffer_loss },
@@ -93,10 +98,12 @@ pub const RULES: &[Rule] = &[
     Rule { id: "at-line-rate", find: window::at_line_rate },
     Rule { id: "reordering", find: loss::reordering },
     Rule { id: "duplicates", find: loss::duplicates },
+    Rule { id: "rtt-outliers", find: latency::rtt_outliers },
+    Rule { id: "bufferbloat", find: latency::bufferbloat },
     Rule { id: "host-noise", find: noise::host_noise },
 ];
 
-/// All findings of a run and of its tests, worst first, each id and direction once.
+/// All findings of a run and of its tests, worst first, each id, direction and way once.
 pub fn all(run: &Run) -> Vec<Finding> {
     let own = RULES.iter().flat_map(|rule| (rule.find)(run));
     let of_tests = run.tests.iter().flat_map(|test| test.findings.iter().cloned());
@@ -104,7 +111,7 @@ pub fn all(run: &Run) -> Vec<Finding> {
     let place = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
     found.sort_by_key(|finding| (Reverse(finding.severity), place(finding), finding.direction));
     let mut seen = BTreeSet::new();
-    found.retain(|finding| seen.insert((finding.id.clone(), finding.direction)));
+    found.retain(|finding| seen.insert((finding.id.clone(), finding.direction, finding.way.clone())));
     found
 }
 

@@ -2,14 +2,15 @@
 
 use super::text::percent;
 use super::way::{Way, ways};
-use super::{Finding, Severity};
+use super::{Finding, Severity, latency};
 use crate::plan::Wait;
 use crate::run::Run;
 use crate::sample::{CpuUse, Role};
 
 /// The sender could not send more.
 pub(super) fn sender_limited(run: &Run) -> Vec<Finding> {
-    ways(run).filter_map(|way| queue_full(&way).or_else(|| sender_busy(&way))).collect()
+    let of_streams = ways(run).filter_map(|way| queue_full(&way).or_else(|| sender_busy(&way)));
+    of_streams.chain(latency::behind(run)).collect()
 }
 
 /// The receiver could not take more.

@@ -2,7 +2,7 @@
 
 use super::text::{count, option, percent};
 use super::way::{Way, ways};
-use super::{Finding, Severity, fragments};
+use super::{Finding, Severity, fragments, latency};
 use crate::run::Run;
 use crate::sample::Role;
 use crate::units::{BitRate, Bytes, Nanos};
@@ -14,17 +14,18 @@ pub(super) fn receiver_buffer_loss(run: &Run) -> Vec<Finding> {
 
 /// Packets died between the hosts.
 pub(super) fn path_loss(run: &Run) -> Vec<Finding> {
-    ways(run).filter_map(|way| if way.udp() { udp_loss(&way) } else { tcp_loss(&way) }).collect()
+    let of_streams = ways(run).filter_map(|way| if way.udp() { udp_loss(&way) } else { tcp_loss(&way) });
+    of_streams.chain(latency::loss(run)).collect()
 }
 
 /// Datagrams arrived after later ones.
 pub(super) fn reordering(run: &Run) -> Vec<Finding> {
-    ways(run).filter_map(|way| overtaken(&way)).collect()
+    ways(run).filter_map(|way| overtaken(&way)).chain(latency::reordering(run)).collect()
 }
 
 /// Datagrams arrived twice.
 pub(super) fn duplicates(run: &Run) -> Vec<Finding> {
-    ways(run).filter_map(|way| doubled(&way)).collect()
+    ways(run).filter_map(|way| doubled(&way)).chain(latency::duplicates(run)).collect()
 }
 
 fn socket_loss(way: &Way<'_>) -> Option<Finding> {

@@ -1,13 +1,14 @@
 //! Other work on the hosts disturbed the measurement.
 
 use super::text::percent;
-use super::{Finding, Severity};
+use super::{Finding, Severity, latency};
 use crate::plan::Direction;
 use crate::run::Run;
 use crate::sample::SideResult;
 use crate::units::Nanos;
 
-/// The hypervisor took CPU time, or other processes pushed the stream threads aside: one finding for both ends.
+/// The hypervisor took CPU time, or other processes pushed the stream threads aside: one finding for both ends, and one
+/// for the measuring thread of a latency run.
 pub(super) fn host_noise(run: &Run) -> Vec<Finding> {
     let ends = [("this host", "local", &run.summary.local), ("the peer", "peer", &run.summary.peer)];
     let disturbed: Vec<_> = ends
@@ -15,7 +16,8 @@ pub(super) fn host_noise(run: &Run) -> Vec<Finding> {
         .filter_map(|(name, prefix, end)| end.as_ref().map(|end| (*name, *prefix, Noise::of(end))))
         .filter(|(.., noise)| noise.stolen() || noise.pushed_aside())
         .collect();
-    (!disturbed.is_empty()).then(|| finding(&disturbed)).into_iter().collect()
+    let of_streams = (!disturbed.is_empty()).then(|| finding(&disturbed));
+    of_streams.into_iter().chain(latency::noise(run)).collect()
 }
 
 /// What disturbed one end.

@@ -13,6 +13,7 @@ impl Finding {
             id: id.into(),
             severity,
             direction: Some(direction),
+            way: None,
             title,
             evidence: BTreeMap::new(),
             advice: String::new(),
@@ -22,6 +23,12 @@ impl Finding {
     /// The same about both directions or none.
     pub(super) fn everywhere(mut self) -> Finding {
         self.direction = None;
+        self
+    }
+
+    /// The same about one way of a latency run.
+    pub(super) fn on(mut self, way: &str) -> Finding {
+        self.way = Some(way.into());
         self
     }
 

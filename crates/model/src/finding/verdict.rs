@@ -2,7 +2,7 @@
 
 use super::text::{capital, lower, percent};
 use super::way::{Way, ways};
-use super::{Finding, Severity, Status, Verdict};
+use super::{Finding, Severity, Status, Verdict, latency};
 use crate::event::Outcome;
 use crate::plan::{Direction, Plan, Transport};
 use crate::run::Run;
@@ -11,6 +11,9 @@ use crate::units::BitRate;
 
 /// The conclusion of one test, or of a run of several.
 pub(super) fn of(run: &Run) -> Verdict {
+    if run.latency.is_some() || !run.summary.ways.is_empty() {
+        return latency::verdict(run);
+    }
     match (&run.plan, run.tests.is_empty()) {
         (_, false) => of_tests(run),
         (Some(plan), true) => void(run, plan).unwrap_or_else(|| of_test(run)),
@@ -77,7 +80,7 @@ fn rate(way: &Way<'_>) -> String {
 }
 
 /// How the test ended, when not as planned, and the least status that follows.
-fn ending(run: &Run) -> (String, Status) {
+pub(super) fn ending(run: &Run) -> (String, Status) {
     match &run.summary.outcome {
         Some(Outcome::Completed) | None => (String::new(), Status::Ok),
         Some(Outcome::Interrupted) => ("; the test was interrupted".into(), Status::Ok),
@@ -190,7 +193,7 @@ fn no_limit(run: &Run) -> String {
     }
 }
 
-fn status(findings: &[Finding]) -> Status {
+pub(super) fn status(findings: &[Finding]) -> Status {
     match findings.iter().map(|finding| finding.severity).max() {
         Some(Severity::Problem) => Status::Problem,
         Some(Severity::Warning) => Status::Degraded,

@@ -1,6 +1,8 @@
 //! Findings and verdicts, each seen from a whole run.
 
+mod latency;
 mod lies;
 mod rules;
 mod scene;
 mod verdict;
+mod ways;

@@ -1,5 +1,6 @@
 //! Every rule: a run in which it must be raised and one, close to it, in which it must not.
 
+use crate::latency;
 use crate::scene::{DATAGRAMS, Scene, idle_rtt};
 use model::event::{Event, Warning};
 use model::finding::{Finding, RULES, Severity};
@@ -7,18 +8,18 @@ use model::plan::{Direction, ProtocolName};
 use model::run::Run;
 use model::units::{BitRate, Bytes, Nanos};
 
-struct Scenario {
+pub(crate) struct Scenario {
     id: &'static str,
     name: &'static str,
     run: fn() -> Run,
     raised: bool,
 }
 
-const fn raises(id: &'static str, name: &'static str, run: fn() -> Run) -> Scenario {
+pub(crate) const fn raises(id: &'static str, name: &'static str, run: fn() -> Run) -> Scenario {
     Scenario { id, name, run, raised: true }
 }
 
-const fn spares(id: &'static str, name: &'static str, run: fn() -> Run) -> Scenario {
+pub(crate) const fn spares(id: &'static str, name: &'static str, run: fn() -> Run) -> Scenario {
     Scenario { id, name, run, raised: false }
 }
 
@@ -180,7 +181,12 @@ fn window(seconds_shut: u64, rtt: u64) -> Scene {
     })
 }
 
-fn find<'a>(run: &'a Run, id: &str) -> Option<&'a Finding> {
+/// Those of streams and those of round trips.
+fn scenarios() -> impl Iterator<Item = &'static Scenario> {
+    SCENARIOS.iter().chain(latency::SCENARIOS)
+}
+
+pub(crate) fn find<'a>(run: &'a Run, id: &str) -> Option<&'a Finding> {
     run.findings.iter().find(|finding| finding.id == id)
 }
 
@@ -191,7 +197,7 @@ fn warned(id: &str) -> Run {
 
 #[test]
 fn each_scenario_raises_what_it_must_and_nothing_it_must_not() {
-    for Scenario { id, name, run, raised } in SCENARIOS {
+    for Scenario { id, name, run, raised } in scenarios() {
         let run = run();
         assert_eq!(find(&run, id).is_some(), *raised, "{id}, {name}: {:#?}", run.findings);
     }
@@ -201,16 +207,16 @@ fn each_scenario_raises_what_it_must_and_nothing_it_must_not() {
 fn every_rule_has_a_scenario_of_both_kinds() {
     for rule in RULES {
         for raised in [true, false] {
-            let covered = SCENARIOS.iter().any(|s| s.id == rule.id && s.raised == raised);
+            let covered = scenarios().any(|s| s.id == rule.id && s.raised == raised);
             assert!(covered, "{} has no scenario with raised = {raised}", rule.id);
         }
     }
-    assert!(SCENARIOS.iter().all(|s| RULES.iter().any(|rule| rule.id == s.id)), "a scenario of no rule");
+    assert!(scenarios().all(|s| RULES.iter().any(|rule| rule.id == s.id)), "a scenario of no rule");
 }
 
 #[test]
 fn every_finding_has_words_figures_and_advice() {
-    for Scenario { name, run, .. } in SCENARIOS.iter().filter(|s| s.raised) {
+    for Scenario { name, run, .. } in scenarios().filter(|s| s.raised) {
         for finding in run().findings {
             let Finding { id, title, evidence, advice, .. } = &finding;
             assert!(RULES.iter().any(|rule| rule.id == id), "{id} is not in RULES");
@@ -220,6 +226,7 @@ fn every_finding_has_words_figures_and_advice() {
                 "_bytes",
                 "_count",
                 "_share",
+                "_ratio",
                 "_bps",
                 "_ns",
                 "_cpus",
