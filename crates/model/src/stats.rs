@@ -7,6 +7,7 @@ pub mod jitter;
 pub mod one_way;
 pub mod percentile;
 pub mod quantile;
+pub mod responsiveness;
 pub mod sequence;
 pub mod spread;
 pub mod steady;
