@@ -1,9 +1,11 @@
-//! Statistics of what was measured: sequence accounting, jitter, histograms, clock offset, quantiles, spread.
+//! Statistics of what was measured: sequence accounting, jitter, histograms, clocks and one-way delay, percentiles and
+//! means with their confidence, spread, the warm-up cut, responsiveness, outliers.
 
 pub mod batch_means;
 pub mod clock;
 pub mod histogram;
 pub mod jitter;
+pub mod noise;
 pub mod one_way;
 pub mod percentile;
 pub mod quantile;

@@ -1,0 +1,112 @@
+//! Attribution of far round trips to disturbances whose place is known.
+
+use super::*;
+use proptest::prelude::*;
+
+fn watch(disturbances: &[(u64, u64)]) -> HostWatch {
+    let mut watch = HostWatch::default();
+    for &(start, length) in disturbances {
+        let kind = DisturbanceKind::Hiccup;
+        watch.record(Disturbance { start: Nanos(start), length: Nanos(length), kind });
+    }
+    watch
+}
+
+fn trip(at: u64, rtt: u64, in_host: Option<u64>) -> Trip {
+    Trip { at: Nanos(at), rtt: Nanos(rtt), in_host: in_host.map(Nanos) }
+}
+
+const USUAL: Nanos = Nanos(10_000);
+
+#[test]
+fn a_hiccup_within_the_round_trip_is_the_hosts() {
+    let host = watch(&[(1_005_000, 200_000), (9_000_000, 50_000)]);
+    let outlier = host.attribute(&trip(1_000_000, 210_000, None), USUAL, true);
+    assert_eq!((outlier.cause, outlier.host), (Cause::Host, Nanos(200_000)));
+    assert_eq!((outlier.at, outlier.rtt), (Nanos(1_000_000), Nanos(210_000)));
+    let elsewhere = host.attribute(&trip(2_000_000, 210_000, None), USUAL, true);
+    assert_eq!((elsewhere.cause, elsewhere.host), (Cause::Path, Nanos(0)));
+}
+
+#[test]
+fn half_of_the_excess_decides() {
+    let excess_of_100 = trip(0, 110_000, None);
+    assert_eq!(watch(&[(0, 50_000)]).attribute(&excess_of_100, USUAL, true).cause, Cause::Host);
+    assert_eq!(watch(&[(0, 49_999)]).attribute(&excess_of_100, USUAL, true).cause, Cause::Path);
+    // Only the part within the round trip counts.
+    assert_eq!(watch(&[(100_000, 1_000_000)]).attribute(&excess_of_100, USUAL, true).host, Nanos(10_000));
+    // Not far at all, and nothing held it.
+    assert_eq!(watch(&[]).attribute(&trip(0, 10_000, None), USUAL, true).cause, Cause::Path);
+}
+
+#[test]
+fn what_nobody_watched_is_unknown_unless_the_kernel_tells() {
+    let far = |in_host| watch(&[]).attribute(&trip(0, 500_000, in_host), USUAL, false).cause;
+    assert_eq!(far(None), Cause::Unknown);
+    assert_eq!(far(Some(3_000)), Cause::Path);
+    assert_eq!(far(Some(480_000)), Cause::Host);
+    let seen = watch(&[(0, 490_000)]).attribute(&trip(0, 500_000, None), USUAL, false);
+    assert_eq!(seen.cause, Cause::Host);
+}
+
+#[test]
+fn overlapping_disturbances_count_once() {
+    let host = watch(&[(100, 50), (120, 50), (110, 10), (400, 10)]);
+    assert_eq!(host.held(Nanos(0), Nanos(1000)), Nanos(80));
+    assert_eq!(host.held(Nanos(130), Nanos(405)), Nanos(45));
+    assert_eq!(host.held(Nanos(9), Nanos(3)), Nanos(0));
+}
+
+#[test]
+fn sums_are_exact_and_memory_is_bounded() {
+    let mut host = watch(&[(7, 1_000_000)]);
+    for start in 0..100_000 {
+        host.record(Disturbance {
+            start: Nanos(start * 1000),
+            length: Nanos(3),
+            kind: DisturbanceKind::Hiccup,
+        });
+    }
+    let steal = DisturbanceKind::Steal;
+    host.record(Disturbance { start: Nanos(0), length: Nanos(9_000_000), kind: steal });
+    host.record(Disturbance { start: Nanos(0), length: Nanos(0), kind: DisturbanceKind::Hiccup });
+    assert!(host.kept.len() <= MOST_KEPT);
+    let noise = host.noise();
+    assert_eq!((noise.hiccups, noise.hiccup_worst), (100_001, Nanos(1_000_000)));
+    assert_eq!(noise.hiccup_total, Nanos(1_300_000));
+    assert!(host.held(Nanos(0), Nanos(2_000_000)) >= Nanos(1_000_000));
+}
+
+#[test]
+fn blame_is_counted() {
+    let host = watch(&[(0, 900)]);
+    let trips = [trip(0, 1000, None), trip(5_000, 1000, None), trip(6_000, 1000, Some(1))];
+    let outliers = trips.map(|trip| host.attribute(&trip, Nanos(10), false));
+    assert_eq!(Blame::of(&outliers), Blame { host: 1, path: 1, unknown: 1 });
+}
+
+#[test]
+fn the_fence_is_far_from_the_rest() {
+    let mut histogram = Histogram::default();
+    assert_eq!(fence(&histogram), None);
+    (1..=100).for_each(|value| histogram.record(value * 10));
+    // Quartiles 250 and 750.
+    assert_eq!(fence(&histogram), Some(Nanos(2250)));
+    let mut narrow = Histogram::default();
+    narrow.record_n(1000, 1_000_000);
+    assert_eq!(fence(&narrow), Some(Nanos(2000)));
+}
+
+proptest! {
+    #[test]
+    fn the_host_never_held_more_than_the_round_trip(
+        disturbances in prop::collection::vec(any::<(u64, u64)>(), 0..50),
+        (at, rtt, usual) in any::<(u64, u64, u64)>(),
+        in_host: Option<u64>,
+        watched: bool,
+    ) {
+        let outlier = watch(&disturbances).attribute(&trip(at, rtt, in_host), Nanos(usual), watched);
+        prop_assert!(outlier.host <= outlier.rtt);
+        prop_assert!(outlier.cause != Cause::Unknown || !watched);
+    }
+}
