@@ -38,9 +38,11 @@ pub struct Sender {
     /// begin at 0 and have no gaps.
     sent: VecDeque<Sent>,
     oldest: u64,
-    /// Does the reflector count, and its last count.
+    /// Does the reflector count, its last count, and what it had counted before the first request: it may know this
+    /// address from an earlier session.
     far_counts: bool,
     far_sequence: u64,
+    far_before: Option<u64>,
     far_error: Option<ErrorEstimate>,
 }
 
@@ -72,6 +74,7 @@ impl Sender {
             oldest: 0,
             far_counts: options.far_counts,
             far_sequence: 0,
+            far_before: None,
             far_error: None,
             options,
         }
@@ -115,14 +118,17 @@ impl Sender {
         self.sent.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// How many requests the reflector had answered before, if it counts them.
+    /// How many requests of this session the reflector had answered before, if it counts them. At the first reply
+    /// a count that is ahead of ours began with an earlier session.
     fn count(&mut self, packet: &ReflectorPacket) -> Option<u64> {
         self.far_counts |= packet.sequence != packet.sender_sequence;
         // The number nearest to the last one that ends in these 32 bits.
         let step = packet.sequence.wrapping_sub(self.far_sequence as u32) as i32;
         self.far_sequence =
             self.far_sequence.checked_add_signed(step.into()).unwrap_or(packet.sequence.into());
-        self.far_counts.then_some(self.far_sequence)
+        let ahead = packet.sequence.wrapping_sub(packet.sender_sequence) as i32;
+        let before = *self.far_before.get_or_insert(u64::try_from(ahead).unwrap_or(0));
+        self.far_counts.then_some(self.far_sequence.saturating_sub(before))
     }
 
     fn checked(&self, message: &[u8]) -> Result<ReflectorPacket, Stray> {
@@ -327,6 +333,17 @@ mod tests {
         let mut knowing = Sender::new(SenderOptions { far_counts: true, ..options() });
         let asked = ask(&mut knowing, 1, 44);
         assert_eq!(read(&mut knowing, answer(&asked, 0)).unwrap().far_sequence, Some(0));
+    }
+
+    #[test]
+    fn what_was_counted_before_this_session_is_left_out() {
+        let mut sender = Sender::new(options());
+        let asked: Vec<_> = (1..=4).map(|sequence| ask(&mut sender, sequence, 44)).collect();
+        let mut count =
+            |at: usize, counted| read(&mut sender, answer(&asked[at], counted)).unwrap().far_sequence;
+        assert_eq!(count(1, 1001), Some(1));
+        assert_eq!(count(3, 1002), Some(2));
+        assert_eq!(count(0, 999), Some(0));
     }
 
     #[test]
