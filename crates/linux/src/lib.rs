@@ -13,6 +13,7 @@ pub mod counters;
 pub mod cpu;
 pub mod error;
 pub mod error_queue;
+pub mod message;
 pub mod namespace;
 pub mod netlink;
 pub mod nft;

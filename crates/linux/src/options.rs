@@ -12,6 +12,7 @@ use model::units::{BitRate, Bytes, Nanos};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
+pub(crate) use ip::is_v6;
 pub use ip::{
     MtuDiscovery, lease_flow_label, mtu_discovery, path_mtu, set_mtu_discovery, set_receive_errors,
     set_receive_fragment_size, set_tos, set_v6_only, tos,

@@ -36,7 +36,7 @@ impl RawAddress {
         raw
     }
 
-    fn as_parts(&self) -> (*const libc::sockaddr, libc::socklen_t) {
+    pub(crate) fn as_parts(&self) -> (*const libc::sockaddr, libc::socklen_t) {
         (self.bytes.as_ptr().cast(), libc::socklen_t::try_from(self.len).expect("at most 28"))
     }
 }

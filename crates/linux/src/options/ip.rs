@@ -125,7 +125,7 @@ pub fn lease_flow_label(fd: &impl AsFd, peer: Ipv6Addr, label: u32) -> Result<()
 }
 
 /// The socket is of the IPv6 family.
-fn is_v6(fd: &impl AsFd) -> bool {
+pub(crate) fn is_v6(fd: &impl AsFd) -> bool {
     sockaddr::local(fd.as_fd()).is_ok_and(|local| local.is_ipv6())
 }
 

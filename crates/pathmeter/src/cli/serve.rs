@@ -12,6 +12,7 @@ EXAMPLES
   pathmeter serve                                   on every address
   pathmeter serve --token-file /etc/pathmeter.token --tls
   pathmeter serve --iperf3                          answer `iperf3 -c` on port 5201 too
+  pathmeter serve --sockperf --stamp                answer `sockperf pp` and STAMP senders too
   pathmeter serve --bind 10.0.0.2 --max-rate 1G --max-time 1m")]
 pub(crate) struct ServeArgs {
     /// Local address to listen on [default: all, IPv6 and IPv4]
@@ -25,6 +26,26 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "5201",
           value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) iperf3: Option<u16>,
+    /// Answer SockPerf clients too, UDP and TCP, on this port [without a port: 11111]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "11111",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) sockperf: Option<u16>,
+    /// Answer STAMP and TWAMP-Light senders too, on this UDP port [without a port: 862]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "862",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) stamp: Option<u16>,
+    /// Answer every foreign protocol on its own port
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Multicast group that SockPerf clients may send to; repeatable
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) group: Vec<IpAddr>,
+    /// File with the key that STAMP senders must know: the authenticated mode, and no other
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stamp_key_file: Option<PathBuf>,
+    /// Copy STAMP senders' numbers and do not count replies: senders then cannot tell the directions of loss apart
+    #[arg(long)]
+    pub(crate) stamp_stateless: bool,
     /// File with the token that clients must know
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
@@ -49,3 +70,20 @@ pub(crate) struct ServeArgs {
 pub(crate) const NATIVE_PORT: u16 = 5210;
 /// Where iPerf3 listens.
 pub(crate) const IPERF3_PORT: u16 = 5201;
+
+impl ServeArgs {
+    /// Where iPerf3 clients are answered.
+    pub(crate) fn iperf3_port(&self) -> Option<u16> {
+        self.iperf3.or(self.all.then_some(IPERF3_PORT))
+    }
+
+    /// Where SockPerf clients are answered.
+    pub(crate) fn sockperf_port(&self) -> Option<u16> {
+        self.sockperf.or(self.all.then_some(wire::sockperf::PORT))
+    }
+
+    /// Where STAMP senders are answered.
+    pub(crate) fn stamp_port(&self) -> Option<u16> {
+        self.stamp.or(self.all.then_some(wire::stamp::PORT))
+    }
+}

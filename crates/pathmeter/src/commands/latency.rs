@@ -55,7 +55,8 @@ pub(crate) fn run(args: &LatencyArgs, global: &Common) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-fn key(file: &std::path::Path) -> anyhow::Result<Key> {
+/// Reads a key of STAMP.
+pub(crate) fn key(file: &std::path::Path) -> anyhow::Result<Key> {
     let bytes = std::fs::read(file).with_context(|| format!("read the key file {}", file.display()))?;
     Key::new(bytes.trim_ascii_end()).map_err(|e| {
         Failure::usage(

@@ -1,5 +1,7 @@
 //! `pathmeter serve`: the other end, for many clients at once.
 
+mod echo;
+
 use super::iperf3::text_report;
 use super::session::token;
 use crate::cli::{Common, ServeArgs};
@@ -26,8 +28,9 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
     let tls = args.tls.then(ServerTls::new).transpose()?;
     let token = args.token_file.as_deref().map(token).transpose()?;
     let native = native_listeners(args)?;
-    let iperf3 = args.iperf3.map(|port| listen(args.bind, port)).transpose()?;
+    let iperf3 = args.iperf3_port().map(|port| listen(args.bind, port)).transpose()?;
     let log = Log;
+    let echoes = echo::start(args, &log)?;
     for listener in &native {
         log.note(&format!("listening on {} (TCP and UDP), pathmeter's own protocol", listener.local_addr()?));
     }
@@ -56,8 +59,9 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
         verifier: None,
         observer: Arc::new(log),
     };
-    server::run(config, &interrupt)?;
-    Ok(Exit::Done)
+    let served = server::run(config, &interrupt);
+    drop(echoes);
+    served.map(|()| Exit::Done)
 }
 
 /// The sockets systemd passed to us, or our own.
@@ -84,6 +88,7 @@ pub(crate) fn listen(bind: Option<IpAddr>, port: u16) -> anyhow::Result<TcpListe
     })
 }
 
+/// Is this address of this host alone?
 fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }

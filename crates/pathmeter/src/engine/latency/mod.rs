@@ -10,7 +10,7 @@
 //! | `tally`, `flights`, `raw`, `far_clock` | what one way gives |
 //! | `wait`, `socket` | messages in and out, and the waiting between |
 //! | `floor` | the tool against itself |
-//! | `reflector`, `session` | the server's loops; the client's dialogue with our own server |
+//! | `reflector`, `server`, `session` | the loops of our server, servers of foreign protocols; the dialogue with our own |
 
 pub(crate) mod choose;
 mod far_clock;
@@ -25,6 +25,7 @@ pub(crate) mod reflector;
 mod result;
 mod run;
 mod schedule;
+pub(crate) mod server;
 mod session;
 pub(crate) mod socket;
 mod tally;

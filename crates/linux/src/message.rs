@@ -1,0 +1,198 @@
+//! One message with what the kernel knows of it: its sender, the local address it came to, its TTL, its times; and a
+//! reply from that very address.
+
+use crate::cmsg::{self, ControlMessage, ControlMessages, empty_header};
+use crate::error::{Result, check_len};
+use crate::options::{Opt, is_v6, set_int};
+use crate::sockaddr::{RawAddress, array};
+use crate::timestamp::{PacketTimes, packet_times};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd};
+
+/// A message that was received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Its bytes, cut to the buffer's length.
+    pub len: usize,
+    /// Its sender; of a stream unknown.
+    pub from: Option<SocketAddr>,
+    /// The address of this host that it came to ([`set_receive_notes`]).
+    pub local: Option<IpAddr>,
+    /// TTL or hop limit of its IP header ([`set_receive_notes`]).
+    pub ttl: Option<u8>,
+    /// When it came ([`crate::timestamp::set_timestamping`]).
+    pub times: PacketTimes,
+}
+
+/// Adds to every received datagram its TTL and the local address it came to (`IP_RECVTTL`, `IP_PKTINFO`, ip(7);
+/// `IPV6_RECVHOPLIMIT`, `IPV6_RECVPKTINFO`, RFC 3542).
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_receive_notes(fd: &impl AsFd) -> Result<()> {
+    if is_v6(fd) {
+        set_int(fd, IPV6_RECVPKTINFO, 1)?;
+        set_int(fd, IPV6_RECVHOPLIMIT, 1)?;
+    } else {
+        set_int(fd, IP_PKTINFO, 1)?;
+    }
+    // Of IPv4 datagrams on a socket of both families too.
+    set_int(fd, IP_RECVTTL, 1)
+}
+
+/// Receives one message with its notes (`recvmsg(2)`). Never blocks.
+///
+/// # Errors
+/// What `recvmsg(2)` gives: `WouldBlock` when nothing is there.
+pub fn receive(fd: &impl AsFd, buf: &mut [u8]) -> io::Result<Received> {
+    let mut control = Control([0; 256]);
+    let received = cmsg::receive(fd.as_fd(), buf, &mut control.0, libc::MSG_DONTWAIT)?;
+    let mut message = Received {
+        len: received.len,
+        from: received.address,
+        local: None,
+        ttl: None,
+        times: PacketTimes::default(),
+    };
+    for note in ControlMessages::new(&control.0[..received.control_len]) {
+        message.take(&note);
+    }
+    Ok(message)
+}
+
+/// Sends a datagram to an address from one of this host's own, where it is given (`sendmsg(2)` with a pktinfo). Never
+/// blocks.
+///
+/// # Errors
+/// What `sendmsg(2)` gives.
+pub fn send_from(
+    socket: &UdpSocket,
+    bytes: &[u8],
+    to: SocketAddr,
+    local: Option<IpAddr>,
+) -> io::Result<usize> {
+    let address = RawAddress::new(to);
+    let mut control = Control([0; 256]);
+    let control_len = local.map_or(0, |local| pktinfo(local, to.is_ipv6(), &mut control.0));
+    let mut iov = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let mut header = empty_header();
+    let (name, name_len) = address.as_parts();
+    header.msg_name = name.cast_mut().cast();
+    header.msg_namelen = name_len;
+    header.msg_iov = &mut iov;
+    header.msg_iovlen = 1;
+    if control_len > 0 {
+        header.msg_control = control.0.as_mut_ptr().cast();
+        header.msg_controllen = control_len;
+    }
+    // SAFETY: `header` points at `address`, `iov` with `bytes`, and `control`, which outlive the call and are only read.
+    check_len(unsafe { libc::sendmsg(socket.as_raw_fd(), &header, libc::MSG_DONTWAIT) })
+}
+
+impl Received {
+    fn take(&mut self, note: &ControlMessage<'_>) {
+        match (note.level, note.kind) {
+            (libc::SOL_IP, libc::IP_TTL) | (libc::SOL_IPV6, libc::IPV6_HOPLIMIT) => {
+                self.ttl = note.word().and_then(|ttl| u8::try_from(ttl).ok());
+            }
+            // struct in_pktinfo: interface, local address, address of the header.
+            (libc::SOL_IP, libc::IP_PKTINFO) => {
+                self.local = array::<4>(note.data, 4).map(|ip| IpAddr::V4(Ipv4Addr::from(ip)));
+            }
+            // struct in6_pktinfo: address, interface.
+            (libc::SOL_IPV6, libc::IPV6_PKTINFO) => {
+                self.local = array::<16>(note.data, 0).map(|ip| IpAddr::V6(Ipv6Addr::from(ip)));
+            }
+            _ => {
+                if let Some(times) = packet_times(note) {
+                    self.times = times;
+                }
+            }
+        }
+    }
+}
+
+/// Writes a control message that names the source address; its length with padding.
+fn pktinfo(local: IpAddr, v6: bool, control: &mut [u8]) -> usize {
+    let (level, kind, content) = match (local, v6) {
+        (IpAddr::V4(ip), false) => {
+            // Interface 0: the route's. The source goes into ipi_spec_dst.
+            (libc::SOL_IP, libc::IP_PKTINFO, [&[0; 4][..], &ip.octets(), &[0; 4]].concat())
+        }
+        (ip, _) => {
+            let ip = match ip {
+                IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+                IpAddr::V6(ip) => ip,
+            };
+            (libc::SOL_IPV6, libc::IPV6_PKTINFO, [&ip.octets()[..], &[0; 4]].concat())
+        }
+    };
+    let header = size_of::<libc::cmsghdr>();
+    let len = header + content.len();
+    control[..8].copy_from_slice(&len.to_ne_bytes());
+    control[8..12].copy_from_slice(&level.to_ne_bytes());
+    control[12..16].copy_from_slice(&kind.to_ne_bytes());
+    control[header..len].copy_from_slice(&content);
+    len.next_multiple_of(size_of::<usize>())
+}
+
+/// Aligned for the headers in it.
+#[repr(C, align(8))]
+struct Control([u8; 256]);
+
+const IP_PKTINFO: Opt = Opt(libc::SOL_IP, libc::IP_PKTINFO, "IP_PKTINFO");
+const IP_RECVTTL: Opt = Opt(libc::SOL_IP, libc::IP_RECVTTL, "IP_RECVTTL");
+const IPV6_RECVPKTINFO: Opt = Opt(libc::SOL_IPV6, libc::IPV6_RECVPKTINFO, "IPV6_RECVPKTINFO");
+const IPV6_RECVHOPLIMIT: Opt = Opt(libc::SOL_IPV6, libc::IPV6_RECVHOPLIMIT, "IPV6_RECVHOPLIMIT");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::poll::{Interest, wait};
+
+    /// A message to `to` on a socket bound to `bind`, and the reply to it.
+    fn exchange(bind: &str, to: &str) -> (Received, SocketAddr) {
+        let server = UdpSocket::bind(bind).unwrap();
+        set_receive_notes(&server).unwrap();
+        let port = server.local_addr().unwrap().port();
+        let to: SocketAddr = format!("{to}:{port}").parse().unwrap();
+        let client = UdpSocket::bind(if to.is_ipv4() { "127.0.0.1:0" } else { "[::1]:0" }).unwrap();
+        client.send_to(b"ping", to).unwrap();
+        wait(&mut [Interest::readable(&server)], None).unwrap();
+        let mut buf = [0; 64];
+        let received = receive(&server, &mut buf).unwrap();
+        assert_eq!(&buf[..received.len], b"ping");
+        send_from(&server, b"pong", received.from.unwrap(), received.local).unwrap();
+        let (length, from) = client.recv_from(&mut buf).unwrap();
+        assert_eq!(&buf[..length], b"pong");
+        (received, from)
+    }
+
+    #[test]
+    fn the_reply_comes_from_the_address_that_was_asked() {
+        for (bind, to) in [
+            ("0.0.0.0:0", "127.0.0.2"),
+            ("[::]:0", "127.0.0.3"),
+            ("[::]:0", "[::1]"),
+            ("127.0.0.4:0", "127.0.0.4"),
+        ] {
+            let (received, from) = exchange(bind, to);
+            let asked = to.trim_matches(['[', ']']);
+            assert_eq!(from.ip().to_string(), asked, "{bind}");
+            assert_eq!(
+                received.local.map(|ip| ip.to_canonical().to_string()).as_deref(),
+                Some(asked),
+                "{bind}"
+            );
+            assert_eq!(received.ttl, Some(64), "{bind} {to}");
+        }
+    }
+
+    #[test]
+    fn nothing_there_is_told_at_once() {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let error = receive(&server, &mut [0; 8]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+    }
+}
