@@ -2,6 +2,7 @@
 //! means with their confidence, spread, the warm-up cut, responsiveness, outliers.
 
 pub mod batch_means;
+pub mod centered;
 pub mod clock;
 pub mod histogram;
 pub mod jitter;
