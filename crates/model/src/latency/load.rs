@@ -2,6 +2,7 @@
 
 use crate::plan::Directions;
 use crate::stats::histogram::Distribution;
+use crate::stats::responsiveness::Responsiveness;
 use crate::units::{BitRate, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,9 @@ pub struct LoadPhase {
     /// Payload received here per second.
     #[serde(rename = "down_bps")]
     pub down: Option<BitRate>,
+    /// Round trips per minute in the phase, where both kinds of its probes were taken.
+    #[serde(default)]
+    pub responsiveness: Option<Responsiveness>,
 }
 
 /// One moment.
