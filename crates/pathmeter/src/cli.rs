@@ -47,6 +47,7 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     Doctor(DoctorArgs),
     Iperf3(Iperf3Args),
+    Sockperf(SockperfArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -215,6 +216,24 @@ EXAMPLES
 pub(crate) struct Iperf3Args {
     /// Options as iPerf3 takes them
     #[arg(value_name = "IPERF3 OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<OsString>,
+}
+
+/// Take SockPerf's command line and print SockPerf's output, on pathmeter's engine
+#[derive(Clone, Debug, Default, Args)]
+#[command(
+    disable_help_flag = true,
+    override_usage = "pathmeter sockperf [SUBCOMMAND] [SOCKPERF OPTIONS]",
+    after_help = "\
+EXAMPLES
+  pathmeter sockperf sr --tcp -i 127.0.0.1 -p 12345
+  pathmeter sockperf ping-pong -i 127.0.0.1 --tcp -m 350 -t 5 -p 12345 --full-rtt
+  pathmeter sockperf pp --help                  the options of this dialect
+  ln -s $(which pathmeter) ~/bin/sockperf       the same under its own name"
+)]
+pub(crate) struct SockperfArgs {
+    /// Subcommand and options as sockperf takes them
+    #[arg(value_name = "SOCKPERF OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) args: Vec<OsString>,
 }
 

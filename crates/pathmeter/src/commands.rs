@@ -13,4 +13,5 @@ pub(crate) mod output;
 pub(crate) mod serve;
 pub(crate) mod session;
 mod sizes;
+pub(crate) mod sockperf;
 pub(crate) mod throughput;

@@ -17,9 +17,12 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     exit::install_panic_hook();
     let words: Vec<OsString> = std::env::args_os().collect();
-    let ended = match dialect::iperf3_words(&words) {
-        Some(args) => commands::iperf3::run(&Iperf3Args { args }, &Common::default()),
-        None => run(&Cli::parse_from(words)),
+    let ended = if let Some(args) = dialect::words_of("iperf3", &words) {
+        commands::iperf3::run(&Iperf3Args { args }, &Common::default())
+    } else if let Some(args) = dialect::words_of("sockperf", &words) {
+        commands::sockperf::run(&args)
+    } else {
+        run(&Cli::parse_from(words))
     };
     let exit = ended.unwrap_or_else(|error| {
         let _ = writeln!(std::io::stderr(), "{}", Told(&error));
@@ -40,6 +43,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Demo(args) => commands::demo::run(args, global),
         Command::Doctor(args) => commands::doctor::run(args, global),
         Command::Iperf3(args) => commands::iperf3::run(args, global),
+        Command::Sockperf(args) => commands::sockperf::run(&args.args),
         Command::Completions(args) => commands::completions::run(args, global),
         Command::Man(args) => commands::man::run(args, global),
     }

@@ -9,7 +9,7 @@ mod help;
 mod numbers;
 mod options;
 
-pub(crate) use feed::{FeedError, parse as feed};
+pub(crate) use feed::parse as feed;
 pub(crate) use help::{help_text, version_name, version_text};
 
 use crate::cli::CpuList;

@@ -1,4 +1,4 @@
-//! Every round trip as a line of a file: what no histogram can tell.
+//! Every round trip, as a line of a file or kept: what no histogram can tell.
 
 use anyhow::Context;
 use model::units::Nanos;
@@ -7,15 +7,29 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The file, shared by the ways of a run.
+/// Where the round trips go, shared by the ways of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct RawFile {
-    path: Arc<PathBuf>,
-    out: Arc<Mutex<Written>>,
+pub(crate) enum RawFile {
+    /// A file.
+    Written(Arc<PathBuf>, Arc<Mutex<Written>>),
+    /// Memory, for a dialect whose figures need them all.
+    Kept(Arc<Mutex<Vec<RoundTrip>>>),
 }
 
+/// A round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RoundTrip {
+    /// The number of its message.
+    pub(crate) message: u64,
+    /// When the message was sent, since the start.
+    pub(crate) sent: Nanos,
+    /// When its reply came, likewise.
+    pub(crate) received: Nanos,
+}
+
+/// A file, and what went wrong with it.
 #[derive(Debug)]
-struct Written {
+pub(crate) struct Written {
     file: BufWriter<File>,
     failed: Option<std::io::Error>,
 }
@@ -34,7 +48,7 @@ impl RawFile {
         let mut file = BufWriter::with_capacity(1 << 18, File::create(path).with_context(named)?);
         file.write_all(b"way,message,at_ns,late_ns,rtt_ns\n").with_context(named)?;
         let out = Arc::new(Mutex::new(Written { file, failed: None }));
-        Ok(RawFile { path: Arc::new(path.to_owned()), out })
+        Ok(RawFile::Written(Arc::new(path.to_owned()), out))
     }
 
     /// The lines of the way with this label.
@@ -48,20 +62,30 @@ impl RawFile {
 impl RawLog {
     /// A round trip: when its message was due, how much later it was sent, how long it took from when it was due.
     pub(crate) fn round_trip(&mut self, message: u64, at: Nanos, late: Nanos, rtt: Nanos) {
-        let mut out = self.file.out.lock().unwrap_or_else(PoisonError::into_inner);
-        if out.failed.is_none() {
-            let line = writeln!(out.file, "{},{message},{},{},{}", self.label, at.0, late.0, rtt.0);
-            out.failed = line.err();
+        match &self.file {
+            RawFile::Written(_, out) => {
+                let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+                if out.failed.is_none() {
+                    let line = writeln!(out.file, "{},{message},{},{},{}", self.label, at.0, late.0, rtt.0);
+                    out.failed = line.err();
+                }
+            }
+            RawFile::Kept(trips) => {
+                let (sent, received) = (at.saturating_add(late), at.saturating_add(rtt));
+                let mut trips = trips.lock().unwrap_or_else(PoisonError::into_inner);
+                trips.push(RoundTrip { message, sent, received });
+            }
         }
     }
 
     /// Writes what is left.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
-        let mut out = self.file.out.lock().unwrap_or_else(PoisonError::into_inner);
+        let RawFile::Written(path, out) = &self.file else { return Ok(()) };
+        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
         let written = match out.failed.take() {
             Some(error) => Err(error),
             None => out.file.flush(),
         };
-        written.with_context(|| format!("write the round trips to {}", self.file.path.display()))
+        written.with_context(|| format!("write the round trips to {}", path.display()))
     }
 }

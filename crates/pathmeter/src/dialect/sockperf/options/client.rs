@@ -175,7 +175,7 @@ pub(crate) const TEST: &[Row] = &[
         Needed("BIN:LOW:HIGH"),
         Of::TIMED,
         "count latencies in bins, microseconds",
-        |l, v, o| histogram(l, v, o),
+        histogram,
     ),
     row(
         &[],

@@ -1,0 +1,72 @@
+//! `pathmeter sockperf`: SockPerf's command line and output on our engine and its protocol, as client and as server.
+
+mod client;
+mod daemon;
+mod end;
+mod plan;
+mod records;
+mod server;
+
+use crate::dialect::sockperf::{
+    Both, Job, Place, Places, Request, Role, feed, help_text, parse, version_text,
+};
+use crate::exit::Exit;
+use std::ffi::OsString;
+use std::io::Write;
+
+use end::{End, Told};
+
+/// Runs the command with the words after `sockperf`. It ends with sockperf's numbers: 0, or that of the fault.
+pub(crate) fn run(words: &[OsString]) -> anyhow::Result<Exit> {
+    let request = match parse(words) {
+        Ok(request) => request,
+        Err(fault) => {
+            // Standard error may be closed: the exit code says it too.
+            let _ = write!(std::io::stderr(), "{fault}");
+            return Ok(Exit::Dialect(fault.code));
+        }
+    };
+    match request {
+        Request::Help(command) => say(&help_text(command)),
+        Request::Version => say(&version_text()),
+        Request::Run(job, notes) => {
+            notes.iter().for_each(|line| note(line));
+            return Ok(end::exit(start(&job, words)));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn start(job: &Job, words: &[OsString]) -> Told<()> {
+    if job.both.daemon && !daemon::is_detached() {
+        return daemon::start(words);
+    }
+    let places = places(&job.both, matches!(job.role, Role::Client(_)))?;
+    match &job.role {
+        Role::Client(client) => client::run(&job.both, client, &places),
+        Role::Server(server) => server::run(&job.both, server, &places),
+    }
+}
+
+/// The sockets, a feed file's among them.
+fn places(both: &Both, client: bool) -> Told<Vec<Place>> {
+    match &both.places {
+        Places::One(place) => Ok(vec![place.clone()]),
+        Places::Feed(file) => {
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| End::missing(format!("Can't open file: {}: {error}", file.display())))?;
+            feed(&text, client).map_err(|error| End::of(error.code(), format!("{}: {error}", file.display())))
+        }
+    }
+}
+
+/// For standard output, at once: scripts read it line by line. A reader that has gone is no fault.
+fn say(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// For standard error.
+fn note(line: &str) {
+    let _ = writeln!(std::io::stderr(), "sockperf: {line}");
+}

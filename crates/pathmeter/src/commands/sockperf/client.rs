@@ -1,0 +1,152 @@
+//! A client of SockPerf's: runs the test on the engine and prints sockperf's text.
+
+use super::end::{End, Told};
+use super::records::records;
+use super::{note, plan, say};
+use crate::dialect::sockperf::{Both, Client, Place, version_name};
+use crate::engine::client::Security;
+use crate::engine::interrupt::Interrupt;
+use crate::engine::latency::raw::RawFile;
+use crate::engine::latency::{self, Job};
+use model::event::{Event, Outcome};
+use model::latency::{LatencyStarted, WayResult};
+use model::playback::{self, Item};
+use model::units::Nanos;
+use report::format::sockperf::banner::{self, Ended};
+use report::format::sockperf::{Asked, Cut, End as AskedEnd, Mode, NoWindow, Record, Totals, Window, window};
+use report::format::sockperf::{latency as latency_text, stream};
+use std::fs::File;
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Runs the test.
+pub(super) fn run(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
+    let items = client.playback.as_deref().map(items).transpose()?.unwrap_or_default();
+    let plan = plan::plan(both, client, places, items.len())?;
+    let mut log = client.full_log.as_deref().map(create).transpose()?;
+    let interrupt = Interrupt::on_signals().map_err(|e| End::fatal(e.to_string()))?;
+    say(&banner::version(&version_name(both.version)));
+    std::thread::sleep(both.pause.to_duration());
+    let security = Security::default();
+    let keeps = client.asked.mode != Mode::Throughput;
+    let trips = Arc::<Mutex<Vec<_>>>::default();
+    let job = Job {
+        plan: &plan,
+        security: &security,
+        key: None,
+        playback: &items,
+        raw: keeps.then(|| RawFile::Kept(trips.clone())),
+        interrupt: &interrupt,
+    };
+    let (mut way, mut how) = (None, Ended::Timer);
+    let ran = latency::run(&job, &mut |event| match event {
+        Event::LatencyStarted(started) => say(&heading(both, client, started)),
+        Event::Latency(result) => way = result.ways.first().cloned(),
+        Event::Finished(finished) => how = ended(&client.asked, &finished.outcome),
+        Event::Warning(warning) => note(&warning.text),
+        _ => {}
+    });
+    let Some(way) = way else {
+        return Err(ran
+            .err()
+            .map_or_else(|| End::fatal("the test gave no result"), |e| End::from_engine(&e)));
+    };
+    say(&(banner::ended(how) + banner::TEST_ENDED));
+    let trips = std::mem::take(&mut *trips.lock().unwrap_or_else(PoisonError::into_inner));
+    let records = records(trips, way.counted.asked, client.asked.reply_every.into());
+    result(client, &way, &records, how, log.as_mut())?;
+    remarks(&client.asked, &way);
+    ran.map_err(|e| if way.counted.received == 0 { End::silent(e.to_string()) } else { End::from_engine(&e) })
+}
+
+fn items(file: &std::path::Path) -> Told<Vec<Item>> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| End::missing(format!("Can't open file: {}: {error}", file.display())))?;
+    playback::parse(&text).map_err(|error| End::incorrect(format!("{}: {error}", file.display())))
+}
+
+fn create(file: &std::path::Path) -> Told<File> {
+    File::create(file).map_err(|error| {
+        End::bad(format!("'--full-log' Can't open file {} for writing: {error}", file.display()))
+    })
+}
+
+fn heading(both: &Both, client: &Client, started: &LatencyStarted) -> String {
+    let tcp = started.plan.transport == model::plan::Transport::Tcp;
+    let places: Vec<_> =
+        started.ends.iter().map(|ends| banner::Place { address: ends.remote, tcp }).collect();
+    let warm_up = if both.warm_up { banner::WARM_UP } else { "" };
+    banner::client(client.asked.mode, both.call, &places) + warm_up + banner::STARTING
+}
+
+fn ended(asked: &Asked, outcome: &Outcome) -> Ended {
+    match (outcome, asked.mode, asked.end) {
+        (Outcome::Interrupted, ..) => Ended::User,
+        (_, Mode::Playback, _) => Ended::Played,
+        (_, _, AskedEnd::Observations(_)) => Ended::Number,
+        (_, _, AskedEnd::Seconds(_)) => Ended::Timer,
+    }
+}
+
+fn result(
+    client: &Client,
+    way: &WayResult,
+    records: &[Record],
+    how: Ended,
+    log: Option<&mut File>,
+) -> Told<()> {
+    let asked = &client.asked;
+    let totals = Totals {
+        run_time: run_time(asked, way, how),
+        warm_up_millis: banner::warm_up_millis(1),
+        sent: way.counted.sent,
+        received: way.counted.received,
+        skipped: 0,
+    };
+    if asked.mode == Mode::Throughput {
+        say(&stream::report(asked, &totals));
+        return Ok(());
+    }
+    let report = latency_text::report(asked, &totals, &[counted(asked, way, records)], width());
+    say(&report.screen);
+    let written = log.map_or(Ok(()), |file| file.write_all(report.file.as_bytes()));
+    written.map_err(|error| End::fatal(format!("'--full-log' can't be written: {error}")))
+}
+
+/// The time in which messages were sent: what follows until the last reply is none of it.
+fn run_time(asked: &Asked, way: &WayResult, how: Ended) -> Nanos {
+    match (asked.end, how) {
+        (AskedEnd::Seconds(seconds), Ended::Timer) => way.elapsed.min(Nanos::from_secs(seconds.into())),
+        _ => way.elapsed,
+    }
+}
+
+fn counted(asked: &Asked, way: &WayResult, records: &[Record]) -> Result<Window, NoWindow> {
+    let cut = match (asked.mode, asked.end) {
+        (Mode::Playback, _) => Cut::Nothing,
+        (_, AskedEnd::Observations(count)) => Cut::Number(count),
+        (_, AskedEnd::Seconds(_)) => Cut::Time,
+    };
+    window(records, way.counted.duplicates, cut)
+}
+
+/// What sockperf's text has no place for.
+fn remarks(asked: &Asked, way: &WayResult) {
+    let counted = &way.counted;
+    if asked.rate.is_some() && counted.behind * 2 > counted.sent {
+        say(banner::TOO_FAST);
+    }
+    for (count, what) in [
+        (counted.late, "replies came more than a second late and are counted as dropped"),
+        (counted.strays, "messages came that are no replies of this test"),
+    ] {
+        if count > 0 {
+            note(&format!("{count} {what}"));
+        }
+    }
+}
+
+/// Columns of the terminal that standard output is, where the shell tells.
+fn width() -> Option<u16> {
+    std::env::var("COLUMNS").ok()?.parse().ok()
+}

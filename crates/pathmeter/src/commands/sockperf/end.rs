@@ -1,0 +1,69 @@
+//! How a run ends that cannot go on: sockperf's sentence and number.
+
+use super::note;
+use crate::exit::{Exit, Failure, sentence};
+
+/// What a step gives, or why there is nothing more to do.
+pub(super) type Told<T> = Result<T, End>;
+
+/// A fault with its number, which is the exit code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    code: u8,
+    what: String,
+}
+
+impl End {
+    pub(super) fn of(code: u8, what: impl Into<String>) -> End {
+        End { code, what: what.into() }
+    }
+
+    /// A value or combination that cannot be: 1.
+    pub(super) fn bad(what: impl Into<String>) -> End {
+        End::of(1, what)
+    }
+
+    /// A file's content is wrong: 2.
+    pub(super) fn incorrect(what: impl Into<String>) -> End {
+        End::of(2, what)
+    }
+
+    /// A file is not there: 4.
+    pub(super) fn missing(what: impl Into<String>) -> End {
+        End::of(4, what)
+    }
+
+    /// A fault of this host or of ours: 6.
+    pub(super) fn fatal(what: impl Into<String>) -> End {
+        End::of(6, what)
+    }
+
+    /// A socket, or the far end: 7.
+    pub(super) fn socket(what: impl Into<String>) -> End {
+        End::of(7, what)
+    }
+
+    /// Nothing ever came back: 8. (Sockperf ends with 0 here.)
+    pub(super) fn silent(what: impl Into<String>) -> End {
+        End::of(8, what)
+    }
+
+    /// What the engine could not do.
+    pub(super) fn from_engine(error: &anyhow::Error) -> End {
+        let advice =
+            error.chain().find_map(|cause| cause.downcast_ref::<Failure>()).and_then(|f| f.advice.clone());
+        let advice = advice.map(|advice| format!("\n  {advice}")).unwrap_or_default();
+        End::socket(format!("{}{advice}", sentence(error)))
+    }
+}
+
+/// Tells why on standard error, and with which code the program ends.
+pub(super) fn exit(ended: Told<()>) -> Exit {
+    match ended {
+        Ok(()) => Exit::Done,
+        Err(end) => {
+            note(&format!("ERROR: {}", end.what));
+            Exit::Dialect(end.code)
+        }
+    }
+}

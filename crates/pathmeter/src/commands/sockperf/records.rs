@@ -1,0 +1,69 @@
+//! From the engine's round trips to SockPerf's records: every message that asked for a reply, in the order of sending.
+
+use crate::engine::latency::raw::RoundTrip;
+use model::units::Nanos;
+use report::format::sockperf::Record;
+
+/// The records of a test in which `asked` messages asked for a reply, one in `every`. The engine keeps no time of
+/// sending of those that were lost: each is taken to have been sent with what the test did just before.
+pub(super) fn records(mut trips: Vec<RoundTrip>, asked: u64, every: u64) -> Vec<Record> {
+    trips.sort_unstable_by_key(|trip| trip.message);
+    let mut records: Vec<Record> = Vec::with_capacity(trips.len());
+    let missing = |records: &mut Vec<Record>, until: u64, sent: Nanos| {
+        let first = records.last().map_or(every, |last| last.sequence.saturating_add(every));
+        let numbers = (first..until).step_by(usize::try_from(every.max(1)).unwrap_or(usize::MAX));
+        records.extend(numbers.map(|sequence| Record { sequence, sent, received: None }));
+    };
+    let mut latest = trips.first().map_or(Nanos::ZERO, |trip| trip.sent);
+    for trip in trips {
+        missing(&mut records, trip.message, latest.min(trip.sent));
+        latest = trip.sent.max(latest);
+        records.push(Record { sequence: trip.message, sent: trip.sent, received: Some(trip.received) });
+    }
+    missing(&mut records, asked.saturating_add(1).saturating_mul(every), latest);
+    records
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trip(message: u64, sent: u64, received: u64) -> RoundTrip {
+        RoundTrip { message, sent: Nanos(sent), received: Nanos(received) }
+    }
+
+    fn told(records: &[Record]) -> Vec<(u64, u64, Option<u64>)> {
+        records
+            .iter()
+            .map(|record| (record.sequence, record.sent.0, record.received.map(|at| at.0)))
+            .collect()
+    }
+
+    #[test]
+    fn the_lost_ones_stand_where_they_were_sent() {
+        let trips = vec![trip(4, 40, 49), trip(2, 20, 25), trip(7, 70, 71)];
+        assert_eq!(
+            told(&records(trips, 8, 1)),
+            [
+                (1, 20, None),
+                (2, 20, Some(25)),
+                (3, 20, None),
+                (4, 40, Some(49)),
+                (5, 40, None),
+                (6, 40, None),
+                (7, 70, Some(71)),
+                (8, 70, None),
+            ]
+        );
+    }
+
+    #[test]
+    fn one_message_in_ten() {
+        let trips = vec![trip(10, 1, 2), trip(30, 3, 4)];
+        assert_eq!(
+            told(&records(trips, 4, 10)),
+            [(10, 1, Some(2)), (20, 1, None), (30, 3, Some(4)), (40, 3, None)]
+        );
+        assert_eq!(told(&records(Vec::new(), 2, 5)), [(5, 0, None), (10, 0, None)]);
+    }
+}

@@ -1,0 +1,223 @@
+//! A server for SockPerf's clients: answers on all its sockets until it is interrupted, then tells how many came.
+
+use super::end::{End, Told};
+use super::plan::address;
+use super::{note, say};
+use crate::dialect::sockperf::{Activity, Both, Place, Server, version_name};
+use crate::engine::interrupt::Interrupt;
+use crate::engine::latency::server::{Note, Servers, join};
+use linux::clock::mono_now;
+use linux::options;
+use linux::socket::{TcpOptions, UdpOptions, tcp_listen, udp_bind};
+use model::latency::WaitMode;
+use model::time::MonoTime;
+use model::units::{BitRate, Bytes};
+use report::format::sockperf::banner::{self, Ended};
+use report::format::sockperf::server::{self, Session};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use wire::sockperf::{Responder, Seen};
+
+/// Serves until the interrupt.
+pub(super) fn run(both: &Both, server: &Server, places: &[Place]) -> Told<()> {
+    check(both, server, places)?;
+    let interrupt = Interrupt::on_signals().map_err(|e| End::fatal(e.to_string()))?;
+    say(&banner::version(&version_name(both.version)));
+    pin(server)?;
+    let watched = Arc::new(Mutex::new(Watched::new(both.activity, server.gaps)));
+    let mut responder = Responder::new(server.max as usize);
+    if server.silent {
+        responder = responder.silent();
+    }
+    let watching = watched.clone();
+    let see = move |seen| watching.lock().unwrap_or_else(PoisonError::into_inner).see(seen);
+    let responder = responder.watched(Arc::new(see));
+    let told: Note = Arc::new(|line: &str| note(line));
+    let mut servers = Servers::default();
+    let mut listed = Vec::new();
+    for place in places {
+        listed.push(open(&mut servers, both, place, &responder, &told)?);
+    }
+    let warm_up = if both.warm_up { banner::WARM_UP } else { "" };
+    let waits = banner::server_waits(std::process::id().into(), both.call);
+    say(&(banner::server(&listed) + warm_up + &waits));
+    servers.run_until(&interrupt);
+    drop(servers);
+    let end = if interrupt.is_raised() { banner::ended(Ended::User) } else { String::new() };
+    let watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
+    say(&(watched.newline() + &end + &watched.summary() + server::EXIT));
+    if interrupt.is_raised() { Ok(()) } else { Err(End::socket("every socket has failed")) }
+}
+
+/// Opens the socket and begins to answer on it.
+fn open(
+    servers: &mut Servers,
+    both: &Both,
+    place: &Place,
+    responder: &Responder,
+    told: &Note,
+) -> Told<banner::Place> {
+    let address = match &place.host {
+        Some(host) => address(host, place.port)?,
+        None => SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), place.port),
+    };
+    let wait = if both.spin { WaitMode::Spin } else { WaitMode::Block };
+    let failed = |error: &dyn std::fmt::Display| {
+        End::socket(format!("Can`t bind socket, IP to bind: {address}: {error}"))
+    };
+    if place.tcp {
+        let options = TcpOptions { tos: tos(both), ..TcpOptions::default() };
+        let listener = tcp_listen(address, &options, BACKLOG).map_err(|e| failed(&e))?;
+        shape(&listener, both);
+        servers.sockperf_streams(listener, responder.clone(), wait, told).map_err(|e| failed(&e))?;
+    } else {
+        let socket = datagram_socket(both, address).map_err(|e| failed(&e))?;
+        shape(&socket, both);
+        servers.sockperf_datagrams(socket, responder.clone(), wait, told).map_err(|e| failed(&e))?;
+    }
+    Ok(banner::Place { address, tcp: place.tcp })
+}
+
+fn datagram_socket(both: &Both, address: SocketAddr) -> anyhow::Result<std::net::UdpSocket> {
+    let group = address.ip().is_multicast();
+    let any: IpAddr =
+        if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let bound = SocketAddr::new(if group { any } else { address.ip() }, address.port());
+    let reuse_address = both.reuse_address || group;
+    let options = UdpOptions { tos: tos(both), reuse_address, ..UdpOptions::default() };
+    let socket = udp_bind(bound, &options)?;
+    if group {
+        let interface = both.multicast.receive.as_deref().map(str::parse).transpose()?;
+        join(&socket, address.ip(), interface)?;
+    }
+    Ok(socket)
+}
+
+/// What may be refused: told, and gone on without.
+fn shape(socket: &impl AsFd, both: &Both) {
+    let mut done = Vec::new();
+    if let Some(size) = both.buffer {
+        done.push(options::set_recv_buffer(socket, Bytes(size.into())).map(drop));
+        done.push(options::set_send_buffer(socket, Bytes(size.into())).map(drop));
+    }
+    if let Some(span) = both.busy_poll {
+        done.push(options::set_busy_poll(socket, span));
+    }
+    if let Some(rate) = both.pacing {
+        done.push(options::set_max_pacing_rate(socket, BitRate(u64::from(rate) * 8)));
+    }
+    for error in done.into_iter().filter_map(Result::err) {
+        note(&format!("{error}; served without"));
+    }
+}
+
+fn tos(both: &Both) -> Option<u8> {
+    (both.tos > 0).then_some(both.tos)
+}
+
+/// All threads are started by this one, and stay where it is.
+fn pin(server: &Server) -> Told<()> {
+    let Some(cpu) = server.cpus.as_ref().and_then(|cpus| cpus.0.first()) else { return Ok(()) };
+    linux::cpu::pin_current_thread(*cpu as usize)
+        .map_err(|error| End::fatal(format!("Set thread affinity failed: {error}")))
+}
+
+/// What a server has no part in: refused where it would change what clients see, else told.
+fn check(both: &Both, server: &Server, places: &[Place]) -> Told<()> {
+    if both.multicast.source.is_some() || places.iter().any(|place| place.source.is_some()) {
+        return Err(End::bad("a multicast source filter is not served by pathmeter"));
+    }
+    if both.multicast.receive.as_deref().is_some_and(|text| text.parse::<IpAddr>().is_err()) {
+        return Err(End::bad("'--mc-rx-if' takes the address of an interface here, not its number"));
+    }
+    let more_cpus = server.cpus.as_ref().is_some_and(|cpus| cpus.0.len() > 1);
+    let group = places.iter().any(|place| {
+        place.host.as_deref().is_some_and(|host| host.parse::<IpAddr>().is_ok_and(|ip| ip.is_multicast()))
+    });
+    for (wanted, what) in [
+        (server.threads > 1, "--threads-num is ignored: each socket and connection has a thread of its own"),
+        (more_cpus, "--cpu-affinity: all threads run on the first CPU given"),
+        (both.multicast.send.is_some(), "--mc-tx-if is ignored: replies go by the route"),
+        (group && !server.unicast_reply, "replies to a group's messages go to their senders alone"),
+        (
+            !both.nodelay && places.iter().any(|place| place.tcp),
+            "--tcp-avoid-nodelay is ignored: replies go at once",
+        ),
+    ] {
+        if wanted {
+            note(what);
+        }
+    }
+    Ok(())
+}
+
+/// What came so far.
+struct Watched {
+    messages: u64,
+    activity: Option<Activity>,
+    rows: u64,
+    since: MonoTime,
+    gaps: bool,
+    sessions: BTreeMap<SocketAddr, Session>,
+}
+
+impl Watched {
+    fn new(activity: Option<Activity>, gaps: bool) -> Watched {
+        Watched { messages: 0, activity, rows: 0, since: mono_now(), gaps, sessions: BTreeMap::new() }
+    }
+
+    fn see(&mut self, seen: Seen) {
+        let mut said = if self.gaps { self.gap(seen) } else { String::new() };
+        if !seen.warm_up {
+            self.messages += 1;
+            said += &self.sign_of_life(seen.received);
+        }
+        if !said.is_empty() {
+            say(&said);
+        }
+    }
+
+    fn gap(&mut self, Seen { from, sequence, warm_up, .. }: Seen) -> String {
+        let from = SocketAddr::new(from.ip().to_canonical(), from.port());
+        if let Some(session) = self.sessions.get_mut(&from) {
+            return session.message(sequence, warm_up);
+        }
+        // A flood of forged senders must not fill the memory.
+        if self.sessions.len() >= MOST_SESSIONS {
+            return String::new();
+        }
+        let (session, said) = Session::new(from, sequence, warm_up);
+        self.sessions.insert(from, session);
+        said
+    }
+
+    fn sign_of_life(&mut self, now: MonoTime) -> String {
+        match self.activity {
+            Some(Activity::Dots(each)) if self.messages.is_multiple_of(each) => ".".into(),
+            Some(Activity::Rows(each)) if self.messages.is_multiple_of(each) => {
+                let took = now.saturating_since(std::mem::replace(&mut self.since, now));
+                self.rows += 1;
+                server::activity(self.rows - 1, each, took, self.messages)
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// After dots.
+    fn newline(&self) -> String {
+        let dots = matches!(self.activity, Some(Activity::Dots(each)) if self.messages >= each);
+        if dots { "\n".into() } else { String::new() }
+    }
+
+    fn summary(&self) -> String {
+        let gaps: String = self.sessions.values().map(Session::summary).collect();
+        server::total(self.messages) + &gaps
+    }
+}
+
+/// Connections that wait to be accepted, as sockperf.
+const BACKLOG: u16 = 10;
+/// Clients whose numbers are watched.
+const MOST_SESSIONS: usize = 4096;
