@@ -2,6 +2,7 @@
 
 use crate::Chance;
 use model::event::{EndResult, Event};
+use model::latency::WaitMode;
 use model::plan::{Direction, TestSpec, Transport};
 use model::sample::{
     IntervalSample, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters, UdpCounters,
@@ -10,6 +11,7 @@ use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
+use wire::native::LatencySeen;
 use wire::{Input, Output, Sent, Session};
 
 /// A session and what is due to it.
@@ -34,6 +36,7 @@ enum Due {
     Sample,
     SendersDone,
     Measured,
+    Reflected,
 }
 
 impl<S: Session> End<S> {
@@ -82,6 +85,7 @@ impl<S: Session> End<S> {
             Due::OpenFailed => self.session.input(now, Input::FlowsFailed("no")),
             Due::Sample => self.session.input(now, Input::LocalSample(&self.sample())),
             Due::SendersDone => self.session.input(now, Input::SendersDone(&self.sent())),
+            Due::Reflected => self.session.input(now, Input::Reflected(&SEEN)),
             Due::Measured => {
                 let result = self.result();
                 let told = EndResult { side: Side::Local, result, output_text: None, output_json: None };
@@ -105,7 +109,8 @@ impl<S: Session> End<S> {
                 Output::StartFlows => self.due.extend([Due::Sample, Due::SendersDone]),
                 Output::StopSenders => self.due.push_back(Due::SendersDone),
                 Output::Drain { .. } => self.due.push_back(Due::Measured),
-                Output::Datagram { .. } => {}
+                Output::Datagram { .. } | Output::Reflect(_) => {}
+                Output::CountReflected => self.due.push_back(Due::Reflected),
                 Output::Event(event) => self.events.push(event),
                 Output::WaitUntil(time) => {
                     self.wait = time;
@@ -179,3 +184,13 @@ impl<S: Session> End<S> {
 
 /// More outputs than this in a row is an endless loop.
 const ENDLESS: usize = 100_000;
+
+/// What an engine would have seen of the messages of a latency session.
+const SEEN: LatencySeen = LatencySeen {
+    client: SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 5210),
+    wait: WaitMode::Block,
+    received: 1,
+    duplicates: 0,
+    reordered: 0,
+    elapsed: Nanos(0),
+};

@@ -52,10 +52,10 @@ pub(crate) enum Answer {
 }
 
 impl Flights {
-    /// Room for this many messages on their way; a power of two is made of it.
-    pub(crate) fn new(room: usize) -> Flights {
+    /// Room for this many messages on their way; a power of two is made of it. Their numbers begin after `last`.
+    pub(crate) fn new(room: usize, last: u64) -> Flights {
         let slots = vec![Flight::default(); room.clamp(1024, MOST).next_power_of_two()];
-        Flights { slots, last: 0, settled: 0, highest: 0 }
+        Flights { slots, last, settled: last, highest: last }
     }
 
     /// A message is sent. Says how many older ones are lost, having had to make room.
@@ -128,7 +128,7 @@ mod tests {
     use model::units::Nanos;
 
     fn flights() -> Flights {
-        Flights::new(0)
+        Flights::new(0, 0)
     }
 
     #[test]

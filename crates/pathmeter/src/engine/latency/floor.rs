@@ -37,7 +37,8 @@ fn ping(
     wait: WaitMode,
 ) -> anyhow::Result<Option<model::stats::histogram::Distribution>> {
     let started = mono_now();
-    let gather = Gather { started, room: 0, warm_up: Some(WARM_UP), scheduled: false, raw: None };
+    let gather =
+        Gather { started, room: 0, last_number: 0, warm_up: Some(WARM_UP), scheduled: false, raw: None };
     let mut lane = Lane::new(socket, Client::new(MAX_TCP_LEN), size, Tally::new(gather));
     let mut waiter = Waiter::new(wait);
     while mono_now() < started + TIME {

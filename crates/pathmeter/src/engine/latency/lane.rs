@@ -2,9 +2,11 @@
 
 use super::far_clock::FarClock;
 use super::socket::{Inbox, Next, Socket};
-use super::tally::Tally;
+use super::tally::{Gather, Tally};
 use super::wait::Waiter;
 use linux::clock::mono_now;
+use linux::error_queue::{self, QueueEntry};
+use linux::timestamp::{PacketTimes, set_receive_time};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::{self, ErrorKind};
@@ -18,12 +20,33 @@ pub(crate) struct Lane<E> {
     inbox: Inbox,
     pub(crate) tally: Tally,
     pub(crate) clock: FarClock,
-    /// Highest count of answered messages that the far end told, of a stateful reflector.
-    pub(crate) far_sequence: Option<u64>,
+    /// The highest count of messages answered that a stateful reflector told, and the message it told it with.
+    far_count: Option<FarCount>,
+    far_before: FarCount,
     /// ICMP said that nobody listens.
     pub(crate) refused: bool,
+    /// The kernel tells when it received a message.
+    timed: bool,
     /// Why this way is not measured any more.
     pub(crate) dead: Option<String>,
+}
+
+/// So many messages answered, of the first so many that were sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FarCount {
+    pub(crate) answered: u64,
+    pub(crate) of: u64,
+}
+
+/// A ping with the times of its packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimedPing {
+    /// From this program's hands back into them.
+    pub(crate) application: Nanos,
+    /// When the request left this host.
+    pub(crate) left: PacketTimes,
+    /// When the reply reached this host.
+    pub(crate) came: PacketTimes,
 }
 
 /// How a ping ended.
@@ -41,7 +64,41 @@ impl<E: Exchange> Lane<E> {
         // A pattern no link compresses away, the same in every message.
         let out = (0..largest).map(|at| (at.wrapping_mul(167) ^ (at >> 3)) as u8).collect();
         let clock = FarClock::default();
-        Lane { socket, exchange, out, inbox, tally, clock, far_sequence: None, refused: false, dead: None }
+        Lane {
+            socket,
+            exchange,
+            out,
+            inbox,
+            tally,
+            clock,
+            far_count: None,
+            far_before: FarCount::default(),
+            refused: false,
+            timed: false,
+            dead: None,
+        }
+    }
+
+    /// Asks the kernel when it received each message: a thread that sleeps cannot know for how long it was not woken.
+    pub(crate) fn take_times(&mut self) {
+        // Without them the cause of far round trips stays unknown, and is told so.
+        self.timed = set_receive_time(&self.socket, true).is_ok();
+    }
+
+    /// Begins anew: the round trips so far were made for something else. Numbers go on.
+    pub(crate) fn begin(&mut self, gather: Gather) {
+        let last_number = self.tally.next_number() - 1;
+        self.tally = Tally::new(Gather { last_number, ..gather });
+        self.clock = FarClock::default();
+        let answered = self.far_count.map_or(0, |count| count.answered);
+        self.far_before = FarCount { answered, of: last_number };
+    }
+
+    /// How many messages the far end has answered, where it counts, of how many since the beginning.
+    pub(crate) fn far_counted(&self) -> Option<FarCount> {
+        let FarCount { answered, of } = self.far_count?;
+        let of = of.checked_sub(self.far_before.of)?;
+        Some(FarCount { answered: answered.saturating_sub(self.far_before.answered).min(of), of })
     }
 
     /// Sends a message and waits for its reply, taking what else comes. The time of a loss is the timeout.
@@ -54,9 +111,9 @@ impl<E: Exchange> Lane<E> {
             return Ping::Dead;
         }
         loop {
-            match self.inbox.fill(&self.socket, waiter, deadline) {
-                Ok(Some(came)) => {
-                    if self.take(came, Some(number), waiter) {
+            match self.receive(waiter, deadline) {
+                Ok(Some((came, held))) => {
+                    if self.take(came, held, Some(number), waiter) {
                         return Ping::Answered;
                     }
                 }
@@ -68,6 +125,50 @@ impl<E: Exchange> Lane<E> {
             }
             if self.dead.is_some() {
                 return Ping::Dead;
+            }
+        }
+    }
+
+    fn receive(
+        &mut self,
+        waiter: &mut Waiter,
+        deadline: MonoTime,
+    ) -> io::Result<Option<(MonoTime, Option<Nanos>)>> {
+        if !self.timed {
+            return Ok(self.inbox.fill(&self.socket, waiter, deadline)?.map(|came| (came, None)));
+        }
+        let came = self.inbox.fill_timed(&self.socket, waiter, deadline, || {})?;
+        Ok(came.map(|came| (came.at, came.held)))
+    }
+
+    /// Sends a message whose packet is timed at both ends of its way through this host, and waits for the reply.
+    /// Times have to be switched on ([`super::wire_times`]).
+    pub(crate) fn timed_ping(
+        &mut self,
+        size: usize,
+        timeout: Nanos,
+        waiter: &mut Waiter,
+    ) -> Option<TimedPing> {
+        let sent = mono_now();
+        waiter.running(sent);
+        let deadline = sent + timeout;
+        let number = self.tally.next_number();
+        if !self.send(size, sent, sent, true, deadline) {
+            return None;
+        }
+        let mut left = PacketTimes::default();
+        loop {
+            let socket = self.socket.clone();
+            // The time of sending waits in the error queue, and would wake poll(2) at once.
+            let look = || left = last_sent(&socket).unwrap_or(left);
+            let came = self.inbox.fill_timed(&socket, waiter, deadline, look).ok()??;
+            left = last_sent(&socket).unwrap_or(left);
+            if self.take(came.at, came.held, Some(number), waiter) {
+                return Some(TimedPing {
+                    application: came.at.saturating_since(sent),
+                    left,
+                    came: came.times,
+                });
             }
         }
     }
@@ -110,7 +211,7 @@ impl<E: Exchange> Lane<E> {
     pub(crate) fn poll(&mut self, waiter: &mut Waiter) -> bool {
         match self.inbox.poll(&self.socket) {
             Ok(Some(came)) => {
-                self.take(came, None, waiter);
+                self.take(came.at, came.held, None, waiter);
                 true
             }
             Ok(None) => false,
@@ -122,10 +223,16 @@ impl<E: Exchange> Lane<E> {
     }
 
     /// Reads the messages received; says whether the one waited for was among them.
-    fn take(&mut self, came: MonoTime, awaited: Option<u64>, waiter: &mut Waiter) -> bool {
+    fn take(
+        &mut self,
+        came: MonoTime,
+        held: Option<Nanos>,
+        awaited: Option<u64>,
+        waiter: &mut Waiter,
+    ) -> bool {
         if !matches!(self.socket, Socket::Tcp(_)) {
             let reply = self.exchange.reply(self.inbox.datagram());
-            return self.reply(reply, came, awaited, waiter);
+            return self.reply(reply, came, held, awaited, waiter);
         }
         let mut found = false;
         loop {
@@ -138,7 +245,7 @@ impl<E: Exchange> Lane<E> {
                     return found;
                 }
             };
-            found |= self.reply(reply, came, awaited, waiter);
+            found |= self.reply(reply, came, held, awaited, waiter);
         }
     }
 
@@ -146,6 +253,7 @@ impl<E: Exchange> Lane<E> {
         &mut self,
         reply: Result<Reply, wire::echo::Stray>,
         came: MonoTime,
+        held: Option<Nanos>,
         awaited: Option<u64>,
         waiter: &mut Waiter,
     ) -> bool {
@@ -153,11 +261,12 @@ impl<E: Exchange> Lane<E> {
             self.tally.stray();
             return false;
         };
-        let sent = self.tally.reply(reply.sequence, came, waiter);
+        let sent = self.tally.reply(reply.sequence, came, held, waiter);
         if let (Some(sent), Some(far)) = (sent, reply.far) {
             self.clock.record(sent, far, came);
         }
-        self.far_sequence = self.far_sequence.max(reply.far_sequence);
+        let told = reply.far_sequence.map(|before| FarCount { answered: before + 1, of: reply.sequence });
+        self.far_count = self.far_count.max(told);
         awaited == Some(reply.sequence)
     }
 
@@ -172,6 +281,20 @@ impl<E: Exchange> Lane<E> {
             });
         }
     }
+}
+
+/// The time of the packet sent last, from the error queue, which is emptied.
+fn last_sent(socket: &Socket) -> Option<PacketTimes> {
+    let mut last: Option<PacketTimes> = None;
+    while let Ok(Some(entry)) = error_queue::take(socket, &mut []) {
+        if let QueueEntry::Sent { times, .. } = entry {
+            // The network card's time comes in an entry of its own.
+            let before = last.unwrap_or_default();
+            last =
+                Some(PacketTimes { kernel: times.kernel.or(before.kernel), nic: times.nic.or(before.nic) });
+        }
+    }
+    last
 }
 
 /// An ICMP answer to an earlier datagram that nobody listens: asked again, somebody may.

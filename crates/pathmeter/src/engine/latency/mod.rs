@@ -9,6 +9,7 @@
 //! | `lane` | one way at work |
 //! | `tally`, `flights`, `raw`, `far_clock` | what one way gives |
 //! | `wait`, `socket` | messages in and out, and the waiting between |
+//! | `wire_times` | round trips timed by the kernel and the network card |
 //! | `floor` | the tool against itself |
 //! | `reflector`, `server`, `session` | the loops of our server, servers of foreign protocols; the dialogue with our own |
 
@@ -30,5 +31,6 @@ mod session;
 pub(crate) mod socket;
 mod tally;
 pub(crate) mod wait;
+mod wire_times;
 
 pub(crate) use run::{Job, run};

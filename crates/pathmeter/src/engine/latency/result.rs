@@ -1,6 +1,6 @@
 //! The figures of a run, from what its ways gathered and what the host did meanwhile.
 
-use super::lane::Lane;
+use super::lane::{FarCount, Lane};
 use super::wait::Hiccups;
 use linux::clock::mono_now;
 use linux::cpu::{CpuSnapshot, Usage};
@@ -8,6 +8,7 @@ use model::latency::{HostNoise, LatencyMode, LatencyResult, Way, WayEnds, WayRes
 use model::stats::spread::Dispersion;
 use model::time::MonoTime;
 use model::units::{Nanos, PacketRate};
+use wire::echo::Exchange;
 use wire::native::LatencySeen;
 
 /// What this host had done before the run.
@@ -56,7 +57,7 @@ pub(crate) fn all(ways: Vec<WayResult>, host: HostFigures) -> LatencyResult {
 }
 
 /// One way's figures.
-pub(crate) fn way<E>(
+pub(crate) fn way<E: Exchange>(
     way: &Way,
     mode: LatencyMode,
     lane: Lane<E>,
@@ -65,14 +66,15 @@ pub(crate) fn way<E>(
     seen: Option<LatencySeen>,
 ) -> anyhow::Result<WayResult> {
     let one_way = lane.clock.delays();
+    let far_counted = lane.far_counted();
     let totals = lane.tally.finish()?;
     let spread = Dispersion::of(&totals.rtt);
     let mut counted = totals.counted;
-    if let Some(told) = lane.far_sequence {
-        // The reflector's own number of the last reply: it had answered one more.
-        let reached = (told + 1).min(counted.asked);
-        counted.lost_up = Some((counted.asked - reached).min(counted.lost));
-        counted.lost_down = counted.lost_up.map(|up| counted.lost - up);
+    if let Some(FarCount { answered, of }) = far_counted {
+        // Of what was lost after the last reply nobody knows where.
+        let up = (of - answered).min(counted.lost);
+        counted.lost_up = Some(up);
+        counted.lost_down = Some((counted.lost - up).saturating_sub(counted.asked.saturating_sub(of)));
     }
     if let Some(seen) = &seen {
         counted.far_received = Some(seen.received);

@@ -8,7 +8,7 @@ use super::schedule;
 use super::session::LatencySession;
 use super::tally::{Gather, Tally};
 use super::wait::Waiter;
-use super::{floor, ping_pong, result};
+use super::{floor, ping_pong, result, wire_times};
 use crate::engine::client::Security;
 use crate::engine::host;
 use crate::engine::interrupt::Interrupt;
@@ -16,11 +16,14 @@ use crate::exit::{Failure, sentence};
 use linux::clock::{mono_now, set_timer_slack, wall_now};
 use linux::cpu::pin_current_thread;
 use model::event::{Event, Finished, Outcome, Warning};
-use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, LatencyStarted, WayEnds};
+use model::latency::{
+    LatencyMode, LatencyPlan, LatencyProtocol, LatencyStarted, WaitMode, WayEnds, WayResult, WireTimes,
+};
 use model::playback::Item;
 use model::time::MonoTime;
 use model::units::Nanos;
 use wire::echo::Exchange;
+use wire::native::LatencySeen;
 use wire::{sockperf, stamp};
 
 /// What a run needs beside its plan.
@@ -114,15 +117,17 @@ fn measure<E: Exchange>(
         ends: ends.clone(),
         host,
     })));
+    let mut waiter = Waiter::new(plan.wait);
+    let (mut lanes, mut wire_times) = (Vec::new(), Vec::new());
+    for (way, socket) in sockets.into_iter().enumerate() {
+        let tally = Tally::new(gather(job, way, mono_now()));
+        let mut lane = Lane::new(socket, exchange(way), job.largest() as usize, tally);
+        wire_times.push(wire(plan, &mut lane, &mut waiter));
+        lanes.push(lane);
+    }
+    let seen_before: Vec<u64> = sessions.iter_mut().map(received_before).collect();
     let started = mono_now();
-    let mut lanes: Vec<Lane<E>> = sockets
-        .into_iter()
-        .enumerate()
-        .map(|(way, socket)| {
-            let tally = Tally::new(gather(job, way, started));
-            Lane::new(socket, exchange(way), job.largest() as usize, tally)
-        })
-        .collect();
+    lanes.iter_mut().enumerate().for_each(|(way, lane)| lane.begin(gather(job, way, started)));
     let before = result::HostBefore::now();
     let mut waiter = Waiter::new(plan.wait);
     let mut house = House::new(plan, started, job.interrupt, &mut sessions, sink);
@@ -138,7 +143,11 @@ fn measure<E: Exchange>(
     house.warn_of_dead(&lanes);
     let silent = lanes.iter().all(|lane| !lane.tally.heard()) && plan.mode != LatencyMode::Throughput;
     let blame = silent.then(|| silence(plan, &lanes));
-    conclude(job, lanes, ends, sessions, (started, ended), noise, sink)?;
+    let told = lanes.into_iter().zip(ends).zip(sessions).zip(wire_times).zip(seen_before);
+    let done =
+        |((((lane, ends), session), wire), seen_before)| Done { lane, ends, session, wire, seen_before };
+    let told = told.map(done).collect();
+    conclude(job, told, ended.saturating_since(started), noise, sink)?;
     match blame {
         Some(failure) if !job.interrupt.is_raised() => Err(failure.into()),
         _ => Ok(()),
@@ -147,28 +156,56 @@ fn measure<E: Exchange>(
 
 fn conclude<E: Exchange>(
     job: &Job<'_>,
-    lanes: Vec<Lane<E>>,
-    ends: Vec<WayEnds>,
-    sessions: Vec<Option<LatencySession>>,
-    (started, ended): (MonoTime, MonoTime),
+    done: Vec<Done<E>>,
+    elapsed: Nanos,
     noise: result::HostFigures,
     sink: &mut dyn FnMut(&Event),
 ) -> anyhow::Result<()> {
-    let elapsed = ended.saturating_since(started);
     let mut ways = Vec::new();
-    for (index, ((lane, ends), session)) in lanes.into_iter().zip(ends).zip(sessions).enumerate() {
+    for (index, Done { lane, ends, session, wire, seen_before }) in done.into_iter().enumerate() {
         let seen = session.map(|mut session| {
             // The server's counts may be lost with it: then they are not told.
             let seen = if lane.dead.is_none() { session.seen().ok() } else { None };
             session.close();
             seen
         });
-        ways.push(result::way(&job.plan.ways[index], job.plan.mode, lane, ends, elapsed, seen.flatten())?);
+        let way = &job.plan.ways[index];
+        let since =
+            |seen: LatencySeen| LatencySeen { received: seen.received.saturating_sub(seen_before), ..seen };
+        let result = result::way(way, job.plan.mode, lane, ends, elapsed, seen.flatten().map(since))?;
+        ways.push(WayResult { wire, ..result });
     }
     sink(&Event::Latency(Box::new(result::all(ways, noise))));
     let outcome = if job.interrupt.is_raised() { Outcome::Interrupted } else { Outcome::Completed };
     sink(&Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
     Ok(())
+}
+
+/// Sees to the kernel's times of packets.
+fn wire<E: Exchange>(plan: &LatencyPlan, lane: &mut Lane<E>, waiter: &mut Waiter) -> Option<WireTimes> {
+    let replies = matches!(plan.mode, LatencyMode::PingPong | LatencyMode::UnderLoad);
+    if !plan.wire_times || !replies {
+        return None;
+    }
+    let times = wire_times::measure(lane, plan.size as usize, waiter);
+    if plan.wait != WaitMode::Spin {
+        lane.take_times();
+    }
+    times
+}
+
+/// A way that is done.
+struct Done<E> {
+    lane: Lane<E>,
+    ends: WayEnds,
+    session: Option<LatencySession>,
+    wire: Option<WireTimes>,
+    /// Messages that the server had received before the counted ones.
+    seen_before: u64,
+}
+
+fn received_before(session: &mut Option<LatencySession>) -> u64 {
+    session.as_mut().and_then(|session| session.seen().ok()).map_or(0, |seen| seen.received)
 }
 
 fn gather(job: &Job<'_>, way: usize, started: MonoTime) -> Gather {
@@ -177,6 +214,7 @@ fn gather(job: &Job<'_>, way: usize, started: MonoTime) -> Gather {
     let patience = plan.timeout.map_or(2, |timeout| timeout.0.div_ceil(1_000_000_000));
     Gather {
         started,
+        last_number: 0,
         room: usize::try_from(rate.saturating_mul(patience)).unwrap_or(usize::MAX),
         warm_up: plan.warm_up.or((plan.mode == LatencyMode::Playback).then_some(Nanos::ZERO)),
         scheduled: matches!(plan.mode, LatencyMode::UnderLoad | LatencyMode::Playback),

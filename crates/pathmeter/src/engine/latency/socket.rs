@@ -1,9 +1,12 @@
 //! The socket of one way: whole messages out, whole messages in, never blocking.
 
 use super::wait::Waiter;
-use linux::clock::mono_now;
+use linux::clock::{mono_now, wall_now};
+use linux::message::{self, Received};
 use linux::poll::{Interest, wait};
+use linux::timestamp::PacketTimes;
 use model::time::MonoTime;
+use model::units::Nanos;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -86,6 +89,17 @@ pub(crate) struct Inbox {
     until: usize,
 }
 
+/// When bytes came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Came {
+    /// Into this program's hands.
+    pub(crate) at: MonoTime,
+    /// How long the kernel had them before, where it was asked for times.
+    pub(crate) held: Option<Nanos>,
+    /// The times of the packet, likewise.
+    pub(crate) times: PacketTimes,
+}
+
 /// What the inbox has.
 pub(crate) enum Next<'a> {
     /// A whole message.
@@ -118,18 +132,39 @@ impl Inbox {
         Ok(Some(now))
     }
 
-    /// Takes what is there now; `None`: nothing.
-    pub(crate) fn poll(&mut self, socket: &Socket) -> io::Result<Option<MonoTime>> {
+    /// The same with the kernel's times, which have to be switched on. `meanwhile` is called between two tries.
+    pub(crate) fn fill_timed(
+        &mut self,
+        socket: &Socket,
+        waiter: &mut Waiter,
+        deadline: MonoTime,
+        mut meanwhile: impl FnMut(),
+    ) -> io::Result<Option<Came>> {
         self.make_room();
-        match socket.receive(&mut self.buf[self.until..]) {
-            Ok(length) => {
-                let now = mono_now();
-                self.until += length;
-                Ok(Some(now))
-            }
+        let room = &mut self.buf[self.until..];
+        let came =
+            waiter.until(deadline, socket, || message::receive(socket, room).inspect_err(|_| meanwhile()))?;
+        came.map(|message| self.took(socket, &message)).transpose()
+    }
+
+    /// Takes what is there now; `None`: nothing.
+    pub(crate) fn poll(&mut self, socket: &Socket) -> io::Result<Option<Came>> {
+        self.make_room();
+        match message::receive(socket, &mut self.buf[self.until..]) {
+            Ok(message) => self.took(socket, &message).map(Some),
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
             Err(e) => Err(e),
         }
+    }
+
+    fn took(&mut self, socket: &Socket, message: &Received) -> io::Result<Came> {
+        let at = mono_now();
+        if message.len == 0 && matches!(socket, Socket::Tcp(_)) {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        self.until += message.len;
+        let held = message.times.kernel.map(|kernel| wall_now() - kernel);
+        Ok(Came { at, held, times: message.times })
     }
 
     /// The datagram that came: the whole of what was filled in.

@@ -49,6 +49,8 @@ pub(crate) struct Gather {
     pub(crate) started: MonoTime,
     /// Messages on their way at most.
     pub(crate) room: usize,
+    /// Number of the last message before, sent for something else.
+    pub(crate) last_number: u64,
     /// Leading time not counted; absent: until steady.
     pub(crate) warm_up: Option<Nanos>,
     /// Messages have a due time of their own.
@@ -61,9 +63,9 @@ impl Tally {
     pub(crate) fn new(gather: Gather) -> Tally {
         Tally {
             started: gather.started,
-            flights: Flights::new(gather.room),
+            flights: Flights::new(gather.room, gather.last_number),
             counted: Counted::default(),
-            last_number: 0,
+            last_number: gather.last_number,
             fixed_warm_up: gather.warm_up,
             skipped: 0,
             warm_up: WarmUp::default(),
@@ -93,14 +95,20 @@ impl Tally {
         self.recent_sent += 1;
     }
 
-    /// A reply came; when its message was sent, if it is the first and in time. `waiter` knows for how long this host
-    /// held the thread meanwhile.
-    pub(crate) fn reply(&mut self, number: u64, came: MonoTime, waiter: &mut Waiter) -> Option<MonoTime> {
+    /// A reply came; when its message was sent, if it is the first and in time. `held`: for
+    /// how long this host kept the reply, where it is known; else `waiter` may know for how long it held the thread.
+    pub(crate) fn reply(
+        &mut self,
+        number: u64,
+        came: MonoTime,
+        held: Option<Nanos>,
+        waiter: &mut Waiter,
+    ) -> Option<MonoTime> {
         match self.flights.answer(number) {
             Answer::InTime { due, sent, reordered } => {
                 self.counted.received += 1;
                 self.counted.reordered += u64::from(reordered);
-                self.round_trip(number, due, sent, came, waiter);
+                self.round_trip(number, due, sent, came, held, waiter);
                 Some(sent)
             }
             Answer::Late => {
@@ -194,6 +202,7 @@ impl Tally {
         due: MonoTime,
         sent: MonoTime,
         came: MonoTime,
+        held: Option<Nanos>,
         waiter: &mut Waiter,
     ) {
         let rtt = came.saturating_since(due);
@@ -210,7 +219,7 @@ impl Tally {
         }
         if self.outliers.last().is_none_or(|least| self.outliers.len() < OUTLIERS || rtt > least.rtt) {
             waiter.look(came);
-            self.outlier(at, rtt, waiter.held(due, came));
+            self.outlier(at, rtt, held.or_else(|| waiter.held(due, came)));
         }
         if let Some(raw) = &mut self.raw {
             raw.round_trip(number, at, sent.saturating_since(due), rtt);
