@@ -84,7 +84,9 @@ impl BatchMeans {
             kept.iter().filter(|batch| batch.count() == self.size).copied().collect();
         let independent = grown(complete)?;
         let count = independent.batches.len() as u64;
-        let error = independent.spread / (count as f64).sqrt();
+        // What dependence is left, as of a process that forgets evenly (AR(1)); chance can make it negative.
+        let left = independent.lag1.clamp(0.0, MOST_LEFT);
+        let error = independent.spread / (count as f64).sqrt() * ((1.0 + left) / (1.0 - left)).sqrt();
         let variance = all.variance()?;
         let effective = if error > 0.0 { variance / (error * error) } else { all.count() as f64 };
         Some(MeanInterval {
@@ -152,6 +154,8 @@ fn pairs(batches: &[Moments]) -> Vec<Moments> {
 
 const MOST_BATCHES: usize = 1024;
 const FEWEST_BATCHES: usize = 20;
+/// Beyond this the correlation of so few batches says nothing of how much wider the interval should be.
+const MOST_LEFT: f64 = 0.9;
 const NORMAL_95: f64 = 1.644_854;
 
 #[cfg(test)]
