@@ -130,7 +130,7 @@ impl Histogram {
         self.moments.record_n(value as f64, count);
     }
 
-    /// Adds the counts of another.
+    /// Adds the counts of another, each up to the largest number there is.
     ///
     /// # Errors
     /// When the other keeps another number of digits.
@@ -142,11 +142,12 @@ impl Histogram {
         let needed = other.counts.len().min((last + 1).next_multiple_of(1 << self.half_magnitude));
         self.counts.resize(self.counts.len().max(needed), 0);
         for (index, &count) in other.counts.iter().enumerate() {
-            self.counts[index.min(last)] += count;
-            self.saturated += if index > last { count } else { 0 };
+            let own = &mut self.counts[index.min(last)];
+            *own = own.saturating_add(count);
+            self.saturated = self.saturated.saturating_add(if index > last { count } else { 0 });
         }
-        self.total += other.total;
-        self.saturated += other.saturated;
+        self.total = self.total.saturating_add(other.total);
+        self.saturated = self.saturated.saturating_add(other.saturated);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.moments.merge(&other.moments);

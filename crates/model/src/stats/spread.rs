@@ -38,7 +38,7 @@ impl Moments {
         if other.count == 0 {
             return;
         }
-        let total = self.count + other.count;
+        let total = self.count.saturating_add(other.count);
         let share = other.count as f64 / total as f64;
         let distance = other.mean - self.mean;
         self.mean += distance * share;

@@ -93,6 +93,18 @@ fn counts_that_do_not_add_up_are_refused() {
 }
 
 #[test]
+fn merging_what_was_read_again_and_again_does_not_overflow() {
+    let mut huge = Histogram::default();
+    huge.record_n(5, 1 << 53);
+    for _ in 0..12 {
+        let read = Histogram::from_v2(&filled(&[5]).to_v2()).unwrap();
+        huge.merge(&huge.clone()).unwrap();
+        huge.merge(&read).unwrap();
+    }
+    assert_eq!((huge.count(), huge.value_at_quantile(1.0)), (u64::MAX, Some(5)));
+}
+
+#[test]
 fn a_bomb_is_not_unpacked() {
     let mut stream = Histogram::new(5, i64::MAX as u64).unwrap().to_v2();
     stream[4..8].copy_from_slice(&u32::MAX.to_be_bytes());
