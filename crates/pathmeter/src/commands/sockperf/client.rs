@@ -38,11 +38,12 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
         raw: keeps.then(|| RawFile::Kept(trips.clone())),
         interrupt: &interrupt,
     };
-    let (mut way, mut how) = (None, Ended::Timer);
+    let (mut way, mut how, mut broken) = (None, Ended::Timer, None);
     let ran = latency::run(&job, &mut |event| match event {
         Event::LatencyStarted(started) => say(&heading(both, client, started)),
         Event::Latency(result) => way = result.ways.first().cloned(),
         Event::Finished(finished) => how = ended(&client.asked, &finished.outcome),
+        Event::Warning(warning) if warning.id == WAY_ENDED => broken = Some(warning.text.clone()),
         Event::Warning(warning) => note(&warning.text),
         _ => {}
     });
@@ -51,12 +52,18 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
             .err()
             .map_or_else(|| End::fatal("the test gave no result"), |e| End::from_engine(&e)));
     };
-    say(&(banner::ended(how) + banner::TEST_ENDED));
+    let end = if broken.is_some() { String::new() } else { banner::ended(how) };
+    say(&(end + banner::TEST_ENDED));
     let trips = std::mem::take(&mut *trips.lock().unwrap_or_else(PoisonError::into_inner));
     let records = records(trips, way.counted.asked, client.asked.reply_every.into());
     result(client, &way, &records, how, log.as_mut())?;
     remarks(&client.asked, &way);
-    ran.map_err(|e| if way.counted.received == 0 { End::silent(e.to_string()) } else { End::from_engine(&e) })
+    match (ran, broken) {
+        (Err(error), _) if way.counted.received == 0 => Err(End::silent(error.to_string())),
+        (Err(error), _) => Err(End::from_engine(&error)),
+        (Ok(()), Some(reason)) => Err(End::socket(reason)),
+        (Ok(()), None) => Ok(()),
+    }
 }
 
 fn items(file: &std::path::Path) -> Told<Vec<Item>> {
@@ -150,3 +157,6 @@ fn remarks(asked: &Asked, way: &WayResult) {
 fn width() -> Option<u16> {
     std::env::var("COLUMNS").ok()?.parse().ok()
 }
+
+/// The engine's warning that the way to the server has ended before the test.
+const WAY_ENDED: &str = "way-ended";

@@ -1,0 +1,81 @@
+//! The command lines that must run as typed, and the words around them.
+
+use crate::process::{Running, Scratch, Tool, free_port};
+use std::process::Command;
+
+#[test]
+fn the_command_lines_of_the_issue() {
+    std::thread::scope(|scope| {
+        for (client, server) in
+            [(Tool::Ours, Tool::Theirs), (Tool::Theirs, Tool::Ours), (Tool::Ours, Tool::Ours)]
+        {
+            scope.spawn(move || {
+                let port = free_port();
+                let serving = server.serve(port, "--tcp");
+                let typed = format!("ping-pong -i 127.0.0.1 --tcp -m 350 -t 1 -p {port} --full-rtt");
+                let said = client.run(&typed).good();
+                let served = serving.stop().good();
+                assert!(said.stdout.contains("Summary: Round trip is "), "{said:#?}");
+                assert!(
+                    said.stdout.contains(&format!("[ 0] IP = 127.0.0.1       PORT = {port} # TCP\n")),
+                    "{said:#?}"
+                );
+                assert!(served.stdout.contains("[SERVER] listen on:\n[ 0] IP = 127.0.0.1"), "{served:#?}");
+                assert!(served.stdout.ends_with("sockperf: cleanupAfterLoop() exit\n"), "{served:#?}");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_link_named_sockperf_speaks_its_command_line() {
+    let scratch = Scratch::new("link");
+    let link = scratch.path("sockperf");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_pathmeter"), &link).expect("a new directory");
+    let run = |word: &str| {
+        let mut command = Command::new(&link);
+        command.args(word.split_whitespace());
+        Running::start(command).wait()
+    };
+    assert!(run("--version").good().stdout.starts_with("sockperf, version 3.10-pathmeter."));
+    assert!(run("").good().stdout.contains("ping-pong (pp)"));
+    assert!(run("ul --help").good().stdout.contains("--reply-every N"));
+    let refused = run("pp -m 13");
+    assert_eq!(refused.code, Some(1), "{refused:#?}");
+    assert!(refused.stderr.starts_with("sockperf: '-m' Invalid message size: 13"), "{refused:#?}");
+}
+
+/// Both programs say the same before and after a test, but for their figures.
+#[test]
+fn the_text_has_the_same_shape() {
+    let shape = |client: Tool, mode: &str| {
+        let port = free_port();
+        let _serving = Tool::Theirs.serve(port, "");
+        let options = if client == Tool::Ours { "--as-version 3.7" } else { "" };
+        let said = client.run(&format!("{mode} -i 127.0.0.1 -p {port} -m 200 --mps=500 {options}")).good();
+        let lines: Vec<String> =
+            said.stdout.lines().filter(|line| !line.contains("interrupted by signal")).map(plain).collect();
+        lines
+    };
+    for mode in ["pp", "ul --reply-every=5", "tp"] {
+        assert_eq!(shape(Tool::Ours, mode), shape(Tool::Theirs, mode), "{mode}");
+    }
+}
+
+/// A line without its numbers and its version.
+fn plain(line: &str) -> String {
+    let line = line.split("#3.7").next().unwrap_or(line);
+    let line: String = line.chars().filter(|byte| !byte.is_ascii_digit() && *byte != '.').collect();
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn an_interrupt_ends_a_client_with_its_figures() {
+    let port = free_port();
+    let _serving = Tool::Theirs.serve(port, "");
+    let running = Tool::Ours.start(&format!("pp -i 127.0.0.1 -p {port} -t 50"));
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let said = running.stop().good();
+    assert!(said.stdout.contains("Test end (interrupted by user)"), "{said:#?}");
+    assert!(said.stdout.contains("Summary: Latency is "), "{said:#?}");
+}

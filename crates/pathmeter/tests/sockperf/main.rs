@@ -1,0 +1,9 @@
+//! `pathmeter sockperf` against the real `sockperf`, in both roles, on loopback: all modes, both transports, the
+//! statistics recomputed from full logs, and peers and paths in trouble. Nothing here asserts how fast anything is.
+
+mod as_typed;
+mod figures;
+mod modes;
+mod process;
+mod relay;
+mod troubled;

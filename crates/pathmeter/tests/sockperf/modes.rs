@@ -1,0 +1,141 @@
+//! Every mode over both transports, our client with their server, theirs with ours, and ours with ours.
+
+use crate::process::{Scratch, Tool, free_port};
+
+const PAIRS: [(Tool, Tool); 3] =
+    [(Tool::Ours, Tool::Theirs), (Tool::Theirs, Tool::Ours), (Tool::Ours, Tool::Ours)];
+
+/// The same in all three pairs, at the same time.
+fn in_pairs(test: impl Fn(Tool, Tool, &str) + Sync) {
+    std::thread::scope(|scope| {
+        for (client, server) in PAIRS {
+            let test = &test;
+            scope.spawn(move || ["", "--tcp"].iter().for_each(|transport| test(client, server, transport)));
+        }
+    });
+}
+
+#[test]
+fn ping_pong() {
+    in_pairs(|client, server, transport| {
+        let port = free_port();
+        let serving = server.serve(port, transport);
+        let said = client.run(&format!("pp -i 127.0.0.1 -p {port} {transport} -m 100 -t 1 --mps=500")).good();
+        let served = serving.stop().good();
+        let who = format!("{client:?} with {server:?} {transport}: {said:#?} {served:#?}");
+        let (sent, received) = (said.number("SentMessages="), said.number("ReceivedMessages="));
+        assert!(sent > 0.0 && sent - received <= 1.0, "{who}");
+        assert_eq!(served.number("Total "), sent, "{who}");
+        let valid = said.stdout.split("[Valid Duration]").nth(1).unwrap_or_else(|| panic!("{who}"));
+        assert!(valid.contains("Summary: Latency is ") && valid.contains("# dropped messages = 0;"), "{who}");
+    });
+}
+
+#[test]
+fn under_load() {
+    in_pairs(|client, server, transport| {
+        let port = free_port();
+        let serving = server.serve(port, transport);
+        let options = "-m 64 -t 1 --mps=1000 --reply-every=10 --full-rtt";
+        let said = client.run(&format!("ul -i 127.0.0.1 -p {port} {transport} {options}")).good();
+        let served = serving.stop().good();
+        let who = format!("{client:?} with {server:?} {transport}: {said:#?} {served:#?}");
+        let (sent, received) = (said.number("SentMessages="), said.number("ReceivedMessages="));
+        assert!(sent > 100.0 && ((sent / 10.0).floor() - received).abs() <= 2.0, "{who}");
+        assert_eq!(served.number("Total "), sent, "{who}");
+        let valid = said.stdout.split("[Valid Duration]").nth(1).unwrap_or_else(|| panic!("{who}"));
+        assert!(valid.contains("avg-rtt=") && valid.contains("Summary: Round trip is "), "{who}");
+    });
+}
+
+#[test]
+fn throughput() {
+    in_pairs(|client, server, transport| {
+        let port = free_port();
+        let serving = server.serve(port, transport);
+        let said =
+            client.run(&format!("tp -i 127.0.0.1 -p {port} {transport} -m 1400 -t 1 --mps=2000")).good();
+        // Over TCP what was sent is on its way for a moment.
+        let sent = said.number("Total of ");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        let served = serving.stop().good();
+        let who = format!("{client:?} with {server:?} {transport}: {said:#?} {served:#?}");
+        let arrived = served.number("Total ");
+        assert!(arrived > 0.0 && (sent - arrived).abs() <= 2.0, "{who}");
+        assert!(
+            said.stdout.contains("Summary: BandWidth is ")
+                && said.stdout.contains("using msg-size=1400, mps=2000"),
+            "{who}"
+        );
+    });
+}
+
+#[test]
+fn playback() {
+    let scratch = Scratch::new("playback");
+    let lines: String = (1..=60).map(|n| format!("{}, {}\n", f64::from(n) / 100.0, 14 + n * 20)).collect();
+    let file = scratch.write("play.csv", &format!("# time, size\n{lines}"));
+    in_pairs(|client, server, transport| {
+        let port = free_port();
+        let serving = server.serve(port, transport);
+        let said = client
+            .run(&format!("pb -i 127.0.0.1 -p {port} {transport} --data-file {file} --reply-every=3"))
+            .good();
+        let served = serving.stop().good();
+        let who = format!("{client:?} with {server:?} {transport}: {said:#?} {served:#?}");
+        assert_eq!((said.number("SentMessages="), said.number("ReceivedMessages=")), (60.0, 20.0), "{who}");
+        assert_eq!((served.number("Total "), said.number("mTotal ")), (60.0, 20.0), "{who}");
+    });
+}
+
+#[test]
+fn a_number_of_observations() {
+    let port = free_port();
+    let serving = Tool::Theirs.serve(port, "");
+    let said = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {port} -n 300")).good();
+    drop(serving);
+    assert!(
+        said.stdout.contains("Warm up packets=8000; SentMessages=9300; ReceivedMessages=9300"),
+        "{said:#?}"
+    );
+    assert!(said.stdout.contains("\x1b[2;35mTotal 300 observations\x1b[0m;"), "{said:#?}");
+    assert!(said.stdout.contains("Test end (reached packet number)"), "{said:#?}");
+}
+
+/// Above 65507 bytes a server takes only what it was told to.
+#[test]
+fn messages_larger_than_a_datagram() {
+    for (client, server) in PAIRS {
+        let port = free_port();
+        let _serving = server.serve(port, "--tcp -m 200000");
+        let said = client.run(&format!("pp --tcp -i 127.0.0.1 -p {port} -m 200000 --mps=200")).good();
+        assert!(said.number("ReceivedMessages=") > 50.0, "{client:?} with {server:?}: {said:#?}");
+    }
+    let port = free_port();
+    let _serving = Tool::Ours.serve(port, "--tcp");
+    let said = Tool::Ours.run(&format!("pp --tcp -i 127.0.0.1 -p {port} -m 200000 --mps=200"));
+    assert_eq!(said.code, Some(8), "{said:#?}");
+}
+
+#[test]
+fn sockets_of_a_feed_file() {
+    let scratch = Scratch::new("feed");
+    let (udp, tcp) = (free_port(), free_port());
+    let file = scratch.write("feed", &format!("# both\nU:127.0.0.1:{udp}\nT:127.0.0.1:{tcp}\n"));
+    let serving = Tool::Ours.start(&format!("sr -f {file} -F p"));
+    let run =
+        |transport: &str, port| Tool::Theirs.run(&format!("pp {transport} -i 127.0.0.1 -p {port} --mps=100"));
+    let mut said = run("", udp);
+    // It may not have listened yet.
+    if said.stdout.contains("No messages were received") {
+        said = run("", udp);
+    }
+    assert!(said.number("ReceivedMessages=") > 20.0, "{said:#?}");
+    assert!(run("--tcp", tcp).good().number("ReceivedMessages=") > 20.0);
+    let served = serving.stop().good();
+    assert!(
+        served.stdout.contains(&format!("[ 1] IP = 127.0.0.1       PORT = {tcp} # TCP\n")),
+        "{served:#?}"
+    );
+    assert!(served.stdout.contains("using poll() to block on socket(s)"), "{served:#?}");
+}

@@ -1,0 +1,207 @@
+//! Starting the two programs, waiting for them with a deadline, and reading what they say.
+
+use std::io::{Read, Write};
+use std::net::UdpSocket;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
+
+/// Who plays a role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tool {
+    /// `pathmeter sockperf`.
+    Ours,
+    /// The real `sockperf`.
+    Theirs,
+}
+
+/// What a program has said when it ended.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A program that runs; killed on drop.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    readers: Option<[std::thread::JoinHandle<String>; 2]>,
+    command: String,
+}
+
+impl Tool {
+    /// Starts it with these options, apart at blanks.
+    pub(crate) fn start(self, options: &str) -> Running {
+        let mut command = match self {
+            Tool::Ours => Command::new(env!("CARGO_BIN_EXE_pathmeter")),
+            Tool::Theirs => Command::new("sockperf"),
+        };
+        if self == Tool::Ours {
+            command.arg("sockperf");
+        }
+        command.args(options.split_whitespace());
+        Running::start(command)
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(self, options: &str) -> Said {
+        self.start(options).wait()
+    }
+
+    /// A server that listens on this port.
+    pub(crate) fn serve(self, port: u16, options: &str) -> Running {
+        let server = self.start(&format!("sr -i 127.0.0.1 -p {port} {options}"));
+        let table = if options.contains("--tcp") { "/proc/net/tcp" } else { "/proc/net/udp" };
+        wait_for(table, port);
+        server
+    }
+}
+
+impl Running {
+    /// Starts a command and reads along what it says.
+    pub(crate) fn start(mut command: Command) -> Running {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let named = format!("{command:?}");
+        let started = command.spawn();
+        let mut child = started
+            .unwrap_or_else(|error| panic!("start {named}: {error}; the real one: apt-get install sockperf"));
+        let stdout = read_along(child.stdout.take().expect("piped above"));
+        let stderr = read_along(child.stderr.take().expect("piped above"));
+        Running { child, readers: Some([stdout, stderr]), command: named }
+    }
+
+    /// Sends SIGINT, as Ctrl-C does.
+    pub(crate) fn interrupt(&self) {
+        let sent = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "kill -INT of {}", self.command);
+    }
+
+    /// Ends it as Ctrl-C does.
+    pub(crate) fn stop(self) -> Said {
+        self.interrupt();
+        self.wait()
+    }
+
+    /// Waits for its end. One that hangs is a failure.
+    pub(crate) fn wait(mut self) -> Said {
+        let deadline = Instant::now() + PATIENCE;
+        while self.child.try_wait().expect("a child of ours").is_none() {
+            assert!(Instant::now() < deadline, "still runs after {PATIENCE:?}: {}", self.command);
+            std::thread::sleep(STEP);
+        }
+        let code = self.child.wait().expect("it has ended").code();
+        let readers = self.readers.take().expect("taken once, here");
+        let [stdout, stderr] = readers.map(|reader| reader.join().expect("readers do not panic"));
+        Said { code, stdout, stderr }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Said {
+    /// Asserts a good end.
+    pub(crate) fn good(self) -> Said {
+        assert_eq!(self.code, Some(0), "{self:#?}");
+        self
+    }
+
+    /// The number behind these words.
+    pub(crate) fn number(&self, before: &str) -> f64 {
+        number(&self.stdout, before).unwrap_or_else(|| panic!("no number behind {before:?} in {self:#?}"))
+    }
+}
+
+/// The number behind these words, where they first stand.
+pub(crate) fn number(text: &str, before: &str) -> Option<f64> {
+    let (_, rest) = text.split_once(before)?;
+    let rest = rest.trim_start();
+    let end = rest.find(|byte: char| !(byte.is_ascii_digit() || byte == '.')).unwrap_or(rest.len());
+    rest[..end].trim_end_matches('.').parse().ok()
+}
+
+/// A port that is free on loopback for both transports, given out once by this process.
+pub(crate) fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let block = 30_000 + (std::process::id() % 100) as u16 * 20;
+    for _ in 0..1000 {
+        let port = block.saturating_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let free = UdpSocket::bind(("127.0.0.1", port)).is_ok();
+        if free && std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+    panic!("no free port left");
+}
+
+/// A new directory under the one for temporary files; removed on drop.
+pub(crate) struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    /// Makes it; `name` must be used once.
+    pub(crate) fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("pathmeter-sockperf-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap_or_else(|error| panic!("make {}: {error}", path.display()));
+        Scratch(path)
+    }
+
+    /// A path in it.
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    /// Writes a file in it.
+    pub(crate) fn write(&self, name: &str, text: &str) -> String {
+        let path = self.path(name);
+        let written = std::fs::File::create(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.unwrap_or_else(|error| panic!("write {path}: {error}"));
+        path
+    }
+
+    /// Reads a file in it.
+    pub(crate) fn read(&self, name: &str) -> String {
+        let path = self.path(name);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("read {path}: {error}"))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed stays in the directory for temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Waits until a socket is bound to the port, without sending anything to it.
+fn wait_for(table: &str, port: u16) {
+    let deadline = Instant::now() + PATIENCE;
+    let suffix = format!(":{port:04X}");
+    let bound = || {
+        let text = std::fs::read_to_string(table).unwrap_or_default();
+        text.lines().any(|line| line.split_whitespace().nth(1).is_some_and(|local| local.ends_with(&suffix)))
+    };
+    while !bound() {
+        assert!(Instant::now() < deadline, "nothing on port {port}");
+        std::thread::sleep(STEP);
+    }
+}
+
+fn read_along(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // A killed program leaves what it said.
+        let _ = pipe.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// A busy machine must not fail a test; one that hangs must.
+const PATIENCE: Duration = Duration::from_secs(60);
+const STEP: Duration = Duration::from_millis(10);

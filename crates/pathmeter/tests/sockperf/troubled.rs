@@ -1,0 +1,171 @@
+//! Peers and paths in trouble: a loss costs a timeout, never the test; silence is an error; a stray packet harms nobody.
+
+use crate::process::{Scratch, Tool, free_port};
+use crate::relay::{Fate, Relay};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+
+/// Where the real tool hangs after one lost datagram and says that nothing was lost.
+#[test]
+fn losses_do_not_stall_ping_pong() {
+    let port = free_port();
+    let _serving = Tool::Theirs.serve(port, "");
+    let relay = Relay::to(port, |number| if number == 150 { Fate::Lose } else { Fate::Pass });
+    let said = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {} -t 3 --mps=200", relay.port)).good();
+    assert_eq!(said.number("# dropped messages = "), 1.0, "{said:#?}");
+    assert!(said.stdout.contains("\x1b[0;31m# dropped messages = 1;"), "{said:#?}");
+    assert!(said.number("SentMessages=") > 200.0, "the test goes on: {said:#?}");
+    assert_eq!(said.number("SentMessages=") - said.number("ReceivedMessages="), 1.0, "{said:#?}");
+}
+
+#[test]
+fn lost_doubled_and_disordered_replies_are_counted_apart() {
+    let port = free_port();
+    let serving = Tool::Theirs.serve(port, "");
+    let fate = |number| match number {
+        120 | 130 => Fate::Lose,
+        110 | 140 | 150 => Fate::Double,
+        160 => Fate::Swap,
+        _ => Fate::Pass,
+    };
+    let relay = Relay::to(port, fate);
+    let options = "-t 2 --mps=100 --reply-every=1 -m 60";
+    let said = Tool::Ours.run(&format!("ul -i 127.0.0.1 -p {} {options}", relay.port)).good();
+    drop(serving);
+    let told = ["# dropped messages = ", "# duplicated messages = ", "# out-of-order messages = "];
+    assert_eq!(told.map(|words| said.number(words)), [2.0, 3.0, 1.0], "{said:#?}");
+}
+
+#[test]
+fn silence_is_an_error_and_no_zero() {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let port = socket.local_addr().expect("bound").port();
+    let said = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {port} -t 1"));
+    assert_eq!(said.code, Some(8), "{said:#?}");
+    assert!(
+        said.stdout.contains("No messages were received from the server. Is the server down?"),
+        "{said:#?}"
+    );
+    assert!(!said.stdout.contains("Summary:"), "{said:#?}");
+    assert!(said.stderr.starts_with("sockperf: ERROR: "), "{said:#?}");
+    let refused = Tool::Ours.run(&format!("pp --tcp -i 127.0.0.1 -p {port} -t 1"));
+    assert_eq!(refused.code, Some(7), "{refused:#?}");
+    assert!(refused.stderr.contains("refused the connection"), "{refused:#?}");
+}
+
+/// One of these sent to the real server spoils its replies to everybody.
+#[test]
+fn stray_datagrams_harm_nobody() {
+    let port = free_port();
+    let serving = Tool::Ours.serve(port, "");
+    let stranger = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let client = Tool::Theirs.start(&format!("pp -i 127.0.0.1 -p {port} -t 1 --mps=500"));
+    let ping = |len: u32, size: usize| {
+        let mut bytes = vec![0; size];
+        bytes[7] = 1;
+        bytes[9] = 3;
+        bytes[10..14].copy_from_slice(&len.to_be_bytes());
+        bytes
+    };
+    let junk = [
+        vec![1; 5],
+        Vec::new(),
+        ping(13, 14),
+        ping(0, 14),
+        ping(2000, 14),
+        ping(u32::MAX, 14),
+        ping(20, 60),
+        vec![0xff; 60],
+    ];
+    for _ in 0..60 {
+        for bytes in &junk {
+            stranger.send_to(bytes, ("127.0.0.1", port)).expect("loopback takes it");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let said = client.wait().good();
+    let (sent, received) = (said.number("SentMessages="), said.number("ReceivedMessages="));
+    assert!(sent > 100.0 && sent - received <= 1.0, "{said:#?}");
+    drop(serving);
+}
+
+#[test]
+fn connections_that_speak_nonsense_are_closed_alone() {
+    let port = free_port();
+    let serving = Tool::Ours.serve(port, "--tcp");
+    let client = Tool::Theirs.start(&format!("pp --tcp -i 127.0.0.1 -p {port} -t 1 --mps=500"));
+    let mut stranger = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    stranger.set_read_timeout(Some(std::time::Duration::from_secs(30))).expect("not zero");
+    stranger.write_all(&[0xff; 100]).expect("loopback takes it");
+    // Closed: with a reset when it had not read all.
+    let end = stranger.read(&mut [0; 10]);
+    assert!(matches!(end, Ok(0)) || end.is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset));
+    let said = client.wait().good();
+    assert!(said.number("SentMessages=") - said.number("ReceivedMessages=") <= 1.0, "{said:#?}");
+    let served = serving.stop().good();
+    assert!(served.stderr.contains("closed"), "{served:#?}");
+}
+
+/// A server that goes away in the middle.
+#[test]
+fn what_was_measured_is_shown_before_the_error() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let port = listener.local_addr().expect("bound").port();
+    let server = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().expect("a client comes");
+        let mut message = [0; 14];
+        for _ in 0..150 {
+            socket.read_exact(&mut message).expect("a ping");
+            message[9] &= !1;
+            socket.write_all(&message).expect("a client that listens");
+        }
+    });
+    let said = Tool::Ours.run(&format!("pp --tcp -i 127.0.0.1 -p {port} -t 30 --mps=100"));
+    server.join().expect("the server ends");
+    assert_eq!(said.code, Some(7), "{said:#?}");
+    assert!(said.stdout.contains("Summary: Latency is "), "{said:#?}");
+    assert!(said.stderr.contains("closed the connection"), "{said:#?}");
+}
+
+#[test]
+fn gaps_in_the_numbers_are_told() {
+    let port = free_port();
+    let serving = Tool::Ours.serve(port, "-g --dont-reply");
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    for number in [1_u8, 2, 6, 4, 7] {
+        let message = [0, 0, 0, 0, 0, 0, 0, number, 0, 3, 0, 0, 0, 14];
+        socket.send_to(&message, ("127.0.0.1", port)).expect("loopback takes it");
+    }
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let served = serving.stop().good();
+    let client = socket.local_addr().expect("bound");
+    assert!(served.stdout.contains(&format!("Starting new session: [{client}]")), "{served:#?}");
+    assert!(served.stdout.contains("Total Dropped/OOO: 3           GAP:(3)     [3 - 5]\n"), "{served:#?}");
+    assert!(served.stdout.contains("Total 5 messages received and handled\n"), "{served:#?}");
+    assert!(served.stdout.contains("Summary: Total Dropped/OOO: 3\n"), "{served:#?}");
+    socket.set_nonblocking(true).expect("a socket");
+    assert!(socket.recv(&mut [0; 20]).is_err(), "--dont-reply");
+}
+
+#[test]
+fn files_that_are_wrong_or_not_there() {
+    let scratch = Scratch::new("files");
+    let wrong = scratch.write("wrong", "0.5, 14\n0.4, 14\n");
+    let feed = scratch.write("feed", "nonsense\n");
+    let empty = scratch.write("empty", "# nothing\n");
+    for (options, code, sentence) in [
+        (format!("pb --data-file {wrong}"), 2, "line 2"),
+        ("pb --data-file /no/such/file".into(), 4, "Can't open file: /no/such/file"),
+        (format!("pp -f {feed}"), 2, "invalid input in line 1"),
+        (format!("sr -f {empty}"), 1, "the feed file is empty"),
+        ("sr -f /no/such/file".into(), 4, "Can't open file: /no/such/file"),
+        ("pp --full-log /no/such/dir/log".into(), 1, "Can't open file /no/such/dir/log for writing"),
+        ("pp -i no-such-host.invalid".into(), 1, "no-such-host.invalid"),
+        ("pp -b 5".into(), 1, "-b above 1"),
+        ("sr -i 192.0.2.1".into(), 7, "Can`t bind socket, IP to bind: 192.0.2.1:11111"),
+    ] {
+        let said = Tool::Ours.run(&options);
+        assert_eq!(said.code, Some(code), "{options}: {said:#?}");
+        assert!(said.stderr.contains(sentence), "{options}: {said:#?}");
+    }
+}
