@@ -2,10 +2,13 @@
 
 mod figures;
 mod quantity;
+mod scope;
 
-use figures::{FIGURES, Figure, Source};
+use figures::{Figure, Source, all};
+use model::latency::{LoadPhase, WayResult};
 use model::plan::{Direction, Transport};
 use model::run::Run;
+use scope::Scope;
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 use thiserror::Error;
@@ -14,12 +17,14 @@ use thiserror::Error;
 ///
 /// Reads `[tcp.|udp.][up.|down.]NAME OP VALUE`, e.g. `down.goodput>=9.4Gbit/s`, `up.loss<0.1%`, `rtt.p99<5ms`,
 /// `udp.up.line_rate_share>=0.9`. In a run of several tests the first test that has the figure answers, or the first
-/// of the transport asked for.
+/// of the transport asked for. Figures of a latency run: `rtt.p999<=500us`, of a way `way.LABEL.rtt.p50<1ms`, of a phase
+/// `loaded.up.rtt.p99<80ms` (idle, up, down, both).
 #[derive(Clone, Debug)]
 pub struct Expectation {
     text: String,
     transport: Option<Transport>,
     direction: Option<Direction>,
+    scope: Scope,
     figure: &'static Figure,
     comparison: Comparison,
     wanted: f64,
@@ -89,10 +94,17 @@ impl FromStr for Expectation {
         let (key, comparison, value) =
             split(text).ok_or_else(|| ExpectError::NoComparison { text: text.into() })?;
         let unknown = || ExpectError::UnknownKey { text: text.into(), key: key.into(), known: known_keys() };
-        let (transport, rest) = prefixed(key, &[("tcp.", Transport::Tcp), ("udp.", Transport::Udp)]);
+        let plain = without_points(key);
+        let (scope, name) = Scope::of(&plain, all());
+        let (transport, rest) = prefixed(name, &[("tcp.", Transport::Tcp), ("udp.", Transport::Udp)]);
         let (direction, name) = prefixed(rest, &[("up.", Direction::Up), ("down.", Direction::Down)]);
-        let is_it = |figure: &&Figure| figure.name == name && figure.is_of_a_way() == direction.is_some();
-        let figure = FIGURES.iter().find(is_it).ok_or_else(unknown)?;
+        let fits = |figure: &Figure| match (&scope, figure.source) {
+            (Scope::Run, Source::Way(_) | Source::Payload) => direction.is_some(),
+            (Scope::Run, Source::Run(_)) | (Scope::Way(_), Source::Labelled(_)) => direction.is_none(),
+            (Scope::Loaded(_), Source::Loaded(_)) => direction.is_none(),
+            _ => false,
+        };
+        let figure = all().find(|figure| figure.name == name && fits(figure)).ok_or_else(unknown)?;
         let wanted = figure.quantity.read(value).ok_or_else(|| ExpectError::Value {
             text: text.into(),
             key: key.into(),
@@ -100,7 +112,7 @@ impl FromStr for Expectation {
             example: figure.quantity.example(),
             value: value.into(),
         })?;
-        Ok(Expectation { text: text.trim().into(), transport, direction, figure, comparison, wanted })
+        Ok(Expectation { text: text.trim().into(), transport, direction, scope, figure, comparison, wanted })
     }
 }
 
@@ -118,6 +130,14 @@ impl Expectation {
     /// The figure in the run itself, or in the first of its tests that has it.
     fn measured(&self, run: &Run) -> Option<f64> {
         let of = |run: &Run| match (self.figure.source, self.direction) {
+            (Source::Labelled(figure), None) => {
+                let named = |way: &&WayResult| Scope::Way(way.label.clone()) == self.scope;
+                run.summary.ways.iter().find(named).and_then(figure)
+            }
+            (Source::Loaded(figure), None) => {
+                let named = |phase: &&LoadPhase| Scope::Loaded(phase.load) == self.scope;
+                run.summary.loaded.as_ref()?.phases.iter().find(named).and_then(figure)
+            }
             (Source::Way(figure), Some(direction)) => {
                 let way = run.summary.direction(direction)?;
                 let wanted = self.transport.is_none_or(|transport| transport == way.transport);
@@ -155,11 +175,26 @@ impl Comparison {
 
 /// Every figure an expectation can name, for help and errors.
 pub fn known_keys() -> String {
-    let names = |ways: bool| {
-        let names = FIGURES.iter().filter(|figure| figure.is_of_a_way() == ways).map(|figure| figure.name);
+    let names = |wanted: fn(&Figure) -> bool| {
+        let names = all().filter(|figure| wanted(figure)).map(|figure| figure.name);
         names.collect::<Vec<_>>().join(", ")
     };
-    format!("{}; and, after up. or down.: {}", names(false), names(true))
+    format!(
+        "{}; and, after up. or down.: {}; after way.LABEL.: {}; after loaded.idle., loaded.up., loaded.down. or \
+         loaded.both.: {}",
+        names(|figure| matches!(figure.source, Source::Run(_))),
+        names(Figure::is_of_a_way),
+        names(Figure::is_labelled),
+        names(|figure| matches!(figure.source, Source::Loaded(_)))
+    )
+}
+
+/// `p99.9` is written `p999` in names.
+fn without_points(key: &str) -> String {
+    let points = [(".p99.99", ".p9999"), (".p99.9", ".p999")];
+    let found =
+        points.iter().find_map(|(with, without)| Some(format!("{}{without}", key.strip_suffix(with)?)));
+    found.unwrap_or_else(|| key.into())
 }
 
 fn split(text: &str) -> Option<(&str, Comparison, &str)> {
@@ -237,13 +272,69 @@ mod tests {
 
     #[test]
     fn every_figure_can_be_written_with_its_own_example() {
-        for figure in FIGURES {
-            let prefix = if figure.is_of_a_way() { "tcp.up." } else { "" };
+        for figure in all() {
+            let prefix = match figure.source {
+                Source::Way(_) | Source::Payload => "tcp.up.",
+                Source::Run(_) => "",
+                Source::Labelled(_) => "way.nat.gateway.",
+                Source::Loaded(_) => "loaded.idle.",
+            };
             let value = figure.quantity.example().split(' ').next().unwrap();
             let text = format!("{prefix}{}>={value}", figure.name);
             let read: Expectation = text.parse().unwrap();
             assert!(std::ptr::eq(read.figure, figure), "{text}");
             assert!(known_keys().contains(figure.name), "{text}");
+        }
+    }
+
+    /// A way of ten round trips, one lost, and a phase under load.
+    fn latency() -> Run {
+        let rtt = Distribution { count: 10, p50: Nanos::from_micros(180), ..Distribution::default() };
+        let phase = |load| LoadPhase {
+            load,
+            rtt: Some(rtt),
+            sent: 10,
+            lost: 0,
+            up: None,
+            down: None,
+            responsiveness: None,
+        };
+        let load = model::latency::LoadResult {
+            phases: vec![phase(None), phase(Some(model::plan::Directions::Up))],
+            series: Vec::new(),
+        };
+        let mut run = Run::of("id", "latency", &[Event::Load(Box::new(load))]);
+        let way = |label: &str| {
+            serde_json::json!({
+                "label": label, "host": "far", "ends": {"local": "10.0.0.1:1", "remote": "10.0.0.2:2"}, "elapsed_ns": 1,
+                "counted": {"sent": 11, "asked": 11, "received": 10, "lost": 1}, "warm_up_ns": 0, "warm_up_count": 0,
+                "rtt_ns": rtt, "outliers": [], "sent_pps": 1,
+            })
+        };
+        run.summary.ways = ["a.b", "c"].map(|label| serde_json::from_value(way(label)).unwrap()).into();
+        run
+    }
+
+    #[test]
+    fn ways_and_phases_have_names() {
+        let run = latency();
+        for (text, held) in [
+            ("way.a.b.rtt.p50<=180us", true),
+            ("way.c.rtt.p50<180us", false),
+            ("way.c.loss<10%", true),
+            ("lost<=2", true),
+            ("lost<=1", false),
+            ("loaded.up.rtt.p50<=180us", true),
+            ("loaded.idle.lost<=0", true),
+        ] {
+            assert_eq!(check(text, &run).held, held, "{text}");
+        }
+        // Ten round trips have no p99, and nobody measured `x` or the way down.
+        for text in ["way.c.rtt.p99<1s", "way.c.rtt.p99.9<1s", "way.x.rtt.p50<1s", "loaded.down.rtt.p50<1s"] {
+            assert_eq!(check(text, &run).measured, None, "{text}");
+        }
+        for text in ["way.c.p50<1s", "way.rtt.p50<1s", "loaded.rtt.p50<1s", "loaded.up.sent<1"] {
+            assert!(text.parse::<Expectation>().is_err(), "{text}");
         }
     }
 

@@ -31,9 +31,12 @@ fn one_way(run: &Run) -> bool {
     run.latency.as_ref().is_some_and(|plan| plan.mode == LatencyMode::Throughput)
 }
 
-/// `to the far end` of a single way, else its name.
-fn name<'a>(run: &Run, way: &'a WayResult) -> &'a str {
-    if run.summary.ways.len() == 1 { &way.host } else { &way.label }
+/// `to HOST` of a way that is alone or bears its host's name, else `by LABEL`.
+fn name(run: &Run, way: &WayResult) -> String {
+    match run.summary.ways.len() == 1 || way.label == way.host {
+        true => format!("to {}", way.host),
+        false => format!("by {}", way.label),
+    }
 }
 
 fn share(part: u64, all: u64) -> f64 {

@@ -48,10 +48,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("duplicates", "round trips: two twice", || {
         Ways::lan().with(|w| w.first().counted.duplicates = 2).run()
     }),
-    raises("sender-limited", "a tenth of the messages was not sent when due", || {
+    raises("sender-limited", "a tenth of the messages was sent late", || {
         Ways::lan().with(|w| w.first().counted.behind = 20_000).run()
     }),
-    spares("sender-limited", "a few messages were not sent when due", || {
+    spares("sender-limited", "a few messages were sent late", || {
         Ways::lan().with(|w| w.first().counted.behind = 20).run()
     }),
     raises("host-noise", "latency: 2 % of the CPU time stolen", || {
@@ -164,7 +164,7 @@ fn a_histogram_counts_the_far_ones() {
     let run = Ways::of(vec![far]).run();
     let finding = find(&run, "rtt-outliers").unwrap();
     assert_eq!(finding.evidence["far_count"], 10);
-    assert!(finding.title.starts_with("10 of 10000 round trips by far.example"), "{}", finding.title);
+    assert!(finding.title.starts_with("10 of 10000 round trips to far.example"), "{}", finding.title);
     // One in a thousand.
     assert_eq!(finding.severity, Severity::Warning);
 }
@@ -230,13 +230,13 @@ fn a_healthy_run_is_a_sentence() {
 #[test]
 fn silence_is_void_and_of_several_ways_a_problem() {
     let run = silent().run();
-    let text = "Nothing was measured: no reply came by far.example: none to 200000 messages.";
+    let text = "Nothing was measured: no reply came to any of 200000 messages to far.example.";
     assert_eq!(verdict(&run), (Status::Void, text));
     let dead = silent().ways.remove(0);
     let run = Ways::fixtures().with(|w| w.ways.push(dead)).run();
     assert_eq!(run.verdict.status, Status::Problem);
     assert!(
-        run.verdict.text.ends_with("No reply came by far: none to 200000 messages."),
+        run.verdict.text.ends_with("No reply came to any of 200000 messages by far."),
         "{}",
         run.verdict.text
     );

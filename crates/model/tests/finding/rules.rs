@@ -231,6 +231,7 @@ fn every_finding_has_words_figures_and_advice() {
                 "_ns",
                 "_cpus",
                 "_per_second",
+                "_per_minute",
                 "_per_cpu_second",
                 "_source",
             ];

@@ -1,7 +1,10 @@
 //! The figures an expectation can name: one row each.
 
+mod latency;
+
 use super::quantity::Quantity;
 use model::finding::Severity;
+use model::latency::{LoadPhase, WayResult};
 use model::run::Run;
 use model::stats::histogram::Distribution;
 use model::summary::DirectionSummary;
@@ -27,12 +30,21 @@ pub(super) enum Source {
     Payload,
     /// In the run as a whole.
     Run(fn(&Run) -> Option<f64>),
+    /// In a way of a latency run, which is named by its label.
+    Labelled(fn(&WayResult) -> Option<f64>),
+    /// In a phase of a run under load.
+    Loaded(fn(&LoadPhase) -> Option<f64>),
 }
 
 impl Figure {
     /// It is named with `up.` or `down.` before it.
     pub(super) fn is_of_a_way(&self) -> bool {
-        !matches!(self.source, Source::Run(_))
+        matches!(self.source, Source::Way(_) | Source::Payload)
+    }
+
+    /// It is named with `way.` and a label before it.
+    pub(super) fn is_labelled(&self) -> bool {
+        matches!(self.source, Source::Labelled(_))
     }
 }
 
@@ -45,7 +57,12 @@ const fn run(name: &'static str, quantity: Quantity, of: fn(&Run) -> Option<f64>
 }
 
 /// Every figure.
-pub(super) static FIGURES: &[Figure] = &[
+pub(super) fn all() -> impl Iterator<Item = &'static Figure> {
+    FIGURES.iter().chain(latency::LATENCY)
+}
+
+/// Those of streams and probes.
+static FIGURES: &[Figure] = &[
     way("goodput", Quantity::Rate, |w| Some(w.goodput.0 as f64)),
     way("wire", Quantity::Rate, |w| w.wire.rate.map(|rate| rate.0 as f64)),
     way("packets_per_second", Quantity::Packets, |w| w.wire.packets_per_second.map(|rate| rate.0 as f64)),
@@ -76,8 +93,10 @@ pub(super) static FIGURES: &[Figure] = &[
     run("rtt.p90", Quantity::Time, |r| rtt(r, |d| d.p90)),
     run("rtt.p99", Quantity::Time, |r| rtt(r, |d| d.p99)),
     run("rtt.p999", Quantity::Time, |r| rtt(r, |d| d.p999)),
+    run("rtt.stddev", Quantity::Time, |r| rtt(r, |d| d.stddev)),
+    run("rtt.p9999", Quantity::Time, |r| rtt(r, |d| d.p9999)),
     run("rtt.max", Quantity::Time, |r| rtt(r, |d| d.max)),
-    run("lost", Quantity::Count, |r| r.summary.rtt.map(|_| r.summary.lost as f64)),
+    run("lost", Quantity::Count, lost),
     run("problems", Quantity::Count, |r| findings(r, Severity::Problem)),
     run("warnings", Quantity::Count, |r| findings(r, Severity::Warning)),
 ];
@@ -88,6 +107,11 @@ fn nanos(time: Nanos) -> f64 {
 
 fn jitter(way: &DirectionSummary, of: fn(&Distribution) -> Nanos) -> Option<f64> {
     way.jitter?.distribution.map(|distribution| nanos(of(&distribution)))
+}
+
+/// Of probes, or of all ways.
+fn lost(run: &Run) -> Option<f64> {
+    latency::total(run, |way| way.counted.lost).or_else(|| run.summary.rtt.map(|_| run.summary.lost as f64))
 }
 
 fn rtt(run: &Run, of: fn(&Distribution) -> Nanos) -> Option<f64> {

@@ -1,5 +1,7 @@
 //! CSV: one row per interval and stream, and one per direction at the end, under one stable header.
 
+mod latency;
+
 use super::Style;
 use model::event::Outcome;
 use model::plan::{Direction, Transport};
@@ -15,18 +17,19 @@ pub fn document(run: &Run, _style: &Style) -> String {
     for (number, test) in tests.iter().enumerate() {
         for sample in &test.intervals {
             let rows = sample.streams.iter().map(|stream| interval(run, test, number, sample, stream));
-            text.extend(rows.map(line));
+            text.extend(rows.map(|fields| line(fields.into())));
         }
         for direction in [Direction::Up, Direction::Down] {
             let Some(summary) = test.summary.direction(direction) else { continue };
-            text.push_str(&line(total(run, test, number, direction, summary)));
+            text.push_str(&line(total(run, test, number, direction, summary).into()));
         }
+        text.push_str(&latency::rows(run, test, number));
     }
     text
 }
 
 /// The header: each name carries its unit.
-pub const COLUMNS: [&str; 25] = [
+pub const COLUMNS: [&str; 46] = [
     "run",
     "test",
     "row",
@@ -52,9 +55,31 @@ pub const COLUMNS: [&str; 25] = [
     "rtt_ns",
     "wire_bps",
     "outcome",
+    "way",
+    "load",
+    "sent",
+    "round_trips",
+    "late",
+    "rtt_min_ns",
+    "rtt_mean_ns",
+    "rtt_stddev_ns",
+    "rtt_p50_ns",
+    "rtt_p90_ns",
+    "rtt_p99_ns",
+    "rtt_p999_ns",
+    "rtt_p9999_ns",
+    "rtt_max_ns",
+    "seen_as",
+    "one_way_up_p50_ns",
+    "one_way_down_p50_ns",
+    "one_way_error_ns",
+    "up_bps",
+    "down_bps",
+    "rpm",
 ];
 
-type Fields = [String; COLUMNS.len()];
+/// The columns of streams; those behind them are of round trips.
+type Fields = [String; 25];
 
 fn interval(run: &Run, test: &Run, number: usize, sample: &IntervalSample, row: &StreamSample) -> Fields {
     let length = sample.end.saturating_sub(sample.start);
@@ -151,8 +176,10 @@ fn seconds(value: f64) -> String {
     format!("{value:.6}")
 }
 
-fn line(fields: Fields) -> String {
-    fields.map(quoted).join(",") + "\n"
+/// What is missing at the end is empty.
+fn line(mut fields: Vec<String>) -> String {
+    fields.resize(COLUMNS.len(), String::new());
+    fields.into_iter().map(quoted).collect::<Vec<_>>().join(",") + "\n"
 }
 
 /// RFC 4180: a field with a comma, a quote or a line break stands in quotes, quotes in it doubled.

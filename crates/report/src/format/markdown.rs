@@ -2,13 +2,18 @@
 
 use super::Style;
 use super::table::{Column, markdown};
-use super::text::{evidence, path_facts, test_rows, words};
+use super::text::{evidence, latency, path_facts, test_rows, words};
+use model::latency::WayResult;
 use model::plan::Direction;
 use model::run::Run;
 use model::summary::{DirectionSummary, Summary};
+use model::units::Nanos;
 
 /// The whole run: results, findings and verdict; the intervals stay in JSON and CSV.
 pub fn document(run: &Run, _style: &Style) -> String {
+    if latency::is_latency(run) {
+        return of_latency(run);
+    }
     let mut text = title(run);
     let (first, rows) = match run.tests.is_empty() {
         true => ("Figure", figures(&run.summary)),
@@ -23,11 +28,63 @@ pub fn document(run: &Run, _style: &Style) -> String {
         text.push_str(&markdown(&columns, &rows));
         text.push('\n');
     }
-    text.push_str(&findings(run));
-    if !run.verdict.text.is_empty() {
-        text.push_str(&format!("**Verdict: {}.** {}\n", words::status(run.verdict.status), run.verdict.text));
+    text + &findings(run) + &verdict(run)
+}
+
+/// A latency run: the way or the table of ways, the load, findings and verdict.
+fn of_latency(run: &Run) -> String {
+    let ways = &run.summary.ways;
+    let mut text = title(run);
+    match ways.as_slice() {
+        [] => {}
+        [way] => text.push_str(&one_way(run, way)),
+        several => {
+            let unit = latency::compare_unit(several);
+            text.push_str(&format!("Round trips in {}.\n\n", unit.name));
+            let rows = latency::compare_rows(several, unit, true);
+            text.push_str(&markdown(&latency::compare_columns(several, true), &rows));
+            text.push('\n');
+            text.extend(
+                latency::compare_note(several).map(|note| format!("{}\n\n", note.replace('*', "\\*"))),
+            );
+            text.extend(latency::sentences(run).iter().map(|sentence| format!("- {sentence}\n")));
+            text.push('\n');
+        }
     }
-    text
+    if let Some(loaded) = &run.summary.loaded {
+        text.push_str(&markdown(&latency::load_columns(), &latency::load_rows(loaded)));
+        let responsiveness = latency::responsiveness(loaded);
+        let lines =
+            responsiveness.iter().map(|(load, sentence)| format!("\n- Responsiveness, {load}: {sentence}\n"));
+        text.extend(lines);
+        text.push('\n');
+    }
+    text + &findings(run) + &verdict(run)
+}
+
+/// A row for each figure of a single way.
+fn one_way(run: &Run, way: &WayResult) -> String {
+    let columns = [Column::left("Figure"), Column::left("Value")];
+    let bounds = |bounds: &Option<(Nanos, Nanos)>| {
+        bounds.map(|(low, high)| format!(" ({low} to {high} at 95 %)")).unwrap_or_default()
+    };
+    let given = latency::given(way);
+    let percentiles = given
+        .iter()
+        .map(|(percent, value, sure)| vec![format!("p{percent}"), format!("{value}{}", bounds(sure))]);
+    let missing = latency::missing(way).into_iter().map(|(percent, more)| {
+        vec![format!("p{percent}"), format!("not given: takes {more} more round trips")]
+    });
+    let facts = latency::facts(&run.summary, way).into_iter().map(|(name, value)| vec![name.into(), value]);
+    let missing = missing.filter(|_| way.rtt.is_some());
+    markdown(&columns, &percentiles.chain(missing).chain(facts).collect::<Vec<_>>()) + "\n"
+}
+
+fn verdict(run: &Run) -> String {
+    match run.verdict.text.as_str() {
+        "" => String::new(),
+        text => format!("**Verdict: {}.** {text}\n", words::status(run.verdict.status)),
+    }
 }
 
 /// Markdown drops the spaces that indent a detail under its test.
@@ -43,6 +100,7 @@ fn nested(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
 fn title(run: &Run) -> String {
     let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
     let what = match plan {
+        _ if latency::is_latency(run) => latency_title(run),
         Some(plan) if run.tests.is_empty() => {
             format!("Throughput to `{}`: {}", plan.target.host, words::test(&plan.test))
         }
@@ -51,6 +109,15 @@ fn title(run: &Run) -> String {
     };
     let started = run.started.map(|started| format!("Started {started}. ")).unwrap_or_default();
     format!("### {what}\n\n{started}Run `{}`.\n\n", run.id)
+}
+
+fn latency_title(run: &Run) -> String {
+    let Some(plan) = &run.latency else {
+        return format!("Latency, {}", words::count(run.summary.ways.len() as u64, "way"));
+    };
+    let mut hosts: Vec<String> = plan.ways.iter().map(|way| format!("`{}`", way.target.host)).collect();
+    hosts.dedup();
+    format!("Latency to {}: {}", hosts.join(", "), latency::phrase(plan))
 }
 
 type Cell = fn(&DirectionSummary) -> Option<String>;

@@ -3,7 +3,6 @@
 use super::Style;
 use model::event::Event;
 use model::run::Run;
-use model::sample::IntervalSample;
 use serde::Serialize;
 
 /// One event as one line, as it happens.
@@ -14,23 +13,27 @@ pub fn line(event: &Event) -> String {
 /// The last line of a run: the document without its intervals, which went before.
 pub fn last_line(run: &Run) -> String {
     let mut run = run.clone();
-    run.intervals.clear();
-    run.tests.iter_mut().for_each(|test| test.intervals.clear());
+    without_intervals(&mut run);
+    run.tests.iter_mut().for_each(without_intervals);
     to_line(&Tagged { event: "run", test: None, body: &run })
+}
+
+fn without_intervals(run: &mut Run) {
+    run.intervals.clear();
+    run.latency_intervals.clear();
 }
 
 /// A stored run: its intervals, those of its tests with the number of the `test`, and the last line.
 pub fn document(run: &Run, _style: &Style) -> String {
-    let own = run.intervals.iter().map(|sample| sample_line(None, sample));
-    let of_tests =
-        run.tests.iter().enumerate().flat_map(|(test, part)| {
-            part.intervals.iter().map(move |sample| sample_line(Some(test), sample))
-        });
-    own.chain(of_tests).chain([last_line(run)]).collect()
+    let of_tests = run.tests.iter().enumerate().flat_map(|(test, part)| samples(Some(test), part));
+    samples(None, run).chain(of_tests).chain([last_line(run)]).collect()
 }
 
-fn sample_line(test: Option<usize>, sample: &IntervalSample) -> String {
-    to_line(&Tagged { event: "sample", test, body: sample })
+/// The intervals of one test, under the names that their events have.
+fn samples(test: Option<usize>, run: &Run) -> impl Iterator<Item = String> {
+    let streams = run.intervals.iter().map(move |body| to_line(&Tagged { event: "sample", test, body }));
+    let ways = run.latency_intervals.iter();
+    streams.chain(ways.map(move |body| to_line(&Tagged { event: "latency_sample", test, body })))
 }
 
 #[derive(Serialize)]

@@ -1,17 +1,24 @@
 //! Every format of every kind of run, held against snapshots in `snapshots/`.
 
+mod latency;
 mod runs;
 
 use model::event::{Event, Started, Warning};
+use model::latency::LatencyStarted;
 use model::plan::Direction;
+use model::run::Run;
 use model::sample::{Role, StreamInfo};
 use model::time::WallTime;
 use model::units::Bytes;
 use report::format::{FORMATS, Style, by_name, ndjson, text};
 
+fn all() -> Vec<(&'static str, Run)> {
+    runs::all().into_iter().chain(latency::all()).collect()
+}
+
 #[test]
 fn every_format_of_every_run() {
-    for (name, run) in runs::all() {
+    for (name, run) in all() {
         for format in FORMATS {
             let document = (format.render)(&run, &Style::default());
             assert!(document.ends_with('\n'), "{} of {name} ends in a line feed", format.name);
@@ -32,7 +39,7 @@ fn names_are_unique_and_found() {
 
 #[test]
 fn text_fits_the_screen_and_colour_changes_no_letter() {
-    for (name, run) in runs::all() {
+    for (name, run) in all() {
         for width in [60, 80, 132] {
             let plain = text::document(&run, &Style { colour: false, width });
             let colour = text::document(&run, &Style { colour: true, width });
@@ -52,7 +59,7 @@ fn without_codes(text: &str) -> String {
 
 #[test]
 fn json_is_the_document_itself() {
-    for (name, run) in runs::all() {
+    for (name, run) in all() {
         let json = (by_name("json").unwrap().render)(&run, &Style::default());
         let read: model::run::Run = serde_json::from_str(&json).unwrap();
         assert_eq!(read, run, "{name}");
@@ -61,14 +68,17 @@ fn json_is_the_document_itself() {
 
 #[test]
 fn ndjson_has_one_object_per_line_and_ends_with_the_run() {
-    for (name, run) in runs::all() {
+    for (name, run) in all() {
         let lines = ndjson::document(&run, &Style::default());
         let objects: Vec<serde_json::Value> =
             lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let (last, samples) = objects.split_last().unwrap();
         assert_eq!(last["event"], "run", "{name}");
-        assert!(samples.iter().all(|sample| sample["event"] == "sample"), "{name}");
-        let stored = run.intervals.len() + run.tests.iter().map(|test| test.intervals.len()).sum::<usize>();
+        let is_sample =
+            |sample: &serde_json::Value| sample["event"] == "sample" || sample["event"] == "latency_sample";
+        assert!(samples.iter().all(is_sample), "{name}");
+        let own = run.intervals.len() + run.latency_intervals.len();
+        let stored = own + run.tests.iter().map(|test| test.intervals.len()).sum::<usize>();
         assert_eq!(samples.len(), stored, "{name}");
     }
 }
@@ -83,7 +93,7 @@ fn an_event_is_a_line() {
 
 #[test]
 fn csv_rows_have_the_headers_columns() {
-    for (name, run) in runs::all() {
+    for (name, run) in all() {
         let csv = report::format::csv::document(&run, &Style::default());
         let columns = report::format::csv::COLUMNS.len();
         for line in csv.lines() {
@@ -96,7 +106,7 @@ fn csv_rows_have_the_headers_columns() {
 #[test]
 fn live_rows_are_the_documents_rows() {
     let style = Style::default();
-    for (name, run) in runs::all() {
+    for (name, run) in all() {
         let Some(plan) = run.plan.as_ref().filter(|_| !run.intervals.is_empty()) else { continue };
         let rows: String = run.intervals.iter().map(|sample| text::live_row(sample, plan, &style)).collect();
         assert!(text::document(&run, &style).contains(&rows), "{name}:\n{rows}");
@@ -106,7 +116,7 @@ fn live_rows_are_the_documents_rows() {
 
 #[test]
 fn live_header_says_from_where() {
-    let (_, run) = runs::all().swap_remove(0);
+    let (_, run) = all().swap_remove(0);
     let stream = StreamInfo {
         stream: 0,
         direction: Direction::Up,
@@ -123,4 +133,49 @@ fn live_header_says_from_where() {
     let started = Started { wall: WallTime(0), streams: vec![stream] };
     let plan = run.plan.unwrap();
     insta::assert_snapshot!(text::live_header(&started, &plan, &Style::default()));
+}
+
+#[test]
+fn live_rows_of_ways_are_the_documents_rows() {
+    let style = Style::default();
+    for (name, run) in latency::all() {
+        let plan = run.latency.as_ref().unwrap();
+        let rows: String =
+            run.latency_intervals.iter().map(|sample| text::latency_live_row(sample, plan)).collect();
+        assert!(text::document(&run, &style).contains(&rows), "{name}:\n{rows}");
+        assert!(text::document(&run, &style).ends_with(&text::result(&run, &style)), "{name}");
+    }
+}
+
+#[test]
+fn live_header_of_ways_says_how_each_goes() {
+    for (name, run) in latency::all() {
+        let ends = run.summary.ways.iter().map(|way| way.ends.clone()).collect();
+        let plan = run.latency.clone().unwrap();
+        let begun = LatencyStarted { wall: WallTime(0), plan, ends, host: run.host.clone().unwrap() };
+        let text = text::latency_live_header(&begun, &Style::default());
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        if name == "latency_five_ways" {
+            insta::assert_snapshot!(text);
+        }
+    }
+}
+
+/// The ways of several runs, kept in a file, are shown without a plan.
+#[test]
+fn ways_without_a_plan_are_a_table() {
+    for (name, mut run) in latency::all() {
+        let whole = text::result(&run, &Style::default());
+        run.latency = None;
+        assert_eq!(text::result(&run, &Style::default()), whole, "{name}");
+        assert!(text::document(&run, &Style::default()).ends_with(&whole), "{name}");
+    }
+}
+
+#[test]
+fn no_percentile_that_the_count_cannot_carry() {
+    let (_, run) = latency::all().swap_remove(2);
+    let text = text::result(&run, &Style::default());
+    assert!(text.contains("p90") && !text.contains("\n  p99 "), "{text}");
+    assert!(text.contains("p99 takes 68 more round trips"), "{text}");
 }

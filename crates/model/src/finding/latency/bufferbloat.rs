@@ -41,8 +41,12 @@ fn bloat(idle: &Distribution, phase: &LoadPhase) -> Option<Finding> {
     let rates: Vec<String> =
         rates.iter().filter_map(|(way, rate)| rate.map(|rate| format!("{rate} {way}"))).collect();
     let carried = if rates.is_empty() { String::new() } else { format!(" ({})", rates.join(", ")) };
+    let rpm = phase
+        .responsiveness
+        .map(|figure| format!("; responsiveness {:.0} round trips per minute", figure.rpm));
+    let rpm = rpm.unwrap_or_default();
     let title = capital(&format!(
-        "{name}{carried} raises the median round trip from {} to {}, {:.1} times: {more} of queue",
+        "{name}{carried} raises the median round trip from {} to {}, {:.1} times: {more} of queue{rpm}",
         idle.p50,
         rtt.p50,
         rtt.p50.0 as f64 / idle.p50.0.max(1) as f64
@@ -67,7 +71,10 @@ fn evidence(finding: Finding, idle: &Distribution, rtt: &Distribution, phase: &L
             finding = finding.with(name, rate.0);
         }
     }
-    finding
+    match phase.responsiveness {
+        Some(figure) => finding.with("responsiveness_per_minute", figure.rpm),
+        None => finding,
+    }
 }
 
 fn advice(direction: Option<Direction>) -> &'static str {

@@ -24,7 +24,7 @@ fn overtaken(run: &Run, way: &WayResult) -> Option<Finding> {
         return None;
     }
     let title = format!(
-        "The path changes the order of packets by {}: {} of {} ({}) came after those to later messages",
+        "The path changes the order of packets {}: {} of {} ({}) came after those to later messages",
         name(run, way),
         counted.reordered,
         count(counted.received, "round trip"),
@@ -47,7 +47,7 @@ fn doubled(run: &Run, way: &WayResult) -> Option<Finding> {
         return None;
     }
     let title = format!(
-        "Replies by {} come more than once: {} again, to {} ({})",
+        "Replies come more than once {}: {} again, of {} ({})",
         name(run, way),
         counted.duplicates,
         count(counted.received, "round trip"),

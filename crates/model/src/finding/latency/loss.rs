@@ -12,9 +12,9 @@ pub(in super::super) fn loss(run: &Run) -> Vec<Finding> {
     each_way(run, |run, way| if one_way(run) { messages(run, way) } else { round_trips(run, way) })
 }
 
-/// This host could not keep the rate that was asked for.
+/// This host could not keep the times at which messages were due.
 pub(in super::super) fn behind(run: &Run) -> Vec<Finding> {
-    each_way(run, unsent)
+    each_way(run, late)
 }
 
 fn round_trips(run: &Run, way: &WayResult) -> Option<Finding> {
@@ -28,7 +28,7 @@ fn round_trips(run: &Run, way: &WayResult) -> Option<Finding> {
         _ => String::new(),
     };
     let title = format!(
-        "{} by {} never came back ({} of {}){place}",
+        "{} {} never came back ({} of {}){place}",
         count(counted.lost, "round trip"),
         name(run, way),
         percent(part),
@@ -54,7 +54,7 @@ fn messages(run: &Run, way: &WayResult) -> Option<Finding> {
     let paced = run.latency.as_ref().is_some_and(|plan| plan.rate.is_some());
     let severity = if paced { Severity::Warning } else { Severity::Info };
     let title = format!(
-        "{} by {} did not arrive ({} of {sent}) at {}",
+        "{} {} did not arrive ({} of {sent}) at {}",
         count(lost, "message"),
         name(run, way),
         percent(part),
@@ -71,18 +71,17 @@ fn messages(run: &Run, way: &WayResult) -> Option<Finding> {
     }))
 }
 
-fn unsent(run: &Run, way: &WayResult) -> Option<Finding> {
+fn late(run: &Run, way: &WayResult) -> Option<Finding> {
     let counted = &way.counted;
-    let part = share(counted.behind, counted.behind.saturating_add(counted.sent));
+    let part = share(counted.behind, counted.sent);
     if part < BEHIND {
         return None;
     }
     let title = format!(
-        "This host could not send {} by {} when they were due ({}): the rate was {}",
+        "This host sent {} {} later than they were due ({})",
         count(counted.behind, "message"),
         name(run, way),
-        percent(part),
-        way.sent_rate
+        percent(part)
     );
     let finding = Finding::new("sender-limited", Severity::Warning, Direction::Up, title)
         .with("behind_count", counted.behind)
@@ -115,5 +114,5 @@ fn worth_telling(lost: u64, part: f64) -> bool {
 const LOST: f64 = 0.001;
 const A_FEW: u64 = 3;
 const OF_A_FEW: f64 = 0.05;
-/// One message in a hundred unsent changes what the far end and the path had to bear.
+/// The round trip counts from when a message was due: with one in a hundred late, p99 tells of this host.
 const BEHIND: f64 = 0.01;

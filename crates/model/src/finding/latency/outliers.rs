@@ -56,13 +56,16 @@ impl Tail {
         }
     }
 
+    fn longer_than_a_host(&self) -> bool {
+        self.rtt.max.saturating_sub(self.rtt.p50) >= LONG
+    }
+
     /// A single hiccup of some milliseconds is a remark; a long one, or many, is more.
     fn severity(&self, late: u64) -> Severity {
-        let excess = self.rtt.max.saturating_sub(self.rtt.p50);
         let many = share(self.far, self.rtt.count) >= MANY || late > 0;
         match self.cause() {
             Cause::Host => Severity::Info,
-            Cause::Path | Cause::Unknown if many || excess >= LONG => Severity::Warning,
+            Cause::Path | Cause::Unknown if many || self.longer_than_a_host() => Severity::Warning,
             Cause::Path | Cause::Unknown => Severity::Info,
         }
     }
@@ -101,11 +104,18 @@ fn finding(run: &Run, way: &WayResult, tail: &Tail) -> Finding {
         .with("caused_by_host_count", host)
         .with("caused_by_path_count", path)
         .with("cause_unknown_count", unknown);
-    finding.advise(advice(tail.cause()))
+    finding.advise(advice(tail))
 }
 
 fn title(run: &Run, way: &WayResult, tail: &Tail) -> String {
-    let rtt = &tail.rtt;
+    let (rtt, name) = (&tail.rtt, name(run, way));
+    let all = count(rtt.count.saturating_add(way.counted.late), "round trip");
+    if way.counted.late > 0 && way.counted.late == tail.far {
+        return format!(
+            "{} of {all} {name} came only after the timeout; the others took up to {}, with a median of {}",
+            tail.far, rtt.max, rtt.p50
+        );
+    }
     let least = if tail.at_least { "at least " } else { "" };
     let ratio = rtt.max.0 as f64 / rtt.p50.0 as f64;
     let late = match way.counted.late {
@@ -114,10 +124,8 @@ fn title(run: &Run, way: &WayResult, tail: &Tail) -> String {
         late => format!("{late} came after the timeout, "),
     };
     let title = format!(
-        "{least}{} of {} by {} took far longer than the rest: {late}up to {}, {ratio:.1} times the median of {}; {}",
+        "{least}{} of {all} {name} took far longer than the rest: {late}up to {}, {ratio:.1} times the median of {}; {}",
         tail.far,
-        count(rtt.count.saturating_add(way.counted.late), "round trip"),
-        name(run, way),
         rtt.max,
         rtt.p50,
         blame(tail)
@@ -144,7 +152,7 @@ fn blame(tail: &Tail) -> String {
                 all_of(host, looked)
             )
         }
-        Cause::Unknown if excess >= LONG => {
+        Cause::Unknown if tail.longer_than_a_host() => {
             format!("{excess} beyond the median is more than a host's scheduler takes")
         }
         Cause::Unknown => "whether this host or the path is to blame cannot be told".into(),
@@ -159,17 +167,18 @@ fn all_of(part: u64, looked: u64) -> String {
     }
 }
 
-fn advice(cause: Cause) -> &'static str {
-    match cause {
+fn advice(tail: &Tail) -> &'static str {
+    match tail.cause() {
         Cause::Host => {
             "The tail is this host's, not the path's: give the measuring thread a CPU of its own (`--affinity`, isolcpus), stop other work, and measure again."
         }
-        Cause::Path => {
+        Cause::Path | Cause::Unknown if tail.longer_than_a_host() => {
             "Look for what holds single packets back on this way: a lost segment sent again (over TCP at least 200 ms), a connection or address set up on first use, a device that reboots or fails over, Wi-Fi roaming. Repeat to see whether it comes back, and compare with another way: `--via`."
         }
-        Cause::Unknown => {
-            "Repeat with `--wait spin`, which sees whether this host held the reply back, and see whether it comes back; over TCP an excess of 200 ms and more is mostly a lost segment sent again."
+        Cause::Path => {
+            "See whether it comes back with another run, and with the far end's server on a CPU of its own; compare with another way: `--via`."
         }
+        Cause::Unknown => "Repeat with `--wait spin`, which sees whether this host held the reply back.",
     }
 }
 

@@ -25,8 +25,10 @@ fn finding(run: &Run, way: &WayResult) -> Finding {
     let counted = &way.counted;
     let name = name(run, way);
     let title = match one_way(run) {
-        true => format!("The far end received nothing by {name}: none of {}", count(counted.sent, "message")),
-        false => format!("No reply came by {name}: none to {}", count(counted.asked, "message")),
+        true => format!("The far end received none of {} {name}", count(counted.sent, "message")),
+        false => {
+            format!("No reply came to any of {} {name}", count(counted.asked, "message"))
+        }
     };
     let finding = Finding::new("no-reply", Severity::Problem, Direction::Up, title).everywhere();
     let finding = finding

@@ -8,6 +8,7 @@ use crate::event::Outcome;
 use crate::latency::{LoadPhase, WayResult};
 use crate::plan::Directions;
 use crate::run::Run;
+use crate::stats::percentile::samples_needed;
 
 /// Void when no way got a reply; else what each way takes, the worst reason, and how it ended.
 pub(in super::super) fn of(run: &Run) -> Verdict {
@@ -19,14 +20,14 @@ pub(in super::super) fn of(run: &Run) -> Verdict {
     let silent = |way: &&WayResult| silence::silent(run, way);
     let mut sentences: Vec<String> = match ways.as_slice() {
         [] => Vec::new(),
-        [way] => vec![format!("{}.", one(run, way))],
+        [way] => vec![format!("The {} to {} {}.", subject(run), way.host, takes(run, way))],
         several => {
             several.iter().filter(|way| !silent(way)).take(MOST).map(|way| of_several(run, way)).collect()
         }
     };
     sentences.extend(phases(run).filter_map(|phase| loaded(run, phase)));
     let told = run.findings.iter().filter(|finding| finding.severity == worst(run));
-    sentences.extend(told.take(MOST).map(|finding| format!("{}.", finding.title)));
+    sentences.extend(told.take(TOLD).map(|finding| format!("{}.", finding.title)));
     let (ended, least) = ending(run);
     if let Some(ended) = ended.strip_prefix("; ") {
         sentences.push(format!("{}.", super::super::text::capital(ended)));
@@ -53,8 +54,8 @@ fn crossed(run: &Run, way: &WayResult) -> bool {
         || (one_way(run) && way.counted.far_received.is_some_and(|n| n > 0))
 }
 
-fn one(run: &Run, way: &WayResult) -> String {
-    format!("The round trip to {} {}", way.host, takes(run, way))
+fn subject(run: &Run) -> &'static str {
+    if one_way(run) { "way" } else { "round trip" }
 }
 
 fn of_several(run: &Run, way: &WayResult) -> String {
@@ -65,7 +66,7 @@ fn takes(run: &Run, way: &WayResult) -> String {
     let counted = &way.counted;
     if let (true, Some(rate)) = (one_way(run), way.received_rate) {
         return format!(
-            "carried {rate} one way ({} of {} messages arrived)",
+            "carried {rate} ({} of {} messages arrived)",
             counted.far_received.unwrap_or_default(),
             counted.sent
         );
@@ -75,7 +76,11 @@ fn takes(run: &Run, way: &WayResult) -> String {
         0 => String::new(),
         lost => format!("; {} lost", percent(share(lost, counted.asked))),
     };
-    let within = if rtt.count >= HUNDRED { format!("; 99 % within {}", rtt.p99) } else { String::new() };
+    let within = if samples_needed(99.0).is_some_and(|needed| rtt.count >= needed) {
+        format!("; 99 % within {}", rtt.p99)
+    } else {
+        String::new()
+    };
     format!("takes {} (median of {}{within}{lost})", rtt.p50, rtt.count)
 }
 
@@ -109,7 +114,7 @@ fn worst(run: &Run) -> super::super::Severity {
     severities.max().unwrap_or(super::super::Severity::Info).max(super::super::Severity::Warning)
 }
 
-/// More sentences nobody reads.
+/// More ways nobody reads in a sentence each; the table has them all.
 const MOST: usize = 6;
-/// With fewer the 99th percentile is the longest.
-const HUNDRED: u64 = 100;
+/// More findings nobody reads twice.
+const TOLD: usize = 3;

@@ -29,7 +29,7 @@ pub(super) fn of_run(run: &Run, style: &Style) -> String {
     join(&title, &lines, style)
 }
 
-fn host_line(host: &Host) -> String {
+pub(super) fn host_line(host: &Host) -> String {
     let mut parts = vec![host.name.clone()];
     parts.extend(Some(&host.kernel).filter(|kernel| !kernel.is_empty()).cloned());
     if host.cpus > 0 {
@@ -48,7 +48,7 @@ fn host_line(host: &Host) -> String {
     parts.join(", ")
 }
 
-fn join(title: &str, lines: &[String], style: &Style) -> String {
+pub(super) fn join(title: &str, lines: &[String], style: &Style) -> String {
     let title: String =
         style.wrap(title, 0).iter().map(|line| style.paint(Paint::Bold, line) + "\n").collect();
     title + &indented(lines, style)

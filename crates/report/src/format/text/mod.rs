@@ -3,6 +3,7 @@
 mod findings;
 mod heading;
 mod intervals;
+pub(super) mod latency;
 mod measure;
 mod result;
 pub(super) mod words;
@@ -12,6 +13,7 @@ pub(super) use measure::{path_facts, test_rows};
 
 use super::Style;
 use model::event::Started;
+use model::latency::{LatencyPlan, LatencySample, LatencyStarted};
 use model::plan::Plan;
 use model::run::Run;
 use model::sample::{IntervalSample, Side};
@@ -36,9 +38,25 @@ pub fn live_row(sample: &IntervalSample, plan: &Plan, style: &Style) -> String {
     }
 }
 
+/// What a terminal shows when the ways of a latency run are open: the heading and the head of the interval table.
+pub fn latency_live_header(begun: &LatencyStarted, style: &Style) -> String {
+    let mut text = latency::started(begun, style);
+    if begun.plan.interval > Nanos::ZERO {
+        text.push('\n');
+        text.push_str(&latency::header(&begun.plan, style));
+    }
+    text
+}
+
+/// The rows of an interval of a latency run as it ends, one for each way.
+pub fn latency_live_row(sample: &LatencySample, plan: &LatencyPlan) -> String {
+    latency::row(sample, plan)
+}
+
 /// What follows the live rows: results, how it ran, findings, verdict.
 pub fn result(run: &Run, style: &Style) -> String {
     let mut text = match run.tests.is_empty() {
+        _ if latency::is_latency(run) => latency::of(run, style),
         true => result::of(run, style),
         false => measure::of(run, style),
     };
@@ -48,6 +66,9 @@ pub fn result(run: &Run, style: &Style) -> String {
 
 /// The whole run: heading, intervals, and what [`result`] says.
 pub fn document(run: &Run, style: &Style) -> String {
+    if latency::is_latency(run) {
+        return latency_document(run, style);
+    }
     let mut text = heading::of_run(run, style);
     if let Some(plan) = run.plan.as_ref().filter(|_| !run.intervals.is_empty()) {
         text.push('\n');
@@ -56,4 +77,14 @@ pub fn document(run: &Run, style: &Style) -> String {
     }
     text.push_str(&result(run, style));
     text
+}
+
+fn latency_document(run: &Run, style: &Style) -> String {
+    let mut text = latency::of_run(run, style);
+    if let Some(plan) = run.latency.as_ref().filter(|_| !run.latency_intervals.is_empty()) {
+        text.push('\n');
+        text.push_str(&latency::header(plan, style));
+        text.extend(run.latency_intervals.iter().map(|sample| latency::row(sample, plan)));
+    }
+    text + &result(run, style)
 }

@@ -262,7 +262,7 @@ fn segmentation(run: &Run, plan: &Plan) -> Option<String> {
 }
 
 /// Why it ended, when not as planned, and the warnings.
-fn outcome(summary: &Summary, style: &Style) -> String {
+pub(super) fn outcome(summary: &Summary, style: &Style) -> String {
     let mut text = String::new();
     let ended = match &summary.outcome {
         Some(Outcome::Completed) | None => None,

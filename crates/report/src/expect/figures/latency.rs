@@ -1,0 +1,92 @@
+//! Figures of round trips: of a run, of a way by its label, and of a phase under load.
+
+use super::super::quantity::Quantity;
+use super::{Figure, Source, nanos};
+use model::latency::{LoadPhase, OneWayDelays, WayResult};
+use model::run::Run;
+use model::stats::histogram::Distribution;
+use model::units::Nanos;
+
+const fn run(name: &'static str, quantity: Quantity, of: fn(&Run) -> Option<f64>) -> Figure {
+    Figure { name, quantity, source: Source::Run(of) }
+}
+
+const fn way(name: &'static str, quantity: Quantity, of: fn(&WayResult) -> Option<f64>) -> Figure {
+    Figure { name, quantity, source: Source::Labelled(of) }
+}
+
+const fn phase(name: &'static str, quantity: Quantity, of: fn(&LoadPhase) -> Option<f64>) -> Figure {
+    Figure { name, quantity, source: Source::Loaded(of) }
+}
+
+/// Every figure of round trips.
+pub(in super::super) static LATENCY: &[Figure] = &[
+    run("late", Quantity::Count, |r| total(r, |w| w.counted.late)),
+    run("reordered", Quantity::Count, |r| total(r, |w| w.counted.reordered)),
+    run("duplicates", Quantity::Count, |r| total(r, |w| w.counted.duplicates)),
+    run("tool_floor.min", Quantity::Time, |r| r.summary.tool_floor.map(|d| nanos(d.min))),
+    run("tool_floor.p50", Quantity::Time, |r| r.summary.tool_floor.map(|d| nanos(d.p50))),
+    run("tool_floor.p99", Quantity::Time, |r| r.summary.tool_floor.map(|d| nanos(d.p99))),
+    run("one_way.error", Quantity::Time, |r| r.summary.one_way_delays.as_ref().map(|d| nanos(d.error))),
+    run("one_way.up.min", Quantity::Time, |r| up(r, |d| d.min)),
+    run("one_way.up.p50", Quantity::Time, |r| up(r, |d| d.p50)),
+    run("one_way.up.max", Quantity::Time, |r| up(r, |d| d.max)),
+    run("one_way.down.min", Quantity::Time, |r| down(r, |d| d.min)),
+    run("one_way.down.p50", Quantity::Time, |r| down(r, |d| d.p50)),
+    run("one_way.down.max", Quantity::Time, |r| down(r, |d| d.max)),
+    run("steal", Quantity::Share, |r| r.summary.noise.map(|noise| noise.steal_share)),
+    way("rtt.min", Quantity::Time, |w| carried(w.rtt, 1, |d| d.min)),
+    way("rtt.mean", Quantity::Time, |w| carried(w.rtt, 1, |d| d.mean)),
+    way("rtt.stddev", Quantity::Time, |w| carried(w.rtt, 2, |d| d.stddev)),
+    way("rtt.p50", Quantity::Time, |w| carried(w.rtt, 1, |d| d.p50)),
+    way("rtt.p90", Quantity::Time, |w| carried(w.rtt, 10, |d| d.p90)),
+    way("rtt.p99", Quantity::Time, |w| carried(w.rtt, 100, |d| d.p99)),
+    way("rtt.p999", Quantity::Time, |w| carried(w.rtt, 1_000, |d| d.p999)),
+    way("rtt.p9999", Quantity::Time, |w| carried(w.rtt, 10_000, |d| d.p9999)),
+    way("rtt.max", Quantity::Time, |w| carried(w.rtt, 1, |d| d.max)),
+    way("sent", Quantity::Count, |w| Some(w.counted.sent as f64)),
+    way("lost", Quantity::Count, |w| Some(w.counted.lost as f64)),
+    way("loss", Quantity::Share, |w| share(w.counted.lost, w.counted.asked)),
+    way("late", Quantity::Count, |w| Some(w.counted.late as f64)),
+    way("reordered", Quantity::Count, |w| Some(w.counted.reordered as f64)),
+    way("duplicates", Quantity::Count, |w| Some(w.counted.duplicates as f64)),
+    way("received_rate", Quantity::Packets, |w| w.received_rate.map(|rate| rate.0 as f64)),
+    phase("rtt.min", Quantity::Time, |p| carried(p.rtt, 1, |d| d.min)),
+    phase("rtt.mean", Quantity::Time, |p| carried(p.rtt, 1, |d| d.mean)),
+    phase("rtt.p50", Quantity::Time, |p| carried(p.rtt, 1, |d| d.p50)),
+    phase("rtt.p90", Quantity::Time, |p| carried(p.rtt, 10, |d| d.p90)),
+    phase("rtt.p99", Quantity::Time, |p| carried(p.rtt, 100, |d| d.p99)),
+    phase("rtt.max", Quantity::Time, |p| carried(p.rtt, 1, |d| d.max)),
+    phase("rpm", Quantity::Count, |p| p.responsiveness.map(|figure| figure.rpm)),
+    phase("lost", Quantity::Count, |p| Some(p.lost as f64)),
+    phase("loss", Quantity::Share, |p| share(p.lost, p.sent)),
+    phase("up", Quantity::Rate, |p| p.up.map(|rate| rate.0 as f64)),
+    phase("down", Quantity::Rate, |p| p.down.map(|rate| rate.0 as f64)),
+];
+
+/// A time of so many values at least: of fewer a percentile would be the longest.
+pub(super) fn carried(rtt: Option<Distribution>, least: u64, of: fn(&Distribution) -> Nanos) -> Option<f64> {
+    rtt.filter(|rtt| rtt.count >= least).map(|rtt| nanos(of(&rtt)))
+}
+
+/// Over all ways; nothing of a run without ways.
+pub(super) fn total(run: &Run, of: fn(&WayResult) -> u64) -> Option<f64> {
+    let ways = &run.summary.ways;
+    (!ways.is_empty()).then(|| ways.iter().map(|way| of(way) as f64).sum())
+}
+
+fn up(run: &Run, of: fn(&Distribution) -> Nanos) -> Option<f64> {
+    delays(run)?.delay.map(|delay| nanos(of(&delay.up)))
+}
+
+fn down(run: &Run, of: fn(&Distribution) -> Nanos) -> Option<f64> {
+    delays(run)?.delay.map(|delay| nanos(of(&delay.down)))
+}
+
+fn delays(run: &Run) -> Option<&OneWayDelays> {
+    run.summary.one_way_delays.as_ref()
+}
+
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
+}

@@ -1,0 +1,100 @@
+//! Small charts of block characters: a histogram of round trips, and lines of bars over time.
+
+use model::stats::histogram::Histogram;
+use model::units::Nanos;
+
+/// Rows of a histogram: from and to, the count, and a bar. The rows grow by the same factor; where the greatest value is
+/// far from p99, the body has most of the rows and the tail the rest. None of less than two different values.
+pub(super) fn histogram(histogram: &Histogram, width: usize) -> Vec<(Nanos, Nanos, u64, String)> {
+    let (Some(min), Some(max)) = (histogram.min(), histogram.max()) else { return Vec::new() };
+    if max <= min {
+        return Vec::new();
+    }
+    let body = histogram.value_at_quantile(0.99).filter(|p99| max / 2 > *p99 && *p99 > min);
+    let mut edges = match body {
+        Some(p99) => [edges(min, p99 + 1, BODY), edges(p99 + 1, max, ROWS - BODY)].concat(),
+        None => edges(min, max, ROWS),
+    };
+    edges.dedup();
+    let mut counts = vec![0_u64; edges.len() - 1];
+    for (values, count) in histogram.buckets() {
+        let value = values.start() / 2 + values.end() / 2;
+        let place = edges.partition_point(|edge| *edge <= value.max(min)).clamp(1, counts.len());
+        counts[place - 1] += count;
+    }
+    let most = counts.iter().copied().max().unwrap_or(1).max(1);
+    let row = |(index, count): (usize, &u64)| {
+        (Nanos(edges[index]), Nanos(edges[index + 1]), *count, bar(*count as f64 / most as f64, width))
+    };
+    counts.iter().enumerate().map(row).collect()
+}
+
+/// The edges of the rows, each different from the next.
+fn edges(min: u64, max: u64, rows: i32) -> Vec<u64> {
+    let low = min.max(1) as f64;
+    let factor = (max as f64 / low).powf(1.0 / f64::from(rows));
+    let mut edges: Vec<u64> = (0..rows).map(|row| (low * factor.powi(row)) as u64).collect();
+    edges[0] = min;
+    edges.push(max);
+    edges.dedup();
+    edges
+}
+
+/// A horizontal bar of eighths; anything above nothing shows.
+fn bar(share: f64, width: usize) -> String {
+    let eighths = (share * (width * 8) as f64).round() as usize;
+    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
+    let mut bar = "█".repeat(eighths / 8);
+    bar.extend(LYING.get((eighths % 8).wrapping_sub(1)));
+    bar
+}
+
+/// Bars side by side over time, of `most` at full height; a blank where there is no value. Neighbours are joined, the
+/// largest of them shown, when there are more than `width`.
+pub(super) fn line(values: &[Option<u64>], most: u64, width: usize) -> String {
+    let group = values.len().div_ceil(width.max(1)).max(1);
+    let column = |values: &[Option<u64>]| match values.iter().flatten().max() {
+        None => ' ',
+        Some(value) => {
+            let height = (*value as f64 / most.max(1) as f64 * 7.0).round() as usize;
+            STANDING[height.min(7)]
+        }
+    };
+    values.chunks(group).map(column).collect()
+}
+
+const ROWS: i32 = 14;
+const BODY: i32 = 9;
+const LYING: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+const STANDING: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_is_in_a_row() {
+        for values in [[1, 2, 3], [20_000, 20_001, 4_000_000], [0, 1, u64::MAX], [7, 7, 8]] {
+            let mut given = Histogram::default();
+            values.iter().for_each(|value| given.record(*value));
+            let rows = histogram(&given, 20);
+            assert_eq!(rows.iter().map(|row| row.2).sum::<u64>(), 3, "{rows:?}");
+            assert!(rows.iter().all(|row| row.0 < row.1 && row.3.is_empty() == (row.2 == 0)), "{rows:?}");
+        }
+        let mut same = Histogram::default();
+        same.record_n(5, 9);
+        assert_eq!(histogram(&same, 20), []);
+        assert_eq!(histogram(&Histogram::default(), 20), []);
+    }
+
+    #[test]
+    fn bars_stand_and_lie() {
+        assert_eq!(bar(1.0, 3), "███");
+        assert_eq!(bar(0.5, 3), "█▌");
+        assert_eq!(bar(0.000_1, 3), "▏");
+        assert_eq!(bar(0.0, 3), "");
+        assert_eq!(line(&[Some(0), None, Some(7), Some(14)], 14, 10), "▁ ▅█");
+        assert_eq!(line(&[Some(1), Some(14), None, Some(0)], 14, 2), "█▁");
+        assert_eq!(line(&[], 14, 2), "");
+    }
+}

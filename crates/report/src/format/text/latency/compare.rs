@@ -1,0 +1,188 @@
+//! Several ways in one table, in one unit, and a sentence for each.
+
+use super::super::super::Style;
+use super::super::super::table::{Column, plain};
+use super::super::result::fact;
+use super::super::words;
+use super::counts::share;
+use super::percentiles::median_bounds;
+use super::times::Unit;
+use super::title;
+use model::latency::WayResult;
+use model::run::Run;
+use model::stats::percentile::samples_needed;
+use model::units::Nanos;
+use std::net::SocketAddr;
+
+/// The table and the sentences.
+pub(super) fn block(run: &Run, style: &Style) -> String {
+    let ways = &run.summary.ways;
+    let unit = unit(ways);
+    let mut text = title(&format!("Round trips in {}", unit.name), style);
+    let fits = |table: &str| table.lines().all(|line| line.chars().count() <= style.width.max(80));
+    let mut table = plain(&columns(ways, true), &rows(ways, unit, true));
+    if !fits(&table) {
+        table = plain(&columns(ways, false), &rows(ways, unit, false));
+    }
+    if !fits(&table) {
+        table = plain(&columns(ways, false), &rows(&shortened(ways), unit, false));
+    }
+    text.push_str(&table);
+    if let Some(note) = note(ways) {
+        text.extend(style.wrap(&note, 2).iter().map(|line| format!("  {line}\n")));
+    }
+    text.push('\n');
+    for sentence in sentences(run) {
+        for (index, line) in style.wrap(&sentence, 4).iter().enumerate() {
+            text.push_str(&format!("{}{line}\n", if index == 0 { "  " } else { "    " }));
+        }
+    }
+    if let Some(floor) = run.summary.tool_floor {
+        text.push_str(&fact(
+            "tool floor",
+            &format!("{} (median, this tool against itself over loopback)", floor.p50),
+            style,
+        ));
+    }
+    text
+}
+
+/// Labels of a width that leaves room for the figures.
+fn shortened(ways: &[WayResult]) -> Vec<WayResult> {
+    let mut ways = ways.to_vec();
+    for way in ways.iter_mut().filter(|way| way.label.chars().count() > LABEL) {
+        way.label = way.label.chars().take(LABEL - 1).chain(['…']).collect();
+    }
+    ways
+}
+
+/// The unit that suits the medians.
+pub(in crate::format) fn unit(ways: &[WayResult]) -> Unit {
+    Unit::of(ways.iter().filter_map(|way| way.rtt).map(|rtt| rtt.p50).min().unwrap_or_default())
+}
+
+/// The columns; `seen` adds what the far end sees, where that is another address.
+pub(in crate::format) fn columns(ways: &[WayResult], seen: bool) -> Vec<Column> {
+    let mut columns = vec![Column::left("Way")];
+    columns.extend(["Mean", "Max", "Min", "p50", "p99", "Std dev"].map(Column::right));
+    if ways.iter().any(|way| way.counted.lost > 0) {
+        columns.push(Column::right("Lost"));
+    }
+    if seen && ways.iter().any(|way| translated(way).is_some()) {
+        columns.push(Column::left("Seen as"));
+    }
+    columns
+}
+
+/// A row for each way.
+pub(in crate::format) fn rows(ways: &[WayResult], unit: Unit, seen: bool) -> Vec<Vec<String>> {
+    let lost = ways.iter().any(|way| way.counted.lost > 0);
+    let seen = seen && ways.iter().any(|way| translated(way).is_some());
+    let row = |way: &WayResult| {
+        let mut row = vec![way.label.clone()];
+        match way.rtt.filter(|rtt| rtt.count > 0) {
+            None => row.extend(["-"; 6].map(String::from)),
+            Some(rtt) => {
+                row.extend([rtt.mean, rtt.max, rtt.min, rtt.p50].map(|time| unit.print(time)));
+                row.push(p99(rtt.count, &unit.print(rtt.p99)));
+                row.push(unit.print(rtt.stddev));
+            }
+        }
+        if lost {
+            row.push(way.counted.lost.to_string());
+        }
+        if seen {
+            row.push(translated(way).map_or_else(|| "-".into(), |seen| seen.ip().to_canonical().to_string()));
+        }
+        row
+    };
+    ways.iter().map(row).collect()
+}
+
+/// With less than a hundred it is the longest; with less than it takes for an upper bound it is marked.
+fn p99(count: u64, value: &str) -> String {
+    match count {
+        0..HUNDRED => "-".into(),
+        few if samples_needed(99.0).is_some_and(|needed| few < needed) => format!("{value}*"),
+        _ => value.into(),
+    }
+}
+
+/// What a marked p99 means.
+pub(in crate::format) fn note(ways: &[WayResult]) -> Option<String> {
+    let needed = samples_needed(99.0)?;
+    let counts = || ways.iter().filter_map(|way| way.rtt).map(|rtt| rtt.count);
+    counts().any(|count| (HUNDRED..needed).contains(&count)).then(|| {
+        let least = counts().min().unwrap_or_default();
+        format!(
+            "* of {least} round trips: a p99 with an upper bound takes {} more",
+            needed.saturating_sub(least)
+        )
+    })
+}
+
+/// A sentence for each way, the way with the shortest median being the measure.
+pub(in crate::format) fn sentences(run: &Run) -> Vec<String> {
+    let ways = &run.summary.ways;
+    let best = ways.iter().filter(|way| way.rtt.is_some()).min_by_key(|way| way.rtt.map(|rtt| rtt.p50));
+    ways.iter().map(|way| sentence(run, way, best)).collect()
+}
+
+fn sentence(run: &Run, way: &WayResult, best: Option<&WayResult>) -> String {
+    let (Some(rtt), Some(best)) = (way.rtt.filter(|rtt| rtt.count > 0), best) else {
+        return silent(way);
+    };
+    let mut parts = vec![against(way, rtt.p50, best)];
+    let ratio = rtt.max.0 as f64 / rtt.p50.0.max(1) as f64;
+    let far = run
+        .findings
+        .iter()
+        .any(|finding| finding.id == "rtt-outliers" && finding.way.as_ref() == Some(&way.label));
+    parts.push(match far {
+        true => format!("its longest, {}, is {ratio:.2} times the median and far from the rest", rtt.max),
+        false => format!("none far from the rest (longest {ratio:.3} medians)"),
+    });
+    if way.counted.lost > 0 {
+        parts.push(format!(
+            "{} lost ({})",
+            way.counted.lost,
+            words::percent(share(way.counted.lost, way.counted.asked))
+        ));
+    }
+    parts.extend(translated(way).map(|seen| format!("seen as {} by the far end", seen.ip().to_canonical())));
+    format!("{}: {}.", way.label, parts.join("; "))
+}
+
+fn silent(way: &WayResult) -> String {
+    match (way.received_rate, way.counted.far_received) {
+        (Some(rate), Some(arrived)) => {
+            format!("{}: {rate}, {arrived} of {} messages arrived.", way.label, way.counted.sent)
+        }
+        _ => format!("{}: no reply to any of {}.", way.label, words::count(way.counted.asked, "message")),
+    }
+}
+
+/// The median against the shortest one, and whether they differ beyond what chance makes.
+fn against(way: &WayResult, median: Nanos, best: &WayResult) -> String {
+    let shortest = best.rtt.map(|rtt| rtt.p50).unwrap_or_default();
+    if way.label == best.label {
+        return format!("shortest median, {median}");
+    }
+    let more = median.saturating_sub(shortest);
+    let percent = words::percent(share(more.0, shortest.0.max(1)));
+    let same = match (median_bounds(way), median_bounds(best)) {
+        (Some((low, _)), Some((_, high))) if low <= high => ", no more than chance",
+        _ => "",
+    };
+    format!("median {more} ({percent}) above that of {}{same}", best.label)
+}
+
+/// The address that the far end sees, where it is not this end's own.
+fn translated(way: &WayResult) -> Option<SocketAddr> {
+    let seen = way.ends.seen_as?;
+    (seen.ip().to_canonical() != way.ends.local.ip().to_canonical()).then_some(seen)
+}
+
+const HUNDRED: u64 = 100;
+/// Letters of a label in a full table.
+const LABEL: usize = 22;

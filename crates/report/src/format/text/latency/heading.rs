@@ -1,0 +1,93 @@
+//! The heading of a latency run: to where, how, and by which ways.
+
+use super::super::super::Style;
+use super::super::heading::{host_line, join};
+use super::super::words;
+use model::latency::{LatencyMode, LatencyPlan, LatencyStarted, WaitMode, WayEnds};
+use model::plan::End;
+use model::run::Run;
+
+/// What a terminal shows when the ways are open.
+pub(in super::super) fn started(begun: &LatencyStarted, style: &Style) -> String {
+    let plan = &begun.plan;
+    let ends = plan.ways.iter().zip(&begun.ends);
+    let mut lines: Vec<String> = match begun.ends.as_slice() {
+        [one] => vec![format!("from {}, {} protocol", ends_line(one), plan.protocol)],
+        _ => {
+            let several = ends.map(|(way, ends)| format!("{}: {}", way.label, ends_line(ends)));
+            std::iter::once(format!("{} protocol", plan.protocol)).chain(several).collect()
+        }
+    };
+    lines.extend(waits(plan));
+    join(&title(plan), &lines, style)
+}
+
+/// The heading of a run, stored or just finished.
+pub(in super::super) fn of_run(run: &Run, style: &Style) -> String {
+    let Some(plan) = &run.latency else {
+        let title = format!("Latency, {}", words::count(run.summary.ways.len() as u64, "way"));
+        return join(&title, &[format!("run {}", run.id)], style);
+    };
+    let mut lines = Vec::new();
+    match (plan.ways.as_slice(), run.summary.ways.first()) {
+        ([_], Some(way)) => lines.push(format!("from {}, {} protocol", ends_line(&way.ends), plan.protocol)),
+        _ => lines.push(format!("{} protocol", plan.protocol)),
+    }
+    lines.extend(run.started.iter().map(|started| format!("started {started}")));
+    lines.extend(run.host.as_ref().map(|host| format!("this end: {}", host_line(host))));
+    lines.extend(run.peer.as_ref().map(|host| format!("far end: {}", host_line(host))));
+    lines.extend(waits(plan));
+    join(&title(plan), &lines, style)
+}
+
+fn title(plan: &LatencyPlan) -> String {
+    let mut hosts: Vec<&str> = plan.ways.iter().map(|way| way.target.host.as_str()).collect();
+    hosts.dedup();
+    let by = match (plan.ways.len(), hosts.as_slice()) {
+        (0 | 1, _) => String::new(),
+        (ways, _) => format!(" by {ways} ways"),
+    };
+    let to = match hosts.as_slice() {
+        [first, _, ..] => format!("{first} and {} more", words::count(hosts.len() as u64 - 1, "host")),
+        hosts => hosts.join(", "),
+    };
+    format!("Latency to {to}{by}: {}", phrase(plan))
+}
+
+/// What a latency run does, in a phrase: `UDP ping-pong, 64-byte messages, 10 s`.
+pub(in crate::format) fn phrase(plan: &LatencyPlan) -> String {
+    let mode = match plan.mode {
+        LatencyMode::UnderLoad => "at a fixed rate".into(),
+        LatencyMode::Throughput => "one way".into(),
+        mode => mode.to_string(),
+    };
+    let mut parts = vec![format!("{} {mode}", plan.transport), format!("{}-byte messages", plan.size)];
+    parts.extend(plan.rate.map(|rate| rate.to_string()));
+    parts.push(match plan.end {
+        End::Time(time) => words::span(time),
+        End::Bytes(bytes) => bytes.to_string(),
+        End::Blocks(messages) => words::count(messages, "message"),
+    });
+    if plan.load.is_some() {
+        parts.push("idle and under load".into());
+    }
+    parts.join(", ")
+}
+
+/// `10.0.0.4:40000 (seen as 203.0.113.7:40000) to 192.0.2.7:5210`.
+fn ends_line(ends: &WayEnds) -> String {
+    let seen = ends.seen_as.filter(|seen| seen.ip().to_canonical() != ends.local.ip().to_canonical());
+    let seen = seen.map(|seen| format!(" (seen as {seen})")).unwrap_or_default();
+    format!("{}{seen} to {}", ends.local, ends.remote)
+}
+
+/// How this end waits, and what that costs.
+fn waits(plan: &LatencyPlan) -> Option<String> {
+    let how = match plan.wait {
+        WaitMode::Spin => "waits by spinning",
+        WaitMode::Hybrid => "spins for 50 µs, then sleeps",
+        WaitMode::Block => "waits in the kernel",
+    };
+    let why = plan.wait_reason.trim_end_matches('.');
+    Some(if why.is_empty() { how.into() } else { format!("{how}: {why}") })
+}

@@ -1,0 +1,70 @@
+//! The interval table of a latency run: the same rows live and from a stored run.
+
+use super::super::super::{Paint, Style};
+use model::latency::{LatencyPlan, LatencySample, WaySample};
+use model::stats::histogram::Distribution;
+use model::units::Nanos;
+
+/// The head of the table.
+pub(in super::super) fn header(plan: &LatencyPlan, style: &Style) -> String {
+    let names = ["Sent", "Round trips", "p50", "p99", "Longest", "Lost"].map(String::from);
+    let line = line("Time", Some("Way").filter(|_| plan.ways.len() > 1), &names);
+    format!("{}\n", style.paint(Paint::Bold, &line))
+}
+
+/// One line for each way.
+pub(in super::super) fn row(sample: &LatencySample, plan: &LatencyPlan) -> String {
+    let time = time(sample);
+    let several = plan.ways.len() > 1;
+    let rows = sample.ways.iter().enumerate().map(|(index, way)| {
+        let label = plan.ways.get(index).map_or("?", |way| way.label.as_str());
+        let time = if index == 0 { time.as_str() } else { "" };
+        line(time, several.then_some(label), &cells(way)) + "\n"
+    });
+    rows.collect()
+}
+
+fn cells(way: &WaySample) -> [String; 6] {
+    let rtt = way.rtt.filter(|rtt| rtt.count > 0);
+    let of = |least: u64, time: fn(&Distribution) -> Nanos| {
+        rtt.filter(|rtt| rtt.count >= least).map_or_else(|| "-".into(), |rtt| time(&rtt).to_string())
+    };
+    [
+        way.sent.to_string(),
+        rtt.map_or(0, |rtt| rtt.count).to_string(),
+        of(1, |rtt| rtt.p50),
+        of(FOR_P99, |rtt| rtt.p99),
+        of(1, |rtt| rtt.max),
+        way.lost.to_string(),
+    ]
+}
+
+/// `0.0-1.0 s`; two decimals when the interval is short.
+fn time(sample: &LatencySample) -> String {
+    let length = sample.end.saturating_sub(sample.start);
+    let decimals = if length < Nanos::from_millis(500) { 2 } else { 1 };
+    format!("{:.decimals$}-{:.decimals$} s", sample.start.as_secs_f64(), sample.end.as_secs_f64())
+}
+
+fn line(time: &str, label: Option<&str>, cells: &[String; 6]) -> String {
+    let [sent, count, p50, p99, max, lost] = cells;
+    match label {
+        Some(label) => {
+            let label = shortened(label);
+            format!("  {time:<12}{label:<18}{count:>12}{p50:>9}{p99:>9}{max:>9}{lost:>7}")
+        }
+        None => format!("  {time:<16}{sent:>10}{count:>13}{p50:>10}{p99:>10}{max:>10}{lost:>7}"),
+    }
+}
+
+/// At most 17 letters.
+fn shortened(label: &str) -> String {
+    match label.chars().count() > LABEL {
+        true => label.chars().take(LABEL - 1).chain(['…']).collect(),
+        false => label.into(),
+    }
+}
+
+const LABEL: usize = 17;
+/// Of fewer, p99 is the longest.
+const FOR_P99: u64 = 100;

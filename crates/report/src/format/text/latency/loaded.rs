@@ -1,0 +1,155 @@
+//! Round trips idle and under load: a table of the phases, and both on one time axis.
+
+use super::super::super::Style;
+use super::super::super::table::{Column, plain};
+use super::super::result::fact;
+use super::super::words;
+use super::counts::share;
+use super::{chart, title};
+use model::latency::{LoadPhase, LoadPoint, LoadResult};
+use model::plan::Directions;
+use model::run::Run;
+use model::stats::responsiveness::{Band, Confidence, Responsiveness};
+use model::units::{BitRate, Nanos};
+
+/// The block; empty without a load.
+pub(super) fn block(run: &Run, style: &Style) -> String {
+    let Some(loaded) = &run.summary.loaded else { return String::new() };
+    let mut text = title("Idle and under load", style);
+    text.push_str(&plain(&columns(), &rows(loaded)));
+    for (load, sentence) in responsiveness(loaded) {
+        text.push_str(&fact(&format!("{load}: RPM"), &sentence, style));
+    }
+    text.push_str(&over_time(loaded, style));
+    text
+}
+
+/// The responsiveness of each phase with its parts, under the name of the load.
+pub(in crate::format) fn responsiveness(loaded: &LoadResult) -> Vec<(&'static str, String)> {
+    let told = |phase: &LoadPhase| Some((name(phase.load), responsive(&phase.responsiveness?)));
+    loaded.phases.iter().filter_map(told).collect()
+}
+
+/// The figure, its meaning, how sure it is, and what it is made of.
+fn responsive(figure: &Responsiveness) -> String {
+    let band = match figure.band {
+        Band::Poor => "poor",
+        Band::Fair => "fair",
+        Band::Good => "good",
+        Band::Excellent => "excellent",
+    };
+    let confidence = match figure.confidence {
+        Confidence::Low => "low",
+        Confidence::Medium => "medium",
+        Confidence::High => "high",
+    };
+    let tls = figure.tls.map(|time| format!(", TLS {time}")).unwrap_or_default();
+    format!(
+        "{:.0} round trips per minute ({band}; confidence {confidence}): new connections {:.0} (TCP {}{tls}, request \
+         {}; {}), loaded connections {:.0} (request {}; {})",
+        figure.rpm,
+        figure.foreign,
+        figure.tcp,
+        figure.http,
+        words::count(figure.foreign_probes, "probe"),
+        figure.loaded,
+        figure.loaded_http,
+        words::count(figure.loaded_probes, "probe"),
+    )
+}
+
+/// The columns of the phases.
+pub(in crate::format) fn columns() -> Vec<Column> {
+    let mut columns = vec![Column::left("Load")];
+    columns.extend(["p50", "p99", "Added", "Lost", "Up", "Down", "RPM"].map(Column::right));
+    columns
+}
+
+/// A row for each phase.
+pub(in crate::format) fn rows(loaded: &LoadResult) -> Vec<Vec<String>> {
+    let idle = loaded.phases.iter().find(|phase| phase.load.is_none()).and_then(|phase| phase.rtt);
+    let row = |phase: &LoadPhase| {
+        let rtt = phase.rtt.filter(|rtt| rtt.count > 0);
+        let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".into());
+        let p50 = rtt.map(|rtt| rtt.p50);
+        let added = p50.zip(idle).filter(|_| phase.load.is_some());
+        vec![
+            name(phase.load).into(),
+            or_dash(p50.map(|time| time.to_string())),
+            or_dash(rtt.filter(|rtt| rtt.count >= HUNDRED).map(|rtt| rtt.p99.to_string())),
+            or_dash(added.map(|(p50, idle)| added_text(p50, idle.p50))),
+            words::percent(share(phase.lost, phase.sent)),
+            or_dash(phase.up.map(|rate| rate.to_string())),
+            or_dash(phase.down.map(|rate| rate.to_string())),
+            or_dash(phase.responsiveness.map(|figure| format!("{:.0}", figure.rpm))),
+        ]
+    };
+    loaded.phases.iter().map(row).collect()
+}
+
+fn added_text(loaded: Nanos, idle: Nanos) -> String {
+    match loaded >= idle {
+        true => loaded.saturating_sub(idle).to_string(),
+        false => format!("-{}", idle.saturating_sub(loaded)),
+    }
+}
+
+/// A line of bars for RTT, losses and rates of each phase, all of the same scale.
+fn over_time(loaded: &LoadResult, style: &Style) -> String {
+    let series = &loaded.series;
+    let longest = series.iter().filter_map(median).max().unwrap_or_default();
+    let fastest = series.iter().flat_map(|at| [at.up, at.down]).flatten().max().unwrap_or_default();
+    if series.is_empty() || longest == 0 {
+        return String::new();
+    }
+    let width = style.width.clamp(60, 120) - BESIDE;
+    let most_lost = series.iter().map(|at| at.lost).max().unwrap_or_default();
+    let losses = if most_lost > 0 { format!(", {most_lost} lost") } else { String::new() };
+    let scale = format!("Over time: full height is a median of {}{losses}, {fastest}", Nanos(longest));
+    let mut text = title(&scale, style);
+    for phase in series.chunk_by(|one, next| one.load == next.load) {
+        let load = name(phase.first().and_then(|at| at.load));
+        let mut line = |what: &str, values: Vec<Option<u64>>, most: u64| {
+            if values.iter().any(|value| value.is_some_and(|value| value > 0)) {
+                text.push_str(&fact(
+                    &format!("{load}: {what}"),
+                    &blanks(&chart::line(&values, most, width)),
+                    style,
+                ));
+            }
+        };
+        let some = |count: u64| Some(count).filter(|count| *count > 0);
+        line("RTT", phase.iter().map(median).collect(), longest);
+        line("lost", phase.iter().map(|at| some(at.lost)).collect(), most_lost);
+        line("rate up", rates(phase, |at| at.up), fastest.0);
+        line("rate down", rates(phase, |at| at.down), fastest.0);
+    }
+    text
+}
+
+/// Braille blanks: no line is broken at them.
+fn blanks(line: &str) -> String {
+    line.replace(' ', "\u{2800}")
+}
+
+fn median(at: &LoadPoint) -> Option<u64> {
+    at.rtt.filter(|rtt| rtt.count > 0).map(|rtt| rtt.p50.0)
+}
+
+fn rates(phase: &[LoadPoint], of: fn(&LoadPoint) -> Option<BitRate>) -> Vec<Option<u64>> {
+    phase.iter().map(|at| of(at).map(|rate| rate.0)).collect()
+}
+
+fn name(load: Option<Directions>) -> &'static str {
+    match load {
+        None => "idle",
+        Some(Directions::Up) => "up",
+        Some(Directions::Down) => "down",
+        Some(Directions::Both) => "both",
+    }
+}
+
+/// Columns beside the bars.
+const BESIDE: usize = 20;
+/// Of fewer, p99 is the longest.
+const HUNDRED: u64 = 100;

@@ -1,0 +1,49 @@
+//! Latency runs as text: the heading, the intervals, a block for one way or a table of several, and the load.
+
+mod chart;
+mod compare;
+mod counts;
+mod heading;
+mod intervals;
+mod loaded;
+mod percentiles;
+mod times;
+mod way;
+
+pub(in crate::format) use compare::{
+    columns as compare_columns, note as compare_note, rows as compare_rows, sentences, unit as compare_unit,
+};
+pub(in crate::format) use counts::counted;
+pub(in crate::format) use heading::phrase;
+pub(super) use heading::{of_run, started};
+pub(super) use intervals::{header, row};
+pub(in crate::format) use loaded::{columns as load_columns, responsiveness, rows as load_rows};
+pub(in crate::format) use percentiles::{given, missing};
+pub(in crate::format) use way::facts;
+
+use super::super::{Paint, Style};
+use super::result::outcome;
+use model::run::Run;
+
+/// The run has round trips as its subject.
+pub(in crate::format) fn is_latency(run: &Run) -> bool {
+    run.latency.is_some() || !run.summary.ways.is_empty()
+}
+
+/// Everything between the intervals and the findings.
+pub(super) fn of(run: &Run, style: &Style) -> String {
+    let mut text = match run.summary.ways.as_slice() {
+        [] => String::new(),
+        [one] => way::block(run, one, style),
+        _ => compare::block(run, style),
+    };
+    text.push_str(&loaded::block(run, style));
+    text.push_str(&outcome(&run.summary, style));
+    text
+}
+
+/// An empty line and a heading.
+fn title(text: &str, style: &Style) -> String {
+    let lines = style.wrap(text, 0);
+    lines.iter().fold(String::from("\n"), |all, line| all + &style.paint(Paint::Bold, line) + "\n")
+}

@@ -1,0 +1,47 @@
+//! Times in one unit, so that a column can be compared by eye.
+
+use model::units::Nanos;
+
+/// A unit for a whole table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::format) struct Unit {
+    nanos: u64,
+    /// `ns`, `µs`, `ms` or `s`.
+    pub(in crate::format) name: &'static str,
+}
+
+impl Unit {
+    /// The one in which this time has one to three digits before the point.
+    pub(in crate::format) fn of(time: Nanos) -> Unit {
+        let fits = UNITS.iter().rev().find(|unit| time.0 >= unit.nanos);
+        *fits.unwrap_or(&UNITS[0])
+    }
+
+    /// The number without its unit: two decimals, none of nanoseconds.
+    pub(in crate::format) fn print(self, time: Nanos) -> String {
+        match self.nanos {
+            1 => time.0.to_string(),
+            nanos => format!("{:.2}", time.0 as f64 / nanos as f64),
+        }
+    }
+}
+
+const UNITS: [Unit; 4] = [
+    Unit { nanos: 1, name: "ns" },
+    Unit { nanos: 1_000, name: "µs" },
+    Unit { nanos: 1_000_000, name: "ms" },
+    Unit { nanos: 1_000_000_000, name: "s" },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_unit_serves_a_table() {
+        let unit = Unit::of(Nanos(383_300_799));
+        assert_eq!((unit.name, unit.print(Nanos(975_994_156)).as_str()), ("ms", "975.99"));
+        assert_eq!(Unit::of(Nanos(999)).print(Nanos(12_345)), "12345");
+        assert_eq!((Unit::of(Nanos(0)).name, Unit::of(Nanos::MAX).name), ("ns", "s"));
+    }
+}

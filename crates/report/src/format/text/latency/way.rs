@@ -1,0 +1,282 @@
+//! The block of a single way.
+
+use super::super::super::table::{Column, plain};
+use super::super::super::{Paint, Style};
+use super::super::result::fact;
+use super::super::words;
+use super::{chart, counted, percentiles, title};
+use model::latency::{Cause, ClockNote, HostNoise, OneWayDelays, Outlier, WaitMode, WayResult, WireTimes};
+use model::run::Run;
+use model::stats::histogram::{Distribution, Histogram};
+use model::summary::Summary;
+use model::units::Nanos;
+
+/// Everything about one way.
+pub(super) fn block(run: &Run, way: &WayResult, style: &Style) -> String {
+    let mut text = title(&headline(way), style);
+    for (name, value) in facts(&run.summary, way) {
+        text.push_str(&fact(name, &value, style));
+    }
+    text.push_str(&percentile_table(way));
+    text.push_str(&not_given(way, style));
+    text.push_str(&histogram(way, style));
+    text.push_str(&outliers(way, style));
+    if let Some(sentence) = meaning(way) {
+        text.push('\n');
+        text.extend(style.wrap(&sentence, 0).iter().map(|line| format!("{line}\n")));
+    }
+    text
+}
+
+fn headline(way: &WayResult) -> String {
+    match (way.rtt.filter(|rtt| rtt.count > 0), way.received_rate) {
+        (Some(rtt), _) => format!("Round trip to {}: {} (median)", way.label, rtt.p50),
+        (None, Some(rate)) => format!("One way to {}: {rate} arrived", way.label),
+        (None, None) => format!("Round trip to {}: no reply", way.label),
+    }
+}
+
+/// The figures beside the percentiles, by name.
+pub(in crate::format) fn facts(summary: &Summary, way: &WayResult) -> Vec<(&'static str, String)> {
+    let mut facts =
+        vec![("messages", format!("{}; in {}, {}", counted(&way.counted), way.elapsed, way.sent_rate))];
+    if way.warm_up_count > 0 {
+        let text = format!(
+            "the first {} ({}) left out of all times below, until these were steady",
+            way.warm_up,
+            words::count(way.warm_up_count, "round trip")
+        );
+        facts.push(("warm-up", text));
+    }
+    if let Some(rtt) = way.rtt.filter(|rtt| rtt.count > 0) {
+        facts.push((
+            "range",
+            format!("{} to {} of {}", rtt.min, rtt.max, words::count(rtt.count, "round trip")),
+        ));
+        facts.push(("mean", mean(way, &rtt)));
+        facts.extend(spread(way).map(|text| ("spread", text)));
+    }
+    facts.extend(way.service.map(|rtt| {
+        ("from the send", format!("{}; the rest waited in this sender", words::distribution(&rtt)))
+    }));
+    facts.extend(floor(summary, way).map(|text| ("tool floor", text)));
+    facts.extend(way.wire.map(|wire| ("on the wire", on_the_wire(&wire))));
+    if let Some(delays) = &way.one_way {
+        facts.extend(one_way(delays));
+    }
+    facts.extend(this_host(summary).map(|text| ("this host", text)));
+    facts.extend(way.ends.far_wait.map(|wait| ("far end", far_end(wait).into())));
+    facts.extend(seen_as(way).map(|text| ("seen as", text)));
+    facts
+}
+
+fn mean(way: &WayResult, rtt: &Distribution) -> String {
+    let sure = way.mean.filter(|mean| mean.half_width.is_finite()).map(|mean| {
+        let width = Nanos(mean.half_width.max(0.0).round() as u64);
+        let level = words::percent(mean.level);
+        let more =
+            if mean.correlated { "; longer waves than the test can tell: in truth less sure" } else { "" };
+        let worth = words::count(mean.effective_count.max(0.0).round() as u64, "independent round trip");
+        format!(" ± {width} ({level} sure, worth {worth}{more})")
+    });
+    format!("{}{}, standard deviation {}", rtt.mean, sure.unwrap_or_default(), rtt.stddev)
+}
+
+fn spread(way: &WayResult) -> Option<String> {
+    let parts = [
+        way.mad.map(|mad| format!("median deviation from the median {mad}")),
+        way.iqr.map(|iqr| format!("quartiles {iqr} apart")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// What of the result is the tool's own.
+fn floor(summary: &Summary, way: &WayResult) -> Option<String> {
+    let (floor, rtt) = (summary.tool_floor?, way.rtt?);
+    let above = match rtt.p50.0.checked_sub(floor.p50.0) {
+        Some(above) => format!("{} of the median are above it", Nanos(above)),
+        None => "the median is within it: this result shows the tool, not the path".into(),
+    };
+    Some(format!("{} (median, this tool against itself over loopback, waiting likewise); {above}", floor.p50))
+}
+
+fn on_the_wire(wire: &WireTimes) -> String {
+    let by = if wire.hardware { "the NIC's" } else { "the kernel's" };
+    let added = wire.application.p50.saturating_sub(wire.rtt.p50);
+    let values = match wire.rtt.count >= FOR_P99 {
+        true => words::distribution(&wire.rtt),
+        false => format!("median {}, largest {}", wire.rtt.p50, wire.rtt.max),
+    };
+    format!(
+        "{values} by {by} times of {}; this host above that adds {added}",
+        words::count(wire.rtt.count, "round trip")
+    )
+}
+
+fn one_way(delays: &OneWayDelays) -> Vec<(&'static str, String)> {
+    let error = delays.error;
+    if let Some(delay) = &delays.delay {
+        let line = |delay: &Distribution| {
+            format!("{} (median), {} to {}, each ± {error}", delay.p50, delay.min, delay.max)
+        };
+        return vec![("one way up", line(&delay.up)), ("one way down", line(&delay.down))];
+    }
+    let why = match delays.note {
+        ClockNote::Trusted => "nothing was measured".into(),
+        ClockNote::ErrorTooLarge => {
+            format!("the clocks' error, ± {error}, is as large as the delays themselves")
+        }
+        ClockNote::Stepped => "one of the clocks stepped during the test".into(),
+        ClockNote::TooFew => "too few replies told the far end's times".into(),
+    };
+    vec![("one way", format!("withheld: {why}"))]
+}
+
+/// What this host did to the measuring thread; nothing when nothing is known of it.
+fn this_host(summary: &Summary) -> Option<String> {
+    let noise = summary.noise.filter(|noise| *noise != HostNoise::default())?;
+    let held = match noise.hiccups {
+        0 => "never held the measuring thread for over 50 µs".into(),
+        times => format!(
+            "held the measuring thread {} for over 50 µs, {} in all, at worst {}",
+            words::count(times, "time"),
+            noise.hiccup_total,
+            noise.hiccup_worst
+        ),
+    };
+    let switched = words::count(noise.involuntary_switches, "time");
+    Some(format!(
+        "{held}; other work interrupted it {switched}; {} stolen by the hypervisor",
+        words::percent(noise.steal_share)
+    ))
+}
+
+fn far_end(wait: WaitMode) -> &'static str {
+    match wait {
+        WaitMode::Spin => "waits by spinning",
+        WaitMode::Hybrid => "spins for 50 µs, then sleeps",
+        WaitMode::Block => "waits in the kernel: each round trip includes its wake-up",
+    }
+}
+
+fn seen_as(way: &WayResult) -> Option<String> {
+    let seen = way.ends.seen_as?;
+    let (there, here) = (seen.ip().to_canonical(), way.ends.local.ip().to_canonical());
+    (there != here || seen.port() != way.ends.local.port()).then(|| {
+        format!(
+            "the far end sees {seen} where this end sends from {}: something in between translates",
+            way.ends.local
+        )
+    })
+}
+
+fn percentile_table(way: &WayResult) -> String {
+    let given = percentiles::given(way);
+    if given.is_empty() {
+        return String::new();
+    }
+    let sure = given.iter().any(|(.., bounds)| bounds.is_some());
+    let mut columns = vec![Column::left("Percentile"), Column::right("Round trip")];
+    if sure {
+        columns.push(Column::left("Truly (95 %)"));
+    }
+    let rows: Vec<Vec<String>> = given
+        .iter()
+        .map(|(percent, value, bounds)| {
+            let mut row = vec![format!("p{percent}"), value.to_string()];
+            if sure {
+                row.push(bounds.map_or_else(String::new, |(low, high)| format!("{low} to {high}")));
+            }
+            row
+        })
+        .collect();
+    plain(&columns, &rows)
+}
+
+/// Which percentiles are missing and what they take.
+fn not_given(way: &WayResult, style: &Style) -> String {
+    let missing = percentiles::missing(way);
+    if missing.is_empty() || way.rtt.is_none() {
+        return String::new();
+    }
+    let parts: Vec<String> =
+        missing.iter().map(|(percent, more)| format!("p{percent} takes {more} more round trips")).collect();
+    fact("not given", &parts.join(", "), style)
+}
+
+fn histogram(way: &WayResult, style: &Style) -> String {
+    let decoded = way.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
+    let Some(decoded) = decoded else { return String::new() };
+    let rows = chart::histogram(&decoded, style.width.clamp(60, 120) - BESIDE);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let line = |(low, high, count, bar): &(Nanos, Nanos, u64, String)| {
+        let bar = if bar.is_empty() { String::new() } else { format!("  {}", style.paint(Paint::Good, bar)) };
+        format!("  {:<22}{count:>9}{bar}\n", format!("{low} to {high}"))
+    };
+    let lines: String = rows.iter().map(line).collect();
+    title("How long they took", style) + &lines
+}
+
+/// The farthest round trips and whose fault they are.
+fn outliers(way: &WayResult, style: &Style) -> String {
+    let Some(rtt) = way.rtt else { return String::new() };
+    let far: Vec<&Outlier> = way.outliers.iter().filter(|one| one.rtt.0 / FAR >= rtt.p50.0).collect();
+    if far.is_empty() {
+        return String::new();
+    }
+    let columns =
+        [Column::right("At"), Column::right("Round trip"), Column::right("Host held"), Column::left("Cause")];
+    let rows: Vec<Vec<String>> = far
+        .iter()
+        .take(SHOWN)
+        .map(|one| {
+            let held = if one.cause == Cause::Unknown { "-".into() } else { one.host.to_string() };
+            vec![format!("{:.3} s", one.at.as_secs_f64()), one.rtt.to_string(), held, cause(one.cause).into()]
+        })
+        .collect();
+    let of = |wanted: Cause| far.iter().filter(|one| one.cause == wanted).count();
+    let causes = [Cause::Host, Cause::Path, Cause::Unknown].map(|wanted| (of(wanted), cause(wanted)));
+    let causes: Vec<String> = causes
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
+    let heading = format!("The farthest round trips: {}", causes.join(", "));
+    title(&heading, style) + &plain(&columns, &rows)
+}
+
+fn cause(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Host => "this host",
+        Cause::Path => "path or far end",
+        Cause::Unknown => "not known",
+    }
+}
+
+/// One sentence that needs no statistics.
+fn meaning(way: &WayResult) -> Option<String> {
+    let rtt = way.rtt.filter(|rtt| rtt.count > 0)?;
+    let given = percentiles::given(way);
+    let mut far: Vec<_> = given.iter().filter(|(percent, ..)| *percent > 95.0).collect();
+    // Of equal ones the rarest says most.
+    far.reverse();
+    far.dedup_by_key(|(_, value, _)| *value);
+    far.reverse();
+    let tail: Vec<String> = far
+        .iter()
+        .map(|(percent, value, _)| format!("1 in {:.0} more than {value}", 100.0 / (100.0 - percent)))
+        .collect();
+    let tail = if tail.is_empty() { format!("the longest {}", rtt.max) } else { tail.join(", ") };
+    Some(format!("A message and its reply take {} as a rule; {tail}.", rtt.p50))
+}
+
+/// Columns beside the bars of a histogram.
+const BESIDE: usize = 36;
+/// More rows nobody reads; all of them are in --json.
+const SHOWN: usize = 5;
+/// Medians from which on a round trip is listed as far.
+const FAR: u64 = 2;
+const FOR_P99: u64 = 100;

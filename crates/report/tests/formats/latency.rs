@@ -1,0 +1,380 @@
+//! Latency runs made by hand, from events: findings and verdict are those of the rules.
+
+use model::event::{Event, Finished, Outcome};
+use model::host::Host;
+use model::latency::{
+    Cause, ClockNote, Counted, DelayPair, Floor, HostNoise, LatencyMode, LatencyPlan, LatencyProtocol,
+    LatencyResult, LatencySample, LatencyStarted, Load, LoadPhase, LoadPoint, LoadResult, OneWayDelays,
+    Outlier, WaitMode, Way, WayEnds, WayResult, WaySample, WireTimes,
+};
+use model::plan::{Directions, End, Target, Transport};
+use model::run::Run;
+use model::stats::batch_means::MeanInterval;
+use model::stats::histogram::{Distribution, Histogram};
+use model::stats::percentile::percentiles;
+use model::stats::responsiveness::{Band, Confidence, Responsiveness};
+use model::time::WallTime;
+use model::units::{BitRate, Nanos, PacketRate};
+use std::net::SocketAddr;
+
+/// Every latency run, by the name of its snapshots.
+pub(crate) fn all() -> Vec<(&'static str, Run)> {
+    vec![
+        ("latency_lan", lan()),
+        ("latency_five_ways", five_ways()),
+        ("latency_fixed_rate", fixed_rate()),
+        ("latency_silent_way", silent_way()),
+        ("latency_one_way", one_way()),
+        ("latency_loaded", loaded()),
+    ]
+}
+
+/// 20 000 round trips of some 20 µs, with everything that a run between two of our own can tell.
+fn lan() -> Run {
+    let histogram = body(20_000, &[(400_000, 3), (5_200_000, 1)]);
+    let mut far = way("far.example", &histogram);
+    far.mad = Some(Nanos(600));
+    far.iqr = Some(Nanos(1_300));
+    far.percentiles = percentiles(&histogram, &[50.0, 90.0, 99.0, 99.9, 99.99]);
+    far.mean = Some(MeanInterval {
+        mean: 20_900.0,
+        half_width: 120.0,
+        level: 0.95,
+        count: 20_004,
+        effective_count: 7_000.0,
+        batches: 600,
+        batch_size: 32,
+        lag1: 0.1,
+        correlated: false,
+    });
+    far.histogram = Some(histogram.to_v2_base64());
+    (far.warm_up, far.warm_up_count) = (Nanos::from_millis(12), 600);
+    far.wire = Some(WireTimes { rtt: times(15, 19, 90), application: times(20, 25, 100), hardware: false });
+    far.one_way = Some(OneWayDelays {
+        delay: Some(DelayPair { up: times(9, 14, 60), down: times(11, 15, 80) }),
+        error: Nanos(2_500),
+        note: ClockNote::Trusted,
+    });
+    far.outliers = vec![
+        outlier(4_100, 5_200, 5_150, Cause::Host),
+        outlier(700, 400, 370, Cause::Host),
+        outlier(9_000, 400, 2, Cause::Path),
+        outlier(9_500, 400, 0, Cause::Unknown),
+    ];
+    far.ends.seen_as = Some(socket("203.0.113.9:61000"));
+    (far.counted.sent, far.counted.asked, far.counted.lost, far.counted.strays) = (20_005, 20_005, 1, 2);
+    let floor = Floor { rtt: times(12, 16, 200), wait: WaitMode::Spin };
+    far.ends.far_wait = Some(WaitMode::Block);
+    let noise = HostNoise {
+        hiccups: 2,
+        hiccup_total: Nanos::from_micros(5_500),
+        hiccup_worst: Nanos::from_micros(5_150),
+        ..HostNoise::default()
+    };
+    let plan = plan(&[&far], Transport::Udp, 64, 10);
+    let samples =
+        (0..2).map(|second| sample(second, &[(20_005, histogram.distribution(), second)])).collect();
+    run(plan, samples, LatencyResult { ways: vec![far], floor: Some(floor), noise, cpu_share: 1.0 }, None)
+}
+
+/// The fixtures' five ways: what SockPerf printed, `sockperf-tcp-350-*.txt`.
+fn five_ways() -> Run {
+    let ways: Vec<WayResult> = FIXTURES.iter().map(|row| fixture(row)).collect();
+    let plan = plan(&ways.iter().collect::<Vec<_>>(), Transport::Tcp, 350, 101);
+    let rows: Vec<_> =
+        ways.iter().map(|way| (3, way.rtt.map(|rtt| Distribution { count: 3, ..rtt }), 0)).collect();
+    let result = LatencyResult { ways, floor: None, noise: HostNoise::default(), cpu_share: 0.01 };
+    run(plan, vec![sample(0, &rows)], result, None)
+}
+
+/// A fixed rate that the sender did not always keep, with losses and disorder; few round trips.
+fn fixed_rate() -> Run {
+    let histogram = body(300, &[]);
+    let mut far = way("far.example", &histogram);
+    far.service = Some(times(18, 24, 60));
+    far.histogram = Some(histogram.to_v2_base64());
+    far.counted = Counted {
+        sent: 330,
+        asked: 330,
+        received: 300,
+        lost: 30,
+        late: 2,
+        duplicates: 4,
+        reordered: 6,
+        lost_up: Some(10),
+        lost_down: Some(20),
+        behind: 20,
+        ..far.counted
+    };
+    far.one_way = Some(OneWayDelays { delay: None, error: Nanos(10_000), note: ClockNote::ErrorTooLarge });
+    let mut plan = plan(&[&far], Transport::Udp, 14, 10);
+    (plan.mode, plan.rate, plan.wait) = (LatencyMode::UnderLoad, Some(PacketRate(1000)), WaitMode::Hybrid);
+    plan.wait_reason = "fewer than two idle CPUs".into();
+    let noise = HostNoise { involuntary_switches: 2_000, steal_share: 0.08, ..HostNoise::default() };
+    run(plan, Vec::new(), LatencyResult { ways: vec![far], floor: None, noise, cpu_share: 0.4 }, None)
+}
+
+/// Two ways, one of which never answers.
+fn silent_way() -> Run {
+    let good = way("direct", &body(2_000, &[]));
+    let mut dead = way("vpn", &Histogram::default());
+    dead.counted = Counted { sent: 10, asked: 10, lost: 10, ..Counted::default() };
+    let plan = plan(&[&good, &dead], Transport::Udp, 64, 10);
+    let samples = vec![sample(0, &[(1_000, good.rtt, 0), (5, None, 5)])];
+    let result =
+        LatencyResult { ways: vec![good, dead], floor: None, noise: HostNoise::default(), cpu_share: 1.0 };
+    run(plan, samples, result, None)
+}
+
+/// Messages one way, counted by the receiver.
+fn one_way() -> Run {
+    let mut far = way("far.example", &Histogram::default());
+    far.counted = Counted { sent: 12_000_000, far_received: Some(11_400_000), ..Counted::default() };
+    (far.sent_rate, far.received_rate) = (PacketRate(1_200_000), Some(PacketRate(1_140_000)));
+    let mut plan = plan(&[&far], Transport::Udp, 64, 10);
+    plan.mode = LatencyMode::Throughput;
+    run(
+        plan,
+        Vec::new(),
+        LatencyResult { ways: vec![far], floor: None, noise: HostNoise::default(), cpu_share: 1.0 },
+        None,
+    )
+}
+
+/// Idle, then a full uplink with 110 ms of queue, a full downlink with little, and both.
+fn loaded() -> Run {
+    let mut far = way("far.example", &Histogram::default());
+    far.rtt = Some(times(10_000, 12_000, 14_000));
+    far.counted = Counted { sent: 5_000, asked: 5_000, received: 5_000, ..Counted::default() };
+    far.sent_rate = PacketRate(500);
+    let phases = vec![
+        phase(None, 10_000, None, None),
+        phase(Some(Directions::Up), 120_000, Some(9_400_000), None),
+        phase(Some(Directions::Down), 13_000, None, Some(94_000_000)),
+        phase(Some(Directions::Both), 118_000, Some(9_100_000), Some(71_000_000)),
+    ];
+    let series = phases
+        .iter()
+        .enumerate()
+        .flat_map(|(number, phase)| (0..8).map(move |step| moment(number as u64, step, phase)))
+        .collect();
+    let mut plan = plan(&[&far], Transport::Udp, 64, 10);
+    plan.load = Some(Load {
+        phases: vec![Directions::Up, Directions::Down, Directions::Both],
+        time: Nanos::from_secs(10),
+        streams: 4,
+        congestion: None,
+    });
+    let result = LatencyResult { ways: vec![far], floor: None, noise: HostNoise::default(), cpu_share: 0.1 };
+    run(plan, Vec::new(), result, Some(LoadResult { phases, series }))
+}
+
+fn run(
+    plan: LatencyPlan,
+    samples: Vec<LatencySample>,
+    result: LatencyResult,
+    load: Option<LoadResult>,
+) -> Run {
+    let begun = LatencyStarted {
+        wall: WallTime(1_785_587_400_000_000_000),
+        plan,
+        ends: result.ways.iter().map(|way| way.ends.clone()).collect(),
+        host: Host { name: "near".into(), version: "pathmeter 0.1.0".into(), cpus: 8, ..Host::default() },
+    };
+    let mut events = vec![Event::LatencyStarted(Box::new(begun))];
+    events.extend(samples.into_iter().map(Event::LatencySample));
+    events.push(Event::Latency(Box::new(result)));
+    events.extend(load.map(|load| Event::Load(Box::new(load))));
+    events.push(Event::Finished(Finished {
+        wall: WallTime(1_785_587_410_250_000_000),
+        elapsed: Nanos::from_secs(10),
+        outcome: Outcome::Completed,
+    }));
+    Run::of("20260801-123000-ab12", "latency", &events)
+}
+
+fn plan(ways: &[&WayResult], transport: Transport, size: u32, seconds: u64) -> LatencyPlan {
+    let way = |way: &&WayResult| Way {
+        label: way.label.clone(),
+        target: Target { host: way.host.clone(), address: way.ends.remote },
+        bind: None,
+        device: None,
+    };
+    LatencyPlan {
+        ways: ways.iter().map(way).collect(),
+        protocol: LatencyProtocol::Native,
+        mode: LatencyMode::PingPong,
+        transport,
+        size,
+        rate: None,
+        reply_every: 1,
+        end: End::Time(Nanos::from_secs(seconds)),
+        warm_up: None,
+        timeout: None,
+        interval: Nanos::from_secs(1),
+        wait: WaitMode::Spin,
+        wait_reason: "8 CPUs are idle; it takes one of them whole.".into(),
+        tos: 0,
+        busy_poll: None,
+        cpu: None,
+        wire_times: false,
+        multicast_ttl: None,
+        connect_timeout: Nanos::from_secs(5),
+        load: None,
+    }
+}
+
+fn way(label: &str, histogram: &Histogram) -> WayResult {
+    let count = histogram.count();
+    WayResult {
+        label: label.into(),
+        host: "far.example".into(),
+        ends: WayEnds {
+            local: socket("10.0.0.4:40000"),
+            remote: socket("192.0.2.20:5210"),
+            seen_as: None,
+            peer: None,
+            far_wait: None,
+        },
+        elapsed: Nanos::from_secs(10),
+        counted: Counted { sent: count, asked: count, received: count, ..Counted::default() },
+        warm_up: Nanos(0),
+        warm_up_count: 0,
+        rtt: histogram.distribution(),
+        service: None,
+        mad: None,
+        iqr: None,
+        percentiles: Vec::new(),
+        mean: None,
+        histogram: None,
+        wire: None,
+        one_way: None,
+        outliers: Vec::new(),
+        sent_rate: PacketRate(count / 10),
+        received_rate: None,
+    }
+}
+
+fn fixture(row: &str) -> WayResult {
+    let mut words = row.split_whitespace();
+    let (label, seen) = (words.next().expect("a label"), words.next().expect("an address"));
+    let figures: Vec<u64> = words.map(|word| word.parse().expect("a number")).collect();
+    let [count, min, p50, p90, p99, max, mean, stddev, mad, iqr] = figures.try_into().expect("ten figures");
+    let [min, p50, p90, p99, max, mean, stddev] = [min, p50, p90, p99, max, mean, stddev].map(Nanos);
+    let mut way = way(label, &Histogram::default());
+    way.rtt = Some(Distribution { count, min, mean, stddev, p50, p90, p99, p999: max, p9999: max, max });
+    (way.mad, way.iqr) = (Some(Nanos(mad)), Some(Nanos(iqr)));
+    way.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
+    way.ends.seen_as = Some(socket(seen));
+    way
+}
+
+/// A body of 18 to 27 µs, and what lies outside of it.
+fn body(count: u64, far: &[(u64, u64)]) -> Histogram {
+    let mut histogram = Histogram::default();
+    for (step, share) in [(18, 5), (19, 20), (20, 35), (21, 20), (22, 10), (23, 5), (25, 4), (27, 1)] {
+        histogram.record_n(step * 1_000, count * share / 100);
+    }
+    far.iter().for_each(|(value, times)| histogram.record_n(*value, *times));
+    histogram
+}
+
+/// Microseconds, of five thousand.
+fn times(p50: u64, p99: u64, max: u64) -> Distribution {
+    let [min, p50, p90, p99, max] = [p50 - p50 / 10, p50, p50 + p50 / 20, p99, max].map(Nanos::from_micros);
+    Distribution {
+        count: 5_000,
+        min,
+        mean: p50,
+        stddev: Nanos(900),
+        p50,
+        p90,
+        p99,
+        p999: max,
+        p9999: max,
+        max,
+    }
+}
+
+fn outlier(at_ms: u64, rtt_us: u64, host_us: u64, cause: Cause) -> Outlier {
+    Outlier {
+        at: Nanos::from_millis(at_ms),
+        rtt: Nanos::from_micros(rtt_us),
+        host: Nanos::from_micros(host_us),
+        cause,
+    }
+}
+
+fn sample(second: u64, ways: &[(u64, Option<Distribution>, u64)]) -> LatencySample {
+    let way = |(sent, rtt, lost): &(u64, Option<Distribution>, u64)| WaySample {
+        sent: *sent,
+        rtt: *rtt,
+        lost: *lost,
+    };
+    LatencySample {
+        start: Nanos::from_secs(second),
+        end: Nanos::from_secs(second + 1),
+        ways: ways.iter().map(way).collect(),
+    }
+}
+
+fn phase(load: Option<Directions>, micros: u64, up: Option<u64>, down: Option<u64>) -> LoadPhase {
+    let millis = micros / 1000;
+    LoadPhase {
+        load,
+        rtt: Some(times(micros, micros * 5 / 4, micros * 3 / 2)),
+        sent: 1_000,
+        lost: if up.is_some() { 3 } else { 0 },
+        up: up.map(BitRate),
+        down: down.map(BitRate),
+        responsiveness: load.map(|_| responsiveness(millis)),
+    }
+}
+
+fn responsiveness(millis: u64) -> Responsiveness {
+    let rpm = 60_000.0 / millis as f64;
+    Responsiveness {
+        rpm,
+        band: Band::of(rpm),
+        confidence: Confidence::High,
+        foreign: rpm * 1.1,
+        loaded: rpm * 0.9,
+        tcp: Nanos::from_millis(millis),
+        tls: None,
+        http: Nanos::from_millis(millis + 1),
+        loaded_http: Nanos::from_millis(millis + 2),
+        foreign_probes: 80,
+        loaded_probes: 95,
+        goodput: BitRate(9_400_000),
+        saturation_intervals: 6,
+        stability_intervals: 5,
+    }
+}
+
+/// An eighth of a phase: the queue fills in the first half.
+fn moment(number: u64, step: u64, phase: &LoadPhase) -> LoadPoint {
+    let full = phase.rtt.map_or(0, |rtt| rtt.p50.0 / 1_000);
+    let micros = 10_000 + full.saturating_sub(10_000) * step.min(4) / 4;
+    LoadPoint {
+        at: Nanos::from_millis((number * 8 + step + 1) * 1_250),
+        load: phase.load,
+        rtt: Some(times(micros, micros, micros)).filter(|_| step != 6),
+        lost: u64::from(step == 6) * phase.lost,
+        up: phase.up,
+        down: phase.down,
+    }
+}
+
+fn socket(text: &str) -> SocketAddr {
+    text.parse().expect("an address and port")
+}
+
+/// Label, the address that the far end saw (invented), count; nanoseconds of min, p50, p90, p99, max, mean, standard
+/// deviation, median deviation, and the distance of the quartiles.
+const FIXTURES: [&str; 5] = [
+    "default-snat 203.0.113.1:1024 261 382767135 383300799 383977743 385171272 390394628 383460308 659343 318029 467482",
+    "public-ip 203.0.113.2:40001 261 381988746 382525008 383291989 385135128 386769649 382677430 621476 347297 497532",
+    "load-balancer-outbound 203.0.113.3:1030 259 385127088 385642328 386284741 387222430 392620433 385770944 593303 279072 389580",
+    "nat-gateway 203.0.113.4:1026 260 384332180 384864144 385466217 386800495 398506853 385027305 976902 318453 429646",
+    "azure-firewall-snat 203.0.113.5:2048 258 383961904 384849965 385879797 400546401 975994156 387909824 37282025 583452 881920",
+];
