@@ -36,6 +36,12 @@ pub trait Reflect: Send {
     /// the reply goes out, on the clock of [`Arrival::received`]. Gives the reply's length; `None`: none is due.
     fn reflect(&mut self, arrival: Arrival, now: MonoTime, buf: &mut [u8], len: usize) -> Option<usize>;
 
+    /// May the reply to a message of this many bytes carry a time? Otherwise [`Arrival::received`] and `now` are zero: a
+    /// clock that is not read delays nobody.
+    fn tells_time(&self, _len: usize) -> bool {
+        true
+    }
+
     /// Does the reply carry the time of its sending? Then `now` is read anew for each message.
     fn stamps(&self) -> bool {
         false

@@ -195,6 +195,7 @@ impl Desk {
     /// Receives UDP openings at one local address. One door for each address that control connections came to,
     /// so that every answer leaves from the address the client knows.
     fn open_door(self: &Arc<Self>, local: SocketAddr) -> anyhow::Result<()> {
+        let local = plain(local);
         let mut doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner);
         if doors.contains_key(&local) {
             return Ok(());
@@ -323,11 +324,17 @@ impl Arrival {
 }
 
 fn connected(local: SocketAddr, remote: SocketAddr) -> anyhow::Result<UdpSocket> {
+    let (local, remote) = (plain(local), plain(remote));
     let socket = udp_bind(local, &UdpOptions { reuse_address: true, ..UdpOptions::default() })?;
     udp_connect(&socket, remote, None)?;
     socket.set_nonblocking(true)?;
     debug_assert!(flows::is_v4(local.ip()) == flows::is_v4(remote.ip()));
     Ok(socket)
+}
+
+/// IPv4 as such, not mapped into IPv6: a socket of IPv4 takes 0.4 µs less for a round trip than one of both.
+fn plain(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 const DOOR_STEP: Nanos = Nanos(250_000_000);

@@ -90,6 +90,10 @@ impl Reflect for Responder {
         reply
     }
 
+    fn tells_time(&self, len: usize) -> bool {
+        (self.times && len >= TIMES_LEN) || self.watch.is_some()
+    }
+
     fn frame(&self, head: &[u8]) -> Result<Option<usize>, Stray> {
         frame(head, self.max)
     }

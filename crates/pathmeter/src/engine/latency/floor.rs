@@ -15,16 +15,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wire::sockperf::{Client, MAX_TCP_LEN, Responder};
 
-/// Measures it: a quarter of a second. `None`: there is no loopback to measure over.
-pub(crate) fn measure(plan: &LatencyPlan) -> anyhow::Result<Option<Floor>> {
+/// Measures it: a quarter of a second. `cpus`: those this process may use. `None`: there is no loopback to measure over.
+pub(crate) fn measure(plan: &LatencyPlan, cpus: &[usize]) -> anyhow::Result<Option<Floor>> {
     let Ok((near, far)) = pair(plan.transport) else { return Ok(None) };
-    let wait =
-        if plan.wait == WaitMode::Spin && linux::cpu::count() < 2 { WaitMode::Block } else { plan.wait };
+    let wait = if plan.wait == WaitMode::Spin && cpus.len() < 2 { WaitMode::Block } else { plan.wait };
     let stop = AtomicBool::new(false);
     let size = (plan.size as usize).min(LARGEST);
+    // This thread may be bound to one CPU, and its child would be bound to the same.
+    let elsewhere = plan.cpu.and_then(|own| cpus.iter().copied().find(|cpu| *cpu != own as usize));
     std::thread::scope(|scope| {
         let reflector = std::thread::Builder::new().name("floor".into());
-        reflector.spawn_scoped(scope, || answer(&far, wait, &stop)).context("start the floor's reflector")?;
+        let work = || {
+            if let Some(cpu) = elsewhere {
+                linux::cpu::pin_current_thread(cpu).ok();
+            }
+            answer(&far, wait, &stop);
+        };
+        reflector.spawn_scoped(scope, work).context("start the floor's reflector")?;
         let rtt = ping(near, size, wait);
         stop.store(true, Ordering::Release);
         Ok(rtt?.map(|rtt| Floor { rtt, wait }))

@@ -115,13 +115,13 @@ pub(crate) fn datagrams<R: Reflect>(
             Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => continue,
             Err(e) => return Err(e),
         };
-        let received = mono_now();
+        let received = if reflect.tells_time(length) { mono_now() } else { MonoTime(0) };
         let now = if reflect.stamps() { mono_now() } else { received };
         if let Some(reply) = reflect.reflect(Arrival { from, received, ttl: None }, now, &mut buf, length) {
             // A reply that the kernel does not take is lost like any other.
             socket.send(&buf[..reply]).ok();
         }
-        after(&buf[..length], received);
+        after(&buf[..length], mono_now());
     }
     Ok(())
 }

@@ -54,10 +54,11 @@ impl Job<'_> {
 /// No way could be opened, or none gave a reply.
 pub(crate) fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
     set_timer_slack(Nanos(1)).ok();
+    let cpus = linux::cpu::affinity().unwrap_or_default();
     if let Some(cpu) = job.plan.cpu {
         pin_current_thread(cpu as usize)?;
     }
-    if let Some(floor) = floor::measure(job.plan)? {
+    if let Some(floor) = floor::measure(job.plan, &cpus)? {
         sink(&Event::Floor(floor));
     }
     let (plan, opened) = open_all(job, sink)?;
