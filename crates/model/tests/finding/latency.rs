@@ -152,6 +152,14 @@ fn whose_fault_sets_the_severity() {
 }
 
 #[test]
+fn the_hosts_own_far_ones_do_not_make_the_paths_worse() {
+    let mut scene = far(50_000, Cause::Host);
+    let path = Outlier { at: Nanos(0), rtt: Nanos::from_millis(2), host: Nanos(0), cause: Cause::Path };
+    scene.first().outliers.push(path);
+    assert_eq!(find(&scene.run(), "rtt-outliers").unwrap().severity, Severity::Info);
+}
+
+#[test]
 fn a_histogram_counts_the_far_ones() {
     let mut histogram = Histogram::default();
     histogram.record_n(20_000, 9_990);

@@ -25,6 +25,8 @@ struct Tail {
     at_least: bool,
     /// Of the far ones that were looked at: the fault of this host, of the path, of nobody known.
     causes: [u64; 3],
+    /// The most by which one that is not this host's fault exceeds the median.
+    excess: Nanos,
 }
 
 impl Tail {
@@ -44,7 +46,11 @@ impl Tail {
         let counted = counted.map(|histogram| beyond(&histogram, limit));
         let known = counted.unwrap_or_else(|| causes.iter().sum::<u64>()).max(u64::from(rtt.max >= limit));
         let far = known.saturating_add(way.counted.late);
-        Some(Tail { rtt, limit, far, at_least: counted.is_none() && rtt.count > 1, causes })
+        let others =
+            seen.clone().filter(|outlier| outlier.cause != Cause::Host).map(|outlier| outlier.rtt).max();
+        let farthest = others.unwrap_or(if seen.count() == 0 { rtt.max } else { rtt.p50 });
+        let excess = farthest.saturating_sub(rtt.p50);
+        Some(Tail { rtt, limit, far, at_least: counted.is_none(), causes, excess })
     }
 
     /// Whose fault: the path's when any far one is, else this host's when all looked at are.
@@ -57,12 +63,20 @@ impl Tail {
     }
 
     fn longer_than_a_host(&self) -> bool {
-        self.rtt.max.saturating_sub(self.rtt.p50) >= LONG
+        self.excess >= LONG
+    }
+
+    /// The far ones that are not this host's fault, as a share of all round trips: as among those looked at.
+    fn not_host_share(&self) -> f64 {
+        let [host, path, unknown] = self.causes;
+        let part =
+            if host + path + unknown == 0 { 1.0 } else { share(path + unknown, host + path + unknown) };
+        share(self.far, self.rtt.count) * part
     }
 
     /// A single hiccup of some milliseconds is a remark; a long one, or many, is more.
     fn severity(&self, late: u64) -> Severity {
-        let many = share(self.far, self.rtt.count) >= MANY || late > 0;
+        let many = self.not_host_share() >= MANY || late > 0;
         match self.cause() {
             Cause::Host => Severity::Info,
             Cause::Path | Cause::Unknown if many || self.longer_than_a_host() => Severity::Warning,
@@ -137,7 +151,6 @@ fn title(run: &Run, way: &WayResult, tail: &Tail) -> String {
 fn blame(tail: &Tail) -> String {
     let [host, path, unknown] = tail.causes;
     let looked = host + path + unknown;
-    let excess = tail.rtt.max.saturating_sub(tail.rtt.p50);
     match tail.cause() {
         Cause::Path if host == 0 => {
             format!("not this host but the path or the far end caused {}", all_of(path, looked))
@@ -153,7 +166,7 @@ fn blame(tail: &Tail) -> String {
             )
         }
         Cause::Unknown if tail.longer_than_a_host() => {
-            format!("{excess} beyond the median is more than a host's scheduler takes")
+            format!("{} beyond the median is more than a host's scheduler takes", tail.excess)
         }
         Cause::Unknown => "whether this host or the path is to blame cannot be told".into(),
     }
