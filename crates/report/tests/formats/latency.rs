@@ -193,6 +193,51 @@ fn run(
     Run::of("20260801-123000-ab12", "latency", &events)
 }
 
+/// The same run with this number everywhere.
+pub(crate) fn of_size(mut run: Run, number: u64) -> Run {
+    let time = Nanos(number);
+    let same = Distribution {
+        count: number,
+        min: time,
+        mean: time,
+        stddev: time,
+        p50: time,
+        p90: time,
+        p99: time,
+        p999: time,
+        p9999: time,
+        max: time,
+    };
+    for way in &mut run.summary.ways {
+        way.rtt = Some(same);
+        (way.mad, way.iqr, way.elapsed) = (Some(time), Some(time), time);
+        let lost = Some(number);
+        way.counted = Counted {
+            sent: number,
+            asked: number,
+            received: number,
+            lost: number,
+            late: number,
+            duplicates: number,
+            reordered: number,
+            strays: number,
+            lost_up: lost,
+            lost_down: lost,
+            far_received: lost,
+            behind: number,
+        };
+        way.outliers = vec![Outlier { at: time, rtt: time, host: time, cause: Cause::Host }];
+    }
+    for phase in run.summary.loaded.iter_mut().flat_map(|loaded| &mut loaded.phases) {
+        (phase.rtt, phase.sent, phase.lost, phase.up) = (Some(same), number, number, Some(BitRate(number)));
+    }
+    for point in run.summary.loaded.iter_mut().flat_map(|loaded| &mut loaded.series) {
+        (point.rtt, point.at, point.lost, point.up) = (Some(same), time, number, Some(BitRate(number)));
+    }
+    run.summary.tool_floor = Some(same);
+    run
+}
+
 fn plan(ways: &[&WayResult], transport: Transport, size: u32, seconds: u64) -> LatencyPlan {
     let way = |way: &&WayResult| Way {
         label: way.label.clone(),

@@ -179,3 +179,17 @@ fn no_percentile_that_the_count_cannot_carry() {
     assert!(text.contains("p90") && !text.contains("\n  p99 "), "{text}");
     assert!(text.contains("p99 takes 68 more round trips"), "{text}");
 }
+
+/// A stored run may hold any number.
+#[test]
+fn figures_of_any_size_are_shown() {
+    for number in [0, 1, u64::MAX] {
+        for (name, run) in latency::all() {
+            let run = latency::of_size(run, number);
+            for format in FORMATS {
+                let document = (format.render)(&run, &Style::default());
+                assert!(!document.contains("NaN"), "{} of {name} with {number}: {document}", format.name);
+            }
+        }
+    }
+}

@@ -36,6 +36,8 @@ fn edges(min: u64, max: u64, rows: i32) -> Vec<u64> {
     let mut edges: Vec<u64> = (0..rows).map(|row| (low * factor.powi(row)) as u64).collect();
     edges[0] = min;
     edges.push(max);
+    // A float has fewer digits than the largest values.
+    edges.iter_mut().for_each(|edge| *edge = (*edge).clamp(min, max));
     edges.dedup();
     edges
 }

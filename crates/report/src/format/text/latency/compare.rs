@@ -8,6 +8,7 @@ use super::counts::share;
 use super::percentiles::median_bounds;
 use super::times::Unit;
 use super::title;
+use super::way::this_host;
 use model::latency::WayResult;
 use model::run::Run;
 use model::stats::percentile::samples_needed;
@@ -36,6 +37,9 @@ pub(super) fn block(run: &Run, style: &Style) -> String {
         for (index, line) in style.wrap(&sentence, 4).iter().enumerate() {
             text.push_str(&format!("{}{line}\n", if index == 0 { "  " } else { "    " }));
         }
+    }
+    if let Some(noise) = this_host(&run.summary) {
+        text.push_str(&fact("this host", &noise, style));
     }
     if let Some(floor) = run.summary.tool_floor {
         text.push_str(&fact(

@@ -134,7 +134,7 @@ fn one_way(delays: &OneWayDelays) -> Vec<(&'static str, String)> {
 }
 
 /// What this host did to the measuring thread; nothing when nothing is known of it.
-fn this_host(summary: &Summary) -> Option<String> {
+pub(super) fn this_host(summary: &Summary) -> Option<String> {
     let noise = summary.noise.filter(|noise| *noise != HostNoise::default())?;
     let held = match noise.hiccups {
         0 => "never held the measuring thread for over 50 µs".into(),
