@@ -146,8 +146,8 @@ pub(crate) enum Activity {
 pub(crate) struct Client {
     /// The test, as far as its text tells it.
     pub(crate) asked: Asked,
-    /// `-m` was given: no reply may be larger.
-    pub(crate) size_given: bool,
+    /// The largest message that the transport carries, bytes: `-r` goes no further.
+    pub(crate) largest: u32,
     /// `--client_ip`, `--client_port`.
     pub(crate) bind: (Option<String>, Option<u16>),
     /// `--full-log`.

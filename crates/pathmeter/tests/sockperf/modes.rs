@@ -102,6 +102,21 @@ fn a_number_of_observations() {
     assert!(said.stdout.contains("Test end (reached packet number)"), "{said:#?}");
 }
 
+#[test]
+fn bursts_and_sizes_that_change() {
+    for server in [Tool::Theirs, Tool::Ours] {
+        let port = free_port();
+        let serving = server.serve(port, "--tcp");
+        let options = "-b 4 -m 100 -r 50 --mps=1000 --reply-every=5 -t 1";
+        let said = Tool::Ours.run(&format!("ul --tcp -i 127.0.0.1 -p {port} {options}")).good();
+        let served = serving.stop().good();
+        let (sent, received) = (said.number("SentMessages="), said.number("ReceivedMessages="));
+        assert!(sent > 500.0 && served.number("Total ") == sent, "{server:?}: {said:#?} {served:#?}");
+        assert!(((sent / 5.0).floor() - received).abs() <= 1.0, "{server:?}: {said:#?}");
+        assert!(said.stdout.contains("Summary: Latency of burst of 4 messages is "), "{server:?}: {said:#?}");
+    }
+}
+
 /// Above 65507 bytes a server takes only what it was told to.
 #[test]
 fn messages_larger_than_a_datagram() {

@@ -2,12 +2,13 @@
 
 use super::end::{End, Told};
 use super::records::records;
-use super::{note, plan, say};
+use super::{note, plan, say, spread};
 use crate::dialect::sockperf::{Both, Client, Place, version_name};
 use crate::engine::client::Security;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::latency::raw::RawFile;
 use crate::engine::latency::{self, Job};
+use linux::clock::mono_now;
 use model::event::{Event, Outcome};
 use model::latency::{LatencyStarted, WayResult};
 use model::playback::{self, Item};
@@ -21,7 +22,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs the test.
 pub(super) fn run(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
-    let items = client.playback.as_deref().map(items).transpose()?.unwrap_or_default();
+    let items = match &client.playback {
+        Some(file) => items(file)?,
+        None => spread::items(&client.asked, client.largest, mono_now().0)?,
+    };
     let plan = plan::plan(both, client, places, items.len())?;
     let mut log = client.full_log.as_deref().map(create).transpose()?;
     let interrupt = Interrupt::on_signals().map_err(|e| End::fatal(e.to_string()))?;

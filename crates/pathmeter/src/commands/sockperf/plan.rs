@@ -10,8 +10,8 @@ use model::units::{Nanos, PacketRate};
 use report::format::sockperf::window::{COOL_DOWN_MESSAGES, WARM_UP_MESSAGES};
 use report::format::sockperf::{Asked, End as AskedEnd, Mode};
 
-/// The plan of a client, which plays so many messages in a playback.
-pub(super) fn plan(both: &Both, client: &Client, places: &[Place], played: usize) -> Told<LatencyPlan> {
+/// The plan of a client, with so many messages written out beforehand: those of a playback, or of an uneven load.
+pub(super) fn plan(both: &Both, client: &Client, places: &[Place], written: usize) -> Told<LatencyPlan> {
     check(both, client, places)?;
     let place = places.first().ok_or_else(|| End::bad("there is no socket"))?;
     let asked = &client.asked;
@@ -21,6 +21,7 @@ pub(super) fn plan(both: &Both, client: &Client, places: &[Place], played: usize
         protocol: LatencyProtocol::Sockperf,
         mode: match asked.mode {
             Mode::PingPong => LatencyMode::PingPong,
+            Mode::UnderLoad if written > 0 => LatencyMode::Playback,
             Mode::UnderLoad => LatencyMode::UnderLoad,
             Mode::Throughput => LatencyMode::Throughput,
             Mode::Playback => LatencyMode::Playback,
@@ -29,7 +30,7 @@ pub(super) fn plan(both: &Both, client: &Client, places: &[Place], played: usize
         size: asked.size,
         rate: asked.rate.map(|rate| PacketRate(rate.into())),
         reply_every: asked.reply_every,
-        end: ending(asked, played),
+        end: ending(asked, written),
         warm_up: Some(Nanos::ZERO),
         timeout: Some(PATIENCE),
         interval: Nanos::ZERO,
@@ -45,9 +46,9 @@ pub(super) fn plan(both: &Both, client: &Client, places: &[Place], played: usize
     })
 }
 
-fn ending(asked: &Asked, played: usize) -> Ending {
+fn ending(asked: &Asked, written: usize) -> Ending {
     match asked.end {
-        _ if asked.mode == Mode::Playback => Ending::Blocks(played as u64),
+        _ if asked.mode == Mode::Playback => Ending::Blocks(written as u64),
         AskedEnd::Seconds(seconds) => Ending::Time(Nanos::from_secs(seconds.into())),
         AskedEnd::Observations(count) => Ending::Blocks(
             (WARM_UP_MESSAGES as u64).saturating_add(count).saturating_add(COOL_DOWN_MESSAGES as u64),
@@ -76,7 +77,10 @@ fn check(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
     for (wanted, what) in [
         (places.len() > 1, "a feed file with more than one socket (measure them one by one)"),
         (asked.burst > 1 && asked.mode == Mode::PingPong, "-b above 1 with ping-pong (use under-load)"),
-        (asked.range > 0, "-r (measure each size by itself)"),
+        (
+            asked.range > 0 && asked.mode != Mode::UnderLoad,
+            "-r, but with under-load, (measure each size by itself)",
+        ),
         (client.integrity, "--data-integrity (every reply's number and length are checked in any case)"),
         (client.bind.1.is_some(), "--client_port"),
         (both.multicast.send.is_some(), "--mc-tx-if (choose the interface with --client_ip)"),
@@ -94,6 +98,7 @@ fn check(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
         (both.buffer.is_some(), "--buffer-size"),
         (both.pacing.is_some(), "--rate-limit"),
         (both.activity.is_some(), "-a and -A"),
+        (asked.burst > 1 && streams, "-b (the messages of throughput are evenly spaced)"),
         (client.receiver_cpus.is_some(), "--receiver-affinity (one thread sends and receives)"),
     ] {
         if wanted {

@@ -177,7 +177,7 @@ fn client(line: Line, mode: Mode) -> Result<Client, Fault> {
     };
     Ok(Client {
         asked,
-        size_given: line.size.is_some(),
+        largest: u32::try_from(max).unwrap_or(u32::MAX),
         bind: (line.client_host, line.client_port),
         full_log: line.full_log,
         integrity: line.integrity,

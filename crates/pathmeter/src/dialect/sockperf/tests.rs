@@ -51,7 +51,7 @@ fn the_command_lines_of_the_field() {
     let (both, pp) = client("ping-pong -i 127.0.0.1 --tcp -m 350 -t 5 -p 12345 --full-rtt");
     assert_eq!((both.places, both.nodelay, both.spin), (place("127.0.0.1", 12_345, true), true, false));
     let asked = Asked { full_rtt: true, size: 350, end: End::Seconds(5), ..Asked::default() };
-    assert_eq!((pp.asked, pp.size_given), (asked, true));
+    assert_eq!((pp.asked, pp.largest), (asked, 1_048_575));
 }
 
 #[test]
