@@ -1,7 +1,7 @@
 //! The plan of `pathmeter latency`.
 
 use super::{Family, check, fits_u32, resolve};
-use crate::cli::{LatencyArgs, LatencyTestArgs, LatencyWaitArg, TargetArgs};
+use crate::cli::{LatencyArgs, LatencyWaitArg, TargetArgs};
 use crate::engine::latency::choose;
 use crate::exit::Failure;
 use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, Load, WaitMode, Way};
@@ -16,11 +16,11 @@ use wire::{native, sockperf, stamp};
 /// Code 2 for options that exclude each other or exceed what can be; code 3 for a host without a usable address.
 pub(crate) fn latency(args: &LatencyArgs) -> Result<LatencyPlan, Failure> {
     let protocol = LatencyProtocol::from(args.protocol);
-    let mode = mode(&args.test);
+    let mode = mode(args);
     let transport = if args.test.tcp { Transport::Tcp } else { Transport::Udp };
     exclusions(args, protocol, mode)?;
     let size = size(args, protocol, transport)?;
-    let (wait, wait_reason) = wait(args.host.wait);
+    let (wait, wait_reason) = wait(args);
     Ok(LatencyPlan {
         ways: ways(args, protocol)?,
         protocol,
@@ -31,10 +31,12 @@ pub(crate) fn latency(args: &LatencyArgs) -> Result<LatencyPlan, Failure> {
         reply_every: args.test.reply_every,
         end: match args.test.count {
             Some(count) => End::Blocks(count),
-            None => End::Time(args.test.time.unwrap_or(DEFAULT_TIME)),
+            // Beside a load, the idle phase.
+            None if args.load.loaded => End::Time(time(args).min(DEFAULT_TIME)),
+            None => End::Time(time(args)),
         },
         warm_up: args.test.warm_up,
-        timeout: args.test.timeout,
+        timeout: args.test.timeout.or(args.load.loaded.then_some(LOADED_TIMEOUT)),
         interval: args.test.interval,
         wait,
         wait_reason,
@@ -48,13 +50,22 @@ pub(crate) fn latency(args: &LatencyArgs) -> Result<LatencyPlan, Failure> {
     })
 }
 
-fn mode(test: &LatencyTestArgs) -> LatencyMode {
-    if test.playback.is_some() { LatencyMode::Playback } else { test.mode.into() }
+fn mode(args: &LatencyArgs) -> LatencyMode {
+    match args.test.mode.into() {
+        _ if args.test.playback.is_some() => LatencyMode::Playback,
+        // Messages at a fixed rate, whatever the queues do to the ones before.
+        LatencyMode::PingPong if args.load.loaded => LatencyMode::UnderLoad,
+        mode => mode,
+    }
 }
 
-fn wait(asked: LatencyWaitArg) -> (WaitMode, String) {
-    let mode = match asked {
-        LatencyWaitArg::Auto => return choose::automatic(),
+fn time(args: &LatencyArgs) -> Nanos {
+    args.test.time.unwrap_or(DEFAULT_TIME)
+}
+
+fn wait(args: &LatencyArgs) -> (WaitMode, String) {
+    let mode = match args.host.wait {
+        LatencyWaitArg::Auto => return choose::automatic(args.load.loaded),
         LatencyWaitArg::Spin => WaitMode::Spin,
         LatencyWaitArg::Hybrid => WaitMode::Hybrid,
         LatencyWaitArg::Block => WaitMode::Block,
@@ -71,6 +82,7 @@ fn rate(args: &LatencyArgs, mode: LatencyMode) -> Result<Option<PacketRate>, Fai
             format!("--rate {rate} is more than one thread can send"),
             format!("ask for at most {FASTEST}"),
         )),
+        (None, LatencyMode::UnderLoad) if args.load.loaded => Ok(Some(LOADED_RATE)),
         (None, LatencyMode::UnderLoad) => Ok(Some(UNDER_LOAD_RATE)),
         (rate, _) => Ok(rate),
     }
@@ -79,7 +91,7 @@ fn rate(args: &LatencyArgs, mode: LatencyMode) -> Result<Option<PacketRate>, Fai
 fn load(args: &LatencyArgs) -> Option<Load> {
     args.load.loaded.then(|| Load {
         phases: vec![Directions::Up, Directions::Down, Directions::Both],
-        time: args.test.time.unwrap_or(DEFAULT_TIME),
+        time: time(args),
         streams: args.load.parallel,
         congestion: args.load.congestion.clone(),
     })
@@ -128,6 +140,9 @@ fn exclusions(args: &LatencyArgs, protocol: LatencyProtocol, mode: LatencyMode) 
         }
         _ => {}
     }
+    if args.test.timeout.is_some_and(|timeout| timeout == Nanos::ZERO || timeout > LONGEST_TIMEOUT) {
+        return no("--timeout is out of range", "give a time above 0 and up to 8s");
+    }
     if protocol != LatencyProtocol::Stamp && args.test.key_file.is_some() {
         return no(
             "--key-file goes with --protocol stamp",
@@ -138,6 +153,18 @@ fn exclusions(args: &LatencyArgs, protocol: LatencyProtocol, mode: LatencyMode) 
         return no(
             "--mode playback needs the messages",
             "give --playback FILE, with lines of `seconds, bytes`",
+        );
+    }
+    if args.load.loaded && mode != LatencyMode::UnderLoad {
+        return no(
+            "--loaded sends its messages at a fixed rate",
+            "drop --mode and --playback; --rate sets the rate",
+        );
+    }
+    if args.load.loaded && (args.test.count.is_some() || args.test.reply_every > 1) {
+        return no(
+            "--loaded has phases of a time, and every message asks for a reply",
+            "drop -n and --reply-every; -t sets the length of a phase",
         );
     }
     if args.load.loaded && (args.hosts.len() > 1 || !args.ways.via.is_empty()) {
@@ -236,6 +263,12 @@ fn source(text: &str) -> Result<Source, Failure> {
 }
 
 const DEFAULT_TIME: Nanos = Nanos::from_secs(5);
+/// A server of ours takes a client for gone that is silent for 10 s.
+const LONGEST_TIMEOUT: Nanos = Nanos::from_secs(8);
 const DEFAULT_SIZE: u32 = 64;
 const UNDER_LOAD_RATE: PacketRate = PacketRate(10_000);
+/// Beside a load: often enough to see queues come and go, and nothing to the load.
+const LOADED_RATE: PacketRate = PacketRate(100);
+/// Queues of seconds are what a load is there to find.
+const LOADED_TIMEOUT: Nanos = Nanos::from_secs(3);
 const FASTEST: PacketRate = PacketRate(10_000_000);

@@ -1,12 +1,15 @@
-//! Probe sessions: orders, reports and echoes over a path that carries datagrams up to a size.
+//! Probe and latency sessions: orders, reports and echoes over a path that carries datagrams up to a size; the
+//! dialogue around round trips.
 
 use crate::ends::{client_config, server_config};
+use model::latency::{LatencySpec, WaitMode};
+use model::plan::Transport;
 use model::time::MonoTime;
-use model::units::{BitRate, Nanos};
+use model::units::{BitRate, Nanos, PacketRate};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use wire::native::probe::{Echo, Ledger, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount};
-use wire::native::{Server, ServerConfig};
+use wire::native::{LatencySeen, Server, ServerConfig};
 use wire::{Input, Output, Policy, ProtocolError, Session};
 
 /// The client driver's socket, the path, and the two machines.
@@ -26,6 +29,8 @@ struct World {
     local_mtu: usize,
     /// The largest that the path carries.
     path_mtu: usize,
+    /// What the server's driver was told to answer.
+    reflecting: Option<LatencySpec>,
 }
 
 impl World {
@@ -43,7 +48,14 @@ impl World {
             seen: Ledger::default(),
             local_mtu: 1472,
             path_mtu: 1472,
+            reflecting: None,
         }
+    }
+
+    fn latency(server: ServerConfig, spec: LatencySpec) -> World {
+        let mut world = World::new(server);
+        world.client = ProbeClient::latency(client_config(), spec, world.now);
+        world
     }
 
     fn ready() -> World {
@@ -79,6 +91,8 @@ impl World {
                     self.closed[end] = true;
                     self.control.push_back((!client, arrival, Vec::new()));
                 }
+                Output::Reflect(spec) => self.reflecting = Some(spec),
+                Output::CountReflected => self.input(client, Input::Reflected(&SEEN)),
                 other => panic!("{other:?} in a probe session"),
             }
         }
@@ -257,6 +271,87 @@ fn a_vanished_server_is_noticed_after_ten_seconds() {
     let Some(ProtocolError::Timeout(what)) = &world.errors[1] else { panic!("{:?}", world.errors) };
     assert!(what.contains("vanished"), "{what}");
 }
+
+fn spec() -> LatencySpec {
+    LatencySpec {
+        transport: Transport::Udp,
+        size: 64,
+        tos: 0xb8,
+        wait: WaitMode::Hybrid,
+        time: Nanos::from_secs(5),
+        rate: None,
+    }
+}
+
+#[test]
+fn round_trips_are_answered_and_counted() {
+    let mut world = World::latency(server_config(), spec());
+    world.run_until(|world| world.client.is_ready());
+    assert_eq!(world.reflecting, Some(spec()));
+    assert!(!world.server.takes_datagrams(), "the driver answers them");
+    world.client.report_latency(world.now).unwrap();
+    world.outputs(true);
+    assert_eq!(world.reply(), ProbeReply::Reflected(SEEN));
+    world.client.finish(world.now);
+    world.outputs(true);
+    world.run_until(|world| world.closed == [true, true]);
+    assert_eq!(world.errors, [None, None]);
+}
+
+#[test]
+fn a_latency_session_lives_as_long_as_was_asked_for_and_no_longer() {
+    let mut world = World::latency(server_config(), spec());
+    world.run_until(|world| world.client.is_ready());
+    let until = world.now + Nanos::from_secs(14);
+    world.run_until(|world| world.now >= until);
+    assert_eq!(world.closed, [false, false], "kept alive by pings");
+    world.run_until(|world| world.closed == [true, true]);
+    let Some(ProtocolError::PeerStopped(why)) = &world.errors[1] else { panic!("{:?}", world.errors) };
+    assert!(why.contains("time"), "{why}");
+}
+
+#[test]
+fn what_a_server_does_not_allow_is_refused_with_the_option_that_helps() {
+    let policy =
+        Policy { max_time: Some(Nanos::from_secs(4)), max_rate: Some(BitRate(512_000)), max_streams: None };
+    let rate = |rate| Some(PacketRate(rate));
+    let cases = [
+        (LatencySpec { size: 13, ..spec() }, "size is 13"),
+        (LatencySpec { size: 65_508, ..spec() }, "size is 65508"),
+        (LatencySpec { rate: rate(1000), ..spec() }, "--time"),
+        (LatencySpec { time: Nanos::from_secs(1), ..spec() }, "--rate 1000"),
+        (LatencySpec { time: Nanos::from_secs(1), rate: rate(1001), ..spec() }, "--rate 1000"),
+    ];
+    for (spec, told) in cases {
+        let mut world = World::latency(ServerConfig { policy: policy.clone(), ..server_config() }, spec);
+        world.run_until(|world| world.closed == [true, true]);
+        let text = world.errors[1].as_ref().unwrap().to_string();
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    let allowed = LatencySpec { time: Nanos::from_secs(1), rate: rate(1000), ..spec() };
+    let mut world = World::latency(ServerConfig { policy, ..server_config() }, allowed);
+    world.run_until(|world| world.client.is_ready());
+}
+
+#[test]
+fn counts_that_nobody_asked_for_are_a_violation() {
+    let mut world = World::latency(server_config(), spec());
+    world.run_until(|world| world.client.is_ready());
+    let json = serde_json::to_vec(&wire::native::Message::LatencySeen(SEEN)).unwrap();
+    let frame = [(json.len() as u32).to_be_bytes().as_slice(), &json].concat();
+    world.input(true, Input::Received(&frame));
+    assert!(matches!(world.errors[1], Some(ProtocolError::Violation { .. })), "{:?}", world.errors);
+}
+
+/// What the server's driver says it has seen.
+const SEEN: LatencySeen = LatencySeen {
+    client: std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7)), 40_000),
+    wait: WaitMode::Block,
+    received: 12,
+    duplicates: 1,
+    reordered: 2,
+    elapsed: Nanos(5),
+};
 
 proptest! {
     #[test]

@@ -1,7 +1,7 @@
 //! Ping-pong: the next message goes when the reply to the last has come; several ways take turns.
 
 use super::house::House;
-use super::lane::Lane;
+use super::lane::{Lane, Ping};
 use super::wait::{SPIN, Waiter};
 use linux::clock::{mono_now, sleep_until};
 use model::latency::WaitMode;
@@ -20,9 +20,12 @@ pub(crate) fn run<E: Exchange>(lanes: &mut [Lane<E>], waiter: &mut Waiter, house
         if house.is_over(now, rounds) || lanes.iter().all(|lane| lane.dead.is_some()) {
             return;
         }
-        for (index, lane) in lanes.iter_mut().enumerate() {
-            if lane.dead.is_none() {
-                lane.ping(size, house.patience(index), waiter);
+        for index in 0..lanes.len() {
+            if lanes[index].dead.is_none()
+                && lanes[index].ping(size, house.patience(index), waiter) != Ping::Answered
+            {
+                // Waiting was long: chores may be due.
+                house.keep(mono_now(), lanes);
             }
         }
         rounds += 1;
