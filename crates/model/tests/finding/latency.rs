@@ -61,6 +61,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         Ways::lan().with(|w| w.noise.involuntary_switches = 200).run()
     }),
     raises("host-noise", "latency: held in 0.1 % of the round trips", || hiccups(200, 100).run()),
+    raises("host-noise", "latency: held for 2 % of the time, in few pieces", || hiccups(10, 20_000).run()),
     spares("host-noise", "latency: held twice in ten seconds", || hiccups(2, 100).run()),
     spares("host-noise", "latency: held for 100 µs beside round trips of 383 ms", || {
         Ways::fixtures()

@@ -26,6 +26,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
         ("latency_silent_way", silent_way()),
         ("latency_one_way", one_way()),
         ("latency_loaded", loaded()),
+        ("latency_failed", failed()),
     ]
 }
 
@@ -167,6 +168,17 @@ fn loaded() -> Run {
     });
     let result = LatencyResult { ways: vec![far], floor: None, noise: HostNoise::default(), cpu_share: 0.1 };
     run(plan, Vec::new(), result, Some(LoadResult { phases, series }))
+}
+
+/// Broken off before anything came back.
+fn failed() -> Run {
+    let plan = plan(&[&way("far.example", &Histogram::default())], Transport::Tcp, 64, 10);
+    let result = LatencyResult { ways: Vec::new(), floor: None, noise: HostNoise::default(), cpu_share: 0.0 };
+    let mut run = run(plan, Vec::new(), result, None);
+    let reason = "192.0.2.20:5210 closed the connection".to_owned();
+    run.summary.outcome = Some(Outcome::Failed { reason });
+    run.verdict = model::finding::verdict(&run);
+    run
 }
 
 fn run(

@@ -164,7 +164,7 @@ fn live_header_of_ways_says_how_each_goes() {
 /// The ways of several runs, kept in a file, are shown without a plan.
 #[test]
 fn ways_without_a_plan_are_a_table() {
-    for (name, mut run) in latency::all() {
+    for (name, mut run) in latency::all().into_iter().filter(|(_, run)| !run.summary.ways.is_empty()) {
         let whole = text::result(&run, &Style::default());
         run.latency = None;
         assert_eq!(text::result(&run, &Style::default()), whole, "{name}");

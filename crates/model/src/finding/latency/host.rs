@@ -61,15 +61,20 @@ impl Disturbance {
         reached.filter(|_| self.matters).map(|(_, name)| *name)
     }
 
+    /// A spinning thread missed a part of the time.
+    fn missed_time(&self) -> bool {
+        self.matters && self.held >= MISSED
+    }
+
     fn worth_telling(&self) -> bool {
-        self.stolen() || self.interrupted() || self.percentile().is_some()
+        self.stolen() || self.interrupted() || self.missed_time() || self.percentile().is_some()
     }
 
     /// The usual percentiles, or most of the far round trips, are not the path's.
     fn serious(&self) -> bool {
         let upper = self.matters && self.hit >= SERIOUS;
         let far = self.matters && self.far >= A_FEW && self.by_host * 2 > self.far && self.hit >= NOTED;
-        self.noise.steal_share >= MUCH_STOLEN || upper || far
+        self.noise.steal_share >= MUCH_STOLEN || self.missed_time() || upper || far
     }
 
     fn title(&self) -> String {
@@ -84,6 +89,12 @@ impl Disturbance {
             parts.push(format!(
                 "other work interrupted the measuring thread {:.0} times a second",
                 self.switches_per_second
+            ));
+        }
+        if self.missed_time() {
+            parts.push(format!(
+                "it kept the measuring thread from running {} of the time",
+                percent(self.held)
             ));
         }
         if let Some(percentile) = self.percentile() {
@@ -133,3 +144,5 @@ const MUCH_STOLEN: f64 = 0.05;
 /// A thread with a CPU of its own is interrupted about once a second.
 const OFTEN: f64 = 10.0;
 const A_FEW: u64 = 3;
+/// Of the counted time, in pieces of over 50 µs: one in a hundred of anything measured at a chance moment is hit.
+const MISSED: f64 = 0.01;
