@@ -138,14 +138,11 @@ fn sockets_of_a_feed_file() {
     let (udp, tcp) = (free_port(), free_port());
     let file = scratch.write("feed", &format!("# both\nU:127.0.0.1:{udp}\nT:127.0.0.1:{tcp}\n"));
     let serving = Tool::Ours.start(&format!("sr -f {file} -F p"));
+    crate::process::wait_for("", udp);
+    crate::process::wait_for("--tcp", tcp);
     let run =
         |transport: &str, port| Tool::Theirs.run(&format!("pp {transport} -i 127.0.0.1 -p {port} --mps=100"));
-    let mut said = run("", udp);
-    // It may not have listened yet.
-    if said.stdout.contains("No messages were received") {
-        said = run("", udp);
-    }
-    assert!(said.number("ReceivedMessages=") > 20.0, "{said:#?}");
+    assert!(run("", udp).good().number("ReceivedMessages=") > 20.0);
     assert!(run("--tcp", tcp).good().number("ReceivedMessages=") > 20.0);
     let served = serving.stop().good();
     assert!(
@@ -153,4 +150,22 @@ fn sockets_of_a_feed_file() {
         "{served:#?}"
     );
     assert!(served.stdout.contains("using poll() to block on socket(s)"), "{served:#?}");
+}
+
+/// A server that is not told where to listen has clients by IPv4 and by IPv6.
+#[test]
+fn any_address() {
+    for transport in ["", "--tcp"] {
+        let port = free_port();
+        let serving = Tool::Ours.start(&format!("sr -p {port} {transport}"));
+        crate::process::wait_for(transport, port);
+        let run = |tool: Tool, host: &str| {
+            tool.run(&format!("pp {transport} -i {host} -p {port} --mps=200")).good()
+        };
+        for said in [run(Tool::Theirs, "127.0.0.1"), run(Tool::Ours, "127.0.0.1"), run(Tool::Ours, "::1")] {
+            assert!(said.number("ReceivedMessages=") > 50.0, "{said:#?}");
+        }
+        let served = serving.stop().good();
+        assert!(served.stdout.contains(&format!("IP = ::              PORT = {port} ")), "{served:#?}");
+    }
 }

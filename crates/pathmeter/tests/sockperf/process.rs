@@ -53,8 +53,7 @@ impl Tool {
     /// A server that listens on this port.
     pub(crate) fn serve(self, port: u16, options: &str) -> Running {
         let server = self.start(&format!("sr -i 127.0.0.1 -p {port} {options}"));
-        let table = if options.contains("--tcp") { "/proc/net/tcp" } else { "/proc/net/udp" };
-        wait_for(table, port);
+        wait_for(options, port);
         server
     }
 }
@@ -179,15 +178,16 @@ impl Drop for Scratch {
     }
 }
 
-/// Waits until a socket is bound to the port, without sending anything to it.
-fn wait_for(table: &str, port: u16) {
+/// Waits until a server with these options has bound its port, without sending anything to it.
+pub(crate) fn wait_for(options: &str, port: u16) {
     let deadline = Instant::now() + PATIENCE;
     let suffix = format!(":{port:04X}");
-    let bound = || {
+    let kind = if options.contains("--tcp") { "tcp" } else { "udp" };
+    let bound = |table: String| {
         let text = std::fs::read_to_string(table).unwrap_or_default();
         text.lines().any(|line| line.split_whitespace().nth(1).is_some_and(|local| local.ends_with(&suffix)))
     };
-    while !bound() {
+    while !bound(format!("/proc/net/{kind}")) && !bound(format!("/proc/net/{kind}6")) {
         assert!(Instant::now() < deadline, "nothing on port {port}");
         std::thread::sleep(STEP);
     }

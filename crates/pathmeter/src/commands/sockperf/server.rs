@@ -12,6 +12,7 @@ use linux::socket::{TcpOptions, UdpOptions, tcp_listen, udp_bind};
 use model::latency::WaitMode;
 use model::time::MonoTime;
 use model::units::{BitRate, Bytes};
+use report::format::sockperf::Version;
 use report::format::sockperf::banner::{self, Ended};
 use report::format::sockperf::server::{self, Session};
 use std::collections::BTreeMap;
@@ -61,7 +62,7 @@ fn open(
 ) -> Told<banner::Place> {
     let address = match &place.host {
         Some(host) => address(host, place.port)?,
-        None => SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), place.port),
+        None => SocketAddr::new(anywhere(both.version), place.port),
     };
     let wait = if both.spin { WaitMode::Spin } else { WaitMode::Block };
     let failed = |error: &dyn std::fmt::Display| {
@@ -78,6 +79,14 @@ fn open(
         servers.sockperf_datagrams(socket, responder.clone(), wait, told).map_err(|e| failed(&e))?;
     }
     Ok(banner::Place { address, tcp: place.tcp })
+}
+
+/// Where a server listens that was not told: since 3.8 on IPv6 too.
+fn anywhere(version: Version) -> IpAddr {
+    match version {
+        Version::V3_7 => Ipv4Addr::UNSPECIFIED.into(),
+        Version::V3_10 => Ipv6Addr::UNSPECIFIED.into(),
+    }
 }
 
 fn datagram_socket(both: &Both, address: SocketAddr) -> anyhow::Result<std::net::UdpSocket> {

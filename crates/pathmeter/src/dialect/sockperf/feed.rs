@@ -112,6 +112,7 @@ fn host_alone(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn place(host: &str, port: u16, tcp: bool, source: Option<&str>) -> Place {
         Place { host: Some(host.into()), port, tcp, source: source.map(str::to_owned) }
@@ -160,5 +161,16 @@ mod tests {
         }
         assert_eq!(parse("U:/tmp/socket\n", true), Err(FeedError::Unix { line: 1 }));
         assert_eq!(parse(" \n# \n", true), Err(FeedError::Empty));
+    }
+
+    proptest! {
+        #[test]
+        fn no_file_panics(text in "([UuTt]?:?[a-z0-9.\\[\\]:/é%]{0,20}\n){0,5}") {
+            for client in [true, false] {
+                if let Ok(places) = parse(&text, client) {
+                    prop_assert!(places.iter().all(|place| place.port > 0 && place.host.is_some()));
+                }
+            }
+        }
     }
 }
