@@ -193,3 +193,18 @@ fn figures_of_any_size_are_shown() {
         }
     }
 }
+
+#[test]
+fn long_labels_leave_room_for_the_figures() {
+    let (_, mut run) = latency::all().swap_remove(1);
+    run.summary
+        .ways
+        .iter_mut()
+        .for_each(|way| way.label = format!("{}-of-a-very-long-name-indeed", way.label));
+    run.summary.ways[0].counted.lost = 9;
+    for width in [60, 80, 132] {
+        let text = text::result(&run, &Style { colour: false, width });
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= width.max(80), "{text}");
+    }
+}

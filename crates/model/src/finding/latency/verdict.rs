@@ -105,7 +105,9 @@ fn loaded(run: &Run, phase: &LoadPhase) -> Option<String> {
         Directions::Down => "down",
         Directions::Both => "both ways",
     };
-    (!told("bufferbloat")).then(|| format!("Under load {name} it takes {}.", rtt.p50))
+    let rpm = phase.responsiveness.map(|figure| format!(", {:.0} round trips per minute", figure.rpm));
+    let rpm = rpm.unwrap_or_default();
+    (!told("bufferbloat")).then(|| format!("Under load {name} it takes {}{rpm}.", rtt.p50))
 }
 
 /// Of the findings that are more than a remark, the worst severity there is.

@@ -7,6 +7,7 @@ mod heading;
 mod intervals;
 mod loaded;
 mod percentiles;
+mod tables;
 mod times;
 mod way;
 

@@ -1,13 +1,12 @@
 //! The block of a single way.
 
-use super::super::super::table::{Column, plain};
-use super::super::super::{Paint, Style};
+use super::super::super::Style;
 use super::super::result::fact;
 use super::super::words;
-use super::{chart, counted, percentiles, title};
-use model::latency::{Cause, ClockNote, HostNoise, OneWayDelays, Outlier, WaitMode, WayResult, WireTimes};
+use super::{counted, percentiles, tables, title};
+use model::latency::{ClockNote, HostNoise, OneWayDelays, WaitMode, WayResult, WireTimes};
 use model::run::Run;
-use model::stats::histogram::{Distribution, Histogram};
+use model::stats::histogram::Distribution;
 use model::summary::Summary;
 use model::units::Nanos;
 
@@ -17,10 +16,10 @@ pub(super) fn block(run: &Run, way: &WayResult, style: &Style) -> String {
     for (name, value) in facts(&run.summary, way) {
         text.push_str(&fact(name, &value, style));
     }
-    text.push_str(&percentile_table(way));
-    text.push_str(&not_given(way, style));
-    text.push_str(&histogram(way, style));
-    text.push_str(&outliers(way, style));
+    text.push_str(&tables::percentiles(way));
+    text.push_str(&tables::not_given(way, style));
+    text.push_str(&tables::histogram(way, style));
+    text.push_str(&tables::outliers(way, style));
     if let Some(sentence) = meaning(way) {
         text.push('\n');
         text.extend(style.wrap(&sentence, 0).iter().map(|line| format!("{line}\n")));
@@ -171,91 +170,6 @@ fn seen_as(way: &WayResult) -> Option<String> {
     })
 }
 
-fn percentile_table(way: &WayResult) -> String {
-    let given = percentiles::given(way);
-    if given.is_empty() {
-        return String::new();
-    }
-    let sure = given.iter().any(|(.., bounds)| bounds.is_some());
-    let mut columns = vec![Column::left("Percentile"), Column::right("Round trip")];
-    if sure {
-        columns.push(Column::left("Truly (95 %)"));
-    }
-    let rows: Vec<Vec<String>> = given
-        .iter()
-        .map(|(percent, value, bounds)| {
-            let mut row = vec![format!("p{percent}"), value.to_string()];
-            if sure {
-                row.push(bounds.map_or_else(String::new, |(low, high)| format!("{low} to {high}")));
-            }
-            row
-        })
-        .collect();
-    plain(&columns, &rows)
-}
-
-/// Which percentiles are missing and what they take.
-fn not_given(way: &WayResult, style: &Style) -> String {
-    let missing = percentiles::missing(way);
-    if missing.is_empty() || way.rtt.is_none() {
-        return String::new();
-    }
-    let parts: Vec<String> =
-        missing.iter().map(|(percent, more)| format!("p{percent} takes {more} more round trips")).collect();
-    fact("not given", &parts.join(", "), style)
-}
-
-fn histogram(way: &WayResult, style: &Style) -> String {
-    let decoded = way.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
-    let Some(decoded) = decoded else { return String::new() };
-    let rows = chart::histogram(&decoded, style.width.clamp(60, 120) - BESIDE);
-    if rows.is_empty() {
-        return String::new();
-    }
-    let line = |(low, high, count, bar): &(Nanos, Nanos, u64, String)| {
-        let bar = if bar.is_empty() { String::new() } else { format!("  {}", style.paint(Paint::Good, bar)) };
-        format!("  {:<22}{count:>9}{bar}\n", format!("{low} to {high}"))
-    };
-    let lines: String = rows.iter().map(line).collect();
-    title("How long they took", style) + &lines
-}
-
-/// The farthest round trips and whose fault they are.
-fn outliers(way: &WayResult, style: &Style) -> String {
-    let Some(rtt) = way.rtt else { return String::new() };
-    let far: Vec<&Outlier> = way.outliers.iter().filter(|one| one.rtt.0 / FAR >= rtt.p50.0).collect();
-    if far.is_empty() {
-        return String::new();
-    }
-    let columns =
-        [Column::right("At"), Column::right("Round trip"), Column::right("Host held"), Column::left("Cause")];
-    let rows: Vec<Vec<String>> = far
-        .iter()
-        .take(SHOWN)
-        .map(|one| {
-            let held = if one.cause == Cause::Unknown { "-".into() } else { one.host.to_string() };
-            vec![format!("{:.3} s", one.at.as_secs_f64()), one.rtt.to_string(), held, cause(one.cause).into()]
-        })
-        .collect();
-    let of = |wanted: Cause| far.iter().filter(|one| one.cause == wanted).count();
-    let causes = [Cause::Host, Cause::Path, Cause::Unknown].map(|wanted| (of(wanted), cause(wanted)));
-    let causes: Vec<String> = causes
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, name)| format!("{count} {name}"))
-        .collect();
-    let heading = format!("The farthest round trips: {}", causes.join(", "));
-    title(&heading, style) + &plain(&columns, &rows)
-}
-
-fn cause(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Host => "this host",
-        Cause::Path => "path or far end",
-        Cause::Unknown => "not known",
-    }
-}
-
 /// One sentence that needs no statistics.
 fn meaning(way: &WayResult) -> Option<String> {
     let rtt = way.rtt.filter(|rtt| rtt.count > 0)?;
@@ -273,10 +187,5 @@ fn meaning(way: &WayResult) -> Option<String> {
     Some(format!("A message and its reply take {} as a rule; {tail}.", rtt.p50))
 }
 
-/// Columns beside the bars of a histogram.
-const BESIDE: usize = 36;
-/// More rows nobody reads; all of them are in --json.
-const SHOWN: usize = 5;
-/// Medians from which on a round trip is listed as far.
-const FAR: u64 = 2;
+/// Of fewer, p99 is the longest.
 const FOR_P99: u64 = 100;

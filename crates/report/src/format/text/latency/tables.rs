@@ -1,0 +1,104 @@
+//! The tables of a single way: percentiles, the histogram, the farthest round trips.
+
+use super::super::super::table::{Column, plain};
+use super::super::super::{Paint, Style};
+use super::super::result::fact;
+use super::percentiles::{given, missing};
+use super::{chart, title};
+use model::latency::{Cause, Outlier, WayResult};
+use model::stats::histogram::Histogram;
+use model::units::Nanos;
+
+/// The percentiles and their bounds.
+pub(super) fn percentiles(way: &WayResult) -> String {
+    let given = given(way);
+    if given.is_empty() {
+        return String::new();
+    }
+    let sure = given.iter().any(|(.., bounds)| bounds.is_some());
+    let mut columns = vec![Column::left("Percentile"), Column::right("Round trip")];
+    if sure {
+        columns.push(Column::left("Truly (95 %)"));
+    }
+    let rows: Vec<Vec<String>> = given
+        .iter()
+        .map(|(percent, value, bounds)| {
+            let mut row = vec![format!("p{percent}"), value.to_string()];
+            if sure {
+                row.push(bounds.map_or_else(String::new, |(low, high)| format!("{low} to {high}")));
+            }
+            row
+        })
+        .collect();
+    plain(&columns, &rows)
+}
+
+/// Which percentiles are missing and what they take.
+pub(super) fn not_given(way: &WayResult, style: &Style) -> String {
+    let missing = missing(way);
+    if missing.is_empty() || way.rtt.is_none() {
+        return String::new();
+    }
+    let parts: Vec<String> =
+        missing.iter().map(|(percent, more)| format!("p{percent} takes {more} more round trips")).collect();
+    fact("not given", &parts.join(", "), style)
+}
+
+/// How long they took, as bars.
+pub(super) fn histogram(way: &WayResult, style: &Style) -> String {
+    let decoded = way.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
+    let Some(decoded) = decoded else { return String::new() };
+    let rows = chart::histogram(&decoded, style.width.clamp(60, 120) - BESIDE);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let line = |(low, high, count, bar): &(Nanos, Nanos, u64, String)| {
+        let bar = if bar.is_empty() { String::new() } else { format!("  {}", style.paint(Paint::Good, bar)) };
+        format!("  {:<22}{count:>9}{bar}\n", format!("{low} to {high}"))
+    };
+    let lines: String = rows.iter().map(line).collect();
+    title("How long they took", style) + &lines
+}
+
+/// The farthest round trips and whose fault they are.
+pub(super) fn outliers(way: &WayResult, style: &Style) -> String {
+    let Some(rtt) = way.rtt else { return String::new() };
+    let far: Vec<&Outlier> = way.outliers.iter().filter(|one| one.rtt.0 / FAR >= rtt.p50.0).collect();
+    if far.is_empty() {
+        return String::new();
+    }
+    let columns =
+        [Column::right("At"), Column::right("Round trip"), Column::right("Host held"), Column::left("Cause")];
+    let rows: Vec<Vec<String>> = far
+        .iter()
+        .take(SHOWN)
+        .map(|one| {
+            let held = if one.cause == Cause::Unknown { "-".into() } else { one.host.to_string() };
+            vec![format!("{:.3} s", one.at.as_secs_f64()), one.rtt.to_string(), held, cause(one.cause).into()]
+        })
+        .collect();
+    let of = |wanted: Cause| far.iter().filter(|one| one.cause == wanted).count();
+    let causes = [Cause::Host, Cause::Path, Cause::Unknown].map(|wanted| (of(wanted), cause(wanted)));
+    let causes: Vec<String> = causes
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
+    let heading = format!("The farthest round trips: {}", causes.join(", "));
+    title(&heading, style) + &plain(&columns, &rows)
+}
+
+fn cause(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Host => "this host",
+        Cause::Path => "path or far end",
+        Cause::Unknown => "not known",
+    }
+}
+
+/// Columns beside the bars of a histogram.
+const BESIDE: usize = 36;
+/// More rows nobody reads; all of them are in --json.
+const SHOWN: usize = 5;
+/// Medians from which on a round trip is listed as far.
+const FAR: u64 = 2;
