@@ -42,6 +42,9 @@ fn start(job: &Job, words: &[OsString]) -> Told<()> {
     if job.both.daemon && !daemon::is_detached() {
         return daemon::start(words);
     }
+    if daemon::is_detached() {
+        daemon::detach()?;
+    }
     let places = places(&job.both, matches!(job.role, Role::Client(_)))?;
     match &job.role {
         Role::Client(client) => client::run(&job.both, client, &places),

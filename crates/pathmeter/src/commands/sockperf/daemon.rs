@@ -21,5 +21,10 @@ pub(super) fn start(words: &[OsString]) -> Told<()> {
     Ok(())
 }
 
+/// Leaves the terminal: its signals and its end do not come here any more.
+pub(super) fn detach() -> Told<()> {
+    linux::screen::leave_terminal().map_err(|error| End::fatal(format!("Daemonize failed: {error}")))
+}
+
 /// Set in the environment of the process in the background.
 const MARK: &str = "PATHMETER_SOCKPERF_DAEMON";
