@@ -40,6 +40,18 @@ pub fn pin_current_thread(cpu: usize) -> Result<()> {
     check(returned).named("pin this thread to", object).map(drop)
 }
 
+/// Lets the calling thread run on every CPU that this process may use: undoes a pin that it was born with.
+///
+/// # Errors
+/// When the kernel refuses `sched_setaffinity`.
+pub fn unpin_current_thread() -> Result<()> {
+    let mask = CpuMask([u64::MAX; MASK_WORDS]);
+    // SAFETY: the kernel reads the given size from `mask`, which lives through the call, and takes of it the CPUs that
+    // the process may use.
+    let returned = unsafe { libc::sched_setaffinity(0, mem::size_of_val(&mask.0), mask.0.as_ptr().cast()) };
+    check(returned).named("unpin", || "this thread".into()).map(drop)
+}
+
 /// The CPU the calling thread runs on just now; `None` where the kernel does not say.
 #[must_use]
 pub fn current() -> Option<usize> {
@@ -58,6 +70,19 @@ pub fn model_name() -> Option<String> {
 pub fn governor(cpu: usize) -> Option<String> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
     fs::read_to_string(path).ok().map(|name| name.trim().to_owned())
+}
+
+/// How long a CPU takes at most to wake up from the sleep states that are enabled (`cpuidle/state*/latency`); `None` where
+/// the kernel lists none.
+#[must_use]
+pub fn deepest_sleep(cpu: usize) -> Option<Nanos> {
+    let states = fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle")).ok()?;
+    let read = |path: std::path::PathBuf| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let exit = |state: fs::DirEntry| {
+        let enabled = read(state.path().join("disable")) != Some(1);
+        read(state.path().join("latency")).filter(|_| enabled)
+    };
+    states.filter_map(Result::ok).filter_map(exit).max().map(|micros| Nanos(micros.saturating_mul(1000)))
 }
 
 /// CPU time the calling thread has used, user and system together (`CLOCK_THREAD_CPUTIME_ID`).
@@ -339,6 +364,15 @@ mod tests {
         })
         .join()
         .expect("the pinned thread ends well");
+    }
+
+    #[test]
+    fn a_pin_is_undone() {
+        let all = affinity().unwrap();
+        pin_current_thread(all[0]).unwrap();
+        assert_eq!(affinity().unwrap(), [all[0]]);
+        unpin_current_thread().unwrap();
+        assert!(affinity().unwrap().len() >= all.len());
     }
 
     #[test]

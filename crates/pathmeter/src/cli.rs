@@ -6,7 +6,7 @@ mod serve;
 mod throughput;
 mod values;
 
-pub(crate) use latency::{LatencyArgs, LatencyTestArgs, LatencyWaitArg};
+pub(crate) use latency::{LatencyArgs, LatencyWaitArg};
 pub(crate) use linerate::LinerateArgs;
 pub(crate) use serve::{IPERF3_PORT, NATIVE_PORT, ServeArgs};
 pub(crate) use throughput::{TestArgs, ThroughputArgs};

@@ -129,6 +129,11 @@ impl Watcher for SessionLog {
     }
 
     fn ended(&mut self, outcome: Result<(), &ProtocolError>) {
+        // It said hello, asked for nothing and went: the clients' probes of how quickly this server answers.
+        let asked = self.protocol != ProtocolName::Native || !self.events.is_empty();
+        if !asked && matches!(outcome, Err(ProtocolError::Closed(_))) {
+            return;
+        }
         let said = match outcome {
             Ok(()) => String::new(),
             Err(e) => format!(": {e}"),

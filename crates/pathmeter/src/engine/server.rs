@@ -13,6 +13,7 @@ use anyhow::Context;
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
 use model::event::Event;
+use model::host::Host;
 use model::plan::{LocalOptions, ProtocolName};
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -260,7 +261,8 @@ impl Server {
         };
         let mut session = iperf3::Server::new(config, cookie, mono_now());
         let link = Link::new(socket, Vec::new(), None)?;
-        self.drive(&mut session, link, peer, ProtocolName::Iperf3, Some(place), guest)
+        let host = host::describe(Some(peer.ip()));
+        self.drive(&mut session, link, peer, (ProtocolName::Iperf3, host), Some(place), guest)
     }
 
     fn converse_native(
@@ -282,9 +284,10 @@ impl Server {
             binding: link.binding()?,
             busy: self.tests.load(Ordering::Acquire) >= self.config.max_tests,
         };
+        let host = config.host.clone();
         let mut session = native::Server::new(config, mono_now());
         // A client that has asked for nothing yet takes no place: silent ones must not keep others out.
-        self.drive(&mut session, link, peer, ProtocolName::Native, None, guest)
+        self.drive(&mut session, link, peer, (ProtocolName::Native, host), None, guest)
     }
 
     fn drive<'a>(
@@ -292,7 +295,7 @@ impl Server {
         session: &mut dyn Session,
         link: Link,
         peer: SocketAddr,
-        protocol: ProtocolName,
+        (protocol, host): (ProtocolName, Host),
         mut place: Option<TestPlace<'a>>,
         guest: &mut Guest,
     ) -> anyhow::Result<()> {
@@ -300,7 +303,7 @@ impl Server {
         let setting = Setting {
             opener: Opener::Server(self.desk.clone()),
             local: self.config.local.clone(),
-            host: host::describe(Some(peer.ip())),
+            host,
             interrupt: self.interrupt.clone(),
             admit: Box::new(|probes| {
                 guest.admit();

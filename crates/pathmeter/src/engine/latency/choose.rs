@@ -3,15 +3,17 @@
 use linux::cpu::{CpuSnapshot, count, idle_cpus};
 use model::latency::WaitMode;
 
-/// Spin when a CPU is idle, else sleep; with the reason, for people. Takes a tenth of a second.
-pub(crate) fn automatic() -> (WaitMode, String) {
+/// Spin when a CPU is idle, else sleep; with the reason, for people. Beside a load of our own, spin only where its
+/// threads and the kernel's have CPUs of their own. Takes a tenth of a second.
+pub(crate) fn automatic(loaded: bool) -> (WaitMode, String) {
     let Some(idle) = idle() else {
         return (
             WaitMode::Block,
             format!("{} (how busy the CPUs are cannot be read)", reason(WaitMode::Block)),
         );
     };
-    let mode = if count() >= 2 && idle >= ENOUGH { WaitMode::Spin } else { WaitMode::Block };
+    let enough = if loaded { ENOUGH_BESIDE_LOAD } else { ENOUGH };
+    let mode = if count() >= 2 && idle >= enough { WaitMode::Spin } else { WaitMode::Block };
     (mode, format!("{}; {idle:.1} of {} CPUs were idle", reason(mode), count()))
 }
 
@@ -33,3 +35,4 @@ fn idle() -> Option<f64> {
 const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
 /// Idle CPUs that make spinning harmless.
 const ENOUGH: f64 = 0.9;
+const ENOUGH_BESIDE_LOAD: f64 = 3.9;

@@ -9,6 +9,8 @@ use model::latency::{LatencyPlan, LatencySample};
 use model::plan::End;
 use model::time::MonoTime;
 use model::units::Nanos;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wire::echo::Exchange;
 
 /// The chores of a run.
@@ -18,6 +20,10 @@ pub(crate) struct House<'a> {
     pub(crate) interrupt: &'a Interrupt,
     pub(crate) sessions: &'a mut [Option<LatencySession>],
     pub(crate) sink: &'a mut dyn FnMut(&Event),
+    /// When messages at a rate begin to be due.
+    pub(crate) paced_from: MonoTime,
+    /// Says when the run is over, instead of the plan.
+    pub(crate) over: Option<Arc<AtomicBool>>,
     /// When the next chore is due.
     due: MonoTime,
     next_sample: MonoTime,
@@ -38,7 +44,19 @@ impl<'a> House<'a> {
         let next_sample =
             if plan.interval > Nanos::ZERO { started + plan.interval } else { MonoTime(u64::MAX) };
         let due = started + STEP;
-        House { plan, started, interrupt, sessions, sink, due, next_sample, sampled: started, patience }
+        House {
+            plan,
+            started,
+            interrupt,
+            sessions,
+            sink,
+            paced_from: started,
+            over: None,
+            due,
+            next_sample,
+            sampled: started,
+            patience,
+        }
     }
 
     /// Longest wait for a reply on this way.
@@ -53,11 +71,12 @@ impl<'a> House<'a> {
 
     /// The run is over, its messages all sent or its time up.
     pub(crate) fn is_over(&self, now: MonoTime, sent: u64) -> bool {
-        let done = match self.plan.end {
+        let planned = || match self.plan.end {
             End::Time(time) => now >= self.started + time,
             End::Blocks(count) => sent >= count,
             End::Bytes(bytes) => sent.saturating_mul(u64::from(self.plan.size)) >= bytes.0,
         };
+        let done = self.over.as_ref().map_or_else(planned, |over| over.load(Ordering::Acquire));
         done || self.interrupt.is_raised()
     }
 

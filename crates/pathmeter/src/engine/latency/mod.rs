@@ -11,6 +11,7 @@
 //! | `wait`, `socket` | messages in and out, and the waiting between |
 //! | `wire_times` | round trips timed by the kernel and the network card |
 //! | `floor` | the tool against itself |
+//! | `loaded` | the load beside the round trips, and responsiveness |
 //! | `reflector`, `server`, `session` | the loops of our server, servers of foreign protocols; the dialogue with our own |
 
 pub(crate) mod choose;
@@ -19,6 +20,7 @@ mod flights;
 mod floor;
 mod house;
 mod lane;
+mod loaded;
 mod open;
 mod ping_pong;
 pub(crate) mod raw;

@@ -8,7 +8,7 @@ use super::schedule;
 use super::session::LatencySession;
 use super::tally::{Gather, Tally};
 use super::wait::Waiter;
-use super::{floor, ping_pong, result, wire_times};
+use super::{floor, loaded, ping_pong, result, wire_times};
 use crate::engine::client::Security;
 use crate::engine::host;
 use crate::engine::interrupt::Interrupt;
@@ -132,14 +132,18 @@ fn measure<E: Exchange>(
     let before = result::HostBefore::now();
     let mut waiter = Waiter::new(plan.wait);
     let mut house = House::new(plan, started, job.interrupt, &mut sessions, sink);
+    let follows = loaded::follow(plan, &mut lanes, &house);
     match plan.mode {
         LatencyMode::PingPong => ping_pong::run(&mut lanes, &mut waiter, &mut house),
         LatencyMode::UnderLoad | LatencyMode::Throughput | LatencyMode::Playback => {
             schedule::run(&mut lanes, job.playback, &mut waiter, &mut house);
         }
     }
-    let ended = mono_now();
     let noise = before.since(waiter.hiccups());
+    if let Some(stage) = follows {
+        loaded::run(job, stage, &mut lanes, &mut waiter, &mut house);
+    }
+    let ended = mono_now();
     house.last_sample(ended, &mut lanes);
     house.warn_of_dead(&lanes);
     let silent = lanes.iter().all(|lane| !lane.tally.heard()) && plan.mode != LatencyMode::Throughput;
@@ -162,6 +166,9 @@ fn conclude<E: Exchange>(
     noise: result::HostFigures,
     sink: &mut dyn FnMut(&Event),
 ) -> anyhow::Result<()> {
+    // Beside a load, the figures of the way are those of the idle phase.
+    let idle = loaded::idle(job.plan);
+    let counted = idle.map_or(elapsed, |idle| idle.min(elapsed));
     let mut ways = Vec::new();
     for (index, Done { lane, ends, session, wire, seen_before }) in done.into_iter().enumerate() {
         let seen = session.map(|mut session| {
@@ -173,7 +180,8 @@ fn conclude<E: Exchange>(
         let way = &job.plan.ways[index];
         let since =
             |seen: LatencySeen| LatencySeen { received: seen.received.saturating_sub(seen_before), ..seen };
-        let result = result::way(way, job.plan.mode, lane, ends, elapsed, seen.flatten().map(since))?;
+        let seen = seen.flatten().filter(|_| idle.is_none()).map(since);
+        let result = result::way(way, job.plan.mode, lane, ends, counted, seen)?;
         ways.push(WayResult { wire, ..result });
     }
     sink(&Event::Latency(Box::new(result::all(ways, noise))));
@@ -218,7 +226,7 @@ fn gather(job: &Job<'_>, way: usize, started: MonoTime) -> Gather {
         last_number: 0,
         room: usize::try_from(rate.saturating_mul(patience)).unwrap_or(usize::MAX),
         warm_up: plan.warm_up.or((plan.mode == LatencyMode::Playback).then_some(Nanos::ZERO)),
-        scheduled: matches!(plan.mode, LatencyMode::UnderLoad | LatencyMode::Playback),
+        scheduled: matches!(plan.mode, LatencyMode::UnderLoad | LatencyMode::Playback) && plan.load.is_none(),
         raw: job.raw.as_ref().map(|raw| raw.log(&plan.ways[way].label)),
     }
 }

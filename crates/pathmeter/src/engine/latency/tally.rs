@@ -1,6 +1,7 @@
 //! The figures of one way while they are gathered, in memory that does not grow.
 
 use super::flights::{Answer, Flights};
+use super::loaded::Course;
 use super::raw::RawLog;
 use super::wait::Waiter;
 use model::latency::{Cause, Counted, Outlier, WaySample};
@@ -30,6 +31,8 @@ pub(crate) struct Tally {
     recent_lost: u64,
     outliers: Vec<Outlier>,
     raw: Option<RawLog>,
+    /// Beside a load: the figures above are then those of the idle phase.
+    course: Option<Course>,
 }
 
 /// The figures at the end.
@@ -77,7 +80,20 @@ impl Tally {
             recent_lost: 0,
             outliers: Vec::with_capacity(OUTLIERS + 1),
             raw: gather.raw,
+            course: None,
         }
+    }
+
+    /// Follows the course of a run beside a load from now on.
+    pub(crate) fn follow(&mut self, course: Course) {
+        self.course = Some(course);
+    }
+
+    /// The course of the run, which is over. What is counted from now on is not told.
+    pub(crate) fn take_course(&mut self) -> Option<Course> {
+        let course = self.course.take()?;
+        self.counted = course.idle(self.counted);
+        Some(course)
     }
 
     /// The number of the next message.
@@ -93,10 +109,13 @@ impl Tally {
         self.counted.sent += 1;
         self.counted.asked += u64::from(wants_reply);
         self.recent_sent += 1;
+        if let Some(course) = &mut self.course {
+            course.sent(due.saturating_since(self.started));
+        }
     }
 
-    /// A reply came; when its message was sent, if it is the first and in time. `held`: for
-    /// how long this host kept the reply, where it is known; else `waiter` may know for how long it held the thread.
+    /// A reply came; when its message was sent, if it is the first, in time and counted. `held`: for how long this
+    /// host kept the reply, where it is known; else `waiter` may know for how long it held the thread.
     pub(crate) fn reply(
         &mut self,
         number: u64,
@@ -108,8 +127,8 @@ impl Tally {
             Answer::InTime { due, sent, reordered } => {
                 self.counted.received += 1;
                 self.counted.reordered += u64::from(reordered);
-                self.round_trip(number, due, sent, came, held, waiter);
-                Some(sent)
+                let counts = self.round_trip(number, due, sent, came, held, waiter);
+                counts.then_some(sent)
             }
             Answer::Late => {
                 self.counted.late += 1;
@@ -196,6 +215,7 @@ impl Tally {
         self.recent_lost += lost;
     }
 
+    /// Says whether it is one of those that the figures are made of.
     fn round_trip(
         &mut self,
         number: u64,
@@ -204,10 +224,19 @@ impl Tally {
         came: MonoTime,
         held: Option<Nanos>,
         waiter: &mut Waiter,
-    ) {
+    ) -> bool {
         let rtt = came.saturating_since(due);
         let at = due.saturating_since(self.started);
         self.recent.record(rtt.0);
+        if let Some(raw) = &mut self.raw {
+            raw.round_trip(number, at, sent.saturating_since(due), rtt);
+        }
+        if let Some(course) = &mut self.course {
+            course.answered(at, rtt);
+            if !course.was_idle(at) {
+                return false;
+            }
+        }
         self.means.record(rtt.0 as f64);
         match self.fixed_warm_up {
             Some(time) if at < time => self.skipped += 1,
@@ -221,9 +250,7 @@ impl Tally {
             waiter.look(came);
             self.outlier(at, rtt, held.or_else(|| waiter.held(due, came)));
         }
-        if let Some(raw) = &mut self.raw {
-            raw.round_trip(number, at, sent.saturating_since(due), rtt);
-        }
+        true
     }
 
     /// Keeps the farthest ones, farthest first.

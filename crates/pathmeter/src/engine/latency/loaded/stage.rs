@@ -1,0 +1,64 @@
+//! What the load does now: told by the thread that drives it, asked by the thread that measures.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Shared between the two threads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stage(Arc<AtomicU32>);
+
+/// A stage of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Now {
+    /// Between two phases: connections open or close.
+    #[default]
+    Between,
+    /// In a phase.
+    Phase {
+        /// Which one; the idle one is 0.
+        index: usize,
+        /// Its load stands: round trips count.
+        counted: bool,
+    },
+}
+
+impl Stage {
+    /// Tells it.
+    pub(crate) fn set(&self, now: Now) {
+        let code = match now {
+            Now::Between => 0,
+            Now::Phase { index, counted } => {
+                (u32::try_from(index).unwrap_or(u32::MAX / 2 - 1) + 1) << 1 | u32::from(counted)
+            }
+        };
+        self.0.store(code, Ordering::Release);
+    }
+
+    /// Asks it.
+    pub(crate) fn get(&self) -> Now {
+        match self.0.load(Ordering::Acquire) {
+            0 | 1 => Now::Between,
+            code => Now::Phase { index: (code >> 1) as usize - 1, counted: code & 1 == 1 },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_heard() {
+        let stage = Stage::default();
+        assert_eq!(stage.get(), Now::Between);
+        for index in [0, 1, 3, 1000] {
+            for counted in [false, true] {
+                let now = Now::Phase { index, counted };
+                stage.set(now);
+                assert_eq!(stage.get(), now);
+            }
+        }
+        stage.set(Now::Between);
+        assert_eq!(stage.get(), Now::Between);
+    }
+}
