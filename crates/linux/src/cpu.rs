@@ -82,7 +82,7 @@ pub fn deepest_sleep(cpu: usize) -> Option<Nanos> {
         let enabled = read(state.path().join("disable")) != Some(1);
         read(state.path().join("latency")).filter(|_| enabled)
     };
-    states.filter_map(Result::ok).filter_map(exit).max().map(|micros| Nanos(micros.saturating_mul(1000)))
+    states.flatten().filter_map(exit).max().map(|micros| Nanos(micros.saturating_mul(1000)))
 }
 
 /// CPU time the calling thread has used, user and system together (`CLOCK_THREAD_CPUTIME_ID`).

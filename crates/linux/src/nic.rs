@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::netlink::{Link, Network};
 use ethtool::Ethtool;
 use model::host;
-use model::units::BitRate;
+use model::units::{BitRate, Nanos};
 use std::net::IpAddr;
 
 /// A network interface with all we know of it.
@@ -21,8 +21,24 @@ pub struct Nic {
     pub speed: Option<BitRate>,
     /// The offloads that are on.
     pub offloads: Vec<Offload>,
+    /// Who can tell when a packet passes.
+    pub packet_clock: PacketClock,
+    /// How long the interface may wait with a received packet for further ones before it interrupts, at most.
+    pub coalescing: Option<Nanos>,
     /// No hardware below: loopback, veth, bridge, tunnel, or a VLAN on one of them.
     pub is_virtual: bool,
+}
+
+/// Who takes the times of packets (`SO_TIMESTAMPING`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PacketClock {
+    /// The kernel alone.
+    #[default]
+    Kernel,
+    /// The interface could, and is not told to (`hwstamp_ctl`).
+    InterfaceOff,
+    /// The interface does.
+    InterfaceOn,
 }
 
 /// Work the interface, or the kernel just above it, does on many packets at once.
@@ -131,6 +147,8 @@ impl Nic {
             driver: ethtool.driver(),
             speed: ethtool.speed().filter(|_| !is_virtual),
             offloads: Offload::ALL.iter().copied().filter(is_on).collect(),
+            packet_clock: ethtool.packet_clock(),
+            coalescing: ethtool.coalescing(),
             is_virtual,
             link,
         })

@@ -3,8 +3,9 @@
 //! Source: `include/uapi/linux/ethtool.h`. The ioctl acts in the network namespace of the socket it is made on,
 //! unlike `/sys/class/net`, which shows the namespace in which `/sys` was mounted.
 
+use super::PacketClock;
 use crate::error::{Named, Result, check};
-use model::units::BitRate;
+use model::units::{BitRate, Nanos};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::UdpSocket;
@@ -48,6 +49,28 @@ impl<'a> Ethtool<'a> {
         }
     }
 
+    /// Who takes the times of packets (`struct ethtool_ts_info`, `struct hwtstamp_config`).
+    pub(super) fn packet_clock(&self) -> PacketClock {
+        let mut info = request(GET_TS_INFO, TS_INFO);
+        let can = self.ask(&mut info).is_ok()
+            && number(&info, 4).is_some_and(|kinds| kinds & HARDWARE_TIMES == HARDWARE_TIMES);
+        if !can {
+            return PacketClock::Kernel;
+        }
+        let mut config = vec![0; HWTSTAMP_CONFIG];
+        // Which packets it times: sent, received.
+        let told = self.ioctl(SIOCGHWTSTAMP, &mut config).is_ok();
+        let is_on = |at| number(&config, at).is_some_and(|setting| setting != 0);
+        if told && is_on(4) && is_on(8) { PacketClock::InterfaceOn } else { PacketClock::InterfaceOff }
+    }
+
+    /// `rx_coalesce_usecs` of `struct ethtool_coalesce`.
+    pub(super) fn coalescing(&self) -> Option<Nanos> {
+        let mut settings = request(GCOALESCE, COALESCE);
+        self.ask(&mut settings).ok()?;
+        number(&settings, 4).map(|micros| Nanos::from_micros(micros.into()))
+    }
+
     /// The kernel's names of the features that are on; empty when the kernel does not say.
     pub(super) fn features(&self) -> BTreeSet<String> {
         self.read_features().unwrap_or_default()
@@ -83,6 +106,10 @@ impl<'a> Ethtool<'a> {
     }
 
     fn ask(&self, request: &mut [u8]) -> io::Result<()> {
+        self.ioctl(SIOCETHTOOL, request)
+    }
+
+    fn ioctl(&self, command: libc::Ioctl, request: &mut [u8]) -> io::Result<()> {
         // SAFETY: all-zero is a valid ifreq: it holds integers, bytes and null pointers only.
         let mut interface: libc::ifreq = unsafe { std::mem::zeroed() };
         // One byte less than the room, so that a zero byte ends the name.
@@ -92,7 +119,7 @@ impl<'a> Ethtool<'a> {
         interface.ifr_ifru.ifru_data = request.as_mut_ptr().cast();
         // SAFETY: the kernel reads and writes within `request`, whose length follows from the command and the counts
         // in it; both live through the call.
-        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL, &raw mut interface) }).map(drop)
+        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), command, &raw mut interface) }).map(drop)
     }
 }
 
@@ -108,6 +135,15 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
+/// linux/sockios.h; does not exist in a driver without hardware times.
+const SIOCGHWTSTAMP: libc::Ioctl = 0x89b1;
+const HWTSTAMP_CONFIG: usize = 12;
+const GCOALESCE: u32 = 0x0e;
+const COALESCE: usize = 92;
+const GET_TS_INFO: u32 = 0x41;
+const TS_INFO: usize = 44;
+/// SOF_TIMESTAMPING_TX_HARDWARE, _RX_HARDWARE and _RAW_HARDWARE (linux/net_tstamp.h).
+const HARDWARE_TIMES: u32 = 1 | 1 << 2 | 1 << 6;
 const GDRVINFO: u32 = 0x03;
 const GSTRINGS: u32 = 0x1b;
 const GSSET_INFO: u32 = 0x37;

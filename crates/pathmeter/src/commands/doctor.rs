@@ -3,6 +3,7 @@
 //! [`examine`] looks and judges; the judging alone is pure, so every verdict is tested without the host it needs.
 
 mod facts;
+mod latency;
 mod render;
 
 use super::output::{Screen, deliver};
@@ -78,6 +79,9 @@ fn judge(facts: &Facts) -> Vec<Check> {
         nf_tables(facts),
         ipv6(facts),
         interface(facts),
+        latency::coalescing(facts),
+        latency::packet_times(facts),
+        latency::sleep_states(facts),
     ]
 }
 

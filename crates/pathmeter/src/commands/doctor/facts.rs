@@ -7,7 +7,7 @@ use linux::nft::{FragmentFilter, Hook};
 use linux::nic::Nic;
 use linux::options;
 use linux::privilege::{self, Capabilities, Capability, Uname};
-use model::units::Bytes;
+use model::units::{Bytes, Nanos};
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
@@ -43,6 +43,8 @@ pub(super) struct Facts {
     pub(super) online_cpus: usize,
     /// The first usable CPU's frequency governor.
     pub(super) governor: Option<String>,
+    /// Longest time to wake up from the sleep states that are enabled.
+    pub(super) deepest_sleep: Option<Nanos>,
     /// Default congestion control.
     pub(super) congestion: Option<String>,
     /// Congestion controls loaded.
@@ -91,6 +93,7 @@ impl Facts {
             usable_cpus: cpu::count(),
             online_cpus: online,
             governor: cpu::affinity().ok().and_then(|cpus| cpu::governor(*cpus.first()?)),
+            deepest_sleep: cpu::affinity().ok().and_then(|cpus| cpu::deepest_sleep(*cpus.first()?)),
             congestion: options::default_congestion().ok(),
             congestions: options::available_congestion_controls().unwrap_or_default(),
             user_namespace: said(namespace::try_user_namespace()),

@@ -2,6 +2,8 @@
 
 use super::*;
 use linux::netlink::Link;
+use linux::nic::PacketClock;
+use model::units::Nanos;
 
 fn healthy() -> Facts {
     Facts {
@@ -18,6 +20,7 @@ fn healthy() -> Facts {
         usable_cpus: 4,
         online_cpus: 8,
         governor: Some("performance".into()),
+        deepest_sleep: Some(Nanos(2000)),
         congestion: Some("cubic".into()),
         congestions: vec!["cubic".into(), "bbr".into()],
         user_namespace: Ok(()),
@@ -29,6 +32,8 @@ fn healthy() -> Facts {
             driver: Some("ice".into()),
             speed: None,
             offloads: vec![Offload::Tso, Offload::Gso, Offload::Gro],
+            packet_clock: PacketClock::InterfaceOn,
+            coalescing: Some(Nanos(0)),
             is_virtual: false,
         }),
     }
@@ -38,6 +43,7 @@ fn healthy() -> Facts {
 fn ailing() -> Facts {
     let mut nic = healthy().nic.expect("the healthy host has one");
     nic.offloads = vec![Offload::Gso];
+    (nic.packet_clock, nic.coalescing) = (PacketClock::InterfaceOff, Some(Nanos(50_000)));
     Facts {
         program: Some("/home/a user/pathmeter".into()),
         is_root: false,
@@ -52,6 +58,7 @@ fn ailing() -> Facts {
         usable_cpus: 1,
         online_cpus: 8,
         governor: Some("powersave".into()),
+        deepest_sleep: Some(Nanos(133_000)),
         congestion: Some("cubic".into()),
         congestions: vec!["cubic".into()],
         user_namespace: Err("Operation not permitted".into()),
