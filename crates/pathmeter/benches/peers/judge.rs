@@ -2,7 +2,8 @@
 
 use super::Report;
 use super::cases::{Case, Figure, Goal, Work};
-use super::run::{Run, mebibytes};
+use super::common::table::{extremes, markdown, mebibytes, middle_of, ratio, row, value};
+use super::run::Run;
 use super::tools::Toolbox;
 use serde_json::{Value, json};
 
@@ -170,55 +171,6 @@ fn median(runs: &[Run], figure: Figure) -> Option<f64> {
 
 fn range(runs: &[Run], figure: Figure) -> (f64, f64) {
     extremes(runs.iter().map(|r| figure_of(r, figure)))
-}
-
-fn middle_of(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let upper = *values.get(values.len() / 2)?;
-    Some(if values.len().is_multiple_of(2) {
-        f64::midpoint(upper, values[values.len() / 2 - 1])
-    } else {
-        upper
-    })
-}
-
-fn extremes(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
-}
-
-fn value(value: f64) -> String {
-    if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") }
-}
-
-fn ratio(value: f64) -> String {
-    match value {
-        10.0.. => format!("{value:.0}"),
-        0.1..10.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
-    }
-}
-
-fn row<const N: usize>(cells: [&str; N]) -> [String; N] {
-    cells.map(Into::into)
-}
-
-/// Aligned, so that it reads in a terminal and in a document.
-fn markdown<const N: usize>(rows: Vec<[String; N]>) -> String {
-    let widths: [usize; N] =
-        std::array::from_fn(|i| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0));
-    let mut text = String::new();
-    for (index, cells) in rows.iter().enumerate() {
-        for (cell, width) in cells.iter().zip(widths) {
-            text += &format!("| {cell:width$} ");
-        }
-        text += "|\n";
-        if index == 0 {
-            text += &widths.map(|w| format!("|{}", "-".repeat(w + 2))).concat();
-            text += "|\n";
-        }
-    }
-    text
 }
 
 const LOSS_LIMIT: f64 = 0.001;

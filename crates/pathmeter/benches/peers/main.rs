@@ -9,17 +9,17 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of its own that prints its table")]
 
 mod cases;
+#[path = "../common/mod.rs"]
+mod common;
 mod judge;
-mod lab;
-mod machine;
-mod process;
 mod relay;
 mod run;
 mod tools;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
+use common::lab::Lab;
+use common::options::Options;
 use run::Run;
-use std::path::PathBuf;
 use std::time::Duration;
 
 fn main() -> anyhow::Result<()> {
@@ -28,10 +28,10 @@ fn main() -> anyhow::Result<()> {
         println!("not measured: run with `cargo bench --bench peers`");
         return Ok(());
     }
-    let options = Options::parse(&args)?;
+    let options = defaults().parse(&args)?;
     let toolbox = tools::Toolbox::find()?;
     println!("{}\n", toolbox.describe());
-    let lab = lab::Lab::build().context("make two namespaces and a link between them (needs root)")?;
+    let lab = Lab::build().context("make two namespaces and a link between them (needs root)")?;
     let mut reports = Vec::new();
     for case in cases::all().into_iter().filter(|c| c.name.contains(&options.filter)) {
         let report = measure(&case, &toolbox, &lab, &options)?;
@@ -57,7 +57,7 @@ struct Report {
 fn measure(
     case: &cases::Case,
     toolbox: &tools::Toolbox,
-    lab: &lab::Lab,
+    lab: &Lab,
     options: &Options,
 ) -> anyhow::Result<Report> {
     let contenders: Vec<_> = case.contenders.iter().filter(|c| toolbox.has(c.tool)).copied().collect();
@@ -77,41 +77,12 @@ fn measure(
     Ok(Report { case, runs })
 }
 
-/// What was asked on the command line.
-struct Options {
-    filter: String,
-    runs: usize,
-    seconds: u32,
-    patience: Duration,
-    json: Option<PathBuf>,
-}
-
-impl Options {
-    fn parse(args: &[String]) -> anyhow::Result<Options> {
-        let mut options = Options {
-            filter: String::new(),
-            runs: 5,
-            seconds: 3,
-            patience: Duration::from_secs(120),
-            json: None,
-        };
-        let mut args = args.iter().filter(|a| *a != "--bench");
-        while let Some(arg) = args.next() {
-            let mut value = || args.next().with_context(|| format!("{arg} needs a value"));
-            match arg.as_str() {
-                "--runs" => options.runs = value()?.parse().context("--runs takes a number")?,
-                "--seconds" => options.seconds = value()?.parse().context("--seconds takes a number")?,
-                "--patience" => {
-                    let seconds = value()?.parse().context("--patience takes a number of seconds")?;
-                    options.patience = Duration::from_secs(seconds);
-                }
-                "--json" => options.json = Some(value()?.into()),
-                other if other.starts_with('-') => {
-                    bail!("{other}: no such option; see benches/peers/main.rs")
-                }
-                filter => options.filter = filter.to_owned(),
-            }
-        }
-        Ok(options)
+fn defaults() -> Options {
+    Options {
+        filter: String::new(),
+        runs: 5,
+        time: Duration::from_secs(3),
+        patience: Duration::from_secs(120),
+        json: None,
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! It sleeps between looks, so that no sender pays for waking it; the kernel's time does not depend on that.
 
-use super::lab::FAR;
+use super::common::lab::FAR;
 use linux::batch::{BatchReceiver, Wait};
 use linux::namespace::Namespace;
 use linux::options::set_recv_buffer;

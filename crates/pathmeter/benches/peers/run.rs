@@ -1,15 +1,16 @@
 //! One run of one tool, on a machine that does nothing else.
 
-use super::Options;
 use super::cases::{Case, Contender, Work};
-use super::lab::Lab;
-use super::machine::{Watch, wait_until_idle};
-use super::process::Process;
+use super::common::lab::Lab;
+use super::common::machine::{self, Watch, is_disturbed};
+use super::common::options::{Options, whole_seconds};
+use super::common::process::Process;
+use super::common::table::mebibytes;
 use super::relay::{Relay, pacing_error};
 use super::tools::{Reading, Tool, Toolbox};
 use anyhow::{Context, bail};
 use model::units::{Bytes, Nanos};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What one run gave.
 #[derive(Clone, Debug)]
@@ -33,28 +34,18 @@ pub(crate) fn undisturbed(
     lab: &Lab,
     options: &Options,
 ) -> anyhow::Result<Run> {
-    let mut best: Option<Run> = None;
-    let deadline = Instant::now() + options.patience;
-    loop {
-        let idle = wait_until_idle(deadline)?;
-        let mut run = once(case, contender, toolbox, lab, options.seconds)?;
-        if !idle {
-            run.foreign = run.foreign.max(1.0);
-        }
-        if best.as_ref().is_none_or(|b| run.foreign < b.foreign) {
-            best = Some(run);
-        }
-        match &best {
-            Some(run) if !run.is_disturbed() || Instant::now() >= deadline => return Ok(run.clone()),
-            _ => {}
-        }
-    }
+    let (run, foreign) = machine::undisturbed(options.patience, || {
+        let run = once(case, contender, toolbox, lab, whole_seconds(options.time))?;
+        let foreign = run.foreign;
+        Ok((run, foreign))
+    })?;
+    Ok(Run { foreign, ..run })
 }
 
 impl Run {
     /// Others used so much of the machine that the figure is doubtful.
     pub(crate) fn is_disturbed(&self) -> bool {
-        self.foreign > FOREIGN_LIMIT
+        is_disturbed(self.foreign)
     }
 
     /// CPU seconds of both ends per gigabyte received.
@@ -89,7 +80,7 @@ fn once(
     contender: &Contender,
     toolbox: &Toolbox,
     lab: &Lab,
-    seconds: u32,
+    seconds: u64,
 ) -> anyhow::Result<Run> {
     let paced = match case.work {
         Work::Paced { rate } => Some(rate),
@@ -102,7 +93,7 @@ fn once(
     std::thread::sleep(SETTLE);
     let (watch, before) = (Watch::start()?, server.cpu());
     let mut client = Process::start(toolbox.client(contender, case.work, seconds)?, &lab.near)?;
-    client.wait_for_end(Duration::from_secs(u64::from(seconds) + PATIENCE), &mut server)?;
+    client.wait_for_end(Duration::from_secs(seconds + PATIENCE), &mut server)?;
     let cpu = client.cpu() + (server.cpu() - before);
     let foreign = watch.foreign(cpu)?;
     if contender.tool == Tool::Iperf2 {
@@ -133,11 +124,6 @@ fn check(work: Work, reading: &Reading) -> anyhow::Result<()> {
     }
 }
 
-pub(crate) fn mebibytes(bytes: Bytes) -> f64 {
-    bytes.0 as f64 / f64::from(1 << 20)
-}
-
-const FOREIGN_LIMIT: f64 = 0.12;
 const PACED_PAYLOAD: usize = 1472;
 const SETTLE: Duration = Duration::from_millis(250);
 const PATIENCE: u64 = 20;

@@ -1,7 +1,8 @@
 //! The tools: where they are, their command lines, and how their results are read.
 
 use super::cases::{Contender, Work};
-use super::lab::FAR;
+use super::common::lab::FAR;
+use super::common::program::{in_path, version};
 use anyhow::{Context, bail};
 use serde_json::Value;
 use std::net::{IpAddr, Ipv4Addr};
@@ -82,7 +83,7 @@ impl Toolbox {
     }
 
     /// The client's command line.
-    pub(crate) fn client(&self, contender: &Contender, work: Work, seconds: u32) -> anyhow::Result<Command> {
+    pub(crate) fn client(&self, contender: &Contender, work: Work, seconds: u64) -> anyhow::Result<Command> {
         let tool = contender.tool;
         let mut command = Command::new(self.path(tool).context("the tool is not here")?);
         let (far, seconds) = (FAR.to_string(), seconds.to_string());
@@ -191,15 +192,4 @@ fn read_iperf2(server: &str) -> anyhow::Result<Reading> {
 
 fn number(value: &Value, name: &str) -> anyhow::Result<f64> {
     value.as_f64().with_context(|| format!("no number {name} in the result"))
-}
-
-fn in_path(name: &str) -> Option<PathBuf> {
-    std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
-}
-
-fn version(path: &Path) -> String {
-    let Ok(output) = Command::new(path).arg("--version").output() else { return "no version".into() };
-    // iPerf2 writes it to standard error.
-    let text = [output.stdout, output.stderr].concat();
-    String::from_utf8_lossy(&text).lines().next().unwrap_or_default().to_owned()
 }

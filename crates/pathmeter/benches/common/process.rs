@@ -31,15 +31,16 @@ impl Process {
     /// Waits until it listens on a port.
     pub(crate) fn wait_for_port(&mut self, port: u16) -> anyhow::Result<()> {
         let deadline = Instant::now() + START_LIMIT;
-        let needle = format!(":{port:04X} ");
+        let needle = format!(":{port:04X}");
         while Instant::now() < deadline {
-            let tables = ["tcp", "tcp6", "udp", "udp6"].map(|t| format!("/proc/{}/net/{t}", self.child.id()));
-            let bound = |table: &String| {
-                let text = fs::read_to_string(table).unwrap_or_default();
-                text.lines()
-                    .any(|l| l.split_whitespace().nth(1).is_some_and(|a| format!("{a} ").ends_with(&needle)))
+            let listens = |(table, state): (&str, &str)| {
+                let text = fs::read_to_string(format!("/proc/{}/net/{table}", self.child.id()));
+                text.unwrap_or_default().lines().any(|line| {
+                    let fields: Vec<&str> = line.split_whitespace().collect();
+                    fields.len() > 3 && fields[1].ends_with(&needle) && fields[3] == state
+                })
             };
-            if tables.iter().any(bound) {
+            if LISTENING.into_iter().any(listens) {
                 return Ok(());
             }
             std::thread::sleep(STEP);
@@ -54,11 +55,16 @@ impl Process {
             std::thread::sleep(STEP);
             self.watch_memory();
             also.watch_memory();
-            if self.state().is_none_or(|state| state == 'Z') {
+            if self.has_ended() {
                 return Ok(());
             }
         }
         bail!("the client does not end within {limit:?}")
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.state().is_none_or(|state| state == 'Z')
     }
 
     /// CPU time so far, user and system, of all its threads. Resolution 10 ms.
@@ -124,6 +130,9 @@ fn read_all(file: &mut File) -> std::io::Result<String> {
     Ok(text)
 }
 
+/// Tables of sockets, and the state there of one that waits for a peer: a connection that lingers after its end does
+/// not count.
+const LISTENING: [(&str, &str); 4] = [("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")];
 const START_LIMIT: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(20);
 /// USER_HZ is 100 on every Linux of today.
