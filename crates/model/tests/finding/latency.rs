@@ -60,6 +60,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("host-noise", "latency: interrupted twenty times a second", || {
         Ways::lan().with(|w| w.noise.involuntary_switches = 200).run()
     }),
+    spares("host-noise", "latency: a thread that sleeps, interrupted twenty times a second", || {
+        Ways::lan()
+            .with(|w| (w.noise.involuntary_switches, w.plan.wait) = (200, model::latency::WaitMode::Block))
+            .run()
+    }),
     raises("host-noise", "latency: held in 0.1 % of the round trips", || hiccups(200, 100).run()),
     raises("host-noise", "latency: held for 2 % of the time, in few pieces", || hiccups(10, 20_000).run()),
     spares("host-noise", "latency: held twice in ten seconds", || hiccups(2, 100).run()),
@@ -186,6 +191,15 @@ fn a_host_that_makes_the_tail_is_told_from_which_percentile_on() {
     assert!(noise.title.contains("so that p99 and all above are this host's"), "{}", noise.title);
     let run = hiccups(20, 100).run();
     assert_eq!(find(&run, "host-noise").unwrap().severity, Severity::Info);
+}
+
+#[test]
+fn hiccups_between_messages_hit_none() {
+    // 93 hiccups in ten seconds beside 200 round trips of 20 µs: 0.11 % of the time, not half of the round trips.
+    let few = Ways::of(vec![way("far", times([18, 20, 22, 30, 60, 150, 400], 200))]);
+    let run = few.with(|w| (w.noise.hiccups, w.noise.hiccup_total) = (93, Nanos::from_micros(9_300))).run();
+    let noise = find(&run, "host-noise").unwrap();
+    assert_eq!(noise.evidence["round_trips_hit_share"], 0.001_116);
 }
 
 #[test]

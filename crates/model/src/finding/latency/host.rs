@@ -3,7 +3,7 @@
 use super::super::text::{capital, count, percent};
 use super::super::{Finding, Severity};
 use super::share;
-use crate::latency::{Cause, HostNoise};
+use crate::latency::{Cause, HostNoise, WaitMode};
 use crate::plan::Direction;
 use crate::run::Run;
 
@@ -14,11 +14,14 @@ pub(in super::super) fn noise(run: &Run) -> Vec<Finding> {
 
 struct Disturbance {
     noise: HostNoise,
-    /// Round trips that a hiccup hit, as a share of all: at most one each.
+    /// Round trips that a hiccup hit, as a share of all: one by each at most, and no more than are under way when one
+    /// comes.
     hit: f64,
     /// Time held, as a share of the counted time.
     held: f64,
     switches_per_second: f64,
+    /// The measuring thread never slept: whoever took its CPU pushed it aside.
+    spun: bool,
     /// A hiccup is long enough to change a round trip.
     matters: bool,
     /// Far round trips, and those of them that this host caused.
@@ -34,13 +37,15 @@ impl Disturbance {
         let round_trips = ways.iter().fold(0, |sum: u64, way| sum.saturating_add(way.counted.received));
         let median = ways.iter().filter_map(|way| way.rtt).map(|rtt| rtt.p50).min()?;
         let each = |total: f64| if elapsed > 0.0 { total / elapsed } else { 0.0 };
+        let under_way = each(noise.hiccup_total.as_secs_f64() + noise.hiccups as f64 * median.as_secs_f64());
         let mean = noise.hiccup_total.0 / noise.hiccups.max(1);
         let outliers = || ways.iter().flat_map(|way| &way.outliers).filter(|one| one.rtt.0 / 2 >= median.0);
         Some(Disturbance {
             noise,
-            hit: share(noise.hiccups, round_trips).min(1.0),
+            hit: share(noise.hiccups, round_trips).min(under_way).min(1.0),
             held: each(noise.hiccup_total.as_secs_f64()).min(1.0),
             switches_per_second: each(noise.involuntary_switches as f64),
+            spun: run.latency.as_ref().is_some_and(|plan| plan.wait == WaitMode::Spin),
             matters: mean.saturating_mul(SHOWS) >= median.0,
             far: outliers().count() as u64,
             by_host: outliers().filter(|one| one.cause == Cause::Host).count() as u64,
@@ -52,7 +57,7 @@ impl Disturbance {
     }
 
     fn interrupted(&self) -> bool {
-        self.switches_per_second >= OFTEN
+        self.spun && self.noise.involuntary_switches >= A_FEW && self.switches_per_second >= OFTEN
     }
 
     /// The highest percentiles are this host's: hiccups that show hit so many round trips.
@@ -141,7 +146,8 @@ const SERIOUS: f64 = 0.001;
 /// Of all CPUs' time; one in a hundred is felt in p99.
 const STOLEN: f64 = 0.01;
 const MUCH_STOLEN: f64 = 0.05;
-/// A thread with a CPU of its own is interrupted about once a second.
+/// A spinning thread with a CPU of its own is interrupted about once a second. One that sleeps is mostly interrupted by
+/// those it wakes, which harms nothing.
 const OFTEN: f64 = 10.0;
 const A_FEW: u64 = 3;
 /// Of the counted time, in pieces of over 50 µs: one in a hundred of anything measured at a chance moment is hit.
