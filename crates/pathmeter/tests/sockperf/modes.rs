@@ -1,6 +1,6 @@
 //! Every mode over both transports, our client with their server, theirs with ours, and ours with ours.
 
-use crate::process::{Scratch, Tool, free_port};
+use crate::process::{Scratch, Tool, free_port, wait_for, wait_until_read};
 
 const PAIRS: [(Tool, Tool); 3] =
     [(Tool::Ours, Tool::Theirs), (Tool::Theirs, Tool::Ours), (Tool::Ours, Tool::Ours)];
@@ -55,9 +55,8 @@ fn throughput() {
         let serving = server.serve(port, transport);
         let said =
             client.run(&format!("tp -i 127.0.0.1 -p {port} {transport} -m 1400 -t 1 --mps=2000")).good();
-        // Over TCP what was sent is on its way for a moment.
         let sent = said.number("Total of ");
-        std::thread::sleep(std::time::Duration::from_millis(200));
+        wait_until_read(transport, port);
         let served = serving.stop().good();
         let who = format!("{client:?} with {server:?} {transport}: {said:#?} {served:#?}");
         let arrived = served.number("Total ");
@@ -138,8 +137,8 @@ fn sockets_of_a_feed_file() {
     let (udp, tcp) = (free_port(), free_port());
     let file = scratch.write("feed", &format!("# both\nU:127.0.0.1:{udp}\nT:127.0.0.1:{tcp}\n"));
     let serving = Tool::Ours.start(&format!("sr -f {file} -F p"));
-    crate::process::wait_for("", udp);
-    crate::process::wait_for("--tcp", tcp);
+    wait_for("", udp);
+    wait_for("--tcp", tcp);
     let run =
         |transport: &str, port| Tool::Theirs.run(&format!("pp {transport} -i 127.0.0.1 -p {port} --mps=100"));
     assert!(run("", udp).good().number("ReceivedMessages=") > 20.0);
@@ -158,7 +157,7 @@ fn any_address() {
     for transport in ["", "--tcp"] {
         let port = free_port();
         let serving = Tool::Ours.start(&format!("sr -p {port} {transport}"));
-        crate::process::wait_for(transport, port);
+        wait_for(transport, port);
         let run = |tool: Tool, host: &str| {
             tool.run(&format!("pp {transport} -i {host} -p {port} --mps=200")).good()
         };

@@ -180,15 +180,39 @@ impl Drop for Scratch {
 
 /// Waits until a server with these options has bound its port, without sending anything to it.
 pub(crate) fn wait_for(options: &str, port: u16) {
-    let deadline = Instant::now() + PATIENCE;
-    let suffix = format!(":{port:04X}");
+    wait_until(&format!("a socket on port {port}"), || !queues(options, port).is_empty());
+}
+
+/// Waits until a server with these options has read all that came for it.
+pub(crate) fn wait_until_read(options: &str, port: u16) {
+    let empty = || queues(options, port).iter().all(|queue| queue == "00000000");
+    wait_until(&format!("nothing is left to read on port {port}"), empty);
+    // What it has just read it counts within a moment.
+    std::thread::sleep(STEP);
+}
+
+/// The receive queues of the sockets on this local port, as /proc/net tells them.
+fn queues(options: &str, port: u16) -> Vec<String> {
     let kind = if options.contains("--tcp") { "tcp" } else { "udp" };
-    let bound = |table: String| {
+    let suffix = format!(":{port:04X}");
+    let tables = [format!("/proc/net/{kind}"), format!("/proc/net/{kind}6")];
+    let lines = tables.iter().flat_map(|table| {
         let text = std::fs::read_to_string(table).unwrap_or_default();
-        text.lines().any(|line| line.split_whitespace().nth(1).is_some_and(|local| local.ends_with(&suffix)))
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    });
+    let queue = |line: String| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let own = fields.get(1).is_some_and(|local| local.ends_with(&suffix));
+        let queue = fields.get(4)?.split(':').nth(1)?;
+        own.then(|| queue.to_owned())
     };
-    while !bound(format!("/proc/net/{kind}")) && !bound(format!("/proc/net/{kind}6")) {
-        assert!(Instant::now() < deadline, "nothing on port {port}");
+    lines.filter_map(queue).collect()
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not so after {PATIENCE:?}: {what}");
         std::thread::sleep(STEP);
     }
 }

@@ -1,6 +1,6 @@
 //! Peers and paths in trouble: a loss costs a timeout, never the test; silence is an error; a stray packet harms nobody.
 
-use crate::process::{Scratch, Tool, free_port};
+use crate::process::{Scratch, Tool, free_port, wait_until_read};
 use crate::relay::{Fate, Relay};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -136,7 +136,7 @@ fn gaps_in_the_numbers_are_told() {
         let message = [0, 0, 0, 0, 0, 0, 0, number, 0, 3, 0, 0, 0, 14];
         socket.send_to(&message, ("127.0.0.1", port)).expect("loopback takes it");
     }
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    wait_until_read("", port);
     let served = serving.stop().good();
     let client = socket.local_addr().expect("bound");
     assert!(served.stdout.contains(&format!("Starting new session: [{client}]")), "{served:#?}");
