@@ -1,4 +1,4 @@
-//! What people type: units, times, encapsulations. What is read prints, and reads again as printed.
+//! What people type: units, times, encapsulations, playbacks. What is read prints, and reads again as printed.
 #![no_main]
 
 use model::framing::Encaps;
@@ -10,6 +10,9 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         (text.parse::<BitRate>(), text.parse::<Bytes>(), text.parse::<Nanos>(), text.parse::<PacketRate>());
     if let Ok(time) = text.parse::<WallTime>() {
         let _ = time.to_string();
+    }
+    if let Ok(items) = model::playback::parse(text) {
+        assert!(items.is_sorted_by(|one, next| one.at < next.at));
     }
     if let Ok(encaps) = text.parse::<Encaps>() {
         assert_eq!(encaps.to_string().parse(), Ok(encaps));
