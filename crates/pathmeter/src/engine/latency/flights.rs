@@ -6,6 +6,8 @@ use model::time::MonoTime;
 #[derive(Debug)]
 pub(crate) struct Flights {
     slots: Vec<Flight>,
+    /// Number of the last message before the first one of this table.
+    before: u64,
     /// Number of the last message sent.
     last: u64,
     /// No message up to this one waits for a reply in time any more.
@@ -47,7 +49,7 @@ pub(crate) enum Answer {
     Late,
     /// Not the first.
     Duplicate,
-    /// To a message that was never sent, or asked for no reply.
+    /// To a message that was never sent, or before this table began.
     Foreign,
 }
 
@@ -55,7 +57,7 @@ impl Flights {
     /// Room for this many messages on their way; a power of two is made of it. Their numbers begin after `last`.
     pub(crate) fn new(room: usize, last: u64) -> Flights {
         let slots = vec![Flight::default(); room.clamp(1024, MOST).next_power_of_two()];
-        Flights { slots, last, settled: last, highest: last }
+        Flights { slots, before: last, last, settled: last, highest: last }
     }
 
     /// A message is sent. Says how many older ones are lost, having had to make room.
@@ -70,7 +72,7 @@ impl Flights {
 
     /// A reply came.
     pub(crate) fn answer(&mut self, number: u64) -> Answer {
-        if number == 0 || number > self.last {
+        if number <= self.before || number > self.last {
             return Answer::Foreign;
         }
         let highest = self.highest;
@@ -151,6 +153,17 @@ mod tests {
         }
         assert_eq!(flights.expire(MonoTime(100)), 1);
         assert_eq!(flights.oldest(), None);
+    }
+
+    #[test]
+    fn replies_to_messages_from_before_are_none_of_these() {
+        let mut flights = Flights::new(0, 500);
+        flights.send(501, MonoTime(1), MonoTime(1), true);
+        assert_eq!((flights.answer(500), flights.answer(1)), (Answer::Foreign, Answer::Foreign));
+        assert_eq!(
+            flights.answer(501),
+            Answer::InTime { due: MonoTime(1), sent: MonoTime(1), reordered: false }
+        );
     }
 
     #[test]

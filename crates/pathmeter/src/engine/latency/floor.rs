@@ -1,7 +1,7 @@
 //! The tool's own floor: round trips against itself over loopback, waiting as the test will.
 
 use super::lane::Lane;
-use super::reflector;
+use super::reflector::{self, Hooks};
 use super::socket::Socket;
 use super::tally::{Gather, Tally};
 use super::wait::Waiter;
@@ -57,12 +57,13 @@ fn ping(
 fn answer(far: &Socket, wait: WaitMode, stop: &AtomicBool) {
     let (mut responder, mut waiter) = (Responder::new(MAX_TCP_LEN), Waiter::new(wait));
     let nobody = ([127, 0, 0, 1], 0).into();
+    let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], _| {} };
     match far {
         Socket::Udp(socket) | Socket::Group(socket, _) => {
-            reflector::datagrams(socket, nobody, &mut responder, &mut waiter, stop, |_, _| {}).ok();
+            reflector::datagrams(socket, nobody, &mut responder, &mut waiter, stop, hooks).ok();
         }
         Socket::Tcp(socket) => {
-            reflector::stream(socket, nobody, &mut responder, &mut waiter, stop, |_, _| {}).ok();
+            reflector::stream(socket, nobody, &mut responder, &mut waiter, stop, hooks).ok();
         }
     }
 }

@@ -24,6 +24,8 @@ use wire::sockperf::{Header, MAX_TCP_LEN, MAX_UDP_LEN, Responder};
 pub(crate) struct Reflecting {
     stop: Arc<AtomicBool>,
     ledger: Arc<Mutex<Ledger>>,
+    /// A message is being answered and not yet in the ledger.
+    busy: Arc<AtomicBool>,
     client: SocketAddr,
     wait: WaitMode,
     thread: Option<JoinHandle<()>>,
@@ -49,30 +51,36 @@ impl Reflecting {
         let stop = Arc::<AtomicBool>::default();
         let numbers = SequenceTracker::new(1, SequenceTracker::DEFAULT_WINDOW);
         let ledger = Arc::new(Mutex::new(Ledger { numbers, first: None, last: MonoTime(0) }));
-        let (stopped, seen) = (stop.clone(), ledger.clone());
+        let busy = Arc::<AtomicBool>::default();
+        let (stopped, seen, at_work) = (stop.clone(), ledger.clone(), busy.clone());
         let largest = if spec.transport == Transport::Udp { MAX_UDP_LEN } else { MAX_TCP_LEN };
         let work = move || {
             let _place = place;
             let mut responder = Responder::native(largest);
             let mut waiter = Waiter::new(wait);
             let count = |message: &[u8], came| note(&seen, message, came);
+            let hooks = Hooks { busy: &at_work, after: count };
             // The flow's end is the client's business: its control connection tells the rest.
             match flow {
                 FlowSocket::Udp(socket) => {
-                    datagrams(&socket, client, &mut responder, &mut waiter, &stopped, count).ok();
+                    datagrams(&socket, client, &mut responder, &mut waiter, &stopped, hooks).ok();
                 }
                 FlowSocket::Tcp(socket) => {
-                    stream(&socket, client, &mut responder, &mut waiter, &stopped, count).ok();
+                    stream(&socket, client, &mut responder, &mut waiter, &stopped, hooks).ok();
                 }
             }
         };
         let thread = std::thread::Builder::new().name("reflector".into()).stack_size(256 << 10);
         let thread = Some(thread.spawn(work).context("start a reflector")?);
-        Ok(Reflecting { stop, ledger, client, wait, thread })
+        Ok(Reflecting { stop, ledger, busy, client, wait, thread })
     }
 
-    /// What has come so far.
+    /// What has come so far. A client that has its reply finds its message counted, although it is answered first.
     pub(crate) fn seen(&self) -> LatencySeen {
+        let patience = mono_now() + BUSY_LIMIT;
+        while self.busy.load(Ordering::Acquire) && mono_now() < patience {
+            std::thread::yield_now();
+        }
         let ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
         let counts = ledger.numbers.snapshot();
         LatencySeen {
@@ -95,14 +103,22 @@ impl Drop for Reflecting {
     }
 }
 
-/// Answers the datagrams of a connected socket until `stop`. `after` sees each message once its reply is out.
+/// What is done around each reply.
+pub(crate) struct Hooks<'a, F> {
+    /// Set while a message is being answered, until `after` is done with it.
+    pub(crate) busy: &'a AtomicBool,
+    /// Sees each message, and when it came, once its reply is out.
+    pub(crate) after: F,
+}
+
+/// Answers the datagrams of a connected socket until `stop`.
 pub(crate) fn datagrams<R: Reflect>(
     socket: &UdpSocket,
     from: SocketAddr,
     reflect: &mut R,
     waiter: &mut Waiter,
     stop: &AtomicBool,
-    mut after: impl FnMut(&[u8], MonoTime),
+    mut hooks: Hooks<'_, impl FnMut(&[u8], MonoTime)>,
 ) -> io::Result<()> {
     socket.set_nonblocking(true)?;
     let mut buf = vec![0; 1 << 16];
@@ -115,13 +131,15 @@ pub(crate) fn datagrams<R: Reflect>(
             Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => continue,
             Err(e) => return Err(e),
         };
+        hooks.busy.store(true, Ordering::Release);
         let received = if reflect.tells_time(length) { mono_now() } else { MonoTime(0) };
         let now = if reflect.stamps() { mono_now() } else { received };
         if let Some(reply) = reflect.reflect(Arrival { from, received, ttl: None }, now, &mut buf, length) {
             // A reply that the kernel does not take is lost like any other.
             socket.send(&buf[..reply]).ok();
         }
-        after(&buf[..length], mono_now());
+        (hooks.after)(&buf[..length], mono_now());
+        hooks.busy.store(false, Ordering::Release);
     }
     Ok(())
 }
@@ -133,7 +151,7 @@ pub(crate) fn stream<R: Reflect>(
     reflect: &mut R,
     waiter: &mut Waiter,
     stop: &AtomicBool,
-    mut after: impl FnMut(&[u8], MonoTime),
+    mut hooks: Hooks<'_, impl FnMut(&[u8], MonoTime)>,
 ) -> io::Result<()> {
     socket.set_nonblocking(true)?;
     let source = Socket::Tcp(Arc::new(socket.try_clone()?));
@@ -146,12 +164,14 @@ pub(crate) fn stream<R: Reflect>(
                 Next::More => break,
                 Next::Broken(stray) => return Err(io::Error::new(io::ErrorKind::InvalidData, stray)),
             };
+            hooks.busy.store(true, Ordering::Release);
             let now = if reflect.stamps() { mono_now() } else { received };
             let (arrival, length) = (Arrival { from, received, ttl: None }, message.len());
             if let Some(reply) = reflect.reflect(arrival, now, message, length) {
                 finish(socket, &message[..reply], mono_now() + WRITE_LIMIT)?;
             }
-            after(message, received);
+            (hooks.after)(message, received);
+            hooks.busy.store(false, Ordering::Release);
         }
     }
     Ok(())
@@ -192,6 +212,8 @@ impl Drop for SpinPlace {
 
 /// Reflectors of this process that spin.
 static SPINNING: AtomicUsize = AtomicUsize::new(0);
+/// Longest wait for the message at hand: one whose reply finds no room is counted in the next report.
+const BUSY_LIMIT: Nanos = Nanos(10_000_000);
 /// Time between two looks at the order to stop.
 const STOP_STEP: Nanos = Nanos(100_000_000);
 /// A client that does not take its replies for so long is given up.

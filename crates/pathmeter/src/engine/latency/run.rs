@@ -17,7 +17,7 @@ use linux::clock::{mono_now, set_timer_slack, wall_now};
 use linux::cpu::pin_current_thread;
 use model::event::{Event, Finished, Outcome, Warning};
 use model::latency::{
-    LatencyMode, LatencyPlan, LatencyProtocol, LatencyStarted, WaitMode, WayEnds, WayResult, WireTimes,
+    LatencyMode, LatencyPlan, LatencyProtocol, LatencyStarted, WaitMode, Way, WayEnds, WayResult, WireTimes,
 };
 use model::playback::Item;
 use model::time::MonoTime;
@@ -147,12 +147,13 @@ fn measure<E: Exchange>(
     house.last_sample(ended, &mut lanes);
     house.warn_of_dead(&lanes);
     let silent = lanes.iter().all(|lane| !lane.tally.heard()) && plan.mode != LatencyMode::Throughput;
-    let blame = silent.then(|| silence(plan, &lanes));
+    let broken = broken_off(plan, &lanes).filter(|_| !silent && !job.interrupt.is_raised());
+    let blame = silent.then(|| silence(plan, &lanes)).or_else(|| broken.clone());
     let told = lanes.into_iter().zip(ends).zip(sessions).zip(wire_times).zip(seen_before);
     let done =
         |((((lane, ends), session), wire), seen_before)| Done { lane, ends, session, wire, seen_before };
     let told = told.map(done).collect();
-    conclude(job, told, ended.saturating_since(started), noise, sink)?;
+    conclude(job, told, ended.saturating_since(started), noise, broken, sink)?;
     match blame {
         Some(failure) if !job.interrupt.is_raised() => Err(failure.into()),
         _ => Ok(()),
@@ -164,13 +165,18 @@ fn conclude<E: Exchange>(
     done: Vec<Done<E>>,
     elapsed: Nanos,
     noise: result::HostFigures,
+    broken: Option<Failure>,
     sink: &mut dyn FnMut(&Event),
 ) -> anyhow::Result<()> {
     // Beside a load, the figures of the way are those of the idle phase.
     let idle = loaded::idle(job.plan);
     let counted = idle.map_or(elapsed, |idle| idle.min(elapsed));
     let mut ways = Vec::new();
-    for (index, Done { lane, ends, session, wire, seen_before }) in done.into_iter().enumerate() {
+    for (index, Done { mut lane, ends, session, wire, seen_before }) in done.into_iter().enumerate() {
+        if lane.dead.is_some() && idle.is_none() {
+            // Nobody waits any more for what was on its way.
+            lane.tally.expire(MonoTime(u64::MAX));
+        }
         let seen = session.map(|mut session| {
             // The server's counts may be lost with it: then they are not told.
             let seen = if lane.dead.is_none() { session.seen().ok() } else { None };
@@ -181,13 +187,37 @@ fn conclude<E: Exchange>(
         let since =
             |seen: LatencySeen| LatencySeen { received: seen.received.saturating_sub(seen_before), ..seen };
         let seen = seen.flatten().filter(|_| idle.is_none()).map(since);
-        let result = result::way(way, job.plan.mode, lane, ends, counted, seen)?;
+        let seen = believed(seen, lane.tally.sent_so_far(), way, sink);
+        let result = result::way(way, job.plan.mode, lane, ends, counted, seen, &noise)?;
         ways.push(WayResult { wire, ..result });
     }
     sink(&Event::Latency(Box::new(result::all(ways, noise))));
-    let outcome = if job.interrupt.is_raised() { Outcome::Interrupted } else { Outcome::Completed };
+    let outcome = match broken {
+        Some(failure) => Outcome::Failed { reason: failure.message },
+        None if job.interrupt.is_raised() => Outcome::Interrupted,
+        None => Outcome::Completed,
+    };
     sink(&Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
     Ok(())
+}
+
+/// A far end cannot have received more than was sent: such counts are left out.
+fn believed(
+    seen: Option<LatencySeen>,
+    sent: u64,
+    way: &Way,
+    sink: &mut dyn FnMut(&Event),
+) -> Option<LatencySeen> {
+    let seen = seen?;
+    if seen.received <= sent {
+        return Some(seen);
+    }
+    let text = format!(
+        "{}: the far end says that {} messages came, of {sent}; its counts are left out",
+        way.label, seen.received
+    );
+    sink(&Event::Warning(Warning::new("far-counts-impossible", text)));
+    None
 }
 
 /// Sees to the kernel's times of packets.
@@ -242,6 +272,19 @@ fn stamp_options(job: &Job<'_>, clock: stamp::Clock, way: usize) -> stamp::Sende
         key: job.key.cloned(),
         far_counts: false,
     }
+}
+
+/// Every way ended before its time: what was measured until then stands, and is not all that was asked for.
+fn broken_off<E>(plan: &LatencyPlan, lanes: &[Lane<E>]) -> Option<Failure> {
+    let told = |(lane, way): (&Lane<E>, &Way)| {
+        lane.dead.as_ref().map(|reason| format!("{}: {reason}", way.target.address))
+    };
+    let reasons: Vec<String> = lanes.iter().zip(&plan.ways).map(told).collect::<Option<_>>()?;
+    Some(Failure::unreachable(
+        reasons.join("; "),
+        "it, its host or the path broke down, or its limits were reached; what was measured until then is shown, and \
+         its log may tell more",
+    ))
 }
 
 /// Nothing came back at all: never a zero, always a reason to look for.

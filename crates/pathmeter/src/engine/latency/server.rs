@@ -1,6 +1,6 @@
 //! Servers of protocols without a dialogue: SockPerf's on UDP and TCP, STAMP's on UDP.
 
-use super::reflector::stream;
+use super::reflector::{Hooks, stream};
 use super::wait::Waiter;
 use crate::engine::guests::Guests;
 use crate::engine::interrupt::Interrupt;
@@ -197,7 +197,8 @@ fn connection(
     stop: &AtomicBool,
 ) -> io::Result<()> {
     socket.set_nodelay(true)?;
-    match stream(socket, peer, &mut responder, &mut Waiter::new(wait), stop, |_, _| {}) {
+    let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], _| {} };
+    match stream(socket, peer, &mut responder, &mut Waiter::new(wait), stop, hooks) {
         // The client has closed: the end of its test.
         Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => Ok(()),
         other => other,

@@ -98,6 +98,11 @@ impl Tally {
 
     /// The number of the next message.
     pub(crate) fn next_number(&self) -> u64 {
+    /// Messages sent.
+    pub(crate) fn sent_so_far(&self) -> u64 {
+        self.counted.sent
+    }
+
         self.last_number + 1
     }
 
