@@ -51,7 +51,7 @@ fn ping(
     while mono_now() < started + TIME {
         lane.ping(size, TIMEOUT, &mut waiter);
     }
-    Ok(lane.tally.finish()?.rtt.distribution())
+    Ok(lane.tally.finish(waiter.watch(), false)?.rtt.distribution())
 }
 
 fn answer(far: &Socket, wait: WaitMode, stop: &AtomicBool) {

@@ -261,7 +261,8 @@ impl<E: Exchange> Lane<E> {
             self.tally.stray();
             return false;
         };
-        let sent = self.tally.reply(reply.sequence, came, held, waiter);
+        waiter.look(came);
+        let sent = self.tally.reply(reply.sequence, came, held);
         if let (Some(sent), Some(far)) = (sent, reply.far) {
             self.clock.record(sent, far, came);
         }

@@ -1,11 +1,10 @@
 //! The figures of a run, from what its ways gathered and what the host did meanwhile.
 
 use super::lane::{FarCount, Lane};
-use super::wait::Hiccups;
 use linux::clock::mono_now;
 use linux::cpu::{CpuSnapshot, Usage};
 use model::latency::{HostNoise, LatencyMode, LatencyResult, Way, WayEnds, WayResult};
-use model::stats::spread::Dispersion;
+use model::stats::noise::HostWatch;
 use model::time::MonoTime;
 use model::units::{Nanos, PacketRate};
 use wire::echo::Exchange;
@@ -21,6 +20,9 @@ pub(crate) struct HostBefore {
 /// What this host did to the measuring thread, and what that thread took.
 pub(crate) struct HostFigures {
     noise: HostNoise,
+    /// When it held that thread, as far as the thread could see (`watched`).
+    watch: HostWatch,
+    watched: bool,
     cpu_share: f64,
 }
 
@@ -29,7 +31,8 @@ impl HostBefore {
         HostBefore { at: mono_now(), thread: Usage::of_thread(), cpus: CpuSnapshot::take().ok() }
     }
 
-    pub(crate) fn since(self, hiccups: Hiccups) -> HostFigures {
+    /// `watched`: the thread spun, and so saw when it was held.
+    pub(crate) fn since(self, watch: &HostWatch, watched: bool) -> HostFigures {
         let elapsed = mono_now().saturating_since(self.at);
         let thread = Usage::of_thread().since(&self.thread);
         let steal = self.cpus.and_then(|before| {
@@ -40,12 +43,12 @@ impl HostBefore {
         });
         HostFigures {
             noise: HostNoise {
-                hiccups: hiccups.count,
-                hiccup_total: hiccups.total,
-                hiccup_worst: hiccups.worst,
                 involuntary_switches: thread.involuntary_switches,
                 steal_share: steal.unwrap_or(0.0),
+                ..watch.noise()
             },
+            watch: watch.clone(),
+            watched,
             cpu_share: thread.cpu().0 as f64 / elapsed.0.max(1) as f64,
         }
     }
@@ -56,7 +59,7 @@ pub(crate) fn all(ways: Vec<WayResult>, host: HostFigures) -> LatencyResult {
     LatencyResult { ways, floor: None, noise: host.noise, cpu_share: host.cpu_share }
 }
 
-/// One way's figures.
+/// One way's figures. `host`: what this host did meanwhile.
 pub(crate) fn way<E: Exchange>(
     way: &Way,
     mode: LatencyMode,
@@ -64,11 +67,11 @@ pub(crate) fn way<E: Exchange>(
     ends: WayEnds,
     elapsed: Nanos,
     seen: Option<LatencySeen>,
+    host: &HostFigures,
 ) -> anyhow::Result<WayResult> {
     let one_way = lane.clock.delays();
     let far_counted = lane.far_counted();
-    let totals = lane.tally.finish()?;
-    let spread = Dispersion::of(&totals.rtt);
+    let totals = lane.tally.finish(&host.watch, host.watched)?;
     let mut counted = totals.counted;
     if let Some(FarCount { answered, of }) = far_counted {
         // Of what was lost after the last reply nobody knows where.
@@ -94,8 +97,8 @@ pub(crate) fn way<E: Exchange>(
         warm_up_count: totals.warm_up_count,
         rtt: totals.rtt.distribution(),
         service: totals.service.and_then(|service| service.distribution()),
-        mad: spread.map(|spread| spread.mad),
-        iqr: spread.map(|spread| spread.iqr),
+        mad: totals.spread.map(|spread| spread.mad),
+        iqr: totals.spread.map(|spread| spread.iqr),
         percentiles: model::stats::percentile::percentiles(&totals.rtt, &PERCENTS),
         mean: totals.mean,
         histogram: (totals.rtt.count() > 0).then(|| totals.rtt.to_v2_base64()),

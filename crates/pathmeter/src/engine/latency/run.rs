@@ -130,7 +130,7 @@ fn measure<E: Exchange>(
     let started = mono_now();
     lanes.iter_mut().enumerate().for_each(|(way, lane)| lane.begin(gather(job, way, started)));
     let before = result::HostBefore::now();
-    let mut waiter = Waiter::new(plan.wait);
+    let mut waiter = Waiter::since(plan.wait, started);
     let mut house = House::new(plan, started, job.interrupt, &mut sessions, sink);
     let follows = loaded::follow(plan, &mut lanes, &house);
     match plan.mode {
@@ -139,7 +139,7 @@ fn measure<E: Exchange>(
             schedule::run(&mut lanes, job.playback, &mut waiter, &mut house);
         }
     }
-    let noise = before.since(waiter.hiccups());
+    let noise = before.since(waiter.watch(), plan.wait == WaitMode::Spin);
     if let Some(stage) = follows {
         loaded::run(job, stage, &mut lanes, &mut waiter, &mut house);
     }

@@ -3,10 +3,11 @@
 use super::flights::{Answer, Flights};
 use super::loaded::Course;
 use super::raw::RawLog;
-use super::wait::Waiter;
-use model::latency::{Cause, Counted, Outlier, WaySample};
+use model::latency::{Counted, Outlier, WaySample};
 use model::stats::batch_means::{BatchMeans, MeanInterval};
 use model::stats::histogram::Histogram;
+use model::stats::noise::{Farthest, HostWatch, Trip};
+use model::stats::spread::Dispersion;
 use model::stats::steady::WarmUp;
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -29,7 +30,7 @@ pub(crate) struct Tally {
     recent: Histogram,
     recent_sent: u64,
     recent_lost: u64,
-    outliers: Vec<Outlier>,
+    farthest: Farthest,
     raw: Option<RawLog>,
     /// Beside a load: the figures above are then those of the idle phase.
     course: Option<Course>,
@@ -43,6 +44,7 @@ pub(crate) struct Totals {
     pub(crate) warm_up: Nanos,
     pub(crate) warm_up_count: u64,
     pub(crate) mean: Option<MeanInterval>,
+    pub(crate) spread: Option<Dispersion>,
     pub(crate) outliers: Vec<Outlier>,
 }
 
@@ -78,7 +80,7 @@ impl Tally {
             recent: Histogram::default(),
             recent_sent: 0,
             recent_lost: 0,
-            outliers: Vec::with_capacity(OUTLIERS + 1),
+            farthest: Farthest::default(),
             raw: gather.raw,
             course: None,
         }
@@ -96,13 +98,13 @@ impl Tally {
         Some(course)
     }
 
-    /// The number of the next message.
-    pub(crate) fn next_number(&self) -> u64 {
     /// Messages sent.
     pub(crate) fn sent_so_far(&self) -> u64 {
         self.counted.sent
     }
 
+    /// The number of the next message.
+    pub(crate) fn next_number(&self) -> u64 {
         self.last_number + 1
     }
 
@@ -120,19 +122,13 @@ impl Tally {
     }
 
     /// A reply came; when its message was sent, if it is the first, in time and counted. `held`: for how long this
-    /// host kept the reply, where it is known; else `waiter` may know for how long it held the thread.
-    pub(crate) fn reply(
-        &mut self,
-        number: u64,
-        came: MonoTime,
-        held: Option<Nanos>,
-        waiter: &mut Waiter,
-    ) -> Option<MonoTime> {
+    /// host kept the reply, where the kernel told.
+    pub(crate) fn reply(&mut self, number: u64, came: MonoTime, held: Option<Nanos>) -> Option<MonoTime> {
         match self.flights.answer(number) {
             Answer::InTime { due, sent, reordered } => {
                 self.counted.received += 1;
                 self.counted.reordered += u64::from(reordered);
-                let counts = self.round_trip(number, due, sent, came, held, waiter);
+                let counts = self.round_trip(number, due, sent, came, held);
                 counts.then_some(sent)
             }
             Answer::Late => {
@@ -189,27 +185,29 @@ impl Tally {
         self.recent.value_at_quantile(0.99).map(|p99| Nanos(p99.saturating_mul(10)))
     }
 
-    /// The end.
-    pub(crate) fn finish(mut self) -> anyhow::Result<Totals> {
+    /// The end. `watch`: what this host did to the measuring thread, as far as it could see (`watched`).
+    pub(crate) fn finish(mut self, watch: &HostWatch, watched: bool) -> anyhow::Result<Totals> {
         if let Some(raw) = self.raw.take() {
             raw.finish()?;
         }
-        let (rtt, warm_up, warm_up_count) = match self.fixed_warm_up {
-            Some(time) => (self.kept, time, self.skipped),
+        let (rtt, warm_up, warm_up_count, spread) = match self.fixed_warm_up {
+            Some(time) => (self.kept, time, self.skipped, None),
             None => {
                 let settled = self.warm_up.finish();
-                (settled.kept, settled.cut, settled.dropped)
+                (settled.kept, settled.cut, settled.dropped, settled.dispersion)
             }
         };
-        let outliers = std::mem::take(&mut self.outliers);
-        let rest = outliers.into_iter().filter(|o| o.at >= warm_up);
+        let usual = Nanos(rtt.value_at_quantile(0.5).unwrap_or_default());
+        let farthest = self.farthest.since(warm_up);
+        let outliers = farthest.iter().map(|trip| watch.attribute(trip, usual, watched)).collect();
         let totals = Totals {
             counted: self.counted,
             service: self.service,
             mean: self.means.interval(warm_up_count, LEVEL),
             warm_up,
             warm_up_count,
-            outliers: rest.collect(),
+            outliers,
+            spread: spread.or_else(|| Dispersion::of(&rtt)),
             rtt,
         };
         Ok(totals)
@@ -228,7 +226,6 @@ impl Tally {
         sent: MonoTime,
         came: MonoTime,
         held: Option<Nanos>,
-        waiter: &mut Waiter,
     ) -> bool {
         let rtt = came.saturating_since(due);
         let at = due.saturating_since(self.started);
@@ -251,29 +248,10 @@ impl Tally {
         if let Some(service) = &mut self.service {
             service.record(came.saturating_since(sent).0);
         }
-        if self.outliers.last().is_none_or(|least| self.outliers.len() < OUTLIERS || rtt > least.rtt) {
-            waiter.look(came);
-            self.outlier(at, rtt, held.or_else(|| waiter.held(due, came)));
-        }
+        self.farthest.record(Trip { at, rtt, in_host: held });
         true
-    }
-
-    /// Keeps the farthest ones, farthest first.
-    fn outlier(&mut self, at: Nanos, rtt: Nanos, held: Option<Nanos>) {
-        let host = held.unwrap_or(Nanos::ZERO);
-        let cause = match held {
-            None => Cause::Unknown,
-            // Most of it: what is left is an ordinary round trip.
-            Some(held) if held.0 >= rtt.0 / 2 => Cause::Host,
-            Some(_) => Cause::Path,
-        };
-        let place = self.outliers.partition_point(|other| other.rtt >= rtt);
-        self.outliers.insert(place, Outlier { at, rtt, host, cause });
-        self.outliers.truncate(OUTLIERS);
     }
 }
 
 /// Of the confidence interval of the mean.
 const LEVEL: f64 = 0.95;
-/// Far round trips that are kept.
-const OUTLIERS: usize = 16;

@@ -3,6 +3,7 @@
 use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
 use model::latency::WaitMode;
+use model::stats::noise::{Disturbance, DisturbanceKind, HostWatch};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::{self, ErrorKind};
@@ -12,36 +13,28 @@ use std::os::fd::AsFd;
 #[derive(Debug)]
 pub(crate) struct Waiter {
     mode: WaitMode,
+    /// Time zero of what the host did.
+    started: MonoTime,
     /// When the thread was last seen running.
     seen: MonoTime,
-    hiccups: Hiccups,
-    /// The last times it was held: from, until. A ring.
-    recent: [(MonoTime, MonoTime); RECENT],
-    /// When it last slept: whether it was held then is not known.
-    slept: MonoTime,
-}
-
-/// Times at which a thread that meant to run did not.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Hiccups {
-    /// How many.
-    pub(crate) count: u64,
-    /// All of them together.
-    pub(crate) total: Nanos,
-    /// The longest.
-    pub(crate) worst: Nanos,
+    watch: HostWatch,
 }
 
 impl Waiter {
     /// Waits in this way from now on.
     pub(crate) fn new(mode: WaitMode) -> Waiter {
-        let recent = [(MonoTime(0), MonoTime(0)); RECENT];
-        Waiter { mode, seen: mono_now(), hiccups: Hiccups::default(), recent, slept: MonoTime(0) }
+        let started = mono_now();
+        Waiter { mode, started, seen: started, watch: HostWatch::default() }
     }
 
-    /// What kept the thread from running so far.
-    pub(crate) fn hiccups(&self) -> Hiccups {
-        self.hiccups
+    /// The same, for a test that began at a given time.
+    pub(crate) fn since(mode: WaitMode, started: MonoTime) -> Waiter {
+        Waiter { mode, started, seen: mono_now(), watch: HostWatch::default() }
+    }
+
+    /// What kept the thread from running so far, since the start.
+    pub(crate) fn watch(&self) -> &HostWatch {
+        &self.watch
     }
 
     /// The thread runs, and has done nothing long until now that counts as being held.
@@ -88,25 +81,16 @@ impl Waiter {
     pub(crate) fn sleep(&mut self, on: &mut [Interest<'_>], deadline: MonoTime) -> io::Result<()> {
         wait(on, Some(deadline))?;
         self.seen = mono_now();
-        self.slept = self.seen;
         Ok(())
-    }
-
-    /// For how long the thread was held between these times; `None`: it slept, and may have been woken late.
-    pub(crate) fn held(&self, from: MonoTime, until: MonoTime) -> Option<Nanos> {
-        let both = |hiccup: &(MonoTime, MonoTime)| hiccup.1.min(until) - hiccup.0.max(from);
-        (self.slept < from).then(|| Nanos(self.recent.iter().map(|hiccup| both(hiccup).0).sum()))
     }
 
     /// Was the thread held since it was last seen?
     pub(crate) fn look(&mut self, now: MonoTime) {
         let from = std::mem::replace(&mut self.seen, now);
-        let gap = now.saturating_since(from);
-        if gap > HICCUP {
-            self.recent[self.hiccups.count as usize % RECENT] = (from, now);
-            self.hiccups.count += 1;
-            self.hiccups.total += gap;
-            self.hiccups.worst = self.hiccups.worst.max(gap);
+        let length = now.saturating_since(from);
+        if length > HICCUP {
+            let start = from.saturating_since(self.started);
+            self.watch.record(Disturbance { start, length, kind: DisturbanceKind::Hiccup });
         }
     }
 }
@@ -115,8 +99,6 @@ impl Waiter {
 const TRIES: u32 = 8;
 /// A thread that is not seen for so long was held.
 const HICCUP: Nanos = Nanos(50_000);
-/// Times of being held that are remembered one by one.
-const RECENT: usize = 32;
 /// How long [`WaitMode::Hybrid`] spins.
 pub(crate) const SPIN: Nanos = Nanos(50_000);
 
@@ -145,18 +127,20 @@ mod tests {
 
     #[test]
     fn being_held_is_noticed() {
-        let mut waiter = Waiter::new(WaitMode::Spin);
-        let now = mono_now();
-        waiter.running(now);
-        waiter.look(now + Nanos(10_000));
-        assert_eq!(waiter.hiccups().count, 0);
-        waiter.look(now + Nanos(110_000));
-        let Hiccups { count, total, worst } = waiter.hiccups();
-        assert_eq!((count, total, worst), (1, Nanos(100_000), Nanos(100_000)));
-        assert_eq!(waiter.held(now, now + Nanos(200_000)), Some(Nanos(100_000)));
-        assert_eq!(waiter.held(now + Nanos(60_000), now + Nanos(70_000)), Some(Nanos(10_000)));
-        assert_eq!(waiter.held(now + Nanos(110_000), now + Nanos(120_000)), Some(Nanos::ZERO));
+        let start = mono_now();
+        let mut waiter = Waiter::since(WaitMode::Spin, start);
+        waiter.running(start + Nanos(5));
+        waiter.look(start + Nanos(10_000));
+        assert_eq!(waiter.watch().noise().hiccups, 0);
+        waiter.look(start + Nanos(110_000));
+        let noise = waiter.watch().noise();
+        assert_eq!(
+            (noise.hiccups, noise.hiccup_total, noise.hiccup_worst),
+            (1, Nanos(100_000), Nanos(100_000))
+        );
+        assert_eq!(waiter.watch().held(Nanos(60_000), Nanos(70_000)), Nanos(10_000));
         waiter.sleep(&mut [], mono_now()).unwrap();
-        assert_eq!(waiter.held(now, now + Nanos(200_000)), None, "nobody saw");
+        waiter.look(mono_now());
+        assert_eq!(waiter.watch().noise().hiccups, 1, "sleeping is no hiccup");
     }
 }
