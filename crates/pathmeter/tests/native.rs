@@ -9,6 +9,7 @@ mod native {
     mod identity;
     mod lab;
     mod lies;
+    mod loaded;
     mod options;
     mod readme;
     mod schema;

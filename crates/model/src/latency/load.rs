@@ -35,17 +35,18 @@ pub struct LoadResult {
 pub struct LoadPhase {
     /// The load; absent: idle.
     pub load: Option<Directions>,
-    /// Round trips in the phase, its first moments (until the load stood) not counted.
+    /// Round trips from the send call whose message was sent in the phase, its first moments (a quarter of it, at most a
+    /// second, in which connections start and queues fill) not counted.
     #[serde(rename = "rtt_ns")]
     pub rtt: Option<Distribution>,
-    /// Messages sent.
+    /// Messages sent in the same time.
     pub sent: u64,
-    /// Replies that never came.
+    /// Those of them whose replies did not come in time.
     pub lost: u64,
-    /// Payload received at the far end per second.
+    /// Payload received at the far end per second, in the same time.
     #[serde(rename = "up_bps")]
     pub up: Option<BitRate>,
-    /// Payload received here per second.
+    /// Payload received here per second, likewise.
     #[serde(rename = "down_bps")]
     pub down: Option<BitRate>,
     /// Round trips per minute in the phase, where both kinds of its probes were taken.
@@ -56,20 +57,20 @@ pub struct LoadPhase {
 /// One moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadPoint {
-    /// End of the moment, since the start of the run.
+    /// End of the moment, since the start of the run. The first begins there, each other where the one before ends.
     #[serde(rename = "at_ns")]
     pub at: Nanos,
-    /// The load at that time; absent: idle.
+    /// The load at that time, also when its last data only just arrives; absent: idle.
     pub load: Option<Directions>,
-    /// Round trips.
+    /// Round trips whose message was sent in the moment.
     #[serde(rename = "rtt_ns")]
     pub rtt: Option<Distribution>,
-    /// Replies that never came.
+    /// Messages of the moment whose replies did not come in time.
     pub lost: u64,
-    /// Payload sent up per second.
+    /// Payload received at the far end per second.
     #[serde(rename = "up_bps")]
     pub up: Option<BitRate>,
-    /// Payload received down per second.
+    /// Payload received here per second.
     #[serde(rename = "down_bps")]
     pub down: Option<BitRate>,
 }

@@ -1,0 +1,185 @@
+//! `pathmeter latency --loaded`: phases, course and responsiveness; a deep queue; ends that vanish or refuse the load.
+
+use super::lab::{Net, SERVER};
+use super::support::{Ended, Server, run, skip, start};
+use serde_json::Value;
+use std::process::Command;
+
+const LOADS: [&str; 3] = ["up", "down", "both"];
+
+/// The last document of a run that was told event by event.
+#[track_caller]
+fn last(ended: &Ended) -> Value {
+    serde_json::from_str(ended.stdout.lines().last().expect("there is output")).expect("a document")
+}
+
+fn phases(run: &Value) -> Vec<Option<&str>> {
+    let phases = run["summary"]["loaded"]["phases"].as_array().expect("phases");
+    phases.iter().map(|phase| phase["load"].as_str()).collect()
+}
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("not a count: {value}"))
+}
+
+/// Each load's rates are those of its directions, and something was carried in them.
+fn check_rates(of: &Value) {
+    let load = of["load"].as_str();
+    for (way, key) in [("up", "up_bps"), ("down", "down_bps")] {
+        let loads = load == Some(way) || load == Some("both");
+        assert_eq!(of[key].is_null(), !loads, "{key} of {of:#}");
+    }
+}
+
+fn check_responsiveness(phase: &Value) {
+    let told = &phase["responsiveness"];
+    for part in ["rpm", "foreign", "loaded"] {
+        assert!(told[part].as_f64().unwrap() > 0.0, "{part} of {phase:#}");
+    }
+    for part in ["foreign_probes", "loaded_probes", "tcp_ns", "http_ns", "loaded_ns", "goodput_bps"] {
+        assert!(count(&told[part]) > 0, "{part} of {phase:#}");
+    }
+    assert_eq!(told["confidence"], "low", "intervals shorter than the draft's");
+}
+
+fn check_series(run: &Value) {
+    let series = run["summary"]["loaded"]["series"].as_array().unwrap();
+    let times: Vec<u64> = series.iter().map(|point| count(&point["at_ns"])).collect();
+    assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "{times:?}");
+    let mut loads: Vec<_> = series.iter().filter_map(|point| point["load"].as_str()).collect();
+    loads.dedup();
+    assert_eq!(loads, LOADS, "one after the other");
+    for point in series {
+        check_rates(point);
+    }
+    for key in ["up_bps", "down_bps"] {
+        assert!(series.iter().any(|point| point[key].as_u64().is_some_and(|rate| rate > 0)), "{key}");
+    }
+    let answered: u64 = series.iter().filter_map(|point| point["rtt_ns"]["count"].as_u64()).sum();
+    let phases = run["summary"]["loaded"]["phases"].as_array().unwrap();
+    let counted: u64 = phases.iter().map(|phase| count(&phase["rtt_ns"]["count"])).sum();
+    assert!(answered >= counted, "{answered} in the course, {counted} in the phases");
+}
+
+#[test]
+fn a_loaded_run_tells_every_phase_and_its_course() {
+    let server = Server::start(&[]);
+    for words in [&[][..], &["--tcp", "-P", "2"], &["--rate", "1k", "--congestion", "reno"]] {
+        let host = server.host();
+        let told = run(&[&["latency", &host, "--loaded", "-t", "2s", "--json"], words].concat());
+        let run = told.code(0).json();
+        assert_eq!(phases(&run), [None, Some("up"), Some("down"), Some("both")], "{words:?}");
+        for phase in run["summary"]["loaded"]["phases"].as_array().unwrap() {
+            assert!(count(&phase["rtt_ns"]["count"]) > 0, "{phase:#}");
+            assert_eq!(count(&phase["sent"]), count(&phase["rtt_ns"]["count"]) + count(&phase["lost"]));
+            check_rates(phase);
+            if phase["load"].is_string() {
+                check_responsiveness(phase);
+                assert!(phase["responsiveness"]["tls_ns"].is_null());
+            }
+        }
+        check_series(&run);
+        let (way, idle) = (&run["summary"]["ways"][0], &run["summary"]["loaded"]["phases"][0]);
+        assert_eq!(way["counted"]["sent"], idle["sent"], "the way itself is told without load");
+        assert_eq!(run["summary"]["outcome"]["outcome"], "completed");
+    }
+    let said = server.stop().stderr;
+    assert_eq!(said.matches("streams, up").count(), 6, "up, and both ways, thrice: {said}");
+    assert!(!said.contains("no test"), "probes of responsiveness are not worth a line: {said}");
+}
+
+#[test]
+fn a_deep_queue_is_found_over_tls() {
+    let Some(net) = Net::new("a_deep_queue_is_found_over_tls") else { return };
+    for ns in [&net.client, &net.server] {
+        // A fifth of a second of queue.
+        let words = ["netns", "exec", ns, "tc", "qdisc", "add", "dev", "eth0", "root", "tbf"];
+        let tbf = ["rate", "20mbit", "burst", "16k", "limit", "500k"];
+        if !Command::new("ip").args(words).args(tbf).status().is_ok_and(|status| status.success()) {
+            return skip(
+                "a_deep_queue_is_found_over_tls",
+                "this kernel has no token bucket filter (sch_tbf)",
+            );
+        }
+    }
+    let server = net.serve(&["--tls"]);
+    server.process.wait_for("--fingerprint ");
+    let said = server.process.said();
+    let print = said.split("--fingerprint ").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let print = print.expect("the server tells its fingerprint");
+    let words = ["latency", SERVER, "--loaded", "-t", "4s", "--fingerprint", print, "--json"];
+    let run = net.client(&words).code(0).json();
+    let bloat = |way: &str| {
+        let findings = run["findings"].as_array().unwrap();
+        findings.iter().find(|found| found["id"] == "bufferbloat" && found["direction"] == way)
+    };
+    for (way, phase) in LOADS.iter().zip(&run["summary"]["loaded"]["phases"].as_array().unwrap()[1..]) {
+        assert_eq!(phase["load"], **way);
+        check_rates(phase);
+        check_responsiveness(phase);
+        assert!(count(&phase["responsiveness"]["tls_ns"]) > 0, "{phase:#}");
+        for key in ["up_bps", "down_bps"] {
+            let rate = phase[key].as_u64().unwrap_or(1);
+            assert!((1..=20_500_000).contains(&rate), "no more than the link carries: {phase:#}");
+        }
+        assert!(*way == "both" || bloat(way).is_some(), "{way}: {:#}\n{phase:#}", run["findings"]);
+    }
+    server.stop();
+}
+
+#[test]
+fn a_server_that_vanishes_takes_nothing_of_what_was_measured() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    let client = start(&["latency", &host, "--loaded", "-t", "1s", "--format", "ndjson"]);
+    server.process.wait_for("streams, up");
+    server.process.signal("KILL");
+    let ended = client.end();
+    assert!(matches!(ended.code, Some(0 | 3)), "{ended:?}");
+    assert!(ended.stderr.contains("127.0.0.1") || ended.stdout.contains("way-ended"), "{ended:?}");
+    let run = last(&ended);
+    assert_eq!(phases(&run)[..2], [None, Some("up")]);
+    assert!(count(&run["summary"]["loaded"]["phases"][1]["up_bps"]) > 0, "{run:#}");
+    assert!(count(&run["summary"]["ways"][0]["rtt_ns"]["count"]) > 0, "the idle path is told");
+}
+
+#[test]
+fn ctrl_c_keeps_the_phases_so_far() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    let client = start(&["latency", &host, "--loaded", "-t", "2s", "--format", "ndjson"]);
+    server.process.wait_for("streams, up");
+    client.signal("INT");
+    let ended = client.end().code(0);
+    let run = last(&ended);
+    assert_eq!(phases(&run)[..2], [None, Some("up")]);
+    assert!(phases(&run).len() < 4, "the last phase was not begun");
+    assert_eq!(run["summary"]["outcome"]["outcome"], "interrupted");
+}
+
+#[test]
+fn a_server_that_refuses_the_load_costs_the_load_alone() {
+    // Its limit leaves room for the messages; the load has no rate.
+    let server = Server::start(&["--max-rate", "1M"]);
+    let host = server.host();
+    let run = run(&["latency", &host, "--loaded", "-t", "300ms", "--json"]).code(0).json();
+    assert_eq!(phases(&run), [None]);
+    assert!(count(&run["summary"]["ways"][0]["rtt_ns"]["count"]) > 0, "{run:#}");
+    let warnings = run["summary"]["warnings"].as_array().expect("warnings");
+    let told = warnings.iter().filter(|warning| warning["id"] == "load-failed").count();
+    assert_eq!(told, 3, "one for each phase: {warnings:#?}");
+}
+
+#[test]
+fn what_goes_not_together_with_a_load_is_said() {
+    for (words, says) in [
+        (&["-n", "10"][..], "-t sets the length of a phase"),
+        (&["--reply-every", "2"], "--reply-every"),
+        (&["--mode", "throughput"], "--rate sets the rate"),
+        (&["--protocol", "sockperf"], "--protocol native"),
+        (&["127.0.0.2"], "one way at a time"),
+    ] {
+        let all = [&["latency", "127.0.0.1:1", "--loaded"], words].concat();
+        run(&all).code(2).says(says);
+    }
+}
