@@ -6,7 +6,8 @@
 //! ```
 //! Needs root, an idle machine of two CPUs, `taskset`, and `sockperf` in `PATH`; without the last its rows are left
 //! out. Clients run on CPU 0 and servers on CPU 1, each only for the time of its own run. A filter is part of a case's
-//! name (`udp-64-veth`, `memory`). SockPerf measures whole seconds, of which it leaves out the first 0.4.
+//! name (`udp-64-veth`, `memory`). SockPerf measures whole seconds, of which it leaves out the first 0.4, and sleeps 2 s
+//! before. All with the defaults takes some 8 minutes.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of its own that prints its table")]
 
 mod cases;
@@ -83,7 +84,7 @@ fn measure(case: &cases::Case, toolbox: &tools::Toolbox, lab: &Lab, options: &Op
 fn defaults() -> Options {
     Options {
         filter: String::new(),
-        runs: 5,
+        runs: 3,
         time: Duration::from_secs(1),
         patience: Duration::ZERO,
         json: None,

@@ -142,11 +142,11 @@ impl Tool {
         }
     }
 
-    /// From its start until it measures: our own floor is measured first, SockPerf calibrates its clock.
+    /// From its start until it measures: our own floor is measured first, SockPerf calibrates its clock and sleeps 2 s.
     pub(crate) fn lead_in(self) -> Duration {
         Duration::from_millis(match self {
             Tool::Ours => 300,
-            Tool::Sockperf => 110,
+            Tool::Sockperf => 2120,
             Tool::Plain => 10,
         })
     }
