@@ -168,3 +168,22 @@ fn any_address() {
         assert!(served.stdout.contains(&format!("IP = ::              PORT = {port} ")), "{served:#?}");
     }
 }
+
+/// Messages take turns over the sockets of a feed file, and count together.
+#[test]
+fn a_client_of_several_sockets() {
+    let scratch = Scratch::new("several");
+    let ports = [free_port(), free_port()];
+    let [serving, other] = ports.map(|port| Tool::Theirs.serve(port, "--tcp"));
+    let file = scratch.write("feed", &format!("T:127.0.0.1:{}\nT:127.0.0.1:{}\n", ports[0], ports[1]));
+    for mode in ["pp --mps=400", "ul --mps=400 --reply-every=4"] {
+        let said = Tool::Ours.run(&format!("{mode} -f {file} -m 50")).good();
+        assert!(
+            said.stdout.contains(&format!("[ 1] IP = 127.0.0.1       PORT = {} # TCP\n", ports[1])),
+            "{said:#?}"
+        );
+        assert!(said.number("mTotal ") > 20.0 && said.number("# dropped messages = ") == 0.0, "{said:#?}");
+    }
+    let served = [serving, other].map(|server| server.stop().good().number("Total "));
+    assert!(served[0] > 100.0 && (served[0] - served[1]).abs() <= 2.0, "{served:?}");
+}

@@ -1,7 +1,7 @@
 //! A client of SockPerf's: runs the test on the engine and prints sockperf's text.
 
 use super::end::{End, Told};
-use super::records::records;
+use super::records::of_all;
 use super::{note, plan, say, spread};
 use crate::dialect::sockperf::{Both, Client, Place, version_name};
 use crate::engine::client::Security;
@@ -10,7 +10,7 @@ use crate::engine::latency::raw::RawFile;
 use crate::engine::latency::{self, Job};
 use linux::clock::mono_now;
 use model::event::{Event, Outcome};
-use model::latency::{LatencyStarted, WayResult};
+use model::latency::{Counted, LatencyStarted, WayResult};
 use model::playback::{self, Item};
 use model::units::Nanos;
 use report::format::sockperf::banner::{self, Ended};
@@ -34,24 +34,25 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
     let security = Security::default();
     let keeps = client.asked.mode != Mode::Throughput;
     let trips = Arc::<Mutex<Vec<_>>>::default();
+    let labels: Vec<String> = plan.ways.iter().map(|way| way.label.clone()).collect();
     let job = Job {
         plan: &plan,
         security: &security,
         key: None,
         playback: &items,
-        raw: keeps.then(|| RawFile::Kept(trips.clone())),
+        raw: keeps.then(|| RawFile::Kept(trips.clone(), labels.clone().into())),
         interrupt: &interrupt,
     };
-    let (mut way, mut how, mut broken) = (None, Ended::Timer, None);
+    let (mut ways, mut how, mut broken) = (Vec::new(), Ended::Timer, None);
     let ran = latency::run(&job, &mut |event| match event {
         Event::LatencyStarted(started) => say(&heading(both, client, started)),
-        Event::Latency(result) => way = result.ways.first().cloned(),
+        Event::Latency(result) => ways.clone_from(&result.ways),
         Event::Finished(finished) => how = ended(&client.asked, &finished.outcome),
         Event::Warning(warning) if warning.id == WAY_ENDED => broken = Some(warning.text.clone()),
         Event::Warning(warning) => note(&warning.text),
         _ => {}
     });
-    let Some(way) = way else {
+    let Some(sum) = Sum::of(&ways) else {
         return Err(ran
             .err()
             .map_or_else(|| End::fatal("the test gave no result"), |e| End::from_engine(&e)));
@@ -59,14 +60,40 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
     let end = if broken.is_some() { String::new() } else { banner::ended(how) };
     say(&(end + banner::TEST_ENDED));
     let trips = std::mem::take(&mut *trips.lock().unwrap_or_else(PoisonError::into_inner));
-    let records = records(trips, way.counted.asked, client.asked.reply_every.into());
-    result(client, &way, &records, how, log.as_mut())?;
-    remarks(&client.asked, &way);
+    let asked =
+        |label: &String| ways.iter().find(|way| way.label == *label).map_or(0, |way| way.counted.asked);
+    let asked: Vec<u64> = labels.iter().map(asked).collect();
+    let records = of_all(trips, &asked, client.asked.reply_every.into());
+    result(client, &sum, &records, how, log.as_mut())?;
+    remarks(&client.asked, &sum.counted);
     match (ran, broken) {
-        (Err(error), _) if way.counted.received == 0 => Err(End::silent(error.to_string())),
+        (Err(error), _) if sum.counted.received == 0 => Err(End::silent(error.to_string())),
         (Err(error), _) => Err(End::from_engine(&error)),
         (Ok(()), Some(reason)) => Err(End::socket(reason)),
         (Ok(()), None) => Ok(()),
+    }
+}
+
+/// All sockets together.
+struct Sum {
+    sockets: u32,
+    elapsed: Nanos,
+    counted: Counted,
+}
+
+impl Sum {
+    fn of(ways: &[WayResult]) -> Option<Sum> {
+        let elapsed = ways.iter().map(|way| way.elapsed).max()?;
+        let counted = ways.iter().fold(Counted::default(), |sum, WayResult { counted: way, .. }| Counted {
+            sent: sum.sent + way.sent,
+            received: sum.received + way.received,
+            late: sum.late + way.late,
+            duplicates: sum.duplicates + way.duplicates,
+            strays: sum.strays + way.strays,
+            behind: sum.behind + way.behind,
+            ..sum
+        });
+        Some(Sum { sockets: u32::try_from(ways.len()).unwrap_or(u32::MAX), elapsed, counted })
     }
 }
 
@@ -99,17 +126,11 @@ fn ended(asked: &Asked, outcome: &Outcome) -> Ended {
     }
 }
 
-fn result(
-    client: &Client,
-    way: &WayResult,
-    records: &[Record],
-    how: Ended,
-    log: Option<&mut File>,
-) -> Told<()> {
+fn result(client: &Client, way: &Sum, records: &[Record], how: Ended, log: Option<&mut File>) -> Told<()> {
     let asked = &client.asked;
     let totals = Totals {
         run_time: run_time(asked, way, how),
-        warm_up_millis: banner::warm_up_millis(1),
+        warm_up_millis: banner::warm_up_millis(way.sockets),
         sent: way.counted.sent,
         received: way.counted.received,
         skipped: 0,
@@ -125,14 +146,14 @@ fn result(
 }
 
 /// The time in which messages were sent: what follows until the last reply is none of it.
-fn run_time(asked: &Asked, way: &WayResult, how: Ended) -> Nanos {
+fn run_time(asked: &Asked, way: &Sum, how: Ended) -> Nanos {
     match (asked.end, how) {
         (AskedEnd::Seconds(seconds), Ended::Timer) => way.elapsed.min(Nanos::from_secs(seconds.into())),
         _ => way.elapsed,
     }
 }
 
-fn counted(asked: &Asked, way: &WayResult, records: &[Record]) -> Result<Window, NoWindow> {
+fn counted(asked: &Asked, way: &Sum, records: &[Record]) -> Result<Window, NoWindow> {
     let cut = match (asked.mode, asked.end) {
         (Mode::Playback, _) => Cut::Nothing,
         (_, AskedEnd::Observations(count)) => Cut::Number(count),
@@ -142,8 +163,7 @@ fn counted(asked: &Asked, way: &WayResult, records: &[Record]) -> Result<Window,
 }
 
 /// What sockperf's text has no place for.
-fn remarks(asked: &Asked, way: &WayResult) {
-    let counted = &way.counted;
+fn remarks(asked: &Asked, counted: &Counted) {
     if asked.rate.is_some() && counted.behind * 2 > counted.sent {
         say(banner::TOO_FAST);
     }

@@ -14,10 +14,16 @@ use report::format::sockperf::{Asked, End as AskedEnd, Mode};
 pub(super) fn plan(both: &Both, client: &Client, places: &[Place], written: usize) -> Told<LatencyPlan> {
     check(both, client, places)?;
     let place = places.first().ok_or_else(|| End::bad("there is no socket"))?;
+    let ways = places
+        .iter()
+        .enumerate()
+        .map(|(number, place)| way(client, place, number))
+        .collect::<Told<Vec<_>>>()?;
+    // All sockets together keep the rate.
+    let share = |rate: u32| PacketRate((u64::from(rate) / ways.len() as u64).max(1));
     let asked = &client.asked;
     let transport = if place.tcp { Transport::Tcp } else { Transport::Udp };
     Ok(LatencyPlan {
-        ways: vec![way(client, place)?],
         protocol: LatencyProtocol::Sockperf,
         mode: match asked.mode {
             Mode::PingPong => LatencyMode::PingPong,
@@ -28,7 +34,8 @@ pub(super) fn plan(both: &Both, client: &Client, places: &[Place], written: usiz
         },
         transport,
         size: asked.size,
-        rate: asked.rate.map(|rate| PacketRate(rate.into())),
+        rate: asked.rate.map(share),
+        ways,
         reply_every: asked.reply_every,
         end: ending(asked, written),
         warm_up: Some(Nanos::ZERO),
@@ -56,14 +63,19 @@ fn ending(asked: &Asked, written: usize) -> Ending {
     }
 }
 
-fn way(client: &Client, place: &Place) -> Told<Way> {
+fn way(client: &Client, place: &Place, number: usize) -> Told<Way> {
     let (bind, _) = &client.bind;
     let bind = bind.as_deref().map(|host| address(host, 0)).transpose()?.map(|address| address.ip());
     let host = place.host.clone().unwrap_or_else(|| "localhost".into());
     let family = Family::of(false, false, bind);
     let resolved = resolve(&host, place.port, family)
         .map_err(|e| End::bad(format!("'-i/-p': invalid host:port value: {e}")))?;
-    Ok(Way { label: host.clone(), target: Target { host, address: resolved }, bind, device: None })
+    Ok(Way {
+        label: format!("[{number}] {resolved}"),
+        target: Target { host, address: resolved },
+        bind,
+        device: None,
+    })
 }
 
 /// The first address of a name.
@@ -74,8 +86,16 @@ pub(super) fn address(host: &str, port: u16) -> Told<std::net::SocketAddr> {
 /// What the engine has no part in: refused where it would change the figures, else told.
 fn check(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
     let asked = &client.asked;
+    let several = places.len() > 1;
+    let mixed = places.windows(2).any(|pair| pair[0].tcp != pair[1].tcp);
+    let (played, uneven) = (asked.mode == Mode::Playback, asked.burst > 1 || asked.range > 0);
+    let counted = matches!(asked.end, AskedEnd::Observations(_));
     for (wanted, what) in [
-        (places.len() > 1, "a feed file with more than one socket (measure them one by one)"),
+        (several && mixed, "a feed file of both UDP and TCP (measure them one by one)"),
+        (
+            several && (played || uneven || counted),
+            "a feed file of several sockets and playback, -n, -b or -r",
+        ),
         (asked.burst > 1 && asked.mode == Mode::PingPong, "-b above 1 with ping-pong (use under-load)"),
         (
             asked.range > 0 && asked.mode != Mode::UnderLoad,

@@ -4,9 +4,31 @@ use crate::engine::latency::raw::RoundTrip;
 use model::units::Nanos;
 use report::format::sockperf::Record;
 
+/// The records of a test over several sockets, which take turns: with the numbers the messages would have if they were
+/// counted over all of them. `asked` has how many asked for a reply on each.
+pub(super) fn of_all(trips: Vec<RoundTrip>, asked: &[u64], every: u64) -> Vec<Record> {
+    let ways = asked.len() as u64;
+    let mut apart: Vec<Vec<RoundTrip>> = asked.iter().map(|_| Vec::new()).collect();
+    for trip in trips {
+        if let Some(way) = apart.get_mut(trip.way) {
+            way.push(trip);
+        }
+    }
+    let one = |(way, (trips, asked)): (u64, (Vec<RoundTrip>, &u64))| {
+        let number = move |record: Record| {
+            let before = (record.sequence - 1).saturating_mul(ways);
+            Record { sequence: before.saturating_add(way + 1), ..record }
+        };
+        records(trips, *asked, every).into_iter().map(number)
+    };
+    let mut all: Vec<Record> = (0..).zip(apart.into_iter().zip(asked)).flat_map(one).collect();
+    all.sort_by_key(|record| (record.sent, record.sequence));
+    all
+}
+
 /// The records of a test in which `asked` messages asked for a reply, one in `every`. The engine keeps no time of
 /// sending of those that were lost: each is taken to have been sent with what the test did just before.
-pub(super) fn records(mut trips: Vec<RoundTrip>, asked: u64, every: u64) -> Vec<Record> {
+fn records(mut trips: Vec<RoundTrip>, asked: u64, every: u64) -> Vec<Record> {
     trips.sort_unstable_by_key(|trip| trip.message);
     let mut records: Vec<Record> = Vec::with_capacity(trips.len());
     let missing = |records: &mut Vec<Record>, until: u64, sent: Nanos| {
@@ -29,7 +51,7 @@ mod tests {
     use super::*;
 
     fn trip(message: u64, sent: u64, received: u64) -> RoundTrip {
-        RoundTrip { message, sent: Nanos(sent), received: Nanos(received) }
+        RoundTrip { way: 0, message, sent: Nanos(sent), received: Nanos(received) }
     }
 
     fn told(records: &[Record]) -> Vec<(u64, u64, Option<u64>)> {
@@ -65,5 +87,23 @@ mod tests {
             [(10, 1, Some(2)), (20, 1, None), (30, 3, Some(4)), (40, 3, None)]
         );
         assert_eq!(told(&records(Vec::new(), 2, 5)), [(5, 0, None), (10, 0, None)]);
+    }
+
+    #[test]
+    fn several_sockets_take_turns() {
+        let second = |trip: RoundTrip| RoundTrip { way: 1, ..trip };
+        let trips = vec![trip(1, 10, 12), second(trip(1, 20, 22)), trip(2, 30, 32), second(trip(3, 60, 62))];
+        let all = of_all(trips, &[3, 3], 1);
+        assert_eq!(
+            told(&all),
+            [
+                (1, 10, Some(12)),
+                (2, 20, Some(22)),
+                (4, 20, None),
+                (3, 30, Some(32)),
+                (5, 30, None),
+                (6, 60, Some(62)),
+            ]
+        );
     }
 }

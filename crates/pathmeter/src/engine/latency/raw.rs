@@ -12,13 +12,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) enum RawFile {
     /// A file.
     Written(Arc<PathBuf>, Arc<Mutex<Written>>),
-    /// Memory, for a dialect whose figures need them all.
-    Kept(Arc<Mutex<Vec<RoundTrip>>>),
+    /// Memory, for a dialect whose figures need them all; and the labels of the ways.
+    Kept(Arc<Mutex<Vec<RoundTrip>>>, Arc<[String]>),
 }
 
 /// A round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RoundTrip {
+    /// Its way: the place of the label among those given.
+    pub(crate) way: usize,
     /// The number of its message.
     pub(crate) message: u64,
     /// When the message was sent, since the start.
@@ -39,6 +41,7 @@ pub(crate) struct Written {
 pub(crate) struct RawLog {
     file: RawFile,
     label: String,
+    way: usize,
 }
 
 impl RawFile {
@@ -53,9 +56,13 @@ impl RawFile {
 
     /// The lines of the way with this label.
     pub(crate) fn log(&self, label: &str) -> RawLog {
+        let way = match self {
+            RawFile::Written(..) => 0,
+            RawFile::Kept(_, labels) => labels.iter().position(|other| other == label).unwrap_or(0),
+        };
         let quoted = label.contains([',', '"', '\n']);
         let label = if quoted { format!("\"{}\"", label.replace('"', "\"\"")) } else { label.into() };
-        RawLog { file: self.clone(), label }
+        RawLog { file: self.clone(), label, way }
     }
 }
 
@@ -70,10 +77,10 @@ impl RawLog {
                     out.failed = line.err();
                 }
             }
-            RawFile::Kept(trips) => {
+            RawFile::Kept(trips, _) => {
                 let (sent, received) = (at.saturating_add(late), at.saturating_add(rtt));
                 let mut trips = trips.lock().unwrap_or_else(PoisonError::into_inner);
-                trips.push(RoundTrip { message, sent, received });
+                trips.push(RoundTrip { way: self.way, message, sent, received });
             }
         }
     }
