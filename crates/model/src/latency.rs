@@ -6,7 +6,7 @@ mod way;
 
 pub use load::{Load, LoadPhase, LoadPoint, LoadResult};
 pub use noise::{Cause, HostNoise, Outlier};
-pub use way::{ClockNote, Counted, DelayPair, OneWayDelays, WayResult, WireTimes};
+pub use way::{ClockNote, Counted, OneWayDelays, WayResult, WireTimes};
 
 use crate::host::Host;
 use crate::plan::{End, Target, Transport};

@@ -110,24 +110,17 @@ pub struct WireTimes {
 /// One-way delays, by the far end's clock as fitted to ours.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OneWayDelays {
-    /// The delays; absent when they are not to be trusted.
-    pub delay: Option<DelayPair>,
+    /// To the far end; absent when not to be trusted, as when the error is as large as the median.
+    #[serde(rename = "up_ns")]
+    pub up: Option<Distribution>,
+    /// From it, likewise. Beside a load one direction is often known and the other not.
+    #[serde(rename = "down_ns")]
+    pub down: Option<Distribution>,
     /// Bound of the clock's error, either way: half the shortest round trip at best.
     #[serde(rename = "error_ns")]
     pub error: Nanos,
     /// What is to be known of the clocks.
     pub note: ClockNote,
-}
-
-/// Both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DelayPair {
-    /// To the far end.
-    #[serde(rename = "up_ns")]
-    pub up: Distribution,
-    /// From it.
-    #[serde(rename = "down_ns")]
-    pub down: Distribution,
 }
 
 /// Why one-way delays are given or withheld.

@@ -5,7 +5,7 @@
 
 use super::clock::{ClockFit, ClockStep, ClockSync, Exchange};
 use super::histogram::{Distribution, Histogram};
-use crate::latency::{ClockNote, DelayPair, OneWayDelays};
+use crate::latency::{ClockNote, OneWayDelays};
 use crate::units::Nanos;
 
 /// Takes the exchanges of a test. At most 32,768 of them are kept, 1 MiB.
@@ -123,12 +123,10 @@ impl OneWayMeter {
 }
 
 impl From<OneWayResult> for OneWayDelays {
-    /// As results carry it: both directions or none.
+    /// As results carry it.
     fn from(result: OneWayResult) -> OneWayDelays {
-        let delay = result.up.zip(result.down).map(|(up, down)| DelayPair { up, down });
-        let withheld = delay.is_none() && result.note == ClockNote::Trusted;
-        let note = if withheld { ClockNote::ErrorTooLarge } else { result.note };
-        OneWayDelays { delay, error: result.error, note }
+        let OneWayResult { up, down, error, note, .. } = result;
+        OneWayDelays { up, down, error, note }
     }
 }
 

@@ -9,6 +9,7 @@ use anyhow::Context;
 use linux::nic::Nic;
 use model::event::{Event, Probe};
 use model::finding::Status;
+use model::latency::LatencyPlan;
 use model::plan::{LocalOptions, Plan, ProtocolName, Target};
 use model::run::Run;
 use report::expect::Expectation;
@@ -114,6 +115,7 @@ pub(crate) struct Live<'a> {
     global: &'a Common,
     style: Style,
     plan: Option<Plan>,
+    latency: Option<LatencyPlan>,
     /// Everything that happened.
     pub(crate) events: Vec<Event>,
     /// The reader has gone (a closed pipe): do not write any more.
@@ -124,13 +126,15 @@ impl<'a> Live<'a> {
     /// Nothing has happened yet.
     pub(crate) fn new(global: &'a Common) -> Live<'a> {
         let style = Screen::of(global).style();
-        Live { global, style, plan: None, events: Vec::new(), gone: false }
+        Live { global, style, plan: None, latency: None, events: Vec::new(), gone: false }
     }
 
     /// Shows and keeps one event.
     pub(crate) fn event(&mut self, event: &Event) {
-        if let Event::Connected(connected) = event {
-            self.plan = Some(connected.plan.clone());
+        match event {
+            Event::Connected(connected) => self.plan = Some(connected.plan.clone()),
+            Event::LatencyStarted(begun) => self.latency = Some(begun.plan.clone()),
+            _ => {}
         }
         match self.global.format() {
             Format::Ndjson if self.global.output.is_none() => self.out(&ndjson::line(event)),
@@ -156,6 +160,11 @@ impl<'a> Live<'a> {
         match (event, &self.plan) {
             (Event::Started(started), Some(plan)) => text::live_header(started, plan, &self.style),
             (Event::Sample(sample), Some(plan)) => text::live_row(sample, plan, &self.style),
+            (Event::LatencyStarted(begun), _) => text::latency_live_header(begun, &self.style),
+            (Event::LatencySample(sample), _) => {
+                let row = |plan| text::latency_live_row(sample, plan);
+                self.latency.as_ref().map(row).unwrap_or_default()
+            }
             _ => String::new(),
         }
     }

@@ -3,9 +3,9 @@
 use model::event::{Event, Finished, Outcome};
 use model::host::Host;
 use model::latency::{
-    Cause, ClockNote, Counted, DelayPair, Floor, HostNoise, LatencyMode, LatencyPlan, LatencyProtocol,
-    LatencyResult, LatencySample, LatencyStarted, Load, LoadPhase, LoadPoint, LoadResult, OneWayDelays,
-    Outlier, WaitMode, Way, WayEnds, WayResult, WaySample, WireTimes,
+    Cause, ClockNote, Counted, Floor, HostNoise, LatencyMode, LatencyPlan, LatencyProtocol, LatencyResult,
+    LatencySample, LatencyStarted, Load, LoadPhase, LoadPoint, LoadResult, OneWayDelays, Outlier, WaitMode,
+    Way, WayEnds, WayResult, WaySample, WireTimes,
 };
 use model::plan::{Directions, End, Target, Transport};
 use model::run::Run;
@@ -52,7 +52,8 @@ fn lan() -> Run {
     (far.warm_up, far.warm_up_count) = (Nanos::from_millis(12), 600);
     far.wire = Some(WireTimes { rtt: times(15, 19, 90), application: times(20, 25, 100), hardware: false });
     far.one_way = Some(OneWayDelays {
-        delay: Some(DelayPair { up: times(9, 14, 60), down: times(11, 15, 80) }),
+        up: Some(times(9, 14, 60)),
+        down: Some(times(11, 15, 80)),
         error: Nanos(2_500),
         note: ClockNote::Trusted,
     });
@@ -107,7 +108,8 @@ fn fixed_rate() -> Run {
         behind: 20,
         ..far.counted
     };
-    far.one_way = Some(OneWayDelays { delay: None, error: Nanos(10_000), note: ClockNote::ErrorTooLarge });
+    far.one_way =
+        Some(OneWayDelays { up: None, down: None, error: Nanos(10_000), note: ClockNote::ErrorTooLarge });
     let mut plan = plan(&[&far], Transport::Udp, 14, 10);
     (plan.mode, plan.rate, plan.wait) = (LatencyMode::UnderLoad, Some(PacketRate(1000)), WaitMode::Hybrid);
     plan.wait_reason = "fewer than two idle CPUs".into();

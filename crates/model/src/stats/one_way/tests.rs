@@ -106,7 +106,7 @@ fn one_direction_can_be_known_and_the_other_not() {
     let result = STEADY.meter(&still).finish();
     assert!(result.up.is_some() && result.down.is_none() && result.note == ClockNote::Trusted);
     let carried = OneWayDelays::from(result);
-    assert_eq!((carried.delay, carried.note), (None, ClockNote::ErrorTooLarge));
+    assert!(carried.up.is_some() && carried.down.is_none() && carried.note == ClockNote::Trusted);
 }
 
 #[test]

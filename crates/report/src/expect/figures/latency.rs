@@ -76,11 +76,11 @@ pub(super) fn total(run: &Run, of: fn(&WayResult) -> u64) -> Option<f64> {
 }
 
 fn up(run: &Run, of: fn(&Distribution) -> Nanos) -> Option<f64> {
-    delays(run)?.delay.map(|delay| nanos(of(&delay.up)))
+    delays(run)?.up.map(|delay| nanos(of(&delay)))
 }
 
 fn down(run: &Run, of: fn(&Distribution) -> Nanos) -> Option<f64> {
-    delays(run)?.delay.map(|delay| nanos(of(&delay.down)))
+    delays(run)?.down.map(|delay| nanos(of(&delay)))
 }
 
 fn delays(run: &Run) -> Option<&OneWayDelays> {

@@ -52,8 +52,11 @@ fn total(row: Row, test: &Run, way: &WayResult) -> String {
     }
     if let Some(delays) = &way.one_way {
         row = row.with("one_way_error_ns", delays.error.0);
-        if let Some(delay) = &delays.delay {
-            row = row.with("one_way_up_p50_ns", delay.up.p50.0).with("one_way_down_p50_ns", delay.down.p50.0);
+        if let Some(up) = delays.up {
+            row = row.with("one_way_up_p50_ns", up.p50.0);
+        }
+        if let Some(down) = delays.down {
+            row = row.with("one_way_down_p50_ns", down.p50.0);
         }
     }
     row.print()

@@ -115,11 +115,12 @@ fn on_the_wire(wire: &WireTimes) -> String {
 
 fn one_way(delays: &OneWayDelays) -> Vec<(&'static str, String)> {
     let error = delays.error;
-    if let Some(delay) = &delays.delay {
-        let line = |delay: &Distribution| {
-            format!("{} (median), {} to {}, each ± {error}", delay.p50, delay.min, delay.max)
+    if delays.up.is_some() || delays.down.is_some() {
+        let line = |delay: &Option<Distribution>| match delay {
+            Some(delay) => format!("{} (median), {} to {}, each ± {error}", delay.p50, delay.min, delay.max),
+            None => format!("withheld: not above the clocks' error, ± {error}"),
         };
-        return vec![("one way up", line(&delay.up)), ("one way down", line(&delay.down))];
+        return vec![("one way up", line(&delays.up)), ("one way down", line(&delays.down))];
     }
     let why = match delays.note {
         ClockNote::Trusted => "nothing was measured".into(),
