@@ -20,9 +20,9 @@ pub(crate) fn automatic(loaded: bool) -> (WaitMode, String) {
 /// What a way to wait costs.
 pub(crate) fn reason(mode: WaitMode) -> &'static str {
     match mode {
-        WaitMode::Spin => "spins: least error, takes one CPU",
-        WaitMode::Hybrid => "spins for 50 µs, then sleeps: longer round trips pay a wake-up",
-        WaitMode::Block => "sleeps: every reply pays a wake-up of the CPU",
+        WaitMode::Spin => "least error, takes one CPU",
+        WaitMode::Hybrid => "longer round trips pay a wake-up of the CPU",
+        WaitMode::Block => "every reply pays a wake-up of the CPU",
     }
 }
 

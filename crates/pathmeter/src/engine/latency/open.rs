@@ -9,7 +9,7 @@ use anyhow::Context;
 use linux::options;
 use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
 use model::event::Warning;
-use model::latency::{LatencyPlan, LatencyProtocol, LatencySpec, Way, WayEnds};
+use model::latency::{LatencyPlan, LatencyProtocol, LatencySpec, WaitMode, Way, WayEnds};
 use model::plan::{End, Transport};
 use model::units::{Bytes, Nanos};
 use std::io::ErrorKind;
@@ -23,10 +23,10 @@ pub(crate) struct Opened {
     pub(crate) session: Option<LatencySession>,
 }
 
-/// Opens a way.
-pub(crate) fn open(job: &Job<'_>, way: &Way) -> anyhow::Result<Opened> {
+/// Opens a way. `far_wait`: how its far end is to wait, where it can be asked.
+pub(crate) fn open(job: &Job<'_>, way: &Way, far_wait: WaitMode) -> anyhow::Result<Opened> {
     let (socket, session) = match job.plan.protocol {
-        LatencyProtocol::Native => native(job, way)?,
+        LatencyProtocol::Native => native(job, way, far_wait)?,
         LatencyProtocol::Sockperf | LatencyProtocol::Stamp => (foreign(job.plan, way)?, None),
     };
     let (mut session, peer) = match session {
@@ -60,7 +60,7 @@ pub(crate) fn configure(socket: &Socket, plan: &LatencyPlan) -> Vec<Warning> {
     warnings
 }
 
-fn native(job: &Job<'_>, way: &Way) -> anyhow::Result<(Socket, Option<LatencySession>)> {
+fn native(job: &Job<'_>, way: &Way, wait: WaitMode) -> anyhow::Result<(Socket, Option<LatencySession>)> {
     let plan = job.plan;
     let time = match plan.end {
         End::Time(time) => time + END_SLACK,
@@ -71,7 +71,7 @@ fn native(job: &Job<'_>, way: &Way) -> anyhow::Result<(Socket, Option<LatencySes
         transport: plan.transport,
         size: job.largest(),
         tos: plan.tos,
-        wait: plan.wait,
+        wait,
         time: time + plan.load.as_ref().map_or(Nanos::ZERO, |l| l.time.saturating_mul(l.phases.len() as u64)),
         rate: plan.rate,
     };

@@ -20,7 +20,9 @@ pub(crate) fn run<E: Exchange>(lanes: &mut [Lane<E>], waiter: &mut Waiter, house
         if house.is_over(now, rounds) || lanes.iter().all(|lane| lane.dead.is_some()) {
             return;
         }
-        for index in 0..lanes.len() {
+        for turn in 0..lanes.len() as u64 {
+            // Another way begins each round, so that none is always the one after a pause.
+            let index = ((rounds + turn) % lanes.len() as u64) as usize;
             if lanes[index].dead.is_none()
                 && lanes[index].ping(size, house.patience(index), waiter) != Ping::Answered
             {

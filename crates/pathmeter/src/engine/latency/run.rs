@@ -75,16 +75,35 @@ pub(crate) fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result
 }
 
 fn open_all(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<(LatencyPlan, Vec<Opened>)> {
+    let (plan, opened) = open_waiting(job, job.plan.wait, sink)?;
+    let mut waits = opened.iter().map(|way| way.ends.far_wait);
+    let first = waits.next();
+    if waits.all(|wait| Some(wait) == first) {
+        return Ok((plan, opened));
+    }
+    // Ways are compared: a far end that spins for one and sleeps for another would make a difference of its own.
+    opened.into_iter().filter_map(|way| way.session).for_each(LatencySession::close);
+    open_waiting(job, WaitMode::Hybrid, sink)
+}
+
+fn open_waiting(
+    job: &Job<'_>,
+    far_wait: WaitMode,
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<(LatencyPlan, Vec<Opened>)> {
     let mut plan = job.plan.clone();
+    let several = plan.ways.len() > 1;
     let (mut opened, mut failed) = (Vec::new(), None);
-    plan.ways.retain(|way| match open(job, way) {
+    plan.ways.retain(|way| match open(job, way, far_wait) {
         Ok(way) => {
             opened.push(way);
             true
         }
         Err(e) => {
-            let text = format!("{}: {}; measured without this way", way.label, sentence(&e));
-            sink(&Event::Warning(Warning::new("way-unreachable", text)));
+            if several {
+                let text = format!("{}: {}; measured without this way", way.label, sentence(&e));
+                sink(&Event::Warning(Warning::new("way-unreachable", text)));
+            }
             failed.get_or_insert(e);
             false
         }
