@@ -84,11 +84,12 @@ impl Waiter {
         Ok(())
     }
 
-    /// Was the thread held since it was last seen?
+    /// Was the thread held since it was last seen? Only one that spins can tell: the kernel works for others on the time
+    /// of one that sleeps and sends, and nothing is wrong with that.
     pub(crate) fn look(&mut self, now: MonoTime) {
         let from = std::mem::replace(&mut self.seen, now);
         let length = now.saturating_since(from);
-        if length > HICCUP {
+        if length > HICCUP && self.mode == WaitMode::Spin {
             let start = from.saturating_since(self.started);
             self.watch.record(Disturbance { start, length, kind: DisturbanceKind::Hiccup });
         }
