@@ -48,7 +48,9 @@ fn main() -> anyhow::Result<()> {
                 .with_context(|| format!("write {}", path.display()))?;
         }
     }
-    println!("{}", judge::goals(&reports));
+    if !reports.is_empty() {
+        println!("{}", judge::goals(&reports));
+    }
     if memory::NAME.contains(&options.filter) {
         println!("{}", memory::table(&toolbox, &lab, &options)?);
     }

@@ -180,7 +180,7 @@ fn read_ours(document: &Value) -> anyhow::Result<Reading> {
 /// As SockPerf 3.7 writes it. Its percentile is the value at the index ⌊0.5 + share × count⌋ − 1.
 fn read_sockperf(text: &str) -> anyhow::Result<Reading> {
     let Some((head, summary)) = text.split_once("Summary: Round trip is") else {
-        bail!("sockperf measured no round trips: {}", text.lines().last().unwrap_or_default());
+        bail!("no round trips; {}", text.lines().last().unwrap_or_default());
     };
     let (_, valid) = head.split_once("[Valid Duration]").context("sockperf says no duration")?;
     let received = number_after(valid, "ReceivedMessages=")?;
