@@ -8,6 +8,7 @@ use crate::cli::{Common, LatencyArgs};
 use crate::engine::interrupt::Interrupt;
 use crate::engine::latency::raw::RawFile;
 use crate::engine::latency::{self, Job};
+use crate::engine::preflight;
 use crate::exit::{Exit, Failure};
 use crate::planner;
 use anyhow::Context;
@@ -25,6 +26,7 @@ pub(crate) fn run(args: &LatencyArgs, global: &Common) -> anyhow::Result<Exit> {
     if args.session.dry_run {
         return print_plan(&plan, global);
     }
+    preflight::latency(&plan)?;
     let interrupt = Interrupt::on_signals()?;
     let raw = args.test.raw.as_deref().map(RawFile::create).transpose()?;
     let mut live = Live::new(global);

@@ -4,6 +4,7 @@ use super::flows::tcp_options;
 use crate::exit::Failure;
 use linux::error::OsError;
 use linux::socket::{TcpOptions, tcp_try};
+use model::latency::{LatencyPlan, Way};
 use model::plan::{LocalOptions, Plan, Target, TestSpec, Transport};
 use std::io::ErrorKind;
 
@@ -17,6 +18,23 @@ pub(crate) fn check(plan: &Plan) -> Result<(), Failure> {
         }
         Transport::Udp => Ok(()),
     }
+}
+
+/// The same for a latency run: an error when none of its ways can be gone.
+pub(crate) fn latency(plan: &LatencyPlan) -> Result<(), Failure> {
+    cpus(plan.cpu.as_slice())?;
+    let open = |way: &Way| {
+        let local = LocalOptions { bind: way.bind, device: way.device.clone(), ..LocalOptions::default() };
+        self::way(&way.target, &local)
+    };
+    let mut first = None;
+    for way in &plan.ways {
+        match open(way) {
+            Ok(()) => return Ok(()),
+            Err(failure) => first = first.or(Some(failure)),
+        }
+    }
+    first.map_or(Ok(()), Err)
 }
 
 /// Tries the local address and the device.

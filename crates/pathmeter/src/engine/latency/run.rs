@@ -167,7 +167,7 @@ fn measure<E: Exchange>(
     house.warn_of_dead(&lanes);
     let silent = lanes.iter().all(|lane| !lane.tally.heard()) && plan.mode != LatencyMode::Throughput;
     let broken = broken_off(plan, &lanes).filter(|_| !silent && !job.interrupt.is_raised());
-    let blame = silent.then(|| silence(plan, &lanes)).or_else(|| broken.clone());
+    let blame = silent.then(|| silence(job, &lanes)).or_else(|| broken.clone());
     let told = lanes.into_iter().zip(ends).zip(sessions).zip(wire_times).zip(seen_before);
     let done =
         |((((lane, ends), session), wire), seen_before)| Done { lane, ends, session, wire, seen_before };
@@ -196,9 +196,10 @@ fn conclude<E: Exchange>(
             // Nobody waits any more for what was on its way.
             lane.tally.expire(MonoTime(u64::MAX));
         }
+        let sent = lane.tally.sent_so_far() + seen_before;
         let seen = session.map(|mut session| {
             // The server's counts may be lost with it: then they are not told.
-            let seen = if lane.dead.is_none() { session.seen().ok() } else { None };
+            let seen = if lane.dead.is_none() { session.seen_of(sent).ok() } else { None };
             session.close();
             seen
         });
@@ -307,7 +308,8 @@ fn broken_off<E>(plan: &LatencyPlan, lanes: &[Lane<E>]) -> Option<Failure> {
 }
 
 /// Nothing came back at all: never a zero, always a reason to look for.
-fn silence<E>(plan: &LatencyPlan, lanes: &[Lane<E>]) -> Failure {
+fn silence<E>(job: &Job<'_>, lanes: &[Lane<E>]) -> Failure {
+    let plan = job.plan;
     let names: Vec<String> = plan.ways.iter().map(|way| way.target.address.to_string()).collect();
     let (names, server) = (names.join(", "), server_command(plan.protocol));
     let port = plan.ways.first().map_or(0, |way| way.target.address.port());
@@ -324,12 +326,30 @@ fn silence<E>(plan: &LatencyPlan, lanes: &[Lane<E>]) -> Failure {
             format!("start {server} there, or give its port with -p"),
         );
     }
+    let keys = match (plan.protocol, job.key) {
+        (LatencyProtocol::Stamp, Some(_)) => {
+            "; a reflector with another key, or without one, is silent or not believed: --key-file has to hold the key \
+             that it has (`pathmeter serve --stamp-key-file`)"
+        }
+        (LatencyProtocol::Stamp, None) => {
+            "; a reflector with a key answers nobody who does not know it: give the key with --key-file"
+        }
+        _ => "",
+    };
     Failure::unreachable(
-        format!("{names}: no reply came to any message"),
+        format!("{names}: no reply came to any message{}", stray(lanes)),
         format!(
             "check that {server} runs there, that firewalls allow UDP port {port}, and that messages of {} bytes \
-             are not too large for the path or the server",
+             are not too large for the path or the server{keys}",
             plan.size
         ),
     )
+}
+
+/// What came instead of replies.
+fn stray<E>(lanes: &[Lane<E>]) -> String {
+    match lanes.iter().map(|lane| lane.tally.strays()).sum::<u64>() {
+        0 => String::new(),
+        strays => format!("; {strays} messages came that were none"),
+    }
 }

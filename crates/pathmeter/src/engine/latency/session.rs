@@ -87,6 +87,21 @@ impl LatencySession {
         seen.ok_or_else(|| anyhow::anyhow!("the server told nothing"))
     }
 
+    /// What the server has seen once it has seen so many messages, or no more of them come: the last ones may still be
+    /// on their way, or wait at the server. After an interrupt too: what was measured is to be told.
+    pub(crate) fn seen_of(&mut self, sent: u64) -> anyhow::Result<LatencySeen> {
+        self.interrupt = Interrupt::default();
+        let mut seen = self.seen()?;
+        let mut quiet = 0;
+        while seen.received < sent && quiet < QUIET_LOOKS {
+            std::thread::sleep(LOOK.to_duration());
+            let now = self.seen()?;
+            quiet = if now.received > seen.received { 0 } else { quiet + 1 };
+            seen = now;
+        }
+        Ok(seen)
+    }
+
     /// Says goodbye.
     pub(crate) fn close(mut self) {
         self.machine.finish(mono_now());
@@ -164,5 +179,8 @@ impl LatencySession {
 
 const OPEN_LIMIT: Nanos = Nanos(40_000_000_000);
 const ANSWER_LIMIT: Nanos = Nanos(5_000_000_000);
+/// Between two looks for messages that are still coming, and how many that see none are enough.
+const LOOK: Nanos = Nanos(50_000_000);
+const QUIET_LOOKS: u32 = 5;
 const GOODBYE: Nanos = Nanos(200_000_000);
 const INTERRUPT_STEP: Nanos = Nanos(100_000_000);

@@ -103,6 +103,11 @@ impl Tally {
         self.counted.sent
     }
 
+    /// Messages received that were no replies.
+    pub(crate) fn strays(&self) -> u64 {
+        self.counted.strays
+    }
+
     /// The number of the next message.
     pub(crate) fn next_number(&self) -> u64 {
         self.last_number + 1
