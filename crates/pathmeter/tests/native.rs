@@ -10,6 +10,7 @@ mod native {
     mod lab;
     mod lies;
     mod loaded;
+    mod net;
     mod options;
     mod readme;
     mod schema;

@@ -1,11 +1,11 @@
 //! Paths with faults, made of network namespaces: lost fragments, lost UDP, lost TCP, a lost link, no IPv6.
 
-use super::support::{Ended, Running, Server, pathmeter, skip};
-use linux::privilege::{Capabilities, Capability};
+pub(super) use super::net::{Net, SERVER};
+
+use super::net::{ip, may_make_networks};
+use super::support::{Running, pathmeter};
 use serde_json::Value;
-use std::io::Write;
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::process::Command;
 
 #[test]
 fn the_demo_finds_its_own_fault() {
@@ -146,102 +146,6 @@ fn families_are_chosen_and_measured_apart() {
     assert_eq!(run["summary"]["max_udp_payload_down"], 1452);
     let run = net.client(&["measure", SERVER, "--quick", "--json"]).code(0).json();
     assert_eq!(run["summary"]["max_udp_payload_up"], 1472);
-}
-
-/// Address of the server's end.
-pub(super) const SERVER: &str = "10.77.0.2";
-
-/// Two namespaces joined by a link of MTU 1500; removed on drop.
-pub(super) struct Net {
-    pub(super) client: String,
-    pub(super) server: String,
-}
-
-impl Net {
-    /// Absent, after saying why, where this process may not make it.
-    pub(super) fn new(test: &str) -> Option<Net> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        if !may_make_networks(test) {
-            return None;
-        }
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = |end: &str| format!("pathmeter-{}-{number}-{end}", std::process::id());
-        let net = Net { client: name("c"), server: name("s") };
-        ip(&["netns", "add", &net.client]);
-        ip(&["netns", "add", &net.server]);
-        ip(&[
-            "-n",
-            &net.client,
-            "link",
-            "add",
-            "eth0",
-            "type",
-            "veth",
-            "peer",
-            "name",
-            "eth0",
-            "netns",
-            &net.server,
-        ]);
-        for (ns, address) in [(&net.client, "10.77.0.1/24"), (&net.server, "10.77.0.2/24")] {
-            ip(&["-n", ns, "address", "add", address, "dev", "eth0"]);
-            ip(&["-n", ns, "link", "set", "eth0", "up"]);
-            ip(&["-n", ns, "link", "set", "lo", "up"]);
-        }
-        Some(net)
-    }
-
-    /// Drops what matches of all that arrives at this end, before the kernel puts fragments together.
-    fn drop(&self, ns: &str, what: &str) {
-        let table = format!(
-            "table ip pathmeter {{\nchain arriving {{\ntype filter hook prerouting priority -450;\n{what} counter drop\n}}\n}}\n"
-        );
-        let mut nft = Command::new("ip")
-            .args(["netns", "exec", ns, "nft", "-f", "-"])
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
-        nft.stdin.take().expect("piped").write_all(table.as_bytes()).unwrap();
-        assert!(nft.wait().unwrap().success(), "nft: {table}");
-    }
-
-    /// `pathmeter serve` at the server's end.
-    pub(super) fn serve(&self, words: &[&str]) -> Server {
-        Server::at(Some(&self.server), SERVER, words)
-    }
-
-    /// Runs the program at the client's end.
-    #[track_caller]
-    pub(super) fn client(&self, words: &[&str]) -> Ended {
-        Running::start(pathmeter(Some(&self.client), words)).end()
-    }
-}
-
-impl Drop for Net {
-    fn drop(&mut self) {
-        for ns in [&self.client, &self.server] {
-            Command::new("ip").args(["netns", "delete", ns]).status().ok();
-        }
-    }
-}
-
-fn may_make_networks(test: &str) -> bool {
-    let rights = Capabilities::of_this_thread().expect("/proc is there");
-    if !(rights.has(Capability::SysAdmin) && rights.has(Capability::NetAdmin)) {
-        skip(test, "it makes network namespaces, which needs root");
-        return false;
-    }
-    let there = |tool: &str| Command::new(tool).arg("-V").stdout(Stdio::null()).status().is_ok();
-    if !there("ip") || !there("nft") {
-        skip(test, "it needs ip and nft: `scripts/test` installs them");
-        return false;
-    }
-    true
-}
-
-fn ip(words: &[&str]) {
-    let done = Command::new("ip").args(words).output().expect("ip starts");
-    assert!(done.status.success(), "ip {}: {}", words.join(" "), String::from_utf8_lossy(&done.stderr));
 }
 
 fn find<'a>(run: &'a Value, id: &str, way: &str) -> Option<&'a Value> {

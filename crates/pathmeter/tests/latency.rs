@@ -1,0 +1,13 @@
+//! `pathmeter latency` and the servers it measures: every mode and option, paths and peers in trouble, lies and silence.
+//! Nothing here asserts a time; every wait has a limit; every process is killed by its own number.
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
+
+mod latency {
+    mod common;
+    mod modes;
+    mod options;
+    mod saved;
+    #[path = "../native/support.rs"]
+    #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
+    mod support;
+}

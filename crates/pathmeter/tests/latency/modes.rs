@@ -1,0 +1,147 @@
+//! Every mode, transport and size against our own server: each message is counted, at both ends.
+
+use super::common::{count, counts, measured, number, way};
+use super::support::{Scratch, Server};
+use model::stats::histogram::Histogram;
+use serde_json::Value;
+
+#[test]
+fn ping_pong_of_every_size_counts_each_message() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    for (transport, sizes) in [
+        ("--udp", &["14", "15", "29", "30", "64", "1472", "65507"][..]),
+        ("--tcp", &["14", "15", "29", "30", "64", "1472", "65507", "1048575"]),
+    ] {
+        for size in sizes {
+            let run = measured(&host, &[transport, "-m", size, "-n", "60"]);
+            let way = way(&run);
+            let names = ["sent", "asked", "received", "far_received"];
+            assert_eq!(counts(way, names), [60; 4], "{transport} {size}: {:#}", way["counted"]);
+            let rest = ["lost", "late", "duplicates", "reordered", "strays", "lost_up", "lost_down"];
+            assert_eq!(counts(way, rest), [0; 7], "{transport} {size}");
+            let counted = number(&way["rtt_ns"], "count") + number(way, "warm_up_count");
+            assert_eq!(counted, 60, "{transport} {size}");
+            assert_eq!(way["ends"]["seen_as"], way["ends"]["local"], "nothing translates on loopback");
+            let room_for_times = size.parse::<u32>().unwrap() >= 30;
+            assert_eq!(way["one_way"].is_object(), room_for_times, "{transport} {size}: {way:#}");
+            assert_eq!(run["latency"]["size"].to_string(), *size);
+        }
+    }
+    server.stop();
+}
+
+#[test]
+fn under_load_measures_each_message_from_when_it_was_due() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    for transport in ["--udp", "--tcp"] {
+        for (every, asked) in [("1", 200), ("7", 28)] {
+            let words = ["--mode", "under-load", "--rate", "2000", "-n", "200", "--reply-every", every];
+            let run = measured(&host, &[&words[..], &[transport, "--warm-up", "0s"]].concat());
+            let way = way(&run);
+            let names = ["sent", "far_received", "asked", "received", "lost"];
+            assert_eq!(counts(way, names), [200, 200, asked, asked, 0], "{transport}: {:#}", way["counted"]);
+            assert_eq!(number(&way["rtt_ns"], "count"), asked);
+            // From the send call it cannot take longer than from when it was due.
+            for figure in ["min", "mean", "max"] {
+                assert!(number(&way["service_ns"], figure) <= number(&way["rtt_ns"], figure), "{way:#}");
+            }
+        }
+    }
+    server.stop();
+}
+
+#[test]
+fn throughput_is_counted_by_the_receiver() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    for words in [&["--udp", "--rate", "5000"][..], &["--tcp"], &["--tcp", "-m", "100000"]] {
+        let words = [&["--mode", "throughput", "-n", "500"], words].concat();
+        let run = measured(&host, &words);
+        let way = way(&run);
+        let names = ["sent", "asked", "received", "lost"];
+        assert_eq!(counts(way, names), [500, 0, 0, 0], "{words:?}: {:#}", way["counted"]);
+        assert_eq!(way["rtt_ns"], Value::Null, "{words:?}: no reply, no round trip");
+        if words.contains(&"--tcp") {
+            assert_eq!(counts(way, ["far_received", "lost_up"]), [500, 0], "{words:?}");
+        }
+        assert_eq!(count(way, "far_received") + count(way, "lost_up"), 500, "{words:?}");
+        assert!(way["received_pps"].as_u64().unwrap() > 0, "{words:?}: {way:#}");
+    }
+    server.stop();
+}
+
+#[test]
+fn playback_sends_what_the_file_says() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    let scratch = Scratch::new("playback");
+    let lines = (1..=50).map(|n| format!("{:.4}, {}\n", f64::from(n) * 0.002, 14 + n * 20));
+    let file = scratch.file("good", Some(&("# a comment\n".to_owned() + &lines.collect::<String>())));
+    for transport in ["--udp", "--tcp"] {
+        let run = measured(&host, &["--playback", &file, transport]);
+        let way = way(&run);
+        let names = ["sent", "asked", "received", "far_received", "lost"];
+        assert_eq!(counts(way, names), [50, 50, 50, 50, 0], "{transport}: {:#}", way["counted"]);
+        assert_eq!((run["latency"]["mode"].as_str(), number(way, "warm_up_count")), (Some("playback"), 0));
+        assert_eq!(number(&way["rtt_ns"], "count"), 50);
+    }
+    server.stop();
+}
+
+#[test]
+fn the_raw_file_gives_the_same_figures_as_the_result() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    let scratch = Scratch::new("raw");
+    for mode in ["ping-pong", "under-load"] {
+        let file = scratch.file(mode, None);
+        let words = ["--mode", mode, "-n", "300", "--warm-up", "0s", "--raw", &file, "--label", "a, \"b\""];
+        let words =
+            if mode == "ping-pong" { words.to_vec() } else { [&words[..], &["--rate", "5k"]].concat() };
+        let run = measured(&host, &words);
+        let text = std::fs::read_to_string(&file).unwrap();
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("way,message,at_ns,late_ns,rtt_ns"));
+        let rows: Vec<[u64; 4]> = lines.map(row).collect();
+        let rtt: Vec<u64> = rows.iter().map(|row| row[3]).collect();
+        assert!(rows.is_sorted_by(|a, b| a[0] < b[0] && a[1] <= b[1]), "{mode}: numbers and times rise");
+        let (sum, count) = (rtt.iter().sum::<u64>(), rtt.len() as u64);
+        assert_eq!(count, 300, "{mode}");
+        let told = &way(&run)["rtt_ns"];
+        assert_eq!(number(told, "count"), count, "{mode}");
+        assert_eq!(number(told, "min"), *rtt.iter().min().unwrap(), "{mode}");
+        assert_eq!(number(told, "max"), *rtt.iter().max().unwrap(), "{mode}");
+        assert!(number(told, "mean").abs_diff(sum / count) <= 1, "{mode}: {told} and {}", sum / count);
+    }
+    server.stop();
+}
+
+#[test]
+fn the_histogram_in_the_result_is_hdrhistograms_and_agrees() {
+    let server = Server::start(&[]);
+    let run = measured(&server.host(), &["-n", "500"]);
+    let way = way(&run);
+    let histogram = Histogram::from_v2_base64(way["histogram"].as_str().unwrap()).unwrap();
+    let told = &way["rtt_ns"];
+    assert_eq!(histogram.count(), number(told, "count"));
+    for (value, name) in [
+        (histogram.min().unwrap(), "min"),
+        (histogram.value_at_quantile(0.5).unwrap(), "p50"),
+        (histogram.value_at_quantile(0.99).unwrap(), "p99"),
+        (histogram.max().unwrap(), "max"),
+    ] {
+        let told = number(told, name);
+        assert!(value.abs_diff(told) <= histogram.width_at(told), "{name}: {value} and {told}");
+    }
+    server.stop();
+}
+
+/// A line of the raw file without its label, which is quoted.
+#[track_caller]
+fn row(line: &str) -> [u64; 4] {
+    let numbers = line.strip_prefix("\"a, \"\"b\"\"\",").unwrap_or_else(|| panic!("{line}"));
+    let numbers: Vec<u64> = numbers.split(',').map(|number| number.parse().unwrap()).collect();
+    numbers.try_into().unwrap_or_else(|_| panic!("{line}"))
+}

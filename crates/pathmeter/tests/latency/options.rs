@@ -1,0 +1,177 @@
+//! The options of `pathmeter latency` at our own server: waits, warm-up, families, tokens, formats, expectations.
+
+use super::common::{PATIENT, counts, latency, measured, number, way};
+use super::support::{Running, Scratch, Server, free_port, pathmeter};
+use serde_json::Value;
+
+#[test]
+fn every_wait_is_done_and_told() {
+    let server = Server::start(&[]);
+    for wait in ["spin", "hybrid", "block"] {
+        for words in [&[][..], &["--mode", "under-load", "--rate", "2k"], &["--tcp", "--no-wire-times"]] {
+            let words = [&["-n", "100", "--wait", wait], words].concat();
+            let run = measured(&server.host(), &words);
+            assert_eq!(counts(way(&run), ["sent", "received"]), [100; 2], "{words:?}");
+            assert_eq!(run["latency"]["wait"], wait);
+            assert!(way(&run)["ends"]["far_wait"].is_string(), "{words:?}");
+            assert!(number(&run["summary"]["tool_floor_ns"], "count") > 0, "{words:?}");
+            let wired = !words.contains(&"--no-wire-times") && !words.contains(&"--tcp");
+            if wired {
+                assert!(number(&way(&run)["wire"]["rtt_ns"], "count") > 0, "{words:?}: {:#}", way(&run));
+            } else if words.contains(&"--no-wire-times") {
+                assert_eq!(way(&run)["wire"], Value::Null);
+            }
+        }
+    }
+    let run = measured(&server.host(), &["-n", "50", "--affinity", "0"]);
+    assert_eq!(run["latency"]["cpu"], 0);
+    server.stop();
+}
+
+#[test]
+fn the_warm_up_that_is_asked_for_is_left_out() {
+    let server = Server::start(&[]);
+    let run = measured(&server.host(), &["-t", "300ms", "--warm-up", "100ms"]);
+    let way = way(&run);
+    assert_eq!(number(way, "warm_up_ns"), 100_000_000);
+    let counted = number(&way["rtt_ns"], "count") + number(way, "warm_up_count");
+    assert_eq!(counts(way, ["received"]), [counted]);
+    // Nothing is left when all of it is warm-up: no figures, and no zeros.
+    let run = latency(&server.host(), &["-n", "20", "--warm-up", "60s", "--json"]).code(4).json();
+    assert_eq!(run["summary"]["ways"][0]["rtt_ns"], Value::Null, "{run:#}");
+    server.stop();
+}
+
+#[test]
+fn families_are_as_asked_for() {
+    let port = free_port().to_string();
+    let server = Running::start(pathmeter(None, &["serve", "--port", &port]));
+    server.wait_for("pathmeter's own protocol");
+    for (words, remote) in [(["127.0.0.1", "-4"], "127.0.0.1"), (["::1", "-6"], "[::1]")] {
+        for transport in ["--udp", "--tcp"] {
+            let run = measured(words[0], &[words[1], "-p", &port, "-n", "20", transport]);
+            let ends = &way(&run)["ends"];
+            assert_eq!(ends["remote"], format!("{remote}:{port}"));
+            assert_eq!(ends["seen_as"], ends["local"], "{words:?} {transport}");
+        }
+    }
+    latency("::1", &["-4", "-p", &port]).code(2).says("-4");
+    latency("127.0.0.1", &["-6", "-p", &port]).code(2).says("-6");
+    server.signal("TERM");
+    server.end().code(0);
+}
+
+#[test]
+fn tokens_and_tls_go_with_latency() {
+    let scratch = Scratch::new("latency-token");
+    let right = scratch.file("right", Some("a long random line\n"));
+    let wrong = scratch.file("wrong", Some("another long random line\n"));
+    let server = Server::start(&["--tls", "--token-file", &right]);
+    let print = fingerprint(&server);
+    for transport in ["--udp", "--tcp"] {
+        let words = ["--tls", "--fingerprint", &print, "--token-file", &right, "-n", "50", transport];
+        let run = measured(&server.host(), &words);
+        assert_eq!(counts(way(&run), ["sent", "received", "far_received"]), [50; 3]);
+    }
+    let host = server.host();
+    let ended = latency(&host, &["--fingerprint", &print, "--token-file", &wrong]).code(3);
+    ended.says("the token is not this server's");
+    latency(&host, &["--fingerprint", &print]).code(3).says("this server wants a token");
+    latency(&host, &["--token-file", &right]).code(3).says("encrypts its control connections");
+    let words = ["--protocol", "sockperf", "--token-file", &right];
+    latency(&host, &words).code(2).says("--protocol native");
+    server.stop();
+}
+
+#[test]
+fn every_format_tells_the_round_trips() {
+    let server = Server::start(&[]);
+    let scratch = Scratch::new("latency-formats");
+    for (format, part) in [
+        ("text", "Round trip to"),
+        ("json", "\"pathmeter/result/1\""),
+        ("ndjson", "\"latency\""),
+        ("csv", "rtt"),
+        ("markdown", "|"),
+    ] {
+        let ended = latency(&server.host(), &["-n", "100", "--format", format]).code(0);
+        assert!(ended.stdout.contains(part), "{format}: {}", ended.stdout);
+        let file = scratch.file(format, None);
+        let words = [&["-n", "100", "--format", format, "-o", &file][..], &PATIENT].concat();
+        assert_eq!(latency(&server.host(), &words).code(0).stdout, "", "{format}");
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains(part), "{format}: {text}");
+        if format == "ndjson" {
+            text.lines().for_each(|line| drop(serde_json::from_str::<Value>(line).unwrap()));
+        }
+    }
+    server.stop();
+}
+
+#[test]
+fn a_dry_run_prints_the_plan_and_sends_nothing() {
+    let words = ["--dry-run", "--mode", "under-load", "-m", "100", "-n", "7", "--dscp", "ef"];
+    let ended = latency("127.0.0.1:9", &words).code(0);
+    let plan = ended.json();
+    assert_eq!(plan["ways"][0]["target"]["address"], "127.0.0.1:9");
+    assert_eq!(
+        (&plan["mode"], &plan["size"], &plan["tos"]),
+        (&"under-load".into(), &100.into(), &184.into())
+    );
+    assert_eq!((&plan["end"]["blocks"], &plan["rate_pps"]), (&7.into(), &10_000.into()));
+    serde_json::from_value::<model::latency::LatencyPlan>(plan).unwrap();
+}
+
+#[test]
+fn expectations_decide_how_it_ends() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    let words = ["-n", "300", "--expect", "rtt.p99<=10s", "--expect", "rtt.p50>=1ns"];
+    latency(&host, &[&words[..], &PATIENT].concat()).code(0);
+    let ended = latency(&host, &["-n", "200", "--expect", "rtt.p50<=1ns"]).code(1);
+    assert!(ended.stdout.contains("Verdict"), "{}", ended.stdout);
+    ended.says("expectation broken: rtt.p50<=1ns");
+    // So few round trips have no 99.99th percentile: what is not known is not held.
+    let ended = latency(&host, &["-n", "50", "--expect", "rtt.p9999<=10s"]).code(1);
+    ended.says("not measured");
+    latency(&host, &["--expect", "rtt.p51<=1s"]).code(2).says("rtt.p51");
+    server.stop();
+}
+
+#[test]
+fn what_cannot_be_is_said_before_anything_is_sent() {
+    for (words, part) in [
+        (&["-m", "13"][..], "13 bytes"),
+        (&["-m", "65508"], "65508 bytes"),
+        (&["-m", "1048576", "--tcp"], "1048576 bytes"),
+        (&["--rate", "0"], "--rate 0"),
+        (&["--timeout", "0s"], "--timeout"),
+        (&["--timeout", "9s"], "--timeout"),
+        (&["--mode", "playback"], "--playback"),
+        (&["--key-file", "x"], "--protocol stamp"),
+        (&["--protocol", "stamp", "--tcp"], "UDP"),
+        (&["--protocol", "stamp", "-m", "45"], "45"),
+        (&["--protocol", "stamp", "--mode", "throughput"], "STAMP"),
+        (&["--label", "a", "--label", "b"], "2 labels for 1 host"),
+        (&["--via", "="], "--via"),
+        (&["--raw", "/nonexistent/raw.csv"], "/nonexistent/raw.csv"),
+        (&["--playback", "/nonexistent/play"], "/nonexistent/play"),
+    ] {
+        latency("127.0.0.1:9", words).code(2).says(part);
+    }
+    let scratch = Scratch::new("bad-playback");
+    for (text, line) in [("", "no message"), ("0.5 100\n", "line 1"), ("# x\n0.2, 100\n0.1, 100\n", "line 3")]
+    {
+        let file = scratch.file("bad", Some(text));
+        latency("127.0.0.1:9", &["--playback", &file]).code(2).says(line).says(&file);
+    }
+}
+
+/// What the server printed at its start.
+#[track_caller]
+fn fingerprint(server: &Server) -> String {
+    server.process.wait_for("--fingerprint ");
+    let said = server.process.said();
+    let at = said.find("--fingerprint ").expect("just waited for") + "--fingerprint ".len();
+    said[at..].split_whitespace().next().expect("it follows").to_owned()
+}
