@@ -5,6 +5,7 @@ use super::noise::Outlier;
 use crate::stats::batch_means::MeanInterval;
 use crate::stats::histogram::Distribution;
 use crate::stats::percentile::Percentile;
+use crate::stats::steady::Level;
 use crate::units::{Nanos, PacketRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,9 @@ pub struct WayResult {
     pub warm_up: Nanos,
     /// Round trips in it.
     pub warm_up_count: u64,
+    /// Whether the round trips behind the warm-up are on one level; absent where the user set the warm-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
     /// Application RTT: from before the send call (ping-pong) or from the moment the message was due (under-load,
     /// playback) until the reply was in this program's hands.
     #[serde(rename = "rtt_ns")]

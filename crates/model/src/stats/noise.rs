@@ -7,35 +7,17 @@ mod farthest;
 
 pub use farthest::{Farthest, Trip};
 
-use super::histogram::Histogram;
 use crate::latency::{Cause, HostNoise, Outlier};
 use crate::units::Nanos;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// A time during which this host did not run the measuring thread, or not the CPU it was on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// A time during which this host did not run the measuring thread, which spun: it missed time between two looks at the
+/// clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disturbance {
     /// When it began, by the clock of the round trips.
-    #[serde(rename = "start_ns")]
     pub start: Nanos,
     /// How long it lasted.
-    #[serde(rename = "length_ns")]
     pub length: Nanos,
-    /// What was seen.
-    pub kind: DisturbanceKind,
-}
-
-/// How a disturbance was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DisturbanceKind {
-    /// A spinning thread missed time between two looks at the clock.
-    Hiccup,
-    /// The hypervisor gave the CPU to others.
-    Steal,
-    /// The kernel gave the CPU to another thread.
-    Preemption,
 }
 
 /// The disturbances of a run. Of more than 4096 the shorter half is forgotten; sums and the longest stay exact.
@@ -45,29 +27,15 @@ pub struct HostWatch {
     noise: HostNoise,
 }
 
-/// How many far round trips were whose fault.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Blame {
-    /// This host held them up.
-    pub host: u64,
-    /// The path or the far end did.
-    pub path: u64,
-    /// It cannot be told.
-    pub unknown: u64,
-}
-
 impl HostWatch {
     /// Takes a disturbance; one without length is none.
     pub fn record(&mut self, disturbance: Disturbance) {
         if disturbance.length == Nanos::ZERO {
             return;
         }
-        if disturbance.kind == DisturbanceKind::Hiccup {
-            self.noise.hiccups = self.noise.hiccups.saturating_add(1);
-            self.noise.hiccup_total = Nanos(self.noise.hiccup_total.0.saturating_add(disturbance.length.0));
-            self.noise.hiccup_worst = self.noise.hiccup_worst.max(disturbance.length);
-        }
+        self.noise.hiccups = self.noise.hiccups.saturating_add(1);
+        self.noise.hiccup_total = Nanos(self.noise.hiccup_total.0.saturating_add(disturbance.length.0));
+        self.noise.hiccup_worst = self.noise.hiccup_worst.max(disturbance.length);
         if self.kept.len() >= MOST_KEPT {
             self.kept.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.length));
             self.kept.truncate(MOST_KEPT / 2);
@@ -75,7 +43,7 @@ impl HostWatch {
         self.kept.push(disturbance);
     }
 
-    /// What was counted: hiccups. Switches and steal are the engine's to add, as they have no intervals of their own.
+    /// What was counted. Switches and steal are the engine's to add, as they have no times of their own.
     #[must_use]
     pub fn noise(&self) -> HostNoise {
         self.noise
@@ -121,32 +89,6 @@ impl Disturbance {
         let start = self.start.0.max(from.0);
         (start < end).then_some((start, end))
     }
-}
-
-impl Blame {
-    /// That of these round trips.
-    pub fn of<'a>(outliers: impl IntoIterator<Item = &'a Outlier>) -> Blame {
-        let mut blame = Blame::default();
-        for outlier in outliers {
-            match outlier.cause {
-                Cause::Host => blame.host += 1,
-                Cause::Path => blame.path += 1,
-                Cause::Unknown => blame.unknown += 1,
-            }
-        }
-        blame
-    }
-}
-
-/// Above this a round trip is far from the others: three distances of the quartiles above the upper one (the outer fence of
-/// Tukey, Exploratory Data Analysis), and at least twice the median, as quartiles may lie within a few nanoseconds.
-/// `None` of no values.
-#[must_use]
-pub fn fence(histogram: &Histogram) -> Option<Nanos> {
-    let at = |q| histogram.value_at_quantile(q);
-    let (quarter, median, three_quarters) = (at(0.25)?, at(0.5)?, at(0.75)?);
-    let outer = three_quarters.saturating_add(3_u64.saturating_mul(three_quarters - quarter));
-    Some(Nanos(outer.max(median.saturating_mul(2))))
 }
 
 const MOST_KEPT: usize = 4096;

@@ -137,6 +137,7 @@ pub(crate) fn way(label: &str, rtt: Distribution) -> WayResult {
         counted,
         warm_up: Nanos(0),
         warm_up_count: 0,
+        level: None,
         rtt: Some(rtt),
         service: None,
         mad: None,

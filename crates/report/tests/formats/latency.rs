@@ -299,6 +299,7 @@ fn way(label: &str, histogram: &Histogram) -> WayResult {
         counted: Counted { sent: count, asked: count, received: count, ..Counted::default() },
         warm_up: Nanos(0),
         warm_up_count: 0,
+        level: None,
         rtt: histogram.distribution(),
         service: None,
         mad: None,

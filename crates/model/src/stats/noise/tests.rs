@@ -6,8 +6,7 @@ use proptest::prelude::*;
 fn watch(disturbances: &[(u64, u64)]) -> HostWatch {
     let mut watch = HostWatch::default();
     for &(start, length) in disturbances {
-        let kind = DisturbanceKind::Hiccup;
-        watch.record(Disturbance { start: Nanos(start), length: Nanos(length), kind });
+        watch.record(Disturbance { start: Nanos(start), length: Nanos(length) });
     }
     watch
 }
@@ -61,40 +60,14 @@ fn overlapping_disturbances_count_once() {
 fn sums_are_exact_and_memory_is_bounded() {
     let mut host = watch(&[(7, 1_000_000)]);
     for start in 0..100_000 {
-        host.record(Disturbance {
-            start: Nanos(start * 1000),
-            length: Nanos(3),
-            kind: DisturbanceKind::Hiccup,
-        });
+        host.record(Disturbance { start: Nanos(start * 1000), length: Nanos(3) });
     }
-    let steal = DisturbanceKind::Steal;
-    host.record(Disturbance { start: Nanos(0), length: Nanos(9_000_000), kind: steal });
-    host.record(Disturbance { start: Nanos(0), length: Nanos(0), kind: DisturbanceKind::Hiccup });
+    host.record(Disturbance { start: Nanos(0), length: Nanos(0) });
     assert!(host.kept.len() <= MOST_KEPT);
     let noise = host.noise();
     assert_eq!((noise.hiccups, noise.hiccup_worst), (100_001, Nanos(1_000_000)));
     assert_eq!(noise.hiccup_total, Nanos(1_300_000));
     assert!(host.held(Nanos(0), Nanos(2_000_000)) >= Nanos(1_000_000));
-}
-
-#[test]
-fn blame_is_counted() {
-    let host = watch(&[(0, 900)]);
-    let trips = [trip(0, 1000, None), trip(5_000, 1000, None), trip(6_000, 1000, Some(1))];
-    let outliers = trips.map(|trip| host.attribute(&trip, Nanos(10), false));
-    assert_eq!(Blame::of(&outliers), Blame { host: 1, path: 1, unknown: 1 });
-}
-
-#[test]
-fn the_fence_is_far_from_the_rest() {
-    let mut histogram = Histogram::default();
-    assert_eq!(fence(&histogram), None);
-    (1..=100).for_each(|value| histogram.record(value * 10));
-    // Quartiles 250 and 750.
-    assert_eq!(fence(&histogram), Some(Nanos(2250)));
-    let mut narrow = Histogram::default();
-    narrow.record_n(1000, 1_000_000);
-    assert_eq!(fence(&narrow), Some(Nanos(2000)));
 }
 
 proptest! {

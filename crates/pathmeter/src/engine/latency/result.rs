@@ -95,6 +95,7 @@ pub(crate) fn way<E: Exchange>(
         counted,
         warm_up: totals.warm_up,
         warm_up_count: totals.warm_up_count,
+        level: totals.level,
         rtt: totals.rtt.distribution(),
         service: totals.service.and_then(|service| service.distribution()),
         mad: totals.spread.map(|spread| spread.mad),

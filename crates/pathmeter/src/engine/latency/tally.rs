@@ -8,7 +8,7 @@ use model::stats::batch_means::{BatchMeans, MeanInterval};
 use model::stats::histogram::Histogram;
 use model::stats::noise::{Farthest, HostWatch, Trip};
 use model::stats::spread::Dispersion;
-use model::stats::steady::WarmUp;
+use model::stats::steady::{Level, WarmUp};
 use model::time::MonoTime;
 use model::units::Nanos;
 
@@ -43,6 +43,7 @@ pub(crate) struct Totals {
     pub(crate) service: Option<Histogram>,
     pub(crate) warm_up: Nanos,
     pub(crate) warm_up_count: u64,
+    pub(crate) level: Option<Level>,
     pub(crate) mean: Option<MeanInterval>,
     pub(crate) spread: Option<Dispersion>,
     pub(crate) outliers: Vec<Outlier>,
@@ -195,11 +196,11 @@ impl Tally {
         if let Some(raw) = self.raw.take() {
             raw.finish()?;
         }
-        let (rtt, warm_up, warm_up_count, spread) = match self.fixed_warm_up {
-            Some(time) => (self.kept, time, self.skipped, None),
+        let (rtt, warm_up, warm_up_count, spread, level) = match self.fixed_warm_up {
+            Some(time) => (self.kept, time, self.skipped, None, None),
             None => {
                 let settled = self.warm_up.finish();
-                (settled.kept, settled.cut, settled.dropped, settled.dispersion)
+                (settled.kept, settled.cut, settled.dropped, settled.dispersion, Some(settled.level))
             }
         };
         let usual = Nanos(rtt.value_at_quantile(0.5).unwrap_or_default());
@@ -211,6 +212,7 @@ impl Tally {
             mean: self.means.interval(warm_up_count, LEVEL),
             warm_up,
             warm_up_count,
+            level,
             outliers,
             spread: spread.or_else(|| Dispersion::of(&rtt)),
             rtt,

@@ -3,7 +3,7 @@
 use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
 use model::latency::WaitMode;
-use model::stats::noise::{Disturbance, DisturbanceKind, HostWatch};
+use model::stats::noise::{Disturbance, HostWatch};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::{self, ErrorKind};
@@ -91,7 +91,7 @@ impl Waiter {
         let length = now.saturating_since(from);
         if length > HICCUP && self.mode == WaitMode::Spin {
             let start = from.saturating_since(self.started);
-            self.watch.record(Disturbance { start, length, kind: DisturbanceKind::Hiccup });
+            self.watch.record(Disturbance { start, length });
         }
     }
 }

@@ -7,6 +7,7 @@ use super::{counted, percentiles, tables, title};
 use model::latency::{ClockNote, HostNoise, OneWayDelays, WaitMode, WayResult, WireTimes};
 use model::run::Run;
 use model::stats::histogram::Distribution;
+use model::stats::steady::Level;
 use model::summary::Summary;
 use model::units::Nanos;
 
@@ -46,6 +47,10 @@ pub(in crate::format) fn facts(summary: &Summary, way: &WayResult) -> Vec<(&'sta
             words::count(way.warm_up_count, "round trip")
         );
         facts.push(("warm-up", text));
+    }
+    if way.level == Some(Level::Unsteady) {
+        let text = "not found: the round trips drift, and the figures with them; measure for a longer time";
+        facts.push(("steady level", text.into()));
     }
     if let Some(rtt) = way.rtt.filter(|rtt| rtt.count > 0) {
         facts.push((
