@@ -207,7 +207,7 @@ pub struct LatencySpec {
     pub tos: u8,
     /// How the server is to wait, where it can.
     pub wait: WaitMode,
-    /// Longest time the client will need, set-up included.
+    /// Length of the test; zero: as long as the server allows.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
     /// Messages a second at most; absent: as fast as it goes.

@@ -24,12 +24,12 @@ pub(super) fn check(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
 pub(super) fn check_latency(spec: &LatencySpec, policy: &Policy) -> Result<(), Refusal> {
     let (smallest, largest) = (sockperf::HEADER_LEN as u64, longest_message(spec.transport) as u64);
     in_range("size", u64::from(spec.size), smallest, largest)?;
-    in_range("time (ns)", spec.time.0, 1, MAX_TIME.0)?;
+    in_range("time (ns)", spec.time.0, 0, MAX_TIME.0)?;
     in_range("rate", spec.rate.map_or(1, |rate| rate.0), 1, 1 << 40)?;
     let allowed = longest(policy);
     if spec.time > allowed {
         return Err(limit(
-            format!("a session of {}, where this server allows {allowed}", spec.time),
+            format!("a test of {}, where this server allows {allowed} (--max-time)", spec.time),
             "measure for a shorter time (--time)",
         ));
     }
@@ -38,10 +38,17 @@ pub(super) fn check_latency(spec: &LatencySpec, policy: &Policy) -> Result<(), R
     match spec.bitrate() {
         Some(rate) if rate <= allowed => Ok(()),
         _ => Err(limit(
-            format!("messages without a rate or a higher one, where this server allows {allowed}"),
+            format!(
+                "messages without a rate or at a higher one, where this server allows {allowed} (--max-rate)"
+            ),
             format!("ask for at most {messages} messages a second (--rate {messages})"),
         )),
     }
+}
+
+/// How long the messages of a latency session are answered; its client need not know.
+pub(super) fn latency_time(spec: &LatencySpec, policy: &Policy) -> Nanos {
+    if spec.time == Nanos::ZERO { longest(policy) } else { spec.time }
 }
 
 /// Longest message of a latency session, bytes.

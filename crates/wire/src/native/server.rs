@@ -307,7 +307,8 @@ impl Server {
 
     fn start(&mut self, now: MonoTime) {
         if let Some(Ask::Latency { spec }) = &self.ask {
-            self.state = State::Reflecting { deadline: now + spec.time + LATENCY_SLACK };
+            let time = admit::latency_time(spec, &self.config.policy);
+            self.state = State::Reflecting { deadline: now + time + LATENCY_SLACK };
             self.link.push(Output::Reflect((**spec).clone()));
             self.link.send(&Message::Started {});
         }
@@ -541,7 +542,7 @@ fn late(what: &str, after: Nanos) -> ProtocolError {
 
 /// How long a client may take from open flows to the start: its last handshake and its burst of pings.
 const START: Nanos = Nanos::from_secs(30);
-/// Time beyond what a client of a latency session asked for, for its report and its goodbye.
-const LATENCY_SLACK: Nanos = Nanos::from_secs(10);
+/// Time beyond the test of a latency session, for what comes before it and the last replies, its report and goodbye.
+const LATENCY_SLACK: Nanos = Nanos::from_secs(30);
 /// The least time between the reports a client may ask for.
 const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(100);

@@ -9,7 +9,7 @@ use anyhow::Context;
 use linux::options;
 use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
 use model::event::Warning;
-use model::latency::{LatencyPlan, LatencyProtocol, LatencySpec, WaitMode, Way, WayEnds};
+use model::latency::{LatencyPlan, LatencyProtocol, LatencySpec, Load, WaitMode, Way, WayEnds};
 use model::plan::{End, Transport};
 use model::units::{Bytes, Nanos};
 use std::io::ErrorKind;
@@ -62,17 +62,18 @@ pub(crate) fn configure(socket: &Socket, plan: &LatencyPlan) -> Vec<Warning> {
 
 fn native(job: &Job<'_>, way: &Way, wait: WaitMode) -> anyhow::Result<(Socket, Option<LatencySession>)> {
     let plan = job.plan;
+    let phases = |load: &Load| load.time.saturating_mul(load.phases.len() as u64);
     let time = match plan.end {
-        End::Time(time) => time + END_SLACK,
+        End::Time(time) => time + plan.load.as_ref().map_or(Nanos::ZERO, phases),
         // As long as the server lets us.
-        End::Bytes(_) | End::Blocks(_) => COUNTED_TIME,
+        End::Bytes(_) | End::Blocks(_) => Nanos::ZERO,
     };
     let spec = LatencySpec {
         transport: plan.transport,
         size: job.largest(),
         tos: plan.tos,
         wait,
-        time: time + plan.load.as_ref().map_or(Nanos::ZERO, |l| l.time.saturating_mul(l.phases.len() as u64)),
+        time,
         rate: plan.rate,
     };
     let session = LatencySession::open(way, spec, plan.connect_timeout, job.security, job.interrupt)?;
@@ -173,7 +174,4 @@ pub(crate) fn server_command(protocol: LatencyProtocol) -> &'static str {
     }
 }
 
-/// For opening, the last replies, the counts and the goodbye.
-const END_SLACK: Nanos = Nanos(20_000_000_000);
-const COUNTED_TIME: Nanos = Nanos(3_600_000_000_000);
 const UDP_BUFFER: Bytes = Bytes(4 << 20);

@@ -92,8 +92,8 @@ impl LatencySession {
     pub(crate) fn seen_of(&mut self, sent: u64) -> anyhow::Result<LatencySeen> {
         self.interrupt = Interrupt::default();
         let mut seen = self.seen()?;
-        let mut quiet = 0;
-        while seen.received < sent && quiet < QUIET_LOOKS {
+        let (mut quiet, longest) = (0, mono_now() + TAIL_LIMIT);
+        while seen.received < sent && quiet < QUIET_LOOKS && mono_now() < longest {
             std::thread::sleep(LOOK.to_duration());
             let now = self.seen()?;
             quiet = if now.received > seen.received { 0 } else { quiet + 1 };
@@ -182,5 +182,6 @@ const ANSWER_LIMIT: Nanos = Nanos(5_000_000_000);
 /// Between two looks for messages that are still coming, and how many that see none are enough.
 const LOOK: Nanos = Nanos(50_000_000);
 const QUIET_LOOKS: u32 = 5;
+const TAIL_LIMIT: Nanos = Nanos(15_000_000_000);
 const GOODBYE: Nanos = Nanos(200_000_000);
 const INTERRUPT_STEP: Nanos = Nanos(100_000_000);
