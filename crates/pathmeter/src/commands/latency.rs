@@ -13,6 +13,7 @@ use crate::exit::{Exit, Failure};
 use crate::planner;
 use anyhow::Context;
 use model::event::Event;
+use model::latency::LatencyMode;
 use wire::ProtocolError;
 use wire::stamp::Key;
 
@@ -20,9 +21,12 @@ use wire::stamp::Key;
 pub(crate) fn run(args: &LatencyArgs, global: &Common) -> anyhow::Result<Exit> {
     let expected = expectations(&args.session)?;
     let security = security(&args.session)?;
-    let plan = planner::latency(args)?;
+    let mut plan = planner::latency(args)?;
     let key = args.test.key_file.as_deref().map(key).transpose()?;
     let items = args.test.playback.as_deref().map(playback::read).transpose()?.unwrap_or_default();
+    if plan.mode == LatencyMode::Playback {
+        playback::fit(&mut plan, &items, args.test.time.is_some() || args.test.count.is_some());
+    }
     if args.session.dry_run {
         return print_plan(&plan, global);
     }

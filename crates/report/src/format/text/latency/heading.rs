@@ -61,7 +61,11 @@ pub(in crate::format) fn phrase(plan: &LatencyPlan) -> String {
         LatencyMode::Throughput => "one way".into(),
         mode => mode.to_string(),
     };
-    let mut parts = vec![format!("{} {mode}", plan.transport), format!("{}-byte messages", plan.size)];
+    let size = match plan.mode {
+        LatencyMode::Playback => format!("messages of up to {} bytes", plan.size),
+        _ => format!("{}-byte messages", plan.size),
+    };
+    let mut parts = vec![format!("{} {mode}", plan.transport), size];
     parts.extend(plan.rate.map(|rate| rate.to_string()));
     parts.push(match plan.end {
         End::Time(time) => words::span(time),
