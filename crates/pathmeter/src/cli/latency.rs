@@ -13,7 +13,7 @@ use std::path::PathBuf;
 EXAMPLES
   pathmeter latency far.example                       UDP ping-pong, 5 seconds
   pathmeter latency far.example --tcp -m 350 -t 100s
-  pathmeter latency far.example --loaded              idle, then with TCP up, down and both ways; RPM
+  pathmeter latency far.example --loaded              idle, then with TCP up, down, both ways; RPM
   pathmeter latency near.example far.example          two hosts in turn, compared in one table
   pathmeter latency far.example --via eth0 --via vpn=10.8.0.2
   pathmeter latency far.example --label nat-gateway --save ways.ndjson
