@@ -30,6 +30,16 @@ pub struct LatencyPlan {
     pub transport: Transport,
     /// Bytes of one message, the protocol's header included.
     pub size: u32,
+    /// Sizes differ at random between these instead, from one burst to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<SizeRange>,
+    /// Messages that go in a row: ping-pong waits for the replies to all of them, and what goes at a rate is due
+    /// together.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub burst: u32,
+    /// The whole reply is compared with its request, where the protocol echoes; one that differs ends the way.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub compare: bool,
     /// Messages a second on each way; absent: as fast as the mode goes.
     #[serde(rename = "rate_pps")]
     pub rate: Option<PacketRate>,
@@ -77,8 +87,29 @@ pub struct Way {
     pub target: Target,
     /// Local address to send from.
     pub bind: Option<IpAddr>,
+    /// Local port to send from; absent: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
     /// Interface to send through (SO_BINDTODEVICE).
     pub device: Option<String>,
+}
+
+/// Sizes of messages, bytes, the protocol's header included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SizeRange {
+    /// The smallest.
+    pub least: u32,
+    /// The largest.
+    pub most: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 /// A wire protocol that can carry round trips.

@@ -166,14 +166,22 @@ fn fixture(count: u64, figures: [u64; 7]) -> Distribution {
 
 fn plan(ways: &[WayResult]) -> LatencyPlan {
     let target = || Target { host: "far.example".into(), address: ([192, 0, 2, 7], 5210).into() };
-    let planned =
-        |way: &WayResult| Way { label: way.label.clone(), target: target(), bind: None, device: None };
+    let planned = |way: &WayResult| Way {
+        label: way.label.clone(),
+        target: target(),
+        bind: None,
+        port: None,
+        device: None,
+    };
     LatencyPlan {
         ways: ways.iter().map(planned).collect(),
         protocol: LatencyProtocol::Native,
         mode: LatencyMode::PingPong,
         transport: Transport::Udp,
         size: 64,
+        sizes: None,
+        burst: 1,
+        compare: false,
         rate: None,
         reply_every: 1,
         end: End::Time(Nanos::from_secs(10)),

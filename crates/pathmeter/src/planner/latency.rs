@@ -27,6 +27,9 @@ pub(crate) fn latency(args: &LatencyArgs) -> Result<LatencyPlan, Failure> {
         mode,
         transport,
         size,
+        sizes: None,
+        burst: 1,
+        compare: false,
         rate: rate(args, mode)?,
         reply_every: args.test.reply_every,
         end: match args.test.count {
@@ -195,7 +198,7 @@ fn ways(args: &LatencyArgs, protocol: LatencyProtocol) -> Result<Vec<Way>, Failu
                 (None, Some(via)) => format!("{} via {via}", host.host),
                 (None, None) => host.host.clone(),
             };
-            ways.push(Way { label, target, bind: source.bind, device: source.device.clone() });
+            ways.push(Way { label, target, bind: source.bind, port: None, device: source.device.clone() });
         }
     }
     Ok(ways)

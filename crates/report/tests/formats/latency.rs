@@ -257,6 +257,7 @@ fn plan(ways: &[&WayResult], transport: Transport, size: u32, seconds: u64) -> L
         label: way.label.clone(),
         target: Target { host: way.host.clone(), address: way.ends.remote },
         bind: None,
+        port: None,
         device: None,
     };
     LatencyPlan {
@@ -265,6 +266,9 @@ fn plan(ways: &[&WayResult], transport: Transport, size: u32, seconds: u64) -> L
         mode: LatencyMode::PingPong,
         transport,
         size,
+        sizes: None,
+        burst: 1,
+        compare: false,
         rate: None,
         reply_every: 1,
         end: End::Time(Nanos::from_secs(seconds)),

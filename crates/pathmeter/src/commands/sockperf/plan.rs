@@ -34,6 +34,9 @@ pub(super) fn plan(both: &Both, client: &Client, places: &[Place], written: usiz
         },
         transport,
         size: asked.size,
+        sizes: None,
+        burst: 1,
+        compare: false,
         rate: asked.rate.map(share),
         ways,
         reply_every: asked.reply_every,
@@ -74,6 +77,7 @@ fn way(client: &Client, place: &Place, number: usize) -> Told<Way> {
         label: format!("[{number}] {resolved}"),
         target: Target { host, address: resolved },
         bind,
+        port: client.bind.1,
         device: None,
     })
 }

@@ -49,7 +49,7 @@ fn ping(
     let mut lane = Lane::new(socket, Client::new(MAX_TCP_LEN), size, Tally::new(gather));
     let mut waiter = Waiter::new(wait);
     while mono_now() < started + TIME {
-        lane.ping(size, TIMEOUT, &mut waiter);
+        lane.ping(1, size, TIMEOUT, &mut waiter);
     }
     Ok(lane.tally.finish(waiter.watch(), false)?.rtt.distribution())
 }

@@ -101,19 +101,34 @@ impl<E: Exchange> Lane<E> {
         Some(FarCount { answered: answered.saturating_sub(self.far_before.answered).min(of), of })
     }
 
-    /// Sends a message and waits for its reply, taking what else comes. The time of a loss is the timeout.
-    pub(crate) fn ping(&mut self, size: usize, timeout: Nanos, waiter: &mut Waiter) -> Ping {
-        let sent = mono_now();
+    /// Sends a burst of messages and waits for the replies to all, taking what else comes. The time of a loss is the
+    /// timeout.
+    pub(crate) fn ping(&mut self, burst: u32, size: usize, timeout: Nanos, waiter: &mut Waiter) -> Ping {
+        let mut sent = mono_now();
         waiter.running(sent);
-        let deadline = sent + timeout;
+        let mut deadline = sent + timeout;
         let number = self.tally.next_number();
         if !self.send(size, sent, sent, true, deadline) {
             return Ping::Dead;
         }
+        for before in 1..burst {
+            if before.is_multiple_of(LONG_BURST) {
+                // Replies that nobody reads would stop the far end, and it this one.
+                while self.poll(waiter) {}
+            }
+            sent = mono_now();
+            deadline = sent + timeout;
+            if self.dead.is_some() || !self.send(size, sent, sent, true, deadline) {
+                return Ping::Dead;
+            }
+        }
         loop {
+            if burst > 1 && self.tally.oldest().is_none() {
+                return Ping::Answered;
+            }
             match self.receive(waiter, deadline) {
                 Ok(Some((came, held))) => {
-                    if self.take(came, held, Some(number), waiter) {
+                    if self.take(came, held, Some(number), waiter) && burst == 1 {
                         return Ping::Answered;
                     }
                 }
@@ -135,7 +150,8 @@ impl<E: Exchange> Lane<E> {
         deadline: MonoTime,
     ) -> io::Result<Option<(MonoTime, Option<Nanos>)>> {
         if !self.timed {
-            return Ok(self.inbox.fill(&self.socket, waiter, deadline)?.map(|came| (came, None)));
+            let came = self.inbox.fill(&self.socket, waiter, deadline)?;
+            return Ok(came.then(|| (mono_now(), None)));
         }
         let came = self.inbox.fill_timed(&self.socket, waiter, deadline, || {})?;
         Ok(came.map(|came| (came.at, came.held)))
@@ -311,5 +327,7 @@ fn is_passing(error: &io::Error) -> bool {
     ) || error.raw_os_error() == Some(ENOBUFS)
 }
 
+/// So many messages of a burst go before what has come is read.
+const LONG_BURST: u32 = 64;
 /// errno(3).
 const ENOBUFS: i32 = 105;

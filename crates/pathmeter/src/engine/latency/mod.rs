@@ -7,6 +7,7 @@
 //! | `ping_pong`, `schedule` | the modes |
 //! | `house` | what is done between two round trips: reports, keep-alives, the end |
 //! | `lane` | one way at work |
+//! | `sizes` | the size of each message |
 //! | `tally`, `flights`, `raw`, `far_clock` | what one way gives |
 //! | `wait`, `socket` | messages in and out, and the waiting between |
 //! | `wire_times` | round trips timed by the kernel and the network card |
@@ -30,6 +31,7 @@ mod run;
 mod schedule;
 pub(crate) mod server;
 mod session;
+mod sizes;
 pub(crate) mod socket;
 mod tally;
 pub(crate) mod wait;

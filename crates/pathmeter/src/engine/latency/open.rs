@@ -95,6 +95,7 @@ fn foreign(plan: &LatencyPlan, way: &Way) -> anyhow::Result<Socket> {
     if plan.transport == Transport::Tcp {
         let options = TcpOptions {
             local_address: way.bind,
+            local_port: way.port,
             device: way.device.clone(),
             nodelay: plan.mode != model::latency::LatencyMode::Throughput,
             tos: (plan.tos > 0).then_some(plan.tos),
@@ -113,7 +114,7 @@ fn foreign(plan: &LatencyPlan, way: &Way) -> anyhow::Result<Socket> {
         send_buffer: Some(UDP_BUFFER),
         ..UdpOptions::default()
     };
-    let socket = udp_bind(SocketAddr::new(way.bind.unwrap_or(any), 0), &options)?;
+    let socket = udp_bind(SocketAddr::new(way.bind.unwrap_or(any), way.port.unwrap_or(0)), &options)?;
     socket.set_nonblocking(true)?;
     if remote.ip().is_multicast() {
         return group(socket, remote, plan.multicast_ttl);

@@ -1,7 +1,8 @@
-//! Ping-pong: the next message goes when the reply to the last has come; several ways take turns.
+//! Ping-pong: the next message, or burst, goes when the replies to the last have come; several ways take turns.
 
 use super::house::House;
 use super::lane::{Lane, Ping};
+use super::sizes::Sizes;
 use super::wait::{SPIN, Waiter};
 use linux::clock::{mono_now, sleep_until};
 use model::latency::WaitMode;
@@ -11,20 +12,23 @@ use wire::echo::Exchange;
 
 /// Runs until the plan's end, or until every way is dead.
 pub(crate) fn run<E: Exchange>(lanes: &mut [Lane<E>], waiter: &mut Waiter, house: &mut House<'_>) {
-    let size = house.plan.size as usize;
-    let step = house.plan.rate.and_then(|rate| 1_000_000_000_u64.checked_div(rate.0)).map(Nanos);
+    let mut sizes = Sizes::of(house.plan, house.started.0);
+    let burst = house.plan.burst.max(1);
+    let nanos = u64::from(burst) * 1_000_000_000;
+    let step = house.plan.rate.and_then(|rate| nanos.checked_div(rate.0)).map(Nanos);
     let (mut due, mut rounds) = (house.started, 0);
     loop {
         let now = mono_now();
         house.keep(now, lanes);
-        if house.is_over(now, rounds) || lanes.iter().all(|lane| lane.dead.is_some()) {
+        if house.is_over(now, rounds * u64::from(burst)) || lanes.iter().all(|lane| lane.dead.is_some()) {
             return;
         }
+        let size = sizes.next_burst();
         for turn in 0..lanes.len() as u64 {
             // Another way begins each round, so that none is always the one after a pause.
             let index = ((rounds + turn) % lanes.len() as u64) as usize;
             if lanes[index].dead.is_none()
-                && lanes[index].ping(size, house.patience(index), waiter) != Ping::Answered
+                && lanes[index].ping(burst, size, house.patience(index), waiter) != Ping::Answered
             {
                 // Waiting was long: chores may be due.
                 house.keep(mono_now(), lanes);

@@ -42,8 +42,10 @@ pub(crate) struct Job<'a> {
 impl Job<'_> {
     /// Bytes of the largest message.
     pub(crate) fn largest(&self) -> u32 {
-        let sizes = self.playback.iter().map(|item| item.size);
-        if self.plan.mode == LatencyMode::Playback { sizes.max().unwrap_or(0) } else { self.plan.size }
+        if self.plan.mode == LatencyMode::Playback {
+            return self.playback.iter().map(|item| item.size).max().unwrap_or(0);
+        }
+        self.plan.sizes.map_or(self.plan.size, |sizes| sizes.most.max(self.plan.size))
     }
 }
 
@@ -274,7 +276,7 @@ fn gather(job: &Job<'_>, way: usize, started: MonoTime) -> Gather {
     Gather {
         started,
         last_number: 0,
-        room: usize::try_from(rate.saturating_mul(patience)).unwrap_or(usize::MAX),
+        room: usize::try_from(rate.saturating_mul(patience).max(plan.burst.into())).unwrap_or(usize::MAX),
         warm_up: plan.warm_up.or((plan.mode == LatencyMode::Playback).then_some(Nanos::ZERO)),
         scheduled: matches!(plan.mode, LatencyMode::UnderLoad | LatencyMode::Playback) && plan.load.is_none(),
         raw: job.raw.as_ref().map(|raw| raw.log(&plan.ways[way].label)),

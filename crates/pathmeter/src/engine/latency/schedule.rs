@@ -2,6 +2,7 @@
 
 use super::house::House;
 use super::lane::Lane;
+use super::sizes::Sizes;
 use super::wait::{SPIN, Waiter};
 use linux::clock::mono_now;
 use linux::poll::Interest;
@@ -83,7 +84,10 @@ fn rest<E: Exchange>(
 /// What is due next.
 struct Clockwork<'a> {
     mode: LatencyMode,
+    sizes: Sizes,
+    /// Of the messages of this burst.
     size: usize,
+    burst: u64,
     playback: &'a [Item],
     started: MonoTime,
     rate: Option<PacketRate>,
@@ -93,20 +97,26 @@ struct Clockwork<'a> {
     reply_every: u64,
     /// Messages sent on each way.
     sent: u64,
+    /// Of these, before this burst.
+    sent_before: u64,
 }
 
 impl<'a> Clockwork<'a> {
     fn new(house: &House<'_>, playback: &'a [Item]) -> Clockwork<'a> {
         let plan = house.plan;
+        let mut sizes = Sizes::of(plan, house.started.0);
         Clockwork {
             mode: plan.mode,
-            size: plan.size as usize,
+            size: sizes.next_burst(),
+            sizes,
+            burst: plan.burst.max(1).into(),
             playback,
             started: house.paced_from,
             rate: plan.rate,
             from_send: plan.load.is_some(),
             reply_every: u64::from(plan.reply_every.max(1)),
             sent: 0,
+            sent_before: 0,
         }
     }
 
@@ -117,7 +127,7 @@ impl<'a> Clockwork<'a> {
                 self.playback.get(usize::try_from(self.sent).ok()?).map(|item| self.started + item.at)
             }
             (_, Some(rate)) => {
-                let since = u128::from(self.sent) * 1_000_000_000 / u128::from(rate.0.max(1));
+                let since = u128::from(self.sent_before) * 1_000_000_000 / u128::from(rate.0.max(1));
                 Some(self.started + Nanos(u64::try_from(since).unwrap_or(u64::MAX)))
             }
             (_, None) => Some(self.started),
@@ -142,6 +152,10 @@ impl<'a> Clockwork<'a> {
             }
         }
         self.sent += 1;
+        if self.sent - self.sent_before >= self.burst {
+            self.sent_before = self.sent;
+            self.size = self.sizes.next_burst();
+        }
     }
 
     fn listens(&self) -> bool {

@@ -138,7 +138,7 @@ mod tests {
             std::io::Read::read_to_end(&mut socket, &mut Vec::new()).ok();
         });
         let target = Target { host: "here".into(), address };
-        let way = Way { label: "here".into(), target, bind: None, device: None };
+        let way = Way { label: "here".into(), target, bind: None, port: None, device: None };
         let security = Security::default();
         let asker = Asker::new(&way, &security).unwrap();
         assert!(asker.request.starts_with(b"PMTRCTRL"));
