@@ -157,7 +157,11 @@ pub(crate) fn stream<R: Reflect>(
     let source = Socket::Tcp(Arc::new(socket.try_clone()?));
     let mut inbox = Inbox::new(MAX_TCP_LEN);
     while !stop.load(Ordering::Acquire) {
-        let Some(received) = inbox.fill(&source, waiter, mono_now() + STOP_STEP)? else { continue };
+        if !inbox.fill(&source, waiter, mono_now() + STOP_STEP)? {
+            continue;
+        }
+        // Read once for what came together, and only where a reply tells it.
+        let mut came = None;
         loop {
             let message = match inbox.message(|head| reflect.frame(head)) {
                 Next::Message(message) => message,
@@ -165,12 +169,18 @@ pub(crate) fn stream<R: Reflect>(
                 Next::Broken(stray) => return Err(io::Error::new(io::ErrorKind::InvalidData, stray)),
             };
             hooks.busy.store(true, Ordering::Release);
+            let length = message.len();
+            let received = match came {
+                _ if !reflect.tells_time(length) => MonoTime(0),
+                Some(came) => came,
+                None => *came.insert(mono_now()),
+            };
             let now = if reflect.stamps() { mono_now() } else { received };
-            let (arrival, length) = (Arrival { from, received, ttl: None }, message.len());
+            let arrival = Arrival { from, received, ttl: None };
             if let Some(reply) = reflect.reflect(arrival, now, message, length) {
-                finish(socket, &message[..reply], mono_now() + WRITE_LIMIT)?;
+                finish(socket, &message[..reply], WRITE_LIMIT)?;
             }
-            (hooks.after)(message, received);
+            (hooks.after)(message, mono_now());
             hooks.busy.store(false, Ordering::Release);
         }
     }

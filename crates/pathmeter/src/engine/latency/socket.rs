@@ -35,7 +35,7 @@ impl Socket {
         };
         match (self, sent) {
             (Socket::Tcp(socket), Ok(n)) if n < message.len() => {
-                finish(socket, &message[n..], deadline).map(|()| true)
+                finish(socket, &message[n..], deadline - mono_now()).map(|()| true)
             }
             (_, Ok(_)) => Ok(true),
             (_, Err(e)) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
@@ -63,13 +63,16 @@ impl AsFd for Socket {
     }
 }
 
-/// Half a message on a stream would break all that follow.
-pub(crate) fn finish(socket: &TcpStream, mut rest: &[u8], deadline: MonoTime) -> io::Result<()> {
+/// Half a message on a stream would break all that follow. `limit`: the longest wait for room.
+pub(crate) fn finish(socket: &TcpStream, mut rest: &[u8], limit: Nanos) -> io::Result<()> {
+    // The clock is read only where there is something to wait for.
+    let mut deadline = None;
     while !rest.is_empty() {
         match (&*socket).write(rest) {
             Ok(n) => rest = &rest[n..],
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                let deadline = *deadline.get_or_insert_with(|| mono_now() + limit);
                 wait(&mut [Interest::writable(socket)], Some(deadline))?;
                 if mono_now() >= deadline {
                     return Err(ErrorKind::TimedOut.into());
@@ -116,20 +119,18 @@ impl Inbox {
         Inbox { buf: vec![0; (2 * largest).max(1 << 17)], from: 0, until: 0 }
     }
 
-    /// Waits for bytes; when they came. `None`: the deadline passed.
+    /// Waits for bytes, which came this very moment: the clock is the caller's to read. `false`: the deadline passed.
     pub(crate) fn fill(
         &mut self,
         socket: &Socket,
         waiter: &mut Waiter,
         deadline: MonoTime,
-    ) -> io::Result<Option<MonoTime>> {
+    ) -> io::Result<bool> {
         self.make_room();
         let room = &mut self.buf[self.until..];
         let came = waiter.until(deadline, socket, || socket.receive(room))?;
-        let Some(length) = came else { return Ok(None) };
-        let now = mono_now();
-        self.until += length;
-        Ok(Some(now))
+        self.until += came.unwrap_or(0);
+        Ok(came.is_some())
     }
 
     /// The same with the kernel's times, which have to be switched on. `meanwhile` is called between two tries.
