@@ -90,13 +90,13 @@ pub(crate) struct LatencyTestArgs {
     /// Bytes of one message, 14 and more [default: 64, or 44 for STAMP]
     #[arg(short = 'm', long, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
-    /// How long to measure [default: 5s]
+    /// How long to measure; with --loaded, each phase [default: 5s]
     #[arg(short, long, value_name = "TIME", conflicts_with = "count")]
     pub(crate) time: Option<Nanos>,
     /// End after so many messages on each way
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
-    /// Messages a second [default: ping-pong and throughput as fast as they go, under-load 10k]
+    /// Messages a second [default: ping-pong and throughput as fast as they go, under-load 10k, --loaded 100]
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<PacketRate>,
     /// Every Nth message asks for a reply (under-load and playback)
@@ -108,7 +108,7 @@ pub(crate) struct LatencyTestArgs {
     /// Leading time that is not counted [default: until the round trips are steady]
     #[arg(long, value_name = "TIME")]
     pub(crate) warm_up: Option<Nanos>,
-    /// Longest wait for a reply [default: ten times the 99th percentile so far, at least 10ms; 1s at first]
+    /// Longest wait for a reply [default: ten times the 99th percentile so far, at least 10ms; 1s at first; --loaded 3s]
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<Nanos>,
     /// Time between reports; 0 for the end only

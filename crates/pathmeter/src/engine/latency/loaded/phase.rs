@@ -298,6 +298,6 @@ const LEAST_TIME: Nanos = Nanos::from_millis(200);
 /// Taken for the goodput before any is known.
 const FIRST_GOODPUT: BitRate = BitRate(2_000_000);
 /// Time for sessions to end in order, their queues emptied …
-const GRACE: Nanos = Nanos::from_secs(8);
+const GRACE: Nanos = Nanos::from_secs(6);
 /// … and at all.
 const LAST: Nanos = Nanos::from_secs(30);
