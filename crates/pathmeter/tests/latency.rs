@@ -4,10 +4,19 @@
 
 mod latency {
     mod common;
+    #[path = "../native/fake.rs"]
+    #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
+    mod fake;
+    mod liars;
+    mod limits;
     mod modes;
     mod options;
+    mod relay;
     mod saved;
+    mod servers;
+    mod stamp;
     #[path = "../native/support.rs"]
     #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
     mod support;
+    mod troubled;
 }

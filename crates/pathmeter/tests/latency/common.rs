@@ -1,6 +1,6 @@
 //! What the tests of latency share: servers with foreign protocols, a run's figures, hand-made messages.
 
-use super::support::{Ended, run};
+use super::support::{Ended, Server, free_port, run};
 use serde_json::Value;
 
 /// A loaded machine must not make a reply late: no test here is about how fast anything is.
@@ -42,4 +42,39 @@ pub(super) fn counts<const N: usize>(way: &Value, names: [&str; N]) -> [u64; N] 
 #[track_caller]
 pub(super) fn number(value: &Value, name: &str) -> u64 {
     value[name].as_u64().unwrap_or_else(|| panic!("no {name}: {value:#}"))
+}
+
+/// `pathmeter serve` with SockPerf's and STAMP's protocols on ports of their own.
+pub(super) struct Foreign {
+    pub(super) server: Server,
+    pub(super) sockperf: u16,
+    pub(super) stamp: u16,
+}
+
+impl Foreign {
+    pub(super) fn start(words: &[&str]) -> Foreign {
+        let (sockperf, stamp) = (free_port(), free_port());
+        let ports = [format!("--sockperf={sockperf}"), format!("--stamp={stamp}")];
+        let server = Server::start(&[&[ports[0].as_str(), &ports[1]], words].concat());
+        server.process.wait_for("pathmeter's own protocol");
+        Foreign { server, sockperf, stamp }
+    }
+
+    /// HOST:PORT of the SockPerf server.
+    pub(super) fn sockperf_host(&self) -> String {
+        format!("127.0.0.1:{}", self.sockperf)
+    }
+
+    /// HOST:PORT of the STAMP reflector.
+    pub(super) fn stamp_host(&self) -> String {
+        format!("127.0.0.1:{}", self.stamp)
+    }
+}
+
+/// A message of SockPerf with this length field, of this size.
+pub(super) fn message(sequence: u64, flags: u16, said: u32, size: usize) -> Vec<u8> {
+    let mut bytes = vec![0xab; size.max(wire::sockperf::HEADER_LEN)];
+    wire::sockperf::Header { sequence, flags, len: said }.write(&mut bytes);
+    bytes.truncate(size);
+    bytes
 }

@@ -1,0 +1,53 @@
+//! What a server allows: a latency session beyond it is refused with the option that says so, one within it is not.
+
+use super::common::{counts, latency, measured, way};
+use super::support::{Running, Server, pathmeter};
+
+#[test]
+fn longer_tests_than_allowed_are_refused_and_shorter_ones_not() {
+    let server = Server::start(&["--max-time", "1s"]);
+    let host = server.host();
+    for transport in ["--udp", "--tcp"] {
+        let ended = latency(&host, &["-t", "5s", transport]).code(3);
+        ended.says("5.00 s").says("1.00 s").says("--max-time").says("--time");
+        latency(&host, &["-t", "300ms", transport]).code(0);
+        // So many messages may take any time: they have as long as the server allows.
+        let run = measured(&host, &["-n", "100", transport]);
+        assert_eq!(counts(way(&run), ["sent", "received"]), [100; 2]);
+    }
+    server.stop().says("refused the client");
+}
+
+#[test]
+fn faster_tests_than_allowed_are_refused_and_slower_ones_not() {
+    // 64 bytes: 1000 messages a second.
+    let server = Server::start(&["--max-rate", "512K"]);
+    let host = server.host();
+    for words in [&["-n", "20"][..], &["-n", "20", "--rate", "1001"], &["--mode", "under-load", "-n", "20"]] {
+        latency(&host, words).code(3).says("--max-rate").says("--rate 1000");
+    }
+    let run = measured(&host, &["-n", "20", "--rate", "1000"]);
+    assert_eq!(counts(way(&run), ["sent", "received"]), [20; 2]);
+    server.stop().says("refused the client");
+}
+
+#[test]
+fn a_busy_server_says_so() {
+    let server = Server::start(&["--max-tests", "1"]);
+    let host = server.host();
+    let words = ["latency", &host, "-t", "100s", "-i", "100ms", "--rate", "100", "--format", "ndjson"];
+    let first = Running::start(pathmeter(None, &words));
+    first.wait_for_output("\"latency_sample\"");
+    latency(&host, &["-n", "20"]).code(3).says("busy");
+    first.signal("INT");
+    let ended = first.end();
+    let last = ended.stdout.lines().last().unwrap();
+    let run: serde_json::Value = serde_json::from_str(last).unwrap();
+    assert_eq!(run["summary"]["outcome"]["outcome"], "interrupted", "{run:#}");
+    let [sent, received, far] = counts(way(&run), ["sent", "received", "far_received"]);
+    assert!(sent > 0 && received + 1 >= sent && far == sent, "{:#}", way(&run)["counted"]);
+    // Its place is free again, soon after it has left.
+    let run = measured(&host, &["-n", "20"]);
+    assert_eq!(counts(way(&run), ["sent", "received"]), [20; 2]);
+    server.stop();
+}

@@ -1,0 +1,104 @@
+//! A path that loses, doubles, swaps and delays: each kind is counted apart and exactly, and a loss costs its timeout.
+
+use super::common::{Foreign, counts, latency, number, way};
+use super::relay::{Fate, Number, Relay, sockperf_number, stamp_number};
+use serde_json::Value;
+use std::time::Duration;
+
+const NAMES: [&str; 7] = ["sent", "received", "lost", "late", "duplicates", "reordered", "strays"];
+
+fn all_kinds(number: u64) -> Fate {
+    match number {
+        33 => Fate::Delay(Duration::from_millis(2500)),
+        n if n.is_multiple_of(10) => Fate::Lose,
+        n if n % 10 == 5 => Fate::Double,
+        n if n % 10 == 7 => Fate::Swap,
+        _ => Fate::Pass,
+    }
+}
+
+fn some_lost_some_doubled(number: u64) -> Fate {
+    match number {
+        n if n.is_multiple_of(10) => Fate::Lose,
+        n if n % 10 == 5 => Fate::Double,
+        _ => Fate::Pass,
+    }
+}
+
+fn none(_: u64) -> Fate {
+    Fate::Lose
+}
+
+#[test]
+fn sockperf_under_load_counts_each_kind() {
+    let foreign = Foreign::start(&[]);
+    let run = under_load("sockperf", foreign.sockperf, sockperf_number);
+    assert_eq!(counts(way(&run), NAMES), [300, 269, 30, 1, 30, 30, 0], "{:#}", way(&run)["counted"]);
+    foreign.server.stop();
+}
+
+#[test]
+fn stamp_under_load_counts_each_kind() {
+    let foreign = Foreign::start(&[]);
+    let run = under_load("stamp", foreign.stamp, stamp_number);
+    assert_eq!(counts(way(&run), NAMES), [300, 269, 30, 1, 30, 30, 0], "{:#}", way(&run)["counted"]);
+    // Nothing was lost on the way there: a reflector that counts cannot be told from one that copies the numbers.
+    assert_eq!(way(&run)["counted"]["lost_up"], Value::Null);
+    foreign.server.stop();
+}
+
+#[test]
+fn a_loss_costs_ping_pong_one_timeout_and_the_run_goes_on() {
+    let foreign = Foreign::start(&[]);
+    for (protocol, port, number) in
+        [("sockperf", foreign.sockperf, sockperf_number as Number), ("stamp", foreign.stamp, stamp_number)]
+    {
+        let relay = Relay::to(port, number, some_lost_some_doubled);
+        let words = ["--protocol", protocol, "-n", "48", "--timeout", "700ms", "--no-wire-times", "--json"];
+        let run = latency(&relay.host, &words).code(0).json();
+        assert_eq!(counts(way(&run), NAMES), [48, 44, 4, 0, 5, 0, 0], "{protocol}");
+        assert!(self::number(way(&run), "elapsed_ns") >= 4 * 700_000_000, "each was waited for");
+    }
+    foreign.server.stop();
+}
+
+#[test]
+fn the_times_of_packets_are_taken_on_a_path_with_losses_too() {
+    let foreign = Foreign::start(&[]);
+    let relay = Relay::to(foreign.sockperf, sockperf_number, some_lost_some_doubled);
+    let words = ["--protocol", "sockperf", "-n", "10", "--timeout", "2s", "--json"];
+    let run = latency(&relay.host, &words).code(0).json();
+    let [sent, received, lost] = counts(way(&run), ["sent", "received", "lost"]);
+    // Replies to what was sent before, for the times of packets, are none of these.
+    assert_eq!((sent, received + lost), (10, 10), "{:#}", way(&run)["counted"]);
+    assert_eq!((lost, counts(way(&run), ["late"])), (1, [0]), "{:#}", way(&run)["counted"]);
+    foreign.server.stop();
+}
+
+#[test]
+fn a_path_that_loses_everything_gives_no_figures() {
+    let foreign = Foreign::start(&[]);
+    for (protocol, port, number) in
+        [("sockperf", foreign.sockperf, sockperf_number as Number), ("stamp", foreign.stamp, stamp_number)]
+    {
+        let relay = Relay::to(port, number, none);
+        for mode in ["ping-pong", "under-load"] {
+            let words = ["--protocol", protocol, "--mode", mode, "-n", "5", "--timeout", "300ms"];
+            let ended = latency(&relay.host, &[&words[..], &["--no-wire-times", "--json"]].concat()).code(3);
+            let ended = ended.says("no reply").says(&relay.host);
+            let run = ended.json();
+            assert_eq!(counts(way(&run), ["sent", "received", "lost"]), [5, 0, 5], "{protocol} {mode}");
+            assert_eq!((&way(&run)["rtt_ns"], &run["verdict"]["status"]), (&Value::Null, &"void".into()));
+        }
+    }
+    foreign.server.stop();
+}
+
+/// 300 messages in 3 s: of each ten one is lost, one doubled, one comes after the next; and one comes after its timeout.
+#[track_caller]
+fn under_load(protocol: &str, port: u16, number: Number) -> Value {
+    let relay = Relay::to(port, number, all_kinds);
+    let pace = ["--mode", "under-load", "--rate", "100", "-n", "300", "--timeout", "2s"];
+    let words = ["--protocol", protocol, "--no-wire-times", "--json"];
+    latency(&relay.host, &[&pace[..], &words].concat()).code(0).json()
+}
