@@ -6,7 +6,6 @@ use crate::commands::latency::key;
 use crate::engine::latency::server::{Note, Servers, join};
 use crate::engine::server::Observer;
 use crate::exit::Failure;
-use anyhow::Context;
 use linux::socket::{UdpOptions, udp_bind};
 use model::latency::WaitMode;
 use std::io::ErrorKind;
@@ -21,8 +20,12 @@ pub(super) fn start(args: &ServeArgs, log: &Log) -> anyhow::Result<Servers> {
     if let Some(port) = args.sockperf_port() {
         let datagrams = bind(args.bind, port)?;
         for group in &args.group {
-            join(&datagrams, *group, args.bind)
-                .with_context(|| format!("join the multicast group {group}"))?;
+            // A socket at one address of this host hears nothing that is sent to a group.
+            let own = args.bind.map(|_| bind(Some(*group), port)).transpose()?;
+            join(own.as_ref().unwrap_or(&datagrams), *group, args.bind).map_err(|e| no_group(*group, &e))?;
+            if let Some(own) = own {
+                servers.sockperf_datagrams(own, Responder::new(MAX_UDP_LEN), WaitMode::Hybrid, &note)?;
+            }
         }
         log.note(&format!("listening on {} (TCP and UDP), SockPerf", datagrams.local_addr()?));
         servers.sockperf_datagrams(datagrams, Responder::new(MAX_UDP_LEN), WaitMode::Hybrid, &note)?;
@@ -41,6 +44,15 @@ pub(super) fn start(args: &ServeArgs, log: &Log) -> anyhow::Result<Servers> {
         servers.stamp(socket, key, !args.stamp_stateless, &note)?;
     }
     Ok(servers)
+}
+
+fn no_group(group: IpAddr, error: &std::io::Error) -> Failure {
+    let advice = if group.is_multicast() {
+        "give the group a route (`ip route add 239.0.0.0/8 dev eth0`), or with --bind the address of an interface"
+    } else {
+        "groups are 224.0.0.0 to 239.255.255.255, and those that begin with ff"
+    };
+    Failure::usage(format!("join the multicast group {group}: {error}"), advice)
 }
 
 /// A UDP socket on one port, on every address when none is given.

@@ -1,6 +1,7 @@
 //! Opening a way: its socket and, with our own protocol, the session with its server.
 
 use super::Job;
+use super::server::join;
 use super::session::LatencySession;
 use super::socket::Socket;
 use crate::engine::shared::FlowSocket;
@@ -117,13 +118,25 @@ fn foreign(plan: &LatencyPlan, way: &Way) -> anyhow::Result<Socket> {
     let socket = udp_bind(SocketAddr::new(way.bind.unwrap_or(any), way.port.unwrap_or(0)), &options)?;
     socket.set_nonblocking(true)?;
     if remote.ip().is_multicast() {
-        return group(socket, remote, plan.multicast_ttl);
+        return group(socket, remote, way.bind, plan.multicast_ttl);
     }
     udp_connect(&socket, remote, None).map_err(|e| unreachable(plan.protocol, way, &e.source))?;
     Ok(Socket::Udp(Arc::new(socket)))
 }
 
-fn group(socket: UdpSocket, group: SocketAddr, ttl: Option<u8>) -> anyhow::Result<Socket> {
+/// A socket that sends to a group, and is in it: sockperf's servers answer the group, at the port of the sender.
+fn group(
+    socket: UdpSocket,
+    group: SocketAddr,
+    interface: Option<IpAddr>,
+    ttl: Option<u8>,
+) -> anyhow::Result<Socket> {
+    join(&socket, group.ip(), interface).map_err(|e| {
+        Failure::usage(
+            format!("join the multicast group {}: {e}", group.ip()),
+            "give the group a route (`ip route add 239.0.0.0/8 dev eth0`), or with --bind the address of an interface",
+        )
+    })?;
     if let (Some(ttl), true) = (ttl, group.is_ipv4()) {
         socket.set_multicast_ttl_v4(ttl.into()).context("set the hops of multicast messages")?;
     }
