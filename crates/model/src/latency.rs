@@ -9,7 +9,7 @@ pub use noise::{Cause, HostNoise, Outlier};
 pub use way::{ClockNote, Counted, OneWayDelays, WayResult, WireTimes};
 
 use crate::host::Host;
-use crate::plan::{End, Target, Transport};
+use crate::plan::{Directions, End, Target, Transport};
 use crate::stats::histogram::Distribution;
 use crate::time::WallTime;
 use crate::units::{BitRate, Nanos, PacketRate};
@@ -188,6 +188,9 @@ pub struct LatencySample {
     /// End, since the start.
     #[serde(rename = "end_ns")]
     pub end: Nanos,
+    /// The load in the middle of it; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Directions>,
     /// A row for each way, in the plan's order.
     pub ways: Vec<WaySample>,
 }

@@ -170,6 +170,12 @@ fn exclusions(args: &LatencyArgs, protocol: LatencyProtocol, mode: LatencyMode) 
             "drop -n and --reply-every; -t sets the length of a phase",
         );
     }
+    if args.load.loaded && time(args) < SHORTEST_PHASE {
+        return no(
+            "so short a load fills no path",
+            "give -t 1s or more; -t 40s for responsiveness that can be relied on",
+        );
+    }
     if args.load.loaded && (args.hosts.len() > 1 || !args.ways.via.is_empty()) {
         return no("--loaded measures one way at a time", "give one host, and --bind or --device at most");
     }
@@ -272,6 +278,8 @@ const DEFAULT_SIZE: u32 = 64;
 const UNDER_LOAD_RATE: PacketRate = PacketRate(10_000);
 /// Beside a load: often enough to see queues come and go, and nothing to the load.
 const LOADED_RATE: PacketRate = PacketRate(100);
+/// Connections start in this time where the path is short.
+const SHORTEST_PHASE: Nanos = Nanos::from_millis(100);
 /// Queues of seconds are what a load is there to find.
 const LOADED_TIMEOUT: Nanos = Nanos::from_secs(3);
 const FASTEST: PacketRate = PacketRate(10_000_000);

@@ -146,13 +146,16 @@ fn a_server_that_vanishes_takes_nothing_of_what_was_measured() {
 fn ctrl_c_keeps_the_phases_so_far() {
     let server = Server::start(&[]);
     let host = server.host();
-    let client = start(&["latency", &host, "--loaded", "-t", "2s", "--format", "ndjson"]);
+    let words = ["latency", &host, "--loaded", "-t", "2s", "-i", "100ms", "--format", "ndjson"];
+    let client = start(&words);
     server.process.wait_for("streams, up");
     client.signal("INT");
     let ended = client.end().code(0);
     let run = last(&ended);
     assert_eq!(phases(&run)[..2], [None, Some("up")]);
     assert!(phases(&run).len() < 4, "the last phase was not begun");
+    let loaded = |line: &&str| line.contains("latency_sample") && line.contains("\"load\":\"up\"");
+    assert!(ended.stdout.lines().any(|line| loaded(&line)), "the live rows tell the load");
     assert_eq!(run["summary"]["outcome"]["outcome"], "interrupted");
 }
 
@@ -173,6 +176,7 @@ fn a_server_that_refuses_the_load_costs_the_load_alone() {
 fn what_goes_not_together_with_a_load_is_said() {
     for (words, says) in [
         (&["-n", "10"][..], "-t sets the length of a phase"),
+        (&["-t", "10ms"], "give -t 1s or more"),
         (&["--reply-every", "2"], "--reply-every"),
         (&["--mode", "throughput"], "--rate sets the rate"),
         (&["--protocol", "sockperf"], "--protocol native"),

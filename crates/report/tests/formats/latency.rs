@@ -378,6 +378,7 @@ fn sample(second: u64, ways: &[(u64, Option<Distribution>, u64)]) -> LatencySamp
     LatencySample {
         start: Nanos::from_secs(second),
         end: Nanos::from_secs(second + 1),
+        load: None,
         ways: ways.iter().map(way).collect(),
     }
 }

@@ -130,9 +130,15 @@ impl<'a> House<'a> {
     }
 
     fn sample<E: Exchange>(&mut self, now: MonoTime, lanes: &mut [Lane<E>]) {
+        let (start, end) = (self.sampled - self.started, now - self.started);
+        let middle = Nanos(start.0.midpoint(end.0));
+        let phase = lanes.first().and_then(|lane| lane.tally.loaded(middle));
+        let load =
+            self.plan.load.as_ref().zip(phase).and_then(|(load, phase)| load.phases.get(phase - 1).copied());
         let sample = LatencySample {
-            start: self.sampled.saturating_since(self.started),
-            end: now.saturating_since(self.started),
+            start,
+            end,
+            load,
             ways: lanes.iter_mut().map(|lane| lane.tally.sample()).collect(),
         };
         self.sampled = now;

@@ -74,6 +74,7 @@ pub(crate) fn run<E: Exchange>(
     stage.set(Now::Between);
     let alive = lanes.iter().any(|lane| lane.dead.is_none() && lane.tally.heard());
     let played = if alive { beside_load(job, &stage, lanes, waiter, house) } else { Vec::new() };
+    house.last_sample(mono_now(), lanes);
     if let Some(course) = lanes.iter_mut().find_map(|lane| lane.tally.take_course()) {
         (house.sink)(&Event::Load(Box::new(result(course, &played, house.started))));
     }

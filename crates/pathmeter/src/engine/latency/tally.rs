@@ -92,6 +92,11 @@ impl Tally {
         self.course = Some(course);
     }
 
+    /// The number of the phase under load at that time, since the start.
+    pub(crate) fn loaded(&self, at: Nanos) -> Option<usize> {
+        self.course.as_ref()?.loaded(at)
+    }
+
     /// The course of the run, which is over. What is counted from now on is not told.
     pub(crate) fn take_course(&mut self) -> Option<Course> {
         let course = self.course.take()?;

@@ -92,6 +92,14 @@ impl Course {
         }
     }
 
+    /// The number of the phase under load at that time.
+    pub(crate) fn loaded(&self, at: Nanos) -> Option<usize> {
+        match self.at(at) {
+            Now::Phase { index: index @ 1.., .. } => Some(index),
+            _ => None,
+        }
+    }
+
     /// Was there no load yet?
     pub(crate) fn was_idle(&self, at: Nanos) -> bool {
         matches!(self.at(at), Now::Phase { index: 0, .. })
@@ -178,6 +186,8 @@ mod tests {
         let before = Counted { sent: 60, late: 1, ..Counted::default() };
         let idle = course.idle(before);
         assert_eq!((idle.sent, idle.received, idle.lost, idle.late), (20, 20, 0, 1));
+        let loaded = [199, 250, 350, 450].map(|at| course.loaded(ms(at)));
+        assert_eq!(loaded, [None, None, Some(1), Some(1)]);
         assert!(course.was_idle(ms(190)) && !course.was_idle(ms(200)) && !course.was_idle(ms(400)));
         let (moments, phases) = course.finish();
         let ends: Vec<u64> = moments.iter().map(|moment| moment.end.0 / MS).collect();

@@ -146,7 +146,7 @@ impl<'a> Phase<'a> {
             self.counted = Some((now, until));
             self.score.stage.set(Now::Phase { index: self.index, counted: true });
         }
-        while let Some((from, to)) = self.rpm.as_ref().and_then(|rpm| rpm.over(now)) {
+        while let Some((from, to)) = self.rpm.as_ref().and_then(|rpm| rpm.over(now.min(until))) {
             let carried = self.goodput(from, to);
             self.line.goodput.store(carried.0, Ordering::Relaxed);
             let next = self.rpm.as_mut().map(|rpm| rpm.close(carried));

@@ -2,6 +2,7 @@
 
 use super::super::super::{Paint, Style};
 use model::latency::{LatencyPlan, LatencySample, WaySample};
+use model::plan::Directions;
 use model::stats::histogram::Distribution;
 use model::units::Nanos;
 
@@ -16,10 +17,16 @@ pub(in super::super) fn header(plan: &LatencyPlan, style: &Style) -> String {
 pub(in super::super) fn row(sample: &LatencySample, plan: &LatencyPlan) -> String {
     let time = time(sample);
     let several = plan.ways.len() > 1;
+    let load = match sample.load {
+        None => "",
+        Some(Directions::Up) => "  load up",
+        Some(Directions::Down) => "  load down",
+        Some(Directions::Both) => "  load both ways",
+    };
     let rows = sample.ways.iter().enumerate().map(|(index, way)| {
         let label = plan.ways.get(index).map_or("?", |way| way.label.as_str());
         let time = if index == 0 { time.as_str() } else { "" };
-        line(time, several.then_some(label), &cells(way)) + "\n"
+        line(time, several.then_some(label), &cells(way)) + load + "\n"
     });
     rows.collect()
 }
