@@ -117,4 +117,7 @@ pub enum Stray {
     /// Its authentication is wrong.
     #[error("the authentication of a message is wrong: the two ends have different keys")]
     Key,
+    /// The reply to the last request, which is not that request.
+    #[error("data integrity test failed")]
+    Altered,
 }

@@ -11,9 +11,11 @@
 //! The native protocol uses the same messages with [`TIMES`]: the server's clock in the first 16 payload bytes.
 
 mod client;
+mod comparing;
 mod responder;
 
 pub use client::Client;
+pub use comparing::Comparing;
 pub use responder::{Responder, Seen, Watch};
 
 use crate::echo::Stray;

@@ -6,7 +6,6 @@ mod end;
 mod plan;
 mod records;
 mod server;
-mod spread;
 
 use crate::dialect::sockperf::{
     Both, Job, Place, Places, Request, Role, feed, help_text, parse, version_text,

@@ -57,7 +57,16 @@ fn the_text_has_the_same_shape() {
             said.stdout.lines().filter(|line| !line.contains("interrupted by signal")).map(plain).collect();
         lines
     };
-    for mode in ["pp", "ul --reply-every=5", "tp"] {
+    for mode in [
+        "pp",
+        "pp -b 4",
+        "pp -r 50 --full-rtt",
+        "pp --data-integrity",
+        "ul --reply-every=5",
+        "ul -b 4 -r 9 --reply-every=2",
+        "tp",
+        "tp -r 50",
+    ] {
         assert_eq!(shape(Tool::Ours, mode), shape(Tool::Theirs, mode), "{mode}");
     }
 }

@@ -1,6 +1,8 @@
 //! Every mode over both transports, our client with their server, theirs with ours, and ours with ours.
 
-use crate::process::{Scratch, Tool, free_port, wait_for, wait_until_read};
+use crate::process::{Said, Scratch, Tool, free_port, wait_for, wait_until_read};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::time::Duration;
 
 const PAIRS: [(Tool, Tool); 3] =
     [(Tool::Ours, Tool::Theirs), (Tool::Theirs, Tool::Ours), (Tool::Ours, Tool::Ours)];
@@ -116,6 +118,103 @@ fn bursts_and_sizes_that_change() {
     }
 }
 
+#[test]
+fn ping_pong_of_bursts() {
+    in_pairs(|client, server, transport| {
+        let port = free_port();
+        let serving = server.serve(port, transport);
+        let options = "-b 4 -m 100 --mps=2000";
+        let said = client.run(&format!("pp -i 127.0.0.1 -p {port} {transport} {options}")).good();
+        let served = serving.stop().good();
+        let who = format!("{client:?} with {server:?} {transport}: {said:#?} {served:#?}");
+        let (sent, received) = (said.number("SentMessages="), said.number("ReceivedMessages="));
+        assert!(sent > 100.0 && sent - received <= 4.0, "{who}");
+        assert!(client == Tool::Theirs || (sent, sent % 4.0) == (received, 0.0), "{who}");
+        assert_eq!(served.number("Total "), sent, "{who}");
+        assert!(said.stdout.contains("Summary: Latency of burst of 4 messages is "), "{who}");
+        assert!(said.stdout.contains("# dropped messages = 0;"), "{who}");
+    });
+}
+
+/// One burst is more than a second's share of the rate: it goes whole.
+#[test]
+fn a_burst_is_due_together() {
+    let port = free_port();
+    let _serving = Tool::Theirs.serve(port, "");
+    for (mode, words) in [("pp", "SentMessages="), ("ul", "SentMessages="), ("tp", "Total of ")] {
+        let options = format!("{mode} -i 127.0.0.1 -p {port} -b 700 --mps=350 -t 1");
+        assert_eq!(Tool::Ours.run(&options).good().number(words), 700.0, "{mode}");
+    }
+}
+
+#[test]
+fn sizes_change_from_burst_to_burst() {
+    for mode in ["pp -b 3", "ul -b 3 --reply-every=1", "tp -b 3"] {
+        let (said, sizes, _) = echoed(&format!("{mode} -m 100 -r 50 --mps=900"));
+        assert!(sizes.iter().all(|size| (50..=150).contains(size)), "{mode}: {sizes:?}");
+        let (below, above) = (sizes.iter().any(|size| *size < 70), sizes.iter().any(|size| *size > 130));
+        assert!(below && above, "{mode}: {sizes:?}");
+        assert!(
+            sizes.chunks_exact(3).all(|burst| burst.iter().all(|size| *size == burst[0])),
+            "{mode}: {sizes:?} {said:#?}"
+        );
+    }
+}
+
+#[test]
+fn whole_replies_are_compared() {
+    for transport in ["", "--tcp"] {
+        let port = free_port();
+        let serving = Tool::Theirs.serve(port, transport);
+        let options = format!("-i 127.0.0.1 -p {port} {transport} -m 3000 -r 2900 --mps=500");
+        let said = Tool::Ours.run(&format!("pp {options} --data-integrity")).good();
+        let served = serving.stop().good();
+        let (sent, received) = (said.number("SentMessages="), said.number("ReceivedMessages="));
+        assert!(sent > 50.0 && (sent, sent) == (received, served.number("Total ")), "{said:#?}");
+    }
+}
+
+#[test]
+fn a_port_and_an_address_of_ones_own() {
+    let own = free_port();
+    let (_, _, from) = echoed(&format!("pp --client_port {own} --client_ip 127.0.0.3 --mps=200"));
+    assert_eq!(from, Some(([127, 0, 0, 3], own).into()));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let port = listener.local_addr().expect("bound").port();
+    let accepted = std::thread::spawn(move || listener.accept().expect("a client comes").1);
+    let said = Tool::Ours.run(&format!("pp --tcp --client_port {own} -i 127.0.0.1 -p {port}"));
+    assert_eq!(accepted.join().expect("it accepts"), ([127, 0, 0, 1], own).into(), "{said:#?}");
+    // Again and again, whatever the connection before has left.
+    let port = free_port();
+    let _serving = Tool::Theirs.serve(port, "--tcp");
+    for _ in 0..2 {
+        let options = format!("--client_port {own} -i 127.0.0.1 -p {port} --mps=200");
+        assert!(Tool::Ours.run(&format!("pp --tcp {options}")).good().number("ReceivedMessages=") > 50.0);
+    }
+}
+
+/// Runs our client with a server that writes down the size of each message, which is in its header too; what the client
+/// said, the sizes, and where they came from.
+fn echoed(options: &str) -> (Said, Vec<usize>, Option<SocketAddr>) {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let port = socket.local_addr().expect("bound").port();
+    let running = Tool::Ours.start(&format!("{options} -i 127.0.0.1 -p {port}"));
+    let (mut sizes, mut client) = (Vec::new(), None);
+    let mut buf = [0; 65_536];
+    socket.set_read_timeout(Some(Duration::from_secs(10))).expect("not zero");
+    while let Ok((size, from)) = socket.recv_from(&mut buf) {
+        socket.set_read_timeout(Some(Duration::from_secs(1))).expect("not zero");
+        assert_eq!(buf[10..14], (size as u32).to_be_bytes());
+        sizes.push(size);
+        client = Some(from);
+        if buf[9] & 2 != 0 {
+            buf[9] &= !1;
+            socket.send_to(&buf[..size], from).expect("loopback takes it");
+        }
+    }
+    (running.wait().good(), sizes, client)
+}
+
 /// Above 65507 bytes a server takes only what it was told to.
 #[test]
 fn messages_larger_than_a_datagram() {
@@ -176,7 +275,7 @@ fn a_client_of_several_sockets() {
     let ports = [free_port(), free_port()];
     let [serving, other] = ports.map(|port| Tool::Theirs.serve(port, "--tcp"));
     let file = scratch.write("feed", &format!("T:127.0.0.1:{}\nT:127.0.0.1:{}\n", ports[0], ports[1]));
-    for mode in ["pp --mps=400", "ul --mps=400 --reply-every=4"] {
+    for mode in ["pp --mps=400", "ul --mps=400 --reply-every=4", "pp -b 3 -r 20 --mps=400", "pp -n 101"] {
         let said = Tool::Ours.run(&format!("{mode} -f {file} -m 50")).good();
         assert!(
             said.stdout.contains(&format!("[ 1] IP = 127.0.0.1       PORT = {} # TCP\n", ports[1])),

@@ -14,6 +14,8 @@ pub(crate) enum Fate {
     Double,
     /// Delivered after the next one.
     Swap,
+    /// Its last byte is changed.
+    Alter,
 }
 
 /// Stands between a client and a server until dropped.
@@ -58,12 +60,16 @@ fn carry(near: &UdpSocket, far: &UdpSocket, fate: fn(u64) -> Fate, stop: &Atomic
             far.send(&buf[..length]).ok();
         }
         let (Ok(length), Some(client)) = (far.recv(&mut buf), client) else { continue };
-        let reply = &buf[..length];
+        let reply = &mut buf[..length];
         let number = reply.first_chunk::<8>().map_or(0, |bytes| u64::from_be_bytes(*bytes));
         let copies = match fate(number) {
             Fate::Pass => 1,
             Fate::Lose => 0,
             Fate::Double => 2,
+            Fate::Alter => {
+                reply[length - 1] ^= 1;
+                1
+            }
             Fate::Swap => {
                 held = Some(reply.to_vec());
                 0

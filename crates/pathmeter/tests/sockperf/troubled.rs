@@ -36,6 +36,46 @@ fn lost_doubled_and_disordered_replies_are_counted_apart() {
     assert_eq!(told.map(|words| said.number(words)), [2.0, 3.0, 1.0], "{said:#?}");
 }
 
+/// Both programs stop with the same sentence and number.
+#[test]
+fn a_reply_that_differs_from_its_request_ends_the_test() {
+    for client in [Tool::Ours, Tool::Theirs] {
+        let port = free_port();
+        let _serving = Tool::Theirs.serve(port, "");
+        let relay = Relay::to(port, |number| if number == 50 { Fate::Alter } else { Fate::Pass });
+        let options = format!("pp -i 127.0.0.1 -p {} -t 5 --mps=100 -m 200", relay.port);
+        let said = client.run(&format!("{options} --data-integrity"));
+        assert_eq!(said.code, Some(2), "{said:#?}");
+        assert!(
+            format!("{}{}", said.stdout, said.stderr).contains("ERROR: data integrity test failed"),
+            "{said:#?}"
+        );
+        assert!(!said.stdout.contains("Summary:"), "{said:#?}");
+    }
+    let port = free_port();
+    let _serving = Tool::Theirs.serve(port, "");
+    let relay = Relay::to(port, |number| if number == 1 { Fate::Alter } else { Fate::Pass });
+    let first = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {} --data-integrity -m 15", relay.port));
+    assert_eq!(first.code, Some(2), "{first:#?}");
+}
+
+/// The rest of a burst is received; the test goes on after a second.
+#[test]
+fn losses_in_a_burst_do_not_stall_ping_pong() {
+    let port = free_port();
+    let _serving = Tool::Theirs.serve(port, "");
+    let fate = |number| match number {
+        122 | 124 => Fate::Lose,
+        126 => Fate::Double,
+        _ => Fate::Pass,
+    };
+    let relay = Relay::to(port, fate);
+    let said = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {} -t 3 --mps=200 -b 4", relay.port)).good();
+    let told = ["# dropped messages = ", "# duplicated messages = "];
+    assert_eq!(told.map(|words| said.number(words)), [2.0, 1.0], "{said:#?}");
+    assert!(said.number("SentMessages=") > 200.0, "the test goes on: {said:#?}");
+}
+
 #[test]
 fn silence_is_an_error_and_no_zero() {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
@@ -161,7 +201,8 @@ fn files_that_are_wrong_or_not_there() {
         ("sr -f /no/such/file".into(), 4, "Can't open file: /no/such/file"),
         ("pp --full-log /no/such/dir/log".into(), 1, "Can't open file /no/such/dir/log for writing"),
         ("pp -i no-such-host.invalid".into(), 1, "no-such-host.invalid"),
-        ("pp -b 5".into(), 1, "-b above 1"),
+        ("pp --mc-loopback-enable".into(), 1, "--mc-loopback-enable is not served"),
+        ("pp -b 5 --data-integrity".into(), 1, "--data-integrity conflicts with -b option"),
         ("sr -i 192.0.2.1".into(), 7, "Can`t bind socket, IP to bind: 192.0.2.1:11111"),
     ] {
         let said = Tool::Ours.run(&options);

@@ -2,13 +2,12 @@
 
 use super::end::{End, Told};
 use super::records::of_all;
-use super::{note, plan, say, spread};
+use super::{note, plan, say};
 use crate::dialect::sockperf::{Both, Client, Place, version_name};
 use crate::engine::client::Security;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::latency::raw::RawFile;
 use crate::engine::latency::{self, Job};
-use linux::clock::mono_now;
 use model::event::{Event, Outcome};
 use model::latency::{Counted, LatencyStarted, WayResult};
 use model::playback::{self, Item};
@@ -19,12 +18,13 @@ use report::format::sockperf::{latency as latency_text, stream};
 use std::fs::File;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
+use wire::echo::Stray;
 
 /// Runs the test.
 pub(super) fn run(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
     let items = match &client.playback {
         Some(file) => items(file)?,
-        None => spread::items(&client.asked, client.largest, mono_now().0)?,
+        None => Vec::new(),
     };
     let plan = plan::plan(both, client, places, items.len())?;
     let mut log = client.full_log.as_deref().map(create).transpose()?;
@@ -57,6 +57,9 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
             .err()
             .map_or_else(|| End::fatal("the test gave no result"), |e| End::from_engine(&e)));
     };
+    if broken.as_ref().is_some_and(|reason| reason.ends_with(&Stray::Altered.to_string())) {
+        return Err(End::incorrect(Stray::Altered.to_string()));
+    }
     let end = if broken.is_some() { String::new() } else { banner::ended(how) };
     say(&(end + banner::TEST_ENDED));
     let trips = std::mem::take(&mut *trips.lock().unwrap_or_else(PoisonError::into_inner));

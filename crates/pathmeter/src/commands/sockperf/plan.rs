@@ -4,14 +4,14 @@ use super::end::{End, Told};
 use super::note;
 use crate::dialect::sockperf::{Both, Client, Place};
 use crate::planner::{Family, resolve};
-use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, WaitMode, Way};
+use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, SizeRange, WaitMode, Way};
 use model::plan::{End as Ending, Target, Transport};
 use model::units::{Nanos, PacketRate};
 use report::format::sockperf::window::{COOL_DOWN_MESSAGES, WARM_UP_MESSAGES};
 use report::format::sockperf::{Asked, End as AskedEnd, Mode};
 
-/// The plan of a client, with so many messages written out beforehand: those of a playback, or of an uneven load.
-pub(super) fn plan(both: &Both, client: &Client, places: &[Place], written: usize) -> Told<LatencyPlan> {
+/// The plan of a client; a playback has so many messages.
+pub(super) fn plan(both: &Both, client: &Client, places: &[Place], played: usize) -> Told<LatencyPlan> {
     check(both, client, places)?;
     let place = places.first().ok_or_else(|| End::bad("there is no socket"))?;
     let ways = places
@@ -27,20 +27,19 @@ pub(super) fn plan(both: &Both, client: &Client, places: &[Place], written: usiz
         protocol: LatencyProtocol::Sockperf,
         mode: match asked.mode {
             Mode::PingPong => LatencyMode::PingPong,
-            Mode::UnderLoad if written > 0 => LatencyMode::Playback,
             Mode::UnderLoad => LatencyMode::UnderLoad,
             Mode::Throughput => LatencyMode::Throughput,
             Mode::Playback => LatencyMode::Playback,
         },
         transport,
         size: asked.size,
-        sizes: None,
-        burst: 1,
-        compare: false,
+        sizes: sizes(client),
+        burst: asked.burst,
+        compare: client.integrity,
         rate: asked.rate.map(share),
-        ways,
         reply_every: asked.reply_every,
-        end: ending(asked, written),
+        end: ending(asked, played, ways.len() as u64),
+        ways,
         warm_up: Some(Nanos::ZERO),
         timeout: Some(PATIENCE),
         interval: Nanos::ZERO,
@@ -56,18 +55,29 @@ pub(super) fn plan(both: &Both, client: &Client, places: &[Place], written: usiz
     })
 }
 
-fn ending(asked: &Asked, written: usize) -> Ending {
+/// As sockperf: uniform in what `-m` and `-r` allow.
+fn sizes(client: &Client) -> Option<SizeRange> {
+    let Asked { size, range, .. } = client.asked;
+    let least = size.saturating_sub(range).max(SHORTEST);
+    let most = size.saturating_add(range).min(client.largest);
+    (range > 0).then_some(SizeRange { least, most })
+}
+
+/// When the test is over. Several sockets send their share of a number of messages each.
+fn ending(asked: &Asked, played: usize, ways: u64) -> Ending {
     match asked.end {
-        _ if asked.mode == Mode::Playback => Ending::Blocks(written as u64),
+        _ if asked.mode == Mode::Playback => Ending::Blocks(played as u64),
         AskedEnd::Seconds(seconds) => Ending::Time(Nanos::from_secs(seconds.into())),
-        AskedEnd::Observations(count) => Ending::Blocks(
-            (WARM_UP_MESSAGES as u64).saturating_add(count).saturating_add(COOL_DOWN_MESSAGES as u64),
-        ),
+        AskedEnd::Observations(count) => {
+            let all =
+                (WARM_UP_MESSAGES as u64).saturating_add(count).saturating_add(COOL_DOWN_MESSAGES as u64);
+            Ending::Blocks(all.div_ceil(ways))
+        }
     }
 }
 
 fn way(client: &Client, place: &Place, number: usize) -> Told<Way> {
-    let (bind, _) = &client.bind;
+    let (bind, port) = &client.bind;
     let bind = bind.as_deref().map(|host| address(host, 0)).transpose()?.map(|address| address.ip());
     let host = place.host.clone().unwrap_or_else(|| "localhost".into());
     let family = Family::of(false, false, bind);
@@ -77,7 +87,7 @@ fn way(client: &Client, place: &Place, number: usize) -> Told<Way> {
         label: format!("[{number}] {resolved}"),
         target: Target { host, address: resolved },
         bind,
-        port: client.bind.1,
+        port: *port,
         device: None,
     })
 }
@@ -92,21 +102,10 @@ fn check(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
     let asked = &client.asked;
     let several = places.len() > 1;
     let mixed = places.windows(2).any(|pair| pair[0].tcp != pair[1].tcp);
-    let (played, uneven) = (asked.mode == Mode::Playback, asked.burst > 1 || asked.range > 0);
-    let counted = matches!(asked.end, AskedEnd::Observations(_));
+    let played = asked.mode == Mode::Playback;
     for (wanted, what) in [
         (several && mixed, "a feed file of both UDP and TCP (measure them one by one)"),
-        (
-            several && (played || uneven || counted),
-            "a feed file of several sockets and playback, -n, -b or -r",
-        ),
-        (asked.burst > 1 && asked.mode == Mode::PingPong, "-b above 1 with ping-pong (use under-load)"),
-        (
-            asked.range > 0 && asked.mode != Mode::UnderLoad,
-            "-r, but with under-load, (measure each size by itself)",
-        ),
-        (client.integrity, "--data-integrity (every reply's number and length are checked in any case)"),
-        (client.bind.1.is_some(), "--client_port"),
+        (several && played, "a feed file of several sockets and playback"),
         (both.multicast.send.is_some(), "--mc-tx-if (choose the interface with --client_ip)"),
         (both.multicast.loopback, "--mc-loopback-enable"),
     ] {
@@ -122,7 +121,6 @@ fn check(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
         (both.buffer.is_some(), "--buffer-size"),
         (both.pacing.is_some(), "--rate-limit"),
         (both.activity.is_some(), "-a and -A"),
-        (asked.burst > 1 && streams, "-b (the messages of throughput are evenly spaced)"),
         (client.receiver_cpus.is_some(), "--receiver-affinity (one thread sends and receives)"),
     ] {
         if wanted {
@@ -132,5 +130,7 @@ fn check(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
     Ok(())
 }
 
+/// Of a message, bytes.
+const SHORTEST: u32 = 14;
 /// A reply that takes longer is lost: the test goes on. Sockperf waits for ever.
 const PATIENCE: Nanos = Nanos(1_000_000_000);

@@ -10,7 +10,7 @@ use linux::timestamp::{PacketTimes, set_receive_time};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::{self, ErrorKind};
-use wire::echo::{Exchange, Reply, Request};
+use wire::echo::{Exchange, Reply, Request, Stray};
 
 /// A way, with the client's half of its protocol.
 pub(crate) struct Lane<E> {
@@ -267,15 +267,21 @@ impl<E: Exchange> Lane<E> {
 
     fn reply(
         &mut self,
-        reply: Result<Reply, wire::echo::Stray>,
+        reply: Result<Reply, Stray>,
         came: MonoTime,
         held: Option<Nanos>,
         awaited: Option<u64>,
         waiter: &mut Waiter,
     ) -> bool {
-        let Ok(reply) = reply else {
-            self.tally.stray();
-            return false;
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(stray) => {
+                self.tally.stray();
+                if stray == Stray::Altered {
+                    self.dead = Some(stray.to_string());
+                }
+                return false;
+            }
         };
         waiter.look(came);
         let sent = self.tally.reply(reply.sequence, came, held);

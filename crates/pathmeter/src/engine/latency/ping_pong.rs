@@ -37,16 +37,22 @@ pub(crate) fn run<E: Exchange>(lanes: &mut [Lane<E>], waiter: &mut Waiter, house
         rounds += 1;
         if let Some(step) = step {
             due = (due + step).max(mono_now() - step);
-            pause(due, house, lanes, waiter);
+            pause(due, rounds * u64::from(burst), house, lanes, waiter);
         }
     }
 }
 
-/// Waits for the next round, chores done meanwhile.
-fn pause<E: Exchange>(due: MonoTime, house: &mut House<'_>, lanes: &mut [Lane<E>], waiter: &mut Waiter) {
+/// Waits for the next round, or for the end of the run, chores done meanwhile.
+fn pause<E: Exchange>(
+    due: MonoTime,
+    sent: u64,
+    house: &mut House<'_>,
+    lanes: &mut [Lane<E>],
+    waiter: &mut Waiter,
+) {
     loop {
         let now = mono_now();
-        if now >= due || house.interrupt.is_raised() {
+        if now >= due || house.is_over(now, sent) {
             return;
         }
         house.keep(now, lanes);
@@ -59,5 +65,5 @@ fn pause<E: Exchange>(due: MonoTime, house: &mut House<'_>, lanes: &mut [Lane<E>
     }
 }
 
-/// An interrupt is heard after this at the latest.
+/// An interrupt is heard, and the end seen, after this at the latest.
 const LONGEST_NAP: Nanos = Nanos(100_000_000);

@@ -68,6 +68,9 @@ pub(crate) fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result
     let largest = job.largest() as usize;
     match plan.protocol {
         LatencyProtocol::Native => measure(job, opened, |_| sockperf::Client::native(largest), sink),
+        LatencyProtocol::Sockperf if plan.compare => {
+            measure(job, opened, |_| sockperf::Comparing::new(largest), sink)
+        }
         LatencyProtocol::Sockperf => measure(job, opened, |_| sockperf::Client::new(largest), sink),
         LatencyProtocol::Stamp => {
             let clock = stamp::Clock { mono: mono_now(), wall: wall_now() };
@@ -271,7 +274,11 @@ fn received_before(session: &mut Option<LatencySession>) -> u64 {
 
 fn gather(job: &Job<'_>, way: usize, started: MonoTime) -> Gather {
     let plan = job.plan;
-    let rate = plan.rate.map_or(0, |rate| rate.0);
+    let rate = match (plan.rate, plan.mode) {
+        (Some(rate), _) => rate.0,
+        (None, LatencyMode::UnderLoad) => UNPACED,
+        (None, _) => 0,
+    };
     let patience = plan.timeout.map_or(2, |timeout| timeout.0.div_ceil(1_000_000_000));
     Gather {
         started,
@@ -355,3 +362,6 @@ fn stray<E>(lanes: &[Lane<E>]) -> String {
         strays => format!("; {strays} messages came that were none"),
     }
 }
+
+/// Messages a second that are followed where they go as fast as they can.
+const UNPACED: u64 = 100_000;

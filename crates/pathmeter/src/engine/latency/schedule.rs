@@ -99,6 +99,8 @@ struct Clockwork<'a> {
     sent: u64,
     /// Of these, before this burst.
     sent_before: u64,
+    /// This burst began after it was due.
+    behind: bool,
 }
 
 impl<'a> Clockwork<'a> {
@@ -117,6 +119,7 @@ impl<'a> Clockwork<'a> {
             reply_every: u64::from(plan.reply_every.max(1)),
             sent: 0,
             sent_before: 0,
+            behind: false,
         }
     }
 
@@ -144,10 +147,12 @@ impl<'a> Clockwork<'a> {
         let unpaced = unlimited || self.from_send;
         let due = if unpaced { now } else { due };
         let wants_reply = self.listens() && (self.sent + 1).is_multiple_of(self.reply_every);
-        let behind = !unpaced && now.saturating_since(due) > BEHIND;
+        if self.sent == self.sent_before {
+            self.behind = !unpaced && now.saturating_since(due) > BEHIND;
+        }
         for lane in lanes.iter_mut().filter(|lane| lane.dead.is_none()) {
             lane.send(size, due, mono_now(), wants_reply, now + SEND_LIMIT);
-            if behind {
+            if self.behind {
                 lane.tally.behind();
             }
         }
