@@ -7,9 +7,13 @@ mod latency {
     #[path = "../native/fake.rs"]
     #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
     mod fake;
+    mod lab;
     mod liars;
     mod limits;
     mod modes;
+    #[path = "../native/net.rs"]
+    #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
+    mod net;
     mod options;
     mod relay;
     mod saved;

@@ -1,0 +1,205 @@
+//! Hosts joined by a link: both families, marked packets, translated addresses, multicast groups; and a host without
+//! privilege.
+
+use super::common::{PATIENT, counts, number, way};
+use super::net::{Net, SERVER, ip};
+use super::support::{Ended, Running, Server, pathmeter, skip};
+use serde_json::Value;
+use std::process::Command;
+
+const SERVER_V6: &str = "2001:db8::2";
+const GROUP: &str = "239.1.2.3";
+
+#[test]
+fn round_trips_over_a_link_in_both_families() {
+    let Some(net) = dual("round_trips_over_a_link") else { return };
+    let server = everywhere(&net, &[]);
+    for host in [SERVER, SERVER_V6] {
+        for words in
+            [&["--udp"][..], &["--tcp"], &["--udp", "-m", "1400", "--mode", "under-load", "--rate", "2k"]]
+        {
+            let run = measured(&net, &[&[host, "-n", "150"], words].concat());
+            let names = ["sent", "received", "far_received", "lost"];
+            assert_eq!(counts(way(&run), names), [150, 150, 150, 0], "{host} {words:?}");
+            assert_eq!(way(&run)["ends"]["seen_as"], way(&run)["ends"]["local"], "{host}");
+        }
+        let run = measured(&net, &[host, "-n", "50"]);
+        let wire = &way(&run)["wire"];
+        assert!(number(&wire["rtt_ns"], "count") > 0, "the kernel times a link's packets: {wire:#}");
+        assert!(number(&wire["rtt_ns"], "max") <= number(&wire["application_ns"], "max"), "{wire:#}");
+    }
+    // Both as two ways of one run.
+    let run = measured(&net, &[SERVER, SERVER_V6, "-n", "50"]);
+    let remotes = run["summary"]["ways"].as_array().unwrap().iter().map(|way| &way["ends"]["remote"]);
+    assert_eq!(remotes.collect::<Vec<_>>(), ["10.77.0.2:5210", "[2001:db8::2]:5210"]);
+    end(server);
+}
+
+#[test]
+fn packets_carry_their_mark_there_and_back() {
+    let Some(net) = dual("packets_carry_their_mark") else { return };
+    let server = everywhere(&net, &[]);
+    for ns in [&net.client, &net.server] {
+        net.nft(
+            ns,
+            "table inet marks {\nchain arriving {\ntype filter hook prerouting priority -300;\n\
+             ip dscp ef counter\nip6 dscp ef counter\nip dscp cs1 counter\nip6 dscp cs1 counter\n}\n}\n",
+        );
+    }
+    for (family, host) in [SERVER, SERVER_V6].iter().enumerate() {
+        for (mark, words) in [(0, ["--dscp", "ef"]), (1, ["--tos", "0x20"])] {
+            for transport in ["--udp", "--tcp"] {
+                let before = [marked(&net.server), marked(&net.client)];
+                let run =
+                    measured(&net, &[&[host, "-n", "40", "--no-wire-times", transport][..], &words].concat());
+                assert_eq!(counts(way(&run), ["received"]), [40]);
+                assert_eq!(run["summary"]["warnings"], Value::Array(Vec::new()), "{words:?}");
+                let after = [marked(&net.server), marked(&net.client)];
+                for (end, name) in ["server", "client"].iter().enumerate() {
+                    let counter = 2 * mark + family;
+                    let seen = after[end][counter] - before[end][counter];
+                    assert!(seen >= 40, "{host} {transport} {words:?}: {seen} marked at the {name}");
+                }
+            }
+        }
+    }
+    end(server);
+}
+
+#[test]
+fn translated_addresses_are_told() {
+    let Some(net) = Net::new("translated_addresses_are_told") else { return };
+    ip(&["-n", &net.client, "address", "add", "10.77.0.9/24", "dev", "eth0"]);
+    net.nft(
+        &net.client,
+        "table ip translate {\nchain leaving {\ntype nat hook postrouting priority 100;\n\
+         ip saddr 10.77.0.9 masquerade\n}\n}\n",
+    );
+    let server = net.serve(&[]);
+    for transport in ["--udp", "--tcp"] {
+        let run = measured(&net, &[SERVER, "-n", "50", transport, "--via", "nat=10.77.0.9", "--via", "eth0"]);
+        for (index, (local, seen)) in
+            [("10.77.0.9:", "10.77.0.1:"), ("10.77.0.1:", "10.77.0.1:")].iter().enumerate()
+        {
+            let way = &run["summary"]["ways"][index];
+            let [told_local, told_seen] = ["local", "seen_as"].map(|end| way["ends"][end].as_str().unwrap());
+            assert!(told_local.starts_with(local), "{transport}: {told_local}");
+            assert!(told_seen.starts_with(seen), "{transport}: {told_seen}");
+            assert_eq!(counts(way, ["sent", "received", "far_received"]), [50; 3], "{transport}");
+        }
+    }
+    server.stop();
+}
+
+#[test]
+fn groups_are_answered_by_our_server_and_by_sockperf() {
+    let Some(net) = Net::new("groups_are_answered") else { return };
+    for ns in [&net.client, &net.server] {
+        ip(&["-n", ns, "route", "add", "239.0.0.0/8", "dev", "eth0"]);
+    }
+    for bind in [&[][..], &["--bind", SERVER]] {
+        let server = everywhere(&net, &[&["--sockperf=11111", "--group", GROUP], bind].concat());
+        assert_group(&net);
+        // Whoever asks the host itself is answered too.
+        let run = measured(&net, &["--protocol", "sockperf", SERVER, "-n", "40"]);
+        assert_eq!(counts(way(&run), ["sent", "received"]), [40; 2]);
+        end(server);
+    }
+    if Command::new("sockperf").arg("--version").output().is_err() {
+        return skip("groups_are_answered", "it needs sockperf: `apt-get install sockperf`");
+    }
+    for words in [&[][..], &["--force-unicast-reply"]] {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &net.server, "sockperf", "sr", "-i", GROUP, "-p", "11111"]);
+        command.args(words);
+        let server = Running::start(command);
+        server.wait_for_output("to block on socket");
+        assert_group(&net);
+    }
+    // A group that nobody is in, and one for a protocol that has none.
+    let quick = ["latency", GROUP, "--protocol", "sockperf", "-n", "3", "--timeout", "200ms"];
+    net.client(&quick).code(3).says("no reply").says(GROUP);
+    net.client(&["latency", GROUP]).code(2).says("multicast").says("--protocol sockperf");
+    ip(&["-n", &net.client, "route", "del", "239.0.0.0/8", "dev", "eth0"]);
+    net.client(&quick).code(2).says(GROUP).says("route");
+    net.client(&["serve", "--group", "10.1.1.1", "--sockperf"]).code(2).says("10.1.1.1").says("224.0.0.0");
+    net.client(&["serve", "--group", GROUP]).code(2).says("--sockperf");
+}
+
+#[test]
+fn what_takes_privilege_is_told_and_left_out_without() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    let words = ["latency", &host, "-n", "60", "--busy-poll", "77us", "--dscp", "cs7", "--json"];
+    let binary = env!("CARGO_BIN_EXE_pathmeter");
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set=-all", "--inh-caps=-all", binary]);
+    if Command::new("setpriv").arg("--version").output().is_err() {
+        return skip("what_takes_privilege", "it needs setpriv(1), of util-linux");
+    }
+    let root = linux::privilege::Capabilities::of_this_thread()
+        .is_ok_and(|rights| rights.has(linux::privilege::Capability::NetAdmin));
+    let command = if root { with(command, &words) } else { pathmeter(None, &words) };
+    let run = Running::start(with(command, &PATIENT)).end().code(0).json();
+    // Not every kernel refuses it.
+    for warning in run["summary"]["warnings"].as_array().unwrap() {
+        assert_eq!(warning["id"], "busy-poll-refused", "{warning}");
+        assert!(warning["text"].as_str().unwrap().contains("CAP_NET_ADMIN"), "{warning}");
+    }
+    assert_eq!(counts(way(&run), ["sent", "received", "lost"]), [60, 60, 0]);
+    server.stop();
+}
+
+/// Forty messages to the group come back, each once.
+#[track_caller]
+fn assert_group(net: &Net) {
+    for mode in ["ping-pong", "under-load"] {
+        let run = measured(net, &["--protocol", "sockperf", GROUP, "-n", "40", "--mode", mode]);
+        let names = ["sent", "received", "lost", "duplicates"];
+        assert_eq!(counts(way(&run), names), [40, 40, 0, 0], "{mode}: {:#}", way(&run)["counted"]);
+    }
+}
+
+/// Two joined hosts with addresses of both families.
+fn dual(test: &str) -> Option<Net> {
+    let net = Net::new(test)?;
+    for (ns, address) in [(&net.client, "2001:db8::1/64"), (&net.server, "2001:db8::2/64")] {
+        ip(&["-n", ns, "address", "add", address, "dev", "eth0", "nodad"]);
+    }
+    Some(net)
+}
+
+/// `pathmeter serve` at the server's end, on every address.
+fn everywhere(net: &Net, words: &[&str]) -> Running {
+    let server = Running::start(pathmeter(Some(&net.server), &[&["serve"], words].concat()));
+    server.wait_for("pathmeter's own protocol");
+    server
+}
+
+#[track_caller]
+fn end(server: Running) -> Ended {
+    server.signal("TERM");
+    server.end().code(0)
+}
+
+/// `pathmeter latency` at the client's end, patient and successful.
+#[track_caller]
+fn measured(net: &Net, words: &[&str]) -> Value {
+    net.client(&[&["latency"], words, &PATIENT, &["--json"]].concat()).code(0).json()
+}
+
+/// Packets that arrived here with each mark: EF over IPv4 and IPv6, then CS1.
+#[track_caller]
+fn marked(ns: &str) -> [u64; 4] {
+    let listed =
+        Command::new("ip").args(["netns", "exec", ns, "nft", "list", "table", "inet", "marks"]).output();
+    let text = String::from_utf8(listed.unwrap().stdout).unwrap();
+    let counted = text.split("counter packets ").skip(1);
+    let counts = counted.map(|rest| rest.split(' ').next().unwrap().parse().unwrap());
+    counts.collect::<Vec<u64>>().try_into().unwrap_or_else(|_| panic!("{text}"))
+}
+
+fn with(mut command: Command, words: &[&str]) -> Command {
+    command.args(words);
+    command
+}
