@@ -39,14 +39,14 @@ fn responsive(figure: &Responsiveness) -> String {
         Band::Excellent => "excellent",
     };
     let confidence = match figure.confidence {
-        Confidence::Low => "low",
+        Confidence::Low => "low, surer with -t 40s",
         Confidence::Medium => "medium",
         Confidence::High => "high",
     };
     let tls = figure.tls.map(|time| format!(", TLS {time}")).unwrap_or_default();
     format!(
         "{:.0} round trips per minute ({band}; confidence {confidence}): new connections {:.0} (TCP {}{tls}, request \
-         {}; {}), loaded connections {:.0} (request {}; {})",
+         {}; {}), loaded connections {:.0} (RTT {}; {})",
         figure.rpm,
         figure.foreign,
         figure.tcp,
