@@ -51,7 +51,7 @@ fn ping(
     while mono_now() < started + TIME {
         lane.ping(1, size, TIMEOUT, &mut waiter);
     }
-    Ok(lane.tally.finish(waiter.watch(), false)?.rtt.distribution())
+    Ok(lane.tally.finish(waiter.watch(), false)?.rtt)
 }
 
 fn answer(far: &Socket, wait: WaitMode, stop: &AtomicBool) {

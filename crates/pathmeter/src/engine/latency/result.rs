@@ -96,13 +96,13 @@ pub(crate) fn way<E: Exchange>(
         warm_up: totals.warm_up,
         warm_up_count: totals.warm_up_count,
         level: totals.level,
-        rtt: totals.rtt.distribution(),
+        rtt: totals.rtt,
         service: totals.service.and_then(|service| service.distribution()),
         mad: totals.spread.map(|spread| spread.mad),
         iqr: totals.spread.map(|spread| spread.iqr),
-        percentiles: model::stats::percentile::percentiles(&totals.rtt, &PERCENTS),
+        percentiles: totals.percentiles,
         mean: totals.mean,
-        histogram: (totals.rtt.count() > 0).then(|| totals.rtt.to_v2_base64()),
+        histogram: (totals.histogram.count() > 0).then(|| totals.histogram.to_v2_base64()),
         wire: None,
         one_way,
         outliers: totals.outliers,
@@ -110,6 +110,3 @@ pub(crate) fn way<E: Exchange>(
         received_rate: seen.filter(|_| mode == LatencyMode::Throughput).map(one_way_rate),
     })
 }
-
-/// The percentiles told, as far as the count carries them.
-const PERCENTS: [f64; 9] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];

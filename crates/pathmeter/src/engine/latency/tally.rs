@@ -5,10 +5,12 @@ use super::loaded::Course;
 use super::raw::RawLog;
 use model::latency::{Counted, Outlier, WaySample};
 use model::stats::batch_means::{BatchMeans, MeanInterval};
-use model::stats::histogram::Histogram;
+use model::stats::exact::{Exact, Sorted};
+use model::stats::histogram::{Distribution, Histogram};
 use model::stats::noise::{Farthest, HostWatch, Trip};
+use model::stats::percentile::{Percentile, percentiles};
 use model::stats::spread::Dispersion;
-use model::stats::steady::{Level, WarmUp};
+use model::stats::steady::{Level, Settled, WarmUp};
 use model::time::MonoTime;
 use model::units::Nanos;
 
@@ -23,6 +25,7 @@ pub(crate) struct Tally {
     skipped: u64,
     warm_up: WarmUp,
     kept: Histogram,
+    exact: Exact,
     means: BatchMeans,
     /// Round trips from the send call, where they count from another moment.
     service: Option<Histogram>,
@@ -39,7 +42,9 @@ pub(crate) struct Tally {
 /// The figures at the end.
 pub(crate) struct Totals {
     pub(crate) counted: Counted,
-    pub(crate) rtt: Histogram,
+    pub(crate) rtt: Option<Distribution>,
+    pub(crate) percentiles: Vec<Percentile>,
+    pub(crate) histogram: Histogram,
     pub(crate) service: Option<Histogram>,
     pub(crate) warm_up: Nanos,
     pub(crate) warm_up_count: u64,
@@ -76,6 +81,7 @@ impl Tally {
             skipped: 0,
             warm_up: WarmUp::default(),
             kept: Histogram::default(),
+            exact: Exact::default(),
             means: BatchMeans::default(),
             service: gather.scheduled.then(Histogram::default),
             recent: Histogram::default(),
@@ -201,14 +207,16 @@ impl Tally {
         if let Some(raw) = self.raw.take() {
             raw.finish()?;
         }
-        let (rtt, warm_up, warm_up_count, spread, level) = match self.fixed_warm_up {
-            Some(time) => (self.kept, time, self.skipped, None, None),
+        let (histogram, warm_up, warm_up_count, spread, level, exact) = match self.fixed_warm_up {
+            Some(time) => (self.kept, time, self.skipped, None, None, self.exact.sorted(0)),
             None => {
-                let settled = self.warm_up.finish();
-                (settled.kept, settled.cut, settled.dropped, settled.dispersion, Some(settled.level))
+                let Settled { kept, cut, dropped, dispersion, level } = self.warm_up.finish();
+                (kept, cut, dropped, dispersion, Some(level), self.exact.sorted(dropped))
             }
         };
-        let usual = Nanos(rtt.value_at_quantile(0.5).unwrap_or_default());
+        let rtt = exact.as_ref().map(Sorted::distribution).or_else(|| histogram.distribution());
+        let usual = rtt.map(|rtt| rtt.p50).unwrap_or_default();
+        let spread = exact.as_ref().map(Sorted::dispersion).or(spread);
         let farthest = self.farthest.since(warm_up);
         let outliers = farthest.iter().map(|trip| watch.attribute(trip, usual, watched)).collect();
         let totals = Totals {
@@ -219,8 +227,13 @@ impl Tally {
             warm_up_count,
             level,
             outliers,
-            spread: spread.or_else(|| Dispersion::of(&rtt)),
+            spread: spread.or_else(|| Dispersion::of(&histogram)),
+            percentiles: match exact {
+                Some(exact) => exact.percentiles(&PERCENTS),
+                None => percentiles(&histogram, &PERCENTS),
+            },
             rtt,
+            histogram,
         };
         Ok(totals)
     }
@@ -254,8 +267,14 @@ impl Tally {
         self.means.record(rtt.0 as f64);
         match self.fixed_warm_up {
             Some(time) if at < time => self.skipped += 1,
-            Some(_) => self.kept.record(rtt.0),
-            None => self.warm_up.record(at, rtt.0),
+            Some(_) => {
+                self.kept.record(rtt.0);
+                self.exact.record(rtt.0);
+            }
+            None => {
+                self.warm_up.record(at, rtt.0);
+                self.exact.record(rtt.0);
+            }
         }
         if let Some(service) = &mut self.service {
             service.record(came.saturating_since(sent).0);
@@ -265,5 +284,7 @@ impl Tally {
     }
 }
 
+/// The percentiles told, as far as the count carries them.
+const PERCENTS: [f64; 9] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
 /// Of the confidence interval of the mean.
 const LEVEL: f64 = 0.95;
