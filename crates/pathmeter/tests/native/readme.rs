@@ -8,16 +8,19 @@ fn the_commands_of_the_readme_work() {
     let commands = commands();
     let Some(net) = Net::new("the_commands_of_the_readme_work") else { return };
     let servers: Vec<&String> = commands.iter().filter(|command| command.starts_with("serve")).collect();
-    assert_eq!(servers, ["serve", "serve --iperf3"], "the servers that the README names");
+    let all = "serve --iperf3 --sockperf --stamp";
+    assert_eq!(servers, ["serve", all], "the servers that the README names");
     // The second does all that the first does, so it alone is enough; the first is seen to start.
     let plain = Running::start(pathmeter(Some(&net.server), &["serve"]));
     plain.wait_for("listening on");
     plain.signal("TERM");
     plain.end().code(0);
-    let server = Running::start(pathmeter(Some(&net.server), &["serve", "--iperf3"]));
+    let server = Running::start(pathmeter(Some(&net.server), &all.split(' ').collect::<Vec<_>>()));
     server.wait_for("iPerf3");
+    let saved = std::env::temp_dir().join(format!("pathmeter-readme-{}.ndjson", std::process::id()));
     for command in commands.iter().filter(|command| !command.starts_with("serve")) {
-        let line = command.replace("HOST", SERVER).replace("server.example", SERVER);
+        let line = command.replace("HOST", SERVER).replace("server.example", SERVER).replace("-t 5", "-t 1");
+        let line = line.replace("ways.ndjson", saved.to_str().expect("a plain path"));
         let mut words: Vec<&str> = line.split_whitespace().collect();
         words.extend(shorter(words[0]));
         let ended = net.client(&words);
@@ -26,12 +29,21 @@ fn the_commands_of_the_readme_work() {
     }
     server.signal("TERM");
     server.end().code(0);
+    std::fs::remove_file(saved).expect("the README saves a result");
 }
 
 #[test]
 fn every_option_and_format_the_readme_names_exists() {
     let text = readme();
-    let help = ["--help", "throughput --help", "serve --help", "measure --help"].map(|line| {
+    let commands = [
+        "--help",
+        "throughput --help",
+        "latency --help",
+        "serve --help",
+        "measure --help",
+        "sockperf pp --help",
+    ];
+    let help = commands.map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         Running::start(pathmeter(None, &words)).end().code(0).stdout
     });
@@ -52,7 +64,7 @@ fn every_option_and_format_the_readme_names_exists() {
 fn shorter(command: &str) -> &'static [&'static str] {
     match command {
         "demo" | "measure" => &["--quick"],
-        "throughput" => &["--time", "1s"],
+        "throughput" | "latency" => &["--time", "1s"],
         "iperf3" => &["-t", "1"],
         _ => &[],
     }

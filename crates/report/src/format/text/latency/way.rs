@@ -141,19 +141,20 @@ fn one_way(delays: &OneWayDelays) -> Vec<(&'static str, String)> {
 /// What this host did to the measuring thread; nothing when nothing is known of it.
 pub(super) fn this_host(summary: &Summary) -> Option<String> {
     let noise = summary.noise.filter(|noise| *noise != HostNoise::default())?;
+    let switched = words::count(noise.involuntary_switches, "time");
+    let stolen = words::percent(noise.steal_share);
+    // A thread that sleeps does not see when it is held, so of none nothing is said.
     let held = match noise.hiccups {
-        0 => "never held the measuring thread for over 50 µs".into(),
+        0 => String::new(),
         times => format!(
-            "held the measuring thread {} for over 50 µs, {} in all, at worst {}",
+            "held the measuring thread {} for over 50 µs, {} in all, at worst {}; ",
             words::count(times, "time"),
             noise.hiccup_total,
             noise.hiccup_worst
         ),
     };
-    let switched = words::count(noise.involuntary_switches, "time");
     Some(format!(
-        "{held}; other work interrupted it {switched}; {} stolen by the hypervisor",
-        words::percent(noise.steal_share)
+        "{held}other work interrupted the measuring thread {switched}; {stolen} stolen by the hypervisor"
     ))
 }
 
