@@ -100,7 +100,7 @@ pub(crate) struct Both {
 pub(crate) enum Places {
     /// `-i`, `-p`, `--tcp`.
     One(Place),
-    /// `-f`: to be read by [`feed`].
+    /// `-f`: to be read by [`feed()`].
     Feed(PathBuf),
 }
 
