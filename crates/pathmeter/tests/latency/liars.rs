@@ -138,6 +138,34 @@ fn a_native_server_that_is_killed_leaves_what_was_measured() {
 }
 
 #[test]
+fn a_way_that_ends_beside_another_is_told_and_the_other_is_measured() {
+    for words in [&["--udp"][..], &["--tcp"], &["--mode", "under-load", "--rate", "200"]] {
+        let (gone, stays) = (Server::start(&[]), Server::start(&[]));
+        let hosts = [gone.host(), stays.host()];
+        let all = ["latency", &hosts[0], &hosts[1], "-t", "3s", "-i", "100ms", "--format", "ndjson"];
+        let client = Running::start(pathmeter(None, &[&all[..], words].concat()));
+        client.wait_for_output("\"latency_sample\"");
+        gone.process.signal("KILL");
+        let ended = client.end().code(0);
+        let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
+        let warnings = last["summary"]["warnings"].as_array().unwrap();
+        assert!(warnings.iter().any(|w| w["id"] == "way-ended"), "{words:?}: {warnings:?}");
+        let ways = last["summary"]["ways"].as_array().unwrap();
+        let [first, second] = [0, 1].map(|index| counts(&ways[index], ["sent", "received"]));
+        assert!(first[1] > 0 && first[0] < second[0], "{words:?}: {first:?} {second:?}");
+        assert!(second[1] > 0, "{words:?}: {second:?}");
+    }
+}
+
+#[test]
+fn messages_larger_than_the_far_end_takes() {
+    let host = tcp(|mut stream| stream.read_exact(&mut [0; 14]));
+    let words = ["--protocol", "sockperf", "--tcp", "-m", "1000000", "-n", "20", "--no-wire-times", "--json"];
+    let ended = latency(&host, &words).code(3).says("the connection").says("sockperf sr").says("-m");
+    assert_nothing(&ended.json());
+}
+
+#[test]
 fn counts_that_cannot_be_are_not_told() {
     for (received, mode) in [(1_u64 << 52, "ping-pong"), (5000, "under-load"), (1 << 40, "throughput")] {
         let (host, script) = fake(move |fake| {

@@ -214,7 +214,7 @@ impl<E: Exchange> Lane<E> {
                 }
                 Err(e) if is_passing(&e) => break,
                 Err(e) => {
-                    self.dead = Some(format!("send {size} bytes: {e}"));
+                    self.dead = Some(ended(&e, &format!("send {size} bytes")));
                     return false;
                 }
             }
@@ -297,11 +297,7 @@ impl<E: Exchange> Lane<E> {
         if is_refusal(error) {
             self.refused = true;
         } else if !is_passing(error) {
-            self.dead = Some(match error.kind() {
-                ErrorKind::UnexpectedEof => "the far end closed the connection".into(),
-                ErrorKind::ConnectionReset => "the far end reset the connection".into(),
-                _ => format!("receive: {error}"),
-            });
+            self.dead = Some(ended(error, "receive"));
         }
     }
 }
@@ -323,6 +319,15 @@ fn last_sent(socket: &Socket) -> Option<PacketTimes> {
 /// An ICMP answer to an earlier datagram that nobody listens: asked again, somebody may.
 fn is_refusal(error: &io::Error) -> bool {
     error.kind() == ErrorKind::ConnectionRefused
+}
+
+/// Why a way is not measured any more.
+fn ended(error: &io::Error, doing: &str) -> String {
+    match error.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe => "the far end closed the connection".into(),
+        ErrorKind::ConnectionReset => "the far end reset the connection".into(),
+        _ => format!("{doing}: {error}"),
+    }
 }
 
 /// Passing troubles of the network or the kernel: a loss, not the end.

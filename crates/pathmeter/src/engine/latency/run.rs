@@ -325,7 +325,13 @@ fn silence<E>(job: &Job<'_>, lanes: &[Lane<E>]) -> Failure {
     if let Some(reason) =
         lanes.iter().find_map(|lane| lane.dead.clone()).filter(|r| !r.starts_with("no reply"))
     {
-        return Failure::unreachable(format!("{names}: {reason}"), format!("check that {server} runs there"));
+        let large = plan.protocol == LatencyProtocol::Sockperf && plan.size as usize > sockperf::MAX_UDP_LEN;
+        let large =
+            if large { "; `sockperf sr` takes messages of this size with its own -m alone" } else { "" };
+        return Failure::unreachable(
+            format!("{names}: {reason}"),
+            format!("check that {server} runs there{large}"),
+        );
     }
     if lanes.iter().any(|lane| lane.refused) {
         return Failure::unreachable(
