@@ -29,7 +29,7 @@ pub fn document(run: &Run, _style: &Style) -> String {
 }
 
 /// The header: each name carries its unit.
-pub const COLUMNS: [&str; 46] = [
+pub const COLUMNS: [&str; 48] = [
     "run",
     "test",
     "row",
@@ -73,6 +73,8 @@ pub const COLUMNS: [&str; 46] = [
     "one_way_up_p50_ns",
     "one_way_down_p50_ns",
     "one_way_error_ns",
+    "wire_p50_ns",
+    "host_adds_p50_ns",
     "up_bps",
     "down_bps",
     "rpm",

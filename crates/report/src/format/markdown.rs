@@ -41,8 +41,8 @@ fn of_latency(run: &Run) -> String {
         several => {
             let unit = latency::compare_unit(several);
             text.push_str(&format!("Round trips in {}.\n\n", unit.name));
-            let rows = latency::compare_rows(several, unit, true);
-            text.push_str(&markdown(&latency::compare_columns(several, true), &rows));
+            let rows = latency::compare_rows(several, unit, latency::More::ALL);
+            text.push_str(&markdown(&latency::compare_columns(several, latency::More::ALL), &rows));
             text.push('\n');
             text.extend(
                 latency::compare_note(several).map(|note| format!("{}\n\n", note.replace('*', "\\*"))),

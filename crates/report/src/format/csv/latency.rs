@@ -50,6 +50,10 @@ fn total(row: Row, test: &Run, way: &WayResult) -> String {
     if let Some(seen) = way.ends.seen_as {
         row = row.with("seen_as", seen);
     }
+    if let Some(wire) = &way.wire {
+        let added = wire.application.p50.saturating_sub(wire.rtt.p50);
+        row = row.with("wire_p50_ns", wire.rtt.p50.0).with("host_adds_p50_ns", added.0);
+    }
     if let Some(delays) = &way.one_way {
         row = row.with("one_way_error_ns", delays.error.0);
         if let Some(up) = delays.up {

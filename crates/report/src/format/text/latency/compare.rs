@@ -9,7 +9,7 @@ use super::percentiles::median_bounds;
 use super::times::Unit;
 use super::title;
 use super::way::this_host;
-use model::latency::WayResult;
+use model::latency::{WayResult, WireTimes};
 use model::run::Run;
 use model::stats::percentile::samples_needed;
 use model::units::Nanos;
@@ -21,14 +21,10 @@ pub(super) fn block(run: &Run, style: &Style) -> String {
     let unit = unit(ways);
     let mut text = title(&format!("Round trips in {}", unit.name), style);
     let fits = |table: &str| table.lines().all(|line| line.chars().count() <= style.width.max(80));
-    let mut table = plain(&columns(ways, true), &rows(ways, unit, true));
-    if !fits(&table) {
-        table = plain(&columns(ways, false), &rows(ways, unit, false));
-    }
-    if !fits(&table) {
-        table = plain(&columns(ways, false), &rows(&shortened(ways), unit, false));
-    }
-    text.push_str(&table);
+    let table = |ways: &[WayResult], more| plain(&columns(ways, more), &rows(ways, unit, more));
+    let widths = [More::ALL, More { seen: false, host: true }, More { seen: true, host: false }, More::NONE];
+    let widest = widths.into_iter().map(|more| table(ways, more)).find(|table| fits(table));
+    text.push_str(&widest.unwrap_or_else(|| table(&shortened(ways), More::NONE)));
     if let Some(note) = note(ways) {
         text.extend(style.wrap(&note, 2).iter().map(|line| format!("  {line}\n")));
     }
@@ -65,23 +61,50 @@ pub(in crate::format) fn unit(ways: &[WayResult]) -> Unit {
     Unit::of(ways.iter().filter_map(|way| way.rtt).map(|rtt| rtt.p50).min().unwrap_or_default())
 }
 
-/// The columns; `seen` adds what the far end sees, where that is another address.
-pub(in crate::format) fn columns(ways: &[WayResult], seen: bool) -> Vec<Column> {
+/// What a table tells where there is room.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::format) struct More {
+    /// The address that the far end sees, where it is another.
+    seen: bool,
+    /// The median on the wire, and what this host adds to it, where these were timed.
+    host: bool,
+}
+
+impl More {
+    /// Everything.
+    pub(in crate::format) const ALL: More = More { seen: true, host: true };
+    const NONE: More = More { seen: false, host: false };
+
+    /// As far as there is something to tell.
+    fn of(self, ways: &[WayResult]) -> More {
+        More {
+            seen: self.seen && ways.iter().any(|way| translated(way).is_some()),
+            host: self.host && ways.iter().any(|way| way.wire.is_some()),
+        }
+    }
+}
+
+/// The columns.
+pub(in crate::format) fn columns(ways: &[WayResult], more: More) -> Vec<Column> {
+    let more = more.of(ways);
     let mut columns = vec![Column::left("Way")];
     columns.extend(["Mean", "Max", "Min", "p50", "p99", "Std dev"].map(Column::right));
     if ways.iter().any(|way| way.counted.lost > 0) {
         columns.push(Column::right("Lost"));
     }
-    if seen && ways.iter().any(|way| translated(way).is_some()) {
+    if more.host {
+        columns.extend(["Wire p50", "Host adds"].map(Column::right));
+    }
+    if more.seen {
         columns.push(Column::left("Seen as"));
     }
     columns
 }
 
 /// A row for each way.
-pub(in crate::format) fn rows(ways: &[WayResult], unit: Unit, seen: bool) -> Vec<Vec<String>> {
+pub(in crate::format) fn rows(ways: &[WayResult], unit: Unit, more: More) -> Vec<Vec<String>> {
+    let more = more.of(ways);
     let lost = ways.iter().any(|way| way.counted.lost > 0);
-    let seen = seen && ways.iter().any(|way| translated(way).is_some());
     let row = |way: &WayResult| {
         let mut row = vec![way.label.clone()];
         match way.rtt.filter(|rtt| rtt.count > 0) {
@@ -95,7 +118,12 @@ pub(in crate::format) fn rows(ways: &[WayResult], unit: Unit, seen: bool) -> Vec
         if lost {
             row.push(way.counted.lost.to_string());
         }
-        if seen {
+        if more.host {
+            let added = |wire: WireTimes| wire.application.p50.saturating_sub(wire.rtt.p50);
+            let times = way.wire.map(|wire| [wire.rtt.p50, added(wire)].map(|time| unit.print(time)));
+            row.extend(times.unwrap_or_else(|| ["-"; 2].map(String::from)));
+        }
+        if more.seen {
             row.push(translated(way).map_or_else(|| "-".into(), |seen| seen.ip().to_canonical().to_string()));
         }
         row

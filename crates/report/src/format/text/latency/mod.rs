@@ -12,7 +12,8 @@ mod times;
 mod way;
 
 pub(in crate::format) use compare::{
-    columns as compare_columns, note as compare_note, rows as compare_rows, sentences, unit as compare_unit,
+    More, columns as compare_columns, note as compare_note, rows as compare_rows, sentences,
+    unit as compare_unit,
 };
 pub(in crate::format) use counts::counted;
 pub(in crate::format) use heading::phrase;
