@@ -12,10 +12,10 @@ use crate::host::Host;
 use crate::plan::{Directions, End, Target, Transport};
 use crate::stats::histogram::Distribution;
 use crate::time::WallTime;
-use crate::units::{BitRate, Nanos, PacketRate};
+use crate::units::{BitRate, Bytes, Nanos, PacketRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// A latency run, every default filled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,6 +65,9 @@ pub struct LatencyPlan {
     /// The kernel polls the NIC so long before it sleeps (SO_BUSY_POLL).
     #[serde(rename = "busy_poll_ns")]
     pub busy_poll: Option<Nanos>,
+    /// What else is asked of each socket.
+    #[serde(default, skip_serializing_if = "SocketSetup::is_default")]
+    pub socket: SocketSetup,
     /// CPU of the measuring thread.
     pub cpu: Option<u32>,
     /// Take packet times of the kernel and NIC too (SO_TIMESTAMPING).
@@ -101,6 +104,32 @@ pub struct SizeRange {
     pub least: u32,
     /// The largest.
     pub most: u32,
+}
+
+/// How the socket of a foreign protocol is set up; by default as it suits the mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SocketSetup {
+    /// TCP sends small writes at once (TCP_NODELAY).
+    pub nodelay: Option<bool>,
+    /// Of the send and of the receive buffer.
+    #[serde(rename = "buffer_bytes")]
+    pub buffer: Option<Bytes>,
+    /// The kernel paces what is sent (SO_MAX_PACING_RATE): TCP, and UDP below the `fq` queueing discipline.
+    #[serde(rename = "pacing_bps")]
+    pub pacing: Option<BitRate>,
+    /// Requests to a group are heard on this host too (IP_MULTICAST_LOOP).
+    pub multicast_loop: Option<bool>,
+    /// Address of the interface that requests to a group leave through (IP_MULTICAST_IF), and replies come by.
+    pub multicast_interface: Option<Ipv4Addr>,
+}
+
+impl SocketSetup {
+    /// Nothing is asked.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == SocketSetup::default()
+    }
 }
 
 fn one() -> u32 {

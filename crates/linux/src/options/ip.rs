@@ -4,7 +4,7 @@ use super::{Opt, get_int, set_int, set_raw};
 use crate::error::Result;
 use crate::sockaddr;
 use model::units::Bytes;
-use std::net::{Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 
 /// What the socket does about the path MTU (`IP_MTU_DISCOVER`, ip(7) and ipv6(7)).
@@ -45,6 +45,14 @@ pub fn set_tos(fd: &impl AsFd, tos: u8) -> Result<()> {
 pub fn tos(fd: &impl AsFd) -> Result<u8> {
     let value = if talks_v6(fd) { get_int(fd, IPV6_TCLASS) } else { get_int(fd, IP_TOS) }?;
     Ok((value & 0xff) as u8)
+}
+
+/// Sets the interface, by its address, that packets to IPv4 groups leave through (`IP_MULTICAST_IF`).
+///
+/// # Errors
+/// `EADDRNOTAVAIL` for an address that is not this host's; else what `setsockopt(2)` gives.
+pub fn set_multicast_interface(fd: &impl AsFd, address: Ipv4Addr) -> Result<()> {
+    set_raw(fd, IP_MULTICAST_IF, &address.octets())
 }
 
 /// Sets the path MTU mode.
@@ -136,6 +144,7 @@ fn talks_v6(fd: &impl AsFd) -> bool {
 }
 
 const IP_TOS: Opt = Opt(libc::SOL_IP, libc::IP_TOS, "IP_TOS");
+const IP_MULTICAST_IF: Opt = Opt(libc::SOL_IP, libc::IP_MULTICAST_IF, "IP_MULTICAST_IF");
 const IP_MTU_DISCOVER: Opt = Opt(libc::SOL_IP, libc::IP_MTU_DISCOVER, "IP_MTU_DISCOVER");
 const IP_MTU: Opt = Opt(libc::SOL_IP, libc::IP_MTU, "IP_MTU");
 const IP_RECVERR: Opt = Opt(libc::SOL_IP, libc::IP_RECVERR, "IP_RECVERR");
@@ -166,6 +175,17 @@ mod tests {
             socket.connect(peer).unwrap();
             socket
         })
+    }
+
+    #[test]
+    fn the_interface_of_groups_is_one_of_this_hosts() {
+        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+        set_multicast_interface(&socket, Ipv4Addr::LOCALHOST).unwrap();
+        let mut address = [0; 4];
+        super::super::get_raw(&socket, IP_MULTICAST_IF, &mut address).unwrap();
+        assert_eq!(address, [127, 0, 0, 1]);
+        let error = set_multicast_interface(&socket, Ipv4Addr::new(192, 0, 2, 1)).unwrap_err();
+        assert!(error.to_string().starts_with("set IP_MULTICAST_IF on udp 0.0.0.0:"), "{error}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use model::event::{Event, Finished, Outcome};
 use model::host::Host;
 use model::latency::{
     Cause, Counted, HostNoise, LatencyMode, LatencyPlan, LatencyProtocol, LatencyResult, LatencyStarted,
-    LoadPhase, LoadResult, Outlier, WaitMode, Way, WayEnds, WayResult,
+    LoadPhase, LoadResult, Outlier, SocketSetup, WaitMode, Way, WayEnds, WayResult,
 };
 use model::plan::{Directions, End, Target, Transport};
 use model::run::Run;
@@ -192,6 +192,7 @@ fn plan(ways: &[WayResult]) -> LatencyPlan {
         wait_reason: String::new(),
         tos: 0,
         busy_poll: None,
+        socket: SocketSetup::default(),
         cpu: None,
         wire_times: false,
         multicast_ttl: None,

@@ -4,7 +4,7 @@ use super::{Family, check, fits_u32, resolve};
 use crate::cli::{LatencyArgs, LatencyWaitArg, TargetArgs};
 use crate::engine::latency::choose;
 use crate::exit::Failure;
-use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, Load, WaitMode, Way};
+use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, Load, SocketSetup, WaitMode, Way};
 use model::plan::{Directions, End, Target, Transport};
 use model::units::{Nanos, PacketRate};
 use std::net::IpAddr;
@@ -45,6 +45,7 @@ pub(crate) fn latency(args: &LatencyArgs) -> Result<LatencyPlan, Failure> {
         wait_reason,
         tos: args.host.dscp.map(crate::cli::Dscp::tos).or(args.host.tos.map(|tos| tos.0)).unwrap_or(0),
         busy_poll: args.host.busy_poll,
+        socket: SocketSetup::default(),
         cpu: args.host.affinity.as_ref().and_then(|cpus| cpus.0.first().copied()),
         wire_times: !args.host.no_wire_times,
         multicast_ttl: args.host.multicast_ttl,

@@ -57,7 +57,7 @@ fn the_text_has_the_same_shape() {
             said.stdout.lines().filter(|line| !line.contains("interrupted by signal")).map(plain).collect();
         lines
     };
-    for mode in [
+    let modes = [
         "pp",
         "pp -b 4",
         "pp -r 50 --full-rtt",
@@ -66,9 +66,12 @@ fn the_text_has_the_same_shape() {
         "ul -b 4 -r 9 --reply-every=2",
         "tp",
         "tp -r 50",
-    ] {
-        assert_eq!(shape(Tool::Ours, mode), shape(Tool::Theirs, mode), "{mode}");
-    }
+    ];
+    std::thread::scope(|scope| {
+        for mode in modes {
+            scope.spawn(move || assert_eq!(shape(Tool::Ours, mode), shape(Tool::Theirs, mode), "{mode}"));
+        }
+    });
 }
 
 /// A line without its numbers and its version.

@@ -2,6 +2,7 @@
 
 use crate::process::{Said, Scratch, Tool, free_port, wait_for, wait_until_read};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::process::Command;
 use std::time::Duration;
 
 const PAIRS: [(Tool, Tool); 3] =
@@ -190,6 +191,44 @@ fn a_port_and_an_address_of_ones_own() {
     for _ in 0..2 {
         let options = format!("--client_port {own} -i 127.0.0.1 -p {port} --mps=200");
         assert!(Tool::Ours.run(&format!("pp --tcp {options}")).good().number("ReceivedMessages=") > 50.0);
+    }
+}
+
+/// What the kernel says of the client's socket.
+#[test]
+fn sockets_are_set_up_as_asked() {
+    let port = free_port();
+    let _serving = Tool::Theirs.serve(port, "--tcp");
+    let options = "--buffer-size 100000 --rate-limit 1000000 --tcp-avoid-nodelay --mps=20";
+    let running = Tool::Ours.start(&format!("pp --tcp -i 127.0.0.1 -p {port} -t 20 {options}"));
+    let filter = format!("dport = :{port}");
+    let told = (0..100).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        let shown = Command::new("ss").args(["-tminH", &filter]).output().expect("ss(8), of iproute2");
+        let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+        text.contains("/8000000bps").then_some(text)
+    });
+    running.stop().good();
+    let told = told.expect("a connection paced at 8 Mbit/s");
+    assert!(told.contains("rb200000,") && told.contains("tb200000,"), "{told}");
+}
+
+/// The loopback interface carries groups when it is named.
+#[test]
+fn a_group_on_an_interface() {
+    const GROUP: &str = "239.77.66.55";
+    let interface = "--mc-rx-if 127.0.0.1 --mc-tx-if 127.0.0.1";
+    for server in [Tool::Theirs, Tool::Ours] {
+        let port = free_port();
+        let serving = server.start(&format!("sr -i {GROUP} -p {port} {interface}"));
+        wait_for("", port);
+        for client in [Tool::Ours, Tool::Theirs] {
+            let options = format!("{interface} --mc-loopback-enable --mps=300 -b 2 -m 60");
+            let said = client.run(&format!("pp -i {GROUP} -p {port} {options}")).good();
+            let (sent, received) = (said.number("SentMessages="), said.number("ReceivedMessages="));
+            assert!(sent > 50.0 && sent - received <= 2.0, "{client:?} with {server:?}: {said:#?}");
+        }
+        serving.stop().good();
     }
 }
 

@@ -201,7 +201,8 @@ fn files_that_are_wrong_or_not_there() {
         ("sr -f /no/such/file".into(), 4, "Can't open file: /no/such/file"),
         ("pp --full-log /no/such/dir/log".into(), 1, "Can't open file /no/such/dir/log for writing"),
         ("pp -i no-such-host.invalid".into(), 1, "no-such-host.invalid"),
-        ("pp --mc-loopback-enable".into(), 1, "--mc-loopback-enable is not served"),
+        ("pp --mc-tx-if 2".into(), 1, "'--mc-tx-if' takes the IPv4 address"),
+        ("pp --srv-num 2".into(), 1, "one server answers"),
         ("pp -b 5 --data-integrity".into(), 1, "--data-integrity conflicts with -b option"),
         ("sr -i 192.0.2.1".into(), 7, "Can`t bind socket, IP to bind: 192.0.2.1:11111"),
     ] {

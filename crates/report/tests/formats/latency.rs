@@ -4,8 +4,8 @@ use model::event::{Event, Finished, Outcome};
 use model::host::Host;
 use model::latency::{
     Cause, ClockNote, Counted, Floor, HostNoise, LatencyMode, LatencyPlan, LatencyProtocol, LatencyResult,
-    LatencySample, LatencyStarted, Load, LoadPhase, LoadPoint, LoadResult, OneWayDelays, Outlier, WaitMode,
-    Way, WayEnds, WayResult, WaySample, WireTimes,
+    LatencySample, LatencyStarted, Load, LoadPhase, LoadPoint, LoadResult, OneWayDelays, Outlier,
+    SocketSetup, WaitMode, Way, WayEnds, WayResult, WaySample, WireTimes,
 };
 use model::plan::{Directions, End, Target, Transport};
 use model::run::Run;
@@ -279,6 +279,7 @@ fn plan(ways: &[&WayResult], transport: Transport, size: u32, seconds: u64) -> L
         wait_reason: "8 CPUs are idle; it takes one of them whole.".into(),
         tos: 0,
         busy_poll: None,
+        socket: SocketSetup::default(),
         cpu: None,
         wire_times: false,
         multicast_ttl: None,

@@ -4,9 +4,9 @@ use super::end::{End, Told};
 use super::note;
 use crate::dialect::sockperf::{Both, Client, Place};
 use crate::planner::{Family, resolve};
-use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, SizeRange, WaitMode, Way};
+use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, SizeRange, SocketSetup, WaitMode, Way};
 use model::plan::{End as Ending, Target, Transport};
-use model::units::{Nanos, PacketRate};
+use model::units::{BitRate, Bytes, Nanos, PacketRate};
 use report::format::sockperf::window::{COOL_DOWN_MESSAGES, WARM_UP_MESSAGES};
 use report::format::sockperf::{Asked, End as AskedEnd, Mode};
 
@@ -47,6 +47,7 @@ pub(super) fn plan(both: &Both, client: &Client, places: &[Place], played: usize
         wait_reason: String::new(),
         tos: both.tos,
         busy_poll: both.busy_poll,
+        socket: socket(both)?,
         cpu: client.sender_cpus.as_ref().and_then(|cpus| cpus.0.first().copied()),
         wire_times: false,
         multicast_ttl: Some(both.multicast.ttl),
@@ -61,6 +62,20 @@ fn sizes(client: &Client) -> Option<SizeRange> {
     let least = size.saturating_sub(range).max(SHORTEST);
     let most = size.saturating_add(range).min(client.largest);
     (range > 0).then_some(SizeRange { least, most })
+}
+
+/// What the options ask of each socket. By default, as with sockperf, the own host hears no message to a group.
+fn socket(both: &Both) -> Told<SocketSetup> {
+    let send = both.multicast.send.as_deref().map(str::parse).transpose();
+    let interface = send
+        .map_err(|_| End::bad("'--mc-tx-if' takes the IPv4 address of an interface here, not its number"))?;
+    Ok(SocketSetup {
+        nodelay: Some(both.nodelay),
+        buffer: both.buffer.map(|bytes| Bytes(bytes.into())),
+        pacing: both.pacing.map(|bytes| BitRate(u64::from(bytes) * 8)),
+        multicast_loop: Some(both.multicast.loopback),
+        multicast_interface: interface,
+    })
 }
 
 /// When the test is over. Several sockets send their share of a number of messages each.
@@ -106,20 +121,15 @@ fn check(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
     for (wanted, what) in [
         (several && mixed, "a feed file of both UDP and TCP (measure them one by one)"),
         (several && played, "a feed file of several sockets and playback"),
-        (both.multicast.send.is_some(), "--mc-tx-if (choose the interface with --client_ip)"),
-        (both.multicast.loopback, "--mc-loopback-enable"),
     ] {
         if wanted {
             return Err(End::bad(format!("a client with {what} is not served by pathmeter")));
         }
     }
-    let tcp = places.iter().any(|place| place.tcp);
-    let streams = asked.mode == Mode::Throughput;
+    let (send, receive) = (&both.multicast.send, &both.multicast.receive);
     for (wanted, what) in [
-        (tcp && both.nodelay == streams, "--tcp-avoid-nodelay"),
+        (receive.is_some() && receive != send, "--mc-rx-if (give the interface with --mc-tx-if)"),
         (both.skip_blocking_send, "--tcp-skip-blocking-send"),
-        (both.buffer.is_some(), "--buffer-size"),
-        (both.pacing.is_some(), "--rate-limit"),
         (both.activity.is_some(), "-a and -A"),
         (client.receiver_cpus.is_some(), "--receiver-affinity (one thread sends and receives)"),
     ] {

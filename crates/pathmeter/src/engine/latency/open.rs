@@ -10,7 +10,7 @@ use anyhow::Context;
 use linux::options;
 use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
 use model::event::Warning;
-use model::latency::{LatencyPlan, LatencyProtocol, LatencySpec, Load, WaitMode, Way, WayEnds};
+use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, LatencySpec, Load, WaitMode, Way, WayEnds};
 use model::plan::{End, Transport};
 use model::units::{Bytes, Nanos};
 use std::io::ErrorKind;
@@ -52,6 +52,11 @@ pub(crate) fn configure(socket: &Socket, plan: &LatencyPlan) -> Vec<Warning> {
     {
         let text = format!("{e}; measured without busy polling (it takes CAP_NET_ADMIN: run as root)");
         warnings.push(Warning::new("busy-poll-refused", text));
+    }
+    if let Some(rate) = plan.socket.pacing
+        && let Err(e) = options::set_max_pacing_rate(socket, rate)
+    {
+        warnings.push(Warning::new("pacing-refused", format!("{e}; measured without")));
     }
     if plan.tos > 0
         && let Err(e) = options::set_tos(socket, plan.tos)
@@ -98,7 +103,9 @@ fn foreign(plan: &LatencyPlan, way: &Way) -> anyhow::Result<Socket> {
             local_address: way.bind,
             local_port: way.port,
             device: way.device.clone(),
-            nodelay: plan.mode != model::latency::LatencyMode::Throughput,
+            nodelay: plan.socket.nodelay.unwrap_or(plan.mode != LatencyMode::Throughput),
+            recv_buffer: plan.socket.buffer,
+            send_buffer: plan.socket.buffer,
             tos: (plan.tos > 0).then_some(plan.tos),
             ..TcpOptions::default()
         };
@@ -111,14 +118,15 @@ fn foreign(plan: &LatencyPlan, way: &Way) -> anyhow::Result<Socket> {
         if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let options = UdpOptions {
         device: way.device.clone(),
-        recv_buffer: Some(UDP_BUFFER),
-        send_buffer: Some(UDP_BUFFER),
+        recv_buffer: plan.socket.buffer.or(Some(UDP_BUFFER)),
+        send_buffer: plan.socket.buffer.or(Some(UDP_BUFFER)),
         ..UdpOptions::default()
     };
     let socket = udp_bind(SocketAddr::new(way.bind.unwrap_or(any), way.port.unwrap_or(0)), &options)?;
     socket.set_nonblocking(true)?;
     if remote.ip().is_multicast() {
-        return group(socket, remote, way.bind, plan.multicast_ttl);
+        let interface = plan.socket.multicast_interface.map(IpAddr::V4).or(way.bind);
+        return group(socket, remote, interface, plan);
     }
     udp_connect(&socket, remote, None).map_err(|e| unreachable(plan.protocol, way, &e.source))?;
     Ok(Socket::Udp(Arc::new(socket)))
@@ -129,7 +137,7 @@ fn group(
     socket: UdpSocket,
     group: SocketAddr,
     interface: Option<IpAddr>,
-    ttl: Option<u8>,
+    plan: &LatencyPlan,
 ) -> anyhow::Result<Socket> {
     join(&socket, group.ip(), interface).map_err(|e| {
         Failure::usage(
@@ -137,8 +145,17 @@ fn group(
             "give the group a route (`ip route add 239.0.0.0/8 dev eth0`), or with --bind the address of an interface",
         )
     })?;
-    if let (Some(ttl), true) = (ttl, group.is_ipv4()) {
+    if let (Some(ttl), true) = (plan.multicast_ttl, group.is_ipv4()) {
         socket.set_multicast_ttl_v4(ttl.into()).context("set the hops of multicast messages")?;
+    }
+    if let Some(on) = plan.socket.multicast_loop {
+        let set =
+            if group.is_ipv4() { socket.set_multicast_loop_v4(on) } else { socket.set_multicast_loop_v6(on) };
+        set.context("set whether this host hears its own multicast messages")?;
+    }
+    if let (Some(interface), true) = (plan.socket.multicast_interface, group.is_ipv4()) {
+        options::set_multicast_interface(&socket, interface)
+            .context("choose the interface of multicast messages")?;
     }
     Ok(Socket::Group(Arc::new(socket), group))
 }
