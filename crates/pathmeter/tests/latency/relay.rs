@@ -30,7 +30,18 @@ pub(super) struct Relay {
 pub(super) type Number = fn(&[u8]) -> u64;
 
 impl Relay {
+    /// A way there that loses nothing.
     pub(super) fn to(server: u16, number: Number, fate: fn(u64) -> Fate) -> Relay {
+        Relay::both(server, |_| false, number, fate)
+    }
+
+    /// One that loses these requests too.
+    pub(super) fn both(
+        server: u16,
+        loses: fn(&[u8]) -> bool,
+        number: Number,
+        fate: fn(u64) -> Fate,
+    ) -> Relay {
         let near = UdpSocket::bind("127.0.0.1:0").unwrap();
         let far = UdpSocket::bind("127.0.0.1:0").unwrap();
         far.connect(("127.0.0.1", server)).unwrap();
@@ -41,7 +52,7 @@ impl Relay {
         let stop = Arc::<AtomicBool>::default();
         let stopped = stop.clone();
         let thread = Some(std::thread::spawn(move || {
-            let mut path = Path { near, client: None, held: None, delayed: Vec::new() };
+            let mut path = Path { near, client: None, loses, held: None, delayed: Vec::new() };
             let mut buf = vec![0; 1 << 16];
             while !stopped.load(Ordering::Acquire) {
                 path.carry(&far, &mut buf, number, fate);
@@ -73,6 +84,7 @@ pub(super) fn stamp_number(reply: &[u8]) -> u64 {
 struct Path {
     near: UdpSocket,
     client: Option<SocketAddr>,
+    loses: fn(&[u8]) -> bool,
     held: Option<Vec<u8>>,
     delayed: Vec<(Instant, Vec<u8>)>,
 }
@@ -81,7 +93,9 @@ impl Path {
     fn carry(&mut self, far: &UdpSocket, buf: &mut [u8], number: Number, fate: fn(u64) -> Fate) {
         if let Ok((length, from)) = self.near.recv_from(buf) {
             self.client = Some(from);
-            far.send(&buf[..length]).unwrap();
+            if !(self.loses)(&buf[..length]) {
+                far.send(&buf[..length]).unwrap();
+            }
         }
         let now = Instant::now();
         let due: Vec<_> = self.delayed.extract_if(.., |(due, _)| *due <= now).collect();

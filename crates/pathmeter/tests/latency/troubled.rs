@@ -48,6 +48,25 @@ fn stamp_under_load_counts_each_kind() {
 }
 
 #[test]
+fn a_reflector_that_counts_tells_the_way_of_the_losses() {
+    // One in ten is lost there, number 100 among them, and one in ten back.
+    let there = |request: &[u8]| (u32::from_be_bytes(*request.first_chunk().unwrap()) + 1).is_multiple_of(10);
+    let back = |number| if number % 10 == 5 { Fate::Lose } else { Fate::Pass };
+    for (words, told) in [(&[][..], [Some(9), Some(10)]), (&["--stamp-stateless"], [None; 2])] {
+        let foreign = Foreign::start(words);
+        let relay = Relay::both(foreign.stamp, there, stamp_number, back);
+        let pace = ["--mode", "under-load", "--rate", "100", "-n", "100", "--timeout", "2s"];
+        let words = ["--protocol", "stamp", "--no-wire-times", "--json"];
+        let run = latency(&relay.host, &[&pace[..], &words].concat()).code(0).json();
+        assert_eq!(counts(way(&run), NAMES), [100, 80, 20, 0, 0, 0, 0], "{:#}", way(&run)["counted"]);
+        // Where the last one was lost, after the last reply, nobody knows.
+        let counted = &way(&run)["counted"];
+        assert_eq!([&counted["lost_up"], &counted["lost_down"]].map(Value::as_u64), told, "{counted:#}");
+        foreign.server.stop();
+    }
+}
+
+#[test]
 fn a_loss_costs_ping_pong_one_timeout_and_the_run_goes_on() {
     let foreign = Foreign::start(&[]);
     for (protocol, port, number) in
