@@ -36,7 +36,8 @@ pub struct WayResult {
     /// playback) until the reply was in this program's hands.
     #[serde(rename = "rtt_ns")]
     pub rtt: Option<Distribution>,
-    /// The same from the send call, where `rtt` counts from another moment: without the wait in this sender.
+    /// The same from the send call, where `rtt` counts from another moment: without the wait in this sender. Of the whole
+    /// run, the warm-up too.
     #[serde(rename = "service_ns")]
     pub service: Option<Distribution>,
     /// Median absolute deviation from the median.

@@ -18,6 +18,7 @@ use model::units::Nanos;
 use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
+use wire::native::LatencySeen;
 use wire::{Policy, ProtocolError, Report};
 
 /// Runs the command.
@@ -98,7 +99,7 @@ struct Log;
 
 impl Observer for Log {
     fn session(&self, client: SocketAddr, protocol: ProtocolName) -> Box<dyn Watcher> {
-        Box::new(SessionLog { client, protocol, events: Vec::new() })
+        Box::new(SessionLog { client, protocol, events: Vec::new(), seen: None })
     }
 
     fn note(&self, text: &str) {
@@ -112,6 +113,8 @@ struct SessionLog {
     client: SocketAddr,
     protocol: ProtocolName,
     events: Vec<Event>,
+    /// What a latency session has seen.
+    seen: Option<LatencySeen>,
 }
 
 impl Watcher for SessionLog {
@@ -122,6 +125,10 @@ impl Watcher for SessionLog {
             Event::Warning(warning) => Log.note(&format!("{}: {}", self.name(), warning.text)),
             other => self.events.push(other.clone()),
         }
+    }
+
+    fn reflected(&mut self, seen: &LatencySeen) {
+        self.seen = Some(*seen);
     }
 
     fn report(&self, events: &[Event], _extras: &wire::iperf3::Extras) -> Option<Report> {
@@ -152,7 +159,13 @@ impl SessionLog {
         let run = Run::of("", "serve", &self.events);
         let Some(plan) = &run.plan else { return "no test".into() };
         if !self.events.iter().any(|event| matches!(event, Event::Started(_))) {
-            return "probes, or a test that did not start".into();
+            return match &self.seen {
+                Some(seen) => format!(
+                    "round trips over {}: {} messages in {}, waited by {}",
+                    plan.test.transport, seen.received, seen.elapsed, seen.wait
+                ),
+                None => "probes, or a test that did not start".into(),
+            };
         }
         let ends = [run.summary.local.as_ref(), run.summary.peer.as_ref()];
         let rows = || ends.iter().flatten().flat_map(|end| &end.streams);

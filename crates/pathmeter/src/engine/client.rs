@@ -48,6 +48,7 @@ pub(crate) fn run(
         admit: Box::new(|_| true),
         extras: Box::new(|_| {}),
         sink: Box::new(sink),
+        reflected: Box::new(|_| {}),
         report: Box::new(|_, _| None),
     };
     Driver::new(session.as_mut(), link, setting)?.run()?;

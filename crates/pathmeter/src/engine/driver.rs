@@ -50,6 +50,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) extras: Box<dyn FnMut(&iperf3::Extras) + 'a>,
     /// Where events go, as they happen.
     pub(crate) sink: Box<dyn FnMut(&Event) + 'a>,
+    /// What a latency session has seen of its messages, at its end.
+    pub(crate) reflected: Box<dyn FnMut(&LatencySeen) + 'a>,
     /// Makes this end's own report of the test, when the peer asks for it.
     pub(crate) report: MakeReport<'a>,
 }
@@ -132,6 +134,9 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         if last_words {
             // Closing with bytes unread would reset the connection, and the peer would not hear why.
             self.link.hear_out(mono_now() + GOODBYE);
+        }
+        if let Some(reflecting) = self.reflecting.take() {
+            (self.setting.reflected)(&reflecting.seen());
         }
         self.finish(&outcome);
         outcome

@@ -22,7 +22,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
-use wire::native::{self, flow};
+use wire::native::{self, LatencySeen, flow};
 use wire::{Policy, ProtocolError, Report, Session, iperf3};
 
 /// What a server is started with.
@@ -66,6 +66,8 @@ pub(crate) trait Watcher {
     fn event(&mut self, event: &Event);
     /// What the client asked for beside the test is known (iPerf3), before the first event.
     fn extras(&mut self, _extras: &iperf3::Extras) {}
+    /// A latency session is over, and has seen this of its messages.
+    fn reflected(&mut self, _seen: &LatencySeen) {}
     /// This end's report of the session, which the client asked for.
     fn report(&self, _events: &[Event], _extras: &iperf3::Extras) -> Option<Report> {
         None
@@ -312,6 +314,7 @@ impl Server {
             }),
             extras: Box::new(|extras| watcher.borrow_mut().extras(extras)),
             sink: Box::new(|event| watcher.borrow_mut().event(event)),
+            reflected: Box::new(|seen| watcher.borrow_mut().reflected(seen)),
             report: Box::new(|events, extras| watcher.borrow().report(events, extras)),
         };
         let outcome = Driver::new(session, link, setting)?.run();

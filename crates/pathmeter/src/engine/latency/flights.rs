@@ -47,6 +47,8 @@ pub(crate) enum Answer {
     },
     /// The first, after it was given up.
     Late,
+    /// To a message of so long ago that nothing is known of it.
+    Ancient,
     /// Not the first.
     Duplicate,
     /// To a message that was never sent, or before this table began.
@@ -78,8 +80,8 @@ impl Flights {
         let highest = self.highest;
         let slot = self.slot(number);
         if slot.number != number {
-            // So old that it is not known any more: it was lost or answered long ago.
-            return Answer::Late;
+            // So old that nobody knows any more whether it was answered.
+            return Answer::Ancient;
         }
         let answer = match slot.state {
             State::Waiting => Answer::InTime { due: slot.due, sent: slot.sent, reordered: number < highest },
@@ -182,7 +184,7 @@ mod tests {
         let lost: u64 = (1..=3000).map(|n| flights.send(n, MonoTime(n), MonoTime(n), true)).sum();
         assert_eq!((lost, flights.slots.len()), (3000 - 1024, 1024));
         assert_eq!(flights.expire(MonoTime(u64::MAX)), 1024);
-        assert_eq!(flights.answer(1), Answer::Late, "nobody knows any more");
+        assert_eq!(flights.answer(1), Answer::Ancient);
     }
 
     #[test]

@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wire::sockperf::{Client, MAX_TCP_LEN, Responder};
 
-/// Measures it: a quarter of a second. `cpus`: those this process may use. `None`: there is no loopback to measure over.
+/// Measures it: a quarter of a second. `cpus`: those this process may use. `None`: there is no loopback to measure
+/// over, or no CPU for it.
 pub(crate) fn measure(plan: &LatencyPlan, cpus: &[usize]) -> anyhow::Result<Option<Floor>> {
     let Ok((near, far)) = pair(plan.transport) else { return Ok(None) };
     let wait = if plan.wait == WaitMode::Spin && cpus.len() < 2 { WaitMode::Block } else { plan.wait };
@@ -34,7 +35,8 @@ pub(crate) fn measure(plan: &LatencyPlan, cpus: &[usize]) -> anyhow::Result<Opti
         reflector.spawn_scoped(scope, work).context("start the floor's reflector")?;
         let rtt = ping(near, size, wait);
         stop.store(true, Ordering::Release);
-        Ok(rtt?.map(|rtt| Floor { rtt, wait }))
+        // On a host that gives them no CPU, two threads that spin measure only that.
+        Ok(rtt?.filter(|rtt| rtt.count >= FEWEST).map(|rtt| Floor { rtt, wait }))
     })
 }
 
@@ -91,6 +93,8 @@ fn pair(transport: Transport) -> std::io::Result<(Socket, Socket)> {
 
 const TIME: Nanos = Nanos(250_000_000);
 const WARM_UP: Nanos = Nanos(50_000_000);
+/// Round trips in that time that make a floor: two milliseconds each.
+const FEWEST: u64 = 100;
 const TIMEOUT: Nanos = Nanos(100_000_000);
 /// Above this the copying outweighs the waiting, and is the path's own.
 const LARGEST: usize = 1472;

@@ -153,6 +153,10 @@ impl Tally {
                 self.counted.lost = self.counted.lost.saturating_sub(1);
                 None
             }
+            Answer::Ancient => {
+                self.counted.late += 1;
+                None
+            }
             Answer::Duplicate => {
                 self.counted.duplicates += 1;
                 None

@@ -286,7 +286,10 @@ impl ProbeClient {
         match input {
             Input::Received(bytes) => return self.receive(now, bytes),
             Input::Closed if matches!(self.state, State::Leaving { .. }) => self.close(),
-            Input::Closed => return Err(ProtocolError::Closed("during the probes".into())),
+            Input::Closed => {
+                let what = if self.latency.is_some() { "round trips" } else { "probes" };
+                return Err(ProtocolError::Closed(format!("during the {what}")));
+            }
             Input::Timer => return self.timer(now),
             Input::FlowsOpen(_) => {
                 if let State::Opening { open, .. } = &mut self.state {
