@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
 mod latency {
+    mod clocks;
     mod common;
     #[path = "../native/fake.rs"]
     #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
