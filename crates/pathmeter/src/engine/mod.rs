@@ -5,6 +5,7 @@ pub(crate) mod arrivals;
 mod bulk;
 pub(crate) mod client;
 mod datagram;
+mod dialogue;
 mod driver;
 pub(crate) mod flows;
 mod guests;

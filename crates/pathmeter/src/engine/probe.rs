@@ -2,35 +2,29 @@
 //!
 //! The far end says over the control connection what arrived, so a broken way back cannot falsify the way out.
 
-use super::client::{Security, connect, native_config};
+use super::client::Security;
+use super::dialogue::{Dialogue, Words};
 use super::flows;
-use super::host;
 use super::interrupt::Interrupt;
-use super::link::Link;
 use super::shared::FlowSocket;
-use crate::exit::sentence;
 use linux::clock::{mono_now, sleep_until};
-use linux::poll::{Interest, wait};
 use model::event::Probe;
-use model::plan::{Direction, LocalOptions, ProtocolName, Target, Transport};
+use model::plan::{Direction, LocalOptions, Target, Transport};
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
 use std::sync::Arc;
+use wire::ProtocolError;
 use wire::native::Limits;
 use wire::native::probe::{Echo, Ledger, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend};
-use wire::{Input, Output, ProtocolError, Session};
 
 /// A probe session with a pathmeter server.
 pub(crate) struct Prober {
-    machine: ProbeClient,
-    link: Link,
-    target: Target,
-    local: LocalOptions,
-    interrupt: Interrupt,
-    socket: Option<Arc<UdpSocket>>,
+    dialogue: Dialogue,
+    /// IPv4 all the way?
+    is_v4: bool,
     ledger: Ledger,
     echoes: Vec<(Echo, MonoTime)>,
     next_id: u32,
@@ -45,28 +39,22 @@ impl Prober {
         security: &Security,
         interrupt: &Interrupt,
     ) -> anyhow::Result<Prober> {
-        let link = connect(target, ProtocolName::Native, local, security)?;
-        let own = host::describe(Some(target.address.ip()));
-        let config = native_config(security, &own, &link)?;
+        let dialogue = Dialogue::open(target, local, security, interrupt, WORDS, ProbeClient::new)?;
         let mut prober = Prober {
-            machine: ProbeClient::new(config, mono_now()),
-            link,
-            target: target.clone(),
-            local: local.clone(),
-            interrupt: interrupt.clone(),
-            socket: None,
+            dialogue,
+            is_v4: flows::is_v4(target.address.ip()),
             ledger: Ledger::default(),
             echoes: Vec::new(),
             next_id: 1,
             rtt: Nanos::from_millis(10),
         };
-        prober.run_until(mono_now() + OPEN_LIMIT, |p| p.machine.is_ready())?;
+        prober.run_until(mono_now() + OPEN_LIMIT, |p| p.dialogue.machine.is_ready())?;
         Ok(prober)
     }
 
     /// What the server allows throughput tests.
     pub(crate) fn limits(&self) -> &Limits {
-        self.machine.limits()
+        self.dialogue.machine.limits()
     }
 
     /// Round trips of small datagrams on the idle path, one after the other.
@@ -101,7 +89,7 @@ impl Prober {
     pub(crate) fn largest_payload(&mut self, direction: Direction) -> anyhow::Result<Option<u32>> {
         let mut low = 0;
         let mut high = LARGEST + 1;
-        let headers = if flows::is_v4(self.target.address.ip()) { 28 } else { 48 };
+        let headers = if self.is_v4 { 28 } else { 48 };
         let mut sizes: Vec<u32> = COMMON_MTUS.iter().map(|mtu| (mtu - headers).min(LARGEST)).collect();
         loop {
             let arrived = self.cross(direction, &sizes, COPIES, true)?;
@@ -131,12 +119,12 @@ impl Prober {
             Direction::Up => {
                 self.send_up(id, sizes, count, dont_fragment)?;
                 self.pause(settle)?;
-                self.machine.report(mono_now(), id)?;
+                self.dialogue.machine.report(mono_now(), id)?;
                 self.seen(id)?
             }
             Direction::Down => {
                 let send = ProbeSend { id, sizes: sizes.to_vec(), count, dont_fragment, gap: GAP };
-                self.machine.order(mono_now(), send)?;
+                self.dialogue.machine.order(mono_now(), send)?;
                 self.sent(id)?;
                 self.pause(settle)?;
                 self.ledger.received(id)
@@ -147,7 +135,7 @@ impl Prober {
 
     /// Says goodbye.
     pub(crate) fn close(mut self) {
-        self.machine.finish(mono_now());
+        self.dialogue.machine.finish(mono_now());
         self.run_until(mono_now() + Nanos::from_millis(200), |_| false).ok();
     }
 
@@ -167,7 +155,7 @@ impl Prober {
     fn seen(&mut self, wanted: u32) -> anyhow::Result<Vec<wire::native::probe::SizeCount>> {
         let mut answer = None;
         self.run_until(mono_now() + ANSWER_LIMIT, |p| {
-            while let Some(reply) = p.machine.take_reply() {
+            while let Some(reply) = p.dialogue.machine.take_reply() {
                 if let ProbeReply::Seen { id, received } = reply
                     && id == wanted
                 {
@@ -181,7 +169,7 @@ impl Prober {
 
     fn sent(&mut self, wanted: u32) -> anyhow::Result<()> {
         self.run_until(mono_now() + ANSWER_LIMIT, |p| {
-            let reply = p.machine.take_reply();
+            let reply = p.dialogue.machine.take_reply();
             matches!(reply, Some(ProbeReply::Sent { id, .. }) if id == wanted)
         })
     }
@@ -191,7 +179,14 @@ impl Prober {
     }
 
     fn socket(&self) -> anyhow::Result<Arc<UdpSocket>> {
-        self.socket.clone().ok_or_else(|| anyhow::anyhow!("the probe session has no flow"))
+        self.flow().ok_or_else(|| anyhow::anyhow!("the probe session has no flow"))
+    }
+
+    fn flow(&self) -> Option<Arc<UdpSocket>> {
+        match &self.dialogue.flow {
+            Some(FlowSocket::Udp(socket)) => Some(socket.clone()),
+            _ => None,
+        }
     }
 
     /// Keeps the session going until `done` or the deadline, which is an error.
@@ -201,74 +196,24 @@ impl Prober {
         mut done: impl FnMut(&mut Prober) -> bool,
     ) -> anyhow::Result<()> {
         loop {
-            let until = self.do_outputs()?;
+            let until = self.dialogue.advance()?;
             if done(self) {
                 return Ok(());
             }
-            let now = mono_now();
-            if self.interrupt.is_raised() {
-                return Err(ProtocolError::Stopped("interrupted".into()).into());
-            }
-            if now >= deadline {
-                return Err(ProtocolError::Timeout("while probing the path".into()).into());
-            }
-            let step = until.unwrap_or(deadline).min(deadline).min(now + INTERRUPT_STEP);
-            self.wait(step)?;
-            self.machine.input(mono_now(), Input::Timer)?;
+            let flow = self.flow();
+            self.dialogue.wait(until, deadline, flow.as_deref())?;
+            self.take_datagrams(flow.as_deref());
         }
     }
 
-    fn wait(&mut self, until: MonoTime) -> anyhow::Result<()> {
-        let socket = self.socket.clone();
-        let mut interests = vec![Interest::readable(self.link.socket())];
-        interests.extend(socket.as_deref().map(Interest::readable));
-        wait(&mut interests, Some(until))?;
-        let mut buffer = vec![0; 1 << 16];
-        while let Some(length) = self.link.read(&mut buffer)? {
-            let input = if length == 0 { Input::Closed } else { Input::Received(&buffer[..length]) };
-            self.machine.input(mono_now(), input)?;
-            if length == 0 {
-                break;
-            }
-        }
-        let Some(socket) = socket else { return Ok(()) };
-        while let Ok(length) = socket.recv(&mut buffer) {
+    fn take_datagrams(&mut self, flow: Option<&UdpSocket>) {
+        let mut buffer = [0; 1 << 16];
+        while let Some(Ok(length)) = flow.map(|socket| socket.recv(&mut buffer)) {
             let now = mono_now();
             if let Some(ProbeDatagram::EchoReply(echo)) = ProbeDatagram::decode(&buffer[..length]) {
                 self.echoes.push((echo, now));
             } else {
                 self.ledger.count(&buffer[..length]);
-            }
-        }
-        Ok(())
-    }
-
-    fn do_outputs(&mut self) -> anyhow::Result<Option<MonoTime>> {
-        loop {
-            match self.machine.output(mono_now()) {
-                Output::Send(bytes) => self.link.write(&bytes, mono_now() + ANSWER_LIMIT)?,
-                Output::OpenFlows(plan) => {
-                    match flows::connect_all(&plan, self.target.address, &self.local) {
-                        Ok(flows) => {
-                            let infos: Vec<_> = flows.iter().map(|f| f.info.clone()).collect();
-                            if let Some(FlowSocket::Udp(socket)) = flows.first().map(|f| &f.socket) {
-                                socket.set_nonblocking(true)?;
-                                self.socket = Some(socket.clone());
-                            }
-                            self.machine.input(mono_now(), Input::FlowsOpen(&infos))?;
-                        }
-                        Err(e) => self.machine.input(mono_now(), Input::FlowsFailed(&sentence(&e)))?,
-                    }
-                }
-                Output::WaitUntil(until) => return Ok(until),
-                Output::Close => return Err(ProtocolError::Closed("after the probes".into()).into()),
-                Output::StartFlows
-                | Output::StopSenders
-                | Output::Drain { .. }
-                | Output::Datagram { .. }
-                | Output::Reflect(_)
-                | Output::CountReflected
-                | Output::Event(_) => {}
             }
         }
     }
@@ -308,9 +253,9 @@ const ECHO_SLACK: Nanos = Nanos(100_000_000);
 const GAP: Nanos = Nanos(100_000);
 /// Least time for stragglers to arrive.
 const SETTLE: Nanos = Nanos(30_000_000);
+const WORDS: Words = Words { closed: "after the probes", late: "while probing the path" };
 const OPEN_LIMIT: Nanos = Nanos(15_000_000_000);
 const ANSWER_LIMIT: Nanos = Nanos(10_000_000_000);
-const INTERRUPT_STEP: Nanos = Nanos(100_000_000);
 
 #[cfg(test)]
 mod tests {

@@ -84,14 +84,8 @@ fn native(job: &Job<'_>, way: &Way, wait: WaitMode) -> anyhow::Result<(Socket, O
     };
     let session = LatencySession::open(way, spec, plan.connect_timeout, job.security, job.interrupt)?;
     let socket = match session.flow()? {
-        FlowSocket::Tcp(socket) => {
-            socket.set_nonblocking(true)?;
-            Socket::Tcp(socket)
-        }
-        FlowSocket::Udp(socket) => {
-            socket.set_nonblocking(true)?;
-            Socket::Udp(socket)
-        }
+        FlowSocket::Tcp(socket) => Socket::Tcp(socket),
+        FlowSocket::Udp(socket) => Socket::Udp(socket),
     };
     Ok((socket, Some(session)))
 }
