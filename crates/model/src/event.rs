@@ -2,6 +2,7 @@
 
 use crate::host::Host;
 use crate::latency::{Floor, LatencyResult, LatencySample, LatencyStarted, LoadResult};
+use crate::path::{PathResult, PathStarted};
 use crate::plan::{Plan, Transport};
 use crate::sample::{IntervalSample, Side, SideResult, StreamInfo};
 use crate::time::WallTime;
@@ -37,6 +38,10 @@ pub enum Event {
     Latency(Box<LatencyResult>),
     /// What a latency run under load measured.
     Load(Box<LoadResult>),
+    /// A run about packet sizes has begun.
+    PathStarted(Box<PathStarted>),
+    /// What was found of the packet sizes that the path carries.
+    Path(Box<PathResult>),
     /// The test is over.
     Finished(Finished),
 }

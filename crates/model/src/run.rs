@@ -4,6 +4,7 @@ use crate::event::Event;
 use crate::finding::{self, Finding, Verdict};
 use crate::host::Host;
 use crate::latency::{LatencyPlan, LatencySample};
+use crate::path::PathPlan;
 use crate::plan::Plan;
 use crate::sample::IntervalSample;
 use crate::summary::Summary;
@@ -29,6 +30,9 @@ pub struct Run {
     /// What was planned for a latency run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyPlan>,
+    /// What was planned for a run about packet sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathPlan>,
     /// This host.
     pub host: Option<Host>,
     /// The other host, where the protocol tells.
@@ -61,6 +65,7 @@ impl Run {
             finished: None,
             plan: None,
             latency: None,
+            path: None,
             host: None,
             peer: None,
             intervals: Vec::new(),
@@ -101,6 +106,12 @@ impl Run {
                 self.latency = Some(begun.plan.clone());
                 self.host = Some(begun.host.clone());
                 self.peer = begun.ends.iter().find_map(|ends| ends.peer.clone());
+            }
+            Event::PathStarted(begun) => {
+                self.started = Some(begun.wall);
+                self.path = Some(begun.plan.clone());
+                self.host = Some(begun.host.clone());
+                self.peer.clone_from(&begun.peer);
             }
             Event::LatencySample(sample) => self.latency_intervals.push(sample.clone()),
             Event::Finished(finished) => self.finished = Some(finished.wall),

@@ -2,6 +2,7 @@
 
 use crate::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Warning};
 use crate::latency::{HostNoise, LatencyResult, LoadResult, OneWayDelays, WayResult};
+use crate::path::PathResult;
 use crate::plan::{Direction, Plan, Transport};
 use crate::sample::{
     CpuUse, OneWayDelay, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters, UdpCounters,
@@ -59,6 +60,9 @@ pub struct Summary {
     /// Round trips idle and under load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loaded: Option<LoadResult>,
+    /// Which packet sizes the path carries, each way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathResult>,
     /// Why the test ended; absent while it runs.
     pub outcome: Option<Outcome>,
     /// What this end measured.
@@ -237,7 +241,8 @@ impl Summary {
             Event::Warning(warning) => self.warnings.push(warning.clone()),
             Event::Result(result) => self.fold_result(result),
             Event::Probe(probe) => self.fold_probe(probe),
-            Event::LatencyStarted(_) | Event::LatencySample(_) => {}
+            Event::LatencyStarted(_) | Event::LatencySample(_) | Event::PathStarted(_) => {}
+            Event::Path(path) => self.fold_path(path),
             Event::Floor(floor) => self.tool_floor = Some(floor.rtt),
             Event::Latency(result) => self.fold_latency(result),
             Event::Load(load) => self.loaded = Some((**load).clone()),
@@ -255,10 +260,11 @@ impl Summary {
 
     /// Largest UDP payload that crosses unfragmented, one way.
     pub fn max_udp_payload(&self, direction: Direction) -> Option<u32> {
-        match direction {
+        let path = self.path.as_ref().and_then(|path| path.way(direction));
+        path.and_then(|way| way.max_udp_payload).or(match direction {
             Direction::Up => self.max_udp_payload_up,
             Direction::Down => self.max_udp_payload_down,
-        }
+        })
     }
 
     fn fold_result(&mut self, result: &EndResult) {
@@ -266,6 +272,11 @@ impl Summary {
             Side::Local => self.local = Some(result.result.clone()),
             Side::Peer => self.peer = Some(result.result.clone()),
         }
+        self.recompute();
+    }
+
+    fn fold_path(&mut self, path: &PathResult) {
+        self.path.get_or_insert_default().merge(path);
         self.recompute();
     }
 

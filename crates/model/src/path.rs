@@ -1,0 +1,418 @@
+//! What a path does with packets of each size, one direction at a time: path MTU, fragments, MSS, the hop that limits.
+//!
+//! Sizes named `mtu` and `size` are whole IP packets, headers included; those named `payload` are of UDP alone.
+
+mod segment;
+
+pub use segment::{Syn, TcpWay};
+
+use crate::host::Host;
+use crate::plan::{Direction, LocalOptions, Target};
+use crate::time::WallTime;
+use crate::units::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// What a `mtu` run will do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PathPlan {
+    /// The far end.
+    pub target: Target,
+    /// How it is asked.
+    pub method: PathMethod,
+    /// Largest packet tried; absent: the MTU of this host's interface on the way.
+    pub largest: Option<u32>,
+    /// The UDP service whose largest datagram is looked for; nothing else is then.
+    pub service: Option<ServicePlan>,
+    /// The name of the encapsulation that advice is wanted for (`wireguard`, `ipip6`, …).
+    pub encap: Option<String>,
+    /// Choices of this end alone.
+    pub local: LocalOptions,
+}
+
+/// How the far end is asked which packets reach it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PathMethod {
+    /// A pathmeter there when there is one, else ICMP, UDP and TCP together.
+    #[default]
+    Auto,
+    /// `pathmeter serve` tells what reaches it: both directions, whatever is filtered.
+    Native,
+    /// It answers ICMP echo requests.
+    Icmp,
+    /// It answers datagrams to a closed port with ICMP port unreachable.
+    Udp,
+    /// It accepts TCP connections.
+    Tcp,
+}
+
+/// The search for the largest datagram that a UDP service answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServicePlan {
+    /// Its port.
+    pub port: u16,
+    /// What datagrams begin with; the rest is filled up.
+    #[serde(with = "crate::path::bytes_as_hex")]
+    #[schemars(with = "String")]
+    pub payload: Vec<u8>,
+    /// The byte that fills a datagram up to its size.
+    pub fill: u8,
+    /// What an answer must begin with; empty: any datagram is an answer.
+    #[serde(with = "crate::path::bytes_as_hex")]
+    #[schemars(with = "String")]
+    pub reply: Vec<u8>,
+    /// Longest wait for an answer.
+    #[serde(rename = "timeout_ns")]
+    pub timeout: Nanos,
+    /// Largest datagram tried.
+    pub largest: u32,
+}
+
+/// A `mtu` run has begun.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PathStarted {
+    /// When, by the wall clock of this host.
+    pub wall: WallTime,
+    /// What runs.
+    pub plan: PathPlan,
+    /// This host.
+    pub host: Host,
+    /// The far host, where it tells.
+    pub peer: Option<Host>,
+}
+
+/// What was found of a path.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PathResult {
+    /// How the far end was asked: never [`PathMethod::Auto`] once it is known.
+    pub method: PathMethod,
+    /// Client to server.
+    pub up: Option<PathWay>,
+    /// Server to client.
+    pub down: Option<PathWay>,
+    /// Answer of the search with `--service`.
+    pub service: Option<ServiceLimit>,
+    /// What could not be found out, and what it takes.
+    pub unknown: Vec<Unknown>,
+    /// From the first packet to the answer.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Nanos,
+    /// Probe packets that this run had both ends send.
+    pub packets: u64,
+}
+
+/// What one direction of a path carries.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PathWay {
+    /// IPv6; else IPv4.
+    pub ipv6: bool,
+    /// MTU of the sender's interface: no larger packet leaves it.
+    pub interface_mtu: Option<u32>,
+    /// Path MTU that the sender's kernel believed in before the test, from ICMP messages of the last ten minutes.
+    pub cached_mtu: Option<u32>,
+    /// Largest packet that crosses whole.
+    pub path_mtu: Option<u32>,
+    /// How sure that is.
+    pub bound: Bound,
+    /// The same without the headers of IP and UDP.
+    pub max_udp_payload: Option<u32>,
+    /// Where packets above it end.
+    pub limiting_hop: Option<LimitingHop>,
+    /// Whether senders are told of packets that are too big.
+    pub discovery: Discovery,
+    /// ICMP packet-too-big messages that quoted a probe.
+    pub too_big: Vec<TooBig>,
+    /// The sizes that vanish without a word.
+    pub black_hole: Option<BlackHole>,
+    /// What becomes of fragments.
+    pub fragments: Fragments,
+    /// TCP's part.
+    pub tcp: Option<TcpWay>,
+    /// Every size tried and what became of it, smallest first.
+    pub sizes: Vec<SizeProbe>,
+    /// Sizes above a small limit were lost oftener than small ones, without being all lost.
+    pub size_dependent_loss: Option<SizeLoss>,
+}
+
+/// How sure a path MTU is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Not found out.
+    #[default]
+    Unknown,
+    /// It crosses and one byte more does not, or no more fits the interface.
+    Exact,
+    /// It crosses; larger ones were not tried or could not be judged.
+    AtLeast,
+    /// Larger ones do not cross; whether this does could not be seen.
+    AtMost,
+}
+
+/// The hop behind which large packets end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LimitingHop {
+    /// The router that could not pass them on; absent: the sender itself or one that does not tell.
+    pub address: Option<IpAddr>,
+    /// How many hops from the sender; 0: the sender.
+    pub ttl: Option<u8>,
+    /// How it was found.
+    pub found_by: HopSource,
+}
+
+/// How a limiting hop was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HopSource {
+    /// It sent a packet-too-big message.
+    TooBig,
+    /// It answered large packets whose TTL ended there, and no hop behind it did, though they answer small ones.
+    Trace,
+    /// The sender's own interface or route is the limit.
+    Sender,
+}
+
+/// Whether path MTU discovery (RFC 1191, RFC 8201) works in a direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Discovery {
+    /// Not found out.
+    #[default]
+    Unknown,
+    /// Nothing was too big: the path carries what the interface sends.
+    NotNeeded,
+    /// The sender is told, and told the right size.
+    Works,
+    /// The sender is told a size that does not cross either, or one smaller than what does.
+    Lies,
+    /// The sender is not told.
+    Silent,
+}
+
+/// An ICMP packet-too-big (IPv6) or fragmentation-needed (IPv4) message that quoted one of our probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TooBig {
+    /// The packet it refused.
+    pub size: u32,
+    /// The MTU it tells; 0: it tells none (RFC 792).
+    pub mtu: u32,
+    /// Who sent it.
+    pub from: Option<IpAddr>,
+    /// How often.
+    pub count: u32,
+}
+
+/// Sizes that vanish without a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BlackHole {
+    /// Smallest packet that vanishes.
+    pub first: u32,
+    /// Largest that vanishes. Above it the sender's kernel cuts datagrams into fragments, which may cross.
+    pub last: u32,
+    /// Why.
+    pub cause: BlackHoleCause,
+}
+
+/// Why large packets vanish without a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BlackHoleCause {
+    /// A router cannot pass them on, and its ICMP messages do not arrive: with fragments allowed they cross.
+    IcmpFiltered,
+    /// They are dropped whether or not fragments are allowed: two ends of a link disagree about its MTU.
+    LinkMismatch,
+    /// IPv6, where routers never fragment: one of the two.
+    Unknown,
+}
+
+/// What becomes of fragments.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Fragments {
+    /// In one word.
+    pub fate: FragmentFate,
+    /// What it rests on.
+    pub tests: Vec<FragmentTest>,
+}
+
+/// What becomes of fragments, in one word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FragmentFate {
+    /// Not found out.
+    #[default]
+    Unknown,
+    /// They cross.
+    Pass,
+    /// None crosses.
+    AllDropped,
+    /// Only the first of each datagram crosses.
+    NonFirstDropped,
+    /// All but the first of each datagram cross.
+    FirstDropped,
+    /// Datagrams in fragments are lost, and which fragments are could not be seen.
+    Dropped,
+    /// They cross in order; a datagram whose first fragment comes late is lost.
+    OutOfOrderDropped,
+    /// They cross; a box on the way puts datagrams together and cuts them again.
+    Reassembled,
+}
+
+/// One test of fragments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FragmentTest {
+    /// What was sent.
+    pub shape: FragmentShape,
+    /// UDP payload of each datagram.
+    pub payload: u32,
+    /// Fragments that left for each datagram, as far as the sender knows.
+    pub pieces: u32,
+    /// Datagrams sent.
+    pub sent: u32,
+    /// Datagrams that arrived whole.
+    pub received: u32,
+    /// Fragments that the receiver's kernel counted meanwhile (`ReasmReqds` of the whole host); absent: not known.
+    pub pieces_received: Option<u64>,
+    /// Largest fragment that arrived, whole packet.
+    pub largest_piece: Option<u32>,
+}
+
+/// How a datagram was cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FragmentShape {
+    /// It fits the interface and may be cut on the way (DF clear).
+    MayBeCut,
+    /// By the sender's kernel.
+    ByKernel,
+    /// By hand, in order.
+    InOrder,
+    /// By hand, the last first.
+    Reversed,
+    /// By hand, the first alone: never a whole datagram.
+    FirstAlone,
+    /// By hand, all but the first: never a whole datagram.
+    RestAlone,
+}
+
+/// One size and what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SizeProbe {
+    /// Whole packet.
+    pub size: u32,
+    /// Sent, fragments forbidden.
+    pub sent: u32,
+    /// Arrived.
+    pub received: u32,
+}
+
+/// Loss that grows with size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SizeLoss {
+    /// Small packets lost, share.
+    pub small: f64,
+    /// Large packets lost, share.
+    pub large: f64,
+    /// Size of the large ones.
+    pub size: u32,
+}
+
+/// The largest datagram that a UDP service answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceLimit {
+    /// Its port.
+    pub port: u16,
+    /// The largest it answers; absent: it answers none.
+    pub payload: Option<u32>,
+    /// The smallest it did not answer; absent: it answers all that were tried.
+    pub silent: Option<u32>,
+    /// The smallest that this host has to cut into fragments.
+    pub fragmented_from: u32,
+    /// Whether datagrams above `payload` but not in fragments were refused by ICMP, and with which words.
+    pub refused: Option<String>,
+    /// Every size tried: UDP payload, datagrams sent, answers.
+    pub sizes: Vec<SizeProbe>,
+}
+
+/// Something that could not be found out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unknown {
+    /// Which direction; absent: both.
+    pub direction: Option<Direction>,
+    /// What.
+    pub what: String,
+    /// Why not, and what it takes.
+    pub why: String,
+}
+
+impl PathResult {
+    /// What was found of one direction.
+    pub fn way(&self, direction: Direction) -> Option<&PathWay> {
+        match direction {
+            Direction::Up => self.up.as_ref(),
+            Direction::Down => self.down.as_ref(),
+        }
+    }
+
+    /// The place for one direction.
+    pub fn way_mut(&mut self, direction: Direction) -> &mut Option<PathWay> {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
+
+    /// Takes what a later look found, and keeps the rest.
+    pub fn merge(&mut self, later: &PathResult) {
+        self.method = later.method;
+        for direction in [Direction::Up, Direction::Down] {
+            if let Some(way) = later.way(direction) {
+                *self.way_mut(direction) = Some(way.clone());
+            }
+        }
+        self.service = later.service.clone().or(self.service.take());
+        self.unknown.extend(later.unknown.iter().cloned());
+        self.elapsed = Nanos(self.elapsed.0.saturating_add(later.elapsed.0));
+        self.packets = self.packets.saturating_add(later.packets);
+    }
+}
+
+impl PathWay {
+    /// Headers of IP and UDP in this family, bytes.
+    pub fn headers(&self) -> u32 {
+        headers(self.ipv6)
+    }
+}
+
+/// Headers of IP (without options) and UDP, bytes: 28 with IPv4, 48 with IPv6.
+pub fn headers(ipv6: bool) -> u32 {
+    if ipv6 { 48 } else { 28 }
+}
+
+/// The least MTU of a link: 68 with IPv4 (RFC 791), 1280 with IPv6 (RFC 8200 section 5).
+pub fn least_mtu(ipv6: bool) -> u32 {
+    if ipv6 { 1280 } else { 68 }
+}
+
+/// Bytes as hexadecimal digits in documents.
+mod bytes_as_hex {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let byte = |pair: &[u8]| {
+            let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+            u8::from_str_radix(pair, 16).ok()
+        };
+        let bytes = text.as_bytes().chunks(2).map(byte).collect::<Option<Vec<u8>>>();
+        bytes.ok_or_else(|| D::Error::custom("pairs of hexadecimal digits are expected"))
+    }
+}

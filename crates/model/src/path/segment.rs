@@ -1,0 +1,46 @@
+//! TCP's view of a path: what each SYN promised, what arrived of it, and the segments that crossed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// TCP in one direction of a path.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TcpWay {
+    /// MSS option of the SYN that went this way, as it left. It limits the segments of the *other* direction.
+    pub mss_sent: Option<u32>,
+    /// The same as it arrived.
+    pub mss_received: Option<u32>,
+    /// All of the SYN that arrived; absent: the far end cannot tell (the SYN of a client is kept, a server's is not).
+    pub syn: Option<Syn>,
+    /// Largest segment this way that really crossed: payload bytes, TCP options not counted.
+    pub largest_segment: Option<u32>,
+    /// Segments with payload that left this way in the test.
+    pub segments: Option<u64>,
+    /// Segments sent again.
+    pub retransmits: Option<u64>,
+    /// Timestamps in use: 12 bytes of every segment.
+    pub timestamps: bool,
+    /// The connection stalled: its large segments did not cross, and were sent again and again.
+    pub stalled: bool,
+    /// The sender's `net.ipv4.tcp_mtu_probing`: 0 never, 1 once a connection stalls, 2 always (RFC 4821).
+    pub mtu_probing: Option<u8>,
+}
+
+/// The options and fields of a SYN as it arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Syn {
+    /// Maximum segment size (RFC 9293, 3.7.1).
+    pub mss: Option<u32>,
+    /// Window scale, bits (RFC 7323).
+    pub window_scale: Option<u8>,
+    /// Selective acknowledgements permitted (RFC 2018).
+    pub sack: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// TTL or hop limit.
+    pub ttl: u8,
+    /// Asked for explicit congestion notification (RFC 3168): ECE and CWR.
+    pub ecn: bool,
+}
