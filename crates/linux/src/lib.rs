@@ -21,6 +21,7 @@ pub mod nic;
 pub mod options;
 pub mod poll;
 pub mod privilege;
+pub mod raw;
 pub mod ring;
 pub mod screen;
 pub mod sendfile;

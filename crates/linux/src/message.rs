@@ -21,6 +21,9 @@ pub struct Received {
     pub local: Option<IpAddr>,
     /// TTL or hop limit of its IP header ([`set_receive_notes`]).
     pub ttl: Option<u8>,
+    /// The largest IP fragment it came in, bytes with header ([`crate::options::set_receive_fragment_size`]); `None`
+    /// when it came in one piece.
+    pub fragment: Option<u32>,
     /// When it came ([`crate::timestamp::set_timestamping`]).
     pub times: PacketTimes,
 }
@@ -53,6 +56,7 @@ pub fn receive(fd: &impl AsFd, buf: &mut [u8]) -> io::Result<Received> {
         from: received.address,
         local: None,
         ttl: None,
+        fragment: None,
         times: PacketTimes::default(),
     };
     for note in ControlMessages::new(&control.0[..received.control_len]) {
@@ -95,6 +99,9 @@ impl Received {
         match (note.level, note.kind) {
             (libc::SOL_IP, libc::IP_TTL) | (libc::SOL_IPV6, libc::IPV6_HOPLIMIT) => {
                 self.ttl = note.word().and_then(|ttl| u8::try_from(ttl).ok());
+            }
+            (libc::SOL_IP, IP_FRAGMENT) | (libc::SOL_IPV6, IPV6_FRAGMENT) => {
+                self.fragment = note.word().filter(|size| *size > 0);
             }
             // struct in_pktinfo: interface, local address, address of the header.
             (libc::SOL_IP, libc::IP_PKTINFO) => {
@@ -141,6 +148,9 @@ fn pktinfo(local: IpAddr, v6: bool, control: &mut [u8]) -> usize {
 #[repr(C, align(8))]
 struct Control([u8; 256]);
 
+/// The control messages of `IP_RECVFRAGSIZE` and `IPV6_RECVFRAGSIZE` (linux/in.h, linux/in6.h).
+const IP_FRAGMENT: i32 = 25;
+const IPV6_FRAGMENT: i32 = 77;
 const IP_PKTINFO: Opt = Opt(libc::SOL_IP, libc::IP_PKTINFO, "IP_PKTINFO");
 const IP_RECVTTL: Opt = Opt(libc::SOL_IP, libc::IP_RECVTTL, "IP_RECVTTL");
 const IPV6_RECVPKTINFO: Opt = Opt(libc::SOL_IPV6, libc::IPV6_RECVPKTINFO, "IPV6_RECVPKTINFO");
@@ -186,6 +196,19 @@ mod tests {
                 "{bind}"
             );
             assert_eq!(received.ttl, Some(64), "{bind} {to}");
+        }
+    }
+
+    #[test]
+    fn a_datagram_in_fragments_tells_the_largest() {
+        let server = UdpSocket::bind("[::1]:0").unwrap();
+        crate::options::set_receive_fragment_size(&server, true).unwrap();
+        let client = UdpSocket::bind("[::1]:0").unwrap();
+        crate::options::set_fragment_mtu(&client, 1280).unwrap();
+        for (length, fragment) in [(1233, None), (65_500, Some(1280))] {
+            client.send_to(&vec![0; length], server.local_addr().unwrap()).unwrap();
+            wait(&mut [Interest::readable(&server)], None).unwrap();
+            assert_eq!(receive(&server, &mut [0; 1 << 16]).unwrap().fragment, fragment);
         }
     }
 

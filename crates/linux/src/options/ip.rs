@@ -108,6 +108,26 @@ pub fn set_receive_fragment_size(fd: &impl AsFd, on: bool) -> Result<()> {
     set_int(fd, IP_RECVFRAGSIZE, u32::from(on))
 }
 
+/// How many hops a datagram may go (`IP_TTL`, `IPV6_UNICAST_HOPS`).
+///
+/// # Errors
+/// `EINVAL` for 0.
+pub fn set_hops(fd: &impl AsFd, hops: u8) -> Result<()> {
+    if is_v6(fd) {
+        set_int(fd, IPV6_UNICAST_HOPS, hops.into())?;
+    }
+    set_int(fd, IP_TTL, hops.into())
+}
+
+/// Makes the fragments of what an IPv6 socket sends at most `mtu` bytes (`IPV6_MTU`). Only datagrams that exceed the
+/// path MTU the socket goes by are cut at all.
+///
+/// # Errors
+/// `EINVAL` below 1280 or above the interface's MTU, and on an IPv4 socket.
+pub fn set_fragment_mtu(fd: &impl AsFd, mtu: u32) -> Result<()> {
+    set_int(fd, IPV6_MTU, mtu)
+}
+
 /// Whether an IPv6 socket refuses IPv4-mapped addresses; to be set before it is bound.
 ///
 /// # Errors
@@ -149,6 +169,8 @@ const IP_MTU_DISCOVER: Opt = Opt(libc::SOL_IP, libc::IP_MTU_DISCOVER, "IP_MTU_DI
 const IP_MTU: Opt = Opt(libc::SOL_IP, libc::IP_MTU, "IP_MTU");
 const IP_RECVERR: Opt = Opt(libc::SOL_IP, libc::IP_RECVERR, "IP_RECVERR");
 const IP_RECVFRAGSIZE: Opt = Opt(libc::SOL_IP, 25, "IP_RECVFRAGSIZE");
+const IP_TTL: Opt = Opt(libc::SOL_IP, libc::IP_TTL, "IP_TTL");
+const IPV6_UNICAST_HOPS: Opt = Opt(libc::SOL_IPV6, libc::IPV6_UNICAST_HOPS, "IPV6_UNICAST_HOPS");
 const IPV6_TCLASS: Opt = Opt(libc::SOL_IPV6, libc::IPV6_TCLASS, "IPV6_TCLASS");
 const IPV6_MTU_DISCOVER: Opt = Opt(libc::SOL_IPV6, libc::IPV6_MTU_DISCOVER, "IPV6_MTU_DISCOVER");
 const IPV6_MTU: Opt = Opt(libc::SOL_IPV6, libc::IPV6_MTU, "IPV6_MTU");
@@ -216,6 +238,9 @@ mod tests {
         for socket in sockets() {
             set_receive_errors(&socket, true).unwrap();
             set_receive_fragment_size(&socket, true).unwrap();
+            set_hops(&socket, 7).unwrap();
+            assert_eq!(get_int(&socket, IP_TTL).unwrap(), 7);
+            assert!(set_hops(&socket, 0).is_err());
             assert_eq!(get_int(&socket, IP_RECVERR).unwrap(), 1);
             assert_eq!(get_int(&socket, IP_RECVFRAGSIZE).unwrap(), 1);
         }
