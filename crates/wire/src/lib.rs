@@ -13,6 +13,7 @@
 pub mod echo;
 pub mod iperf3;
 pub mod native;
+pub mod packet;
 pub mod sockperf;
 pub mod stamp;
 
