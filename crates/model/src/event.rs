@@ -6,6 +6,7 @@ use crate::path::{PathResult, PathStarted};
 use crate::plan::{Plan, Transport};
 use crate::sample::{IntervalSample, Side, SideResult, StreamInfo};
 use crate::time::WallTime;
+use crate::transfer::{Transfer, TransferStarted};
 use crate::units::{BitRate, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,10 @@ pub enum Event {
     PathStarted(Box<PathStarted>),
     /// What was found of the packet sizes that the path carries.
     Path(Box<PathResult>),
+    /// A transfer run has begun.
+    TransferStarted(Box<TransferStarted>),
+    /// One transfer has ended.
+    Transfer(Box<Transfer>),
     /// The test is over.
     Finished(Finished),
 }

@@ -13,5 +13,6 @@ pub mod sample;
 pub mod stats;
 pub mod summary;
 pub mod time;
+pub mod transfer;
 pub mod units;
 pub mod wire_rate;

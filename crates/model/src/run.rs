@@ -5,10 +5,12 @@ use crate::finding::{self, Finding, Verdict};
 use crate::host::Host;
 use crate::latency::{LatencyPlan, LatencySample};
 use crate::path::PathPlan;
+use crate::path::advice::{self, Advice};
 use crate::plan::Plan;
 use crate::sample::IntervalSample;
 use crate::summary::Summary;
 use crate::time::WallTime;
+use crate::transfer::TransferPlan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +35,9 @@ pub struct Run {
     /// What was planned for a run about packet sizes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathPlan>,
+    /// What was planned for a run of transfers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer: Option<TransferPlan>,
     /// This host.
     pub host: Option<Host>,
     /// The other host, where the protocol tells.
@@ -49,6 +54,9 @@ pub struct Run {
     pub tests: Vec<Run>,
     /// The reasons.
     pub findings: Vec<Finding>,
+    /// The numbers to set on the path, of a run about packet sizes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<Advice>,
     /// The conclusion.
     pub verdict: Verdict,
 }
@@ -66,6 +74,7 @@ impl Run {
             plan: None,
             latency: None,
             path: None,
+            transfer: None,
             host: None,
             peer: None,
             intervals: Vec::new(),
@@ -73,6 +82,7 @@ impl Run {
             summary,
             tests: Vec::new(),
             findings: Vec::new(),
+            advice: Vec::new(),
             verdict: Verdict::default(),
         };
         events.iter().for_each(|event| run.take(event));
@@ -90,6 +100,11 @@ impl Run {
         run.tests = tests;
         run.judge();
         run
+    }
+
+    /// Packet sizes are its subject.
+    pub fn is_path(&self) -> bool {
+        self.path.is_some() || self.kind == "mtu"
     }
 
     fn take(&mut self, event: &Event) {
@@ -113,6 +128,11 @@ impl Run {
                 self.host = Some(begun.host.clone());
                 self.peer.clone_from(&begun.peer);
             }
+            Event::TransferStarted(begun) => {
+                self.started = Some(begun.wall);
+                self.transfer = Some(begun.plan.clone());
+                self.host = Some(begun.host.clone());
+            }
             Event::LatencySample(sample) => self.latency_intervals.push(sample.clone()),
             Event::Finished(finished) => self.finished = Some(finished.wall),
             _ => {}
@@ -121,6 +141,7 @@ impl Run {
 
     fn judge(&mut self) {
         self.findings = finding::all(self);
+        self.advice = if self.is_path() { advice::of_run(self) } else { Vec::new() };
         self.verdict = finding::verdict(self);
     }
 }

@@ -8,6 +8,7 @@ use crate::sample::{
     CpuUse, OneWayDelay, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters, UdpCounters,
 };
 use crate::stats::histogram::Distribution;
+use crate::transfer::{TransferPlan, TransferResult};
 use crate::units::{BitRate, Bytes, Nanos};
 use crate::wire_rate::WireRate;
 use schemars::JsonSchema;
@@ -63,6 +64,9 @@ pub struct Summary {
     /// Which packet sizes the path carries, each way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathResult>,
+    /// Transfers of files, and the table of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer: Option<TransferResult>,
     /// Why the test ended; absent while it runs.
     pub outcome: Option<Outcome>,
     /// What this end measured.
@@ -222,6 +226,7 @@ pub struct ClockOffset {
 struct Facts {
     plan: Option<Plan>,
     streams: Vec<StreamInfo>,
+    transfers: Option<TransferPlan>,
 }
 
 impl Summary {
@@ -246,7 +251,9 @@ impl Summary {
             Event::Floor(floor) => self.tool_floor = Some(floor.rtt),
             Event::Latency(result) => self.fold_latency(result),
             Event::Load(load) => self.loaded = Some((**load).clone()),
-            Event::Finished(Finished { outcome, .. }) => self.outcome = Some(outcome.clone()),
+            Event::TransferStarted(begun) => self.facts.transfers = Some(begun.plan.clone()),
+            Event::Transfer(transfer) => self.transfer.get_or_insert_default().take(transfer),
+            Event::Finished(Finished { outcome, .. }) => self.finish(outcome),
         }
     }
 
@@ -265,6 +272,13 @@ impl Summary {
             Direction::Up => self.max_udp_payload_up,
             Direction::Down => self.max_udp_payload_down,
         })
+    }
+
+    fn finish(&mut self, outcome: &Outcome) {
+        self.outcome = Some(outcome.clone());
+        if let (Some(transfers), Some(plan)) = (&mut self.transfer, &self.facts.transfers) {
+            transfers.conclude(plan);
+        }
     }
 
     fn fold_result(&mut self, result: &EndResult) {

@@ -1,0 +1,233 @@
+//! The table of a transfer run: a row for each MTU and file, and its change against the baseline.
+
+use super::{Transfer, TransferPlan, TransferTcp};
+use crate::stats::spread::Moments;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a transfer run gave.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TransferResult {
+    /// A row for each MTU and file, in the plan's order.
+    pub rows: Vec<TransferRow>,
+    /// Every transfer, as they came.
+    pub transfers: Vec<Transfer>,
+}
+
+/// All transfers of one file at one MTU.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TransferRow {
+    /// What tells it from the other rows.
+    pub label: String,
+    /// Label of the file.
+    pub file: String,
+    /// The MTU set for it.
+    pub mtu: Option<u32>,
+    /// Whole transfers; the figures below are theirs.
+    pub count: u32,
+    /// Transfers that failed.
+    pub failed: u32,
+    /// Body bits per second, over the whole time of each transfer.
+    #[serde(rename = "rate_bps")]
+    pub rate: Option<Spread>,
+    /// Time to the first byte of the answer.
+    #[serde(rename = "first_byte_ns")]
+    pub first_byte: Option<Spread>,
+    /// Whole time.
+    #[serde(rename = "total_ns")]
+    pub total: Option<Spread>,
+    /// Mean number of segments with payload in the direction of the body.
+    pub data_segments: Option<f64>,
+    /// Mean payload of these.
+    #[serde(rename = "mean_payload_bytes")]
+    pub mean_payload: Option<f64>,
+    /// Largest payload of a segment in that direction.
+    pub mss: Option<u32>,
+    /// Segments that this end sent again, in all.
+    pub retransmits: u64,
+    /// The change against the baseline.
+    pub gain: Option<Gain>,
+}
+
+/// Figures of several runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Spread {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Standard deviation of the sample; zero of a single run.
+    pub stddev: f64,
+    /// Least.
+    pub min: f64,
+    /// Middle one, or the mean of the two in the middle.
+    pub median: f64,
+    /// Greatest.
+    pub max: f64,
+}
+
+/// A row's rate against the baseline's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Gain {
+    /// Label of the baseline's row.
+    pub baseline: String,
+    /// Change of the mean rate, as a share: 0.02 is 2 % more.
+    pub mean_change: f64,
+    /// The change that the size of the packets alone accounts for, where a rate of bits is the limit.
+    pub expected_change: Option<f64>,
+}
+
+impl TransferResult {
+    /// One more transfer.
+    pub fn take(&mut self, transfer: &Transfer) {
+        self.transfers.push(transfer.clone());
+    }
+
+    /// Makes the rows, once all transfers are here.
+    pub fn conclude(&mut self, plan: &TransferPlan) {
+        self.rows = plan.series().map(|(mtu, file)| self.row(plan, mtu, &file.label)).collect();
+        let gains: Vec<Option<Gain>> = self.rows.iter().map(|row| self.gain(plan, row)).collect();
+        self.rows.iter_mut().zip(gains).for_each(|(row, gain)| row.gain = gain);
+    }
+
+    fn gain(&self, plan: &TransferPlan, row: &TransferRow) -> Option<Gain> {
+        let (mtu, file) = plan.baseline_of(&row.file);
+        let baseline = self.rows.iter().find(|other| (other.mtu, other.file.as_str()) == (mtu, file))?;
+        if baseline.label == row.label {
+            return None;
+        }
+        let headers = self.headers();
+        let share = |row: &TransferRow| packet_share(packet(row, headers)?, headers, plan.framing);
+        Some(Gain {
+            baseline: baseline.label.clone(),
+            mean_change: change(row.rate?.mean, baseline.rate?.mean)?,
+            expected_change: share(row).zip(share(baseline)).and_then(|(new, old)| change(new, old)),
+        })
+    }
+
+    fn row(&self, plan: &TransferPlan, mtu: Option<u32>, file: &str) -> TransferRow {
+        let all = || self.transfers.iter().filter(|one| one.mtu == mtu && one.label == file);
+        let whole: Vec<&Transfer> = all().filter(|one| one.error.is_none()).collect();
+        let of = |figure: fn(&Transfer) -> Option<f64>| {
+            Spread::of(&whole.iter().filter_map(|one| figure(one)).collect::<Vec<_>>())
+        };
+        let mean = |figure: fn(&TransferTcp) -> Option<f64>| {
+            let values: Vec<f64> = whole.iter().filter_map(|one| one.tcp.as_ref().and_then(figure)).collect();
+            Moments::of(&values).mean()
+        };
+        TransferRow {
+            label: plan.row_label(mtu, file),
+            file: file.to_owned(),
+            mtu,
+            count: u32::try_from(whole.len()).unwrap_or(u32::MAX),
+            failed: u32::try_from(all().count() - whole.len()).unwrap_or(u32::MAX),
+            rate: of(|one| Some(one.rate.0 as f64)),
+            first_byte: of(|one| one.times.first_byte.map(|time| time.0 as f64)),
+            total: of(|one| Some(one.times.total.0 as f64)),
+            data_segments: mean(|tcp| tcp.data_segments.map(f64::from)),
+            mean_payload: mean(|tcp| tcp.mean_payload),
+            mss: whole.iter().filter_map(|one| one.tcp.as_ref()?.mss).max(),
+            retransmits: all().filter_map(|one| one.tcp.as_ref()).map(|tcp| u64::from(tcp.retransmits)).sum(),
+            gain: None,
+        }
+    }
+
+    /// Does this end's TCP put timestamps into its segments, and is it IPv6?
+    fn headers(&self) -> u32 {
+        let found = self.transfers.iter().find_map(|one| Some((one.remote?, one.tcp.as_ref()?.timestamps)));
+        let (remote, timestamps) = found.unwrap_or((([0, 0, 0, 0], 0).into(), true));
+        let ip = if remote.ip().to_canonical().is_ipv4() { 20 } else { 40 };
+        ip + 20 + if timestamps { 12 } else { 0 }
+    }
+}
+
+impl Spread {
+    /// The figures of these values; none of no value.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Option<Spread> {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let (min, max) = (*sorted.first()?, *sorted.last()?);
+        let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
+        let moments = Moments::of(values);
+        let (mean, stddev) = (moments.mean()?, moments.stddev().unwrap_or_default());
+        Some(Spread { mean, stddev, min, median: f64::midpoint(low, high), max })
+    }
+}
+
+/// The share of a link's bits that is TCP payload, when packets of this size fill it: the packet without its headers, over
+/// the packet with what the link adds. `None` where the headers leave no room.
+#[must_use]
+pub fn packet_share(packet: u32, headers: u32, framing: u32) -> Option<f64> {
+    let payload = packet.checked_sub(headers).filter(|payload| *payload > 0)?;
+    Some(f64::from(payload) / (f64::from(packet) + f64::from(framing)))
+}
+
+/// The packets of a row: its MTU, or less where the far end or the path allowed no larger segments.
+fn packet(row: &TransferRow, headers: u32) -> Option<u32> {
+    let sent = row.mss.map(|mss| mss.saturating_add(headers));
+    Some(row.mtu?.min(sent.unwrap_or(u32::MAX)))
+}
+
+fn change(new: f64, old: f64) -> Option<f64> {
+    (old > 0.0).then(|| new / old - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{plan, transfer};
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_gain_of_larger_packets_is_small() {
+        let share = |mtu| packet_share(mtu, 52, 14).expect("there is room");
+        assert!((change(share(2000), share(1280)).expect("not zero") - 0.0192).abs() < 0.0001);
+        assert!((share(1280) * 20.0 - 18.98).abs() < 0.01);
+        assert_eq!(packet_share(52, 52, 14), None);
+    }
+
+    #[test]
+    fn rows_are_in_the_plans_order_and_compared_with_the_baseline() {
+        let plan = plan(&[1280, 2000], "1280");
+        let mut result = TransferResult::default();
+        for (mtu, rate) in [(1280, 100), (2000, 110), (1280, 100), (2000, 112)] {
+            result.take(&transfer(mtu, rate));
+        }
+        let mut failed = transfer(2000, 1);
+        failed.error = Some("it broke".into());
+        result.take(&failed);
+        result.conclude(&plan);
+        let labels: Vec<_> =
+            result.rows.iter().map(|row| (row.label.as_str(), row.count, row.failed)).collect();
+        assert_eq!(labels, [("MTU 1280", 2, 0), ("MTU 2000", 2, 1)]);
+        assert_eq!(result.rows[0].gain, None);
+        let gain = result.rows[1].gain.as_ref().expect("there is a baseline");
+        assert!((gain.mean_change - 0.11).abs() < 1e-9, "{gain:?}");
+        assert!((gain.expected_change.expect("packets are known") - 0.0192).abs() < 0.0001, "{gain:?}");
+        assert_eq!(result.rows[1].rate.expect("two transfers").stddev, 2_f64.sqrt());
+    }
+
+    #[test]
+    fn packets_that_stay_small_promise_no_gain() {
+        let plan = plan(&[1500, 9000], "1500");
+        let mut result = TransferResult::default();
+        for mtu in [1500, 9000] {
+            let mut one = transfer(mtu, 100);
+            one.tcp = Some(TransferTcp { mss: Some(1448), timestamps: true, ..TransferTcp::default() });
+            result.take(&one);
+        }
+        result.conclude(&plan);
+        assert_eq!(result.rows[1].gain.as_ref().expect("a baseline").expected_change, Some(0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn spreads_are_in_order(values in proptest::collection::vec(0.0..1e12_f64, 1..40)) {
+            let spread = Spread::of(&values).expect("there are values");
+            prop_assert!(spread.min <= spread.median && spread.median <= spread.max);
+            prop_assert!(spread.min <= spread.mean * (1.0 + 1e-9) && spread.mean <= spread.max * (1.0 + 1e-9));
+        }
+    }
+}
