@@ -2,8 +2,11 @@
 //!
 //! Sizes named `mtu` and `size` are whole IP packets, headers included; those named `payload` are of UDP alone.
 
+pub mod advice;
+mod overhead;
 mod segment;
 
+pub use overhead::explanation;
 pub use segment::{Syn, TcpWay};
 
 use crate::host::Host;
