@@ -4,6 +4,7 @@
 pub mod batch_means;
 pub mod centered;
 pub mod clock;
+pub mod compare;
 pub mod exact;
 pub mod histogram;
 pub mod jitter;

@@ -1,0 +1,233 @@
+//! Two groups of runs compared: how far the one lies from the other, how sure that is, and the word for it.
+//!
+//! A sample is a **run**, never a report interval of one: intervals of a run are alike, and a test that takes them for
+//! independent finds a difference in 71 of 100 comparisons of nothing with nothing. Runs of the two groups should be
+//! interleaved (ABAB…), as a slow drift of the path is else taken for a difference.
+//!
+//! The method and its sources are in `docs/methods/comparison.md`.
+
+mod correction;
+mod mann_whitney;
+mod needed;
+mod normal;
+mod shift;
+mod verdict;
+mod welch;
+
+pub use verdict::Judgement;
+
+use super::percentile::bounds;
+use super::quantile::median;
+use super::spread::Moments;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// One row to compare: what every run of each group gave, in any unit, the same one in both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Case<'a> {
+    /// Name of the row.
+    pub name: &'a str,
+    /// The group compared with: one value of each run, none negative.
+    pub base: &'a [f64],
+    /// The group compared: one value of each run, none negative.
+    pub other: &'a [f64],
+    /// When a difference counts.
+    pub rules: Rules,
+}
+
+/// When a difference counts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rules {
+    /// True of a rate, false of a delay or a loss.
+    pub higher_is_better: bool,
+    /// Differences that the same path shows with itself, in percent.
+    pub noise_floor_percent: f64,
+    /// Smaller differences are of no interest, in percent.
+    pub least_percent: f64,
+    /// Groups are the same when their difference surely lies within this, in percent; where it is smaller than the two
+    /// above, the larger of these holds.
+    pub margin_percent: f64,
+}
+
+/// Two groups of runs compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// Name of the row.
+    pub name: String,
+    /// The group compared with.
+    pub base: Group,
+    /// The group compared.
+    pub other: Group,
+    /// When a difference counted.
+    pub rules: Rules,
+    /// How far `other` lies from `base`; absent where no percentage can be given, as from a base of zero.
+    pub shift: Option<Shift>,
+    /// How `p` was computed; absent with less than two runs on a side.
+    pub method: Option<Method>,
+    /// Probability of a difference like this, either way, between groups that are the same.
+    pub p: Option<f64>,
+    /// The same with all rows of the table in mind: the share of false ones among the rows with a `q` up to this.
+    pub q: Option<f64>,
+    /// A side has fewer runs than [`NEEDED_RUNS`]: the word rests on the assumption that runs spread normally.
+    pub few: bool,
+    /// The word for it.
+    pub judgement: Judgement,
+}
+
+/// One group of runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Group {
+    /// How many runs.
+    pub runs: u64,
+    /// The middle run, or the mean of the two in the middle; absent of no runs.
+    pub median: Option<f64>,
+    /// The true median lies between these with 95 %; absent with fewer than 6 runs.
+    pub median_bounds: Option<[f64; 2]>,
+    /// The arithmetic mean.
+    pub mean: Option<f64>,
+    /// The sample standard deviation; absent below two runs.
+    pub stddev: Option<f64>,
+}
+
+/// How far one group lies from the other, in percent of that.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Shift {
+    /// The Hodges–Lehmann estimate, or with few runs the difference of the means.
+    pub percent: f64,
+    /// Lower bound of the 95 % interval; absent where the runs are too few for one.
+    pub low: Option<f64>,
+    /// Upper bound, likewise; absent also where it is without limit.
+    pub high: Option<f64>,
+}
+
+/// How the probability was computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Mann–Whitney, by the exact permutation distribution.
+    MannWhitneyExact,
+    /// Mann–Whitney, by the normal approximation.
+    MannWhitneyNormal,
+    /// Welch's t-test, with fewer than [`NEEDED_RUNS`] runs on a side.
+    Welch,
+}
+
+/// Why groups cannot be compared.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum CompareError {
+    /// A percentage of it means nothing.
+    #[error(
+        "compare \"{name}\": run {run} of {group} is {value}, and only figures from 0 to 1e100 can be compared"
+    )]
+    Value {
+        /// The row.
+        name: String,
+        /// The run's number in its group, from 1.
+        run: usize,
+        /// `base` or `other`.
+        group: &'static str,
+        /// The value.
+        value: f64,
+    },
+}
+
+/// Runs on each side that a comparison without any assumption takes: with fewer there is no 95 % interval of a median.
+pub const NEEDED_RUNS: u64 = 6;
+
+impl Rules {
+    /// Those of a figure of which more is better, as a rate, or worse, as a delay. Below 2 % nothing counts.
+    #[must_use]
+    pub fn new(higher_is_better: bool) -> Rules {
+        Rules { higher_is_better, noise_floor_percent: 0.0, least_percent: 2.0, margin_percent: 2.0 }
+    }
+
+    /// A difference up to this is neither better nor worse, in percent.
+    #[must_use]
+    pub fn threshold(&self) -> f64 {
+        self.noise_floor_percent.max(self.least_percent)
+    }
+
+    /// Groups that surely differ by no more than this are the same, in percent.
+    #[must_use]
+    pub fn margin(&self) -> f64 {
+        self.margin_percent.max(self.threshold())
+    }
+}
+
+/// Compares the groups of every row. The rows are one question: each `q` takes the number of rows into account, so a
+/// row alone may be judged otherwise than in a table.
+///
+/// # Errors
+/// When a value is negative or no number.
+pub fn table(cases: &[Case<'_>]) -> Result<Vec<Comparison>, CompareError> {
+    let mut rows = cases.iter().map(measure).collect::<Result<Vec<_>, _>>()?;
+    let probabilities: Vec<Option<f64>> = rows.iter().map(|row| row.p).collect();
+    for (row, q) in rows.iter_mut().zip(correction::benjamini_hochberg(&probabilities)) {
+        row.q = q;
+        row.judgement = verdict::judge(row);
+    }
+    Ok(rows)
+}
+
+/// A row before the others are known.
+fn measure(case: &Case<'_>) -> Result<Comparison, CompareError> {
+    check(case, "base", case.base)?;
+    check(case, "other", case.other)?;
+    let few = (case.base.len().min(case.other.len()) as u64) < NEEDED_RUNS;
+    let (tested, shift) = if few {
+        (welch::probability(case.base, case.other).map(|p| (Method::Welch, p)), welch::shift(case))
+    } else {
+        (Some(mann_whitney::test(case.base, case.other)), shift::hodges_lehmann(case.base, case.other))
+    };
+    Ok(Comparison {
+        name: case.name.into(),
+        base: Group::of(case.base),
+        other: Group::of(case.other),
+        rules: case.rules,
+        shift,
+        method: tested.map(|(method, _)| method),
+        p: tested.map(|(_, p)| p),
+        q: None,
+        few,
+        judgement: Judgement::Same,
+    })
+}
+
+fn check(case: &Case<'_>, group: &'static str, values: &[f64]) -> Result<(), CompareError> {
+    match values.iter().position(|value| !(0.0..=LARGEST).contains(value)) {
+        None => Ok(()),
+        Some(at) => {
+            Err(CompareError::Value { name: case.name.into(), run: at + 1, group, value: values[at] })
+        }
+    }
+}
+
+impl Group {
+    /// The figures of these runs.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Group {
+        let moments = Moments::of(values);
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let at = |rank: u64| sorted[rank as usize - 1];
+        Group {
+            runs: moments.count(),
+            median: median(values),
+            median_bounds: bounds(50.0, moments.count()).map(|ranks| [at(ranks.low), at(ranks.high)]),
+            mean: moments.mean(),
+            stddev: moments.stddev(),
+        }
+    }
+
+    /// The standard deviation as a share of the mean.
+    fn variation(&self) -> Option<f64> {
+        Some(self.stddev? / self.mean.filter(|mean| *mean > 0.0)?)
+    }
+}
+
+/// Squares of larger figures are no numbers.
+const LARGEST: f64 = 1e100;
+
+#[cfg(test)]
+mod tests;
