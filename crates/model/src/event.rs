@@ -2,6 +2,7 @@
 
 use crate::host::Host;
 use crate::latency::{Floor, LatencyResult, LatencySample, LatencyStarted, LoadResult};
+use crate::packets::PacketResult;
 use crate::path::{PathResult, PathStarted};
 use crate::plan::{Plan, Transport};
 use crate::sample::{IntervalSample, Side, SideResult, StreamInfo};
@@ -47,6 +48,8 @@ pub enum Event {
     TransferStarted(Box<TransferStarted>),
     /// One transfer has ended.
     Transfer(Box<Transfer>),
+    /// What a capture of packets saw.
+    Packets(Box<PacketResult>),
     /// The test is over.
     Finished(Finished),
 }

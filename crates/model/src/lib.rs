@@ -5,6 +5,7 @@ pub mod finding;
 pub mod framing;
 pub mod host;
 pub mod latency;
+pub mod packets;
 pub mod path;
 pub mod plan;
 pub mod playback;

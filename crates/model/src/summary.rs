@@ -2,6 +2,7 @@
 
 use crate::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Warning};
 use crate::latency::{HostNoise, LatencyResult, LoadResult, OneWayDelays, WayResult};
+use crate::packets::PacketResult;
 use crate::path::PathResult;
 use crate::plan::{Direction, Plan, Transport};
 use crate::sample::{
@@ -64,6 +65,9 @@ pub struct Summary {
     /// Which packet sizes the path carries, each way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathResult>,
+    /// What a capture of packets saw.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets: Option<Box<PacketResult>>,
     /// Transfers of files, and the table of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferResult>,
@@ -248,6 +252,7 @@ impl Summary {
             Event::Probe(probe) => self.fold_probe(probe),
             Event::LatencyStarted(_) | Event::LatencySample(_) | Event::PathStarted(_) => {}
             Event::Path(path) => self.fold_path(path),
+            Event::Packets(packets) => self.fold_packets(packets),
             Event::Floor(floor) => self.tool_floor = Some(floor.rtt),
             Event::Latency(result) => self.fold_latency(result),
             Event::Load(load) => self.loaded = Some((**load).clone()),
@@ -292,6 +297,13 @@ impl Summary {
     fn fold_path(&mut self, path: &PathResult) {
         self.path.get_or_insert_default().merge(path);
         self.recompute();
+    }
+
+    fn fold_packets(&mut self, packets: &PacketResult) {
+        match &mut self.packets {
+            Some(known) => known.merge(packets),
+            None => self.packets = Some(Box::new(packets.clone())),
+        }
     }
 
     fn fold_latency(&mut self, result: &LatencyResult) {

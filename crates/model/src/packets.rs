@@ -1,0 +1,214 @@
+//! Packets as they crossed the wire, from a capture: how many, of what size, which way, of which flow.
+//!
+//! Sizes are whole IP packets, headers included, without the link's frame. A super-packet that the host's offloads
+//! made of many is counted as the many.
+
+mod counter;
+mod sizes;
+
+pub use counter::{Pieces, Seen, Tally};
+pub use sizes::{SizeCount, Sizes};
+
+use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// What a capture on this host's interface saw of the far host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PacketResult {
+    /// The interface.
+    pub interface: String,
+    /// The far host: packets from it and to it, and ICMP errors about them.
+    pub peer: IpAddr,
+    /// From this host.
+    pub up: PacketWay,
+    /// To this host.
+    pub down: PacketWay,
+    /// Each flow, in order of appearance.
+    pub flows: Vec<PacketFlow>,
+    /// Packets of further flows, which have no row of their own.
+    pub other_flows: u64,
+    /// Frames that the kernel gave to the capture; one may stand for many packets.
+    pub frames: u64,
+    /// Frames that the kernel could not give to it: its buffer was full.
+    pub dropped: u64,
+    /// Frames whose packets could not be counted: no headers of IP, or a super-packet of an unknown kind.
+    pub unread: u64,
+    /// Every frame was given and counted.
+    pub complete: bool,
+    /// How long the capture ran.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Nanos,
+    /// The file that was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pcap: Option<PcapFile>,
+}
+
+/// Packets of one direction.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PacketWay {
+    /// Packets on the wire.
+    pub packets: u64,
+    /// Whole IP packets.
+    pub bytes: Bytes,
+    /// Packets that carry more than headers.
+    pub with_payload: u64,
+    /// What is behind the headers of IP and of TCP, UDP or ICMP.
+    pub payload: Bytes,
+    /// Packets that are fragments.
+    pub fragments: u64,
+    /// Super-packets among the frames: made of many, or to be cut into many, by this host's offloads.
+    pub super_packets: u64,
+    /// Packets by size, smallest first.
+    pub sizes: Sizes,
+}
+
+/// Packets of one flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PacketFlow {
+    /// Between whom. This host's side is `local`; on loopback it is the side that spoke first.
+    #[serde(flatten)]
+    pub key: FlowKey,
+    /// From `local`.
+    pub up: PacketWay,
+    /// To `local`.
+    pub down: PacketWay,
+}
+
+/// What makes a flow. Fragments whose first was not seen before them have no ports: they are a flow of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct FlowKey {
+    /// What IP carries.
+    pub protocol: PacketProtocol,
+    /// This host's address.
+    pub local: IpAddr,
+    /// This host's port.
+    pub local_port: Option<u16>,
+    /// The other address.
+    pub remote: IpAddr,
+    /// The other port.
+    pub remote_port: Option<u16>,
+}
+
+/// What IP carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PacketProtocol {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+    /// ICMP or ICMPv6.
+    Icmp,
+    /// Anything else.
+    Other,
+}
+
+/// A pcapng file of a capture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PcapFile {
+    /// Its name.
+    pub path: String,
+    /// Packets in it.
+    pub packets: u64,
+    /// Super-packets are split into the packets of the wire.
+    pub split: bool,
+    /// Why it ends before the capture did.
+    pub error: Option<String>,
+}
+
+impl PacketProtocol {
+    /// The protocol of this number (IANA "Protocol Numbers").
+    pub const fn of(number: u8) -> PacketProtocol {
+        match number {
+            6 => PacketProtocol::Tcp,
+            17 => PacketProtocol::Udp,
+            1 | 58 => PacketProtocol::Icmp,
+            _ => PacketProtocol::Other,
+        }
+    }
+
+    /// Its name, as documents have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PacketProtocol::Tcp => "tcp",
+            PacketProtocol::Udp => "udp",
+            PacketProtocol::Icmp => "icmp",
+            PacketProtocol::Other => "other",
+        }
+    }
+}
+
+impl PacketWay {
+    /// Takes a frame's packets.
+    pub fn add(&mut self, pieces: &Pieces, fragment: bool) {
+        let packets = pieces.packets();
+        self.packets = self.packets.saturating_add(packets);
+        self.bytes = add(self.bytes, pieces.bytes());
+        self.payload = add(self.payload, pieces.payload());
+        self.with_payload = self.with_payload.saturating_add(pieces.with_payload());
+        self.fragments = self.fragments.saturating_add(if fragment { packets } else { 0 });
+        self.super_packets = self.super_packets.saturating_add(u64::from(packets > 1));
+        self.sizes.add(pieces.size, pieces.full);
+        self.sizes.add(pieces.last, 1);
+    }
+
+    /// Takes what another capture counted.
+    pub fn merge(&mut self, other: &PacketWay) {
+        self.packets = self.packets.saturating_add(other.packets);
+        self.bytes = add(self.bytes, other.bytes.0);
+        self.payload = add(self.payload, other.payload.0);
+        self.with_payload = self.with_payload.saturating_add(other.with_payload);
+        self.fragments = self.fragments.saturating_add(other.fragments);
+        self.super_packets = self.super_packets.saturating_add(other.super_packets);
+        self.sizes.merge(&other.sizes);
+    }
+
+    /// Mean size of a packet.
+    pub fn mean_size(&self) -> Option<f64> {
+        (self.packets > 0).then(|| self.bytes.0 as f64 / self.packets as f64)
+    }
+
+    /// Mean payload of those packets that have one.
+    pub fn mean_payload(&self) -> Option<f64> {
+        (self.with_payload > 0).then(|| self.payload.0 as f64 / self.with_payload as f64)
+    }
+}
+
+impl PacketResult {
+    /// Takes what a later capture of the same run saw.
+    pub fn merge(&mut self, later: &PacketResult) {
+        self.up.merge(&later.up);
+        self.down.merge(&later.down);
+        self.other_flows = self.other_flows.saturating_add(later.other_flows);
+        for flow in &later.flows {
+            self.merge_flow(flow);
+        }
+        self.frames = self.frames.saturating_add(later.frames);
+        self.dropped = self.dropped.saturating_add(later.dropped);
+        self.unread = self.unread.saturating_add(later.unread);
+        self.complete &= later.complete;
+        self.elapsed = Nanos(self.elapsed.0.saturating_add(later.elapsed.0));
+        self.pcap = later.pcap.clone().or(self.pcap.take());
+    }
+
+    fn merge_flow(&mut self, flow: &PacketFlow) {
+        if let Some(known) = self.flows.iter_mut().find(|known| known.key == flow.key) {
+            known.up.merge(&flow.up);
+            known.down.merge(&flow.down);
+        } else if self.flows.len() < MOST_FLOWS {
+            self.flows.push(flow.clone());
+        } else {
+            self.other_flows = self.other_flows.saturating_add(flow.up.packets + flow.down.packets);
+        }
+    }
+}
+
+fn add(bytes: Bytes, more: u64) -> Bytes {
+    Bytes(bytes.0.saturating_add(more))
+}
+
+/// Flows with a row of their own; the packets of others are counted together.
+pub const MOST_FLOWS: usize = 256;
