@@ -4,9 +4,11 @@
 
 pub mod advice;
 mod overhead;
+mod search;
 mod segment;
 
 pub use overhead::explanation;
+pub use search::{Outcome, Round, Search, size_loss};
 pub use segment::{Syn, TcpWay};
 
 use crate::host::Host;
