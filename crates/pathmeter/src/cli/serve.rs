@@ -13,6 +13,7 @@ EXAMPLES
   pathmeter serve --token-file /etc/pathmeter.token --tls
   pathmeter serve --iperf3                          answer `iperf3 -c` on port 5201 too
   pathmeter serve --sockperf --stamp                answer `sockperf pp` and STAMP senders too
+  pathmeter serve --http                            transfer against http://HOST:8080/bytes/10M
   pathmeter serve --bind 10.0.0.2 --max-rate 1G --max-time 1m")]
 pub(crate) struct ServeArgs {
     /// Local address to listen on [default: all, IPv6 and IPv4]
@@ -34,6 +35,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "862",
           value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) stamp: Option<u16>,
+    /// Answer HTTP too, for `pathmeter transfer` and every browser, on this port [without a port: 8080]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "8080",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) http: Option<u16>,
     /// Answer every foreign protocol on its own port
     #[arg(long)]
     pub(crate) all: bool,
@@ -68,6 +73,8 @@ pub(crate) struct ServeArgs {
 
 /// Where pathmeter's own protocol listens, TCP and UDP.
 pub(crate) const NATIVE_PORT: u16 = 5210;
+/// Where HTTP listens.
+pub(crate) const HTTP_PORT: u16 = 8080;
 /// Where iPerf3 listens.
 pub(crate) const IPERF3_PORT: u16 = 5201;
 
@@ -75,6 +82,11 @@ impl ServeArgs {
     /// Where iPerf3 clients are answered.
     pub(crate) fn iperf3_port(&self) -> Option<u16> {
         self.iperf3.or(self.all.then_some(IPERF3_PORT))
+    }
+
+    /// Where HTTP is answered.
+    pub(crate) fn http_port(&self) -> Option<u16> {
+        self.http.or(self.all.then_some(HTTP_PORT))
     }
 
     /// Where SockPerf clients are answered.

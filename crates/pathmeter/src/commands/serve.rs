@@ -1,6 +1,7 @@
 //! `pathmeter serve`: the other end, for many clients at once.
 
 mod echo;
+mod http;
 
 use super::iperf3::text_report;
 use super::session::token;
@@ -32,6 +33,7 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
     let iperf3 = args.iperf3_port().map(|port| listen(args.bind, port)).transpose()?;
     let log = Log;
     let echoes = echo::start(args, &log)?;
+    let http = http::start(args)?;
     for listener in &native {
         log.note(&format!("listening on {} (TCP and UDP), pathmeter's own protocol", listener.local_addr()?));
     }
@@ -61,7 +63,7 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
         observer: Arc::new(log),
     };
     let served = server::run(config, &interrupt);
-    drop(echoes);
+    drop((echoes, http));
     served.map(|()| Exit::Done)
 }
 

@@ -10,6 +10,7 @@ mod driver;
 pub(crate) mod flows;
 mod guests;
 pub(crate) mod host;
+pub(crate) mod http_server;
 pub(crate) mod interrupt;
 pub(crate) mod latency;
 mod link;

@@ -1,0 +1,176 @@
+//! The bytes of a transfer: what goes down does not compress, what comes up is counted and thrown away.
+
+use super::{Limits, STOP_STEP};
+use linux::clock::mono_now;
+use model::time::MonoTime;
+use model::units::{BitRate, Bytes, Nanos};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The content of every file: the byte at a place is the same whatever the file's size.
+pub(super) struct Content(Vec<u8>);
+
+impl Content {
+    /// Random enough that no compression on the way shortens it (xorshift, Marsaglia 2003).
+    pub(super) fn new() -> Content {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut bytes = Vec::with_capacity(BLOCK);
+        while bytes.len() < BLOCK {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            bytes.extend_from_slice(&state.to_le_bytes());
+        }
+        Content(bytes)
+    }
+
+    /// At most so many bytes from this place on.
+    pub(super) fn from(&self, place: u64, most: u64) -> &[u8] {
+        let start = usize::try_from(place % BLOCK as u64).unwrap_or(0);
+        let rest = &self.0[start..];
+        &rest[..rest.len().min(usize::try_from(most).unwrap_or(usize::MAX))]
+    }
+}
+
+/// One transfer against its limits.
+pub(super) struct Meter<'a> {
+    limits: &'a Limits,
+    stop: &'a AtomicBool,
+    started: MonoTime,
+    moved: MonoTime,
+    /// Bytes so far.
+    pub(super) bytes: u64,
+}
+
+impl<'a> Meter<'a> {
+    pub(super) fn new(limits: &'a Limits, stop: &'a AtomicBool) -> Meter<'a> {
+        let now = mono_now();
+        Meter { limits, stop, started: now, moved: now, bytes: 0 }
+    }
+
+    /// Time since the start.
+    pub(super) fn elapsed(&self) -> Nanos {
+        mono_now() - self.started
+    }
+
+    /// Sends this part of the content.
+    pub(super) fn send(
+        &mut self,
+        socket: &TcpStream,
+        content: &Content,
+        from: u64,
+        count: u64,
+    ) -> io::Result<()> {
+        while self.bytes < count {
+            let most = self.next(count - self.bytes)?;
+            match (&mut &*socket).write(content.from(from + self.bytes, most)) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(sent) => self.count(sent),
+                Err(e) => self.pause(e)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes at most so many bytes, those of `ready` first; the number taken is zero at the end of the stream.
+    pub(super) fn take(&mut self, socket: &TcpStream, ready: &mut Vec<u8>, most: u64) -> io::Result<u64> {
+        if !ready.is_empty() {
+            let count = ready.len().min(usize::try_from(most).unwrap_or(usize::MAX));
+            ready.drain(..count);
+            self.count(count);
+            return Ok(count as u64);
+        }
+        let mut buffer = vec![0; READ];
+        loop {
+            let most = usize::try_from(self.next(most)?).unwrap_or(READ).min(READ);
+            match (&mut &*socket).read(&mut buffer[..most]) {
+                Ok(count) => {
+                    self.count(count);
+                    return Ok(count as u64);
+                }
+                Err(e) => self.pause(e)?,
+            }
+        }
+    }
+
+    /// Reads ahead what there is, without counting it.
+    pub(super) fn fill(&mut self, socket: &TcpStream, ready: &mut Vec<u8>) -> io::Result<()> {
+        let mut buffer = [0; 4096];
+        loop {
+            self.next(1)?;
+            match (&mut &*socket).read(&mut buffer) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(count) => {
+                    self.moved = mono_now();
+                    ready.extend_from_slice(&buffer[..count]);
+                    return Ok(());
+                }
+                Err(e) => self.pause(e)?,
+            }
+        }
+    }
+
+    /// Waits until the rate allows more, and tells how much.
+    fn next(&self, most: u64) -> io::Result<u64> {
+        let elapsed = self.elapsed();
+        if self.stop.load(Ordering::Acquire) || self.limits.time.is_some_and(|limit| elapsed > limit) {
+            return Err(io::Error::new(
+                ErrorKind::TimedOut,
+                "the transfer took longer than this server allows",
+            ));
+        }
+        let Some(rate) = self.limits.rate else { return Ok(most) };
+        let due = rate.time_for(Bytes(self.bytes)).unwrap_or(Nanos::MAX);
+        std::thread::sleep(due.saturating_sub(elapsed).min(STOP_STEP).to_duration());
+        Ok(most.min(step(rate)))
+    }
+
+    fn count(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+        self.moved = mono_now();
+    }
+
+    /// Nothing moved for a step: goes on, or has waited long enough.
+    fn pause(&self, error: io::Error) -> io::Result<()> {
+        match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::Interrupted if mono_now() - self.moved < PATIENCE => Ok(()),
+            ErrorKind::WouldBlock => Err(io::Error::new(ErrorKind::TimedOut, "no byte moved for 30 seconds")),
+            _ => Err(error),
+        }
+    }
+}
+
+/// About 10 ms of data, so that a limited rate is smooth.
+fn step(rate: BitRate) -> u64 {
+    (rate.0 / 8 / 100).clamp(1 << 10, BLOCK as u64)
+}
+
+const BLOCK: usize = 256 << 10;
+const READ: usize = 128 << 10;
+/// Longest time without a byte.
+const PATIENCE: Nanos = Nanos(30_000_000_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_has_the_same_byte_in_every_part() {
+        let content = Content::new();
+        let whole: Vec<u8> = [content.from(0, u64::MAX), content.from(0, u64::MAX)].concat();
+        for place in [0, 1, 999, BLOCK as u64 - 1, BLOCK as u64, BLOCK as u64 + 5] {
+            let start = usize::try_from(place).expect("it is small");
+            assert_eq!(content.from(place, 1), &whole[start..=start]);
+        }
+        assert_eq!(content.from(BLOCK as u64 - 2, 100).len(), 2, "the block ends there");
+    }
+
+    #[test]
+    fn the_content_does_not_compress() {
+        let mut counts = [0_u32; 256];
+        Content::new().from(0, u64::MAX).iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+        let even = BLOCK as u32 / 256;
+        assert!(counts.iter().all(|count| (even * 8 / 10..even * 12 / 10).contains(count)), "{counts:?}");
+    }
+}
