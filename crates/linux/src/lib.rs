@@ -7,12 +7,14 @@
 
 pub mod batch;
 pub mod buffer;
+pub mod capture;
 pub mod clock;
 pub mod cmsg;
 pub mod counters;
 pub mod cpu;
 pub mod error;
 pub mod error_queue;
+pub mod icmp;
 pub mod message;
 pub mod namespace;
 pub mod netlink;

@@ -1,0 +1,278 @@
+//! ICMP echo (RFC 792, RFC 4443): asking a host to send a packet back, with what the kernel says of the reply.
+
+use crate::error::{Named, OsError, Result, check, check_len};
+use crate::message::{self, Received};
+use crate::options::{self, MtuDiscovery, Opt, set_int, set_raw};
+use crate::sockaddr;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// A socket for echo requests to one host: a ping socket where `net.ipv4.ping_group_range` allows one (icmp(7)), else
+/// a raw one.
+///
+/// What the network says of its requests is in its error queue, and quotes them from their ICMP header on, for which
+/// [`quoted`] is there. Replies tell the largest fragment they came in.
+#[derive(Debug)]
+pub struct EchoSocket {
+    fd: OwnedFd,
+    ipv6: bool,
+    raw: bool,
+    ident: u16,
+}
+
+/// An echo reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EchoReply {
+    /// The number of the request.
+    pub sequence: u16,
+    /// Where its payload begins in the buffer.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+    /// What the kernel says of the packet.
+    pub received: Received,
+}
+
+impl EchoSocket {
+    /// Opens one towards `remote`, from `local` and through `device` where they are given. A raw socket puts `ident`
+    /// into its requests; a ping socket is given one by the kernel.
+    ///
+    /// # Errors
+    /// `EPERM` when neither kind is allowed; else what is refused, by name.
+    pub fn open(
+        remote: SocketAddr,
+        local: Option<IpAddr>,
+        device: Option<&str>,
+        ident: u16,
+    ) -> Result<EchoSocket> {
+        let ipv6 = remote.is_ipv6();
+        let (fd, raw) = match socket(ipv6, libc::SOCK_DGRAM) {
+            Ok(fd) => (fd, false),
+            // Whatever a ping socket was refused for, a raw one may do.
+            Err(_) => (socket(ipv6, libc::SOCK_RAW)?, true),
+        };
+        if raw {
+            only_replies(&fd, ipv6)?;
+        }
+        device.map_or(Ok(()), |device| options::set_device(&fd, device))?;
+        for (v6, v4) in [(IPV6_RECVERR, IP_RECVERR), (IPV6_RECVFRAGSIZE, IP_RECVFRAGSIZE)] {
+            set_int(&fd, if ipv6 { v6 } else { v4 }, 1)?;
+        }
+        let any: IpAddr = if ipv6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+        let local = SocketAddr::new(local.unwrap_or(any), 0);
+        sockaddr::bind(fd.as_fd(), local).named("bind", || format!("icmp {}", local.ip()))?;
+        let mut remote = remote;
+        remote.set_port(0);
+        sockaddr::connect(fd.as_fd(), remote).named("connect to", || format!("icmp {}", remote.ip()))?;
+        Ok(EchoSocket { fd, ipv6, raw, ident })
+    }
+
+    /// Whether it is a raw socket, which takes `CAP_NET_RAW`.
+    #[must_use]
+    pub fn is_raw(&self) -> bool {
+        self.raw
+    }
+
+    /// Sets what it does about the path MTU, as [`options::set_mtu_discovery`] does for UDP.
+    ///
+    /// # Errors
+    /// What `setsockopt(2)` gives.
+    pub fn set_mtu_discovery(&self, mode: MtuDiscovery) -> Result<()> {
+        // A raw IPv6 socket takes no option of IPv4.
+        set_int(&self.fd, if self.ipv6 { IPV6_MTU_DISCOVER } else { IP_MTU_DISCOVER }, mode as u32)
+    }
+
+    /// Sends an echo request; `payload` follows its header of [`HEADER`] bytes. Never blocks.
+    ///
+    /// # Errors
+    /// What `send(2)` gives.
+    pub fn send(&self, sequence: u16, payload: &[u8]) -> io::Result<()> {
+        let kind = if self.ipv6 { REQUEST_V6 } else { REQUEST_V4 };
+        let mut packet = Vec::with_capacity(HEADER + payload.len());
+        packet.extend([kind, 0, 0, 0]);
+        packet.extend(self.ident.to_be_bytes());
+        packet.extend(sequence.to_be_bytes());
+        packet.extend(payload);
+        if self.raw && !self.ipv6 {
+            // In all other cases the kernel fills it in.
+            let sum = checksum(&packet);
+            packet[2..4].copy_from_slice(&sum.to_be_bytes());
+        }
+        let (bytes, len) = (packet.as_ptr().cast(), packet.len());
+        // SAFETY: `packet` holds `len` readable bytes and outlives the call.
+        check_len(unsafe { libc::send(self.fd.as_raw_fd(), bytes, len, libc::MSG_DONTWAIT) }).map(drop)
+    }
+
+    /// Takes a packet; `None` when it is no reply to this socket. Never blocks.
+    ///
+    /// # Errors
+    /// What `recvmsg(2)` gives: `WouldBlock` when nothing is there.
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<EchoReply>> {
+        let received = message::receive(&self.fd, buffer)?;
+        Ok(self.read(&buffer[..received.len], received))
+    }
+
+    fn read(&self, packet: &[u8], received: Received) -> Option<EchoReply> {
+        let at = if self.raw && !self.ipv6 { ip_header_len(packet)? } else { 0 };
+        let header = packet.get(at..at + HEADER)?;
+        let kind = if self.ipv6 { REPLY_V6 } else { REPLY_V4 };
+        let ours = !self.raw || header[4..6] == self.ident.to_be_bytes();
+        (header[0] == kind && ours).then_some(EchoReply {
+            sequence: u16::from_be_bytes([header[6], header[7]]),
+            start: at + HEADER,
+            end: packet.len(),
+            received,
+        })
+    }
+}
+
+impl AsFd for EchoSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// The number and the payload of the request that an entry of the error queue quotes; `None` when it quotes less than
+/// the header, or something else.
+#[must_use]
+pub fn quoted(quote: &[u8]) -> Option<(u16, &[u8])> {
+    let header: &[u8; HEADER] = quote.first_chunk()?;
+    matches!(header[0], REQUEST_V4 | REQUEST_V6)
+        .then_some((u16::from_be_bytes([header[6], header[7]]), &quote[HEADER..]))
+}
+
+fn socket(ipv6: bool, kind: libc::c_int) -> Result<OwnedFd> {
+    let (family, protocol) =
+        if ipv6 { (libc::AF_INET6, libc::IPPROTO_ICMPV6) } else { (libc::AF_INET, libc::IPPROTO_ICMP) };
+    // SAFETY: takes integers alone.
+    let fd = check(unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) })
+        .map_err(|source| OsError::new("open", "a socket for ICMP echo", source))?;
+    // SAFETY: `fd` was just opened and belongs to no one else.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// A raw socket is given every ICMP message unless it says which it wants: icmp(7), RFC 3542 section 3.2.
+fn only_replies(fd: &OwnedFd, ipv6: bool) -> Result<()> {
+    if !ipv6 {
+        return set_raw(fd, ICMP_FILTER, &(!(1_u32 << REPLY_V4)).to_ne_bytes());
+    }
+    let mut blocked = [u32::MAX; 8];
+    blocked[usize::from(REPLY_V6 >> 5)] &= !(1 << (REPLY_V6 & 31));
+    set_raw(fd, ICMP6_FILTER, blocked.map(u32::to_ne_bytes).as_flattened())
+}
+
+fn ip_header_len(packet: &[u8]) -> Option<usize> {
+    packet.first().map(|first| usize::from(first & 0xf) * 4)
+}
+
+/// RFC 1071.
+fn checksum(bytes: &[u8]) -> u16 {
+    let words =
+        bytes.chunks(2).map(|pair| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0)));
+    let mut sum: u64 = words.sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !u16::try_from(sum).expect("folded to 16 bits above")
+}
+
+/// Length of the ICMP header of an echo request or reply.
+pub const HEADER: usize = 8;
+const REQUEST_V4: u8 = 8;
+const REPLY_V4: u8 = 0;
+const REQUEST_V6: u8 = 128;
+const REPLY_V6: u8 = 129;
+/// linux/icmp.h and linux/icmpv6.h; the level of the first is `SOL_RAW`.
+const ICMP_FILTER: Opt = Opt(255, 1, "ICMP_FILTER");
+const IP_MTU_DISCOVER: Opt = Opt(libc::SOL_IP, libc::IP_MTU_DISCOVER, "IP_MTU_DISCOVER");
+const IPV6_MTU_DISCOVER: Opt = Opt(libc::SOL_IPV6, libc::IPV6_MTU_DISCOVER, "IPV6_MTU_DISCOVER");
+const IP_RECVERR: Opt = Opt(libc::SOL_IP, libc::IP_RECVERR, "IP_RECVERR");
+const IPV6_RECVERR: Opt = Opt(libc::SOL_IPV6, libc::IPV6_RECVERR, "IPV6_RECVERR");
+/// linux/in.h and linux/in6.h.
+const IP_RECVFRAGSIZE: Opt = Opt(libc::SOL_IP, 25, "IP_RECVFRAGSIZE");
+const IPV6_RECVFRAGSIZE: Opt = Opt(libc::SOL_IPV6, 77, "IPV6_RECVFRAGSIZE");
+const ICMP6_FILTER: Opt = Opt(libc::IPPROTO_ICMPV6, 1, "ICMP6_FILTER");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error_queue::{self, QueueEntry};
+    use crate::poll::{Interest, wait};
+
+    /// `None` where the system allows no ICMP socket. Raw sockets of other tests see the replies to `ident` too.
+    fn open(host: &str, ident: u16) -> Option<EchoSocket> {
+        let remote = SocketAddr::new(host.parse().unwrap(), 9);
+        match EchoSocket::open(remote, None, None, ident) {
+            Ok(socket) => Some(socket),
+            Err(e) => {
+                assert_eq!(e.errno(), Some(libc::EPERM), "{e}");
+                None
+            }
+        }
+    }
+
+    fn reply(socket: &EchoSocket, buffer: &mut [u8]) -> EchoReply {
+        loop {
+            wait(&mut [Interest::readable(socket)], None).unwrap();
+            if let Some(reply) = socket.receive(buffer).unwrap() {
+                return reply;
+            }
+        }
+    }
+
+    #[test]
+    fn a_request_comes_back_as_it_went() {
+        for host in ["127.0.0.1", "::1"] {
+            let Some(socket) = open(host, 1) else { return };
+            socket.send(513, b"come back").unwrap();
+            let mut buffer = [0; 100];
+            let reply = reply(&socket, &mut buffer);
+            assert_eq!((reply.sequence, &buffer[reply.start..reply.end]), (513, &b"come back"[..]));
+            assert_eq!(reply.received.from.unwrap().ip().to_string(), host);
+        }
+    }
+
+    #[test]
+    fn a_reply_in_fragments_tells_the_largest() {
+        let Some(socket) = open("::1", 2) else { return };
+        socket.set_mtu_discovery(MtuDiscovery::Omit).unwrap();
+        let mut buffer = vec![0; 1 << 16];
+        let mtu: usize = std::fs::read_to_string("/sys/class/net/lo/mtu").unwrap().trim().parse().unwrap();
+        socket.send(1, &vec![7; 60_000]).unwrap();
+        let whole = reply(&socket, &mut buffer);
+        assert_eq!((whole.end - whole.start, whole.received.fragment.is_some()), (60_000, mtu < 60_048));
+    }
+
+    #[test]
+    fn a_request_too_long_for_the_interface_is_refused() {
+        let Some(socket) = open("127.0.0.1", 3) else { return };
+        socket.set_mtu_discovery(MtuDiscovery::Probe).unwrap();
+        let error = socket.send(3, &vec![0; 65_520]).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EMSGSIZE));
+        let mut quote = [0; 16];
+        while let Some(entry) = error_queue::take(&socket, &mut quote).unwrap() {
+            assert!(matches!(entry, QueueEntry::Error(_)), "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn a_quote_is_read_as_far_as_it_goes() {
+        assert_eq!(quoted(&[8, 0, 1, 2, 3, 4, 2, 1, 9]), Some((513, &[9][..])));
+        assert_eq!(quoted(&[128, 0, 1, 2, 3, 4, 0, 1]), Some((1, &[][..])));
+        assert_eq!(quoted(&[8, 0, 1, 2, 3, 4, 2]), None);
+        assert_eq!(quoted(&[0; 8]), None, "a reply");
+        assert_eq!(quoted(&[]), None);
+    }
+
+    #[test]
+    fn checksums_are_those_of_the_rfc() {
+        assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
+        assert_eq!(checksum(&[]), 0xffff);
+        assert_eq!(checksum(&[0xff]), 0x00ff);
+        let mut packet = vec![8, 0, 0, 0, 1, 2, 3, 4, 5];
+        let sum = checksum(&packet);
+        packet[2..4].copy_from_slice(&sum.to_be_bytes());
+        assert_eq!(checksum(&packet), 0, "RFC 1071: with its sum in place a packet adds up to nothing");
+    }
+}
