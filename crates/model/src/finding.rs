@@ -6,6 +6,7 @@ mod fragments;
 mod latency;
 mod loss;
 mod noise;
+mod path;
 mod text;
 mod verdict;
 mod way;
@@ -88,10 +89,18 @@ pub const RULES: &[Rule] = &[
     Rule { id: "contradictory-figures", find: contradiction::contradictory },
     Rule { id: "udp-unreachable", find: contradiction::udp_unreachable },
     Rule { id: "no-reply", find: latency::no_reply },
+    Rule { id: "mtu-black-hole", find: path::black_hole },
+    Rule { id: "mtu-discovery-wrong", find: path::wrong },
     Rule { id: "fragments-dropped", find: fragments::fragments_dropped },
     Rule { id: "udp-fragmented", find: fragments::udp_fragmented },
+    Rule { id: "service-limit", find: path::service_limit },
     Rule { id: "receiver-buffer-loss", find: loss::receiver_buffer_loss },
     Rule { id: "path-loss", find: loss::path_loss },
+    Rule { id: "size-dependent-loss", find: path::size_dependent_loss },
+    Rule { id: "mss-clamped", find: path::clamped },
+    Rule { id: "stale-path-mtu", find: path::stale },
+    Rule { id: "mtu-asymmetric", find: path::asymmetric },
+    Rule { id: "mtu-reduced", find: path::reduced },
     Rule { id: "window-limited", find: window::window_limited },
     Rule { id: "receiver-limited", find: cpu::receiver_limited },
     Rule { id: "sender-limited", find: cpu::sender_limited },

@@ -381,7 +381,7 @@ impl Summary {
             elapsed,
             goodput,
             receiver_unknown: !known,
-            wire: self.wire_rate(plan, &sender, goodput, payload),
+            wire: self.wire_rate(plan, direction, &sender, goodput, payload),
             loss: sender.loss(&receiver),
             reordered: receiver.udp(|u| u.reordered),
             duplicates: receiver.udp(|u| u.duplicates),
@@ -408,20 +408,26 @@ impl Summary {
         }
     }
 
-    fn wire_rate(&self, plan: &Plan, sender: &Rows, goodput: BitRate, payload: Option<u32>) -> WireRate {
+    fn wire_rate(
+        &self,
+        plan: &Plan,
+        direction: Direction,
+        sender: &Rows,
+        goodput: BitRate,
+        payload: Option<u32>,
+    ) -> WireRate {
         let timestamps = sender.rows.iter().filter_map(|r| r.tcp.as_ref()).any(|t| t.timestamps);
         let link = self.link.as_ref().map(|l| l.rate);
         let path_payload = match plan.test.transport {
             Transport::Tcp => None,
-            Transport::Udp => self.path_udp_payload(plan),
+            Transport::Udp => self.path_udp_payload(plan, direction),
         };
         WireRate::of(plan, goodput, payload, timestamps, path_payload, link)
     }
 
     /// The largest UDP payload of the path that is known: probed, or from the interface's MTU.
-    fn path_udp_payload(&self, plan: &Plan) -> Option<u32> {
-        let probed = [self.max_udp_payload_up, self.max_udp_payload_down].into_iter().flatten().min();
-        probed.or_else(|| {
+    fn path_udp_payload(&self, plan: &Plan, direction: Direction) -> Option<u32> {
+        self.max_udp_payload(direction).or_else(|| {
             let overhead = if plan.target.address.is_ipv4() { 28 } else { 48 };
             let mtu = self.facts.streams.iter().filter_map(|s| s.path_mtu).min()?;
             mtu.checked_sub(overhead)

@@ -1,18 +1,19 @@
 //! Datagrams larger than the path: cut into fragments, and lost with them.
 
-use super::text::{count, percent};
+mod fate;
+
+use super::text::percent;
 use super::way::{Way, ways};
 use super::{Finding, Severity};
 use crate::plan::Direction;
 use crate::run::Run;
-use crate::summary::SizeProbe;
 
 /// The test's own datagrams did not fit the path.
 pub(super) fn udp_fragmented(run: &Run) -> Vec<Finding> {
     ways(run).filter_map(|way| fragmented(&way)).collect()
 }
 
-/// Fragments do not cross: shown by probes of both kinds, or by a test that lost nearly everything.
+/// Fragments do not cross: shown by tests of fragments, or by a test that lost nearly everything.
 pub(super) fn fragments_dropped(run: &Run) -> Vec<Finding> {
     [Direction::Up, Direction::Down].into_iter().filter_map(|d| dropped(run, d)).collect()
 }
@@ -20,11 +21,10 @@ pub(super) fn fragments_dropped(run: &Run) -> Vec<Finding> {
 /// Fragments do not cross in this direction.
 pub(super) fn dropped(run: &Run, direction: Direction) -> Option<Finding> {
     let way = ways(run).find(|way| way.direction == direction);
-    let large = Tally::of(run, direction, true);
-    let finding = if large.sent == 0 {
-        by_test(&way?)?
-    } else {
-        by_probes(direction, large, Tally::of(run, direction, false))?
+    let path = run.summary.path.as_ref().and_then(|path| path.way(direction));
+    let (finding, cause) = match path.filter(|path| fate::tested(path)) {
+        Some(path) => fate::finding(run, direction, path)?,
+        None => (by_test(&way?)?, LET_THROUGH),
     };
     let probed = run.summary.max_udp_payload(direction);
     let works = probed.or_else(|| way.and_then(|way| way.figures.wire.path_udp_payload));
@@ -36,10 +36,12 @@ pub(super) fn dropped(run: &Run, direction: Direction) -> Option<Finding> {
         None => finding,
     };
     Some(match works {
-        Some(payload) => {
-            finding.with("working_payload_bytes", payload).advise(send_at_most(payload, probed.is_some()))
-        }
-        None => finding.advise(format!("Send smaller datagrams, e.g. `-l {SAFE_PAYLOAD}`. {LET_THROUGH}")),
+        Some(payload) => finding.with("working_payload_bytes", payload).advise(send_at_most(
+            payload,
+            probed.is_some(),
+            cause,
+        )),
+        None => finding.advise(format!("Send smaller datagrams, e.g. `-l {SAFE_PAYLOAD}`. {cause}")),
     })
 }
 
@@ -60,52 +62,8 @@ fn fragmented(way: &Way<'_>) -> Option<Finding> {
     Some(finding.advise(format!("Send datagrams of at most {fits} bytes: `-l {fits}`.")))
 }
 
-/// Probes of one kind in one direction.
-#[derive(Clone, Copy, Default)]
-struct Tally {
-    sent: u64,
-    received: u64,
-    /// Largest size tried (fragmented) or largest that arrived (whole).
-    payload: u32,
-}
-
-impl Tally {
-    fn of(run: &Run, direction: Direction, fragmented: bool) -> Tally {
-        let mine = |probe: &&SizeProbe| probe.direction == direction && probe.fragmented == fragmented;
-        run.summary.sizes.iter().filter(mine).fold(Tally::default(), |sum, probe| Tally {
-            sent: sum.sent + u64::from(probe.sent),
-            received: sum.received + u64::from(probe.received),
-            payload: if fragmented || probe.received > 0 {
-                sum.payload.max(probe.payload)
-            } else {
-                sum.payload
-            },
-        })
-    }
-}
-
-fn by_probes(direction: Direction, large: Tally, small: Tally) -> Option<Finding> {
-    let gone = large.sent >= ENOUGH_PROBES && large.received as f64 <= large.sent as f64 * NEARLY_NOTHING;
-    if !gone || small.received == 0 {
-        return None;
-    }
-    let title = format!(
-        "Fragments do not cross the path {direction}: {} of {} sent in fragments arrived, while those of up to {} bytes sent whole did",
-        large.received,
-        count(large.sent, "datagram"),
-        small.payload,
-    );
-    let finding = Finding::new("fragments-dropped", Severity::Problem, direction, title)
-        .with("fragmented_payload_bytes", large.payload)
-        .with("fragmented_sent_count", large.sent)
-        .with("fragmented_received_count", large.received)
-        .with("whole_payload_bytes", small.payload)
-        .with("whole_sent_count", small.sent)
-        .with("whole_received_count", small.received);
-    Some(finding)
-}
-
-/// Without probes (a peer that cannot): the small datagrams that opened the stream crossed, or there were no figures.
+/// Without tests of fragments (a peer that cannot): the small datagrams that opened the stream crossed, or there were
+/// no figures.
 fn by_test(way: &Way<'_>) -> Option<Finding> {
     let fragments = way.figures.wire.frames_per_packet.filter(|n| *n > 1 && way.udp())?;
     let (sent, received) = (way.figures.sent.datagrams, way.figures.received.datagrams);
@@ -132,12 +90,12 @@ fn by_test(way: &Way<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-fn send_at_most(payload: u32, probed: bool) -> String {
+fn send_at_most(payload: u32, probed: bool, cause: &str) -> String {
     let why = match probed {
         true => "which cross",
         false => "which go in one piece by the MTU this host knows (no probe has confirmed it)",
     };
-    format!("Send datagrams of at most {payload} bytes, {why}: `-l {payload}`. {LET_THROUGH}")
+    format!("Send datagrams of at most {payload} bytes, {why}: `-l {payload}`. {cause}")
 }
 
 const LET_THROUGH: &str = "For programs that must send larger ones, let IP fragments through at the firewall or router that drops them.";
@@ -145,8 +103,6 @@ const LET_THROUGH: &str = "For programs that must send larger ones, let IP fragm
 const HARMLESS: f64 = 0.001;
 /// A path that drops fragments may let one through by chance (reordered first fragments, state just made).
 const NEARLY_NOTHING: f64 = 0.05;
-/// With one datagram in ten lost by chance, three in a row are lost once in a thousand.
-const ENOUGH_PROBES: u64 = 3;
 /// Fewer datagrams may all die in one short outage.
 const ENOUGH_DATAGRAMS: u64 = 20;
 /// Crosses every IPv6 link (RFC 8200 section 5: 1280 bytes) and nearly every tunnel.

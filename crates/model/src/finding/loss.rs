@@ -3,6 +3,7 @@
 use super::text::{count, option, percent};
 use super::way::{Way, ways};
 use super::{Finding, Severity, fragments, latency};
+use crate::path::PathWay;
 use crate::run::Run;
 use crate::sample::Role;
 use crate::units::{BitRate, Bytes, Nanos};
@@ -68,7 +69,7 @@ fn udp_loss(way: &Way<'_>) -> Option<Finding> {
     let backlog = way.receiver.map_or(0, |end| end.kernel.softnet_drops);
     let on_path = loss.path.saturating_sub(backlog);
     let share = way.share_of_sent(on_path);
-    if share < PATH_LOSS || fragments::dropped(way.run, way.direction).is_some() {
+    if share < PATH_LOSS || lost_by_size(way) {
         return None;
     }
     let (figures, direction) = (way.figures, way.direction);
@@ -165,6 +166,16 @@ fn doubled(way: &Way<'_>) -> Option<Finding> {
     Some(finding.advise(
         "Look for a loop or a mirror in the switched network, a bond in mode broadcast, or a radio link that repeats frames.",
     ))
+}
+
+/// The path loses datagrams of this size, which another finding tells.
+fn lost_by_size(way: &Way<'_>) -> bool {
+    let cut = way.figures.wire.frames_per_packet.is_some_and(|frames| frames > 1);
+    let path = way.run.summary.path.as_ref().and_then(|path| path.way(way.direction));
+    let packet = |path: &PathWay| Some(way.figures.mss?.saturating_add(path.headers()));
+    let vanish =
+        |path: &PathWay| Some((path.black_hole?.first..=path.black_hole?.last).contains(&packet(path)?));
+    (cut && fragments::dropped(way.run, way.direction).is_some()) || path.and_then(vanish).unwrap_or(false)
 }
 
 /// One datagram in ten thousand: below it a buffer was full for a moment, which changes no figure.

@@ -2,7 +2,7 @@
 
 use super::text::{capital, lower, percent};
 use super::way::{Way, ways};
-use super::{Finding, Severity, Status, Verdict, latency};
+use super::{Finding, Severity, Status, Verdict, latency, path};
 use crate::event::Outcome;
 use crate::plan::{Direction, Plan, Transport};
 use crate::run::Run;
@@ -13,6 +13,9 @@ use crate::units::BitRate;
 pub(super) fn of(run: &Run) -> Verdict {
     if run.latency.is_some() || !run.summary.ways.is_empty() {
         return latency::verdict(run);
+    }
+    if run.is_path() {
+        return path::verdict(run);
     }
     match (&run.plan, run.tests.is_empty()) {
         (_, false) => of_tests(run),
@@ -135,7 +138,7 @@ fn of_tests(run: &Run) -> Verdict {
 }
 
 /// A finding in a sentence, with its twin of the other direction.
-fn told(run: &Run, finding: &Finding) -> String {
+pub(super) fn told(run: &Run, finding: &Finding) -> String {
     let other = finding.direction.map(Direction::reversed);
     let twin = run.findings.iter().any(|f| f.id == finding.id && other.is_some() && f.direction == other);
     match other.filter(|_| twin) {
@@ -144,7 +147,7 @@ fn told(run: &Run, finding: &Finding) -> String {
     }
 }
 
-fn first_sentence(text: &str) -> String {
+pub(super) fn first_sentence(text: &str) -> String {
     text.split_once(". ").map_or_else(|| text.into(), |(first, _)| format!("{first}."))
 }
 
@@ -174,7 +177,7 @@ fn round_trip(summary: &Summary) -> Option<String> {
 }
 
 fn payloads(summary: &Summary) -> Option<String> {
-    let (up, down) = (summary.max_udp_payload_up, summary.max_udp_payload_down);
+    let [up, down] = [Direction::Up, Direction::Down].map(|direction| summary.max_udp_payload(direction));
     let text = match (up, down) {
         (Some(up), Some(down)) if up == down => format!("{up} bytes each way"),
         (Some(up), Some(down)) => format!("{up} bytes up and {down} bytes down"),

@@ -2,6 +2,7 @@
 
 mod latency;
 mod lies;
+mod paths;
 mod rules;
 mod scene;
 mod verdict;

@@ -1,7 +1,7 @@
 //! Every rule: a run in which it must be raised and one, close to it, in which it must not.
 
-use crate::latency;
 use crate::scene::{DATAGRAMS, Scene, idle_rtt};
+use crate::{latency, paths};
 use model::event::{Event, Warning};
 use model::finding::{Finding, RULES, Severity};
 use model::plan::{Direction, ProtocolName};
@@ -181,9 +181,9 @@ fn window(seconds_shut: u64, rtt: u64) -> Scene {
     })
 }
 
-/// Those of streams and those of round trips.
+/// Those of streams, of round trips and of packet sizes.
 fn scenarios() -> impl Iterator<Item = &'static Scenario> {
-    SCENARIOS.iter().chain(latency::SCENARIOS)
+    SCENARIOS.iter().chain(latency::SCENARIOS).chain(paths::SCENARIOS)
 }
 
 pub(crate) fn find<'a>(run: &'a Run, id: &str) -> Option<&'a Finding> {
@@ -234,6 +234,10 @@ fn every_finding_has_words_figures_and_advice() {
                 "_per_minute",
                 "_per_cpu_second",
                 "_source",
+                "_address",
+                "_hops",
+                "_cause",
+                "_mode",
             ];
             assert!(
                 evidence.keys().all(|k| units.iter().any(|unit| k.ends_with(unit))),

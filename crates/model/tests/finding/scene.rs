@@ -2,6 +2,7 @@
 
 use model::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Started};
 use model::host::{Host, Nic};
+use model::path::{FragmentFate, FragmentShape, FragmentTest, PathResult, PathWay, SizeProbe};
 use model::plan::{Direction, Directions, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::run::Run;
 use model::sample::{
@@ -17,6 +18,8 @@ use std::net::SocketAddr;
 pub(crate) struct Scene {
     pub(crate) plan: Plan,
     pub(crate) probes: Vec<Probe>,
+    /// What was found of the path in the test's direction.
+    pub(crate) path: Option<PathWay>,
     pub(crate) outcome: Outcome,
     /// The end that sends.
     pub(crate) sender: SideResult,
@@ -64,6 +67,7 @@ impl Scene {
         Scene {
             plan,
             probes: Vec::new(),
+            path: None,
             outcome: Outcome::Completed,
             sender: end(Role::Sender),
             receiver: Some(receiver),
@@ -112,10 +116,21 @@ impl Scene {
         self
     }
 
-    /// A size probe of ten datagrams.
+    /// Ten probes of a size, and what they say of the path together with those before.
     pub(crate) fn size(mut self, payload: u32, fragmented: bool, received: u32) -> Scene {
-        let direction = Direction::Up;
-        self.probes.push(Probe::UdpSize { direction, payload, fragmented, sent: 10, received });
+        let way = self.path.get_or_insert_default();
+        if fragmented {
+            way.fragments.tests.push(in_pieces(payload, received));
+        } else {
+            way.sizes.push(SizeProbe { size: payload + 28, sent: 10, received });
+            way.max_udp_payload = Some(payload).filter(|_| received > 0);
+        }
+        let crossed = way.fragments.tests.iter().any(|test| test.received > 0);
+        way.fragments.fate = match (crossed, way.max_udp_payload) {
+            (true, _) => FragmentFate::Pass,
+            (false, Some(_)) => FragmentFate::AllDropped,
+            (false, None) => FragmentFate::Unknown,
+        };
         self
     }
 
@@ -140,11 +155,6 @@ impl Scene {
         {
             row.direction = Direction::Down;
         }
-        for probe in &mut self.probes {
-            if let Probe::UdpSize { direction, .. } = probe {
-                *direction = Direction::Down;
-            }
-        }
         self.run()
     }
 
@@ -155,12 +165,29 @@ impl Scene {
         events.push(result(ours, self.sender));
         events.extend(self.receiver.map(|receiver| result(theirs, receiver)));
         events.extend(self.probes.into_iter().map(Event::Probe));
+        events.extend(self.path.map(|way| {
+            let (up, down) = if up { (Some(way), None) } else { (None, Some(way)) };
+            Event::Path(Box::new(PathResult { up, down, ..PathResult::default() }))
+        }));
         events.push(Event::Finished(Finished {
             wall: WallTime(20_000_000_000),
             elapsed: Nanos::from_secs(10),
             outcome: self.outcome,
         }));
         events
+    }
+}
+
+/// Ten datagrams that the sender's kernel cut in six.
+pub(crate) fn in_pieces(payload: u32, received: u32) -> FragmentTest {
+    FragmentTest {
+        shape: FragmentShape::ByKernel,
+        payload,
+        pieces: 6,
+        sent: 10,
+        received,
+        pieces_received: Some(u64::from(received) * 6),
+        largest_piece: (received > 0).then_some(1500),
     }
 }
 

@@ -1,14 +1,19 @@
 //! Verdicts: the status and the sentences of one test and of several.
 
-use crate::scene::{DATAGRAMS, Scene, idle_rtt};
-use model::event::{Event, Outcome, Probe};
+use crate::scene::{DATAGRAMS, Scene, idle_rtt, in_pieces};
+use model::event::{Event, Outcome};
 use model::finding::{Status, Verdict};
-use model::plan::Direction;
+use model::path::{FragmentFate, Fragments, PathResult, PathWay};
 use model::run::Run;
 
-fn largest(payload: u32) -> [Event; 2] {
-    [Direction::Up, Direction::Down]
-        .map(|direction| Event::Probe(Probe::LargestPayload { direction, payload: Some(payload) }))
+/// The path of both directions alike.
+fn path(way: &PathWay) -> Event {
+    let way = Some(way.clone());
+    Event::Path(Box::new(PathResult { up: way.clone(), down: way, ..PathResult::default() }))
+}
+
+fn largest(payload: u32) -> PathWay {
+    PathWay { max_udp_payload: Some(payload), ..PathWay::default() }
 }
 
 fn measure(probes: Vec<Event>, tests: Vec<Run>) -> Verdict {
@@ -96,7 +101,7 @@ fn nothing_at_all_is_void() {
 #[test]
 fn measure_says_what_the_path_carries_and_why_no_more() {
     let mut probes = vec![Event::Probe(idle_rtt(10, 2))];
-    probes.extend(largest(1472));
+    probes.push(path(&largest(1472)));
     let verdict = measure(probes, vec![Scene::tcp().run(), Scene::tcp().down(), Scene::udp().run()]);
     assert_eq!(verdict.status, Status::Ok);
     assert_eq!(
@@ -111,13 +116,9 @@ fn measure_says_what_the_path_carries_and_why_no_more() {
 #[test]
 fn measure_names_the_limit_the_fault_and_the_cure_in_at_most_six_sentences() {
     let mut probes = vec![Event::Probe(idle_rtt(10, 0))];
-    probes.extend(largest(1472));
-    for direction in [Direction::Up, Direction::Down] {
-        let size = |payload, fragmented, received| {
-            Event::Probe(Probe::UdpSize { direction, payload, fragmented, sent: 10, received })
-        };
-        probes.extend([size(1472, false, 10), size(2944, true, 0)]);
-    }
+    let tests = vec![in_pieces(2944, 0)];
+    let fragments = Fragments { fate: FragmentFate::AllDropped, tests };
+    probes.push(path(&PathWay { fragments, ..largest(1472) }));
     let verdict = measure(probes, vec![Scene::tcp().link(1_240_000_000).run(), Scene::udp().run()]);
     assert_eq!(verdict.status, Status::Problem);
     assert!(verdict.text.contains("runs at line rate"), "{}", verdict.text);
