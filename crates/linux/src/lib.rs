@@ -8,6 +8,7 @@
 pub mod batch;
 pub mod buffer;
 pub mod capture;
+pub mod capture;
 pub mod clock;
 pub mod cmsg;
 pub mod counters;

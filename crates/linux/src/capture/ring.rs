@@ -1,0 +1,179 @@
+//! The memory of a capture, shared with the kernel (Documentation/networking/packet_mmap.rst, `TPACKET_V3`).
+
+use super::{Opt, Result, set_int, set_raw};
+use crate::error::Named;
+use crate::sockaddr::array;
+use model::time::WallTime;
+use model::units::Bytes;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// One frame: a packet, or a super-packet before it is cut or after it was joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// Its first bytes, as many as were asked for; the tag of a VLAN is not in them.
+    pub bytes: &'a [u8],
+    /// Length of all of it.
+    pub length: u32,
+    /// Where its IP header begins.
+    pub network: usize,
+    /// When the kernel saw it.
+    pub time: WallTime,
+    /// Whose it is.
+    pub kind: PacketKind,
+    /// What the network card is to do with it, or has done.
+    pub offload: Offload,
+    /// Protocol and tag of the VLAN (IEEE 802.1Q) that it bears.
+    pub vlan: Option<(u16, u16)>,
+}
+
+/// Whose packet a frame is (`sll_pkttype`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketKind {
+    /// Sent by this host.
+    Outgoing,
+    /// For this host.
+    Incoming,
+    /// For another host: the interface listens to everything.
+    Foreign,
+}
+
+/// Work left to the network card, or done by it (`struct virtio_net_hdr`, linux/virtio_net.h).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offload {
+    /// The checksum in the packet is not the packet's: it is to be made or was seen to be right before.
+    pub checksum: bool,
+    /// `VIRTIO_NET_HDR_GSO_*`; 0: an ordinary packet.
+    pub segmentation: u8,
+    /// Payload of each packet but the last, of a super-packet.
+    pub segment: u16,
+}
+
+/// The blocks.
+#[derive(Debug)]
+pub(super) struct Ring {
+    memory: NonNull<u8>,
+    blocks: usize,
+    next: usize,
+}
+
+// SAFETY: the mapping belongs to the ring alone and is valid on every thread.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// Has the kernel make at least one block.
+    pub(super) fn new(fd: &OwnedFd, memory: Bytes) -> Result<Ring> {
+        let blocks = usize::try_from(memory.0).unwrap_or(usize::MAX).div_ceil(BLOCK).clamp(1, MOST_BLOCKS);
+        set_int(fd, Opt(libc::SOL_PACKET, 10, "PACKET_VERSION"), 2)?;
+        // `struct tpacket_req3`: size and number of blocks, of frames; time to hand over; private bytes; features.
+        let words = [BLOCK, blocks, FRAME, blocks * (BLOCK / FRAME), HAND_OVER_MS, 0, 0];
+        let request: Vec<u8> = words.iter().flat_map(|word| (*word as u32).to_ne_bytes()).collect();
+        set_raw(fd, Opt(libc::SOL_PACKET, 5, "PACKET_RX_RING"), &request)?;
+        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+        // SAFETY: maps new memory at a place of the kernel's choice.
+        let mapped =
+            unsafe { libc::mmap(std::ptr::null_mut(), BLOCK * blocks, access, flags, fd.as_raw_fd(), 0) };
+        let mapped = if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(mapped) };
+        let memory = mapped.named("map", || "the memory of a packet capture".into())?;
+        let memory = NonNull::new(memory.cast()).expect("a mapping is not at address 0");
+        Ok(Ring { memory, blocks, next: 0 })
+    }
+
+    /// Gives the frames of all blocks that the kernel has handed over, and the blocks back; returns how many frames.
+    pub(super) fn take(&mut self, take: &mut dyn FnMut(&Frame<'_>)) -> usize {
+        let mut taken = 0;
+        for _ in 0..self.blocks {
+            let Some(block) = self.block() else { break };
+            frames(block).for_each(|frame| {
+                taken += 1;
+                take(&frame);
+            });
+            self.status().store(TO_KERNEL, Ordering::Release);
+            self.next = (self.next + 1) % self.blocks;
+        }
+        taken
+    }
+
+    /// The next block, once the kernel has handed it over.
+    fn block(&self) -> Option<&[u8]> {
+        if self.status().load(Ordering::Acquire) & TO_USER == 0 {
+            return None;
+        }
+        // SAFETY: block `next` is within the mapping, and the kernel does not write to it until its status is set back,
+        // for which `take` needs `self` again.
+        Some(unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(self.next * BLOCK), BLOCK) })
+    }
+
+    fn status(&self) -> &AtomicU32 {
+        // SAFETY: the word is within the mapping, aligned, lives as long as the ring, and both sides use it as a flag.
+        unsafe { AtomicU32::from_ptr(self.memory.as_ptr().add(self.next * BLOCK + STATUS).cast()) }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is the ring's own, of this length, and nothing borrows it any more.
+        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.blocks * BLOCK) };
+    }
+}
+
+/// The frames of a block (`struct tpacket_block_desc`).
+fn frames(block: &[u8]) -> impl Iterator<Item = Frame<'_>> {
+    let count = word(block, 12).unwrap_or(0);
+    let mut at = word(block, 16).map(|offset| offset as usize);
+    (0..count)
+        .map_while(move |_| {
+            let header = block.get(at?..)?;
+            at = word(header, 0).zip(at).map(|(next, at)| at + next as usize);
+            Some(frame(header))
+        })
+        .flatten()
+}
+
+/// The frame behind a `struct tpacket3_hdr`, with the `sockaddr_ll` behind that.
+fn frame(header: &[u8]) -> Option<Frame<'_>> {
+    let half = |at| array(header, at).map(u16::from_ne_bytes);
+    let (mac, network) = (usize::from(half(24)?), usize::from(half(26)?));
+    let status = word(header, 20)?;
+    let vnet = header.get(mac.checked_sub(VNET)?..mac)?;
+    let seconds = u64::from(word(header, 4)?);
+    Some(Frame {
+        bytes: header.get(mac..mac + word(header, 12)? as usize)?,
+        length: word(header, 16)?,
+        network: network.checked_sub(mac)?,
+        time: WallTime(seconds * 1_000_000_000 + u64::from(word(header, 8)?)),
+        kind: match header.get(58)? {
+            4 => PacketKind::Outgoing,
+            3 => PacketKind::Foreign,
+            _ => PacketKind::Incoming,
+        },
+        offload: Offload {
+            checksum: vnet.first()? & 1 != 0,
+            segmentation: *vnet.get(1)?,
+            segment: array(vnet, 4).map(u16::from_ne_bytes)?,
+        },
+        vlan: (status & VLAN_VALID != 0).then_some((half(36)?, word(header, 32)? as u16)),
+    })
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    array(bytes, at).map(u32::from_ne_bytes)
+}
+
+/// Holds the largest super-packet whole (512 KiB).
+const BLOCK: usize = 1 << 20;
+/// 256 MiB.
+const MOST_BLOCKS: usize = 256;
+/// Of no meaning to this kind of ring but that it must divide a block.
+const FRAME: usize = 2048;
+const HAND_OVER_MS: usize = 20;
+/// `block_status` in `struct tpacket_block_desc`.
+const STATUS: usize = 8;
+const TO_KERNEL: u32 = 0;
+const TO_USER: u32 = 1;
+/// `TP_STATUS_VLAN_VALID`.
+const VLAN_VALID: u32 = 1 << 4;
+/// `struct virtio_net_hdr`, which lies before the frame.
+const VNET: usize = 10;
