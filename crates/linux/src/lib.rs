@@ -8,7 +8,6 @@
 pub mod batch;
 pub mod buffer;
 pub mod capture;
-pub mod capture;
 pub mod clock;
 pub mod cmsg;
 pub mod counters;
