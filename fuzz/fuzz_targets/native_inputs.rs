@@ -8,7 +8,7 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use wire::native::probe::{ProbeClient, ProbeSend};
 use wire::native::udp::{UdpOpen, UdpStep};
-use wire::native::{Client, ClientConfig, FlowKey, Server, ServerConfig, SessionId, Token, greeting};
+use wire::native::{Client, ClientConfig, FlowKey, PathSeen, Server, ServerConfig, SessionId, Token, greeting};
 use wire::{Input, Output, Policy, Sent, Session};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -31,7 +31,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
             torment(ProbeClient::new(config, now), rest, now, |client, now| {
                 let order =
-                    ProbeSend { id: 1, sizes: vec![100], count: 1, dont_fragment: true, gap: Nanos(0) };
+                    ProbeSend { id: 1, sizes: vec![100], count: 1, cut: None, trace: false, gap: Nanos(0) };
                 let _ = client.order(now, order);
                 let _ = client.report(now, 1);
                 while client.take_reply().is_some() {}
@@ -77,9 +77,10 @@ fn say<S: Session>(
                 IntervalSample { side: Side::Local, start, end, omitted: false, streams: Vec::new() };
             session.input(now, Input::LocalSample(&sample))
         }
-        9 => session.input(now, Input::Datagram(take(rest))),
+        9 => session.input(now, Input::Datagram { bytes: take(rest), fragment: None }),
         10 => session.input(now, Input::DatagramTooBig(100)),
         11 => session.input(now, Input::Received(take(rest))),
+        14 => session.input(now, Input::PathSeen(&PathSeen::default())),
         12 => session.input(now, Input::Received(&frame(take(rest)))),
         13 => session.input(now, Input::Received(&greeting((1, 9)))),
         what => session.input(now, Input::Received(&frame(MESSAGES[usize::from(what) % MESSAGES.len()]))),
@@ -142,7 +143,7 @@ const MESSAGES: [&[u8]; 18] = [
     br#"{"type":"sent","streams":[{"stream":0,"bytes":1000000000000000,"datagrams":1000000000000}]}"#,
     br#"{"type":"sent","streams":[]}"#,
     br#"{"type":"results","result":{"streams":[],"cpu":{},"datapath":{},"kernel":{}}}"#,
-    br#"{"type":"probe_send","id":1,"sizes":[100,65507],"count":3,"dont_fragment":true}"#,
+    br#"{"type":"probe_send","id":1,"sizes":[100,65507],"count":3,"cut":"in_order","trace":true}"#,
     br#"{"type":"probe_report","id":1}"#,
     br#"{"type":"probe_sent","id":1,"too_big":[]}"#,
     br#"{"type":"bye"}"#,

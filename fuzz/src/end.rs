@@ -11,7 +11,7 @@ use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
-use wire::native::LatencySeen;
+use wire::native::{LatencySeen, PathSeen};
 use wire::{Input, Output, Sent, Session};
 
 /// A session and what is due to it.
@@ -37,6 +37,7 @@ enum Due {
     SendersDone,
     Measured,
     Reflected,
+    PathSeen,
 }
 
 impl<S: Session> End<S> {
@@ -85,6 +86,7 @@ impl<S: Session> End<S> {
             Due::OpenFailed => self.session.input(now, Input::FlowsFailed("no")),
             Due::Sample => self.session.input(now, Input::LocalSample(&self.sample())),
             Due::SendersDone => self.session.input(now, Input::SendersDone(&self.sent())),
+            Due::PathSeen => self.session.input(now, Input::PathSeen(&PathSeen::default())),
             Due::Reflected => self.session.input(now, Input::Reflected(&SEEN)),
             Due::Measured => {
                 let result = self.result();
@@ -110,6 +112,7 @@ impl<S: Session> End<S> {
                 Output::StopSenders => self.due.push_back(Due::SendersDone),
                 Output::Drain { .. } => self.due.push_back(Due::Measured),
                 Output::Datagram { .. } | Output::Reflect(_) => {}
+                Output::ReportPath => self.due.push_back(Due::PathSeen),
                 Output::CountReflected => self.due.push_back(Due::Reflected),
                 Output::Event(event) => self.events.push(event),
                 Output::WaitUntil(time) => {

@@ -1,10 +1,13 @@
-//! Packets made by hand, IP header included: what no socket would send, such as one fragment alone.
+//! Packets made by hand, IP header included: what no socket would send, such as one fragment alone. And the ICMPv6
+//! messages that no other socket is given.
 
+use crate::cmsg;
 use crate::error::{Named, Result, check, check_len};
+use crate::options::{Opt, set_raw};
 use crate::sockaddr::RawAddress;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// Sends whole IP packets (raw(7), `IPPROTO_RAW`). The kernel routes them and fills in an IPv4 header's checksum and
 /// total length; it cuts none into fragments.
@@ -28,18 +31,70 @@ impl RawSender {
         Ok(RawSender { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
-    /// Sends one packet, which begins with its IP header.
+    /// Sends one packet, which begins with its IP header, to an address whose port does not matter.
     ///
     /// # Errors
     /// What `sendto(2)` gives: `EMSGSIZE` above the interface's MTU.
-    pub fn send(&self, packet: &[u8], to: IpAddr) -> io::Result<()> {
-        let address = RawAddress::new(SocketAddr::new(to, 0));
+    pub fn send(&self, packet: &[u8], to: SocketAddr) -> io::Result<()> {
+        let mut to = to;
+        to.set_port(0);
+        let address = RawAddress::new(to);
         let (name, name_len) = address.as_parts();
         let (bytes, len) = (packet.as_ptr().cast(), packet.len());
         // SAFETY: `packet` and `address` are readable, of the stated lengths, and outlive the call.
         check_len(unsafe { libc::sendto(self.fd.as_raw_fd(), bytes, len, 0, name, name_len) }).map(drop)
     }
 }
+
+impl AsFd for RawSender {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Hears every ICMPv6 packet-too-big message that comes to this host (RFC 4443 section 3.2), whichever flow it is about.
+#[derive(Debug)]
+pub struct TooBigListener {
+    fd: OwnedFd,
+}
+
+impl TooBigListener {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// `EPERM` without `CAP_NET_RAW`.
+    pub fn open() -> Result<TooBigListener> {
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: takes integers alone.
+        let fd = check(unsafe { libc::socket(libc::AF_INET6, kind, libc::IPPROTO_ICMPV6) })
+            .named("open a raw socket for", || "ICMPv6".into())?;
+        // SAFETY: `fd` was just opened and belongs to no one else.
+        let listener = TooBigListener { fd: unsafe { OwnedFd::from_raw_fd(fd) } };
+        // A bit for each type, set: not wanted (RFC 3542 section 3.2).
+        let mut filter = [u8::MAX; 32];
+        filter[..4].copy_from_slice(&(u32::MAX & !(1 << PACKET_TOO_BIG)).to_ne_bytes());
+        set_raw(&listener.fd, ICMPV6_FILTER, &filter)?;
+        Ok(listener)
+    }
+
+    /// Takes one message, from its ICMPv6 header on, and its sender. Never blocks.
+    ///
+    /// # Errors
+    /// What `recvmsg(2)` gives: `WouldBlock` when nothing is there.
+    pub fn receive(&self, buf: &mut [u8]) -> io::Result<(usize, Option<IpAddr>)> {
+        let received = cmsg::receive(self.fd.as_fd(), buf, &mut [], libc::MSG_DONTWAIT)?;
+        Ok((received.len, received.address.map(|address| address.ip())))
+    }
+}
+
+impl AsFd for TooBigListener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+const PACKET_TOO_BIG: u32 = 2;
+const ICMPV6_FILTER: Opt = Opt(libc::IPPROTO_ICMPV6, 1, "ICMPV6_FILTER");
 
 #[cfg(test)]
 mod tests {
@@ -57,7 +112,7 @@ mod tests {
         let [high, low] = server.local_addr().unwrap().port().to_be_bytes();
         let ip = [0x45, 0, 0, 32, 0, 9, 0, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1];
         let packet = [&ip[..], &[0, 9, high, low, 0, 12, 0, 0], b"hand"].concat();
-        sender.send(&packet, "127.0.0.1".parse().unwrap()).unwrap();
+        sender.send(&packet, server.local_addr().unwrap()).unwrap();
         wait(&mut [Interest::readable(&server)], None).unwrap();
         let mut buffer = [0; 16];
         let (length, from) = server.recv_from(&mut buffer).unwrap();

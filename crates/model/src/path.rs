@@ -5,6 +5,7 @@
 pub mod advice;
 mod overhead;
 mod search;
+mod fate;
 mod segment;
 
 pub use overhead::explanation;
@@ -139,6 +140,8 @@ pub struct PathWay {
     pub tcp: Option<TcpWay>,
     /// Every size tried and what became of it, smallest first.
     pub sizes: Vec<SizeProbe>,
+    /// The path changed during the search: packets that crossed no longer did, or the other way round.
+    pub changed: bool,
     /// Sizes above a small limit were lost oftener than small ones, without being all lost.
     pub size_dependent_loss: Option<SizeLoss>,
 }

@@ -2,15 +2,17 @@
 
 mod latency;
 mod linerate;
+mod mtu;
 mod serve;
 mod throughput;
 mod values;
 
 pub(crate) use latency::{LatencyArgs, LatencyWaitArg};
 pub(crate) use linerate::LinerateArgs;
+pub(crate) use mtu::{MtuArgs, ServiceArgs};
 pub(crate) use serve::{IPERF3_PORT, NATIVE_PORT, ServeArgs};
 pub(crate) use throughput::{TestArgs, ThroughputArgs};
-pub(crate) use values::{CpuList, Dscp, Fingerprint, HostPort, TosByte};
+pub(crate) use values::{CpuList, Dscp, Fingerprint, HostPort, Pattern, TosByte};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::units::{BitRate, Nanos};
@@ -43,6 +45,7 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     Throughput(Box<ThroughputArgs>),
     Latency(Box<LatencyArgs>),
+    Mtu(Box<MtuArgs>),
     Linerate(LinerateArgs),
     Demo(DemoArgs),
     Doctor(DoctorArgs),
@@ -269,6 +272,7 @@ EXAMPLES
   pathmeter measure far.example           on this host: figures, reasons, verdict
   pathmeter throughput far.example --udp --reverse
   pathmeter latency far.example
+  pathmeter mtu far.example               which packets the path carries, each way
   pathmeter linerate --link 25G           what a link can carry at all
 
 EXIT CODES

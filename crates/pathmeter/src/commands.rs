@@ -9,6 +9,7 @@ pub(crate) mod latency;
 pub(crate) mod linerate;
 pub(crate) mod man;
 pub(crate) mod measure;
+pub(crate) mod mtu;
 pub(crate) mod output;
 pub(crate) mod serve;
 pub(crate) mod session;

@@ -39,6 +39,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Serve(args) => commands::serve::run(args, global),
         Command::Throughput(args) => commands::throughput::run(args, global),
         Command::Latency(args) => commands::latency::run(args, global),
+        Command::Mtu(args) => commands::mtu::run(args, global),
         Command::Linerate(args) => commands::linerate::run(args, global),
         Command::Demo(args) => commands::demo::run(args, global),
         Command::Doctor(args) => commands::doctor::run(args, global),

@@ -2,9 +2,11 @@
 
 mod check;
 mod latency;
+mod mtu;
 mod resolve;
 
 pub(crate) use latency::latency;
+pub(crate) use mtu::mtu;
 pub(crate) use resolve::{Family, resolve};
 
 use crate::cli::{IPERF3_PORT, MeasureArgs, NATIVE_PORT, TargetArgs, TestArgs, ThroughputArgs};

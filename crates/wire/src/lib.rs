@@ -11,6 +11,7 @@
 //! ```
 
 pub mod echo;
+pub mod fragment;
 pub mod iperf3;
 pub mod native;
 pub mod packet;
@@ -20,6 +21,7 @@ pub mod stamp;
 use model::event::Event;
 use model::host::Host;
 use model::latency::LatencySpec;
+use model::path::FragmentShape;
 use model::plan::TestSpec;
 use model::sample::{IntervalSample, SideResult, StreamInfo};
 use model::time::MonoTime;
@@ -70,7 +72,14 @@ pub enum Input<'a> {
     /// They could not all be opened, and why.
     FlowsFailed(&'a str),
     /// A datagram came on the flow of a session that [takes datagrams](Session::takes_datagrams).
-    Datagram(&'a [u8]),
+    Datagram {
+        /// UDP payload.
+        bytes: &'a [u8],
+        /// The largest IP fragment it came in; absent: it came in one piece.
+        fragment: Option<u32>,
+    },
+    /// What `ReportPath` asked for.
+    PathSeen(&'a native::PathSeen),
     /// The kernel refused to send a datagram of this size whole ([`Output::Datagram`]).
     DatagramTooBig(u32),
     /// What has come of the messages of a latency session ([`Output::CountReflected`]).
@@ -126,11 +135,15 @@ pub enum Output {
     Datagram {
         /// UDP payload.
         bytes: Vec<u8>,
-        /// Forbid fragments (IP_PMTUDISC_PROBE).
-        dont_fragment: bool,
+        /// How it is cut into fragments; absent: fragments are forbidden.
+        cut: Option<FragmentShape>,
+        /// How many hops it may go; absent: as many as usual.
+        hops: Option<u8>,
     },
     /// Answer the messages of a latency session on its flow from now on (native server).
     Reflect(LatencySpec),
+    /// Say what this end knows of the path of a probe session (native server); `Input::PathSeen` follows.
+    ReportPath,
     /// Say what has come of them; `Input::Reflected` follows.
     CountReflected,
     /// Tell the world.

@@ -24,9 +24,32 @@ pub(crate) struct TosByte(pub(crate) u8);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CpuList(pub(crate) Vec<u32>);
 
+/// Bytes: a text, `hex:` and hexadecimal digits, or `@` and the name of a file that holds them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern(pub(crate) Vec<u8>);
+
 /// The SHA-256 of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fingerprint(pub(crate) [u8; 32]);
+
+impl FromStr for Pattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Pattern, String> {
+        if let Some(file) = text.strip_prefix('@') {
+            return std::fs::read(file).map(Pattern).map_err(|e| format!("read {file}: {e}"));
+        }
+        let Some(digits) = text.strip_prefix("hex:") else { return Ok(Pattern(text.into())) };
+        let pair = |pair: &[u8]| {
+            let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+            u8::from_str_radix(pair, 16).ok()
+        };
+        let octets = digits.as_bytes().chunks(2).map(pair).collect::<Option<Vec<u8>>>();
+        octets
+            .map(Pattern)
+            .ok_or_else(|| "after hex: come pairs of hexadecimal digits, such as hex:0aff".into())
+    }
+}
 
 impl Dscp {
     /// The byte of the IP header that carries it, ECN bits zero.

@@ -1,10 +1,10 @@
 //! `pathmeter measure`: the main job. Reach, idle RTT, datagram sizes, TCP and UDP each way, reasons, verdict.
 
 use super::session::{Live, blame, conclude, expectations, link, print_plan, run_id, security, too_early};
-use super::sizes::probe_sizes;
 use crate::cli::{Common, MeasureArgs};
 use crate::engine::client::{self, Security};
 use crate::engine::interrupt::Interrupt;
+use crate::engine::path;
 use crate::engine::preflight;
 use crate::engine::probe::Prober;
 use crate::exit::{Exit, sentence};
@@ -144,9 +144,8 @@ impl Job {
         limits.clone_from(prober.limits());
         events.extend(limits.max_rate.map(limited));
         events.push(Event::Probe(prober.idle_rtt(if self.quick { 60 } else { 300 })?));
-        for direction in [Direction::Up, Direction::Down] {
-            probe_sizes(&mut prober, direction, None, events)?;
-        }
+        let found = path::ways(&mut prober, &[Direction::Up, Direction::Down])?;
+        events.push(Event::Path(Box::new(found)));
         prober.close();
         Ok(())
     }
@@ -170,7 +169,7 @@ impl Job {
     fn test(&self, plan: &Plan, probes: &[Event], interrupt: &Interrupt) -> anyhow::Result<Run> {
         let quiet = Common { format: crate::cli::Format::Json, ..Common::default() };
         let mut live = Live::new(&quiet);
-        let known = |e: &&Event| matches!(e, Event::Probe(Probe::Link { .. } | Probe::LargestPayload { .. }));
+        let known = |e: &&Event| matches!(e, Event::Probe(Probe::Link { .. }) | Event::Path(_));
         live.events.extend(probes.iter().filter(known).cloned());
         let mut keep = |event: &Event| live.events.push(event.clone());
         let outcome =

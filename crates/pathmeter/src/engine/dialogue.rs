@@ -24,7 +24,7 @@ pub(crate) struct Dialogue {
     pub(crate) interrupt: Interrupt,
     /// The flow once it is open, which never blocks.
     pub(crate) flow: Option<FlowSocket>,
-    link: Link,
+    pub(crate) link: Link,
     target: Target,
     local: LocalOptions,
     words: Words,
@@ -90,6 +90,7 @@ impl Dialogue {
                 | Output::StopSenders
                 | Output::Drain { .. }
                 | Output::Datagram { .. }
+                | Output::ReportPath
                 | Output::Reflect(_)
                 | Output::CountReflected
                 | Output::Event(_) => {}

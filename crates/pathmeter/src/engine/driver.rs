@@ -5,6 +5,7 @@ use super::flows;
 use super::interrupt::Interrupt;
 use super::latency::reflector::Reflecting;
 use super::link::Link;
+use super::path::flow::ProbeFlow;
 use super::running::Running;
 use super::shared::{Flow, FlowSocket};
 use crate::exit::sentence;
@@ -13,6 +14,7 @@ use linux::poll::{Interest, Waker, wait};
 use model::event::{Connected, EndResult, Event, Finished, Outcome, Started, Warning};
 use model::host::Host;
 use model::latency::LatencySpec;
+use model::path::FragmentShape;
 use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target};
 use model::sample::{Side, SideResult, StreamInfo};
 use model::time::MonoTime;
@@ -20,7 +22,7 @@ use model::units::Nanos;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use wire::native::LatencySeen;
+use wire::native::{LatencySeen, PathSeen};
 use wire::{FlowHello, FlowPlan, Input, Output, ProtocolError, Report, Sent, Session, iperf3};
 
 /// How this end gets its data flows.
@@ -72,6 +74,8 @@ pub(crate) struct Driver<'a, S: Session + ?Sized> {
     plan: Option<FlowPlan>,
     running: Option<Running>,
     reflecting: Option<Reflecting>,
+    /// The flow of a probe session.
+    probing: Option<ProbeFlow>,
     draining: bool,
     /// The control connection has ended: it is told once, and not polled any more.
     peer_closed: bool,
@@ -95,6 +99,7 @@ enum Queued {
     SendersDone(Vec<Sent>),
     Measured(Box<SideResult>),
     TooBig(u32),
+    PathSeen(Box<PathSeen>),
     Reflected(LatencySeen),
 }
 
@@ -116,6 +121,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
             plan: None,
             running: None,
             reflecting: None,
+            probing: None,
             draining: false,
             peer_closed: false,
             started: None,
@@ -156,6 +162,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
                 | Output::StopSenders
                 | Output::Drain { .. }
                 | Output::Datagram { .. }
+                | Output::ReportPath
                 | Output::Reflect(_)
                 | Output::CountReflected => {}
             }
@@ -196,7 +203,12 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
                         self.emit(Event::Sample(sample));
                     }
                 }
-                Output::Datagram { bytes, dont_fragment } => self.send_probe(&bytes, dont_fragment),
+                Output::Datagram { bytes, cut, hops } => self.send_probe(&bytes, cut, hops),
+                Output::ReportPath => {
+                    let control = self.link.socket();
+                    let seen = self.probing.as_mut().map(|flow| Box::new(flow.seen(control)));
+                    self.pending.extend(seen.map(Queued::PathSeen));
+                }
                 Output::Reflect(spec) => self.reflect(&spec),
                 Output::CountReflected => {
                     let seen = self.reflecting.as_ref().map(Reflecting::seen);
@@ -243,22 +255,20 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
 
     /// In a probe session every datagram is the session's own.
     fn take_probes(&mut self) -> Result<(), ProtocolError> {
-        let probing = self.session.takes_datagrams();
-        let Some(FlowSocket::Udp(socket)) = self.flows.first().map(|f| f.socket.clone()).filter(|_| probing)
-        else {
-            return Ok(());
-        };
+        let Some(flow) = &mut self.probing else { return Ok(()) };
+        flow.hear();
         let mut buffer = [0; 1 << 16];
         for _ in 0..DATAGRAMS_AT_ONCE {
-            let Ok(length) = socket.recv(&mut buffer) else { break };
-            self.session.input(mono_now(), Input::Datagram(&buffer[..length]))?;
+            let Some((length, fragment)) = flow.receive(&mut buffer) else { break };
+            let bytes = &buffer[..length];
+            self.session.input(mono_now(), Input::Datagram { bytes, fragment })?;
         }
         Ok(())
     }
 
-    fn send_probe(&mut self, bytes: &[u8], dont_fragment: bool) {
-        let Some(FlowSocket::Udp(socket)) = self.flows.first().map(|f| &f.socket) else { return };
-        if let Err(e) = flows::send_probe(socket, bytes, dont_fragment)
+    fn send_probe(&mut self, bytes: &[u8], cut: Option<FragmentShape>, hops: Option<u8>) {
+        let Some(flow) = &mut self.probing else { return };
+        if let Err(e) = flow.send(bytes, cut, hops)
             && flows::is_too_big(&e)
         {
             self.pending.push_back(Queued::TooBig(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
@@ -288,6 +298,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         match queued {
             Queued::FlowsOpen(infos) => self.session.input(now, Input::FlowsOpen(&infos)),
             Queued::FlowsFailed(reason) => self.session.input(now, Input::FlowsFailed(&reason)),
+            Queued::PathSeen(seen) => self.session.input(now, Input::PathSeen(&seen)),
             Queued::Reflected(seen) => self.session.input(now, Input::Reflected(&seen)),
             Queued::TooBig(size) => self.session.input(now, Input::DatagramTooBig(size)),
             Queued::SendersDone(sent) => self.session.input(now, Input::SendersDone(&sent)),
@@ -325,6 +336,14 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     }
 
     fn flows_are_open(&mut self, flows: Vec<Flow>) {
+        if let (true, Some(FlowSocket::Udp(socket))) =
+            (self.session.takes_datagrams(), flows.first().map(|f| &f.socket))
+        {
+            match ProbeFlow::open(socket.clone(), self.setting.local.device.as_deref()) {
+                Ok(flow) => self.probing = Some(flow),
+                Err(e) => return self.pending.push_back(Queued::FlowsFailed(sentence(&e))),
+            }
+        }
         self.pending.push_back(Queued::FlowsOpen(flows.iter().map(|f| f.info.clone()).collect()));
         self.flows = flows;
     }

@@ -143,14 +143,6 @@ pub(crate) fn default_udp_payload(remote: SocketAddr, local: &LocalOptions) -> a
     Ok(u32::try_from(mtu.saturating_sub(headers)).unwrap_or(LARGEST_PAYLOAD).clamp(16, LARGEST_PAYLOAD))
 }
 
-/// Sends one datagram of a chosen size, whole or not at all with `dont_fragment`, whatever the kernel believes the
-/// path MTU to be.
-pub(crate) fn send_probe(socket: &UdpSocket, bytes: &[u8], dont_fragment: bool) -> std::io::Result<()> {
-    let mode = if dont_fragment { MtuDiscovery::Probe } else { MtuDiscovery::Dont };
-    options::set_mtu_discovery(socket, mode).map_err(|e| e.source)?;
-    socket.send(bytes).map(drop)
-}
-
 /// Is this the kernel's refusal to send so large a datagram whole?
 pub(crate) fn is_too_big(error: &std::io::Error) -> bool {
     error.raw_os_error() == Some(EMSGSIZE)
@@ -290,6 +282,7 @@ const UDP_BUFFER: Bytes = Bytes(16 << 20);
 /// Send buffer of UDP sockets: a few GSO super-buffers.
 const UDP_SEND_BUFFER: Bytes = Bytes(1 << 20);
 /// errno(3).
-const EMSGSIZE: i32 = 90;
+/// Message too long.
+pub(crate) const EMSGSIZE: i32 = 90;
 /// Largest UDP payload over IPv4.
 const LARGEST_PAYLOAD: u32 = 65_507;

@@ -15,6 +15,7 @@ pub(crate) mod interrupt;
 pub(crate) mod latency;
 mod link;
 mod pacer;
+pub(crate) mod path;
 pub(crate) mod preflight;
 pub(crate) mod probe;
 mod receive;

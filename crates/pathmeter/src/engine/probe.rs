@@ -1,34 +1,48 @@
-//! Probing a path from the client: round trips, which datagram sizes cross, the largest that crosses whole.
+//! Probing a path from the client: round trips, and which datagrams of which shape cross, either way.
 //!
 //! The far end says over the control connection what arrived, so a broken way back cannot falsify the way out.
 
 use super::client::Security;
 use super::dialogue::{Dialogue, Words};
-use super::flows;
 use super::interrupt::Interrupt;
+use super::path::flow::ProbeFlow;
 use super::shared::FlowSocket;
+use anyhow::Context;
 use linux::clock::{mono_now, sleep_until};
+use linux::tcp_info::tcp_info;
 use model::event::Probe;
+use model::path::FragmentShape;
 use model::plan::{Direction, LocalOptions, Target, Transport};
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
 use model::units::Nanos;
-use std::collections::BTreeMap;
-use std::net::UdpSocket;
-use std::sync::Arc;
 use wire::ProtocolError;
-use wire::native::Limits;
-use wire::native::probe::{Echo, Ledger, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend};
+use wire::native::probe::{Echo, Ledger, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount};
+use wire::native::{Limits, PathSeen};
 
 /// A probe session with a pathmeter server.
 pub(crate) struct Prober {
     dialogue: Dialogue,
-    /// IPv4 all the way?
-    is_v4: bool,
+    flow: ProbeFlow,
     ledger: Ledger,
     echoes: Vec<(Echo, MonoTime)>,
     next_id: u32,
     rtt: Nanos,
+    /// Datagrams that both ends have sent.
+    datagrams: u64,
+}
+
+/// Datagrams to send one way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Volley<'a> {
+    /// UDP payloads; each goes once before any goes again.
+    pub(crate) sizes: &'a [u32],
+    /// How many of each.
+    pub(crate) count: u32,
+    /// How each is cut into fragments; `None`: fragments are forbidden.
+    pub(crate) cut: Option<FragmentShape>,
+    /// The first of each size goes one hop, the second two, and so on.
+    pub(crate) trace: bool,
 }
 
 impl Prober {
@@ -39,22 +53,49 @@ impl Prober {
         security: &Security,
         interrupt: &Interrupt,
     ) -> anyhow::Result<Prober> {
-        let dialogue = Dialogue::open(target, local, security, interrupt, WORDS, ProbeClient::new)?;
-        let mut prober = Prober {
+        let mut dialogue = Dialogue::open(target, local, security, interrupt, WORDS, ProbeClient::new)?;
+        let deadline = mono_now() + OPEN_LIMIT;
+        while !dialogue.machine.is_ready() {
+            let until = dialogue.advance()?;
+            if !dialogue.machine.is_ready() {
+                dialogue.wait(until, deadline, None)?;
+            }
+        }
+        let Some(FlowSocket::Udp(socket)) = &dialogue.flow else {
+            anyhow::bail!("the probe session has no flow")
+        };
+        let flow =
+            ProbeFlow::open(socket.clone(), local.device.as_deref()).context("set up the probe flow")?;
+        let rtt = tcp_info(dialogue.link.socket()).map_or(Nanos::from_millis(10), |tcp| tcp.rtt);
+        Ok(Prober {
             dialogue,
-            is_v4: flows::is_v4(target.address.ip()),
+            flow,
             ledger: Ledger::default(),
             echoes: Vec::new(),
             next_id: 1,
-            rtt: Nanos::from_millis(10),
-        };
-        prober.run_until(mono_now() + OPEN_LIMIT, |p| p.dialogue.machine.is_ready())?;
-        Ok(prober)
+            rtt,
+            datagrams: 0,
+        })
     }
 
     /// What the server allows throughput tests.
     pub(crate) fn limits(&self) -> &Limits {
         self.dialogue.machine.limits()
+    }
+
+    /// The server's host.
+    pub(crate) fn peer(&self) -> Option<&model::host::Host> {
+        self.dialogue.machine.peer_host()
+    }
+
+    /// IPv6?
+    pub(crate) fn is_ipv6(&self) -> bool {
+        !self.flow.is_v4()
+    }
+
+    /// Datagrams that both ends have sent so far.
+    pub(crate) fn datagrams(&self) -> u64 {
+        self.datagrams
     }
 
     /// Round trips of small datagrams on the idle path, one after the other.
@@ -64,9 +105,8 @@ impl Prober {
         for sequence in 0..count {
             let began = mono_now();
             let echo = Echo { sequence, sent: began };
-            let socket = self.socket()?;
             // A refused or full socket is a lost probe, and is counted as one.
-            socket.send(&ProbeDatagram::Echo(echo).encode(ECHO_SIZE)).ok();
+            self.flow.socket.send(&ProbeDatagram::Echo(echo).encode(ECHO_SIZE)).ok();
             let patience = if histogram.count() == 0 {
                 ECHO_LIMIT
             } else {
@@ -85,52 +125,66 @@ impl Prober {
         Ok(Probe::IdleRtt { transport: Transport::Udp, rtt, lost })
     }
 
-    /// The largest payload that crosses in one packet, to the byte. `None`: not even a small one arrived.
-    pub(crate) fn largest_payload(&mut self, direction: Direction) -> anyhow::Result<Option<u32>> {
-        let mut low = 0;
-        let mut high = LARGEST + 1;
-        let headers = if self.is_v4 { 28 } else { 48 };
-        let mut sizes: Vec<u32> = COMMON_MTUS.iter().map(|mtu| (mtu - headers).min(LARGEST)).collect();
-        loop {
-            let arrived = self.cross(direction, &sizes, COPIES, true)?;
-            low =
-                sizes.iter().copied().filter(|s| arrived.get(s).is_some_and(|n| *n > 0)).fold(low, u32::max);
-            let lost = sizes.iter().copied().filter(|s| *s > low && arrived.get(s).is_none_or(|n| *n == 0));
-            high = lost.fold(high.max(low + 1), u32::min);
-            if high <= low + 1 {
-                return Ok((low > 0).then_some(low));
+    /// Sends datagrams one way; says which arrived, and in which fragments.
+    pub(crate) fn volley(
+        &mut self,
+        direction: Direction,
+        volley: Volley<'_>,
+    ) -> anyhow::Result<Vec<SizeCount>> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let all = volley.sizes.len() as u64 * u64::from(volley.count);
+        self.datagrams += all;
+        let arrived = |rows: &[SizeCount]| rows.iter().map(|row| u64::from(row.count)).sum::<u64>() >= all;
+        match direction {
+            Direction::Up => {
+                self.send_up(id, volley)?;
+                self.pause(Nanos(self.rtt.0 / 2))?;
+                let seen = self.seen(id)?;
+                if arrived(&seen) {
+                    return Ok(seen);
+                }
+                self.pause(self.settle())?;
+                self.seen(id)
             }
-            sizes = between(low, high);
+            Direction::Down => {
+                let Volley { sizes, count, cut, trace } = volley;
+                let send = ProbeSend { id, sizes: sizes.to_vec(), count, cut, trace, gap: GAP };
+                self.dialogue.machine.order(mono_now(), send)?;
+                self.sent(id)?;
+                self.run_until(mono_now() + self.settle(), |p| arrived(&p.ledger.received(id)))
+                    .or_else(timed_out)?;
+                Ok(self.ledger.received(id))
+            }
         }
     }
 
-    /// Sends datagrams of these sizes one way; says how many of each size arrived.
-    pub(crate) fn cross(
-        &mut self,
-        direction: Direction,
-        sizes: &[u32],
-        count: u32,
-        dont_fragment: bool,
-    ) -> anyhow::Result<BTreeMap<u32, u32>> {
-        let id = self.next_id;
-        self.next_id += 1;
-        let settle = Nanos((self.rtt.0 * 2).max(SETTLE.0));
-        let received = match direction {
-            Direction::Up => {
-                self.send_up(id, sizes, count, dont_fragment)?;
-                self.pause(settle)?;
-                self.dialogue.machine.report(mono_now(), id)?;
-                self.seen(id)?
-            }
+    /// What the sender of a direction knows of the path.
+    pub(crate) fn sender(&mut self, direction: Direction) -> anyhow::Result<PathSeen> {
+        match direction {
+            Direction::Up => Ok(self.flow.seen(self.dialogue.link.socket())),
             Direction::Down => {
-                let send = ProbeSend { id, sizes: sizes.to_vec(), count, dont_fragment, gap: GAP };
-                self.dialogue.machine.order(mono_now(), send)?;
-                self.sent(id)?;
-                self.pause(settle)?;
-                self.ledger.received(id)
+                self.dialogue.machine.report_path(mono_now())?;
+                let mut answer = None;
+                self.run_until(mono_now() + ANSWER_LIMIT, |p| {
+                    if let Some(ProbeReply::Path(seen)) = p.dialogue.machine.take_reply() {
+                        answer = Some(*seen);
+                    }
+                    answer.is_some()
+                })?;
+                Ok(answer.unwrap_or_default())
             }
-        };
-        Ok(received.into_iter().map(|row| (row.size, row.count)).collect())
+        }
+    }
+
+    /// What the kernel knows of the control connection at this end.
+    pub(crate) fn control(&self) -> Option<linux::tcp_info::TcpInfo> {
+        tcp_info(self.dialogue.link.socket()).ok()
+    }
+
+    /// Longest wait for stragglers, and for what routers say of them.
+    pub(crate) fn settle(&self) -> Nanos {
+        Nanos(self.rtt.0 * 2 + SETTLE.0)
     }
 
     /// Says goodbye.
@@ -139,20 +193,27 @@ impl Prober {
         self.run_until(mono_now() + Nanos::from_millis(200), |_| false).ok();
     }
 
-    fn send_up(&mut self, id: u32, sizes: &[u32], count: u32, dont_fragment: bool) -> anyhow::Result<()> {
-        let socket = self.socket()?;
-        for index in 0..count {
-            for size in sizes {
-                let datagram = ProbeDatagram::Probe { id, index, size: *size }.encode(*size);
+    fn send_up(&mut self, id: u32, volley: Volley<'_>) -> anyhow::Result<()> {
+        let mut refused = Vec::new();
+        for index in 0..volley.count {
+            let hops = volley.trace.then(|| u8::try_from(index + 1).unwrap_or(u8::MAX));
+            for &size in volley.sizes {
+                if refused.contains(&size) {
+                    continue;
+                }
+                let datagram = ProbeDatagram::Probe { id, index, size }.encode(size);
                 // What the kernel does not send cannot arrive, which is what will be found.
-                flows::send_probe(&socket, &datagram, dont_fragment).ok();
+                if self.flow.send(&datagram, volley.cut, hops).is_err() {
+                    refused.push(size);
+                }
                 sleep_until(mono_now() + GAP);
             }
         }
         Ok(())
     }
 
-    fn seen(&mut self, wanted: u32) -> anyhow::Result<Vec<wire::native::probe::SizeCount>> {
+    fn seen(&mut self, wanted: u32) -> anyhow::Result<Vec<SizeCount>> {
+        self.dialogue.machine.report(mono_now(), wanted)?;
         let mut answer = None;
         self.run_until(mono_now() + ANSWER_LIMIT, |p| {
             while let Some(reply) = p.dialogue.machine.take_reply() {
@@ -174,19 +235,9 @@ impl Prober {
         })
     }
 
-    fn pause(&mut self, time: Nanos) -> anyhow::Result<()> {
+    /// Lets time pass.
+    pub(crate) fn pause(&mut self, time: Nanos) -> anyhow::Result<()> {
         self.run_until(mono_now() + time, |_| false).or_else(timed_out)
-    }
-
-    fn socket(&self) -> anyhow::Result<Arc<UdpSocket>> {
-        self.flow().ok_or_else(|| anyhow::anyhow!("the probe session has no flow"))
-    }
-
-    fn flow(&self) -> Option<Arc<UdpSocket>> {
-        match &self.dialogue.flow {
-            Some(FlowSocket::Udp(socket)) => Some(socket.clone()),
-            _ => None,
-        }
     }
 
     /// Keeps the session going until `done` or the deadline, which is an error.
@@ -200,20 +251,21 @@ impl Prober {
             if done(self) {
                 return Ok(());
             }
-            let flow = self.flow();
-            self.dialogue.wait(until, deadline, flow.as_deref())?;
-            self.take_datagrams(flow.as_deref());
+            let socket = self.flow.socket.clone();
+            self.dialogue.wait(until, deadline, Some(socket.as_ref()))?;
+            self.take_datagrams();
         }
     }
 
-    fn take_datagrams(&mut self, flow: Option<&UdpSocket>) {
+    fn take_datagrams(&mut self) {
+        self.flow.hear();
         let mut buffer = [0; 1 << 16];
-        while let Some(Ok(length)) = flow.map(|socket| socket.recv(&mut buffer)) {
+        while let Some((length, fragment)) = self.flow.receive(&mut buffer) {
             let now = mono_now();
             if let Some(ProbeDatagram::EchoReply(echo)) = ProbeDatagram::decode(&buffer[..length]) {
                 self.echoes.push((echo, now));
             } else {
-                self.ledger.count(&buffer[..length]);
+                self.ledger.count(&buffer[..length], fragment);
             }
         }
     }
@@ -227,24 +279,6 @@ fn timed_out(error: anyhow::Error) -> anyhow::Result<()> {
     }
 }
 
-/// Up to 32 sizes spread evenly over what is still open.
-fn between(low: u32, high: u32) -> Vec<u32> {
-    let steps = (high - low - 1).min(SIZES_AT_ONCE);
-    (1..=steps)
-        .map(|step| low + (u64::from(high - low) * u64::from(step) / u64::from(steps + 1)) as u32)
-        .collect()
-}
-
-/// MTUs that paths commonly have: jumbo frames, Ethernet, PPPoE, tunnels, the minima of IPv6 and IPv4.
-const COMMON_MTUS: [u32; 18] = [
-    65_535, 9216, 9000, 8000, 4000, 2000, 1501, 1500, 1492, 1480, 1460, 1450, 1420, 1400, 1360, 1280, 900,
-    576,
-];
-/// Largest UDP payload over IPv4.
-const LARGEST: u32 = 65_507;
-const SIZES_AT_ONCE: u32 = 32;
-/// Copies of each size: one lost by chance must not look like a limit.
-const COPIES: u32 = 3;
 const ECHO_SIZE: u32 = 64;
 const ECHO_GAP: Nanos = Nanos(5_000_000);
 const ECHO_LIMIT: Nanos = Nanos(1_000_000_000);
@@ -252,21 +286,7 @@ const ECHO_SLACK: Nanos = Nanos(100_000_000);
 /// Time between two probes.
 const GAP: Nanos = Nanos(100_000);
 /// Least time for stragglers to arrive.
-const SETTLE: Nanos = Nanos(30_000_000);
+const SETTLE: Nanos = Nanos(25_000_000);
 const WORDS: Words = Words { closed: "after the probes", late: "while probing the path" };
 const OPEN_LIMIT: Nanos = Nanos(15_000_000_000);
 const ANSWER_LIMIT: Nanos = Nanos(10_000_000_000);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_between_is_inside_and_complete_at_the_end() {
-        assert_eq!(between(1472, 1474), [1473]);
-        assert_eq!(between(1400, 1420).len(), 19);
-        let wide = between(0, 65_508);
-        assert_eq!(wide.len(), 32);
-        assert!(wide.iter().all(|s| (1..65_508).contains(s)) && wide.is_sorted());
-    }
-}

@@ -117,6 +117,8 @@ impl Server {
         let listeners: Vec<(&TcpListener, ProtocolName)> = native.chain(iperf3).collect();
         for (listener, _) in &listeners {
             listener.set_nonblocking(true).context("make a listener non-blocking")?;
+            // A kernel that keeps no SYNs leaves a gap in what `pathmeter mtu` can say, and nothing else.
+            linux::options::set_save_syn(*listener).ok();
         }
         while !self.interrupt.is_raised() && self.left.load(Ordering::Acquire) > 0 {
             let mut interests: Vec<Interest<'_>> =

@@ -103,7 +103,11 @@ impl Client {
                 Ok(())
             }
             Input::FlowsFailed(why) => Err(ProtocolError::Flows(why.into())),
-            Input::LocalSample(_) | Input::Datagram(_) | Input::DatagramTooBig(_) | Input::Reflected(_) => {
+            Input::LocalSample(_)
+            | Input::Datagram { .. }
+            | Input::PathSeen(_)
+            | Input::DatagramTooBig(_)
+            | Input::Reflected(_) => {
                 Ok(())
             }
             Input::Progress { received, omitted, .. } => {

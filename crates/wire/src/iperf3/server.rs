@@ -115,7 +115,11 @@ impl Server {
                 self.talk.send_error(ErrorCode::ACCEPT);
                 Err(ProtocolError::Flows(why.into()))
             }
-            Input::LocalSample(_) | Input::Datagram(_) | Input::DatagramTooBig(_) | Input::Reflected(_) => {
+            Input::LocalSample(_)
+            | Input::Datagram { .. }
+            | Input::PathSeen(_)
+            | Input::DatagramTooBig(_)
+            | Input::Reflected(_) => {
                 Ok(())
             }
             Input::Progress { sent, received, .. } => self.note_progress(now, sent, received),

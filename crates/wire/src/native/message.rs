@@ -4,13 +4,14 @@ use super::hex::{FlowKey, Mac, Nonce, SessionId};
 use crate::Sent;
 use model::host::Host;
 use model::latency::{LatencySpec, WaitMode};
+use model::path::{FragmentShape, Syn, TooBig};
 use model::plan::{TestSpec, Transport};
 use model::sample::{IntervalSample, SideResult};
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// One control message. Who sends it: C the client, S the server. A receiver ignores types and fields it does not
 /// know.
@@ -122,6 +123,10 @@ pub enum Message {
         /// By size.
         received: Vec<SizeCount>,
     },
+    /// C: what do you know of the path to me? (probes)
+    PathReport {},
+    /// S: this.
+    PathSeen(Box<PathSeen>),
     /// C: what has come of my messages? (latency)
     LatencyReport {},
     /// S: this.
@@ -225,8 +230,12 @@ pub struct ProbeSend {
     pub sizes: Vec<u32>,
     /// How many of each size.
     pub count: u32,
-    /// Forbid fragments.
-    pub dont_fragment: bool,
+    /// How each is cut into fragments; absent: fragments are forbidden.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<FragmentShape>,
+    /// The first of each size may go one hop, the second two, and so on.
+    #[serde(default)]
+    pub trace: bool,
     /// Time between two datagrams.
     #[serde(rename = "gap_ns", default)]
     pub gap: Nanos,
@@ -239,6 +248,44 @@ pub struct SizeCount {
     pub size: u32,
     /// How many different ones.
     pub count: u32,
+    /// The largest fragment that any of them came in, whole packet; absent: all came in one piece.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fragment: Option<u32>,
+}
+
+/// What the server's end of a probe session knows of the path to the client.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PathSeen {
+    /// MTU of the interface toward the client.
+    pub interface_mtu: Option<u32>,
+    /// Path MTU that its kernel believes in.
+    pub cached_mtu: Option<u32>,
+    /// It can make packets by hand.
+    pub makes_packets: bool,
+    /// Its `net.ipv4.tcp_mtu_probing`.
+    pub mtu_probing: Option<u8>,
+    /// MSS it announced on the control connection.
+    pub announced_mss: Option<u32>,
+    /// The client's SYN of the control connection, as it arrived.
+    pub syn: Option<Syn>,
+    /// Fragments its kernel has received since it started (`ReasmReqds`, both families).
+    pub fragments_received: Option<u64>,
+    /// Packet-too-big messages that quoted datagrams it was ordered to send.
+    pub too_big: Vec<TooBig>,
+    /// Routers at which such datagrams ended.
+    pub expired: Vec<Expired>,
+}
+
+/// A router at which a probe ended, because it was to go no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expired {
+    /// UDP payload of the probe.
+    pub size: u32,
+    /// How many hops it was to go.
+    pub hops: u8,
+    /// The router; absent: a message without a sender.
+    pub from: Option<IpAddr>,
 }
 
 impl Refusal {
@@ -265,7 +312,9 @@ fn spec_with_defaults<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<
 }
 
 /// Every type of message, to tell an unknown one from a broken one.
-pub(super) const TYPES: [&str; 22] = [
+pub(super) const TYPES: [&str; 24] = [
+    "path_report",
+    "path_seen",
     "latency_report",
     "latency_seen",
     "hello",

@@ -36,7 +36,7 @@ pub use client::{Client, ClientConfig};
 pub use datagram::{DataHeader, HEADER_LEN};
 pub use frame::{Decoder, MAX_FRAME, greeting, refusal};
 pub use hex::{FlowKey, Mac, Nonce, SessionId};
-pub use message::{Ask, Hello, LatencySeen, Limits, Message, Refusal};
+pub use message::{Ask, Expired, Hello, LatencySeen, Limits, Message, PathSeen, Refusal};
 pub use server::{Server, ServerConfig};
 
 /// The TCP and UDP port.

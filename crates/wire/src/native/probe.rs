@@ -14,10 +14,12 @@ use model::time::MonoTime;
 
 pub use super::message::{ProbeSend, SizeCount};
 pub use client::{ProbeClient, ProbeReply};
+pub use icmp6::{QuotedTooBig, packet_too_big};
 pub use ledger::Ledger;
 pub(super) use order::Order;
 
 mod client;
+mod icmp6;
 mod ledger;
 mod order;
 pub(super) mod server;
@@ -116,6 +118,13 @@ impl Echo {
     }
 }
 
+/// Number of the order, index and size of a probe of which only the beginning is there, as an ICMP message quotes it.
+pub fn quoted(beginning: &[u8]) -> Option<(u32, u32, u32)> {
+    let rest = beginning.strip_prefix(MAGIC.as_slice())?.strip_prefix(&[PROBE])?;
+    let word = |at: usize| rest.get(at..at + 4)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
+    Some((word(0)?, word(4)?, word(8)?))
+}
+
 /// The server's answer to a datagram, the same number of bytes; `None`: nothing to answer.
 pub fn echo_reply(datagram: &[u8]) -> Option<Vec<u8>> {
     let ProbeDatagram::Echo(_) = ProbeDatagram::decode(datagram)? else { return None };
@@ -133,6 +142,15 @@ const ECHO_REPLY: u8 = 3;
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_probe_is_known_by_its_first_twenty_bytes() {
+        let bytes = ProbeDatagram::Probe { id: 1, index: 2, size: 300 }.encode(0);
+        assert_eq!(quoted(&bytes[..20]), Some((1, 2, 300)));
+        assert_eq!((quoted(&bytes[..19]), quoted(&bytes[1..])), (None, None));
+        let echo = ProbeDatagram::Echo(Echo { sequence: 7, sent: MonoTime(8) });
+        assert_eq!(quoted(&echo.encode(64)), None);
+    }
 
     #[test]
     fn an_echo_is_answered_with_its_own_bytes() {

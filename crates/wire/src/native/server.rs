@@ -141,9 +141,9 @@ impl Server {
 
     /// A datagram came on the flow of a probe session: a probe is counted, an echo answered. Take the outputs
     /// afterwards, as after an input.
-    pub fn datagram(&mut self, datagram: &[u8]) {
+    pub fn datagram(&mut self, datagram: &[u8], fragment: Option<u32>) {
         if let State::Probing(probing) = &mut self.state
-            && let Some(echo) = probing.datagram(datagram)
+            && let Some(echo) = probing.datagram(datagram, fragment)
         {
             self.link.push(echo);
         }
@@ -337,6 +337,10 @@ impl Server {
                 self.link.send(&Message::ProbeSeen { id, received: probing.received(id) });
                 Ok(())
             }
+            Message::PathReport {} => {
+                self.link.push(Output::ReportPath);
+                Ok(())
+            }
             Message::Stop { reason } => Err(ProtocolError::PeerStopped(reason)),
             Message::Bye {} => {
                 self.link.send(&message);
@@ -489,8 +493,9 @@ impl Server {
             Input::SendersDone(sent) => self.running(|run, link| run.senders_done(link, now, sent)),
             Input::Measured { result, .. } => return self.measured(now, result),
             Input::Interrupt(reason) => return self.interrupt(now, reason),
-            Input::Datagram(datagram) => self.datagram(datagram),
+            Input::Datagram { bytes, fragment } => self.datagram(bytes, fragment),
             Input::DatagramTooBig(size) => self.datagram_too_big(size),
+            Input::PathSeen(seen) => self.link.send(&Message::PathSeen(Box::new(seen.clone()))),
             Input::Reflected(seen) => self.link.send(&Message::LatencySeen(*seen)),
         }
         Ok(())

@@ -20,6 +20,9 @@ pub struct Ip {
     pub fragment: Option<Fragment>,
     /// TTL or hop limit.
     pub ttl: u8,
+    /// Among the headers is the one of a jumbogram (RFC 2675), which the kernel adds to super-packets above 65,535
+    /// bytes of IPv6 and which the wire never sees.
+    pub jumbo: bool,
 }
 
 /// Which piece of a datagram a packet is.
@@ -75,6 +78,7 @@ fn v4(bytes: &[u8]) -> Option<Ip> {
         protocol: *bytes.get(9)?,
         fragment: (more || offset > 0).then_some(Fragment { id, offset, more }),
         ttl: *bytes.get(8)?,
+        jumbo: false,
     })
 }
 
@@ -91,7 +95,9 @@ fn v6(bytes: &[u8]) -> Option<Ip> {
         protocol: *bytes.get(6)?,
         fragment: None,
         ttl: *bytes.get(7)?,
+        jumbo: false,
     };
+    ip.jumbo = payload == 0 && ip.protocol == HOP_BY_HOP && bytes.get(42) == Some(&JUMBO_OPTION);
     while let Some(length) = extension(&mut ip, bytes)? {
         ip.header += length;
     }
@@ -126,6 +132,7 @@ const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const DESTINATION: u8 = 60;
+const JUMBO_OPTION: u8 = 0xc2;
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,17 @@
-//! Packets as they lie on the wire: what a capture has to know of a frame, and super-packets cut into what really crossed.
+//! Packets as they lie on the wire: what a capture has to know of a frame, and super-packets cut into what really
+//! crossed.
 //!
-//! Nothing here trusts its input: a frame may be cut short by the capture's snap length, or be no packet at all.
+//! Nothing here trusts its input: a packet may be cut short by the capture's snap length, or be no packet at all.
 
+mod captured;
+mod checksum;
 mod ip;
+mod split;
 mod syn;
 
+pub use captured::{Captured, Segments};
 pub use ip::{Fragment, Ip};
+pub use split::Splitter;
 pub use syn::syn_options;
 
 /// Two bytes of a big-endian field; nothing when they are not there.

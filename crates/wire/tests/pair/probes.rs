@@ -3,13 +3,14 @@
 
 use crate::ends::{client_config, server_config};
 use model::latency::{LatencySpec, WaitMode};
+use model::path::{FragmentShape, Syn, TooBig};
 use model::plan::Transport;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos, PacketRate};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use wire::native::probe::{Echo, Ledger, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount};
-use wire::native::{LatencySeen, Server, ServerConfig};
+use wire::native::{Expired, LatencySeen, PathSeen, Server, ServerConfig};
 use wire::{Input, Output, Policy, ProtocolError, Session};
 
 /// The client driver's socket, the path, and the two machines.
@@ -85,7 +86,8 @@ impl World {
             match output {
                 Output::Send(bytes) => self.control.push_back((!client, arrival, bytes)),
                 Output::OpenFlows(_) => self.input(client, Input::FlowsOpen(&[])),
-                Output::Datagram { bytes, dont_fragment } => self.datagram(bytes, dont_fragment),
+                Output::Datagram { bytes, cut, .. } => self.datagram(bytes, cut),
+                Output::ReportPath => self.input(client, Input::PathSeen(&path_seen())),
                 Output::WaitUntil(wake) => return self.wakes[end] = wake,
                 Output::Close => {
                     self.closed[end] = true;
@@ -99,11 +101,11 @@ impl World {
     }
 
     /// The server sends.
-    fn datagram(&mut self, bytes: Vec<u8>, dont_fragment: bool) {
-        if dont_fragment && bytes.len() > self.local_mtu {
+    fn datagram(&mut self, bytes: Vec<u8>, cut: Option<FragmentShape>) {
+        if cut.is_none() && bytes.len() > self.local_mtu {
             self.server.datagram_too_big(bytes.len() as u32);
         } else if bytes.len() <= self.path_mtu {
-            self.seen.count(&bytes);
+            self.seen.count(&bytes, None);
             self.arrived.push((self.now, bytes));
         }
     }
@@ -112,7 +114,7 @@ impl World {
     fn send(&mut self, datagram: &ProbeDatagram, size: u32) {
         let bytes = datagram.encode(size);
         if bytes.len() <= self.path_mtu {
-            self.server.datagram(&bytes);
+            self.server.datagram(&bytes, (bytes.len() > 1000).then_some(1000));
             self.outputs(false);
         }
     }
@@ -150,8 +152,29 @@ impl World {
     }
 }
 
-fn order(id: u32, sizes: &[u32], count: u32, dont_fragment: bool) -> ProbeSend {
-    ProbeSend { id, sizes: sizes.to_vec(), count, dont_fragment, gap: Nanos::ZERO }
+fn order(id: u32, sizes: &[u32], count: u32, cut: Option<FragmentShape>) -> ProbeSend {
+    ProbeSend { id, sizes: sizes.to_vec(), count, cut, trace: false, gap: Nanos::ZERO }
+}
+
+fn path_seen() -> PathSeen {
+    let router = "192.0.2.1".parse().ok();
+    PathSeen {
+        interface_mtu: Some(1500),
+        makes_packets: true,
+        fragments_received: Some(7),
+        syn: Some(Syn { mss: Some(1460), sack: true, ..Syn::default() }),
+        too_big: vec![TooBig { size: 1500, mtu: 1400, from: router, count: 3 }],
+        expired: vec![Expired { size: 1472, hops: 1, from: router }],
+        ..PathSeen::default()
+    }
+}
+
+#[test]
+fn the_server_tells_what_it_knows_of_the_path() {
+    let mut world = World::ready();
+    world.client.report_path(world.now).unwrap();
+    world.outputs(true);
+    assert_eq!(world.reply(), ProbeReply::Path(Box::new(path_seen())));
 }
 
 #[test]
@@ -159,12 +182,13 @@ fn what_the_server_sends_is_counted_by_the_client() {
     let mut world = World::ready();
     assert!(world.server.is_probe() && world.server.takes_datagrams());
     world.path_mtu = 1400;
-    world.client.order(world.now, order(3, &[100, 1400, 1401, 1500], 4, true)).unwrap();
+    world.client.order(world.now, order(3, &[100, 1400, 1401, 1500], 4, None)).unwrap();
     world.outputs(true);
     assert_eq!(world.reply(), ProbeReply::Sent { id: 3, too_big: vec![1500] });
     let seen = world.seen.received(3);
-    assert_eq!(seen, [SizeCount { size: 100, count: 4 }, SizeCount { size: 1400, count: 4 }]);
-    world.client.order(world.now, order(4, &[1500], 2, false)).unwrap();
+    let row = |size, count, fragment| SizeCount { size, count, fragment };
+    assert_eq!(seen, [row(100, 4, None), row(1400, 4, None)]);
+    world.client.order(world.now, order(4, &[1500], 2, Some(FragmentShape::ByKernel))).unwrap();
     world.outputs(true);
     assert_eq!(world.reply(), ProbeReply::Sent { id: 4, too_big: vec![] }, "it may be sent in fragments");
 }
@@ -177,7 +201,8 @@ fn what_the_client_sends_is_counted_by_the_server() {
     }
     world.client.report(world.now, 9).unwrap();
     world.outputs(true);
-    let received = vec![SizeCount { size: 100, count: 2 }, SizeCount { size: 1472, count: 1 }];
+    let row = |size, count, fragment| SizeCount { size, count, fragment };
+    let received = vec![row(100, 2, None), row(1472, 1, Some(1000))];
     assert_eq!(world.reply(), ProbeReply::Seen { id: 9, received });
 }
 
@@ -214,7 +239,7 @@ fn the_servers_rate_limit_slows_an_order_down_and_the_client_waits() {
     let policy = Policy { max_rate: Some(BitRate(100_000)), ..Policy::default() };
     let mut world = World::new(ServerConfig { policy, ..server_config() });
     world.run_until(|world| world.client.is_ready());
-    world.client.order(world.now, order(1, &[1250], 50, true)).unwrap();
+    world.client.order(world.now, order(1, &[1250], 50, None)).unwrap();
     world.outputs(true);
     let begin = world.now;
     assert_eq!(world.reply(), ProbeReply::Sent { id: 1, too_big: vec![] });
@@ -225,9 +250,9 @@ fn the_servers_rate_limit_slows_an_order_down_and_the_client_waits() {
 #[test]
 fn orders_out_of_range_are_refused_by_both_ends() {
     let mut world = World::ready();
-    let text = world.client.order(world.now, order(1, &[70_000], 1, true)).unwrap_err().to_string();
+    let text = world.client.order(world.now, order(1, &[70_000], 1, None)).unwrap_err().to_string();
     assert!(text.contains("70000"), "{text}");
-    let json = br#"{"type":"probe_send","id":1,"sizes":[70000],"count":1,"dont_fragment":true}"#;
+    let json = br#"{"type":"probe_send","id":1,"sizes":[70000],"count":1}"#;
     let frame = [(json.len() as u32).to_be_bytes().as_slice(), json].concat();
     world.input(false, Input::Received(&frame));
     world.run_until(|world| world.closed == [true, true]);
@@ -239,7 +264,7 @@ fn orders_out_of_range_are_refused_by_both_ends() {
 fn too_many_orders_at_once_are_a_violation() {
     let mut world = World::ready();
     for id in 0..5 {
-        world.client.order(world.now, order(id, &[100], 100, true)).unwrap();
+        world.client.order(world.now, order(id, &[100], 100, None)).unwrap();
     }
     world.outputs(true);
     world.run_until(|world| world.closed == [true, true]);
@@ -360,7 +385,7 @@ proptest! {
         let sent = datagrams.len();
         for datagram in datagrams {
             for bytes in [datagram.clone(), [b"PMTRPRB".as_slice(), &datagram].concat()] {
-                world.server.datagram(&bytes);
+                world.server.datagram(&bytes, None);
                 world.outputs(false);
             }
         }

@@ -7,7 +7,7 @@ use crate::native::entry::{Entry, Granted};
 use crate::native::frame::violation;
 use crate::native::hex::SessionId;
 use crate::native::link::{ANSWER, LEAVING, Link, opening, refused, silent};
-use crate::native::message::{Ask, LatencySeen, Limits, Message, Refusal};
+use crate::native::message::{Ask, LatencySeen, Limits, Message, PathSeen, Refusal};
 use crate::native::ping::Pinger;
 use crate::{FlowHello, FlowPlan, Input, Output, ProtocolError, Session};
 use model::host::Host;
@@ -49,6 +49,8 @@ pub enum ProbeReply {
         /// Distinct ones, by size.
         received: Vec<SizeCount>,
     },
+    /// What the server knows of the path.
+    Path(Box<PathSeen>),
     /// What has come of the messages of a latency session.
     Reflected(LatencySeen),
 }
@@ -136,6 +138,14 @@ impl ProbeClient {
         self.ask(now, Nanos::ZERO, Message::ProbeReport { id })
     }
 
+    /// Asks what the server knows of the path to this end; [`ProbeReply::Path`] follows.
+    ///
+    /// # Errors
+    /// The session is not ready.
+    pub fn report_path(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        self.ask(now, Nanos::ZERO, Message::PathReport {})
+    }
+
     /// Asks what has come of the messages of a latency session; [`ProbeReply::Reflected`] follows.
     ///
     /// # Errors
@@ -199,6 +209,7 @@ impl ProbeClient {
             (State::Ready { .. }, Message::ProbeSeen { id, received }) => {
                 return self.reply(ProbeReply::Seen { id, received });
             }
+            (State::Ready { .. }, Message::PathSeen(seen)) => return self.reply(ProbeReply::Path(seen)),
             (State::Starting { .. }, Message::Started {}) => {
                 self.state = State::Ready { waiting: 0, deadline: now };
             }
@@ -302,7 +313,8 @@ impl ProbeClient {
             // A probe session has no samples, senders or results.
             Input::LocalSample(_)
             | Input::Progress { .. }
-            | Input::Datagram(_)
+            | Input::Datagram { .. }
+            | Input::PathSeen(_)
             | Input::DatagramTooBig(_)
             | Input::Reflected(_)
             | Input::SendersDone(_)

@@ -6,13 +6,22 @@ use std::collections::BTreeMap;
 /// Counts the probes that arrive. Each end that receives probes keeps one.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    /// By order and size: a bit for each index.
-    seen: BTreeMap<(u32, u32), u128>,
+    /// By order and size.
+    seen: BTreeMap<(u32, u32), Row>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    /// A bit for each index.
+    indexes: u128,
+    /// Largest fragment of any of them.
+    fragment: Option<u32>,
 }
 
 impl Ledger {
-    /// Takes a datagram; true when it is a probe (counted once, however often it comes).
-    pub fn count(&mut self, datagram: &[u8]) -> bool {
+    /// Takes a datagram, and the largest fragment it came in when it came in several; true when it is a probe
+    /// (counted once, however often it comes).
+    pub fn count(&mut self, datagram: &[u8], fragment: Option<u32>) -> bool {
         let Some(ProbeDatagram::Probe { id, index, size }) = ProbeDatagram::decode(datagram) else {
             return false;
         };
@@ -22,14 +31,21 @@ impl Ledger {
         while self.seen.len() >= MAX_ROWS && !self.seen.contains_key(&(id, size)) {
             self.seen.pop_first();
         }
-        *self.seen.entry((id, size)).or_default() |= 1 << index;
+        let row = self.seen.entry((id, size)).or_default();
+        row.indexes |= 1 << index;
+        row.fragment = row.fragment.max(fragment);
         true
     }
 
     /// What has arrived of one order, smallest size first.
     pub fn received(&self, id: u32) -> Vec<SizeCount> {
         let rows = self.seen.range((id, 0)..=(id, u32::MAX));
-        rows.map(|(&(_, size), bits)| SizeCount { size, count: bits.count_ones() }).collect()
+        rows.map(|(&(_, size), row)| SizeCount {
+            size,
+            count: row.indexes.count_ones(),
+            fragment: row.fragment,
+        })
+        .collect()
     }
 }
 
@@ -50,18 +66,21 @@ mod tests {
         for datagram in
             [probe(1, 0, 100), probe(1, 0, 100), probe(1, 99, 100), probe(1, 0, 50), probe(2, 0, 50)]
         {
-            assert!(ledger.count(&datagram));
+            assert!(ledger.count(&datagram, None));
         }
         let rows = ledger.received(1);
-        assert_eq!(rows, [SizeCount { size: 50, count: 1 }, SizeCount { size: 100, count: 2 }]);
+        let row = |size, count, fragment| SizeCount { size, count, fragment };
+        assert_eq!(rows, [row(50, 1, None), row(100, 2, None)]);
+        assert!(ledger.count(&probe(2, 1, 50), Some(1396)) && ledger.count(&probe(2, 2, 50), None));
+        assert_eq!(ledger.received(2), [row(50, 3, Some(1396))]);
         assert_eq!(ledger.received(3), []);
     }
 
     #[test]
     fn what_was_never_ordered_cannot_fill_the_memory() {
         let mut ledger = Ledger::default();
-        assert!(!ledger.count(&probe(0, MAX_COUNT, 100)));
-        (0..10_000).for_each(|id| assert!(ledger.count(&probe(id, 0, 24))));
+        assert!(!ledger.count(&probe(0, MAX_COUNT, 100), None));
+        (0..10_000).for_each(|id| assert!(ledger.count(&probe(id, 0, 24), None)));
         assert_eq!(ledger.seen.len(), MAX_ROWS);
         assert_eq!(ledger.received(9_999).len(), 1);
     }

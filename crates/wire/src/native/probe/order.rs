@@ -36,15 +36,13 @@ impl Order {
 
     /// The next datagram when it is due; `None` before that.
     pub(in crate::native) fn poll(&mut self, now: MonoTime) -> Option<Output> {
-        let &size = self.send.sizes.get(self.size_at).filter(|_| now >= self.due)?;
+        let &size = self.send.sizes.get(self.size_at).filter(|_| now >= self.due && self.done().is_none())?;
         let probe = ProbeDatagram::Probe { id: self.send.id, index: self.index, size };
-        self.index += 1;
-        if self.index == self.send.count {
-            (self.size_at, self.index) = (self.size_at + 1, 0);
-        }
+        let hops = self.send.trace.then(|| u8::try_from(self.index + 1).unwrap_or(u8::MAX));
+        self.step();
         let paced = self.max_rate.and_then(|rate| rate.time_for(Bytes(u64::from(size))));
         self.due = now + gap(&self.send).max(paced.unwrap_or(Nanos::ZERO));
-        Some(Output::Datagram { bytes: probe.encode(size), dont_fragment: self.send.dont_fragment })
+        Some(Output::Datagram { bytes: probe.encode(size), cut: self.send.cut, hops })
     }
 
     /// The kernel refused a datagram of this size: the rest of the size is left out.
@@ -53,14 +51,33 @@ impl Order {
             return;
         }
         self.too_big.push(size);
-        if self.send.sizes.get(self.size_at) == Some(&size) && self.index > 0 {
-            (self.size_at, self.index) = (self.size_at + 1, 0);
+        if self.send.sizes.get(self.size_at) == Some(&size) {
+            self.step();
+        }
+    }
+
+    /// On to the next datagram: every size once, then all again, without those refused.
+    fn step(&mut self) {
+        loop {
+            self.size_at += 1;
+            if self.size_at >= self.send.sizes.len() {
+                (self.size_at, self.index) = (0, self.index + 1);
+            }
+            let left_out = |size: &u32| self.too_big.contains(size);
+            let all_left_out = self.send.sizes.iter().all(left_out);
+            if self.index >= self.send.count || all_left_out {
+                self.index = self.send.count;
+                return;
+            }
+            if !self.send.sizes.get(self.size_at).is_some_and(left_out) {
+                return;
+            }
         }
     }
 
     /// Id, and the sizes refused, when all is sent.
     pub(in crate::native) fn done(&self) -> Option<(u32, &[u32])> {
-        (self.size_at == self.send.sizes.len()).then_some((self.send.id, self.too_big.as_slice()))
+        (self.index >= self.send.count).then_some((self.send.id, self.too_big.as_slice()))
     }
 }
 
@@ -103,17 +120,17 @@ mod tests {
     use super::*;
 
     fn send(sizes: &[u32], count: u32) -> ProbeSend {
-        ProbeSend { id: 4, sizes: sizes.to_vec(), count, dont_fragment: true, gap: Nanos::ZERO }
+        ProbeSend { id: 4, sizes: sizes.to_vec(), count, cut: None, trace: true, gap: Nanos::ZERO }
     }
 
-    fn run(order: &mut Order) -> Vec<(u64, usize)> {
+    fn run(order: &mut Order) -> Vec<(u64, usize, u8)> {
         let mut sent = Vec::new();
         while order.done().is_none() {
             let now = order.due();
-            let Some(Output::Datagram { bytes, dont_fragment: true }) = order.poll(now) else {
+            let Some(Output::Datagram { bytes, cut: None, hops: Some(hops) }) = order.poll(now) else {
                 panic!("a datagram is due");
             };
-            sent.push((now.0 / 1_000_000, bytes.len()));
+            sent.push((now.0 / 1_000_000, bytes.len(), hops));
             if bytes.len() > 1472 {
                 order.too_big(bytes.len() as u32);
             }
@@ -124,14 +141,18 @@ mod tests {
     #[test]
     fn datagrams_leave_one_by_one_and_a_size_too_big_is_left_out() {
         let mut order = Order::new(send(&[100, 1500, 1472], 2), None, MonoTime(0)).unwrap();
-        assert_eq!(run(&mut order), [(0, 100), (1, 100), (2, 1500), (3, 1472), (4, 1472)]);
+        assert_eq!(
+            run(&mut order),
+            [(0, 100, 1), (1, 1500, 1), (2, 1472, 1), (3, 100, 2), (4, 1472, 2)],
+            "every size once, then again"
+        );
         assert_eq!(order.done(), Some((4, [1500].as_slice())));
     }
 
     #[test]
     fn the_servers_rate_limit_holds() {
         let mut order = Order::new(send(&[1000], 3), Some(BitRate(80_000)), MonoTime(0)).unwrap();
-        assert_eq!(run(&mut order), [(0, 1000), (100, 1000), (200, 1000)]);
+        assert_eq!(run(&mut order), [(0, 1000, 1), (100, 1000, 2), (200, 1000, 3)]);
     }
 
     #[test]

@@ -58,11 +58,11 @@ impl Probing {
     }
 
     /// Counts a probe, answers an echo.
-    pub(in crate::native) fn datagram(&mut self, datagram: &[u8]) -> Option<Output> {
-        if self.ledger.count(datagram) {
+    pub(in crate::native) fn datagram(&mut self, datagram: &[u8], fragment: Option<u32>) -> Option<Output> {
+        if self.ledger.count(datagram, fragment) {
             return None;
         }
-        echo_reply(datagram).map(|bytes| Output::Datagram { bytes, dont_fragment: false })
+        echo_reply(datagram).map(|bytes| Output::Datagram { bytes, cut: None, hops: None })
     }
 
     pub(in crate::native) fn too_big(&mut self, size: u32) {

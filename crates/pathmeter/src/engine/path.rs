@@ -1,0 +1,121 @@
+//! Which packet sizes a path carries, and why no larger: the run of `pathmeter mtu`, and its part in other runs.
+
+pub(crate) mod flow;
+mod native;
+mod tcp;
+
+use super::client::Security;
+use super::host;
+use super::interrupt::Interrupt;
+use super::probe::Prober;
+use crate::exit::{Exit, sentence};
+use linux::clock::{mono_now, wall_now};
+use model::event::Event;
+use model::path::{PathMethod, PathPlan, PathResult, PathStarted};
+use model::plan::Direction;
+use native::WayFinder;
+use wire::ProtocolError;
+
+/// A run about packet sizes.
+pub(crate) struct Job<'a> {
+    /// What is to be found out.
+    pub(crate) plan: &'a PathPlan,
+    /// How the ends know each other.
+    pub(crate) security: &'a Security,
+    /// Asks it to stop.
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+/// Runs it. `progress` is told what is being done; what was found before an error has been told to `sink`.
+pub(crate) fn run(
+    job: &Job<'_>,
+    progress: &mut dyn FnMut(&str),
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<()> {
+    match job.plan.method {
+        PathMethod::Native => native(job, progress, sink),
+        PathMethod::Auto => match native(job, progress, sink) {
+            Err(e) if is_absent(&e) && !job.interrupt.is_raised() => {
+                progress(&format!("no pathmeter there ({}): asking with ICMP, UDP and TCP", sentence(&e)));
+                Err(e)
+            }
+            other => other,
+        },
+        PathMethod::Icmp | PathMethod::Udp | PathMethod::Tcp => anyhow::bail!("not yet"),
+    }
+}
+
+/// Nobody answers there, or something else than a pathmeter.
+fn is_absent(error: &anyhow::Error) -> bool {
+    match error.downcast_ref::<ProtocolError>() {
+        Some(ProtocolError::Violation { .. } | ProtocolError::Closed(_) | ProtocolError::Timeout(_)) => true,
+        Some(_) => false,
+        None => Exit::of(error) == Exit::Unreachable,
+    }
+}
+
+fn native(job: &Job<'_>, progress: &mut dyn FnMut(&str), sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
+    let Job { plan, security, interrupt } = *job;
+    let began = mono_now();
+    let mut prober = Prober::open(&plan.target, &plan.local, security, interrupt)?;
+    let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
+    sink(&Event::PathStarted(Box::new(PathStarted {
+        wall: wall_now(),
+        plan: PathPlan { method: PathMethod::Native, ..plan.clone() },
+        host: host::describe(Some(plan.target.address.ip())),
+        peer: prober.peer().cloned(),
+    })));
+    let outcome = find_all(job, &mut prober, &mut result, progress);
+    result.packets = prober.datagrams();
+    prober.close();
+    let outcome = outcome.and_then(|()| {
+        progress("segments of TCP, both ways");
+        tcp::segments(plan, security, interrupt, &mut result)
+    });
+    let segments =
+        [&result.up, &result.down].into_iter().flatten().filter_map(|way| way.tcp.as_ref()?.segments);
+    result.packets += segments.sum::<u64>();
+    result.elapsed = mono_now().saturating_since(began);
+    if result.up.is_some() || result.down.is_some() {
+        sink(&Event::Path(Box::new(result)));
+    }
+    outcome
+}
+
+fn find_all(
+    job: &Job<'_>,
+    prober: &mut Prober,
+    result: &mut PathResult,
+    progress: &mut dyn FnMut(&str),
+) -> anyhow::Result<()> {
+    for direction in [Direction::Up, Direction::Down] {
+        progress(&format!("packet sizes and fragments {direction}"));
+        find_way(prober, direction, job.plan.largest, result)?;
+    }
+    tcp::syns(prober, result)
+}
+
+/// Finds out what one direction carries.
+fn find_way(
+    prober: &mut Prober,
+    direction: Direction,
+    largest: Option<u32>,
+    result: &mut PathResult,
+) -> anyhow::Result<()> {
+    let (way, unknown) = WayFinder::find(prober, direction, largest)?;
+    result.unknown.extend(unknown);
+    *result.way_mut(direction) = Some(way);
+    Ok(())
+}
+
+/// The part of this in other runs: what some directions carry, without TCP.
+pub(crate) fn ways(prober: &mut Prober, directions: &[Direction]) -> anyhow::Result<PathResult> {
+    let (began, before) = (mono_now(), prober.datagrams());
+    let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
+    for &direction in directions {
+        find_way(prober, direction, None, &mut result)?;
+    }
+    result.packets = prober.datagrams() - before;
+    result.elapsed = mono_now().saturating_since(began);
+    Ok(result)
+}
