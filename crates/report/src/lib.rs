@@ -4,3 +4,4 @@
 
 pub mod expect;
 pub mod format;
+pub mod import;

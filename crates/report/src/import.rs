@@ -1,0 +1,119 @@
+//! Outputs of other tools, and our own documents, read back as runs: so that old results have the same tables, arithmetic
+//! and findings as fresh ones.
+//!
+//! Text in, runs out. What a file is, is told by its content; one file can hold many outputs, one after another, with
+//! anything between them. Where a tool's own summary is wrong, as iPerf3's server totals of 0.00 Bytes, the figures are
+//! rebuilt from its intervals and the run carries a warning that says so.
+
+mod block;
+mod build;
+mod clean;
+mod date;
+mod iperf3;
+mod looks;
+mod number;
+mod row;
+
+use block::{Block, Mark};
+use model::run::Run;
+use model::units::BitRate;
+use std::fmt;
+use thiserror::Error;
+
+/// A run read from a tool's output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// The tool whose output it was.
+    pub tool: Tool,
+    /// Its version, where the output tells.
+    pub version: Option<String>,
+    /// First line of the output in the text, from 1.
+    pub line: usize,
+    /// What it measured. The warnings of its summary say what was rebuilt, assumed or missing.
+    pub run: Run,
+}
+
+/// A tool whose output can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tool {
+    /// iPerf 3.
+    Iperf3,
+}
+
+/// What the outputs do not tell and the reader knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Speed of the link.
+    pub link: Option<BitRate>,
+}
+
+/// Why nothing was read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{name} holds no output that can be read: it looks like {looks}")]
+pub struct Unreadable {
+    /// The name of the text.
+    pub name: String,
+    /// What it looks like, in a few words.
+    pub looks: String,
+}
+
+/// Reads every output in a text. `name` is what the runs are called after: `NAME:LINE`.
+///
+/// # Errors
+/// When there is none.
+pub fn read(name: &str, text: &str, known: Known) -> Result<Vec<Imported>, Unreadable> {
+    let imported: Vec<Imported> =
+        blocks(text).iter().filter_map(|block| (reader(block.tool).read)(name, block, known)).collect();
+    if imported.is_empty() {
+        return Err(Unreadable { name: name.into(), looks: looks::like(text) });
+    }
+    Ok(imported)
+}
+
+/// The way to read one tool's text.
+struct Reader {
+    tool: Tool,
+    /// What a line is to this tool, behind the lines of a block of its own.
+    mark: fn(&str, Option<&Block>) -> Mark,
+    /// Makes a run of a block; `None` when no figure is in it.
+    read: fn(&str, &Block, Known) -> Option<Imported>,
+}
+
+/// Every tool with a text; of equal claims to a line the earlier wins.
+static READERS: &[Reader] = &[Reader { tool: Tool::Iperf3, mark: iperf3::mark, read: iperf3::read }];
+
+fn reader(tool: Tool) -> &'static Reader {
+    READERS.iter().find(|reader| reader.tool == tool).expect("every tool has a row")
+}
+
+/// Cuts a text where an output begins. A line that no tool claims belongs to the output before it.
+fn blocks(text: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    for (index, line) in clean::lines(text).enumerate() {
+        let own = blocks.last().map_or(Mark::No, |block| (reader(block.tool).mark)(&line, Some(block)));
+        if own == Mark::Part {
+            blocks.last_mut().expect("it claims the line").push(line);
+            continue;
+        }
+        let claim = READERS.iter().find(|reader| (reader.mark)(&line, None) != Mark::No);
+        let current = blocks.last_mut();
+        match (own, claim, current) {
+            (Mark::First, _, Some(block)) => {
+                let tool = block.tool;
+                blocks.push(Block::new(tool, index + 1, line));
+            }
+            (_, Some(reader), _) => blocks.push(Block::new(reader.tool, index + 1, line)),
+            (_, None, Some(block)) => block.push(line),
+            (_, None, None) => {}
+        }
+    }
+    blocks
+}
+
+impl fmt::Display for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Tool::Iperf3 => "iPerf3",
+        })
+    }
+}

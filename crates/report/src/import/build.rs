@@ -1,0 +1,248 @@
+//! Putting a throughput run together from what an output told, through the same events as a live run.
+
+use super::{Imported, Known, Tool};
+use model::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Started, Warning};
+use model::host::Host;
+use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target, TestSpec};
+use model::run::Run;
+use model::sample::{
+    CpuUse, IntervalSample, Role, Side, SideResult, StreamInfo, StreamResult, StreamSample, TcpCounters,
+};
+use model::time::WallTime;
+use model::units::{Bytes, Nanos};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// Everything an output told of a throughput test. The client is this end, whichever end printed it.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    pub(super) tool: Tool,
+    pub(super) version: Option<String>,
+    pub(super) line: usize,
+    pub(super) protocol: ProtocolName,
+    /// The host that the client was given.
+    pub(super) host: Option<String>,
+    pub(super) server: Option<SocketAddr>,
+    pub(super) client: Option<SocketAddr>,
+    pub(super) test: TestSpec,
+    pub(super) interval: Nanos,
+    /// TCP segments, payload in bytes.
+    pub(super) mss: Option<u32>,
+    /// MTU of the path that is to be reckoned with, where datagrams do not fit it.
+    pub(super) mtu: Option<u32>,
+    pub(super) samples: Vec<IntervalSample>,
+    pub(super) at_client: SideResult,
+    pub(super) at_server: SideResult,
+    /// Whether the sender told how many segments it sent again.
+    pub(super) resent_known: bool,
+    pub(super) outcome: Outcome,
+    pub(super) started: Option<WallTime>,
+    pub(super) warnings: Vec<Warning>,
+    pub(super) client_host: Option<Host>,
+    pub(super) link: Known,
+}
+
+impl Told {
+    pub(super) fn new(tool: Tool, line: usize, protocol: ProtocolName, test: TestSpec, link: Known) -> Told {
+        Told {
+            tool,
+            version: None,
+            line,
+            protocol,
+            host: None,
+            server: None,
+            client: None,
+            test,
+            interval: Nanos::ZERO,
+            mss: None,
+            mtu: None,
+            samples: Vec::new(),
+            at_client: SideResult::default(),
+            at_server: SideResult::default(),
+            resent_known: false,
+            outcome: Outcome::Completed,
+            started: None,
+            warnings: Vec::new(),
+            client_host: None,
+            link,
+        }
+    }
+
+    /// Adds a note.
+    pub(super) fn warn(&mut self, id: &str, text: impl Into<String>) {
+        self.warnings.push(Warning::new(id, text));
+    }
+
+    /// The run, called `NAME:LINE`.
+    pub(super) fn imported(mut self, name: &str) -> Imported {
+        self.credit_senders();
+        let mut run = Run::of(&format!("{name}:{}", self.line), "throughput", &self.events());
+        (run.started, run.finished) = (self.started, self.started.map(|from| from + self.longest()));
+        run.host = self.client_host.clone();
+        for summary in [&mut run.summary.up, &mut run.summary.down].into_iter().flatten() {
+            for cpu in [&mut summary.cpu.sender, &mut summary.cpu.receiver] {
+                cpu.take_if(|cpu| *cpu == CpuUse::default());
+            }
+            if !self.resent_known {
+                summary.retransmits = None;
+                summary.streams.iter_mut().for_each(|stream| stream.retransmits = None);
+            }
+        }
+        Imported { tool: self.tool, version: self.version, line: self.line, run }
+    }
+
+    /// What a TCP sender handed over stands for what arrived where the receiver told nothing.
+    fn credit_senders(&mut self) {
+        let mss = self.mss.unwrap_or_default();
+        let rows = self.at_client.streams.iter_mut().chain(&mut self.at_server.streams);
+        for row in rows.filter(|row| row.role == Role::Sender && row.udp.is_none()) {
+            credit(&mut row.tcp, row.bytes, mss);
+        }
+        let rows = self.samples.iter_mut().flat_map(|sample| &mut sample.streams);
+        for row in rows.filter(|row| row.role == Role::Sender && row.udp.is_none()) {
+            credit(&mut row.tcp, row.bytes, mss);
+        }
+    }
+
+    fn events(&self) -> Vec<Event> {
+        let (client, server) = (self.client.unwrap_or(NOWHERE), self.server.unwrap_or(NOWHERE));
+        let plan = self.plan(server);
+        let wall = self.started.unwrap_or_default();
+        let mut events = vec![
+            Event::Connected(Connected {
+                wall,
+                plan,
+                local: client,
+                remote: server,
+                session: String::new(),
+                control_mss: None,
+                host: Host::default(),
+                peer: None,
+            }),
+            Event::Started(Started { wall, streams: vec![self.stream(client, server)] }),
+        ];
+        events.extend(self.link.link.map(|rate| Event::Probe(Probe::Link { rate, source: "--link".into() })));
+        events.extend(self.samples.iter().cloned().map(Event::Sample));
+        for (side, result) in [(Side::Local, &self.at_client), (Side::Peer, &self.at_server)] {
+            if !result.streams.is_empty() {
+                let result = result.clone();
+                events.push(Event::Result(EndResult { side, result, output_text: None, output_json: None }));
+            }
+        }
+        events.extend(self.warnings.iter().cloned().map(Event::Warning));
+        let finished = Finished { wall, elapsed: self.longest(), outcome: self.outcome.clone() };
+        events.push(Event::Finished(finished));
+        events
+    }
+
+    fn plan(&self, server: SocketAddr) -> Plan {
+        let known = self.server.map(|server| server.ip().to_canonical().to_string());
+        let host = self.host.clone().or(known).unwrap_or_else(|| UNKNOWN_HOST.into());
+        let local = LocalOptions { interval: self.interval, link: self.link.link, ..LocalOptions::default() };
+        let target = Target { host, address: server };
+        Plan { target, protocol: self.protocol, test: self.test.clone(), local }
+    }
+
+    /// One stream speaks for all: what is asked of it is the MTU.
+    fn stream(&self, local: SocketAddr, remote: SocketAddr) -> StreamInfo {
+        let direction = self.test.directions.each().next().unwrap_or(Direction::Up);
+        let role = if direction == Direction::Up { Role::Sender } else { Role::Receiver };
+        StreamInfo {
+            stream: 0,
+            direction,
+            role,
+            local,
+            remote,
+            socket: 0,
+            mss: self.mss,
+            path_mtu: self.mtu,
+            send_buffer: Bytes(0),
+            receive_buffer: Bytes(0),
+            congestion: None,
+        }
+    }
+
+    fn longest(&self) -> Nanos {
+        let rows = self.at_client.streams.iter().chain(&self.at_server.streams);
+        rows.map(|row| row.elapsed).max().unwrap_or_default()
+    }
+}
+
+fn credit(tcp: &mut Option<TcpCounters>, bytes: Bytes, mss: u32) {
+    let tcp = tcp.get_or_insert_default();
+    tcp.acknowledged = bytes;
+    if tcp.send_mss == 0 {
+        tcp.send_mss = mss;
+    }
+    tcp.timestamps |= has_timestamps(tcp.send_mss);
+}
+
+/// The segment is that of a usual MTU less the headers of IPv4 or IPv6 and the 12 bytes of timestamps.
+fn has_timestamps(mss: u32) -> bool {
+    [1500, 9000, 1460, 1400, 1280].iter().any(|mtu| mss + 52 == *mtu || mss + 72 == *mtu) || mss + 52 == 1512
+}
+
+/// Puts a row into the sample of its time.
+pub(super) fn add_sample(
+    samples: &mut Vec<IntervalSample>,
+    side: Side,
+    span: (Nanos, Nanos),
+    omitted: bool,
+    row: StreamSample,
+) {
+    let (start, end) = span;
+    let same = |sample: &&mut IntervalSample| {
+        sample.side == side && sample.omitted == omitted && sample.start == start && sample.end == end
+    };
+    match samples.iter_mut().rev().take(RECENT).find(same) {
+        Some(sample) => sample.streams.push(row),
+        None => samples.push(IntervalSample { side, start, end, omitted, streams: vec![row] }),
+    }
+}
+
+/// The whole of one stream from its intervals.
+pub(super) fn total(
+    samples: &[IntervalSample],
+    side: Side,
+    stream: u32,
+    direction: Direction,
+) -> Option<StreamResult> {
+    let rows = || {
+        let own = samples.iter().filter(|sample| sample.side == side && !sample.omitted);
+        own.flat_map(move |sample| {
+            let rows =
+                sample.streams.iter().filter(move |row| row.stream == stream && row.direction == direction);
+            rows.map(move |row| (sample, row))
+        })
+    };
+    let (_, first) = rows().next()?;
+    let end = rows().map(|(sample, _)| sample.end).max()?;
+    let start = rows().map(|(sample, _)| sample.start).min()?;
+    let bytes = Bytes(rows().fold(0, |sum, (_, row)| sum.saturating_add(row.bytes.0)));
+    let udp = first.udp.as_ref().map(|_| {
+        rows().filter_map(|(_, row)| row.udp.as_ref()).fold(
+            Default::default(),
+            |mut sum: model::sample::UdpCounters, udp| {
+                sum.datagrams = sum.datagrams.saturating_add(udp.datagrams);
+                sum.lost = sum.lost.saturating_add(udp.lost);
+                sum.jitter = udp.jitter;
+                sum
+            },
+        )
+    });
+    let tcp = first.tcp.as_ref().map(|_| {
+        rows().filter_map(|(_, row)| row.tcp.as_ref()).fold(TcpCounters::default(), |mut sum, tcp| {
+            sum.retransmits = sum.retransmits.saturating_add(tcp.retransmits);
+            sum.cwnd = tcp.cwnd;
+            sum.max_cwnd = sum.max_cwnd.max(tcp.cwnd);
+            sum
+        })
+    });
+    let elapsed = end.saturating_sub(start);
+    Some(StreamResult { stream, direction, role: first.role, elapsed, bytes, total_bytes: bytes, tcp, udp })
+}
+
+/// An address that no output told.
+const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+const UNKNOWN_HOST: &str = "a host that the output does not name";
+/// Samples that are looked through for one of the same time: more streams than ends an interval has.
+const RECENT: usize = 8;

@@ -1,0 +1,46 @@
+//! Lines without what terminals and other systems add: colour codes, carriage returns, byte-order marks.
+
+/// The lines of a text, cleaned.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = String> {
+    text.trim_start_matches('\u{feff}').split('\n').map(clean)
+}
+
+fn clean(line: &str) -> String {
+    let mut kept = String::with_capacity(line.len());
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\u{1b}' => skip_escape(&mut characters),
+            '\t' => kept.push(' '),
+            '\u{a0}' => kept.push(' '),
+            control if control.is_control() => {}
+            other => kept.push(other),
+        }
+    }
+    kept.truncate(kept.trim_end().len());
+    kept
+}
+
+/// The rest of an escape sequence (ECMA-48): `[…m` and its like, or up to a bell or backslash after `]`.
+fn skip_escape(characters: &mut std::str::Chars<'_>) {
+    match characters.next() {
+        Some('[') => {
+            characters.find(|character| ('@'..='~').contains(character));
+        }
+        Some(']') => {
+            characters.find(|character| matches!(character, '\u{7}' | '\\'));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_and_line_ends_go() {
+        let text = "\u{feff}\u{1b}[1;32m[  5]\u{1b}[0m  0.00\r\n\u{1b}]0;title\u{7}$ ls\t-l  \n\u{1b}[";
+        assert_eq!(lines(text).collect::<Vec<_>>(), ["[  5]  0.00", "$ ls -l", ""]);
+    }
+}

@@ -1,0 +1,36 @@
+//! iPerf3's text, 3.0 to 3.21: of a client, of a server, and of a client with the server's output behind its own.
+
+mod complete;
+mod ends;
+mod lines;
+
+use super::block::{Block, Mark};
+use super::row::Row;
+use super::{Imported, Known};
+
+/// What a line is to iPerf3.
+pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
+    let line = lines::untitled(line);
+    let begins = lines::begins(line);
+    let Some(block) = block else {
+        let row = line.starts_with('[') && Row::of(line).is_some_and(|row| row.padded);
+        let own = begins || row || lines::is_header(line) || line.starts_with("iperf3: error");
+        return if own { Mark::First } else { Mark::No };
+    };
+    let stage = block.stage;
+    let client_again = line.starts_with("Connecting to host") && (stage.rows || stage.ended);
+    let server_again = begins && stage.rows && (!stage.nested || stage.ended);
+    match () {
+        () if client_again || server_again => Mark::First,
+        () if begins || lines::is_part(line) => Mark::Part,
+        // Where iPerf3's intervals grow long their blanks go, as iPerf2's have none.
+        () if Row::of(line).is_some() && !stage.ended => Mark::Part,
+        () => Mark::No,
+    }
+}
+
+/// The run of a block.
+pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
+    let output = lines::Output::of(&block.lines);
+    ends::told(&output, block, known).map(|told| told.imported(name))
+}

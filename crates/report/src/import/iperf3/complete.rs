@@ -1,0 +1,96 @@
+//! What iPerf3's two ends together leave open: losses that nobody counted, senders that told nothing, the MTU.
+
+use super::super::build::Told;
+use super::lines::Output;
+use model::plan::Transport;
+use model::sample::{Role, SideResult, StreamResult, UdpCounters};
+use model::units::{BitRate, Bytes};
+
+/// What holds for the output as a whole.
+pub(super) fn complete(told: &mut Told, output: &Output) {
+    if let Some(outcome) = &output.failed {
+        told.outcome = outcome.clone();
+    }
+    all_lost(told);
+    senders_unseen(told);
+    rate_asked(told);
+    told.started = output.extra.started;
+    let senders = if told.test.directions.up() { [0, 1] } else { [1, 0] };
+    for (end, which) in [&mut told.at_client, &mut told.at_server].into_iter().zip(senders) {
+        end.cpu = output.extra.cpu[which].clone().unwrap_or_default();
+        end.datapath.congestion.clone_from(&output.extra.congestion[which]);
+    }
+    let (size, v6) = (told.test.length, told.server.is_some_and(|server| server.is_ipv6()));
+    let fits = if v6 { ETHERNET_MTU - 48 } else { ETHERNET_MTU - 28 };
+    if told.test.transport == Transport::Udp && size > fits && size < 8900 {
+        told.mtu = Some(ETHERNET_MTU);
+        told.warn("assumed-mtu", format!("The output does not tell the path's MTU: {ETHERNET_MTU} is assumed, in which {size}-byte datagrams do not fit."));
+    }
+    if told.server.is_none() {
+        told.warn("no-addresses", "The output does not tell the addresses: IPv4 is assumed.");
+    }
+}
+
+/// A receiver that saw nothing counted no loss either.
+fn all_lost(told: &mut Told) {
+    let sent = |side: &SideResult, row: &StreamResult| {
+        let twin = side.streams.iter().find(|sent| {
+            sent.stream == row.stream && sent.direction == row.direction && sent.role == Role::Sender
+        });
+        twin.and_then(|twin| twin.udp.as_ref()).map_or(0, |udp| udp.datagrams)
+    };
+    let (client, server) = (told.at_client.clone(), told.at_server.clone());
+    let mut unseen = 0;
+    for (side, other) in [(&mut told.at_client, &server), (&mut told.at_server, &client)] {
+        for row in side.streams.iter_mut().filter(|row| row.role == Role::Receiver) {
+            let count = sent(other, row);
+            if let Some(udp) = row.udp.as_mut().filter(|udp| udp.datagrams == 0 && udp.lost == 0) {
+                udp.lost = count;
+                unseen += count;
+            }
+        }
+    }
+    if unseen > 0 {
+        told.warn("all-lost", format!("The receiver saw no datagram in the counted time and therefore counted no loss: all {unseen} sent count as lost."));
+    }
+}
+
+/// What a UDP sender sent whose output is missing: the receiver knows it by the sequence numbers.
+fn senders_unseen(told: &mut Told) {
+    let (client, server) = (told.at_client.clone(), told.at_server.clone());
+    let size = u64::from(told.test.length);
+    let mut added = false;
+    for (side, other) in [(&client, &mut told.at_server), (&server, &mut told.at_client)] {
+        for row in side.streams.iter().filter(|row| row.role == Role::Receiver) {
+            let same = |sent: &StreamResult| sent.stream == row.stream && sent.direction == row.direction;
+            let Some(udp) = row.udp.as_ref().filter(|_| !other.streams.iter().any(same)) else { continue };
+            let datagrams = udp.datagrams.saturating_add(udp.lost);
+            let bytes = Bytes(datagrams.saturating_mul(size));
+            let udp = Some(UdpCounters { datagrams, ..UdpCounters::default() });
+            other.streams.push(StreamResult {
+                role: Role::Sender,
+                bytes,
+                total_bytes: bytes,
+                udp,
+                ..row.clone()
+            });
+            added = true;
+        }
+    }
+    if added {
+        told.warn("sender-unknown", "The sender's own figures are missing: what it sent is what the receiver knows by the sequence numbers.");
+    }
+}
+
+/// UDP below a gigabit per second is sent at a rate that was asked for, as both ends could do more.
+fn rate_asked(told: &mut Told) {
+    let rows = told.at_client.streams.iter().chain(&told.at_server.streams);
+    let senders = rows.filter(|row| row.role == Role::Sender && row.udp.is_some());
+    let rate = senders.map(|row| BitRate::from_bytes(row.bytes, row.elapsed)).max();
+    told.test.bitrate = rate.filter(|rate| (1..UNLIMITED.0).contains(&rate.0));
+}
+
+/// Nobody asks for more on purpose.
+const UNLIMITED: BitRate = BitRate(1_000_000_000);
+/// The MTU of nearly every path across providers.
+const ETHERNET_MTU: u32 = 1500;

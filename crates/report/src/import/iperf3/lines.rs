@@ -1,0 +1,265 @@
+//! The lines of iPerf3's text, one by one: who speaks, which streams there are, the rows.
+
+use super::super::date;
+use super::super::number::Printed;
+use super::super::row::{Id, Row};
+use model::event::Outcome;
+use model::plan::Transport;
+use model::sample::CpuUse;
+use model::time::WallTime;
+use std::net::SocketAddr;
+
+/// What the lines of one output told, in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Output {
+    pub(super) version: Option<String>,
+    pub(super) host: Option<String>,
+    pub(super) reverse: bool,
+    pub(super) mss: Option<u32>,
+    pub(super) transport: Option<Transport>,
+    /// A column of segments sent again was there.
+    pub(super) resent: bool,
+    /// Rows by the end that printed them.
+    pub(super) client: Part,
+    pub(super) server: Part,
+    pub(super) failed: Option<Outcome>,
+    /// Options as `-V` tells them.
+    pub(super) options: Options,
+    pub(super) extra: Extra,
+}
+
+/// What one end printed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Part {
+    /// Its streams: socket, its own address, the other end's.
+    pub(super) streams: Vec<(u32, SocketAddr, SocketAddr)>,
+    pub(super) intervals: Vec<Row>,
+    pub(super) finals: Vec<Row>,
+    /// `Sent N datagrams`.
+    pub(super) sent: Option<i64>,
+}
+
+/// The line `Starting Test: …` of `-V`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Options {
+    pub(super) length: Option<u32>,
+    pub(super) omit: Option<u64>,
+    pub(super) time: Option<u64>,
+    pub(super) tos: Option<u8>,
+}
+
+/// What `-V` tells of both ends.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Extra {
+    pub(super) started: Option<WallTime>,
+    /// CPU of the end that sent and of the one that received.
+    pub(super) cpu: [Option<CpuUse>; 2],
+    /// Congestion control likewise.
+    pub(super) congestion: [Option<String>; 2],
+}
+
+impl Extra {
+    fn take(&mut self, line: &str) {
+        if let Some(date) = line.strip_prefix("Time: ") {
+            self.started = date::rfc1123(date);
+        } else if let Some(ends) = line.strip_prefix("CPU Utilization: ") {
+            for (end, place) in ["sender", "receiver"].into_iter().zip(&mut self.cpu) {
+                *place = ends.split_once(&format!("/{end} ")).and_then(|(_, figures)| cpu(figures));
+            }
+        } else if let Some(name) = line.strip_prefix("snd_tcp_congestion ") {
+            self.congestion[0] = Some(name.to_owned());
+        } else if let Some(name) = line.strip_prefix("rcv_tcp_congestion ") {
+            self.congestion[1] = Some(name.to_owned());
+        }
+    }
+}
+
+/// `3.0% (2.8%u/0.2%s), …`
+fn cpu(figures: &str) -> Option<CpuUse> {
+    let mut shares = figures.split('%').map(|part| part.trim_start_matches(['u', 's', ' ', '(', '/', ')']));
+    let mut share = || Printed::of(shares.next()?).map(|printed| printed.value / 100.0);
+    let (process, user, system) = (share()?, share()?, share()?);
+    Some(CpuUse { process, user, system, ..CpuUse::default() })
+}
+
+impl Output {
+    pub(super) fn of(lines: &[String]) -> Output {
+        let mut output = Output::default();
+        let mut place = Place::default();
+        lines.iter().for_each(|line| output.take(untitled(line), &mut place));
+        output.settle();
+        output
+    }
+
+    fn take(&mut self, line: &str, place: &mut Place) {
+        if let Some(row) = Row::of(line) {
+            self.row(row, place);
+            return;
+        }
+        if is_header(line) {
+            place.finals = place.ruled && place.rows;
+            self.resent |= line.contains("Retr");
+            if line.contains("Datagrams") {
+                self.transport = Some(Transport::Udp);
+            }
+        }
+        place.ruled = line.starts_with("- - - -");
+        if line.starts_with("Server output") {
+            *place = Place { server: true, ..Place::default() };
+        } else if line.starts_with("Server listening") || line.starts_with("Accepted connection") {
+            place.server = true;
+        } else if line.starts_with("Test Complete. Summary Results") {
+            place.finals = true;
+        }
+        self.sentence(line, place);
+    }
+
+    fn sentence(&mut self, line: &str, place: &Place) {
+        self.extra.take(line);
+        let part = if place.server { &mut self.server } else { &mut self.client };
+        if let Some(rest) = line.strip_prefix("Connecting to host ") {
+            self.host = rest.split_once(", port").map(|(host, _)| host.to_owned());
+        } else if line.starts_with("Reverse mode, remote host") {
+            self.reverse = true;
+        } else if let Some(version) = line.strip_prefix("iperf 3.") {
+            self.version = version.split_whitespace().next().map(|minor| format!("3.{minor}"));
+        } else if let Some(mss) = line.split_once("TCP MSS: ").map(|(_, mss)| mss) {
+            self.mss = mss.split_whitespace().next().and_then(|mss| mss.parse().ok());
+        } else if let Some(rest) = line.strip_prefix("Starting Test: protocol: ") {
+            self.starting(rest);
+        } else if let Some(error) = line.strip_prefix("iperf3: error - ") {
+            self.failed = Some(Outcome::Failed { reason: error.to_owned() });
+        } else if line.starts_with("iperf3: interrupt") || line.contains("the client has terminated") {
+            self.failed = Some(Outcome::Interrupted);
+        } else if let Some(stream) = stream(line) {
+            part.streams.push(stream);
+        } else if let Some((_, count)) = line.split_once("] Sent ") {
+            part.sent = count.split_whitespace().next().and_then(|count| count.parse().ok());
+        }
+    }
+
+    /// `UDP, 1 streams, 1460 byte blocks, omitting 0 seconds, 10 second test, tos 0`.
+    fn starting(&mut self, rest: &str) {
+        self.transport = Some(if rest.starts_with("UDP") { Transport::Udp } else { Transport::Tcp });
+        for part in rest.split(", ") {
+            let number = part.split_whitespace().find_map(|word| word.parse::<u64>().ok());
+            match number {
+                Some(bytes) if part.ends_with("byte blocks") => {
+                    self.options.length = u32::try_from(bytes).ok()
+                }
+                Some(seconds) if part.starts_with("omitting") => self.options.omit = Some(seconds),
+                Some(seconds) if part.ends_with("second test") => self.options.time = Some(seconds),
+                Some(tos) if part.starts_with("tos") => self.options.tos = u8::try_from(tos).ok(),
+                _ => {}
+            }
+        }
+    }
+
+    fn row(&mut self, row: Row, place: &mut Place) {
+        if row.losses().is_some() {
+            self.transport = Some(Transport::Udp);
+        }
+        let part = if place.server { &mut self.server } else { &mut self.client };
+        place.rows = true;
+        place.ruled = false;
+        if row.sender.is_some() || place.finals {
+            part.finals.push(row);
+        } else {
+            part.intervals.push(row);
+        }
+    }
+
+    /// Rows of a piece without any heading are the server's when its senders say they sent nothing: a server does not know.
+    fn settle(&mut self) {
+        let zero = |sender| {
+            let mut rows = self.client.finals.iter().filter(move |row| row.sender == Some(sender)).peekable();
+            rows.peek().is_some() && rows.all(|row| row.bytes.value == 0.0)
+        };
+        if self.host.is_none() && self.client.streams.is_empty() && zero(true) && !zero(false) {
+            self.server = std::mem::take(&mut self.client);
+        }
+    }
+}
+
+/// Where in the output a line stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    server: bool,
+    /// The line before was a rule.
+    ruled: bool,
+    /// Rows were there.
+    rows: bool,
+    /// Rows are final from here on.
+    finals: bool,
+}
+
+impl Part {
+    pub(super) fn is_empty(&self) -> bool {
+        self.intervals.is_empty() && self.finals.is_empty()
+    }
+
+    /// The rows of single streams; where there are sums alone, these.
+    pub(super) fn single(rows: &[Row]) -> Vec<&Row> {
+        let single: Vec<&Row> = rows.iter().filter(|row| row.id != Id::Sum).collect();
+        if single.is_empty() { rows.iter().collect() } else { single }
+    }
+}
+
+/// Without the title of `-T`, which stands before every line: `name:  [  5] …`.
+pub(super) fn untitled(line: &str) -> &str {
+    let line = line.trim_start();
+    match line.split_once(":  ") {
+        Some((title, rest)) if !title.contains(['[', ']']) && !rest.is_empty() => rest.trim_start(),
+        _ => line,
+    }
+}
+
+/// A line with which an output begins.
+pub(super) fn begins(line: &str) -> bool {
+    line.starts_with("Connecting to host ") && line.contains(", port ")
+        || line.starts_with("Accepted connection from ") && line.contains(", port ")
+        || line.starts_with("Server listening on ") && !line.contains("port")
+        || line.strip_prefix("iperf 3.").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+pub(super) fn is_header(line: &str) -> bool {
+    line.starts_with("[ ID]") && line.contains("Interval           Transfer")
+}
+
+/// A line that belongs to an output and to nothing else.
+pub(super) fn is_part(line: &str) -> bool {
+    let starts = [
+        "Server output",
+        "iperf Done",
+        "- - - -",
+        "Test Complete",
+        "CPU Utilization",
+        "snd_tcp_congestion",
+        "rcv_tcp_congestion",
+        "iperf3: ",
+        "Reverse mode",
+        "Starting Test",
+        "Control connection MSS",
+        "Time: ",
+        "      Cookie",
+        "      TCP MSS",
+        "-----",
+        "Cookie",
+        "TCP MSS",
+        "Linux ",
+    ];
+    is_header(line)
+        || starts.iter().any(|start| line.starts_with(start))
+        || line.starts_with('[') && (line.contains("] Sent ") || line.contains(" connected to "))
+}
+
+/// `[  5] local 10.0.0.1 port 5201 connected to 10.0.0.2 port 40000`.
+fn stream(line: &str) -> Option<(u32, SocketAddr, SocketAddr)> {
+    let (id, rest) = line.strip_prefix('[')?.split_once("] local ")?;
+    let (local, remote) = rest.split_once(" connected to ")?;
+    let address = |text: &str| {
+        let (address, port) = text.split_once(" port ")?;
+        Some(SocketAddr::new(address.trim().parse().ok()?, port.split_whitespace().next()?.parse().ok()?))
+    };
+    Some((id.trim().parse().ok()?, address(local)?, address(remote)?))
+}

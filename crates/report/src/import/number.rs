@@ -1,0 +1,144 @@
+//! Printed figures: what was printed, and how far off the true one may be.
+
+use model::units::{Bytes, Nanos};
+
+/// A figure as printed: the true one lies within half of the last digit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Printed {
+    pub(super) value: f64,
+    pub(super) half: f64,
+}
+
+impl Printed {
+    /// Reads `1.02`, `1,02` (a locale's comma) or `-3`; nothing else, so neither `nan` nor `1e9`.
+    pub(super) fn of(text: &str) -> Option<Printed> {
+        let text = text.replace(',', ".");
+        let digits = text.strip_prefix('-').unwrap_or(&text);
+        let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let value: f64 = text.parse().ok().filter(|_| plain && digits.len() <= LONGEST)?;
+        let decimals = digits.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+        Some(Printed { value, half: 0.5 * 0.1_f64.powi(decimals as i32) })
+    }
+
+    fn times(self, factor: f64) -> Printed {
+        Printed { value: self.value * factor, half: self.half * factor }
+    }
+
+    /// An amount: `1.02 GBytes`, `128 KByte`, `0.00 Bytes`. Prefixes are powers of 1024, as both iPerfs print them.
+    pub(super) fn bytes(number: &str, unit: &str) -> Option<Printed> {
+        let factor = match unit.trim_end_matches('s').strip_suffix("Byte") {
+            Some(prefix) => power(prefix, 1024.0)?,
+            None => power(unit.trim_end_matches('s').strip_suffix("bit")?, 1000.0)? / 8.0,
+        };
+        Printed::of(number).map(|printed| printed.times(factor)).filter(|printed| printed.value >= 0.0)
+    }
+
+    /// A rate in bits per second: `8.70 Gbits/sec` by powers of 1000, `1.02 GBytes/sec` by powers of 1024.
+    pub(super) fn rate(number: &str, unit: &str) -> Option<Printed> {
+        let unit = unit.strip_suffix("/sec").or_else(|| unit.strip_suffix("/s"))?;
+        Printed::bytes(number, unit).map(|printed| printed.times(8.0))
+    }
+
+    pub(super) fn low(self) -> f64 {
+        self.value - self.half
+    }
+
+    pub(super) fn high(self) -> f64 {
+        self.value + self.half
+    }
+}
+
+/// The amount that fits both a printed amount and a printed rate over a time: narrower than either alone.
+pub(super) fn refined(bytes: Printed, rate: Option<Printed>, elapsed: Nanos) -> Bytes {
+    let eighth = elapsed.as_secs_f64() / 8.0;
+    let by_rate = rate.filter(|rate| rate.value > 0.0 && eighth > 0.0).map(|rate| rate.times(eighth));
+    let (mut low, mut high) = (bytes.low(), bytes.high());
+    if let Some(other) = by_rate.filter(|other| other.low() < high && other.high() > low) {
+        (low, high) = (low.max(other.low()), high.min(other.high()));
+    }
+    if bytes.value == 0.0 {
+        return Bytes(0);
+    }
+    Bytes(f64::midpoint(low, high).max(0.0).round() as u64)
+}
+
+/// A time of `10.17` seconds.
+pub(super) fn seconds(text: &str) -> Option<Nanos> {
+    let printed = Printed::of(text).filter(|printed| (0.0..MOST_SECONDS).contains(&printed.value))?;
+    Some(Nanos((printed.value * 1e9).round() as u64))
+}
+
+/// The size of each datagram, from what is known of amounts and counts: the sizes that fit all of them, and of these one
+/// that people use.
+pub(super) fn datagram_size(pairs: &[(Printed, u64)]) -> Option<u32> {
+    let fits = pairs.iter().filter(|(bytes, count)| bytes.value > 0.0 && *count > 0);
+    let bounds = fits.map(|(bytes, count)| (bytes.low() / *count as f64, bytes.high() / *count as f64));
+    let (low, high) = bounds.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)))?;
+    // A count that is off by one or two moves the bounds a little.
+    let (low, high) = ((low * (1.0 - SLACK)).ceil() as u32, (high * (1.0 + SLACK)).floor() as u32);
+    let usual = USUAL.iter().copied().find(|size| (low..=high).contains(size));
+    let power = low.max(1).checked_next_power_of_two().filter(|size| *size <= high && *size >= 64);
+    let round = [1000, 100, 10].into_iter().map(|step| low.next_multiple_of(step)).find(|size| *size <= high);
+    let found = power.or(usual).or(round).unwrap_or(u32::midpoint(low, high));
+    (low <= high && (1..=65_507).contains(&found)).then_some(found)
+}
+
+fn power(prefix: &str, base: f64) -> Option<f64> {
+    let exponent = match prefix {
+        "" => 0,
+        "K" | "k" => 1,
+        "M" | "m" => 2,
+        "G" | "g" => 3,
+        "T" | "t" => 4,
+        _ => return None,
+    };
+    Some(base.powi(exponent))
+}
+
+const LONGEST: usize = 18;
+const MOST_SECONDS: f64 = 1e9;
+const SLACK: f64 = 0.0002;
+/// Payloads that tools and people choose, likeliest first.
+const USUAL: &[u32] =
+    &[1472, 1470, 1460, 1448, 1450, 1452, 1400, 1280, 1440, 8972, 8948, 1500, 9000, 1000, 100];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_of_all_kinds() {
+        let bytes = |number, unit| Printed::bytes(number, unit).map(|printed| printed.value);
+        assert_eq!(bytes("1.50", "GBytes"), Some(1.5 * 1024.0 * 1024.0 * 1024.0));
+        assert_eq!(bytes("128", "KByte"), Some(131_072.0));
+        assert_eq!(bytes("0.00", "Bytes"), Some(0.0));
+        assert_eq!(bytes("8,00", "Kbits"), Some(1000.0));
+        assert_eq!(bytes("-1", "Bytes"), None);
+        assert_eq!(bytes("1", "apples"), None);
+        let rate = |number, unit| Printed::rate(number, unit).map(|printed| printed.value);
+        assert_eq!(rate("9.41", "Gbits/sec"), Some(9.41e9));
+        assert_eq!(rate("1.00", "MBytes/sec"), Some(8.0 * 1_048_576.0));
+        assert_eq!(rate("1.00", "MBytes"), None);
+        for text in ["nan", "-nan", "inf", "", ".", "-", "1e9", "1.2.3", "99999999999999999999"] {
+            assert_eq!(Printed::of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn two_printed_figures_narrow_each_other() {
+        // 161 MBytes in 10.17 s would print 133 Mbit/s, were it not less than 161 by up to a half.
+        let bytes = Printed::bytes("161", "MBytes").unwrap();
+        let rate = Printed::rate("132", "Mbits/sec");
+        let found = refined(bytes, rate, Nanos(10_170_000_000)).0 as f64 * 8.0 / 10.17;
+        assert!((132.38e6..132.5e6).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn sizes_of_datagrams() {
+        let pair = |number, count| (Printed::bytes(number, "MBytes").unwrap(), count);
+        assert_eq!(datagram_size(&[pair("881", 112_740)]), Some(8192));
+        assert_eq!(datagram_size(&[pair("528", 376_260), pair("529", 376_560)]), Some(1472));
+        assert_eq!(datagram_size(&[pair("528", 376_260), pair("1.00", 7)]), None);
+        assert_eq!(datagram_size(&[]), None);
+    }
+}

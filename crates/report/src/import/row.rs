@@ -1,0 +1,146 @@
+//! A row of figures, as both iPerfs print it.
+
+use super::number::{Printed, seconds};
+use model::units::Nanos;
+
+/// A row: `[  5]   0.00-1.00   sec  1.02 GBytes  8.79 Gbits/sec    0   1.37 MBytes`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Row {
+    pub(super) id: Id,
+    /// The second pair of brackets of iPerf3: `TX-C`.
+    pub(super) role: Option<String>,
+    pub(super) start: Nanos,
+    pub(super) end: Nanos,
+    pub(super) bytes: Printed,
+    pub(super) rate: Option<Printed>,
+    /// Everything behind the rate, without the words below.
+    pub(super) rest: Vec<String>,
+    /// Ends with `(omitted)`.
+    pub(super) omitted: bool,
+    /// Ends with `sender` (true) or `receiver`.
+    pub(super) sender: Option<bool>,
+    /// At least two blanks stand before `sec`, as iPerf3 prints every interval but long ones.
+    pub(super) padded: bool,
+}
+
+/// What a row is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Id {
+    /// One stream, by its number or socket.
+    Stream(u32),
+    /// All of them.
+    Sum,
+}
+
+/// Jitter and losses: `0.019 ms  3/40 (7.5%)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Losses {
+    pub(super) jitter: Nanos,
+    pub(super) lost: i64,
+    pub(super) total: i64,
+}
+
+impl Row {
+    /// Reads a line that is one; `None` of any other.
+    pub(super) fn of(line: &str) -> Option<Row> {
+        let (id, behind) = line.trim_start().strip_prefix('[')?.split_once(']')?;
+        let id = match id.trim() {
+            sum if sum.starts_with("SUM") => Id::Sum,
+            number => Id::Stream(number.trim_start_matches('*').parse().ok()?),
+        };
+        let (role, behind) = match behind.strip_prefix('[').and_then(|behind| behind.split_once(']')) {
+            Some((role, behind)) => (Some(role.trim().to_owned()), behind),
+            None => (None, behind),
+        };
+        let (span, figures) = behind.split_once(" sec ").or_else(|| behind.split_once(" sec\u{20}"))?;
+        let padded = span.ends_with(' ');
+        let span: String = span.chars().filter(|character| !character.is_whitespace()).collect();
+        let (start, end) = span.split_once('-')?;
+        let (start, end) = (seconds(start)?, seconds(end)?);
+        let mut words = figures.split_whitespace().map(str::to_owned);
+        let bytes = Printed::bytes(&words.next()?, &words.next()?)?;
+        let mut rest: Vec<String> = words.collect();
+        let rate = rest.get(1).and_then(|unit| Printed::rate(&rest[0], unit));
+        rest.drain(..if rest.get(1).is_some_and(|unit| unit.contains('/')) { 2 } else { 0 });
+        let omitted = take_last(&mut rest, "(omitted)");
+        let sender = match () {
+            () if take_last(&mut rest, "sender") => Some(true),
+            () if take_last(&mut rest, "receiver") => Some(false),
+            () => None,
+        };
+        (end >= start).then_some(Row { id, role, start, end, bytes, rate, rest, omitted, sender, padded })
+    }
+
+    pub(super) fn elapsed(&self) -> Nanos {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// The jitter and losses in it.
+    pub(super) fn losses(&self) -> Option<Losses> {
+        let at = self.rest.iter().position(|word| word == "ms")?;
+        let jitter = Printed::of(self.rest.get(at.checked_sub(1)?)?).filter(|jitter| jitter.value >= 0.0);
+        let behind: String = self.rest[at + 1..].concat();
+        let (lost, behind) = behind.split_once('/')?;
+        let total: String = behind
+            .chars()
+            .enumerate()
+            .take_while(|(i, c)| c.is_ascii_digit() || (*i == 0 && *c == '-'))
+            .map(|(_, c)| c)
+            .collect();
+        let jitter = Nanos((jitter.map_or(0.0, |jitter| jitter.value).min(1e9) * 1e6).round() as u64);
+        Some(Losses { jitter, lost: lost.parse().ok()?, total: total.parse().ok()? })
+    }
+
+    /// A count that stands alone behind the rate.
+    pub(super) fn count(&self) -> Option<i64> {
+        self.rest.first()?.parse().ok()
+    }
+}
+
+fn take_last(words: &mut Vec<String>, word: &str) -> bool {
+    let there = words.last().is_some_and(|last| last == word);
+    words.truncate(words.len() - usize::from(there));
+    there
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_both() {
+        let row =
+            Row::of("[  5][TX-C]   0.00-1.00   sec  1.02 GBytes  8.79 Gbits/sec    3   1.37 MBytes       ")
+                .unwrap();
+        assert_eq!((row.id, row.role.as_deref(), row.padded), (Id::Stream(5), Some("TX-C"), true));
+        assert_eq!((row.end, row.count()), (Nanos(1_000_000_000), Some(3)));
+        let row =
+            Row::of("[SUM]  0.0- 1.0 sec  1,02 GBytes  8,79 Gbits/sec   0.019 ms    0/ 1704 (0%)").unwrap();
+        assert_eq!((row.id, row.padded), (Id::Sum, false));
+        assert_eq!(row.losses(), Some(Losses { jitter: Nanos(19_000), lost: 0, total: 1704 }));
+        let row =
+            Row::of("[  4]   0.00-10.00  sec  10.1 GBytes  8.70 Gbits/sec  0.000 ms  18658/-90785 (0%)")
+                .unwrap();
+        assert_eq!(row.losses().unwrap().total, -90_785);
+        let row = Row::of(
+            "[  5]   0.00-1.00   sec  25.8 MBytes   216 Mbits/sec  0.098 ms  18658/21955 (85%)  (omitted)",
+        )
+        .unwrap();
+        assert!(row.omitted && row.losses().unwrap().lost == 18_658);
+    }
+
+    #[test]
+    fn what_is_no_row() {
+        for line in [
+            "",
+            "[",
+            "[]",
+            "[ ID] Interval sec x",
+            "[  5] 1-0 sec  1 MBytes  1 Mbits/sec",
+            "[  5] 0-1 sec 5",
+            "[x] 0-1 sec 1 Bytes 1 bits/sec",
+        ] {
+            assert_eq!(Row::of(line), None, "{line}");
+        }
+    }
+}

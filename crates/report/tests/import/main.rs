@@ -1,0 +1,31 @@
+//! Outputs of real tools read back: every fixture with the figures that must be read out of it.
+
+mod iperf3;
+
+use report::import::{Imported, Known, read};
+
+/// The text of a fixture.
+fn fixture(name: &str) -> String {
+    let path = format!("{}/tests/import/outputs/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The only output of a text.
+fn only(text: &str) -> Imported {
+    let mut all = read("file", text, Known::default()).expect("it is an output");
+    assert_eq!(all.len(), 1, "{all:#?}");
+    all.remove(0)
+}
+
+fn warned(imported: &Imported, id: &str) -> bool {
+    imported.run.summary.warnings.iter().any(|warning| warning.id == id)
+}
+
+fn found(imported: &Imported, id: &str) -> bool {
+    imported.run.findings.iter().any(|finding| finding.id == id)
+}
+
+#[track_caller]
+fn near(found: f64, expected: f64, share: f64) {
+    assert!((found / expected - 1.0).abs() <= share, "{found} is not {expected}");
+}
