@@ -15,6 +15,7 @@ pub mod fragment;
 pub mod iperf3;
 pub mod native;
 pub mod packet;
+pub mod pcapng;
 pub mod sockperf;
 pub mod stamp;
 

@@ -46,10 +46,13 @@ impl Segments {
 
 impl<'a> Captured<'a> {
     /// Reads a packet of which `bytes` were kept and which had `length` with the link's padding; `kind` and `size` are
-    /// its `gso_type` and `gso_size`. Nothing when it is no IP packet, or its IP headers were not kept.
+    /// its `gso_type` and `gso_size`. Nothing when it is no IP packet, or its IP headers are cut.
     pub fn read(bytes: &'a [u8], length: u32, kind: u8, size: u16) -> Option<Captured<'a>> {
         let ip = Ip::parse(bytes)?;
         let length = if ip.length == 0 { length } else { ip.length };
+        if length < ip.header {
+            return None;
+        }
         let segments = Segments::of(kind, size, ip.protocol);
         let behind = bytes.get(ip.header as usize..).filter(|_| ip.begins_transport()).unwrap_or_default();
         let transport = transport(ip.protocol, behind).unwrap_or(0);
@@ -93,7 +96,8 @@ impl<'a> Captured<'a> {
 
     /// Bytes behind the fixed IPv6 header that the wire never sees.
     pub(super) fn left_out(&self) -> u32 {
-        if self.ip.jumbo && self.headers >= JUMBO_END { JUMBO_END - 40 } else { 0 }
+        let jumbo = self.ip.jumbo && matches!(self.segments, Segments::Of(_));
+        if jumbo { JUMBO_HEADER } else { 0 }
     }
 }
 
@@ -111,8 +115,8 @@ const TCP_V4: u8 = 1;
 const TCP_V6: u8 = 4;
 const UDP_L4: u8 = 5;
 const ECN: u8 = 0x80;
-/// End of the hop-by-hop header of a jumbogram, which is 8 bytes.
-const JUMBO_END: u32 = 48;
+/// The hop-by-hop header of a jumbogram.
+const JUMBO_HEADER: u32 = 8;
 
 #[cfg(test)]
 mod tests {
