@@ -97,6 +97,7 @@ pub const RULES: &[Rule] = &[
     Rule { id: "receiver-buffer-loss", find: loss::receiver_buffer_loss },
     Rule { id: "path-loss", find: loss::path_loss },
     Rule { id: "size-dependent-loss", find: path::size_dependent_loss },
+    Rule { id: "path-changed", find: path::changed },
     Rule { id: "mss-clamped", find: path::clamped },
     Rule { id: "stale-path-mtu", find: path::stale },
     Rule { id: "mtu-asymmetric", find: path::asymmetric },

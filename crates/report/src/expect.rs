@@ -18,7 +18,7 @@ use thiserror::Error;
 /// Reads `[tcp.|udp.][up.|down.]NAME OP VALUE`, e.g. `down.goodput>=9.4Gbit/s`, `up.loss<0.1%`, `rtt.p99<5ms`,
 /// `udp.up.line_rate_share>=0.9`. In a run of several tests the first test that has the figure answers, or the first
 /// of the transport asked for. Figures of a latency run: `rtt.p999<=500us`, of a way `way.LABEL.rtt.p50<1ms`, of a phase
-/// `loaded.up.rtt.p99<80ms` (idle, up, down, both).
+/// `loaded.up.rtt.p99<80ms` (idle, up, down, both). Of packet sizes: `up.path_mtu>=1500`, `service.max_payload>=1472`.
 #[derive(Clone, Debug)]
 pub struct Expectation {
     text: String,
@@ -99,7 +99,7 @@ impl FromStr for Expectation {
         let (transport, rest) = prefixed(name, &[("tcp.", Transport::Tcp), ("udp.", Transport::Udp)]);
         let (direction, name) = prefixed(rest, &[("up.", Direction::Up), ("down.", Direction::Down)]);
         let fits = |figure: &Figure| match (&scope, figure.source) {
-            (Scope::Run, Source::Way(_) | Source::Payload) => direction.is_some(),
+            (Scope::Run, Source::Way(_) | Source::Path(_)) => direction.is_some(),
             (Scope::Run, Source::Run(_)) | (Scope::Way(_), Source::Labelled(_)) => direction.is_none(),
             (Scope::Loaded(_), Source::Loaded(_)) => direction.is_none(),
             _ => false,
@@ -143,7 +143,9 @@ impl Expectation {
                 let wanted = self.transport.is_none_or(|transport| transport == way.transport);
                 figure(way).filter(|_| wanted)
             }
-            (Source::Payload, Some(direction)) => run.summary.max_udp_payload(direction).map(f64::from),
+            (Source::Path(figure), Some(direction)) => {
+                run.summary.path.as_ref()?.way(direction).and_then(figure)
+            }
             (Source::Run(figure), None) => figure(run),
             _ => None,
         };
@@ -265,6 +267,23 @@ mod tests {
     }
 
     #[test]
+    fn packet_sizes_are_of_a_direction() {
+        let way =
+            |mtu, bound| Some(model::path::PathWay { path_mtu: Some(mtu), bound, ..Default::default() });
+        let (up, down) = (way(1400, model::path::Bound::Exact), way(1300, model::path::Bound::AtMost));
+        let found = model::path::PathResult { up, down, packets: 90, ..Default::default() };
+        let run = Run::of("id", "mtu", &[Event::Path(Box::new(found))]);
+        assert!(check("up.path_mtu>=1400", &run).held);
+        assert_eq!(
+            check("up.path_mtu>=1500", &run).to_string(),
+            "broken: up.path_mtu>=1500 (measured 1400 bytes)"
+        );
+        assert_eq!(check("down.path_mtu>=1", &run).measured, None);
+        assert!(check("path.packets<=200", &run).held);
+        assert!("path_mtu>=1".parse::<Expectation>().is_err());
+    }
+
+    #[test]
     fn a_run_of_tests_answers_with_the_first_that_knows() {
         let outer = Run::of_tests("id", "measure", &[], vec![Run::of("a", "throughput", &[]), probed()]);
         assert_eq!(check("rtt.p99<5ms", &outer).measured.as_deref(), Some("180 µs"));
@@ -274,7 +293,7 @@ mod tests {
     fn every_figure_can_be_written_with_its_own_example() {
         for figure in all() {
             let prefix = match figure.source {
-                Source::Way(_) | Source::Payload => "tcp.up.",
+                Source::Way(_) | Source::Path(_) => "tcp.up.",
                 Source::Run(_) => "",
                 Source::Labelled(_) => "way.nat.gateway.",
                 Source::Loaded(_) => "loaded.idle.",

@@ -10,7 +10,7 @@ mod verdict;
 pub(super) use black_hole::black_hole;
 pub(super) use discovery::{stale, wrong};
 pub(super) use mss::clamped;
-pub(super) use reduced::{asymmetric, reduced, size_dependent_loss};
+pub(super) use reduced::{asymmetric, changed, reduced, size_dependent_loss};
 pub(super) use service::service_limit;
 pub(super) use verdict::of as verdict;
 

@@ -138,7 +138,7 @@ fn of_tests(run: &Run) -> Verdict {
 }
 
 /// A finding in a sentence, with its twin of the other direction.
-pub(super) fn told(run: &Run, finding: &Finding) -> String {
+fn told(run: &Run, finding: &Finding) -> String {
     let other = finding.direction.map(Direction::reversed);
     let twin = run.findings.iter().any(|f| f.id == finding.id && other.is_some() && f.direction == other);
     match other.filter(|_| twin) {

@@ -43,7 +43,7 @@ const MOST: usize = 3;
 /// Encapsulations by their name in `framing`, the commonest first.
 const ENCAPSULATIONS: &[(&str, &str)] = &[
     ("pppoe", "PPPoE"),
-    ("wireguard6", "WireGuard over IPv6 (or as wg-quick sets it for both)"),
+    ("wireguard6", "WireGuard over IPv6 or with the default of wg-quick"),
     ("wireguard", "WireGuard over IPv4"),
     ("vxlan", "VXLAN or Geneve"),
     ("gre", "GRE"),

@@ -92,6 +92,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("stale-path-mtu", "the true size is not known", || {
         cached(1400).with(|s| s.up.bound = Bound::AtMost).run()
     }),
+    raises("path-changed", "what crossed no longer does", || {
+        Sizes::clean(false).with(|s| s.up.changed = true).run()
+    }),
+    spares("path-changed", "a path that stays", || Sizes::of(false, 1400).run()),
     raises("size-dependent-loss", "a tenth of the large ones", || lossy(0.1).run()),
     spares("size-dependent-loss", "small ones are lost as often", || lossy(0.001).run()),
     raises("service-limit", "fragments are not answered", || service(Some(1472), Some(1473)).run()),
@@ -275,10 +279,9 @@ fn the_verdict_of_a_clean_path_is_what_crosses() {
 
 #[test]
 fn the_verdict_of_a_tunnel_names_hop_reason_and_payload() {
-    let text = "Packets of up to 1420 bytes cross each way, UDP payloads of 1392. The path up takes packets of up to \
-                1420 bytes, less than the interface's 1500: hop 2 (10.71.1.1) limits it and tells senders (1420 = 1500 \
-                − 80: WireGuard over IPv6 (or as wg-quick sets it for both)); the same holds down. Keep datagrams to \
-                1392 bytes of payload (`-l 1392`); TCP adapts by itself.";
+    let text = "Packets of up to 1420 bytes cross each way, UDP payloads of 1392. Hop 2 (10.71.1.1) limits it and tells \
+                senders (1420 = 1500 − 80: WireGuard over IPv6 or with the default of wg-quick); the same holds down. \
+                Keep datagrams to 1392 bytes of payload (`-l 1392`); TCP adapts by itself.";
     assert_eq!(verdict(Sizes::of(false, 1420)), (Status::Ok, text.to_owned()));
 }
 
@@ -337,6 +340,7 @@ fn a_clamp_that_fits_is_a_remark_and_one_that_costs_a_warning() {
         find(&sizes.run(), "mss-clamped").unwrap().clone()
     };
     assert_eq!(clamped(1400, 1360).severity, Severity::Info);
+    assert_eq!(clamped(1500, 1452).severity, Severity::Info, "a margin of eight bytes");
     let costly = clamped(1500, 1338);
     assert_eq!(costly.severity, Severity::Warning);
     assert_eq!(costly.direction, Some(Direction::Up));

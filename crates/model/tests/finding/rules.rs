@@ -238,6 +238,7 @@ fn every_finding_has_words_figures_and_advice() {
                 "_hops",
                 "_cause",
                 "_mode",
+                "_fate",
             ];
             assert!(
                 evidence.keys().all(|k| units.iter().any(|unit| k.ends_with(unit))),

@@ -1,10 +1,12 @@
 //! The figures an expectation can name: one row each.
 
 mod latency;
+mod path;
 
 use super::quantity::Quantity;
 use model::finding::Severity;
 use model::latency::{LoadPhase, WayResult};
+use model::path::PathWay;
 use model::run::Run;
 use model::stats::histogram::Distribution;
 use model::summary::DirectionSummary;
@@ -26,8 +28,8 @@ pub(super) struct Figure {
 pub(super) enum Source {
     /// In the summary of a direction.
     Way(fn(&DirectionSummary) -> Option<f64>),
-    /// The largest UDP payload of a direction, found by probes.
-    Payload,
+    /// In the packet sizes of a direction.
+    Path(fn(&PathWay) -> Option<f64>),
     /// In the run as a whole.
     Run(fn(&Run) -> Option<f64>),
     /// In a way of a latency run, which is named by its label.
@@ -39,7 +41,7 @@ pub(super) enum Source {
 impl Figure {
     /// It is named with `up.` or `down.` before it.
     pub(super) fn is_of_a_way(&self) -> bool {
-        matches!(self.source, Source::Way(_) | Source::Payload)
+        matches!(self.source, Source::Way(_) | Source::Path(_))
     }
 
     /// It is named with `way.` and a label before it.
@@ -58,7 +60,7 @@ const fn run(name: &'static str, quantity: Quantity, of: fn(&Run) -> Option<f64>
 
 /// Every figure.
 pub(super) fn all() -> impl Iterator<Item = &'static Figure> {
-    FIGURES.iter().chain(latency::LATENCY)
+    FIGURES.iter().chain(latency::LATENCY).chain(path::PATH)
 }
 
 /// Those of streams and probes.
@@ -86,7 +88,6 @@ static FIGURES: &[Figure] = &[
     way("mss", Quantity::Size, |w| w.mss.map(f64::from)),
     way("cpu.sender", Quantity::Share, |w| w.cpu.sender.as_ref().map(|cpu| cpu.process)),
     way("cpu.receiver", Quantity::Share, |w| w.cpu.receiver.as_ref().map(|cpu| cpu.process)),
-    Figure { name: "max_udp_payload", quantity: Quantity::Size, source: Source::Payload },
     run("rtt.min", Quantity::Time, |r| rtt(r, |d| d.min)),
     run("rtt.mean", Quantity::Time, |r| rtt(r, |d| d.mean)),
     run("rtt.p50", Quantity::Time, |r| rtt(r, |d| d.p50)),

@@ -1,6 +1,7 @@
 //! CSV: one row per interval and stream, and one per direction at the end, under one stable header.
 
 mod latency;
+mod path;
 
 use super::Style;
 use model::event::Outcome;
@@ -14,6 +15,9 @@ use model::units::BitRate;
 pub fn document(run: &Run, _style: &Style) -> String {
     let tests = if run.tests.is_empty() { std::slice::from_ref(run) } else { &run.tests };
     let mut text = COLUMNS.join(",") + "\n";
+    if !run.tests.is_empty() {
+        text.push_str(&path::rows(run, run, None));
+    }
     for (number, test) in tests.iter().enumerate() {
         for sample in &test.intervals {
             let rows = sample.streams.iter().map(|stream| interval(run, test, number, sample, stream));
@@ -24,12 +28,13 @@ pub fn document(run: &Run, _style: &Style) -> String {
             text.push_str(&line(total(run, test, number, direction, summary).into()));
         }
         text.push_str(&latency::rows(run, test, number));
+        text.push_str(&path::rows(run, test, Some(number)));
     }
     text
 }
 
 /// The header: each name carries its unit.
-pub const COLUMNS: [&str; 48] = [
+pub const COLUMNS: [&str; 65] = [
     "run",
     "test",
     "row",
@@ -78,9 +83,26 @@ pub const COLUMNS: [&str; 48] = [
     "up_bps",
     "down_bps",
     "rpm",
+    "method",
+    "size_bytes",
+    "path_mtu_bytes",
+    "bound",
+    "max_udp_payload_bytes",
+    "interface_mtu_bytes",
+    "cached_mtu_bytes",
+    "hop",
+    "hop_address",
+    "discovery",
+    "black_hole_first_bytes",
+    "black_hole_last_bytes",
+    "fragments",
+    "mss_sent_bytes",
+    "mss_received_bytes",
+    "largest_segment_bytes",
+    "fragmented_from_bytes",
 ];
 
-/// The columns of streams; those behind them are of round trips.
+/// The columns of streams; those behind them are of round trips and of packet sizes.
 type Fields = [String; 25];
 
 fn interval(run: &Run, test: &Run, number: usize, sample: &IntervalSample, row: &StreamSample) -> Fields {

@@ -2,8 +2,9 @@
 
 use super::Style;
 use super::table::{Column, markdown};
-use super::text::{evidence, latency, path_facts, test_rows, words};
+use super::text::{evidence, latency, path, path_facts, test_rows, words};
 use model::latency::WayResult;
+use model::path::advice::Advice;
 use model::plan::Direction;
 use model::run::Run;
 use model::summary::{DirectionSummary, Summary};
@@ -13,6 +14,9 @@ use model::units::Nanos;
 pub fn document(run: &Run, _style: &Style) -> String {
     if latency::is_latency(run) {
         return of_latency(run);
+    }
+    if run.is_path() {
+        return of_path(run);
     }
     let mut text = title(run);
     let (first, rows) = match run.tests.is_empty() {
@@ -62,6 +66,60 @@ fn of_latency(run: &Run) -> String {
     text + &findings(run) + &verdict(run)
 }
 
+/// A run about packet sizes: what crosses, fragments, what is not known, what to set, findings and verdict.
+fn of_path(run: &Run) -> String {
+    let mut text = title(run);
+    if let Some(found) = &run.summary.path {
+        let directions = [Direction::Up, Direction::Down].into_iter().filter(|d| found.way(*d).is_some());
+        let headings: Vec<Column> = directions.map(|direction| Column::left(words::way(direction))).collect();
+        let columns = |first: &str| [vec![Column::left(first)], headings.clone()].concat();
+        let rows = path::rows(found).into_iter().map(|row| (row.name.to_owned(), row.cells)).collect();
+        text.push_str(&of_ways(&columns("Figure"), rows));
+        text.push_str(&of_ways(&columns("Fragments: datagrams that arrived"), path::fragment_rows(found)));
+        let service = found.service.iter().flat_map(path::service);
+        let lines = service
+            .map(|(name, value)| format!("- {name}: {value}\n"))
+            .chain(found.unknown.iter().map(|unknown| format!("- Not known. {}\n", path::unknown(unknown))));
+        let lines: String = lines.collect();
+        text.push_str(&if lines.is_empty() { lines } else { lines + "\n" });
+    }
+    text + &advice(run) + &findings(run) + &verdict(run)
+}
+
+/// A table of names and a cell for each direction.
+fn of_ways(columns: &[Column], rows: Vec<(String, Vec<String>)>) -> String {
+    if rows.is_empty() || columns.len() < 2 {
+        return String::new();
+    }
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|(name, cells)| [vec![name], cells].concat()).collect();
+    markdown(columns, &rows) + "\n"
+}
+
+/// The numbers to set.
+fn advice(run: &Run) -> String {
+    if run.advice.is_empty() {
+        return String::new();
+    }
+    let columns = [
+        Column::left("Setting"),
+        Column::right("Value"),
+        Column::left("Where"),
+        Column::left("Command"),
+        Column::left("Why"),
+    ];
+    let row = |one: &Advice| {
+        let commands: Vec<String> = one.commands.iter().map(|command| format!("`{command}`")).collect();
+        vec![
+            path::setting(&one.setting),
+            one.value.to_string(),
+            one.place.clone(),
+            commands.join(" or "),
+            one.why.clone(),
+        ]
+    };
+    markdown(&columns, &run.advice.iter().map(row).collect::<Vec<_>>()) + "\n"
+}
+
 /// A row for each figure of a single way.
 fn one_way(run: &Run, way: &WayResult) -> String {
     let columns = [Column::left("Figure"), Column::left("Value")];
@@ -101,6 +159,7 @@ fn title(run: &Run) -> String {
     let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
     let what = match plan {
         _ if latency::is_latency(run) => latency_title(run),
+        _ if run.is_path() => path::subject(run.path.as_ref()),
         Some(plan) if run.tests.is_empty() => {
             format!("Throughput to `{}`: {}", plan.target.host, words::test(&plan.test))
         }

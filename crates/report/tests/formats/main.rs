@@ -1,6 +1,7 @@
 //! Every format of every kind of run, held against snapshots in `snapshots/`.
 
 mod latency;
+mod paths;
 mod runs;
 
 use model::event::{Event, Started, Warning};
@@ -13,7 +14,7 @@ use model::units::Bytes;
 use report::format::{FORMATS, Style, by_name, ndjson, text};
 
 fn all() -> Vec<(&'static str, Run)> {
-    runs::all().into_iter().chain(latency::all()).collect()
+    runs::all().into_iter().chain(latency::all()).chain(paths::all()).collect()
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Runs made by hand: every figure is invented, round enough to be checked by eye.
 
+use crate::paths;
 use model::event::{Outcome, Warning};
 use model::finding::{Finding, Severity, Status, Verdict};
 use model::host::{Host, Nic};
@@ -13,7 +14,7 @@ use model::sample::{
 };
 use model::stats::histogram::Distribution;
 use model::summary::{
-    Amount, ClockOffset, CpuPair, DirectionSummary, Jitter, Link, Loss, SizeProbe, StreamSummary, Summary,
+    Amount, ClockOffset, CpuPair, DirectionSummary, Jitter, Link, Loss, StreamSummary, Summary,
 };
 use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
@@ -168,11 +169,7 @@ fn measure() -> Run {
     run.plan = None;
     run.summary.rtt = Some(percentiles(180, 260, 900));
     run.summary.lost = 1;
-    run.summary.max_udp_payload_up = Some(1472);
-    run.summary.max_udp_payload_down = Some(1472);
-    let probe =
-        |direction, received| SizeProbe { direction, payload: 4000, fragmented: true, sent: 10, received };
-    run.summary.sizes = vec![probe(Direction::Up, 0), probe(Direction::Down, 10)];
+    run.summary.path = Some(paths::measured());
     run.summary.link = Some(link());
     run.tests = vec![tcp_up(), tcp_down, udp];
     run.findings = vec![
@@ -205,6 +202,9 @@ fn run(kind: &str, test: TestSpec) -> Run {
         finished: Some(WallTime(1_785_587_410_250_000_000)),
         latency: None,
         latency_intervals: Vec::new(),
+        path: None,
+        transfer: None,
+        advice: Vec::new(),
         plan: Some(Plan { target, protocol: ProtocolName::Native, test, local }),
         host: Some(host("near", false)),
         peer: Some(host("far", true)),

@@ -36,7 +36,8 @@ pub(super) fn finding(run: &Run, direction: Direction, way: &PathWay) -> Option<
     let finding = Finding::new("fragments-dropped", severity, direction, title)
         .with("fragmented_payload_bytes", cut.payload)
         .with("fragmented_sent_count", cut.sent)
-        .with("fragmented_received_count", cut.received);
+        .with("fragmented_received_count", cut.received)
+        .with("fragments_fate", name(way.fragments.fate));
     let finding = match cut.pieces_received {
         Some(arrived) => finding.with("pieces_sent_count", cut.pieces).with("pieces_received_count", arrived),
         None => finding,
@@ -69,6 +70,12 @@ fn whole(finding: Finding, way: &PathWay) -> Finding {
             .with("whole_received_count", probe.received),
         None => finding,
     }
+}
+
+/// As in documents.
+fn name(fate: FragmentFate) -> String {
+    let value = serde_json::to_value(fate).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// Tests of some shapes, added up.

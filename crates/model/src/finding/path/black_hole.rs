@@ -102,7 +102,8 @@ fn larger(side: Side<'_>, hole: BlackHole) -> Option<String> {
 fn tcp(side: Side<'_>, hole: BlackHole) -> String {
     let mss = side.other.and_then(|other| other.tcp.as_ref()).and_then(|tcp| tcp.mss_received);
     let headers = side.tcp_headers();
-    if let Some(mss) = mss.filter(|mss| mss.saturating_add(headers) < hole.first) {
+    let stalled = side.way.tcp.as_ref().is_some_and(|tcp| tcp.stalled);
+    if let Some(mss) = mss.filter(|mss| !stalled && mss.saturating_add(headers) < hole.first) {
         return format!(
             "TCP is not hit: its MSS of {mss} keeps its packets to {} bytes.",
             mss.saturating_add(headers)
@@ -110,7 +111,7 @@ fn tcp(side: Side<'_>, hole: BlackHole) -> String {
     }
     let tcp = side.way.tcp.as_ref();
     let sender = side.sender();
-    let stalls = if tcp.is_some_and(|tcp| tcp.stalled) { "stalled in this test" } else { "stalls" };
+    let stalls = if stalled { "stalled in this test" } else { "stalls" };
     match tcp.and_then(|tcp| tcp.mtu_probing) {
         Some(2) => format!("TCP of {sender} finds the size by itself (`net.ipv4.tcp_mtu_probing` is 2)."),
         Some(1) => format!(

@@ -23,6 +23,21 @@ pub(in super::super) fn asymmetric(run: &Run) -> Vec<Finding> {
     ways.and_then(|(up, down)| differ(up, down)).into_iter().collect()
 }
 
+/// The path changed while it was looked at.
+pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
+    each_way(run, |side| {
+        let mtu = side.way.path_mtu.filter(|_| side.way.changed)?;
+        let title = format!(
+            "The path {} changed while it was looked at: what crossed no longer did, or the other way round; {mtu} bytes is the last answer",
+            side.direction
+        );
+        let finding = Finding::new("path-changed", Severity::Warning, side.direction, title);
+        Some(finding.with("path_mtu_bytes", mtu).advise(
+            "Look again. If it comes back, packets take several paths of different size (equal-cost routes, bonds, two uplinks): the least of them is the size to use.",
+        ))
+    })
+}
+
 /// Large packets are lost oftener than small ones, without being all lost.
 pub(in super::super) fn size_dependent_loss(run: &Run) -> Vec<Finding> {
     each_way(run, |side| {
@@ -84,8 +99,12 @@ fn differ(up: &PathWay, down: &PathWay) -> Option<Finding> {
     let finding = Finding::new("mtu-asymmetric", severity, Direction::Up, title).everywhere();
     let finding = finding.with("up_path_mtu_bytes", up_mtu).with("down_path_mtu_bytes", down_mtu);
     let least = up_mtu.min(down_mtu);
+    let ping = match up.ipv6 {
+        true => "`ping -6 -M do` from here measures the way up alone, as the far host cuts its replies once it is told".to_owned(),
+        false => format!("`ping -M do` from here finds {up_mtu}, the way up, as replies may be cut on their way back"),
+    };
     Some(finding.advise(format!(
-        "Where one number is set for both, take {least}. A look from one end does not show this: `ping -M do` from here finds {up_mtu}, the way up, as the replies may be cut on their way back."
+        "Where one number is set for both, take {least}. A look from one end does not show this: {ping}."
     )))
 }
 

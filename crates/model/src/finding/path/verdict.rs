@@ -1,8 +1,8 @@
 //! The conclusion of a run about packet sizes: what crosses, what limits, what to set.
 
 use super::super::text::{capital, lower};
-use super::super::verdict::{ending, first_sentence, status, told};
-use super::super::{Severity, Status, Verdict};
+use super::super::verdict::{ending, first_sentence, status};
+use super::super::{Finding, Severity, Status, Verdict};
 use crate::event::Outcome;
 use crate::path::{Bound, FragmentFate, PathResult, PathWay, ServiceLimit};
 use crate::plan::Direction;
@@ -15,7 +15,7 @@ pub(in super::super) fn of(run: &Run) -> Verdict {
         return Verdict { status: Status::Void, text: nothing(run) };
     };
     let worst = run.findings.first().filter(|finding| finding.severity > Severity::Info);
-    let reason = worst.or_else(|| run.findings.iter().find(|finding| finding.id == "mtu-reduced"));
+    let reason = worst.or_else(|| run.findings.iter().find(|finding| finding.id == REDUCED));
     let clean = || path.and_then(clean).filter(|_| run.findings.is_empty());
     let why = reason.map(|finding| told(run, finding)).or_else(clean);
     let cure = worst.map(|finding| first_sentence(&finding.advice)).or_else(|| path.and_then(payload));
@@ -24,6 +24,25 @@ pub(in super::super) fn of(run: &Run) -> Verdict {
     let sentences = [known, why, cure, ended];
     let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
     Verdict { status: status(&run.findings).max(least), text }
+}
+
+/// A finding in a sentence, with its twin of the other direction when that has the same figures.
+fn told(run: &Run, finding: &Finding) -> String {
+    let figures = |finding: &Finding| {
+        let own = finding.evidence.iter().filter(|(name, _)| !OF_A_HOP.contains(&name.as_str()));
+        own.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
+    };
+    let other = finding.direction.map(Direction::reversed);
+    let twin =
+        |one: &Finding| one.id == finding.id && one.direction == other && figures(one) == figures(finding);
+    let same = other.filter(|_| run.findings.iter().any(twin));
+    let same = same.map(|other| format!("; the same holds {other}")).unwrap_or_default();
+    // What crosses has been said.
+    let title = match finding.title.split_once(": ") {
+        Some((_, limit)) if finding.id == REDUCED => capital(limit),
+        _ => finding.title.clone(),
+    };
+    format!("{title}{same}.")
 }
 
 /// What crosses, or what the service answers, unless a finding says it; `None` when neither is known.
@@ -125,3 +144,7 @@ fn nothing(run: &Run) -> String {
     };
     format!("Nothing was found out: {}.", reason.trim_end_matches('.'))
 }
+
+const REDUCED: &str = "mtu-reduced";
+/// Each way has its own hops.
+const OF_A_HOP: [&str; 2] = ["hop_address", "distance_hops"];

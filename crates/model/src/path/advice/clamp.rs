@@ -30,7 +30,7 @@ fn one(
         place: "a router on the way, for both directions".into(),
         commands: vec![nft, tables],
         why: format!(
-            "{mtu} less {headers} for the headers of {name} and TCP (RFC 6691: options are not taken off){}",
+            "{mtu} less {headers}, the headers of {name} and TCP without options (RFC 6691){}",
             caution(whole)
         ),
     })

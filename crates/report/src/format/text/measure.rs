@@ -4,7 +4,6 @@ use super::super::table::{Column, plain};
 use super::super::{Paint, Style};
 use super::result::fact;
 use super::words;
-use model::plan::Direction;
 use model::run::Run;
 use model::summary::DirectionSummary;
 
@@ -36,30 +35,11 @@ pub(in crate::format) fn path_facts(run: &Run) -> Vec<(&'static str, String)> {
         };
         facts.push(("idle RTT", words::distribution(rtt) + &lost));
     }
-    for (name, direction) in [("payload up", Direction::Up), ("payload down", Direction::Down)] {
-        let payload = summary.max_udp_payload(direction);
-        facts.extend(
-            payload.map(|bytes| (name, format!("{bytes} bytes of UDP cross in one unfragmented packet"))),
-        );
-        let name = if direction == Direction::Up { "fragments up" } else { "fragments down" };
-        facts.extend(fragments(run, direction).map(|line| (name, line)));
-    }
+    facts.extend(summary.path.iter().flat_map(super::path::facts));
     if let Some(link) = &summary.link {
         facts.push(("link", format!("{} ({})", link.rate, link.source)));
     }
     facts
-}
-
-/// What became of datagrams that had to be fragmented.
-fn fragments(run: &Run, direction: Direction) -> Option<String> {
-    let probes = run.summary.sizes.iter().filter(|probe| probe.direction == direction && probe.fragmented);
-    let (sent, received) =
-        probes.fold((0, 0), |(sent, got), probe| (sent + probe.sent, got + probe.received));
-    (sent > 0).then(|| match received {
-        0 => format!("do not cross: none of {sent} fragmented datagrams arrived"),
-        all if all == sent => "cross".into(),
-        some => format!("cross badly: {some} of {sent} fragmented datagrams arrived"),
-    })
 }
 
 /// One row per test, its ways side by side, and what matters below it.

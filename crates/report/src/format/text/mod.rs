@@ -5,6 +5,7 @@ mod heading;
 mod intervals;
 pub(super) mod latency;
 mod measure;
+pub(super) mod path;
 mod result;
 pub(super) mod words;
 
@@ -14,6 +15,7 @@ pub(super) use measure::{path_facts, test_rows};
 use super::Style;
 use model::event::Started;
 use model::latency::{LatencyPlan, LatencySample, LatencyStarted};
+use model::path::PathStarted;
 use model::plan::Plan;
 use model::run::Run;
 use model::sample::{IntervalSample, Side};
@@ -53,10 +55,16 @@ pub fn latency_live_row(sample: &LatencySample, plan: &LatencyPlan) -> String {
     latency::row(sample, plan)
 }
 
+/// What a terminal shows when a run about packet sizes begins.
+pub fn path_live_header(begun: &PathStarted, style: &Style) -> String {
+    path::started(begun, style)
+}
+
 /// What follows the live rows: results, how it ran, findings, verdict.
 pub fn result(run: &Run, style: &Style) -> String {
     let mut text = match run.tests.is_empty() {
         _ if latency::is_latency(run) => latency::of(run, style),
+        _ if run.is_path() => path::of(run, style),
         true => result::of(run, style),
         false => measure::of(run, style),
     };
@@ -68,6 +76,9 @@ pub fn result(run: &Run, style: &Style) -> String {
 pub fn document(run: &Run, style: &Style) -> String {
     if latency::is_latency(run) {
         return latency_document(run, style);
+    }
+    if run.is_path() {
+        return path::of_run(run, style) + &result(run, style);
     }
     let mut text = heading::of_run(run, style);
     if let Some(plan) = run.plan.as_ref().filter(|_| !run.intervals.is_empty()) {

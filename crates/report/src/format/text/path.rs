@@ -1,0 +1,59 @@
+//! Runs about packet sizes as text: what crosses each way, the sizes tried, fragments, what is not known, what to set.
+
+mod advice;
+mod fragments;
+mod heading;
+mod sizes;
+mod ways;
+mod wide;
+
+pub(in crate::format) use advice::name as setting;
+pub(in crate::format) use fragments::rows as fragment_rows;
+pub(super) use heading::{of_run, started};
+pub(in crate::format) use heading::{subject, unknown};
+pub(in crate::format) use ways::{facts, rows, service};
+
+use super::super::{Paint, Style};
+use super::result::outcome;
+use super::words;
+use model::path::PathResult;
+use model::run::Run;
+
+/// Everything between the heading and the findings.
+pub(super) fn of(run: &Run, style: &Style) -> String {
+    let mut text = String::new();
+    if let Some(path) = &run.summary.path {
+        text.push_str(&ways::table(path, style));
+        text.push_str(&of_service(path, style));
+        text.push_str(&sizes::strips(path, style));
+        text.push_str(&fragments::table(path, style));
+        text.push_str(&heading::not_known(path, style));
+        text.push_str(&advice::of(&run.advice, style));
+        text.push_str(&effort(path, style));
+    }
+    text.push_str(&outcome(&run.summary, style));
+    text
+}
+
+/// What a UDP service answers.
+fn of_service(path: &PathResult, style: &Style) -> String {
+    let Some(service) = &path.service else { return String::new() };
+    let facts = ways::service(service).into_iter();
+    facts.fold(title("The service", style), |text, (name, value)| {
+        text + &super::result::fact(name, &value, style)
+    })
+}
+
+fn effort(path: &PathResult, style: &Style) -> String {
+    if path.packets == 0 {
+        return String::new();
+    }
+    let line = format!("Found out with {} in {}.", words::count(path.packets, "packet"), path.elapsed);
+    format!("\n{}\n", style.paint(Paint::Dim, &line))
+}
+
+/// An empty line and a heading.
+fn title(text: &str, style: &Style) -> String {
+    let lines = style.wrap(text, 0);
+    lines.iter().fold(String::from("\n"), |all, line| all + &style.paint(Paint::Bold, line) + "\n")
+}

@@ -1,0 +1,66 @@
+//! The tests of fragments: how datagrams were cut, and what arrived.
+
+use super::super::super::Style;
+use super::super::words;
+use super::heading::known_ways;
+use super::wide;
+use model::path::{FragmentShape, FragmentTest, PathResult};
+
+/// The table of tests, when there were any.
+pub(super) fn table(path: &PathResult, style: &Style) -> String {
+    let rows = rows(path);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let directions = known_ways(path);
+    let headings: Vec<&str> = directions.iter().map(|direction| words::way(*direction)).collect();
+    let rows: Vec<wide::Row> = rows.into_iter().map(|(name, cells)| wide::Row { name, cells }).collect();
+    super::title("Fragments: datagrams that arrived", style) + &wide::table(&headings, &rows, style)
+}
+
+/// One row for each way of cutting, the directions side by side.
+pub(in crate::format) fn rows(path: &PathResult) -> Vec<(String, Vec<String>)> {
+    let ways: Vec<_> = known_ways(path).into_iter().filter_map(|direction| path.way(direction)).collect();
+    let mut shapes: Vec<FragmentShape> =
+        ways.iter().flat_map(|way| &way.fragments.tests).map(|test| test.shape).collect();
+    shapes.sort_unstable();
+    shapes.dedup();
+    let cell = |shape: FragmentShape, tests: &[FragmentTest]| {
+        let cells: Vec<String> = tests.iter().filter(|test| test.shape == shape).map(outcome).collect();
+        if cells.is_empty() { "-".into() } else { cells.join("; ") }
+    };
+    let row =
+        |shape| (name(shape).to_owned(), ways.iter().map(|way| cell(shape, &way.fragments.tests)).collect());
+    shapes.into_iter().map(row).collect()
+}
+
+/// The test sends whole datagrams, which may arrive.
+pub(super) fn is_whole(shape: FragmentShape) -> bool {
+    !matches!(shape, FragmentShape::FirstAlone | FragmentShape::RestAlone)
+}
+
+fn name(shape: FragmentShape) -> &'static str {
+    match shape {
+        FragmentShape::MayBeCut => "may be cut",
+        FragmentShape::ByKernel => "by the kernel",
+        FragmentShape::InOrder => "in order",
+        FragmentShape::Reversed => "last first",
+        FragmentShape::FirstAlone => "first alone",
+        FragmentShape::RestAlone => "rest alone",
+    }
+}
+
+/// `10 of 10, payload 2944, 20 of 20 pieces`
+fn outcome(test: &FragmentTest) -> String {
+    let pieces = u64::from(test.pieces) * u64::from(test.sent);
+    let counted = test.pieces_received.map(|arrived| format!("{arrived} of {pieces} pieces"));
+    let arrived = is_whole(test.shape)
+        .then(|| format!("{} of {} with {} bytes", test.received, test.sent, test.payload));
+    let cut = test.largest_piece.filter(|_| test.shape == FragmentShape::MayBeCut);
+    let cut = cut.map(|piece| format!("cut to {piece}"));
+    let parts: Vec<String> = [arrived, cut, counted].into_iter().flatten().collect();
+    match parts.is_empty() {
+        true => format!("{} sent", test.sent),
+        false => parts.join(", "),
+    }
+}

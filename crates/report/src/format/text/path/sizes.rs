@@ -1,0 +1,215 @@
+//! The sizes tried as a strip: where packets cross and where they vanish, at a glance.
+
+use super::super::super::{Paint, Style};
+use super::heading::known_ways;
+use model::path::{PathResult, SizeProbe};
+
+/// A strip for each direction, and for a service.
+pub(super) fn strips(path: &PathResult, style: &Style) -> String {
+    let ways = known_ways(path).into_iter().filter_map(|direction| {
+        let way = path.way(direction).filter(|way| !way.sizes.is_empty())?;
+        Some((direction.to_string(), way.sizes.as_slice(), Words::PATH))
+    });
+    let services = path.service.iter().filter(|service| !service.sizes.is_empty());
+    let services = services.map(|service| ("payload".to_owned(), service.sizes.as_slice(), Words::SERVICE));
+    let strips: Vec<(String, &[SizeProbe], Words)> = ways.chain(services).collect();
+    if strips.is_empty() {
+        return String::new();
+    }
+    let all = strips.iter().flat_map(|(_, sizes, _)| sizes.iter());
+    let low = all.clone().map(|probe| probe.size).min().unwrap_or(0);
+    let high = all.map(|probe| probe.size).max().unwrap_or(0);
+    let name = strips.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0) + 2;
+    let ends = low.to_string().len() + high.to_string().len() + 2;
+    let room = style.width.saturating_sub(2 + name + ends).clamp(LEAST, MOST);
+    let mut text = String::new();
+    for (label, sizes, words) in strips {
+        if text.is_empty() {
+            text.push_str(&super::title(words.legend, style));
+        }
+        let cells = cells(sizes, low, high, room);
+        let bar: String = cells.iter().map(|cell| cell.symbol()).collect();
+        let head = style.paint(Paint::Dim, &format!("{label:<name$}"));
+        text.push_str(&format!("  {head}{low} {} {high}\n", painted(&bar, style)));
+        for line in style.wrap(&ranges(sizes, words), 2 + name) {
+            text.push_str(&format!("  {}{line}\n", " ".repeat(name)));
+        }
+    }
+    text
+}
+
+/// What becomes of a size, said of one and of several.
+#[derive(Clone, Copy)]
+struct Words {
+    legend: &'static str,
+    well: [&'static str; 2],
+    partly: [&'static str; 2],
+    lost: [&'static str; 2],
+}
+
+impl Words {
+    const PATH: Words = Words {
+        legend: "Sizes tried in one piece: █ crosses, ▒ in part, ░ vanishes, · not tried",
+        well: ["crosses", "cross"],
+        partly: ["crosses in part", "cross in part"],
+        lost: ["vanishes", "vanish"],
+    };
+    const SERVICE: Words = Words {
+        legend: "Sizes tried: █ answered, ▒ in part, ░ silence, · not tried",
+        well: ["is answered", "are answered"],
+        partly: ["is answered in part", "are answered in part"],
+        lost: ["is not", "are not"],
+    };
+}
+
+/// What became of one size.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Crosses,
+    Partly,
+    Vanishes,
+    NotTried,
+}
+
+impl Fate {
+    fn of(probe: &SizeProbe) -> Fate {
+        match probe.received {
+            0 => Fate::Vanishes,
+            some if some < probe.sent => Fate::Partly,
+            _ => Fate::Crosses,
+        }
+    }
+
+    fn symbol(self) -> char {
+        match self {
+            Fate::Crosses => '█',
+            Fate::Partly => '▒',
+            Fate::Vanishes => '░',
+            Fate::NotTried => '·',
+        }
+    }
+}
+
+/// The fate at each place of a strip: between two sizes of the same fate it is theirs.
+fn cells(sizes: &[SizeProbe], low: u32, high: u32, room: usize) -> Vec<Fate> {
+    let mut sizes = sizes.to_vec();
+    sizes.sort_by_key(|probe| probe.size);
+    let step = f64::from(high - low) / room as f64;
+    (0..room)
+        .map(|place| {
+            let (from, to) =
+                (f64::from(low) + step * place as f64, f64::from(low) + step * (place as f64 + 1.0));
+            let last = place + 1 == room;
+            let within = |probe: &&SizeProbe| {
+                let size = f64::from(probe.size);
+                size >= from && (size < to || last)
+            };
+            let here: Vec<Fate> = sizes.iter().filter(within).map(Fate::of).collect();
+            let before = sizes.iter().rev().find(|probe| f64::from(probe.size) <= from).map(Fate::of);
+            let after = sizes.iter().find(|probe| f64::from(probe.size) >= to).map(Fate::of);
+            shown(&here, before, after)
+        })
+        .collect()
+}
+
+/// What is lost is shown before what crosses, so that a single size that vanishes is seen.
+fn shown(here: &[Fate], before: Option<Fate>, after: Option<Fate>) -> Fate {
+    let worst = [Fate::Vanishes, Fate::Partly, Fate::Crosses].into_iter().find(|fate| here.contains(fate));
+    match (worst, before, after) {
+        (Some(fate), ..) => fate,
+        (None, Some(before), Some(after)) if before == after => before,
+        // Whatever is smaller than a packet that crosses crosses too.
+        (None, None, Some(Fate::Crosses)) => Fate::Crosses,
+        _ => Fate::NotTried,
+    }
+}
+
+/// `576 to 1400 cross, 1401 to 1500 vanish`
+fn ranges(sizes: &[SizeProbe], words: Words) -> String {
+    let mut sizes = sizes.to_vec();
+    sizes.sort_by_key(|probe| probe.size);
+    let mut ranges: Vec<(Fate, u32, u32)> = Vec::new();
+    for probe in &sizes {
+        let fate = Fate::of(probe);
+        match ranges.last_mut() {
+            Some((last, _, to)) if *last == fate => *to = probe.size,
+            _ => ranges.push((fate, probe.size, probe.size)),
+        }
+    }
+    let more = ranges.len().saturating_sub(MOST_RANGES);
+    let told = ranges.iter().take(MOST_RANGES).map(|(fate, from, to)| in_words(*fate, *from, *to, words));
+    let told = told.collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{told}, and {more} changes more") } else { told }
+}
+
+fn in_words(fate: Fate, from: u32, to: u32, words: Words) -> String {
+    let [one, several] = match fate {
+        Fate::Crosses => words.well,
+        Fate::Partly => words.partly,
+        Fate::Vanishes => words.lost,
+        Fate::NotTried => ["was not tried", "were not tried"],
+    };
+    if from == to { format!("{from} {one}") } else { format!("{from} to {to} {several}") }
+}
+
+/// Runs of the same symbol in their colour.
+fn painted(bar: &str, style: &Style) -> String {
+    let mut text = String::new();
+    let mut run = String::new();
+    for symbol in bar.chars() {
+        if run.chars().next().is_some_and(|first| first != symbol) {
+            text.push_str(&in_colour(&run, style));
+            run.clear();
+        }
+        run.push(symbol);
+    }
+    text + &in_colour(&run, style)
+}
+
+fn in_colour(run: &str, style: &Style) -> String {
+    let paint = match run.chars().next() {
+        Some('█') => Paint::Good,
+        Some('▒') => Paint::Warning,
+        Some('░') => Paint::Problem,
+        _ => Paint::Dim,
+    };
+    style.paint(paint, run)
+}
+
+const LEAST: usize = 10;
+const MOST: usize = 72;
+/// More of them nobody reads; the document has every size.
+const MOST_RANGES: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probes(sizes: &[(u32, u32)]) -> Vec<SizeProbe> {
+        sizes.iter().map(|(size, received)| SizeProbe { size: *size, sent: 3, received: *received }).collect()
+    }
+
+    fn strip(sizes: &[(u32, u32)], low: u32, high: u32) -> String {
+        cells(&probes(sizes), low, high, 10).iter().map(|cell| cell.symbol()).collect()
+    }
+
+    #[test]
+    fn a_strip_shows_what_lies_between() {
+        assert_eq!(strip(&[(100, 3), (150, 3), (151, 0), (200, 0)], 100, 200), "█████░░░░░");
+        assert_eq!(strip(&[(100, 3), (200, 0)], 100, 200), "█········░");
+        assert_eq!(strip(&[(150, 3)], 100, 200), "██████····");
+        assert_eq!(strip(&[(200, 3)], 100, 200), "██████████");
+        assert_eq!(strip(&[(100, 3), (145, 0), (200, 3)], 100, 200), "█···░····█");
+        assert_eq!(strip(&[(100, 2), (200, 2)], 100, 200), "▒▒▒▒▒▒▒▒▒▒");
+        assert_eq!(strip(&[(1500, 3)], 1500, 1500), "██████████");
+    }
+
+    #[test]
+    fn ranges_are_told_in_words() {
+        let told = ranges(&probes(&[(1500, 0), (576, 3), (1400, 3), (1401, 0)]), Words::PATH);
+        assert_eq!(told, "576 to 1400 cross, 1401 to 1500 vanish");
+        assert_eq!(ranges(&probes(&[(1500, 3)]), Words::PATH), "1500 crosses");
+        let many: Vec<(u32, u32)> = (0..8).map(|size| (size, if size % 2 == 0 { 3 } else { 0 })).collect();
+        assert!(ranges(&probes(&many), Words::SERVICE).ends_with(", and 3 changes more"));
+    }
+}

@@ -1,0 +1,273 @@
+//! Runs about packet sizes made by hand, from events: findings, advice and verdict are those of the rules.
+
+use model::event::{Event, Finished, Outcome};
+use model::host::{Host, Nic};
+use model::path::{
+    BlackHole, BlackHoleCause, Bound, Discovery, FragmentFate, FragmentShape, FragmentTest, Fragments,
+    HopSource, LimitingHop, PathMethod, PathPlan, PathResult, PathStarted, PathWay, ServiceLimit,
+    ServicePlan, SizeLoss, SizeProbe, Syn, TcpWay, TooBig, Unknown, headers,
+};
+use model::plan::{Direction, LocalOptions, Target};
+use model::run::Run;
+use model::time::WallTime;
+use model::units::Nanos;
+
+/// Every run about packet sizes, by the name of its snapshots.
+pub(crate) fn all() -> Vec<(&'static str, Run)> {
+    vec![
+        ("mtu_clean", clean()),
+        ("mtu_black_hole", black_hole()),
+        ("mtu_fragments", fragments()),
+        ("mtu_asymmetric", asymmetric()),
+        ("mtu_foreign", foreign()),
+        ("mtu_service", service()),
+        ("mtu_void", void()),
+    ]
+}
+
+/// 1500 each way, and nothing to tell.
+fn clean() -> Run {
+    let found = PathResult { up: Some(way(false, 1500)), down: Some(way(false, 1500)), ..native() };
+    run(plan(), found, Outcome::Completed)
+}
+
+/// 1400 up, with ICMP filtered; an MSS clamp for the other direction.
+fn black_hole() -> Run {
+    let sizes = [(576, 3), (1280, 3), (1396, 3), (1400, 3), (1401, 0), (1403, 0), (1404, 0), (1500, 0)];
+    let mut up = PathWay {
+        discovery: Discovery::Silent,
+        black_hole: Some(BlackHole { first: 1401, last: 1500, cause: BlackHoleCause::IcmpFiltered }),
+        limiting_hop: hop("10.71.1.1", 1, HopSource::Trace),
+        sizes: probes(&sizes),
+        ..way(false, 1400)
+    };
+    up.fragments.tests.push(test(FragmentShape::MayBeCut, 1472, 2, 10, Some(1396)));
+    up.tcp = Some(TcpWay { stalled: true, retransmits: Some(7), largest_segment: None, ..tcp(1460) });
+    let mut down = way(false, 1500);
+    down.tcp = Some(TcpWay { mss_received: Some(1338), ..tcp(1460) });
+    let found = PathResult { up: Some(up), down: Some(down), ..native() };
+    run(plan(), found, Outcome::Completed)
+}
+
+/// Fragments do not cross up; down they do in order only.
+fn fragments() -> Run {
+    let none = |shape, payload, pieces| test(shape, payload, pieces, 0, None);
+    let up = vec![
+        none(FragmentShape::ByKernel, 2944, 3),
+        none(FragmentShape::InOrder, 1000, 2),
+        none(FragmentShape::Reversed, 1000, 2),
+        none(FragmentShape::FirstAlone, 504, 1),
+        none(FragmentShape::RestAlone, 496, 1),
+    ];
+    let down = vec![
+        test(FragmentShape::ByKernel, 2944, 3, 10, Some(1500)),
+        test(FragmentShape::InOrder, 1000, 2, 10, Some(524)),
+        FragmentTest { pieces_received: Some(10), ..none(FragmentShape::Reversed, 1000, 2) },
+    ];
+    let mut found = PathResult { up: Some(way(false, 1500)), down: Some(way(false, 1500)), ..native() };
+    let set = |way: &mut Option<PathWay>, fate, tests| {
+        way.get_or_insert_default().fragments = Fragments { fate, tests };
+    };
+    set(&mut found.up, FragmentFate::AllDropped, up);
+    set(&mut found.down, FragmentFate::OutOfOrderDropped, down);
+    run(plan(), found, Outcome::Completed)
+}
+
+/// IPv6 through a tunnel up and another down; an old path MTU is remembered, large packets are lost oftener.
+fn asymmetric() -> Run {
+    let told =
+        |mtu| TooBig { size: 1500, mtu, from: "2001:db8:aaaa:bbbb:cccc:dddd:eeee:1".parse().ok(), count: 3 };
+    let up = PathWay {
+        limiting_hop: hop("2001:db8:aaaa:bbbb:cccc:dddd:eeee:1", 3, HopSource::TooBig),
+        discovery: Discovery::Works,
+        too_big: vec![told(1420)],
+        sizes: probes(&[(1280, 3), (1420, 3), (1421, 0), (1500, 0)]),
+        cached_mtu: Some(1280),
+        ..way(true, 1420)
+    };
+    let down = PathWay {
+        limiting_hop: hop("2001:db8:aaaa:bbbb:cccc:dddd:eeee:2", 7, HopSource::TooBig),
+        discovery: Discovery::Lies,
+        too_big: vec![told(1400)],
+        sizes: probes(&[(1280, 3), (1399, 2), (1400, 0), (1480, 0), (1500, 0)]),
+        size_dependent_loss: Some(SizeLoss { small: 0.002, large: 0.11, size: 1399 }),
+        ..way(true, 1399)
+    };
+    let found = PathResult { up: Some(up), down: Some(down), ..native() };
+    let plan = PathPlan { encap: Some("wireguard6".into()), ..plan() };
+    let mut run = run(plan, found, Outcome::Completed);
+    run.path
+        .iter_mut()
+        .for_each(|plan| plan.target.address = ([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0x20], 5210).into());
+    run
+}
+
+/// No pathmeter at the far end: the way up, by ICMP.
+fn foreign() -> Run {
+    let up = PathWay {
+        cached_mtu: Some(1492),
+        limiting_hop: hop("192.0.2.1", 1, HopSource::TooBig),
+        discovery: Discovery::Works,
+        too_big: vec![TooBig { size: 1500, mtu: 1492, from: "192.0.2.1".parse().ok(), count: 2 }],
+        fragments: Fragments::default(),
+        sizes: probes(&[(576, 3), (1492, 3), (1493, 0), (1500, 0)]),
+        tcp: Some(TcpWay { mss_sent: Some(1460), ..TcpWay::default() }),
+        ..way(false, 1492)
+    };
+    let unknown = |what: &str, why: &str| Unknown {
+        direction: Some(Direction::Down),
+        what: what.into(),
+        why: why.into(),
+    };
+    let found = PathResult {
+        method: PathMethod::Icmp,
+        up: Some(up),
+        unknown: vec![
+            unknown("path MTU", "replies may be cut on their way; it takes `pathmeter serve` at the far end"),
+            unknown(
+                "fragments",
+                "fragments of large replies are seen with CAP_NET_RAW only: `setcap cap_net_raw+ep pathmeter`",
+            ),
+        ],
+        packets: 23,
+        ..native()
+    };
+    run(PathPlan { method: PathMethod::Icmp, ..plan() }, found, Outcome::Completed)
+}
+
+/// A service that answers no fragments.
+fn service() -> Run {
+    let limit = ServiceLimit {
+        port: 5683,
+        payload: Some(1472),
+        silent: Some(1473),
+        fragmented_from: 1473,
+        refused: None,
+        sizes: probes(&[(64, 3), (512, 3), (1472, 3), (1473, 0), (2048, 0), (4096, 0)]),
+    };
+    let asked = ServicePlan {
+        port: 5683,
+        payload: b"ping".into(),
+        fill: b'x',
+        reply: Vec::new(),
+        timeout: Nanos::from_millis(500),
+        largest: 4096,
+    };
+    let found = PathResult { method: PathMethod::Udp, service: Some(limit), packets: 12, ..native() };
+    run(PathPlan { service: Some(asked), ..plan() }, found, Outcome::Completed)
+}
+
+/// Nothing answers.
+fn void() -> Run {
+    let why = "nothing came back by ICMP, UDP and TCP; start `pathmeter serve` at the far end, or let ICMP echo through";
+    let unknown = vec![Unknown { direction: None, what: "path MTU".into(), why: why.into() }];
+    let up = PathWay { interface_mtu: Some(1500), ..PathWay::default() };
+    let found = PathResult { method: PathMethod::Auto, up: Some(up), unknown, packets: 18, ..native() };
+    run(PathPlan { method: PathMethod::Auto, ..plan() }, found, Outcome::Completed)
+}
+
+/// What `measure` found before its tests: fragments do not cross up.
+pub(crate) fn measured() -> PathResult {
+    let mut up = way(false, 1500);
+    let tests = vec![test(FragmentShape::ByKernel, 4000, 3, 0, None)];
+    up.fragments = Fragments { fate: FragmentFate::AllDropped, tests };
+    PathResult { up: Some(up), down: Some(way(false, 1500)), ..native() }
+}
+
+fn native() -> PathResult {
+    PathResult {
+        method: PathMethod::Native,
+        elapsed: Nanos::from_millis(912),
+        packets: 148,
+        ..PathResult::default()
+    }
+}
+
+fn plan() -> PathPlan {
+    PathPlan {
+        target: Target { host: "far.example".into(), address: ([192, 0, 2, 20], 5210).into() },
+        method: PathMethod::Native,
+        largest: None,
+        service: None,
+        encap: None,
+        local: LocalOptions::default(),
+    }
+}
+
+fn run(plan: PathPlan, found: PathResult, outcome: Outcome) -> Run {
+    let native = plan.method == PathMethod::Native && plan.service.is_none();
+    let peer = native.then(|| host("far"));
+    let begun = PathStarted { wall: WallTime(1_785_587_400_000_000_000), plan, host: host("near"), peer };
+    let finished =
+        Finished { wall: WallTime(1_785_587_401_000_000_000), elapsed: Nanos::from_secs(1), outcome };
+    let events =
+        [Event::PathStarted(Box::new(begun)), Event::Path(Box::new(found)), Event::Finished(finished)];
+    Run::of("20260801-123000-ab12", "mtu", &events)
+}
+
+fn host(name: &str) -> Host {
+    let nic = Nic { name: "eth0".into(), mtu: 1500, is_virtual: true, ..Nic::default() };
+    Host { name: name.into(), version: "pathmeter 0.1.0".into(), cpus: 8, nic: Some(nic), ..Host::default() }
+}
+
+/// Packets of up to this size cross, fragments too.
+fn way(ipv6: bool, mtu: u32) -> PathWay {
+    let payload = mtu - headers(ipv6);
+    PathWay {
+        ipv6,
+        interface_mtu: Some(1500),
+        cached_mtu: Some(1500),
+        path_mtu: Some(mtu),
+        bound: Bound::Exact,
+        max_udp_payload: Some(payload),
+        discovery: Discovery::NotNeeded,
+        fragments: Fragments {
+            fate: FragmentFate::Pass,
+            tests: vec![test(FragmentShape::ByKernel, 2944, 3, 10, Some(mtu))],
+        },
+        tcp: Some(tcp(if ipv6 { 1440 } else { 1460 })),
+        sizes: probes(&[(576, 3), (mtu, 3)]),
+        ..PathWay::default()
+    }
+}
+
+fn tcp(mss: u32) -> TcpWay {
+    TcpWay {
+        mss_sent: Some(mss),
+        mss_received: Some(mss),
+        syn: Some(Syn {
+            mss: Some(mss),
+            window_scale: Some(7),
+            sack: true,
+            timestamps: true,
+            ttl: 62,
+            ecn: false,
+        }),
+        largest_segment: None,
+        segments: Some(12),
+        retransmits: Some(0),
+        timestamps: true,
+        stalled: false,
+        mtu_probing: Some(0),
+    }
+}
+
+fn test(
+    shape: FragmentShape,
+    payload: u32,
+    pieces: u32,
+    received: u32,
+    largest_piece: Option<u32>,
+) -> FragmentTest {
+    let pieces_received = Some(u64::from(received) * u64::from(pieces));
+    FragmentTest { shape, payload, pieces, sent: 10, received, pieces_received, largest_piece }
+}
+
+fn probes(sizes: &[(u32, u32)]) -> Vec<SizeProbe> {
+    let probe = |&(size, received): &(u32, u32)| SizeProbe { size, sent: 3, received };
+    sizes.iter().map(probe).collect()
+}
+
+fn hop(address: &str, ttl: u8, found_by: HopSource) -> Option<LimitingHop> {
+    Some(LimitingHop { address: address.parse().ok(), ttl: Some(ttl), found_by })
+}
