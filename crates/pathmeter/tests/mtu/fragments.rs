@@ -1,0 +1,104 @@
+//! Cases C, D, D2, D3 and H: what becomes of fragments.
+
+use super::judge::About::{Back, There};
+use super::judge::{Wanted, Way, judge};
+use super::lab::{Lab, Node};
+
+#[test]
+fn case_c_all_fragments_are_dropped() {
+    let Some(lab) = Lab::new("case_c") else { return };
+    lab.forward(Node::R1, "ip frag-off & 0x3fff != 0 drop\nexthdr frag exists drop");
+    judge(&lab, |_| {
+        let way = Way::clean(1500).fate("all_dropped", "all_dropped");
+        Some(Wanted::new(way.clone(), way, &[("fragments-dropped", There), ("fragments-dropped", Back)]))
+    });
+}
+
+#[test]
+fn case_d_all_but_the_first_are_dropped() {
+    let Some(lab) = Lab::new("case_d") else { return };
+    lab.forward(
+        Node::R1,
+        "iifname near ip frag-off & 0x1fff != 0 drop\niifname near frag frag-off != 0 drop",
+    );
+    judge(&lab, |_| {
+        let there = Way::clean(1500).fate("non_first_dropped", "non_first_dropped");
+        Some(Wanted::new(there, Way::clean(1500), &[("fragments-dropped", There)]))
+    });
+}
+
+#[test]
+fn case_d2_the_first_is_dropped() {
+    let Some(lab) = Lab::new("case_d2") else { return };
+    lab.forward(
+        Node::R1,
+        "iifname near ip frag-off & 0x3fff == 0x2000 drop\niifname near frag frag-off 0 drop",
+    );
+    judge(&lab, |_| {
+        let there = Way::clean(1500).fate("first_dropped", "first_dropped");
+        Some(Wanted::new(there, Way::clean(1500), &[("fragments-dropped", There)]))
+    });
+}
+
+#[test]
+fn case_d3_what_comes_before_the_first_is_dropped() {
+    let Some(lab) = Lab::new("case_d3") else { return };
+    lab.nft(Node::R1, OUT_OF_ORDER);
+    judge(&lab, |_| {
+        let there = Way::clean(1500).fate("out_of_order_dropped", "pass");
+        let mut wanted = Wanted::new(there, Way::clean(1500), &[("fragments-dropped", There)]);
+        wanted.privileged.push("fragments-dropped");
+        Some(wanted)
+    });
+}
+
+#[test]
+fn case_h_a_box_that_puts_datagrams_together() {
+    let Some(lab) = Lab::new("case_h") else { return };
+    lab.forward(Node::R1, "ct state new,established accept");
+    judge(&lab, |_| {
+        let way = Way::clean(1500).fate("reassembled", "pass");
+        Some(Wanted::new(way.clone(), way, &[]))
+    });
+}
+
+#[test]
+fn a_smaller_link_and_fragments_that_are_dropped() {
+    let Some(lab) = Lab::new("a_smaller_link_and_fragments_that_are_dropped") else { return };
+    lab.middle(1400);
+    lab.forward(Node::R2, "ip frag-off & 0x3fff != 0 drop\nexthdr frag exists drop");
+    judge(&lab, |_| {
+        let there = Way::clean(1500).told(1400, Node::R1).fate("all_dropped", "all_dropped");
+        let back = Way::clean(1500).told(1400, Node::R2).fate("all_dropped", "all_dropped");
+        let findings = [
+            ("mtu-reduced", There),
+            ("mtu-reduced", Back),
+            ("fragments-dropped", There),
+            ("fragments-dropped", Back),
+        ];
+        Some(Wanted::new(there, back, &findings))
+    });
+}
+
+/// As Azure's network does: fragments whose first has not been seen are dropped.
+const OUT_OF_ORDER: &str = "\
+table inet lab {
+set seen {
+typeof ip saddr . ip daddr . ip id
+flags dynamic,timeout
+timeout 5s
+}
+set seen6 {
+typeof ip6 saddr . ip6 daddr . frag id
+flags dynamic,timeout
+timeout 5s
+}
+chain passing {
+type filter hook forward priority 0;
+iifname near ip frag-off & 0x3fff == 0x2000 add @seen { ip saddr . ip daddr . ip id }
+iifname near ip frag-off & 0x1fff != 0 ip saddr . ip daddr . ip id != @seen drop
+iifname near frag frag-off 0 add @seen6 { ip6 saddr . ip6 daddr . frag id }
+iifname near frag frag-off != 0 ip6 saddr . ip6 daddr . frag id != @seen6 drop
+}
+}
+";

@@ -1,0 +1,16 @@
+//! `pathmeter mtu` on paths made of namespaces: every fault of the reference's lab, to the byte, in both families, from both
+//! ends, with and without privilege. Nothing here asserts a time; every wait has a limit.
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
+
+mod fragments;
+mod judge;
+mod kernel;
+mod lab;
+#[path = "../native/net.rs"]
+#[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
+mod net;
+mod segments;
+mod sizes;
+#[path = "../native/support.rs"]
+#[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
+mod support;
