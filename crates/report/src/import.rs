@@ -10,9 +10,11 @@ mod build;
 mod clean;
 mod date;
 mod iperf3;
+mod latency;
 mod looks;
 mod number;
 mod row;
+mod sockperf;
 
 use block::{Block, Mark};
 use model::run::Run;
@@ -38,6 +40,8 @@ pub struct Imported {
 pub enum Tool {
     /// iPerf 3.
     Iperf3,
+    /// SockPerf.
+    Sockperf,
 }
 
 /// What the outputs do not tell and the reader knows.
@@ -80,7 +84,10 @@ struct Reader {
 }
 
 /// Every tool with a text; of equal claims to a line the earlier wins.
-static READERS: &[Reader] = &[Reader { tool: Tool::Iperf3, mark: iperf3::mark, read: iperf3::read }];
+static READERS: &[Reader] = &[
+    Reader { tool: Tool::Iperf3, mark: iperf3::mark, read: iperf3::read },
+    Reader { tool: Tool::Sockperf, mark: sockperf::mark, read: sockperf::read },
+];
 
 fn reader(tool: Tool) -> &'static Reader {
     READERS.iter().find(|reader| reader.tool == tool).expect("every tool has a row")
@@ -114,6 +121,7 @@ impl fmt::Display for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Tool::Iperf3 => "iPerf3",
+            Tool::Sockperf => "SockPerf",
         })
     }
 }

@@ -219,7 +219,9 @@ impl Speaker<'_> {
         }
         // What an end does not know of the other it prints as 0.00 Bytes: a server of its client, a client that was
         // interrupted of its server.
-        let foreign = role == Role::Sender || role != self.role_in(direction) && self.output.failed.is_some();
+        let tcp = result.udp.is_none();
+        let unknown = tcp || self.output.failed.is_some();
+        let foreign = role == Role::Sender || role != self.role_in(direction) && unknown;
         if foreign && row.sender.is_some() && result.bytes.0 == 0 {
             return;
         }

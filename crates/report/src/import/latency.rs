@@ -1,0 +1,218 @@
+//! Putting a latency run together from what an output told, through the same events as a live run.
+
+use super::{Imported, Tool};
+use model::event::{Event, Finished, Outcome, Warning};
+use model::host::Host;
+use model::latency::{
+    Cause, Counted, HostNoise, LatencyMode, LatencyPlan, LatencyProtocol, LatencyResult, LatencyStarted,
+    Outlier, SocketSetup, WaitMode, Way, WayEnds, WayResult,
+};
+use model::path::PathResult;
+use model::plan::{End, Target, Transport};
+use model::run::Run;
+use model::stats::batch_means::{BatchMeans, MeanInterval};
+use model::stats::histogram::{Distribution, Histogram};
+use model::stats::percentile::{Percentile, percentiles};
+use model::stats::spread::Dispersion;
+use model::time::WallTime;
+use model::units::{Nanos, PacketRate};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// Everything an output told of round trips on one way.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    pub(super) tool: Tool,
+    pub(super) version: Option<String>,
+    pub(super) line: usize,
+    /// `latency` or `ping`.
+    pub(super) kind: &'static str,
+    pub(super) host: String,
+    pub(super) label: String,
+    pub(super) local: Option<SocketAddr>,
+    pub(super) remote: Option<SocketAddr>,
+    /// Absent: none that we speak, and the run has no plan.
+    pub(super) protocol: Option<LatencyProtocol>,
+    pub(super) mode: LatencyMode,
+    pub(super) transport: Transport,
+    pub(super) size: Option<u32>,
+    pub(super) elapsed: Nanos,
+    pub(super) counted: Counted,
+    pub(super) rtt: Option<Distribution>,
+    pub(super) mad: Option<Nanos>,
+    pub(super) iqr: Option<Nanos>,
+    pub(super) failed: Option<String>,
+    pub(super) path: Option<PathResult>,
+    pub(super) warnings: Vec<Warning>,
+    of_trips: OfTrips,
+}
+
+/// What only single round trips give.
+#[derive(Clone, Debug, Default)]
+struct OfTrips {
+    percentiles: Vec<Percentile>,
+    mean: Option<MeanInterval>,
+    histogram: Option<String>,
+    outliers: Vec<Outlier>,
+}
+
+/// A round trip: when it began, since the first, and how long it took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Trip {
+    pub(super) at: Nanos,
+    pub(super) rtt: Nanos,
+}
+
+impl Told {
+    pub(super) fn new(tool: Tool, line: usize, host: Option<&str>) -> Told {
+        let host = host.unwrap_or("a host that the output does not name").to_owned();
+        Told {
+            tool,
+            version: None,
+            line,
+            kind: "latency",
+            label: host.clone(),
+            host,
+            local: None,
+            remote: None,
+            protocol: None,
+            mode: LatencyMode::PingPong,
+            transport: Transport::Udp,
+            size: None,
+            elapsed: Nanos::ZERO,
+            counted: Counted::default(),
+            rtt: None,
+            mad: None,
+            iqr: None,
+            failed: None,
+            path: None,
+            warnings: Vec::new(),
+            of_trips: OfTrips::default(),
+        }
+    }
+
+    pub(super) fn warn(&mut self, id: &str, text: impl Into<String>) {
+        self.warnings.push(Warning::new(id, text));
+    }
+
+    /// Everything that single round trips give; nothing of none.
+    pub(super) fn of_round_trips(&mut self, trips: &[Trip]) {
+        let (mut histogram, mut means) = (Histogram::default(), BatchMeans::default());
+        for trip in trips {
+            histogram.record(trip.rtt.0);
+            means.record(trip.rtt.0 as f64);
+        }
+        self.rtt = histogram.distribution();
+        let dispersion = Dispersion::of(&histogram);
+        (self.mad, self.iqr) = (dispersion.map(|d| d.mad), dispersion.map(|d| d.iqr));
+        let mut farthest: Vec<&Trip> = trips.iter().collect();
+        farthest.sort_by_key(|trip| std::cmp::Reverse(trip.rtt));
+        let outlier =
+            |trip: &&Trip| Outlier { at: trip.at, rtt: trip.rtt, host: Nanos::ZERO, cause: Cause::Unknown };
+        self.of_trips = OfTrips {
+            percentiles: percentiles(&histogram, &PERCENTS),
+            mean: means.interval(0, 0.95),
+            histogram: (!trips.is_empty()).then(|| histogram.to_v2_base64()),
+            outliers: farthest.iter().take(MOST_OUTLIERS).map(outlier).collect(),
+        };
+    }
+
+    /// The run, called `NAME:LINE`.
+    pub(super) fn imported(self, name: &str) -> Imported {
+        let mut run = Run::of(&format!("{name}:{}", self.line), self.kind, &self.events());
+        (run.started, run.finished, run.host) = (None, None, None);
+        Imported { tool: self.tool, version: self.version, line: self.line, run }
+    }
+
+    fn events(&self) -> Vec<Event> {
+        let ends = WayEnds {
+            local: self.local.unwrap_or(NOWHERE),
+            remote: self.remote.unwrap_or(NOWHERE),
+            seen_as: None,
+            peer: None,
+            far_wait: None,
+        };
+        let mut events = Vec::new();
+        if let Some(protocol) = self.protocol {
+            let (plan, ends) = (self.plan(protocol, ends.remote), vec![ends.clone()]);
+            let begun = LatencyStarted { wall: WallTime::default(), plan, ends, host: Host::default() };
+            events.push(Event::LatencyStarted(Box::new(begun)));
+        }
+        if self.counted.sent > 0 || self.rtt.is_some() {
+            let result = LatencyResult {
+                ways: vec![self.way(ends)],
+                floor: None,
+                noise: HostNoise::default(),
+                cpu_share: 0.0,
+            };
+            events.push(Event::Latency(Box::new(result)));
+        }
+        events.extend(self.path.iter().map(|path| Event::Path(Box::new(path.clone()))));
+        events.extend(self.warnings.iter().cloned().map(Event::Warning));
+        let outcome = match &self.failed {
+            Some(reason) => Outcome::Failed { reason: reason.clone() },
+            None => Outcome::Completed,
+        };
+        events.push(Event::Finished(Finished { wall: WallTime::default(), elapsed: self.elapsed, outcome }));
+        events
+    }
+
+    fn way(&self, ends: WayEnds) -> WayResult {
+        WayResult {
+            label: self.label.clone(),
+            host: self.host.clone(),
+            ends,
+            elapsed: self.elapsed,
+            counted: self.counted,
+            warm_up: Nanos::ZERO,
+            warm_up_count: 0,
+            level: None,
+            rtt: self.rtt,
+            service: None,
+            mad: self.mad,
+            iqr: self.iqr,
+            percentiles: self.of_trips.percentiles.clone(),
+            mean: self.of_trips.mean,
+            histogram: self.of_trips.histogram.clone(),
+            wire: None,
+            one_way: None,
+            outliers: self.of_trips.outliers.clone(),
+            sent_rate: PacketRate::from_count(self.counted.sent, self.elapsed),
+            received_rate: None,
+        }
+    }
+
+    fn plan(&self, protocol: LatencyProtocol, remote: SocketAddr) -> LatencyPlan {
+        let target = Target { host: self.host.clone(), address: remote };
+        LatencyPlan {
+            ways: vec![Way { label: self.label.clone(), target, bind: None, port: None, device: None }],
+            protocol,
+            mode: self.mode,
+            transport: self.transport,
+            size: self.size.unwrap_or_default(),
+            sizes: None,
+            burst: 1,
+            compare: false,
+            rate: None,
+            reply_every: 1,
+            end: End::Time(self.elapsed),
+            warm_up: None,
+            timeout: None,
+            interval: Nanos::ZERO,
+            wait: WaitMode::Block,
+            wait_reason: String::new(),
+            tos: 0,
+            busy_poll: None,
+            socket: SocketSetup::default(),
+            cpu: None,
+            wire_times: false,
+            multicast_ttl: None,
+            connect_timeout: Nanos::ZERO,
+            load: None,
+        }
+    }
+}
+
+/// An address that no output told.
+const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+const PERCENTS: [f64; 7] = [25.0, 50.0, 75.0, 90.0, 99.0, 99.9, 99.99];
+const MOST_OUTLIERS: usize = 16;

@@ -1,0 +1,86 @@
+//! SockPerf's text, 3.5 to 3.10: the statistics of ping-pong, under-load and playback, and the full log with every
+//! round trip, of which everything is computed anew.
+
+mod figures;
+mod observations;
+
+use super::block::{Block, Mark};
+use super::latency::Told;
+use super::{Imported, Known, Tool};
+use figures::Figures;
+use model::latency::{Counted, LatencyMode, LatencyProtocol};
+use model::plan::Transport;
+use model::units::Nanos;
+
+/// What a line is to SockPerf.
+pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
+    let told =
+        line.starts_with("sockperf: ") || line.starts_with("sockperf[CLIENT]") || line.starts_with(LOG);
+    let version = line.starts_with("sockperf: == version #");
+    let summary = line.starts_with("sockperf: [Valid Duration]");
+    let Some(block) = block else {
+        return if told { Mark::First } else { Mark::No };
+    };
+    let has = |start: &str| block.lines.iter().any(|line| line.starts_with(start));
+    let again =
+        version || line.starts_with(LOG) && has("sockperf: ") || summary && has("sockperf: [Valid Duration]");
+    match () {
+        () if again => Mark::First,
+        () if told || line.starts_with(HEADER) || observations::is_row(line) => Mark::Part,
+        () => Mark::No,
+    }
+}
+
+/// The run of a block; `None` of a server's output, which has no round trips.
+pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported> {
+    let figures = Figures::of(&block.lines);
+    let failed = figures.failure.clone();
+    if figures.sent.is_none() && figures.average.is_none() && failed.is_none() {
+        return None;
+    }
+    let mut told = Told::new(Tool::Sockperf, block.line, figures.host.as_deref());
+    told.version.clone_from(&figures.version);
+    told.protocol = Some(LatencyProtocol::Sockperf);
+    told.remote = figures.remote;
+    told.mode = if figures.rated { LatencyMode::UnderLoad } else { LatencyMode::PingPong };
+    told.transport = figures.transport.unwrap_or(Transport::Udp);
+    told.size = figures.size;
+    told.elapsed = figures.elapsed.unwrap_or_default();
+    told.failed = failed;
+    let sent = figures.sent.unwrap_or_default();
+    told.counted = Counted {
+        sent,
+        asked: figures.received.map_or(sent, |received| received.saturating_add(figures.dropped)),
+        received: figures.received.unwrap_or_default(),
+        lost: figures.dropped,
+        duplicates: figures.duplicated,
+        reordered: figures.disordered,
+        ..Counted::default()
+    };
+    let trips = observations::round_trips(&block.lines);
+    match trips.is_empty() {
+        false => told.of_round_trips(&trips),
+        true => of_summary(&mut told, &figures),
+    }
+    Some(told.imported(name))
+}
+
+fn of_summary(told: &mut Told, figures: &Figures) {
+    if figures.halved {
+        told.warn("halved", "SockPerf printed halves of round trips as latency: they are doubled here, to the round trips that it measured.");
+    }
+    let trip = |half: Nanos| if figures.halved { half.saturating_mul(2) } else { half };
+    told.rtt = figures.distribution().map(|printed| printed.map(trip));
+    // SockPerf's is scaled to the standard deviation of a normal distribution.
+    told.mad = figures.median_ad.map(|mad| Nanos((trip(mad).0 as f64 / 1.4826).round() as u64));
+    told.iqr = figures.siqr.map(|siqr| trip(siqr).saturating_mul(2));
+    if figures.transport.is_none() {
+        told.warn(
+            "no-heading",
+            "The output lacks its heading: transport, message size and addresses are not known.",
+        );
+    }
+}
+
+const LOG: &str = "test was performed using the following parameters:";
+const HEADER: &str = "packet, txTime";
