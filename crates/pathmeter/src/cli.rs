@@ -1,5 +1,6 @@
 //! What a user types: every sub-command and option, with its help. Meaning is given to it in `planner.rs`.
 
+mod capture;
 mod latency;
 mod linerate;
 mod mtu;
@@ -7,6 +8,7 @@ mod serve;
 mod throughput;
 mod values;
 
+pub(crate) use capture::CaptureArgs;
 pub(crate) use latency::{LatencyArgs, LatencyWaitArg};
 pub(crate) use linerate::LinerateArgs;
 pub(crate) use mtu::{MtuArgs, ServiceArgs};
@@ -180,6 +182,8 @@ pub(crate) struct MeasureArgs {
     pub(crate) quick: bool,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }

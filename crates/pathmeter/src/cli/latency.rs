@@ -1,6 +1,6 @@
 //! The command line of `pathmeter latency`.
 
-use super::{CpuList, Dscp, HostPort, SessionArgs, TosByte};
+use super::{CaptureArgs, CpuList, Dscp, HostPort, SessionArgs, TosByte};
 use clap::{Args, ValueEnum};
 use model::latency::{LatencyMode, LatencyProtocol};
 use model::units::{Bytes, Nanos, PacketRate};
@@ -39,6 +39,8 @@ pub(crate) struct LatencyArgs {
     pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) host: LatencyHostArgs,
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }

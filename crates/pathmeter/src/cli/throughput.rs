@@ -1,6 +1,6 @@
 //! The command line of `pathmeter throughput`.
 
-use super::{CpuList, Dscp, SessionArgs, TargetArgs, TosByte};
+use super::{CaptureArgs, CpuList, Dscp, SessionArgs, TargetArgs, TosByte};
 use clap::{Args, ValueEnum};
 use model::plan::{ProtocolName, Wait};
 use model::units::{BitRate, Bytes, Nanos};
@@ -27,6 +27,8 @@ pub(crate) struct ThroughputArgs {
     pub(crate) socket: SocketArgs,
     #[command(flatten)]
     pub(crate) host: HostArgs,
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }

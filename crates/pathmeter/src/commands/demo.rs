@@ -4,6 +4,7 @@ use super::demo_lab::{DemoLab, gain_privileges};
 use super::measure::{Job, Measured};
 use super::serve::listen;
 use crate::cli::{Common, DemoArgs};
+use crate::engine::capture::CaptureOptions;
 use crate::engine::client::Security;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::server::{self, Config, Observer, Watcher};
@@ -48,6 +49,7 @@ fn measure(lab: &DemoLab, quick: bool, interrupt: &Interrupt) -> anyhow::Result<
         local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
         security: Security::default(),
         quick,
+        capture: CaptureOptions::default(),
     };
     job.measure(interrupt, &mut |line| say(line))
 }

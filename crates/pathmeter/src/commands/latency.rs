@@ -8,12 +8,13 @@ use crate::cli::{Common, LatencyArgs};
 use crate::engine::interrupt::Interrupt;
 use crate::engine::latency::raw::RawFile;
 use crate::engine::latency::{self, Job};
+use crate::engine::capture::{self, Capture};
 use crate::engine::preflight;
 use crate::exit::{Exit, Failure};
 use crate::planner;
 use anyhow::Context;
 use model::event::Event;
-use model::latency::LatencyMode;
+use model::latency::{LatencyMode, LatencyPlan};
 use wire::ProtocolError;
 use wire::stamp::Key;
 
@@ -42,7 +43,11 @@ pub(crate) fn run(args: &LatencyArgs, global: &Common) -> anyhow::Result<Exit> {
         raw,
         interrupt: &interrupt,
     };
+    let capture = begin_capture(args, &plan)?;
     let outcome = latency::run(&job, &mut |event| live.event(event));
+    if let Some(capture) = capture {
+        live.event(&capture.finish());
+    }
     let measured = live.events.iter().any(|event| matches!(event, Event::Latency(_)));
     match outcome {
         Err(_) if !measured && interrupt.is_raised() => return Err(too_early().into()),
@@ -59,6 +64,19 @@ pub(crate) fn run(args: &LatencyArgs, global: &Common) -> anyhow::Result<Exit> {
         compare::save_and_show(&run, file, global)?;
     }
     Ok(exit)
+}
+
+/// Begins to capture the packets of the one far end, where that is asked for.
+fn begin_capture(args: &LatencyArgs, plan: &LatencyPlan) -> anyhow::Result<Option<Capture>> {
+    match plan.ways.as_slice() {
+        [way] => capture::start(&args.capture.options(way.device.as_deref()), way.target.address.ip()),
+        _ if args.capture.options(None).is_wanted() => Err(Failure::usage(
+            "--capture and --pcap with several ways: a capture sees one far end through one interface",
+            "measure one host at a time, without --via",
+        )
+        .into()),
+        _ => Ok(None),
+    }
 }
 
 /// Reads a key of STAMP.

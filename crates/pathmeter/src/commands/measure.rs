@@ -2,6 +2,7 @@
 
 use super::session::{Live, blame, conclude, expectations, link, print_plan, run_id, security, too_early};
 use crate::cli::{Common, MeasureArgs};
+use crate::engine::capture::{self, Capture, CaptureOptions};
 use crate::engine::client::{self, Security};
 use crate::engine::interrupt::Interrupt;
 use crate::engine::path;
@@ -29,6 +30,7 @@ pub(crate) fn run(args: &MeasureArgs, global: &Common) -> anyhow::Result<Exit> {
         local: planner::measure_local(args),
         security: security(&args.session)?,
         quick: args.quick,
+        capture: args.capture.options(args.target.device.as_deref()),
     };
     preflight::way(&job.target, &job.local)?;
     if args.session.dry_run {
@@ -65,6 +67,8 @@ pub(crate) struct Job {
     pub(crate) security: Security,
     /// A look, not a measurement.
     pub(crate) quick: bool,
+    /// What is captured of the packets.
+    pub(crate) capture: CaptureOptions,
 }
 
 impl Job {
@@ -80,6 +84,7 @@ impl Job {
         let mut probes: Vec<Event> = link(&self.target, &self.local).into_iter().collect();
         let known = probes.len();
         let started = wall_now();
+        let capture = capture::start(&self.capture, self.target.address.ip())?;
         progress("1/5  idle round trips and datagram sizes");
         let mut limits = Limits::default();
         match self.probe(interrupt, &mut probes, &mut limits) {
@@ -113,6 +118,7 @@ impl Job {
         if tests.is_empty() && probes.len() == known {
             return Err(broke.map_or_else(|| too_early().into(), |e| self.blame(e)));
         }
+        probes.extend(capture.map(Capture::finish));
         let mut run = Run::of_tests(&run_id()?, "measure", &probes, tests);
         run.started = Some(started);
         run.finished = Some(wall_now());

@@ -4,7 +4,7 @@ use super::session::{Live, blame, conclude, expectations, link, print_plan, secu
 use super::sizes::explain;
 use crate::cli::{Common, ThroughputArgs};
 use crate::engine::interrupt::Interrupt;
-use crate::engine::{client, flows, preflight};
+use crate::engine::{capture, client, flows, preflight};
 use crate::exit::Exit;
 use crate::planner;
 use model::event::Event;
@@ -25,9 +25,14 @@ pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit
     if let Some(link) = link(&plan.target, &plan.local) {
         live.event(&link);
     }
+    let options = args.capture.options(args.target.device.as_deref());
+    let capture = capture::start(&options, plan.target.address.ip())?;
     let outcome = client::run(&plan, &security, &wire::iperf3::Extras::default(), &interrupt, &mut |event| {
         live.event(event)
     });
+    if let Some(capture) = capture {
+        live.event(&capture.finish());
+    }
     if outcome.is_ok() {
         explain(&plan, &security, &interrupt, &mut live);
     }

@@ -3,6 +3,7 @@
 
 pub(crate) mod arrivals;
 mod bulk;
+pub(crate) mod capture;
 pub(crate) mod client;
 mod datagram;
 mod dialogue;

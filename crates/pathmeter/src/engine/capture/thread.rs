@@ -1,0 +1,114 @@
+//! The thread of a capture: takes frames from the kernel, counts their packets, passes them to the file.
+
+use super::file::PcapWriter;
+use linux::capture::{Captor, Capture as Setup, Frame, LinkLayer, PacketKind, Statistics};
+use linux::clock::mono_now;
+use model::packets::{PacketResult, Tally};
+use model::plan::Direction;
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use wire::packet::Captured;
+
+/// A capture at work.
+pub(super) struct Counting {
+    setup: Setup,
+    captor: Captor,
+    seen: Seen,
+    stop: Arc<AtomicBool>,
+    begin: MonoTime,
+}
+
+/// What has been seen so far.
+struct Seen {
+    layer: LinkLayer,
+    tally: Tally,
+    frames: u64,
+    unread: u64,
+    file: Option<PcapWriter>,
+}
+
+impl Counting {
+    pub(super) fn new(
+        setup: Setup,
+        captor: Captor,
+        file: Option<PcapWriter>,
+        stop: Arc<AtomicBool>,
+    ) -> Counting {
+        let seen = Seen { layer: captor.layer(), tally: Tally::default(), frames: 0, unread: 0, file };
+        Counting { setup, captor, seen, stop, begin: mono_now() }
+    }
+
+    /// Works until it is told to stop, and then for as long as the kernel may keep frames back.
+    pub(super) fn run(mut self) -> PacketResult {
+        while !self.stop.load(Ordering::Relaxed) {
+            self.take_until(mono_now() + LOOK);
+        }
+        let end = mono_now();
+        while mono_now() < end + LINGER {
+            self.take_until(end + LINGER);
+        }
+        let elapsed = end.saturating_since(self.begin);
+        // Asked last: a frame dropped until now is counted.
+        let statistics = self.captor.statistics().unwrap_or_default();
+        self.result(elapsed, statistics)
+    }
+
+    fn take_until(&mut self, deadline: MonoTime) {
+        let seen = &mut self.seen;
+        let mut take = |frame: &Frame<'_>| seen.take(frame);
+        // An interface that goes down is an error once; it may come up again, and what there is to tell is counted.
+        let taken = self.captor.frames(deadline, &mut take).unwrap_or(0);
+        if let (0, Some(file)) = (taken, &mut self.seen.file) {
+            file.flush();
+        }
+    }
+
+    fn result(self, elapsed: Nanos, statistics: Statistics) -> PacketResult {
+        let Seen { tally, frames, unread, file, .. } = self.seen;
+        let dropped = statistics.dropped;
+        PacketResult {
+            interface: self.setup.interface,
+            peer: self.setup.peer,
+            up: tally.up,
+            down: tally.down,
+            flows: tally.flows,
+            other_flows: tally.other_flows,
+            frames,
+            dropped,
+            unread,
+            complete: dropped == 0 && unread == 0,
+            elapsed,
+            pcap: file.map(|file| file.finish(statistics)),
+        }
+    }
+}
+
+impl Seen {
+    fn take(&mut self, frame: &Frame<'_>) {
+        let direction = match (self.layer, frame.kind) {
+            (_, PacketKind::Foreign) => return,
+            (LinkLayer::Loopback, _) => None,
+            (_, PacketKind::Outgoing) => Some(Direction::Up),
+            (_, PacketKind::Incoming) => Some(Direction::Down),
+        };
+        self.frames += 1;
+        let packet = frame.bytes.get(frame.network..).unwrap_or_default();
+        let length = frame.length.saturating_sub(frame.network as u32);
+        let offload = frame.offload;
+        let captured = Captured::read(packet, length, offload.segmentation, offload.segment);
+        match captured.and_then(|captured| captured.seen(direction)) {
+            Some(seen) => self.tally.add(&seen),
+            None => self.unread += 1,
+        }
+        if let Some(file) = &mut self.file {
+            file.take(frame, captured.as_ref(), direction);
+        }
+    }
+}
+
+/// How often it looks whether it is to stop, and how long a frame may wait for the file.
+const LOOK: Nanos = Nanos::from_millis(50);
+/// The kernel hands frames over within 20 ms; a busy host needs longer.
+const LINGER: Nanos = Nanos::from_millis(80);
