@@ -1,6 +1,7 @@
 //! What a user types: every sub-command and option, with its help. Meaning is given to it in `planner.rs`.
 
 mod capture;
+mod import;
 mod latency;
 mod linerate;
 mod mtu;
@@ -9,6 +10,7 @@ mod throughput;
 mod values;
 
 pub(crate) use capture::CaptureArgs;
+pub(crate) use import::ImportArgs;
 pub(crate) use latency::{LatencyArgs, LatencyWaitArg};
 pub(crate) use linerate::LinerateArgs;
 pub(crate) use mtu::{MtuArgs, ServiceArgs};
@@ -49,6 +51,7 @@ pub(crate) enum Command {
     Latency(Box<LatencyArgs>),
     Mtu(Box<MtuArgs>),
     Linerate(LinerateArgs),
+    Import(ImportArgs),
     Demo(DemoArgs),
     Doctor(DoctorArgs),
     Iperf3(Iperf3Args),

@@ -4,6 +4,7 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 mod demo_lab;
 pub(crate) mod doctor;
+pub(crate) mod import;
 pub(crate) mod iperf3;
 pub(crate) mod latency;
 pub(crate) mod linerate;

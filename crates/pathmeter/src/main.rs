@@ -41,6 +41,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Latency(args) => commands::latency::run(args, global),
         Command::Mtu(args) => commands::mtu::run(args, global),
         Command::Linerate(args) => commands::linerate::run(args, global),
+        Command::Import(args) => commands::import::run(args, global),
         Command::Demo(args) => commands::demo::run(args, global),
         Command::Doctor(args) => commands::doctor::run(args, global),
         Command::Iperf3(args) => commands::iperf3::run(args, global),

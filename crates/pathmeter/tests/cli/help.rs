@@ -4,12 +4,13 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "measure",
     "serve",
     "throughput",
     "latency",
     "linerate",
+    "import",
     "demo",
     "doctor",
     "iperf3",

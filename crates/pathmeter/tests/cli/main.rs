@@ -2,6 +2,7 @@
 
 mod exits;
 mod help;
+mod import;
 mod iperf3;
 mod linerate;
 

@@ -1,0 +1,29 @@
+//! The command line of `pathmeter import`.
+
+use clap::Args;
+use model::units::BitRate;
+use std::path::PathBuf;
+
+/// Read outputs of other tools as if pathmeter had measured them: tables, arithmetic and reasons from old results
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter import iperf3.txt                            what it says, and why
+  pathmeter import *.txt --format csv -o all.csv         a folder of results in one table
+  iperf3 -c 10.0.0.2 -u -b 0 | pathmeter import -
+  pathmeter import iperf.log --link 25G                  how near was that to line rate?
+
+OUTPUTS THAT ARE READ
+  iPerf3      text of clients, servers and both in one, 3.0 to 3.21
+  SockPerf    statistics and full logs, 3.5 to 3.10
+
+A file can hold many outputs, with shell prompts and anything else between them. What a tool
+counted wrongly is rebuilt from what it counted rightly, and a note says so.")]
+pub(crate) struct ImportArgs {
+    /// Files with outputs; - reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Speed of the link, to compare with
+    #[arg(long, value_name = "RATE")]
+    pub(crate) link: Option<BitRate>,
+}

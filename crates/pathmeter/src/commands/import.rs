@@ -1,0 +1,65 @@
+//! `pathmeter import`: outputs of other tools, told as if they were runs of our own.
+
+use super::output::{Screen, deliver};
+use crate::cli::{Common, Format, ImportArgs};
+use crate::exit::{Exit, Failure, Told};
+use anyhow::Context;
+use report::format::{Style, by_name};
+use report::import::{Imported, Known, read};
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// Prints every output of every file. A file that holds none does not keep the others from being read.
+pub(crate) fn run(args: &ImportArgs, global: &Common) -> anyhow::Result<Exit> {
+    let style = Screen::of(global).style();
+    let known = Known { link: args.link };
+    let (mut text, mut worst) = (String::new(), Exit::Done);
+    for file in &args.files {
+        match of_file(file, known) {
+            Ok(imported) => {
+                imported
+                    .iter()
+                    .for_each(|one| add(&mut text, &told(one, global.format(), &style), global.format()));
+            }
+            Err(error) => {
+                let _ = writeln!(std::io::stderr(), "{}", Told(&error));
+                worst = Exit::of(&error);
+            }
+        }
+    }
+    deliver(global, text.as_bytes())?;
+    Ok(worst)
+}
+
+fn of_file(file: &Path, known: Known) -> anyhow::Result<Vec<Imported>> {
+    let (name, bytes) = if file.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).context("read standard input")?;
+        ("standard input".to_owned(), bytes)
+    } else {
+        let name = file.display().to_string();
+        let bytes = std::fs::read(file).with_context(|| format!("read {name}"))?;
+        (name, bytes)
+    };
+    read(&name, &String::from_utf8_lossy(&bytes), known).map_err(|error| {
+        let advice = "see `pathmeter import --help` for the outputs that are read";
+        Failure::usage(error.to_string(), advice).into()
+    })
+}
+
+/// Puts a document behind the others: a table has its heading once.
+fn add(text: &mut String, document: &str, format: Format) {
+    let heading = document.split_inclusive('\n').next().unwrap_or_default();
+    let again = format == Format::Csv && text.starts_with(heading);
+    text.push_str(if again { &document[heading.len()..] } else { document });
+}
+
+fn told(one: &Imported, format: Format, style: &Style) -> String {
+    let render = by_name(format.name()).expect("every format of the command line has a writer").render;
+    let document = render(&one.run, style);
+    if format != Format::Text {
+        return document;
+    }
+    let version = one.version.iter().fold(one.tool.to_string(), |tool, version| format!("{tool} {version}"));
+    format!("--- {}: {version}\n{document}\n", one.run.id)
+}

@@ -1,0 +1,63 @@
+//! `pathmeter import`: files, standard input, several at once, and what is none.
+
+use super::{Scratch, run, succeed};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// An output of a real tool.
+fn fixture(name: &str) -> String {
+    format!("{}/../report/tests/import/outputs/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn an_output_is_told_with_its_reasons() {
+    let text = succeed(&format!("import {}", fixture("iperf3-udp-fragmented.txt")));
+    let text = text.replace(&fixture(""), "");
+    insta::assert_snapshot!("import_fragmented", text);
+}
+
+#[test]
+fn several_files_are_read_one_after_another() {
+    let (one, two) = (fixture("iperf3-udp-1472.txt"), fixture("iperf3-tcp-p20-summary.txt"));
+    let csv = succeed(&format!("import {one} {two} --format csv"));
+    assert!(csv.contains("163891"), "{csv}");
+    assert_eq!(csv.lines().filter(|line| line.starts_with("run,")).count(), 1);
+    let json = succeed(&format!("import {one} {two} --json"));
+    let runs: Vec<serde_json::Value> =
+        serde_json::Deserializer::from_str(&json).into_iter().map(|run| run.expect("JSON")).collect();
+    assert_eq!(runs.len(), 2);
+    assert_eq!(runs[0]["schema"], "pathmeter/result/1");
+    assert_eq!(runs[1]["summary"]["up"]["streams"].as_array().map(Vec::len), Some(20));
+}
+
+#[test]
+fn standard_input_is_read_too() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pathmeter"))
+        .args(["import", "-", "--link", "10G"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let text = std::fs::read(fixture("iperf3-udp-1472.txt")).expect("the fixture");
+    child.stdin.take().expect("piped").write_all(&text).expect("it reads");
+    let out = child.wait_with_output().expect("it ends");
+    let told = String::from_utf8_lossy(&out.stdout);
+    assert!(
+        told.starts_with("--- standard input:1: iPerf3\n") && told.contains("line rate"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_is_no_output_is_named_and_keeps_nothing_back() {
+    let scratch = Scratch::new("import");
+    let letter = scratch.0.join("letter.txt");
+    std::fs::write(&letter, "Dear Sir,\n").expect("it can be written");
+    let ended = run(&format!("import {} /nowhere/x {}", letter.display(), fixture("iperf3-udp-1472.txt")));
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stdout.contains("163891"), "{}", ended.stdout);
+    let expected =
+        "letter.txt holds no output that can be read: it looks like text that begins with \"Dear Sir,\"";
+    assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+    assert!(ended.stderr.contains("/nowhere/x: No such file"), "{}", ended.stderr);
+}
