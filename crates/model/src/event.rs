@@ -28,7 +28,7 @@ pub enum Event {
     Warning(Warning),
     /// What one end measured over the whole test.
     Result(EndResult),
-    /// What a probe found: RTT, largest payload, fragments.
+    /// What a probe found: RTT, clock, link.
     Probe(Probe),
     /// A latency run has begun.
     LatencyStarted(Box<LatencyStarted>),
@@ -119,26 +119,6 @@ pub enum Probe {
         rtt: crate::stats::histogram::Distribution,
         /// Probes without an answer.
         lost: u64,
-    },
-    /// Datagrams of one size in one direction.
-    UdpSize {
-        /// Way of the datagrams.
-        direction: crate::plan::Direction,
-        /// UDP payload.
-        payload: u32,
-        /// The datagram had to be sent in fragments.
-        fragmented: bool,
-        /// Sent.
-        sent: u32,
-        /// Arrived.
-        received: u32,
-    },
-    /// The largest UDP payload that crosses unfragmented in one direction.
-    LargestPayload {
-        /// Way of the datagrams.
-        direction: crate::plan::Direction,
-        /// UDP payload; absent: not even the smallest probe arrived.
-        payload: Option<u32>,
     },
     /// The peer's monotonic clock minus this end's, at the middle of the test.
     ClockOffset {

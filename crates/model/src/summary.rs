@@ -28,12 +28,6 @@ pub struct Summary {
     pub rtt: Option<Distribution>,
     /// Idle RTT probes without an answer.
     pub lost: u64,
-    /// Datagram sizes tried, and what became of them.
-    pub sizes: Vec<SizeProbe>,
-    /// Largest UDP payload that crosses unfragmented, up.
-    pub max_udp_payload_up: Option<u32>,
-    /// The same, down.
-    pub max_udp_payload_down: Option<u32>,
     /// Speed of the link and where it was read.
     pub link: Option<Link>,
     /// Offset of the peer's clock.
@@ -188,21 +182,6 @@ pub struct CpuPair {
     pub receiver: Option<CpuUse>,
 }
 
-/// One size probe, see [`Probe::UdpSize`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SizeProbe {
-    /// Way of the datagrams.
-    pub direction: Direction,
-    /// UDP payload in bytes.
-    pub payload: u32,
-    /// Sent in fragments.
-    pub fragmented: bool,
-    /// Sent.
-    pub sent: u32,
-    /// Arrived.
-    pub received: u32,
-}
-
 /// Speed of a link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Link {
@@ -273,10 +252,7 @@ impl Summary {
     /// Largest UDP payload that crosses unfragmented, one way.
     pub fn max_udp_payload(&self, direction: Direction) -> Option<u32> {
         let path = self.path.as_ref().and_then(|path| path.way(direction));
-        path.and_then(|way| way.max_udp_payload).or(match direction {
-            Direction::Up => self.max_udp_payload_up,
-            Direction::Down => self.max_udp_payload_down,
-        })
+        path.and_then(|way| way.max_udp_payload)
     }
 
     fn finish(&mut self, outcome: &Outcome) {
@@ -324,20 +300,6 @@ impl Summary {
             Probe::IdleRtt { rtt, lost, .. } => {
                 self.rtt = Some(*rtt);
                 self.lost = *lost;
-            }
-            Probe::UdpSize { direction, payload, fragmented, sent, received } => self.sizes.push(SizeProbe {
-                direction: *direction,
-                payload: *payload,
-                fragmented: *fragmented,
-                sent: *sent,
-                received: *received,
-            }),
-            Probe::LargestPayload { direction, payload } => {
-                match direction {
-                    Direction::Up => self.max_udp_payload_up = *payload,
-                    Direction::Down => self.max_udp_payload_down = *payload,
-                }
-                self.recompute();
             }
             Probe::ClockOffset { offset_ns, error, exchanges } => {
                 self.clock =

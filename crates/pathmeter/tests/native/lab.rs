@@ -17,7 +17,7 @@ fn the_demo_finds_its_own_fault() {
     for way in ["up", "down"] {
         let found = finding(&run, "fragments-dropped", way);
         assert_eq!(found["evidence"]["working_payload_bytes"], 1472, "{found:#}");
-        assert_eq!(run["summary"][format!("max_udp_payload_{way}")], 1472);
+        assert_eq!(run["summary"]["path"][way]["max_udp_payload"], 1472);
     }
     assert!(run["verdict"]["text"].as_str().unwrap().contains("1472 bytes each way"));
     assert!(ended.stderr.contains("The router's own count"), "{}", ended.stderr);
@@ -142,10 +142,10 @@ fn families_are_chosen_and_measured_apart() {
     let server = Running::start(pathmeter(Some(&net.server), &["serve"]));
     server.wait_for("listening on");
     let run = net.client(&["measure", "2001:db8::2", "--quick", "--json"]).code(0).json();
-    assert_eq!(run["summary"]["max_udp_payload_up"], 1452, "40 bytes of IPv6 and 8 of UDP less than 1500");
-    assert_eq!(run["summary"]["max_udp_payload_down"], 1452);
+    assert_eq!(run["summary"]["path"]["up"]["max_udp_payload"], 1452, "40 bytes of IPv6 and 8 of UDP less than 1500");
+    assert_eq!(run["summary"]["path"]["down"]["max_udp_payload"], 1452);
     let run = net.client(&["measure", SERVER, "--quick", "--json"]).code(0).json();
-    assert_eq!(run["summary"]["max_udp_payload_up"], 1472);
+    assert_eq!(run["summary"]["path"]["up"]["max_udp_payload"], 1472);
 }
 
 fn find<'a>(run: &'a Value, id: &str, way: &str) -> Option<&'a Value> {
