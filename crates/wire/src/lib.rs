@@ -227,8 +227,8 @@ pub struct Expect {
 /// The end of one stream's drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// This many payload bytes have come (TCP), counted from the first.
-    Bytes(u64),
+    /// This many payload bytes have come (TCP), counted from the first, or nothing has come for the given quiet time.
+    Bytes(u64, Nanos),
     /// The datagram of this number has come, or nothing has come for the given quiet time.
     Sequence(u64, Nanos),
     /// The stream has ended (TCP), or nothing has come for the given time.

@@ -309,7 +309,7 @@ fn assert_expected(expect: &[Expect], transcript: &Transcript) {
         let row = results.streams.iter().find(|row| row.id == stream_id(expect.stream)).expect("its row");
         match (test.transport, expect.until) {
             (Transport::Udp, Until::Sequence(last, _)) => assert_eq!(last as i64, row.packets),
-            (Transport::Tcp, Until::Bytes(bytes)) => assert_eq!(bytes, row.bytes),
+            (Transport::Tcp, Until::Bytes(bytes, _)) => assert_eq!(bytes, row.bytes),
             (Transport::Tcp, Until::Quiet(_)) => assert!(test.omit > Nanos(0)),
             other => panic!("{other:?}"),
         }

@@ -2,11 +2,13 @@
 
 use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
+use linux::stream::SmallSegments;
 use model::time::MonoTime;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-/// A control connection. Reads never block; writes wait until a deadline.
+/// A control connection. Reads never block; writes wait until a deadline. Its segments are small, so that ends can still
+/// talk where large packets vanish, and tell of it.
 #[derive(Debug)]
 pub(crate) struct Link {
     socket: TcpStream,
@@ -92,7 +94,7 @@ impl Link {
             return self.flush_tls(deadline);
         }
         while !bytes.is_empty() {
-            match (&self.socket).write(bytes) {
+            match SmallSegments(&self.socket).write(bytes) {
                 Ok(n) => bytes = &bytes[n..],
                 Err(e) if e.kind() == ErrorKind::WouldBlock => self.wait_for(deadline, true)?,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
@@ -161,7 +163,7 @@ impl Link {
             if !tls.wants_write() {
                 return Ok(());
             }
-            match tls.write_tls(&mut &self.socket) {
+            match tls.write_tls(&mut SmallSegments(&self.socket)) {
                 Ok(_) => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => self.wait_for(deadline, true)?,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}

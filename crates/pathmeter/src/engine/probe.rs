@@ -66,14 +66,13 @@ impl Prober {
         };
         let flow =
             ProbeFlow::open(socket.clone(), local.device.as_deref()).context("set up the probe flow")?;
-        let rtt = tcp_info(dialogue.link.socket()).map_or(Nanos::from_millis(10), |tcp| tcp.rtt);
         Ok(Prober {
             dialogue,
             flow,
             ledger: Ledger::default(),
             echoes: Vec::new(),
             next_id: 1,
-            rtt,
+            rtt: Nanos::from_millis(10),
             datagrams: 0,
         })
     }
@@ -139,7 +138,7 @@ impl Prober {
         match direction {
             Direction::Up => {
                 self.send_up(id, volley)?;
-                self.pause(Nanos(self.rtt.0 / 2))?;
+                self.pause(Nanos(self.round_trip().0 / 2))?;
                 let seen = self.seen(id)?;
                 if arrived(&seen) {
                     return Ok(seen);
@@ -184,7 +183,15 @@ impl Prober {
 
     /// Longest wait for stragglers, and for what routers say of them.
     pub(crate) fn settle(&self) -> Nanos {
-        Nanos(self.rtt.0 * 2 + SETTLE.0)
+        Nanos(self.round_trip().0 * 2 + SETTLE.0)
+    }
+
+    /// A round trip of the control connection. The smoothed one may still remember a first packet that waited for a
+    /// neighbour to be found, the shortest knows no queues: the former, but no more than four of the latter.
+    fn round_trip(&self) -> Nanos {
+        let Some(tcp) = self.control() else { return self.rtt };
+        let shortest = tcp.min_rtt.unwrap_or(tcp.rtt);
+        Nanos(tcp.rtt.0.min(shortest.0 * 4))
     }
 
     /// Says goodbye.

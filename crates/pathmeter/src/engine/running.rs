@@ -336,7 +336,9 @@ impl Running {
         };
         stream.counters.finished.load(Ordering::Acquire)
             || match until {
-                Until::Bytes(bytes) => stream.counters.bytes.load(Ordering::Relaxed) >= bytes,
+                Until::Bytes(bytes, quiet) => {
+                    stream.counters.bytes.load(Ordering::Relaxed) >= bytes || quiet_for(quiet)
+                }
                 Until::Sequence(last, quiet) => stream.highest() >= last || quiet_for(quiet),
                 Until::Quiet(quiet) => quiet_for(quiet),
             }

@@ -406,7 +406,7 @@ impl Server {
 fn until(test: &TestSpec, row: &StreamRow) -> Until {
     match test.transport {
         Transport::Udp => Until::Sequence(u64::try_from(row.packets).unwrap_or(0), DRAIN_QUIET),
-        Transport::Tcp if test.omit == Nanos::ZERO => Until::Bytes(row.bytes),
+        Transport::Tcp if test.omit == Nanos::ZERO => Until::Bytes(row.bytes, DRAIN_LIMIT),
         Transport::Tcp => Until::Quiet(DRAIN_QUIET),
     }
 }

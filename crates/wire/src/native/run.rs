@@ -306,7 +306,7 @@ impl Run {
 
     fn expect(&self, sent: &Sent) -> Expect {
         let until = match self.spec.transport {
-            Transport::Tcp => Until::Bytes(sent.bytes),
+            Transport::Tcp => Until::Bytes(sent.bytes, TCP_QUIET + self.quiet()),
             Transport::Udp => Until::Sequence(sent.datagrams, self.quiet()),
         };
         Expect { stream: sent.stream, until }
@@ -372,5 +372,7 @@ fn are_distinct(numbers: impl Iterator<Item = u32>, range: &Range<u32>) -> bool 
 /// How much longer than planned a test may take.
 const OVERTIME: Nanos = Nanos::from_secs(15);
 const SHORTEST_QUIET: Nanos = Nanos::from_millis(200);
+/// A connection silent for so long has lost the same segment four times and more.
+const TCP_QUIET: Nanos = Nanos::from_secs(3);
 const SHORTEST_DRAIN: Nanos = Nanos::from_secs(2);
 const LONGEST_DRAIN: Nanos = Nanos::from_secs(30);

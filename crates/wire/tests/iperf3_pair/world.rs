@@ -423,7 +423,7 @@ impl World {
         let tcp = self.end(is_client).plan.as_ref().is_some_and(|plan| plan.test.transport == Transport::Tcp);
         let ended = tcp && self.end(!is_client).flows_closed.is_some() && flow.in_flight.is_empty();
         match expect.until {
-            Until::Bytes(bytes) => flow.received >= bytes,
+            Until::Bytes(bytes, span) => flow.received >= bytes || quiet(span),
             Until::Sequence(last, span) => flow.highest >= last || quiet(span),
             Until::Quiet(span) => ended || quiet(span),
         }

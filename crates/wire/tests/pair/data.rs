@@ -104,8 +104,8 @@ impl Data {
             assert!(self.test().stream_numbers(incoming).contains(&expect.stream), "{expect:?}");
             let stopped = self.ways[index(incoming)].stopped.unwrap_or(now);
             match expect.until {
-                Until::Bytes(bytes) if bytes > self.sent(incoming, now) => now + limit,
-                Until::Bytes(_) => now.max(stopped + self.delay),
+                Until::Bytes(bytes, _) if bytes > self.sent(incoming, now) => now + limit,
+                Until::Bytes(..) => now.max(stopped + self.delay),
                 Until::Sequence(_, quiet) | Until::Quiet(quiet) => now.max(stopped + self.delay) + quiet,
             }
         });
