@@ -142,7 +142,10 @@ fn families_are_chosen_and_measured_apart() {
     let server = Running::start(pathmeter(Some(&net.server), &["serve"]));
     server.wait_for("listening on");
     let run = net.client(&["measure", "2001:db8::2", "--quick", "--json"]).code(0).json();
-    assert_eq!(run["summary"]["path"]["up"]["max_udp_payload"], 1452, "40 bytes of IPv6 and 8 of UDP less than 1500");
+    assert_eq!(
+        run["summary"]["path"]["up"]["max_udp_payload"], 1452,
+        "40 bytes of IPv6 and 8 of UDP less than 1500"
+    );
     assert_eq!(run["summary"]["path"]["down"]["max_udp_payload"], 1452);
     let run = net.client(&["measure", SERVER, "--quick", "--json"]).code(0).json();
     assert_eq!(run["summary"]["path"]["up"]["max_udp_payload"], 1472);
