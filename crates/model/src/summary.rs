@@ -1,5 +1,9 @@
 //! The summary: events folded into the figures people read. The same code serves live, stored and compared runs.
 
+mod segments;
+
+pub use segments::Segments;
+
 use crate::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Warning};
 use crate::latency::{HostNoise, LatencyResult, LoadResult, OneWayDelays, WayResult};
 use crate::packets::PacketResult;
@@ -113,6 +117,9 @@ pub struct DirectionSummary {
     pub one_way: Option<OneWayDelay>,
     /// Segments sent again (TCP).
     pub retransmits: Option<u64>,
+    /// Segments with payload and their mean size (TCP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments: Option<Segments>,
     /// Payload of one packet on the wire: the TCP segment or UDP datagram.
     pub mss: Option<u32>,
     /// Smoothed RTT under this load, mean over streams (TCP).
@@ -351,6 +358,7 @@ impl Summary {
             jitter: receiver.jitter(),
             one_way: self.one_way(direction, &receiver),
             retransmits: sender.tcp_sum(|t| t.retransmits),
+            segments: Segments::of(&sender, &receiver),
             mss: payload,
             loaded_rtt: sender.mean_rtt(),
             congestion: self.end(direction, Role::Sender).and_then(|e| e.datapath.congestion.clone()),
