@@ -91,7 +91,7 @@ fn would_learn(way: &PathWay, mss: Option<u32>) -> bool {
         && way.path_mtu.is_some_and(|mtu| largest.is_none_or(|largest| largest > mtu))
 }
 
-/// Sends [`AMOUNT`] one way; a connection that stalls is given up. `None`: it could not be opened.
+/// Sends [`AMOUNT`] one way. `None`: the connection could not be opened.
 fn exchange(
     plan: &PathPlan,
     security: &Security,
@@ -105,7 +105,7 @@ fn exchange(
         test: TestSpec {
             directions,
             end: End::Bytes(AMOUNT),
-            length: WRITE,
+            length: AMOUNT.0 as u32,
             ..TestSpec::new(Transport::Tcp)
         },
         local: LocalOptions { interval: Nanos::ZERO, ..plan.local.clone() },
@@ -116,7 +116,7 @@ fn exchange(
         scope.spawn(|| {
             let began = linux::clock::mono_now();
             while !over.load(Ordering::Relaxed) {
-                if interrupt.is_raised() || linux::clock::mono_now().saturating_since(began) > STALLED {
+                if interrupt.is_raised() || linux::clock::mono_now().saturating_since(began) > LIMIT {
                     given_up.raise();
                     return;
                 }
@@ -147,17 +147,15 @@ fn take(way: &mut PathWay, summary: &Summary, direction: Direction) {
     let (at_sender, at_receiver) = (counters(&sent), counters(&received));
     tcp.retransmits = at_sender.as_ref().map(|tcp| tcp.retransmits);
     tcp.segments = at_sender.as_ref().map(|tcp| tcp.data_segments);
-    tcp.stalled = arrived < AMOUNT && tcp.retransmits.is_some_and(|n| n > 0);
+    tcp.stalled = arrived < AMOUNT;
     // Before data the kernel reports 536 (RFC 9293's default).
-    let enough = arrived.0 >= u64::from(WRITE);
-    tcp.largest_segment = at_receiver.map(|tcp| tcp.receive_mss).filter(|mss| enough && *mss > 0);
+    tcp.largest_segment = at_receiver.map(|tcp| tcp.receive_mss).filter(|mss| arrived == AMOUNT && *mss > 0);
 }
 
 /// Bytes of TCP's timestamps in a segment.
 const TIMESTAMPS: u32 = 12;
-/// What is sent each way: some forty segments of Ethernet.
-const AMOUNT: Bytes = Bytes(64 << 10);
-const WRITE: u32 = 32 << 10;
-/// A connection that has not carried [`AMOUNT`] after this long stalls: its retransmission timer rang twice or more.
-const STALLED: Nanos = Nanos(1_500_000_000);
+/// What is sent each way in one write: a dozen segments of Ethernet, which fit every send buffer.
+const AMOUNT: Bytes = Bytes(16 << 10);
+/// The receiver waits three seconds for the next byte; this bounds whatever else may stall.
+const LIMIT: Nanos = Nanos::from_secs(10);
 const STEP: std::time::Duration = std::time::Duration::from_millis(5);
