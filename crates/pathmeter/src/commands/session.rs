@@ -161,6 +161,7 @@ impl<'a> Live<'a> {
             (Event::Started(started), Some(plan)) => text::live_header(started, plan, &self.style),
             (Event::Sample(sample), Some(plan)) => text::live_row(sample, plan, &self.style),
             (Event::LatencyStarted(begun), _) => text::latency_live_header(begun, &self.style),
+            (Event::PathStarted(begun), _) => text::path_live_header(begun, &self.style),
             (Event::LatencySample(sample), _) => {
                 let row = |plan| text::latency_live_row(sample, plan);
                 self.latency.as_ref().map(row).unwrap_or_default()
