@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 /// a raw one.
 ///
 /// What the network says of its requests is in its error queue, and quotes them from their ICMP header on, for which
-/// [`quoted`] is there. Replies tell the largest fragment they came in.
+/// [`EchoSocket::quoted`] is there. Replies tell the largest fragment they came in.
 #[derive(Debug)]
 pub struct EchoSocket {
     fd: OwnedFd,
@@ -113,6 +113,16 @@ impl EchoSocket {
         Ok(self.read(&buffer[..received.len], received))
     }
 
+    /// The number and the payload of the request that an entry of the error queue quotes; `None` when it quotes less
+    /// than the header, or a request of another socket.
+    #[must_use]
+    pub fn quoted<'a>(&self, quote: &'a [u8]) -> Option<(u16, &'a [u8])> {
+        let header: &[u8; HEADER] = quote.first_chunk()?;
+        let ours = !self.raw || header[4..6] == self.ident.to_be_bytes();
+        (ours && matches!(header[0], REQUEST_V4 | REQUEST_V6))
+            .then_some((u16::from_be_bytes([header[6], header[7]]), &quote[HEADER..]))
+    }
+
     fn read(&self, packet: &[u8], received: Received) -> Option<EchoReply> {
         let at = if self.raw && !self.ipv6 { ip_header_len(packet)? } else { 0 };
         let header = packet.get(at..at + HEADER)?;
@@ -131,15 +141,6 @@ impl AsFd for EchoSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
-}
-
-/// The number and the payload of the request that an entry of the error queue quotes; `None` when it quotes less than
-/// the header, or something else.
-#[must_use]
-pub fn quoted(quote: &[u8]) -> Option<(u16, &[u8])> {
-    let header: &[u8; HEADER] = quote.first_chunk()?;
-    matches!(header[0], REQUEST_V4 | REQUEST_V6)
-        .then_some((u16::from_be_bytes([header[6], header[7]]), &quote[HEADER..]))
 }
 
 fn socket(ipv6: bool, kind: libc::c_int) -> Result<OwnedFd> {
@@ -258,11 +259,13 @@ mod tests {
 
     #[test]
     fn a_quote_is_read_as_far_as_it_goes() {
-        assert_eq!(quoted(&[8, 0, 1, 2, 3, 4, 2, 1, 9]), Some((513, &[9][..])));
-        assert_eq!(quoted(&[128, 0, 1, 2, 3, 4, 0, 1]), Some((1, &[][..])));
-        assert_eq!(quoted(&[8, 0, 1, 2, 3, 4, 2]), None);
-        assert_eq!(quoted(&[0; 8]), None, "a reply");
-        assert_eq!(quoted(&[]), None);
+        let Some(socket) = open("127.0.0.1", 0x304) else { return };
+        assert_eq!(socket.quoted(&[8, 0, 1, 2, 3, 4, 2, 1, 9]), Some((513, &[9][..])));
+        assert_eq!(socket.quoted(&[128, 0, 1, 2, 3, 4, 0, 1]), Some((1, &[][..])));
+        assert_eq!(socket.quoted(&[8, 0, 1, 2, 9, 9, 0, 1]).is_none(), socket.is_raw(), "of another socket");
+        assert_eq!(socket.quoted(&[8, 0, 1, 2, 3, 4, 2]), None);
+        assert_eq!(socket.quoted(&[0; 8]), None, "a reply");
+        assert_eq!(socket.quoted(&[]), None);
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! Which packet sizes a path carries, and why no larger: the run of `pathmeter mtu`, and its part in other runs.
 
 pub(crate) mod flow;
+mod foreign;
 mod native;
+mod numbered;
 mod tcp;
+mod trace;
 
 use super::client::Security;
 use super::host;
@@ -37,12 +40,26 @@ pub(crate) fn run(
         PathMethod::Auto => match native(job, progress, sink) {
             Err(e) if is_absent(&e) && !job.interrupt.is_raised() => {
                 progress(&format!("no pathmeter there ({}): asking with ICMP, UDP and TCP", sentence(&e)));
-                Err(e)
+                alone(job, progress, sink)
             }
             other => other,
         },
-        PathMethod::Icmp | PathMethod::Udp | PathMethod::Tcp => anyhow::bail!("not yet"),
+        PathMethod::Icmp | PathMethod::Udp | PathMethod::Tcp => alone(job, progress, sink),
     }
+}
+
+/// Asks a host without a pathmeter.
+fn alone(job: &Job<'_>, progress: &mut dyn FnMut(&str), sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
+    let plan = job.plan;
+    sink(&Event::PathStarted(Box::new(PathStarted {
+        wall: wall_now(),
+        plan: plan.clone(),
+        host: host::describe(Some(plan.target.address.ip())),
+        peer: None,
+    })));
+    let result = foreign::run(plan, job.interrupt, progress)?;
+    sink(&Event::Path(Box::new(result)));
+    Ok(())
 }
 
 /// Nobody answers there, or something else than a pathmeter.

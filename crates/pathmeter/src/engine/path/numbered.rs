@@ -4,11 +4,9 @@ use anyhow::Context;
 use linux::error_queue::{self, NetworkError, Origin, QueueEntry};
 use linux::message;
 use linux::options::{self, MtuDiscovery};
-use linux::poll::{Interest, wait};
 use linux::socket::{UdpOptions, udp_bind, udp_connect};
 use model::path::headers;
 use model::plan::LocalOptions;
-use model::time::MonoTime;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
@@ -17,6 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 pub(crate) struct Numbered {
     socket: UdpSocket,
     remote: SocketAddr,
+    mode: MtuDiscovery,
     secret: [u8; SECRET],
     /// Taken while it was looked for something else.
     heard: Vec<Word>,
@@ -73,7 +72,7 @@ impl Numbered {
         let socket = udp_bind(any(remote, local), &options)?;
         options::set_receive_errors(&socket, true)?;
         udp_connect(&socket, remote, None)?;
-        Ok(Numbered { socket, remote, secret: crate::engine::host::entropy()?, heard: Vec::new() })
+        Ok(Numbered { socket, remote, mode, secret: crate::engine::host::entropy()?, heard: Vec::new() })
     }
 
     /// The socket, to wait for it and to set its options.
@@ -87,11 +86,27 @@ impl Numbered {
         let mut bytes = vec![0; payload as usize];
         bytes[..SECRET].copy_from_slice(&self.secret);
         bytes[SECRET..LEAST_PAYLOAD as usize].copy_from_slice(&number.to_be_bytes());
+        options::set_mtu_discovery(&self.socket, self.mode)?;
+        let outcome = self.push(&bytes);
+        if self.remote.is_ipv4() {
+            // What the routers say must not teach the kernel, whose knowledge other programs share. IPv6 tells this
+            // socket nothing then.
+            options::set_mtu_discovery(&self.socket, MtuDiscovery::Omit)?;
+        }
+        outcome
+    }
+
+    /// Chooses whether packets may be cut from now on.
+    pub(crate) fn set_mode(&mut self, mode: MtuDiscovery) {
+        self.mode = mode;
+    }
+
+    fn push(&mut self, bytes: &[u8]) -> anyhow::Result<Sent> {
         // An ICMP message that came meanwhile is raised by the next call, whatever that call is about.
         for _ in 0..PENDING {
-            match self.socket.send(&bytes) {
+            match self.socket.send(bytes) {
                 Ok(_) => return Ok(Sent::Left),
-                Err(error) if error.raw_os_error() == Some(EMSGSIZE) && self.is_too_long()? => {
+                Err(error) if is_too_long(&error) && self.is_own()? => {
                     return Ok(Sent::TooLong);
                 }
                 Err(error) if is_pending(&error) => {}
@@ -108,11 +123,6 @@ impl Numbered {
         let mut words = std::mem::take(&mut self.heard);
         self.hear_datagrams(&mut words)?;
         Ok(words)
-    }
-
-    /// Waits until something is there or `deadline` passes.
-    pub(crate) fn wait(&self, deadline: MonoTime) -> io::Result<()> {
-        wait(&mut [Interest::readable(&self.socket)], Some(deadline)).map(drop)
     }
 
     fn hear_datagrams(&self, words: &mut Vec<Word>) -> anyhow::Result<()> {
@@ -149,7 +159,7 @@ impl Numbered {
 
     /// Takes what the network said, after a send was refused for its size; true when no message tells of an earlier
     /// datagram that this may be about.
-    fn is_too_long(&mut self) -> anyhow::Result<bool> {
+    fn is_own(&mut self) -> anyhow::Result<bool> {
         let before = self.heard.len();
         Ok(self.hear_errors()? || self.heard.len() == before)
     }
@@ -209,6 +219,11 @@ pub(crate) fn is_pending(error: &io::Error) -> bool {
     )
 }
 
+/// Refused for its size.
+pub(crate) fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(EMSGSIZE)
+}
+
 const SECRET: usize = 8;
 /// The secret and the number.
 const LEAST_PAYLOAD: u32 = 12;
@@ -231,6 +246,7 @@ const EHOSTUNREACH: i32 = 113;
 mod tests {
     use super::*;
     use linux::clock::mono_now;
+    use linux::poll::{Interest, wait};
     use model::units::Nanos;
 
     fn closed(host: &str) -> SocketAddr {
@@ -241,7 +257,7 @@ mod tests {
         let mut words = Vec::new();
         let deadline = mono_now() + Nanos::from_secs(5);
         while words.len() < count && mono_now() < deadline {
-            probe.wait(deadline).unwrap();
+            wait(&mut [Interest::readable(probe.socket())], Some(deadline)).unwrap();
             words.extend(probe.hear().unwrap());
         }
         words
