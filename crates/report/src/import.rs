@@ -13,6 +13,7 @@ mod iperf3;
 mod latency;
 mod looks;
 mod number;
+mod ping;
 mod row;
 mod sockperf;
 
@@ -42,6 +43,8 @@ pub enum Tool {
     Iperf3,
     /// SockPerf.
     Sockperf,
+    /// ping.
+    Ping,
 }
 
 /// What the outputs do not tell and the reader knows.
@@ -87,6 +90,7 @@ struct Reader {
 static READERS: &[Reader] = &[
     Reader { tool: Tool::Iperf3, mark: iperf3::mark, read: iperf3::read },
     Reader { tool: Tool::Sockperf, mark: sockperf::mark, read: sockperf::read },
+    Reader { tool: Tool::Ping, mark: ping::mark, read: ping::read },
 ];
 
 fn reader(tool: Tool) -> &'static Reader {
@@ -122,6 +126,7 @@ impl fmt::Display for Tool {
         f.write_str(match self {
             Tool::Iperf3 => "iPerf3",
             Tool::Sockperf => "SockPerf",
+            Tool::Ping => "ping",
         })
     }
 }

@@ -243,6 +243,6 @@ pub(super) fn total(
 
 /// An address that no output told.
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-const UNKNOWN_HOST: &str = "a host that the output does not name";
+const UNKNOWN_HOST: &str = "the far end";
 /// Samples that are looked through for one of the same time: more streams than ends an interval has.
 const RECENT: usize = 8;

@@ -34,7 +34,8 @@ pub(super) struct Told {
     pub(super) protocol: Option<LatencyProtocol>,
     pub(super) mode: LatencyMode,
     pub(super) transport: Transport,
-    pub(super) size: Option<u32>,
+    /// Bytes of a message; 0: not known.
+    pub(super) size: u32,
     pub(super) elapsed: Nanos,
     pub(super) counted: Counted,
     pub(super) rtt: Option<Distribution>,
@@ -64,7 +65,7 @@ pub(super) struct Trip {
 
 impl Told {
     pub(super) fn new(tool: Tool, line: usize, host: Option<&str>) -> Told {
-        let host = host.unwrap_or("a host that the output does not name").to_owned();
+        let host = host.unwrap_or("the far end").to_owned();
         Told {
             tool,
             version: None,
@@ -77,7 +78,7 @@ impl Told {
             protocol: None,
             mode: LatencyMode::PingPong,
             transport: Transport::Udp,
-            size: None,
+            size: 0,
             elapsed: Nanos::ZERO,
             counted: Counted::default(),
             rtt: None,
@@ -188,7 +189,7 @@ impl Told {
             protocol,
             mode: self.mode,
             transport: self.transport,
-            size: self.size.unwrap_or_default(),
+            size: self.size,
             sizes: None,
             burst: 1,
             compare: false,

@@ -9,7 +9,6 @@ use super::latency::Told;
 use super::{Imported, Known, Tool};
 use figures::Figures;
 use model::latency::{Counted, LatencyMode, LatencyProtocol};
-use model::plan::Transport;
 use model::units::Nanos;
 
 /// What a line is to SockPerf.
@@ -40,11 +39,12 @@ pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported>
     }
     let mut told = Told::new(Tool::Sockperf, block.line, figures.host.as_deref());
     told.version.clone_from(&figures.version);
-    told.protocol = Some(LatencyProtocol::Sockperf);
+    if let Some(transport) = figures.transport {
+        (told.protocol, told.transport) = (Some(LatencyProtocol::Sockperf), transport);
+    }
     told.remote = figures.remote;
     told.mode = if figures.rated { LatencyMode::UnderLoad } else { LatencyMode::PingPong };
-    told.transport = figures.transport.unwrap_or(Transport::Udp);
-    told.size = figures.size;
+    told.size = figures.size.unwrap_or(DEFAULT_SIZE);
     told.elapsed = figures.elapsed.unwrap_or_default();
     told.failed = failed;
     let sent = figures.sent.unwrap_or_default();
@@ -75,12 +75,17 @@ fn of_summary(told: &mut Told, figures: &Figures) {
     told.mad = figures.median_ad.map(|mad| Nanos((trip(mad).0 as f64 / 1.4826).round() as u64));
     told.iqr = figures.siqr.map(|siqr| trip(siqr).saturating_mul(2));
     if figures.transport.is_none() {
-        told.warn(
-            "no-heading",
-            "The output lacks its heading: transport, message size and addresses are not known.",
+        told.warn("no-heading", NO_HEADING);
+    } else if figures.size.is_none() {
+        let text = format!(
+            "The output does not tell the size of messages: SockPerf's default of {DEFAULT_SIZE} bytes is assumed."
         );
+        told.warn("assumed-size", text);
     }
 }
 
+const NO_HEADING: &str = "The output lacks its heading: transport, message size and addresses are not known.";
 const LOG: &str = "test was performed using the following parameters:";
+/// `--msg-size` where none is given.
+const DEFAULT_SIZE: u32 = 14;
 const HEADER: &str = "packet, txTime";

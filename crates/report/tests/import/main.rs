@@ -1,6 +1,7 @@
 //! Outputs of real tools read back: every fixture with the figures that must be read out of it.
 
 mod iperf3;
+mod ping;
 mod sockperf;
 
 use report::import::{Imported, Known, read};

@@ -1,0 +1,138 @@
+//! The output of ping: of iputils (also with `-M do`, `-D`, `-q`, `-f`), BusyBox and BSD.
+
+mod lines;
+
+use super::block::{Block, Mark};
+use super::latency::Told;
+use super::{Imported, Known, Tool};
+use lines::{Output, Refused};
+use model::latency::Counted;
+use model::path::{
+    Bound, Discovery, HopSource, LimitingHop, PathMethod, PathResult, PathWay, SizeProbe, TooBig,
+};
+use model::stats::histogram::Distribution;
+use model::units::Nanos;
+
+/// What a line is to ping.
+pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
+    match block {
+        _ if lines::begins(line) => Mark::First,
+        Some(_) if lines::is_part(line) => Mark::Part,
+        _ => Mark::No,
+    }
+}
+
+/// The run of a block; `None` of a heading alone.
+pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported> {
+    let output = Output::of(&block.lines);
+    if output.trips.is_empty() && output.transmitted.is_none() && output.refused.is_empty() {
+        return None;
+    }
+    let mut told = Told::new(Tool::Ping, block.line, output.host.as_deref());
+    told.kind = "ping";
+    told.remote = output.address.map(|address| (address, 0).into());
+    told.local = output.from.map(|address| (address, 0).into());
+    told.elapsed = output.elapsed.unwrap_or_else(|| output.trips.last().map_or(Nanos::ZERO, |trip| trip.at));
+    told.counted = counted(&output);
+    told.of_round_trips(&output.trips);
+    if output.trips.is_empty() {
+        of_extremes(&mut told, &output);
+    }
+    if output.transmitted.is_none() {
+        told.warn(
+            "no-summary",
+            "The output ends before its summary: what was sent is taken from the sequence numbers.",
+        );
+    }
+    path(&mut told, &output);
+    Some(told.imported(name))
+}
+
+/// Packets that this host refused to send were not sent, though ping counts them as transmitted.
+fn counted(output: &Output) -> Counted {
+    let local = output.refused.iter().filter(|refused| refused.from.is_none()).count() as u64;
+    let received = output.received.unwrap_or(output.trips.len() as u64);
+    let sent = output.transmitted.unwrap_or(output.last_sequence.max(received));
+    let sent = sent.saturating_sub(local).max(received);
+    let lost = sent - received;
+    Counted { sent, asked: sent, received, lost, duplicates: output.duplicates, ..Counted::default() }
+}
+
+/// With `-q` or `-f` there are the least, the mean and the longest alone.
+fn of_extremes(told: &mut Told, output: &Output) {
+    let Some([min, mean, max, stddev]) = output.extremes else { return };
+    let count = told.counted.received;
+    told.rtt = Some(Distribution {
+        count,
+        min,
+        mean,
+        stddev,
+        p50: mean,
+        p90: max,
+        p99: max,
+        p999: max,
+        p9999: max,
+        max,
+    });
+    told.warn("extremes-alone", "The output tells the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
+}
+
+/// What sizes say of the path.
+fn path(told: &mut Told, output: &Output) {
+    let Some(size) = output.packet else { return };
+    let mut way =
+        PathWay { ipv6: output.address.is_some_and(|address| address.is_ipv6()), ..PathWay::default() };
+    let counted = told.counted;
+    if let Some(refused) = output.refused.first() {
+        refused_size(&mut way, output, *refused, size);
+        told.warn("too-large", sentence(refused, size, &way));
+        if counted.sent == 0 {
+            told.failed = Some(format!("this host refused to send packets of {size} bytes"));
+        }
+    } else if counted.received > 0 && size > BARE {
+        (way.path_mtu, way.bound) = (Some(size), Bound::AtLeast);
+        told.warn("crossed", format!("Packets of {size} bytes crossed. The output does not tell whether fragments were forbidden (`-M do`): if so, the path MTU is at least {size}."));
+    } else {
+        return;
+    }
+    way.max_udp_payload = way.path_mtu.and_then(|mtu| mtu.checked_sub(way.headers()));
+    if counted.sent > 0 {
+        let count = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        way.sizes = vec![SizeProbe { size, sent: count(counted.sent), received: count(counted.received) }];
+    }
+    let packets = counted.sent;
+    told.path = Some(PathResult {
+        method: PathMethod::Icmp,
+        up: Some(way),
+        elapsed: told.elapsed,
+        packets,
+        ..PathResult::default()
+    });
+}
+
+fn refused_size(way: &mut PathWay, output: &Output, refused: Refused, size: u32) {
+    let below = size.saturating_sub(1);
+    let mtu = refused.mtu.filter(|mtu| (1..size).contains(mtu));
+    (way.path_mtu, way.bound) = (Some(mtu.unwrap_or(below)), Bound::AtMost);
+    let found_by = if refused.from.is_some() { HopSource::TooBig } else { HopSource::Sender };
+    let ttl = refused.from.is_none().then_some(0);
+    way.limiting_hop = Some(LimitingHop { address: refused.from, ttl, found_by });
+    let routers: Vec<&Refused> = output.refused.iter().filter(|one| one.from.is_some()).collect();
+    if let Some(first) = routers.first() {
+        way.discovery = Discovery::Works;
+        let count = u32::try_from(routers.len()).unwrap_or(u32::MAX);
+        way.too_big = vec![TooBig { size, mtu: first.mtu.unwrap_or_default(), from: first.from, count }];
+    }
+}
+
+fn sentence(refused: &Refused, size: u32, way: &PathWay) -> String {
+    let by = match refused.from {
+        Some(router) => format!("The router {router} refused"),
+        None => "This host refused to send".into(),
+    };
+    let most = way.path_mtu.unwrap_or_default();
+    format!("{by} packets of {size} bytes, fragments being forbidden: the path MTU is at most {most}.")
+}
+
+/// Of packets up to this nothing is said: every link carries them.
+const BARE: u32 = 576;

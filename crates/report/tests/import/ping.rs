@@ -1,0 +1,111 @@
+//! ping.
+
+use super::{fixture, near, only, warned};
+use model::path::{Bound, HopSource, PathWay};
+use model::units::Nanos;
+use report::format::{Style, by_name};
+use report::import::Imported;
+
+fn way(imported: &Imported) -> &PathWay {
+    imported.run.summary.path.as_ref().and_then(|path| path.up.as_ref()).expect("a path")
+}
+
+#[test]
+fn sizes_that_cross_an_lte_line() {
+    for (name, mtu) in [("ping-do-1402-mtu1430.txt", 1430), ("ping-do-1472-mtu1500.txt", 1500)] {
+        let imported = only(&fixture(name));
+        assert_eq!((way(&imported).path_mtu, way(&imported).bound), (Some(mtu), Bound::AtLeast));
+        let counted = imported.run.summary.ways[0].counted;
+        assert_eq!((counted.sent, counted.received, counted.lost), (4, 4, 0));
+        assert!(warned(&imported, "crossed"));
+    }
+    let rtt = only(&fixture("ping-do-1402-mtu1430.txt")).run.summary.rtt.unwrap();
+    assert_eq!([rtt.min, rtt.max], [51_500_000, 128_000_000].map(Nanos));
+    near(rtt.p50.0 as f64, 53.8e6, 1e-3);
+}
+
+#[test]
+fn sizes_that_do_not() {
+    for (name, mtu) in [("ping-do-1403-mtu1430.txt", 1430), ("ping-do-1473-mtu1500.txt", 1500)] {
+        let imported = only(&fixture(name));
+        let way = way(&imported);
+        assert_eq!((way.path_mtu, way.bound), (Some(mtu), Bound::AtMost));
+        assert_eq!(
+            way.limiting_hop.as_ref().map(|hop| (hop.ttl, hop.found_by)),
+            Some((Some(0), HopSource::Sender))
+        );
+        let text = (by_name("text").unwrap().render)(&imported.run, &Style::default());
+        assert!(
+            text.contains(&format!("the path MTU is at most {mtu}").replace(' ', " "))
+                || text.contains("at most"),
+            "{text}"
+        );
+        // Nothing was sent, so nothing was lost.
+        assert_eq!(imported.run.summary.lost, 0);
+    }
+}
+
+#[test]
+fn a_router_that_tells_its_mtu() {
+    let text = "PING 10.9.0.2 (10.9.0.2) 1472(1500) bytes of data.\n\
+        From 10.1.0.254 icmp_seq=1 Frag needed and DF set (mtu = 1400)\n\
+        ping: local error: message too long, mtu=1400\n\
+        \n--- 10.9.0.2 ping statistics ---\n\
+        2 packets transmitted, 0 received, +2 errors, 100% packet loss, time 1001ms\n";
+    let imported = only(text);
+    let way = way(&imported);
+    assert_eq!((way.path_mtu, way.bound), (Some(1400), Bound::AtMost));
+    assert_eq!((way.too_big[0].mtu, way.too_big[0].from.unwrap().to_string()), (1400, "10.1.0.254".into()));
+    let v6 = "PING fd00::2(fd00::2) 1452 data bytes\nFrom fd00::1 icmp_seq=1 Packet too big: mtu=1280\n";
+    assert_eq!(self::way(&only(v6)).path_mtu, Some(1280));
+}
+
+#[test]
+fn other_forms() {
+    let stamped = "PING 127.0.0.1 (127.0.0.1) 56(84) bytes of data.\n\
+        [1795245247.056618] 64 bytes from 127.0.0.1: icmp_seq=1 ttl=64 time=0,014 ms\n\
+        [1795245247.258463] 64 bytes from 127.0.0.1: icmp_seq=2 ttl=64 time=0,051 ms\n\
+        [1795245247.258470] 64 bytes from 127.0.0.1: icmp_seq=2 ttl=64 time=0,058 ms (DUP!)\n";
+    let imported = only(stamped);
+    let counted = imported.run.summary.ways[0].counted;
+    assert_eq!((counted.sent, counted.received, counted.duplicates), (2, 2, 1));
+    assert!(warned(&imported, "no-summary"));
+    let outlier = imported.run.summary.ways[0].outliers[0];
+    assert_eq!((outlier.at, outlier.rtt), (Nanos(201_808_000), Nanos(51_000)));
+
+    let quiet = "PING localhost (127.0.0.1) 56(84) bytes of data.\n\n--- localhost ping statistics ---\n\
+        5 packets transmitted, 4 received, 20% packet loss, time 64ms\nrtt min/avg/max/mdev = 0.015/0.030/0.037/0.008 ms\n";
+    let imported = only(quiet);
+    assert_eq!((imported.run.summary.lost, imported.run.summary.rtt.unwrap().mean), (1, Nanos(30_000)));
+    assert!(warned(&imported, "extremes-alone"));
+
+    let busybox = "PING 1.1.1.1 (1.1.1.1): 56 data bytes\n64 bytes from 1.1.1.1: seq=0 ttl=58 time=9.712 ms\n\
+        \n--- 1.1.1.1 ping statistics ---\n1 packets transmitted, 1 packets received, 0% packet loss\n\
+        round-trip min/avg/max = 9.712/9.712/9.712 ms\n";
+    assert_eq!(only(busybox).run.summary.rtt.unwrap().p50, Nanos(9_712_000));
+}
+
+/// A skipped test says why.
+fn say(why: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{why}");
+}
+
+#[test]
+fn what_the_installed_ping_prints() {
+    let Ok(out) = std::process::Command::new("ping").args(["-c", "3", "-i", "0.2", "127.0.0.1"]).output()
+    else {
+        say("skipped: ping is not installed");
+        return;
+    };
+    if !out.status.success() {
+        say("skipped: ping has no permission here");
+        return;
+    }
+    let text = String::from_utf8(out.stdout).unwrap();
+    let imported = only(&text);
+    let rtt = imported.run.summary.rtt.unwrap();
+    assert_eq!(rtt.count, 3);
+    let average = text.rsplit_once("= ").unwrap().1.split('/').nth(1).unwrap().parse::<f64>().unwrap();
+    assert!((rtt.mean.0 as f64 / 1e6 - average).abs() <= 0.0011, "{text}");
+}
