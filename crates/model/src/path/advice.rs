@@ -65,7 +65,7 @@ impl Path<'_> {
     fn advice(&self) -> Vec<Advice> {
         let Some(mtu) = self.mtu() else { return Vec::new() };
         let mut all: Vec<Advice> = self.each(|direction, way| self.interface(direction, way, mtu)).collect();
-        all.extend(self.each(|direction, way| self.probing(direction, way)));
+        all.extend(self.probing());
         if self.reduced(mtu) {
             all.extend(clamp::both(mtu, self.whole()));
         }
@@ -125,12 +125,19 @@ impl Path<'_> {
         })
     }
 
-    fn probing(&self, direction: Direction, way: &PathWay) -> Option<Advice> {
-        let mode = way.tcp.as_ref().and_then(|tcp| tcp.mtu_probing);
-        (way.untold() && !matches!(mode, Some(1..))).then(|| Advice {
+    fn probing(&self) -> Option<Advice> {
+        let off = |way: &PathWay| !matches!(way.tcp.as_ref().and_then(|tcp| tcp.mtu_probing), Some(1..));
+        let ends: Vec<Direction> =
+            self.ways().filter(|(_, way)| way.untold() && off(way)).map(|(direction, _)| direction).collect();
+        let place = match ends.as_slice() {
+            [] => return None,
+            [one] => place(*one),
+            _ => "both ends",
+        };
+        Some(Advice {
             setting: Setting::MtuProbing,
             value: 1,
-            place: place(direction).into(),
+            place: place.into(),
             commands: vec!["sysctl -w net.ipv4.tcp_mtu_probing=1".into()],
             why: "TCP then finds out by itself when large segments vanish, after a stall of some seconds (RFC 4821)"
                 .into(),

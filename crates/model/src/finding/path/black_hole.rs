@@ -50,7 +50,7 @@ fn reason(side: Side<'_>, cause: BlackHoleCause) -> String {
             )
         }
         BlackHoleCause::Unknown => format!(
-            "{router} cannot pass them on and its ICMP messages are filtered, or the two ends of {link} disagree about its MTU"
+            "{router} cannot pass them on and its ICMP messages are filtered, or the two ends of a link there disagree about its MTU"
         ),
     }
 }
@@ -111,7 +111,7 @@ fn tcp(side: Side<'_>, hole: BlackHole) -> String {
     }
     let tcp = side.way.tcp.as_ref();
     let sender = side.sender();
-    let stalls = if stalled { "stalled in this test" } else { "stalls" };
+    let stalls = if stalled { "stalls (it did in this test)" } else { "stalls" };
     match tcp.and_then(|tcp| tcp.mtu_probing) {
         Some(2) => format!("TCP of {sender} finds the size by itself (`net.ipv4.tcp_mtu_probing` is 2)."),
         Some(1) => format!(
