@@ -1,6 +1,7 @@
 //! CSV: one row per interval and stream, and one per direction at the end, under one stable header.
 
 mod latency;
+mod packets;
 mod path;
 
 use super::Style;
@@ -17,6 +18,7 @@ pub fn document(run: &Run, _style: &Style) -> String {
     let mut text = COLUMNS.join(",") + "\n";
     if !run.tests.is_empty() {
         text.push_str(&path::rows(run, run, None));
+        text.push_str(&packets::rows(run, run, None));
     }
     for (number, test) in tests.iter().enumerate() {
         for sample in &test.intervals {
@@ -25,16 +27,17 @@ pub fn document(run: &Run, _style: &Style) -> String {
         }
         for direction in [Direction::Up, Direction::Down] {
             let Some(summary) = test.summary.direction(direction) else { continue };
-            text.push_str(&line(total(run, test, number, direction, summary).into()));
+            text.push_str(&line(with_segments(total(run, test, number, direction, summary), summary)));
         }
         text.push_str(&latency::rows(run, test, number));
         text.push_str(&path::rows(run, test, Some(number)));
+        text.push_str(&packets::rows(run, test, Some(number)));
     }
     text
 }
 
 /// The header: each name carries its unit.
-pub const COLUMNS: [&str; 65] = [
+pub const COLUMNS: [&str; 74] = [
     "run",
     "test",
     "row",
@@ -100,9 +103,18 @@ pub const COLUMNS: [&str; 65] = [
     "mss_received_bytes",
     "largest_segment_bytes",
     "fragmented_from_bytes",
+    "packets",
+    "size_to_bytes",
+    "fragment_packets",
+    "super_packets",
+    "complete",
+    "local",
+    "remote",
+    "data_segments",
+    "mean_segment_bytes",
 ];
 
-/// The columns of streams; those behind them are of round trips and of packet sizes.
+/// The columns of streams; those behind them are of round trips, packet sizes and captured packets.
 type Fields = [String; 25];
 
 fn interval(run: &Run, test: &Run, number: usize, sample: &IntervalSample, row: &StreamSample) -> Fields {
@@ -176,6 +188,18 @@ fn total(run: &Run, test: &Run, number: usize, direction: Direction, way: &Direc
         or_empty(way.wire.rate.map(|rate| rate.0)),
         outcome(test),
     ]
+}
+
+/// The columns of segments stand behind those of a stream.
+fn with_segments(fields: Fields, way: &DirectionSummary) -> Vec<String> {
+    let mut fields = Vec::from(fields);
+    fields.resize(COLUMNS.len(), String::new());
+    if let Some(segments) = way.segments {
+        packets::set(&mut fields, "data_segments", or_empty(segments.received.or(segments.sent)));
+        let mean = segments.mean_payload.map(|mean| format!("{mean:.1}"));
+        packets::set(&mut fields, "mean_segment_bytes", or_empty(mean));
+    }
+    fields
 }
 
 fn transport(test: &Run) -> String {

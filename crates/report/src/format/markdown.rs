@@ -2,7 +2,7 @@
 
 use super::Style;
 use super::table::{Column, markdown};
-use super::text::{evidence, latency, path, path_facts, test_rows, words};
+use super::text::{evidence, latency, packets, path, path_facts, segments, test_rows, words};
 use model::latency::WayResult;
 use model::path::advice::Advice;
 use model::plan::Direction;
@@ -32,7 +32,7 @@ pub fn document(run: &Run, _style: &Style) -> String {
         text.push_str(&markdown(&columns, &rows));
         text.push('\n');
     }
-    text + &findings(run) + &verdict(run)
+    text + &captured(run) + &findings(run) + &verdict(run)
 }
 
 /// A latency run: the way or the table of ways, the load, findings and verdict.
@@ -63,7 +63,7 @@ fn of_latency(run: &Run) -> String {
         text.extend(lines);
         text.push('\n');
     }
-    text + &findings(run) + &verdict(run)
+    text + &captured(run) + &findings(run) + &verdict(run)
 }
 
 /// A run about packet sizes: what crosses, fragments, what is not known, what to set, findings and verdict.
@@ -83,7 +83,24 @@ fn of_path(run: &Run) -> String {
         let lines: String = lines.collect();
         text.push_str(&if lines.is_empty() { lines } else { lines + "\n" });
     }
-    text + &advice(run) + &findings(run) + &verdict(run)
+    text + &captured(run) + &advice(run) + &findings(run) + &verdict(run)
+}
+
+/// What a capture of packets saw.
+fn captured(run: &Run) -> String {
+    let Some(seen) = &run.summary.packets else { return String::new() };
+    let facts = packets::facts(seen).into_iter().map(|(name, value)| format!("- {name}: {value}\n"));
+    let mut text = format!("Packets on `{}`:\n\n{}\n", seen.interface, facts.collect::<String>());
+    for (direction, way) in packets::ways(seen) {
+        let first = format!("Size {}", words::way(direction).to_lowercase());
+        text.push_str(&markdown(&packets::size_columns(first), &packets::size_rows(way)));
+        text.push('\n');
+    }
+    if seen.flows.len() > 1 {
+        text.push_str(&markdown(&packets::flow_columns(), &packets::flow_rows(seen)));
+        text.push('\n');
+    }
+    text
 }
 
 /// A table of names and a cell for each direction.
@@ -183,7 +200,7 @@ type Cell = fn(&DirectionSummary) -> Option<String>;
 
 fn figures(summary: &Summary) -> Vec<Vec<String>> {
     let ways = [Direction::Up, Direction::Down].map(|direction| summary.direction(direction));
-    let rows: [(&str, Cell); 12] = [
+    let rows: [(&str, Cell); 13] = [
         ("Goodput", |way| Some(way.goodput.to_string())),
         ("On the wire", |way| way.wire.rate.map(|rate| rate.to_string())),
         ("Packets", |way| way.wire.packets_per_second.map(|rate| rate.to_string())),
@@ -195,6 +212,7 @@ fn figures(summary: &Summary) -> Vec<Vec<String>> {
         }),
         ("Jitter (RFC 3550)", |way| way.jitter.map(|jitter| jitter.rfc3550.to_string())),
         ("One-way delay", |way| way.one_way.map(|delay| format!("{} ± {}", delay.mean, delay.error))),
+        ("Segments", segments),
         ("Segments sent again", |way| way.retransmits.map(|count| count.to_string())),
         ("RTT under load", |way| way.loaded_rtt.map(|rtt| rtt.to_string())),
         ("Congestion control", |way| way.congestion.clone()),

@@ -1,6 +1,7 @@
 //! Every format of every kind of run, held against snapshots in `snapshots/`.
 
 mod latency;
+mod packets;
 mod paths;
 mod runs;
 
@@ -14,7 +15,7 @@ use model::units::Bytes;
 use report::format::{FORMATS, Style, by_name, ndjson, text};
 
 fn all() -> Vec<(&'static str, Run)> {
-    runs::all().into_iter().chain(latency::all()).chain(paths::all()).collect()
+    runs::all().into_iter().chain(latency::all()).chain(paths::all()).chain(packets::all()).collect()
 }
 
 #[test]

@@ -14,7 +14,7 @@ use model::sample::{
 };
 use model::stats::histogram::Distribution;
 use model::summary::{
-    Amount, ClockOffset, CpuPair, DirectionSummary, Jitter, Link, Loss, StreamSummary, Summary,
+    Amount, ClockOffset, CpuPair, DirectionSummary, Jitter, Link, Loss, Segments, StreamSummary, Summary,
 };
 use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
@@ -41,6 +41,8 @@ fn tcp_up() -> Run {
     up.retransmits = Some(3);
     up.loaded_rtt = Some(Nanos::from_micros(1_250));
     up.mss = Some(1448);
+    up.segments =
+        Some(Segments { sent: Some(8_115_006), received: Some(8_115_003), mean_payload: Some(1447.9) });
     up.congestion = Some("cubic".into());
     run.summary.up = Some(up);
     run.summary.link = Some(link());
@@ -268,6 +270,7 @@ fn direction(transport: Transport, bits: u64) -> DirectionSummary {
         jitter: None,
         one_way: None,
         retransmits: None,
+        segments: None,
         mss: None,
         loaded_rtt: None,
         congestion: None,

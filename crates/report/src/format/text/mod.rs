@@ -5,12 +5,14 @@ mod heading;
 mod intervals;
 pub(super) mod latency;
 mod measure;
+pub(super) mod packets;
 pub(super) mod path;
 mod result;
 pub(super) mod words;
 
 pub(super) use findings::evidence;
 pub(super) use measure::{path_facts, test_rows};
+pub(super) use result::segments;
 
 use super::Style;
 use model::event::Started;
@@ -68,6 +70,7 @@ pub fn result(run: &Run, style: &Style) -> String {
         true => result::of(run, style),
         false => measure::of(run, style),
     };
+    text.extend(run.summary.packets.iter().map(|packets| packets::of(packets, style)));
     text.push_str(&findings::of(run, style));
     text
 }

@@ -82,6 +82,9 @@ fn facts(summary: &DirectionSummary, all: &Summary) -> Vec<(&'static str, String
         let text = format!("{} to {}, mean {}, each ± {}", delay.min, delay.max, delay.mean, delay.error);
         facts.push(("one-way delay", text));
     }
+    if let Some(segments) = segments(summary) {
+        facts.push(("segments", segments));
+    }
     if let Some(resent) = summary.retransmits {
         facts.push(("sent again", words::count(resent, "segment")));
     }
@@ -107,6 +110,15 @@ pub(super) fn on_the_wire(summary: &DirectionSummary, all: &Summary) -> Option<S
         parts.push(format!("{} of the line rate{link}", words::percent(share)));
     }
     Some(parts.join(", "))
+}
+
+/// Segments that crossed, which offloads hide from most tools.
+pub(in crate::format) fn segments(summary: &DirectionSummary) -> Option<String> {
+    let segments = summary.segments?;
+    let sent = segments.sent.map(|count| format!("{count} sent"));
+    let received = segments.received.map(|count| format!("{count} received"));
+    let mean = segments.mean_payload.map(|mean| format!("{mean:.1} bytes of payload each on average"));
+    Some([sent, received, mean].into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 fn received(summary: &DirectionSummary) -> String {

@@ -1,0 +1,248 @@
+//! What a capture of packets saw: totals each way, the sizes as a bar chart, the flows, the file.
+
+use super::super::table::{Column, plain};
+use super::super::{Paint, Style};
+use super::result::fact;
+use super::words;
+use model::packets::{FlowKey, PacketFlow, PacketProtocol, PacketResult, PacketWay, SizeCount};
+use model::plan::Direction;
+
+/// The whole section.
+pub(super) fn of(packets: &PacketResult, style: &Style) -> String {
+    let title = format!("Packets on {}", packets.interface);
+    let mut text = format!("\n{}\n", style.paint(Paint::Bold, &title));
+    for (name, value) in facts(packets) {
+        text.push_str(&fact(&name, &value, style));
+    }
+    for (direction, way) in ways(packets) {
+        text.push('\n');
+        let first = format!("Size {}", words::way(direction).to_lowercase());
+        text.push_str(&plain(&size_columns(first), &size_rows(way)));
+    }
+    if packets.flows.len() > 1 {
+        text.push('\n');
+        text.push_str(&plain(&flow_columns(), &flow_rows(packets)));
+    }
+    text
+}
+
+/// The directions that had packets.
+pub(in crate::format) fn ways(packets: &PacketResult) -> impl Iterator<Item = (Direction, &PacketWay)> {
+    let ways = [(Direction::Up, &packets.up), (Direction::Down, &packets.down)];
+    ways.into_iter().filter(|(_, way)| way.packets > 0)
+}
+
+/// Totals, whether they are all, and the file, by name.
+pub(in crate::format) fn facts(packets: &PacketResult) -> Vec<(String, String)> {
+    let mut facts: Vec<_> =
+        ways(packets).map(|(direction, way)| (words::way(direction).to_lowercase(), total(way))).collect();
+    if facts.is_empty() {
+        facts.push(("seen".into(), format!("nothing from or to {}", packets.peer)));
+    }
+    if !packets.complete {
+        facts.push(("incomplete".into(), missing(packets)));
+    }
+    if let Some(file) = &packets.pcap {
+        let kind = if file.split { "split as on the wire" } else { "super-packets as they are" };
+        let count = words::count(file.packets, "packet");
+        let broken = file.error.as_ref().map(|why| format!("; it ends early: {why}")).unwrap_or_default();
+        facts.push(("file".into(), format!("{}: {count}, {kind}{broken}", file.path)));
+    }
+    facts
+}
+
+fn total(way: &PacketWay) -> String {
+    let mean = way.mean_size().unwrap_or_default();
+    let mut parts = vec![
+        words::count(way.packets, "packet"),
+        way.bytes.to_string(),
+        format!("{mean:.1} bytes each on average"),
+    ];
+    if way.fragments > 0 {
+        parts.push(format!("{} in fragments", way.fragments));
+    }
+    if way.super_packets > 0 {
+        parts.push(format!(
+            "seen as {} that offloads handle at once",
+            words::count(way.super_packets, "super-packet")
+        ));
+    }
+    parts.join(", ")
+}
+
+fn missing(packets: &PacketResult) -> String {
+    let mut parts = Vec::new();
+    if packets.dropped > 0 {
+        let all = packets.frames.saturating_add(packets.dropped);
+        parts.push(format!(
+            "the capture missed {} of {all} frames (its memory was full), so the counts are too low",
+            packets.dropped
+        ));
+    }
+    if packets.unread > 0 {
+        parts.push(format!("{} could not be counted", words::count(packets.unread, "frame")));
+    }
+    parts.join("; ")
+}
+
+/// The columns of a table of sizes.
+pub(in crate::format) fn size_columns(first: impl Into<String>) -> [Column; 5] {
+    [
+        Column::right(first),
+        Column::right("Packets"),
+        Column::right("Share"),
+        Column::left(""),
+        Column::left(""),
+    ]
+}
+
+/// The sizes with the most packets, smallest first, and the others together.
+pub(in crate::format) fn size_rows(way: &PacketWay) -> Vec<Vec<String>> {
+    let rows = way.sizes.rows();
+    let mut by_count: Vec<u64> = rows.iter().map(|row| row.packets).collect();
+    by_count.sort_unstable_by(|a, b| b.cmp(a));
+    let least = by_count.get(MOST_SIZES - 1).copied().unwrap_or(0);
+    let largest = way.sizes.largest();
+    // Of several with as many packets as the last shown, the smallest sizes are.
+    let (mut shown, mut hidden) = (Vec::new(), Vec::new());
+    for row in rows {
+        let wanted = row.packets >= least && shown.len() < MOST_SIZES;
+        if wanted || Some(row.to) == largest { shown.push(row) } else { hidden.push(row) }
+    }
+    let most = by_count.first().copied().unwrap_or(0);
+    let mut cells: Vec<Vec<String>> = shown.into_iter().map(|row| size_row(row, way.packets, most)).collect();
+    if !hidden.is_empty() {
+        let packets = hidden.iter().map(|row| row.packets).sum::<u64>();
+        let share = share(packets, way.packets);
+        cells.push(vec![
+            "others".into(),
+            packets.to_string(),
+            share,
+            bar(packets, most),
+            words::count(hidden.len() as u64, "size"),
+        ]);
+    }
+    cells
+}
+
+fn size_row(row: &SizeCount, all: u64, most: u64) -> Vec<String> {
+    let size = if row.is_exact() { row.from.to_string() } else { format!("{}-{}", row.from, row.to) };
+    let name = if row.is_exact() { name(row.from) } else { "" };
+    vec![size, row.packets.to_string(), share(row.packets, all), bar(row.packets, most), name.into()]
+}
+
+fn share(packets: u64, all: u64) -> String {
+    words::percent(packets as f64 / all.max(1) as f64)
+}
+
+fn bar(packets: u64, most: u64) -> String {
+    let length = (packets as f64 / most.max(1) as f64 * BAR as f64).round();
+    "█".repeat((length as usize).clamp(1, BAR))
+}
+
+/// What a packet of this size mostly is.
+fn name(size: u32) -> &'static str {
+    match size {
+        40 | 52 => "TCP without payload",
+        60 => "SYN; IPv6: no payload",
+        72 => "IPv6: no payload",
+        576 => "least that IPv4 promises",
+        1280 => "least MTU of IPv6",
+        1400 => "MTU of Azure's network",
+        1420 => "MTU of WireGuard",
+        1460 => "MTU of Google's cloud",
+        1480 => "MTU of an IPIP tunnel",
+        1492 => "MTU of PPPoE",
+        1500 => "MTU of Ethernet",
+        9000 | 9001 => "MTU of jumbo frames",
+        65_536 => "MTU of loopback",
+        _ => "",
+    }
+}
+
+/// The columns of the table of flows.
+pub(in crate::format) fn flow_columns() -> [Column; 6] {
+    [
+        Column::left("Flow"),
+        Column::right("Up"),
+        Column::right("Mean size"),
+        Column::right("Down"),
+        Column::right("Mean size"),
+        Column::right("Fragments"),
+    ]
+}
+
+/// The flows with the most bytes, most first, and the others together.
+pub(in crate::format) fn flow_rows(packets: &PacketResult) -> Vec<Vec<String>> {
+    let mut flows: Vec<&PacketFlow> = packets.flows.iter().collect();
+    flows.sort_by_key(|flow| std::cmp::Reverse(flow.up.bytes.0.saturating_add(flow.down.bytes.0)));
+    let (shown, hidden) = flows.split_at(flows.len().min(MOST_FLOWS));
+    let mut rows: Vec<_> =
+        shown.iter().map(|flow| row(flow_name(&flow.key, packets), &flow.up, &flow.down)).collect();
+    if !hidden.is_empty() || packets.other_flows > 0 {
+        let (mut up, mut down) = (PacketWay::default(), PacketWay::default());
+        hidden.iter().for_each(|flow| {
+            up.merge(&flow.up);
+            down.merge(&flow.down);
+        });
+        let uncounted = match packets.other_flows {
+            0 => String::new(),
+            other => format!(", and {} of further ones", words::count(other, "packet")),
+        };
+        let name = format!("{}{uncounted}", words::count(hidden.len() as u64, "other flow"));
+        rows.push(row(name, &up, &down));
+    }
+    rows
+}
+
+fn row(name: String, up: &PacketWay, down: &PacketWay) -> Vec<String> {
+    let mean = |way: &PacketWay| way.mean_size().map_or("-".into(), |mean| format!("{mean:.0}"));
+    let fragments = up.fragments + down.fragments;
+    vec![name, up.packets.to_string(), mean(up), down.packets.to_string(), mean(down), fragments.to_string()]
+}
+
+/// Ports tell flows with the far host apart; others have their address.
+fn flow_name(key: &FlowKey, packets: &PacketResult) -> String {
+    let protocol = key.protocol.name();
+    let with = if key.remote == packets.peer { String::new() } else { format!(" {}", key.remote) };
+    match (key.protocol, key.local_port, key.remote_port) {
+        (_, Some(local), Some(remote)) => format!("{protocol}{with} {local} - {remote}"),
+        (PacketProtocol::Tcp | PacketProtocol::Udp, ..) => format!("{protocol}{with} fragments alone"),
+        _ => format!("{protocol}{with}"),
+    }
+}
+
+const BAR: usize = 16;
+/// More rows than this make a table nobody reads.
+const MOST_SIZES: usize = 10;
+const MOST_FLOWS: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::packets::Sizes;
+
+    fn way(sizes: &[(u32, u64)]) -> PacketWay {
+        let mut counted = Sizes::default();
+        sizes.iter().for_each(|(size, packets)| counted.add(*size, *packets));
+        PacketWay { packets: counted.packets(), sizes: counted, ..PacketWay::default() }
+    }
+
+    #[test]
+    fn the_sizes_with_most_packets_are_shown_and_the_others_summed() {
+        let sizes: Vec<(u32, u64)> = (1..=20).map(|n| (n * 50, if n == 7 { 1000 } else { 1 })).collect();
+        let rows = size_rows(&way(&sizes));
+        assert_eq!(rows.len(), MOST_SIZES + 2);
+        let shown: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+        assert_eq!((shown[0], shown[MOST_SIZES], shown[MOST_SIZES + 1]), ("50", "1000", "others"));
+        assert_eq!(rows.iter().map(|row| row[1].parse::<u64>().unwrap()).sum::<u64>(), 1019);
+        assert_eq!(rows[6][3].chars().count(), BAR);
+        assert_eq!(rows[MOST_SIZES + 1][4], "9 sizes");
+    }
+
+    #[test]
+    fn a_common_size_is_named() {
+        let rows = size_rows(&way(&[(52, 3), (1500, 9)]));
+        assert_eq!(rows[1], ["1500", "9", "75 %", "█".repeat(BAR).as_str(), "MTU of Ethernet"]);
+    }
+}
