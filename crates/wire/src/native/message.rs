@@ -277,6 +277,22 @@ pub struct PathSeen {
     pub expired: Vec<Expired>,
 }
 
+impl PathSeen {
+    /// The same with every number and list held to what can be: the peer may be a liar.
+    pub(super) fn sane(mut self) -> PathSeen {
+        for size in [&mut self.interface_mtu, &mut self.cached_mtu, &mut self.announced_mss] {
+            *size = size.map(|size| size.min(LARGEST_PACKET));
+        }
+        self.too_big.truncate(MOST_NOTES);
+        for told in &mut self.too_big {
+            told.mtu = told.mtu.min(LARGEST_PACKET);
+            told.size = told.size.min(LARGEST_PACKET);
+        }
+        self.expired.truncate(MOST_NOTES);
+        self
+    }
+}
+
 /// A router at which a probe ended, because it was to go no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expired {
@@ -310,6 +326,11 @@ fn spec_with_defaults<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<
     fields.extend(given);
     serde_json::from_value(spec).map(Box::new).map_err(D::Error::custom)
 }
+
+/// Largest packet that IPv6 can say without a jumbogram: 40 bytes of header before 65,535.
+const LARGEST_PACKET: u32 = 65_575;
+/// Most messages of routers that are taken from the peer.
+const MOST_NOTES: usize = 256;
 
 /// Every type of message, to tell an unknown one from a broken one.
 pub(super) const TYPES: [&str; 24] = [

@@ -170,6 +170,18 @@ fn path_seen() -> PathSeen {
 }
 
 #[test]
+fn what_a_liar_knows_of_the_path_is_held_to_what_can_be() {
+    let mut world = World::ready();
+    world.client.report_path(world.now).unwrap();
+    let told = vec![TooBig { size: u32::MAX, mtu: u32::MAX, from: None, count: u32::MAX }; 1000];
+    let liar = PathSeen { interface_mtu: Some(u32::MAX), too_big: told, ..PathSeen::default() };
+    world.input(false, Input::PathSeen(&liar));
+    let ProbeReply::Path(seen) = world.reply() else { panic!("another reply") };
+    assert_eq!((seen.interface_mtu, seen.too_big.len()), (Some(65_575), 256));
+    assert_eq!((seen.too_big[0].mtu, seen.too_big[0].size), (65_575, 65_575));
+}
+
+#[test]
 fn the_server_tells_what_it_knows_of_the_path() {
     let mut world = World::ready();
     world.client.report_path(world.now).unwrap();

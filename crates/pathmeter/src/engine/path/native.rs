@@ -3,7 +3,7 @@
 use crate::engine::probe::{Prober, Volley};
 use model::path::{
     BlackHole, BlackHoleCause, Bound, Discovery, FragmentFate, FragmentShape, FragmentTest, Fragments,
-    HopSource, LimitingHop, PathWay, Search, SizeProbe, TooBig, Unknown,
+    HopSource, LimitingHop, PathWay, Search, SizeProbe, TooBig, Unknown, least_mtu,
 };
 use model::plan::Direction;
 use wire::native::PathSeen;
@@ -26,7 +26,9 @@ impl WayFinder<'_> {
         direction: Direction,
         largest: Option<u32>,
     ) -> anyhow::Result<(PathWay, Vec<Unknown>)> {
-        let sender = prober.sender(direction)?;
+        let mut sender = prober.sender(direction)?;
+        let least = least_mtu(prober.is_ipv6());
+        sender.interface_mtu = sender.interface_mtu.map(|mtu| mtu.max(least));
         let way = PathWay {
             ipv6: prober.is_ipv6(),
             interface_mtu: sender.interface_mtu,
@@ -47,7 +49,7 @@ impl WayFinder<'_> {
     fn search(&mut self, largest: Option<u32>) -> anyhow::Result<()> {
         let (ipv6, headers) = (self.way.ipv6, self.way.headers());
         let interface = self.sender.interface_mtu.unwrap_or(USUAL_MTU);
-        let most = largest.unwrap_or(interface).min(interface).min(MAX_SIZE + headers);
+        let most = largest.unwrap_or(interface).min(interface).clamp(MIN_SIZE + headers, MAX_SIZE + headers);
         let mut search = Search::new(ipv6, MIN_SIZE + headers, most);
         let mut hinted = false;
         while let Some(round) = search.round() {

@@ -86,7 +86,7 @@ pub(crate) fn segments(
 
 fn would_learn(way: &PathWay, mss: Option<u32>) -> bool {
     let headers = if way.ipv6 { 60 } else { 40 };
-    let largest = mss.map(|mss| mss + headers);
+    let largest = mss.map(|mss| mss.saturating_add(headers));
     matches!(way.discovery, Discovery::Works | Discovery::Lies)
         && way.path_mtu.is_some_and(|mtu| largest.is_none_or(|largest| largest > mtu))
 }

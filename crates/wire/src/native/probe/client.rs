@@ -209,7 +209,9 @@ impl ProbeClient {
             (State::Ready { .. }, Message::ProbeSeen { id, received }) => {
                 return self.reply(ProbeReply::Seen { id, received });
             }
-            (State::Ready { .. }, Message::PathSeen(seen)) => return self.reply(ProbeReply::Path(seen)),
+            (State::Ready { .. }, Message::PathSeen(seen)) => {
+                return self.reply(ProbeReply::Path(Box::new(seen.sane())));
+            }
             (State::Starting { .. }, Message::Started {}) => {
                 self.state = State::Ready { waiting: 0, deadline: now };
             }
