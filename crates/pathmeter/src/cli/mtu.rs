@@ -1,7 +1,7 @@
 //! The options of `pathmeter mtu`.
 
 use super::values::Pattern;
-use super::{SessionArgs, TargetArgs};
+use super::{CaptureArgs, SessionArgs, TargetArgs};
 use clap::{Args, ValueEnum};
 use model::framing::Encaps;
 use model::path::PathMethod;
@@ -30,6 +30,8 @@ pub(crate) struct MtuArgs {
     pub(crate) encap: Option<Encaps>,
     #[command(flatten)]
     pub(crate) service: ServiceArgs,
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use super::session::{Live, conclude, expectations, print_plan, security, too_ear
 use crate::cli::{Common, MtuArgs};
 use crate::engine::interrupt::Interrupt;
 use crate::engine::path::{self, Job};
-use crate::engine::preflight;
+use crate::engine::{capture, preflight};
 use crate::exit::{Exit, Failure};
 use crate::planner;
 use model::event::Event;
@@ -30,9 +30,14 @@ pub(crate) fn run(args: &MtuArgs, global: &Common) -> anyhow::Result<Exit> {
             let _ = write!(std::io::stderr(), "\r\x1b[K{line} …");
         }
     };
+    let options = args.capture.options(args.target.device.as_deref());
+    let capture = capture::start(&options, plan.target.address.ip())?;
     let outcome = path::run(&job, &mut progress, &mut |event| live.event(event));
     if terminal {
         let _ = write!(std::io::stderr(), "\r\x1b[K");
+    }
+    if let Some(capture) = capture {
+        live.event(&capture.finish());
     }
     let found = live.events.iter().any(|event| matches!(event, Event::Path(_)));
     match outcome {
