@@ -3,7 +3,7 @@
 use super::super::super::{Paint, Style};
 use model::path::advice::{Advice, Setting};
 
-/// The list; a reason under each, but of several tunnels, whose reason is their name.
+/// The list; a reason under each, but of several tunnels, whose reason is their name, and of a second clamp.
 pub(super) fn of(advice: &[Advice], style: &Style) -> String {
     if advice.is_empty() {
         return String::new();
@@ -20,7 +20,12 @@ pub(super) fn of(advice: &[Advice], style: &Style) -> String {
         for (index, line) in commands.enumerate() {
             text.push_str(&format!("  {}{line}\n", if index == 0 { &head } else { &blank }));
         }
-        if many && matches!(one.setting, Setting::TunnelMtu(_)) {
+        let told = match one.setting {
+            Setting::TunnelMtu(_) => many,
+            Setting::MssClampIpv6 => advice.iter().any(|other| other.setting == Setting::MssClampIpv4),
+            _ => false,
+        };
+        if told {
             continue;
         }
         let why = format!("at {}: {}", one.place, one.why);

@@ -53,10 +53,14 @@ fn name(shape: FragmentShape) -> &'static str {
 /// `10 of 10, payload 2944, 20 of 20 pieces`
 fn outcome(test: &FragmentTest) -> String {
     let pieces = u64::from(test.pieces) * u64::from(test.sent);
-    let counted = test.pieces_received.map(|arrived| format!("{arrived} of {pieces} pieces"));
+    let cut_on_the_way = test.shape == FragmentShape::MayBeCut;
+    let counted = test.pieces_received.map(|arrived| match cut_on_the_way {
+        true => words::count(arrived, "piece"),
+        false => format!("{arrived} of {pieces} pieces"),
+    });
     let arrived = is_whole(test.shape)
         .then(|| format!("{} of {} with {} bytes", test.received, test.sent, test.payload));
-    let cut = test.largest_piece.filter(|_| test.shape == FragmentShape::MayBeCut);
+    let cut = test.largest_piece.filter(|_| cut_on_the_way);
     let cut = cut.map(|piece| format!("cut to {piece}"));
     let parts: Vec<String> = [arrived, cut, counted].into_iter().flatten().collect();
     match parts.is_empty() {
