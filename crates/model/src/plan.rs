@@ -35,6 +35,8 @@ pub enum ProtocolName {
     Native,
     /// iPerf3's.
     Iperf3,
+    /// Another tool's, known by that tool's output alone: nothing here speaks it.
+    Foreign,
 }
 
 /// The transport under test.
@@ -216,6 +218,7 @@ impl std::fmt::Display for ProtocolName {
         f.write_str(match self {
             ProtocolName::Native => "native",
             ProtocolName::Iperf3 => "iperf3",
+            ProtocolName::Foreign => "foreign",
         })
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn measure_local(args: &MeasureArgs) -> LocalOptions {
 /// Resolves the far end to one address.
 fn target(args: &TargetArgs, protocol: ProtocolName) -> Result<Target, Failure> {
     let default = match protocol {
-        ProtocolName::Native => NATIVE_PORT,
+        ProtocolName::Native | ProtocolName::Foreign => NATIVE_PORT,
         ProtocolName::Iperf3 => IPERF3_PORT,
     };
     let port = args.host.port.or(args.port).unwrap_or(default);

@@ -81,7 +81,7 @@ pub(crate) fn blame(
         }
         ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_) => {
             match protocol {
-                ProtocolName::Native => {
+                ProtocolName::Native | ProtocolName::Foreign => {
                     "check that `pathmeter serve` listens there, and not another service (`iperf3 -s` is reached with \
                  --protocol iperf3); its log may tell more"
                 }

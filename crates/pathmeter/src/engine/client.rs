@@ -126,6 +126,7 @@ fn machine(
             let config = native_config(security, host, link)?;
             Box::new(native::Client::new(config, plan.test.clone(), plan.local.interval, now))
         }
+        ProtocolName::Foreign => anyhow::bail!("{}: nothing here speaks this protocol", plan.target.address),
     })
 }
 
@@ -159,7 +160,7 @@ fn unreachable(target: &Target, protocol: ProtocolName, error: &std::io::Error) 
             match protocol {
                 _ if port == iperf3::PORT => IPERF3_ADVICE.into(),
                 ProtocolName::Iperf3 => IPERF3_ADVICE.into(),
-                ProtocolName::Native => format!(
+                ProtocolName::Native | ProtocolName::Foreign => format!(
                     "start `pathmeter serve` there (it listens on {}), or give its port with -p",
                     native::PORT
                 ),

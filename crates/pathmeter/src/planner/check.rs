@@ -15,7 +15,7 @@ pub(super) fn throughput(args: &ThroughputArgs) -> Result<(), Failure> {
     transport(args)?;
     numbers(args)?;
     match protocol {
-        ProtocolName::Native => Ok(()),
+        ProtocolName::Native | ProtocolName::Foreign => Ok(()),
         ProtocolName::Iperf3 => iperf3(args),
     }
 }
