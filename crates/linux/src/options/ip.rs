@@ -120,7 +120,7 @@ pub fn set_hops(fd: &impl AsFd, hops: u8) -> Result<()> {
 }
 
 /// Makes the fragments of what an IPv6 socket sends at most `mtu` bytes (`IPV6_MTU`). Only datagrams that exceed the
-/// path MTU the socket goes by are cut at all.
+/// path MTU the socket goes by are cut at all, and those that may not be cut are refused above `mtu`. 0: as usual.
 ///
 /// # Errors
 /// `EINVAL` below 1280 or above the interface's MTU, and on an IPv4 socket.

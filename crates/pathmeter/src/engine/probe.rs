@@ -4,6 +4,7 @@
 
 use super::client::Security;
 use super::dialogue::{Dialogue, Words};
+use super::flows::is_too_big;
 use super::interrupt::Interrupt;
 use super::path::flow::ProbeFlow;
 use super::shared::FlowSocket;
@@ -16,6 +17,7 @@ use model::plan::{Direction, LocalOptions, Target, Transport};
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
 use model::units::Nanos;
+use std::collections::BTreeSet;
 use wire::ProtocolError;
 use wire::native::probe::{Echo, Ledger, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount};
 use wire::native::{Limits, PathSeen};
@@ -30,6 +32,8 @@ pub(crate) struct Prober {
     rtt: Nanos,
     /// Datagrams that both ends have sent.
     datagrams: u64,
+    /// Payloads that the sender of a direction refused to send in one piece.
+    refused: BTreeSet<(Direction, u32)>,
 }
 
 /// Datagrams to send one way.
@@ -74,6 +78,7 @@ impl Prober {
             next_id: 1,
             rtt: Nanos::from_millis(10),
             datagrams: 0,
+            refused: BTreeSet::new(),
         })
     }
 
@@ -124,6 +129,11 @@ impl Prober {
         Ok(Probe::IdleRtt { transport: Transport::Udp, rtt, lost })
     }
 
+    /// The sender's own kernel refuses to send a payload of this size in one piece.
+    pub(crate) fn is_refused(&self, direction: Direction, payload: u32) -> bool {
+        self.refused.contains(&(direction, payload))
+    }
+
     /// Sends datagrams one way; says which arrived, and in which fragments.
     pub(crate) fn volley(
         &mut self,
@@ -150,7 +160,10 @@ impl Prober {
                 let Volley { sizes, count, cut, trace } = volley;
                 let send = ProbeSend { id, sizes: sizes.to_vec(), count, cut, trace, gap: GAP };
                 self.dialogue.machine.order(mono_now(), send)?;
-                self.sent(id)?;
+                let too_big = self.sent(id)?;
+                if volley.cut.is_none() {
+                    self.refused.extend(too_big.into_iter().map(|size| (Direction::Down, size)));
+                }
                 self.run_until(mono_now() + self.settle(), |p| arrived(&p.ledger.received(id)))
                     .or_else(timed_out)?;
                 Ok(self.ledger.received(id))
@@ -209,12 +222,16 @@ impl Prober {
                     continue;
                 }
                 let datagram = ProbeDatagram::Probe { id, index, size }.encode(size);
-                // What the kernel does not send cannot arrive, which is what will be found.
-                if self.flow.send(&datagram, volley.cut, hops).is_err() {
-                    refused.push(size);
+                match self.flow.send(&datagram, volley.cut, hops) {
+                    Err(e) if is_too_big(&e) => refused.push(size),
+                    // A full queue loses a datagram as the path may.
+                    _ => {}
                 }
                 sleep_until(mono_now() + GAP);
             }
+        }
+        if volley.cut.is_none() {
+            self.refused.extend(refused.into_iter().map(|size| (Direction::Up, size)));
         }
         Ok(())
     }
@@ -235,11 +252,20 @@ impl Prober {
         Ok(answer.unwrap_or_default())
     }
 
-    fn sent(&mut self, wanted: u32) -> anyhow::Result<()> {
+    /// Waits until an order is carried out; the sizes that were refused.
+    fn sent(&mut self, wanted: u32) -> anyhow::Result<Vec<u32>> {
+        let mut answer = None;
         self.run_until(mono_now() + ANSWER_LIMIT, |p| {
-            let reply = p.dialogue.machine.take_reply();
-            matches!(reply, Some(ProbeReply::Sent { id, .. }) if id == wanted)
-        })
+            while let Some(reply) = p.dialogue.machine.take_reply() {
+                if let ProbeReply::Sent { id, too_big } = reply
+                    && id == wanted
+                {
+                    answer = Some(too_big);
+                }
+            }
+            answer.is_some()
+        })?;
+        Ok(answer.unwrap_or_default())
     }
 
     /// Lets time pass.

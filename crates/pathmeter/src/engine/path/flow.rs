@@ -157,6 +157,9 @@ impl ProbeFlow {
 
     fn send_by_kernel(&mut self, bytes: &[u8], mode: MtuDiscovery, hops: Option<u8>) -> io::Result<()> {
         options::set_mtu_discovery(self.socket.as_ref(), mode).map_err(|e| e.source)?;
+        if self.remote.is_ipv6() && mode == MtuDiscovery::Omit {
+            options::set_fragment_mtu(self.socket.as_ref(), piece(true)).map_err(|e| e.source)?;
+        }
         if let Some(hops) = hops {
             options::set_hops(self.socket.as_ref(), hops).map_err(|e| e.source)?;
         }
@@ -201,7 +204,7 @@ impl ProbeFlow {
         let mode = if deaf { MtuDiscovery::Probe } else { MtuDiscovery::Omit };
         options::set_mtu_discovery(self.socket.as_ref(), mode)?;
         if self.remote.is_ipv6() {
-            options::set_fragment_mtu(self.socket.as_ref(), piece(true)).ok();
+            options::set_fragment_mtu(self.socket.as_ref(), 0)?;
         }
         Ok(())
     }

@@ -180,6 +180,12 @@ impl WayFinder<'_> {
         if self.way.bound != Bound::Exact {
             return Ok(());
         }
+        if self.prober.is_refused(self.direction, mtu + 1 - self.way.headers()) {
+            self.way.discovery = Discovery::NotNeeded;
+            self.way.limiting_hop =
+                Some(LimitingHop { address: None, ttl: Some(0), found_by: HopSource::Sender });
+            return Ok(());
+        }
         let sender = self.prober.sender(self.direction)?;
         self.way.too_big = sender.too_big;
         self.way.discovery = discovery(&self.way.too_big, mtu);
