@@ -4,7 +4,7 @@
 #![expect(clippy::print_stderr, reason = "a skipped test says so, loudly")]
 
 use linux::namespace::{self, Namespace};
-use linux::netlink::{Network, OperState};
+use linux::netlink::{HostRoute, Network, OperState};
 use linux::nft::{FragmentFilter, Hook};
 use linux::nic::{Nic, Offload};
 use linux::privilege::{Capabilities, Capability};
@@ -228,4 +228,42 @@ fn rights_in_a_user_namespace_are_seen() {
     let rights = Capabilities::of_this_thread().expect("/proc is there");
     let built = Path::build();
     assert_eq!(built.is_ok(), rights.has(Capability::SysAdmin) && rights.has(Capability::NetAdmin));
+}
+
+#[test]
+fn a_host_has_a_route_with_an_mtu_of_its_own_until_it_is_deleted() {
+    let Some(path) = path() else { return };
+    let mut network = path.client.run(Network::open).expect("the client opens").expect("netlink");
+    for destination in [v4(2, 2), v6(2, 2)] {
+        let before = network.route_to(destination).expect("there is a way");
+        let route = HostRoute { destination, way: before.clone() };
+        network.set_host_route(&route, 1400, false).expect("it is made");
+        let made = network.route_to(destination).expect("there is a way");
+        assert_eq!((made.mtu, made.gateway, made.link), (Some(1400), before.gateway, before.link));
+        let again = network.set_host_route(&route, 1300, false).expect_err("there is one");
+        assert_eq!(again.errno(), Some(libc::EEXIST), "{again}");
+        network.set_host_route(&route, 1300, true).expect("ours is replaced");
+        assert_eq!(network.route_to(destination).expect("there is a way").mtu, Some(1300));
+        network.delete_host_route(&route).expect("it is deleted");
+        assert_eq!(network.route_to(destination).expect("there is a way").mtu, before.mtu);
+        let gone = network.delete_host_route(&route).expect_err("there is none");
+        assert_eq!(gone.errno(), Some(libc::ESRCH), "{gone}");
+    }
+    // On the link itself there is no gateway.
+    let neighbour = v4(1, 1);
+    let route = HostRoute { destination: neighbour, way: network.route_to(neighbour).expect("on the link") };
+    assert_eq!(route.way.gateway, None);
+    network.set_host_route(&route, 1280, false).expect("it is made");
+    assert_eq!(network.route_to(neighbour).expect("on the link").mtu, Some(1280));
+    network.delete_host_route(&route).expect("it is deleted");
+}
+
+#[test]
+fn drivers_say_which_mtu_they_take() {
+    let Some(path) = path() else { return };
+    let mut network = path.client.run(Network::open).expect("the client opens").expect("netlink");
+    let link = network.link("eth0").expect("there is one");
+    assert_eq!(link.mtu_limits, Some((68, 65535)), "of veth");
+    let refused = network.set_mtu("eth0", 67).expect_err("less than the least");
+    assert_eq!(refused.errno(), Some(libc::EINVAL), "{refused}");
 }

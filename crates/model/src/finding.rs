@@ -8,6 +8,7 @@ mod loss;
 mod noise;
 mod path;
 mod text;
+mod transfer;
 mod verdict;
 mod way;
 mod window;

@@ -264,8 +264,8 @@ impl Summary {
 
     fn finish(&mut self, outcome: &Outcome) {
         self.outcome = Some(outcome.clone());
-        if let (Some(transfers), Some(plan)) = (&mut self.transfer, &self.facts.transfers) {
-            transfers.conclude(plan);
+        if let (Some(transfers), Some(plan)) = (&mut self.transfer, self.facts.transfers.take()) {
+            transfers.conclude(&plan);
         }
     }
 

@@ -7,6 +7,7 @@ mod linerate;
 mod mtu;
 mod serve;
 mod throughput;
+mod transfer;
 mod values;
 
 pub(crate) use capture::CaptureArgs;
@@ -16,6 +17,7 @@ pub(crate) use linerate::LinerateArgs;
 pub(crate) use mtu::{MtuArgs, ServiceArgs};
 pub(crate) use serve::{IPERF3_PORT, NATIVE_PORT, ServeArgs};
 pub(crate) use throughput::{TestArgs, ThroughputArgs};
+pub(crate) use transfer::{BucketIn, S3Args, TransferArgs};
 pub(crate) use values::{CpuList, Dscp, Fingerprint, HostPort, Pattern, TosByte};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -50,6 +52,7 @@ pub(crate) enum Command {
     Throughput(Box<ThroughputArgs>),
     Latency(Box<LatencyArgs>),
     Mtu(Box<MtuArgs>),
+    Transfer(Box<TransferArgs>),
     Linerate(LinerateArgs),
     Import(ImportArgs),
     Demo(DemoArgs),
@@ -58,6 +61,9 @@ pub(crate) enum Command {
     Sockperf(SockperfArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
+    /// Puts an MTU back when the run that changed it ends; started by `transfer --mtu` itself
+    #[command(hide = true, name = "mtu-guard")]
+    MtuGuard(MtuGuardArgs),
 }
 
 /// Options that every sub-command takes.
@@ -260,6 +266,14 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: clap_complete::Shell,
 }
 
+/// What there was before the run.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct MtuGuardArgs {
+    /// `link NAME MTU` or `route ADDRESS…`
+    #[arg(value_name = "WORD", required = true)]
+    pub(crate) words: Vec<String>,
+}
+
 /// Write the manual pages
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -280,6 +294,7 @@ EXAMPLES
   pathmeter throughput far.example --udp --reverse
   pathmeter latency far.example
   pathmeter mtu far.example               which packets the path carries, each way
+  pathmeter transfer http://far.example:8080/bytes/10MB
   pathmeter linerate --link 25G           what a link can carry at all
 
 EXIT CODES

@@ -17,3 +17,4 @@ pub(crate) mod session;
 mod sizes;
 pub(crate) mod sockperf;
 pub(crate) mod throughput;
+pub(crate) mod transfer;

@@ -40,6 +40,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Throughput(args) => commands::throughput::run(args, global),
         Command::Latency(args) => commands::latency::run(args, global),
         Command::Mtu(args) => commands::mtu::run(args, global),
+        Command::Transfer(args) => commands::transfer::run(args, global),
         Command::Linerate(args) => commands::linerate::run(args, global),
         Command::Import(args) => commands::import::run(args, global),
         Command::Demo(args) => commands::demo::run(args, global),
@@ -48,5 +49,6 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Sockperf(args) => commands::sockperf::run(&args.args),
         Command::Completions(args) => commands::completions::run(args, global),
         Command::Man(args) => commands::man::run(args, global),
+        Command::MtuGuard(args) => commands::transfer::guard(&args.words),
     }
 }

@@ -15,6 +15,8 @@ pub struct Link {
     pub name: String,
     /// Largest IP packet, in bytes.
     pub mtu: u32,
+    /// Smallest and largest MTU that its driver takes, where it says (Linux 4.19).
+    pub mtu_limits: Option<(u32, u32)>,
     /// What made it, when it is not hardware: `veth`, `bridge`, `vlan`, `bond`, `tun`, …
     pub kind: Option<String>,
     /// The interface below (of a VLAN, macvlan, …), when it is in the same namespace.
@@ -214,6 +216,7 @@ fn parse(reply: &Reply) -> Option<Link> {
         index,
         name: attributes.string(libc::IFLA_IFNAME)?,
         mtu: attributes.u32(libc::IFLA_MTU)?,
+        mtu_limits: mtu_limits(&attributes),
         kind: attributes.inside(libc::IFLA_LINKINFO).string(IFLA_INFO_KIND),
         lower: lower.filter(|lower| *lower != index),
         master: attributes.u32(libc::IFLA_MASTER),
@@ -224,6 +227,12 @@ fn parse(reply: &Reply) -> Option<Link> {
         rx_queues: attributes.u32(libc::IFLA_NUM_RX_QUEUES),
         statistics: statistics(&attributes),
     })
+}
+
+/// A largest MTU of 0 is none: as large as an IP packet can be.
+fn mtu_limits(attributes: &Attributes<'_>) -> Option<(u32, u32)> {
+    let largest = attributes.u32(libc::IFLA_MAX_MTU)?;
+    Some((attributes.u32(libc::IFLA_MIN_MTU)?, if largest == 0 { u32::from(u16::MAX) } else { largest }))
 }
 
 fn oper_state(value: Option<&[u8]>) -> OperState {

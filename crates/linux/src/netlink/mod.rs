@@ -9,7 +9,7 @@ mod message;
 mod route;
 
 pub use link::{Link, LinkStatistics, OperState};
-pub use route::Route;
+pub use route::{HostRoute, Route};
 
 pub(crate) use message::{Attributes, Message};
 

@@ -19,7 +19,47 @@ pub struct Route {
     pub mtu: Option<u32>,
 }
 
+/// A route to one host with an MTU of its own, marked as ours so that no other is changed or deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostRoute {
+    /// The host.
+    pub destination: IpAddr,
+    /// The way to it, which this route keeps.
+    pub way: Route,
+}
+
 impl Network {
+    /// Makes a route to one host along its present way, with this MTU, which path MTU discovery does not change
+    /// (`mtu lock`); `replace`: there is one from an earlier call.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN`, or with `File exists` when the host has a route of its own that is not ours.
+    pub fn set_host_route(&mut self, route: &HostRoute, mtu: u32, replace: bool) -> Result<()> {
+        let exclusive = if replace { libc::NLM_F_REPLACE } else { libc::NLM_F_EXCL };
+        let mut request = route.message(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | exclusive);
+        request.attribute(libc::RTA_OIF, &route.way.link.to_ne_bytes());
+        if let Some(gateway) = route.way.gateway {
+            request.attribute(libc::RTA_GATEWAY, &family_and_bytes(gateway).1);
+        }
+        if let Some(source) = route.way.source {
+            request.attribute(libc::RTA_PREFSRC, &family_and_bytes(source).1);
+        }
+        request.nest(libc::RTA_METRICS, |metrics| {
+            metrics.attribute(RTAX_LOCK, &(1_u32 << RTAX_MTU).to_ne_bytes());
+            metrics.attribute(RTAX_MTU, &mtu.to_ne_bytes());
+        });
+        self.ask(&format!("set MTU {mtu} on the route to"), &route.destination.to_string(), request).map(drop)
+    }
+
+    /// Deletes a route that [`Network::set_host_route`] made, and no other.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN`, or with `No such process` when there is none.
+    pub fn delete_host_route(&mut self, route: &HostRoute) -> Result<()> {
+        let request = route.message(libc::RTM_DELROUTE, 0);
+        self.ask("delete the route to", &route.destination.to_string(), request).map(drop)
+    }
+
     /// The route the kernel would take to a destination.
     ///
     /// # Errors
@@ -59,6 +99,24 @@ impl Network {
     }
 }
 
+impl HostRoute {
+    fn message(&self, kind: u16, flags: i32) -> Message {
+        let (family, bytes) = family_and_bytes(self.destination);
+        let mut body = route(family, u8::try_from(bytes.len() * 8).expect("an address has at most 128 bits"));
+        body[4] = libc::RT_TABLE_MAIN;
+        body[5] = OUR_PROTOCOL;
+        body[6] = match (kind, self.way.gateway) {
+            (libc::RTM_DELROUTE, _) => libc::RT_SCOPE_NOWHERE,
+            (_, None) => libc::RT_SCOPE_LINK,
+            _ => libc::RT_SCOPE_UNIVERSE,
+        };
+        body[7] = libc::RTN_UNICAST;
+        let mut message = Message::new(kind, flags | libc::NLM_F_ACK, &body);
+        message.attribute(libc::RTA_DST, &bytes);
+        message
+    }
+}
+
 /// `struct rtmsg`: family, lengths of destination and source prefix, TOS, table, protocol, scope, type, flags.
 fn route(family: u8, prefix: u8) -> [u8; RTMSG] {
     let mut body = [0; RTMSG];
@@ -84,7 +142,10 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
 }
 
 const RTMSG: usize = 12;
+const RTAX_LOCK: u16 = 1;
 const RTAX_MTU: u16 = 2;
+/// Who made a route (`rtm_protocol`): a number that nobody has in `/etc/iproute2/rt_protos`.
+const OUR_PROTOCOL: u8 = 210;
 
 #[cfg(test)]
 mod tests {

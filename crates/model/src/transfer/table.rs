@@ -1,6 +1,7 @@
 //! The table of a transfer run: a row for each MTU and file, and its change against the baseline.
 
 use super::{Transfer, TransferPlan, TransferTcp};
+use crate::stats::compare::{self, Case, Comparison, Judgement, Rules};
 use crate::stats::spread::Moments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,16 +67,28 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// A row's rate against the baseline's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+/// A row's rates against the baseline's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gain {
     /// Label of the baseline's row.
     pub baseline: String,
-    /// Change of the mean rate, as a share: 0.02 is 2 % more.
-    pub mean_change: f64,
-    /// The change that the size of the packets alone accounts for, where a rate of bits is the limit.
-    pub expected_change: Option<f64>,
+    /// How far the rates lie apart, and how sure that is.
+    pub comparison: Comparison,
+    /// The change in percent that the size of the packets alone accounts for, where the link's bits are the limit.
+    pub expected_percent: Option<f64>,
+}
+
+/// A measured change beside the one that the packets' size accounts for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// They agree.
+    Agrees,
+    /// Surely more was won than the packets' size accounts for.
+    More,
+    /// Surely less.
+    Less,
+    /// The measurement is too coarse to tell.
+    Unknown,
 }
 
 impl TransferResult {
@@ -87,23 +100,51 @@ impl TransferResult {
     /// Makes the rows, once all transfers are here.
     pub fn conclude(&mut self, plan: &TransferPlan) {
         self.rows = plan.series().map(|(mtu, file)| self.row(plan, mtu, &file.label)).collect();
-        let gains: Vec<Option<Gain>> = self.rows.iter().map(|row| self.gain(plan, row)).collect();
+        let gains = self.gains(plan);
         self.rows.iter_mut().zip(gains).for_each(|(row, gain)| row.gain = gain);
     }
 
-    fn gain(&self, plan: &TransferPlan, row: &TransferRow) -> Option<Gain> {
+    /// The rows against their baselines: one table, in which each is judged with the others in mind.
+    fn gains(&self, plan: &TransferPlan) -> Vec<Option<Gain>> {
+        let pairs: Vec<Option<&TransferRow>> = self.rows.iter().map(|row| self.baseline(plan, row)).collect();
+        let rates: Vec<Vec<f64>> = self.rows.iter().map(|row| self.rates(row)).collect();
+        let place = |row: &TransferRow| self.rows.iter().position(|other| other.label == row.label);
+        let case = |(index, base): (usize, &Option<&TransferRow>)| {
+            let base = &rates[place((*base)?)?];
+            Some(Case { name: &self.rows[index].label, base, other: &rates[index], rules: RULES })
+        };
+        let cases: Vec<Case<'_>> = pairs.iter().enumerate().filter_map(case).collect();
+        // Rates are neither negative nor endless, which is all that cannot be compared.
+        let mut compared = compare::table(&cases).unwrap_or_default().into_iter();
+        let gain = |(row, base): (&TransferRow, &Option<&TransferRow>)| {
+            let base = (*base)?;
+            let comparison = compared.next()?;
+            Some(Gain {
+                baseline: base.label.clone(),
+                comparison,
+                expected_percent: self.expected(plan, row, base),
+            })
+        };
+        self.rows.iter().zip(&pairs).map(gain).collect()
+    }
+
+    /// The row that this one is compared with, unless it is the baseline itself.
+    fn baseline(&self, plan: &TransferPlan, row: &TransferRow) -> Option<&TransferRow> {
         let (mtu, file) = plan.baseline_of(&row.file);
-        let baseline = self.rows.iter().find(|other| (other.mtu, other.file.as_str()) == (mtu, file))?;
-        if baseline.label == row.label {
-            return None;
-        }
+        let found = self.rows.iter().find(|other| (other.mtu, other.file.as_str()) == (mtu, file))?;
+        (found.label != row.label).then_some(found)
+    }
+
+    fn rates(&self, row: &TransferRow) -> Vec<f64> {
+        let own = |one: &&Transfer| one.mtu == row.mtu && one.label == row.file && one.error.is_none();
+        self.transfers.iter().filter(own).map(|one| one.rate.0 as f64).collect()
+    }
+
+    fn expected(&self, plan: &TransferPlan, row: &TransferRow, base: &TransferRow) -> Option<f64> {
         let headers = self.headers();
         let share = |row: &TransferRow| packet_share(packet(row, headers)?, headers, plan.framing);
-        Some(Gain {
-            baseline: baseline.label.clone(),
-            mean_change: change(row.rate?.mean, baseline.rate?.mean)?,
-            expected_change: share(row).zip(share(baseline)).and_then(|(new, old)| change(new, old)),
-        })
+        let (new, old) = (share(row)?, share(base)?);
+        Some((new / old - 1.0) * 100.0)
     }
 
     fn row(&self, plan: &TransferPlan, mtu: Option<u32>, file: &str) -> TransferRow {
@@ -156,6 +197,30 @@ impl Spread {
     }
 }
 
+impl Gain {
+    /// Does the packets' size account for the change?
+    #[must_use]
+    pub fn fit(&self) -> Fit {
+        let (Some(expected), Some(shift)) = (self.expected_percent, self.comparison.shift) else {
+            return Fit::Unknown;
+        };
+        let (Some(low), Some(high)) = (shift.low, shift.high) else { return Fit::Unknown };
+        let slack = RULES.least_percent;
+        match (low > expected + slack, high < expected - slack) {
+            (true, _) => Fit::More,
+            (_, true) => Fit::Less,
+            _ if high - low <= 4.0 * slack => Fit::Agrees,
+            _ => Fit::Unknown,
+        }
+    }
+
+    /// Surely better or worse than the baseline.
+    #[must_use]
+    pub fn is_sure(&self) -> bool {
+        matches!(self.comparison.judgement, Judgement::Better | Judgement::Worse)
+    }
+}
+
 /// The share of a link's bits that is TCP payload, when packets of this size fill it: the packet without its headers, over
 /// the packet with what the link adds. `None` where the headers leave no room.
 #[must_use]
@@ -170,9 +235,9 @@ fn packet(row: &TransferRow, headers: u32) -> Option<u32> {
     Some(row.mtu?.min(sent.unwrap_or(u32::MAX)))
 }
 
-fn change(new: f64, old: f64) -> Option<f64> {
-    (old > 0.0).then(|| new / old - 1.0)
-}
+/// A gain of 2 % is all that larger packets can give: differences from half a percent on count.
+const RULES: Rules =
+    Rules { higher_is_better: true, noise_floor_percent: 0.0, least_percent: 0.5, margin_percent: 0.5 };
 
 #[cfg(test)]
 mod tests {
@@ -183,18 +248,21 @@ mod tests {
     #[test]
     fn the_gain_of_larger_packets_is_small() {
         let share = |mtu| packet_share(mtu, 52, 14).expect("there is room");
-        assert!((change(share(2000), share(1280)).expect("not zero") - 0.0192).abs() < 0.0001);
+        assert!((share(2000) / share(1280) - 1.0192).abs() < 0.0001);
         assert!((share(1280) * 20.0 - 18.98).abs() < 0.01);
         assert_eq!(packet_share(52, 52, 14), None);
+    }
+
+    fn result(rates: &[(u32, u64)]) -> TransferResult {
+        let mut result = TransferResult::default();
+        rates.iter().for_each(|(mtu, rate)| result.take(&transfer(*mtu, *rate)));
+        result
     }
 
     #[test]
     fn rows_are_in_the_plans_order_and_compared_with_the_baseline() {
         let plan = plan(&[1280, 2000], "1280");
-        let mut result = TransferResult::default();
-        for (mtu, rate) in [(1280, 100), (2000, 110), (1280, 100), (2000, 112)] {
-            result.take(&transfer(mtu, rate));
-        }
+        let mut result = result(&[(1280, 100), (2000, 110), (1280, 100), (2000, 112)]);
         let mut failed = transfer(2000, 1);
         failed.error = Some("it broke".into());
         result.take(&failed);
@@ -204,8 +272,8 @@ mod tests {
         assert_eq!(labels, [("MTU 1280", 2, 0), ("MTU 2000", 2, 1)]);
         assert_eq!(result.rows[0].gain, None);
         let gain = result.rows[1].gain.as_ref().expect("there is a baseline");
-        assert!((gain.mean_change - 0.11).abs() < 1e-9, "{gain:?}");
-        assert!((gain.expected_change.expect("packets are known") - 0.0192).abs() < 0.0001, "{gain:?}");
+        assert!((gain.comparison.shift.expect("a percentage").percent - 11.0).abs() < 1e-9, "{gain:?}");
+        assert!((gain.expected_percent.expect("packets are known") - 1.92).abs() < 0.01, "{gain:?}");
         assert_eq!(result.rows[1].rate.expect("two transfers").stddev, 2_f64.sqrt());
     }
 
@@ -219,7 +287,22 @@ mod tests {
             result.take(&one);
         }
         result.conclude(&plan);
-        assert_eq!(result.rows[1].gain.as_ref().expect("a baseline").expected_change, Some(0.0));
+        assert_eq!(result.rows[1].gain.as_ref().expect("a baseline").expected_percent, Some(0.0));
+    }
+
+    #[test]
+    fn the_arithmetic_is_held_against_the_measurement() {
+        let fit = |rates: [u64; 6]| {
+            let pairs = rates.iter().flat_map(|rate| [(1280, 19_000 + rate % 7), (2000, *rate)]);
+            let mut result = result(&pairs.collect::<Vec<_>>());
+            result.conclude(&plan(&[1280, 2000], "1280"));
+            let gain = result.rows[1].gain.clone().expect("a baseline");
+            (gain.fit(), gain.is_sure())
+        };
+        assert_eq!(fit([19_370, 19_365, 19_372, 19_361, 19_368, 19_366]), (Fit::Agrees, true));
+        assert_eq!(fit([21_370, 21_365, 21_372, 21_361, 21_368, 21_366]), (Fit::More, true));
+        assert_eq!(fit([19_005, 19_001, 19_003, 19_004, 19_002, 19_000]), (Fit::Less, false));
+        assert_eq!(fit([15_000, 24_000, 19_000, 17_000, 22_000, 20_000]), (Fit::Unknown, false));
     }
 
     proptest! {

@@ -12,6 +12,7 @@ use model::finding::Status;
 use model::latency::LatencyPlan;
 use model::plan::{LocalOptions, Plan, ProtocolName, Target};
 use model::run::Run;
+use model::transfer::TransferPlan;
 use report::expect::Expectation;
 use report::format::{self, Style, ndjson, text};
 use std::io::{IsTerminal, Write};
@@ -60,11 +61,16 @@ pub(crate) fn run_id() -> anyhow::Result<String> {
 
 /// Reads what the user expects, before anything runs.
 pub(crate) fn expectations(args: &SessionArgs) -> Result<Vec<Expectation>, Failure> {
+    parse_expectations(&args.expect)
+}
+
+/// Reads expectations.
+pub(crate) fn parse_expectations(expect: &[String]) -> Result<Vec<Expectation>, Failure> {
     let parse = |text: &String| {
         text.parse::<Expectation>()
             .map_err(|e| Failure::usage(e.to_string(), "--expect 'down.goodput>=9.4Gbit/s'"))
     };
-    args.expect.iter().map(parse).collect()
+    expect.iter().map(parse).collect()
 }
 
 /// Names the far end in an error of the dialogue with it, and says what to try. `begun`: the test had.
@@ -116,6 +122,7 @@ pub(crate) struct Live<'a> {
     style: Style,
     plan: Option<Plan>,
     latency: Option<LatencyPlan>,
+    transfer: Option<TransferPlan>,
     /// Everything that happened.
     pub(crate) events: Vec<Event>,
     /// The reader has gone (a closed pipe): do not write any more.
@@ -126,7 +133,7 @@ impl<'a> Live<'a> {
     /// Nothing has happened yet.
     pub(crate) fn new(global: &'a Common) -> Live<'a> {
         let style = Screen::of(global).style();
-        Live { global, style, plan: None, latency: None, events: Vec::new(), gone: false }
+        Live { global, style, plan: None, latency: None, transfer: None, events: Vec::new(), gone: false }
     }
 
     /// Shows and keeps one event.
@@ -134,6 +141,7 @@ impl<'a> Live<'a> {
         match event {
             Event::Connected(connected) => self.plan = Some(connected.plan.clone()),
             Event::LatencyStarted(begun) => self.latency = Some(begun.plan.clone()),
+            Event::TransferStarted(begun) => self.transfer = Some(begun.plan.clone()),
             _ => {}
         }
         match self.global.format() {
@@ -165,6 +173,10 @@ impl<'a> Live<'a> {
             (Event::LatencySample(sample), _) => {
                 let row = |plan| text::latency_live_row(sample, plan);
                 self.latency.as_ref().map(row).unwrap_or_default()
+            }
+            (Event::TransferStarted(begun), _) => text::transfer_live_header(begun, &self.style),
+            (Event::Transfer(transfer), _) => {
+                self.transfer.as_ref().map(|plan| text::transfer_live_row(transfer, plan)).unwrap_or_default()
             }
             _ => String::new(),
         }

@@ -26,4 +26,5 @@ pub(crate) mod server;
 mod shared;
 mod threads;
 pub(crate) mod tls;
+pub(crate) mod transfer;
 mod usage;

@@ -4,11 +4,12 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "measure",
     "serve",
     "throughput",
     "latency",
+    "transfer",
     "linerate",
     "import",
     "demo",

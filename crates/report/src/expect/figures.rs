@@ -2,6 +2,7 @@
 
 mod latency;
 mod path;
+mod transfer;
 
 use super::quantity::Quantity;
 use model::finding::Severity;
@@ -60,7 +61,7 @@ const fn run(name: &'static str, quantity: Quantity, of: fn(&Run) -> Option<f64>
 
 /// Every figure.
 pub(super) fn all() -> impl Iterator<Item = &'static Figure> {
-    FIGURES.iter().chain(latency::LATENCY).chain(path::PATH)
+    FIGURES.iter().chain(latency::LATENCY).chain(path::PATH).chain(transfer::TRANSFER)
 }
 
 /// Those of streams and probes.

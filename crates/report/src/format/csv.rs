@@ -3,6 +3,7 @@
 mod latency;
 mod packets;
 mod path;
+mod transfer;
 
 use super::Style;
 use model::event::Outcome;
@@ -32,12 +33,13 @@ pub fn document(run: &Run, _style: &Style) -> String {
         text.push_str(&latency::rows(run, test, number));
         text.push_str(&path::rows(run, test, Some(number)));
         text.push_str(&packets::rows(run, test, Some(number)));
+        text.push_str(&transfer::rows(run, test, number));
     }
     text
 }
 
 /// The header: each name carries its unit.
-pub const COLUMNS: [&str; 74] = [
+pub const COLUMNS: [&str; 89] = [
     "run",
     "test",
     "row",
@@ -112,9 +114,24 @@ pub const COLUMNS: [&str; 74] = [
     "remote",
     "data_segments",
     "mean_segment_bytes",
+    "mtu_bytes",
+    "repetition",
+    "http_status",
+    "dns_ns",
+    "connect_ns",
+    "tls_ns",
+    "first_byte_ns",
+    "total_ns",
+    "rate_stddev_bps",
+    "change_percent",
+    "change_low_percent",
+    "change_high_percent",
+    "expected_percent",
+    "judgement",
+    "error",
 ];
 
-/// The columns of streams; those behind them are of round trips, packet sizes and captured packets.
+/// The columns of streams; those behind them are of round trips, packet sizes, captured packets and transfers.
 type Fields = [String; 25];
 
 fn interval(run: &Run, test: &Run, number: usize, sample: &IntervalSample, row: &StreamSample) -> Fields {

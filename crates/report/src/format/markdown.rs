@@ -2,7 +2,7 @@
 
 use super::Style;
 use super::table::{Column, markdown};
-use super::text::{evidence, latency, packets, path, path_facts, segments, test_rows, words};
+use super::text::{evidence, latency, packets, path, path_facts, segments, test_rows, transfer, words};
 use model::latency::WayResult;
 use model::path::advice::Advice;
 use model::plan::Direction;
@@ -17,6 +17,9 @@ pub fn document(run: &Run, _style: &Style) -> String {
     }
     if run.is_path() {
         return of_path(run);
+    }
+    if transfer::is_transfer(run) {
+        return of_transfers(run);
     }
     let mut text = title(run);
     let (first, rows) = match run.tests.is_empty() {
@@ -64,6 +67,27 @@ fn of_latency(run: &Run) -> String {
         text.push('\n');
     }
     text + &captured(run) + &findings(run) + &verdict(run)
+}
+
+/// A run of transfers: the table by MTU and file, warnings and verdict.
+fn of_transfers(run: &Run) -> String {
+    let mut text = title(run);
+    let files = run.transfer.iter().flat_map(|plan| &plan.files);
+    text.extend(files.map(|file| format!("- {}: `{}` at {}\n", file.label, file.url, file.address)));
+    text.push('\n');
+    if let Some(result) = &run.summary.transfer {
+        text.push_str(&markdown(&transfer::columns(&result.rows), &transfer::rows(&result.rows)));
+        text.push('\n');
+        let (columns, changes) = transfer::changes(&result.rows);
+        if !changes.is_empty() {
+            text.push_str(&markdown(&columns, &changes));
+            text.push('\n');
+        }
+    }
+    let warnings = run.summary.warnings.iter().map(|warning| format!("- {}: {}\n", warning.id, warning.text));
+    let warnings: String = warnings.collect();
+    text.push_str(&if warnings.is_empty() { warnings } else { warnings + "\n" });
+    text + &findings(run) + &verdict(run)
 }
 
 /// A run about packet sizes: what crosses, fragments, what is not known, what to set, findings and verdict.
@@ -177,6 +201,9 @@ fn title(run: &Run) -> String {
     let what = match plan {
         _ if latency::is_latency(run) => latency_title(run),
         _ if run.is_path() => path::subject(run.path.as_ref()),
+        _ if transfer::is_transfer(run) => {
+            run.transfer.as_ref().map_or_else(|| format!("Run `{}`", run.id), transfer::title)
+        }
         Some(plan) if run.tests.is_empty() => {
             format!("Throughput to `{}`: {}", plan.target.host, words::test(&plan.test))
         }

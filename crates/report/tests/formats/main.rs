@@ -4,6 +4,7 @@ mod latency;
 mod packets;
 mod paths;
 mod runs;
+mod transfers;
 
 use model::event::{Event, Started, Warning};
 use model::latency::LatencyStarted;
@@ -15,7 +16,8 @@ use model::units::Bytes;
 use report::format::{FORMATS, Style, by_name, ndjson, text};
 
 fn all() -> Vec<(&'static str, Run)> {
-    runs::all().into_iter().chain(latency::all()).chain(paths::all()).chain(packets::all()).collect()
+    let tests = runs::all().into_iter().chain(latency::all()).chain(paths::all());
+    tests.chain(packets::all()).chain(transfers::all()).collect()
 }
 
 #[test]

@@ -9,11 +9,11 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The content of every file: the byte at a place is the same whatever the file's size.
-pub(super) struct Content(Vec<u8>);
+pub(crate) struct Content(Vec<u8>);
 
 impl Content {
     /// Random enough that no compression on the way shortens it (xorshift, Marsaglia 2003).
-    pub(super) fn new() -> Content {
+    pub(crate) fn new() -> Content {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut bytes = Vec::with_capacity(BLOCK);
         while bytes.len() < BLOCK {
@@ -26,7 +26,7 @@ impl Content {
     }
 
     /// At most so many bytes from this place on.
-    pub(super) fn from(&self, place: u64, most: u64) -> &[u8] {
+    pub(crate) fn from(&self, place: u64, most: u64) -> &[u8] {
         let start = usize::try_from(place % BLOCK as u64).unwrap_or(0);
         let rest = &self.0[start..];
         &rest[..rest.len().min(usize::try_from(most).unwrap_or(usize::MAX))]

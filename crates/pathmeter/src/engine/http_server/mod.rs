@@ -10,6 +10,7 @@ mod request;
 
 use super::guests::Guests;
 use anyhow::Context;
+pub(crate) use body::Content;
 use connection::Connection;
 use linux::clock::mono_now;
 use linux::poll::{Interest, wait};

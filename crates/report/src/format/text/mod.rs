@@ -8,6 +8,7 @@ mod measure;
 pub(super) mod packets;
 pub(super) mod path;
 mod result;
+pub(super) mod transfer;
 pub(super) mod words;
 
 pub(super) use findings::evidence;
@@ -21,6 +22,7 @@ use model::path::PathStarted;
 use model::plan::Plan;
 use model::run::Run;
 use model::sample::{IntervalSample, Side};
+use model::transfer::{Transfer, TransferPlan, TransferStarted};
 use model::units::Nanos;
 
 /// What a terminal shows when the streams are open: the heading and the head of the interval table.
@@ -62,11 +64,22 @@ pub fn path_live_header(begun: &PathStarted, style: &Style) -> String {
     path::started(begun, style)
 }
 
+/// What a terminal shows when a run of transfers begins: the heading and the head of their lines.
+pub fn transfer_live_header(begun: &TransferStarted, style: &Style) -> String {
+    transfer::started(begun, style)
+}
+
+/// The line of a transfer as it ends.
+pub fn transfer_live_row(done: &Transfer, plan: &TransferPlan) -> String {
+    transfer::row(done, plan)
+}
+
 /// What follows the live rows: results, how it ran, findings, verdict.
 pub fn result(run: &Run, style: &Style) -> String {
     let mut text = match run.tests.is_empty() {
         _ if latency::is_latency(run) => latency::of(run, style),
         _ if run.is_path() => path::of(run, style),
+        _ if transfer::is_transfer(run) => transfer::of(run, style),
         true => result::of(run, style),
         false => measure::of(run, style),
     };
@@ -82,6 +95,9 @@ pub fn document(run: &Run, style: &Style) -> String {
     }
     if run.is_path() {
         return path::of_run(run, style) + &result(run, style);
+    }
+    if transfer::is_transfer(run) {
+        return transfer::of_run(run, style) + &result(run, style);
     }
     let mut text = heading::of_run(run, style);
     if let Some(plan) = run.plan.as_ref().filter(|_| !run.intervals.is_empty()) {

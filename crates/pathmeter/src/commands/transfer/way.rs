@@ -1,0 +1,42 @@
+//! Which interface, or which routes, an MTU sweep changes.
+
+use crate::cli::TransferArgs;
+use crate::exit::Failure;
+use linux::netlink::Network;
+use model::transfer::{MtuOf, TransferFile};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+/// What carries the MTU of these files; none without `--mtu`.
+pub(super) fn mtu_of(args: &TransferArgs, files: &[TransferFile]) -> anyhow::Result<Option<MtuOf>> {
+    if args.mtu.mtu.is_empty() {
+        return Ok(None);
+    }
+    let to: BTreeSet<IpAddr> = files.iter().map(|file| file.address.ip().to_canonical()).collect();
+    if args.mtu.mtu_route {
+        return Ok(Some(MtuOf::Route { to: to.into_iter().collect() }));
+    }
+    let mut network = Network::open()?;
+    let names: BTreeSet<String> = match &args.connection.device {
+        Some(device) => BTreeSet::from([device.clone()]),
+        None => {
+            let name = |to: &IpAddr| {
+                let route = network.route_to(*to)?;
+                anyhow::Ok(network.link_by_index(route.link)?.name)
+            };
+            to.iter().map(name).collect::<anyhow::Result<_>>()?
+        }
+    };
+    let mut names = names.into_iter();
+    match (names.next(), names.next()) {
+        (Some(name), None) => {
+            let mtu = network.link(&name)?.mtu;
+            Ok(Some(MtuOf::Interface { name, mtu }))
+        }
+        (first, second) => {
+            let both = first.into_iter().chain(second).collect::<Vec<_>>().join(" and ");
+            let message = format!("--mtu: the URLs are reached through {both}");
+            Err(Failure::usage(message, "name one with --device, or use --mtu-route").into())
+        }
+    }
+}

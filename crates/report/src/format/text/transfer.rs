@@ -1,0 +1,205 @@
+//! A run of transfers: its heading, a line for each transfer, the table by MTU and file, a chart, and the verdict's reasons.
+
+mod chart;
+mod table;
+
+pub(in crate::format) use table::{changes, columns, rows};
+
+use super::super::table::{Column, plain};
+use super::super::{Paint, Style};
+use super::{heading, words};
+use model::run::Run;
+use model::transfer::{
+    MtuOf, Transfer, TransferBody, TransferPlan, TransferRow, TransferStarted, TransferTimes, Trust,
+};
+use model::units::{Bytes, Nanos};
+
+/// Is this a run of transfers?
+pub(in crate::format) fn is_transfer(run: &Run) -> bool {
+    run.transfer.is_some() || run.summary.transfer.is_some()
+}
+
+/// The heading of a run that begins.
+pub(super) fn started(begun: &TransferStarted, style: &Style) -> String {
+    of_plan(&begun.plan, &[heading::host_line(&begun.host)], style) + &head(&begun.plan)
+}
+
+/// The heading of a run, stored or just finished.
+pub(super) fn of_run(run: &Run, style: &Style) -> String {
+    let host: Vec<String> = run.host.iter().map(heading::host_line).collect();
+    match &run.transfer {
+        Some(plan) => {
+            let done = run.summary.transfer.iter().flat_map(|result| &result.transfers);
+            of_plan(plan, &host, style) + &head(plan) + &done.map(|one| row(one, plan)).collect::<String>()
+        }
+        None => heading::join(&format!("Run {}", run.id), &host, style),
+    }
+}
+
+fn of_plan(plan: &TransferPlan, host: &[String], style: &Style) -> String {
+    let mut lines: Vec<String> = plan.files.iter().map(|file| file_line(plan, file)).collect();
+    let mut how =
+        vec![format!("{} of each, interleaved, each over a connection of its own", plan.repetitions)];
+    match &plan.trust {
+        Trust::System => {}
+        Trust::File(path) => how.push(format!("trusts {path}")),
+        Trust::Everybody => how.push("INSECURE: trusts everybody".into()),
+    }
+    how.extend(plan.mss.map(|mss| format!("MSS {mss}")));
+    how.extend(plan.congestion.clone());
+    lines.push(how.join(", "));
+    lines.extend(host.iter().map(|host| format!("this end: {host}")));
+    heading::join(&title(plan), &lines, style)
+}
+
+/// What the run does, in a line.
+pub(in crate::format) fn title(plan: &TransferPlan) -> String {
+    let what = match &plan.body {
+        None => format!("Transfer by {}", plan.method),
+        Some(TransferBody::Size(size)) => format!("Transfer by {} of {size}", plan.method),
+        Some(TransferBody::File { path, size }) => format!("Transfer by {} of {path} ({size})", plan.method),
+    };
+    match (plan.mtus.as_slice(), &plan.mtu_of) {
+        ([], _) | (_, None) => what,
+        (mtus, Some(of)) => {
+            let mtus = mtus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+            let of = match of {
+                MtuOf::Interface { name, .. } => name.clone(),
+                MtuOf::Route { .. } => "the route".into(),
+            };
+            format!("{what} at MTU {mtus} of {of}")
+        }
+    }
+}
+
+fn file_line(plan: &TransferPlan, file: &model::transfer::TransferFile) -> String {
+    let label = if plan.files.len() > 1 { format!("{}: ", file.label) } else { String::new() };
+    format!("{label}{} at {}", file.url, file.address)
+}
+
+/// Head of the lines of single transfers.
+fn head(plan: &TransferPlan) -> String {
+    let width = label_width(plan);
+    format!(
+        "\n  {:>4}  {:<width$}  {:>13}  {:>8}  {:>10}  {:>8}  {:>6}\n",
+        "run", "what", "rate", "total", "first byte", "segments", "resent"
+    )
+}
+
+/// The line of one transfer, as it ends.
+pub(super) fn row(transfer: &Transfer, plan: &TransferPlan) -> String {
+    let label = cut(&plan.row_label(transfer.mtu, &transfer.label), label_width(plan));
+    let start = format!("  {:>4}  {label:<width$}", transfer.repetition, width = label_width(plan));
+    if let Some(error) = &transfer.error {
+        let line = format!("{start}  failed after {}: {error}", transfer.bytes);
+        return cut(&line, MOST_LINE) + "\n";
+    }
+    let first = transfer.times.first_byte.map(|time| time.to_string()).unwrap_or_default();
+    let tcp = transfer.tcp.as_ref();
+    let segments = tcp.and_then(|tcp| tcp.data_segments).map(|count| count.to_string()).unwrap_or_default();
+    let resent = tcp.map(|tcp| tcp.retransmits.to_string()).unwrap_or_default();
+    let mut line = format!(
+        "{start}  {:>13}  {:>8}  {first:>10}  {segments:>8}  {resent:>6}\n",
+        transfer.rate.to_string(),
+        transfer.times.total.to_string()
+    );
+    if !transfer.redirects.is_empty() && transfer.repetition == 1 {
+        line.push_str(
+            &(cut(&format!("        redirected to {}", transfer.redirects.join(", then ")), MOST_LINE)
+                + "\n"),
+        );
+    }
+    line
+}
+
+fn label_width(plan: &TransferPlan) -> usize {
+    let labels = plan.series().map(|(mtu, file)| plan.row_label(mtu, &file.label).chars().count());
+    labels.max().unwrap_or(0).clamp(4, MOST_LABEL)
+}
+
+fn cut(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
+/// What follows the lines: the table, the chart, where the time went, errors.
+pub(super) fn of(run: &Run, style: &Style) -> String {
+    let Some(result) = &run.summary.transfer else { return String::new() };
+    if result.rows.iter().all(|row| row.count == 0) {
+        // There is no figure; the verdict says why.
+        return String::new();
+    }
+    let mut text = format!("\n{}", plain(&columns(&result.rows), &rows(&result.rows)));
+    let (columns, changes) = changes(&result.rows);
+    if !changes.is_empty() {
+        text.push_str(&format!("\n{}", plain(&columns, &changes)));
+    }
+    text.push_str(&chart::of(&result.rows, style));
+    text.push_str(&times(run, &result.rows, style));
+    for note in notes(run) {
+        let lines = style.wrap(&note, 2);
+        text.push('\n');
+        text.extend(lines.iter().map(|line| format!("  {line}\n")));
+    }
+    text
+}
+
+/// Where the time goes: the parts of each row's transfers.
+fn times(run: &Run, rows: &[TransferRow], style: &Style) -> String {
+    let parts = rows.iter().filter_map(|row| parts(run, row));
+    let rows: Vec<Vec<String>> = parts.map(Vec::from).collect();
+    let filled: Vec<usize> =
+        (0..PARTS.len()).filter(|part| rows.iter().any(|row| !row[*part].is_empty())).collect();
+    let columns: Vec<Column> = filled
+        .iter()
+        .map(|part| if *part == 0 { Column::left(PARTS[0]) } else { Column::right(PARTS[*part]) })
+        .collect();
+    let rows: Vec<Vec<String>> =
+        rows.into_iter().map(|row| filled.iter().map(|part| row[*part].clone()).collect()).collect();
+    let title = style.paint(Paint::Bold, "Where the time goes (median)");
+    format!("\n{title}\n{}", plain(&columns, &rows))
+}
+
+const PARTS: [&str; 6] = ["what", "name", "connect", "TLS", "first byte", "total"];
+
+/// The parts of a row's time, as its columns.
+fn parts(run: &Run, row: &TransferRow) -> Option<[String; PARTS.len()]> {
+    let of = |part: fn(&TransferTimes) -> Option<Nanos>| {
+        let own = run.summary.transfer.iter().flat_map(|result| &result.transfers);
+        let own = own.filter(|one| one.error.is_none() && (one.mtu, &one.label) == (row.mtu, &row.file));
+        let mut times: Vec<Nanos> = own.filter_map(|one| part(&one.times)).collect();
+        times.sort_unstable();
+        times.get(times.len() / 2).copied()
+    };
+    let total = of(|times| Some(times.total))?;
+    let times = [
+        of(|times| times.dns),
+        of(|times| times.connect),
+        of(|times| times.tls),
+        of(|times| times.first_byte),
+    ];
+    let [dns, connect, tls, first] = times.map(|time| time.map(|time| time.to_string()).unwrap_or_default());
+    Some([cut(&row.label, MOST_LABEL), dns, connect, tls, first, total.to_string()])
+}
+
+/// What a reader must know beside the table.
+fn notes(run: &Run) -> Vec<String> {
+    let mut notes: Vec<String> =
+        run.summary.warnings.iter().map(|warning| format!("{}: {}", warning.id, warning.text)).collect();
+    let failed: Vec<&Transfer> =
+        run.summary.transfer.iter().flat_map(|r| &r.transfers).filter(|one| one.error.is_some()).collect();
+    if let Some(first) = failed.first() {
+        let error = first.error.as_deref().unwrap_or_default();
+        let came = if first.bytes > Bytes::ZERO { format!(", after {}", first.bytes) } else { String::new() };
+        notes.push(format!(
+            "{} failed; the first{came}: {error}",
+            words::count(failed.len() as u64, "transfer")
+        ));
+    }
+    notes
+}
+
+const MOST_LABEL: usize = 17;
+const MOST_LINE: usize = 80;

@@ -1,0 +1,95 @@
+//! The tables of a run of transfers: a row for each MTU and file, and its change against the baseline. A column that would
+//! be empty is left out.
+
+use crate::format::table::Column;
+use model::stats::compare::Judgement;
+use model::transfer::{Gain, TransferRow};
+use model::units::{BitRate, Nanos};
+
+/// A column: its heading, and what stands in it.
+type Cell = (&'static str, fn(&TransferRow) -> Option<String>);
+
+/// Columns of figures. Those of no row are left out.
+const CELLS: [Cell; 6] = [
+    ("n", |row| {
+        Some(if row.failed > 0 {
+            format!("{}/{}", row.count, row.count + row.failed)
+        } else {
+            row.count.to_string()
+        })
+    }),
+    ("rate (mean ± sd)", |row| row.rate.map(|rate| spread(rate.mean, rate.stddev))),
+    ("total", |row| row.total.map(|total| Nanos(total.median as u64).to_string())),
+    ("segments", |row| row.data_segments.map(|count| format!("{count:.0}"))),
+    ("size", |row| row.mean_payload.map(|bytes| format!("{bytes:.0} B"))),
+    ("resent", |row| (row.retransmits > 0).then(|| row.retransmits.to_string())),
+];
+
+/// Headings of the columns that some row fills.
+pub(in crate::format) fn columns(rows: &[TransferRow]) -> Vec<Column> {
+    let figures = filled(rows).into_iter().map(|(heading, _)| Column::right(heading));
+    std::iter::once(Column::left("what")).chain(figures).collect()
+}
+
+/// The rows under them.
+pub(in crate::format) fn rows(rows: &[TransferRow]) -> Vec<Vec<String>> {
+    let cells = filled(rows);
+    let row = |row: &TransferRow| {
+        let figures = cells.iter().map(|(_, cell)| cell(row).unwrap_or_default());
+        std::iter::once(super::cut(&row.label, super::MOST_LABEL)).chain(figures).collect()
+    };
+    rows.iter().map(row).collect()
+}
+
+fn filled(rows: &[TransferRow]) -> Vec<Cell> {
+    CELLS.into_iter().filter(|(_, cell)| rows.iter().any(|row| cell(row).is_some())).collect()
+}
+
+/// Both in the unit of the mean: `19.1 ± 0.04 Mbit/s`.
+fn spread(mean: f64, stddev: f64) -> String {
+    let text = BitRate(mean as u64).to_string();
+    let Some((number, unit)) = text.split_once(' ') else { return text };
+    let factor =
+        number.parse::<f64>().ok().filter(|number| *number > 0.0).map_or(1.0, |number| mean / number);
+    format!("{number} ± {:.2} {unit}", stddev / factor)
+}
+
+/// A column of changes.
+type Change = (&'static str, fn(&Gain) -> Option<String>);
+
+const CHANGES: [Change; 4] = [
+    ("change", |gain| Some(format!("{:+.1} %", gain.comparison.shift?.percent))),
+    ("at 95 %", |gain| {
+        let shift = gain.comparison.shift?;
+        Some(format!("{:+.1} to {:+.1} %", shift.low?, shift.high?))
+    }),
+    ("by packet size", |gain| Some(format!("{:+.1} %", gain.expected_percent?))),
+    ("verdict", |gain| Some(word(gain.comparison.judgement))),
+];
+
+/// The columns of the table of changes, and its rows; no rows without a baseline.
+pub(in crate::format) fn changes(rows: &[TransferRow]) -> (Vec<Column>, Vec<Vec<String>>) {
+    let gains: Vec<(&TransferRow, &Gain)> =
+        rows.iter().filter_map(|row| Some((row, row.gain.as_ref()?))).collect();
+    let filled = CHANGES.iter().filter(|(_, cell)| gains.iter().any(|(_, gain)| cell(gain).is_some()));
+    let filled: Vec<&Change> = filled.collect();
+    let last = |heading: &str| heading == "verdict";
+    let figures = filled.iter().map(|(heading, _)| match last(heading) {
+        true => Column::left(*heading),
+        false => Column::right(*heading),
+    });
+    let columns = [Column::left("what"), Column::left("against")].into_iter().chain(figures).collect();
+    let row = |(row, gain): &(&TransferRow, &Gain)| {
+        let names = [&row.label, &gain.baseline].map(|label| super::cut(label, super::MOST_LABEL));
+        names.into_iter().chain(filled.iter().map(|(_, cell)| cell(gain).unwrap_or_default())).collect()
+    };
+    (columns, gains.iter().map(row).collect())
+}
+
+fn word(judgement: Judgement) -> String {
+    match judgement {
+        Judgement::CannotTell { .. } => "cannot tell".into(),
+        Judgement::TooFew { .. } => "too few runs".into(),
+        other => other.to_string(),
+    }
+}
