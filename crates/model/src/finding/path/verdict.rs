@@ -18,7 +18,12 @@ pub(in super::super) fn of(run: &Run) -> Verdict {
     let reason = worst.or_else(|| run.findings.iter().find(|finding| finding.id == REDUCED));
     let clean = || path.and_then(clean).filter(|_| run.findings.is_empty());
     let why = reason.map(|finding| told(run, finding)).or_else(clean);
-    let cure = worst.map(|finding| first_sentence(&finding.advice)).or_else(|| path.and_then(payload));
+    let cure = match worst {
+        // What one direction takes may be more than the other does.
+        Some(finding) if finding.id == FRAGMENTS => path.and_then(least_payload).map(keep_to),
+        Some(finding) => Some(first_sentence(&finding.advice)),
+        None => path.and_then(payload),
+    };
     let (ended, least) = ending(run);
     let ended = ended.strip_prefix("; ").map(|ended| format!("{}.", capital(ended)));
     let sentences = [known, why, cure, ended];
@@ -29,7 +34,8 @@ pub(in super::super) fn of(run: &Run) -> Verdict {
 /// A finding in a sentence, with its twin of the other direction when that has the same figures.
 fn told(run: &Run, finding: &Finding) -> String {
     let figures = |finding: &Finding| {
-        let own = finding.evidence.iter().filter(|(name, _)| !OF_A_HOP.contains(&name.as_str()));
+        let of_a_way = |name: &str| OF_A_WAY.contains(&name) || name.ends_with("_count");
+        let own = finding.evidence.iter().filter(|(name, _)| !of_a_way(name));
         own.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
     };
     let other = finding.direction.map(Direction::reversed);
@@ -39,10 +45,18 @@ fn told(run: &Run, finding: &Finding) -> String {
     let same = same.map(|other| format!("; the same holds {other}")).unwrap_or_default();
     // What crosses has been said.
     let title = match finding.title.split_once(": ") {
-        Some((_, limit)) if finding.id == REDUCED => capital(limit),
+        Some((_, limit)) if finding.id == REDUCED => capital(&of_direction(limit, finding, same.is_empty())),
         _ => finding.title.clone(),
     };
     format!("{title}{same}.")
+}
+
+/// Names the way that a hop limits, where the other has another limit.
+fn of_direction(limit: &str, finding: &Finding, alone: bool) -> String {
+    match finding.direction.filter(|_| alone) {
+        Some(direction) => limit.replacen(" limits it", &format!(" limits the way {direction}"), 1),
+        None => limit.to_owned(),
+    }
 }
 
 /// What crosses, or what the service answers, unless a finding says it; `None` when neither is known.
@@ -120,12 +134,19 @@ fn clean(path: &PathResult) -> Option<String> {
 
 /// The payload to keep to, where it is less than the interfaces suggest.
 fn payload(path: &PathResult) -> Option<String> {
-    let ways: Vec<&PathWay> = [&path.up, &path.down].into_iter().flatten().collect();
-    let least =
-        ways.iter().filter_map(|way| way.max_udp_payload.filter(|_| way.crosses().is_some())).min()?;
-    let reduced = ways.iter().any(|way| way.crosses() < way.interface_mtu);
-    reduced
-        .then(|| format!("Keep datagrams to {least} bytes of payload (`-l {least}`); TCP adapts by itself."))
+    let reduced = [&path.up, &path.down].into_iter().flatten().any(|way| way.crosses() < way.interface_mtu);
+    let least = least_payload(path).filter(|_| reduced)?;
+    Some(format!("Keep datagrams to {least} bytes of payload (`-l {least}`); TCP adapts by itself."))
+}
+
+fn keep_to(least: u32) -> String {
+    format!("Keep datagrams to {least} bytes of payload, which cross: `-l {least}`.")
+}
+
+/// The largest payload that is known to cross every way that was looked at.
+fn least_payload(path: &PathResult) -> Option<u32> {
+    let ways = [&path.up, &path.down].into_iter().flatten().filter(|way| way.crosses().is_some());
+    ways.filter_map(|way| way.max_udp_payload).min()
 }
 
 /// Why nothing is known.
@@ -146,5 +167,12 @@ fn nothing(run: &Run) -> String {
 }
 
 const REDUCED: &str = "mtu-reduced";
-/// Each way has its own hops.
-const OF_A_HOP: [&str; 2] = ["hop_address", "distance_hops"];
+const FRAGMENTS: &str = "fragments-dropped";
+/// Each way has its own hops, and the sizes that tests of fragments happen to have.
+const OF_A_WAY: [&str; 5] = [
+    "hop_address",
+    "distance_hops",
+    "fragmented_payload_bytes",
+    "whole_payload_bytes",
+    "working_payload_bytes",
+];

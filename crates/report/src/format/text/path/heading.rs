@@ -38,15 +38,20 @@ pub(in crate::format) fn subject(plan: Option<&PathPlan>) -> String {
 }
 
 fn route(plan: &PathPlan, method: PathMethod) -> String {
-    let address = plan.target.address;
+    let ip = plan.target.address.ip();
     if plan.service.is_some() {
-        return format!("to {}", address.ip());
+        return format!("to {ip}");
     }
+    // Without a port several are tried.
+    let address = match plan.target.address.port() {
+        0 => ip.to_string(),
+        _ => plan.target.address.to_string(),
+    };
     match method {
         PathMethod::Auto => format!("to {address}, whatever answers"),
         PathMethod::Native => format!("to {address}, with pathmeter at the far end"),
-        PathMethod::Icmp => format!("to {}, by ICMP echo", address.ip()),
-        PathMethod::Udp => format!("to {}, by datagrams to closed ports", address.ip()),
+        PathMethod::Icmp => format!("to {ip}, by ICMP echo"),
+        PathMethod::Udp => format!("to {ip}, by datagrams to closed ports"),
         PathMethod::Tcp => format!("to {address}, by TCP"),
     }
 }
