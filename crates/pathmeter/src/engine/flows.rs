@@ -7,6 +7,7 @@ use linux::options::{self, MtuDiscovery};
 use linux::poll::{Interest, wait};
 use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
 use linux::tcp_info::tcp_info;
+use model::path::headers;
 use model::plan::{Direction, LocalOptions, TestSpec, Transport};
 use model::sample::{Role, StreamInfo};
 use model::units::{Bytes, Nanos};
@@ -136,11 +137,15 @@ pub(crate) fn configure_udp(socket: &UdpSocket, test: &TestSpec) -> Result<(), l
 
 /// The largest UDP payload that needs no fragments as far as this host's kernel knows the path.
 pub(crate) fn default_udp_payload(remote: SocketAddr, local: &LocalOptions) -> anyhow::Result<u32> {
+    let mtu = believed_mtu(remote, local)?;
+    Ok(mtu.saturating_sub(headers(!is_v4(remote.ip()))).clamp(16, LARGEST_PAYLOAD))
+}
+
+/// The path MTU that this host's kernel believes in.
+pub(crate) fn believed_mtu(remote: SocketAddr, local: &LocalOptions) -> anyhow::Result<u32> {
     let socket = bind_udp(remote, local, None)?;
     udp_connect(&socket, remote, None)?;
-    let mtu = options::path_mtu(&socket)?.0;
-    let headers = if is_v4(remote.ip()) { 28 } else { 48 };
-    Ok(u32::try_from(mtu.saturating_sub(headers)).unwrap_or(LARGEST_PAYLOAD).clamp(16, LARGEST_PAYLOAD))
+    Ok(u32::try_from(options::path_mtu(&socket)?.0).unwrap_or(u32::MAX))
 }
 
 /// Is this the kernel's refusal to send so large a datagram whole?

@@ -8,12 +8,13 @@ mod tcp;
 mod trace;
 
 use super::client::Security;
+use super::flows;
 use super::host;
 use super::interrupt::Interrupt;
 use super::probe::Prober;
 use crate::exit::{Exit, sentence};
 use linux::clock::{mono_now, wall_now};
-use model::event::Event;
+use model::event::{Event, Warning};
 use model::path::{PathMethod, PathPlan, PathResult, PathStarted};
 use model::plan::Direction;
 use native::WayFinder;
@@ -93,10 +94,26 @@ fn native(job: &Job<'_>, progress: &mut dyn FnMut(&str), sink: &mut dyn FnMut(&E
         [&result.up, &result.down].into_iter().flatten().filter_map(|way| way.tcp.as_ref()?.segments);
     result.packets += segments.sum::<u64>();
     result.elapsed = mono_now().saturating_since(began);
+    sink_learnt(plan, &result, sink);
     if result.up.is_some() || result.down.is_some() {
         sink(&Event::Path(Box::new(result)));
     }
     outcome
+}
+
+/// Says so when this host's kernel learnt from the probes, which it does not where they are made by hand.
+fn sink_learnt(plan: &PathPlan, result: &PathResult, sink: &mut dyn FnMut(&Event)) {
+    let before = result.up.as_ref().and_then(|way| way.cached_mtu);
+    let after = flows::believed_mtu(plan.target.address, &plan.local).ok();
+    if let (Some(before), Some(after)) = (before, after)
+        && after < before
+    {
+        let text = format!(
+            "This host's kernel has learnt a path MTU of {after} bytes from routers' answers to the probes and keeps to \
+             it for ten minutes (`ip route flush cache` makes it forget). With CAP_NET_RAW the probes go past its memory."
+        );
+        sink(&Event::Warning(Warning::new("path-mtu-learnt", text)));
+    }
 }
 
 fn find_all(
