@@ -8,6 +8,7 @@ mod transfers;
 
 use model::event::{Event, Started, Warning};
 use model::latency::LatencyStarted;
+use model::path::PathStarted;
 use model::plan::Direction;
 use model::run::Run;
 use model::sample::{Role, StreamInfo};
@@ -195,6 +196,31 @@ fn figures_of_any_size_are_shown() {
                 assert!(!document.contains("NaN"), "{} of {name} with {number}: {document}", format.name);
             }
         }
+    }
+}
+
+#[test]
+fn packet_sizes_of_any_size_are_shown() {
+    for number in [0, 1, u32::MAX] {
+        for (name, run) in paths::all() {
+            let run = paths::of_size(run, number);
+            for format in FORMATS {
+                let document = (format.render)(&run, &Style::default());
+                assert!(!document.contains("NaN"), "{} of {name} with {number}: {document}", format.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn live_header_of_a_run_about_packet_sizes_is_the_documents() {
+    for (name, run) in paths::all() {
+        let (plan, host) = (run.path.clone().unwrap(), run.host.clone().unwrap());
+        let begun = PathStarted { wall: WallTime(0), plan, host, peer: run.peer.clone() };
+        let header = text::path_live_header(&begun, &Style::default());
+        let document = text::document(&run, &Style::default());
+        assert_eq!(header.lines().next(), document.lines().next(), "{name}");
+        assert!(document.ends_with(&text::result(&run, &Style::default())), "{name}");
     }
 }
 

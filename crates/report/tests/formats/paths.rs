@@ -174,6 +174,31 @@ pub(crate) fn measured() -> PathResult {
     PathResult { up: Some(up), down: Some(way(false, 1500)), ..native() }
 }
 
+/// The same run with this number in every place.
+pub(crate) fn of_size(mut run: Run, number: u32) -> Run {
+    let Some(found) = &mut run.summary.path else { return run };
+    found.packets = u64::from(number);
+    for way in [&mut found.up, &mut found.down].into_iter().flatten() {
+        (way.path_mtu, way.interface_mtu, way.cached_mtu) = (Some(number), Some(number), Some(number));
+        way.black_hole = Some(BlackHole { first: number, last: number, cause: BlackHoleCause::Unknown });
+        way.sizes
+            .iter_mut()
+            .for_each(|probe| (probe.size, probe.sent, probe.received) = (number, number, number));
+        way.size_dependent_loss = Some(SizeLoss { small: f64::MAX, large: f64::MAX, size: number });
+        for test in &mut way.fragments.tests {
+            (test.payload, test.pieces, test.sent, test.received) = (number, number, number, number);
+        }
+        let tcp = way.tcp.get_or_insert_default();
+        (tcp.mss_sent, tcp.mss_received, tcp.largest_segment) = (Some(number), Some(0), Some(number));
+    }
+    if let Some(service) = &mut found.service {
+        (service.payload, service.silent, service.fragmented_from) = (Some(number), Some(number), number);
+        service.sizes.iter_mut().for_each(|probe| probe.size = number);
+    }
+    run.advice.iter_mut().for_each(|one| one.value = number);
+    run
+}
+
 fn native() -> PathResult {
     PathResult {
         method: PathMethod::Native,
