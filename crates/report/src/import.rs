@@ -9,6 +9,7 @@ mod block;
 mod build;
 mod clean;
 mod date;
+mod iperf2;
 mod iperf3;
 mod latency;
 mod looks;
@@ -41,6 +42,8 @@ pub struct Imported {
 pub enum Tool {
     /// iPerf 3.
     Iperf3,
+    /// iPerf 2.
+    Iperf2,
     /// SockPerf.
     Sockperf,
     /// ping.
@@ -89,6 +92,7 @@ struct Reader {
 /// Every tool with a text; of equal claims to a line the earlier wins.
 static READERS: &[Reader] = &[
     Reader { tool: Tool::Iperf3, mark: iperf3::mark, read: iperf3::read },
+    Reader { tool: Tool::Iperf2, mark: iperf2::mark, read: iperf2::read },
     Reader { tool: Tool::Sockperf, mark: sockperf::mark, read: sockperf::read },
     Reader { tool: Tool::Ping, mark: ping::mark, read: ping::read },
 ];
@@ -125,6 +129,7 @@ impl fmt::Display for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Tool::Iperf3 => "iPerf3",
+            Tool::Iperf2 => "iPerf2",
             Tool::Sockperf => "SockPerf",
             Tool::Ping => "ping",
         })

@@ -7,6 +7,7 @@ use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target, TestSpec}
 use model::run::Run;
 use model::sample::{
     CpuUse, IntervalSample, Role, Side, SideResult, StreamInfo, StreamResult, StreamSample, TcpCounters,
+    UdpCounters,
 };
 use model::time::WallTime;
 use model::units::{Bytes, Nanos};
@@ -70,6 +71,35 @@ impl Told {
     /// Adds a note.
     pub(super) fn warn(&mut self, id: &str, text: impl Into<String>) {
         self.warnings.push(Warning::new(id, text));
+    }
+
+    /// What a UDP sender sent whose output is missing: the receiver knows it by the sequence numbers.
+    pub(super) fn senders_unseen(&mut self) {
+        let (client, server) = (self.at_client.clone(), self.at_server.clone());
+        let size = u64::from(self.test.length);
+        let mut added = false;
+        for (side, other) in [(&client, &mut self.at_server), (&server, &mut self.at_client)] {
+            for row in side.streams.iter().filter(|row| row.role == Role::Receiver) {
+                let same = |sent: &StreamResult| sent.stream == row.stream && sent.direction == row.direction;
+                let Some(udp) = row.udp.as_ref().filter(|_| !other.streams.iter().any(same)) else {
+                    continue;
+                };
+                let datagrams = udp.datagrams.saturating_add(udp.lost);
+                let bytes = Bytes(datagrams.saturating_mul(size));
+                let udp = Some(UdpCounters { datagrams, ..UdpCounters::default() });
+                other.streams.push(StreamResult {
+                    role: Role::Sender,
+                    bytes,
+                    total_bytes: bytes,
+                    udp,
+                    ..row.clone()
+                });
+                added = true;
+            }
+        }
+        if added {
+            self.warn("sender-unknown", "The sender's own figures are missing: what it sent is what the receiver knows by the sequence numbers.");
+        }
     }
 
     /// The run, called `NAME:LINE`.
@@ -221,7 +251,7 @@ pub(super) fn total(
     let udp = first.udp.as_ref().map(|_| {
         rows().filter_map(|(_, row)| row.udp.as_ref()).fold(
             Default::default(),
-            |mut sum: model::sample::UdpCounters, udp| {
+            |mut sum: UdpCounters, udp| {
                 sum.datagrams = sum.datagrams.saturating_add(udp.datagrams);
                 sum.lost = sum.lost.saturating_add(udp.lost);
                 sum.jitter = udp.jitter;

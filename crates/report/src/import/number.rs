@@ -69,14 +69,14 @@ pub(super) fn seconds(text: &str) -> Option<Nanos> {
 }
 
 /// The size of each datagram, from what is known of amounts and counts: the sizes that fit all of them, and of these one
-/// that people use.
-pub(super) fn datagram_size(pairs: &[(Printed, u64)]) -> Option<u32> {
+/// that people use, `likely` before others.
+pub(super) fn datagram_size(pairs: &[(Printed, u64)], likely: u32) -> Option<u32> {
     let fits = pairs.iter().filter(|(bytes, count)| bytes.value > 0.0 && *count > 0);
     let bounds = fits.map(|(bytes, count)| (bytes.low() / *count as f64, bytes.high() / *count as f64));
     let (low, high) = bounds.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)))?;
     // A count that is off by one or two moves the bounds a little.
     let (low, high) = ((low * (1.0 - SLACK)).ceil() as u32, (high * (1.0 + SLACK)).floor() as u32);
-    let usual = USUAL.iter().copied().find(|size| (low..=high).contains(size));
+    let usual = std::iter::once(likely).chain(USUAL.iter().copied()).find(|size| (low..=high).contains(size));
     let power = low.max(1).checked_next_power_of_two().filter(|size| *size <= high && *size >= 64);
     let round = [1000, 100, 10].into_iter().map(|step| low.next_multiple_of(step)).find(|size| *size <= high);
     let found = power.or(usual).or(round).unwrap_or(u32::midpoint(low, high));
@@ -136,9 +136,9 @@ mod tests {
     #[test]
     fn sizes_of_datagrams() {
         let pair = |number, count| (Printed::bytes(number, "MBytes").unwrap(), count);
-        assert_eq!(datagram_size(&[pair("881", 112_740)]), Some(8192));
-        assert_eq!(datagram_size(&[pair("528", 376_260), pair("529", 376_560)]), Some(1472));
-        assert_eq!(datagram_size(&[pair("528", 376_260), pair("1.00", 7)]), None);
-        assert_eq!(datagram_size(&[]), None);
+        assert_eq!(datagram_size(&[pair("881", 112_740)], 1472), Some(8192));
+        assert_eq!(datagram_size(&[pair("528", 376_260), pair("529", 376_560)], 1472), Some(1472));
+        assert_eq!(datagram_size(&[pair("528", 376_260), pair("1.00", 7)], 1472), None);
+        assert_eq!(datagram_size(&[], 1472), None);
     }
 }

@@ -7,7 +7,7 @@ use model::units::Nanos;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     pub(super) id: Id,
-    /// The second pair of brackets of iPerf3: `TX-C`.
+    /// The second pair of brackets of iPerf3, `TX-C`, or `*`: the way back of a stream of iPerf2.
     pub(super) role: Option<String>,
     pub(super) start: Nanos,
     pub(super) end: Nanos,
@@ -44,13 +44,15 @@ impl Row {
     /// Reads a line that is one; `None` of any other.
     pub(super) fn of(line: &str) -> Option<Row> {
         let (id, behind) = line.trim_start().strip_prefix('[')?.split_once(']')?;
+        let starred = id.contains('*');
         let id = match id.trim() {
             sum if sum.starts_with("SUM") => Id::Sum,
             number => Id::Stream(number.trim_start_matches('*').parse().ok()?),
         };
         let (role, behind) = match behind.strip_prefix('[').and_then(|behind| behind.split_once(']')) {
             Some((role, behind)) => (Some(role.trim().to_owned()), behind),
-            None => (None, behind),
+            // iPerf2's mark of a way back.
+            None => (starred.then(|| "*".to_owned()), behind),
         };
         let (span, figures) = behind.split_once(" sec ").or_else(|| behind.split_once(" sec\u{20}"))?;
         let padded = span.ends_with(' ');

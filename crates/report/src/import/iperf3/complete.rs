@@ -3,8 +3,8 @@
 use super::super::build::Told;
 use super::lines::Output;
 use model::plan::Transport;
-use model::sample::{Role, SideResult, StreamResult, UdpCounters};
-use model::units::{BitRate, Bytes};
+use model::sample::{Role, SideResult, StreamResult};
+use model::units::BitRate;
 
 /// What holds for the output as a whole.
 pub(super) fn complete(told: &mut Told, output: &Output) {
@@ -12,7 +12,7 @@ pub(super) fn complete(told: &mut Told, output: &Output) {
         told.outcome = outcome.clone();
     }
     all_lost(told);
-    senders_unseen(told);
+    told.senders_unseen();
     rate_asked(told);
     told.started = output.extra.started;
     let senders = if told.test.directions.up() { [0, 1] } else { [1, 0] };
@@ -52,33 +52,6 @@ fn all_lost(told: &mut Told) {
     }
     if unseen > 0 {
         told.warn("all-lost", format!("The receiver saw no datagram in the counted time and therefore counted no loss: all {unseen} sent count as lost."));
-    }
-}
-
-/// What a UDP sender sent whose output is missing: the receiver knows it by the sequence numbers.
-fn senders_unseen(told: &mut Told) {
-    let (client, server) = (told.at_client.clone(), told.at_server.clone());
-    let size = u64::from(told.test.length);
-    let mut added = false;
-    for (side, other) in [(&client, &mut told.at_server), (&server, &mut told.at_client)] {
-        for row in side.streams.iter().filter(|row| row.role == Role::Receiver) {
-            let same = |sent: &StreamResult| sent.stream == row.stream && sent.direction == row.direction;
-            let Some(udp) = row.udp.as_ref().filter(|_| !other.streams.iter().any(same)) else { continue };
-            let datagrams = udp.datagrams.saturating_add(udp.lost);
-            let bytes = Bytes(datagrams.saturating_mul(size));
-            let udp = Some(UdpCounters { datagrams, ..UdpCounters::default() });
-            other.streams.push(StreamResult {
-                role: Role::Sender,
-                bytes,
-                total_bytes: bytes,
-                udp,
-                ..row.clone()
-            });
-            added = true;
-        }
-    }
-    if added {
-        told.warn("sender-unknown", "The sender's own figures are missing: what it sent is what the receiver knows by the sequence numbers.");
     }
 }
 

@@ -1,0 +1,266 @@
+//! What iPerf2's rows say of each end.
+
+use super::super::block::Block;
+use super::super::build::{Told, add_sample, total};
+use super::super::number::{Printed, datagram_size, refined};
+use super::super::row::{Id, Row};
+use super::super::{Known, Tool};
+use super::lines::{Output, Stream};
+use model::event::Outcome;
+use model::plan::{Direction, Directions, End, ProtocolName, TestSpec, Transport};
+use model::sample::{Role, Side, StreamResult, StreamSample, TcpCounters, UdpCounters};
+use model::units::{BitRate, Bytes, Nanos};
+
+/// Everything an output told; `None` when it has neither figures nor an error.
+pub(super) fn told(output: &Output, block: &Block, known: Known) -> Option<Told> {
+    if output.rows.is_empty() && output.failed.is_none() {
+        return None;
+    }
+    let side = side(output);
+    let losses = output.rows.iter().chain(&output.reports).any(|row| row.losses().is_some());
+    let transport = output.transport.unwrap_or(if losses { Transport::Udp } else { Transport::Tcp });
+    let mut told =
+        Told::new(Tool::Iperf2, block.line, ProtocolName::Foreign, TestSpec::new(transport), known);
+    told.host.clone_from(&output.host);
+    (told.mss, told.resent_known, told.started) = (output.mss, output.resent, output.started);
+    if let Some(stream) = output.streams.first() {
+        let (client, server) =
+            if side == Side::Local { (stream.local, stream.remote) } else { (stream.remote, stream.local) };
+        (told.client, told.server) = (Some(client), Some(server));
+    } else {
+        told.warn("no-addresses", "The output does not tell the addresses: IPv4 is assumed.");
+    }
+    let mut speaker = Speaker { told: &mut told, output, side, up: Vec::new(), down: Vec::new() };
+    speaker.spec();
+    speaker.take();
+    complete(&mut told, output);
+    Some(told)
+}
+
+/// The end that printed it. Without a heading a low port is the server's.
+fn side(output: &Output) -> Side {
+    let low = |stream: &Stream| stream.local.port() < stream.remote.port();
+    let losses = output.rows.iter().any(|row| row.losses().is_some());
+    let server = match (output.host.is_some(), output.listens, output.streams.first()) {
+        (true, ..) => false,
+        (false, true, _) => true,
+        (false, false, Some(stream)) => low(stream),
+        (false, false, None) => losses && output.reports.is_empty(),
+    };
+    if server { Side::Peer } else { Side::Local }
+}
+
+/// The rows of single streams; where there are sums alone, these.
+fn single(output: &Output) -> impl Iterator<Item = &Row> {
+    let sums = output.rows.iter().all(|row| row.id == Id::Sum);
+    output.rows.iter().filter(move |row| sums || row.id != Id::Sum)
+}
+
+/// The rows of one end on their way into what is told.
+struct Speaker<'a> {
+    told: &'a mut Told,
+    output: &'a Output,
+    side: Side,
+    up: Vec<Id>,
+    down: Vec<Id>,
+}
+
+impl Speaker<'_> {
+    fn spec(&mut self) {
+        let ids = |direction: Direction| {
+            let mut ids: Vec<Id> = Vec::new();
+            for row in single(self.output).filter(|row| self.direction(row) == direction) {
+                if !ids.contains(&row.id) {
+                    ids.push(row.id);
+                }
+            }
+            ids
+        };
+        let (up, down) = (ids(Direction::Up), ids(Direction::Down));
+        let output = self.output;
+        let test = &mut self.told.test;
+        test.directions = match (up.is_empty(), down.is_empty()) {
+            (false, false) => Directions::Both,
+            (true, false) => Directions::Down,
+            (_, true) => Directions::Up,
+        };
+        test.streams = (up.len().max(down.len()) as u32).max(1);
+        test.end = End::Time(single(self.output).map(|row| row.end).max().unwrap_or_default());
+        if test.transport == Transport::Udp {
+            let counted = single(self.output).filter_map(|row| {
+                let losses = row.losses()?;
+                Some((row.bytes, u64::try_from(losses.total.checked_sub(losses.lost)?).ok()?))
+            });
+            let counted: Vec<(Printed, u64)> = counted.collect();
+            test.length =
+                self.output.length.or_else(|| datagram_size(&counted, DEFAULT_LENGTH)).unwrap_or_default();
+        }
+        (self.up, self.down) = (up, down);
+        // Each stream has its last row, and several have a sum: more rows are intervals.
+        let intervals = output.rows.len() > self.told.test.streams as usize + 1;
+        let first = single(output).map(Row::elapsed).next().filter(|_| intervals);
+        self.told.interval = first.unwrap_or_default();
+    }
+
+    /// A star marks the way back of a connection that carries both; in old versions a second connection carries it.
+    fn direction(&self, row: &Row) -> Direction {
+        let stream = self.output.streams.iter().find(|stream| Id::Stream(stream.id) == row.id);
+        let back = match (stream, self.side) {
+            (Some(stream), _) if stream.reverse => true,
+            // The client accepted it.
+            (Some(stream), Side::Local) => {
+                self.output.listens && Some(stream.local.port()) == self.output.port
+            }
+            _ => false,
+        };
+        if back || row.role.as_deref() == Some("*") { Direction::Down } else { Direction::Up }
+    }
+
+    fn take(&mut self) {
+        let rows: Vec<Row> = single(self.output).cloned().collect();
+        for (index, row) in rows.iter().enumerate() {
+            let direction = self.direction(row);
+            let same = |other: &&Row| other.id == row.id && other.role == row.role;
+            let first = !rows[..index].iter().any(|other| same(&other));
+            let alone = first && !rows[index + 1..].iter().any(|other| same(&other));
+            let last = row.start == Nanos::ZERO && (alone || !first);
+            let (stream, role) = (self.number(row.id, direction), self.role(direction));
+            let result = self.result(row, stream, direction, role);
+            if last {
+                self.put(self.side, result);
+            } else {
+                let StreamResult { bytes, tcp, udp, .. } = result;
+                let sample = StreamSample { stream, direction, role, bytes, tcp, udp };
+                add_sample(&mut self.told.samples, self.side, (row.start, row.end), false, sample);
+            }
+        }
+        self.unfinished();
+        self.reports();
+    }
+
+    fn number(&self, id: Id, direction: Direction) -> u32 {
+        let ids = if direction == Direction::Up { &self.up } else { &self.down };
+        let place = ids.iter().position(|one| *one == id).unwrap_or_default();
+        self.told.test.stream_numbers(direction).start + place as u32
+    }
+
+    fn role(&self, direction: Direction) -> Role {
+        if (direction == Direction::Up) == (self.side == Side::Local) { Role::Sender } else { Role::Receiver }
+    }
+
+    fn result(&self, row: &Row, stream: u32, direction: Direction, role: Role) -> StreamResult {
+        let elapsed = row.elapsed();
+        let printed = refined(row.bytes, row.rate, elapsed);
+        let udp = (self.told.test.transport == Transport::Udp).then(|| self.datagrams(row, printed, role));
+        let size = u64::from(self.told.test.length);
+        let bytes = match &udp {
+            Some(udp) if size > 0 && udp.datagrams > 0 => Bytes(udp.datagrams.saturating_mul(size)),
+            _ => printed,
+        };
+        let tcp = (udp.is_none() && self.output.resent && role == Role::Sender).then(|| tcp(row));
+        StreamResult { stream, direction, role, elapsed, bytes, total_bytes: bytes, tcp, udp }
+    }
+
+    fn datagrams(&self, row: &Row, printed: Bytes, role: Role) -> UdpCounters {
+        let size = u64::from(self.told.test.length);
+        let estimate = printed.0.saturating_add(size / 2).checked_div(size).unwrap_or_default();
+        let Some(losses) = row.losses().filter(|_| role == Role::Receiver) else {
+            return UdpCounters { datagrams: estimate, ..UdpCounters::default() };
+        };
+        let (lost, total) = (losses.lost.max(0).unsigned_abs(), u64::try_from(losses.total).ok());
+        let datagrams = total.map_or(estimate, |total| total.saturating_sub(lost));
+        UdpCounters { datagrams, lost, jitter: losses.jitter, ..UdpCounters::default() }
+    }
+
+    /// What the server reported to the client.
+    fn reports(&mut self) {
+        for row in &self.output.reports {
+            let stream = self.number(row.id, Direction::Up);
+            let result = self.result(row, stream, Direction::Up, Role::Receiver);
+            let total = result.udp.as_ref().map(|udp| udp.datagrams.saturating_add(udp.lost));
+            self.sent(row.id, stream, total);
+            self.put(Side::Peer, result);
+        }
+    }
+
+    /// `Sent N datagrams` is exact, but for the last one of 2.1, which ends the test and carries nothing.
+    fn sent(&mut self, id: Id, stream: u32, total: Option<u64>) {
+        let told = self.output.sent.iter().find(|(of, _)| Id::Stream(*of) == id).map(|(_, count)| *count);
+        let Some(count) = told else { return };
+        let count =
+            if total.is_some_and(|total| total.saturating_add(1) == count) { count - 1 } else { count };
+        let size = u64::from(self.told.test.length);
+        let row = self.told.at_client.streams.iter_mut().find(|row| row.stream == stream);
+        if let Some((row, udp)) = row.and_then(|row| row.udp.clone().map(|udp| (row, udp))) {
+            row.udp = Some(UdpCounters { datagrams: count, ..udp });
+            (row.bytes, row.total_bytes) = (Bytes(count * size), Bytes(count * size));
+        }
+    }
+
+    fn put(&mut self, side: Side, result: StreamResult) {
+        let end = if side == Side::Local { &mut self.told.at_client } else { &mut self.told.at_server };
+        end.streams.push(result);
+    }
+
+    /// Streams whose last row is missing have their intervals.
+    fn unfinished(&mut self) {
+        let mut missing = Vec::new();
+        for direction in [Direction::Up, Direction::Down] {
+            let ids = if direction == Direction::Up { self.up.len() } else { self.down.len() } as u32;
+            let start = self.told.test.stream_numbers(direction).start;
+            let end = if self.side == Side::Local { &self.told.at_client } else { &self.told.at_server };
+            let there =
+                |stream| end.streams.iter().any(|row| row.stream == stream && row.direction == direction);
+            let absent = (start..start + ids).filter(|stream| !there(*stream));
+            missing
+                .extend(absent.filter_map(|stream| total(&self.told.samples, self.side, stream, direction)));
+        }
+        if missing.is_empty() {
+            return;
+        }
+        self.told
+            .warn("no-summary", "The output ends before its summary: the totals are sums of its intervals.");
+        self.told.outcome = Outcome::Interrupted;
+        missing.into_iter().for_each(|result| self.put(self.side, result));
+    }
+}
+
+/// What holds for the output as a whole.
+fn complete(told: &mut Told, output: &Output) {
+    if let Some(reason) = &output.failed {
+        told.outcome = Outcome::Failed { reason: reason.clone() };
+    }
+    if let Some(times) = output.connects {
+        let failed = if times.errors > 0 { format!(", {} failed", times.errors) } else { String::new() };
+        told.warn(
+            "connect-times",
+            format!(
+                "Connecting took {} to {} ms, {} ms on average, of {} connections{failed}.",
+                times.min, times.max, times.mean, times.count
+            ),
+        );
+    }
+    if output.unacknowledged {
+        told.warn("no-report", "The server sent no report: what arrived is not known.");
+    }
+    let rows = told.at_client.streams.iter().chain(&told.at_server.streams);
+    let rates = rows.filter(|row| row.udp.is_some()).map(|row| BitRate::from_bytes(row.bytes, row.elapsed));
+    // UDP has a rate that was asked for: 1 Mbit/s where nothing was said.
+    told.test.bitrate = rates.max().filter(|rate| rate.0 > 0);
+    told.senders_unseen();
+}
+
+/// `31707/0  0  1278K/88(40) us`, and with 2.2 what is in flight before the window.
+fn tcp(row: &Row) -> TcpCounters {
+    let retransmits = row.rest.get(1).and_then(|word| word.parse().ok()).unwrap_or_default();
+    let mut fields = row.rest.get(2).map(|word| word.split('/').rev()).into_iter().flatten();
+    let plain = |word: &str| word.split('(').next().unwrap_or_default().to_owned();
+    let rtt = fields.next().and_then(|word| Printed::of(&plain(word)));
+    let cwnd = fields.next().and_then(|word| Printed::bytes(plain(word).strip_suffix('K')?, "KBytes"));
+    let cwnd = Bytes(cwnd.map_or(0, |cwnd| cwnd.value as u64));
+    let rtt = Nanos(rtt.filter(|rtt| rtt.value >= 0.0).map_or(0, |rtt| (rtt.value * 1000.0) as u64));
+    TcpCounters { retransmits, cwnd, max_cwnd: cwnd, rtt, mean_rtt: rtt, ..TcpCounters::default() }
+}
+
+/// `-l` where none is given, over IPv4.
+const DEFAULT_LENGTH: u32 = 1470;
