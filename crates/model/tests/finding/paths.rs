@@ -309,7 +309,10 @@ fn a_black_hole_says_what_tcp_and_larger_datagrams_do() {
     assert!(default.contains("`sysctl -w net.ipv4.tcp_mtu_probing=1` there"), "{default}");
     let stalled =
         advice(|s| (s.tcp(Direction::Up).stalled, s.tcp(Direction::Up).mtu_probing) = (true, Some(1)));
-    assert!(stalled.contains("stalls (it did in this test) for some seconds and then finds the size"), "{stalled}");
+    assert!(
+        stalled.contains("stalls (it did in this test) for some seconds and then finds the size"),
+        "{stalled}"
+    );
     let saved = advice(|s| s.tcp(Direction::Up).mtu_probing = Some(2));
     assert!(saved.contains("finds the size by itself (`net.ipv4.tcp_mtu_probing` is 2)"), "{saved}");
     let clamped = advice(|s| s.tcp(Direction::Down).mss_received = Some(1360));
