@@ -72,7 +72,7 @@ impl TooBigListener {
         let listener = TooBigListener { fd: unsafe { OwnedFd::from_raw_fd(fd) } };
         // A bit for each type, set: not wanted (RFC 3542 section 3.2).
         let mut filter = [u8::MAX; 32];
-        filter[..4].copy_from_slice(&(u32::MAX & !(1 << PACKET_TOO_BIG)).to_ne_bytes());
+        filter[..4].copy_from_slice(&(!(1_u32 << PACKET_TOO_BIG)).to_ne_bytes());
         set_raw(&listener.fd, ICMPV6_FILTER, &filter)?;
         Ok(listener)
     }
