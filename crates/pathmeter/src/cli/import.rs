@@ -15,7 +15,9 @@ EXAMPLES
 
 OUTPUTS THAT ARE READ
   iPerf3      text of clients, servers and both in one, 3.0 to 3.21
+  iPerf2      text of clients and servers, plain and -e, 2.0 to 2.2
   SockPerf    statistics and full logs, 3.5 to 3.10
+  ping        of iputils, also with -M do, -D and -q; of BusyBox and BSD
 
 A file can hold many outputs, with shell prompts and anything else between them. What a tool
 counted wrongly is rebuilt from what it counted rightly, and a note says so.")]
