@@ -3,13 +3,17 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
 mod fragments;
+mod helper;
 mod judge;
 mod kernel;
 mod lab;
+mod lies;
 #[path = "../native/net.rs"]
 #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
 mod net;
+mod odd;
 mod segments;
+mod service;
 mod sizes;
 #[path = "../native/support.rs"]
 #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
