@@ -71,6 +71,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("mss-clamped", "1460 becomes 1338", || clamp(1460, 1338).run()),
     raises("mss-clamped", "segments smaller than anything explains", || segments(1200).run()),
     spares("mss-clamped", "the MSS arrives as it left", || clamp(1460, 1460).run()),
+    spares("mss-clamped", "loopback, where segments are half a window", || clamp(65_495, 32_780).run()),
     spares("mss-clamped", "full segments with timestamps", || segments(1448).run()),
     spares("mss-clamped", "the kernel starts small to find the size", || {
         segments(1200).with(|s| s.tcp(Direction::Up).mtu_probing = Some(2)).run()

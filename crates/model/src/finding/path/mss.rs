@@ -13,6 +13,12 @@ pub(in super::super) fn clamped(run: &Run) -> Vec<Finding> {
     each_way(run, |side| {
         let tcp = side.way.tcp.as_ref()?;
         match (tcp.mss_sent, tcp.mss_received) {
+            // Without the SYN itself the MSS is known from the segments, which a window may hold smaller.
+            (Some(sent), Some(received))
+                if sent > received && received > HALF_A_WINDOW && tcp.syn.is_none() =>
+            {
+                None
+            }
             (Some(sent), Some(received)) if sent != received => Some(changed(side, sent, received)),
             _ => small(side, tcp),
         }
