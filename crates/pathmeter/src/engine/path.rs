@@ -4,6 +4,7 @@ pub(crate) mod flow;
 mod foreign;
 mod native;
 mod numbered;
+mod service;
 mod tcp;
 mod trace;
 
@@ -15,7 +16,7 @@ use super::probe::Prober;
 use crate::exit::{Exit, sentence};
 use linux::clock::{mono_now, wall_now};
 use model::event::{Event, Warning};
-use model::path::{PathMethod, PathPlan, PathResult, PathStarted};
+use model::path::{PathMethod, PathPlan, PathResult, PathStarted, ServicePlan};
 use model::plan::Direction;
 use native::WayFinder;
 use wire::ProtocolError;
@@ -36,6 +37,9 @@ pub(crate) fn run(
     progress: &mut dyn FnMut(&str),
     sink: &mut dyn FnMut(&Event),
 ) -> anyhow::Result<()> {
+    if job.plan.service.is_some() {
+        return alone(job, progress, sink);
+    }
     match job.plan.method {
         PathMethod::Native => native(job, progress, sink),
         PathMethod::Auto => match native(job, progress, sink) {
@@ -58,9 +62,29 @@ fn alone(job: &Job<'_>, progress: &mut dyn FnMut(&str), sink: &mut dyn FnMut(&Ev
         host: host::describe(Some(plan.target.address.ip())),
         peer: None,
     })));
-    let result = foreign::run(plan, job.interrupt, progress)?;
+    let result = match &plan.service {
+        Some(wanted) => service_alone(job, wanted, progress)?,
+        None => foreign::run(plan, job.interrupt, progress)?,
+    };
+    sink_learnt(plan, &result, sink);
     sink(&Event::Path(Box::new(result)));
     Ok(())
+}
+
+fn service_alone(
+    job: &Job<'_>,
+    wanted: &ServicePlan,
+    progress: &mut dyn FnMut(&str),
+) -> anyhow::Result<PathResult> {
+    let began = mono_now();
+    let limit = service::service(job.plan, wanted, job.interrupt, progress)?;
+    Ok(PathResult {
+        method: PathMethod::Udp,
+        packets: limit.sizes.iter().map(|probe| u64::from(probe.sent)).sum(),
+        elapsed: mono_now().saturating_since(began),
+        service: Some(limit),
+        ..PathResult::default()
+    })
 }
 
 /// Nobody answers there, or something else than a pathmeter.

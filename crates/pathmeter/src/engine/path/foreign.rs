@@ -1,10 +1,10 @@
 //! A path to a host without a pathmeter: what its answers to ICMP echo, to datagrams for a closed port and to TCP tell.
 
 mod back;
-mod bisect;
+pub(super) mod bisect;
 mod closed;
 mod echo;
-mod facts;
+pub(super) mod facts;
 mod forward;
 mod tcp;
 mod ways;

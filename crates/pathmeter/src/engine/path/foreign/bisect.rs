@@ -2,7 +2,7 @@
 
 /// A search between a size that arrives and one that does not.
 #[derive(Clone, Debug)]
-pub(super) struct Bisect {
+pub(in crate::engine::path) struct Bisect {
     /// Largest size that arrived.
     low: u32,
     /// Smallest that did not; one above the largest that can be sent, at first.
@@ -13,19 +13,19 @@ pub(super) struct Bisect {
 
 impl Bisect {
     /// A search from a size that arrived up to the largest that can be sent.
-    pub(super) fn new(low: u32, most: u32) -> Bisect {
+    pub(in crate::engine::path) fn new(low: u32, most: u32) -> Bisect {
         Bisect { low, high: most.saturating_add(1).max(low.saturating_add(1)), most, hints: Vec::new() }
     }
 
     /// The path MTU may be this.
-    pub(super) fn hint(&mut self, mtu: u32) {
+    pub(in crate::engine::path) fn hint(&mut self, mtu: u32) {
         if !self.hints.contains(&mtu) && self.hints.len() < MOST_HINTS {
             self.hints.push(mtu);
         }
     }
 
     /// The size to try; `None`: the largest that arrives is known to the byte.
-    pub(super) fn next(&self) -> Option<u32> {
+    pub(in crate::engine::path) fn next(&self) -> Option<u32> {
         if self.high - self.low <= 1 {
             return None;
         }
@@ -51,7 +51,7 @@ impl Bisect {
     }
 
     /// A size arrived, or did not.
-    pub(super) fn take(&mut self, size: u32, arrived: bool) {
+    pub(in crate::engine::path) fn take(&mut self, size: u32, arrived: bool) {
         if arrived {
             self.low = self.low.max(size);
             self.high = self.high.max(self.low + 1);
@@ -61,7 +61,7 @@ impl Bisect {
     }
 
     /// The largest size that arrived.
-    pub(super) fn low(&self) -> u32 {
+    pub(in crate::engine::path) fn low(&self) -> u32 {
         self.low
     }
 }

@@ -7,20 +7,20 @@ use model::path::PathPlan;
 
 /// Sizes that this host sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub(in crate::engine::path) struct Facts {
     /// IPv6; else IPv4.
-    pub(crate) ipv6: bool,
+    pub(in crate::engine::path) ipv6: bool,
     /// Largest packet that its interface sends.
-    pub(crate) interface: u32,
+    pub(in crate::engine::path) interface: u32,
     /// Largest packet to try.
-    pub(crate) most: u32,
+    pub(in crate::engine::path) most: u32,
     /// Path MTU that its kernel believes in.
-    pub(crate) cached: Option<u32>,
+    pub(in crate::engine::path) cached: Option<u32>,
 }
 
 impl Facts {
     /// Asks the kernel, and sends nothing.
-    pub(crate) fn of(plan: &PathPlan) -> anyhow::Result<Facts> {
+    pub(in crate::engine::path) fn of(plan: &PathPlan) -> anyhow::Result<Facts> {
         let mut remote = plan.target.address;
         let ipv6 = remote.is_ipv6();
         if remote.port() == 0 {
@@ -39,12 +39,12 @@ impl Facts {
     }
 
     /// A packet that this host has to cut; `None`: its interface carries all.
-    pub(crate) fn cut_size(&self) -> Option<u32> {
+    pub(in crate::engine::path) fn cut_size(&self) -> Option<u32> {
         Some(self.interface + OVER).filter(|size| *size <= LARGEST_V4)
     }
 
     /// How many pieces arrive of a datagram, where the largest packet that crosses is `mtu`.
-    pub(crate) fn pieces(&self, size: u32, mtu: u32) -> u32 {
+    pub(in crate::engine::path) fn pieces(&self, size: u32, mtu: u32) -> u32 {
         let headers = if self.ipv6 { 40 } else { 20 };
         let room = |mtu: u32| (mtu.saturating_sub(if self.ipv6 { 48 } else { 20 }) & !7).max(8);
         let bytes = size.saturating_sub(headers);
