@@ -318,6 +318,10 @@ fn a_black_hole_says_what_tcp_and_larger_datagrams_do() {
     assert!(saved.contains("finds the size by itself (`net.ipv4.tcp_mtu_probing` is 2)"), "{saved}");
     let clamped = advice(|s| s.tcp(Direction::Down).mss_received = Some(1360));
     assert!(clamped.contains("TCP is not hit: its MSS of 1360 keeps its packets to 1400 bytes"), "{clamped}");
+    let batches = advice(|s| s.tcp(Direction::Up).largest_segment = Some(1448));
+    assert!(batches.contains("TCP crossed in this test with segments of 1448 bytes"), "{batches}");
+    let link = find(&hole(BlackHoleCause::LinkMismatch).run(), "mtu-black-hole").unwrap().advice.clone();
+    assert!(link.contains("set to 1400 or to 1396"), "{link}");
     let no_fragments = advice(|s| s.up.fragments.fate = FragmentFate::AllDropped);
     assert!(!no_fragments.contains("cross nevertheless"), "{no_fragments}");
 }

@@ -33,7 +33,7 @@ fn finding(side: Side<'_>, hole: BlackHole) -> Finding {
         .with_hop(side.way);
     let probing = side.way.tcp.as_ref().and_then(|tcp| tcp.mtu_probing);
     let finding = finding.with_known("tcp_mtu_probing_mode", probing.map(u32::from));
-    let sentences = [Some(cure(side, hole)), larger(side, hole), Some(tcp(side, hole))];
+    let sentences = [Some(cure(side, hole)), slack(hole), larger(side, hole), Some(tcp(side, hole))];
     finding.advise(sentences.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
@@ -80,6 +80,17 @@ fn cure(side: Side<'_>, hole: BlackHole) -> String {
     )
 }
 
+/// Where two ends disagree, what crosses is not quite what one of them is set to.
+fn slack(hole: BlackHole) -> Option<String> {
+    let set = hole.first.checked_sub(1 + VLAN_TAG)?;
+    (hole.cause == BlackHoleCause::LinkMismatch).then(|| {
+        format!(
+            "The smaller end is set to {} or to {set}: devices take {VLAN_TAG} bytes more, for a VLAN tag.",
+            hole.first - 1
+        )
+    })
+}
+
 /// Larger datagrams hide the fault: their fragments may be cut again.
 fn larger(side: Side<'_>, hole: BlackHole) -> Option<String> {
     let lost = matches!(
@@ -110,6 +121,12 @@ fn tcp(side: Side<'_>, hole: BlackHole) -> String {
         );
     }
     let tcp = side.way.tcp.as_ref();
+    let largest = tcp.and_then(|tcp| tcp.largest_segment).filter(|_| !stalled);
+    if let Some(largest) = largest.filter(|largest| largest.saturating_add(headers) >= hole.first) {
+        return format!(
+            "TCP crossed in this test with segments of {largest} bytes: devices without hardware hand on many of them as one packet and ask for no MTU."
+        );
+    }
     let sender = side.sender();
     let stalls = if stalled { "stalls (it did in this test)" } else { "stalls" };
     match tcp.and_then(|tcp| tcp.mtu_probing) {
@@ -134,3 +151,6 @@ fn name(cause: BlackHoleCause) -> &'static str {
         BlackHoleCause::Unknown => "unknown",
     }
 }
+
+/// IEEE 802.1Q.
+const VLAN_TAG: u32 = 4;
