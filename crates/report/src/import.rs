@@ -11,16 +11,20 @@ mod clean;
 mod date;
 mod iperf2;
 mod iperf3;
+mod json;
 mod latency;
 mod looks;
 mod number;
+mod own;
 mod ping;
 mod row;
 mod sockperf;
 
 use block::{Block, Mark};
+use json::Document;
 use model::run::Run;
 use model::units::BitRate;
+use serde_json::Value;
 use std::fmt;
 use thiserror::Error;
 
@@ -48,6 +52,8 @@ pub enum Tool {
     Sockperf,
     /// ping.
     Ping,
+    /// pathmeter itself.
+    Pathmeter,
 }
 
 /// What the outputs do not tell and the reader knows.
@@ -72,12 +78,26 @@ pub struct Unreadable {
 /// # Errors
 /// When there is none.
 pub fn read(name: &str, text: &str, known: Known) -> Result<Vec<Imported>, Unreadable> {
-    let imported: Vec<Imported> =
-        blocks(text).iter().filter_map(|block| (reader(block.tool).read)(name, block, known)).collect();
+    let (documents, rest) = json::split(text);
+    let mut imported = of_documents(name, &documents, known);
+    imported.extend(blocks(&rest).iter().filter_map(|block| (reader(block.tool)?.read)(name, block, known)));
+    imported.sort_by_key(|one| one.line);
     if imported.is_empty() {
         return Err(Unreadable { name: name.into(), looks: looks::like(text) });
     }
     Ok(imported)
+}
+
+/// The runs of the JSON in a text.
+fn of_documents(name: &str, documents: &[Document], known: Known) -> Vec<Imported> {
+    let of = |kind: fn(&Value) -> bool| documents.iter().filter(move |document| kind(&document.value));
+    let streamed = iperf3::json::of_lines(&of(iperf3::json::is_line).collect::<Vec<_>>());
+    let iperf3 = of(iperf3::json::is_document).chain(&streamed);
+    let mut imported: Vec<Imported> =
+        iperf3.map(|document| iperf3::json::told(document, known).imported(name)).collect();
+    imported.extend(documents.iter().filter_map(own::document));
+    imported.extend(own::events(&of(own::is_event).collect::<Vec<_>>()));
+    imported
 }
 
 /// The way to read one tool's text.
@@ -97,15 +117,19 @@ static READERS: &[Reader] = &[
     Reader { tool: Tool::Ping, mark: ping::mark, read: ping::read },
 ];
 
-fn reader(tool: Tool) -> &'static Reader {
-    READERS.iter().find(|reader| reader.tool == tool).expect("every tool has a row")
+/// `None` of a tool that has no text.
+fn reader(tool: Tool) -> Option<&'static Reader> {
+    READERS.iter().find(|reader| reader.tool == tool)
 }
 
 /// Cuts a text where an output begins. A line that no tool claims belongs to the output before it.
 fn blocks(text: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for (index, line) in clean::lines(text).enumerate() {
-        let own = blocks.last().map_or(Mark::No, |block| (reader(block.tool).mark)(&line, Some(block)));
+        let own = blocks
+            .last()
+            .and_then(|block| Some((reader(block.tool)?.mark)(&line, Some(block))))
+            .unwrap_or(Mark::No);
         if own == Mark::Part {
             blocks.last_mut().expect("it claims the line").push(line);
             continue;
@@ -132,6 +156,7 @@ impl fmt::Display for Tool {
             Tool::Iperf2 => "iPerf2",
             Tool::Sockperf => "SockPerf",
             Tool::Ping => "ping",
+            Tool::Pathmeter => "pathmeter",
         })
     }
 }

@@ -1,5 +1,6 @@
 //! iPerf2's text, 2.0 to 2.2, plain and enhanced (`-e`): of a client, of a server, of both directions.
 
+mod csv;
 mod ends;
 mod lines;
 
@@ -9,6 +10,9 @@ use super::{Imported, Known};
 
 /// What a line is to iPerf2.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
+    if csv::is_row(line) {
+        return of_csv(line, block);
+    }
     let begins = lines::begins(line);
     let row = Row::of(line).is_some_and(|row| !row.padded);
     let Some(block) = block else {
@@ -24,8 +28,21 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     }
 }
 
+/// Rows of CSV have no heading: a test ends where a stream begins anew that has ended.
+fn of_csv(line: &str, block: Option<&Block>) -> Mark {
+    let Some(block) =
+        block.filter(|block| block.lines.iter().all(|line| csv::is_row(line) || line.is_empty()))
+    else {
+        return Mark::First;
+    };
+    if csv::begins_anew(line, &block.lines) { Mark::First } else { Mark::Part }
+}
+
 /// The run of a block.
 pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
+    if let Some(told) = csv::told(block, known) {
+        return Some(told.imported(name));
+    }
     let output = lines::Output::of(&block.lines);
     ends::told(&output, block, known).map(|told| told.imported(name))
 }

@@ -2,6 +2,7 @@
 
 mod complete;
 mod ends;
+pub(super) mod json;
 mod lines;
 
 use super::block::{Block, Mark};

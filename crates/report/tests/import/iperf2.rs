@@ -77,7 +77,8 @@ fn a_server_has_many_guests_and_a_log_many_tests() {
     let guest = |port: u16| {
         SERVER.lines().skip(5).map(|line| line.replace("39185", &port.to_string()) + "\n").collect::<String>()
     };
-    let log = format!("{SERVER}{}$ iperf -c …\n{CLIENT}{}", guest(51_111), CLIENT.replace("7/1787", "0/1787"));
+    let log =
+        format!("{SERVER}{}$ iperf -c …\n{CLIENT}{}", guest(51_111), CLIENT.replace("7/1787", "0/1787"));
     let all = read("log", &log, Known::default()).unwrap();
     assert_eq!(all.iter().map(|one| one.line).collect::<Vec<_>>(), [2, 11, 18, 32]);
     let lost: Vec<u64> =
@@ -154,5 +155,34 @@ Sending 1470 byte datagrams
     assert!(only(failed).run.verdict.text.contains("Connection refused"));
     for end in 0..SERVER.len() {
         let _ = read("cut", &SERVER[..end], Known::default());
+    }
+}
+
+/// Of 2.1.8 as it printed them: client and server of one UDP test, and two TCP streams.
+const CSV: &str = "\
+20261121072201,127.0.0.1,41949,127.0.0.1,5001,1,0.0-0.5,1312710,21003360,0.000,0,893,0.000,0
+20261121072202,127.0.0.1,41949,127.0.0.1,5001,1,0.5-1.0,1311240,20979840,0.000,0,892,0.000,0
+20261121072202,127.0.0.1,41949,127.0.0.1,5001,1,0.0-1.0,2626890,20993161,-nan,0,-1,-0.000,0
+20261121072201,127.0.0.1,41949,127.0.0.1,5001,1,0.0-0.5,1312710,21003360,0.001,0,893,0.000,0
+20261121072202,127.0.0.1,41949,127.0.0.1,5001,1,0.5-1.0,1308300,20979840,0.001,2,892,0.000,0
+20261121072202,127.0.0.1,41949,127.0.0.1,5001,1,0.0-1.0,2623950,20993916,0.001,2,1787,0.000,0
+19700101000000,127.0.0.1,49586,127.0.0.1,5001,1,0.0-1.0,1515716668,12116803259
+19700101000000,127.0.0.1,49598,127.0.0.1,5001,2,0.0-1.0,2077229116,16617832928
+";
+
+#[test]
+fn csv_with_its_faults() {
+    let all = read("log", CSV, Known::default()).unwrap();
+    let up: Vec<_> = all.iter().map(|one| one.run.summary.up.as_ref().unwrap()).collect();
+    assert_eq!(all.iter().map(|one| one.line).collect::<Vec<_>>(), [1, 4, 7]);
+    assert_eq!((up[0].mss, up[0].sent.datagrams, up[0].receiver_unknown), (Some(1470), 1787, true));
+    assert_eq!((up[1].received.datagrams, up[1].loss.unwrap().path, up[1].sent.datagrams), (1785, 2, 1787));
+    assert_eq!((up[2].streams.len(), up[2].received.bytes.0), (2, 1_515_716_668 + 2_077_229_116));
+    assert!(warned(&all[2], "no-date") && all[2].run.started.is_none() && !warned(&all[0], "no-date"));
+    let plan = all[1].run.plan.as_ref().unwrap();
+    assert_eq!(plan.target.address.to_string(), "127.0.0.1:5001");
+    assert_eq!(all[1].run.intervals.len(), 2);
+    for end in 0..CSV.len() {
+        let _ = read("cut", &CSV[..end], Known::default());
     }
 }

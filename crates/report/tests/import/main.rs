@@ -2,6 +2,7 @@
 
 mod iperf2;
 mod iperf3;
+mod json;
 mod ping;
 mod sockperf;
 

@@ -11,8 +11,7 @@ pub(super) fn complete(told: &mut Told, output: &Output) {
     if let Some(outcome) = &output.failed {
         told.outcome = outcome.clone();
     }
-    all_lost(told);
-    told.senders_unseen();
+    gaps(told);
     rate_asked(told);
     told.started = output.extra.started;
     let senders = if told.test.directions.up() { [0, 1] } else { [1, 0] };
@@ -20,14 +19,21 @@ pub(super) fn complete(told: &mut Told, output: &Output) {
         end.cpu = output.extra.cpu[which].clone().unwrap_or_default();
         end.datapath.congestion.clone_from(&output.extra.congestion[which]);
     }
-    let (size, v6) = (told.test.length, told.server.is_some_and(|server| server.is_ipv6()));
-    let fits = if v6 { ETHERNET_MTU - 48 } else { ETHERNET_MTU - 28 };
-    if told.test.transport == Transport::Udp && size > fits && size < 8900 {
-        told.mtu = Some(ETHERNET_MTU);
-        told.warn("assumed-mtu", format!("The output does not tell the path's MTU: {ETHERNET_MTU} is assumed, in which {size}-byte datagrams do not fit."));
-    }
     if told.server.is_none() {
         told.warn("no-addresses", "The output does not tell the addresses: IPv4 is assumed.");
+    }
+}
+
+/// What the two ends' figures leave open, whatever they were printed as.
+pub(super) fn gaps(told: &mut Told) {
+    all_lost(told);
+    told.senders_unseen();
+    let loopback = told.server.is_some_and(|server| server.ip().to_canonical().is_loopback());
+    let (size, v6) = (told.test.length, told.server.is_some_and(|server| server.is_ipv6()));
+    let fits = if v6 { ETHERNET_MTU - 48 } else { ETHERNET_MTU - 28 };
+    if told.test.transport == Transport::Udp && !loopback && size > fits && size < 8900 {
+        told.mtu = Some(ETHERNET_MTU);
+        told.warn("assumed-mtu", format!("The output does not tell the path's MTU: {ETHERNET_MTU} is assumed, in which {size}-byte datagrams do not fit."));
     }
 }
 

@@ -33,6 +33,11 @@ pub(super) fn told(output: &Output, block: &Block, known: Known) -> Option<Told>
     Some(told)
 }
 
+/// Adds the intervals that a server printed, of a test that is known already.
+pub(super) fn samples(told: &mut Told, output: &Output) {
+    Speaker { told, output, side: Side::Peer, part: &output.server }.intervals();
+}
+
 fn addresses(told: &mut Told, output: &Output) {
     if let Some((_, local, remote)) = output.client.streams.first() {
         (told.client, told.server) = (Some(*local), Some(*remote));
@@ -130,6 +135,12 @@ struct Speaker<'a> {
 
 impl Speaker<'_> {
     fn take(mut self) {
+        let mut ids = self.intervals();
+        self.finals(&mut ids);
+        self.without_summary();
+    }
+
+    fn intervals(&mut self) -> Ids {
         let mut ids = Ids::default();
         for row in Part::single(&self.part.intervals) {
             let (direction, role) = self.way(row);
@@ -137,12 +148,15 @@ impl Speaker<'_> {
             let sample = self.sample(row, stream, direction, role);
             add_sample(&mut self.told.samples, self.side, (row.start, row.end), row.omitted, sample);
         }
+        ids
+    }
+
+    fn finals(&mut self, ids: &mut Ids) {
         for row in Part::single(&self.part.finals) {
             let (direction, role) = self.final_way(row);
             let stream = ids.number(row, direction, &self.told.test);
             self.finish(row, stream, direction, role);
         }
-        self.without_summary();
     }
 
     /// What this end does in the direction of a row of an interval.

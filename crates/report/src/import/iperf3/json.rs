@@ -1,0 +1,370 @@
+//! iPerf3's JSON: the document of `-J` and the lines of `--json-stream`, of a client, of a server, of both in one.
+
+use super::super::build::{Told, add_sample, total};
+use super::super::json::Document;
+use super::super::{Known, Tool};
+use super::complete;
+use super::lines::{Output, Part};
+use model::event::Outcome;
+use model::plan::{Direction, Directions, End, ProtocolName, TestSpec, Transport};
+use model::sample::{CpuUse, Role, Side, SideResult, StreamResult, StreamSample, TcpCounters, UdpCounters};
+use model::time::WallTime;
+use model::units::{BitRate, Bytes, Nanos};
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+
+/// Whether this is a document of `-J`.
+pub(in super::super) fn is_document(value: &Value) -> bool {
+    value.get("start").is_some_and(Value::is_object) && value.get("intervals").is_some_and(Value::is_array)
+        || value.get("start").is_some_and(|start| start.get("version").is_some())
+}
+
+/// Whether this is a line of `--json-stream`.
+pub(in super::super) fn is_line(value: &Value) -> bool {
+    value.get("event").is_some_and(Value::is_string) && value.get("data").is_some()
+}
+
+/// The documents that lines in a row are, each from its `start`.
+pub(in super::super) fn of_lines(lines: &[&Document]) -> Vec<Document> {
+    let mut documents: Vec<Document> = Vec::new();
+    for line in lines {
+        let (Some(name), Some(data)) = (line.value["event"].as_str(), line.value.get("data")) else {
+            continue;
+        };
+        if name == "start" || documents.is_empty() {
+            let value = json!({"start": {}, "intervals": []});
+            documents.push(Document { line: line.line, value, mended: true });
+        }
+        let Some(document) = documents.last_mut() else { continue };
+        match name {
+            "interval" => {
+                document.value["intervals"].as_array_mut().into_iter().for_each(|all| all.push(data.clone()))
+            }
+            "server_output_text" | "server_output_json" | "start" | "end" | "error" => {
+                document.mended &= name != "end" && name != "error";
+                document.value[name] = data.clone();
+            }
+            _ => {}
+        }
+    }
+    documents
+}
+
+/// The run of a document.
+pub(in super::super) fn told(document: &Document, known: Known) -> Told {
+    let value = &document.value;
+    let start = &value["start"];
+    let transport = if start["test_start"]["protocol"] == "UDP" { Transport::Udp } else { Transport::Tcp };
+    let mut told =
+        Told::new(Tool::Iperf3, document.line, ProtocolName::Iperf3, spec(start, transport), known);
+    told.version = start["version"].as_str().map(|version| version.trim_start_matches("iperf ").to_owned());
+    told.host = start["connecting_to"]["host"].as_str().map(str::to_owned);
+    told.mss = ["tcp_mss", "tcp_mss_default"]
+        .into_iter()
+        .find_map(|key| number(&start[key]))
+        .and_then(|mss| u32::try_from(mss).ok());
+    told.started = started(&start["timestamp"]);
+    told.resent_known = transport == Transport::Tcp;
+    let side = if start.get("accepted_connection").is_some() { Side::Peer } else { Side::Local };
+    addresses(&mut told, start, side);
+    if let Some(error) = value["error"].as_str() {
+        told.outcome = Outcome::Failed { reason: error.trim_start_matches("error - ").to_owned() };
+    } else if document.mended {
+        told.outcome = Outcome::Interrupted;
+    }
+    Speaker { told: &mut told, side, sockets: sockets(start) }.take(value);
+    other_end(&mut told, value);
+    if document.mended {
+        told.warn("no-summary", "The output ends before its summary: the totals are sums of its intervals.");
+    }
+    complete::gaps(&mut told);
+    told
+}
+
+fn spec(start: &Value, transport: Transport) -> TestSpec {
+    let asked = &start["test_start"];
+    let figure = |key: &str| number(&asked[key]).unwrap_or_default();
+    let small = |key: &str| u32::try_from(figure(key)).unwrap_or_default();
+    let mut spec = TestSpec::new(transport);
+    spec.streams = small("num_streams").clamp(1, 128);
+    spec.directions = match (figure("bidir"), figure("reverse")) {
+        (1.., _) => Directions::Both,
+        (0, 1..) => Directions::Down,
+        (0, 0) => Directions::Up,
+    };
+    spec.end = match (figure("duration"), figure("bytes"), figure("blocks")) {
+        (seconds @ 1.., _, _) => End::Time(Nanos::from_secs(seconds.min(MOST_SECONDS))),
+        (0, bytes @ 1.., _) => End::Bytes(Bytes(bytes)),
+        (0, 0, blocks) => End::Blocks(blocks),
+    };
+    spec.omit = Nanos::from_secs(figure("omit").min(MOST_SECONDS));
+    spec.length = small("blksize");
+    spec.tos = u8::try_from(figure("tos")).unwrap_or_default();
+    spec.bitrate = Some(BitRate(figure("target_bitrate"))).filter(|rate| rate.0 > 0);
+    spec.mss = number(&start["tcp_mss"]).and_then(|mss| u32::try_from(mss).ok());
+    spec
+}
+
+fn started(time: &Value) -> Option<WallTime> {
+    let millis = number(&time["timemillisecs"]).or_else(|| number(&time["timesecs"])?.checked_mul(1000))?;
+    millis.checked_mul(1_000_000).map(WallTime).filter(|time| time.0 > 0)
+}
+
+fn sockets(start: &Value) -> Vec<u64> {
+    list(&start["connected"]).filter_map(|stream| number(&stream["socket"])).collect()
+}
+
+fn addresses(told: &mut Told, start: &Value, side: Side) {
+    let stream = &start["connected"][0];
+    let address = |host: &str, port: &str| {
+        let port = u16::try_from(number(&stream[port])?).ok()?;
+        Some(SocketAddr::new(stream[host].as_str()?.parse().ok()?, port))
+    };
+    let (local, remote) = (address("local_host", "local_port"), address("remote_host", "remote_port"));
+    (told.client, told.server) = if side == Side::Local { (local, remote) } else { (remote, local) };
+    if told.server.is_none() {
+        told.warn("no-addresses", "The output does not tell the addresses: IPv4 is assumed.");
+    }
+}
+
+/// One end's document on its way into what is told.
+struct Speaker<'a> {
+    told: &'a mut Told,
+    side: Side,
+    sockets: Vec<u64>,
+}
+
+impl Speaker<'_> {
+    fn take(&mut self, value: &Value) {
+        for interval in list(&value["intervals"]) {
+            list(&interval["streams"]).for_each(|stream| self.interval(stream));
+        }
+        for stream in list(&value["end"]["streams"]) {
+            if stream["udp"].is_object() {
+                self.udp(&stream["udp"]);
+            } else {
+                self.tcp(stream);
+            }
+        }
+        if list(&value["end"]["streams"]).next().is_none() {
+            self.of_intervals();
+        }
+        self.ends(&value["end"]);
+    }
+
+    /// The way of a row, by its `sender`; older versions do not have it.
+    fn direction(&self, row: &Value) -> Direction {
+        match row["sender"].as_bool() {
+            Some(sender) if sender == (self.side == Side::Local) => Direction::Up,
+            Some(_) => Direction::Down,
+            None => self.told.test.directions.each().next().unwrap_or(Direction::Up),
+        }
+    }
+
+    fn role(&self, direction: Direction) -> Role {
+        if (direction == Direction::Up) == (self.side == Side::Local) { Role::Sender } else { Role::Receiver }
+    }
+
+    /// Sockets are numbered in the order in which they were connected, up before down.
+    fn stream(&self, row: &Value, direction: Direction) -> u32 {
+        let place =
+            number(&row["socket"]).and_then(|socket| self.sockets.iter().position(|one| *one == socket));
+        let place = place.unwrap_or_default() as u32;
+        let streams = self.told.test.streams;
+        self.told.test.stream_numbers(direction).start + place % streams.max(1)
+    }
+
+    fn interval(&mut self, row: &Value) {
+        let direction = self.direction(row);
+        let (stream, role) = (self.stream(row, direction), self.role(direction));
+        let udp = (self.told.test.transport == Transport::Udp).then(|| udp(row, role));
+        let tcp = (udp.is_none() && role == Role::Sender).then(|| tcp(row));
+        let sample = StreamSample { stream, direction, role, bytes: bytes(row), tcp, udp };
+        let omitted = row["omitted"].as_bool().unwrap_or_default();
+        let span = (time(&row["start"]), time(&row["end"]));
+        add_sample(&mut self.told.samples, self.side, span, omitted, sample);
+    }
+
+    fn tcp(&mut self, stream: &Value) {
+        for (key, role) in [("sender", Role::Sender), ("receiver", Role::Receiver)] {
+            let row = &stream[key];
+            let direction = self.direction(row);
+            // What an end does not know of the other it prints as 0.
+            let unknown = role != self.role(direction) && bytes(row).0 == 0;
+            if row.is_object() && !unknown {
+                let tcp = (role == Role::Sender).then(|| tcp(row));
+                let stream = self.stream(row, direction);
+                self.put(row, stream, direction, role, bytes(row), (tcp, None));
+            }
+        }
+    }
+
+    /// One row for both ends: the sender's datagrams, and what the receiver found of them.
+    fn udp(&mut self, row: &Value) {
+        let direction = self.direction(row);
+        let (stream, own) = (self.stream(row, direction), self.role(direction));
+        let size = u64::from(self.told.test.length);
+        for role in [Role::Sender, Role::Receiver] {
+            // A server that sent knows nothing of what arrived; a receiver knows what was sent by the numbers.
+            if self.side == Side::Peer && role != own {
+                continue;
+            }
+            let udp = udp(row, role);
+            let printed = bytes(row);
+            let exact = Bytes(udp.datagrams.saturating_mul(size));
+            let amount = if size > 0 && (printed.0 == 0 || role != own) { exact } else { printed };
+            let amount = if role == Role::Receiver && size > 0 { exact } else { amount };
+            self.put(row, stream, direction, role, amount, (None, Some(udp)));
+        }
+    }
+
+    fn put(
+        &mut self,
+        row: &Value,
+        stream: u32,
+        direction: Direction,
+        role: Role,
+        bytes: Bytes,
+        (tcp, udp): (Option<TcpCounters>, Option<UdpCounters>),
+    ) {
+        let elapsed = time(&row["end"]).saturating_sub(time(&row["start"]));
+        let client = (direction == Direction::Up) == (role == Role::Sender);
+        let end = if client { &mut self.told.at_client } else { &mut self.told.at_server };
+        end.streams.push(StreamResult {
+            stream,
+            direction,
+            role,
+            elapsed,
+            bytes,
+            total_bytes: bytes,
+            tcp,
+            udp,
+        });
+    }
+
+    fn of_intervals(&mut self) {
+        let directions: Vec<Direction> = self.told.test.directions.each().collect();
+        for direction in directions {
+            for stream in self.told.test.stream_numbers(direction) {
+                let end = if self.side == Side::Local {
+                    &mut self.told.at_client
+                } else {
+                    &mut self.told.at_server
+                };
+                end.streams.extend(total(&self.told.samples, self.side, stream, direction));
+            }
+        }
+    }
+
+    /// CPU and congestion control of both ends.
+    fn ends(&mut self, end: &Value) {
+        let cpu = |whose: &str| {
+            let share = |what: &str| {
+                end["cpu_utilization_percent"][format!("{whose}_{what}")].as_f64().unwrap_or_default() / 100.0
+            };
+            CpuUse {
+                process: share("total"),
+                user: share("user"),
+                system: share("system"),
+                ..CpuUse::default()
+            }
+        };
+        let (own, other) = match self.side {
+            Side::Local => (&mut self.told.at_client, &mut self.told.at_server),
+            Side::Peer => (&mut self.told.at_server, &mut self.told.at_client),
+        };
+        (own.cpu, other.cpu) = (cpu("host"), cpu("remote"));
+        let up = self.told.test.directions.up();
+        let ends: [(&mut SideResult, bool); 2] =
+            [(&mut self.told.at_client, up), (&mut self.told.at_server, !up)];
+        for (side, sends) in ends {
+            let key = if sends { "sender_tcp_congestion" } else { "receiver_tcp_congestion" };
+            side.datapath.congestion = end[key].as_str().map(str::to_owned);
+        }
+    }
+}
+
+/// The server's output in a client's document.
+fn other_end(told: &mut Told, value: &Value) {
+    let server = &value["server_output_json"];
+    if server.is_object() {
+        let streams = std::mem::take(&mut told.at_server.streams);
+        let sockets = sockets(&server["start"]);
+        Speaker { told, side: Side::Peer, sockets }.intervals_of(server);
+        told.at_server.streams = streams;
+    } else if let Some(text) = value["server_output_text"].as_str() {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let server = Output::of(&lines).server;
+        super::ends::samples(
+            told,
+            &Output { server: Part { finals: Vec::new(), ..server }, ..Output::default() },
+        );
+    }
+}
+
+impl Speaker<'_> {
+    /// The intervals alone: the client knows the totals.
+    fn intervals_of(&mut self, value: &Value) {
+        for interval in list(&value["intervals"]) {
+            list(&interval["streams"]).for_each(|stream| self.interval(stream));
+        }
+    }
+}
+
+fn tcp(row: &Value) -> TcpCounters {
+    let figure = |key: &str| number(&row[key]).unwrap_or_default();
+    let micros = |key: &str| Nanos(figure(key).saturating_mul(1000));
+    let either = |one: &str, other: &str| if row.get(one).is_some() { figure(one) } else { figure(other) };
+    TcpCounters {
+        retransmits: figure("retransmits"),
+        cwnd: Bytes(figure("snd_cwnd")),
+        max_cwnd: Bytes(either("max_snd_cwnd", "snd_cwnd")),
+        send_window: Bytes(figure("snd_wnd")),
+        max_send_window: Bytes(either("max_snd_wnd", "snd_wnd")),
+        rtt: micros("rtt"),
+        rttvar: micros("rttvar"),
+        min_rtt: micros("min_rtt"),
+        mean_rtt: if row.get("mean_rtt").is_some() { micros("mean_rtt") } else { micros("rtt") },
+        max_rtt: micros("max_rtt"),
+        path_mtu: u32::try_from(figure("pmtu")).unwrap_or_default(),
+        ..TcpCounters::default()
+    }
+}
+
+fn udp(row: &Value, role: Role) -> UdpCounters {
+    let count = |key: &str| number(&row[key]).unwrap_or_default();
+    if role == Role::Sender {
+        return UdpCounters { datagrams: count("packets"), ..UdpCounters::default() };
+    }
+    let lost = count("lost_packets");
+    let jitter = row["jitter_ms"].as_f64().filter(|jitter| (0.0..1e12).contains(jitter)).unwrap_or_default();
+    UdpCounters {
+        datagrams: count("packets").saturating_sub(lost),
+        lost,
+        reordered: count("out_of_order"),
+        jitter: Nanos((jitter * 1e6).round() as u64),
+        ..UdpCounters::default()
+    }
+}
+
+fn bytes(row: &Value) -> Bytes {
+    Bytes(number(&row["bytes"]).unwrap_or_default())
+}
+
+/// A count, also where it is written as a float; none below zero.
+fn number(value: &Value) -> Option<u64> {
+    value
+        .as_u64()
+        .or_else(|| value.as_f64().filter(|float| (0.0..1.8e19).contains(float)).map(|float| float as u64))
+}
+
+fn time(value: &Value) -> Nanos {
+    let seconds = value.as_f64().filter(|seconds| (0.0..1e9).contains(seconds)).unwrap_or_default();
+    Nanos((seconds * 1e9).round() as u64)
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+const MOST_SECONDS: u64 = 1_000_000_000;

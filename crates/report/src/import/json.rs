@@ -1,0 +1,148 @@
+//! JSON documents within a text: found, mended where they are cut off, and told apart.
+
+use serde_json::Value;
+
+/// A JSON object and the line it begins in, from 1.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Document {
+    pub(super) line: usize,
+    pub(super) value: Value,
+    /// The text ended before it did: what was whole was kept.
+    pub(super) mended: bool,
+}
+
+/// Every object that begins a line, and the text with their lines empty.
+pub(super) fn split(text: &str) -> (Vec<Document>, String) {
+    let (mut documents, mut rest) = (Vec::new(), String::with_capacity(text.len()));
+    let mut at = 0;
+    let mut line = 1;
+    while at < text.len() {
+        let end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
+        let candidate = text[at..].trim_start_matches('\u{feff}').trim_start_matches([' ', '\t']);
+        match candidate.starts_with('{').then(|| one(candidate, line)).flatten() {
+            Some((document, length)) => {
+                let start = text.len() - candidate.len();
+                let lines = text[at..start + length].matches('\n').count();
+                rest.extend(std::iter::repeat_n('\n', lines));
+                documents.push(document);
+                (at, line) = (start + length, line + lines);
+            }
+            None => {
+                rest.push_str(&text[at..end]);
+                (at, line) = (end, line + 1);
+            }
+        }
+    }
+    (documents, rest)
+}
+
+/// The object at the begin of a text, and its length in it.
+fn one(text: &str, line: usize) -> Option<(Document, usize)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    match values.next()? {
+        Ok(value) => Some((Document { line, value, mended: false }, values.byte_offset())),
+        Err(error) if error.is_eof() => mend(text, text.len(), line),
+        Err(_) => {
+            // Older versions of iPerf3 print figures that are none: `"jitter_ms":\t-nan`.
+            let length = object_length(text)?;
+            let value = serde_json::from_str(&without_nan(&text[..length])).ok()?;
+            Some((Document { line, value, mended: false }, length))
+        }
+    }
+}
+
+/// Closes what is open behind the last whole element of a list.
+fn mend(text: &str, length: usize, line: usize) -> Option<(Document, usize)> {
+    let mut open = Vec::new();
+    let mut last: Option<(usize, Vec<u8>)> = None;
+    scan(text, |at, byte| {
+        match byte {
+            b'{' => open.push(b'}'),
+            b'[' => open.push(b']'),
+            _ => {
+                open.pop();
+                if byte == b'}' && open.last() == Some(&b']') {
+                    last = Some((at + 1, open.clone()));
+                }
+            }
+        }
+        true
+    });
+    let (end, mut closing) = last?;
+    closing.reverse();
+    let closing = String::from_utf8(closing).ok()?;
+    let value = serde_json::from_str(&(without_nan(&text[..end]) + &closing)).ok()?;
+    Some((Document { line, value, mended: true }, length))
+}
+
+/// Length of the object at the begin, by its brackets.
+fn object_length(text: &str) -> Option<usize> {
+    let (mut depth, mut length) = (0_usize, None);
+    scan(text, |at, byte| {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            _ => depth = depth.saturating_sub(1),
+        }
+        if depth == 0 {
+            length = Some(at + 1);
+        }
+        depth > 0
+    });
+    length
+}
+
+/// Every bracket outside of strings, until told to stop.
+fn scan(text: &str, mut bracket: impl FnMut(usize, u8) -> bool) {
+    let (mut quoted, mut escaped) = (false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'{' | b'}' | b'[' | b']' if !quoted && !bracket(at, byte) => return,
+            _ => {}
+        }
+    }
+}
+
+fn without_nan(text: &str) -> String {
+    let mut text = text.to_owned();
+    for blank in ["", " ", "\t"] {
+        for word in ["-nan", "nan", "-inf", "inf"] {
+            text = text.replace(&format!(":{blank}{word}"), ":null");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn documents_between_lines() {
+        let text = "$ iperf3 -J\n{\"a\": [1,\n2]}\nafter\n  {\"b\": 2} \n{\"c\": {\"d\": 3}}";
+        let (documents, rest) = split(text);
+        let found: Vec<_> =
+            documents.iter().map(|document| (document.line, document.value.clone())).collect();
+        assert_eq!(found, [(2, json!({"a": [1, 2]})), (5, json!({"b": 2})), (6, json!({"c": {"d": 3}}))]);
+        assert_eq!(rest, "$ iperf3 -J\n\n\nafter\n \n");
+    }
+
+    #[test]
+    fn what_is_cut_off_keeps_its_whole_elements() {
+        let (documents, _) = split("{\"intervals\": [{\"x\": \"}\"}, {\"x\": 2}, {\"x\": ");
+        assert_eq!(documents[0].value, json!({"intervals": [{"x": "}"}, {"x": 2}]}));
+        assert!(documents[0].mended);
+        assert_eq!(split("{\"a\": ").0, []);
+    }
+
+    #[test]
+    fn figures_that_are_none() {
+        let (documents, _) = split("{\"jitter_ms\":\t-nan, \"x\": nan}\n{\"y\": 1}");
+        assert_eq!(documents[0].value, json!({"jitter_ms": null, "x": null}));
+        assert_eq!(documents[1].value, json!({"y": 1}));
+        assert_eq!(split("{no json}\n").0, []);
+    }
+}
