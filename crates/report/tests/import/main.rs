@@ -3,6 +3,7 @@
 mod iperf2;
 mod iperf3;
 mod json;
+mod live;
 mod ping;
 mod sockperf;
 
@@ -32,4 +33,10 @@ fn found(imported: &Imported, id: &str) -> bool {
 #[track_caller]
 fn near(found: f64, expected: f64, share: f64) {
     assert!((found / expected - 1.0).abs() <= share, "{found} is not {expected}");
+}
+
+/// A skipped test says why.
+fn say(why: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{why}");
 }

@@ -1,6 +1,6 @@
 //! ping.
 
-use super::{fixture, near, only, warned};
+use super::{fixture, near, only, say, warned};
 use model::path::{Bound, HopSource, PathWay};
 use model::units::Nanos;
 use report::format::{Style, by_name};
@@ -83,12 +83,6 @@ fn other_forms() {
         \n--- 1.1.1.1 ping statistics ---\n1 packets transmitted, 1 packets received, 0% packet loss\n\
         round-trip min/avg/max = 9.712/9.712/9.712 ms\n";
     assert_eq!(only(busybox).run.summary.rtt.unwrap().p50, Nanos(9_712_000));
-}
-
-/// A skipped test says why.
-fn say(why: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "{why}");
 }
 
 #[test]

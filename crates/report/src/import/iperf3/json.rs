@@ -57,6 +57,9 @@ pub(in super::super) fn told(document: &Document, known: Known) -> Told {
     let transport = if start["test_start"]["protocol"] == "UDP" { Transport::Udp } else { Transport::Tcp };
     let mut told =
         Told::new(Tool::Iperf3, document.line, ProtocolName::Iperf3, spec(start, transport), known);
+    if both_ways(value) {
+        told.test.directions = Directions::Both;
+    }
     told.version = start["version"].as_str().map(|version| version.trim_start_matches("iperf ").to_owned());
     told.host = start["connecting_to"]["host"].as_str().map(str::to_owned);
     told.mss = ["tcp_mss", "tcp_mss_default"]
@@ -103,6 +106,13 @@ fn spec(start: &Value, transport: Transport) -> TestSpec {
     spec.bitrate = Some(BitRate(figure("target_bitrate"))).filter(|rate| rate.0 > 0);
     spec.mss = number(&start["tcp_mss"]).and_then(|mss| u32::try_from(mss).ok());
     spec
+}
+
+/// Versions before 3.13 do not tell `--bidir`, but their streams differ in who sends.
+fn both_ways(value: &Value) -> bool {
+    let of_intervals = list(&value["intervals"]).flat_map(|interval| list(&interval["streams"]));
+    let sends = |which: bool| of_intervals.clone().any(move |row| row["sender"].as_bool() == Some(which));
+    sends(true) && sends(false)
 }
 
 fn started(time: &Value) -> Option<WallTime> {

@@ -1,0 +1,147 @@
+//! What the tools that are installed here print today, in the same test run. Each that is missing is skipped loudly.
+
+use super::{near, only, say};
+use model::plan::Transport;
+use report::import::{Imported, Tool, read};
+use std::io::Write;
+use std::net::{TcpListener, UdpSocket};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A server that is ended with the test.
+struct Server(Child);
+
+impl Server {
+    /// Starts it and gives it the time to listen; `None`: it is not installed.
+    fn start(line: &str) -> Option<Server> {
+        let mut words = line.split_whitespace();
+        let program = words.next()?;
+        let child = Command::new(program).args(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let Ok(child) = child else {
+            say(&format!("skipped: {program} is not installed"));
+            return None;
+        };
+        std::thread::sleep(Duration::from_millis(500));
+        Some(Server(child))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What a program prints within 20 seconds.
+fn print(line: &str) -> String {
+    let out = Command::new("timeout").arg("20").args(line.split_whitespace()).stdin(Stdio::null()).output();
+    let out = out.expect("timeout is installed");
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+/// A port that is free for TCP and UDP now.
+fn port() -> u16 {
+    loop {
+        let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = tcp.local_addr().expect("bound").port();
+        if UdpSocket::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+fn goodput(imported: &Imported) -> f64 {
+    let summary = &imported.run.summary;
+    summary.up.as_ref().or(summary.down.as_ref()).expect("a direction").goodput.0 as f64
+}
+
+#[test]
+fn iperf3_says_the_same_as_text_and_as_json() {
+    let port = port();
+    let Some(_server) = Server::start(&format!("iperf3 -s -p {port}")) else { return };
+    for options in [
+        "-t 1",
+        "-t 1 -R -P 2",
+        "-t 1 -u -b 20M -l 1200",
+        "-t 1 --bidir",
+        "-t 1 -u -b 5M --get-server-output",
+    ] {
+        let text = only(&print(&format!("iperf3 -c 127.0.0.1 -p {port} {options}")));
+        let json = only(&print(&format!("iperf3 -c 127.0.0.1 -p {port} {options} -J")));
+        for one in [&text, &json] {
+            assert_eq!(one.tool, Tool::Iperf3);
+            let plan = one.run.plan.as_ref().expect("a plan");
+            assert_eq!(
+                (plan.target.address.port(), plan.test.transport == Transport::Udp),
+                (port, options.contains("-u"))
+            );
+            assert!(goodput(one) > 0.0 && !one.run.intervals.is_empty(), "{options}");
+        }
+        let (text, json) = (text.run.plan.expect("a plan").test, json.run.plan.expect("a plan").test);
+        assert_eq!((text.directions, text.streams), (json.directions, json.streams), "{options}");
+        if options.contains("-u") {
+            assert_eq!(text.length, json.length, "{options}");
+        }
+    }
+}
+
+#[test]
+fn iperf2_in_text_and_csv() {
+    let port = port();
+    let Some(_server) = Server::start(&format!("iperf -s -p {port}")) else { return };
+    for options in ["-t 1", "-t 1 -i 0.5 -P 3", "-t 1 -e -i 0.5", "-t 1 -R"] {
+        let text = print(&format!("iperf -c 127.0.0.1 -p {port} {options}"));
+        let imported = only(&text);
+        assert_eq!(imported.tool, Tool::Iperf2, "{text}");
+        let printed =
+            text.lines().rfind(|line| line.contains("bits/sec") && !line.contains("[ CT]")).expect("a row");
+        let figure: Vec<&str> = printed.split("Bytes").nth(1).expect("a rate").split_whitespace().collect();
+        let factor = if figure[1].starts_with('G') { 1e9 } else { 1e6 };
+        near(goodput(&imported), figure[0].parse::<f64>().expect("a figure") * factor, 0.03);
+    }
+    let csv = print(&format!("iperf -c 127.0.0.1 -p {port} -t 1 -y C"));
+    let imported = only(&csv);
+    let bytes = csv.trim().split(',').nth(7).expect("bytes").parse::<u64>().expect("a figure");
+    assert_eq!(imported.run.summary.up.expect("up").received.bytes.0, bytes);
+}
+
+#[test]
+fn sockperf_and_its_log() {
+    let port = port();
+    let Some(_server) = Server::start(&format!("sockperf sr -i 127.0.0.1 -p {port}")) else { return };
+    let log = std::env::temp_dir().join(format!("pathmeter-import-{}.log", std::process::id()));
+    let text =
+        print(&format!("sockperf pp -i 127.0.0.1 -p {port} -t 1 --full-rtt --full-log {}", log.display()));
+    let logged = std::fs::read_to_string(&log).expect("the log");
+    let _ = std::fs::remove_file(&log);
+    let (printed, logged) = (only(&text), only(&logged));
+    assert_eq!((printed.tool, logged.tool), (Tool::Sockperf, Tool::Sockperf));
+    let (one, two) = (printed.run.summary.rtt.expect("rtt"), logged.run.summary.rtt.expect("rtt"));
+    assert_eq!(one.count, two.count);
+    near(one.mean.0 as f64, two.mean.0 as f64, 1e-3);
+    assert_eq!(printed.run.summary.ways[0].ends.remote.port(), port);
+}
+
+#[test]
+fn a_shell_s_log_of_all_of_them() {
+    let port = port();
+    let Some(_server) = Server::start(&format!("iperf3 -s -p {port}")) else { return };
+    let mut log = Vec::new();
+    for line in [
+        format!("iperf3 -c 127.0.0.1 -p {port} -t 1"),
+        "ping -c 2 -i 0.2 127.0.0.1".into(),
+        format!("iperf3 -c 127.0.0.1 -p {port} -t 1 -J"),
+    ] {
+        write!(log, "user@host:~$ {line}\r\n{}", print(&line)).expect("memory");
+    }
+    let tools: Vec<Tool> = read("log", &String::from_utf8_lossy(&log), Default::default())
+        .expect("outputs")
+        .iter()
+        .map(|one| one.tool)
+        .collect();
+    assert!(
+        tools == [Tool::Iperf3, Tool::Ping, Tool::Iperf3] || tools == [Tool::Iperf3, Tool::Iperf3],
+        "{tools:?}"
+    );
+}
