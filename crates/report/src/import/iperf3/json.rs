@@ -110,8 +110,9 @@ fn spec(start: &Value, transport: Transport) -> TestSpec {
 
 /// Versions before 3.13 do not tell `--bidir`, but their streams differ in who sends.
 fn both_ways(value: &Value) -> bool {
-    let of_intervals = list(&value["intervals"]).flat_map(|interval| list(&interval["streams"]));
-    let sends = |which: bool| of_intervals.clone().any(move |row| row["sender"].as_bool() == Some(which));
+    let rows: Vec<&Value> =
+        list(&value["intervals"]).flat_map(|interval| list(&interval["streams"])).collect();
+    let sends = |which: bool| rows.iter().any(|row| row["sender"].as_bool() == Some(which));
     sends(true) && sends(false)
 }
 
