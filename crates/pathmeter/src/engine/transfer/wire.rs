@@ -163,6 +163,7 @@ impl Transport for Wire {
     }
 
     fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), ureq::Error> {
+        self.go_on()?;
         self.probe.seen().first_sent.get_or_insert_with(mono_now);
         let (mut sent, mut moved) = (0, mono_now());
         while self.deaf.is_none() && sent < amount {
@@ -184,6 +185,7 @@ impl Transport for Wire {
     }
 
     fn await_input(&mut self, _: NextTimeout) -> Result<bool, ureq::Error> {
+        self.go_on()?;
         let waiting = mono_now();
         loop {
             match self.stream.read(self.buffers.input_append_buf()) {
@@ -218,11 +220,17 @@ impl Transport for Wire {
 }
 
 impl Wire {
+    /// Unless the user asks for the end, however fast the bytes move.
+    fn go_on(&self) -> Result<(), ureq::Error> {
+        match self.setup.interrupt.is_raised() {
+            true => Err(self.probe.fail(Trouble::Interrupted)),
+            false => Ok(()),
+        }
+    }
+
     /// Nothing has moved since then: goes on, unless that is long ago.
     fn pause(&self, moved: MonoTime) -> Result<(), ureq::Error> {
-        if self.setup.interrupt.is_raised() {
-            return Err(self.probe.fail(Trouble::Interrupted));
-        }
+        self.go_on()?;
         match mono_now() - moved > self.setup.silence {
             true => Err(self.probe.fail(Trouble::Silence(self.setup.silence))),
             false => Ok(()),

@@ -99,10 +99,12 @@ pub(super) fn row(transfer: &Transfer, plan: &TransferPlan) -> String {
     let segments = tcp.and_then(|tcp| tcp.data_segments).map(|count| count.to_string()).unwrap_or_default();
     let resent = tcp.map(|tcp| tcp.retransmits.to_string()).unwrap_or_default();
     let mut line = format!(
-        "{start}  {:>13}  {:>8}  {first:>10}  {segments:>8}  {resent:>6}\n",
+        "{start}  {:>13}  {:>8}  {first:>10}  {segments:>8}  {resent:>6}",
         transfer.rate.to_string(),
         transfer.times.total.to_string()
     );
+    line.truncate(line.trim_end().len());
+    line.push('\n');
     if !transfer.redirects.is_empty() && transfer.repetition == 1 {
         line.push_str(
             &(cut(&format!("        redirected to {}", transfer.redirects.join(", then ")), MOST_LINE)

@@ -1,0 +1,118 @@
+//! Servers that refuse, lead astray, break off, stall or talk nonsense.
+
+use super::common::{Http, PATIENCE, Web, answer, rows, transfer, transfers};
+use super::support::free_port;
+use std::io::{Read, Write};
+
+#[test]
+fn errors_name_the_status_the_url_and_what_the_server_says() {
+    let web = Web::start(|_, _, stream| answer(stream, "410 Gone", "", "It \x1b[31mwas\nmoved."));
+    let url = web.url("/file");
+    let ended = transfer(&[&url]).code(3);
+    let said = format!("HTTP 410 Gone from {url}: It [31mwas moved.");
+    assert!(!ended.stderr.contains('\x1b') && !ended.stdout.contains('\x1b'), "{}", ended.stderr);
+    ended.says(&said);
+    let http = Http::start(&[]);
+    transfer(&[&http.url("/nothing")]).code(3).says("HTTP 404 Not Found").says("/bytes/10M");
+    let json = transfer(&[&http.url("/nothing"), "--json"]).code(3).json();
+    assert_eq!((&json["verdict"]["status"], &transfers(&json)[0]["status"]), (&"void".into(), &404.into()));
+    assert_eq!(transfers(&json).len(), 1, "there is no need to ask again");
+}
+
+#[test]
+fn nobody_there_is_said_with_the_way_out() {
+    let url = format!("http://127.0.0.1:{}/", free_port());
+    transfer(&[&url]).code(3).says("Connection refused").says(&url).says("serve --http");
+    transfer(&["http://no-such-host.invalid/"]).code(3).says("no-such-host.invalid").says("getent");
+}
+
+#[test]
+fn redirects_without_end_or_to_nowhere_end() {
+    let web = Web::start(|_, head, stream| {
+        let location = match head.split_whitespace().nth(1) {
+            Some("/a") => "/b",
+            Some("/nowhere") => "ftp://127.0.0.1/x",
+            _ => "/a",
+        };
+        answer(stream, "301 Moved Permanently", &format!("Location: {location}\r\n"), "");
+    });
+    let ended = transfer(&[&web.url("/a"), "--redirects", "4"]).code(3);
+    ended
+        .says("more than 4 redirects")
+        .says(&format!("{}, {}", web.url("/a"), web.url("/b")))
+        .says("--redirects");
+    transfer(&[&web.url("/nowhere")]).code(3).says("ftp://127.0.0.1/x").says("no http or https URL");
+    transfer(&[&web.url("/a"), "--redirects", "0"]).code(3).says("more than 0 redirects");
+}
+
+#[test]
+fn a_truncated_body_is_an_error_that_keeps_what_came() {
+    let web = Web::start(|_, _, stream| {
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n").ok();
+        stream.write_all(&[7; 400]).ok();
+    });
+    let ended = transfer(&[&web.url("/x"), "-n", "2", "--json"]).code(3);
+    let run = ended.json();
+    let one = &transfers(&run)[0];
+    assert_eq!((&one["bytes"], &one["status"]), (&400.into(), &200.into()), "{one:#}");
+    assert!(one["times"]["first_byte_ns"].is_u64() && one["tcp"]["data_segments"].is_u64(), "{one:#}");
+    ended.says("cut short: 400 B of 1.00 kB came");
+}
+
+#[test]
+fn a_stall_ends() {
+    let web = Web::start(|_, _, stream| {
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegin").ok();
+        stream.read_exact(&mut [0]).ok();
+    });
+    let ended = transfer(&[&web.url("/x"), "--timeout", "300ms", "--json"]).code(3);
+    assert_eq!(transfers(&ended.json())[0]["bytes"], 5);
+    ended.says("stalled: no byte moved for 300 ms").says("--timeout");
+    // Nor does it wait for ever for a server that takes nothing more.
+    let deaf = Web::start(|_, _, stream| drop((std::thread::sleep(PATIENCE / 30), stream.peer_addr())));
+    let ended = transfer(&[&deaf.url("/x"), "--size", "200MB", "--timeout", "300ms"]).code(3);
+    ended.says("stalled");
+}
+
+#[test]
+fn the_rest_goes_on_when_one_transfer_fails() {
+    let web = Web::start(|number, _, stream| match number {
+        2 => stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf").unwrap(),
+        3 => answer(stream, "503 Service Unavailable", "", "busy"),
+        _ => answer(stream, "200 OK", "", "all of it"),
+    });
+    let ended = transfer(&[&web.url("/x"), "-n", "5", "--json"]).code(0);
+    let run = ended.json();
+    assert_eq!((&rows(&run)[0]["count"], &rows(&run)[0]["failed"]), (&3.into(), &2.into()));
+    assert_eq!(run["verdict"]["status"], "degraded");
+    let text = run["verdict"]["text"].as_str().unwrap();
+    assert!(text.contains("2 of 5 transfers failed, the first by: the answer was cut short"), "{text}");
+    transfer(&[&web.url("/x"), "-n", "1", "--expect", "transfer.failed<=0"]).code(0);
+}
+
+#[test]
+fn an_early_refusal_of_an_upload_is_heard() {
+    let web = Web::start(|number, _, stream| {
+        answer(stream, "403 Forbidden", "", "not you");
+        if number == 1 {
+            // Reads nothing and does not close, until the client goes.
+            std::thread::sleep(PATIENCE / 60);
+        }
+    });
+    for _ in 0..2 {
+        transfer(&[&web.url("/x"), "--size", "300MB"]).code(3).says("HTTP 403 Forbidden").says("not you");
+    }
+}
+
+#[test]
+fn what_is_no_http_is_said() {
+    let web = Web::start(|number, _, stream| match number {
+        1 => drop(stream.write_all(b"SSH-2.0-OpenSSH_9.2\r\n")),
+        2 => drop(stream.write_all(format!("HTTP/1.1 200 OK\r\nX: {}\r\n", "y".repeat(1 << 20)).as_bytes())),
+        _ => {}
+    });
+    for _ in 0..3 {
+        let ended = transfer(&[&web.url("/x")]).code(3);
+        assert!(ended.stderr.contains(&web.url("/x")), "{}", ended.stderr);
+    }
+}
