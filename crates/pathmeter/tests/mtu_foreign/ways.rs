@@ -1,0 +1,191 @@
+//! What answers tell of each case of the reference's lab.
+
+use super::lab::{Family, Lab, Node, Who};
+use serde_json::Value;
+
+/// What a path is like.
+#[derive(Clone, Copy)]
+struct Path {
+    /// Largest packet there.
+    up: u32,
+    /// The same back.
+    down: u32,
+    discovery: &'static str,
+    /// Whether the first router is named as the one that limits.
+    hop: bool,
+    /// The largest that this host sends.
+    interface: u32,
+    /// Fate of fragments there.
+    fate: &'static str,
+}
+
+const CLEAN: Path =
+    Path { up: 1500, down: 1500, discovery: "not_needed", hop: false, interface: 1500, fate: "pass" };
+const LIMITED: Path = Path { up: 1400, down: 1400, discovery: "works", hop: true, ..CLEAN };
+
+#[test]
+fn a_clean_path_carries_what_the_interface_sends() {
+    let Some(lab) = lab("foreign_clean") else { return };
+    judge(&lab, CLEAN);
+}
+
+#[test]
+fn case_a_routers_tell_the_path_mtu() {
+    let Some(lab) = lab("foreign_case_a") else { return };
+    lab.middle(1400);
+    judge(&lab, LIMITED);
+    for method in ["icmp", "udp"] {
+        for family in Family::BOTH {
+            lab.forget();
+            let run = asked(&lab, family, Who::Root, &["--protocol", method]);
+            let path = &run["summary"]["path"];
+            assert_eq!(
+                (&path["method"], &path["up"]["path_mtu"]),
+                (&method.into(), &1400.into()),
+                "{path:#}"
+            );
+        }
+    }
+}
+
+#[test]
+fn case_b_a_black_hole_is_found_and_so_is_its_hop() {
+    let Some(lab) = lab("foreign_case_b") else { return };
+    lab.middle(1400);
+    lab.silence();
+    judge(&lab, Path { discovery: "silent", ..LIMITED });
+}
+
+#[test]
+fn case_c_fragments_that_are_dropped_are_told() {
+    let Some(lab) = lab("foreign_case_c") else { return };
+    lab.forward(Node::R1, "ip frag-off & 0x3fff != 0 drop\nexthdr frag exists drop");
+    judge(&lab, Path { fate: "dropped", ..CLEAN });
+}
+
+#[test]
+fn case_e_a_clamped_mss_is_seen_as_it_arrives() {
+    let Some(lab) = lab("foreign_case_e") else { return };
+    lab.forward(Node::R1, "tcp flags & (syn | ack) == syn | ack tcp option maxseg size set 1338");
+    let _server = lab.serve(Node::S, Who::Nobody, &[]);
+    for (family, sent) in [(Family::V4, 1460), (Family::V6, 1440)] {
+        let run = asked(&lab, family, Who::Nobody, &["--protocol", "tcp", "--port", "5210"]);
+        let path = &run["summary"]["path"];
+        assert_eq!(path["up"]["tcp"]["mss_sent"], sent, "{path:#}");
+        assert_eq!(path["down"]["tcp"]["mss_received"], 1338, "{path:#}");
+        assert!(path["up"]["path_mtu"].is_null(), "TCP alone does not tell: {path:#}");
+    }
+}
+
+#[test]
+fn case_f_each_way_has_its_own() {
+    for silent in [false, true] {
+        let Some(lab) = lab("foreign_case_f") else { return };
+        lab.route(Node::R1, "2::", "12::2", Some(1400));
+        lab.route(Node::R2, "1::", "12::1", Some(1300));
+        if silent {
+            lab.silence();
+        }
+        let discovery = if silent { "silent" } else { "works" };
+        judge(&lab, Path { down: 1300, discovery, ..LIMITED });
+    }
+}
+
+#[test]
+fn case_g_jumbo_frames() {
+    let Some(lab) = lab("foreign_case_g") else { return };
+    lab.every(9000);
+    judge(&lab, Path { up: 9000, down: 9000, interface: 9000, ..CLEAN });
+    lab.middle(1500);
+    judge(&lab, Path { up: 1500, down: 1500, interface: 9000, ..LIMITED });
+}
+
+#[test]
+fn a_host_that_limits_its_messages_is_understood() {
+    let Some(lab) = Lab::new("foreign_rationed") else { return };
+    lab.middle(1400);
+    lab.silence();
+    for family in Family::BOTH {
+        let run = asked(&lab, family, Who::Nobody, &[]);
+        let up = &run["summary"]["path"]["up"];
+        assert_eq!((&up["path_mtu"], &up["bound"]), (&1400.into(), &"exact".into()), "{up:#}");
+    }
+}
+
+#[test]
+fn loopback_has_no_larger_packet() {
+    let Some(lab) = Lab::new("foreign_loopback") else { return };
+    for (host, mtu) in [("127.0.0.1", 65_535), ("::1", 65_536)] {
+        let run = lab.run(Node::C, Who::Root, &["mtu", host, "--json"]).code(0).json();
+        let up = &run["summary"]["path"]["up"];
+        assert_eq!((&up["path_mtu"], &up["bound"]), (&mtu.into(), &"exact".into()), "{up:#}");
+    }
+}
+
+/// A lab whose hosts say of every datagram that its port is closed.
+fn lab(test: &str) -> Option<Lab> {
+    let lab = Lab::new(test)?;
+    for node in [Node::R1, Node::R2, Node::S] {
+        lab.sysctl(node, "net/ipv4/icmp_ratelimit", "0");
+        lab.sysctl(node, "net/ipv6/icmp/ratelimit", "0");
+    }
+    Some(lab)
+}
+
+/// The run as root, as nobody, and as nobody who may ping: all to the byte.
+#[track_caller]
+fn judge(lab: &Lab, path: Path) {
+    for family in Family::BOTH {
+        for (who, pings) in [(Who::Root, true), (Who::Nobody, false), (Who::Nobody, true)] {
+            let groups = if pings && who == Who::Nobody { "0 65535" } else { "1 0" };
+            lab.sysctl(Node::C, "net/ipv4/ping_group_range", groups);
+            lab.forget();
+            let run = asked(lab, family, who, &[]);
+            let found = &run["summary"]["path"];
+            let about = format!("{family:?} {who:?} pings {pings}: {found:#}");
+            assert_up(&found["up"], family, path, &about);
+            assert_down(found, pings, family, path, &about);
+            assert!(found["packets"].as_u64().unwrap() < 400, "{about}");
+        }
+    }
+}
+
+fn assert_up(up: &Value, family: Family, path: Path, about: &str) {
+    assert_eq!((&up["path_mtu"], &up["bound"]), (&path.up.into(), &"exact".into()), "up, {about}");
+    assert_eq!(up["max_udp_payload"], path.up - family.headers(), "{about}");
+    assert_eq!(up["interface_mtu"], path.interface, "{about}");
+    assert_eq!(up["discovery"], path.discovery, "{about}");
+    assert_eq!(up["fragments"]["fate"], path.fate, "up, {about}");
+    let hop = &up["limiting_hop"];
+    let router = Node::R1.address(family);
+    assert_eq!(hop["address"].as_str(), path.hop.then_some(router), "{about}");
+    assert!(!path.hop || hop["ttl"] == 1, "{about}");
+    let hole = (up["black_hole"]["first"].as_u64(), up["black_hole"]["last"].as_u64());
+    let silent = path.discovery == "silent";
+    let edges = (Some(u64::from(path.up) + 1), Some(u64::from(path.interface)));
+    assert_eq!(hole, if silent { edges } else { (None, None) }, "{about}");
+    let cause = if family == Family::V4 { "icmp_filtered" } else { "unknown" };
+    assert!(!silent || up["black_hole"]["cause"] == cause, "{about}");
+}
+
+/// The way back: by echo alone, and in IPv6 not above what goes there whole unless a router told it.
+fn assert_down(found: &Value, pings: bool, family: Family, path: Path, about: &str) {
+    let down = &found["down"];
+    let unknown = found["unknown"].as_array().unwrap();
+    let says = |words: &str| unknown.iter().any(|one| one["why"].as_str().unwrap().contains(words));
+    if !pings {
+        assert!(down["path_mtu"].is_null() && down["bound"] == "unknown", "{about}");
+        assert!(says("setcap cap_net_raw+ep") && says("ping_group_range"), "{about}");
+        return;
+    }
+    assert_eq!(down["path_mtu"], path.down, "down, {about}");
+    assert!(!says("setcap"), "{about}");
+    let hidden = family == Family::V6 && path.discovery == "silent" && path.down == path.up;
+    assert_eq!(down["bound"], if hidden { "at_least" } else { "exact" }, "down, {about}");
+}
+
+#[track_caller]
+fn asked(lab: &Lab, family: Family, who: Who, words: &[&str]) -> Value {
+    let host = Node::S.address(family);
+    lab.run(Node::C, who, &[&["mtu", host, "--json"], words].concat()).json()
+}
