@@ -28,9 +28,17 @@ fn plays_its_role() {
     let words: Vec<&str> = role.split(' ').collect();
     match words[..] {
         ["echo", address] => echo(address.parse().unwrap()),
-        ["liar", interface, peer, own, mtu, shift] => {
+        ["liar", interface, peer, own, above, told, shift] => {
             let peer: IpAddr = peer.parse().unwrap();
-            liar(interface, peer, own.parse().unwrap(), mtu.parse().unwrap(), shift.parse().unwrap());
+            let (above, told, shift) = (above.parse(), told.parse(), shift.parse());
+            let lie = Lie {
+                peer,
+                own: own.parse().unwrap(),
+                above: above.unwrap(),
+                told: told.unwrap(),
+                shift: shift.unwrap(),
+            };
+            liar(interface, &lie);
         }
         _ => panic!("no such role: {role}"),
     }
@@ -46,57 +54,73 @@ fn echo(address: SocketAddr) {
     }
 }
 
-/// Says of every probe of `peer` larger than `mtu` that no more than `mtu` crosses. `shift` is added to the source port
-/// of the datagram it quotes: another flow's.
-fn liar(interface: &str, peer: IpAddr, own: IpAddr, mtu: u32, shift: u16) {
-    let capture = Capture { interface: interface.to_owned(), peer, snap: 256, memory: Bytes(1 << 22) };
+/// What a liar says of every probe of `peer` larger than `above`.
+struct Lie {
+    peer: IpAddr,
+    /// In whose name.
+    own: IpAddr,
+    above: u32,
+    /// The MTU it tells.
+    told: u32,
+    /// Added to the source port of the datagram it quotes: then it is another flow's.
+    shift: u16,
+}
+
+fn liar(interface: &str, lie: &Lie) {
+    let capture =
+        Capture { interface: interface.to_owned(), peer: lie.peer, snap: 256, memory: Bytes(1 << 22) };
     let mut captor = capture.start().unwrap();
-    let sender = RawSender::open(peer.is_ipv6()).unwrap();
+    let sender = RawSender::open(lie.peer.is_ipv6()).unwrap();
     ready();
     loop {
-        let deadline = mono_now() + Nanos::from_secs(1);
         let mut lies = Vec::new();
         captor
-            .frames(deadline, &mut |frame| {
+            .frames(mono_now() + Nanos::from_secs(1), &mut |frame| {
                 let packet = &frame.bytes[frame.network.min(frame.bytes.len())..];
-                lies.extend(lie(packet, frame.length - frame.network as u32, peer, own, mtu, shift));
+                lies.extend(lie.about(packet, frame.length - frame.network as u32));
             })
             .unwrap();
-        for lie in lies {
-            let _ = sender.send(&lie, SocketAddr::new(peer, 0));
+        for packet in lies {
+            let _ = sender.send(&packet, SocketAddr::new(lie.peer, 0));
         }
     }
 }
 
-fn lie(packet: &[u8], length: u32, peer: IpAddr, own: IpAddr, mtu: u32, shift: u16) -> Option<Vec<u8>> {
-    let header = if peer.is_ipv6() { 40 } else { 20 };
-    let payload = packet.get(header + 8..)?;
-    let source_at = if peer.is_ipv6() { 8 } else { 12 };
-    let octets = |ip: IpAddr| match ip {
+impl Lie {
+    /// The packet that tells it; `None`: that one is none of ours.
+    fn about(&self, packet: &[u8], length: u32) -> Option<Vec<u8>> {
+        let v4 = self.peer.is_ipv4();
+        let header = if v4 { 20 } else { 40 };
+        let source = packet.get(if v4 { 12 } else { 8 }..)?;
+        let ours =
+            packet.get(header + 8..)?.starts_with(b"PMTRPRB") && source.starts_with(&octets(self.peer));
+        if length <= self.above || !ours {
+            return None;
+        }
+        let mut quote = packet[..(header + 8 + 32).min(packet.len())].to_vec();
+        let port = u16::from_be_bytes([quote[header], quote[header + 1]]).wrapping_add(self.shift);
+        quote[header..header + 2].copy_from_slice(&port.to_be_bytes());
+        let kind = if v4 { [3, 4, 0, 0] } else { [2, 0, 0, 0] };
+        let mut icmp = [&kind[..], &self.told.to_be_bytes(), &quote].concat();
+        let length = (icmp.len() as u16).to_be_bytes();
+        let ends = [octets(self.own), octets(self.peer)].concat();
+        let pseudo = if v4 { Vec::new() } else { [&ends[..], &[0, 0], &length, &[0, 0, 0, 58]].concat() };
+        let sum = checksum(&[&pseudo[..], &icmp].concat());
+        icmp[2..4].copy_from_slice(&sum.to_be_bytes());
+        let total = (20 + icmp.len() as u16).to_be_bytes();
+        let ip = match v4 {
+            true => vec![0x45, 0, total[0], total[1], 0, 1, 0, 0, LIARS_HOPS, 1, 0, 0],
+            false => vec![0x60, 0, 0, 0, length[0], length[1], 58, LIARS_HOPS],
+        };
+        Some([ip, ends, icmp].concat())
+    }
+}
+
+fn octets(ip: IpAddr) -> Vec<u8> {
+    match ip {
         IpAddr::V4(ip) => ip.octets().to_vec(),
         IpAddr::V6(ip) => ip.octets().to_vec(),
-    };
-    let (peer, own) = (octets(peer), octets(own));
-    if length <= mtu || !payload.starts_with(b"PMTRPRB") || !packet[source_at..].starts_with(&peer) {
-        return None;
     }
-    let mut quote = packet[..(header + 8 + 32).min(packet.len())].to_vec();
-    let port = u16::from_be_bytes([quote[header], quote[header + 1]]).wrapping_add(shift);
-    quote[header..header + 2].copy_from_slice(&port.to_be_bytes());
-    let v4 = header == 20;
-    let told = if v4 { (mtu & 0xffff).to_be_bytes() } else { mtu.to_be_bytes() };
-    let mut icmp = [if v4 { &[3, 4, 0, 0][..] } else { &[2, 0, 0, 0] }, &told, &quote].concat();
-    let length = (icmp.len() as u16).to_be_bytes();
-    let pseudo = if v4 { Vec::new() } else { [&own[..], &peer, &[0, 0], &length, &[0, 0, 0, 58]].concat() };
-    let sum = checksum(&[&pseudo[..], &icmp].concat());
-    icmp[2..4].copy_from_slice(&sum.to_be_bytes());
-    let ip = if v4 {
-        let total = (20 + icmp.len() as u16).to_be_bytes();
-        [&[0x45, 0, total[0], total[1], 0, 1, 0, 0, LIARS_HOPS, 1, 0, 0], &own[..], &peer].concat()
-    } else {
-        [&[0x60, 0, 0, 0, length[0], length[1], 58, LIARS_HOPS], &own[..], &peer].concat()
-    };
-    Some([ip, icmp].concat())
 }
 
 /// RFC 1071.

@@ -10,10 +10,13 @@ fn a_lie_about_our_probes_on_a_clean_path_is_no_answer() {
     let Some(lab) = Lab::new("a_lie_about_our_probes_on_a_clean_path") else { return };
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for family in Family::BOTH {
-        let _liar = liar(&lab, family, 1300, 0);
-        let run = asked(&lab, family, &[]);
-        assert_path(&run, 1500);
-        lab.forget();
+        let _liar = liar(&lab, family, 1300, 1300, 0);
+        for who in [Who::Root, Who::Nobody] {
+            lab.forget();
+            let words = ["mtu", Node::S.address(family), "--json"];
+            let run = lab.run(Node::C, who, &words).code(0).json();
+            assert_path(&run, 1500);
+        }
     }
 }
 
@@ -24,10 +27,10 @@ fn a_lie_about_a_smaller_link_is_told_to_be_one() {
     silence_but_for_liars(&lab);
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for family in Family::BOTH {
-        // Less than crosses; and more than does.
-        for told in [1300, 1450] {
+        // Less than crosses; more than does; and nothing, as routers before RFC 1191 do.
+        for told in [1300, 1450, 0] {
             lab.forget();
-            let _liar = liar(&lab, family, told, 0);
+            let _liar = liar(&lab, family, told.max(1400), told, 0);
             let run = asked(&lab, family, &[]);
             assert_path(&run, 1400);
             let up = &run["summary"]["path"]["up"];
@@ -48,7 +51,7 @@ fn what_is_said_of_another_flow_is_not_heard() {
     silence_but_for_liars(&lab);
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for family in Family::BOTH {
-        let _liar = liar(&lab, family, 1300, 1);
+        let _liar = liar(&lab, family, 1300, 1300, 1);
         let run = asked(&lab, family, &[]);
         assert_path(&run, 1400);
         let up = &run["summary"]["path"]["up"];
@@ -82,9 +85,9 @@ fn rationed_messages_are_enough() {
     }
 }
 
-fn liar(lab: &Lab, family: Family, mtu: u32, shift: u16) -> super::support::Running {
+fn liar(lab: &Lab, family: Family, above: u32, told: u32, shift: u16) -> super::support::Running {
     let (peer, own) = (Node::C.address(family), Node::R1.address(family));
-    helper::start(lab, Node::R1, &format!("liar near {peer} {own} {mtu} {shift}"))
+    helper::start(lab, Node::R1, &format!("liar near {peer} {own} {above} {told} {shift}"))
 }
 
 fn silence_but_for_liars(lab: &Lab) {

@@ -8,6 +8,7 @@ mod judge;
 mod kernel;
 mod lab;
 mod lies;
+mod lossy;
 #[path = "../native/net.rs"]
 #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
 mod net;

@@ -1,0 +1,51 @@
+//! Paths that lose packets of every size: more is sent, and no loss is taken for a limit.
+
+use super::judge::{asked, found};
+use super::lab::{Family, Lab, Node, Who};
+
+#[test]
+fn a_tenth_lost_changes_no_answer() {
+    let Some(lab) = Lab::new("a_tenth_lost_changes_no_answer") else { return };
+    lab.silence();
+    lab.forward(Node::R1, "meta l4proto udp numgen inc mod 10 == 0 drop");
+    let _server = lab.serve(Node::S, Who::Root, &[]);
+    for mtu in [1500, 1400] {
+        lab.middle(mtu);
+        for family in Family::BOTH {
+            let run = asked(&lab, family, &[]);
+            for name in ["up", "down"] {
+                let way = &run["summary"]["path"][name];
+                assert_eq!((&way["path_mtu"], &way["bound"]), (&mtu.into(), &"exact".into()), "{way:#}");
+                assert_eq!(way["fragments"]["fate"], "pass", "{family:?} {mtu}: {way:#}");
+                assert_eq!(way["changed"], false, "{way:#}");
+            }
+            let hole = |way: &str| ("mtu-black-hole".to_owned(), way.to_owned());
+            let expected = if mtu == 1400 { vec![hole("down"), hole("up")] } else { Vec::new() };
+            assert_eq!(found(&run), expected, "{family:?}: {:#}", run["findings"]);
+        }
+    }
+}
+
+#[test]
+fn a_third_lost_makes_no_wrong_answer() {
+    let Some(lab) = Lab::new("a_third_lost_makes_no_wrong_answer") else { return };
+    lab.silence();
+    lab.forward(Node::R1, "meta l4proto udp numgen random mod 3 == 0 drop");
+    let _server = lab.serve(Node::S, Who::Root, &[]);
+    for mtu in [1500, 1400] {
+        lab.middle(mtu);
+        for family in Family::BOTH {
+            let run = asked(&lab, family, &[]);
+            for name in ["up", "down"] {
+                let way = &run["summary"]["path"][name];
+                let found = way["path_mtu"].as_u64();
+                match way["bound"].as_str() {
+                    Some("exact") => assert_eq!(found, Some(mtu.into()), "{family:?} {name}: {way:#}"),
+                    Some("at_least") => assert!(found <= Some(mtu.into()), "{family:?} {name}: {way:#}"),
+                    bound => assert_eq!((bound, found), (Some("unknown"), None), "{way:#}"),
+                }
+                assert!(mtu == 1400 || way["black_hole"].is_null(), "{family:?} {name}: {way:#}");
+            }
+        }
+    }
+}
