@@ -164,6 +164,8 @@ pub struct TcpCounters {
     pub reordering: u32,
     /// Data segments sent or received.
     pub data_segments: u64,
+    /// Payload of the data segments, counted where they are: with those sent again, and without those received twice.
+    pub segment_bytes: Bytes,
     /// Time with data to send outstanding.
     #[serde(rename = "busy_ns")]
     pub busy: Nanos,

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Segments {
-    /// Sent, those sent again included.
+    /// Sent in the counted time, those sent again included.
     pub sent: Option<u64>,
-    /// Received.
+    /// Received in the counted time; what came before it began is not among them.
     pub received: Option<u64>,
     /// Payload of one, mean, bytes.
     pub mean_payload: Option<f64>,
@@ -21,17 +21,12 @@ impl Segments {
     pub(super) fn of(sender: &Rows<'_>, receiver: &Rows<'_>) -> Option<Segments> {
         let count = |rows: &Rows<'_>| rows.tcp_sum(|tcp| tcp.data_segments).filter(|count| *count > 0);
         let (sent, received) = (count(sender), count(receiver));
-        sent.or(received)?;
-        let of_received = received.map(|segments| (receiver.amount().bytes.0, segments));
-        // The sender knows what was acknowledged; a segment sent again was so once.
-        let of_sent = || {
-            let again = sender.tcp_sum(|tcp| tcp.retransmits).unwrap_or(0);
-            let segments = sent?.saturating_sub(again);
-            Some((sender.acknowledged().bytes.0, segments))
-                .filter(|(bytes, segments)| *bytes > 0 && *segments > 0)
+        let mean = |rows: &Rows<'_>, segments: Option<u64>| {
+            let bytes = rows.tcp_sum(|tcp| tcp.segment_bytes.0).filter(|bytes| *bytes > 0)?;
+            Some(bytes as f64 / segments? as f64)
         };
-        let mean_payload =
-            of_received.or_else(of_sent).map(|(bytes, segments)| bytes as f64 / segments as f64);
+        sent.or(received)?;
+        let mean_payload = mean(sender, sent).or_else(|| mean(receiver, received));
         Some(Segments { sent, received, mean_payload })
     }
 }
@@ -63,21 +58,20 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_is_of_what_was_received_or_else_acknowledged() {
-        let counters = TcpCounters {
-            data_segments: 11,
-            retransmits: 1,
-            acknowledged: Bytes(14_000),
+    fn the_mean_is_of_what_was_sent_or_else_received() {
+        let counters = |data_segments, bytes| TcpCounters {
+            data_segments,
+            segment_bytes: Bytes(bytes),
             ..TcpCounters::default()
         };
-        let sender = end(Role::Sender, 20_000, counters.clone());
-        let received = TcpCounters { data_segments: 10, ..TcpCounters::default() };
-        let receiver = end(Role::Receiver, 14_480, received);
-        let both = Segments { sent: Some(11), received: Some(10), mean_payload: Some(1448.0) };
+        let sender = end(Role::Sender, 20_000, counters(11, 15_400));
+        let receiver = end(Role::Receiver, 14_480, counters(10, 14_480));
+        let both = Segments { sent: Some(11), received: Some(10), mean_payload: Some(1400.0) };
         assert_eq!(segments(&sender, Some(&receiver)), Some(both));
-        let alone = Segments { sent: Some(11), received: None, mean_payload: Some(1400.0) };
-        assert_eq!(segments(&sender, None), Some(alone));
-        let silent = TcpCounters { data_segments: 0, ..counters };
-        assert_eq!(segments(&end(Role::Sender, 1, silent), None), None);
+        // A sender that does not count, such as an iPerf3 at the far end.
+        let silent = end(Role::Sender, 1, counters(0, 0));
+        let received = Segments { sent: None, received: Some(10), mean_payload: Some(1448.0) };
+        assert_eq!(segments(&silent, Some(&receiver)), Some(received));
+        assert_eq!(segments(&silent, None), None);
     }
 }

@@ -71,6 +71,7 @@ fn judge(facts: &Facts) -> Vec<Check> {
         udp_gso(facts),
         udp_gro(facts),
         io_uring(facts),
+        packet_capture(facts),
         clock_source(facts),
         cpus(facts),
         cpu_frequency(facts),
@@ -148,6 +149,17 @@ fn io_uring(facts: &Facts) -> Check {
         "a ring can be made",
         "with it a single TCP stream is received faster; without it pathmeter uses plain calls",
         Some("sudo sysctl -w kernel.io_uring_disabled=0".into()),
+    )
+}
+
+fn packet_capture(facts: &Facts) -> Check {
+    let program = facts.program.as_ref().map_or("pathmeter".into(), |path| path.display().to_string());
+    tried(
+        "packet-capture",
+        &facts.capture,
+        "a packet socket with a ring can be opened",
+        "--capture and --pcap count and keep the packets of a test; without it TCP's segments are still counted",
+        Some(format!("sudo setcap cap_net_raw+ep {}", quoted(&program))),
     )
 }
 

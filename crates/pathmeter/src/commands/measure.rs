@@ -85,6 +85,9 @@ impl Job {
         let known = probes.len();
         let started = wall_now();
         let capture = capture::start(&self.capture, self.target.address.ip())?;
+        if let Some(reason) = capture.as_ref().and_then(Capture::refusal) {
+            progress(reason);
+        }
         progress("1/5  idle round trips and datagram sizes");
         let mut limits = Limits::default();
         match self.probe(interrupt, &mut probes, &mut limits) {

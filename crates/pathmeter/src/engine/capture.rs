@@ -75,6 +75,14 @@ pub(crate) fn start(options: &CaptureOptions, peer: IpAddr) -> anyhow::Result<Op
 }
 
 impl Capture {
+    /// Why there is none.
+    pub(crate) fn refusal(&self) -> Option<&str> {
+        match &self.0 {
+            State::Refused(warning) => Some(&warning.text),
+            State::Running { .. } => None,
+        }
+    }
+
     /// Ends the capture, and tells what it saw or why there was none.
     pub(crate) fn finish(mut self) -> Event {
         match &mut self.0 {

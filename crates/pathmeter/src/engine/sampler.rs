@@ -170,6 +170,9 @@ fn tcp_between(earlier: Option<&TcpInfo>, now: &TcpInfo) -> TcpCounters {
         data_segments: since(|i| {
             u64::from(i.data_segments_out.unwrap_or(0)) + u64::from(i.data_segments_in.unwrap_or(0))
         }),
+        segment_bytes: Bytes(since(|i| {
+            i.bytes_sent.unwrap_or_default().0 + i.bytes_received.unwrap_or_default().0
+        })),
         busy: Nanos(since(|i| i.busy.unwrap_or_default().0)),
         receive_window_limited: Nanos(since(|i| i.window_limited.unwrap_or_default().0)),
         send_buffer_limited: Nanos(since(|i| i.buffer_limited.unwrap_or_default().0)),

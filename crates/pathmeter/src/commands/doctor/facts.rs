@@ -33,6 +33,8 @@ pub(super) struct Facts {
     pub(super) udp_gro: Result<(), String>,
     /// A ring could be made.
     pub(super) io_uring: Result<(), String>,
+    /// A capture of packets could be begun on loopback.
+    pub(super) capture: Result<(), String>,
     /// The kernel's clock source.
     pub(super) clock_source: Option<String>,
     /// The clock sources that could be chosen.
@@ -88,6 +90,7 @@ impl Facts {
             udp_gso: probe_udp(false),
             udp_gro: probe_udp(true),
             io_uring: said(privilege::try_io_uring()),
+            capture: said(linux::capture::try_capture()),
             clock_source: privilege::clock_source(),
             clock_sources: words("/sys/devices/system/clocksource/clocksource0/available_clocksource"),
             usable_cpus: cpu::count(),
