@@ -100,11 +100,10 @@ impl<'a> ClosedPort<'a> {
             if heard.size || interrupt.is_raised() {
                 return Ok((port, heard.size));
             }
-            if heard.open {
-                port.remote.set_port(port.remote.port() + 1);
-                port.socket = Numbered::open(port.remote, local, MtuDiscovery::Probe)?;
-                port.controls = Numbered::open(port.remote, local, MtuDiscovery::Probe)?;
-            }
+            // It may be open, and silent.
+            port.remote.set_port(port.remote.port() + 1);
+            port.socket = Numbered::open(port.remote, local, MtuDiscovery::Probe)?;
+            port.controls = Numbered::open(port.remote, local, MtuDiscovery::Probe)?;
         }
         Ok((port, false))
     }
@@ -235,7 +234,7 @@ impl<'a> ClosedPort<'a> {
 
 /// A packet that every path carries.
 pub(super) const CONTROL: u32 = 100;
-/// Datagrams and ports tried until one is closed.
+/// Ports tried until one is closed.
 const TRIES: usize = 3;
 /// How long to leave a far end alone that says nothing of small datagrams, each time in a row.
 const WAITS: [Nanos; 4] = [

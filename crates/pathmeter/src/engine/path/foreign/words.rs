@@ -2,6 +2,7 @@
 
 use super::tcp::named_port;
 use super::{Asked, EchoState, forward::Reach};
+use crate::engine::path::trace::CLOSED_PORT;
 use crate::exit::Failure;
 use model::path::{Bound, Outcome, PathMethod, PathResult, PathWay, Unknown};
 use model::plan::Direction;
@@ -10,9 +11,14 @@ impl Asked<'_> {
     /// That the far end gives no answer of any kind.
     pub(super) fn check(&mut self) -> anyhow::Result<()> {
         let host = &self.plan.target.host;
-        let tcp = self.tcp.as_ref().is_some_and(|tcp| tcp.open.is_some());
-        if tcp || self.interrupt.is_raised() {
+        if self.tcp.as_ref().is_some_and(|tcp| tcp.open.is_some()) {
             return Ok(());
+        }
+        anyhow::ensure!(!self.interrupt.is_raised(), "stopped before {host} answered");
+        if self.plan.method == PathMethod::Icmp && self.lacks_right() {
+            return Err(
+                Failure::usage("--protocol icmp: this user may open no socket for it", ECHO_RIGHT).into()
+            );
         }
         let mut tried = Vec::new();
         if let Some(port) = &self.port {
@@ -20,7 +26,7 @@ impl Asked<'_> {
                 let who = from.map_or_else(|| "a box on the way".into(), |from| from.to_string());
                 format!(" (refused by {who} with ICMP type {kind} code {code})")
             });
-            tried.push(format!("UDP to port {}{}", port.port.address().port(), refused.unwrap_or_default()));
+            tried.push(format!("UDP to port {CLOSED_PORT} and the next ones{}", refused.unwrap_or_default()));
         }
         match &self.echo {
             EchoState::NotAsked | EchoState::Answers(_) => {}
