@@ -150,10 +150,15 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
 
     /// After an error: what the session still has to say. Says whether there was anything to send.
     fn say_last_words(&mut self) -> bool {
-        let mut said = false;
+        let (mut said, mut deaf) = (false, false);
         loop {
             match self.session.output(mono_now()) {
-                Output::Send(bytes) => said |= self.link.write(&bytes, mono_now() + GOODBYE).is_ok(),
+                // Who does not take one message takes none of those behind it.
+                Output::Send(_) if deaf => {}
+                Output::Send(bytes) => {
+                    deaf = self.link.write(&bytes, mono_now() + GOODBYE).is_err();
+                    said |= !deaf;
+                }
                 Output::Event(event) => self.emit(event),
                 Output::WaitUntil(_) | Output::Close => return said,
                 // The flows are ended with the session.
