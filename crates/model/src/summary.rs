@@ -265,7 +265,7 @@ impl Summary {
     fn finish(&mut self, outcome: &Outcome) {
         self.outcome = Some(outcome.clone());
         if let (Some(transfers), Some(plan)) = (&mut self.transfer, self.facts.transfers.take()) {
-            transfers.conclude(&plan);
+            transfers.conclude(&plan, self.packets.as_deref());
         }
     }
 

@@ -5,7 +5,7 @@
 
 mod table;
 
-pub use table::{Fit, Gain, Spread, TransferResult, TransferRow, packet_share};
+pub use table::{Fit, Gain, RowPackets, Spread, TransferResult, TransferRow, packet_share};
 
 use crate::host::Host;
 use crate::plan::Direction;

@@ -1,6 +1,8 @@
 //! The table of a transfer run: a row for each MTU and file, and its change against the baseline.
 
 use super::{Transfer, TransferPlan, TransferTcp};
+use crate::packets::{PacketResult, PacketWay};
+use crate::plan::Direction;
 use crate::stats::compare::{self, Case, Comparison, Judgement, Rules};
 use crate::stats::spread::Moments;
 use schemars::JsonSchema;
@@ -48,8 +50,28 @@ pub struct TransferRow {
     pub mss: Option<u32>,
     /// Segments that this end sent again, in all.
     pub retransmits: u64,
+    /// What a capture saw of its packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets: Option<RowPackets>,
     /// The change against the baseline.
     pub gain: Option<Gain>,
+}
+
+/// The packets of a row's transfers, captured. Each transfer is a flow of its own; redirects are others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RowPackets {
+    /// Transfers whose packets were seen; the figures below are theirs.
+    pub transfers: u32,
+    /// Mean number of packets from this host.
+    pub up: f64,
+    /// Mean number of packets to this host.
+    pub down: f64,
+    /// Mean size of the packets in the direction of the body, IP's header included.
+    #[serde(rename = "mean_bytes")]
+    pub mean: f64,
+    /// The largest of these.
+    #[serde(rename = "largest_bytes")]
+    pub largest: u32,
 }
 
 /// Figures of several runs.
@@ -97,9 +119,13 @@ impl TransferResult {
         self.transfers.push(transfer.clone());
     }
 
-    /// Makes the rows, once all transfers are here.
-    pub fn conclude(&mut self, plan: &TransferPlan) {
+    /// Makes the rows, once all transfers are here, and what a capture saw of them.
+    pub fn conclude(&mut self, plan: &TransferPlan, packets: Option<&PacketResult>) {
         self.rows = plan.series().map(|(mtu, file)| self.row(plan, mtu, &file.label)).collect();
+        if let Some(packets) = packets {
+            let seen: Vec<_> = self.rows.iter().map(|row| self.packets(plan, row, packets)).collect();
+            self.rows.iter_mut().zip(seen).for_each(|(row, seen)| row.packets = seen);
+        }
         let gains = self.gains(plan);
         self.rows.iter_mut().zip(gains).for_each(|(row, gain)| row.gain = gain);
     }
@@ -135,9 +161,39 @@ impl TransferResult {
         (found.label != row.label).then_some(found)
     }
 
-    fn rates(&self, row: &TransferRow) -> Vec<f64> {
+    fn packets(&self, plan: &TransferPlan, row: &TransferRow, packets: &PacketResult) -> Option<RowPackets> {
+        let (mut seen, mut body) = (RowPackets::default(), PacketWay::default());
+        for local in self.whole(row).filter_map(|one| one.local) {
+            let own = |key: &crate::packets::FlowKey| {
+                (key.local.to_canonical(), key.local_port) == (local.ip().to_canonical(), Some(local.port()))
+            };
+            let Some(flow) = packets.flows.iter().find(|flow| own(&flow.key)) else { continue };
+            seen.transfers += 1;
+            seen.up += flow.up.packets as f64;
+            seen.down += flow.down.packets as f64;
+            body.merge(match plan.method.direction() {
+                Direction::Up => &flow.up,
+                Direction::Down => &flow.down,
+            });
+        }
+        let count = f64::from(seen.transfers);
+        (body.packets > 0).then(|| RowPackets {
+            up: seen.up / count,
+            down: seen.down / count,
+            mean: body.bytes.0 as f64 / body.packets as f64,
+            largest: body.sizes.largest().unwrap_or(0),
+            ..seen
+        })
+    }
+
+    /// The transfers of a row that came to their end.
+    fn whole<'a>(&'a self, row: &'a TransferRow) -> impl Iterator<Item = &'a Transfer> {
         let own = |one: &&Transfer| one.mtu == row.mtu && one.label == row.file && one.error.is_none();
-        self.transfers.iter().filter(own).map(|one| one.rate.0 as f64).collect()
+        self.transfers.iter().filter(own)
+    }
+
+    fn rates(&self, row: &TransferRow) -> Vec<f64> {
+        self.whole(row).map(|one| one.rate.0 as f64).collect()
     }
 
     fn expected(&self, plan: &TransferPlan, row: &TransferRow, base: &TransferRow) -> Option<f64> {
@@ -170,6 +226,7 @@ impl TransferResult {
             mean_payload: mean(|tcp| tcp.mean_payload),
             mss: whole.iter().filter_map(|one| one.tcp.as_ref()?.mss).max(),
             retransmits: all().filter_map(|one| one.tcp.as_ref()).map(|tcp| u64::from(tcp.retransmits)).sum(),
+            packets: None,
             gain: None,
         }
     }
@@ -266,7 +323,7 @@ mod tests {
         let mut failed = transfer(2000, 1);
         failed.error = Some("it broke".into());
         result.take(&failed);
-        result.conclude(&plan);
+        result.conclude(&plan, None);
         let labels: Vec<_> =
             result.rows.iter().map(|row| (row.label.as_str(), row.count, row.failed)).collect();
         assert_eq!(labels, [("MTU 1280", 2, 0), ("MTU 2000", 2, 1)]);
@@ -286,7 +343,7 @@ mod tests {
             one.tcp = Some(TransferTcp { mss: Some(1448), timestamps: true, ..TransferTcp::default() });
             result.take(&one);
         }
-        result.conclude(&plan);
+        result.conclude(&plan, None);
         assert_eq!(result.rows[1].gain.as_ref().expect("a baseline").expected_percent, Some(0.0));
     }
 
@@ -295,7 +352,7 @@ mod tests {
         let fit = |rates: [u64; 6]| {
             let pairs = rates.iter().flat_map(|rate| [(1280, 19_000 + rate % 7), (2000, *rate)]);
             let mut result = result(&pairs.collect::<Vec<_>>());
-            result.conclude(&plan(&[1280, 2000], "1280"));
+            result.conclude(&plan(&[1280, 2000], "1280"), None);
             let gain = result.rows[1].gain.clone().expect("a baseline");
             (gain.fit(), gain.is_sure())
         };

@@ -1,5 +1,6 @@
 //! The command line of `pathmeter transfer`.
 
+use super::CaptureArgs;
 use clap::{Args, ValueEnum};
 use model::transfer::TransferMethod;
 use model::units::{Bytes, Nanos};
@@ -16,6 +17,7 @@ EXAMPLES
   pathmeter transfer http://far.example:8080/bytes/10MB        against `pathmeter serve --http`
   pathmeter transfer https://a.example/file https://b.example/file --label old --label new
   pathmeter transfer http://far.example:8080/bytes/10MB --mtu 1280,1430,2000     as root
+  pathmeter transfer http://far.example:8080/bytes/10MB --capture                packets by size
   pathmeter transfer http://far.example:8080/ --size 10MB      an upload
   pathmeter transfer s3://bucket/key --endpoint https://s3.example --region eu-1
   pathmeter transfer s3://bucket/test --file big.iso --profile lab
@@ -54,6 +56,8 @@ pub(crate) struct TransferArgs {
     pub(crate) connection: ConnectionArgs,
     #[command(flatten)]
     pub(crate) s3: S3Args,
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
 }
 
 /// Repeating it with the MTU changed.

@@ -25,7 +25,8 @@ pub(crate) fn run(args: &TransferArgs, global: &Common) -> anyhow::Result<Exit> 
     }
     let interrupt = Interrupt::on_signals()?;
     let mut live = Live::new(global);
-    let job = Job { plan: &plan, sources: &sources, family, interrupt: &interrupt };
+    let capture = args.capture.options(args.connection.device.as_deref());
+    let job = Job { plan: &plan, sources: &sources, family, capture, interrupt: &interrupt };
     let outcome = transfer::run(&job, &mut |event| {
         if let Event::Warning(warning) = event {
             // What is changed and who is trusted must be known before it happens. Standard error may be closed.

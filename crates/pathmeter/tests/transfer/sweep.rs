@@ -121,6 +121,24 @@ fn the_state_is_told_before_and_put_back_after() {
 }
 
 #[test]
+fn captured_packets_are_counted_for_each_mtu() {
+    let Some(hosts) = hosts("captured_packets") else { return };
+    let url = Hosts::url("/bytes/300k");
+    let words = [&url, "--mtu", "1400,2000", "-n", "2", "--capture", "--json"];
+    let run = hosts.transfer(&words).code(0).json();
+    assert_eq!(run["summary"]["packets"]["complete"], true, "{run:#}");
+    for (row, mtu) in rows(&run).iter().zip([1400, 2000]) {
+        let seen = &row["packets"];
+        assert_eq!((&seen["transfers"], &seen["largest_bytes"]), (&2.into(), &mtu.into()), "{row:#}");
+        // All with payload, and those of the handshake and the end.
+        let (down, data) = (seen["down"].as_f64().unwrap(), row["data_segments"].as_f64().unwrap());
+        assert!((data + 1.0..=data + 8.0).contains(&down), "{row:#}");
+    }
+    let text = hosts.transfer(&[&url, "-n", "1", "--capture"]).code(0).stdout;
+    assert!(text.contains("Packets of one transfer, captured (mean)"), "{text}");
+}
+
+#[test]
 fn the_mtu_is_put_back_after_signals_and_after_a_kill() {
     let Some(hosts) = hosts("after_signals") else { return };
     let url = Hosts::url("/bytes/900000GB");

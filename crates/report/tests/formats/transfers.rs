@@ -5,8 +5,8 @@ use model::host::{Host, Nic};
 use model::run::Run;
 use model::time::WallTime;
 use model::transfer::{
-    MtuOf, Transfer, TransferBody, TransferFile, TransferMethod, TransferPlan, TransferStarted, TransferTcp,
-    TransferTimes, Trust,
+    MtuOf, RowPackets, Transfer, TransferBody, TransferFile, TransferMethod, TransferPlan, TransferStarted,
+    TransferTcp, TransferTimes, Trust,
 };
 use model::units::{BitRate, Bytes, Nanos};
 
@@ -108,7 +108,14 @@ fn sweep() -> Run {
                 it, and put back at the end, also after a crash; by hand: ip link set wwan0 mtu 1430";
     let warning = Warning::new("mtu-changed", text);
     let transfers = (1..=6).flat_map(one).collect();
-    run(plan(&["far.example"], &[1280, 1430, 2000]), &[warning], transfers, Outcome::Completed)
+    let mut run = run(plan(&["far.example"], &[1280, 1430, 2000]), &[warning], transfers, Outcome::Completed);
+    for row in &mut run.summary.transfer.as_mut().expect("there are transfers").rows {
+        let (down, largest) =
+            (row.data_segments.expect("they are known") + 2.0, row.mtu.expect("it is swept"));
+        let (up, mean) = (down / 2.0, f64::from(largest) - 0.3);
+        row.packets = Some(RowPackets { transfers: 6, up, down, mean, largest });
+    }
+    run
 }
 
 fn files() -> Run {

@@ -44,6 +44,11 @@ pub(super) fn plan(args: &TransferArgs) -> anyhow::Result<Planned> {
         anyhow::Ok(TransferFile { label: label.clone(), url: source.shown(), address })
     };
     let files: Vec<TransferFile> = sources.iter().zip(&labels).map(file).collect::<anyhow::Result<_>>()?;
+    let hosts: BTreeSet<_> = files.iter().map(|file| file.address.ip()).collect();
+    if args.capture.options(None).is_wanted() && hosts.len() > 1 {
+        let message = "--capture: it sees the packets of one far host, and the URLs have several";
+        return Err(Failure::usage(message, "give the URLs of one host, or drop --capture").into());
+    }
     let trust = match &connection.cacert {
         _ if connection.insecure => Trust::Everybody,
         Some(path) => Trust::File(text_of(path)),
@@ -268,6 +273,7 @@ mod tests {
             ("http://127.0.0.1/x --mtu 1500,1500", "twice"),
             ("http://127.0.0.1/x --label a --label b", "2 names for 1 URLs"),
             ("http://127.0.0.1/x -6", "no IPv6 address"),
+            ("http://127.0.0.1/x http://127.0.0.2/x --capture", "one far host"),
             ("s3://bucket", "a bucket and a key"),
             ("s3://bucket/../x", "a bucket and a key"),
         ] {

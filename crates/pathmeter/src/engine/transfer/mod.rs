@@ -8,6 +8,7 @@ mod trust;
 mod upload;
 mod wire;
 
+use super::capture::{self, CaptureOptions};
 use super::host::describe;
 use super::interrupt::Interrupt;
 use crate::exit::Failure;
@@ -32,6 +33,8 @@ pub(crate) struct Job<'a> {
     pub(crate) sources: &'a [Source],
     /// Which addresses redirects may lead to.
     pub(crate) family: Family,
+    /// What is to be captured of it.
+    pub(crate) capture: CaptureOptions,
     /// Ends the run.
     pub(crate) interrupt: &'a Interrupt,
 }
@@ -59,14 +62,18 @@ pub(crate) fn run(job: &Job<'_>, tell: &mut dyn FnMut(&Event)) -> anyhow::Result
         interrupt: job.interrupt.clone(),
     };
     let courier = Courier { plan, setup, family: job.family };
+    let peer = plan.files.first().map(|file| file.address.ip());
+    let captured = peer.map(|peer| capture::start(&job.capture, peer)).transpose()?.flatten();
     // Its guard is at work before the first change, and puts everything back when it is dropped.
     let mut sweep = plan.mtu_of.as_ref().map(Sweep::begin).transpose()?;
     let started = mono_now();
-    let toward = plan.files.first().map(|file| file.address.ip());
-    let begun = TransferStarted { wall: wall_now(), plan: plan.clone(), host: describe(toward) };
+    let begun = TransferStarted { wall: wall_now(), plan: plan.clone(), host: describe(peer) };
     tell(&Event::TransferStarted(Box::new(begun)));
     warnings(plan).into_iter().for_each(|warning| tell(&Event::Warning(warning)));
     let outcome = rounds(job, &courier, sweep.as_mut(), started, tell);
+    if let Some(capture) = captured {
+        tell(&capture.finish());
+    }
     let restored = sweep.map_or(Ok(()), Sweep::end);
     let told = match &outcome {
         _ if job.interrupt.is_raised() => Outcome::Interrupted,

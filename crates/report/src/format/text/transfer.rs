@@ -140,12 +140,34 @@ pub(super) fn of(run: &Run, style: &Style) -> String {
     }
     text.push_str(&chart::of(&result.rows, style));
     text.push_str(&times(run, &result.rows, style));
+    let packets = packets(&result.rows);
+    if !packets.is_empty() {
+        let title = style.paint(Paint::Bold, "Packets of one transfer, captured (mean)");
+        let columns = ["sent", "received", "mean size", "largest"].map(Column::right);
+        let columns = [vec![Column::left("what")], columns.to_vec()].concat();
+        text.push_str(&format!("\n{title}\n{}", plain(&columns, &packets)));
+    }
     for note in notes(run) {
         let lines = style.wrap(&note, 2);
         text.push('\n');
         text.extend(lines.iter().map(|line| format!("  {line}\n")));
     }
     text
+}
+
+/// What a capture saw of each row's transfers.
+fn packets(rows: &[TransferRow]) -> Vec<Vec<String>> {
+    let row = |row: &TransferRow| {
+        let seen = row.packets?;
+        Some(vec![
+            cut(&row.label, MOST_LABEL),
+            format!("{:.0}", seen.up),
+            format!("{:.0}", seen.down),
+            format!("{:.0} B", seen.mean),
+            format!("{} B", seen.largest),
+        ])
+    };
+    rows.iter().filter_map(row).collect()
 }
 
 /// Where the time goes: the parts of each row's transfers.
