@@ -3,14 +3,14 @@
 
 use crate::cmsg;
 use crate::error::{Named, Result, check, check_len};
-use crate::options::{Opt, set_raw};
+use crate::options::{MtuDiscovery, Opt, set_int, set_raw};
 use crate::sockaddr::RawAddress;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// Sends whole IP packets (raw(7), `IPPROTO_RAW`). The kernel routes them and fills in an IPv4 header's checksum and
-/// total length; it cuts none into fragments.
+/// total length; it cuts none into fragments, and sends what the interface carries whatever path MTU it believes in.
 #[derive(Debug)]
 pub struct RawSender {
     fd: OwnedFd,
@@ -28,7 +28,10 @@ impl RawSender {
             check(unsafe { libc::socket(family, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::IPPROTO_RAW) })
                 .named("open a raw socket for", || if ipv6 { "IPv6".into() } else { "IPv4".into() })?;
         // SAFETY: `fd` was just opened and belongs to no one else.
-        Ok(RawSender { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let option = if ipv6 { IPV6_MTU_DISCOVER } else { IP_MTU_DISCOVER };
+        set_int(&fd, option, MtuDiscovery::Probe as u32)?;
+        Ok(RawSender { fd })
     }
 
     /// Sends one packet, which begins with its IP header, to an address whose port does not matter.
@@ -94,6 +97,8 @@ impl AsFd for TooBigListener {
 }
 
 const PACKET_TOO_BIG: u32 = 2;
+const IP_MTU_DISCOVER: Opt = Opt(libc::SOL_IP, libc::IP_MTU_DISCOVER, "IP_MTU_DISCOVER");
+const IPV6_MTU_DISCOVER: Opt = Opt(libc::SOL_IPV6, libc::IPV6_MTU_DISCOVER, "IPV6_MTU_DISCOVER");
 const ICMPV6_FILTER: Opt = Opt(libc::IPPROTO_ICMPV6, 1, "ICMPV6_FILTER");
 
 #[cfg(test)]

@@ -49,12 +49,8 @@ impl ProbeFlow {
         let (local, remote) = (plain(socket.local_addr()?), plain(socket.peer_addr()?));
         let cached_mtu = options::path_mtu(socket.as_ref()).ok().and_then(|mtu| u32::try_from(mtu.0).ok());
         let raw = RawSender::open(remote.is_ipv6()).ok();
-        if let Some(raw) = &raw {
-            // Past the kernel's belief, which would refuse what is larger.
-            options::set_mtu_discovery(raw, MtuDiscovery::Probe)?;
-            if let Some(device) = device {
-                options::set_device(raw, device)?;
-            }
+        if let (Some(raw), Some(device)) = (&raw, device) {
+            options::set_device(raw, device)?;
         }
         let listener = raw.as_ref().filter(|_| remote.is_ipv6()).and_then(|_| TooBigListener::open().ok());
         let mut flow = ProbeFlow {
