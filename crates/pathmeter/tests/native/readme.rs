@@ -8,9 +8,9 @@ fn the_commands_of_the_readme_work() {
     let commands = commands();
     let Some(net) = Net::new("the_commands_of_the_readme_work") else { return };
     let servers: Vec<&String> = commands.iter().filter(|command| command.starts_with("serve")).collect();
-    let all = "serve --iperf3 --sockperf --stamp";
-    assert_eq!(servers, ["serve", all], "the servers that the README names");
-    // The second does all that the first does, so it alone is enough; the first is seen to start.
+    let all = "serve --iperf3 --sockperf --stamp --http";
+    assert_eq!(servers, ["serve", "serve --http", all], "the servers that the README names");
+    // The last does all that the others do, so it alone is enough; the first is seen to start.
     let plain = Running::start(pathmeter(Some(&net.server), &["serve"]));
     plain.wait_for("listening on");
     plain.signal("TERM");
@@ -18,7 +18,11 @@ fn the_commands_of_the_readme_work() {
     let server = Running::start(pathmeter(Some(&net.server), &all.split(' ').collect::<Vec<_>>()));
     server.wait_for("iPerf3");
     let saved = std::env::temp_dir().join(format!("pathmeter-readme-{}.ndjson", std::process::id()));
-    for command in commands.iter().filter(|command| !command.starts_with("serve")) {
+    // Files of other tools and a service of another kind have tests of their own.
+    let ours = |command: &&String| {
+        !command.starts_with("serve") && !command.contains("FILE") && !command.contains("--service")
+    };
+    for command in commands.iter().filter(ours) {
         let line = command.replace("HOST", SERVER).replace("server.example", SERVER).replace("-t 5", "-t 1");
         let line = line.replace("ways.ndjson", saved.to_str().expect("a plain path"));
         let mut words: Vec<&str> = line.split_whitespace().collect();
@@ -41,6 +45,8 @@ fn every_option_and_format_the_readme_names_exists() {
         "latency --help",
         "serve --help",
         "measure --help",
+        "mtu --help",
+        "transfer --help",
         "sockperf pp --help",
     ];
     let help = commands.map(|line| {
@@ -65,6 +71,7 @@ fn shorter(command: &str) -> &'static [&'static str] {
     match command {
         "demo" | "measure" => &["--quick"],
         "throughput" | "latency" => &["--time", "1s"],
+        "transfer" => &["--repeat", "1"],
         "iperf3" => &["-t", "1"],
         _ => &[],
     }
