@@ -71,11 +71,11 @@ impl<'a> Asker<'a> {
 
     /// Whether a size is answered; `control` is one that was.
     pub(super) fn ask(&mut self, size: u32, control: u32) -> anyhow::Result<Reply> {
-        if self.volley(&[size])?[0] {
+        if self.send_all(&[size, control], true)?[0] {
             return Ok(Reply::Answered);
         }
         for _ in 0..TURNS {
-            let answered = self.volley(&[size, size, control])?;
+            let answered = self.send_all(&[size, size, control], true)?;
             if answered[0] || answered[1] {
                 return Ok(Reply::Answered);
             }
@@ -104,10 +104,15 @@ impl<'a> Asker<'a> {
 
     /// Sends one request of each size at once and waits; whether each was answered.
     pub(super) fn volley(&mut self, sizes: &[u32]) -> anyhow::Result<Vec<bool>> {
+        self.send_all(sizes, false)
+    }
+
+    /// The same; where the last is a control, an answer to it ends the wait for the others soon.
+    fn send_all(&mut self, sizes: &[u32], control: bool) -> anyhow::Result<Vec<bool>> {
         let patience = self.patience();
         let mut requests =
             sizes.iter().map(|size| self.send(*size)).collect::<anyhow::Result<Vec<Request>>>()?;
-        let deadline = mono_now() + patience;
+        let mut deadline = mono_now() + patience;
         while requests.iter().any(|request| !request.over)
             && mono_now() < deadline
             && !self.interrupt.is_raised()
@@ -119,6 +124,10 @@ impl<'a> Asker<'a> {
             drop(interests);
             for request in &mut open {
                 self.hear(request)?;
+            }
+            let heard = requests.last().filter(|last| last.answered).and_then(|_| self.slowest);
+            if let Some(slowest) = heard.filter(|_| control && !self.patient) {
+                deadline = deadline.min(mono_now() + Nanos(slowest.0.saturating_mul(MORE)).max(SOON));
             }
         }
         for request in &requests {
@@ -247,6 +256,9 @@ const LARGEST: usize = 1 << 16;
 const SEND_BUFFER: Bytes = Bytes(256 << 10);
 /// How often an interrupt is looked for.
 const STEP: Nanos = Nanos::from_millis(100);
+/// How many times longer than another an answer may take, where a silent size is asked again with patience.
+const MORE: u64 = 3;
+const SOON: Nanos = Nanos::from_millis(30);
 const ANSWERS: u64 = 10;
 const SHORTEST: Nanos = Nanos::from_millis(200);
 
