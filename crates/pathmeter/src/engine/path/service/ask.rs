@@ -125,7 +125,7 @@ impl<'a> Asker<'a> {
             for request in &mut open {
                 self.hear(request)?;
             }
-            let heard = requests.last().filter(|last| last.answered).and_then(|_| self.slowest);
+            let heard = requests.last().filter(|last| last.answered).and(self.slowest);
             if let Some(slowest) = heard.filter(|_| control && !self.patient) {
                 deadline = deadline.min(mono_now() + Nanos(slowest.0.saturating_mul(MORE)).max(SOON));
             }
