@@ -34,6 +34,8 @@ pub struct Search {
     /// Rounds in a row of which nothing arrived.
     silent: u32,
     changed: bool,
+    /// The answer is known, and losses are weighed by size: rounds that are left of that.
+    weighing: Option<u32>,
     over: Option<Bound>,
 }
 
@@ -92,6 +94,7 @@ impl Search {
             rounds: 0,
             silent: 0,
             changed: false,
+            weighing: None,
             over: None,
         }
     }
@@ -103,6 +106,7 @@ impl Search {
             return None;
         }
         let (mut sizes, copies) = match self.span() {
+            Some(span) if self.weighing.is_some() => (self.weights(span), WEIGHED),
             _ if self.rounds == 0 => (vec![self.base, self.most], COPIES),
             None => (self.small_ones(), COPIES),
             Some(span) => self.towards(span),
@@ -135,8 +139,11 @@ impl Search {
             return self.begin_again();
         }
         self.seen.push(results);
-        if self.confirmed(before) {
-            self.over = Some(Bound::Exact);
+        if self.weighing.is_some() {
+            self.weigh();
+        } else if self.confirmed(before) {
+            self.weighing = self.met_losses().then_some(WEIGHINGS);
+            self.weigh();
         } else if self.rounds >= MOST_ROUNDS || self.packets() >= MOST_PACKETS {
             self.give_up();
         }
@@ -194,7 +201,9 @@ impl Search {
             self.tallies.entry(result.size).or_default().add(result, false);
         }
         self.silent += 1;
-        if self.silent >= MOST_SILENT {
+        if self.weighing.is_some() {
+            self.weigh();
+        } else if self.silent >= MOST_SILENT {
             self.give_up();
         }
     }
@@ -231,7 +240,19 @@ impl Search {
             self.earlier.entry(size).or_default().merge(&tally);
         }
         self.seen.clear();
+        self.weighing = None;
         self.rounds = 0;
+    }
+
+    /// The answer is known. Goes on only to weigh losses by size, in several rounds so that no queue overflows.
+    fn weigh(&mut self) {
+        self.weighing = self.weighing.and_then(|left| left.checked_sub(1));
+        self.over = self.weighing.is_none().then_some(Bound::Exact);
+    }
+
+    /// Whether copies of sizes that cross were lost.
+    fn met_losses(&self) -> bool {
+        self.tallies.values().any(|tally| tally.received > 0 && tally.received < tally.sent)
     }
 
     fn give_up(&mut self) {
@@ -339,6 +360,9 @@ fn probes(tallies: &BTreeMap<u32, Tally>) -> impl Iterator<Item = SizeProbe> {
 const BASE_IPV4: u32 = 576;
 const COPIES: u32 = 3;
 const MOST_COPIES: u32 = 16;
+/// Copies of each of four sizes in each of the last rounds of a search that met losses.
+const WEIGHED: u32 = 12;
+const WEIGHINGS: u32 = 4;
 const MOST_SIZES: usize = 32;
 const MOST_DOUBTS: usize = 8;
 const MOST_HINTS: usize = 8;

@@ -29,6 +29,14 @@ impl Search {
         sizes
     }
 
+    /// Four sizes that cross, to weigh losses with: the smallest, the largest and two between.
+    pub(super) fn weights(&self, span: Span) -> Vec<u32> {
+        let smallest = self.crossing().next().unwrap_or(span.low);
+        let mut sizes = even(smallest, span.low, 2);
+        sizes.extend([smallest, span.low]);
+        sizes
+    }
+
     fn hinted(&self, from: u32, to: u32) -> impl Iterator<Item = u32> {
         let sizes = self.hints.iter().cloned().flatten();
         sizes.filter(move |size| (from..=to).contains(size) && !self.tallies.contains_key(size))

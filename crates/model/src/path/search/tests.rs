@@ -8,7 +8,7 @@ fn run(search: &mut Search, mut crosses: impl FnMut(u32, u32) -> bool) -> (Outco
     let mut rounds = 0;
     while let Some(round) = search.round() {
         rounds += 1;
-        assert!(rounds <= 2 * MOST_ROUNDS, "ends");
+        assert!(rounds <= 2 * MOST_ROUNDS + WEIGHINGS, "ends");
         assert!(!round.sizes.is_empty() && round.sizes.len() <= MOST_SIZES, "{round:?}");
         assert!(round.sizes.is_sorted_by(|a, b| a < b), "{round:?}");
         assert!((1..=MOST_COPIES).contains(&round.copies), "{round:?}");
@@ -130,6 +130,22 @@ fn large_packets_that_are_lost_oftener_are_told() {
     assert_eq!((told.size, told.large), (1500, 0.125));
     assert_eq!(size_loss(&[probe(576, 190), probe(1500, 189)]), None);
     assert_eq!(size_loss(&[]), None);
+}
+
+#[test]
+fn losses_are_weighed_by_size() {
+    let (mut told, mut alike) = (0, 0);
+    for seed in 0..100 {
+        let mut chance = Chance(seed);
+        let large = |size| if size > 1000 { 0.3 } else { 0.02 };
+        let (outcome, _) = run(&mut Search::new(false, 52, 1500), |_, size| !chance.below(large(size)));
+        assert_eq!((outcome.path_mtu, outcome.bound), (Some(1500), Bound::Exact), "{seed}");
+        told += u32::from(outcome.size_loss.is_some_and(|loss| loss.size == 1500 && loss.large > loss.small));
+        let (outcome, _) = run(&mut Search::new(false, 52, 1500), |_, _| !chance.below(0.3));
+        alike += u32::from(outcome.size_loss.is_none());
+        assert!(sent(&outcome) <= 500, "{}", sent(&outcome));
+    }
+    assert!(told >= 50 && alike >= 98, "{told} {alike}");
 }
 
 #[test]
