@@ -19,10 +19,11 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
         return if begins || row || lines::stream(line).is_some() { Mark::First } else { Mark::No };
     };
     // A server goes on for the next client; a client that listens too (`-d`, `-r`) has no rows yet.
-    let serves = !block.lines.iter().any(|line| line.starts_with("Client connecting to "));
-    let next_guest = lines::stream(line).is_some() && serves;
+    let serves = || !block.lines.iter().any(|line| line.starts_with("Client connecting to "));
+    let next_guest = || lines::stream(line).is_some() && serves();
     match () {
-        () if (begins || next_guest) && block.stage.rows => Mark::First,
+        () if block.stage.rows && (begins || next_guest()) => Mark::First,
+        () if is_csv(block) && (begins || row) => Mark::First,
         () if begins || row || lines::is_part(line) => Mark::Part,
         () => Mark::No,
     }
@@ -30,12 +31,12 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
 
 /// Rows of CSV have no heading: a test ends where a stream begins anew that has ended.
 fn of_csv(line: &str, block: Option<&Block>) -> Mark {
-    let Some(block) =
-        block.filter(|block| block.lines.iter().all(|line| csv::is_row(line) || line.is_empty()))
-    else {
-        return Mark::First;
-    };
+    let Some(block) = block.filter(|block| is_csv(block)) else { return Mark::First };
     if csv::begins_anew(line, &block.lines) { Mark::First } else { Mark::Part }
+}
+
+fn is_csv(block: &Block) -> bool {
+    block.lines.first().is_some_and(|line| csv::is_row(line))
 }
 
 /// The run of a block.

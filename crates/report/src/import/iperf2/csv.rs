@@ -41,10 +41,11 @@ pub(super) fn is_row(line: &str) -> bool {
 /// Whether a row is of another test than those before: another server, or a stream whose whole was told.
 pub(super) fn begins_anew(line: &str, before: &[String]) -> bool {
     let Some(row) = self::row(line) else { return false };
-    let same: Vec<Line> =
-        before.iter().filter_map(|line| self::row(line)).filter(|one| one.id == row.id).collect();
-    let ended = same.len() > 1 && same.last().is_some_and(|last| last.span.0 == Nanos::ZERO);
-    let elsewhere = same.last().is_some_and(|last| last.ends != row.ends);
+    // The last two rows of the same stream: further back than streams there can be nobody looks.
+    let recent = before.iter().rev().take(MOST_STREAMS).filter_map(|line| self::row(line));
+    let same: Vec<Line> = recent.filter(|one| one.id == row.id).take(2).collect();
+    let ended = same.len() > 1 && same[0].span.0 == Nanos::ZERO;
+    let elsewhere = same.first().is_some_and(|last| last.ends != row.ends);
     row.id >= 0 && (ended || elsewhere)
 }
 
@@ -196,3 +197,6 @@ fn row(line: &str) -> Option<Line> {
         udp,
     })
 }
+
+/// Two intervals of as many streams as iPerf2 is used with.
+const MOST_STREAMS: usize = 512;
