@@ -14,10 +14,11 @@ EXAMPLES
   pathmeter import iperf.log --link 25G                  how near was that to line rate?
 
 OUTPUTS THAT ARE READ
-  iPerf3      text of clients, servers and both in one, 3.0 to 3.21
-  iPerf2      text of clients and servers, plain and -e, 2.0 to 2.2
+  iPerf3      text, JSON and JSON stream of clients, servers and both in one, 3.0 to 3.21
+  iPerf2      text and CSV of clients and servers, plain and -e, 2.0 to 2.2
   SockPerf    statistics and full logs, 3.5 to 3.10
   ping        of iputils, also with -M do, -D and -q; of BusyBox and BSD
+  pathmeter   its own JSON and NDJSON
 
 A file can hold many outputs, with shell prompts and anything else between them. What a tool
 counted wrongly is rebuilt from what it counted rightly, and a note says so.")]
