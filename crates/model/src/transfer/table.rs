@@ -161,6 +161,17 @@ impl TransferResult {
         (found.label != row.label).then_some(found)
     }
 
+    /// Rows whose packets stayed smaller than their MTU, with the size they had: the far end or the path took no larger.
+    pub fn kept_small(&self) -> impl Iterator<Item = (&TransferRow, u32)> {
+        let headers = self.headers();
+        self.rows.iter().filter_map(move |row| {
+            let packet = packet(row, headers)?;
+            // A transfer of less than a segment fills none.
+            let fills = row.data_segments.is_some_and(|count| count > 10.0);
+            (fills && packet < row.mtu?).then_some((row, packet))
+        })
+    }
+
     fn packets(&self, plan: &TransferPlan, row: &TransferRow, packets: &PacketResult) -> Option<RowPackets> {
         let (mut seen, mut body) = (RowPackets::default(), PacketWay::default());
         for local in self.whole(row).filter_map(|one| one.local) {
@@ -340,10 +351,13 @@ mod tests {
         let mut result = TransferResult::default();
         for mtu in [1500, 9000] {
             let mut one = transfer(mtu, 100);
-            one.tcp = Some(TransferTcp { mss: Some(1448), timestamps: true, ..TransferTcp::default() });
+            let tcp = TransferTcp { mss: Some(1448), timestamps: true, ..TransferTcp::default() };
+            one.tcp = Some(TransferTcp { data_segments: Some(700), ..tcp });
             result.take(&one);
         }
         result.conclude(&plan, None);
+        let small: Vec<_> = result.kept_small().map(|(row, packet)| (row.label.as_str(), packet)).collect();
+        assert_eq!(small, [("MTU 9000", 1500)]);
         assert_eq!(result.rows[1].gain.as_ref().expect("a baseline").expected_percent, Some(0.0));
     }
 

@@ -115,6 +115,9 @@ fn the_state_is_told_before_and_put_back_after() {
     ended
         .says("warning: the MTU of eth0 is 1500; it is set to 1400, 2000 in turn")
         .says("ip link set eth0 mtu 1500");
+    // The far end's interface takes 9000: packets of 9500 are not made.
+    let text = hosts.transfer(&[&Hosts::url("/bytes/1M"), "--mtu", "9500", "-n", "1"]).code(0).stdout;
+    assert!(text.contains("MTU 9500: packets stayed at 9000 bytes"), "{text}");
     // An error on the way puts it back too.
     hosts.transfer(&[&Hosts::url("/nothing"), "--mtu", "1400"]).code(3).says("HTTP 404");
     assert_eq!(hosts.mtu(), 1500);

@@ -212,6 +212,11 @@ fn parts(run: &Run, row: &TransferRow) -> Option<[String; PARTS.len()]> {
 fn notes(run: &Run) -> Vec<String> {
     let mut notes: Vec<String> =
         run.summary.warnings.iter().map(|warning| format!("{}: {}", warning.id, warning.text)).collect();
+    let small = run.summary.transfer.iter().flat_map(|result| result.kept_small());
+    notes.extend(small.map(|(row, packet)| {
+        let label = &row.label;
+        format!("{label}: packets stayed at {packet} bytes, as the far end or the path takes no larger")
+    }));
     let failed: Vec<&Transfer> =
         run.summary.transfer.iter().flat_map(|r| &r.transfers).filter(|one| one.error.is_some()).collect();
     if let Some(first) = failed.first() {
