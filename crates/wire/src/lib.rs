@@ -11,7 +11,7 @@
 //! ```
 
 pub mod echo;
-pub mod fragment;
+pub mod iperf2;
 pub mod iperf3;
 pub mod native;
 pub mod packet;

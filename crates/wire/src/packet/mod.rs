@@ -6,11 +6,13 @@
 mod captured;
 mod checksum;
 mod ip;
+mod made;
 mod split;
 mod syn;
 
 pub use captured::{Captured, Segments};
 pub use ip::{Fragment, Ip};
+pub use made::HandMade;
 pub use split::Splitter;
 pub use syn::syn_options;
 

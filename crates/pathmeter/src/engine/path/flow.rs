@@ -16,10 +16,9 @@ use model::path::{FragmentShape, Syn, TooBig, headers};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
-use wire::fragment::HandMade;
 use wire::native::probe::{packet_too_big, quoted};
 use wire::native::{Expired, PathSeen};
-use wire::packet::syn_options;
+use wire::packet::{HandMade, syn_options};
 
 /// A probe flow.
 pub(crate) struct ProbeFlow {

@@ -33,8 +33,8 @@ const UDP: u8 = 17;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fragment::HandMade;
     use crate::native::probe::ProbeDatagram;
+    use crate::packet::HandMade;
     use proptest::prelude::*;
 
     fn message() -> (Vec<u8>, SocketAddr, SocketAddr) {

@@ -1,5 +1,6 @@
 //! UDP datagrams as IP packets made by hand, whole or cut into fragments (RFC 791 section 3.2, RFC 8200 section 4.5).
 
+use super::checksum::Sum;
 use model::path::FragmentShape;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -75,7 +76,7 @@ impl HandMade<'_> {
         packet.extend([self.hops, UDP, 0, 0]);
         packet.extend(from.octets());
         packet.extend(to.octets());
-        let sum = checksum(&[&packet]);
+        let sum = Sum::default().add(&packet).checksum();
         packet[10..12].copy_from_slice(&sum.to_be_bytes());
         packet.extend(content);
         Some(packet)
@@ -97,30 +98,15 @@ impl HandMade<'_> {
         let length = u16::try_from(8 + self.payload.len()).ok()?;
         let mut udp = [self.source.port(), self.destination.port(), length, 0].map(u16::to_be_bytes).concat();
         udp.extend(self.payload);
-        let octets = |ip: IpAddr| match ip {
-            IpAddr::V4(ip) => ip.octets().to_vec(),
-            IpAddr::V6(ip) => ip.octets().to_vec(),
-        };
-        let pseudo = [octets(self.source.ip()), octets(self.destination.ip())].concat();
-        let rest = [u16::from(UDP), length].map(u16::to_be_bytes).concat();
+        let sum = Sum::pseudo_header(self.source.ip(), self.destination.ip(), UDP, length.into()).add(&udp);
         // 0 says that there is no checksum.
-        let sum = match checksum(&[&pseudo, &rest, &udp]) {
+        let sum = match sum.checksum() {
             0 => u16::MAX,
             sum => sum,
         };
         udp[6..8].copy_from_slice(&sum.to_be_bytes());
         Some(udp)
     }
-}
-
-/// The Internet checksum (RFC 1071) of parts, each but the last of an even length.
-fn checksum(parts: &[&[u8]]) -> u16 {
-    let word = |pair: &[u8]| u64::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u64::from(*low));
-    let mut sum: u64 = parts.iter().flat_map(|part| part.chunks(2)).map(word).sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
 }
 
 const UDP: u8 = 17;
@@ -134,6 +120,11 @@ const FRAGMENT_HEADER: usize = 8;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The checksum of parts, each but the last of an even length: 0 where theirs is in them and right.
+    fn checksum(parts: &[&[u8]]) -> u16 {
+        parts.iter().fold(Sum::default(), |sum, part| sum.add(part)).checksum()
+    }
 
     fn packet<'a>(source: &str, destination: &str, payload: &'a [u8]) -> HandMade<'a> {
         let (source, destination) = (source.parse().unwrap(), destination.parse().unwrap());
