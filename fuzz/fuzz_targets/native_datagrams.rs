@@ -2,16 +2,20 @@
 #![no_main]
 
 use model::time::MonoTime;
+use std::net::Ipv6Addr;
 use wire::Datagram;
-use wire::native::probe::{ProbeDatagram, echo_reply};
+use wire::native::probe::{ProbeDatagram, echo_reply, packet_too_big, quoted};
 use wire::native::udp::{GateAnswer, UdpGate};
 use wire::native::{DataHeader, HEADER_LEN};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let (local, remote) = ((Ipv6Addr::LOCALHOST, 9).into(), (Ipv6Addr::LOCALHOST, 5210).into());
     for datagram in [data, &[b"PMTRPRB", data].concat()] {
         if let Some(probe) = ProbeDatagram::decode(datagram) {
             assert!(!probe.encode(100).is_empty());
         }
+        quoted(datagram);
+        packet_too_big(datagram, local, remote);
         assert!(echo_reply(datagram).is_none_or(|reply| reply.len() <= datagram.len()));
     }
     if let GateAnswer::Challenge(answer) =
