@@ -18,6 +18,7 @@ use linux::clock::{mono_now, wall_now};
 use model::event::{Event, Warning};
 use model::path::{PathMethod, PathPlan, PathResult, PathStarted, ServicePlan};
 use model::plan::Direction;
+use model::time::MonoTime;
 use native::WayFinder;
 use wire::ProtocolError;
 
@@ -40,14 +41,17 @@ pub(crate) fn run(
     if job.plan.service.is_some() {
         return alone(job, progress, sink);
     }
+    let began = mono_now();
+    let open = || Prober::open(&job.plan.target, &job.plan.local, job.security, job.interrupt);
     match job.plan.method {
-        PathMethod::Native => native(job, progress, sink),
-        PathMethod::Auto => match native(job, progress, sink) {
+        PathMethod::Native => native(job, open()?, began, progress, sink),
+        PathMethod::Auto => match open() {
+            Ok(prober) => native(job, prober, began, progress, sink),
             Err(e) if is_absent(&e) && !job.interrupt.is_raised() => {
                 progress(&format!("no pathmeter there ({}): asking with ICMP, UDP and TCP", sentence(&e)));
                 alone(job, progress, sink)
             }
-            other => other,
+            Err(e) => Err(e),
         },
         PathMethod::Icmp | PathMethod::Udp | PathMethod::Tcp => alone(job, progress, sink),
     }
@@ -96,10 +100,15 @@ fn is_absent(error: &anyhow::Error) -> bool {
     }
 }
 
-fn native(job: &Job<'_>, progress: &mut dyn FnMut(&str), sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
+/// Asks a pathmeter. `began`: when the session with it was begun.
+fn native(
+    job: &Job<'_>,
+    mut prober: Prober,
+    began: MonoTime,
+    progress: &mut dyn FnMut(&str),
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<()> {
     let Job { plan, security, interrupt } = *job;
-    let began = mono_now();
-    let mut prober = Prober::open(&plan.target, &plan.local, security, interrupt)?;
     let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
     sink(&Event::PathStarted(Box::new(PathStarted {
         wall: wall_now(),
