@@ -29,7 +29,7 @@ pub struct Capture {
     pub peer: IpAddr,
     /// Bytes of each frame to keep, from its first.
     pub snap: u32,
-    /// Memory for frames that have not been taken yet.
+    /// Memory for frames that have not been taken yet, at most 256 blocks of 128 KiB, or of 1 MiB where `snap` is large.
     pub memory: Bytes,
 }
 
@@ -85,7 +85,7 @@ impl Capture {
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         filter::attach(&fd, self.peer, self.snap)?;
         set_int(&fd, VNET_HDR, 1)?;
-        let ring = Ring::new(&fd, self.memory)?;
+        let ring = Ring::new(&fd, self.memory, self.snap)?;
         let index = Network::open()?.link(&self.interface)?.index;
         let layer = bind(&fd, index).named("capture on", || self.interface.clone())?;
         Ok(Captor { fd, ring, layer, statistics: Statistics::default() })
@@ -99,7 +99,7 @@ impl Captor {
     }
 
     /// Waits for frames until the deadline or a signal, and gives those that are there to `take`. The kernel hands
-    /// frames over in blocks, no later than 20 ms after the first of a block.
+    /// frames over in blocks, no later than 50 ms after the first of a block.
     ///
     /// # Errors
     /// What `ppoll(2)` gives; `ENETDOWN` once when the interface goes down, after which the capture goes on.

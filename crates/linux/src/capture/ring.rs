@@ -55,6 +55,8 @@ pub struct Offload {
 #[derive(Debug)]
 pub(super) struct Ring {
     memory: NonNull<u8>,
+    /// Bytes of each.
+    block: usize,
     blocks: usize,
     next: usize,
 }
@@ -63,22 +65,24 @@ pub(super) struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Has the kernel make at least one block.
-    pub(super) fn new(fd: &OwnedFd, memory: Bytes) -> Result<Ring> {
-        let blocks = usize::try_from(memory.0).unwrap_or(usize::MAX).div_ceil(BLOCK).clamp(1, MOST_BLOCKS);
+    /// Has the kernel make at least one block. Each must hold the largest frame, and many of them ride out a long pause
+    /// of the reader, for the kernel hands over a block that is not full when its time has come.
+    pub(super) fn new(fd: &OwnedFd, memory: Bytes, snap: u32) -> Result<Ring> {
+        let block = if snap <= SMALL_SNAP { SMALL_BLOCK } else { BLOCK };
+        let blocks = usize::try_from(memory.0).unwrap_or(usize::MAX).div_ceil(block).clamp(1, MOST_BLOCKS);
         set_int(fd, Opt(libc::SOL_PACKET, 10, "PACKET_VERSION"), 2)?;
         // `struct tpacket_req3`: size and number of blocks, of frames; time to hand over; private bytes; features.
-        let words = [BLOCK, blocks, FRAME, blocks * (BLOCK / FRAME), HAND_OVER_MS, 0, 0];
+        let words = [block, blocks, FRAME, blocks * (block / FRAME), HAND_OVER_MS, 0, 0];
         let request: Vec<u8> = words.iter().flat_map(|word| (*word as u32).to_ne_bytes()).collect();
         set_raw(fd, Opt(libc::SOL_PACKET, 5, "PACKET_RX_RING"), &request)?;
         let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
         // SAFETY: maps new memory at a place of the kernel's choice.
         let mapped =
-            unsafe { libc::mmap(std::ptr::null_mut(), BLOCK * blocks, access, flags, fd.as_raw_fd(), 0) };
+            unsafe { libc::mmap(std::ptr::null_mut(), block * blocks, access, flags, fd.as_raw_fd(), 0) };
         let mapped = if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(mapped) };
         let memory = mapped.named("map", || "the memory of a packet capture".into())?;
         let memory = NonNull::new(memory.cast()).expect("a mapping is not at address 0");
-        Ok(Ring { memory, blocks, next: 0 })
+        Ok(Ring { memory, block, blocks, next: 0 })
     }
 
     /// Gives the frames of all blocks that the kernel has handed over, and the blocks back; returns how many frames.
@@ -103,19 +107,21 @@ impl Ring {
         }
         // SAFETY: block `next` is within the mapping, and the kernel does not write to it until its status is set back,
         // for which `take` needs `self` again.
-        Some(unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(self.next * BLOCK), BLOCK) })
+        Some(unsafe {
+            std::slice::from_raw_parts(self.memory.as_ptr().add(self.next * self.block), self.block)
+        })
     }
 
     fn status(&self) -> &AtomicU32 {
         // SAFETY: the word is within the mapping, aligned, lives as long as the ring, and both sides use it as a flag.
-        unsafe { AtomicU32::from_ptr(self.memory.as_ptr().add(self.next * BLOCK + STATUS).cast()) }
+        unsafe { AtomicU32::from_ptr(self.memory.as_ptr().add(self.next * self.block + STATUS).cast()) }
     }
 }
 
 impl Drop for Ring {
     fn drop(&mut self) {
         // SAFETY: the mapping is the ring's own, of this length, and nothing borrows it any more.
-        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.blocks * BLOCK) };
+        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.blocks * self.block) };
     }
 }
 
@@ -164,11 +170,12 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 
 /// Holds the largest super-packet whole (512 KiB).
 const BLOCK: usize = 1 << 20;
-/// 256 MiB.
+const SMALL_BLOCK: usize = 1 << 17;
+const SMALL_SNAP: u32 = 1 << 14;
 const MOST_BLOCKS: usize = 256;
 /// Of no meaning to this kind of ring but that it must divide a block.
 const FRAME: usize = 2048;
-const HAND_OVER_MS: usize = 20;
+const HAND_OVER_MS: usize = 50;
 /// `block_status` in `struct tpacket_block_desc`.
 const STATUS: usize = 8;
 const TO_KERNEL: u32 = 0;

@@ -113,7 +113,7 @@ fn open(options: &CaptureOptions, peer: IpAddr) -> linux::Result<(Setup, Captor)
         None => Setup::interface_toward(peer)?,
     };
     let snap = options.snap.unwrap_or(if options.split { WHOLE } else { HEADERS });
-    let memory = if snap > 2048 { LARGE } else { SMALL };
+    let memory = if snap > 16_384 { LARGE } else { SMALL };
     let setup = Setup { interface, peer, snap, memory };
     let captor = setup.start()?;
     Ok((setup, captor))
@@ -138,7 +138,7 @@ fn refused(error: &linux::OsError) -> Warning {
 const HEADERS: u32 = 160;
 /// More than any super-packet.
 pub(crate) const WHOLE: u32 = 1 << 19;
-const SMALL: Bytes = Bytes(16 << 20);
+const SMALL: Bytes = Bytes(32 << 20);
 const LARGE: Bytes = Bytes(64 << 20);
 /// `EPERM`, `EACCES`, `ENODEV` (errno(3)).
 const NOT_PERMITTED: i32 = 1;

@@ -110,5 +110,5 @@ impl Seen {
 
 /// How often it looks whether it is to stop, and how long a frame may wait for the file.
 const LOOK: Nanos = Nanos::from_millis(50);
-/// The kernel hands frames over within 20 ms; a busy host needs longer.
-const LINGER: Nanos = Nanos::from_millis(80);
+/// The kernel hands frames over within 50 ms; a busy host needs longer.
+const LINGER: Nanos = Nanos::from_millis(120);
