@@ -19,7 +19,7 @@ pub(super) fn split(text: &str) -> (Vec<Document>, String) {
     while at < text.len() {
         let end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
         let candidate = text[at..].trim_start_matches('\u{feff}').trim_start_matches([' ', '\t']);
-        match candidate.starts_with('{').then(|| one(candidate, line)).flatten() {
+        match is_object(candidate).then(|| one(candidate, line)).flatten() {
             Some((document, length)) => {
                 let start = text.len() - candidate.len();
                 let lines = text[at..start + length].matches('\n').count();
@@ -34,6 +34,11 @@ pub(super) fn split(text: &str) -> (Vec<Document>, String) {
         }
     }
     (documents, rest)
+}
+
+/// A brace with a key behind it, or nothing: other braces are not worth looking for their end.
+fn is_object(text: &str) -> bool {
+    text.strip_prefix('{').is_some_and(|inside| inside.trim_start().starts_with(['"', '}']))
 }
 
 /// The object at the begin of a text, and its length in it.
