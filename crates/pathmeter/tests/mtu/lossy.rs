@@ -27,6 +27,26 @@ fn a_tenth_lost_changes_no_answer() {
 }
 
 #[test]
+fn large_packets_that_are_lost_oftener_are_told() {
+    let Some(lab) = Lab::new("large_packets_that_are_lost_oftener") else { return };
+    lab.forward(Node::R1, "iifname near meta l4proto udp meta length > 1400 numgen inc mod 4 == 0 drop");
+    let _server = lab.serve(Node::S, Who::Root, &[]);
+    for family in Family::BOTH {
+        let run = asked(&lab, family, &[]);
+        let path = &run["summary"]["path"];
+        for name in ["up", "down"] {
+            let way = &path[name];
+            assert_eq!((&way["path_mtu"], &way["bound"]), (&1500.into(), &"exact".into()), "{way:#}");
+        }
+        let loss = &path["up"]["size_dependent_loss"];
+        assert!(loss["large"].as_f64() > loss["small"].as_f64(), "{family:?}: {:#}", path["up"]);
+        assert!(path["down"]["size_dependent_loss"].is_null(), "{family:?}: {:#}", path["down"]);
+        let told = ("size-dependent-loss".to_owned(), "up".to_owned());
+        assert!(found(&run).contains(&told), "{family:?}: {:#}", run["findings"]);
+    }
+}
+
+#[test]
 fn a_third_lost_makes_no_wrong_answer() {
     let Some(lab) = Lab::new("a_third_lost_makes_no_wrong_answer") else { return };
     lab.silence();
