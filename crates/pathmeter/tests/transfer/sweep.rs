@@ -157,6 +157,20 @@ fn the_mtu_is_put_back_after_signals_and_after_a_kill() {
     }
 }
 
+/// A guard that was killed itself does not leave the change behind.
+#[test]
+fn without_its_guard_the_run_puts_the_mtu_back() {
+    let Some(hosts) = hosts("without_its_guard") else { return };
+    let run = Running::start(hosts.command(&[&Hosts::url("/bytes/900000GB"), "--mtu", "1333", "--json"]));
+    hosts.wait_for_mtu(|mtu| mtu == 1333);
+    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", run.pid())).unwrap();
+    let guard: u32 = children.trim().parse().unwrap_or_else(|e| panic!("one child: {children:?}: {e}"));
+    assert!(Command::new("kill").args(["-KILL", &guard.to_string()]).status().unwrap().success());
+    run.signal("TERM");
+    run.end();
+    assert_eq!(hosts.mtu(), 1500);
+}
+
 #[test]
 fn routes_are_made_for_the_run_alone() {
     let Some(hosts) = hosts("routes") else { return };

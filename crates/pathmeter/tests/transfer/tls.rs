@@ -1,7 +1,7 @@
 //! HTTPS: certificates that are trusted, unknown, for another name, or not asked for.
 
 use super::common::{PATIENCE, answer, head, measured, transfer, transfers};
-use super::support::{Scratch, free_port};
+use super::support::{Running, Scratch, free_port, pathmeter};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -84,6 +84,10 @@ fn a_certificate_is_checked_against_the_authorities_given() {
         assert!(matches!(ended.code, Some(2 | 3)), "{}", ended.stderr);
         ended.says("certificate").says("--cacert");
     }
+    // The system's own authorities are those of SSL_CERT_FILE, where it is set.
+    let mut command = pathmeter(None, &["transfer", &url, "-4", "-n", "1"]);
+    command.env("SSL_CERT_FILE", &file).env_remove("SSL_CERT_DIR");
+    Running::start(command).end().code(0);
     transfer(&[&url, "--cacert", &nothing]).code(2).says("has no certificate").says("PEM");
     transfer(&[&url, "--cacert", "/no/such/file"]).code(2).says("/no/such/file");
 }

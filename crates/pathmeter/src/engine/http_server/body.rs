@@ -39,6 +39,8 @@ pub(super) struct Meter<'a> {
     stop: &'a AtomicBool,
     started: MonoTime,
     moved: MonoTime,
+    /// What comes up goes through here.
+    buffer: Vec<u8>,
     /// Bytes so far.
     pub(super) bytes: u64,
 }
@@ -46,7 +48,7 @@ pub(super) struct Meter<'a> {
 impl<'a> Meter<'a> {
     pub(super) fn new(limits: &'a Limits, stop: &'a AtomicBool) -> Meter<'a> {
         let now = mono_now();
-        Meter { limits, stop, started: now, moved: now, bytes: 0 }
+        Meter { limits, stop, started: now, moved: now, buffer: Vec::new(), bytes: 0 }
     }
 
     /// Time since the start.
@@ -81,10 +83,10 @@ impl<'a> Meter<'a> {
             self.count(count);
             return Ok(count as u64);
         }
-        let mut buffer = vec![0; READ];
+        self.buffer.resize(READ, 0);
         loop {
             let most = usize::try_from(self.next(most)?).unwrap_or(READ).min(READ);
-            match (&mut &*socket).read(&mut buffer[..most]) {
+            match (&mut &*socket).read(&mut self.buffer[..most]) {
                 Ok(count) => {
                     self.count(count);
                     return Ok(count as u64);
