@@ -1,0 +1,238 @@
+//! What the four machines share. A flow is one TCP connection, or one pair of UDP addresses, at one end: a test by
+//! itself. Its driver keeps the socket, and the rule of [`crate::Session`]: one input, then outputs until
+//! [`FlowOutput::WaitUntil`].
+
+use super::{Ack, Amount, DATAGRAM_LEN, Rate, Request, ServerReport};
+use crate::{ProtocolError, Sent};
+use model::plan::Transport;
+use model::time::{MonoTime, WallTime};
+use model::units::Nanos;
+use std::collections::VecDeque;
+
+/// One end of one flow.
+pub trait Flow: Send {
+    /// Takes one thing that happened. After an error the flow is over.
+    ///
+    /// # Errors
+    /// Why the test of this flow has failed.
+    fn input(&mut self, now: MonoTime, input: FlowInput<'_>) -> Result<(), ProtocolError>;
+
+    /// The next thing to do.
+    fn output(&mut self, now: MonoTime) -> FlowOutput;
+}
+
+/// What happens to a flow.
+#[derive(Clone, Copy, Debug)]
+pub enum FlowInput<'a> {
+    /// TCP: the next bytes, in any portions, for as long as this end does not [receive data](Run::receives). UDP: a
+    /// datagram that came before [`FlowOutput::Start`] or after [`FlowOutput::Measure`], and in between every one that
+    /// is an [end](super::Number::Fin).
+    Received(&'a [u8]),
+    /// TCP: the peer sends no more, or the connection broke. UDP: nobody is at the peer's port.
+    Ended,
+    /// The time of the last `WaitUntil` has come. May also be given early: then it changes nothing.
+    Timer,
+    /// Payload bytes received so far, about once a second.
+    Progress(u64),
+    /// This end's sender has stopped, its amount used up or [`FlowOutput::StopSender`] said.
+    SenderDone(Sent),
+    /// What [`FlowOutput::Measure`] asked for: the data alone, without the end.
+    Measured(&'a ServerReport),
+    /// This end wants to stop, and why.
+    Interrupt(&'a str),
+}
+
+/// What a flow wants done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FlowOutput {
+    /// Send these bytes, or this datagram.
+    Send(Vec<u8>),
+    /// Data moves from now on.
+    Start(Run),
+    /// Answer this connection's records from now on ([`Bounce`](super::Bounce)); these bytes of it have been read.
+    Bounce(Vec<u8>),
+    /// Stop sending; [`FlowInput::SenderDone`] follows.
+    StopSender,
+    /// Stop receiving data, and say what came (UDP); [`FlowInput::Measured`] follows.
+    Measure,
+    /// Open a flow to the peer's address and the port in this request, and send on it as it says
+    /// ([`TcpClient::back`](super::TcpClient::back), [`UdpClient::back`](super::UdpClient::back)).
+    ConnectBack(Box<Request>),
+    /// Tell the world.
+    Told(Told),
+    /// End this end's direction of the connection (TCP).
+    Shutdown,
+    /// Nothing more to do before this time, unless an input comes.
+    WaitUntil(Option<MonoTime>),
+    /// The flow is over: close it. What was measured is complete.
+    Close,
+}
+
+/// Data that is to move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// This end sends, like this.
+    pub sends: Option<Sending>,
+    /// This end receives data. A UDP server's first datagram is data too: the driver has it.
+    pub receives: bool,
+    /// TCP payload that the machine has sent itself; it counts as data.
+    pub sent: u64,
+    /// TCP payload that the machine has read; it counts as data.
+    pub received: u64,
+}
+
+/// How one end sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// When it stops. Bytes include those of [`Run::sent`].
+    pub amount: Amount,
+    /// How fast.
+    pub rate: Option<Rate>,
+    /// Bytes of one write or datagram; 0: the driver's choice (TCP).
+    pub length: u32,
+    /// TOS byte.
+    pub tos: u8,
+    /// Not before this time of day.
+    pub starts: Option<WallTime>,
+    /// What each datagram begins with; number and time go into its first [`DATAGRAM_LEN`] bytes.
+    pub head: Vec<u8>,
+}
+
+/// What a flow has learnt of its peer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Told {
+    /// A server's client asks for this.
+    Request(Box<Request>),
+    /// A server's client says nothing of itself: it is old, or `-C` was given.
+    Plain,
+    /// A client's server is this.
+    Ack(Ack),
+    /// A server's figures.
+    Report(ServerReport),
+    /// The server's figures never came: it is gone, or the way back is blocked.
+    NoReport,
+}
+
+/// Outputs and one deadline.
+#[derive(Default)]
+pub(super) struct Steps {
+    outputs: VecDeque<FlowOutput>,
+    deadline: Option<MonoTime>,
+    over: bool,
+}
+
+impl Steps {
+    pub(super) fn push(&mut self, output: FlowOutput) {
+        self.outputs.push_back(output);
+    }
+
+    pub(super) fn tell(&mut self, told: Told) {
+        self.push(FlowOutput::Told(told));
+    }
+
+    pub(super) fn wait(&mut self, now: MonoTime, span: Nanos) {
+        self.deadline = Some(now + span);
+    }
+
+    pub(super) fn is_due(&self, now: MonoTime) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= now)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    pub(super) fn close(&mut self) {
+        if !std::mem::replace(&mut self.over, true) {
+            self.deadline = None;
+            self.push(FlowOutput::Close);
+        }
+    }
+
+    pub(super) fn next(&mut self) -> FlowOutput {
+        self.outputs.pop_front().unwrap_or(FlowOutput::WaitUntil(self.deadline))
+    }
+}
+
+/// Tells a running flow from a dead one: by the time it may take, and by what comes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Watch {
+    seen: u64,
+}
+
+impl Watch {
+    /// What has come in all; true: more than before.
+    pub(super) fn progress(&mut self, received: u64) -> bool {
+        std::mem::replace(&mut self.seen, received) != received
+    }
+
+    pub(super) fn has_seen(self) -> bool {
+        self.seen > 0
+    }
+}
+
+impl Request {
+    /// How the end that sends is to send, with datagrams that begin like this.
+    pub(super) fn sending(&self, head: Vec<u8>) -> Sending {
+        let udp = self.transport == Transport::Udp;
+        let length = if self.length == 0 && udp { DEFAULT_DATAGRAM } else { self.length };
+        let smallest = if udp { head.len() as u32 } else { 0 };
+        Sending {
+            amount: self.amount,
+            rate: self.rate,
+            length: length.max(smallest).min(if udp { MAX_DATAGRAM } else { MAX_WRITE }),
+            tos: self.tos,
+            starts: self.start.filter(|_| self.starts_then),
+            head,
+        }
+    }
+
+    /// How long the flow may run before it must be dead; it is told that something comes until then.
+    pub(super) fn patience(&self) -> Nanos {
+        match self.amount {
+            Amount::Time(time) if self.starts_then => time.saturating_add(STARTS_LATEST),
+            Amount::Time(time) => time.saturating_add(SLOP),
+            Amount::Bytes(_) => STALL,
+        }
+    }
+
+    /// Is this flow over when its time is, rather than by what was sent?
+    pub(super) fn is_timed(&self) -> bool {
+        matches!(self.amount, Amount::Time(_))
+    }
+
+    /// Cut to what a server's policy allows.
+    pub(super) fn within(mut self, policy: &crate::Policy) -> Request {
+        if let (Amount::Time(time), Some(max)) = (self.amount, policy.max_time) {
+            self.amount = Amount::Time(time.min(max));
+        }
+        if let Some(max) = policy.max_rate {
+            let asked = match self.rate {
+                Some(Rate::Bits(rate)) => rate.min(max),
+                Some(Rate::Packets(_)) | None => max,
+            };
+            self.rate = Some(Rate::Bits(asked));
+        }
+        self
+    }
+}
+
+/// An empty datagram of a flow without a header.
+pub(super) fn bare_head() -> Vec<u8> {
+    vec![0; DATAGRAM_LEN]
+}
+
+/// iPerf2's default over IPv4.
+const DEFAULT_DATAGRAM: u32 = 1470;
+/// Largest UDP payload over IPv4.
+const MAX_DATAGRAM: u32 = 65_507;
+/// What a client may make a server allocate.
+const MAX_WRITE: u32 = 16 << 20;
+/// A first message, or the peer's part of the end.
+pub(super) const PATIENCE: Nanos = Nanos::from_secs(10);
+/// The other end's clock and last bytes.
+const SLOP: Nanos = Nanos::from_secs(10);
+/// Longest wait for the time of day at which a test begins.
+const STARTS_LATEST: Nanos = Nanos::from_secs(3600);
+/// Nothing comes for this long: the peer is gone.
+pub(super) const STALL: Nanos = Nanos::from_secs(60);

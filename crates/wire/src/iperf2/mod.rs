@@ -1,0 +1,51 @@
+//! The iPerf2 protocol, both roles: what `iperf` 2.0.5 to 2.2 speaks on its port.
+//!
+//! There is no control connection. Each TCP connection and each UDP flow is a test by itself, told apart and described
+//! by its first bytes; `-P` is many of them.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `request` | the test header, in TCP and in every datagram; `flags` its bits, `fields` its words |
+//! | `frames` | isochronous frames and bursts: settings and records |
+//! | `ack` | a server's answer to a header over TCP |
+//! | `datagram` | number and time of a datagram, and its end |
+//! | `report` | a server's figures of a UDP flow |
+//! | `bounceback` | round trips over TCP |
+//! | `flow` | what the machines of one flow share: what happens, what is to be done |
+//! | `tcp_client`, `tcp_server`, `udp_client`, `udp_server` | the machines |
+//!
+//! This end writes as 2.1.8 does and reads every version.
+
+mod ack;
+mod bounceback;
+mod datagram;
+mod fields;
+mod flags;
+mod flow;
+mod frames;
+mod report;
+mod request;
+mod tcp_client;
+mod tcp_server;
+mod udp_client;
+mod udp_server;
+
+pub use ack::{Ack, AckRead, AckTimes};
+pub use bounceback::{
+    Bounce, Bouncer, DEFAULT_BOUNCE, MAX_BOUNCE, MIN_BOUNCE, bounce_options, is_bounceback,
+};
+pub use datagram::{DATAGRAM_LEN, Number, Numbered, is_wide, number, put_fin};
+pub use flow::{Flow, FlowInput, FlowOutput, Run, Sending, Told};
+pub use frames::{BurstRecord, Fixed, FrameRecord, Frames};
+pub use report::{ServerReport, TransitReport};
+pub use request::{Amount, Header, Rate, Request, Shape, Traffic, Version};
+pub use tcp_client::TcpClient;
+pub use tcp_server::TcpServer;
+pub use udp_client::UdpClient;
+pub use udp_server::UdpServer;
+
+/// The TCP and UDP port.
+pub const PORT: u16 = 5001;
+
+/// Name used in errors.
+const PROTOCOL: &str = "iPerf2";

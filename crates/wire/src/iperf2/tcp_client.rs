@@ -1,0 +1,155 @@
+//! The client's end of a TCP flow: the header goes first, then data moves; a server's acknowledgement may lie in wait
+//! and is read, since closing with bytes unread would reset the connection.
+
+use super::flow::{Flow, FlowInput, FlowOutput, PATIENCE, Run, Steps, Told, Watch};
+use super::{Ack, AckRead, Request};
+use crate::ProtocolError;
+use model::time::MonoTime;
+use model::units::Nanos;
+
+/// One connection of a client.
+pub struct TcpClient {
+    request: Request,
+    steps: Steps,
+    watch: Watch,
+    /// First bytes of the server; absent: read, or not to be read here.
+    heard: Option<Vec<u8>>,
+    sending: bool,
+    receiving: bool,
+    interrupted: bool,
+}
+
+impl TcpClient {
+    /// A connection that has just been opened.
+    #[must_use]
+    pub fn new(request: Request, now: MonoTime) -> TcpClient {
+        let header = request.bytes();
+        TcpClient::begin(request, header, now)
+    }
+
+    /// A server's connection back to its client, as [`FlowOutput::ConnectBack`] asks for: data from the first byte.
+    #[must_use]
+    pub fn back(request: Request, now: MonoTime) -> TcpClient {
+        let request = Request { traffic: super::Traffic::Forward, starts_then: false, ..request };
+        TcpClient::begin(request, Vec::new(), now)
+    }
+
+    fn begin(request: Request, header: Vec<u8>, now: MonoTime) -> TcpClient {
+        let mut steps = Steps::default();
+        let (sending, receiving) = (request.client_sends(), request.server_sends());
+        let run = Run {
+            sends: sending.then(|| request.sending(Vec::new())),
+            receives: receiving,
+            sent: header.len() as u64,
+            received: 0,
+        };
+        if !header.is_empty() {
+            steps.push(FlowOutput::Send(header));
+        }
+        steps.push(FlowOutput::Start(run));
+        steps.wait(now, request.patience());
+        let heard = (!receiving).then(Vec::new);
+        TcpClient { request, steps, watch: Watch::default(), heard, sending, receiving, interrupted: false }
+    }
+
+    fn hear(&mut self, bytes: &[u8]) {
+        let Some(heard) = &mut self.heard else { return };
+        heard.extend_from_slice(bytes);
+        match Ack::read(heard) {
+            AckRead::More => return,
+            AckRead::Ack(ack, _) => self.steps.tell(Told::Ack(ack)),
+            AckRead::None => {}
+        }
+        self.heard = None;
+    }
+
+    fn sender_done(&mut self, now: MonoTime) {
+        if std::mem::replace(&mut self.sending, false) {
+            self.steps.push(FlowOutput::Shutdown);
+            self.steps.wait(now, PATIENCE);
+        }
+    }
+
+    fn ended(&mut self) -> Result<(), ProtocolError> {
+        self.receiving = false;
+        if self.sending && !self.request.server_sends() {
+            return Err(ProtocolError::PeerStopped(
+                "it closed the connection while this end was sending".into(),
+            ));
+        }
+        if !self.sending {
+            self.steps.close();
+        }
+        Ok(())
+    }
+
+    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        if !self.steps.is_due(now) {
+            return Ok(());
+        }
+        if self.sending && !self.request.is_timed() {
+            // Its own sender knows when it is stuck.
+            self.steps.wait(now, self.request.patience());
+            return Ok(());
+        }
+        if !self.sending && (!self.request.server_sends() || self.watch.has_seen()) {
+            // Everything was sent; a server that does not close takes nothing away from that.
+            self.steps.close();
+            return Ok(());
+        }
+        Err(ProtocolError::Timeout("while the test was running: the server sends nothing".into()))
+    }
+
+    fn interrupt(&mut self, now: MonoTime, why: &str) -> Result<(), ProtocolError> {
+        if std::mem::replace(&mut self.interrupted, true) {
+            return Err(ProtocolError::Stopped(why.into()));
+        }
+        if self.sending {
+            self.steps.push(FlowOutput::StopSender);
+            self.steps.wait(now, HURRY);
+        } else {
+            self.steps.close();
+        }
+        Ok(())
+    }
+}
+
+impl Flow for TcpClient {
+    fn input(&mut self, now: MonoTime, input: FlowInput<'_>) -> Result<(), ProtocolError> {
+        if self.steps.is_over() {
+            return Ok(());
+        }
+        let outcome = match input {
+            FlowInput::Received(bytes) => {
+                self.hear(bytes);
+                Ok(())
+            }
+            FlowInput::Ended => self.ended(),
+            FlowInput::Timer => self.timer(now),
+            FlowInput::Progress(received) => {
+                if self.watch.progress(received) && !self.request.is_timed() {
+                    self.steps.wait(now, self.request.patience());
+                }
+                Ok(())
+            }
+            FlowInput::SenderDone(_) => {
+                self.sender_done(now);
+                // A server that sent too has perhaps ended before.
+                if self.request.server_sends() && !self.receiving {
+                    self.steps.close();
+                }
+                Ok(())
+            }
+            FlowInput::Measured(_) => Ok(()),
+            FlowInput::Interrupt(why) => self.interrupt(now, why),
+        };
+        outcome.inspect_err(|_| self.steps.close())
+    }
+
+    fn output(&mut self, _now: MonoTime) -> FlowOutput {
+        self.steps.next()
+    }
+}
+
+/// For the end after an interrupt.
+const HURRY: Nanos = Nanos::from_secs(5);

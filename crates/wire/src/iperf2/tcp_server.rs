@@ -1,0 +1,245 @@
+//! The server's end of a TCP flow: the first bytes say what it is. Also the client's end of a connection back (`-d`,
+//! `-r`), which begins with data.
+
+use super::flow::{Flow, FlowInput, FlowOutput, PATIENCE, Run, Steps, Told, Watch};
+use super::{Ack, AckTimes, Header, Request, Traffic, Version, is_bounceback};
+use crate::stamp::Clock;
+use crate::{Policy, ProtocolError};
+use model::plan::Transport;
+use model::time::MonoTime;
+
+/// One connection that a server has accepted.
+pub struct TcpServer {
+    policy: Policy,
+    clock: Clock,
+    key: Option<Vec<u8>>,
+    steps: Steps,
+    watch: Watch,
+    phase: Phase,
+    sending: bool,
+    receiving: bool,
+}
+
+enum Phase {
+    /// The first bytes come.
+    Opening(Vec<u8>),
+    /// Data moves as was asked for; a plain client's amount is not known.
+    Running(Option<Box<Request>>),
+    /// The connection is another machine's.
+    Bouncing,
+}
+
+impl TcpServer {
+    /// A connection that has just been accepted.
+    #[must_use]
+    pub fn new(policy: Policy, clock: Clock, now: MonoTime) -> TcpServer {
+        let mut steps = Steps::default();
+        steps.wait(now, PATIENCE);
+        TcpServer {
+            policy,
+            clock,
+            key: None,
+            steps,
+            watch: Watch::default(),
+            phase: Phase::Opening(Vec::new()),
+            sending: false,
+            receiving: true,
+        }
+    }
+
+    /// Serves only clients that know this key (`--permit-key`).
+    #[must_use]
+    pub fn with_key(self, key: Vec<u8>) -> TcpServer {
+        TcpServer { key: Some(key), ..self }
+    }
+
+    fn read(&mut self, now: MonoTime, bytes: &[u8]) -> Result<(), ProtocolError> {
+        let Phase::Opening(first) = &mut self.phase else { return Ok(()) };
+        first.extend_from_slice(bytes);
+        match is_bounceback(first) {
+            None => return Ok(()),
+            Some(true) if self.key.is_none() => {
+                self.steps.push(FlowOutput::Bounce(std::mem::take(first)));
+                self.phase = Phase::Bouncing;
+                return Ok(());
+            }
+            Some(_) => {}
+        }
+        let received = first.len() as u64;
+        match Request::read(Transport::Tcp, first) {
+            Header::More(_) => Ok(()),
+            Header::Request(request, _) => self.admit(now, *request, received),
+            Header::Plain if self.key.is_none() => {
+                self.steps.tell(Told::Plain);
+                self.start(now, None, received);
+                Ok(())
+            }
+            Header::Plain => Err(self.no_key()),
+            Header::Foreign => Err(ProtocolError::Violation {
+                protocol: super::PROTOCOL,
+                what: "its first bytes are no test header".into(),
+            }),
+        }
+    }
+
+    fn admit(&mut self, now: MonoTime, request: Request, received: u64) -> Result<(), ProtocolError> {
+        if self.key.is_some() && request.key != self.key {
+            return Err(self.no_key());
+        }
+        let max = self.policy.max_streams.unwrap_or(u32::MAX);
+        if request.streams > max {
+            return Err(ProtocolError::Stopped(format!(
+                "the client asks for {} streams and {max} are allowed",
+                request.streams
+            )));
+        }
+        let request = request.within(&self.policy);
+        if request.wants_ack() {
+            self.steps.push(FlowOutput::Send(self.ack(&request, now).bytes()));
+        }
+        self.steps.tell(Told::Request(Box::new(request.clone())));
+        if request.traffic == Traffic::Dual {
+            self.steps.push(FlowOutput::ConnectBack(Box::new(request.clone())));
+        }
+        self.start(now, Some(request), received);
+        Ok(())
+    }
+
+    fn start(&mut self, now: MonoTime, request: Option<Request>, received: u64) {
+        let sends = request.as_ref().filter(|request| request.server_sends());
+        let sends = sends.map(|request| request.sending(Vec::new()));
+        (self.sending, self.receiving) =
+            (sends.is_some(), request.as_ref().is_none_or(Request::client_sends));
+        self.steps.push(FlowOutput::Start(Run { sends, receives: self.receiving, sent: 0, received }));
+        self.phase = Phase::Running(request.map(Box::new));
+        self.wait(now);
+    }
+
+    /// How long a flow of this kind may go on, or be silent.
+    fn wait(&mut self, now: MonoTime) {
+        let span = match &self.phase {
+            Phase::Running(Some(request)) => request.patience(),
+            _ => super::flow::STALL,
+        };
+        self.steps.wait(now, span);
+    }
+
+    fn ended(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        match &self.phase {
+            Phase::Opening(first) if first.is_empty() => self.steps.close(),
+            Phase::Opening(_) => {
+                return Err(ProtocolError::Closed("before the test header was complete".into()));
+            }
+            Phase::Bouncing => self.steps.close(),
+            Phase::Running(_) if self.sending && !self.receiving => {
+                return Err(ProtocolError::PeerStopped(
+                    "it closed the connection while this end was sending".into(),
+                ));
+            }
+            Phase::Running(_) => {
+                self.receiving = false;
+                self.finish(now);
+            }
+        }
+        Ok(())
+    }
+
+    fn sender_done(&mut self, now: MonoTime) {
+        if std::mem::replace(&mut self.sending, false) {
+            self.steps.push(FlowOutput::Shutdown);
+            self.steps.wait(now, PATIENCE);
+        }
+    }
+
+    /// Nothing is received any more.
+    fn finish(&mut self, now: MonoTime) {
+        if self.sending {
+            self.steps.push(FlowOutput::StopSender);
+            self.steps.wait(now, PATIENCE);
+            return;
+        }
+        if let Phase::Running(Some(request)) = &self.phase
+            && request.traffic == Traffic::Tradeoff
+        {
+            self.steps.push(FlowOutput::ConnectBack(request.clone()));
+        }
+        self.steps.close();
+    }
+
+    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        if !self.steps.is_due(now) {
+            return Ok(());
+        }
+        match &self.phase {
+            Phase::Bouncing => Ok(()),
+            Phase::Opening(_) => Err(ProtocolError::Timeout("with a test header".into())),
+            // All was sent; whether the client closes does not matter.
+            Phase::Running(Some(request)) if !self.sending && request.server_sends() => {
+                self.steps.close();
+                Ok(())
+            }
+            Phase::Running(Some(request)) if request.is_timed() => {
+                Err(ProtocolError::Timeout("at the end of the time it asked for".into()))
+            }
+            Phase::Running(_) => {
+                Err(ProtocolError::Timeout("while the test was running: nothing comes".into()))
+            }
+        }
+    }
+
+    fn ack(&self, request: &Request, now: MonoTime) -> Ack {
+        let here = self.clock.at(now);
+        let sent = request.start.filter(|_| request.trip_times);
+        Ack {
+            version: Version::OURS,
+            times: sent.map(|sent| AckTimes { sent, received: here, acknowledged: here }),
+        }
+    }
+
+    fn no_key(&self) -> ProtocolError {
+        ProtocolError::Stopped("the client does not know this server's key (--permit-key)".into())
+    }
+
+    fn interrupt(&mut self, now: MonoTime, why: &str) -> Result<(), ProtocolError> {
+        if self.sending {
+            self.steps.push(FlowOutput::StopSender);
+            self.steps.wait(now, PATIENCE);
+            return Ok(());
+        }
+        Err(ProtocolError::Stopped(why.into()))
+    }
+}
+
+impl Flow for TcpServer {
+    fn input(&mut self, now: MonoTime, input: FlowInput<'_>) -> Result<(), ProtocolError> {
+        if self.steps.is_over() {
+            return Ok(());
+        }
+        let outcome = match input {
+            FlowInput::Received(bytes) => self.read(now, bytes),
+            FlowInput::Ended => self.ended(now),
+            FlowInput::Timer => self.timer(now),
+            FlowInput::Progress(received) => {
+                let timed = matches!(&self.phase, Phase::Running(Some(request)) if request.is_timed());
+                if self.watch.progress(received) && !timed && matches!(self.phase, Phase::Running(_)) {
+                    self.wait(now);
+                }
+                Ok(())
+            }
+            FlowInput::SenderDone(_) => {
+                self.sender_done(now);
+                if matches!(&self.phase, Phase::Running(Some(r)) if r.client_sends()) && !self.receiving {
+                    self.finish(now);
+                }
+                Ok(())
+            }
+            FlowInput::Measured(_) => Ok(()),
+            FlowInput::Interrupt(why) => self.interrupt(now, why),
+        };
+        outcome.inspect_err(|_| self.steps.close())
+    }
+
+    fn output(&mut self, _now: MonoTime) -> FlowOutput {
+        self.steps.next()
+    }
+}

@@ -1,0 +1,239 @@
+//! The client's end of a UDP flow: every datagram carries the test header. Its end is repeated until the server's
+//! report comes; where the server sends, the first datagram is repeated until data come.
+
+use super::flow::{Flow, FlowInput, FlowOutput, Run, Sending, Steps, Told, Watch, bare_head};
+use super::{Number, Request, ServerReport, Traffic, number, put_fin};
+use crate::ProtocolError;
+use crate::stamp::Clock;
+use model::time::MonoTime;
+use model::units::Nanos;
+
+/// One flow of a client.
+pub struct UdpClient {
+    request: Request,
+    clock: Clock,
+    steps: Steps,
+    watch: Watch,
+    sending: Sending,
+    phase: Phase,
+    interrupted: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Asking for data until the deadline.
+    Asking { until: MonoTime, pause: Nanos },
+    /// Data moves.
+    Running { sends: bool, receives: bool },
+    /// The end was sent so many times, last as this number; the report is due.
+    Ending { tries: u32, number: u64 },
+}
+
+impl UdpClient {
+    /// A flow whose socket has just been connected.
+    #[must_use]
+    pub fn new(request: Request, clock: Clock, now: MonoTime) -> UdpClient {
+        let head = request.bytes();
+        UdpClient::begin(request, head, clock, now)
+    }
+
+    /// A server's flow back to its client, as [`FlowOutput::ConnectBack`] asks for: its datagrams have no header.
+    #[must_use]
+    pub fn back(request: Request, clock: Clock, now: MonoTime) -> UdpClient {
+        let request = Request { traffic: Traffic::Forward, starts_then: false, ..request };
+        UdpClient::begin(request, bare_head(), clock, now)
+    }
+
+    fn begin(request: Request, head: Vec<u8>, clock: Clock, now: MonoTime) -> UdpClient {
+        let sending = request.sending(head);
+        let asks = request.traffic == Traffic::Reverse;
+        let phase = if asks {
+            Phase::Asking { until: now + ASKING, pause: FIRST_PAUSE }
+        } else {
+            Phase::Running { sends: true, receives: request.server_sends() }
+        };
+        let steps = Steps::default();
+        let mut flow =
+            UdpClient { request, clock, steps, watch: Watch::default(), sending, phase, interrupted: false };
+        if asks {
+            flow.ask(now)
+        } else {
+            flow.start(now)
+        }
+        flow
+    }
+
+    /// The first datagram, once more. A server that has it already leaves the repetition unread.
+    fn ask(&mut self, now: MonoTime) {
+        let Phase::Asking { pause, .. } = &mut self.phase else { return };
+        let this = *pause;
+        *pause = Nanos(pause.0 * 2).min(LONGEST_PAUSE);
+        let mut datagram = self.datagram();
+        let stamp = crate::Stamp { sequence: 1, sent: now };
+        crate::Datagram::write(super::Numbered { clock: self.clock, wide: true }, stamp, &mut datagram);
+        self.steps.push(FlowOutput::Send(datagram));
+        self.steps.wait(now, this);
+    }
+
+    fn start(&mut self, now: MonoTime) {
+        let receives = self.request.server_sends();
+        let sends = self.request.client_sends();
+        self.phase = Phase::Running { sends, receives };
+        let sends = sends.then(|| self.sending.clone());
+        self.steps.push(FlowOutput::Start(Run { sends, receives, sent: 0, received: 0 }));
+        self.steps.wait(now, self.request.patience());
+    }
+
+    /// A datagram of the test's size, header and all.
+    fn datagram(&self) -> Vec<u8> {
+        let mut datagram = self.sending.head.clone();
+        let digits = (0..self.sending.length as usize).map(|index| b'0' + (index % 10) as u8);
+        datagram.extend(digits.skip(datagram.len()));
+        datagram
+    }
+
+    fn received(&mut self, now: MonoTime, datagram: &[u8]) {
+        match self.phase {
+            Phase::Asking { .. } if number(datagram, true).is_some() => self.start(now),
+            Phase::Asking { .. } => {}
+            Phase::Running { sends, .. } if matches!(number(datagram, true), Some(Number::Fin(_))) => {
+                self.phase = Phase::Running { sends, receives: false };
+                if !sends {
+                    self.steps.close();
+                }
+            }
+            Phase::Running { .. } => {}
+            Phase::Ending { .. } => {
+                if let Some(report) = ServerReport::read(datagram) {
+                    self.steps.tell(Told::Report(report));
+                    self.steps.close();
+                }
+            }
+        }
+    }
+
+    fn sender_done(&mut self, now: MonoTime, last: u64) {
+        let Phase::Running { sends: true, receives } = self.phase else { return };
+        let duplex = self.request.traffic == Traffic::FullDuplex;
+        self.phase = Phase::Running { sends: false, receives };
+        if duplex {
+            self.send_fin(now, last.saturating_add(1));
+            if receives { self.steps.wait(now, DUPLEX_SLOP) } else { self.steps.close() }
+        } else if self.request.no_fin {
+            self.steps.close();
+        } else {
+            self.phase = Phase::Ending { tries: 0, number: last };
+            self.try_fin(now);
+        }
+    }
+
+    /// The end, numbered one higher each time, as iPerf2 does.
+    fn try_fin(&mut self, now: MonoTime) {
+        let Phase::Ending { tries, number } = self.phase else { return };
+        if tries == FIN_TRIES {
+            self.steps.tell(Told::NoReport);
+            self.steps.close();
+            return;
+        }
+        let number = number.saturating_add(1);
+        self.phase = Phase::Ending { tries: tries + 1, number };
+        self.send_fin(now, number);
+        self.steps.wait(now, FIN_PAUSE);
+    }
+
+    fn send_fin(&mut self, now: MonoTime, number: u64) {
+        let mut datagram = self.datagram();
+        put_fin(&mut datagram, number, self.clock.at(now));
+        self.steps.push(FlowOutput::Send(datagram));
+    }
+
+    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        if !self.steps.is_due(now) {
+            return Ok(());
+        }
+        match self.phase {
+            Phase::Asking { until, .. } if until <= now => {
+                return Err(ProtocolError::Timeout("to the datagrams that ask for data".into()));
+            }
+            Phase::Asking { .. } => self.ask(now),
+            Phase::Ending { .. } => self.try_fin(now),
+            // The sender knows when it is done.
+            Phase::Running { sends: true, .. } => self.steps.wait(now, self.request.patience()),
+            // The one end that a server sends may be lost.
+            Phase::Running { .. } if self.watch.has_seen() => self.steps.close(),
+            Phase::Running { .. } => {
+                return Err(ProtocolError::Timeout("while the test was running: no datagram came".into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn interrupt(&mut self, why: &str) -> Result<(), ProtocolError> {
+        if std::mem::replace(&mut self.interrupted, true) {
+            return Err(ProtocolError::Stopped(why.into()));
+        }
+        match self.phase {
+            Phase::Running { sends: true, .. } => self.steps.push(FlowOutput::StopSender),
+            Phase::Ending { .. } => {}
+            _ => self.steps.close(),
+        }
+        Ok(())
+    }
+
+    /// The server's host says that nobody is at its port.
+    fn refused(&mut self) -> Result<(), ProtocolError> {
+        match self.phase {
+            Phase::Ending { .. } => {
+                self.steps.tell(Told::NoReport);
+                self.steps.close();
+                Ok(())
+            }
+            Phase::Running { .. } if self.watch.has_seen() => Ok(()),
+            _ => Err(ProtocolError::Closed("(no UDP server is at its port)".into())),
+        }
+    }
+}
+
+impl Flow for UdpClient {
+    fn input(&mut self, now: MonoTime, input: FlowInput<'_>) -> Result<(), ProtocolError> {
+        if self.steps.is_over() {
+            return Ok(());
+        }
+        let outcome = match input {
+            FlowInput::Received(datagram) => {
+                self.received(now, datagram);
+                Ok(())
+            }
+            FlowInput::Ended => self.refused(),
+            FlowInput::Timer => self.timer(now),
+            FlowInput::Progress(received) => {
+                let grows = self.watch.progress(received) && !self.request.is_timed();
+                if grows && matches!(self.phase, Phase::Running { sends: false, .. }) {
+                    self.steps.wait(now, self.request.patience());
+                }
+                Ok(())
+            }
+            FlowInput::SenderDone(sent) => {
+                self.sender_done(now, sent.datagrams);
+                Ok(())
+            }
+            FlowInput::Measured(_) => Ok(()),
+            FlowInput::Interrupt(why) => self.interrupt(why),
+        };
+        outcome.inspect_err(|_| self.steps.close())
+    }
+
+    fn output(&mut self, _now: MonoTime) -> FlowOutput {
+        self.steps.next()
+    }
+}
+
+/// How long a client asks for data.
+const ASKING: Nanos = Nanos::from_secs(10);
+const FIRST_PAUSE: Nanos = Nanos::from_millis(50);
+const LONGEST_PAUSE: Nanos = Nanos::from_millis(500);
+/// As iPerf2: two seconds.
+const FIN_TRIES: u32 = 200;
+const FIN_PAUSE: Nanos = Nanos::from_millis(10);
+/// What the other direction may take longer.
+const DUPLEX_SLOP: Nanos = Nanos::from_secs(2);

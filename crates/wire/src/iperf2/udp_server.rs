@@ -1,0 +1,227 @@
+//! The server's end of a UDP flow: begun by a datagram with a positive number, ended by a negative one, which is
+//! answered by a report. Also the client's end of a flow back (`-d`, `-r`).
+
+use super::flow::{Flow, FlowInput, FlowOutput, PATIENCE, Run, Steps, Told, Watch, bare_head};
+use super::{Header, Number, Request, ServerReport, Traffic, is_wide, number, put_fin};
+use crate::stamp::Clock;
+use crate::{Policy, ProtocolError};
+use model::plan::Transport;
+use model::time::MonoTime;
+use model::units::Nanos;
+
+/// One flow that a server has taken up.
+pub struct UdpServer {
+    /// Absent: the client says nothing of itself.
+    request: Option<Request>,
+    wide: bool,
+    clock: Clock,
+    steps: Steps,
+    watch: Watch,
+    phase: Phase,
+    /// Payload of the first end, and its number.
+    end: (u64, u64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Data moves.
+    Running { sends: bool, receives: bool },
+    /// The figures are made.
+    Measuring,
+    /// The report was sent so many times.
+    Reported(ServerReport, u32),
+}
+
+impl UdpServer {
+    /// Takes up a flow that begins with this datagram; `None`: it begins none. What is left of a flow that is over
+    /// has negative numbers, and what is no iPerf2 has no number, or no time of day.
+    #[must_use]
+    pub fn new(first: &[u8], policy: &Policy, clock: Clock, now: MonoTime) -> Option<UdpServer> {
+        let wide = is_wide(first);
+        let (Some(Number::Data(_)), Some(_)) = (number(first, wide), super::fields::time(first, 4)) else {
+            return None;
+        };
+        let request = match Request::read(Transport::Udp, first) {
+            Header::Request(request, _) => Some(request.within(policy)),
+            Header::Plain => None,
+            Header::More(_) | Header::Foreign => return None,
+        };
+        if request.as_ref().zip(policy.max_streams).is_some_and(|(request, max)| request.streams > max) {
+            return None;
+        }
+        let phase = Phase::Running { sends: false, receives: true };
+        let steps = Steps::default();
+        let mut flow = UdpServer { request, wide, clock, steps, watch: Watch::default(), phase, end: (0, 0) };
+        flow.start(now);
+        Some(flow)
+    }
+
+    fn start(&mut self, now: MonoTime) {
+        let request = self.request.as_ref();
+        self.steps.tell(request.map_or(Told::Plain, |request| Told::Request(Box::new(request.clone()))));
+        if let Some(request) = request.filter(|request| request.traffic == Traffic::Dual) {
+            self.steps.push(FlowOutput::ConnectBack(Box::new(request.clone())));
+        }
+        let sends = request.filter(|request| request.server_sends());
+        let sends = sends.map(|request| request.sending(bare_head()));
+        let receives = request.is_none_or(Request::client_sends);
+        self.phase = Phase::Running { sends: sends.is_some(), receives };
+        self.steps.push(FlowOutput::Start(Run { sends, receives, sent: 0, received: 0 }));
+        self.wait(now);
+    }
+
+    fn wait(&mut self, now: MonoTime) {
+        let span = self.request.as_ref().map_or(super::flow::STALL, Request::patience);
+        self.steps.wait(now, span);
+    }
+
+    fn received(&mut self, now: MonoTime, datagram: &[u8]) {
+        match self.phase {
+            Phase::Running { receives: true, sends } => {
+                if let Some(Number::Fin(number)) = number(datagram, self.wide) {
+                    self.end = (datagram.len() as u64, number);
+                    self.client_done(now, sends);
+                }
+            }
+            Phase::Reported(report, times) if times < MOST_REPORTS => self.report(now, report, times),
+            _ => {}
+        }
+    }
+
+    fn client_done(&mut self, now: MonoTime, sends: bool) {
+        let traffic = self.request.as_ref().map_or(Traffic::Forward, |request| request.traffic);
+        if traffic == Traffic::FullDuplex {
+            self.phase = Phase::Running { sends, receives: false };
+            if sends { self.steps.wait(now, PATIENCE) } else { self.steps.close() }
+        } else if self.request.as_ref().is_some_and(|request| request.no_fin) {
+            self.finish();
+        } else {
+            self.phase = Phase::Measuring;
+            self.steps.push(FlowOutput::Measure);
+            self.steps.wait(now, PATIENCE);
+        }
+    }
+
+    /// The report counts the end as a datagram, as iPerf2's do: its number is the total. What is missing behind the
+    /// last datagram that came is lost.
+    fn measured(&mut self, now: MonoTime, figures: &ServerReport) {
+        if self.phase != Phase::Measuring {
+            return;
+        }
+        let (payload, number) = self.end;
+        let behind = number.saturating_sub(1).saturating_sub(figures.datagrams);
+        let report = ServerReport {
+            bytes: figures.bytes.saturating_add(payload),
+            lost: figures.lost.saturating_add(behind),
+            datagrams: number.max(figures.datagrams.saturating_add(1)),
+            ..*figures
+        };
+        self.report(now, report, 0);
+    }
+
+    fn report(&mut self, now: MonoTime, report: ServerReport, times: u32) {
+        self.steps.push(FlowOutput::Send(report.bytes().to_vec()));
+        self.phase = Phase::Reported(report, times + 1);
+        self.steps.wait(now, QUIET);
+    }
+
+    fn sender_done(&mut self, now: MonoTime, last: u64) {
+        let Phase::Running { sends: true, receives } = self.phase else { return };
+        let mut fin = self.request.as_ref().map_or_else(bare_head, |request| {
+            let length = request.sending(bare_head()).length as usize;
+            (0..length).map(|index| b'0' + (index % 10) as u8).collect()
+        });
+        put_fin(&mut fin, last.saturating_add(1), self.clock.at(now));
+        self.steps.push(FlowOutput::Send(fin));
+        self.phase = Phase::Running { sends: false, receives };
+        if receives { self.steps.wait(now, DUPLEX_SLOP) } else { self.steps.close() }
+    }
+
+    fn finish(&mut self) {
+        if let Some(request) = self.request.as_ref().filter(|request| request.traffic == Traffic::Tradeoff) {
+            self.steps.push(FlowOutput::ConnectBack(Box::new(request.clone())));
+        }
+        self.steps.close();
+    }
+
+    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        if !self.steps.is_due(now) {
+            return Ok(());
+        }
+        let duplex = self.request.as_ref().is_some_and(|request| request.server_sends());
+        match self.phase {
+            // The client has its report.
+            Phase::Reported(..) => self.finish(),
+            Phase::Running { sends: true, .. } => self.wait(now),
+            // No end was promised, or the one of a full-duplex client is lost.
+            Phase::Running { .. }
+                if duplex || self.request.as_ref().is_some_and(|request| request.no_fin) =>
+            {
+                self.finish();
+            }
+            Phase::Running { .. } => {
+                return Err(ProtocolError::Timeout("at the end of the test: nothing comes".into()));
+            }
+            Phase::Measuring => return Err(ProtocolError::Flows("this end does not measure".into())),
+        }
+        Ok(())
+    }
+
+    fn interrupt(&mut self, why: &str) -> Result<(), ProtocolError> {
+        match self.phase {
+            Phase::Running { sends: true, .. } => {
+                self.steps.push(FlowOutput::StopSender);
+                Ok(())
+            }
+            Phase::Running { .. } => Err(ProtocolError::Stopped(why.into())),
+            Phase::Measuring | Phase::Reported(..) => Ok(()),
+        }
+    }
+}
+
+impl Flow for UdpServer {
+    fn input(&mut self, now: MonoTime, input: FlowInput<'_>) -> Result<(), ProtocolError> {
+        if self.steps.is_over() {
+            return Ok(());
+        }
+        let outcome = match input {
+            FlowInput::Received(datagram) => {
+                self.received(now, datagram);
+                Ok(())
+            }
+            FlowInput::Ended if matches!(self.phase, Phase::Running { sends: true, .. }) => {
+                Err(ProtocolError::PeerStopped("the client has closed its port".into()))
+            }
+            FlowInput::Ended => Ok(()),
+            FlowInput::Timer => self.timer(now),
+            FlowInput::Progress(received) => {
+                let timed = self.request.as_ref().is_some_and(Request::is_timed);
+                let running = matches!(self.phase, Phase::Running { sends: false, .. });
+                if self.watch.progress(received) && running && !timed {
+                    self.wait(now);
+                }
+                Ok(())
+            }
+            FlowInput::SenderDone(sent) => {
+                self.sender_done(now, sent.datagrams);
+                Ok(())
+            }
+            FlowInput::Measured(figures) => {
+                self.measured(now, figures);
+                Ok(())
+            }
+            FlowInput::Interrupt(why) => self.interrupt(why),
+        };
+        outcome.inspect_err(|_| self.steps.close())
+    }
+
+    fn output(&mut self, _now: MonoTime) -> FlowOutput {
+        self.steps.next()
+    }
+}
+
+/// As iPerf2: a report is sent at most so often, and this silence is the client's thanks.
+const MOST_REPORTS: u32 = 9;
+const QUIET: Nanos = Nanos::from_millis(250);
+/// What the other direction may take longer.
+const DUPLEX_SLOP: Nanos = Nanos::from_secs(2);
