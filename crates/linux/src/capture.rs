@@ -18,7 +18,7 @@ use model::units::Bytes;
 use ring::Ring;
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// What to capture, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,12 +130,6 @@ impl Captor {
         self.statistics.frames += u64::from(word(0));
         self.statistics.dropped += u64::from(word(4));
         Ok(self.statistics)
-    }
-}
-
-impl AsFd for Captor {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
     }
 }
 

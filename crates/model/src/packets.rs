@@ -170,11 +170,6 @@ impl PacketWay {
     pub fn mean_size(&self) -> Option<f64> {
         (self.packets > 0).then(|| self.bytes.0 as f64 / self.packets as f64)
     }
-
-    /// Mean payload of those packets that have one.
-    pub fn mean_payload(&self) -> Option<f64> {
-        (self.with_payload > 0).then(|| self.payload.0 as f64 / self.with_payload as f64)
-    }
 }
 
 impl PacketResult {

@@ -14,6 +14,7 @@ EXAMPLES
   pathmeter throughput far.example --bidir            both ways at once
   pathmeter throughput far.example --udp              UDP, as fast as it goes
   pathmeter throughput far.example --udp -b 1G -l 1472
+  pathmeter throughput far.example -n 100M --pcap wire.pcapng --pcap-split
   pathmeter throughput far.example --protocol iperf3  against `iperf3 -s`")]
 pub(crate) struct ThroughputArgs {
     /// The protocol of the far end: native (`pathmeter serve`) or iperf3 (`iperf3 -s`, 3.12 and newer)
