@@ -7,6 +7,7 @@ mod way;
 use super::session::{Live, conclude, parse_expectations, print_plan, too_early};
 use crate::cli::{Common, TransferArgs};
 use crate::engine::interrupt::Interrupt;
+use crate::engine::preflight;
 use crate::engine::transfer::{self, Job, mtu};
 use crate::exit::Exit;
 use model::event::Event;
@@ -20,6 +21,7 @@ pub(crate) fn run(args: &TransferArgs, global: &Common) -> anyhow::Result<Exit> 
     if args.dry_run {
         return print_plan(&plan, global);
     }
+    preflight::transfer(&plan)?;
     if let Some(of) = &plan.mtu_of {
         mtu::check(&plan.mtus, of, plan.files.iter().any(|file| file.address.is_ipv6()))?;
     }

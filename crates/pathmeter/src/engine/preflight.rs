@@ -6,6 +6,7 @@ use linux::error::OsError;
 use linux::socket::{TcpOptions, tcp_try};
 use model::latency::{LatencyPlan, Way};
 use model::plan::{LocalOptions, Plan, Target, TestSpec, Transport};
+use model::transfer::TransferPlan;
 use std::io::ErrorKind;
 
 /// Tries the socket options of a test, and its CPUs. Code 2 with the way out.
@@ -35,6 +36,17 @@ pub(crate) fn latency(plan: &LatencyPlan) -> Result<(), Failure> {
         }
     }
     first.map_or(Ok(()), Err)
+}
+
+/// The same for a run of transfers: every way to a file.
+pub(crate) fn transfer(plan: &TransferPlan) -> Result<(), Failure> {
+    let local = LocalOptions { bind: plan.bind, device: plan.device.clone(), ..LocalOptions::default() };
+    let (mss, congestion) = (plan.mss, plan.congestion.clone());
+    let test = TestSpec { mss, congestion, ..TestSpec::new(Transport::Tcp) };
+    plan.files.iter().try_for_each(|file| {
+        let target = Target { host: file.label.clone(), address: file.address };
+        sockets(&target, &tcp_options(&test, &local), &local, &test)
+    })
 }
 
 /// Tries the local address and the device.

@@ -279,3 +279,17 @@ fn without_privilege_nothing_is_done_and_the_way_out_is_said() {
     ended.says("CAP_NET_ADMIN").says("setcap cap_net_admin+ep");
     assert_eq!(hosts.mtu(), 1500);
 }
+
+#[test]
+fn all_foreign_protocols_include_http() {
+    let Some(net) = Net::new("all_foreign_protocols") else { return };
+    let server = net.serve(&["--all"]);
+    server.process.wait_for("pathmeter's own protocol");
+    assert!(
+        server.process.said().contains(&format!("listening on {SERVER}:8080 (TCP), HTTP")),
+        "{}",
+        server.process.said()
+    );
+    net.client(&["transfer", &Hosts::url("/bytes/10k"), "-n", "1"]).code(0);
+    server.stop();
+}

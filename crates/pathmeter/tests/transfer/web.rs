@@ -146,3 +146,21 @@ fn the_plan_is_printed_and_nothing_is_sent() {
     assert_eq!((&plan["repetitions"], &plan["baseline"]), (&6.into(), &"1280".into()));
     assert_eq!(plan["mtu_of"]["name"], "lo");
 }
+
+#[test]
+fn the_socket_is_set_up_as_asked() {
+    let http = Http::start(&[]);
+    let url = http.url("/bytes/200k");
+    let run = measured(&[&url, "-n", "1", "-M", "600", "--bind", "127.0.0.7", "--congestion", "reno"]);
+    let one = &transfers(&run)[0];
+    assert!(one["local"].as_str().unwrap().starts_with("127.0.0.7:"), "{one:#}");
+    assert!(one["tcp"]["mean_payload_bytes"].as_f64().unwrap() <= 588.0, "600 less the timestamps: {one:#}");
+    for (words, said) in [
+        (&["--congestion", "nonsense"][..], "nonsense"),
+        (&["--device", "nosuch0"], "nosuch0"),
+        (&["--bind", "192.0.2.7"], "192.0.2.7"),
+        (&["-6"], "no IPv6 address"),
+    ] {
+        transfer(&[&[url.as_str()], words].concat()).code(2).says(said);
+    }
+}
