@@ -174,9 +174,8 @@ fn differences(look: &Look<'_>, name: &str, way: &Value, wanted: &Way, wrong: &m
     match wanted.hole {
         None => same("black_hole", hole, Value::Null),
         Some((first, last, cause)) => {
-            // Only IPv4's routers show the difference, as they alone cut what is too big; and only where fragments are
-            // known to pass otherwise.
-            let cause = if look.family == Family::V6 || fate == "unknown" { "unknown" } else { cause };
+            // Only IPv4's routers show the difference, as they alone cut what is too big.
+            let cause = if look.family == Family::V6 { "unknown" } else { cause };
             same(
                 "black_hole",
                 &serde_json::json!([hole["first"], hole["last"], hole["cause"]]),
