@@ -18,6 +18,7 @@ pub(super) fn verdict(run: &Run) -> Verdict {
         [row] => single(row),
         rows => rows.iter().filter_map(|row| Some(compared(row, row.gain.as_ref()?))).collect(),
     };
+    sentences.extend(result.rows.iter().filter(|row| row.count == 0 && row.failed > 0).map(silent));
     if failed > 0 {
         let error = result.transfers.iter().find_map(|one| one.error.as_deref()).unwrap_or_default();
         let all = result.transfers.len();
@@ -83,6 +84,15 @@ fn compared(row: &TransferRow, gain: &Gain) -> String {
         (judgement, None) => format!("{label} against {base}: {judgement}"),
     };
     format!("{told}{}.", explained(gain))
+}
+
+/// A row of which nothing came through, while others did.
+fn silent(row: &TransferRow) -> String {
+    let tells = match row.mtu {
+        Some(_) => ": `pathmeter mtu HOST` tells which packets the path carries",
+        None => "",
+    };
+    format!("No transfer of {} came to its end{tells}.", row.label)
 }
 
 /// What the packets' size says to it.
@@ -151,6 +161,17 @@ mod tests {
         let found = verdict(&run);
         assert_eq!(found.status, Status::Degraded);
         assert!(found.text.ends_with("1 of 1 transfers failed, the first by: it broke."), "{}", found.text);
+        let silent =
+            TransferRow { label: "MTU 9000".into(), mtu: Some(9000), failed: 1, ..TransferRow::default() };
+        result.rows.push(silent);
+        run.summary.transfer = Some(result.clone());
+        let found = verdict(&run);
+        assert!(
+            found.text.contains("No transfer of MTU 9000 came to its end: `pathmeter mtu"),
+            "{}",
+            found.text
+        );
+        result.rows.truncate(1);
         result.rows[0].count = 0;
         run.summary.transfer = Some(result);
         assert_eq!(verdict(&run).status, Status::Void);

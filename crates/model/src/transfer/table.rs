@@ -154,11 +154,11 @@ impl TransferResult {
         self.rows.iter().zip(&pairs).map(gain).collect()
     }
 
-    /// The row that this one is compared with, unless it is the baseline itself.
+    /// The row that this one is compared with, unless it is the baseline itself, or one of them has no whole transfer.
     fn baseline(&self, plan: &TransferPlan, row: &TransferRow) -> Option<&TransferRow> {
         let (mtu, file) = plan.baseline_of(&row.file);
         let found = self.rows.iter().find(|other| (other.mtu, other.file.as_str()) == (mtu, file))?;
-        (found.label != row.label).then_some(found)
+        (found.label != row.label && found.count > 0 && row.count > 0).then_some(found)
     }
 
     /// Rows whose packets stayed smaller than their MTU, with the size they had: the far end or the path took no larger.
@@ -343,6 +343,18 @@ mod tests {
         assert!((gain.comparison.shift.expect("a percentage").percent - 11.0).abs() < 1e-9, "{gain:?}");
         assert!((gain.expected_percent.expect("packets are known") - 1.92).abs() < 0.01, "{gain:?}");
         assert_eq!(result.rows[1].rate.expect("two transfers").stddev, 2_f64.sqrt());
+    }
+
+    #[test]
+    fn what_did_not_come_through_is_compared_with_nothing() {
+        let plan = plan(&[1280, 1430, 2000], "1280");
+        let mut result = result(&[(1280, 100), (1430, 110), (1280, 100), (1430, 112)]);
+        let mut failed = transfer(2000, 1);
+        failed.error = Some("it stalled".into());
+        result.take(&failed);
+        result.conclude(&plan, None);
+        let compared: Vec<bool> = result.rows.iter().map(|row| row.gain.is_some()).collect();
+        assert_eq!(compared, [false, true, false]);
     }
 
     #[test]

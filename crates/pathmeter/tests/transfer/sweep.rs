@@ -157,6 +157,31 @@ fn the_mtu_is_put_back_after_signals_and_after_a_kill() {
     }
 }
 
+/// A path that swallows large packets without a word: what fails at one MTU goes on at the others.
+#[test]
+fn an_mtu_that_the_path_swallows_is_told_and_the_others_are_measured() {
+    let Some(hosts) = hosts("path_swallows") else { return };
+    for end in [&hosts.net.client, &hosts.net.server] {
+        // Super-packets are no packets of the path.
+        let off = ["netns", "exec", end, "ethtool", "-K", "eth0", "tso", "off", "gso", "off", "gro", "off"];
+        assert!(Command::new("ip").args(off).status().is_ok_and(|done| done.success()));
+    }
+    let rules = "table netdev hole {\nchain arriving {\ntype filter hook ingress device eth0 priority 0;\n\
+                 meta length > 1600 drop\n}\n}\n";
+    hosts.net.nft(&hosts.net.server, rules);
+    let words = ["--size", "300k", "--mtu", "1280,2000", "--timeout", "1s", "-n", "2", "--json"];
+    let run = hosts.transfer(&[&[Hosts::url("/x").as_str()], &words[..]].concat()).code(0).json();
+    let counts: Vec<_> =
+        rows(&run).iter().map(|row| (row["count"].as_u64(), row["failed"].as_u64())).collect();
+    assert_eq!(counts, [(Some(2), Some(0)), (Some(0), Some(2))]);
+    let failed = transfers(&run).iter().find(|one| one["mtu"] == 2000).unwrap();
+    assert!(failed["error"].as_str().unwrap().starts_with("stalled"), "{failed:#}");
+    assert!(failed["bytes"].as_u64().unwrap() < 2000, "what was not acknowledged did not cross: {failed:#}");
+    let text = run["verdict"]["text"].as_str().unwrap();
+    assert!(text.contains("No transfer of MTU 2000 came to its end: `pathmeter mtu HOST`"), "{text}");
+    assert_eq!((&run["verdict"]["status"], hosts.mtu()), (&"degraded".into(), 1500));
+}
+
 /// A guard that was killed itself does not leave the change behind.
 #[test]
 fn without_its_guard_the_run_puts_the_mtu_back() {

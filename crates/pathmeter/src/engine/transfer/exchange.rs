@@ -159,6 +159,12 @@ impl Courier<'_> {
             Direction::Down => (info.data_segments_in, info.bytes_received, info.recv_mss),
             Direction::Up => (info.data_segments_out, info.bytes_sent, info.send_mss),
         };
+        if let (None, Direction::Up, Some(arrived)) =
+            (transfer.status, self.plan.method.direction(), info.bytes_acked)
+        {
+            // What the kernel took from here and nobody has acknowledged did not cross.
+            transfer.bytes = transfer.bytes.min(arrived);
+        }
         let mean = segments.zip(bytes).filter(|(segments, _)| *segments > 0);
         transfer.tcp = Some(TransferTcp {
             segments_out: info.segments_out,
