@@ -61,6 +61,8 @@ pub enum Tool {
 pub struct Known {
     /// Speed of the link.
     pub link: Option<BitRate>,
+    /// Payload of TCP's segments on the wire, bytes, for outputs that do not tell it.
+    pub mss: Option<u32>,
 }
 
 /// Why nothing was read.

@@ -12,6 +12,7 @@ EXAMPLES
   pathmeter import *.txt --format csv -o all.csv         a folder of results in one table
   iperf3 -c 10.0.0.2 -u -b 0 | pathmeter import -
   pathmeter import iperf.log --link 25G                  how near was that to line rate?
+  pathmeter import iperf.log --link 25G --mss 1448       the same of an output that tells no MSS
 
 OUTPUTS THAT ARE READ
   iPerf3      text, JSON and JSON stream of clients, servers and both in one, 3.0 to 3.21
@@ -29,4 +30,7 @@ pub(crate) struct ImportArgs {
     /// Speed of the link, to compare with
     #[arg(long, value_name = "RATE")]
     pub(crate) link: Option<BitRate>,
+    /// Payload of TCP segments on the wire, for outputs that do not tell it
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    pub(crate) mss: Option<u32>,
 }

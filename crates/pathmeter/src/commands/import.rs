@@ -12,7 +12,7 @@ use std::path::Path;
 /// Prints every output of every file. A file that holds none does not keep the others from being read.
 pub(crate) fn run(args: &ImportArgs, global: &Common) -> anyhow::Result<Exit> {
     let style = Screen::of(global).style();
-    let known = Known { link: args.link };
+    let known = Known { link: args.link, mss: args.mss };
     let (mut text, mut worst) = (String::new(), Exit::Done);
     for file in &args.files {
         match of_file(file, known) {

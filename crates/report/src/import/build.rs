@@ -3,7 +3,7 @@
 use super::{Imported, Known, Tool};
 use model::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Started, Warning};
 use model::host::Host;
-use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target, TestSpec};
+use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::run::Run;
 use model::sample::{
     CpuUse, IntervalSample, Role, Side, SideResult, StreamInfo, StreamResult, StreamSample, TcpCounters,
@@ -39,11 +39,11 @@ pub(super) struct Told {
     pub(super) started: Option<WallTime>,
     pub(super) warnings: Vec<Warning>,
     pub(super) client_host: Option<Host>,
-    pub(super) link: Known,
+    pub(super) known: Known,
 }
 
 impl Told {
-    pub(super) fn new(tool: Tool, line: usize, protocol: ProtocolName, test: TestSpec, link: Known) -> Told {
+    pub(super) fn new(tool: Tool, line: usize, protocol: ProtocolName, test: TestSpec, known: Known) -> Told {
         Told {
             tool,
             version: None,
@@ -64,7 +64,7 @@ impl Told {
             started: None,
             warnings: Vec::new(),
             client_host: None,
-            link,
+            known,
         }
     }
 
@@ -104,6 +104,7 @@ impl Told {
 
     /// The run, called `NAME:LINE`.
     pub(super) fn imported(mut self, name: &str) -> Imported {
+        self.assume_segments();
         self.credit_senders();
         let mut run = Run::of(&format!("{name}:{}", self.line), "throughput", &self.events());
         (run.started, run.finished) = (self.started, self.started.map(|from| from + self.longest()));
@@ -118,6 +119,16 @@ impl Told {
             }
         }
         Imported { tool: self.tool, version: self.version, line: self.line, run }
+    }
+
+    /// Segments that the reader knows stand for those that the output does not tell.
+    fn assume_segments(&mut self) {
+        if let Some(mss) =
+            self.known.mss.filter(|_| self.mss.is_none() && self.test.transport == Transport::Tcp)
+        {
+            self.mss = Some(mss);
+            self.warn("given-mss", format!("The output does not tell the segments on the wire: they are reckoned with {mss} bytes, as asked for."));
+        }
     }
 
     /// What a TCP sender handed over stands for what arrived where the receiver told nothing.
@@ -150,7 +161,8 @@ impl Told {
             }),
             Event::Started(Started { wall, streams: vec![self.stream(client, server)] }),
         ];
-        events.extend(self.link.link.map(|rate| Event::Probe(Probe::Link { rate, source: "--link".into() })));
+        events
+            .extend(self.known.link.map(|rate| Event::Probe(Probe::Link { rate, source: "--link".into() })));
         events.extend(self.samples.iter().cloned().map(Event::Sample));
         for (side, result) in [(Side::Local, &self.at_client), (Side::Peer, &self.at_server)] {
             if !result.streams.is_empty() {
@@ -167,7 +179,8 @@ impl Told {
     fn plan(&self, server: SocketAddr) -> Plan {
         let known = self.server.map(|server| server.ip().to_canonical().to_string());
         let host = self.host.clone().or(known).unwrap_or_else(|| UNKNOWN_HOST.into());
-        let local = LocalOptions { interval: self.interval, link: self.link.link, ..LocalOptions::default() };
+        let local =
+            LocalOptions { interval: self.interval, link: self.known.link, ..LocalOptions::default() };
         let target = Target { host, address: server };
         Plan { target, protocol: self.protocol, test: self.test.clone(), local }
     }

@@ -8,7 +8,7 @@ use report::import::{Known, Tool, read};
 
 #[test]
 fn ten_streams_of_25_gigabits() {
-    let link = Known { link: Some(BitRate(25_000_000_000)) };
+    let link = Known { link: Some(BitRate(25_000_000_000)), mss: None };
     let all = read("x", &fixture("iperf2-tcp-p10-first-interval.txt"), link).unwrap();
     let up = all[0].run.summary.up.as_ref().unwrap();
     assert_eq!((up.mss, up.streams.len(), up.wire.frame), (Some(1448), 10, Some(1518)));
@@ -22,7 +22,19 @@ fn ten_streams_of_25_gigabits() {
     let up = last.run.summary.up.as_ref().unwrap();
     assert_eq!((last.tool, up.streams.len(), up.retransmits), (Tool::Iperf2, 10, None));
     near(up.goodput.0 as f64, 22.5e9, 0.003);
-    assert!(warned(&last, "connect-times"));
+    assert!(warned(&last, "connect-times") && !warned(&last, "given-mss"));
+
+    let known = Known { mss: Some(1448), ..link };
+    let last = read("x", &fixture("iperf2-tcp-p10-final.txt"), known).unwrap().remove(0);
+    let up = last.run.summary.up.as_ref().unwrap();
+    assert!(warned(&last, "given-mss") && up.receiver_unknown);
+    assert_eq!(up.wire.packets_per_second.unwrap().to_string(), "1.94 Mpps");
+    assert_eq!(format!("{:.1}", up.wire.line_rate_share.unwrap() * 100.0), "95.6");
+    assert_eq!(up.goodput.to_string(), "22.5 Gbit/s");
+    // What an output tells is not overruled.
+    let known = Known { mss: Some(536), ..known };
+    let first = read("x", &fixture("iperf2-tcp-p10-first-interval.txt"), known).unwrap().remove(0);
+    assert_eq!(first.run.summary.up.as_ref().unwrap().mss, Some(1448));
 }
 
 /// `iperf -c 127.0.0.1 -u -b 20M -t 1 -i 0.5` of 2.1.8, client.

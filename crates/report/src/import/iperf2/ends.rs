@@ -135,7 +135,30 @@ impl Speaker<'_> {
             }
         }
         self.unfinished();
+        self.summed();
         self.reports();
+    }
+
+    /// The tool's sum of TCP streams is its own total: ten rounded rates do not add up to it, and are brought to it.
+    fn summed(&mut self) {
+        let test = &self.told.test;
+        if test.transport != Transport::Tcp || test.directions == Directions::Both || test.streams < 2 {
+            return;
+        }
+        let sums = self.output.rows.iter().filter(|row| row.id == Id::Sum && row.start == Nanos::ZERO);
+        let Some(sum) = sums.max_by_key(|row| row.end) else { return };
+        let total = refined(sum.bytes, sum.rate, sum.elapsed()).0 as f64;
+        let end = if self.side == Side::Local { &mut self.told.at_client } else { &mut self.told.at_server };
+        let printed: f64 = end.streams.iter().map(|row| row.bytes.0 as f64).sum();
+        let factor = total / printed;
+        if end.streams.iter().all(|row| row.elapsed.0.abs_diff(sum.elapsed().0) <= sum.elapsed().0 / 100)
+            && (factor - 1.0).abs() < ROUNDED
+        {
+            for row in &mut end.streams {
+                row.bytes = Bytes((row.bytes.0 as f64 * factor).round() as u64);
+                row.total_bytes = row.bytes;
+            }
+        }
     }
 
     fn number(&self, id: Id, direction: Direction) -> u32 {
@@ -262,5 +285,7 @@ fn tcp(row: &Row) -> TcpCounters {
     TcpCounters { retransmits, cwnd, max_cwnd: cwnd, rtt, mean_rtt: rtt, ..TcpCounters::default() }
 }
 
+/// Three printed digits are off by no more: larger differences are not of rounding.
+const ROUNDED: f64 = 0.006;
 /// `-l` where none is given, over IPv4.
 const DEFAULT_LENGTH: u32 = 1470;
