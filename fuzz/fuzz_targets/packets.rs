@@ -1,0 +1,45 @@
+//! Every captured packet, whatever its offloads are said to be: what is counted and what it is split into agree, and
+//! the file of it is whole blocks. And every SYN.
+#![no_main]
+
+use model::packets::Tally;
+use model::time::WallTime;
+use wire::packet::{Captured, Splitter, syn_options};
+use wire::pcapng::{self, LinkType, Packet};
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let _ = syn_options(data);
+    let Some((&[kind, flags, high, low, more, some], packet)) = data.split_first_chunk() else { return };
+    let size = u16::from_be_bytes([high, low]);
+    // The kernel makes no super-packet above 512 KiB.
+    let length = packet.len() as u32 + u32::from(u16::from_be_bytes([more, some])) * 4;
+    let Some(captured) = Captured::read(packet, length, kind, size) else { return };
+
+    let mut tally = Tally::default();
+    let seen = captured.seen(None);
+    if let Some(seen) = &seen {
+        tally.add(seen);
+        assert_eq!(tally.up.packets, tally.up.sizes.packets());
+        assert_eq!(tally.up.bytes.0, seen.pieces.bytes());
+    }
+
+    let (mut packets, mut bytes) = (0, 0);
+    let mut file = Vec::new();
+    Splitter::default().split(&captured, flags & 1 != 0, &mut |piece, length| {
+        packets += 1;
+        bytes += u64::from(length);
+        if packets < 3 {
+            let packet = Packet { time: WallTime(1), bytes: piece, length, outgoing: None, comment: None };
+            pcapng::packet(&mut file, &packet);
+        }
+    });
+    assert_eq!(file.len() % 4, 0);
+    // What was kept is too short to be split where the headers themselves are cut.
+    if let Some(seen) = seen.filter(|_| packet.len() >= captured.headers as usize) {
+        assert_eq!((packets, bytes), (seen.pieces.packets(), seen.pieces.bytes()));
+    }
+    let mut head = Vec::new();
+    pcapng::section(&mut head, "fuzz", &String::from_utf8_lossy(data));
+    pcapng::interface(&mut head, LinkType::RawIp, &String::from_utf8_lossy(packet), length);
+    assert_eq!(head.len() % 4, 0);
+});
