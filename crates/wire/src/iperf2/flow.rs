@@ -2,7 +2,7 @@
 //! itself. Its driver keeps the socket, and the rule of [`crate::Session`]: one input, then outputs until
 //! [`FlowOutput::WaitUntil`].
 
-use super::{Ack, Amount, DATAGRAM_LEN, Rate, Request, ServerReport};
+use super::{Ack, Amount, DATAGRAM_LEN, Rate, Request, ServerReport, Shape};
 use crate::{ProtocolError, Sent};
 use model::plan::Transport;
 use model::time::{MonoTime, WallTime};
@@ -73,7 +73,8 @@ pub enum FlowOutput {
 pub struct Run {
     /// This end sends, like this.
     pub sends: Option<Sending>,
-    /// This end receives data. A UDP server's first datagram is data too: the driver has it.
+    /// This end receives data. The datagram that made this flow start (a UDP server's first, the one that ended a
+    /// client's asking) is data too: the driver has it.
     pub receives: bool,
     /// TCP payload that the machine has sent itself; it counts as data.
     pub sent: u64,
@@ -94,6 +95,9 @@ pub struct Sending {
     pub tos: u8,
     /// Not before this time of day.
     pub starts: Option<WallTime>,
+    /// TCP: each write of `length` (0: 131,072) bytes begins with a [`BurstRecord`](super::BurstRecord); the header of
+    /// [`Run::sent`] stands before the first.
+    pub records: bool,
     /// What each datagram begins with; number and time go into its first [`DATAGRAM_LEN`] bytes.
     pub head: Vec<u8>,
 }
@@ -183,8 +187,14 @@ impl Request {
             length: length.max(smallest).min(if udp { MAX_DATAGRAM } else { MAX_WRITE }),
             tos: self.tos,
             starts: self.start.filter(|_| self.starts_then),
+            records: self.has_records(),
             head,
         }
+    }
+
+    /// Do the writes of whoever sends begin with records?
+    pub(super) fn has_records(&self) -> bool {
+        self.transport == Transport::Tcp && (self.trip_times || self.shape != Shape::Stream)
     }
 
     /// How long the flow may run before it must be dead; it is told that something comes until then.

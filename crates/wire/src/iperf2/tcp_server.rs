@@ -106,11 +106,16 @@ impl TcpServer {
     }
 
     fn start(&mut self, now: MonoTime, request: Option<Request>, received: u64) {
-        let sends = request.as_ref().filter(|request| request.server_sends());
-        let sends = sends.map(|request| request.sending(Vec::new()));
+        let sending = request.as_ref().filter(|request| request.server_sends());
+        let sends = sending.map(|request| request.sending(Vec::new()));
+        let header = sending.filter(|request| request.has_records()).map_or_else(Vec::new, own_header);
         (self.sending, self.receiving) =
             (sends.is_some(), request.as_ref().is_none_or(Request::client_sends));
-        self.steps.push(FlowOutput::Start(Run { sends, receives: self.receiving, sent: 0, received }));
+        let run = Run { sends, receives: self.receiving, sent: header.len() as u64, received };
+        if !header.is_empty() {
+            self.steps.push(FlowOutput::Send(header));
+        }
+        self.steps.push(FlowOutput::Start(run));
         self.phase = Phase::Running(request.map(Box::new));
         self.wait(now);
     }
@@ -242,4 +247,10 @@ impl Flow for TcpServer {
     fn output(&mut self, _now: MonoTime) -> FlowOutput {
         self.steps.next()
     }
+}
+
+/// Records are told by the header before them, also where the server sends.
+fn own_header(request: &Request) -> Vec<u8> {
+    let forward = Request { traffic: Traffic::Forward, peer_detect: false, key: None, ..request.clone() };
+    Request { version: Some(Version::OURS), starts_then: false, ..forward }.bytes()
 }

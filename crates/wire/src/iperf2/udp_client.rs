@@ -33,6 +33,9 @@ impl UdpClient {
     /// A flow whose socket has just been connected.
     #[must_use]
     pub fn new(request: Request, clock: Clock, now: MonoTime) -> UdpClient {
+        // As iPerf2: with both directions on one socket a report would be taken for data.
+        let no_fin = request.no_fin || request.traffic == Traffic::FullDuplex;
+        let request = Request { no_fin, ..request };
         let head = request.bytes();
         UdpClient::begin(request, head, clock, now)
     }
@@ -120,6 +123,7 @@ impl UdpClient {
             self.send_fin(now, last.saturating_add(1));
             if receives { self.steps.wait(now, DUPLEX_SLOP) } else { self.steps.close() }
         } else if self.request.no_fin {
+            self.send_fin(now, last.saturating_add(1));
             self.steps.close();
         } else {
             self.phase = Phase::Ending { tries: 0, number: last };
