@@ -3,9 +3,9 @@
 //! Sizes named `mtu` and `size` are whole IP packets, headers included; those named `payload` are of UDP alone.
 
 pub mod advice;
+mod fate;
 mod overhead;
 mod search;
-mod fate;
 mod segment;
 
 pub use overhead::explanation;

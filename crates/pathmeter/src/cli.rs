@@ -136,6 +136,13 @@ pub(crate) struct TargetArgs {
     /// Port of the far end [default: 5210, or 5201 for iPerf3]
     #[arg(short, long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
+    #[command(flatten)]
+    pub(crate) origin: OriginArgs,
+}
+
+/// Where packets leave this host, and how long a connection may take to open.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct OriginArgs {
     /// Use IPv4 only
     #[arg(short = '4', long)]
     pub(crate) ipv4: bool,
@@ -148,7 +155,7 @@ pub(crate) struct TargetArgs {
     /// Network interface to send through
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Option<String>,
-    /// Longest wait for a connection to open
+    /// Longest wait for a connection to open, and for TLS after it
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) connect_timeout: Nanos,
 }

@@ -1,6 +1,6 @@
 //! From what was asked to what will be done: every default filled, the host resolved, what cannot be refused early.
 
-mod check;
+pub(crate) mod check;
 mod latency;
 mod mtu;
 mod resolve;
@@ -9,7 +9,7 @@ pub(crate) use latency::latency;
 pub(crate) use mtu::mtu;
 pub(crate) use resolve::{Family, resolve};
 
-use crate::cli::{IPERF3_PORT, MeasureArgs, NATIVE_PORT, TargetArgs, TestArgs, ThroughputArgs};
+use crate::cli::{IPERF3_PORT, MeasureArgs, NATIVE_PORT, OriginArgs, TargetArgs, TestArgs, ThroughputArgs};
 use crate::exit::Failure;
 use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::units::{BitRate, Bytes, Nanos};
@@ -36,7 +36,7 @@ pub(crate) fn measure_target(args: &MeasureArgs) -> Result<Target, Failure> {
 
 /// What this end of a `pathmeter measure` does by itself.
 pub(crate) fn measure_local(args: &MeasureArgs) -> LocalOptions {
-    LocalOptions { interval: Nanos::from_secs(1), link: args.session.link, ..way(&args.target) }
+    LocalOptions { interval: Nanos::from_secs(1), link: args.session.link, ..way(&args.target.origin) }
 }
 
 /// Resolves the far end to one address.
@@ -46,7 +46,7 @@ fn target(args: &TargetArgs, protocol: ProtocolName) -> Result<Target, Failure> 
         ProtocolName::Iperf3 => IPERF3_PORT,
     };
     let port = args.host.port.or(args.port).unwrap_or(default);
-    let family = Family::of(args.ipv4, args.ipv6, args.bind);
+    let family = Family::from(&args.origin);
     Ok(Target { host: args.host.host.clone(), address: resolve(&args.host.host, port, family)? })
 }
 
@@ -93,16 +93,16 @@ fn local(args: &ThroughputArgs) -> LocalOptions {
         affinity: args.host.affinity.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default(),
         wait: args.host.wait.into(),
         link: args.session.link,
-        ..way(&args.target)
+        ..way(&args.target.origin)
     }
 }
 
 /// The local ends of the way to the target.
-fn way(target: &TargetArgs) -> LocalOptions {
+fn way(origin: &OriginArgs) -> LocalOptions {
     LocalOptions {
-        bind: target.bind,
-        device: target.device.clone(),
-        connect_timeout: Some(target.connect_timeout),
+        bind: origin.bind,
+        device: origin.device.clone(),
+        connect_timeout: Some(origin.connect_timeout),
         ..LocalOptions::default()
     }
 }

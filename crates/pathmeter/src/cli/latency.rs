@@ -1,10 +1,9 @@
 //! The command line of `pathmeter latency`.
 
-use super::{CaptureArgs, CpuList, Dscp, HostPort, SessionArgs, TosByte};
+use super::{CaptureArgs, CpuList, Dscp, HostPort, OriginArgs, SessionArgs, TosByte};
 use clap::{Args, ValueEnum};
 use model::latency::{LatencyMode, LatencyProtocol};
 use model::units::{Bytes, Nanos, PacketRate};
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// Measure round trips: how long, how steady, idle or under load, and whose fault the tail is
@@ -49,18 +48,8 @@ pub(crate) struct LatencyArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Ways")]
 pub(crate) struct WayArgs {
-    /// Use IPv4 only
-    #[arg(short = '4', long)]
-    pub(crate) ipv4: bool,
-    /// Use IPv6 only
-    #[arg(short = '6', long)]
-    pub(crate) ipv6: bool,
-    /// Local address to send from
-    #[arg(long, value_name = "ADDR")]
-    pub(crate) bind: Option<IpAddr>,
-    /// Network interface to send through
-    #[arg(long, value_name = "NAME")]
-    pub(crate) device: Option<String>,
+    #[command(flatten)]
+    pub(crate) origin: OriginArgs,
     /// Measure each host from this local address or through this interface; repeatable, the ways take turns
     #[arg(long, value_name = "[LABEL=]ADDR|INTERFACE", conflicts_with_all = ["bind", "device"])]
     pub(crate) via: Vec<String>,
@@ -70,9 +59,6 @@ pub(crate) struct WayArgs {
     /// Keep the result in this file, and compare with those kept there before
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
-    /// Longest wait for a connection to open
-    #[arg(long, value_name = "TIME", default_value = "5s")]
-    pub(crate) connect_timeout: Nanos,
 }
 
 /// What is sent, and until when.

@@ -1,10 +1,9 @@
 //! The command line of `pathmeter transfer`.
 
-use super::CaptureArgs;
+use super::{CaptureArgs, OriginArgs};
 use clap::{Args, ValueEnum};
 use model::transfer::TransferMethod;
 use model::units::{Bytes, Nanos};
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// Time real HTTP, HTTPS and S3 transfers, repeated and compared: by URL, or at several MTUs; packets counted
@@ -79,21 +78,8 @@ pub(crate) struct MtuArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Connection")]
 pub(crate) struct ConnectionArgs {
-    /// Use IPv4 only
-    #[arg(short = '4', long)]
-    pub(crate) ipv4: bool,
-    /// Use IPv6 only
-    #[arg(short = '6', long)]
-    pub(crate) ipv6: bool,
-    /// Local address to send from
-    #[arg(long, value_name = "ADDR")]
-    pub(crate) bind: Option<IpAddr>,
-    /// Network interface to send through
-    #[arg(long, value_name = "NAME")]
-    pub(crate) device: Option<String>,
-    /// Longest wait for each handshake, TCP's and TLS's
-    #[arg(long, value_name = "TIME", default_value = "5s")]
-    pub(crate) connect_timeout: Nanos,
+    #[command(flatten)]
+    pub(crate) origin: OriginArgs,
     /// Longest time in which no byte moves
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub(crate) timeout: Nanos,

@@ -5,10 +5,10 @@ mod playback;
 
 use super::session::{Live, conclude, expectations, print_plan, security, too_early};
 use crate::cli::{Common, LatencyArgs};
+use crate::engine::capture::{self, Capture};
 use crate::engine::interrupt::Interrupt;
 use crate::engine::latency::raw::RawFile;
 use crate::engine::latency::{self, Job};
-use crate::engine::capture::{self, Capture};
 use crate::engine::preflight;
 use crate::exit::{Exit, Failure};
 use crate::planner;

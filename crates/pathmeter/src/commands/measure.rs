@@ -30,7 +30,7 @@ pub(crate) fn run(args: &MeasureArgs, global: &Common) -> anyhow::Result<Exit> {
         local: planner::measure_local(args),
         security: security(&args.session)?,
         quick: args.quick,
-        capture: args.capture.options(args.target.device.as_deref()),
+        capture: args.capture.options(args.target.origin.device.as_deref()),
     };
     preflight::way(&job.target, &job.local)?;
     if args.session.dry_run {

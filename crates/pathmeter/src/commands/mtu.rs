@@ -30,7 +30,7 @@ pub(crate) fn run(args: &MtuArgs, global: &Common) -> anyhow::Result<Exit> {
             let _ = write!(std::io::stderr(), "\r\x1b[K{line} …");
         }
     };
-    let options = args.capture.options(args.target.device.as_deref());
+    let options = args.capture.options(args.target.origin.device.as_deref());
     let capture = capture::start(&options, plan.target.address.ip())?;
     let outcome = path::run(&job, &mut progress, &mut |event| live.event(event));
     if terminal {

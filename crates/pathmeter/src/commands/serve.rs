@@ -70,7 +70,12 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
 /// The sockets systemd passed to us, or our own.
 fn native_listeners(args: &ServeArgs) -> anyhow::Result<Vec<TcpListener>> {
     let passed = linux::privilege::activation::listeners()?;
-    if passed.is_empty() { Ok(vec![listen(args.bind, args.port)?]) } else { Ok(passed) }
+    let listeners = if passed.is_empty() { vec![listen(args.bind, args.port)?] } else { passed };
+    for listener in &listeners {
+        // Before anyone is told to come. A kernel that keeps no SYNs leaves a gap in what `pathmeter mtu` can say.
+        linux::options::set_save_syn(listener).ok();
+    }
+    Ok(listeners)
 }
 
 /// Listens on one port, on every address when none is given.

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit
     if let Some(link) = link(&plan.target, &plan.local) {
         live.event(&link);
     }
-    let options = args.capture.options(args.target.device.as_deref());
+    let options = args.capture.options(args.target.origin.device.as_deref());
     let capture = capture::start(&options, plan.target.address.ip())?;
     let outcome = client::run(&plan, &security, &wire::iperf3::Extras::default(), &interrupt, &mut |event| {
         live.event(event)

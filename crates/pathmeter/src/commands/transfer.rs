@@ -27,7 +27,7 @@ pub(crate) fn run(args: &TransferArgs, global: &Common) -> anyhow::Result<Exit> 
     }
     let interrupt = Interrupt::on_signals()?;
     let mut live = Live::new(global);
-    let capture = args.capture.options(args.connection.device.as_deref());
+    let capture = args.capture.options(args.connection.origin.device.as_deref());
     let job = Job { plan: &plan, sources: &sources, family, capture, interrupt: &interrupt };
     let outcome = transfer::run(&job, &mut |event| {
         if let Event::Warning(warning) = event {

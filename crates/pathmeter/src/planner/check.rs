@@ -1,6 +1,6 @@
 //! What no test can do, said before anything is sent: options that exclude each other, and values beyond their limits.
 
-use crate::cli::{SessionArgs, TargetArgs, ThroughputArgs};
+use crate::cli::{OriginArgs, SessionArgs, TargetArgs, ThroughputArgs};
 use crate::exit::Failure;
 use model::framing::LINUX_MIN_MSS;
 use model::plan::ProtocolName;
@@ -22,14 +22,6 @@ pub(super) fn throughput(args: &ThroughputArgs) -> Result<(), Failure> {
 
 /// The far end and the way to it.
 pub(super) fn target(args: &TargetArgs) -> Result<(), Failure> {
-    if args.ipv4 && args.ipv6 {
-        return exclude(
-            "-4",
-            "-6",
-            "each forbids the other's addresses",
-            "give one of them, or none for either",
-        );
-    }
     if let (Some(inside), Some(port)) = (args.host.port, args.port)
         && inside != port
     {
@@ -37,6 +29,19 @@ pub(super) fn target(args: &TargetArgs) -> Result<(), Failure> {
             format!("HOST:{inside} and --port {port} name different ports"),
             "give the port once",
         ));
+    }
+    origin(&args.origin)
+}
+
+/// The way out of this host.
+pub(crate) fn origin(args: &OriginArgs) -> Result<(), Failure> {
+    if args.ipv4 && args.ipv6 {
+        return exclude(
+            "-4",
+            "-6",
+            "each forbids the other's addresses",
+            "give one of them, or none for either",
+        );
     }
     if let Some(bind) = args.bind {
         let refused = if bind.is_ipv4() { args.ipv6.then_some("-6") } else { args.ipv4.then_some("-4") };

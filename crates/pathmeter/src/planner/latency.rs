@@ -1,7 +1,7 @@
 //! The plan of `pathmeter latency`.
 
 use super::{Family, check, fits_u32, resolve};
-use crate::cli::{LatencyArgs, LatencyWaitArg, TargetArgs};
+use crate::cli::{LatencyArgs, LatencyWaitArg, OriginArgs, TargetArgs};
 use crate::engine::latency::choose;
 use crate::exit::Failure;
 use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, Load, SocketSetup, WaitMode, Way};
@@ -49,7 +49,7 @@ pub(crate) fn latency(args: &LatencyArgs) -> Result<LatencyPlan, Failure> {
         cpu: args.host.affinity.as_ref().and_then(|cpus| cpus.0.first().copied()),
         wire_times: !args.host.no_wire_times,
         multicast_ttl: args.host.multicast_ttl,
-        connect_timeout: args.ways.connect_timeout,
+        connect_timeout: args.ways.origin.connect_timeout,
         load: load(args),
     })
 }
@@ -222,17 +222,10 @@ fn target(
         LatencyProtocol::Sockperf => sockperf::PORT,
         LatencyProtocol::Stamp => stamp::PORT,
     };
-    check::target(&TargetArgs {
-        host: host.clone(),
-        port: args.port,
-        ipv4: args.ways.ipv4,
-        ipv6: args.ways.ipv6,
-        bind,
-        device: None,
-        connect_timeout: args.ways.connect_timeout,
-    })?;
+    let origin = OriginArgs { bind, device: None, ..args.ways.origin.clone() };
+    check::target(&TargetArgs { host: host.clone(), port: args.port, origin: origin.clone() })?;
     let port = host.port.or(args.port).unwrap_or(default);
-    let address = resolve(&host.host, port, Family::of(args.ways.ipv4, args.ways.ipv6, bind))?;
+    let address = resolve(&host.host, port, Family::from(&origin))?;
     if address.ip().is_multicast() && (protocol != LatencyProtocol::Sockperf || args.test.tcp) {
         return Err(Failure::usage(
             format!("{} is a multicast group, which has no connections and no sessions", address.ip()),
@@ -252,7 +245,11 @@ struct Source {
 
 fn sources(args: &LatencyArgs) -> Result<Vec<Source>, Failure> {
     if args.ways.via.is_empty() {
-        return Ok(vec![Source { label: None, bind: args.ways.bind, device: args.ways.device.clone() }]);
+        return Ok(vec![Source {
+            label: None,
+            bind: args.ways.origin.bind,
+            device: args.ways.origin.device.clone(),
+        }]);
     }
     args.ways.via.iter().map(|text| source(text)).collect()
 }

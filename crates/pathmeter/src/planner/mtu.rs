@@ -18,7 +18,7 @@ pub(crate) fn mtu(args: &MtuArgs) -> Result<PathPlan, Failure> {
     let host = &args.target.host;
     let default = if matches!(method, PathMethod::Auto | PathMethod::Native) { NATIVE_PORT } else { 0 };
     let port = host.port.or(args.target.port).unwrap_or(default);
-    let family = Family::of(args.target.ipv4, args.target.ipv6, args.target.bind);
+    let family = Family::from(&args.target.origin);
     let address = resolve(&host.host, port, family)?;
     let ipv6 = address.ip().to_canonical().is_ipv6();
     let largest = args.largest.map(fits_u32);
@@ -37,7 +37,7 @@ pub(crate) fn mtu(args: &MtuArgs) -> Result<PathPlan, Failure> {
         largest,
         service: args.service.service.map(|port| service(&args.service, port, ipv6)).transpose()?,
         encap: args.encap.as_ref().map(ToString::to_string),
-        local: LocalOptions { link: args.session.link, ..way(&args.target) },
+        local: LocalOptions { link: args.session.link, ..way(&args.target.origin) },
     })
 }
 

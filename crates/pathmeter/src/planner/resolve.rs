@@ -1,5 +1,6 @@
 //! From a host's name to the one address that will be used.
 
+use crate::cli::OriginArgs;
 use crate::exit::Failure;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -13,6 +14,12 @@ pub(crate) enum Family {
     V4(&'static str),
     /// IPv6, because of this option.
     V6(&'static str),
+}
+
+impl From<&OriginArgs> for Family {
+    fn from(origin: &OriginArgs) -> Family {
+        Family::of(origin.ipv4, origin.ipv6, origin.bind)
+    }
 }
 
 impl Family {

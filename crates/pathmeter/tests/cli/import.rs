@@ -42,10 +42,7 @@ fn standard_input_is_read_too() {
     child.stdin.take().expect("piped").write_all(&text).expect("it reads");
     let out = child.wait_with_output().expect("it ends");
     let told = String::from_utf8_lossy(&out.stdout);
-    assert!(
-        told.starts_with("--- standard input:1: iPerf3\n") && told.contains("line rate"),
-        "{told}"
-    );
+    assert!(told.starts_with("--- standard input:1: iPerf3\n") && told.contains("line rate"), "{told}");
 }
 
 #[test]

@@ -107,9 +107,7 @@ impl Client {
             | Input::Datagram { .. }
             | Input::PathSeen(_)
             | Input::DatagramTooBig(_)
-            | Input::Reflected(_) => {
-                Ok(())
-            }
+            | Input::Reflected(_) => Ok(()),
             Input::Progress { received, omitted, .. } => {
                 self.note_progress(now, received, omitted);
                 Ok(())

@@ -119,9 +119,7 @@ impl Server {
             | Input::Datagram { .. }
             | Input::PathSeen(_)
             | Input::DatagramTooBig(_)
-            | Input::Reflected(_) => {
-                Ok(())
-            }
+            | Input::Reflected(_) => Ok(()),
             Input::Progress { sent, received, .. } => self.note_progress(now, sent, received),
             Input::SendersDone(_) => {
                 self.senders_done = true;

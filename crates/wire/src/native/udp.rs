@@ -228,7 +228,7 @@ const CHALLENGE: u8 = 2;
 const ACK: u8 = 3;
 
 const FIRST_PAUSE: Nanos = Nanos::from_millis(100);
-const LONGEST_PAUSE: Nanos = Nanos::from_millis(800);
+const LONGEST_PAUSE: Nanos = Nanos::from_millis(300);
 const DEADLINE: Nanos = Nanos::from_secs(5);
 /// A cookie holds for this long, and for as long again.
 const COOKIE_SLOT: Nanos = Nanos::from_secs(10);

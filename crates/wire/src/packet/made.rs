@@ -160,8 +160,8 @@ mod tests {
             let [a, b] = &all[..] else { panic!("two") };
             let shape = |shape| packet.fragments(mtu, shape).unwrap();
             assert_eq!(shape(FragmentShape::Reversed), [b.clone(), a.clone()]);
-            assert_eq!(shape(FragmentShape::FirstAlone), [a.clone()]);
-            assert_eq!(shape(FragmentShape::RestAlone), [b.clone()]);
+            assert_eq!(shape(FragmentShape::FirstAlone), std::slice::from_ref(a));
+            assert_eq!(shape(FragmentShape::RestAlone), std::slice::from_ref(b));
         }
     }
 

@@ -253,7 +253,10 @@ impl World {
                     self.end_mut(is_client).drain = Some((expect, now + limit));
                 }
                 Output::Event(event) => self.end_mut(is_client).events.push(event),
-                Output::Datagram { .. } | Output::ReportPath | Output::Reflect(_) | Output::CountReflected => {
+                Output::Datagram { .. }
+                | Output::ReportPath
+                | Output::Reflect(_)
+                | Output::CountReflected => {
                     panic!("iPerf3 has no datagrams of its own")
                 }
                 Output::WaitUntil(wake) => {

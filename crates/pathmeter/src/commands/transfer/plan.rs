@@ -4,7 +4,7 @@ use super::{keys, way};
 use crate::cli::{BucketIn, S3Args, TransferArgs};
 use crate::engine::transfer::source::{Source, host_and_port};
 use crate::exit::Failure;
-use crate::planner::{Family, resolve};
+use crate::planner::{self, Family, resolve};
 use anyhow::Context;
 use model::transfer::{S3Plan, TransferBody, TransferFile, TransferMethod, TransferPlan, Trust};
 use model::units::{Bytes, Nanos};
@@ -36,7 +36,7 @@ pub(super) fn plan(args: &TransferArgs) -> anyhow::Result<Planned> {
         return Err(Failure::usage("--method post: S3 takes uploads by PUT", "drop --method").into());
     }
     let connection = &args.connection;
-    let family = Family::of(connection.ipv4, connection.ipv6, connection.bind);
+    let family = Family::from(&connection.origin);
     let labels = labels(args, &sources)?;
     let file = |(source, label): (&Source, &String)| {
         let (host, port) = host_and_port(&source.place())?;
@@ -64,12 +64,12 @@ pub(super) fn plan(args: &TransferArgs) -> anyhow::Result<Planned> {
         baseline: baseline(args, &labels)?,
         framing: args.mtu.framing,
         timeout: connection.timeout,
-        connect_timeout: connection.connect_timeout,
+        connect_timeout: connection.origin.connect_timeout,
         redirects: connection.redirects,
         trust,
         s3,
-        bind: connection.bind,
-        device: connection.device.clone(),
+        bind: connection.origin.bind,
+        device: connection.origin.device.clone(),
         mss: connection.mss,
         congestion: connection.congestion.clone(),
     };
@@ -78,18 +78,9 @@ pub(super) fn plan(args: &TransferArgs) -> anyhow::Result<Planned> {
 
 fn exclusions(args: &TransferArgs) -> Result<(), Failure> {
     let connection = &args.connection;
-    if connection.ipv4 && connection.ipv6 {
-        let advice = "give one of them, or none for either";
-        return Err(Failure::usage("-4 and -6: each forbids the other's addresses", advice));
-    }
-    for (name, time) in [("--timeout", connection.timeout), ("--connect-timeout", connection.connect_timeout)]
-    {
-        if time == Nanos::ZERO {
-            return Err(Failure::usage(
-                format!("{name} 0: there would be no time at all"),
-                format!("give {name} 30s"),
-            ));
-        }
+    planner::check::origin(&connection.origin)?;
+    if connection.timeout == Nanos::ZERO {
+        return Err(Failure::usage("--timeout 0: there would be no time at all", "give --timeout 30s"));
     }
     let mtus = &args.mtu.mtu;
     match mtus.iter().collect::<BTreeSet<_>>().len() == mtus.len() {

@@ -17,7 +17,7 @@ pub(super) fn mtu_of(args: &TransferArgs, files: &[TransferFile]) -> anyhow::Res
         return Ok(Some(MtuOf::Route { to: to.into_iter().collect() }));
     }
     let mut network = Network::open()?;
-    let names: BTreeSet<String> = match &args.connection.device {
+    let names: BTreeSet<String> = match &args.connection.origin.device {
         Some(device) => BTreeSet::from([device.clone()]),
         None => {
             let name = |to: &IpAddr| {

@@ -246,13 +246,15 @@ impl WayFinder<'_> {
                 ),
             });
         }
-        let tested = self.way.fragments.tests.iter().any(|test| test.shape == FragmentShape::ByKernel);
-        if !tested && !self.sender.makes_packets && self.way.path_mtu.is_some() {
-            unknown.push(Unknown {
-                direction,
-                what: "what becomes of fragments".into(),
-                why: "the sender's interface carries every datagram whole".into(),
-            });
+        if self.way.fragments.fate == FragmentFate::Unknown && self.way.path_mtu.is_some() {
+            let tested = self.way.fragments.tests.iter().any(|test| test.shape == FragmentShape::ByKernel);
+            let why = match tested {
+                true => {
+                    "those that the sender's kernel makes are as large as its interface, and such do not cross"
+                }
+                false => "the sender's interface carries every datagram whole",
+            };
+            unknown.push(Unknown { direction, what: "what becomes of fragments".into(), why: why.into() });
         }
         unknown
     }
