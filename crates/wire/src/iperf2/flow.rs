@@ -82,7 +82,8 @@ pub struct Run {
     pub received: u64,
 }
 
-/// How one end sends.
+/// How one end sends. The payload is digits, each by its place in the write or datagram (`0123456789012...`): so data
+/// without a header are told from a header, by every version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sending {
     /// When it stops. Bytes include those of [`Run::sent`].
@@ -227,9 +228,11 @@ impl Request {
     }
 }
 
-/// An empty datagram of a flow without a header.
+/// What a datagram without a header begins with: where the header would be, the digits of those places.
 pub(super) fn bare_head() -> Vec<u8> {
-    vec![0; DATAGRAM_LEN]
+    let mut head = vec![0; DATAGRAM_LEN];
+    head.extend_from_slice(b"6789");
+    head
 }
 
 /// iPerf2's default over IPv4.

@@ -97,7 +97,8 @@ impl TcpClient {
             self.steps.close();
             return Ok(());
         }
-        Err(ProtocolError::Timeout("while the test was running: the server sends nothing".into()))
+        let nothing = if self.sending { "the server takes nothing" } else { "the server sends nothing" };
+        Err(ProtocolError::Timeout(format!("while the test was running: {nothing}")))
     }
 
     fn interrupt(&mut self, now: MonoTime, why: &str) -> Result<(), ProtocolError> {

@@ -1,7 +1,7 @@
 //! The server's end of a TCP flow: the first bytes say what it is. Also the client's end of a connection back (`-d`,
 //! `-r`), which begins with data.
 
-use super::flow::{Flow, FlowInput, FlowOutput, PATIENCE, Run, Steps, Told, Watch};
+use super::flow::{Flow, FlowInput, FlowOutput, PATIENCE, Run, STALL, Steps, Told, Watch};
 use super::{Ack, AckTimes, Header, Request, Traffic, Version, is_bounceback};
 use crate::stamp::Clock;
 use crate::{Policy, ProtocolError};
@@ -124,7 +124,7 @@ impl TcpServer {
     fn wait(&mut self, now: MonoTime) {
         let span = match &self.phase {
             Phase::Running(Some(request)) => request.patience(),
-            _ => super::flow::STALL,
+            _ => STALL,
         };
         self.steps.wait(now, span);
     }
@@ -176,7 +176,11 @@ impl TcpServer {
             return Ok(());
         }
         match &self.phase {
-            Phase::Bouncing => Ok(()),
+            // Its own loop knows when the client is gone.
+            Phase::Bouncing => {
+                self.steps.wait(now, STALL);
+                Ok(())
+            }
             Phase::Opening(_) => Err(ProtocolError::Timeout("with a test header".into())),
             // All was sent; whether the client closes does not matter.
             Phase::Running(Some(request)) if !self.sending && request.server_sends() => {
