@@ -4,11 +4,12 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "measure",
     "serve",
     "throughput",
     "latency",
+    "mtu",
     "transfer",
     "linerate",
     "import",
