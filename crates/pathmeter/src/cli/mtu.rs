@@ -29,11 +29,11 @@ pub(crate) struct MtuArgs {
     #[arg(long, value_name = "LAYERS")]
     pub(crate) encap: Option<Encaps>,
     #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    #[command(flatten)]
     pub(crate) service: ServiceArgs,
     #[command(flatten)]
     pub(crate) capture: CaptureArgs,
-    #[command(flatten)]
-    pub(crate) target: TargetArgs,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }
