@@ -3,6 +3,7 @@
 use super::super::{Paint, Style};
 use super::words;
 use model::finding::{Finding, Severity, Status};
+use model::plan::Direction;
 use model::run::Run;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -13,12 +14,22 @@ pub(super) fn of(run: &Run, style: &Style) -> String {
     if !run.findings.is_empty() {
         text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Findings")));
     }
-    run.findings.iter().for_each(|finding| text.push_str(&one(finding, style)));
+    for (index, finding) in run.findings.iter().enumerate() {
+        let twin = run.findings[..index].iter().find(|other| is_twin(other, finding));
+        text.push_str(&one(finding, twin, style));
+    }
     text.push_str(&verdict(run, style));
     text
 }
 
-fn one(finding: &Finding, style: &Style) -> String {
+/// The same in the other direction.
+fn is_twin(other: &Finding, finding: &Finding) -> bool {
+    let opposite = finding.direction.map(Direction::reversed);
+    other.id == finding.id && other.way == finding.way && opposite.is_some() && other.direction == opposite
+}
+
+/// One finding; of a twin that was shown before only what is not said there.
+fn one(finding: &Finding, twin: Option<&Finding>, style: &Style) -> String {
     let paint = match finding.severity {
         Severity::Info => Paint::Good,
         Severity::Warning => Paint::Warning,
@@ -26,13 +37,15 @@ fn one(finding: &Finding, style: &Style) -> String {
     };
     let mark = format!("{:<9}", words::severity(finding.severity));
     let mut text = hanging(&style.paint(paint, &mark), &finding.title, None, style);
-    let evidence = evidence(&finding.evidence);
+    let known = |name: &str, value: &Value| twin.is_some_and(|twin| twin.evidence.get(name) == Some(value));
+    let new = finding.evidence.iter().filter(|(name, value)| !known(name, value));
+    let evidence = evidence(&new.map(|(name, value)| (name.clone(), value.clone())).collect());
     let blank = " ".repeat(9);
     if !evidence.is_empty() {
         let line = format!("{}: {evidence}", finding.id);
         text.push_str(&hanging(&blank, &line, Some(Paint::Dim), style));
     }
-    if !finding.advice.is_empty() {
+    if !finding.advice.is_empty() && twin.is_none_or(|twin| twin.advice != finding.advice) {
         text.push_str(&hanging(&blank, &format!("→ {}", finding.advice), None, style));
     }
     text
