@@ -1,5 +1,6 @@
 //! The shared words of pathmeter: pure values and arithmetic, without I/O, clock or thread.
 
+pub mod analysis;
 pub mod event;
 pub mod finding;
 pub mod framing;

@@ -1,5 +1,6 @@
 //! What a user types: every sub-command and option, with its help. Meaning is given to it in `planner.rs`.
 
+mod analyse;
 mod capture;
 mod import;
 mod latency;
@@ -10,6 +11,7 @@ mod throughput;
 mod transfer;
 mod values;
 
+pub(crate) use analyse::{AnalyseArgs, GroupBy};
 pub(crate) use capture::CaptureArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use latency::{LatencyArgs, LatencyWaitArg};
@@ -55,6 +57,7 @@ pub(crate) enum Command {
     Transfer(Box<TransferArgs>),
     Linerate(LinerateArgs),
     Import(ImportArgs),
+    Analyse(AnalyseArgs),
     Demo(DemoArgs),
     Doctor(DoctorArgs),
     Iperf3(Iperf3Args),

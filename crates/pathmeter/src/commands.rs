@@ -1,5 +1,6 @@
 //! One sub-command, one file: each takes its arguments and answers with an exit code.
 
+pub(crate) mod analyse;
 pub(crate) mod completions;
 pub(crate) mod demo;
 mod demo_lab;

@@ -14,11 +14,14 @@ mod iperf3;
 mod json;
 mod latency;
 mod looks;
+mod names;
 mod number;
 mod own;
 mod ping;
 mod row;
 mod sockperf;
+
+pub use names::{group, names};
 
 use block::{Block, Mark};
 use json::Document;

@@ -31,7 +31,11 @@ pub(crate) fn run(args: &ImportArgs, global: &Common) -> anyhow::Result<Exit> {
     Ok(worst)
 }
 
-fn of_file(file: &Path, known: Known) -> anyhow::Result<Vec<Imported>> {
+/// Every output of a file, and what the file is called.
+///
+/// # Errors
+/// When it cannot be read or holds none.
+pub(super) fn of_file(file: &Path, known: Known) -> anyhow::Result<Vec<Imported>> {
     let (name, bytes) = if file.as_os_str() == "-" {
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes).context("read standard input")?;

@@ -4,7 +4,7 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "measure",
     "serve",
     "throughput",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 14] = [
     "transfer",
     "linerate",
     "import",
+    "analyse",
     "demo",
     "doctor",
     "iperf3",

@@ -1,5 +1,6 @@
 //! The built program as a user runs it: help, exit codes, arithmetic, completions and manual pages.
 
+mod analyse;
 mod exits;
 mod help;
 mod import;

@@ -1,5 +1,6 @@
 //! The output formats: one file and one row in [`FORMATS`] each.
 
+pub mod analysis;
 pub mod csv;
 pub mod iperf3;
 pub mod json;

@@ -221,7 +221,10 @@ fn credit(tcp: &mut Option<TcpCounters>, bytes: Bytes, mss: u32) {
 
 /// The segment is that of a usual MTU less the headers of IPv4 or IPv6 and the 12 bytes of timestamps.
 fn has_timestamps(mss: u32) -> bool {
-    [1500, 9000, 1460, 1400, 1280].iter().any(|mtu| mss + 52 == *mtu || mss + 72 == *mtu) || mss + 52 == 1512
+    let fills = |headers: u32| mss.saturating_add(headers);
+    USUAL_MTUS.iter().any(|mtu| fills(52) == *mtu || fills(72) == *mtu)
+        || RFC2544_PACKETS.contains(&fills(52))
+        || fills(52) == 1512
 }
 
 /// Puts a row into the sample of its time.
@@ -287,5 +290,8 @@ pub(super) fn total(
 /// An address that no output told.
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 const UNKNOWN_HOST: &str = "the far end";
+const USUAL_MTUS: [u32; 5] = [1500, 9000, 1460, 1400, 1280];
+/// Packets of frames of 1280, 1024, 512, 256 and 146 bytes, the last being the least that TCP on Linux fills.
+const RFC2544_PACKETS: [u32; 5] = [1262, 1006, 494, 238, 128];
 /// Samples that are looked through for one of the same time: more streams than ends an interval has.
 const RECENT: usize = 8;

@@ -1,5 +1,6 @@
 //! Outputs of real tools read back: every fixture with the figures that must be read out of it.
 
+mod analyse;
 mod iperf2;
 mod iperf3;
 mod json;

@@ -1,0 +1,42 @@
+//! The command line of `pathmeter analyse`.
+
+use clap::{Args, ValueEnum};
+use model::units::BitRate;
+use std::path::PathBuf;
+
+/// Look at old results together: arithmetic on the wire, fairness of streams, runs side by side, and what follows
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter analyse iperf.txt --link 25G --mss 1448      how near is that to line rate?
+  pathmeter analyse sockperf-*.txt                       five ways to a server, side by side
+  pathmeter analyse a.txt b.txt --together --link 100G   two pairs that ran at once, summed
+  pathmeter analyse mtu*-?.txt --by file                 mtu1280-1, -2, … against mtu1430-1, -2, …
+  pathmeter analyse runs/*.json --format markdown -o report.md
+
+Reads what `pathmeter import` reads, our own JSON too. The first run, and with --by the first
+group, is what the others are compared with.")]
+pub(crate) struct AnalyseArgs {
+    /// Files with outputs; - reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Speed of the link, to compare with
+    #[arg(long, value_name = "RATE")]
+    pub(crate) link: Option<BitRate>,
+    /// Payload of TCP segments on the wire, for outputs that do not tell it
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    pub(crate) mss: Option<u32>,
+    /// The runs ran at once: sum what they carried while all of them ran
+    #[arg(long)]
+    pub(crate) together: bool,
+    /// Compare groups of runs: by file, whose names differ in the number at their end alone
+    #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
+    pub(crate) by: Option<GroupBy>,
+}
+
+/// What makes runs one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupBy {
+    /// The name of their file, without the number at its end
+    File,
+}

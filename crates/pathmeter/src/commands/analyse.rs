@@ -1,0 +1,56 @@
+//! `pathmeter analyse`: imported and stored runs looked at together.
+
+use super::import::of_file;
+use super::output::{Screen, deliver};
+use crate::cli::{AnalyseArgs, Common, Format, GroupBy};
+use crate::exit::{Exit, Told};
+use model::analysis::{Analysis, Asked, Subject};
+use report::format::analysis;
+use report::import::{Imported, Known, group, names};
+use std::io::Write;
+
+/// Prints the analysis of every output of every file. A file that holds none does not keep the others from being read.
+pub(crate) fn run(args: &AnalyseArgs, global: &Common) -> anyhow::Result<Exit> {
+    let known = Known { link: args.link, mss: args.mss };
+    let mut runs: Vec<(String, Imported)> = Vec::new();
+    let mut worst = Exit::Done;
+    for path in &args.files {
+        match of_file(path, known) {
+            Ok(imported) => runs.extend(imported.into_iter().map(|one| (path.display().to_string(), one))),
+            Err(error) => {
+                let _ = writeln!(std::io::stderr(), "{}", Told(&error));
+                worst = Exit::of(&error);
+            }
+        }
+    }
+    if runs.is_empty() {
+        return Ok(worst);
+    }
+    let text = written(&of_runs(&runs, args), global);
+    deliver(global, text.as_bytes())?;
+    Ok(worst)
+}
+
+fn of_runs(runs: &[(String, Imported)], args: &AnalyseArgs) -> Analysis {
+    let places: Vec<(&str, usize)> = runs.iter().map(|(file, one)| (file.as_str(), one.line)).collect();
+    let names = names(&places);
+    let subjects: Vec<Subject<'_>> = runs
+        .iter()
+        .zip(&names)
+        .map(|((file, one), name)| {
+            let group = args.by.map(|GroupBy::File| group(file));
+            Subject { name, group, run: &one.run }
+        })
+        .collect();
+    Analysis::of(&subjects, Asked { link: args.link, together: args.together })
+}
+
+fn written(of: &Analysis, global: &Common) -> String {
+    match global.format() {
+        Format::Text => analysis::text(of, &Screen::of(global).style()),
+        Format::Json => analysis::json(of),
+        Format::Ndjson => analysis::ndjson(of),
+        Format::Csv => analysis::csv(of),
+        Format::Markdown => analysis::to_markdown(of),
+    }
+}

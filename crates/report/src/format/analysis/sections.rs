@@ -1,0 +1,131 @@
+//! The tables of an analysis. A column that no row fills is left out, a table without rows too.
+
+use crate::format::table::Column;
+use crate::format::text::words;
+use model::analysis::{Analysis, Flow, PathBound, Trips};
+use model::path::Bound;
+use model::stats::compare::{Comparison, Judgement};
+use model::units::Bytes;
+
+/// A table with its title.
+pub(super) struct Section {
+    pub(super) title: &'static str,
+    pub(super) columns: Vec<Column>,
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+/// A column: its heading, whether it holds numbers, and what stands in it.
+struct Cell<T>(&'static str, bool, fn(&T) -> Option<String>);
+
+pub(super) fn of(analysis: &Analysis) -> Vec<Section> {
+    let parallel: Vec<Flow> = analysis.flows.iter().filter(|flow| flow.fairness.is_some()).cloned().collect();
+    let framed: Vec<Flow> = analysis.flows.iter().filter(|flow| flow.wire.frame.is_some()).cloned().collect();
+    let sections = [
+        section("Throughput", &THROUGHPUT, &analysis.flows),
+        section("On the wire", &WIRE, &framed),
+        section("Parallel streams", &STREAMS, &parallel),
+        section("Round trips", &TRIPS, &analysis.trips),
+        section("Packet sizes", &PATHS, &analysis.paths),
+        section("Comparison", &COMPARED, &analysis.comparisons),
+    ];
+    sections.into_iter().flatten().collect()
+}
+
+fn section<T>(title: &'static str, cells: &[Cell<T>], of: &[T]) -> Option<Section> {
+    let filled: Vec<&Cell<T>> =
+        cells.iter().filter(|cell| of.iter().any(|one| (cell.2)(one).is_some())).collect();
+    let column = |cell: &&Cell<T>| if cell.1 { Column::right(cell.0) } else { Column::left(cell.0) };
+    let row = |one: &T| filled.iter().map(|cell| (cell.2)(one).unwrap_or_default()).collect();
+    let columns = filled.iter().map(column).collect();
+    (!of.is_empty()).then(|| Section { title, columns, rows: of.iter().map(row).collect() })
+}
+
+const THROUGHPUT: [Cell<Flow>; 8] = [
+    Cell("run", false, |flow| Some(flow.run.clone())),
+    Cell("what", false, |flow| Some(format!("{} {}", flow.transport, flow.direction))),
+    Cell("sent", true, |flow| Some(flow.sent_rate?.to_string())),
+    Cell("goodput", true, |flow| Some(flow.goodput.to_string())),
+    Cell("change", true, |flow| flow.change_percent.map(signed)),
+    Cell("carried", true, |flow| {
+        (flow.received.bytes > Bytes::ZERO).then(|| flow.received.bytes.to_string())
+    }),
+    Cell("lost", true, |flow| flow.loss.map(|loss| words::percent(loss.share))),
+    Cell("sent again", true, |flow| flow.retransmits.map(|count| count.to_string())),
+];
+
+const WIRE: [Cell<Flow>; 9] = [
+    Cell("run", false, |flow| Some(flow.run.clone())),
+    Cell("way", false, |flow| Some(flow.direction.to_string())),
+    Cell("payload", true, |flow| Some(format!("{} B", flow.payload?))),
+    Cell("MSS", true, |flow| {
+        flow.segment.map(|segment| format!("{} − {}", segment.mss, segment.mss - segment.with_timestamps))
+    }),
+    Cell("frame", true, |flow| {
+        let fragments = flow.wire.frames_per_packet.filter(|count| *count > 1);
+        Some(format!(
+            "{}{} B",
+            fragments.map(|count| format!("{count} × ")).unwrap_or_default(),
+            flow.wire.frame?
+        ))
+    }),
+    Cell("packets", true, |flow| Some(flow.wire.packets_per_second?.to_string())),
+    Cell("at most", true, |flow| Some(flow.line_rate?.packets_per_second.to_string())),
+    Cell("share", true, |flow| flow.wire.line_rate_share.map(words::percent)),
+    Cell("goodput at most", true, |flow| Some(flow.line_rate?.goodput.to_string())),
+];
+
+const STREAMS: [Cell<Flow>; 6] = [
+    Cell("run", false, |flow| Some(flow.run.clone())),
+    Cell("way", false, |flow| Some(flow.direction.to_string())),
+    Cell("streams", true, |flow| flow.fairness.map(|fair| fair.streams.to_string())),
+    Cell("slowest", true, |flow| flow.fairness.map(|fair| fair.least.to_string())),
+    Cell("fastest", true, |flow| flow.fairness.map(|fair| fair.most.to_string())),
+    Cell("Jain's index", true, |flow| Some(format!("{:.3}", flow.fairness?.jain?))),
+];
+
+const TRIPS: [Cell<Trips>; 10] = [
+    Cell("run", false, |one| Some(one.run.clone())),
+    Cell("count", true, |one| Some(one.rtt.count.to_string())),
+    Cell("lost", true, |one| (one.lost > 0).then(|| one.lost.to_string())),
+    Cell("min", true, |one| Some(format!("{:.3}", one.rtt.min))),
+    Cell("median", true, |one| Some(format!("{:.3}", one.rtt.p50))),
+    Cell("mean", true, |one| Some(format!("{:.3}", one.rtt.mean))),
+    Cell("99 %", true, |one| Some(format!("{:.3}", one.rtt.p99))),
+    Cell("max", true, |one| Some(format!("{:.3}", one.rtt.max))),
+    Cell("max/median", true, |one| Some(format!("{:.2}", one.max_over_median?))),
+    Cell("change", true, |one| one.change_percent.map(signed)),
+];
+
+const PATHS: [Cell<PathBound>; 3] = [
+    Cell("run", false, |one| Some(one.run.clone())),
+    Cell("way", false, |one| Some(one.direction.to_string())),
+    Cell("path MTU", true, |one| {
+        let bound = match one.bound {
+            Bound::Exact => "",
+            Bound::AtLeast => "at least ",
+            Bound::AtMost => "at most ",
+            Bound::Unknown => "perhaps ",
+        };
+        Some(format!("{bound}{}", one.path_mtu))
+    }),
+];
+
+const COMPARED: [Cell<Comparison>; 5] = [
+    Cell("what", false, |row| Some(row.name.clone())),
+    Cell("runs", true, |row| Some(format!("{}/{}", row.base.runs, row.other.runs))),
+    Cell("change", true, |row| Some(signed(row.shift?.percent))),
+    Cell("at 95 %", true, |row| {
+        let shift = row.shift?;
+        Some(format!("{:+.1} to {:+.1} %", shift.low?, shift.high?))
+    }),
+    Cell("verdict", false, |row| {
+        Some(match row.judgement {
+            Judgement::TooFew { .. } => "too few runs".into(),
+            other => other.to_string(),
+        })
+    }),
+];
+
+fn signed(percent: f64) -> String {
+    format!("{percent:+.1} %")
+}
