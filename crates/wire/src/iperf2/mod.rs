@@ -11,6 +11,7 @@
 //! | `datagram` | number and time of a datagram, and its end |
 //! | `report` | a server's figures of a UDP flow |
 //! | `bounceback` | round trips over TCP |
+//! | `spec` | requests and reports in the words of `model` |
 //! | `flow` | what the machines of one flow share: what happens, what is to be done |
 //! | `tcp_client`, `tcp_server`, `udp_client`, `udp_server` | the machines |
 //!
@@ -25,6 +26,7 @@ mod flow;
 mod frames;
 mod report;
 mod request;
+mod spec;
 mod tcp_client;
 mod tcp_server;
 mod udp_client;

@@ -1,8 +1,14 @@
 //! Reading a request: whatever stands in the first bytes.
 
-use super::*;
+use super::{
+    Amount, BASE_LEN, EXTENSION_LEN, HAS_TRANSFER_ID, HUNDREDTH, Header, LOWER, PREFETCH, Places, RATE, Rate,
+    Request, STREAMS_MASK, Shape, TOS, TRANSFER_ID_SHIFT, TYPE, Traffic, UPPER, VERSION, Version,
+};
 use crate::iperf2::fields::{half, time, word};
 use crate::iperf2::flags;
+use crate::iperf2::frames::Frames;
+use model::plan::Transport;
+use model::units::{BitRate, Bytes, Nanos};
 
 impl Request {
     /// Reads the header at the front of a TCP connection or in a UDP datagram, whole or in part. A datagram is all

@@ -1,8 +1,14 @@
 //! Writing a request as 2.1.8 does.
 
-use super::*;
+use super::{
+    Amount, BASE_LEN, HAS_TRANSFER_ID, HUNDREDTH, LOWER, MAX_AMOUNT, PREFETCH, Places, RATE, Rate, Request,
+    STREAMS_MASK, Shape, TCP_LEN, TCP_TAIL, TOS, TRANSFER_ID_SHIFT, Traffic, UDP_LEN, UDP_TAIL, UPPER,
+    VERSION, Version,
+};
 use crate::iperf2::fields::{put, put_half, put_time};
 use crate::iperf2::flags;
+use crate::iperf2::frames::Frames;
+use model::plan::Transport;
 
 impl Request {
     /// The header as 2.1.8 writes it: at the front of a TCP connection, or the bytes every datagram of a UDP flow
