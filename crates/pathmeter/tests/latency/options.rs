@@ -14,7 +14,10 @@ fn every_wait_is_done_and_told() {
             assert_eq!(counts(way(&run), ["sent", "received"]), [100; 2], "{words:?}");
             assert_eq!(run["latency"]["wait"], wait);
             assert!(way(&run)["ends"]["far_wait"].is_string(), "{words:?}");
-            assert!(number(&run["summary"]["tool_floor_ns"], "count") > 0, "{words:?}");
+            // A host whose CPUs are all taken leaves two threads that spin no floor, and none is told then.
+            if wait != "spin" || run["summary"]["tool_floor_ns"].is_object() {
+                assert!(number(&run["summary"]["tool_floor_ns"], "count") > 0, "{words:?}");
+            }
             let wired = !words.contains(&"--no-wire-times") && !words.contains(&"--tcp");
             if wired {
                 assert!(number(&way(&run)["wire"]["rtt_ns"], "count") > 0, "{words:?}: {:#}", way(&run));
