@@ -20,6 +20,10 @@ impl Request {
         if first & (flags::VERSION1 | flags::VERSION2 | flags::EXTEND) == 0 || first == DIGITS {
             return Header::Plain;
         }
+        // Who knows the second version's bit writes the extension.
+        if first & (flags::VERSION2 | flags::EXTEND) == flags::VERSION2 {
+            return Header::Foreign;
+        }
         let Some(length) = header_len(first, places.base) else { return Header::Foreign };
         let needed = if transport == Transport::Tcp { length } else { smallest(places.base, first) };
         if bytes.len() < needed {
@@ -47,7 +51,7 @@ fn smallest(base: usize, first: u32) -> usize {
 
 /// Where the header ends; `None`: no client says so.
 fn header_len(first: u32, base: usize) -> Option<usize> {
-    let extended = first & (flags::EXTEND | flags::VERSION2) != 0;
+    let extended = first & flags::EXTEND != 0;
     let smallest = base + if extended { BASE_LEN + EXTENSION_LEN } else { BASE_LEN };
     if first & flags::LENGTH == 0 {
         // Bits of a length that is said not to be there: bytes of something else.

@@ -190,6 +190,8 @@ fn strangers_are_told() {
     {
         assert!(matches!(Request::read(Transport::Tcp, first), Header::Foreign | Header::Plain), "{first:?}");
     }
+    let tls = b"\x16\x03\x01\x02\0\x01\0\x01";
+    assert_eq!(Request::read(Transport::Tcp, tls), Header::Foreign);
     let mut typed = Request::new(Transport::Tcp).bytes();
     typed[27] = 1;
     assert_eq!(Request::read(Transport::Tcp, &typed), Header::Foreign);
