@@ -15,9 +15,11 @@ mod json;
 mod latency;
 mod looks;
 mod names;
+mod netperf;
 mod number;
 mod own;
 mod ping;
+mod qperf;
 mod row;
 mod sockperf;
 
@@ -55,6 +57,10 @@ pub enum Tool {
     Sockperf,
     /// ping.
     Ping,
+    /// netperf.
+    Netperf,
+    /// qperf.
+    Qperf,
     /// pathmeter itself.
     Pathmeter,
 }
@@ -120,6 +126,8 @@ static READERS: &[Reader] = &[
     Reader { tool: Tool::Iperf2, mark: iperf2::mark, read: iperf2::read },
     Reader { tool: Tool::Sockperf, mark: sockperf::mark, read: sockperf::read },
     Reader { tool: Tool::Ping, mark: ping::mark, read: ping::read },
+    Reader { tool: Tool::Netperf, mark: netperf::mark, read: netperf::read },
+    Reader { tool: Tool::Qperf, mark: qperf::mark, read: qperf::read },
 ];
 
 /// `None` of a tool that has no text.
@@ -161,6 +169,8 @@ impl fmt::Display for Tool {
             Tool::Iperf2 => "iPerf2",
             Tool::Sockperf => "SockPerf",
             Tool::Ping => "ping",
+            Tool::Netperf => "netperf",
+            Tool::Qperf => "qperf",
             Tool::Pathmeter => "pathmeter",
         })
     }

@@ -73,6 +73,17 @@ impl Told {
         self.warnings.push(Warning::new(id, text));
     }
 
+    /// Datagrams that fit neither Ethernet's frames nor were chosen for jumbo ones are reckoned as fragments.
+    pub(super) fn assume_mtu(&mut self) {
+        let loopback = self.server.is_some_and(|server| server.ip().to_canonical().is_loopback());
+        let (size, v6) = (self.test.length, self.server.is_some_and(|server| server.is_ipv6()));
+        let fits = if v6 { ETHERNET_MTU - 48 } else { ETHERNET_MTU - 28 };
+        if self.test.transport == Transport::Udp && !loopback && size > fits && !JUMBO.contains(&size) {
+            self.mtu = Some(ETHERNET_MTU);
+            self.warn("assumed-mtu", format!("The output does not tell the path's MTU: {ETHERNET_MTU} is assumed, in which {size}-byte datagrams do not fit."));
+        }
+    }
+
     /// What a UDP sender sent whose output is missing: the receiver knows it by the sequence numbers.
     pub(super) fn senders_unseen(&mut self) {
         let (client, server) = (self.at_client.clone(), self.at_server.clone());
@@ -290,6 +301,10 @@ pub(super) fn total(
 /// An address that no output told.
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 const UNKNOWN_HOST: &str = "the far end";
+/// The MTU of nearly every path across providers.
+const ETHERNET_MTU: u32 = 1500;
+/// Datagrams for an MTU of 9000.
+const JUMBO: std::ops::RangeInclusive<u32> = 8900..=8972;
 const USUAL_MTUS: [u32; 5] = [1500, 9000, 1460, 1400, 1280];
 /// Packets of frames of 1280, 1024, 512, 256 and 146 bytes, the last being the least that TCP on Linux fills.
 const RFC2544_PACKETS: [u32; 5] = [1262, 1006, 494, 238, 128];

@@ -117,6 +117,24 @@ impl Told {
         };
     }
 
+    /// The mean alone is known, as of a rate of transactions: it stands for every other figure.
+    pub(super) fn of_mean(&mut self, mean: Nanos, count: u64) {
+        self.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
+        self.rtt = Some(Distribution {
+            count,
+            min: mean,
+            mean,
+            stddev: Nanos::ZERO,
+            p50: mean,
+            p90: mean,
+            p99: mean,
+            p999: mean,
+            p9999: mean,
+            max: mean,
+        });
+        self.warn("mean-alone", "The output tells the mean alone: it stands for the median, the percentiles and the extremes, which are not known.");
+    }
+
     /// The run, called `NAME:LINE`.
     pub(super) fn imported(self, name: &str) -> Imported {
         let mut run = Run::of(&format!("{name}:{}", self.line), self.kind, &self.events());

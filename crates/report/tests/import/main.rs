@@ -5,7 +5,9 @@ mod iperf2;
 mod iperf3;
 mod json;
 mod live;
+mod netperf;
 mod ping;
+mod qperf;
 mod sockperf;
 
 use report::import::{Imported, Known, read};

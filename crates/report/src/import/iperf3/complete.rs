@@ -2,7 +2,6 @@
 
 use super::super::build::Told;
 use super::lines::Output;
-use model::plan::Transport;
 use model::sample::{Role, SideResult, StreamResult};
 use model::units::BitRate;
 
@@ -28,13 +27,7 @@ pub(super) fn complete(told: &mut Told, output: &Output) {
 pub(super) fn gaps(told: &mut Told) {
     all_lost(told);
     told.senders_unseen();
-    let loopback = told.server.is_some_and(|server| server.ip().to_canonical().is_loopback());
-    let (size, v6) = (told.test.length, told.server.is_some_and(|server| server.is_ipv6()));
-    let fits = if v6 { ETHERNET_MTU - 48 } else { ETHERNET_MTU - 28 };
-    if told.test.transport == Transport::Udp && !loopback && size > fits && size < 8900 {
-        told.mtu = Some(ETHERNET_MTU);
-        told.warn("assumed-mtu", format!("The output does not tell the path's MTU: {ETHERNET_MTU} is assumed, in which {size}-byte datagrams do not fit."));
-    }
+    told.assume_mtu();
 }
 
 /// A receiver that saw nothing counted no loss either.
@@ -71,5 +64,3 @@ fn rate_asked(told: &mut Told) {
 
 /// Nobody asks for more on purpose.
 const UNLIMITED: BitRate = BitRate(1_000_000_000);
-/// The MTU of nearly every path across providers.
-const ETHERNET_MTU: u32 = 1500;

@@ -1,0 +1,193 @@
+//! netperf's text: its STREAM, MAERTS, SENDFILE, RR and CRR tests, 2.4 to 2.7, of migrated tests too.
+
+use super::block::{Block, Mark};
+use super::build;
+use super::latency;
+use super::number::{Printed, seconds};
+use super::{Imported, Known, Tool};
+use model::plan::{Direction, Directions, End, ProtocolName, TestSpec, Transport};
+use model::sample::{Role, StreamResult, UdpCounters};
+use model::units::{Bytes, Nanos};
+use std::net::{IpAddr, SocketAddr};
+
+/// What a line is to netperf.
+pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
+    match block {
+        _ if Heading::of(line).is_some() => Mark::First,
+        Some(_) if numbers(line).len() >= FEWEST => Mark::Part,
+        _ => Mark::No,
+    }
+}
+
+/// The run of a block; `None` of a heading without figures.
+pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
+    let heading = Heading::of(block.lines.first()?)?;
+    let rows: Vec<Vec<&str>> =
+        block.lines.iter().map(|line| numbers(line)).filter(|row| row.len() >= FEWEST).collect();
+    let unit = block.lines.iter().find_map(|line| unit(line));
+    match heading.kind {
+        Kind::Stream | Kind::Maerts => {
+            stream(&heading, block, &rows, unit?, known).map(|told| told.imported(name))
+        }
+        Kind::Datagrams => datagrams(&heading, block, &rows, unit?, known).map(|told| told.imported(name)),
+        Kind::Request | Kind::Connect => request(&heading, block, &rows).map(|told| told.imported(name)),
+    }
+}
+
+/// `MIGRATED TCP STREAM TEST from 0.0.0.0 () port 0 AF_INET to host (10.0.0.2) port 0 AF_INET : demo`.
+#[derive(Clone, Debug, PartialEq)]
+struct Heading {
+    transport: Transport,
+    kind: Kind,
+    host: String,
+    address: Option<IpAddr>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Stream,
+    /// The far end sends.
+    Maerts,
+    Datagrams,
+    Request,
+    /// A connection for each request.
+    Connect,
+}
+
+impl Heading {
+    fn of(line: &str) -> Option<Heading> {
+        let (test, ends) = line.trim().trim_start_matches("MIGRATED ").split_once(" TEST from ")?;
+        let (transport, what) = test.split_once(' ')?;
+        let transport = match transport {
+            "TCP" => Transport::Tcp,
+            "UDP" => Transport::Udp,
+            _ => return None,
+        };
+        let kind = match (transport, what.to_ascii_lowercase().as_str()) {
+            (Transport::Tcp, "stream" | "sendfile") => Kind::Stream,
+            (Transport::Tcp, "maerts") => Kind::Maerts,
+            (Transport::Udp, "stream" | "unidirectional send") => Kind::Datagrams,
+            (_, "request/response") => Kind::Request,
+            (Transport::Tcp, "connect/request/response") => Kind::Connect,
+            _ => return None,
+        };
+        let mut far = ends.split_once(" to ")?.1.split_whitespace();
+        let host = far.next()?.to_owned();
+        let resolved = far.next().map(|word| word.trim_matches(['(', ')']));
+        let address = host.parse().ok().or_else(|| resolved?.parse().ok());
+        Some(Heading { transport, kind, host, address })
+    }
+
+    fn told(&self, block: &Block, direction: Directions, elapsed: Nanos, known: Known) -> build::Told {
+        let mut test = TestSpec::new(self.transport);
+        (test.directions, test.end, test.streams) = (direction, End::Time(elapsed), 1);
+        let mut told = build::Told::new(Tool::Netperf, block.line, ProtocolName::Foreign, test, known);
+        told.host = Some(self.host.clone());
+        told.server = self.address.map(|address| SocketAddr::new(address, 0));
+        told
+    }
+}
+
+/// The figures of a row of nothing else; none of any other line.
+fn numbers(line: &str) -> Vec<&str> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    if words.iter().all(|word| Printed::of(word).is_some()) { words } else { Vec::new() }
+}
+
+/// Bits per second of one unit of the throughput's column.
+fn unit(line: &str) -> Option<f64> {
+    let line = line.trim_start();
+    let units = line.strip_prefix("bytes")?;
+    let known = [
+        ("10^9bits", 1e9),
+        ("10^6bits", 1e6),
+        ("10^3bits", 1e3),
+        ("GBytes", 8.0 * 1_073_741_824.0),
+        ("MBytes", 8.0 * 1_048_576.0),
+        ("KBytes", 8.0 * 1024.0),
+    ];
+    known.iter().find(|(name, _)| units.contains(name)).map(|(_, bits)| *bits)
+}
+
+/// `87380  16384  16384    10.00    941.28`, and with `-c` the CPUs behind it.
+fn stream(
+    heading: &Heading,
+    block: &Block,
+    rows: &[Vec<&str>],
+    unit: f64,
+    known: Known,
+) -> Option<build::Told> {
+    let row = rows.iter().find(|row| row.len() >= 5)?;
+    let elapsed = seconds(row[3])?;
+    let rate = Printed::of(row[4])?.value * unit;
+    let down = heading.kind == Kind::Maerts;
+    let mut told = heading.told(block, if down { Directions::Down } else { Directions::Up }, elapsed, known);
+    let (direction, role) =
+        if down { (Direction::Down, Role::Receiver) } else { (Direction::Up, Role::Sender) };
+    told.at_client.streams.push(result(direction, role, elapsed, rate, None));
+    Some(told)
+}
+
+/// `212992    1024   5.00       344561      0     564.42` of the sender, `212992           5.00       344533            564.38`
+/// of the receiver.
+fn datagrams(
+    heading: &Heading,
+    block: &Block,
+    rows: &[Vec<&str>],
+    unit: f64,
+    known: Known,
+) -> Option<build::Told> {
+    let at = rows.iter().position(|row| row.len() >= 6)?;
+    let sent = &rows[at];
+    let (length, elapsed) = (sent[1].parse::<u32>().ok()?, seconds(sent[2])?);
+    let count = sent[3].parse::<u64>().ok()?;
+    let mut told = heading.told(block, Directions::Up, elapsed, known);
+    told.test.length = length;
+    told.assume_mtu();
+    let bytes = |count: u64| (count as f64 * f64::from(length) * 8.0) / elapsed.as_secs_f64().max(1e-9);
+    let udp = |datagrams, lost| Some(UdpCounters { datagrams, lost, ..UdpCounters::default() });
+    told.at_client.streams.push(result(Direction::Up, Role::Sender, elapsed, bytes(count), udp(count, 0)));
+    let Some(row) = rows.get(at + 1).filter(|row| row.len() >= 4) else { return Some(told) };
+    let (elapsed, received) = (seconds(row[1])?, row[2].parse::<u64>().ok()?);
+    let rate = Printed::of(row[3])?.value * unit;
+    let lost = count.saturating_sub(received);
+    told.at_server.streams.push(result(Direction::Up, Role::Receiver, elapsed, rate, udp(received, lost)));
+    Some(told)
+}
+
+/// `16384  131072 1        1       10.00    2041.68`: one transaction after another, so each took 1 ÷ rate on average.
+fn request(heading: &Heading, block: &Block, rows: &[Vec<&str>]) -> Option<latency::Told> {
+    let row = rows.iter().find(|row| row.len() >= 6)?;
+    let (elapsed, rate) = (seconds(row[4])?, Printed::of(row[5])?.value);
+    let mut told = latency::Told::new(Tool::Netperf, block.line, Some(&heading.host));
+    told.remote = heading.address.map(|address| SocketAddr::new(address, 0));
+    (told.transport, told.elapsed) = (heading.transport, elapsed);
+    told.size = row[2].parse().unwrap_or_default();
+    let first = block.lines.first().and_then(|line| line.split_once("first burst ")).map(|(_, count)| count);
+    let burst =
+        first.and_then(|count| count.split_whitespace().next()?.parse::<u32>().ok()).unwrap_or_default();
+    // Those of a burst are on their way together.
+    let each = f64::from(burst.saturating_add(1)) / rate;
+    told.of_mean(Nanos((each * 1e9) as u64), (rate * elapsed.as_secs_f64()).round() as u64);
+    if heading.kind == Kind::Connect {
+        told.warn(
+            "connects-too",
+            "Each transaction opened a connection of its own: its time is that of two round trips at least.",
+        );
+    }
+    Some(told)
+}
+
+fn result(
+    direction: Direction,
+    role: Role,
+    elapsed: Nanos,
+    rate: f64,
+    udp: Option<UdpCounters>,
+) -> StreamResult {
+    let bytes = Bytes((rate.max(0.0) * elapsed.as_secs_f64() / 8.0).round() as u64);
+    StreamResult { stream: 0, direction, role, elapsed, bytes, total_bytes: bytes, tcp: None, udp }
+}
+
+/// The receiver's row of UDP has the fewest figures.
+const FEWEST: usize = 4;

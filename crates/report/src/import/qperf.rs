@@ -1,0 +1,185 @@
+//! qperf's text, 0.4: its tests over TCP and UDP, with `-v` too.
+
+use super::block::{Block, Mark};
+use super::build;
+use super::latency;
+use super::number::Printed;
+use super::{Imported, Known, Tool};
+use model::plan::{Direction, End, ProtocolName, TestSpec, Transport};
+use model::sample::{Role, StreamResult, UdpCounters};
+use model::units::{Bytes, Nanos};
+
+/// What a line is to qperf.
+pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
+    match block {
+        _ if test(line).is_some() => Mark::First,
+        Some(_) if figure(line).is_some() => Mark::Part,
+        _ => Mark::No,
+    }
+}
+
+/// The run of a block; `None` of a heading without figures.
+pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
+    let (transport, what) = test(block.lines.first()?)?;
+    let figures = Figures(block.lines.iter().skip(1).map_while(|line| figure(line)).collect());
+    match what {
+        What::Bandwidth => bandwidth(transport, block, &figures, known).map(|told| told.imported(name)),
+        What::Latency => round_trip(transport, block, &figures).map(|told| told.imported(name)),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Bandwidth,
+    Latency,
+}
+
+/// `tcp_bw:`.
+fn test(line: &str) -> Option<(Transport, What)> {
+    Some(match line.trim_end() {
+        "tcp_bw:" => (Transport::Tcp, What::Bandwidth),
+        "udp_bw:" => (Transport::Udp, What::Bandwidth),
+        "tcp_lat:" => (Transport::Tcp, What::Latency),
+        "udp_lat:" => (Transport::Udp, What::Latency),
+        _ => return None,
+    })
+}
+
+/// `    bw              =  1.96 GB/sec`: what, and how much of which unit.
+fn figure(line: &str) -> Option<(String, String, String)> {
+    let (name, value) = line.strip_prefix("  ")?.split_once(" = ")?;
+    let mut words = value.split_whitespace();
+    let number = words.next().filter(|word| Printed::of(word).is_some() || whole(word).is_some())?;
+    Some((name.trim().to_owned(), number.to_owned(), words.next().unwrap_or_default().to_owned()))
+}
+
+/// `1,234,567`: commas part thousands, there being no unit behind it.
+fn whole(number: &str) -> Option<u64> {
+    number.replace(',', "").parse().ok()
+}
+
+/// The figures of a test by their names: number and unit.
+struct Figures(Vec<(String, String, String)>);
+
+impl Figures {
+    fn of(&self, name: &str) -> Option<(f64, &str)> {
+        let found = self.0.iter().find(|(of, ..)| of == name)?;
+        Some((Printed::of(&found.1)?.value, found.2.as_str()))
+    }
+
+    /// `41,130`, with `-vv`.
+    fn count(&self, name: &str) -> Option<u64> {
+        whole(&self.0.iter().find(|(of, _, unit)| of == name && unit.is_empty())?.1)
+    }
+
+    /// Bits per second: `1.96 GB/sec`, and `15.7 Gb/sec` with `-ub`; prefixes are powers of 1000.
+    fn rate(&self, name: &str) -> Option<f64> {
+        let (value, unit) = self.of(name)?;
+        let unit = unit.strip_suffix("/sec")?;
+        let (prefix, bits) = match unit {
+            "bytes" => ("", 8.0),
+            "bits" => ("", 1.0),
+            _ => (unit.strip_suffix(['B', 'b'])?, if unit.ends_with('B') { 8.0 } else { 1.0 }),
+        };
+        Some(value * bits * power(prefix, 1000.0)?)
+    }
+
+    /// `14 us`.
+    fn time(&self, name: &str) -> Option<Nanos> {
+        let (value, unit) = self.of(name)?;
+        let nanos = match unit {
+            "ns" => 1.0,
+            "us" => 1e3,
+            "ms" => 1e6,
+            "sec" => 1e9,
+            "min" => 60e9,
+            _ => return None,
+        };
+        (0.0..1e9).contains(&value).then(|| Nanos((value * nanos).round() as u64))
+    }
+
+    /// `64 KiB`, `1 bytes`, `64 KB`.
+    fn size(&self) -> Option<u32> {
+        let (value, unit) = self.of("msg_size")?;
+        let factor = match unit.strip_suffix("iB") {
+            Some(prefix) => power(prefix, 1024.0)?,
+            None => {
+                power(unit.trim_end_matches("bytes").trim_end_matches("byte").trim_end_matches('B'), 1000.0)?
+            }
+        };
+        (0.0..1e9).contains(&(value * factor)).then_some((value * factor) as u32)
+    }
+}
+
+fn power(prefix: &str, base: f64) -> Option<f64> {
+    let place = ["", "K", "M", "G", "T"].iter().position(|known| *known == prefix)?;
+    Some(base.powi(i32::try_from(place).ok()?))
+}
+
+fn bandwidth(transport: Transport, block: &Block, figures: &Figures, known: Known) -> Option<build::Told> {
+    let sent = figures.rate("send_bw").or_else(|| figures.rate("bw"))?;
+    let elapsed = figures.time("time").filter(|time| *time > Nanos::ZERO);
+    let mut test = TestSpec::new(transport);
+    (test.end, test.streams) = (End::Time(elapsed.unwrap_or(DEFAULT_TIME)), 1);
+    if transport == Transport::Udp {
+        test.length = figures.size().filter(|size| *size > 0).unwrap_or(DEFAULT_DATAGRAM);
+    }
+    let mut told = build::Told::new(Tool::Qperf, block.line, ProtocolName::Foreign, test, known);
+    if elapsed.is_none() {
+        told.warn(
+            "assumed-time",
+            "The output does not tell how long it ran: qperf's default of 2 seconds is assumed.",
+        );
+    }
+    let elapsed = elapsed.unwrap_or(DEFAULT_TIME);
+    let bytes = |rate: f64| Bytes((rate * elapsed.as_secs_f64() / 8.0).round() as u64);
+    let row = |role, bytes, udp| StreamResult {
+        stream: 0,
+        direction: Direction::Up,
+        role,
+        elapsed,
+        bytes,
+        total_bytes: bytes,
+        tcp: None,
+        udp,
+    };
+    if transport == Transport::Tcp {
+        told.at_client.streams.push(row(Role::Sender, bytes(sent), None));
+        return Some(told);
+    }
+    if figures.size().is_none() {
+        told.warn("assumed-size", "The output does not tell the size of datagrams: qperf's default of 32 KiB is assumed, and their numbers follow from it.");
+    }
+    told.assume_mtu();
+    let received = figures.rate("recv_bw")?;
+    let count = |rate: f64| bytes(rate).0 / u64::from(told.test.length);
+    let sent_count = figures.count("send_msgs").unwrap_or_else(|| count(sent));
+    let count = figures.count("recv_msgs").unwrap_or_else(|| count(received));
+    let udp = |datagrams, lost| Some(UdpCounters { datagrams, lost, ..UdpCounters::default() });
+    told.at_client.streams.push(row(Role::Sender, bytes(sent), udp(sent_count, 0)));
+    let lost = sent_count.saturating_sub(count);
+    told.at_server.streams.push(row(Role::Receiver, bytes(received), udp(count, lost)));
+    Some(told)
+}
+
+/// qperf's latency is half of a round trip.
+fn round_trip(transport: Transport, block: &Block, figures: &Figures) -> Option<latency::Told> {
+    let half = figures.time("latency")?;
+    let mut told = latency::Told::new(Tool::Qperf, block.line, None);
+    told.transport = transport;
+    told.size = figures.size().unwrap_or(1);
+    told.elapsed = figures.time("time").unwrap_or(DEFAULT_TIME);
+    let rtt = half.saturating_mul(2);
+    let reckoned = told.elapsed.0.checked_div(rtt.0).unwrap_or_default();
+    told.of_mean(rtt, figures.count("loc_recv_msgs").unwrap_or(reckoned));
+    told.warn(
+        "halved",
+        "The tool printed half of each round trip; here it is doubled, to the round trip that it measured.",
+    );
+    Some(told)
+}
+
+/// `-t` where none is given.
+const DEFAULT_TIME: Nanos = Nanos::from_secs(2);
+/// `-m` of `udp_bw` where none is given.
+const DEFAULT_DATAGRAM: u32 = 32 * 1024;
