@@ -29,7 +29,10 @@ impl Request {
         if bytes.len() < needed {
             return Header::More(needed);
         }
-        let Some((key, total)) = read_key(first, bytes, length) else {
+        // Keys are TCP's, and of clients with an extension.
+        let has_keys = transport == Transport::Tcp && first & flags::EXTEND != 0;
+        let keyless = if has_keys { 0 } else { flags::KEY };
+        let Some((key, total)) = read_key(first & !keyless, bytes, length) else {
             return Header::More(length + MAX_KEY);
         };
         // The length of a datagram's header leaves out what follows the frame record.
