@@ -16,7 +16,7 @@ EXAMPLES
 
 OUTPUTS THAT ARE READ
   iPerf3      text, JSON and JSON stream of clients, servers and both in one, 3.0 to 3.21
-  iPerf2      text and CSV of clients and servers, plain and -e, 2.0 to 2.2
+  iPerf2      text and CSV of clients and servers, plain and -e, bounceback, 2.0 to 2.2
   SockPerf    statistics and full logs, 3.5 to 3.10
   netperf     STREAM, MAERTS, SENDFILE, RR and CRR tests over TCP and UDP
   qperf       tests over TCP and UDP, also with -v

@@ -1,5 +1,6 @@
 //! iPerf2's text, 2.0 to 2.2, plain and enhanced (`-e`): of a client, of a server, of both directions.
 
+mod bounceback;
 mod csv;
 mod ends;
 mod lines;
@@ -45,5 +46,8 @@ pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> 
         return Some(told.imported(name));
     }
     let output = lines::Output::of(&block.lines);
+    if let Some(told) = bounceback::told(&output, block) {
+        return Some(told.imported(name));
+    }
     ends::told(&output, block, known).map(|told| told.imported(name))
 }

@@ -198,3 +198,44 @@ fn csv_with_its_faults() {
         let _ = read("cut", &CSV[..end], Known::default());
     }
 }
+
+/// `iperf -c 127.0.0.1 --bounceback -t 2 -i 1` of 2.1.8.
+const BOUNCEBACK: &str = "\
+------------------------------------------------------------
+Client connecting to 127.0.0.1, TCP port 5001 with pid 12702 (1 flows)
+Write buffer size:  100 Byte
+Bursting:  100 Byte writes 10 times every 1.00 second(s)
+Bounce-back test (size= 100 Byte) (server hold req=0 usecs & tcp_quickack)
+TOS set to 0x0 and nodelay (Nagle off)
+TCP window size: 16.0 KByte (default)
+------------------------------------------------------------
+[  1] local 127.0.0.1%lo port 36508 connected with 127.0.0.1 port 5001 (bb w/quickack len/hold=100/0) (sock=3) (icwnd/mss/irtt=319/32741/35) (ct=0.22 ms) on 2026-11-21 08:25:09 (UTC)
+[ ID] Interval            Transfer    Bandwidth         BB cnt=avg/min/max/stdev         Rtry  Cwnd/RTT    RPS
+[  1] 0.0000-1.0000 sec  1.95 KBytes  16.0 Kbits/sec    10=0.055/0.015/0.402/0.122 ms    0  576K/16 us    18215 rps
+[  1] 1.0000-2.0000 sec  1.95 KBytes  16.0 Kbits/sec    10=0.025/0.014/0.106/0.029 ms    0  576K/12 us    40161 rps
+[  1] 0.0000-2.0016 sec  3.91 KBytes  16.0 Kbits/sec    20=0.040/0.014/0.402/0.088 ms    0  576K/178 us    25063 rps
+[  1] 0.0000-2.0016 sec BB8(f)-PDF: bin(w=100us):cnt(20)=1:18,2:1,5:1 (5.00/95.00/99.7%=1/5/5,Outliers=0,obl/obu=0/0)
+";
+
+#[test]
+fn bounceback_is_latency() {
+    let imported = only(BOUNCEBACK);
+    let (way, rtt) = (&imported.run.summary.ways[0], imported.run.summary.rtt.unwrap());
+    assert_eq!((imported.tool, rtt.count, imported.run.kind.as_str()), (Tool::Iperf2, 20, "latency"));
+    assert_eq!([rtt.min, rtt.mean, rtt.max, rtt.stddev], [14_000, 40_000, 402_000, 88_000].map(Nanos));
+    // To the width of a bin, 100 µs, and within the extremes.
+    assert_eq!([rtt.p50, rtt.p90, rtt.p99], [100_000, 100_000, 402_000].map(Nanos));
+    assert_eq!(way.ends.remote.to_string(), "127.0.0.1:5001");
+    assert!(imported.run.summary.up.is_none() && !warned(&imported, "extremes-alone"));
+    let cut: String = BOUNCEBACK.lines().take(11).map(|line| format!("{line}\n")).collect();
+    let imported = only(&cut);
+    assert_eq!(imported.run.summary.rtt.unwrap().p50, Nanos(55_000));
+    assert!(warned(&imported, "extremes-alone"));
+    // The tool leaves the extremes of a single round trip at zero.
+    let one = only(&cut.replace("10=0.055/0.015/0.402/0.122", "1=2.272/0.000/0.000/0.000"));
+    let rtt = one.run.summary.rtt.unwrap();
+    assert_eq!([rtt.min, rtt.p50, rtt.max], [Nanos(2_272_000); 3]);
+    for end in 0..BOUNCEBACK.len() {
+        let _ = read("cut", &BOUNCEBACK[..end], Known::default());
+    }
+}

@@ -1,0 +1,106 @@
+//! iPerf2's bounceback (`--bounceback`): `10=0.055/0.015/0.402/0.122 ms` in each row, and a histogram at the end.
+
+use super::super::Tool;
+use super::super::block::Block;
+use super::super::latency::Told;
+use super::super::number::Printed;
+use super::super::row::Row;
+use super::lines::Output;
+use model::latency::Counted;
+use model::plan::Transport;
+use model::stats::histogram::Distribution;
+use model::units::Nanos;
+
+/// The figures of a row.
+struct Trips {
+    count: u64,
+    mean: Nanos,
+    min: Nanos,
+    max: Nanos,
+    stddev: Nanos,
+}
+
+/// The run of a block; `None` when it is no bounceback of a client.
+pub(super) fn told(output: &Output, block: &Block) -> Option<Told> {
+    // The last row of the whole time; of a cut output the last one.
+    let rows = output.rows.iter().filter_map(|row| Some((row, trips(row)?)));
+    let (row, trips) = rows.max_by_key(|(row, _)| (row.start == Nanos::ZERO, row.end))?;
+    let mut told = Told::new(Tool::Iperf2, block.line, output.host.as_deref());
+    if let Some(stream) = output.streams.first() {
+        (told.local, told.remote) = (Some(stream.local), Some(stream.remote));
+    }
+    (told.transport, told.elapsed) = (Transport::Tcp, row.elapsed());
+    told.size = block.lines.iter().find_map(|line| size(line)).unwrap_or_default();
+    let count = trips.count;
+    told.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
+    let bins = block.lines.iter().rev().find_map(|line| bins(line)).unwrap_or_default();
+    if bins.is_empty() {
+        told.warn("extremes-alone", "The output tells the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
+    }
+    let at = |share: f64, otherwise: Nanos| {
+        let value = percentile(&bins, share).unwrap_or(otherwise);
+        value.max(trips.min).min(trips.max)
+    };
+    told.rtt = Some(Distribution {
+        count,
+        min: trips.min,
+        mean: trips.mean,
+        stddev: trips.stddev,
+        p50: at(0.5, trips.mean),
+        p90: at(0.9, trips.max),
+        p99: at(0.99, trips.max),
+        p999: at(0.999, trips.max),
+        p9999: at(0.9999, trips.max),
+        max: trips.max,
+    });
+    Some(told)
+}
+
+fn trips(row: &Row) -> Option<Trips> {
+    let at = row.rest.iter().position(|word| word == "ms")?;
+    let (count, times) = row.rest.get(at.checked_sub(1)?)?.split_once('=')?;
+    let count: u64 = count.parse().ok().filter(|count| *count > 0)?;
+    let times: Vec<Nanos> = times.split('/').filter_map(millis).collect();
+    let [mean, min, max, stddev] = times.as_slice() else { return None };
+    // Of a single round trip the tool leaves the extremes at zero.
+    let one = count == 1 || *max < *mean;
+    let (min, max) = if one { (*mean, *mean) } else { (*min, *max) };
+    Some(Trips { count, mean: *mean, min, max, stddev: *stddev })
+}
+
+fn millis(text: &str) -> Option<Nanos> {
+    let value = Printed::of(text).map(|printed| printed.value).filter(|value| (0.0..1e9).contains(value))?;
+    Some(Nanos((value * 1e6).round() as u64))
+}
+
+/// `Bounce-back test (size= 100 Byte) …`.
+fn size(line: &str) -> Option<u32> {
+    let rest = line.split_once("Bounce-back test (size=")?.1.trim_start();
+    let mut words = rest.split([' ', ')']);
+    let bytes = Printed::bytes(words.next()?, words.next()?)?.value;
+    (0.0..1e9).contains(&bytes).then_some(bytes as u32)
+}
+
+/// `BB8(f)-PDF: bin(w=100us):cnt(20)=1:18,2:1,5:1 (…)`: the upper edge of each bin, and how many it holds.
+fn bins(line: &str) -> Option<Vec<(Nanos, u64)>> {
+    let rest = line.split_once("-PDF: bin(w=").filter(|(before, _)| before.contains(" BB"))?.1;
+    let (width, rest) = rest.split_once("us):cnt(")?;
+    let width = Nanos(width.parse::<u64>().ok()?.checked_mul(1000)?);
+    let listed = rest.split_once(")=")?.1.split_whitespace().next()?;
+    let bin = |pair: &str| {
+        let (number, count) = pair.split_once(':')?;
+        Some((width.saturating_mul(number.parse().ok()?), count.parse().ok()?))
+    };
+    listed.split(',').map(bin).collect()
+}
+
+/// By nearest rank.
+fn percentile(bins: &[(Nanos, u64)], share: f64) -> Option<Nanos> {
+    let total = bins.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+    let mut left = ((total as f64 * share).ceil() as u64).max(1);
+    bins.iter().find_map(|(edge, count)| {
+        let here = *count >= left;
+        left = left.saturating_sub(*count);
+        here.then_some(*edge)
+    })
+}
