@@ -1,14 +1,18 @@
 //! The published schemas are those of the code. `UPDATE_SCHEMAS=1 cargo test --test schemas` writes them anew.
 
-use model::{event::Event, plan::Plan, run::Run};
+use model::{analysis::Analysis, event::Event, plan::Plan, run::Run};
 use schemars::{Schema, schema_for};
 use std::fs;
 use std::path::Path;
 
 #[test]
 fn published_schemas_are_those_of_the_code() {
-    let published =
-        [("result", schema_for!(Run)), ("plan", schema_for!(Plan)), ("event", schema_for!(Event))];
+    let published = [
+        ("result", schema_for!(Run)),
+        ("plan", schema_for!(Plan)),
+        ("event", schema_for!(Event)),
+        ("analysis", schema_for!(Analysis)),
+    ];
     for (name, schema) in published {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schemas/{name}.json"));
         let text = text(&schema);

@@ -158,7 +158,8 @@ fn datagrams(
 /// `16384  131072 1        1       10.00    2041.68`: one transaction after another, so each took 1 ÷ rate on average.
 fn request(heading: &Heading, block: &Block, rows: &[Vec<&str>]) -> Option<latency::Told> {
     let row = rows.iter().find(|row| row.len() >= 6)?;
-    let (elapsed, rate) = (seconds(row[4])?, Printed::of(row[5])?.value);
+    let elapsed = seconds(row[4])?;
+    let rate = Printed::of(row[5]).map(|printed| printed.value).filter(|rate| *rate > 0.0)?;
     let mut told = latency::Told::new(Tool::Netperf, block.line, Some(&heading.host));
     told.remote = heading.address.map(|address| SocketAddr::new(address, 0));
     (told.transport, told.elapsed) = (heading.transport, elapsed);
