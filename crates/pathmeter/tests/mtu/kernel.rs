@@ -1,7 +1,6 @@
 //! The lab is what it says: ping(8) finds each fault where it was put, and the recorded pings say what our arithmetic says.
 
 use super::lab::{Family, Lab, Node};
-use super::support::skip;
 use std::path::Path;
 
 #[test]
