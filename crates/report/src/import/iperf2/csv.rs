@@ -170,7 +170,7 @@ fn row(line: &str) -> Option<Line> {
         return None;
     };
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if date.len() < 14 || !digits(&date[..14]) || !matches!(udp.len(), 0 | 5..) || rate.is_empty() {
+    if !date.get(..14).is_some_and(digits) || !matches!(udp.len(), 0 | 5..) || rate.is_empty() {
         return None;
     }
     let end =
@@ -200,3 +200,13 @@ fn row(line: &str) -> Option<Line> {
 
 /// Two intervals of as many streams as iPerf2 is used with.
 const MOST_STREAMS: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_that_is_none_is_no_row() {
+        assert!(row("9##[] RT#####\u{fffe},,,,,,0.0-1.0,1,1").is_none());
+    }
+}
