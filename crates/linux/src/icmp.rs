@@ -79,8 +79,7 @@ impl EchoSocket {
     /// # Errors
     /// What `setsockopt(2)` gives.
     pub fn set_mtu_discovery(&self, mode: MtuDiscovery) -> Result<()> {
-        // A raw IPv6 socket takes no option of IPv4.
-        set_int(&self.fd, if self.ipv6 { IPV6_MTU_DISCOVER } else { IP_MTU_DISCOVER }, mode as u32)
+        options::set_family_mtu_discovery(&self.fd, self.ipv6, mode)
     }
 
     /// Sends an echo request; `payload` follows its header of [`HEADER`] bytes. Never blocks.
@@ -186,8 +185,6 @@ const REQUEST_V6: u8 = 128;
 const REPLY_V6: u8 = 129;
 /// linux/icmp.h and linux/icmpv6.h; the level of the first is `SOL_RAW`.
 const ICMP_FILTER: Opt = Opt(255, 1, "ICMP_FILTER");
-const IP_MTU_DISCOVER: Opt = Opt(libc::SOL_IP, libc::IP_MTU_DISCOVER, "IP_MTU_DISCOVER");
-const IPV6_MTU_DISCOVER: Opt = Opt(libc::SOL_IPV6, libc::IPV6_MTU_DISCOVER, "IPV6_MTU_DISCOVER");
 const IP_RECVERR: Opt = Opt(libc::SOL_IP, libc::IP_RECVERR, "IP_RECVERR");
 const IPV6_RECVERR: Opt = Opt(libc::SOL_IPV6, libc::IPV6_RECVERR, "IPV6_RECVERR");
 /// linux/in.h and linux/in6.h.

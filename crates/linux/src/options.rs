@@ -12,11 +12,11 @@ use model::units::{BitRate, Bytes, Nanos};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-pub(crate) use ip::is_v6;
 pub use ip::{
     MtuDiscovery, lease_flow_label, mtu_discovery, path_mtu, set_fragment_mtu, set_hops, set_mtu_discovery,
     set_multicast_interface, set_receive_errors, set_receive_fragment_size, set_tos, set_v6_only, tos,
 };
+pub(crate) use ip::{is_v6, set_family_mtu_discovery};
 pub use tcp::{
     available_congestion_controls, congestion, default_congestion, mss, saved_syn, set_congestion,
     set_keepalive, set_mss, set_nodelay, set_reset_on_close, set_save_syn, set_user_timeout, unacknowledged,

@@ -3,7 +3,7 @@
 
 use crate::cmsg;
 use crate::error::{Named, Result, check, check_len};
-use crate::options::{MtuDiscovery, Opt, set_int, set_raw};
+use crate::options::{MtuDiscovery, Opt, set_family_mtu_discovery, set_raw};
 use crate::sockaddr::RawAddress;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -29,8 +29,7 @@ impl RawSender {
                 .named("open a raw socket for", || if ipv6 { "IPv6".into() } else { "IPv4".into() })?;
         // SAFETY: `fd` was just opened and belongs to no one else.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        let option = if ipv6 { IPV6_MTU_DISCOVER } else { IP_MTU_DISCOVER };
-        set_int(&fd, option, MtuDiscovery::Probe as u32)?;
+        set_family_mtu_discovery(&fd, ipv6, MtuDiscovery::Probe)?;
         Ok(RawSender { fd })
     }
 
@@ -97,8 +96,6 @@ impl AsFd for TooBigListener {
 }
 
 const PACKET_TOO_BIG: u32 = 2;
-const IP_MTU_DISCOVER: Opt = Opt(libc::SOL_IP, libc::IP_MTU_DISCOVER, "IP_MTU_DISCOVER");
-const IPV6_MTU_DISCOVER: Opt = Opt(libc::SOL_IPV6, libc::IPV6_MTU_DISCOVER, "IPV6_MTU_DISCOVER");
 const ICMPV6_FILTER: Opt = Opt(libc::IPPROTO_ICMPV6, 1, "ICMPV6_FILTER");
 
 #[cfg(test)]

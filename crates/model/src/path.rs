@@ -201,6 +201,17 @@ pub enum Discovery {
     Silent,
 }
 
+impl Discovery {
+    /// What the messages that quoted probes show, where packets above `mtu` do not cross.
+    pub fn of(told: &[TooBig], mtu: u32) -> Discovery {
+        match told {
+            [] => Discovery::Silent,
+            told if told.iter().any(|told| told.mtu == mtu) => Discovery::Works,
+            _ => Discovery::Lies,
+        }
+    }
+}
+
 /// An ICMP packet-too-big (IPv6) or fragmentation-needed (IPv4) message that quoted one of our probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TooBig {
@@ -406,6 +417,15 @@ pub fn least_mtu(ipv6: bool) -> u32 {
     if ipv6 { 1280 } else { 68 }
 }
 
+/// Bytes from pairs of hexadecimal digits; `None`: it is something else.
+pub fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let byte = |pair: &[u8]| {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+        u8::from_str_radix(pair, 16).ok()
+    };
+    text.as_bytes().chunks(2).map(byte).collect()
+}
+
 /// Bytes as hexadecimal digits in documents.
 mod bytes_as_hex {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
@@ -416,11 +436,6 @@ mod bytes_as_hex {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let byte = |pair: &[u8]| {
-            let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
-            u8::from_str_radix(pair, 16).ok()
-        };
-        let bytes = text.as_bytes().chunks(2).map(byte).collect::<Option<Vec<u8>>>();
-        bytes.ok_or_else(|| D::Error::custom("pairs of hexadecimal digits are expected"))
+        super::from_hex(&text).ok_or_else(|| D::Error::custom("pairs of hexadecimal digits are expected"))
     }
 }

@@ -13,7 +13,7 @@ mod values;
 
 pub(crate) use analyse::{AnalyseArgs, GroupBy};
 pub(crate) use capture::CaptureArgs;
-pub(crate) use import::ImportArgs;
+pub(crate) use import::{ImportArgs, OutputsArgs};
 pub(crate) use latency::{LatencyArgs, LatencyWaitArg};
 pub(crate) use linerate::LinerateArgs;
 pub(crate) use mtu::{MtuArgs, ServiceArgs};

@@ -61,9 +61,14 @@ pub fn set_multicast_interface(fd: &impl AsFd, address: Ipv4Addr) -> Result<()> 
 /// What `setsockopt(2)` gives.
 pub fn set_mtu_discovery(fd: &impl AsFd, mode: MtuDiscovery) -> Result<()> {
     if is_v6(fd) {
-        set_int(fd, IPV6_MTU_DISCOVER, mode as u32)?;
+        set_family_mtu_discovery(fd, true, mode)?;
     }
-    set_int(fd, IP_MTU_DISCOVER, mode as u32)
+    set_family_mtu_discovery(fd, false, mode)
+}
+
+/// The same for one family alone: a raw IPv6 socket takes no option of IPv4.
+pub(crate) fn set_family_mtu_discovery(fd: &impl AsFd, ipv6: bool, mode: MtuDiscovery) -> Result<()> {
+    set_int(fd, if ipv6 { IPV6_MTU_DISCOVER } else { IP_MTU_DISCOVER }, mode as u32)
 }
 
 /// The path MTU mode; `None` for one this program does not know.

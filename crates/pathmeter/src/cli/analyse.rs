@@ -1,8 +1,7 @@
 //! The command line of `pathmeter analyse`.
 
+use super::OutputsArgs;
 use clap::{Args, ValueEnum};
-use model::units::BitRate;
-use std::path::PathBuf;
 
 /// Look at old results together: arithmetic on the wire, fairness of streams, runs side by side, and what follows
 #[derive(Clone, Debug, Args)]
@@ -17,15 +16,8 @@ EXAMPLES
 Reads what `pathmeter import` reads, our own JSON too. The first run, and with --by the first
 group, is what the others are compared with.")]
 pub(crate) struct AnalyseArgs {
-    /// Files with outputs; - reads standard input
-    #[arg(value_name = "FILE", required = true)]
-    pub(crate) files: Vec<PathBuf>,
-    /// Speed of the link, to compare with
-    #[arg(long, value_name = "RATE")]
-    pub(crate) link: Option<BitRate>,
-    /// Payload of TCP segments on the wire, for outputs that do not tell it
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=65_535))]
-    pub(crate) mss: Option<u32>,
+    #[command(flatten)]
+    pub(crate) outputs: OutputsArgs,
     /// The runs ran at once: sum what they carried while all of them ran
     #[arg(long)]
     pub(crate) together: bool,

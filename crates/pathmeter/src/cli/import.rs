@@ -26,6 +26,13 @@ OUTPUTS THAT ARE READ
 A file can hold many outputs, with shell prompts and anything else between them. What a tool
 counted wrongly is rebuilt from what it counted rightly, and a note says so.")]
 pub(crate) struct ImportArgs {
+    #[command(flatten)]
+    pub(crate) outputs: OutputsArgs,
+}
+
+/// Outputs to read, and what they do not tell.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct OutputsArgs {
     /// Files with outputs; - reads standard input
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,

@@ -1,5 +1,6 @@
 //! Values of options that are no plain numbers: host and port, DSCP, TOS byte, CPU list, fingerprint.
 
+use model::path::from_hex;
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
@@ -40,12 +41,7 @@ impl FromStr for Pattern {
             return std::fs::read(file).map(Pattern).map_err(|e| format!("read {file}: {e}"));
         }
         let Some(digits) = text.strip_prefix("hex:") else { return Ok(Pattern(text.into())) };
-        let pair = |pair: &[u8]| {
-            let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
-            u8::from_str_radix(pair, 16).ok()
-        };
-        let octets = digits.as_bytes().chunks(2).map(pair).collect::<Option<Vec<u8>>>();
-        octets
+        from_hex(digits)
             .map(Pattern)
             .ok_or_else(|| "after hex: come pairs of hexadecimal digits, such as hex:0aff".into())
     }

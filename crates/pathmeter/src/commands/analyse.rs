@@ -1,28 +1,16 @@
 //! `pathmeter analyse`: imported and stored runs looked at together.
 
-use super::import::of_file;
+use super::import::read_all;
 use super::output::{Screen, deliver};
 use crate::cli::{AnalyseArgs, Common, Format, GroupBy};
-use crate::exit::{Exit, Told};
+use crate::exit::Exit;
 use model::analysis::{Analysis, Asked, Subject};
 use report::format::analysis;
-use report::import::{Imported, Known, group, names};
-use std::io::Write;
+use report::import::{Imported, group, names};
 
 /// Prints the analysis of every output of every file. A file that holds none does not keep the others from being read.
 pub(crate) fn run(args: &AnalyseArgs, global: &Common) -> anyhow::Result<Exit> {
-    let known = Known { link: args.link, mss: args.mss };
-    let mut runs: Vec<(String, Imported)> = Vec::new();
-    let mut worst = Exit::Done;
-    for path in &args.files {
-        match of_file(path, known) {
-            Ok(imported) => runs.extend(imported.into_iter().map(|one| (path.display().to_string(), one))),
-            Err(error) => {
-                let _ = writeln!(std::io::stderr(), "{}", Told(&error));
-                worst = Exit::of(&error);
-            }
-        }
-    }
+    let (runs, worst) = read_all(&args.outputs);
     if runs.is_empty() {
         return Ok(worst);
     }
@@ -42,7 +30,7 @@ fn of_runs(runs: &[(String, Imported)], args: &AnalyseArgs) -> Analysis {
             Subject { name, group, run: &one.run }
         })
         .collect();
-    Analysis::of(&subjects, Asked { link: args.link, together: args.together })
+    Analysis::of(&subjects, Asked { link: args.outputs.link, together: args.together })
 }
 
 fn written(of: &Analysis, global: &Common) -> String {

@@ -1,7 +1,7 @@
 //! `pathmeter import`: outputs of other tools, told as if they were runs of our own.
 
 use super::output::{Screen, deliver};
-use crate::cli::{Common, Format, ImportArgs};
+use crate::cli::{Common, Format, ImportArgs, OutputsArgs};
 use crate::exit::{Exit, Failure, Told};
 use anyhow::Context;
 use report::format::{Style, by_name};
@@ -12,30 +12,37 @@ use std::path::Path;
 /// Prints every output of every file. A file that holds none does not keep the others from being read.
 pub(crate) fn run(args: &ImportArgs, global: &Common) -> anyhow::Result<Exit> {
     let style = Screen::of(global).style();
+    let (runs, worst) = read_all(&args.outputs);
+    let mut text = String::new();
+    for (_, one) in &runs {
+        add(&mut text, &told(one, global.format(), &style), global.format());
+    }
+    deliver(global, text.as_bytes())?;
+    Ok(worst)
+}
+
+/// Every output of every file, with the file's name. What is wrong with a file goes to standard error and into the exit
+/// code, and the others are read all the same.
+pub(super) fn read_all(args: &OutputsArgs) -> (Vec<(String, Imported)>, Exit) {
     let known = Known { link: args.link, mss: args.mss };
-    let (mut text, mut worst) = (String::new(), Exit::Done);
+    let (mut runs, mut worst) = (Vec::new(), Exit::Done);
     for file in &args.files {
         match of_file(file, known) {
-            Ok(imported) => {
-                imported
-                    .iter()
-                    .for_each(|one| add(&mut text, &told(one, global.format(), &style), global.format()));
-            }
+            Ok(imported) => runs.extend(imported.into_iter().map(|one| (file.display().to_string(), one))),
             Err(error) => {
                 let _ = writeln!(std::io::stderr(), "{}", Told(&error));
                 worst = Exit::of(&error);
             }
         }
     }
-    deliver(global, text.as_bytes())?;
-    Ok(worst)
+    (runs, worst)
 }
 
-/// Every output of a file, and what the file is called.
+/// Every output of a file.
 ///
 /// # Errors
 /// When it cannot be read or holds none.
-pub(super) fn of_file(file: &Path, known: Known) -> anyhow::Result<Vec<Imported>> {
+fn of_file(file: &Path, known: Known) -> anyhow::Result<Vec<Imported>> {
     let (name, bytes) = if file.as_os_str() == "-" {
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes).context("read standard input")?;

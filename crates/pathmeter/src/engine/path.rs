@@ -4,6 +4,7 @@ pub(crate) mod flow;
 mod foreign;
 mod native;
 mod numbered;
+mod pieces;
 mod service;
 mod tcp;
 mod trace;

@@ -51,7 +51,7 @@ pub(crate) fn connect(expected: Fingerprint) -> anyhow::Result<rustls::Connectio
     let config = ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Pinned { expected, provider: provider() }))
+        .with_custom_certificate_verifier(ByCertificate::pinned(expected))
         .with_no_client_auth();
     let name = ServerName::try_from(NAME).context("the server's name in TLS")?;
     Ok(ClientConnection::new(Arc::new(config), name)?.into())
@@ -81,18 +81,32 @@ fn fingerprint(certificate: &CertificateDer<'_>) -> Fingerprint {
     bytes
 }
 
-fn provider() -> Arc<CryptoProvider> {
+/// What all TLS of this program is made of.
+pub(super) fn provider() -> Arc<CryptoProvider> {
     Arc::new(aws_lc_rs::default_provider())
 }
 
-/// Accepts exactly one certificate, whoever signed it.
+/// Judges a server by its certificate alone, whoever signed it.
 #[derive(Debug)]
-struct Pinned {
-    expected: Fingerprint,
+pub(super) struct ByCertificate {
+    /// The only one accepted; `None`: every one.
+    expected: Option<Fingerprint>,
     provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for Pinned {
+impl ByCertificate {
+    /// Accepts exactly this certificate.
+    fn pinned(expected: Fingerprint) -> Arc<ByCertificate> {
+        Arc::new(ByCertificate { expected: Some(expected), provider: provider() })
+    }
+
+    /// Accepts every certificate.
+    pub(super) fn any() -> Arc<ByCertificate> {
+        Arc::new(ByCertificate { expected: None, provider: provider() })
+    }
+}
+
+impl ServerCertVerifier for ByCertificate {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -102,7 +116,7 @@ impl ServerCertVerifier for Pinned {
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let presented = fingerprint(end_entity);
-        if presented == self.expected {
+        if self.expected.is_none_or(|expected| presented == expected) {
             return Ok(ServerCertVerified::assertion());
         }
         Err(Error::General(format!("its certificate's fingerprint is {}", hex(&presented))))

@@ -1,9 +1,10 @@
 //! One direction of a path with a pathmeter at its far end, which says what arrives.
 
+use super::pieces::{pieces, room};
 use crate::engine::probe::{Prober, Volley};
 use model::path::{
     BlackHole, BlackHoleCause, Bound, Discovery, FragmentFate, FragmentShape, FragmentTest, Fragments,
-    HopSource, LimitingHop, PathWay, Search, SizeProbe, TooBig, Unknown, least_mtu,
+    HopSource, LimitingHop, PathWay, Search, SizeProbe, Unknown, least_mtu,
 };
 use model::plan::Direction;
 use wire::native::PathSeen;
@@ -127,23 +128,13 @@ impl WayFinder<'_> {
     /// its interface carries every datagram whole.
     fn kernel_pieces(&self) -> Option<(u32, u32)> {
         let interface = self.sender.interface_mtu?;
-        let (least, piece) = if self.way.ipv6 {
-            (interface.saturating_sub(40), super::flow::piece(true) - 48)
-        } else {
-            (interface.saturating_sub(20), (interface.saturating_sub(20)) / 8 * 8)
-        };
+        let ipv6 = self.way.ipv6;
+        let own = if ipv6 { super::flow::piece(ipv6) } else { interface };
+        let least = interface.saturating_sub(if ipv6 { 40 } else { 20 });
         // Three pieces, the last of a hundred bytes; and more than the interface carries. 8 bytes are UDP's header.
-        let datagram = (2 * piece + 100).max(least + 8);
+        let datagram = (2 * room(ipv6, own) + 100).max(least + 8);
         let payload = Some(datagram - 8).filter(|payload| *payload <= MAX_SIZE)?;
-        let first_cut = datagram.div_ceil(piece);
-        let cut_again = match self.way.path_mtu {
-            Some(mtu) if !self.way.ipv6 && mtu < interface => {
-                let smaller = (mtu.saturating_sub(20) / 8 * 8).max(8);
-                (datagram / piece) * piece.div_ceil(smaller) + (datagram % piece).div_ceil(smaller)
-            }
-            _ => first_cut,
-        };
-        Some((payload, cut_again))
+        Some((payload, pieces(ipv6, datagram, own, self.way.path_mtu.unwrap_or(own))))
     }
 
     fn fragment_test(
@@ -188,7 +179,7 @@ impl WayFinder<'_> {
         }
         let sender = self.prober.sender(self.direction)?;
         self.way.too_big = sender.too_big;
-        self.way.discovery = discovery(&self.way.too_big, mtu);
+        self.way.discovery = Discovery::of(&self.way.too_big, mtu);
         if let Some(told) = self.way.too_big.iter().find(|told| told.mtu == mtu) {
             let address = told.from;
             self.way.limiting_hop = Some(LimitingHop { address, ttl: None, found_by: HopSource::TooBig });
@@ -271,14 +262,6 @@ impl WayFinder<'_> {
 
 fn count(rows: &[SizeCount], payload: u32) -> u32 {
     rows.iter().find(|row| row.size == payload).map_or(0, |row| row.count)
-}
-
-fn discovery(told: &[TooBig], mtu: u32) -> Discovery {
-    match told {
-        [] => Discovery::Silent,
-        told if told.iter().any(|told| told.mtu == mtu) => Discovery::Works,
-        _ => Discovery::Lies,
-    }
 }
 
 /// Datagrams in each test of fragments.

@@ -1,5 +1,6 @@
 //! Numbered datagrams: a UDP socket whose probes are told apart in what comes back, and in what the network says.
 
+use crate::engine::flows::{EMSGSIZE, is_too_big};
 use anyhow::Context;
 use linux::error_queue::{self, NetworkError, Origin, QueueEntry};
 use linux::message;
@@ -106,7 +107,7 @@ impl Numbered {
         for _ in 0..PENDING {
             match self.socket.send(bytes) {
                 Ok(_) => return Ok(Sent::Left),
-                Err(error) if is_too_long(&error) && self.is_own()? => {
+                Err(error) if is_too_big(&error) && self.is_own()? => {
                     return Ok(Sent::TooLong);
                 }
                 Err(error) if is_pending(&error) => {}
@@ -219,11 +220,6 @@ pub(crate) fn is_pending(error: &io::Error) -> bool {
     )
 }
 
-/// Refused for its size.
-pub(crate) fn is_too_long(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(EMSGSIZE)
-}
-
 const SECRET: usize = 8;
 /// The secret and the number.
 const LEAST_PAYLOAD: u32 = 12;
@@ -233,7 +229,6 @@ const PENDING: usize = 8;
 const TAKEN: usize = 256;
 const EACCES: i32 = 13;
 const EPROTO: i32 = 71;
-const EMSGSIZE: i32 = 90;
 const ENOPROTOOPT: i32 = 92;
 const EOPNOTSUPP: i32 = 95;
 const ENETUNREACH: i32 = 101;

@@ -1,14 +1,13 @@
 //! Whom HTTPS trusts.
 
+use crate::engine::tls::{ByCertificate, provider};
 use crate::exit::Failure;
 use anyhow::Context;
 use model::transfer::Trust;
 use rustls::client::Resumption;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{ClientConfig, RootCertStore};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,10 +18,9 @@ pub(super) fn config(trust: &Trust, needed: bool) -> anyhow::Result<Arc<ClientCo
     let mut config = match trust {
         Trust::System => builder.with_root_certificates(of_system(needed)?).with_no_client_auth(),
         Trust::File(path) => builder.with_root_certificates(of_file(Path::new(path))?).with_no_client_auth(),
-        Trust::Everybody => builder
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Everybody(provider())))
-            .with_no_client_auth(),
+        Trust::Everybody => {
+            builder.dangerous().with_custom_certificate_verifier(ByCertificate::any()).with_no_client_auth()
+        }
     };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     // A connection must not be quicker because one came before it.
@@ -58,47 +56,4 @@ fn of_file(path: &Path) -> anyhow::Result<RootCertStore> {
         .into());
     }
     Ok(roots)
-}
-
-fn provider() -> Arc<CryptoProvider> {
-    Arc::new(aws_lc_rs::default_provider())
-}
-
-/// Asks nobody for papers.
-#[derive(Debug)]
-struct Everybody(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Everybody {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }

@@ -1,8 +1,9 @@
 //! Echo requests of many sizes at once, and which of them come back, whole or in fragments.
 
+use crate::engine::flows::is_too_big;
 use crate::engine::host::entropy;
 use crate::engine::interrupt::Interrupt;
-use crate::engine::path::numbered::{Said, is_pending, is_too_long, said};
+use crate::engine::path::numbered::{Said, is_pending, said};
 use anyhow::Context;
 use linux::clock::mono_now;
 use linux::error_queue::{self, Origin, QueueEntry};
@@ -131,7 +132,7 @@ impl Echo {
         for _ in 0..PENDING {
             match self.socket.send(self.sequence, &payload) {
                 Ok(()) => left = true,
-                Err(error) if is_too_long(&error) && self.hear_errors()? => break,
+                Err(error) if is_too_big(&error) && self.hear_errors()? => break,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) if is_pending(&error) => continue,
                 Err(error) => {

@@ -1,6 +1,7 @@
 //! What this host knows of the way to the far end before it asks.
 
 use crate::engine::path::numbered::Numbered;
+use crate::engine::path::pieces::pieces;
 use linux::nic::Nic;
 use linux::options::{self, MtuDiscovery};
 use model::path::PathPlan;
@@ -46,14 +47,9 @@ impl Facts {
     /// How many pieces arrive of a datagram, where the largest packet that crosses is `mtu`.
     pub(in crate::engine::path) fn pieces(&self, size: u32, mtu: u32) -> u32 {
         let headers = if self.ipv6 { 40 } else { 20 };
-        let room = |mtu: u32| (mtu.saturating_sub(if self.ipv6 { 48 } else { 20 }) & !7).max(8);
-        let bytes = size.saturating_sub(headers);
-        if self.ipv6 {
-            return bytes.div_ceil(room(mtu));
-        }
-        // Routers cut each of the sender's fragments once more.
-        let (own, way) = (room(self.interface), room(mtu.min(self.interface)));
-        (bytes / own) * own.div_ceil(way) + (bytes % own).div_ceil(way)
+        // A kernel that knows the path cuts IPv6 to its measure.
+        let own = if self.ipv6 { mtu } else { self.interface };
+        pieces(self.ipv6, size.saturating_sub(headers), own, mtu)
     }
 }
 

@@ -197,11 +197,7 @@ impl Asked<'_> {
         if up.bound != Bound::Exact {
             return Ok(0);
         }
-        up.discovery = match &up.too_big[..] {
-            [] => Discovery::Silent,
-            told if told.iter().any(|told| told.mtu == mtu) => Discovery::Works,
-            _ => Discovery::Lies,
-        };
+        up.discovery = Discovery::of(&up.too_big, mtu);
         if up.discovery == Discovery::Silent {
             let cause = self.cause(up, back)?;
             up.black_hole = Some(BlackHole { first: mtu + 1, last: self.facts.interface, cause });

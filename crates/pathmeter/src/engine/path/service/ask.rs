@@ -1,7 +1,8 @@
 //! Requests of one size after another, and whether they are answered.
 
+use crate::engine::flows::is_too_big;
 use crate::engine::interrupt::Interrupt;
-use crate::engine::path::numbered::{Said, any, is_pending, is_too_long, said};
+use crate::engine::path::numbered::{Said, any, is_pending, said};
 use anyhow::Context;
 use linux::clock::mono_now;
 use linux::error_queue::{self, QueueEntry};
@@ -175,7 +176,7 @@ impl<'a> Asker<'a> {
         match request.socket.send(&bytes) {
             Ok(_) => Ok(request),
             // It is not answered: that is all there is to say of a size that this host does not send.
-            Err(error) if is_too_long(&error) || is_pending(&error) => Ok(Request { over: true, ..request }),
+            Err(error) if is_too_big(&error) || is_pending(&error) => Ok(Request { over: true, ..request }),
             Err(error) => Err(error).with_context(|| format!("send to udp {}", self.remote)),
         }
     }
