@@ -1,0 +1,6 @@
+//! Topologies on one host: nodes, links, tunnels and faults, built from a file, and taken away without residue.
+//!
+//! This crate knows nothing of pathmeter's engine, so that it can judge it and any other tool alike: it builds a network,
+//! runs commands in its nodes, and counts what its links carried.
+
+pub mod topology;
