@@ -35,6 +35,8 @@ pub enum ProtocolName {
     Native,
     /// iPerf3's.
     Iperf3,
+    /// iPerf2's.
+    Iperf2,
     /// Another tool's, known by that tool's output alone: nothing here speaks it.
     Foreign,
 }
@@ -218,6 +220,7 @@ impl std::fmt::Display for ProtocolName {
         f.write_str(match self {
             ProtocolName::Native => "native",
             ProtocolName::Iperf3 => "iperf3",
+            ProtocolName::Iperf2 => "iperf2",
             ProtocolName::Foreign => "foreign",
         })
     }

@@ -44,6 +44,7 @@ fn target(args: &TargetArgs, protocol: ProtocolName) -> Result<Target, Failure> 
     let default = match protocol {
         ProtocolName::Native | ProtocolName::Foreign => NATIVE_PORT,
         ProtocolName::Iperf3 => IPERF3_PORT,
+        ProtocolName::Iperf2 => wire::iperf2::PORT,
     };
     let port = args.host.port.or(args.port).unwrap_or(default);
     let family = Family::from(&args.origin);

@@ -55,7 +55,7 @@ fn too_much(way: &Way<'_>, sender: &StreamResult, receiver: &StreamResult) -> Op
     }
     let (sent, received) = match way.plan.protocol {
         ProtocolName::Native => (sender.total_bytes.0, receiver.total_bytes.max(receiver.bytes).0),
-        ProtocolName::Iperf3 | ProtocolName::Foreign => {
+        ProtocolName::Iperf3 | ProtocolName::Iperf2 | ProtocolName::Foreign => {
             (with_tolerance(sender.bytes.0, BUFFERED), receiver.bytes.0)
         }
     };

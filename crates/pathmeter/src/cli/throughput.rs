@@ -17,7 +17,8 @@ EXAMPLES
   pathmeter throughput far.example -n 100M --pcap wire.pcapng --pcap-split
   pathmeter throughput far.example --protocol iperf3  against `iperf3 -s`")]
 pub(crate) struct ThroughputArgs {
-    /// The protocol of the far end: native (`pathmeter serve`) or iperf3 (`iperf3 -s`, 3.12 and newer)
+    /// The protocol of the far end: native (`pathmeter serve`) iperf3 (`iperf3 -s`, 3.12 and newer)
+    /// or iperf2 (`iperf -s`, 2.0.13 and newer)
     #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t, hide_possible_values = true)]
     pub(crate) protocol: ProtocolArg,
     #[command(flatten)]
@@ -123,6 +124,8 @@ pub(crate) enum ProtocolArg {
     Native,
     /// `iperf3 -s`, 3.12 and newer, or `pathmeter serve --iperf3`
     Iperf3,
+    /// `iperf -s`, 2.0.13 and newer, or `pathmeter serve --iperf2`
+    Iperf2,
 }
 
 /// A way to wait, as typed.
@@ -142,6 +145,7 @@ impl From<ProtocolArg> for ProtocolName {
         match protocol {
             ProtocolArg::Native => ProtocolName::Native,
             ProtocolArg::Iperf3 => ProtocolName::Iperf3,
+            ProtocolArg::Iperf2 => ProtocolName::Iperf2,
         }
     }
 }

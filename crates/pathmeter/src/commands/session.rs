@@ -95,6 +95,10 @@ pub(crate) fn blame(
                     "check that `iperf3 -s` or `pathmeter serve --iperf3` listens there, and not another service; its log \
                  may tell more"
                 }
+                ProtocolName::Iperf2 => {
+                    "check that `iperf -s` (`iperf -s -u` for UDP) or `pathmeter serve --iperf2` listens there, and not \
+                 another service; its log may tell more"
+                }
             }
         }
         _ => return error.context(target.address.to_string()),

@@ -3,6 +3,7 @@
 use super::driver::{Driver, Opener, Setting};
 use super::host;
 use super::interrupt::Interrupt;
+use super::iperf2;
 use super::link::Link;
 use super::tls::{self, Fingerprint};
 use crate::exit::Failure;
@@ -33,6 +34,13 @@ pub(crate) fn run(
     interrupt: &Interrupt,
     sink: &mut dyn FnMut(&Event),
 ) -> anyhow::Result<()> {
+    if plan.protocol == ProtocolName::Iperf2 {
+        return iperf2::client(plan, &iperf2::Extras::default(), interrupt, &mut |told| {
+            if let iperf2::Told::Event(event) = told {
+                sink(event);
+            }
+        });
+    }
     let link = connect(&plan.target, plan.protocol, &plan.local, security)?;
     let host = host::describe(Some(plan.target.address.ip()));
     let mut plan = plan.clone();
@@ -126,7 +134,9 @@ fn machine(
             let config = native_config(security, host, link)?;
             Box::new(native::Client::new(config, plan.test.clone(), plan.local.interval, now))
         }
-        ProtocolName::Foreign => anyhow::bail!("{}: nothing here speaks this protocol", plan.target.address),
+        ProtocolName::Iperf2 | ProtocolName::Foreign => {
+            anyhow::bail!("{}: nothing here speaks this protocol with a dialogue", plan.target.address)
+        }
     })
 }
 
@@ -146,7 +156,7 @@ pub(crate) fn native_config(
 }
 
 /// Why a server could not be reached, and what to try.
-fn unreachable(target: &Target, protocol: ProtocolName, error: &std::io::Error) -> Failure {
+pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, error: &std::io::Error) -> Failure {
     use std::io::ErrorKind;
     let Target { host, address } = target;
     let named =
@@ -160,6 +170,7 @@ fn unreachable(target: &Target, protocol: ProtocolName, error: &std::io::Error) 
             match protocol {
                 _ if port == iperf3::PORT => IPERF3_ADVICE.into(),
                 ProtocolName::Iperf3 => IPERF3_ADVICE.into(),
+                ProtocolName::Iperf2 => IPERF2_ADVICE.into(),
                 ProtocolName::Native | ProtocolName::Foreign => format!(
                     "start `pathmeter serve` there (it listens on {}), or give its port with -p",
                     native::PORT
@@ -184,4 +195,5 @@ fn unreachable(target: &Target, protocol: ProtocolName, error: &std::io::Error) 
 }
 
 const IPERF3_ADVICE: &str = "start `iperf3 -s` or `pathmeter serve --iperf3` there, or give its port with -p";
+const IPERF2_ADVICE: &str = "start `iperf -s` or `pathmeter serve --iperf2` there, or give its port with -p";
 const CONNECT_TIMEOUT: Nanos = Nanos(5_000_000_000);

@@ -1,5 +1,7 @@
 //! What no test can do, said before anything is sent: options that exclude each other, and values beyond their limits.
 
+mod iperf2;
+
 use crate::cli::{OriginArgs, SessionArgs, TargetArgs, ThroughputArgs};
 use crate::exit::Failure;
 use model::framing::LINUX_MIN_MSS;
@@ -17,6 +19,7 @@ pub(super) fn throughput(args: &ThroughputArgs) -> Result<(), Failure> {
     match protocol {
         ProtocolName::Native | ProtocolName::Foreign => Ok(()),
         ProtocolName::Iperf3 => iperf3(args),
+        ProtocolName::Iperf2 => iperf2::check(args),
     }
 }
 
@@ -59,17 +62,17 @@ pub(crate) fn origin(args: &OriginArgs) -> Result<(), Failure> {
 
 /// Token, encryption and link speed.
 pub(super) fn session(args: &SessionArgs, protocol: ProtocolName) -> Result<(), Failure> {
-    if protocol == ProtocolName::Iperf3 {
+    if let Some(foreign) = foreign(protocol) {
         let asked = [
             ("--token-file", args.token_file.is_some()),
             ("--tls", args.tls),
             ("--fingerprint", args.fingerprint.is_some()),
         ];
         if let Some((name, _)) = asked.iter().find(|(_, asked)| *asked) {
-            let why = "iPerf3's protocol has neither";
+            let why = "that protocol has neither";
             return exclude(
                 name,
-                "--protocol iperf3",
+                &format!("--protocol {foreign}"),
                 why,
                 &format!("drop {name}, or use --protocol native"),
             );
@@ -85,6 +88,11 @@ pub(super) fn session(args: &SessionArgs, protocol: ProtocolName) -> Result<(), 
         Some(BitRate(0)) => Err(Failure::usage("--link 0: a link has a speed", "give it as in --link 25G")),
         _ => Ok(()),
     }
+}
+
+/// A protocol that is not ours, as typed.
+fn foreign(protocol: ProtocolName) -> Option<ProtocolName> {
+    matches!(protocol, ProtocolName::Iperf3 | ProtocolName::Iperf2).then_some(protocol)
 }
 
 fn exclusions(args: &ThroughputArgs) -> Result<(), Failure> {
