@@ -3,6 +3,7 @@
 mod analyse;
 mod capture;
 mod import;
+mod lab;
 mod latency;
 mod linerate;
 mod mtu;
@@ -14,6 +15,10 @@ mod values;
 pub(crate) use analyse::{AnalyseArgs, GroupBy};
 pub(crate) use capture::CaptureArgs;
 pub(crate) use import::{ImportArgs, OutputsArgs};
+pub(crate) use lab::{
+    LabArgs, LabCheckArgs, LabCommand, LabDownArgs, LabExecArgs, LabListArgs, LabRunArgs, LabShowArgs,
+    LabSweepArgs, LabUpArgs,
+};
 pub(crate) use latency::{LatencyArgs, LatencyWaitArg};
 pub(crate) use linerate::LinerateArgs;
 pub(crate) use mtu::{MtuArgs, ServiceArgs};
@@ -56,6 +61,7 @@ pub(crate) enum Command {
     Mtu(Box<MtuArgs>),
     Transfer(Box<TransferArgs>),
     Linerate(LinerateArgs),
+    Lab(LabArgs),
     Import(ImportArgs),
     Analyse(AnalyseArgs),
     Demo(DemoArgs),

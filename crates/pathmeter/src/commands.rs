@@ -7,6 +7,7 @@ mod demo_lab;
 pub(crate) mod doctor;
 pub(crate) mod import;
 pub(crate) mod iperf3;
+pub(crate) mod lab;
 pub(crate) mod latency;
 pub(crate) mod linerate;
 pub(crate) mod man;

@@ -4,7 +4,7 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "measure",
     "serve",
     "throughput",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 15] = [
     "mtu",
     "transfer",
     "linerate",
+    "lab",
     "import",
     "analyse",
     "demo",

@@ -1,0 +1,32 @@
+//! `pathmeter lab`: topologies on this host, built, measured, compared and taken away.
+
+mod check;
+mod down;
+mod exec;
+mod list;
+mod run;
+mod show;
+mod sweep;
+mod up;
+
+use crate::cli::{Common, LabArgs, LabCommand};
+use crate::exit::{Exit, Failure};
+
+/// Runs the sub-command asked for.
+pub(crate) fn run(args: &LabArgs, global: &Common) -> anyhow::Result<Exit> {
+    match &args.command {
+        LabCommand::List(args) => list::run(args, global),
+        LabCommand::Show(args) => show::run(args, global),
+        LabCommand::Check(args) => check::run(args, global),
+        LabCommand::Run(args) => run::run(args, global),
+        LabCommand::Up(args) => up::run(args, global),
+        LabCommand::Down(args) => down::run(args, global),
+        LabCommand::Exec(args) => exec::run(args, global),
+        LabCommand::Sweep(args) => sweep::run(args, global),
+    }
+}
+
+/// The answer of a part that is still to come.
+fn not_built_yet(command: &str) -> anyhow::Result<Exit> {
+    Err(Failure::usage(format!("pathmeter lab {command}: not built yet"), "use a later version").into())
+}
