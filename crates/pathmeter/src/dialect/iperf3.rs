@@ -2,7 +2,6 @@
 
 pub(crate) mod auth;
 mod check;
-mod getopt;
 mod help;
 mod numbers;
 mod options;
@@ -12,7 +11,7 @@ mod plan;
 pub(crate) use help::{help_text, version_text};
 pub(crate) use password::password;
 
-use getopt::Word;
+use super::getopt::{self, Misspelt, Word};
 use model::plan::TestSpec;
 use model::units::{BitRate, Nanos};
 use std::ffi::OsString;
@@ -189,6 +188,12 @@ impl Fault {
     /// An option that iPerf3 has and this program does not serve.
     fn not_served(option: &str, instead: &str) -> Fault {
         Fault::Parameter(format!("{option} is not served by pathmeter: {instead}"))
+    }
+}
+
+impl From<Misspelt> for Fault {
+    fn from(misspelt: Misspelt) -> Fault {
+        Fault::Syntax(misspelt.0)
     }
 }
 

@@ -1,7 +1,5 @@
 //! What `-h` and `-v` say, and the usage after a refusal.
 
-use super::CommandLine;
-use super::getopt::{OptionRow, Value};
 use super::options::{BOTH, CLIENT, SERVER};
 
 /// What follows a refusal.
@@ -27,25 +25,8 @@ pub(crate) fn help_text() -> String {
     text.push_str("\niPerf3's command line, protocol and output, on pathmeter's engine.\n");
     for (title, rows) in [("Both", BOTH), ("Server", SERVER), ("Client", CLIENT)] {
         text.push_str(&format!("\n{title}:\n"));
-        rows.iter().filter(|row| !row.help.is_empty()).for_each(|row| text.push_str(&entry(row)));
+        rows.iter().filter(|row| !row.help.is_empty()).for_each(|row| text.push_str(&row.entry()));
     }
     text.push_str("\nN[KMGT]: K, M, G, T are powers of 1000 in rates and of 1024 in sizes and counts.\n");
     text
 }
-
-fn entry(row: &OptionRow<CommandLine>) -> String {
-    let letter = row.letter.map_or_else(|| "    ".to_owned(), |letter| format!("-{letter}, "));
-    let value = match row.value {
-        Value::None => String::new(),
-        Value::Needed(name) => format!(" {name}"),
-        Value::Optional(name) => format!("[={name}]"),
-    };
-    let left = format!("  {letter}--{}{value}", row.name);
-    if left.chars().count() < COLUMN - 1 {
-        format!("{left:COLUMN$}{}\n", row.help)
-    } else {
-        format!("{left}\n{:COLUMN$}{}\n", "", row.help)
-    }
-}
-
-const COLUMN: usize = 36;

@@ -8,12 +8,12 @@ pub(super) use both::BOTH;
 pub(super) use client::CLIENT;
 pub(super) use server::SERVER;
 
-use super::getopt::{OptionRow, Value};
 use super::numbers::within;
 use super::{CommandLine, Fault};
+use crate::dialect::getopt::{OptionRow, Value};
 use std::net::Ipv6Addr;
 
-type Row = OptionRow<CommandLine>;
+type Row = OptionRow<CommandLine, Fault>;
 type Taken = Result<(), Fault>;
 
 /// Every option, in the groups of the help.

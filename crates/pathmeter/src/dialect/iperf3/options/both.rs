@@ -1,7 +1,7 @@
 //! The options of both roles, one row each.
 
 use super::{MAX_TIME, Row, Taken, client_only, host_and_device, no_sctp, port, row};
-use crate::dialect::iperf3::getopt::Value;
+use crate::dialect::getopt::Value;
 use crate::dialect::iperf3::numbers::{any_base, nanos, seconds, whole, within};
 use crate::dialect::iperf3::{CommandLine, Fault, Json, Keepalive, Request};
 use model::units::Nanos;

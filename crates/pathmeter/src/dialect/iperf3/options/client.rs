@@ -4,7 +4,7 @@ use super::{
     BLOCK_SIZE, DURATION, MAX_TIME, Row, Taken, both_roles, client_only, host_and_device, no_sctp, port, row,
 };
 use crate::cli::Dscp;
-use crate::dialect::iperf3::getopt::Value;
+use crate::dialect::getopt::Value;
 use crate::dialect::iperf3::numbers::{amount, any_base, rate, within};
 use crate::dialect::iperf3::{CommandLine, Fault};
 use model::plan::{Directions, End, Transport};

@@ -1,7 +1,7 @@
 //! The options of a server, one row each.
 
 use super::{DURATION, MAX_TIME, Row, Taken, both_roles, row, server_only};
-use crate::dialect::iperf3::getopt::Value;
+use crate::dialect::getopt::Value;
 use crate::dialect::iperf3::numbers::{nanos, rate, seconds, within};
 use crate::dialect::iperf3::{CommandLine, Fault};
 use model::units::{BitRate, Nanos};
