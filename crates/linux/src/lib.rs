@@ -23,6 +23,7 @@ pub mod nic;
 pub mod options;
 pub mod poll;
 pub mod privilege;
+pub mod process;
 pub mod raw;
 pub mod ring;
 pub mod screen;
