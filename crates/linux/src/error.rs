@@ -25,6 +25,14 @@ impl OsError {
         Self { operation: operation.into(), object: object.into(), source }
     }
 
+    /// The kernel does not have what was asked for (a kind of device, queueing discipline or tunnel): another kernel,
+    /// or a module, would. A refusal for want of rights, or for a wrong name, is not this.
+    #[must_use]
+    pub fn is_unsupported(&self) -> bool {
+        self.source.kind() == io::ErrorKind::Unsupported
+            || matches!(self.errno(), Some(libc::EOPNOTSUPP | libc::EAFNOSUPPORT | libc::EPROTONOSUPPORT))
+    }
+
     /// The error number (`errno`), when the system gave one.
     #[must_use]
     pub fn errno(&self) -> Option<i32> {
@@ -67,5 +75,13 @@ mod tests {
         let error = refused.named("set UDP_SEGMENT on", || "udp 10.0.0.2:5210".into()).unwrap_err();
         assert_eq!(error.to_string(), "set UDP_SEGMENT on udp 10.0.0.2:5210: Invalid argument (os error 22)");
         assert_eq!(error.errno(), Some(libc::EINVAL));
+        assert!(!error.is_unsupported());
+    }
+
+    #[test]
+    fn what_the_kernel_lacks_is_told_from_what_it_forbids() {
+        let refused = |errno| OsError::new("add", "a device", io::Error::from_raw_os_error(errno));
+        assert!(refused(libc::EOPNOTSUPP).is_unsupported());
+        assert!(![libc::EPERM, libc::ENOENT, libc::EEXIST].into_iter().any(|n| refused(n).is_unsupported()));
     }
 }

@@ -31,6 +31,7 @@ pub mod sendfile;
 mod sockaddr;
 pub mod socket;
 pub mod stream;
+pub mod tap;
 pub mod tcp_info;
 pub mod timestamp;
 

@@ -2,11 +2,12 @@
 
 mod ethtool;
 
-use crate::error::Result;
+use crate::error::{Named, OsError, Result};
 use crate::netlink::{Link, Network};
 use ethtool::Ethtool;
 use model::host;
 use model::units::{BitRate, Nanos};
+use std::io;
 use std::net::IpAddr;
 
 /// A network interface with all we know of it.
@@ -86,6 +87,14 @@ impl Offload {
         }
     }
 
+    /// Whether the kernel's feature of this name is part of it: TSO has one for each family and flavour.
+    fn has_feature(self, name: &str) -> bool {
+        match self {
+            Self::Tso => name.starts_with("tx-tcp") && name.ends_with("segmentation"),
+            other => name == other.kernel_name(),
+        }
+    }
+
     const fn kernel_name(self) -> &'static str {
         match self {
             Self::Tso => "tx-tcp-segmentation",
@@ -95,6 +104,22 @@ impl Offload {
             other => other.name(),
         }
     }
+}
+
+/// Switches an offload of an interface of the calling thread's namespace on or off.
+///
+/// # Errors
+/// Without `CAP_NET_ADMIN`, when the interface is missing, or its driver does not let itself be switched
+/// ([`OsError::is_unsupported`]).
+pub fn set_offload(interface: &str, offload: Offload, on: bool) -> Result<()> {
+    let operation = format!("switch {} {} for", offload.name(), if on { "on" } else { "off" });
+    let ethtool = Ethtool::open(interface)?;
+    ethtool.set_features(|name| offload.has_feature(name), on).named(&operation, || interface.into())?;
+    if ethtool.features().contains(offload.kernel_name()) == on {
+        return Ok(());
+    }
+    let why = io::Error::new(io::ErrorKind::Unsupported, "the driver does not let it be switched");
+    Err(OsError::new(operation, interface, why))
 }
 
 impl Nic {

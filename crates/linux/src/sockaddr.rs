@@ -36,6 +36,10 @@ impl RawAddress {
         raw
     }
 
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
     pub(crate) fn as_parts(&self) -> (*const libc::sockaddr, libc::socklen_t) {
         (self.bytes.as_ptr().cast(), libc::socklen_t::try_from(self.len).expect("at most 28"))
     }

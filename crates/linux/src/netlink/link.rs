@@ -21,6 +21,8 @@ pub struct Link {
     pub kind: Option<String>,
     /// The interface below (of a VLAN, macvlan, …), when it is in the same namespace.
     pub lower: Option<u32>,
+    /// Hardware address, of those that have one of Ethernet's length.
+    pub mac: Option<[u8; 6]>,
     /// The bridge or bond this interface is part of.
     pub master: Option<u32>,
     /// Set up by the administrator (`IFF_UP`).
@@ -187,6 +189,50 @@ impl Network {
         self.ask("delete link", name, request).map(drop)
     }
 
+    /// Sets an interface down.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN`, or when there is no such interface.
+    pub fn set_down(&mut self, name: &str) -> Result<()> {
+        let mut body = interface(0, 0);
+        body[12..16].copy_from_slice(&libc::IFF_UP.to_ne_bytes());
+        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &body);
+        request.string(libc::IFLA_IFNAME, name);
+        self.ask("set down link", name, request).map(drop)
+    }
+
+    /// Sets the hardware address.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN`, for a group or all-zero address, or while the device may not change it.
+    pub fn set_mac(&mut self, name: &str, mac: [u8; 6]) -> Result<()> {
+        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &interface(0, 0));
+        request.string(libc::IFLA_IFNAME, name).attribute(libc::IFLA_ADDRESS, &mac);
+        self.ask("set the hardware address of link", name, request).map(drop)
+    }
+
+    /// Renames an interface.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN`, when the name is taken or longer than 15 bytes.
+    pub fn set_name(&mut self, name: &str, new: &str) -> Result<()> {
+        let index = self.link(name)?.index;
+        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &interface(index, 0));
+        request.string(libc::IFLA_IFNAME, new);
+        self.ask(&format!("rename to {new} link"), name, request).map(drop)
+    }
+
+    /// Makes an interface a port of a bridge, or of none.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN`, when either is missing, or the bridge would be in a loop.
+    pub fn set_master(&mut self, port: &str, bridge: Option<&str>) -> Result<()> {
+        let master = bridge.map_or(Ok(0), |bridge| self.link(bridge).map(|bridge| bridge.index))?;
+        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &interface(0, 0));
+        request.string(libc::IFLA_IFNAME, port).attribute(libc::IFLA_MASTER, &master.to_ne_bytes());
+        self.ask(&format!("make a port of {} link", bridge.unwrap_or("no bridge")), port, request).map(drop)
+    }
+
     fn one_link(&mut self, name: &str, request: Message) -> Result<Link> {
         const OPERATION: &str = "look up link";
         let replies = self.ask(OPERATION, name, request)?;
@@ -195,7 +241,7 @@ impl Network {
 }
 
 /// `struct ifinfomsg`: family, device type, number, flags, and which flags to change.
-fn interface(index: u32, set: i32) -> [u8; IFINFOMSG] {
+pub(super) fn interface(index: u32, set: i32) -> [u8; IFINFOMSG] {
     let mut body = [0; IFINFOMSG];
     body[4..8].copy_from_slice(&index.to_ne_bytes());
     body[8..12].copy_from_slice(&set.to_ne_bytes());
@@ -219,6 +265,7 @@ fn parse(reply: &Reply) -> Option<Link> {
         mtu_limits: mtu_limits(&attributes),
         kind: attributes.inside(libc::IFLA_LINKINFO).string(IFLA_INFO_KIND),
         lower: lower.filter(|lower| *lower != index),
+        mac: attributes.value(libc::IFLA_ADDRESS).and_then(|mac| mac.try_into().ok()),
         master: attributes.u32(libc::IFLA_MASTER),
         is_up: flags & libc::IFF_UP != 0,
         is_loopback: flags & libc::IFF_LOOPBACK != 0,
@@ -265,6 +312,6 @@ fn statistics(attributes: &Attributes<'_>) -> LinkStatistics {
 }
 
 const IFINFOMSG: usize = 16;
-const IFLA_INFO_KIND: u16 = 1;
-const IFLA_INFO_DATA: u16 = 2;
+pub(super) const IFLA_INFO_KIND: u16 = 1;
+pub(super) const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;

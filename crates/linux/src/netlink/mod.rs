@@ -4,17 +4,30 @@
 //! Sources: `netlink(7)`, `rtnetlink(7)`.
 
 mod address;
+mod device;
 mod link;
 mod message;
+mod neighbour;
+mod qdisc;
 mod route;
+mod route_spec;
+mod wireguard;
 
+pub use device::VxlanSpec;
 pub use link::{Link, LinkStatistics, OperState};
+pub use neighbour::{Neighbour, NeighbourChanges, NeighbourState};
+pub use qdisc::{Netem, Qdisc, QdiscStatistics, Tbf};
 pub use route::{HostRoute, Route};
+pub use route_spec::{Encap, RouteSpec};
+pub use wireguard::{WireguardPeer, WireguardSpec, configure_wireguard};
 
 pub(crate) use message::{Attributes, Message};
 
+use crate::clock::mono_now;
 use crate::error::{Named, OsError, Result, check, check_len};
+use crate::poll::{self, Interest};
 use message::{HEADER, Reply, u32_at};
+use model::units::Nanos;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -110,6 +123,32 @@ impl Netlink {
             }
         }
         Ok(collected)
+    }
+
+    /// Listens to what the kernel tells this multicast group.
+    fn join(&self, group: u32) -> Result<()> {
+        let object = || format!("group {group} of netlink");
+        // SAFETY: all-zero is a valid sockaddr_nl: it holds integers only.
+        let mut anywhere: libc::sockaddr_nl = unsafe { std::mem::zeroed() };
+        anywhere.nl_family = libc::AF_NETLINK.cast_unsigned().try_into().expect("AF_NETLINK is 16");
+        let (address, size) = ((&raw const anywhere).cast(), size_of::<libc::sockaddr_nl>());
+        let size = u32::try_from(size).expect("it is 12");
+        // The kernel tells nothing to a socket without a number, which sending would also give it.
+        // SAFETY: the kernel reads `size` bytes from `anywhere`, which lives through the call.
+        check(unsafe { libc::bind(self.socket.as_raw_fd(), address, size) }).named("bind for", object)?;
+        self.set_option(libc::SOL_NETLINK, libc::NETLINK_ADD_MEMBERSHIP, &group).named("join", object)
+    }
+
+    /// What the kernel tells of itself within `patience`: one datagram's messages, or none.
+    fn told(&self, patience: Nanos) -> Result<Vec<Reply>> {
+        let object = || "the kernel's changes".to_owned();
+        let ready = poll::wait(&mut [Interest::readable(&self.socket)], Some(mono_now() + patience));
+        if ready.named("wait for", object)? == 0 {
+            return Ok(Vec::new());
+        }
+        let mut buffer = vec![0; RECEIVE_BYTES];
+        let length = self.receive(&mut buffer).named("read", object)?;
+        Ok(Reply::parse_all(&buffer[..length]))
     }
 
     fn send(&self, datagram: &[u8]) -> io::Result<()> {

@@ -76,19 +76,45 @@ impl<'a> Ethtool<'a> {
         self.read_features().unwrap_or_default()
     }
 
-    fn read_features(&self) -> Option<BTreeSet<String>> {
+    /// Switches the features that `is_meant` by their names on or off.
+    pub(super) fn set_features(&self, is_meant: impl Fn(&str) -> bool, on: bool) -> io::Result<()> {
+        let names = self.feature_names()?;
+        let blocks = names.len().div_ceil(32);
+        let mut request = request(SFEATURES, 8 + blocks * 8);
+        request[4..8].copy_from_slice(&u32::try_from(blocks).unwrap_or(0).to_ne_bytes());
+        for (feature, _) in names.iter().enumerate().filter(|(_, name)| is_meant(name)) {
+            // Of each block: which bits are meant, what they are to be.
+            let at = 8 + feature / 32 * 8;
+            let bit = 1_u32 << (feature % 32);
+            for (at, bit) in [(at, bit), (at + 4, if on { bit } else { 0 })] {
+                let bits = number(&request, at).unwrap_or(0) | bit;
+                request[at..at + 4].copy_from_slice(&bits.to_ne_bytes());
+            }
+        }
+        self.ask(&mut request)
+    }
+
+    fn feature_names(&self) -> io::Result<Vec<String>> {
         let mut sets = request(GSSET_INFO, 20);
         sets[8..16].copy_from_slice(&(1u64 << SS_FEATURES).to_ne_bytes());
-        self.ask(&mut sets).ok()?;
-        let count = number(&sets, 16)?;
-        let length = usize::try_from(count.min(MOST_FEATURES)).ok()?;
+        self.ask(&mut sets)?;
+        let count = number(&sets, 16).unwrap_or(0);
+        let length = usize::try_from(count.min(MOST_FEATURES)).unwrap_or(0);
 
         let mut names = request(GSTRINGS, 12 + length * NAME);
         names[4..8].copy_from_slice(&SS_FEATURES.to_ne_bytes());
         names[8..12].copy_from_slice(&count.to_ne_bytes());
-        self.ask(&mut names).ok()?;
+        self.ask(&mut names)?;
+        let name = |feature: usize| {
+            let bytes = names.get(12 + feature * NAME..)?.split(|byte| *byte == 0).next()?;
+            Some(String::from_utf8_lossy(bytes).into_owned())
+        };
+        Ok((0..length).filter_map(name).collect())
+    }
 
-        let blocks = length.div_ceil(32);
+    fn read_features(&self) -> Option<BTreeSet<String>> {
+        let names = self.feature_names().ok()?;
+        let blocks = names.len().div_ceil(32);
         let mut states = request(GFEATURES, 8 + blocks * FEATURE_BLOCK);
         states[4..8].copy_from_slice(&u32::try_from(blocks).ok()?.to_ne_bytes());
         self.ask(&mut states).ok()?;
@@ -98,11 +124,8 @@ impl<'a> Ethtool<'a> {
             let active = number(&states, 8 + feature / 32 * FEATURE_BLOCK + 8);
             active.is_some_and(|bits| bits & (1 << (feature % 32)) != 0)
         };
-        let name = |feature: usize| {
-            let bytes = names.get(12 + feature * NAME..)?.split(|byte| *byte == 0).next()?;
-            Some(String::from_utf8_lossy(bytes).into_owned())
-        };
-        Some((0..length).filter(|feature| is_on(*feature)).filter_map(name).collect())
+        let on = names.into_iter().enumerate().filter(|(feature, _)| is_on(*feature));
+        Some(on.map(|(_, name)| name).collect())
     }
 
     fn ask(&self, request: &mut [u8]) -> io::Result<()> {
@@ -148,6 +171,7 @@ const GDRVINFO: u32 = 0x03;
 const GSTRINGS: u32 = 0x1b;
 const GSSET_INFO: u32 = 0x37;
 const GFEATURES: u32 = 0x3a;
+const SFEATURES: u32 = 0x3b;
 const GLINKSETTINGS: u32 = 0x4c;
 const SS_FEATURES: u32 = 4;
 /// Size of `struct ethtool_drvinfo`; the driver's name is its first field behind the command.

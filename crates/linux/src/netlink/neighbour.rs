@@ -1,0 +1,143 @@
+//! Neighbours: hardware addresses of hosts on a link, as ARP (RFC 826) and neighbour discovery (RFC 4861) found them.
+
+use super::address::{address_from, family_and_bytes};
+use super::message::{Reply, u16_at, u32_at};
+use super::{Message, Netlink, Network};
+use crate::error::Result;
+use model::units::Nanos;
+use std::net::IpAddr;
+
+/// What the kernel knows of a neighbour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Number of the interface it is on.
+    pub link: u32,
+    /// Its address.
+    pub address: IpAddr,
+    /// Its hardware address; none while or because it does not answer.
+    pub mac: Option<[u8; 6]>,
+    /// How much the kernel trusts the entry.
+    pub state: NeighbourState,
+}
+
+/// State of a neighbour's entry (RFC 4861 §7.3.2; `linux/neighbour.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NeighbourState {
+    /// Asked for, not answered yet.
+    Incomplete,
+    /// Answered within the last half minute or so.
+    Reachable,
+    /// Answered once; may have changed since.
+    Stale,
+    /// Used while stale: soon to be asked again.
+    Delay,
+    /// Being asked again.
+    Probe,
+    /// Does not answer; packets to it are dropped with `EHOSTUNREACH`.
+    Failed,
+    /// Needs no hardware address (loopback, tunnels).
+    NoArp,
+    /// Set by the administrator.
+    Permanent,
+    /// Not asked yet, or not known to us.
+    None,
+}
+
+impl Network {
+    /// Tells the kernel a neighbour's hardware address for good, so that it does not ask.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN`, or when the interface is missing.
+    pub fn add_neighbour(&mut self, link: &str, address: IpAddr, mac: [u8; 6]) -> Result<()> {
+        let index = self.link(link)?.index;
+        let (family, bytes) = family_and_bytes(address);
+        let flags = libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+        let mut request =
+            Message::new(libc::RTM_NEWNEIGH, flags, &neighbour(family, index, libc::NUD_PERMANENT));
+        request.attribute(libc::NDA_DST, &bytes).attribute(libc::NDA_LLADDR, &mac);
+        self.ask(&format!("add neighbour {address} to link"), link, request).map(drop)
+    }
+
+    /// Every neighbour the namespace knows, of both families.
+    ///
+    /// # Errors
+    /// When the kernel does not answer.
+    pub fn neighbours(&mut self) -> Result<Vec<Neighbour>> {
+        let request = Message::new(libc::RTM_GETNEIGH, libc::NLM_F_DUMP, &neighbour(0, 0, 0));
+        Ok(self.ask("list", "neighbours", request)?.iter().filter_map(parse).collect())
+    }
+}
+
+/// Changes of neighbours, as the kernel tells them (`RTNLGRP_NEIGH`).
+#[derive(Debug)]
+pub struct NeighbourChanges {
+    netlink: Netlink,
+}
+
+impl NeighbourChanges {
+    /// Listens in the network namespace of the calling thread, from now on.
+    ///
+    /// # Errors
+    /// When the kernel gives no netlink socket.
+    pub fn open() -> Result<Self> {
+        let netlink = Netlink::open(libc::NETLINK_ROUTE)?;
+        netlink.join(RTNLGRP_NEIGH)?;
+        Ok(Self { netlink })
+    }
+
+    /// The next changes; none when nothing changes within `patience`. A deleted entry is told as
+    /// [`NeighbourState::None`].
+    ///
+    /// # Errors
+    /// When the kernel dropped changes (`ENOBUFS`), since too many came at once: dump them all anew.
+    pub fn next(&mut self, patience: Nanos) -> Result<Vec<Neighbour>> {
+        let replies = self.netlink.told(patience)?;
+        let entry = |reply: &Reply| {
+            let deleted = reply.kind == libc::RTM_DELNEIGH;
+            let entry = parse(reply)?;
+            Some(if deleted { Neighbour { state: NeighbourState::None, ..entry } } else { entry })
+        };
+        Ok(replies.iter().filter_map(entry).collect())
+    }
+}
+
+/// `struct ndmsg`: family, 3 bytes of nothing, interface, state, flags, type.
+fn neighbour(family: u8, link: u32, state: u16) -> [u8; NDMSG] {
+    let mut body = [0; NDMSG];
+    body[0] = family;
+    body[4..8].copy_from_slice(&link.to_ne_bytes());
+    body[8..10].copy_from_slice(&state.to_ne_bytes());
+    body
+}
+
+fn parse(reply: &Reply) -> Option<Neighbour> {
+    if !matches!(reply.kind, libc::RTM_NEWNEIGH | libc::RTM_DELNEIGH) {
+        return None;
+    }
+    let attributes = reply.attributes(NDMSG);
+    Some(Neighbour {
+        link: u32_at(&reply.payload, 4)?,
+        // A bridge's table of hardware addresses comes here too, without addresses.
+        address: address_from(attributes.value(libc::NDA_DST)?)?,
+        mac: attributes.value(libc::NDA_LLADDR).and_then(|mac| mac.try_into().ok()),
+        state: state(u16_at(&reply.payload, 8)?),
+    })
+}
+
+fn state(bits: u16) -> NeighbourState {
+    match bits {
+        libc::NUD_INCOMPLETE => NeighbourState::Incomplete,
+        libc::NUD_REACHABLE => NeighbourState::Reachable,
+        libc::NUD_STALE => NeighbourState::Stale,
+        libc::NUD_DELAY => NeighbourState::Delay,
+        libc::NUD_PROBE => NeighbourState::Probe,
+        libc::NUD_FAILED => NeighbourState::Failed,
+        libc::NUD_NOARP => NeighbourState::NoArp,
+        libc::NUD_PERMANENT => NeighbourState::Permanent,
+        _ => NeighbourState::None,
+    }
+}
+
+const NDMSG: usize = 12;
+/// `linux/rtnetlink.h`.
+const RTNLGRP_NEIGH: u32 = 3;
