@@ -2,6 +2,7 @@
 
 pub mod analysis;
 pub mod csv;
+pub mod iperf2;
 pub mod iperf3;
 pub mod json;
 pub mod markdown;
@@ -10,6 +11,7 @@ pub mod sockperf;
 mod style;
 mod table;
 pub mod text;
+mod units;
 
 use model::run::Run;
 

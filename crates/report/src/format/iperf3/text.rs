@@ -1,8 +1,9 @@
 //! iPerf3's text as 3.12 prints it (3.21 differs by a space), made from events one by one.
 
 use super::ends::{Block, Ends, Row, is_empty_tail, millis, percent, rate};
-use super::units::{amount, two_digits, unit};
+use super::units::{amount, unit};
 use super::{Iperf3Options, Iperf3Role};
+use crate::format::units::two_digits;
 use model::event::{Connected, Event, Finished, Outcome, Started};
 use model::plan::{End, Transport};
 use model::sample::{IntervalSample, Side, StreamInfo, StreamSample};

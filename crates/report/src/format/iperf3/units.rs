@@ -1,56 +1,18 @@
-//! Numbers as iPerf3 prints them: four places and a unit, and C's `%.2g`.
+//! Numbers as iPerf3 prints them: four places and a unit.
+
+use crate::format::units::scaled;
 
 /// An amount of bytes in the largest unit it reaches, 1024 to a step: `1.25 MByte`.
 pub(super) fn amount(bytes: f64) -> String {
     unit(bytes, 'A')
 }
 
-/// A number of bytes (per second) in the unit of a letter: lower case for bits and steps of 1000, upper case for
-/// bytes and steps of 1024; `k`, `m`, `g`, `t`, or anything else for the largest unit reached.
+/// A number of bytes (per second) in the unit of a letter.
 pub(super) fn unit(bytes: f64, letter: char) -> String {
-    let in_bytes = letter.is_ascii_uppercase();
-    let (value, step, name) = if in_bytes { (bytes, 1024.0, "Byte") } else { (bytes * 8.0, 1000.0, "bit") };
-    let power = match letter.to_ascii_lowercase() {
-        'k' => 1,
-        'm' => 2,
-        'g' => 3,
-        't' => 4,
-        _ => (0..4).take_while(|power| value >= power_of(step, power + 1)).count(),
-    };
-    // Multiplied by the rounded factor and not divided, as iPerf3 does: the last digit can hang on it.
-    let scaled = value * (0..power).fold(1.0, |factor: f64, _| factor / step);
-    let prefix = ["", "K", "M", "G", "T"][power];
-    match scaled {
-        small if small < 9.995 => format!("{small:4.2} {prefix}{name}"),
-        middle if middle < 99.95 => format!("{middle:4.1} {prefix}{name}"),
-        large => format!("{large:4.0} {prefix}{name}"),
-    }
-}
-
-fn power_of(step: f64, power: usize) -> f64 {
-    (0..power).fold(1.0, |value, _| value * step)
-}
-
-/// C's `%.2g`: two significant digits, exponent below 0.0001 and from 100 on.
-pub(super) fn two_digits(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return "0".into();
-    }
-    let scientific = format!("{value:.1e}");
-    let (digits, exponent) = scientific.split_once('e').expect("{:e} always writes an e");
-    let exponent: i32 = exponent.parse().expect("{:e} writes a decimal exponent");
-    if (-4..2).contains(&exponent) {
-        let decimals = usize::try_from(1 - exponent).expect("the exponent is at most 1");
-        return without_zeros(&format!("{value:.decimals$}")).to_owned();
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{}e{sign}{:02}", without_zeros(digits), exponent.abs())
-}
-
-fn without_zeros(number: &str) -> &str {
-    match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => number,
+    match scaled(bytes, letter) {
+        (small, name) if small < 9.995 => format!("{small:4.2} {name}"),
+        (middle, name) if middle < 99.95 => format!("{middle:4.1} {name}"),
+        (large, name) => format!("{large:4.0} {name}"),
     }
 }
 
@@ -74,25 +36,6 @@ mod tests {
             (1e16, 'A', "9095 TByte"),
         ] {
             assert_eq!(unit(bytes, letter), text, "{bytes} {letter}");
-        }
-    }
-
-    #[test]
-    fn percent_as_c_prints_it() {
-        for (value, text) in [
-            (0.0, "0"),
-            (0.001, "0.001"),
-            (33.6, "34"),
-            (99.4, "99"),
-            (99.6, "1e+02"),
-            (100.0, "1e+02"),
-            (4.284, "4.3"),
-            (0.05, "0.05"),
-            (0.000_012_34, "1.2e-05"),
-            (10.0, "10"),
-            (9.96, "10"),
-        ] {
-            assert_eq!(two_digits(value), text, "{value}");
         }
     }
 }
