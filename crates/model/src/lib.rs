@@ -12,6 +12,7 @@ pub mod plan;
 pub mod playback;
 pub mod run;
 pub mod sample;
+pub mod search;
 pub mod stats;
 pub mod summary;
 pub mod time;
