@@ -3,4 +3,5 @@
 //! This crate knows nothing of pathmeter's engine, so that it can judge it and any other tool alike: it builds a network,
 //! runs commands in its nodes, and counts what its links carried.
 
+pub mod shipped;
 pub mod topology;

@@ -2,6 +2,15 @@
 //!
 //! Files are read by [`Topology::parse`]; the form of the file is described in `docs/lab.md`.
 
+mod check;
+mod error;
+mod file;
+mod parse;
+mod read;
+
+pub(crate) use error::suggest;
+pub use error::{Fault, TopologyError};
+
 use model::units::{BitRate, Bytes, Nanos};
 use std::net::{IpAddr, SocketAddr};
 
@@ -264,8 +273,8 @@ pub struct Tool {
 /// What a measurement must find. Absent: nothing is expected.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expect {
-    /// Path MTU, bytes, exact: up and down.
-    pub path_mtu: Option<[u32; 2]>,
+    /// Path MTU, bytes, exact: over IPv4 and over IPv6, each up and down.
+    pub path_mtu: [Option<[u32; 2]>; 2],
     /// Rate of the frames on the shaped link, up and down, within 3 %.
     pub rate: Option<[BitRate; 2]>,
     /// Round-trip delay that the links add, within 0.2 ms.

@@ -1,0 +1,161 @@
+//! Rates, delays, queues and MTUs that the kernel can hold.
+
+use super::Checker;
+use crate::topology::{Device, DeviceKind, Link, Queue, Shape, Side, Topology};
+use model::units::{BitRate, Bytes, Nanos};
+
+pub(super) fn check(topology: &Topology, checker: &mut Checker<'_>) {
+    for (number, link) in topology.links.iter().enumerate() {
+        for (place, side) in link.sides.iter().enumerate() {
+            let mut wrong = |key: &str, text: String| {
+                checker.wrong(&["links", &number.to_string(), key, &place.to_string()], text);
+            };
+            rate(side, &mut wrong);
+            queue(side, &mut wrong);
+            delay(&side.shape, &mut wrong);
+            if side.mac.is_some_and(|mac| mac[0] & 1 != 0 || mac == [0; 6]) {
+                wrong("mac", "that is no address of one interface: the lowest bit of its first byte must be 0, such as 02:00:00:00:00:01".to_owned());
+            }
+        }
+        mac(link, number, checker);
+    }
+    for node in &topology.nodes {
+        for device in &node.devices {
+            vlan(topology, &node.name, device, checker);
+        }
+        ipv6(topology, &node.name, checker);
+    }
+}
+
+fn rate(side: &Side, wrong: &mut impl FnMut(&str, String)) {
+    let Some(rate) = side.shape.rate else { return };
+    let frame = frame(side);
+    let least = frame.0 * 8;
+    if rate.0 < least {
+        wrong(
+            "rate",
+            format!(
+                "{rate} is too low for the shaper: a packet of {} bytes would take more than a second; give at least {} bit/s",
+                side.mtu, least
+            ),
+        );
+    } else if rate > MOST_RATE {
+        wrong(
+            "rate",
+            format!(
+                "{rate} is too high for the shaper, which is one CPU's work: give at most {MOST_RATE}, or no rate"
+            ),
+        );
+    }
+}
+
+fn queue(side: &Side, wrong: &mut impl FnMut(&str, String)) {
+    let Some(queue) = side.shape.queue else { return };
+    let frame = frame(side);
+    let held = match (queue, side.shape.rate) {
+        (Queue::Packets(packets), _) => Bytes(u64::from(packets) * frame.0),
+        (Queue::Bytes(bytes), _) => bytes,
+        (Queue::Time(time), Some(rate)) => rate.bytes_in(time),
+        (Queue::Time(_), None) => {
+            return wrong(
+                "queue",
+                "room for some time needs a rate: give the link a `rate`, or the room in packets".to_owned(),
+            );
+        }
+    };
+    if side.shape.rate.is_none() && side.shape.delay.is_none() {
+        wrong("queue", "nothing waits on this link: give it a `rate` or a `delay`, or no queue".to_owned());
+    } else if held < frame {
+        wrong(
+            "queue",
+            format!(
+                "the queue has room for {} bytes and a frame of this link has {}: nothing would cross",
+                held.0, frame.0
+            ),
+        );
+    } else if held > MOST_QUEUE {
+        wrong("queue", format!("the queue has room for {held}: give at most {MOST_QUEUE}"));
+    }
+}
+
+fn delay(shape: &Shape, wrong: &mut impl FnMut(&str, String)) {
+    let delay = shape.delay.unwrap_or_default();
+    if delay > MOST_DELAY {
+        wrong("delay", format!("{delay} is too long: give at most {MOST_DELAY}"));
+    }
+    if shape.jitter.is_some_and(|jitter| jitter > delay) {
+        wrong(
+            "jitter",
+            format!("the jitter is more than the delay ({delay}): a packet cannot arrive before it is sent"),
+        );
+    }
+    if shape.reorder > 0.0 && delay == Nanos(0) {
+        wrong("reorder", "packets overtake those that are delayed: give the link a `delay`".to_owned());
+    }
+}
+
+fn mac(link: &Link, number: usize, checker: &mut Checker<'_>) {
+    let [one, other] = &link.sides;
+    if one.mac.is_some() && one.mac == other.mac {
+        checker.wrong(
+            &["links", &number.to_string(), "mac"],
+            "both ends have the same hardware address: give each its own",
+        );
+    }
+}
+
+/// A VLAN's packets must fit the device below, without its tag (802.1Q adds 4 bytes that no MTU counts).
+fn vlan(topology: &Topology, node: &str, device: &Device, checker: &mut Checker<'_>) {
+    let DeviceKind::Vlan { on, .. } = &device.kind else { return };
+    if let (Some(own), Some(below)) = (device.mtu, mtu_of(topology, node, on))
+        && own > below
+    {
+        let path = ["nodes", node, "devices", &device.name, "mtu"];
+        checker.wrong(&path, format!("an MTU of {own} does not fit `{on}` below, whose MTU is {below}"));
+    }
+}
+
+/// RFC 8200 section 5: IPv6 needs 1280 bytes, and the kernel takes it off an interface with less.
+fn ipv6(topology: &Topology, name: &str, checker: &mut Checker<'_>) {
+    let node = topology.nodes.iter().find(|node| node.name == name);
+    for address in
+        node.into_iter().flat_map(|node| &node.addresses).filter(|address| address.address.is_ipv6())
+    {
+        let Some(mtu) = mtu_of(topology, name, &address.device).filter(|mtu| *mtu < 1280) else { continue };
+        let text = format!(
+            "`{name}:{}` has an IPv6 address and an MTU of {mtu}: IPv6 needs 1280; raise the MTU or take the address away",
+            address.device
+        );
+        let end = topology.links.iter().enumerate().find_map(|(number, link)| {
+            let place = link
+                .sides
+                .iter()
+                .position(|side| side.end.node == name && side.end.device == address.device)?;
+            Some((number.to_string(), place.to_string()))
+        });
+        match end {
+            Some((number, place)) => checker.wrong(&["links", &number, "mtu", &place], text),
+            None => checker.wrong(&["nodes", name, "devices", &address.device, "mtu"], text),
+        }
+    }
+}
+
+fn mtu_of(topology: &Topology, node: &str, device: &str) -> Option<u32> {
+    let side = topology.links.iter().flat_map(|link| &link.sides);
+    let side =
+        side.filter(|side| side.end.node == node && side.end.device == device).map(|side| side.mtu).next();
+    let made = || {
+        let node = topology.nodes.iter().find(|own| own.name == node)?;
+        node.devices.iter().find(|own| own.name == device)?.mtu
+    };
+    side.or_else(made)
+}
+
+/// The largest frame of a link, as the kernel counts it: without FCS.
+fn frame(side: &Side) -> Bytes {
+    Bytes(u64::from(side.mtu) + 14)
+}
+
+const MOST_RATE: BitRate = BitRate(10_000_000_000);
+const MOST_QUEUE: Bytes = Bytes(1 << 30);
+const MOST_DELAY: Nanos = Nanos::from_secs(60);
