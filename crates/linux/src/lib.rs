@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "this crate exists to hold the system calls of pathmeter")]
 
 pub mod batch;
+pub mod boot;
 pub mod buffer;
 pub mod capture;
 pub mod clock;
@@ -16,6 +17,7 @@ pub mod error;
 pub mod error_queue;
 pub mod icmp;
 pub mod message;
+pub mod module;
 pub mod namespace;
 pub mod netlink;
 pub mod nft;
@@ -30,6 +32,7 @@ pub mod screen;
 pub mod sendfile;
 mod sockaddr;
 pub mod socket;
+pub mod spawn;
 pub mod stream;
 pub mod tap;
 pub mod tcp_info;
