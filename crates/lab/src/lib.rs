@@ -3,5 +3,17 @@
 //! This crate knows nothing of pathmeter's engine, so that it can judge it and any other tool alike: it builds a network,
 //! runs commands in its nodes, and counts what its links carried.
 
+pub mod build;
+pub mod command;
+pub mod configure;
+pub mod counters;
+pub mod error;
+mod filter;
+pub mod keys;
+pub mod node;
+pub mod privilege;
+mod ready;
+mod shape;
 pub mod shipped;
 pub mod topology;
+mod tunnel;

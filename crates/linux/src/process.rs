@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
@@ -149,16 +149,20 @@ impl Process {
     /// # Errors
     /// When the kernel is older than Linux 5.3, or has no descriptor left.
     pub fn find(pid: u32, started: u64) -> Result<Option<Self>> {
-        // SAFETY: takes numbers and touches no memory.
-        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
-        let fd = match check(i32::try_from(fd).unwrap_or(-1)) {
+        let fd = match open(pid) {
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(None),
             other => other.named("open", || format!("process {pid}"))?,
         };
-        // SAFETY: the kernel has just given us this descriptor; nobody else owns it.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         // Read behind the opening: what has this time now is what was opened.
         Ok((started_at(pid) == Some(started)).then_some(Self { fd }))
+    }
+
+    /// A child of ours that was not yet waited for, so that its number is still its own.
+    ///
+    /// # Errors
+    /// When the kernel is older than Linux 5.3, or has no descriptor left.
+    pub fn of_child(child: &Child) -> Result<Self> {
+        Ok(Self { fd: open(child.id()).named("open", || format!("process {}", child.id()))? })
     }
 
     /// Sends it a signal; one that has ended meanwhile does not mind.
@@ -184,6 +188,14 @@ impl Process {
         let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
         poll_one(&self.fd, milliseconds).unwrap_or(0) != 0
     }
+}
+
+fn open(pid: u32) -> io::Result<OwnedFd> {
+    // SAFETY: takes numbers and touches no memory.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    let fd = check(i32::try_from(fd).unwrap_or(-1))?;
+    // SAFETY: the kernel has just given us this descriptor; nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// When a process began, in clock ticks since the machine did (field 22 of `proc_pid_stat(5)`); `None`: no such process,
@@ -290,7 +302,10 @@ mod tests {
         let started = started_at(child.id()).expect("it runs");
         assert!(Process::find(child.id(), started + 1).expect("the kernel can").is_none());
         let found = Process::find(child.id(), started).expect("the kernel can").expect("it runs");
-        assert!(!found.wait(Duration::ZERO));
+        assert!(
+            !found.wait(Duration::ZERO)
+                && !Process::of_child(&child).expect("it is ours").wait(Duration::ZERO)
+        );
         signal_group(child.id(), Signal::Kill).expect("it leads its group");
         assert!(found.wait(Duration::from_secs(10)));
         found.signal(Signal::Terminate).expect("the dead do not mind");

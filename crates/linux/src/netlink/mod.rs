@@ -11,6 +11,7 @@ mod neighbour;
 mod qdisc;
 mod route;
 mod route_spec;
+mod rule;
 mod wireguard;
 
 pub use device::VxlanSpec;
@@ -19,6 +20,7 @@ pub use neighbour::{Neighbour, NeighbourChanges, NeighbourState};
 pub use qdisc::{Netem, Qdisc, QdiscStatistics, Tbf};
 pub use route::{HostRoute, Route};
 pub use route_spec::{Encap, RouteSpec};
+pub use rule::Rule;
 pub use wireguard::{WireguardPeer, WireguardSpec, configure_wireguard};
 
 pub(crate) use message::{Attributes, Message};

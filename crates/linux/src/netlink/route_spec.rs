@@ -23,6 +23,8 @@ pub struct RouteSpec {
     pub mtu: Option<u32>,
     /// What is done with packets of this route.
     pub encap: Option<Encap>,
+    /// The table it is in, for packets that a rule leads there ([`super::Rule`]); absent: the main one.
+    pub table: Option<u8>,
 }
 
 /// Segment routing over IPv6, which with one segment is IPv4 in IPv6 on the wire, as an `ip6tnl` makes it.
@@ -74,7 +76,7 @@ impl Network {
             return wrong("it needs 1 to 16 segments");
         }
         let mut body = route(family, spec.to.map_or(0, |(_, prefix)| prefix));
-        body[4] = libc::RT_TABLE_MAIN;
+        body[4] = spec.table.unwrap_or(libc::RT_TABLE_MAIN);
         body[5] = libc::RTPROT_BOOT;
         body[6] = match spec.via {
             _ if kind == libc::RTM_DELROUTE => libc::RT_SCOPE_NOWHERE,

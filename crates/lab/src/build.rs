@@ -1,0 +1,138 @@
+//! A topology, built: namespaces without names, so that nothing is left however this process ends.
+
+use crate::configure::{Configured, configure};
+use crate::error::LabError;
+use crate::keys::Keys;
+use crate::node::{Inside, RunningNode};
+use crate::ready;
+use crate::topology::{Link, Node, Place, Side, Topology};
+use linux::namespace::Namespace;
+use linux::netlink::Network;
+use std::time::Duration;
+
+/// How a lab is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuildOptions {
+    /// How long links may take to carry, and neighbours to answer.
+    pub patience: Duration,
+}
+
+impl Default for BuildOptions {
+    fn default() -> Self {
+        Self { patience: Duration::from_secs(5) }
+    }
+}
+
+/// A network on this host that is there for as long as this value is.
+#[derive(Debug)]
+pub struct Lab {
+    pub(crate) topology: Topology,
+    pub(crate) nodes: Vec<RunningNode>,
+    notes: Vec<String>,
+}
+
+impl Lab {
+    /// Builds a topology.
+    ///
+    /// # Errors
+    /// Without the rights ([`crate::privilege::gain`]), when the kernel lacks what the topology needs
+    /// ([`LabError::NotOnThisKernel`]), or a program is missing. Nothing is left behind then.
+    pub fn build(topology: &Topology, options: &BuildOptions) -> Result<Self, LabError> {
+        let keys = Keys::new()?;
+        let places: Vec<(&Node, Namespace)> = topology
+            .nodes
+            .iter()
+            .filter(|node| matches!(node.place, Place::Namespace))
+            .map(|node| Ok((node, Namespace::new().map_err(LabError::in_node(&node.name))?)))
+            .collect::<Result<_, LabError>>()?;
+        for link in &topology.links {
+            cable(link, &places)?;
+        }
+        let mut notes = Vec::new();
+        let mut nodes = Vec::new();
+        for (node, namespace) in places {
+            let mut configured = configure(node, &topology.sides_of(&node.name), &namespace, &keys)?;
+            notes.append(&mut configured.notes);
+            nodes.push(running(topology, node, namespace, configured));
+        }
+        let mut lab = Self { topology: topology.clone(), nodes, notes };
+        let late = ready::wait(&lab, options.patience)?;
+        lab.notes.extend(late);
+        Ok(lab)
+    }
+
+    /// The node of this name.
+    ///
+    /// # Errors
+    /// When there is none, or it is not made here.
+    pub fn node(&self, name: &str) -> Result<&RunningNode, LabError> {
+        if let Some(node) = self.nodes.iter().find(|node| node.name == name) {
+            return Ok(node);
+        }
+        match self.topology.nodes.iter().find(|node| node.name == name).map(|node| &node.place) {
+            Some(Place::External { .. }) => Err(not_here(name, "external", "set it up by hand")),
+            Some(Place::Remote { .. }) => {
+                Err(not_here(name, "a remote host", "log in there, or talk to its `pathmeter serve`"))
+            }
+            Some(Place::Machine(_)) => {
+                Err(not_here(name, "a virtual machine", "no machine was started for it"))
+            }
+            _ => {
+                let names: Vec<&str> = self.topology.nodes.iter().map(|node| node.name.as_str()).collect();
+                Err(LabError::NoNode { name: name.to_owned(), there: names.join(", ") })
+            }
+        }
+    }
+
+    /// Every node that is up here, in the order of the file.
+    #[must_use]
+    pub fn nodes(&self) -> &[RunningNode] {
+        &self.nodes
+    }
+
+    /// What it was built from.
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// What this host cannot do as the file says, and what was done instead, in plain words.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+impl Topology {
+    /// The ends of links that a node has.
+    #[must_use]
+    pub fn sides_of(&self, node: &str) -> Vec<&Side> {
+        self.links.iter().flat_map(|link| &link.sides).filter(|side| side.end.node == node).collect()
+    }
+}
+
+/// Joins two namespaces.
+fn cable(link: &Link, places: &[(&Node, Namespace)]) -> Result<(), LabError> {
+    let place = |side: &Side| places.iter().find(|(node, _)| node.name == side.end.node);
+    let [one, other] = &link.sides;
+    if let (Some((node, here)), Some((_, there))) = (place(one), place(other)) {
+        let add = || Network::open()?.add_veth(&one.end.device, &other.end.device, there);
+        here.run(add).and_then(|added| added).map_err(LabError::in_node(&node.name))?;
+    }
+    Ok(())
+}
+
+fn running(topology: &Topology, node: &Node, namespace: Namespace, configured: Configured) -> RunningNode {
+    let links = topology.sides_of(&node.name).into_iter().map(|side| side.end.device.clone());
+    let devices = node.devices.iter().map(|device| device.name.clone());
+    RunningNode {
+        name: node.name.clone(),
+        cpus: node.cpus.clone(),
+        interfaces: links.chain(devices).collect(),
+        inside: Inside::Namespace(namespace, configured),
+    }
+}
+
+fn not_here(name: &str, what: &'static str, cannot: &str) -> LabError {
+    LabError::NotHere { node: name.to_owned(), what, cannot: cannot.to_owned() }
+}

@@ -1,0 +1,187 @@
+//! Commands in a node: what they may take, what they said, and that none outlives its measurement.
+
+use crate::error::LabError;
+use linux::process::{Process, Signal, signal_group};
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// What a command may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Time; when it is over the command is killed.
+    pub time: Duration,
+    /// Bytes kept of its output and of its errors, of each; more is read and forgotten.
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { time: Duration::from_secs(60), bytes: 16 << 20 }
+    }
+}
+
+/// How a command ended, and what it said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// How it ended.
+    pub end: Ended,
+    /// Standard output, as far as it was kept.
+    pub stdout: Vec<u8>,
+    /// Standard error, as far as it was kept.
+    pub stderr: Vec<u8>,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+    /// Killed, for its time was over.
+    TimedOut,
+}
+
+impl Output {
+    /// Whether it ended by itself and with 0.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        self.end == Ended::Code(0)
+    }
+}
+
+/// A command that runs in a node; killed, with all of its process group, when this value is dropped.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    node: String,
+    stdout: Option<Capture>,
+    stderr: Option<Capture>,
+}
+
+impl Running {
+    /// Takes over a command whose output is piped and that leads its process group.
+    pub(crate) fn new(mut child: Child, node: &str, bytes: usize) -> Self {
+        let stdout = child.stdout.take().map(|pipe| Capture::start(pipe, bytes));
+        let stderr = child.stderr.take().map(|pipe| Capture::start(pipe, bytes));
+        Self { child, node: node.to_owned(), stdout, stderr }
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+
+    /// What it has said so far on its standard output.
+    #[must_use]
+    pub fn said(&self) -> Vec<u8> {
+        self.stdout.as_ref().map(Capture::so_far).unwrap_or_default()
+    }
+
+    /// Waits until it ends, and kills it when that takes longer than `time`.
+    ///
+    /// # Errors
+    /// When the kernel loses sight of it.
+    pub fn finish(mut self, time: Duration) -> Result<Output, LabError> {
+        let ended = self.wait(time)?;
+        self.collect(!ended)
+    }
+
+    /// Asks it to end (`SIGTERM`), kills it when it does not, and tells what it said.
+    ///
+    /// # Errors
+    /// When the kernel loses sight of it.
+    pub fn stop(mut self) -> Result<Output, LabError> {
+        if !self.has_ended() {
+            let _ = signal_group(self.child.id(), Signal::Terminate);
+            self.wait(TO_END)?;
+        }
+        self.collect(false)
+    }
+
+    fn wait(&mut self, time: Duration) -> Result<bool, LabError> {
+        if self.has_ended() {
+            return Ok(true);
+        }
+        let process = Process::of_child(&self.child).map_err(LabError::in_node(&self.node))?;
+        Ok(process.wait(time))
+    }
+
+    fn collect(&mut self, timed_out: bool) -> Result<Output, LabError> {
+        let status = self.end().map_err(|source| {
+            let program = "the command".to_owned();
+            LabError::Start { node: self.node.clone(), program, source }
+        })?;
+        let end = match (timed_out, status.code(), status.signal()) {
+            (true, ..) => Ended::TimedOut,
+            (_, Some(code), _) => Ended::Code(code),
+            (_, None, signal) => Ended::Signal(signal.unwrap_or_default()),
+        };
+        let all = |capture: Option<Capture>| capture.map(Capture::all).unwrap_or_default();
+        Ok(Output { end, stdout: all(self.stdout.take()), stderr: all(self.stderr.take()) })
+    }
+
+    /// Ends it and what it has started, and collects it.
+    fn end(&mut self) -> std::io::Result<ExitStatus> {
+        // Before it is collected its number is nobody else's; its children may outlive it, in its group.
+        let _ = signal_group(self.child.id(), Signal::Kill);
+        self.child.wait()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Where programs are looked for: administrators' directories too, which a user's path may lack.
+pub(crate) fn search_path() -> OsString {
+    let mut path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    path.push(":/usr/local/sbin:/usr/sbin:/sbin");
+    path
+}
+
+/// A thread that reads a pipe to its end and keeps the beginning.
+#[derive(Debug)]
+struct Capture {
+    kept: Arc<Mutex<Vec<u8>>>,
+    thread: JoinHandle<()>,
+}
+
+impl Capture {
+    fn start(mut pipe: impl Read + Send + 'static, most: usize) -> Self {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&kept);
+        let thread = thread::spawn(move || {
+            let mut buffer = vec![0; 64 << 10];
+            while let Ok(read @ 1..) = pipe.read(&mut buffer) {
+                let mut kept = into.lock().unwrap_or_else(PoisonError::into_inner);
+                let room = most.saturating_sub(kept.len()).min(read);
+                kept.extend_from_slice(&buffer[..room]);
+            }
+        });
+        Self { kept, thread }
+    }
+
+    fn so_far(&self) -> Vec<u8> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A process that has left the group may hold the pipe open for ever: it is waited for a moment only.
+    fn all(self) -> Vec<u8> {
+        let until = Instant::now() + TO_DRAIN;
+        while !self.thread.is_finished() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.so_far()
+    }
+}
+
+const TO_END: Duration = Duration::from_secs(2);
+const TO_DRAIN: Duration = Duration::from_secs(1);

@@ -1,0 +1,121 @@
+//! What passed and what was dropped, interface by interface, and what the CPUs did meanwhile.
+
+use crate::build::Lab;
+use crate::error::LabError;
+use crate::node::{Inside, RunningNode};
+use linux::counters::{self, Softnet};
+use linux::cpu::{CpuSnapshot, CpuTimes};
+use linux::netlink::{LinkStatistics, Network};
+use linux::nft::DroppedFragments;
+
+/// The counters of a lab at one moment; see [`Snapshot::since`].
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    nodes: Vec<NodeCounters>,
+    softnet: Vec<Softnet>,
+    cpu: CpuSnapshot,
+}
+
+/// How far the counters of a lab moved between two moments.
+#[derive(Clone, Debug)]
+pub struct Traffic {
+    /// Every node that is up here, in the order of the file.
+    pub nodes: Vec<NodeCounters>,
+    /// What each CPU's packet backlog did, over the whole host.
+    pub softnet: Vec<Softnet>,
+    /// Where the time of each CPU went, over the whole host; softirq is where packets are forwarded.
+    pub cpus: Vec<CpuTimes>,
+}
+
+/// The counters of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeCounters {
+    /// The node.
+    pub node: String,
+    /// Its links' ends and devices, in the order of the file.
+    pub interfaces: Vec<InterfaceCounters>,
+    /// Fragments that its filter of fragments dropped; `None`: it has none.
+    pub fragments: Option<DroppedFragments>,
+}
+
+/// The counters of an interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InterfaceCounters {
+    /// Its name.
+    pub name: String,
+    /// Packets, bytes, errors and drops, as the driver and the kernel count them. With offloads one packet may stand for
+    /// several frames.
+    pub link: LinkStatistics,
+    /// Packets that the queueing discipline of the link dropped: for want of room, or for the loss that was asked.
+    pub queue_drops: u64,
+}
+
+impl Lab {
+    /// Reads every counter.
+    ///
+    /// # Errors
+    /// When the kernel does not answer.
+    pub fn counters(&self) -> Result<Snapshot, LabError> {
+        let nodes = self.nodes.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Snapshot { nodes, softnet: counters::softnet()?, cpu: CpuSnapshot::take()? })
+    }
+}
+
+impl Snapshot {
+    /// How far each counter moved since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Traffic {
+        let nodes = self.nodes.iter().map(|now| {
+            let before = earlier.nodes.iter().find(|before| before.node == now.node);
+            before.map_or_else(|| now.clone(), |before| now.since(before))
+        });
+        Traffic {
+            nodes: nodes.collect(),
+            softnet: counters::softnet_since(&self.softnet, &earlier.softnet),
+            cpus: self.cpu.since(&earlier.cpu),
+        }
+    }
+}
+
+impl NodeCounters {
+    fn since(&self, earlier: &Self) -> Self {
+        let interfaces = self.interfaces.iter().map(|now| {
+            let before = earlier.interfaces.iter().find(|before| before.name == now.name);
+            let before = before.cloned().unwrap_or_default();
+            InterfaceCounters {
+                name: now.name.clone(),
+                link: now.link.since(&before.link),
+                queue_drops: now.queue_drops.saturating_sub(before.queue_drops),
+            }
+        });
+        let before = earlier.fragments.unwrap_or_default();
+        let fragments = self.fragments.map(|now| DroppedFragments {
+            ipv4: now.ipv4.saturating_sub(before.ipv4),
+            ipv6: now.ipv6.saturating_sub(before.ipv6),
+        });
+        Self { node: self.node.clone(), interfaces: interfaces.collect(), fragments }
+    }
+}
+
+fn read(node: &RunningNode) -> Result<NodeCounters, LabError> {
+    let Inside::Namespace(namespace, configured) = &node.inside;
+    let interfaces = namespace.run(|| {
+        let mut network = Network::open()?;
+        let links = network.links()?;
+        let known = links.into_iter().filter(|link| node.interfaces.contains(&link.name));
+        known
+            .map(|link| {
+                // A discipline counts what those below it drop.
+                let drops = network.qdiscs(&link.name)?.iter().map(|qdisc| qdisc.drops).max();
+                Ok(InterfaceCounters {
+                    name: link.name,
+                    link: link.statistics,
+                    queue_drops: drops.unwrap_or(0),
+                })
+            })
+            .collect()
+    });
+    let interfaces = interfaces.and_then(|read| read).map_err(LabError::in_node(&node.name))?;
+    let fragments = configured.dropped_fragments().map_err(LabError::in_node(&node.name))?;
+    Ok(NodeCounters { node: node.name.clone(), interfaces, fragments })
+}

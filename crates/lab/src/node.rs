@@ -1,0 +1,83 @@
+//! A node that is up, and commands in it.
+
+use crate::command::{Limits, Output, Running, search_path};
+use crate::configure::Configured;
+use crate::error::LabError;
+use linux::namespace::Namespace;
+use linux::process::pin;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+/// A node of a lab.
+#[derive(Debug)]
+pub struct RunningNode {
+    pub(crate) name: String,
+    pub(crate) cpus: Vec<u32>,
+    pub(crate) inside: Inside,
+    /// Its links' ends and devices, as the topology names them.
+    pub(crate) interfaces: Vec<String>,
+}
+
+/// Where a node lives.
+#[derive(Debug)]
+pub(crate) enum Inside {
+    /// A network namespace of this host, and what it keeps.
+    Namespace(Namespace, Configured),
+}
+
+impl RunningNode {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The CPUs its commands may run on; empty: any.
+    #[must_use]
+    pub fn cpus(&self) -> &[u32] {
+        &self.cpus
+    }
+
+    /// Its network, where it is one of this host.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&Namespace> {
+        match &self.inside {
+            Inside::Namespace(namespace, _) => Some(namespace),
+        }
+    }
+
+    /// Runs a command in the node, without input, and waits for its end.
+    ///
+    /// # Errors
+    /// When the program is not there or cannot be started. That it fails is no error: see [`Output::end`].
+    pub fn run(&self, words: &[String], limits: Limits) -> Result<Output, LabError> {
+        self.spawn(words, limits.bytes)?.finish(limits.time)
+    }
+
+    /// Starts a command in the node, without input; it is killed when the value returned is dropped.
+    ///
+    /// # Errors
+    /// When the program is not there or cannot be started.
+    pub fn start(&self, words: &[String]) -> Result<Running, LabError> {
+        self.spawn(words, Limits::default().bytes)
+    }
+
+    fn spawn(&self, words: &[String], bytes: usize) -> Result<Running, LabError> {
+        let Inside::Namespace(namespace, _) = &self.inside;
+        let start = |program: &str, source| LabError::Start {
+            node: self.name.clone(),
+            program: program.to_owned(),
+            source,
+        };
+        let Some((program, rest)) = words.split_first() else {
+            return Err(start("a command", std::io::Error::other("it has no words")));
+        };
+        let mut command = Command::new(program);
+        command.args(rest).env("PATH", search_path()).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        pin(&mut command, &self.cpus);
+        namespace.spawn_inside(&mut command).map_err(LabError::in_node(&self.name))?;
+        let child = command.spawn().map_err(|source| start(program, source))?;
+        Ok(Running::new(child, &self.name, bytes))
+    }
+}

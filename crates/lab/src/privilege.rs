@@ -1,0 +1,48 @@
+//! The rights that building a lab needs, and that nothing outlives it.
+
+use linux::OsError;
+use linux::namespace;
+use linux::privilege::{Capabilities, Capability};
+use linux::process;
+
+/// Why a lab cannot be built by this user.
+#[derive(Debug, thiserror::Error)]
+#[error("a lab makes its own network, which needs root or user namespaces: {source}")]
+pub struct Unprivileged {
+    /// What the kernel refused.
+    pub source: OsError,
+}
+
+impl Unprivileged {
+    /// The way out.
+    pub const ADVICE: &str = "run it with sudo, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1 on \
+                              Debian, sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu, \
+                              sysctl user.max_user_namespaces=10000 elsewhere)";
+}
+
+/// Makes this process able to build labs: nothing for root; an ordinary user becomes root of a user namespace.
+///
+/// Must be called before the first thread is started, and changes the process for good: an ordinary user's network is
+/// then empty but for the lab.
+///
+/// # Errors
+/// When the host allows neither.
+pub fn gain() -> Result<(), Unprivileged> {
+    let refused = |source| Unprivileged { source };
+    let rights = Capabilities::of_this_thread().map_err(refused)?;
+    if rights.has(Capability::SysAdmin) && rights.has(Capability::NetAdmin) {
+        return Ok(());
+    }
+    namespace::try_user_namespace().map_err(refused)?;
+    namespace::enter_user_namespace().map_err(refused)
+}
+
+/// As [`gain`], and encloses the process ([`process::enclose`]): however it ends, SIGKILL too, all it has started in a
+/// lab ends with it, and so the lab vanishes.
+///
+/// # Errors
+/// As [`gain`].
+pub fn gain_and_enclose() -> Result<(), Unprivileged> {
+    gain()?;
+    process::enclose(|| {}).map_err(|source| Unprivileged { source })
+}

@@ -1,0 +1,141 @@
+//! When a lab is ready: its links carry, and neighbours have answered, so that no measurement waits for either.
+
+use crate::build::Lab;
+use crate::error::LabError;
+use crate::node::RunningNode;
+use crate::topology::Node;
+use linux::namespace::Namespace;
+use linux::netlink::{NeighbourState, Network, OperState};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Waits, at most so long; says what is not ready then. That is no error: a topology may be made to be so.
+pub(crate) fn wait(lab: &Lab, patience: Duration) -> Result<Vec<String>, LabError> {
+    let mut late = Vec::new();
+    let until = Instant::now() + patience;
+    let here: Vec<(&RunningNode, &Namespace, &Node)> = lab
+        .nodes
+        .iter()
+        .filter_map(|node| {
+            let described = lab.topology.nodes.iter().find(|described| described.name == node.name)?;
+            Some((node, node.namespace()?, described))
+        })
+        .collect();
+    for (node, namespace, _) in &here {
+        let in_node = LabError::in_node(&node.name);
+        let silent =
+            namespace.run(|| carry(&node.interfaces, until)).and_then(|result| result).map_err(in_node)?;
+        late.extend(
+            silent
+                .iter()
+                .map(|link| format!("node {}: {link} carries nothing: is its other end up?", node.name)),
+        );
+    }
+    // All are asked before any is waited for.
+    let until = until.min(Instant::now() + TO_ANSWER);
+    let mut asked = Vec::new();
+    for (node, namespace, described) in &here {
+        let neighbours = neighbours(described, &lab.topology.nodes);
+        namespace.run(|| ask(&neighbours)).map_err(LabError::in_node(&node.name))?;
+        asked.push(neighbours);
+    }
+    for ((node, namespace, _), neighbours) in here.iter().zip(asked) {
+        let in_node = LabError::in_node(&node.name);
+        let silent =
+            namespace.run(|| answer(&neighbours, until)).and_then(|result| result).map_err(in_node)?;
+        late.extend(
+            silent.iter().map(|address| format!("node {}: neighbour {address} does not answer", node.name)),
+        );
+    }
+    Ok(late)
+}
+
+/// Interfaces of these names that carry nothing by then.
+fn carry(names: &[String], until: Instant) -> linux::Result<Vec<String>> {
+    let mut network = Network::open()?;
+    loop {
+        let links = network.links()?;
+        let down = |name: &&String| {
+            let carries = |state| matches!(state, OperState::Up | OperState::Unknown);
+            !links.iter().any(|link| &link.name == *name && link.is_up && carries(link.state))
+        };
+        let silent: Vec<String> = names.iter().filter(down).cloned().collect();
+        if silent.is_empty() || Instant::now() >= until {
+            return Ok(silent);
+        }
+        thread::sleep(STEP);
+    }
+}
+
+/// Addresses of other nodes in the networks of this one.
+fn neighbours(node: &Node, nodes: &[Node]) -> Vec<IpAddr> {
+    let others = nodes.iter().filter(|other| other.name != node.name).flat_map(|other| &other.addresses);
+    let near = |address: IpAddr| {
+        node.addresses
+            .iter()
+            .any(|own| own.address != address && in_network(own.address, own.prefix, address))
+    };
+    others.map(|entry| entry.address).filter(|address| near(*address)).collect()
+}
+
+fn in_network(network: IpAddr, prefix: u8, address: IpAddr) -> bool {
+    let (one, other, bits) = match (network, address) {
+        (IpAddr::V4(one), IpAddr::V4(other)) => (one.to_bits().into(), other.to_bits().into(), 32),
+        (IpAddr::V6(one), IpAddr::V6(other)) => (one.to_bits(), other.to_bits(), 128),
+        _ => return false,
+    };
+    let unlike: u128 = one ^ other;
+    unlike.checked_shr(bits - u32::from(prefix).min(bits)).unwrap_or(0) == 0
+}
+
+/// A datagram to the discard port (RFC 863) makes the kernel ask for each. Where it cannot be sent nobody is asked.
+fn ask(neighbours: &[IpAddr]) {
+    for address in neighbours {
+        let any: IpAddr = match address {
+            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        if let Ok(socket) = UdpSocket::bind((any, 0)) {
+            let _ = socket.send_to(&[], SocketAddr::new(*address, DISCARD));
+        }
+    }
+}
+
+/// Those of whom the kernel has no hardware address by then.
+fn answer(neighbours: &[IpAddr], until: Instant) -> linux::Result<Vec<IpAddr>> {
+    let mut network = Network::open()?;
+    loop {
+        let known = network.neighbours()?;
+        let waiting = |address: &&IpAddr| {
+            let open = [NeighbourState::Incomplete, NeighbourState::Failed];
+            known.iter().any(|entry| entry.address == **address && open.contains(&entry.state))
+        };
+        let silent: Vec<IpAddr> = neighbours.iter().filter(waiting).copied().collect();
+        if silent.is_empty() || Instant::now() >= until {
+            return Ok(silent);
+        }
+        thread::sleep(STEP);
+    }
+}
+
+const DISCARD: u16 = 9;
+const STEP: Duration = Duration::from_millis(2);
+/// The kernel asks once a second: what has not answered the second question is told.
+const TO_ANSWER: Duration = Duration::from_millis(1500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_in_a_network() {
+        let near = |network: &str, prefix, address: &str| {
+            in_network(network.parse().unwrap(), prefix, address.parse().unwrap())
+        };
+        assert!(near("192.0.2.1", 24, "192.0.2.200") && !near("192.0.2.1", 24, "192.0.3.1"));
+        assert!(near("192.0.2.1", 0, "8.8.8.8") && !near("192.0.2.1", 32, "192.0.2.2"));
+        assert!(near("2001:db8::1", 64, "2001:db8::ff") && !near("2001:db8::1", 128, "2001:db8::2"));
+        assert!(!near("192.0.2.1", 0, "2001:db8::1"));
+    }
+}
