@@ -6,6 +6,7 @@
 //! measured, with every tag and tunnel header. See `docs/methods/framing.md`.
 
 mod encap;
+mod imix;
 mod parse;
 mod rates;
 mod ratio;
@@ -13,6 +14,7 @@ mod stack;
 mod tcp;
 
 pub use encap::{Encap, EspSuite, Gre, Network};
+pub use imix::{Imix, ImixError};
 pub use rates::Rates;
 pub use ratio::Ratio;
 pub use stack::Encaps;
@@ -31,6 +33,10 @@ pub const RFC2544_SIZES: [Bytes; 7] =
 /// 64 after translation to IPv4), 146 (the least that Linux TCP fills: MSS 88), 768, 1522 (tagged), 9018 and 9216.
 pub const FURTHER_SIZES: [Bytes; 7] =
     [Bytes(78), Bytes(84), Bytes(146), Bytes(768), Bytes(1522), Bytes(9018), Bytes(9216)];
+
+/// Frame sizes of RFC 8219 section 5.1 beyond RFC 2544's, RFC 5180's among them, FCS included.
+pub const RFC8219_FURTHER_SIZES: [Bytes; 6] =
+    [Bytes(768), Bytes(1522), Bytes(2048), Bytes(4096), Bytes(8192), Bytes(9216)];
 
 /// The smallest Ethernet frame, FCS included; less is padded up to it (IEEE 802.3).
 pub const MIN_FRAME: Bytes = Bytes(64);

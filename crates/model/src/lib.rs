@@ -1,6 +1,7 @@
 //! The shared words of pathmeter: pure values and arithmetic, without I/O, clock or thread.
 
 pub mod analysis;
+pub mod dut;
 pub mod event;
 pub mod finding;
 pub mod framing;

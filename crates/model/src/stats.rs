@@ -13,6 +13,7 @@ pub mod one_way;
 pub mod percentile;
 pub mod quantile;
 pub mod responsiveness;
+pub mod rfc8219;
 pub mod sequence;
 pub mod spread;
 pub mod steady;

@@ -1,0 +1,94 @@
+//! How soon a device forwards again: after an overload (RFC 2544 section 26.5), after a reset (section 26.6, RFC 6201).
+
+use crate::search::Load;
+use crate::time::MonoTime;
+use crate::units::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The two loads of the test for system recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Overload {
+    /// First, for 60 seconds or more: 110 % of the throughput or what the link carries, in frames per second.
+    #[serde(rename = "overload_pps")]
+    pub overload: Load,
+    /// Then: half of it.
+    #[serde(rename = "relief_pps")]
+    pub relief: Load,
+    /// The link carries no more than the throughput, so that nothing is overloaded and no recovery is seen.
+    pub no_overload: bool,
+}
+
+impl Overload {
+    /// Of a throughput and the most that the link carries; `None` when either is nothing.
+    #[must_use]
+    pub fn of(throughput: Load, link: Load) -> Option<Overload> {
+        if throughput.0 <= 0.0 || link.0 <= 0.0 {
+            return None;
+        }
+        let overload = Load((throughput.0 * 1.1).min(link.0));
+        Some(Overload { overload, relief: Load(overload.0 / 2.0), no_overload: overload <= throughput })
+    }
+}
+
+/// From the fall of the load to the sending of the last frame that was lost; none when no frame was lost after the fall.
+#[must_use]
+pub fn recovery_time(fall: MonoTime, last_lost: Option<MonoTime>) -> Nanos {
+    last_lost.filter(|lost| *lost > fall).map_or(Nanos::ZERO, |lost| lost - fall)
+}
+
+/// For how long a reset interrupts forwarding, by both methods of RFC 6201.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ResetTime {
+    /// From the last frame received before to the first one after, in nanoseconds; the time between two frames is part of it.
+    #[serde(rename = "by_time_ns")]
+    pub by_time: Option<Nanos>,
+    /// Frames lost divided by the load, in nanoseconds; it also counts what the device held and lost.
+    #[serde(rename = "by_loss_ns")]
+    pub by_loss: Option<Nanos>,
+}
+
+impl ResetTime {
+    /// `silence`: the last frame before and the first one after it; `None` when forwarding never resumed, and then neither
+    /// method says anything.
+    #[must_use]
+    pub fn of(silence: Option<(MonoTime, MonoTime)>, lost: u64, load: Load) -> ResetTime {
+        let by_time = silence.filter(|(last, first)| last <= first).map(|(last, first)| first - last);
+        let by_loss = by_time.filter(|_| load.0 > 0.0).map(|_| load.time_for(lost));
+        ResetTime { by_time, by_loss }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_overload_is_bounded_by_the_link() {
+        let plan = Overload::of(Load(1000.0), Load(10_000.0)).unwrap();
+        assert!((plan.overload.0 - 1100.0).abs() < 1e-9 && (plan.relief.0 - 550.0).abs() < 1e-9);
+        assert!(!plan.no_overload);
+        let tight = Overload::of(Load(1000.0), Load(1050.0)).unwrap();
+        assert_eq!((tight.overload, tight.no_overload), (Load(1050.0), false));
+        assert!(Overload::of(Load(1000.0), Load(1000.0)).unwrap().no_overload);
+        assert_eq!(Overload::of(Load(0.0), Load(1000.0)), None);
+    }
+
+    #[test]
+    fn recovery_ends_with_the_last_loss() {
+        let fall = MonoTime(5_000);
+        assert_eq!(recovery_time(fall, Some(MonoTime(7_500))), Nanos(2_500));
+        assert_eq!(recovery_time(fall, Some(MonoTime(4_000))), Nanos::ZERO);
+        assert_eq!(recovery_time(fall, None), Nanos::ZERO);
+    }
+
+    #[test]
+    fn reset_by_time_and_by_loss() {
+        let silence = Some((MonoTime(1_000_000_000), MonoTime(3_500_000_000)));
+        let reset = ResetTime::of(silence, 2500, Load(1000.0));
+        assert_eq!(reset.by_time, Some(Nanos::from_millis(2500)));
+        assert_eq!(reset.by_loss, Some(Nanos::from_millis(2500)));
+        let dead = ResetTime::of(None, 2500, Load(1000.0));
+        assert_eq!((dead.by_time, dead.by_loss), (None, None));
+    }
+}
