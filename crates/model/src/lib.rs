@@ -6,6 +6,7 @@ pub mod event;
 pub mod finding;
 pub mod framing;
 pub mod host;
+pub mod lab;
 pub mod latency;
 pub mod packets;
 pub mod path;

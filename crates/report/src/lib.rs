@@ -5,3 +5,4 @@
 pub mod expect;
 pub mod format;
 pub mod import;
+pub mod plot;

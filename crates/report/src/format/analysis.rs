@@ -5,17 +5,16 @@ mod sections;
 
 pub use csv::COLUMNS;
 
-use super::table::{markdown, plain};
+use super::table::{Section, markdown, plain};
 use super::text::words;
 use super::{Paint, Style};
 use model::analysis::{Analysis, RunFinding};
-use sections::Section;
 
 /// Tables, and what follows from them, for people.
 pub fn text(analysis: &Analysis, style: &Style) -> String {
     let mut text = format!("{}\n", style.paint(Paint::Bold, &title(analysis)));
     for Section { title, columns, rows } in sections::of(analysis) {
-        text.push_str(&format!("\n{}\n{}", style.paint(Paint::Bold, title), plain(&columns, &rows)));
+        text.push_str(&format!("\n{}\n{}", style.paint(Paint::Bold, &title), plain(&columns, &rows)));
     }
     text.push_str(&list("Conclusions", &analysis.conclusions, style));
     let findings: Vec<String> = analysis.findings.iter().map(finding).collect();

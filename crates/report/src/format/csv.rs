@@ -248,7 +248,7 @@ fn line(mut fields: Vec<String>) -> String {
 }
 
 /// RFC 4180: a field with a comma, a quote or a line break stands in quotes, quotes in it doubled.
-fn quoted(field: String) -> String {
+pub(super) fn quoted(field: String) -> String {
     match field.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),
         false => field,

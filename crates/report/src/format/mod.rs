@@ -5,6 +5,7 @@ pub mod csv;
 pub mod iperf2;
 pub mod iperf3;
 pub mod json;
+pub mod lab;
 pub mod markdown;
 pub mod ndjson;
 pub mod sockperf;

@@ -1,5 +1,6 @@
 //! Every format of every kind of run, held against snapshots in `snapshots/`.
 
+mod labs;
 mod latency;
 mod packets;
 mod paths;

@@ -1,21 +1,11 @@
 //! The tables of an analysis. A column that no row fills is left out, a table without rows too.
 
-use crate::format::table::Column;
+use crate::format::table::{Cell, Section, section};
 use crate::format::text::words;
 use model::analysis::{Analysis, Flow, PathBound, Trips};
 use model::path::Bound;
 use model::stats::compare::{Comparison, Judgement};
 use model::units::Bytes;
-
-/// A table with its title.
-pub(super) struct Section {
-    pub(super) title: &'static str,
-    pub(super) columns: Vec<Column>,
-    pub(super) rows: Vec<Vec<String>>,
-}
-
-/// A column: its heading, whether it holds numbers, and what stands in it.
-struct Cell<T>(&'static str, bool, fn(&T) -> Option<String>);
 
 pub(super) fn of(analysis: &Analysis) -> Vec<Section> {
     let parallel: Vec<Flow> = analysis.flows.iter().filter(|flow| flow.fairness.is_some()).cloned().collect();
@@ -29,15 +19,6 @@ pub(super) fn of(analysis: &Analysis) -> Vec<Section> {
         section("Comparison", &COMPARED, &analysis.comparisons),
     ];
     sections.into_iter().flatten().collect()
-}
-
-fn section<T>(title: &'static str, cells: &[Cell<T>], of: &[T]) -> Option<Section> {
-    let filled: Vec<&Cell<T>> =
-        cells.iter().filter(|cell| of.iter().any(|one| (cell.2)(one).is_some())).collect();
-    let column = |cell: &&Cell<T>| if cell.1 { Column::right(cell.0) } else { Column::left(cell.0) };
-    let row = |one: &T| filled.iter().map(|cell| (cell.2)(one).unwrap_or_default()).collect();
-    let columns = filled.iter().map(column).collect();
-    (!of.is_empty()).then(|| Section { title, columns, rows: of.iter().map(row).collect() })
 }
 
 const THROUGHPUT: [Cell<Flow>; 8] = [

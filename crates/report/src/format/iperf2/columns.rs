@@ -195,7 +195,7 @@ impl Figures {
                 delay.millis(),
                 udp.datagrams,
                 rate * delay.mean / 1e9,
-                rate * delay.stddev / 1e9,
+                rate * delay.stddev.unwrap_or_default() / 1e9,
                 net_power(self.bytes, self.seconds(), delay.mean / 1e9)
             ),
         }

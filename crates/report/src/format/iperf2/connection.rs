@@ -24,6 +24,8 @@ pub struct Iperf2Connection {
     pub peer: Option<String>,
     /// TCP: initial congestion window (segments), largest segment, first RTT.
     pub tcp: Option<(u32, u32, Nanos)>,
+    /// TCP: largest segment, where that is all that is known of it.
+    pub mss: Option<u32>,
     /// connect(2) took so long.
     pub took: Option<Nanos>,
 }
@@ -60,8 +62,13 @@ impl Iperf2Connection {
         if let (true, Some(peer)) = (options.enhanced, &self.peer) {
             words.push(format!("(peer {peer})"));
         }
-        if let Some((window, mss, rtt)) = self.tcp {
-            words.push(format!("(icwnd/mss/irtt={window}/{mss}/{})", rtt.0 / 1000));
+        match (self.tcp, self.mss) {
+            (Some((window, mss, rtt)), _) => {
+                words.push(format!("(icwnd/mss/irtt={window}/{mss}/{})", rtt.0 / 1000));
+            }
+            // As up to 2.1.5.
+            (None, Some(mss)) => words.push(format!("(MSS={mss})")),
+            (None, None) => {}
         }
         if options.enhanced {
             words.extend(self.took.map(|took| format!("(ct={:4.2} ms)", took.0 as f64 / 1e6)));

@@ -131,21 +131,16 @@ pub struct Spread {
     pub mean: f64,
     /// Largest.
     pub max: f64,
-    /// Standard deviation.
-    pub stddev: f64,
+    /// Standard deviation, where it is known.
+    pub stddev: Option<f64>,
 }
 
 impl Spread {
     /// `0.081/0.016/4.237/0.176`, milliseconds.
     fn millis(&self) -> String {
-        let millis = |nanos: f64| nanos / 1e6;
-        format!(
-            "{:.3}/{:.3}/{:.3}/{:.3}",
-            millis(self.mean),
-            millis(self.min),
-            millis(self.max),
-            millis(self.stddev)
-        )
+        let millis = |nanos: f64| format!("{:.3}", nanos / 1e6);
+        let stddev = self.stddev.map_or_else(|| "-".into(), millis);
+        format!("{}/{}/{}/{stddev}", millis(self.mean), millis(self.min), millis(self.max))
     }
 }
 

@@ -21,6 +21,7 @@ pub struct Iperf2Text {
     /// An interval whose details are to come.
     waiting: Option<IntervalSample>,
     totals: Vec<Detail>,
+    reported: Vec<Detail>,
     out: String,
 }
 
@@ -45,6 +46,7 @@ impl Iperf2Text {
             headings: Vec::new(),
             waiting: None,
             totals: Vec::new(),
+            reported: Vec::new(),
             out: String::new(),
         }
     }
@@ -90,6 +92,11 @@ impl Iperf2Text {
     /// Details of the whole time, before its result.
     pub fn totals(&mut self, details: &[Detail]) {
         self.totals = details.to_vec();
+    }
+
+    /// Details in a server's report, before its result.
+    pub fn report(&mut self, detail: Detail) {
+        self.reported.push(detail);
     }
 
     /// Streams seen: what the next test's first number comes after.
@@ -225,7 +232,7 @@ impl Iperf2Text {
         if !udp || options.role == Iperf2Role::Server || options.csv || options.exclude.server {
             return;
         }
-        let totals = std::mem::take(&mut self.totals);
+        let totals = std::mem::take(&mut self.reported);
         for stream in result.streams.iter().filter(|stream| stream.role == Role::Receiver) {
             let row = whole(stream, &totals);
             let id = label(self.number(row.stream), false);

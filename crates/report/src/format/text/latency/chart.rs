@@ -43,7 +43,7 @@ fn edges(min: u64, max: u64, rows: i32) -> Vec<u64> {
 }
 
 /// A horizontal bar of eighths; anything above nothing shows.
-pub(in crate::format::text) fn bar(share: f64, width: usize) -> String {
+pub(in crate::format) fn bar(share: f64, width: usize) -> String {
     let eighths = (share * (width * 8) as f64).round() as usize;
     let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
     let mut bar = "█".repeat(eighths / 8);

@@ -11,7 +11,7 @@ mod tables;
 mod times;
 mod way;
 
-pub(super) use chart::bar;
+pub(in crate::format) use chart::bar;
 pub(in crate::format) use compare::{
     More, columns as compare_columns, note as compare_note, rows as compare_rows, sentences,
     unit as compare_unit,

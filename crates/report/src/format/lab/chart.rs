@@ -1,0 +1,64 @@
+//! The chart of a lab report: Mbit/s of every topology and family, and what their framing would let through.
+
+use super::sections::{FAMILIES, Kind, kinds};
+use super::sentences::{circumstances, title};
+use crate::plot::{Bar, BarChart, BarPanel, BarRow};
+use model::lab::{LabReport, LabTest, Series, Variant};
+
+/// Makes the chart: a panel for each direction of TCP and UDP.
+#[must_use]
+pub fn chart(report: &LabReport) -> BarChart {
+    let kinds: Vec<Kind> = kinds(report).into_iter().filter(|kind| is_drawn(kind.test)).collect();
+    let repeated = report.variants.iter().flat_map(|v| &v.series).any(|series| series.runs.len() > 1);
+    let limits = report.variants.iter().flat_map(|v| &v.series).any(|series| series.limit.is_some());
+    let (title, subtitle) = match report.variants.as_slice() {
+        [one] => (format!("Throughput of {}", one.name), one.title.clone()),
+        [first, ..] => {
+            ("Throughput by kind of path".into(), format!("{}; compared with {}", title(report), first.name))
+        }
+        [] => (title(report), String::new()),
+    };
+    let mut notes = vec![format!("{}.", circumstances(report))];
+    notes.extend(report.notes.iter().cloned());
+    BarChart {
+        title,
+        subtitle,
+        unit: "Mbit/s".into(),
+        series: FAMILIES.map(|family| family.to_string()).into(),
+        mark: limits.then(|| "most that the framing lets through, with the share used".into()),
+        whiskers: repeated.then(|| "least and most of the repetitions; the bar is their median".into()),
+        panels: kinds.iter().map(|kind| panel(report, kind)).collect(),
+        notes,
+    }
+}
+
+fn is_drawn(test: LabTest) -> bool {
+    test.is_throughput() || test == LabTest::Tool
+}
+
+fn panel(report: &LabReport, kind: &Kind) -> BarPanel {
+    let title = kind.title().trim_end_matches(", Mbit/s").to_owned();
+    BarPanel { title, rows: report.variants.iter().map(|variant| row(variant, kind)).collect() }
+}
+
+fn row(variant: &Variant, kind: &Kind) -> BarRow {
+    BarRow {
+        name: variant.name.clone(),
+        bars: FAMILIES.into_iter().map(|family| bar(kind.of(variant, family)?)).collect(),
+        missing: match variant.unavailable {
+            Some(_) => "not on this host".into(),
+            None => "not measured".into(),
+        },
+    }
+}
+
+fn bar(series: &Series) -> Option<Bar> {
+    let rates = series.goodput?;
+    Some(Bar {
+        value: rates.median / MEGA,
+        whisker: (series.runs.len() > 1).then_some([rates.min / MEGA, rates.max / MEGA]),
+        mark: series.limit.map(|limit| limit.0 as f64 / MEGA),
+    })
+}
+
+const MEGA: f64 = 1e6;

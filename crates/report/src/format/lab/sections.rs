@@ -1,0 +1,243 @@
+//! The tables of a lab report.
+
+use super::sentences::{OWN, name};
+use crate::format::table::{Cell, Section, section};
+use crate::format::text::words;
+use model::framing::Network;
+use model::lab::{Drops, Expectation, LabReport, LabTest, Repetition, Series, Variant, Versus};
+use model::plan::Direction;
+use model::stats::compare::Judgement;
+use model::units::Nanos;
+
+/// What one topology showed.
+pub(super) fn of(variant: &Variant) -> Vec<Section> {
+    let with = |keep: fn(&Series) -> bool| -> Vec<Series> {
+        variant.series.iter().filter(|series| keep(series)).cloned().collect()
+    };
+    let sections = [
+        section(
+            "Throughput, Mbit/s: the median, and how far the repetitions scatter",
+            &THROUGHPUT,
+            &with(|one| one.goodput.is_some()),
+        ),
+        section("Round trips", &TRIPS, &with(|one| one.rtt.is_some())),
+        section("Path MTU", &SIZES, &with(|one| one.path_mtu.is_some())),
+        section("Packets dropped", &DROPPED, &dropped(variant)),
+        section("Expected", &EXPECTED, &variant.expectations),
+    ];
+    sections.into_iter().flatten().collect()
+}
+
+const THROUGHPUT: [Cell<Series>; 11] = [
+    Cell("what", false, |one| Some(what(one))),
+    Cell("", false, |one| Some(one.family.to_string())),
+    Cell("way", false, |one| Some(one.direction?.to_string())),
+    Cell("Mbit/s", true, |one| Some(mbits(one.goodput?.median))),
+    Cell("±", true, |one| one.goodput.filter(|of| of.stddev > 0.0).map(|of| mbits(of.stddev))),
+    Cell("kpps", true, |one| {
+        Some(words::significant(median(one, |run| Some(run.packets_per_second?.0))? / 1e3))
+    }),
+    Cell("of NIC", true, |one| one.share_of_nic.map(words::percent)),
+    Cell("of limit", true, |one| one.share_of_limit.map(words::percent)),
+    Cell("lost", true, |one| lost(one).map(words::percent)),
+    Cell("CPU", true, |one| one.cpu.map(|cpu| percent(cpu.busy))),
+    Cell("softirq", true, |one| one.cpu.map(|cpu| percent(cpu.softirq))),
+];
+
+const TRIPS: [Cell<Series>; 6] = [
+    Cell("what", false, |one| Some(what(one))),
+    Cell("", false, |one| Some(one.family.to_string())),
+    Cell("least", true, |one| time(one, |run| run.rtt_min)),
+    Cell("median", true, |one| time(one, |run| run.rtt_p50)),
+    Cell("99 %", true, |one| time(one, |run| run.rtt_p99)),
+    Cell("CPU", true, |one| one.cpu.map(|cpu| percent(cpu.busy))),
+];
+
+const SIZES: [Cell<Series>; 3] = [
+    Cell("", false, |one| Some(one.family.to_string())),
+    Cell("way", false, |one| Some(one.direction?.to_string())),
+    Cell("bytes", true, |one| Some(one.path_mtu?.to_string())),
+];
+
+/// An interface that dropped packets, and the tests it did so in.
+type Dropper = (Drops, Vec<String>);
+
+const DROPPED: [Cell<Dropper>; 4] = [
+    Cell("interface", false, |(drops, _)| Some(format!("{}:{}", drops.node, drops.device))),
+    Cell("coming in", true, |(drops, _)| (drops.received > 0).then(|| drops.received.to_string())),
+    Cell("leaving", true, |(drops, _)| (drops.sent > 0).then(|| drops.sent.to_string())),
+    Cell("during", false, |(_, tests)| match tests.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        [first, others @ ..] => {
+            Some(format!("{first}, and {}", words::count(others.len() as u64, "further test")))
+        }
+    }),
+];
+
+/// Every interface that dropped packets, in all tests, most first.
+fn dropped(variant: &Variant) -> Vec<Dropper> {
+    let mut all: Vec<Dropper> = Vec::new();
+    for series in &variant.series {
+        for drops in series.drops() {
+            match all.iter_mut().find(|(of, _)| (&of.node, &of.device) == (&drops.node, &drops.device)) {
+                Some((of, tests)) => {
+                    of.received += drops.received;
+                    of.sent += drops.sent;
+                    tests.push(name(series));
+                }
+                None => all.push((drops, vec![name(series)])),
+            }
+        }
+    }
+    all.sort_by_key(|(drops, _)| std::cmp::Reverse(drops.received + drops.sent));
+    all
+}
+
+const EXPECTED: [Cell<Expectation>; 4] = [
+    Cell("what", false, |one| Some(one.what.clone())),
+    Cell("expected", true, |one| Some(one.expected.clone())),
+    Cell("found", true, |one| Some(one.found.clone())),
+    Cell("", false, |one| {
+        Some(one.held.map_or("not measured", |held| if held { "held" } else { "BROKEN" }).into())
+    }),
+];
+
+/// A table for each kind of measurement: a row for each topology, the two families side by side.
+pub(super) fn compared(report: &LabReport) -> Vec<Section> {
+    if report.comparisons.is_empty() {
+        return Vec::new();
+    }
+    kinds(report)
+        .iter()
+        .filter_map(|kind| {
+            let rows: Vec<Row> =
+                report.variants.iter().map(|variant| Row::of(report, variant, kind)).collect();
+            section(&kind.title(), &COMPARED, &rows)
+        })
+        .collect()
+}
+
+/// A kind of measurement, whatever the family.
+#[derive(Clone, PartialEq)]
+pub(super) struct Kind {
+    tool: String,
+    pub(super) test: LabTest,
+    pub(super) direction: Option<Direction>,
+}
+
+/// Every kind that has a figure, in the order measured.
+pub(super) fn kinds(report: &LabReport) -> Vec<Kind> {
+    let mut kinds: Vec<Kind> = Vec::new();
+    for series in report.variants.iter().flat_map(|variant| &variant.series) {
+        let kind = Kind { tool: series.tool.clone(), test: series.test, direction: series.direction };
+        if (series.goodput.is_some() || series.rtt.is_some()) && !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds
+}
+
+impl Kind {
+    pub(super) fn title(&self) -> String {
+        let what = if self.tool == OWN { self.test.to_string() } else { self.tool.clone() };
+        let way = self.direction.map(|way| format!(" {way}")).unwrap_or_default();
+        let unit = if self.test == LabTest::Latency { "ms" } else { "Mbit/s" };
+        format!("{what}{way}, {unit}")
+    }
+
+    /// The series of this kind.
+    pub(super) fn of<'a>(&self, variant: &'a Variant, family: Network) -> Option<&'a Series> {
+        variant.series.iter().find(|one| {
+            (&one.tool, one.test, one.direction, one.family)
+                == (&self.tool, self.test, self.direction, family)
+        })
+    }
+}
+
+/// One topology in a table of one kind.
+struct Row {
+    name: String,
+    sides: [Side; 2],
+}
+
+/// What it gave over one family.
+#[derive(Default)]
+struct Side {
+    value: Option<String>,
+    limit: Option<String>,
+    change: Option<String>,
+}
+
+impl Row {
+    fn of(report: &LabReport, variant: &Variant, kind: &Kind) -> Row {
+        let sides = FAMILIES.map(|family| {
+            let Some(series) = kind.of(variant, family) else { return Side::default() };
+            let value = series.goodput.map(|of| mbits(of.median));
+            let value = value.or_else(|| series.rtt.map(|of| words::significant(of.median / 1e6)));
+            let found = report.comparisons.iter().find(|one| is_of(one, variant, series));
+            Side { value, limit: series.share_of_limit.map(words::percent), change: found.and_then(change) }
+        });
+        Row { name: variant.name.clone(), sides }
+    }
+}
+
+fn is_of(one: &Versus, variant: &Variant, series: &Series) -> bool {
+    one.variant == variant.name
+        && (&one.tool, one.family, one.test, one.direction)
+            == (&series.tool, series.family, series.test, series.direction)
+}
+
+/// `−12.3 % worse`; a difference that may be chance says so.
+fn change(one: &Versus) -> Option<String> {
+    let shift = one.comparison.shift?;
+    let sure = match one.comparison.judgement {
+        Judgement::Better | Judgement::Worse => "",
+        Judgement::Same => " same",
+        _ => " ?",
+    };
+    let sign = if shift.percent < 0.0 { '−' } else { '+' };
+    Some(format!("{sign}{:.1} %{sure}", shift.percent.abs()))
+}
+
+const COMPARED: [Cell<Row>; 7] = [
+    Cell("topology", false, |row| Some(row.name.clone())),
+    Cell("IPv4", true, |row| row.sides[0].value.clone()),
+    Cell("of limit", true, |row| row.sides[0].limit.clone()),
+    Cell("vs first", true, |row| row.sides[0].change.clone()),
+    Cell("IPv6", true, |row| row.sides[1].value.clone()),
+    Cell("of limit", true, |row| row.sides[1].limit.clone()),
+    Cell("vs first", true, |row| row.sides[1].change.clone()),
+];
+
+fn what(series: &Series) -> String {
+    if series.tool == OWN { series.test.to_string() } else { series.tool.clone() }
+}
+
+pub(super) fn mbits(bits: f64) -> String {
+    words::significant(bits / 1e6)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn time(series: &Series, of: fn(&Repetition) -> Option<Nanos>) -> Option<String> {
+    let times: Vec<f64> = series.runs.iter().filter_map(of).map(|time| time.0 as f64).collect();
+    model::stats::quantile::median(&times).map(|time| Nanos(time as u64).to_string())
+}
+
+fn median(series: &Series, of: fn(&Repetition) -> Option<u64>) -> Option<f64> {
+    let values: Vec<f64> = series.runs.iter().filter_map(of).map(|value| value as f64).collect();
+    model::stats::quantile::median(&values)
+}
+
+/// Share of all datagrams of all repetitions.
+fn lost(series: &Series) -> Option<f64> {
+    let sent: u64 = series.runs.iter().filter_map(|run| run.sent).sum();
+    let lost: u64 = series.runs.iter().filter_map(|run| run.lost).sum();
+    (sent > 0).then(|| lost as f64 / sent as f64)
+}
+
+/// The two families, in the order of the tables.
+pub(super) const FAMILIES: [Network; 2] = [Network::V4, Network::V6];

@@ -1,0 +1,241 @@
+//! Grouped horizontal bars in panels: names stand before their bars and never overlap, however long.
+
+use super::axis::{Axis, number};
+use super::svg::{GREY, INK, Svg, Text, room};
+
+/// A chart of panels; those side by side share their axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BarChart {
+    /// What it shows.
+    pub title: String,
+    /// One more line about it.
+    pub subtitle: String,
+    /// Unit of the values: `Mbit/s`.
+    pub unit: String,
+    /// What the bars of a row are, at most three: `IPv4`, `IPv6`.
+    pub series: Vec<String>,
+    /// What the mark across a bar means; absent when no bar has one.
+    pub mark: Option<String>,
+    /// What the whiskers mean; absent when no bar has any.
+    pub whiskers: Option<String>,
+    /// The panels, two side by side.
+    pub panels: Vec<BarPanel>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+/// One panel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BarPanel {
+    /// What is measured in it.
+    pub title: String,
+    /// A row for each thing compared.
+    pub rows: Vec<BarRow>,
+}
+
+/// One thing compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BarRow {
+    /// Its name.
+    pub name: String,
+    /// A bar of each series; absent where nothing was measured.
+    pub bars: Vec<Option<Bar>>,
+    /// What stands there when no bar does.
+    pub missing: String,
+}
+
+/// One bar.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bar {
+    /// Its length.
+    pub value: f64,
+    /// Ends of its whisker.
+    pub whisker: Option<[f64; 2]>,
+    /// What it could be at most.
+    pub mark: Option<f64>,
+}
+
+impl BarChart {
+    /// The chart as an SVG document.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        let mut svg = Svg::new(WIDTH);
+        let mut y = self.head(&mut svg);
+        let names = self.rows().map(|row| room(&short(&row.name), 12.0)).fold(40.0, f64::max);
+        let columns = if self.panels.len() > 1 { 2 } else { 1 };
+        let width = (WIDTH - 2.0 * MARGIN - GUTTER * (columns as f64 - 1.0)) / columns as f64;
+        for line in self.panels.chunks(columns) {
+            let bars = line.iter().flat_map(|panel| &panel.rows).flat_map(|row| row.bars.iter().flatten());
+            let axis = Axis::to(bars.map(Bar::reach).fold(0.0, f64::max));
+            let heights = line.iter().enumerate().map(|(index, panel)| {
+                let left = MARGIN + index as f64 * (width + GUTTER);
+                let place = Place { left, top: y, names, width, axis: &axis };
+                self.panel(&mut svg, panel, &place)
+            });
+            y += heights.fold(0.0, f64::max) + 26.0;
+        }
+        let y = self.foot(&mut svg, y);
+        svg.finish(y + MARGIN / 2.0)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &BarRow> {
+        self.panels.iter().flat_map(|panel| &panel.rows)
+    }
+
+    /// Title and legend; where the panels begin.
+    fn head(&self, svg: &mut Svg) -> f64 {
+        svg.text(MARGIN, 38.0, Text { size: 21.0, bold: true, ..Text::PLAIN }, &self.title);
+        svg.text(MARGIN, 60.0, Text { size: 13.0, colour: GREY, ..Text::PLAIN }, &self.subtitle);
+        let mut x = MARGIN;
+        for (name, colour) in self.series.iter().zip(COLOURS) {
+            svg.rect([x, 78.0, 14.0, 10.0], colour, "");
+            svg.text(x + 20.0, 87.5, Text::PLAIN, name);
+            x += room(name, 12.0) + 48.0;
+        }
+        if let Some(whiskers) = &self.whiskers {
+            whisker(svg, [x, x + 18.0], 83.0);
+            svg.text(x + 26.0, 87.5, Text::PLAIN, whiskers);
+            x += room(whiskers, 12.0) * 0.88 + 50.0;
+        }
+        if let Some(mark) = &self.mark {
+            svg.line([x + 4.0, 76.0, x + 4.0, 90.0], MARK, 2.5);
+            svg.text(x + 14.0, 87.5, Text::PLAIN, mark);
+        }
+        112.0
+    }
+
+    /// Draws a panel and says how high it is.
+    fn panel(&self, svg: &mut Svg, panel: &BarPanel, place: &Place<'_>) -> f64 {
+        svg.text(place.left, place.top + 14.0, Text { size: 14.0, bold: true, ..Text::PLAIN }, &panel.title);
+        let top = place.top + 26.0;
+        let row_height = BAR * self.series.len().max(1) as f64 + GAP;
+        let bottom = top + row_height * panel.rows.len() as f64;
+        for tick in place.axis.ticks() {
+            let x = place.x(tick);
+            svg.line([x, top, x, bottom], if tick == 0.0 { INK } else { GRID }, 1.0);
+            let style = Text { size: 11.0, colour: GREY, anchor: "middle", ..Text::PLAIN };
+            svg.text(x, bottom + 15.0, style, &number(tick));
+        }
+        let style = Text { size: 11.0, colour: GREY, ..Text::PLAIN };
+        svg.text(place.x(place.axis.end()) + 24.0, bottom + 15.0, style, &self.unit);
+        for (index, row) in panel.rows.iter().enumerate() {
+            self.row(svg, row, place, top + row_height * index as f64);
+        }
+        bottom + 20.0 - place.top
+    }
+
+    fn row(&self, svg: &mut Svg, row: &BarRow, place: &Place<'_>, top: f64) {
+        let middle = top + (BAR * self.series.len() as f64 + GAP) / 2.0;
+        let style = Text { anchor: "end", ..Text::PLAIN };
+        svg.text(place.left + place.names, middle + 4.0, style, &short(&row.name));
+        if row.bars.iter().all(Option::is_none) {
+            let style = Text { size: 11.0, colour: GREY, ..Text::PLAIN };
+            svg.text(place.x(0.0) + 6.0, middle + 4.0, style, &row.missing);
+        }
+        let bars = row.bars.iter().zip(COLOURS).zip(&self.series).enumerate();
+        for (index, ((bar, colour), series)) in bars {
+            let Some(bar) = bar else { continue };
+            let y = top + GAP / 2.0 + BAR * index as f64;
+            let title = format!("{} {series}: {} {}", row.name, number(bar.value), self.unit);
+            self.bar(svg, bar, place, y, colour, &title);
+        }
+    }
+
+    fn bar(&self, svg: &mut Svg, bar: &Bar, place: &Place<'_>, y: f64, colour: &str, title: &str) {
+        let zero = place.x(0.0);
+        svg.rect([zero, y + 0.5, place.x(bar.value) - zero, BAR - 1.0], colour, title);
+        if let Some([low, high]) = bar.whisker {
+            whisker(svg, [place.x(low), place.x(high)], y + BAR / 2.0);
+        }
+        if let Some(mark) = bar.mark {
+            let x = place.x(mark);
+            svg.line([x, y - 0.5, x, y + BAR + 0.5], MARK, 2.5);
+        }
+        let share =
+            bar.mark.filter(|mark| *mark > 0.0).map(|mark| format!(" ({:.0} %)", bar.value / mark * 100.0));
+        let label = format!("{}{}", number(bar.value), share.unwrap_or_default());
+        let style = Text { size: 10.5, ..Text::PLAIN };
+        svg.text(place.x(bar.reach()) + 6.0, y + BAR - 2.6, style, &label);
+    }
+
+    fn foot(&self, svg: &mut Svg, mut y: f64) -> f64 {
+        let style = Text { size: 11.0, colour: GREY, ..Text::PLAIN };
+        for line in self.notes.iter().flat_map(|note| wrapped(note)) {
+            svg.text(MARGIN, y, style, &line);
+            y += 15.0;
+        }
+        y
+    }
+}
+
+impl Bar {
+    /// The farthest point that is drawn of it.
+    fn reach(&self) -> f64 {
+        self.value.max(self.mark.unwrap_or(0.0)).max(self.whisker.map_or(0.0, |[_, high]| high))
+    }
+}
+
+/// Where a panel stands.
+struct Place<'a> {
+    left: f64,
+    top: f64,
+    /// Width of the names.
+    names: f64,
+    width: f64,
+    axis: &'a Axis,
+}
+
+impl Place<'_> {
+    /// Where a value is, from the left of the picture.
+    fn x(&self, value: f64) -> f64 {
+        let zero = self.left + self.names + 8.0;
+        zero + (self.width - self.names - 8.0 - LABELS) * value / self.axis.end()
+    }
+}
+
+fn whisker(svg: &mut Svg, [low, high]: [f64; 2], y: f64) {
+    svg.line([low, y, high, y], INK, 1.2);
+    for x in [low, high] {
+        svg.line([x, y - 3.0, x, y + 3.0], INK, 1.2);
+    }
+}
+
+/// A name that leaves room for the bars.
+fn short(name: &str) -> String {
+    if name.chars().count() <= LONGEST_NAME {
+        return name.to_owned();
+    }
+    name.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
+}
+
+/// Lines that fit the picture's width.
+fn wrapped(note: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in note.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + word.chars().count() < NOTE => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+const WIDTH: f64 = 1080.0;
+const MARGIN: f64 = 28.0;
+/// Between two panels.
+const GUTTER: f64 = 24.0;
+const BAR: f64 = 13.0;
+/// Between two rows.
+const GAP: f64 = 10.0;
+/// Room for the number behind the longest bar.
+const LABELS: f64 = 96.0;
+const LONGEST_NAME: usize = 24;
+/// Characters of a line of notes.
+const NOTE: usize = 180;
+const GRID: &str = "#e3e3e3";
+/// Blue, orange and green of Okabe and Ito; the mark is their vermilion.
+const COLOURS: [&str; 3] = ["#0072b2", "#e69f00", "#009e73"];
+const MARK: &str = "#d55e00";

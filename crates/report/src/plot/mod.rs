@@ -1,0 +1,11 @@
+//! Charts: drawn as SVG by hand, and as PNG from the same SVG. No font of the system is needed: Roboto is built in.
+//!
+//! Colours are of the Okabe–Ito palette, which the colour-blind can tell apart.
+
+mod axis;
+mod bars;
+mod png;
+mod svg;
+
+pub use bars::{Bar, BarChart, BarPanel, BarRow};
+pub use png::{PlotError, png};
