@@ -93,6 +93,11 @@ impl<'a> Value<'a> {
         self.value.get_ref().as_str().or_else(|| self.not_a("a text in quotes"))
     }
 
+    /// A text of a certain form.
+    pub(super) fn text_as(&self, example: &str) -> Option<&'a str> {
+        self.value.get_ref().as_str().or_else(|| self.not_a(&format!("a text such as \"{example}\"")))
+    }
+
     pub(super) fn boolean(&self) -> Option<bool> {
         self.value.get_ref().as_bool().or_else(|| self.not_a("`true` or `false`"))
     }
@@ -111,9 +116,7 @@ impl<'a> Value<'a> {
 
     /// A text that is read as something else; `example` shows how it is written.
     pub(super) fn parsed<T: FromStr<Err: Display>>(&self, example: &str) -> Option<T> {
-        let Some(text) = self.value.get_ref().as_str() else {
-            return self.not_a(&format!("a text such as \"{example}\""));
-        };
+        let text = self.text_as(example)?;
         let read = text.parse();
         read.or_else(|error| self.wrong(format!("`{}`: {error}", self.name)).ok_or(())).ok()
     }

@@ -94,7 +94,7 @@ pub(super) fn mac(text: &str) -> Option<[u8; 6]> {
 
 /// `1%`, `0.5%`: a share from 0 to 1.
 pub(super) fn share(value: &Value<'_>) -> Option<f64> {
-    let text = value.text()?;
+    let text = value.text_as("0.5%")?;
     let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     match number {
         Some(percent) if (0.0..=100.0).contains(&percent) => Some(percent / 100.0),
@@ -105,7 +105,7 @@ pub(super) fn share(value: &Value<'_>) -> Option<f64> {
 
 /// `50ms`, `64KiB` or `100 packets`.
 fn queue(value: &Value<'_>) -> Option<Queue> {
-    let text = value.text()?.trim();
+    let text = value.text_as("50ms")?.trim();
     let packets = text.strip_suffix("packets").or_else(|| text.strip_suffix("packet"));
     if let Some(packets) = packets.and_then(|number| number.trim().parse().ok()) {
         return Some(Queue::Packets(packets));
