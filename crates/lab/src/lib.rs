@@ -17,3 +17,4 @@ mod shape;
 pub mod shipped;
 pub mod topology;
 mod tunnel;
+pub mod vm;

@@ -12,6 +12,7 @@ pub(crate) use error::suggest;
 pub use error::{Fault, TopologyError};
 
 use model::units::{BitRate, Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 
 /// A network on one host, and what is expected of it.
@@ -40,7 +41,7 @@ pub struct Topology {
 }
 
 /// A host, router or switch.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     /// Its name, unique in the topology.
     pub name: String,
@@ -65,7 +66,7 @@ pub struct Node {
 }
 
 /// Where a node lives.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Place {
     /// A network namespace of this host.
     Namespace,
@@ -84,7 +85,7 @@ pub enum Place {
 }
 
 /// A virtual machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// Virtual CPUs.
     pub cpus: u32,
@@ -93,7 +94,7 @@ pub struct Machine {
 }
 
 /// A device inside a node.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Device {
     /// Its name, at most 15 bytes.
     pub name: String,
@@ -104,7 +105,7 @@ pub struct Device {
 }
 
 /// The kind of a device.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum DeviceKind {
     /// A switch between devices of the same node.
     Bridge {
@@ -153,7 +154,7 @@ pub enum DeviceKind {
 }
 
 /// A device of a node.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct End {
     /// The node.
     pub node: String,
@@ -169,7 +170,7 @@ pub struct Link {
 }
 
 /// One end of a link.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Side {
     /// The node, and the name of its interface.
     pub end: End,
@@ -186,7 +187,7 @@ pub struct Side {
 }
 
 /// What a link does to packets that leave by one of its ends.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Shape {
     /// Rate of frames without FCS, as the kernel counts them.
     pub rate: Option<BitRate>,
@@ -205,7 +206,7 @@ pub struct Shape {
 }
 
 /// Room for waiting packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Queue {
     /// As much as leaves in this time.
     Time(Nanos),
@@ -216,7 +217,7 @@ pub enum Queue {
 }
 
 /// An address of a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Address {
     /// The device.
     pub device: String,
@@ -227,7 +228,7 @@ pub struct Address {
 }
 
 /// A route.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
     /// The network; absent: every address of the gateway's family.
     pub to: Option<(IpAddr, u8)>,
@@ -240,7 +241,7 @@ pub struct Route {
 }
 
 /// A neighbour known beforehand.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbour {
     /// The device it is on.
     pub device: String,
@@ -251,7 +252,7 @@ pub struct Neighbour {
 }
 
 /// What a node does not let pass.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Filter {
     /// IP fragments are dropped when forwarded, in both families.
     Fragments,

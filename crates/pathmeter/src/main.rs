@@ -17,6 +17,9 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     exit::install_panic_hook();
     let words: Vec<OsString> = std::env::args_os().collect();
+    if let Some(ended) = lab::vm::guest::run(&words) {
+        return ended;
+    }
     let ended = if let Some(args) = dialect::words_of("iperf3", &words) {
         commands::iperf3::run(&Iperf3Args { args }, &Common::default())
     } else if let Some(args) = dialect::words_of("sockperf", &words) {

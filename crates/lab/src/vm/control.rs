@@ -1,0 +1,193 @@
+//! The host's end of the talk with a virtual machine: commands started in it, what they write, how they end.
+
+use super::frame::{Ended, Frame, Kind};
+use std::collections::HashMap;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The host's end. Many threads may use it.
+#[derive(Debug)]
+pub(super) struct Control {
+    socket: Mutex<UnixStream>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    ready: bool,
+    lost: bool,
+    configured: Option<Vec<u8>>,
+    last_stream: u32,
+    streams: HashMap<u32, Stream>,
+}
+
+/// One command in the machine.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: Vec<u8>,
+    /// More was written than is kept.
+    pub(super) cut: bool,
+    pub(super) ended: Option<Ended>,
+}
+
+/// Why nothing came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Silence {
+    /// Time is up.
+    Late,
+    /// The machine is gone.
+    Lost,
+}
+
+impl Control {
+    /// Takes the near end of the serial port.
+    pub(super) fn new(socket: UnixStream) -> io::Result<Self> {
+        // A machine that hangs reads nothing.
+        socket.set_write_timeout(Some(WRITE_LIMIT))?;
+        let shared = Arc::new(Shared::default());
+        let (mut reader, for_reader) = (socket.try_clone()?, Arc::clone(&shared));
+        thread::Builder::new().name("machine".into()).spawn(move || {
+            while let Ok(Some(frame)) = Frame::read(&mut reader) {
+                for_reader.take(frame);
+            }
+            for_reader.lock().lost = true;
+            for_reader.changed.notify_all();
+        })?;
+        Ok(Self { socket: Mutex::new(socket), shared })
+    }
+
+    pub(super) fn send(&self, frame: &Frame) -> io::Result<()> {
+        frame.write(&mut *self.socket.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Starts a stream; what it is told of later is kept until [`Self::forget`].
+    pub(super) fn open(&self) -> u32 {
+        let mut state = self.shared.lock();
+        state.last_stream += 1;
+        let number = state.last_stream;
+        state.streams.insert(number, Stream::default());
+        number
+    }
+
+    pub(super) fn forget(&self, stream: u32) {
+        self.shared.lock().streams.remove(&stream);
+    }
+
+    /// Waits until the machine listens.
+    pub(super) fn wait_ready(&self, limit: Duration) -> Result<(), Silence> {
+        self.shared.wait(limit, |state| state.ready.then_some(()))
+    }
+
+    /// Waits for the answer to [`Kind::Configure`].
+    pub(super) fn wait_configured(&self, limit: Duration) -> Result<Vec<u8>, Silence> {
+        self.shared.wait(limit, |state| state.configured.take())
+    }
+
+    /// Waits until a command has ended.
+    pub(super) fn wait_end(&self, stream: u32, limit: Duration) -> Result<(), Silence> {
+        self.shared.wait(limit, |state| state.streams.get(&stream)?.ended.as_ref().map(drop))
+    }
+
+    /// What a command has written, and how it ended if it has.
+    pub(super) fn take(&self, stream: u32) -> Option<Stream> {
+        self.shared.lock().streams.get_mut(&stream).map(std::mem::take)
+    }
+
+    /// What a command has written so far, and how it ended if it has, without taking it.
+    pub(super) fn peek<T>(&self, stream: u32, look: impl FnOnce(&Stream) -> T) -> Option<T> {
+        self.shared.lock().streams.get(&stream).map(look)
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<T>(&self, limit: Duration, mut find: impl FnMut(&mut State) -> Option<T>) -> Result<T, Silence> {
+        let began = Instant::now();
+        let mut state = self.lock();
+        loop {
+            if let Some(found) = find(&mut state) {
+                return Ok(found);
+            }
+            if state.lost {
+                return Err(Silence::Lost);
+            }
+            let left =
+                limit.checked_sub(began.elapsed()).filter(|left| !left.is_zero()).ok_or(Silence::Late)?;
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn take(&self, frame: Frame) {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let stream = state.streams.get_mut(&frame.stream);
+        match (frame.kind, stream) {
+            (Kind::Ready, _) => state.ready = true,
+            (Kind::Configured, _) => state.configured = Some(frame.payload),
+            (Kind::Stdout, Some(stream)) => stream.cut |= !keep(&mut stream.stdout, &frame.payload),
+            (Kind::Stderr, Some(stream)) => stream.cut |= !keep(&mut stream.stderr, &frame.payload),
+            (Kind::Ended, Some(stream)) => {
+                let unreadable =
+                    |error: serde_json::Error| Ended { error: Some(error.to_string()), ..Ended::default() };
+                stream.ended = Some(serde_json::from_slice(&frame.payload).unwrap_or_else(unreadable));
+            }
+            // Of a command that is not waited for any more, or not for the host.
+            _ => {}
+        }
+        self.changed.notify_all();
+    }
+}
+
+/// Whether there was room.
+fn keep(into: &mut Vec<u8>, bytes: &[u8]) -> bool {
+    let fits = into.len() + bytes.len() <= MOST_OUTPUT;
+    if fits {
+        into.extend_from_slice(bytes);
+    }
+    fits
+}
+
+const WRITE_LIMIT: Duration = Duration::from_secs(10);
+/// A command may write so much to each of its outputs until somebody takes it.
+const MOST_OUTPUT: usize = 64 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_command_writes_comes_in_order_and_its_end_last() {
+        let (near, mut far) = UnixStream::pair().unwrap();
+        let control = Control::new(near).unwrap();
+        assert_eq!(control.wait_ready(Duration::ZERO), Err(Silence::Late));
+        Frame::new(Kind::Ready, 0, Vec::new()).write(&mut far).unwrap();
+        control.wait_ready(Duration::from_secs(10)).unwrap();
+
+        let stream = control.open();
+        Frame::new(Kind::Stdout, stream, b"one ".to_vec()).write(&mut far).unwrap();
+        Frame::new(Kind::Stdout, stream + 1, b"of nobody".to_vec()).write(&mut far).unwrap();
+        Frame::new(Kind::Stdout, stream, b"two".to_vec()).write(&mut far).unwrap();
+        let ended = Ended { code: Some(3), ..Ended::default() };
+        Frame::json(Kind::Ended, stream, &ended).unwrap().write(&mut far).unwrap();
+        control.wait_end(stream, Duration::from_secs(10)).unwrap();
+        let all = control.take(stream).unwrap();
+        assert_eq!((all.stdout.as_slice(), all.ended), (&b"one two"[..], Some(ended)));
+
+        let other = control.open();
+        drop(far);
+        assert_eq!(control.wait_end(other, Duration::from_secs(10)).unwrap_err(), Silence::Lost);
+    }
+}

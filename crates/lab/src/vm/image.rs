@@ -1,0 +1,153 @@
+//! What a virtual machine boots into: an archive of this program, the tools asked for, and the kernel's modules.
+//!
+//! It is not compressed: to unpack takes an emulated CPU longer than to read what is larger.
+
+use super::cpio::Archive;
+use super::error::{During, VmError};
+use super::kernel::Kernel;
+use super::modules::{Module, Modules};
+use super::program;
+use std::fs::File;
+use std::io::{BufWriter, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// What goes into the image.
+#[derive(Debug)]
+pub(super) struct Contents<'a> {
+    /// The program that runs as `/init`, and as whatever is asked for under its own path.
+    pub(super) executable: &'a Path,
+    /// Programs that must be there.
+    pub(super) tools: &'a [String],
+    /// Files of this host and where they go.
+    pub(super) files: &'a [(PathBuf, PathBuf)],
+}
+
+/// Writes the image into memory.
+///
+/// # Errors
+/// When a driver the machine needs, or a program or file asked for, is not there.
+pub(super) fn build(kernel: &Kernel, contents: &Contents<'_>) -> Result<File, VmError> {
+    let memory = linux::spawn::memory_file()?;
+    let mut archive = Archive::new(BufWriter::with_capacity(1 << 20, memory));
+    base(&mut archive).during("write", IMAGE)?;
+    program::add(&mut archive, contents.executable, Path::new(EXECUTABLE))?;
+    for name in ["/init", "/sbin/modprobe"].map(Path::new).into_iter().chain([contents.executable]) {
+        archive.link(name, Path::new(EXECUTABLE)).during("write", IMAGE)?;
+    }
+    for tool in contents.tools {
+        let path = program::find(tool)?;
+        program::add(&mut archive, &path, &path)?;
+    }
+    for tool in COMFORTS {
+        // Not asked for: whoever looks around in the machine will be glad of them.
+        if let Ok(path) = program::find(tool) {
+            program::add(&mut archive, &path, &path)?;
+            archive.link(&Path::new("/bin").join(tool), &path).during("write", IMAGE)?;
+        }
+    }
+    for (from, to) in contents.files {
+        let file = File::open(from).during("open", from.display())?;
+        let length = file.metadata().during("open", from.display())?.len();
+        archive.file(to, 0o644, length, file).during("copy", from.display())?;
+    }
+    add_modules(&mut archive, kernel)?;
+    let mut memory = archive
+        .finish()
+        .during("write", IMAGE)?
+        .into_inner()
+        .map_err(|error| error.into_error())
+        .during("write", IMAGE)?;
+    memory.rewind().during("write", IMAGE)?;
+    Ok(memory)
+}
+
+fn base<W: Write>(archive: &mut Archive<W>) -> std::io::Result<()> {
+    for directory in ["/proc", "/sys", "/dev", "/tmp", "/run", "/root", "/var/tmp", "/lib/modules"] {
+        archive.directory(Path::new(directory))?;
+    }
+    // The kernel opens it before there is anything else.
+    archive.character_device(Path::new("/dev/console"), 0o600, (5, 1))?;
+    archive.bytes(Path::new("/etc/hosts"), 0o644, b"127.0.0.1 localhost\n::1 localhost\n")?;
+    archive.bytes(Path::new("/etc/passwd"), 0o644, b"root:x:0:0:root:/root:/bin/sh\n")?;
+    archive.bytes(Path::new("/etc/group"), 0o644, b"root:x:0:\n")
+}
+
+fn add_modules<W: Write>(archive: &mut Archive<W>, kernel: &Kernel) -> Result<(), VmError> {
+    let mut index = String::new();
+    if let Some(directory) = &kernel.modules {
+        let modules = Modules::read(directory).during("read", directory.display())?;
+        if let Some(module) = NEEDED.iter().find(|name| !modules.has(name)) {
+            return Err(VmError::NoModule { kernel: kernel.image.clone(), module: (*module).to_owned() });
+        }
+        for module in modules.select(is_of_use).during("read modules of", directory.display())? {
+            let file = File::open(&module.file).during("open", module.file.display())?;
+            let length = file.metadata().during("open", module.file.display())?.len();
+            let name = module.file.file_name().unwrap_or_default();
+            archive
+                .file(&Path::new(MODULES).join(name), 0o644, length, file)
+                .during("copy", module.file.display())?;
+            describe(&module, &name.to_string_lossy(), &mut index);
+        }
+    }
+    archive.bytes(Path::new(INDEX), 0o644, index.as_bytes()).during("write", INDEX)
+}
+
+/// One line for the module, and one for each other name of it, as [`super::guest`] reads them.
+fn describe(module: &Module, file: &str, index: &mut String) {
+    let name = &module.name;
+    index.push_str(&format!("module {name} {file} {}\n", module.depends.join(" ")));
+    for alias in &module.aliases {
+        index.push_str(&format!("alias {alias} {name}\n"));
+    }
+}
+
+/// Modules that networks are made of. The kernel asks for each when it is first used.
+fn is_of_use(name: &str) -> bool {
+    const FAMILIES: &[&str] = &["sch_", "act_", "cls_", "em_", "nf_", "nft_", "tcp_", "mpls_"];
+    const OTHERS: &[&str] = &[
+        "8021q",
+        "bonding",
+        "br_netfilter",
+        "bridge",
+        "dummy",
+        "fou",
+        "fou6",
+        "geneve",
+        "gre",
+        "ifb",
+        "inet_diag",
+        "ip6_gre",
+        "ip6_tunnel",
+        "ip_gre",
+        "ipip",
+        "ipvlan",
+        "macvlan",
+        "macvtap",
+        "raw_diag",
+        "sit",
+        "tap",
+        "team",
+        "tls",
+        "tun",
+        "udp_diag",
+        "veth",
+        "virtio_rng",
+        "vrf",
+        "vxlan",
+        "wireguard",
+        "xfrm_interface",
+        "xfrm_user",
+    ];
+    NEEDED.contains(&name) || OTHERS.contains(&name) || FAMILIES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Where this program is in a machine.
+const EXECUTABLE: &str = "/usr/bin/pathmeter";
+/// Where the modules are in a machine.
+pub(super) const MODULES: &str = "/lib/modules";
+/// Their names and what they need; it also marks a machine as ours.
+pub(super) const INDEX: &str = "/lib/modules/pathmeter.index";
+/// The drivers of the machine's own devices.
+pub(super) const NEEDED: &[&str] = &["virtio_pci", "virtio_console", "virtio_net"];
+const IMAGE: &str = "the image of a virtual machine";
+const COMFORTS: &[&str] = &["sh", "ip", "tc", "ping", "ss", "nft"];

@@ -1,0 +1,191 @@
+//! Virtual machines as nodes: booted in seconds from a kernel of the host's or of a package and an image made here.
+//!
+//! This program itself is the machine's first process ([`guest`]); it takes orders over a virtio serial port. The machine's
+//! NICs end at taps of the host. Nothing is written to a disk, and when the [`Vm`] goes, however that happens, so does
+//! the machine.
+
+mod accel;
+mod control;
+mod cpio;
+mod elf;
+mod error;
+mod fetch;
+mod frame;
+pub mod guest;
+mod image;
+mod kernel;
+mod modules;
+mod process;
+mod program;
+mod qemu;
+
+pub use accel::Accelerator;
+pub use error::VmError;
+pub use fetch::fetch_kernel;
+pub use frame::Ended;
+pub use kernel::{Kernel, stores};
+pub use process::{VmOutput, VmProcess};
+pub use qemu::Program as QemuProgram;
+
+use crate::topology::Machine;
+use control::Control;
+pub(crate) use control::Silence;
+use error::During;
+use frame::{Configured, Frame, Kind};
+use guest::Role;
+use linux::tap::Tap;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A virtual machine to boot.
+#[derive(Debug)]
+pub struct VmSpec {
+    /// The node it is, for messages.
+    pub name: String,
+    /// Its CPUs and memory.
+    pub machine: Machine,
+    /// CPUs of the host it may run on; empty: any.
+    pub host_cpus: Vec<u32>,
+    /// Its network interfaces, in order.
+    pub nics: Vec<Nic>,
+    /// This program: it must call [`guest::run`] first thing in its `main`.
+    pub executable: PathBuf,
+    /// Programs of the host to take along, by name or path, with their libraries.
+    pub tools: Vec<String>,
+    /// Files of the host to take along, each with its path in the machine.
+    pub files: Vec<(PathBuf, PathBuf)>,
+}
+
+/// A network interface of a machine: the near end of a cable whose far end is a tap of the host.
+#[derive(Debug)]
+pub struct Nic {
+    /// The file behind the tap, made with virtio headers.
+    pub tap: Tap,
+    /// The hardware address in the machine.
+    pub mac: [u8; 6],
+    /// Segmentation and checksum offloads are offered to the machine.
+    pub offload: bool,
+}
+
+/// A running virtual machine.
+#[derive(Debug)]
+pub struct Vm {
+    // Dropped in this order: nobody is told anything more once qemu is gone.
+    qemu: qemu::Qemu,
+    control: Arc<Control>,
+    name: String,
+    notes: Vec<String>,
+}
+
+impl Vm {
+    /// Boots a machine and waits until it takes orders: seconds, in emulation too.
+    ///
+    /// # Errors
+    /// When qemu, a kernel, a driver or a program is missing, or the machine does not come up; with its last words.
+    pub fn boot(spec: VmSpec) -> Result<Self, VmError> {
+        let program = QemuProgram::find()?;
+        let kernel = Kernel::find()?;
+        let accelerator = Accelerator::find(&program, &kernel);
+        let contents =
+            image::Contents { executable: &spec.executable, tools: &spec.tools, files: &spec.files };
+        let image = image::build(&kernel, &contents)?;
+        let (near, far) = UnixStream::pair().during("make", "a socket for a virtual machine")?;
+        let (name, notes) = (spec.name.clone(), notes(&spec, &kernel, &accelerator));
+        let command = qemu::command(&program, &kernel, image, far.into(), &accelerator, spec);
+        let qemu = qemu::Qemu::start(command)?;
+        let control = Arc::new(Control::new(near).during("start", "a thread for a virtual machine")?);
+        let limit = if accelerator == Accelerator::Kvm { BOOT_LIMIT } else { BOOT_LIMIT * SLOWER };
+        let vm = Self { qemu, control, name, notes };
+        vm.control.wait_ready(limit).map_err(|silence| vm.did_not_boot(silence, limit))?;
+        Ok(vm)
+    }
+
+    /// What the user should know of it: which kernel, and how its CPUs are had.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The process that is the machine, whose CPU time is the machine's.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.qemu.pid
+    }
+
+    /// Makes the machine the node it is to be; the notes of that.
+    ///
+    /// # Errors
+    /// What its kernel lacks or refuses.
+    pub fn configure(&self, role: &Role) -> Result<Vec<String>, VmError> {
+        let frame = Frame::json(Kind::Configure, 0, role).during("describe", &self.name)?;
+        self.control.send(&frame).map_err(|_| self.lost())?;
+        let answer = self
+            .control
+            .wait_configured(ANSWER_LIMIT)
+            .map_err(|silence| self.silent(silence, "configure itself", ANSWER_LIMIT))?;
+        let answer: Configured = serde_json::from_slice(&answer)
+            .unwrap_or_else(|error| Configured { error: Some(error.to_string()), notes: Vec::new() });
+        answer
+            .error
+            .map_or(Ok(answer.notes), |reason| Err(VmError::Refused { name: self.name.clone(), reason }))
+    }
+
+    /// Starts a command in it.
+    ///
+    /// # Errors
+    /// When the machine has gone. A program that it does not have is told by how the command ends.
+    pub fn start(&self, command: &[String], cpus: &[u32]) -> Result<VmProcess, VmError> {
+        VmProcess::start(&self.control, command, cpus).map_err(|_| self.lost())
+    }
+
+    /// Runs a command in it to its end.
+    ///
+    /// # Errors
+    /// When the machine has gone, or time is up: then the command is killed.
+    pub fn run(&self, command: &[String], limit: Duration) -> Result<VmOutput, VmError> {
+        let process = self.start(command, &[])?;
+        process.wait(limit).map_err(|silence| {
+            let program = command.first().map_or("a command", String::as_str);
+            self.silent(silence, &format!("end {program}"), limit)
+        })?;
+        Ok(process.collect())
+    }
+
+    fn silent(&self, silence: Silence, what: &str, limit: Duration) -> VmError {
+        match silence {
+            Silence::Lost => self.lost(),
+            Silence::Late => VmError::Slow { name: self.name.clone(), what: what.to_owned(), limit },
+        }
+    }
+
+    fn lost(&self) -> VmError {
+        VmError::Lost { name: self.name.clone(), console: self.qemu.last_lines() }
+    }
+
+    fn did_not_boot(&self, silence: Silence, limit: Duration) -> VmError {
+        let what = match silence {
+            Silence::Lost => "ended while it booted".to_owned(),
+            Silence::Late => format!("did not come up within {} s", limit.as_secs()),
+        };
+        VmError::Boot { name: self.name.clone(), what, console: self.qemu.last_lines() }
+    }
+}
+
+fn notes(spec: &VmSpec, kernel: &Kernel, accelerator: &Accelerator) -> Vec<String> {
+    let cpus = spec.machine.cpus;
+    let plural = if cpus == 1 { "" } else { "s" };
+    let how = match accelerator {
+        Accelerator::Kvm => "run by KVM".to_owned(),
+        Accelerator::Emulation { because } => {
+            format!("emulated in software, so that rates tell nothing of the hardware ({because})")
+        }
+    };
+    vec![format!("{} is a virtual machine: {cpus} CPU{plural}, Linux {}, {how}", spec.name, kernel.release)]
+}
+
+/// With KVM a boot takes a second, in emulation two or three; but the host may be busy.
+const BOOT_LIMIT: Duration = Duration::from_secs(20);
+const SLOWER: u32 = 6;
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);

@@ -1,0 +1,91 @@
+//! A command in a virtual machine, as the host sees it.
+
+use super::control::{Control, Silence, Stream};
+use super::frame::{Ended, Frame, Kind, Start};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A command that runs in a machine; killed when this value goes.
+#[derive(Debug)]
+pub struct VmProcess {
+    control: Arc<Control>,
+    stream: u32,
+}
+
+/// What a command wrote and how it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VmOutput {
+    /// Its standard output.
+    pub stdout: Vec<u8>,
+    /// Its standard error.
+    pub stderr: Vec<u8>,
+    /// How it ended; `None`: it runs.
+    pub ended: Option<Ended>,
+    /// It wrote more than 64 MiB that nobody took, and that is lost.
+    pub cut: bool,
+}
+
+impl VmProcess {
+    pub(super) fn start(control: &Arc<Control>, command: &[String], cpus: &[u32]) -> io::Result<Self> {
+        let process = Self { control: Arc::clone(control), stream: control.open() };
+        let start = Start { command: command.to_vec(), cpus: cpus.to_vec() };
+        control.send(&Frame::json(Kind::Start, process.stream, &start)?)?;
+        Ok(process)
+    }
+
+    /// Whether it has ended, or its machine has.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.wait(Duration::ZERO) != Err(Silence::Late)
+    }
+
+    /// What it has written so far to its standard output.
+    #[must_use]
+    pub fn said(&self) -> Vec<u8> {
+        self.control.peek(self.stream, |stream| stream.stdout.clone()).unwrap_or_default()
+    }
+
+    /// Asks it to end.
+    ///
+    /// # Errors
+    /// When the machine has gone.
+    pub fn terminate(&self) -> io::Result<()> {
+        self.control.send(&Frame::new(Kind::Terminate, self.stream, Vec::new()))
+    }
+
+    /// Ends it.
+    ///
+    /// # Errors
+    /// When the machine has gone.
+    pub fn kill(&self) -> io::Result<()> {
+        self.control.send(&Frame::new(Kind::Kill, self.stream, Vec::new()))
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&self, limit: Duration) -> Result<(), Silence> {
+        self.control.wait_end(self.stream, limit)
+    }
+
+    /// What it wrote, and how it ended if it has.
+    #[must_use]
+    pub fn collect(self) -> VmOutput {
+        self.control.take(self.stream).unwrap_or_default().into()
+    }
+}
+
+impl Drop for VmProcess {
+    fn drop(&mut self) {
+        if !self.has_ended() {
+            // A machine that has gone has ended it.
+            let _ = self.kill();
+        }
+        self.control.forget(self.stream);
+    }
+}
+
+impl From<Stream> for VmOutput {
+    fn from(stream: Stream) -> Self {
+        Self { stdout: stream.stdout, stderr: stream.stderr, ended: stream.ended, cut: stream.cut }
+    }
+}
