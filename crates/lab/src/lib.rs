@@ -8,6 +8,7 @@ pub mod command;
 pub mod configure;
 pub mod counters;
 pub mod error;
+pub mod feature;
 mod filter;
 pub mod keys;
 pub mod node;

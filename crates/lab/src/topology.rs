@@ -289,3 +289,6 @@ pub struct Expect {
     /// Ids of findings that must not be raised.
     pub absent: Vec<String>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,7 +54,7 @@ fn tool(value: &Value<'_>) -> Option<Tool> {
     let mut table = value.table()?;
     let name = table.need("name", "name = \"iperf3\"").and_then(|name| name.text());
     let serve = table.get("serve").map(|value| words(&value));
-    let run = table.need("run", "run = \"iperf3 -c {server}\"").and_then(|value| words(&value));
+    let run = table.need("run", "run = \"iperf3 -c {to}\"").and_then(|value| words(&value));
     table.finish();
     let serve = match serve {
         Some(read) => Some(read?),

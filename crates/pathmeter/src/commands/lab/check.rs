@@ -1,10 +1,38 @@
-//! `pathmeter lab check`: topology files read and nothing built.
+//! `pathmeter lab check`: topology files read, and nothing built.
 
-use super::not_built_yet;
+use super::list::lacking;
 use crate::cli::{Common, LabCheckArgs};
-use crate::exit::Exit;
+use crate::commands::output::deliver;
+use crate::exit::{Exit, Failure};
+use lab::feature::Host;
+use lab::shipped::find;
 
-/// Reads each file.
-pub(crate) fn run(_args: &LabCheckArgs, _global: &Common) -> anyhow::Result<Exit> {
-    not_built_yet("check")
+/// Reads each file. Every one is told of before the first bad one ends the program.
+pub(crate) fn run(args: &LabCheckArgs, global: &Common) -> anyhow::Result<Exit> {
+    lab::privilege::gain().ok();
+    let mut host = Host::default();
+    let mut text = String::new();
+    let mut faults = Vec::new();
+    for name in &args.topologies {
+        match find(name) {
+            Ok(topology) => {
+                let lacks = host.lacks(&topology);
+                let here = match lacks.as_slice() {
+                    [] => "can be built here".to_owned(),
+                    lacks => lacking(lacks.iter().map(|lack| (lack.needs.as_str(), lack.in_vm))),
+                };
+                text.push_str(&format!("{name}: {}: {here}\n", topology.title));
+            }
+            Err(error) => faults.push(error.to_string()),
+        }
+    }
+    deliver(global, text.as_bytes())?;
+    if faults.is_empty() {
+        return Ok(Exit::Done);
+    }
+    Err(Failure::usage(
+        faults.join("\n"),
+        "docs/lab.md has the form of the file; `pathmeter lab show NAME --file` an example",
+    )
+    .into())
 }

@@ -1,10 +1,106 @@
-//! `pathmeter lab list`: the topologies, what this kernel lacks for them, and the labs that are up.
+//! `pathmeter lab list`: the topologies, and what this host lacks for them.
 
-use super::not_built_yet;
-use crate::cli::{Common, LabListArgs};
+use crate::cli::{Common, Format, LabListArgs};
+use crate::commands::output::{Screen, deliver};
 use crate::exit::Exit;
+use lab::feature::{Host, Lack};
+use lab::shipped::SHIPPED;
+use report::format::{Paint, Style};
+use serde::Serialize;
 
 /// Prints the list.
-pub(crate) fn run(_args: &LabListArgs, _global: &Common) -> anyhow::Result<Exit> {
-    not_built_yet("list")
+pub(crate) fn run(_args: &LabListArgs, global: &Common) -> anyhow::Result<Exit> {
+    // Without the right every row says so.
+    lab::privilege::gain().ok();
+    let mut host = Host::default();
+    let rows = SHIPPED.iter().map(|shipped| {
+        let topology = shipped.topology()?;
+        let lacks = host.lacks(&topology).iter().map(Lacking::of).collect();
+        Ok(Row { name: topology.name, title: topology.title, lacks })
+    });
+    let rows: Vec<Row> = rows.collect::<anyhow::Result<_>>()?;
+    let text = match global.format() {
+        Format::Text => text(&rows, &Screen::of(global).style()),
+        Format::Markdown => markdown(&rows),
+        Format::Csv => csv(&rows),
+        Format::Json => serde_json::to_string_pretty(&rows)? + "\n",
+        Format::Ndjson => {
+            rows.iter().map(|row| Ok(serde_json::to_string(row)? + "\n")).collect::<anyhow::Result<_>>()?
+        }
+    };
+    deliver(global, text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// A topology.
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    title: String,
+    /// What keeps it from being built here; empty: nothing.
+    lacks: Vec<Lacking>,
+}
+
+/// Something that this host lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Lacking {
+    /// What is needed.
+    needs: String,
+    /// What the host says.
+    reason: String,
+    /// A virtual machine on this host would have it.
+    in_vm: bool,
+}
+
+impl Lacking {
+    pub(super) fn of(lack: &Lack) -> Lacking {
+        Lacking { needs: lack.needs.clone(), reason: lack.reason.clone(), in_vm: lack.in_vm }
+    }
+}
+
+impl Row {
+    fn here(&self) -> String {
+        match self.lacks.as_slice() {
+            [] => "yes".to_owned(),
+            lacks => lacking(lacks.iter().map(|lack| (lack.needs.as_str(), lack.in_vm))),
+        }
+    }
+}
+
+/// `not on this kernel: needs …`, and whether a virtual machine would do.
+pub(super) fn lacking<'a>(lacks: impl Iterator<Item = (&'a str, bool)> + Clone) -> String {
+    let needs: Vec<&str> = lacks.clone().map(|(needs, _)| needs).collect();
+    let advice = if lacks.clone().all(|(_, in_vm)| in_vm) { "; runs with --in-vm" } else { "" };
+    format!("not here: needs {}{advice}", needs.join(", and "))
+}
+
+fn text(rows: &[Row], style: &Style) -> String {
+    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for row in rows {
+        text.push_str(&format!(
+            "{}  {}\n",
+            style.paint(Paint::Bold, &format!("{:<width$}", row.name)),
+            row.title
+        ));
+        if !row.lacks.is_empty() {
+            for line in style.wrap(&row.here(), width + 2) {
+                text.push_str(&format!("{:width$}  {}\n", "", style.paint(Paint::Warning, &line)));
+            }
+        }
+    }
+    let here = rows.iter().filter(|row| row.lacks.is_empty()).count();
+    text.push_str(&format!("\n{here} of {} run here. `pathmeter lab show NAME` draws one, `pathmeter lab run NAME` measures it.\n", rows.len()));
+    text
+}
+
+fn markdown(rows: &[Row]) -> String {
+    let head = "| topology | what it is | runs here |\n|---|---|---|\n".to_owned();
+    rows.iter().fold(head, |text, row| text + &format!("| {} | {} | {} |\n", row.name, row.title, row.here()))
+}
+
+fn csv(rows: &[Row]) -> String {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let row = |row: &Row| format!("{},{},{}\n", row.name, quoted(&row.title), quoted(&row.here()));
+    rows.iter().fold("name,title,runs_here\n".to_owned(), |text, one| text + &row(one))
 }
