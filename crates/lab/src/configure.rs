@@ -100,9 +100,10 @@ impl<'a> Step<'a> {
         self.network.set_up("lo")
     }
 
-    /// The ends of the links are there already, and down.
+    /// The ends of the links are there already, and down; but for those that are devices of the node.
     fn links(&mut self) -> linux::Result<()> {
-        for side in self.sides {
+        let made = |side: &&&Side| !self.node.devices.iter().any(|device| device.name == side.end.device);
+        for side in self.sides.iter().filter(made) {
             let name = &side.end.device;
             if self.has_ipv6 {
                 for (setting, value) in BASICS_IPV6 {

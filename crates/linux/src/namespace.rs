@@ -95,6 +95,14 @@ impl Namespace {
     }
 }
 
+impl From<File> for Namespace {
+    /// A namespace that another process has open, as `/proc/PID/ns/net` or a descriptor of it under `/proc/PID/fd`. What
+    /// is no network namespace is refused when it is entered.
+    fn from(file: File) -> Self {
+        Self { fd: file.into() }
+    }
+}
+
 impl AsFd for Namespace {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()

@@ -102,8 +102,14 @@ impl Capabilities {
 /// Whether the effective user is root, here or of the user namespace we are in.
 #[must_use]
 pub fn is_root() -> bool {
+    user_id() == 0
+}
+
+/// Number of the effective user, as this user namespace knows it.
+#[must_use]
+pub fn user_id() -> u32 {
     // SAFETY: takes nothing and cannot fail.
-    unsafe { libc::geteuid() == 0 }
+    unsafe { libc::geteuid() }
 }
 
 /// Whether namespaces with a network can be made by an ordinary user; really tried, see

@@ -37,6 +37,13 @@ impl Exit {
         }
     }
 
+    /// The meaning of a number that another process of this program ended with.
+    pub(crate) fn from_code(code: u8) -> Exit {
+        let all =
+            [Exit::Done, Exit::ExpectationBroken, Exit::Usage, Exit::Unreachable, Exit::Void, Exit::Fault];
+        all.into_iter().find(|exit| exit.code() == code).unwrap_or(Exit::Dialect(code))
+    }
+
     /// The code an error ends the program with: its own, where it is a [`Failure`], else by what caused it.
     pub(crate) fn of(error: &anyhow::Error) -> Exit {
         error.chain().find_map(of_cause).unwrap_or(Exit::Fault)

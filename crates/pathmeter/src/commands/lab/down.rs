@@ -1,10 +1,35 @@
-//! `pathmeter lab down`: a lab taken away.
+//! `pathmeter lab down`: labs taken away.
 
-use super::not_built_yet;
+use super::failure::failed;
 use crate::cli::{Common, LabDownArgs};
 use crate::exit::Exit;
+use lab::error::LabError;
+use lab::hold::take_down;
+use lab::state::{Directory, HeldLab};
+use std::io::Write;
 
-/// Takes them away.
-pub(crate) fn run(_args: &LabDownArgs, _global: &Common) -> anyhow::Result<Exit> {
-    not_built_yet("down")
+/// Takes them away. Every name is looked up before the first lab goes.
+pub(crate) fn run(args: &LabDownArgs, _global: &Common) -> anyhow::Result<Exit> {
+    let directory = Directory::open().map_err(failed)?;
+    let labs = directory.labs().map_err(failed)?;
+    let asked: Vec<&HeldLab> = match args.all {
+        true => labs.iter().collect(),
+        false => args.names.iter().map(|name| find(&labs, name)).collect::<Result<_, _>>().map_err(failed)?,
+    };
+    for lab in asked {
+        take_down(lab, &directory).map_err(failed)?;
+        writeln!(std::io::stdout(), "{} is down", lab.name)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// A lab that is being built may be taken away too, and what is left of a dead one.
+fn find<'a>(labs: &'a [HeldLab], name: &str) -> Result<&'a HeldLab, LabError> {
+    labs.iter().find(|lab| lab.name == name).ok_or_else(|| {
+        let names: Vec<&str> = labs.iter().map(|lab| lab.name.as_str()).collect();
+        LabError::NotUp(match names[..] {
+            [] => format!("no lab named {name} is up, nor any other"),
+            _ => format!("no lab named {name} is up; there is {}", names.join(", ")),
+        })
+    })
 }

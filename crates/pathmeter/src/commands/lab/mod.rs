@@ -3,6 +3,7 @@
 mod check;
 mod down;
 mod exec;
+mod failure;
 mod list;
 mod run;
 mod show;

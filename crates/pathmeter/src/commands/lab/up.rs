@@ -1,10 +1,103 @@
-//! `pathmeter lab up`: a topology built and kept.
+//! `pathmeter lab up`: a topology built and kept, by a process of its own.
 
-use super::not_built_yet;
+use super::failure::failed;
 use crate::cli::{Common, LabUpArgs};
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
+use anyhow::Context;
+use lab::build::BuildOptions;
+use lab::hold::Held;
+use lab::privilege::gain_and_enclose;
+use lab::shipped::find;
+use lab::state::Directory;
+use lab::topology::Topology;
+use linux::process::{Detached, detach};
+use serde::{Deserialize, Serialize};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::io::{BufRead, BufReader, PipeReader, Write};
 
-/// Builds it.
-pub(crate) fn run(_args: &LabUpArgs, _global: &Common) -> anyhow::Result<Exit> {
-    not_built_yet("up")
+/// Splits off the process that builds the lab and holds it, and tells what came of it.
+pub(crate) fn run(args: &LabUpArgs, _global: &Common) -> anyhow::Result<Exit> {
+    let topology = find(&args.topology)
+        .map_err(|error| Failure::usage(error.to_string(), "docs/lab.md has the form of the file"))?;
+    let name = args.name.as_ref().unwrap_or(&topology.name);
+    // Before the rights change: the directory is the calling user's.
+    let directory = Directory::open().map_err(failed)?;
+    match detach()? {
+        Detached::Parent(answer) => told(name, &topology, answer),
+        Detached::Child(mut answer) => {
+            let held = match hold(name, &topology, directory) {
+                Ok(held) => held,
+                Err(error) => return refuse(&error, &mut answer),
+            };
+            let ready = Answer::Ready { notes: held.0.lab().notes().to_vec() };
+            wait(held, &ready, answer)
+        }
+    }
+}
+
+/// What the process that holds a lab says of itself, on one line.
+#[derive(Debug, Serialize, Deserialize)]
+enum Answer {
+    Ready { notes: Vec<String> },
+    Refused { exit: u8, message: String, advice: Option<String> },
+}
+
+fn hold(name: &str, topology: &Topology, directory: Directory) -> anyhow::Result<(Held, Signals)> {
+    gain_and_enclose().map_err(super::failure::unprivileged)?;
+    // From here on an end that is asked for is an orderly one.
+    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let held = Held::build(name, topology, &BuildOptions::default(), directory).map_err(failed)?;
+    Ok((held, signals))
+}
+
+/// Holds the lab until a signal comes; not at all when nobody hears that it is ready.
+fn wait(
+    (held, mut signals): (Held, Signals),
+    ready: &Answer,
+    mut answer: impl Write,
+) -> anyhow::Result<Exit> {
+    if say(ready, &mut answer).is_ok() {
+        drop(answer);
+        signals.forever().next();
+    }
+    held.take_down().map_err(failed)?;
+    Ok(Exit::Done)
+}
+
+fn refuse(error: &anyhow::Error, answer: &mut impl Write) -> anyhow::Result<Exit> {
+    let advice = error.chain().find_map(|cause| cause.downcast_ref::<Failure>()?.advice.clone());
+    let exit = Exit::of(error);
+    say(&Answer::Refused { exit: exit.code(), message: crate::exit::sentence(error), advice }, answer)?;
+    Ok(exit)
+}
+
+fn say(answer: &Answer, to: &mut impl Write) -> anyhow::Result<()> {
+    let line = serde_json::to_string(answer)? + "\n";
+    Ok(to.write_all(line.as_bytes())?)
+}
+
+fn told(name: &str, topology: &Topology, answer: PipeReader) -> anyhow::Result<Exit> {
+    let mut line = String::new();
+    BufReader::new(answer).read_line(&mut line)?;
+    let answer = serde_json::from_str(&line).context("the process that builds the lab was killed")?;
+    match answer {
+        Answer::Ready { notes } => {
+            let mut err = std::io::stderr();
+            for note in notes {
+                writeln!(err, "note: {note}")?;
+            }
+            let mut out = std::io::stdout();
+            writeln!(
+                out,
+                "{name} is up: try `pathmeter lab exec --lab {name} {} -- ip address`",
+                topology.from
+            )?;
+            writeln!(out, "It stays until `pathmeter lab down {name}`.")?;
+            Ok(Exit::Done)
+        }
+        Answer::Refused { exit, message, advice } => {
+            Err(Failure { exit: Exit::from_code(exit), message, advice }.into())
+        }
+    }
 }

@@ -1,0 +1,194 @@
+//! Labs that are up: one file for each, which tells every other process of the user where the lab is.
+//!
+//! The files are in `$PATHMETER_LAB_DIR`, else in `/run/pathmeter/lab` for root, `$XDG_RUNTIME_DIR/pathmeter/lab` for others,
+//! and `/tmp/pathmeter-lab-UID` where there is none. A process is told from a later one of the same number by the time
+//! it began.
+
+use crate::error::LabError;
+use linux::process::{Process, started_at};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// A lab as its file describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldLab {
+    /// What it is called.
+    pub name: String,
+    /// The topology it was built from.
+    pub topology: String,
+    /// The process that holds it.
+    pub pid: u32,
+    /// When that process began, in clock ticks since the machine did.
+    pub started: u64,
+    /// It is built, and commands can be run in it.
+    pub ready: bool,
+    /// Its nodes on this host.
+    pub nodes: Vec<HeldNode>,
+}
+
+/// A node of such a lab.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldNode {
+    /// Its name.
+    pub name: String,
+    /// The holder's descriptor of its network namespace.
+    pub namespace: i32,
+    /// CPUs its commands may run on; empty: any.
+    pub cpus: Vec<u32>,
+}
+
+/// The directory of the files.
+#[derive(Clone, Debug)]
+pub struct Directory(PathBuf);
+
+impl Directory {
+    /// The user's directory, made where it is missing.
+    ///
+    /// # Errors
+    /// When it cannot be made, or belongs to somebody else.
+    pub fn open() -> Result<Self, LabError> {
+        let path = place(linux::privilege::user_id());
+        let failed = |source| LabError::State { path: path.display().to_string(), source };
+        DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(failed)?;
+        let owner = fs::symlink_metadata(&path).map_err(failed)?.uid();
+        if owner != linux::privilege::user_id() {
+            let whose = format!("it belongs to user {owner}: name another directory in {VARIABLE}");
+            return Err(failed(io::Error::other(whose)));
+        }
+        Ok(Self(path))
+    }
+
+    /// Every lab there is a file of, by name; files that cannot be understood are left out.
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub fn labs(&self) -> Result<Vec<HeldLab>, LabError> {
+        let mut labs: Vec<HeldLab> = self.files()?.iter().filter_map(|path| read(path)).collect();
+        labs.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(labs)
+    }
+
+    /// Claims a lab's name for the process in `lab`. What a dead process left behind of the name is taken away.
+    ///
+    /// # Errors
+    /// When a lab of this name is up, or the file cannot be written.
+    pub fn claim(&self, lab: &HeldLab) -> Result<(), LabError> {
+        let _lock = self.lock()?;
+        let path = self.file(&lab.name);
+        if let Some(there) = read(&path).filter(HeldLab::is_up) {
+            return Err(LabError::NameInUse { name: there.name, pid: there.pid });
+        }
+        self.write(lab)
+    }
+
+    /// Writes a lab's file anew.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, lab: &HeldLab) -> Result<(), LabError> {
+        let path = self.file(&lab.name);
+        // Nobody reads half a file.
+        let beside = path.with_extension("new");
+        let text = serde_json::to_string_pretty(lab).map_err(io::Error::from);
+        let written = text.and_then(|text| {
+            File::create(&beside)?.write_all(text.as_bytes())?;
+            fs::rename(&beside, &path)
+        });
+        written.map_err(|source| LabError::State { path: path.display().to_string(), source })
+    }
+
+    /// Takes a lab's file away, unless another process has claimed the name meanwhile.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self, lab: &HeldLab) -> Result<(), LabError> {
+        let _lock = self.lock()?;
+        let path = self.file(&lab.name);
+        match read(&path) {
+            Some(there) if (there.pid, there.started) == (lab.pid, lab.started) => fs::remove_file(&path)
+                .map_err(|source| LabError::State { path: path.display().to_string(), source }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Files that no living process has to do with: of labs whose holder is dead, and those that make no sense.
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub fn stale(&self) -> Result<Vec<PathBuf>, LabError> {
+        let _lock = self.lock()?;
+        let stale = |path: &PathBuf| !read(path).is_some_and(|lab| lab.is_up());
+        Ok(self.files()?.into_iter().filter(stale).collect())
+    }
+
+    /// Takes away what [`Directory::stale`] finds, and says what it was.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    pub fn sweep(&self) -> Result<Vec<PathBuf>, LabError> {
+        let stale = self.stale()?;
+        for path in &stale {
+            fs::remove_file(path)
+                .map_err(|source| LabError::State { path: path.display().to_string(), source })?;
+        }
+        Ok(stale)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(format!("{name}.json"))
+    }
+
+    fn files(&self) -> Result<Vec<PathBuf>, LabError> {
+        let failed = |source| LabError::State { path: self.0.display().to_string(), source };
+        let entries = fs::read_dir(&self.0).map_err(failed)?;
+        let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+        let paths: Vec<PathBuf> = paths.collect::<io::Result<_>>().map_err(failed)?;
+        let ours = |path: &PathBuf| path.extension().is_some_and(|end| end == "json" || end == "new");
+        Ok(paths.into_iter().filter(ours).collect())
+    }
+
+    /// One process at a time looks and writes.
+    fn lock(&self) -> Result<File, LabError> {
+        let path = self.0.join("lock");
+        let locked = File::create(&path).and_then(|file| file.lock().map(|()| file));
+        locked.map_err(|source| LabError::State { path: path.display().to_string(), source })
+    }
+}
+
+impl HeldLab {
+    /// The process that holds it; `None` when that is dead, and with it the lab.
+    ///
+    /// # Errors
+    /// When the kernel is older than Linux 5.3.
+    pub fn holder(&self) -> Result<Option<Process>, LabError> {
+        Ok(Process::find(self.pid, self.started)?)
+    }
+
+    /// Whether the process that holds it lives. Looked up in `/proc`, which knows it in every PID namespace.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        started_at(self.pid) == Some(self.started)
+    }
+}
+
+fn read(path: &Path) -> Option<HeldLab> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+fn place(user: u32) -> PathBuf {
+    let named = |variable| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(path) = named(VARIABLE) {
+        return path;
+    }
+    match named("XDG_RUNTIME_DIR") {
+        _ if user == 0 => "/run/pathmeter/lab".into(),
+        Some(path) => path.join("pathmeter/lab"),
+        None => format!("/tmp/pathmeter-lab-{user}").into(),
+    }
+}
+
+/// Names the directory.
+pub const VARIABLE: &str = "PATHMETER_LAB_DIR";

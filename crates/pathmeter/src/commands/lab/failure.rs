@@ -1,0 +1,36 @@
+//! Refusals of the lab as exit codes, with the way out.
+
+use crate::exit::{Exit, Failure};
+use lab::error::LabError;
+use lab::privilege::Unprivileged;
+
+/// What the lab refused.
+pub(super) fn failed(error: LabError) -> anyhow::Error {
+    let message = error.to_string();
+    let (exit, advice) = match &error {
+        LabError::NotOnThisKernel { .. } => (
+            Exit::Void,
+            "`pathmeter lab list` says what can be built here; `lab run --in-vm` brings a kernel that has it"
+                .into(),
+        ),
+        LabError::ProgramMissing { package, .. } => (Exit::Void, format!("apt-get install {package}")),
+        LabError::NameInUse { name, .. } => (
+            Exit::Usage,
+            format!("give this one another with --name, or take that one away: pathmeter lab down {name}"),
+        ),
+        LabError::NoNode { .. } | LabError::NotHere { .. } => {
+            (Exit::Usage, "`pathmeter lab show NAME` draws the nodes of a topology".into())
+        }
+        LabError::NotUp(_) => (Exit::Usage, "`pathmeter lab list` has the labs that are up".into()),
+        LabError::Interface { .. } => {
+            (Exit::Usage, "name another interface under `real` in the topology's file".into())
+        }
+        _ => return anyhow::Error::new(error),
+    };
+    Failure { exit, message, advice: Some(advice) }.into()
+}
+
+/// The user may not build labs here.
+pub(super) fn unprivileged(error: Unprivileged) -> anyhow::Error {
+    Failure::usage(error.to_string(), Unprivileged::ADVICE).into()
+}
