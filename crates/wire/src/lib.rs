@@ -175,6 +175,8 @@ pub enum FlowHello {
         /// 36 characters, without the NUL.
         cookie: String,
     },
+    /// iPerf2: each flow is a test by itself, and its first bytes describe it.
+    Iperf2,
     /// Native: session id and a key known to both ends of the control connection.
     Native {
         /// The session.
@@ -280,6 +282,10 @@ pub trait Datagram: Copy + Send + 'static {
     fn write(self, stamp: Stamp, buf: &mut [u8]);
     /// Reads the header; `None`: not a datagram of ours.
     fn read(self, buf: &[u8]) -> Option<Stamp>;
+    /// Does it end its flow? Asked of datagrams that cannot be read.
+    fn ends(self, _buf: &[u8]) -> bool {
+        false
+    }
 }
 
 /// Number and time in a datagram.

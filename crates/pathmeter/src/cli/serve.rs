@@ -12,6 +12,7 @@ EXAMPLES
   pathmeter serve                                   on every address
   pathmeter serve --token-file /etc/pathmeter.token --tls
   pathmeter serve --iperf3                          answer `iperf3 -c` on port 5201 too
+  pathmeter serve --iperf2                          answer `iperf -c` on port 5001 too
   pathmeter serve --sockperf --stamp                answer `sockperf pp` and STAMP senders too
   pathmeter serve --http                            transfer against http://HOST:8080/bytes/10M
   pathmeter serve --bind 10.0.0.2 --max-rate 1G --max-time 1m")]
@@ -27,6 +28,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "5201",
           value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) iperf3: Option<u16>,
+    /// Answer iPerf2 clients too, on this port [without a port: 5001]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "5001",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) iperf2: Option<u16>,
     /// Answer SockPerf clients too, UDP and TCP, on this port [without a port: 11111]
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "11111",
           value_parser = clap::value_parser!(u16).range(1..))]
@@ -82,6 +87,11 @@ impl ServeArgs {
     /// Where iPerf3 clients are answered.
     pub(crate) fn iperf3_port(&self) -> Option<u16> {
         self.iperf3.or(self.all.then_some(IPERF3_PORT))
+    }
+
+    /// Where iPerf2 clients are answered.
+    pub(crate) fn iperf2_port(&self) -> Option<u16> {
+        self.iperf2.or(self.all.then_some(wire::iperf2::PORT))
     }
 
     /// Where HTTP is answered.

@@ -2,6 +2,7 @@
 
 mod echo;
 mod http;
+mod iperf2;
 
 use super::iperf3::text_report;
 use super::session::token;
@@ -15,6 +16,7 @@ use linux::socket::{TcpOptions, tcp_listen};
 use model::event::Event;
 use model::plan::{LocalOptions, ProtocolName};
 use model::run::Run;
+use model::sample::Role;
 use model::units::Nanos;
 use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
@@ -34,6 +36,7 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
     let log = Log;
     let echoes = echo::start(args, &log)?;
     let http = http::start(args)?;
+    let iperf2 = iperf2::start(args, &interrupt)?;
     for listener in &native {
         log.note(&format!("listening on {} (TCP and UDP), pathmeter's own protocol", listener.local_addr()?));
     }
@@ -64,6 +67,10 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
     };
     let served = server::run(config, &interrupt);
     drop((echoes, http));
+    if let Some(iperf2) = iperf2 {
+        interrupt.raise();
+        iperf2.join().ok();
+    }
     served.map(|()| Exit::Done)
 }
 
@@ -177,10 +184,12 @@ impl SessionLog {
         let ends = [run.summary.local.as_ref(), run.summary.peer.as_ref()];
         let rows = || ends.iter().flatten().flat_map(|end| &end.streams);
         let way = |direction| {
-            let received =
-                rows().filter(|r| r.direction == direction && r.role == model::sample::Role::Receiver);
-            let bytes: model::units::Bytes = received.clone().map(|r| r.bytes).sum();
-            let elapsed = received.map(|r| r.elapsed).max().unwrap_or_default();
+            let moved = |role| rows().filter(move |r| r.direction == direction && r.role == role);
+            // What came; where only the sender tells, what went.
+            let received = moved(Role::Receiver).next().is_some();
+            let role = if received { Role::Receiver } else { Role::Sender };
+            let bytes: model::units::Bytes = moved(role).map(|r| r.bytes).sum();
+            let elapsed = moved(role).map(|r| r.elapsed).max().unwrap_or_default();
             format!("{direction} {}", model::units::BitRate::from_bytes(bytes, elapsed))
         };
         let ways: Vec<String> = plan.test.directions.each().map(way).collect();

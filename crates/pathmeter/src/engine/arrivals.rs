@@ -107,6 +107,7 @@ impl Desk {
         let test = &plan.test;
         let (name, key) = match &plan.hello {
             FlowHello::Iperf3 { cookie } => (Name::Iperf3(cookie.clone()), None),
+            FlowHello::Iperf2 => anyhow::bail!("iPerf2 has no dialogue that flows could belong to"),
             FlowHello::Native { session, key } => (Name::Native(*session), Some(*key)),
         };
         let count = test.streams * if test.directions == model::plan::Directions::Both { 2 } else { 1 };
@@ -323,7 +324,8 @@ impl Arrival {
     }
 }
 
-fn connected(local: SocketAddr, remote: SocketAddr) -> anyhow::Result<UdpSocket> {
+/// A socket for what comes from `remote` to `local`, which shares its port with others.
+pub(crate) fn connected(local: SocketAddr, remote: SocketAddr) -> anyhow::Result<UdpSocket> {
     let (local, remote) = (plain(local), plain(remote));
     let socket = udp_bind(local, &UdpOptions { reuse_address: true, ..UdpOptions::default() })?;
     udp_connect(&socket, remote, None)?;

@@ -28,8 +28,10 @@ pub(crate) struct DatagramSender {
     pub(crate) spin: bool,
     /// Segmentation offload may be used.
     pub(crate) offload: bool,
-    /// Payload is iPerf3's repeating digits.
+    /// Payload is repeating digits, as iPerf's.
     pub(crate) pattern: bool,
+    /// What each datagram begins with, but for number and time.
+    pub(crate) head: Vec<u8>,
 }
 
 /// What a UDP receiver does while nothing is there.
@@ -101,12 +103,12 @@ pub(crate) fn send<D: Datagram>(
     }
 }
 
-/// Receives until the orders say so.
+/// Receives until the orders say so, or a datagram says that it was the last. `early`: datagrams that have come before.
 pub(crate) fn receive<D: Datagram>(
     header: D,
     socket: &UdpSocket,
-    rest: Rest,
-    offload: bool,
+    (rest, offload): (Rest, bool),
+    early: &[Vec<u8>],
     counters: &Counters,
     orders: &Orders,
 ) -> Result<(), String> {
@@ -117,6 +119,9 @@ pub(crate) fn receive<D: Datagram>(
     counters.facts.set(facts).ok();
     let state = counters.udp.as_ref().ok_or("the stream has no receive state")?;
     let mut last_data = mono_now();
+    if take_early(early, header, last_data, counters, orders)? {
+        return Ok(());
+    }
     while !orders.receiver_is_over() {
         // One that has seen nothing for a while stops burning the CPU.
         let blocks = rest == Rest::Block || mono_now().saturating_since(last_data) > SPIN_LIMIT;
@@ -126,16 +131,14 @@ pub(crate) fn receive<D: Datagram>(
             Ok(messages) => {
                 let now = mono_now();
                 last_data = now;
-                let bytes = take_batch(
-                    &batch,
-                    messages,
-                    header,
-                    now,
-                    &mut state.lock().unwrap_or_else(PoisonError::into_inner),
-                );
+                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+                let bytes = take_batch(&batch, messages, header, now, &mut state);
                 counters.add_bytes(bytes);
                 if bytes > 0 && counters.touch(now) {
                     orders.waker.wake();
+                }
+                if state.end.is_some() {
+                    return Ok(());
                 }
             }
             Err(e) if is_pause(&e) => {}
@@ -147,6 +150,25 @@ pub(crate) fn receive<D: Datagram>(
     Ok(())
 }
 
+/// Accounts for datagrams that were read elsewhere; says whether one of them was the last.
+fn take_early<D: Datagram>(
+    early: &[Vec<u8>],
+    header: D,
+    now: MonoTime,
+    counters: &Counters,
+    orders: &Orders,
+) -> Result<bool, String> {
+    let state = counters.udp.as_ref().ok_or("the stream has no receive state")?;
+    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+    let bytes =
+        early.iter().map(|datagram| take_message([datagram.as_slice()], header, now, &mut state)).sum();
+    counters.add_bytes(bytes);
+    if bytes > 0 && counters.touch(now) {
+        orders.waker.wake();
+    }
+    Ok(state.end.is_some())
+}
+
 /// Accounts for every datagram of a batch; says how many new payload bytes came.
 fn take_batch<D: Datagram>(
     batch: &BatchReceiver,
@@ -155,34 +177,46 @@ fn take_batch<D: Datagram>(
     now: MonoTime,
     state: &mut UdpReceive,
 ) -> u64 {
+    let segments = (0..messages).map(|index| batch.message(index).segments());
+    segments.map(|segments| take_message(segments, header, now, state)).sum()
+}
+
+/// Accounts for the datagrams of one message; says how many new payload bytes came.
+fn take_message<'a, D: Datagram>(
+    segments: impl IntoIterator<Item = &'a [u8]>,
+    header: D,
+    now: MonoTime,
+    state: &mut UdpReceive,
+) -> u64 {
     let mut bytes = 0;
-    state.messages += messages as u64;
-    for index in 0..messages {
-        let message = batch.message(index);
-        let mut run: Option<(Stamp, u32)> = None;
-        for segment in message.segments() {
-            let Some(stamp) = header.read(segment) else {
+    state.messages += 1;
+    let mut run: Option<(Stamp, u32)> = None;
+    for segment in segments {
+        let Some(stamp) = header.read(segment) else {
+            if state.end.is_none() && header.ends(segment) {
+                state.end = Some(segment.to_vec());
+            } else {
                 state.strays += 1;
-                continue;
-            };
-            match &mut run {
-                Some((first, count))
-                    if first.sequence + u64::from(*count) == stamp.sequence && first.sent == stamp.sent =>
-                {
-                    *count += 1;
-                }
-                _ => {
-                    if let Some((first, count)) = run.take() {
-                        state.record(first, count, now);
-                    }
-                    run = Some((stamp, 1));
-                }
             }
-            bytes += segment.len() as u64;
+            continue;
+        };
+        match &mut run {
+            Some((first, count))
+                if first.sequence + u64::from(*count) == stamp.sequence && first.sent == stamp.sent =>
+            {
+                *count += 1;
+            }
+            _ => {
+                if let Some((first, count)) = run.take() {
+                    state.record(first, count, now);
+                }
+                run = Some((stamp, 1));
+            }
         }
-        if let Some((first, count)) = run {
-            state.record(first, count, now);
-        }
+        bytes += segment.len() as u64;
+    }
+    if let Some((first, count)) = run {
+        state.record(first, count, now);
     }
     bytes
 }
@@ -244,9 +278,12 @@ fn fill(sender: &mut GsoSender, how: &DatagramSender) {
         return;
     }
     for index in 0..sender.segments() {
-        for (at, byte) in sender.segment_mut(index).iter_mut().enumerate() {
+        let datagram = sender.segment_mut(index);
+        for (at, byte) in datagram.iter_mut().enumerate() {
             *byte = b'0' + (at % 10) as u8;
         }
+        let head = how.head.len().min(datagram.len());
+        datagram[..head].copy_from_slice(&how.head[..head]);
     }
 }
 

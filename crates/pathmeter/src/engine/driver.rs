@@ -482,6 +482,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         };
         let (protocol, session) = match &plan.hello {
             FlowHello::Iperf3 { cookie } => (ProtocolName::Iperf3, cookie.clone()),
+            FlowHello::Iperf2 => (ProtocolName::Iperf2, String::new()),
             FlowHello::Native { session, .. } => (ProtocolName::Native, session.to_string()),
         };
         if let Some(extras) = self.session.extras() {

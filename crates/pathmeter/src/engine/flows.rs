@@ -74,7 +74,7 @@ pub(crate) fn describe(test: &TestSpec, stream: u32, socket: FlowSocket, sends: 
             congestion: None,
         },
     };
-    Flow { info, socket }
+    Flow { info, socket, own: None }
 }
 
 /// Options of a TCP data flow that follow from the test.
@@ -158,7 +158,8 @@ pub(crate) fn is_v4(address: IpAddr) -> bool {
     address.to_canonical().is_ipv4()
 }
 
-fn connect_tcp(
+/// Opens a TCP data flow, up to the bytes that tell whose it is.
+pub(crate) fn connect_tcp(
     plan: &FlowPlan,
     stream: u32,
     remote: SocketAddr,
@@ -179,6 +180,7 @@ fn connect_tcp(
             hello.push(0);
             socket.write_all(&hello).with_context(named)?;
         }
+        FlowHello::Iperf2 => {}
         FlowHello::Native { session, key } => {
             let hello = flow::FlowHello::new(*session, Transport::Tcp, stream, key);
             socket.write_all(&hello.bytes()).with_context(named)?;
@@ -195,7 +197,8 @@ fn connect_tcp(
     Ok(socket)
 }
 
-fn connect_udp(
+/// Opens a UDP data flow, up to the datagrams that tell whose it is.
+pub(crate) fn connect_udp(
     plan: &FlowPlan,
     stream: u32,
     remote: SocketAddr,
@@ -207,6 +210,7 @@ fn connect_udp(
     socket.set_nonblocking(true)?;
     match &plan.hello {
         FlowHello::Iperf3 { .. } => open_iperf3(&socket, stream, remote)?,
+        FlowHello::Iperf2 => {}
         FlowHello::Native { session, key } => open_native(&socket, *session, key, stream, remote)?,
     }
     socket.set_nonblocking(false)?;

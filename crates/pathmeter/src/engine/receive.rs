@@ -20,6 +20,8 @@ pub(crate) struct UdpReceive {
     pub(crate) messages: u64,
     /// Datagrams that were none of this test's.
     pub(crate) strays: u64,
+    /// The first datagram that said that the flow ends (iPerf2).
+    pub(crate) end: Option<Vec<u8>>,
 }
 
 impl UdpReceive {
@@ -34,6 +36,7 @@ impl UdpReceive {
             transit_count: 0,
             messages: 0,
             strays: 0,
+            end: None,
         }
     }
 

@@ -1,7 +1,9 @@
 //! A running test at one end: its stream threads, its report intervals, its end.
 
+mod own;
+
 use super::sampler::{Extremes, Reading, last_data};
-use super::shared::{Counters, Flow, FlowSocket, Orders};
+use super::shared::{Counters, Flow, FlowSocket};
 use super::threads::{self, Stream};
 use super::usage::HostUsage;
 use linux::poll::Waker;
@@ -20,7 +22,6 @@ pub(crate) struct Running {
     plan: FlowPlan,
     interval: Nanos,
     streams: Vec<Stream>,
-    orders: Arc<Orders>,
     started: MonoTime,
     /// Time zero of the test: when senders began, or when the first data came to an end that only receives.
     epoch: Option<MonoTime>,
@@ -50,16 +51,16 @@ impl Running {
         waker: &Arc<Waker>,
         now: MonoTime,
     ) -> anyhow::Result<Running> {
-        let orders = Arc::new(Orders::new(waker.clone()));
         let sends = flows.iter().any(|f| f.info.role == Role::Sender);
-        if let (End::Time(time), true, false) = (plan.test.end, sends, plan.senders_wait_for_stop) {
-            orders.set_deadline(now + plan.test.omit + time);
-        }
+        let deadline = match (plan.test.end, plan.senders_wait_for_stop) {
+            (End::Time(time), false) => Some(now + plan.test.omit + time),
+            _ => None,
+        };
         let usage = HostUsage::start();
         // Before the threads start: what they do from their first moment on counts.
         let readings: Vec<Reading> =
             flows.iter().map(|flow| Reading::take(flow, &Counters::default(), None)).collect();
-        let streams = threads::spawn(&plan, flows, local, &orders)?;
+        let streams = threads::spawn(&plan, flows, local, waker, deadline)?;
         Ok(Running {
             interval: local.interval,
             extremes: vec![Extremes::default(); streams.len()],
@@ -68,7 +69,6 @@ impl Running {
             epoch: sends.then_some(now),
             plan,
             streams,
-            orders,
             started: now,
             mark: None,
             shown: 0,
@@ -157,7 +157,7 @@ impl Running {
     /// Ends all senders; says false when there are none.
     pub(crate) fn stop_senders(&mut self, now: MonoTime) -> bool {
         self.interrupted |= self.epoch.and_then(|e| self.time_end(e)).is_some_and(|end| now < end);
-        self.orders.stop_senders();
+        self.streams.iter().for_each(|s| s.orders.stop_senders());
         self.streams.iter().any(|s| s.flow.info.role == Role::Sender)
     }
 
@@ -195,14 +195,7 @@ impl Running {
 
     /// Ends all threads and makes the final figures.
     pub(crate) fn measure(mut self, now: MonoTime) -> (SideResult, Vec<Warning>) {
-        self.orders.stop_senders();
-        self.orders.stop_receivers();
-        for stream in &self.streams {
-            if let (FlowSocket::Tcp(socket), Role::Receiver) = (&stream.flow.socket, stream.flow.info.role) {
-                // Wakes a thread that sleeps in recv; the stream is at its end anyway.
-                socket.shutdown(std::net::Shutdown::Read).ok();
-            }
-        }
+        self.streams.iter().for_each(Stream::stop);
         self.streams.iter_mut().for_each(Stream::join);
         let finals: Vec<Reading> =
             self.streams.iter().map(|s| Reading::take(&s.flow, &s.counters, self.last_sequence(s))).collect();
@@ -363,6 +356,16 @@ impl Running {
 }
 
 impl Stream {
+    /// Tells the thread to end.
+    fn stop(&self) {
+        self.orders.stop_senders();
+        self.orders.stop_receivers();
+        if let (FlowSocket::Tcp(socket), Role::Receiver) = (&self.flow.socket, self.flow.info.role) {
+            // Wakes a thread that sleeps in recv; the stream is at its end anyway.
+            socket.shutdown(std::net::Shutdown::Read).ok();
+        }
+    }
+
     /// Highest datagram number seen.
     fn highest(&self) -> u64 {
         let state = self.counters.udp.as_ref();

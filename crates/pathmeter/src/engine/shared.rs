@@ -8,6 +8,7 @@ use model::time::MonoTime;
 use std::net::{TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use wire::iperf2::{Numbered, Sending, Shape};
 
 /// One open data flow.
 #[derive(Debug)]
@@ -16,6 +17,23 @@ pub(crate) struct Flow {
     pub(crate) info: StreamInfo,
     /// Its socket.
     pub(crate) socket: FlowSocket,
+    /// Present where each flow is a test by itself (iPerf2).
+    pub(crate) own: Option<Box<OwnFlow>>,
+}
+
+/// What a flow that is a test by itself does otherwise than the plan says.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnFlow {
+    /// How its datagrams are numbered.
+    pub(crate) numbered: Numbered,
+    /// How it sends; absent: it receives.
+    pub(crate) sending: Option<Sending>,
+    /// How the data is cut.
+    pub(crate) shape: Shape,
+    /// TCP payload that was moved before its thread begins, bytes.
+    pub(crate) moved: u64,
+    /// Datagrams that came before its thread begins.
+    pub(crate) early: Vec<Vec<u8>>,
 }
 
 /// The socket of a flow, shared by its thread and the sampler.

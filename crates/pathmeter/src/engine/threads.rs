@@ -1,13 +1,20 @@
 //! The threads of a test: one for every stream.
 
+mod own;
+
+pub(super) use own::UNLIMITED;
+
 use super::bulk::{self, BulkReceiver, BulkSender};
 use super::datagram::{self, DatagramSender, Rest};
+use super::iperf2::frames;
 use super::receive::UdpReceive;
 use super::shared::{Budget, Counters, Flow, FlowSocket, Orders};
 use anyhow::Context;
 use linux::cpu::Usage;
+use linux::poll::Waker;
 use model::plan::{Direction, End, LocalOptions, Transport, Wait};
 use model::sample::{DataPath, Role};
+use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -23,6 +30,8 @@ pub(crate) struct Stream {
     pub(crate) counters: Arc<Counters>,
     /// What the senders of its direction may send.
     pub(crate) budget: Arc<Budget>,
+    /// What it is told.
+    pub(crate) orders: Arc<Orders>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -49,37 +58,44 @@ struct Job {
     receivers: usize,
 }
 
-/// Starts a thread for every flow.
+/// Starts a thread for every flow. `deadline`: when its senders end by themselves.
 pub(crate) fn spawn(
     plan: &FlowPlan,
     flows: Vec<Flow>,
     local: &LocalOptions,
-    orders: &Arc<Orders>,
+    waker: &Arc<Waker>,
+    deadline: Option<MonoTime>,
 ) -> anyhow::Result<Vec<Stream>> {
     let budget = |_| Arc::new(Budget::new(budget_bytes(plan), plan.test.omit > Nanos(0)));
     let budgets = [Direction::Up, Direction::Down].map(budget);
-    let payload = Arc::new(payload(plan));
-    let receivers = flows.iter().filter(|f| f.info.role == Role::Receiver).count();
-    let spin = may_spin(plan, local, flows.len());
+    let shared = Arc::new(payload(plan));
+    let count = own::count(plan, &flows);
+    let receivers = own::receivers(plan, &flows);
+    let spin = may_spin(plan, local, count);
     let job = |(index, flow): (usize, Flow)| {
         let counters = Counters { udp: receive_state(&flow), ..Counters::default() };
+        let orders = Orders::new(waker.clone());
+        if let Some(deadline) = deadline {
+            orders.set_deadline(deadline);
+        }
+        let (plan, budget) = match &flow.own {
+            Some(own) => own::begin(plan, own, &counters, &orders),
+            None => (plan.clone(), budgets[usize::from(flow.info.direction == Direction::Down)].clone()),
+        };
+        let fits = plan.test.transport == Transport::Udp || block_size(&plan) as usize == shared.len();
         let job = Job {
-            plan: plan.clone(),
             counters: Arc::new(counters),
-            budget: budgets[usize::from(flow.info.direction == Direction::Down)].clone(),
-            orders: orders.clone(),
-            payload: payload.clone(),
+            budget,
+            orders: Arc::new(orders),
+            payload: if fits { shared.clone() } else { Arc::new(payload(&plan)) },
             cpu: (!local.affinity.is_empty()).then(|| local.affinity[index % local.affinity.len()]),
             spin,
             wait: local.wait,
             receivers,
             flow: Arc::new(flow),
+            plan,
         };
-        let (flow, counters, budget) = (job.flow.clone(), job.counters.clone(), job.budget.clone());
-        let thread =
-            std::thread::Builder::new().name(format!("stream {}", flow.info.stream)).stack_size(256 << 10);
-        let thread = thread.spawn(move || job.run()).context("start a stream thread")?;
-        Ok(Stream { flow, counters, budget, thread: Some(thread) })
+        job.start()
     };
     flows.into_iter().enumerate().map(job).collect()
 }
@@ -102,6 +118,15 @@ pub(crate) fn data_path(plan: &FlowPlan, streams: &[Stream]) -> DataPath {
 }
 
 impl Job {
+    fn start(self) -> anyhow::Result<Stream> {
+        let (flow, counters) = (self.flow.clone(), self.counters.clone());
+        let (budget, orders) = (self.budget.clone(), self.orders.clone());
+        let thread =
+            std::thread::Builder::new().name(format!("stream {}", flow.info.stream)).stack_size(256 << 10);
+        let thread = thread.spawn(move || self.run()).context("start a stream thread")?;
+        Ok(Stream { flow, counters, budget, orders, thread: Some(thread) })
+    }
+
     fn run(self) {
         if let Some(cpu) = self.cpu
             && let Err(e) = linux::cpu::pin_current_thread(cpu as usize)
@@ -124,6 +149,10 @@ impl Job {
             let how = BulkReceiver { streams: self.receivers, discard: test.skip_receive_copy };
             return bulk::receive(how, socket, &self.counters, &self.orders);
         }
+        if let Some((own, sending)) = own::cut(&self.flow) {
+            let how = (sending, test.bitrate, self.spin);
+            return frames::send_stream(own, how, socket, &self.counters, &self.budget, &self.orders);
+        }
         let how = BulkSender {
             block: self.payload.len(),
             rate: test.bitrate,
@@ -136,21 +165,30 @@ impl Job {
 
     fn run_udp(&self, socket: &std::net::UdpSocket) -> Result<(), String> {
         let test = &self.plan.test;
+        let own = self.flow.own.as_ref();
+        if let Some((own, sending)) = own::cut(&self.flow) {
+            return frames::send_datagrams(own, sending, socket, &self.counters, &self.budget, &self.orders);
+        }
         let sender = DatagramSender {
             length: test.length as usize,
             rate: test.bitrate,
             burst: test.burst,
             spin: self.spin,
             offload: test.offload,
-            pattern: test.repeating_payload,
+            pattern: test.repeating_payload || own.is_some(),
+            head: own.and_then(|own| own.sending.as_ref()).map_or_else(Vec::new, |s| s.head.clone()),
         };
         linux::clock::set_timer_slack(Nanos(1)).ok();
+        if let Some(own) = own {
+            return self.datagrams(own.numbered, &sender, socket);
+        }
         match (&self.plan.hello, test.wide_counters) {
             (FlowHello::Native { .. }, _) => self.datagrams(
                 wire::native::DataHeader { stream: self.flow.info.stream as u8 },
                 &sender,
                 socket,
             ),
+            (FlowHello::Iperf2, _) => Err("the flow has no numbers".into()),
             (FlowHello::Iperf3 { .. }, true) => self.datagrams(wire::iperf3::Wide, &sender, socket),
             (FlowHello::Iperf3 { .. }, false) => self.datagrams(wire::iperf3::Narrow, &sender, socket),
         }
@@ -165,7 +203,9 @@ impl Job {
         if self.flow.info.role == Role::Sender {
             return datagram::send(sender, header, socket, &self.counters, &self.budget, &self.orders);
         }
-        datagram::receive(header, socket, self.rest(), sender.offload, &self.counters, &self.orders)
+        let early = self.flow.own.as_ref().map_or(&[][..], |own| &own.early);
+        let how = (self.rest(), sender.offload);
+        datagram::receive(header, socket, how, early, &self.counters, &self.orders)
     }
 
     /// Unpaced datagrams come in such numbers that a receiver may let them gather, given room for them.
@@ -241,7 +281,7 @@ fn paced_block(rate: u64) -> u32 {
 fn payload(plan: &FlowPlan) -> linux::buffer::PageBuffer {
     let length = if plan.test.transport == Transport::Tcp { block_size(plan) as usize } else { 0 };
     let mut buffer = linux::buffer::PageBuffer::new(length);
-    if plan.test.repeating_payload {
+    if plan.test.repeating_payload || plan.hello == FlowHello::Iperf2 {
         buffer.iter_mut().enumerate().for_each(|(at, byte)| *byte = b'0' + (at % 10) as u8);
     }
     buffer

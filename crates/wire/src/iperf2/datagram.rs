@@ -51,6 +51,10 @@ impl Datagram for Numbered {
         let Number::Data(sequence) = number(buf, self.wide)? else { return None };
         Some(Stamp { sequence, sent: MonoTime(time(buf, 4)?.0) })
     }
+
+    fn ends(self, buf: &[u8]) -> bool {
+        matches!(number(buf, self.wide), Some(Number::Fin(_)))
+    }
 }
 
 /// The number of a datagram; `None`: too short, or numbered 0.

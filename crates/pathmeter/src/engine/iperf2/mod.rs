@@ -4,18 +4,27 @@
 //! here: their figures are one set of events, as those of any other protocol. With [`Back::Tradeoff`] the way back is
 //! a session of its own, with events of its own, from [`Event::Connected`] to [`Event::Finished`].
 
+mod back;
 mod client;
 mod facts;
+pub(crate) mod frames;
+mod member;
+mod opening;
 mod server;
+mod session;
+mod source;
+mod udp_door;
 
 #[expect(unused_imports, reason = "the commands on it follow")]
 pub(crate) use facts::{Detail, Fact, Spread, Told};
 
 use crate::engine::interrupt::Interrupt;
+use crate::engine::threads::UNLIMITED;
+use linux::socket::{UdpOptions, udp_bind};
 use model::plan::{LocalOptions, Plan};
 use model::time::WallTime;
 use model::units::Nanos;
-use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use wire::iperf2::Shape;
 use wire::{Policy, ProtocolError};
@@ -132,6 +141,17 @@ pub(crate) fn client(
     sink: &mut dyn FnMut(Told<'_>),
 ) -> anyhow::Result<()> {
     client::run(plan, extras, interrupt, sink)
+}
+
+/// A UDP socket for [`Config::udp`], on every address when none is given.
+///
+/// # Errors
+/// The port is taken, or the address is not this host's.
+pub(crate) fn listen_udp(bind: Option<IpAddr>, port: u16) -> anyhow::Result<UdpSocket> {
+    let address = SocketAddr::new(bind.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), port);
+    // A port that is shared can be taken twice: whether another program has it shows only without sharing.
+    drop(udp_bind(address, &UdpOptions::default())?);
+    Ok(udp_bind(address, &UdpOptions { reuse_address: true, ..UdpOptions::default() })?)
 }
 
 /// Serves until the interrupt is raised, or the tests or the time asked for are over; running tests then get their

@@ -65,6 +65,7 @@ fn answer(far: &Socket, wait: WaitMode, stop: &AtomicBool) {
             reflector::datagrams(socket, nobody, &mut responder, &mut waiter, stop, hooks).ok();
         }
         Socket::Tcp(socket) => {
+            let stop = || stop.load(Ordering::Acquire);
             reflector::stream(socket, nobody, &mut responder, &mut waiter, stop, hooks).ok();
         }
     }

@@ -66,7 +66,8 @@ impl Reflecting {
                     datagrams(&socket, client, &mut responder, &mut waiter, &stopped, hooks).ok();
                 }
                 FlowSocket::Tcp(socket) => {
-                    stream(&socket, client, &mut responder, &mut waiter, &stopped, hooks).ok();
+                    let stop = || stopped.load(Ordering::Acquire);
+                    stream(&socket, client, &mut responder, &mut waiter, stop, hooks).ok();
                 }
             }
         };
@@ -150,13 +151,13 @@ pub(crate) fn stream<R: Reflect>(
     from: SocketAddr,
     reflect: &mut R,
     waiter: &mut Waiter,
-    stop: &AtomicBool,
+    stop: impl Fn() -> bool,
     mut hooks: Hooks<'_, impl FnMut(&[u8], MonoTime)>,
 ) -> io::Result<()> {
     socket.set_nonblocking(true)?;
     let source = Socket::Tcp(Arc::new(socket.try_clone()?));
     let mut inbox = Inbox::new(MAX_TCP_LEN);
-    while !stop.load(Ordering::Acquire) {
+    while !stop() {
         if !inbox.fill(&source, waiter, mono_now() + STOP_STEP)? {
             continue;
         }

@@ -198,8 +198,30 @@ fn connection(
 ) -> io::Result<()> {
     socket.set_nodelay(true)?;
     let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], _| {} };
-    match stream(socket, peer, &mut responder, &mut Waiter::new(wait), stop, hooks) {
+    match stream(socket, peer, &mut responder, &mut Waiter::new(wait), || stop.load(Ordering::Acquire), hooks)
+    {
         // The client has closed: the end of its test.
+        Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => Ok(()),
+        other => other,
+    }
+}
+
+/// Answers the messages of one connection until it ends, says nothing for so long, or the interrupt is raised.
+///
+/// # Errors
+/// It says something else, or breaks.
+pub(crate) fn reflect_on<R: Reflect>(
+    socket: &TcpStream,
+    mut reflect: R,
+    silence: Nanos,
+    interrupt: &Interrupt,
+) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    let peer = socket.peer_addr()?;
+    let last = std::cell::Cell::new(mono_now());
+    let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], now| last.set(now) };
+    let stop = || interrupt.is_raised() || mono_now().saturating_since(last.get()) > silence;
+    match stream(socket, peer, &mut reflect, &mut Waiter::new(WaitMode::Hybrid), stop, hooks) {
         Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => Ok(()),
         other => other,
     }

@@ -1,0 +1,72 @@
+//! The iPerf2 server beside our own protocol.
+
+use super::{DEFAULT_TESTS, Log, SessionLog, listen};
+use crate::cli::ServeArgs;
+use crate::engine::interrupt::Interrupt;
+use crate::engine::iperf2::{self, Config, Observer, Told, Watcher};
+use crate::engine::server::{self, Observer as _};
+use crate::exit::sentence;
+use anyhow::Context;
+use model::plan::{LocalOptions, ProtocolName};
+use model::units::Nanos;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use wire::{Policy, ProtocolError};
+
+/// Starts it, when it was asked for; it ends when the interrupt is raised.
+pub(super) fn start(args: &ServeArgs, interrupt: &Interrupt) -> anyhow::Result<Option<JoinHandle<()>>> {
+    let Some(port) = args.iperf2_port() else { return Ok(None) };
+    let tcp = listen(args.bind, port)?;
+    let udp = iperf2::listen_udp(args.bind, port)?;
+    Log.note(&format!("listening on {} (TCP and UDP), iPerf2", tcp.local_addr()?));
+    if args.token_file.is_some() {
+        Log.note("the token does not protect the iPerf2 port: that protocol has no such thing");
+    }
+    let config = Config {
+        tcp: vec![tcp],
+        udp: vec![udp],
+        policy: Policy { max_time: args.max_time, max_rate: args.max_rate, max_streams: None },
+        max_tests: args.max_tests.unwrap_or(DEFAULT_TESTS),
+        tests: args.one_off.then_some(1),
+        time: None,
+        key: None,
+        local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
+        observer: Arc::new(Sessions),
+    };
+    let interrupt = interrupt.clone();
+    let serve = move || {
+        if let Err(e) = iperf2::serve(config, &interrupt) {
+            Log.note(&format!("the iPerf2 server ended: {}", sentence(&e)));
+        }
+        // With --one-off its test was the one.
+        interrupt.raise();
+    };
+    let thread = std::thread::Builder::new().name("iperf2".into());
+    thread.spawn(serve).context("start the iPerf2 server").map(Some)
+}
+
+/// Tells of each session in one line.
+struct Sessions;
+
+impl Observer for Sessions {
+    fn session(&self, client: SocketAddr) -> Box<dyn Watcher> {
+        Box::new(SessionLog { client, protocol: ProtocolName::Iperf2, events: Vec::new(), seen: None })
+    }
+
+    fn note(&self, text: &str) {
+        Log.note(text);
+    }
+}
+
+impl Watcher for SessionLog {
+    fn told(&mut self, told: Told<'_>) {
+        if let Told::Event(event) = told {
+            server::Watcher::event(self, event);
+        }
+    }
+
+    fn ended(&mut self, outcome: Result<(), &ProtocolError>) {
+        server::Watcher::ended(self, outcome);
+    }
+}
