@@ -8,7 +8,7 @@ use crate::engine::{capture, client, flows, preflight};
 use crate::exit::Exit;
 use crate::planner;
 use model::event::Event;
-use model::plan::{Plan, Transport};
+use model::plan::{Plan, ProtocolName, Transport};
 
 /// Runs the command.
 pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit> {
@@ -52,7 +52,18 @@ pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit
 /// UDP without a length gets the payload that this path carries in one packet.
 pub(crate) fn fill_payload(plan: &mut Plan) -> anyhow::Result<()> {
     if plan.test.transport == Transport::Udp && plan.test.length == 0 {
-        plan.test.length = flows::default_udp_payload(plan.target.address, &plan.local)?;
+        let fits = flows::default_udp_payload(plan.target.address, &plan.local)?;
+        // Servers of iPerf2 read no more of a datagram than their own -l, and 2.1 falls over larger ones.
+        let most = match (plan.protocol, plan.target.address.is_ipv4()) {
+            (ProtocolName::Iperf2, true) => IPERF2_PAYLOAD,
+            (ProtocolName::Iperf2, false) => IPERF2_PAYLOAD_V6,
+            _ => u32::MAX,
+        };
+        plan.test.length = fits.min(most);
     }
     Ok(())
 }
+
+/// What `iperf -u` sends, and what its servers read, over IPv4 and IPv6.
+const IPERF2_PAYLOAD: u32 = 1470;
+const IPERF2_PAYLOAD_V6: u32 = 1450;
