@@ -7,6 +7,7 @@
 
 pub mod batch;
 pub mod boot;
+pub mod bpf;
 pub mod buffer;
 pub mod capture;
 pub mod clock;

@@ -1,0 +1,247 @@
+//! Frames made in the kernel: a program that writes each frame's headers, holds it back until it is due, and sends it.
+//!
+//! The kernel hands a program the same pages again, with what a router made of them the last time (its Ethernet addresses,
+//! a smaller hop limit), so every header is written for every frame. A call costs some 30 ms besides its frames, so the
+//! pace is kept inside the program, and one call is made for a whole trial.
+
+use super::assembler::{Assembler, Helper, If, Op, Reg, Size};
+use super::frame::{FrameSpec, Ports, UDP};
+use super::timer::Interrupts;
+use super::{Map, Program};
+use crate::clock::mono_now;
+use crate::error::Result;
+use model::units::Nanos;
+
+/// Sends test frames out of one interface.
+#[derive(Debug)]
+pub struct Generator {
+    program: Program,
+    state: Map,
+    frame: Vec<u8>,
+}
+
+/// How many frames to send, and how fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Burst {
+    /// So many, if the time allows.
+    pub frames: u64,
+    /// From one frame to the next, in picoseconds; 0 for as fast as can be.
+    pub interval_ps: u64,
+    /// No frame is sent later than this after the first. To be somewhat more than frames and interval need, as what the host
+    /// delays is sent at once after it.
+    pub time: Nanos,
+}
+
+impl Burst {
+    /// How long it takes when every frame is sent as soon as it is due; without a pace nobody knows.
+    fn needs(&self) -> Nanos {
+        match self.interval_ps {
+            0 => Nanos::MAX,
+            interval => Nanos(self.frames.saturating_mul(interval) / 1000),
+        }
+    }
+}
+
+/// What was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Frames handed to the interface: a driver may still drop them in silence, which only the other end's count shows.
+    pub frames: u64,
+    /// From the first frame to the last.
+    pub time: Nanos,
+    /// How often the sending paused for some 30 ms, as it took longer than it should have.
+    pub gaps: u32,
+}
+
+impl Generator {
+    /// Frames out of the interface with this index, in the network namespace of the thread that will run it.
+    ///
+    /// # Errors
+    /// When a size or address is wrong, or the kernel refuses: `EPERM` without `CAP_BPF`, `CAP_NET_ADMIN` and
+    /// `CAP_PERFMON`.
+    pub fn new(spec: &FrameSpec, interface: u32) -> Result<Generator> {
+        let frame = spec.template()?;
+        let state = Map::array("generator", STATE_WORDS, 1)?;
+        let program = Program::load_xdp("pm_generator", program(spec, &frame, &state, interface))?;
+        Ok(Generator { program, state, frame })
+    }
+
+    /// Sends frames with sequence numbers from 0 on, and returns when all are sent or the time is over. The calling thread
+    /// keeps its CPU busy meanwhile, also between frames.
+    ///
+    /// A driver without frames of its own on its other end loses them in silence: on a veth pair the peer must have an
+    /// XDP program in its driver, or GRO on.
+    ///
+    /// # Errors
+    /// What the kernel gives: `EINVAL` before Linux 5.18.
+    pub fn run(&self, burst: &Burst) -> Result<Sent> {
+        self.state.write(0, &[0, burst.interval_ps, burst.frames, 0, burst.time.0, 0])?;
+        if burst.frames == 0 {
+            return Ok(Sent { frames: 0, time: Nanos::ZERO, gaps: 0 });
+        }
+        // The first frame comes some milliseconds after the call.
+        let begin = mono_now() + START;
+        let end = begin + burst.time;
+        let mut due = begin + burst.needs().min(burst.time);
+        let mut gaps = 0;
+        loop {
+            let interrupts = Interrupts::from(due)?;
+            self.program.run_live(&self.frame, self.repeat(burst)?)?;
+            drop(interrupts);
+            let state = self.state.read(0)?;
+            if state[SENT] >= burst.frames || mono_now() >= end {
+                let time = Nanos(state[LAST].saturating_sub(state[START_TIME]));
+                return Ok(Sent { frames: state[SENT], time, gaps });
+            }
+            gaps += 1;
+            due = end.min(mono_now() + START);
+        }
+    }
+
+    /// Without a pace every run of the program sends a frame, so that the call ends by itself.
+    fn repeat(&self, burst: &Burst) -> Result<u32> {
+        if burst.interval_ps > 0 {
+            return Ok(CALL_FRAMES);
+        }
+        let left = burst.frames - self.state.read(0)?[SENT];
+        Ok(u32::try_from(left).unwrap_or(CALL_FRAMES))
+    }
+}
+
+/// Registers: R6 the frame, R7 the state, R8 the time, R9 the sequence number.
+fn program(spec: &FrameSpec, frame: &[u8], state: &Map, interface: u32) -> Assembler {
+    let mut code = Assembler::default();
+    let drop = code.label();
+    code.load(Size::Word, Reg::R6, Reg::R1, 0);
+    code.load(Size::Word, Reg::R2, Reg::R1, 4);
+    code.op(Op::Mov, Reg::R3, Reg::R6);
+    code.op_value(Op::Add, Reg::R3, frame.len() as i32);
+    code.jump_if(If::Greater, Reg::R3, Reg::R2, drop);
+    when_due(&mut code, state, drop);
+    write_headers(&mut code, frame, spec.payload_at() + 4);
+    write_changing(&mut code, spec, frame);
+    code.op_value(Op::Add, Reg::R9, 1);
+    code.store(Size::Double, Reg::R7, word(SENT), Reg::R9);
+    code.store(Size::Double, Reg::R7, word(LAST), Reg::R8);
+    code.op_value(Op::Mov, Reg::R1, interface as i32);
+    code.op_value(Op::Mov, Reg::R2, 0);
+    code.call(Helper::Redirect);
+    code.exit();
+    code.place(drop);
+    code.op_value(Op::Mov, Reg::R0, XDP_DROP);
+    code.exit();
+    code
+}
+
+/// Goes on only when the next frame is due and wanted.
+fn when_due(code: &mut Assembler, state: &Map, drop: super::assembler::Label) {
+    let started = code.label();
+    code.set_map_value(Reg::R7, state);
+    code.call(Helper::Time);
+    code.op(Op::Mov, Reg::R8, Reg::R0);
+    code.load(Size::Double, Reg::R1, Reg::R7, word(START_TIME));
+    code.jump_if_value(If::NotEqual, Reg::R1, 0, started);
+    code.store(Size::Double, Reg::R7, word(START_TIME), Reg::R8);
+    code.op(Op::Mov, Reg::R1, Reg::R8);
+    code.place(started);
+    code.load(Size::Double, Reg::R9, Reg::R7, word(SENT));
+    code.load(Size::Double, Reg::R2, Reg::R7, word(FRAMES));
+    code.jump_if(If::GreaterOrEqual, Reg::R9, Reg::R2, drop);
+    code.op(Op::Mov, Reg::R3, Reg::R8);
+    code.op(Op::Sub, Reg::R3, Reg::R1);
+    code.load(Size::Double, Reg::R4, Reg::R7, word(LIMIT));
+    code.jump_if(If::Greater, Reg::R3, Reg::R4, drop);
+    code.op_value(Op::Mul, Reg::R3, 1000);
+    code.load(Size::Double, Reg::R5, Reg::R7, word(INTERVAL));
+    code.op(Op::Mul, Reg::R5, Reg::R9);
+    code.jump_if(If::Less, Reg::R3, Reg::R5, drop);
+}
+
+/// Writes the first bytes of the template, four at a time.
+fn write_headers(code: &mut Assembler, frame: &[u8], bytes: usize) {
+    for (index, part) in frame[..bytes].chunks(4).enumerate() {
+        let at = (index * 4) as i16;
+        match *part {
+            [a, b, c, d] => {
+                code.store_value(Size::Word, Reg::R6, at, i32::from_ne_bytes([a, b, c, d]));
+            }
+            [a, b] => code.store_value(Size::Half, Reg::R6, at, u16::from_ne_bytes([a, b]).into()),
+            _ => unreachable!("headers of Ethernet, IP and UDP and a tag are an even number of bytes"),
+        }
+    }
+}
+
+/// Writes ports, signature and UDP checksum; R5 is the checksum's sum.
+fn write_changing(code: &mut Assembler, spec: &FrameSpec, frame: &[u8]) {
+    let payload = spec.payload_at();
+    let udp = payload - UDP;
+    let sum = u16::from_ne_bytes([frame[udp + 6], frame[udp + 7]]);
+    code.op_value(Op::Mov, Reg::R5, sum.into());
+    if spec.ports == Ports::Random {
+        code.set(Reg::R1, SCATTER);
+        code.op(Op::Mul, Reg::R1, Reg::R9);
+        // Sixteen bits, spread over the ports of a range.
+        for (at, shift, first, count) in [(udp, 48, 1024, 64_512), (udp + 2, 32, 1, 49_151)] {
+            code.op(Op::Mov, Reg::R2, Reg::R1);
+            code.op_value(Op::ShiftRight, Reg::R2, shift);
+            code.op_value(Op::And, Reg::R2, 0xffff);
+            code.op_value(Op::Mul, Reg::R2, count);
+            code.op_value(Op::ShiftRight, Reg::R2, 16);
+            code.op_value(Op::Add, Reg::R2, first);
+            write_summed(code, Size::Half, at);
+        }
+    }
+    code.op(Op::Mov, Reg::R2, Reg::R9);
+    write_summed(code, Size::Double, payload + 4);
+    if spec.is_timed() {
+        code.op(Op::Mov, Reg::R2, Reg::R8);
+        code.op_value(Op::ShiftRight, Reg::R2, 16);
+        write_summed(code, Size::Word, payload + 12);
+        code.op(Op::Mov, Reg::R2, Reg::R8);
+        write_summed(code, Size::Half, payload + 16);
+    }
+    let done = code.label();
+    for _ in 0..3 {
+        code.op(Op::Mov, Reg::R1, Reg::R5);
+        code.op_value(Op::ShiftRight, Reg::R1, 16);
+        code.op_value(Op::And, Reg::R5, 0xffff);
+        code.op(Op::Add, Reg::R5, Reg::R1);
+    }
+    code.op_value(Op::Xor, Reg::R5, 0xffff);
+    // A checksum of zero would say that there is none.
+    code.jump_if_value(If::NotEqual, Reg::R5, 0, done);
+    code.op_value(Op::Mov, Reg::R5, 0xffff);
+    code.place(done);
+    code.store(Size::Half, Reg::R6, (udp + 6) as i16, Reg::R5);
+}
+
+/// Writes R2 in network order, and adds it to the sum in R5. Changes R2 and R3.
+fn write_summed(code: &mut Assembler, size: Size, at: usize) {
+    code.to_network(size, Reg::R2);
+    code.store(size, Reg::R6, at as i16, Reg::R2);
+    code.op(Op::Mov, Reg::R3, Reg::R2);
+    code.op_value(Op::ShiftRight, Reg::R3, 32);
+    code.op(Op::Add, Reg::R5, Reg::R3);
+    code.op_value(Op::ShiftLeft, Reg::R2, 32);
+    code.op_value(Op::ShiftRight, Reg::R2, 32);
+    code.op(Op::Add, Reg::R5, Reg::R2);
+}
+
+fn word(index: usize) -> i16 {
+    (index * 8) as i16
+}
+
+const START_TIME: usize = 0;
+const INTERVAL: usize = 1;
+const FRAMES: usize = 2;
+const SENT: usize = 3;
+const LIMIT: usize = 4;
+const LAST: usize = 5;
+const STATE_WORDS: usize = 6;
+const XDP_DROP: i32 = 1;
+/// An odd number without pattern: 2^64 divided by the golden ratio.
+const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Runs of the program in one call, over two minutes of waiting.
+const CALL_FRAMES: u32 = u32::MAX;
+/// How late the first frame may be.
+const START: Nanos = Nanos(100_000_000);

@@ -1,0 +1,320 @@
+//! Frames made and counted in the kernel: over a cable, through a router and a bridge, in namespaces, with exact counts.
+//!
+//! Needs root (`CAP_BPF` in the first user namespace); without it each test here says on stderr that it is skipped, which
+//! in CI is a failure.
+#![expect(clippy::print_stderr, reason = "a skipped test says so, loudly")]
+
+use linux::OsError;
+use linux::bpf::assembler::{Assembler, Op, Reg};
+use linux::bpf::{Arrived, Burst, FrameSpec, Generator, Mode, Ports, Program, Sent, Sink};
+use linux::capture::Capture;
+use linux::clock::mono_now;
+use linux::cpu::{affinity, pin_current_thread};
+use linux::namespace::Namespace;
+use linux::netlink::{Link, Network};
+use linux::nic::{Offload, set_offload};
+use model::units::{Bytes, Nanos};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+/// A host that sends and one that counts, with a cable between them or a third host.
+struct Lab {
+    sender: Namespace,
+    receiver: Namespace,
+    /// Keeps the host between them.
+    _middle: Option<Namespace>,
+    out: Link,
+    arrival: Link,
+    /// To whom frames are sent: the receiver, or the router's near side.
+    next_hop: [u8; 6],
+}
+
+/// What is between the two.
+#[derive(Clone, Copy, PartialEq)]
+enum Middle {
+    Router,
+    Bridge,
+}
+
+impl Lab {
+    fn cable() -> linux::Result<Lab> {
+        let (sender, receiver) = (Namespace::new()?, Namespace::new()?);
+        let mut network = open(&sender)?;
+        network.add_veth("eth0", "eth0", &receiver)?;
+        network.set_up("eth0")?;
+        let mut far = open(&receiver)?;
+        far.set_up("eth0")?;
+        let (out, arrival) = (network.link("eth0")?, far.link("eth0")?);
+        let next_hop = arrival.mac.expect("a veth has an address");
+        Ok(Lab { sender, receiver, _middle: None, out, arrival, next_hop })
+    }
+
+    fn through(kind: Middle) -> linux::Result<Lab> {
+        let (sender, middle, receiver) = (Namespace::new()?, Namespace::new()?, Namespace::new()?);
+        let mut between = open(&middle)?;
+        let mut ends = Vec::new();
+        for (port, host) in [("near", &sender), ("far", &receiver)] {
+            between.add_veth(port, "eth0", host)?;
+            between.set_up(port)?;
+            let mut network = open(host)?;
+            network.set_up("eth0")?;
+            ends.push(network.link("eth0")?);
+        }
+        // Else its driver has no place for frames that are no socket buffers.
+        middle.run(|| set_offload("near", Offload::Gro, true))??;
+        let [out, arrival] = <[Link; 2]>::try_from(ends).expect("there are two ends");
+        let mac = arrival.mac.expect("a veth has an address");
+        let next_hop = match kind {
+            Middle::Bridge => {
+                between.add_bridge("br0")?;
+                between.set_up("br0")?;
+                between.set_master("near", Some("br0"))?;
+                between.set_master("far", Some("br0"))?;
+                mac
+            }
+            Middle::Router => {
+                for (at, family) in [("net/ipv4/ip_forward", 4), ("net/ipv6/conf/all/forwarding", 6)] {
+                    middle.set_sysctl(at, "1")?;
+                    between.add_address("near", address(family, 0, 254), prefix(family))?;
+                    between.add_address("far", address(family, 1, 254), prefix(family))?;
+                    between.add_neighbour("far", address(family, 1, 1), mac)?;
+                }
+                between.link("near")?.mac.expect("a veth has an address")
+            }
+        };
+        Ok(Lab { sender, receiver, _middle: Some(middle), out, arrival, next_hop })
+    }
+
+    fn spec(&self, family: u8, size: u64) -> FrameSpec {
+        FrameSpec {
+            source_mac: self.out.mac.expect("a veth has an address"),
+            destination_mac: self.next_hop,
+            source: address(family, 0, 1),
+            destination: address(family, 1, 1),
+            hop_limit: 64,
+            ports: Ports::Random,
+            size: Bytes(size),
+            tag: 0x706d_0001,
+        }
+    }
+
+    fn sink(&self, spec: &FrameSpec, frames: u64) -> linux::Result<Sink> {
+        self.receiver.run(|| Sink::attach(spec, frames, self.arrival.index, Mode::Driver))?
+    }
+
+    fn send(&self, spec: &FrameSpec, burst: &Burst) -> linux::Result<Sent> {
+        self.sender.run(|| {
+            // A veth receives where it is sent from: on one CPU the order is that of sending.
+            pin_current_thread(affinity()?[0])?;
+            Generator::new(spec, self.out.index)?.run(burst)
+        })?
+    }
+
+    /// Sends and counts, each in its namespace.
+    fn count(&self, spec: &FrameSpec, burst: &Burst) -> linux::Result<(Sent, Arrived)> {
+        let sink = self.sink(spec, burst.frames)?;
+        let sent = self.send(spec, burst)?;
+        Ok((sent, sink.arrived()?))
+    }
+}
+
+fn open(namespace: &Namespace) -> linux::Result<Network> {
+    namespace.run(Network::open)?
+}
+
+/// RFC 2544's and RFC 5180's networks for benchmarks: 198.18.0.0/15 and 2001:2::/48.
+fn address(family: u8, net: u8, host: u8) -> IpAddr {
+    match family {
+        4 => [198, 18 + net, 0, host].into(),
+        _ => [0x2001, 2, 0, net.into(), 0, 0, 0, host.into()].into(),
+    }
+}
+
+fn prefix(family: u8) -> u8 {
+    if family == 4 { 24 } else { 64 }
+}
+
+/// As fast as can be.
+fn all(frames: u64) -> Burst {
+    Burst { frames, interval_ps: 0, time: Nanos::from_secs(30) }
+}
+
+/// Slow enough that what a router queues is forwarded in time.
+fn paced(frames: u64) -> Burst {
+    Burst { interval_ps: 50_000_000, ..all(frames) }
+}
+
+/// What was made, or `None` after saying why not: only for want of permission.
+fn made<T>(result: linux::Result<T>) -> Option<T> {
+    match result {
+        Ok(made) => Some(made),
+        Err(error) if error.errno() == Some(libc::EPERM) && std::env::var_os("CI").is_none() => {
+            eprintln!("SKIPPED: needs root: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn every_frame_over_a_cable_is_counted_once() {
+    let Some(lab) = made(Lab::cable()) else { return };
+    for (family, size, timed) in [(4, 64, true), (4, 1518, true), (6, 78, false), (6, 84, true)] {
+        let spec = lab.spec(family, size);
+        let Some((sent, arrived)) = made(lab.count(&spec, &all(100_000))) else { return };
+        assert_eq!((sent.frames, sent.gaps), (100_000, 0));
+        let expected = Arrived {
+            frames: 100_000,
+            bytes: 100_000 * (size - 4),
+            others: arrived.others,
+            latency: arrived.latency,
+            ..Arrived::default()
+        };
+        assert_eq!(arrived, expected, "IPv{family}, {size} bytes");
+        assert_eq!(arrived.latency.is_some(), timed);
+        if let Some(latency) = arrived.latency {
+            assert!(latency.min <= latency.mean && latency.mean <= latency.max);
+            assert!(latency.max < Nanos::from_secs(30), "{latency:?}");
+        }
+    }
+}
+
+#[test]
+fn every_frame_through_a_router_arrives() {
+    let Some(lab) = made(Lab::through(Middle::Router)) else { return };
+    for (family, size) in [(4, 64), (4, 512), (6, 84)] {
+        let Some((sent, arrived)) = made(lab.count(&lab.spec(family, size), &paced(5000))) else { return };
+        assert_eq!(sent.frames, 5000);
+        assert_eq!((arrived.frames, arrived.duplicates), (5000, 0), "IPv{family}, {size} bytes");
+    }
+}
+
+#[test]
+fn every_frame_through_a_bridge_arrives() {
+    let Some(lab) = made(Lab::through(Middle::Bridge)) else { return };
+    let Some((sent, arrived)) = made(lab.count(&lab.spec(4, 64), &paced(5000))) else { return };
+    assert_eq!((sent.frames, arrived.frames, arrived.duplicates), (5000, 5000, 0));
+}
+
+#[test]
+fn a_router_drops_what_has_no_hops_left() {
+    let Some(lab) = made(Lab::through(Middle::Router)) else { return };
+    let spec = FrameSpec { hop_limit: 1, ..lab.spec(4, 64) };
+    let Some((sent, arrived)) = made(lab.count(&spec, &paced(100))) else { return };
+    assert_eq!((sent.frames, arrived.frames), (100, 0));
+}
+
+#[test]
+fn frames_of_another_trial_are_left_and_a_second_time_is_told() {
+    let Some(lab) = made(Lab::cable()) else { return };
+    let spec = lab.spec(4, 64);
+    let Some(sink) = made(lab.sink(&spec, 1000)) else { return };
+    lab.send(&spec, &all(1000)).expect("it sends");
+    lab.send(&FrameSpec { tag: 7, ..spec.clone() }, &all(500)).expect("it sends");
+    let once = sink.arrived().expect("the counters can be read");
+    assert_eq!((once.frames, once.duplicates, once.reordered), (1000, 0, 0));
+    assert!(once.others >= 500, "{once:?}");
+    lab.send(&spec, &all(1300)).expect("it sends");
+    let twice = sink.arrived().expect("the counters can be read");
+    assert_eq!((twice.frames, twice.duplicates, twice.reordered), (2300, 1000, 1000));
+    // The sink was told of 1000 numbers, and keeps them by sixty-four.
+    assert_eq!((twice.distinct(), twice.unchecked), (1300, 1300 - 1024));
+    assert_eq!(sink.missing(1024, 10).expect("the bits can be read"), Vec::<u64>::new());
+}
+
+#[test]
+fn what_is_missing_is_known_by_its_number() {
+    let Some(lab) = made(Lab::cable()) else { return };
+    let spec = lab.spec(6, 84);
+    let Some(sink) = made(lab.sink(&spec, 200)) else { return };
+    lab.send(&spec, &all(130)).expect("it sends");
+    assert_eq!(sink.missing(134, 10).expect("the bits can be read"), [130, 131, 132, 133]);
+    assert_eq!(sink.missing(200, 2).expect("the bits can be read"), [130, 131]);
+}
+
+#[test]
+fn the_time_ends_a_burst() {
+    let Some(lab) = made(Lab::cable()) else { return };
+    let spec = lab.spec(4, 64);
+    let burst = Burst { frames: u64::MAX, interval_ps: 1_000_000_000, time: Nanos::from_millis(50) };
+    let Some(sink) = made(lab.sink(&spec, 100)) else { return };
+    let sent = lab.send(&spec, &burst).expect("it sends");
+    // One frame a millisecond, from the first on: never more, however late they are.
+    assert!((1..=51).contains(&sent.frames), "{sent:?}");
+    assert!(sent.time <= Nanos::from_millis(50), "{sent:?}");
+    assert_eq!(sink.arrived().expect("the counters can be read").frames, sent.frames);
+    let none = lab.send(&spec, &Burst { frames: 0, ..burst }).expect("it sends");
+    assert_eq!(none.frames, 0);
+}
+
+#[test]
+fn every_header_and_checksum_is_right() {
+    let Some(lab) = made(Lab::cable()) else { return };
+    for (family, size) in [(4, 64), (4, 91), (6, 78), (6, 300)] {
+        let spec = lab.spec(family, size);
+        let listen = || {
+            set_offload("eth0", Offload::Gro, true)?;
+            let (peer, memory) = (spec.source, Bytes(4 << 20));
+            Capture { interface: "eth0".into(), peer, snap: 2000, memory }.start()
+        };
+        let Some(mut captor) = made(lab.receiver.run(listen).and_then(|captor| captor)) else { return };
+        lab.send(&spec, &paced(500)).expect("it sends");
+        let (mut numbers, mut flows) = (BTreeSet::new(), BTreeSet::new());
+        let deadline = mono_now() + Nanos::from_secs(10);
+        while numbers.len() < 500 && mono_now() < deadline {
+            let taken = captor.frames(deadline, &mut |frame| {
+                let (number, flow) = decode(frame.bytes, family, size);
+                assert!(numbers.insert(number), "{number} came twice");
+                flows.insert(flow);
+            });
+            taken.expect("the capture goes on");
+        }
+        assert_eq!(numbers, (0..500).collect(), "IPv{family}, {size} bytes");
+        assert!(flows.len() > 490, "{} flows", flows.len());
+    }
+}
+
+/// Checks a frame, and gives its number and its ports.
+fn decode(frame: &[u8], family: u8, size: u64) -> (u64, [u8; 4]) {
+    assert_eq!(frame.len() as u64, size - 4);
+    let (udp, addresses) = if family == 4 { (34, 26..34) } else { (54, 22..54) };
+    if family == 4 {
+        assert_eq!(ones_sum(&[&frame[14..34]]), 0xffff, "the header's checksum");
+    }
+    let length = frame.len() - udp;
+    assert_eq!(usize::from(u16::from_be_bytes([frame[udp + 4], frame[udp + 5]])), length);
+    let pseudo = [0, 17, frame[udp + 4], frame[udp + 5]];
+    assert_eq!(ones_sum(&[&frame[addresses], &pseudo, &frame[udp..]]), 0xffff, "UDP's checksum");
+    let port = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
+    assert!(port(udp) >= 1024 && (1..=49_151).contains(&port(udp + 2)));
+    assert_eq!(frame[udp + 8..udp + 12], 0x706d_0001_u32.to_be_bytes());
+    let number = frame[udp + 12..udp + 20].try_into().expect("eight bytes");
+    (u64::from_be_bytes(number), frame[udp..udp + 4].try_into().expect("four bytes"))
+}
+
+/// RFC 1071's sum of parts that are each taken as even.
+fn ones_sum(parts: &[&[u8]]) -> u64 {
+    let word = |pair: &[u8]| u64::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]));
+    let mut sum: u64 = parts.iter().flat_map(|part| part.chunks(2)).map(word).sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum
+}
+
+#[test]
+fn a_refusal_names_what_and_why() {
+    let Some(lab) = made(Lab::cable()) else { return };
+    let spec = lab.spec(4, 64);
+    let Some(_sink) = made(lab.sink(&spec, 1)) else { return };
+    let busy = lab.sink(&spec, 1).expect_err("there is a program already");
+    assert_eq!(busy.errno(), Some(libc::EBUSY), "{busy}");
+    let nowhere = lab.receiver.run(|| Sink::attach(&spec, 1, 4711, Mode::Driver)).expect("it opens");
+    let nowhere = nowhere.expect_err("there is no such interface").to_string();
+    assert!(nowhere.starts_with("attach pm_sink to interface 4711: "), "{nowhere}");
+    let mut code = Assembler::default();
+    code.op(Op::Mov, Reg::R0, Reg::R9);
+    code.exit();
+    let minded: OsError = Program::load_xdp("broken", code).expect_err("R9 was never set");
+    assert!(minded.to_string().contains("R9 !read_ok"), "{minded}");
+}
