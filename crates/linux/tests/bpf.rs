@@ -13,6 +13,7 @@ use linux::cpu::{affinity, pin_current_thread};
 use linux::namespace::Namespace;
 use linux::netlink::{Link, Network};
 use linux::nic::{Offload, set_offload};
+use model::framing::Imix;
 use model::units::{Bytes, Nanos};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -93,7 +94,8 @@ impl Lab {
             destination: address(family, 1, 1),
             hop_limit: 64,
             ports: Ports::Random,
-            size: Bytes(size),
+            vlan: None,
+            sizes: vec![Bytes(size)],
             tag: 0x706d_0001,
         }
     }
@@ -180,6 +182,20 @@ fn every_frame_over_a_cable_is_counted_once() {
 }
 
 #[test]
+fn a_mix_and_a_vlan_are_counted_once() {
+    let Some(lab) = made(Lab::cable()) else { return };
+    let sizes = Imix::simple(model::framing::Network::V4).sequence().to_vec();
+    for vlan in [None, Some(100)] {
+        let sizes = sizes.iter().map(|size| *size + Bytes(if vlan.is_some() { 4 } else { 0 })).collect();
+        let spec = FrameSpec { vlan, sizes, ..lab.spec(4, 0) };
+        let Some((sent, arrived)) = made(lab.count(&spec, &all(12_000))) else { return };
+        assert_eq!((sent.frames, arrived.distinct(), arrived.reordered), (12_000, 12_000, 0));
+        let twelve: u64 = spec.sizes.iter().map(|size| size.0 - 4).sum();
+        assert_eq!(arrived.bytes, 1000 * twelve);
+    }
+}
+
+#[test]
 fn every_frame_through_a_router_arrives() {
     let Some(lab) = made(Lab::through(Middle::Router)) else { return };
     for (family, size) in [(4, 64), (4, 512), (6, 84)] {
@@ -250,8 +266,15 @@ fn the_time_ends_a_burst() {
 #[test]
 fn every_header_and_checksum_is_right() {
     let Some(lab) = made(Lab::cable()) else { return };
-    for (family, size) in [(4, 64), (4, 91), (6, 78), (6, 300)] {
-        let spec = lab.spec(family, size);
+    for (family, sizes) in [
+        (4, vec![64]),
+        (4, vec![91]),
+        (6, vec![78]),
+        (6, vec![300]),
+        (4, vec![64, 64, 1518, 570, 77]),
+        (6, vec![1518, 84]),
+    ] {
+        let spec = FrameSpec { sizes: sizes.iter().copied().map(Bytes).collect(), ..lab.spec(family, 0) };
         let listen = || {
             set_offload("eth0", Offload::Gro, true)?;
             let (peer, memory) = (spec.source, Bytes(4 << 20));
@@ -263,24 +286,28 @@ fn every_header_and_checksum_is_right() {
         let deadline = mono_now() + Nanos::from_secs(10);
         while numbers.len() < 500 && mono_now() < deadline {
             let taken = captor.frames(deadline, &mut |frame| {
-                let (number, flow) = decode(frame.bytes, family, size);
+                let (number, flow) = decode(frame.bytes, family);
+                let size = sizes[number as usize % sizes.len()];
+                assert_eq!(frame.length as u64, size - 4, "frame {number}");
                 assert!(numbers.insert(number), "{number} came twice");
                 flows.insert(flow);
             });
             taken.expect("the capture goes on");
         }
-        assert_eq!(numbers, (0..500).collect(), "IPv{family}, {size} bytes");
+        assert_eq!(numbers, (0..500).collect(), "IPv{family}, {sizes:?} bytes");
         assert!(flows.len() > 490, "{} flows", flows.len());
     }
 }
 
 /// Checks a frame, and gives its number and its ports.
-fn decode(frame: &[u8], family: u8, size: u64) -> (u64, [u8; 4]) {
-    assert_eq!(frame.len() as u64, size - 4);
+fn decode(frame: &[u8], family: u8) -> (u64, [u8; 4]) {
     let (udp, addresses) = if family == 4 { (34, 26..34) } else { (54, 22..54) };
     if family == 4 {
         assert_eq!(ones_sum(&[&frame[14..34]]), 0xffff, "the header's checksum");
     }
+    let ip_length = if family == 4 { [frame[16], frame[17]] } else { [frame[18], frame[19]] };
+    let counted = frame.len() - if family == 4 { 14 } else { udp };
+    assert_eq!(usize::from(u16::from_be_bytes(ip_length)), counted);
     let length = frame.len() - udp;
     assert_eq!(usize::from(u16::from_be_bytes([frame[udp + 4], frame[udp + 5]])), length);
     let pseudo = [0, 17, frame[udp + 4], frame[udp + 5]];

@@ -78,6 +78,9 @@ pub enum Helper {
     Time = 5,
     /// `R1` index of an interface, `R2` flags: what an XDP program returns to send the frame there.
     Redirect = 23,
+    /// `R1` context of an XDP program, `R2` bytes by which its frame grows, negative for shrinks; pointers into the frame
+    /// are lost.
+    AdjustTail = 65,
 }
 
 /// A place to jump to.

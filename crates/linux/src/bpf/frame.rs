@@ -23,8 +23,10 @@ pub struct FrameSpec {
     pub hop_limit: u8,
     /// The UDP ports.
     pub ports: Ports,
-    /// Size with the FCS, which the kernel does not see: 64 and more, with IPv6 78 and more.
-    pub size: Bytes,
+    /// The tag of a VLAN (IEEE 802.1Q), if any: its number, without priority.
+    pub vlan: Option<u16>,
+    /// Sizes with the FCS, which the kernel does not see, sent in turn: 64 and more, with IPv6 78 and more, with a tag 4 more.
+    pub sizes: Vec<Bytes>,
     /// Tells this trial's frames from any others.
     pub tag: u32,
 }
@@ -51,54 +53,73 @@ impl FrameSpec {
         self.destination.is_ipv6()
     }
 
-    /// Whether there is room for the time of sending: frames of 64 bytes with IPv4, 84 with IPv6.
+    /// Whether there is room for the time of sending in every frame: 64 bytes with IPv4, 84 with IPv6, with a tag 4 more.
     #[must_use]
     pub fn is_timed(&self) -> bool {
-        self.length() >= self.payload_at() + TIMED
+        self.shortest() >= self.offsets().payload + TIMED
     }
 
-    /// What the kernel sees of a frame, in bytes.
-    pub(super) fn length(&self) -> usize {
-        usize::try_from(self.size.0).unwrap_or(usize::MAX).saturating_sub(FCS)
+    /// What the kernel sees of each frame, in bytes.
+    pub(super) fn lengths(&self) -> impl Iterator<Item = usize> {
+        self.sizes.iter().map(|size| usize::try_from(size.0).unwrap_or(usize::MAX).saturating_sub(FCS))
     }
 
-    /// Where the payload begins, and with it the signature.
-    pub(super) fn payload_at(&self) -> usize {
-        payload_at(self.is_ipv6())
+    /// Whether frames differ in size.
+    pub(super) fn is_mixed(&self) -> bool {
+        self.sizes.iter().any(|size| *size != self.sizes[0])
     }
 
-    /// The frame with number 0 and time 0, as sent but for ports, UDP checksum and signature; its UDP checksum is the sum of
-    /// all that does not change, not yet complemented.
-    pub(super) fn template(&self) -> Result<Vec<u8>> {
-        self.check().named("make frames of", || format!("{} bytes to {}", self.size.0, self.destination))?;
-        let length = self.length();
-        let mut frame = vec![0; length];
+    pub(super) fn offsets(&self) -> Offsets {
+        let ip = ETHERNET + if self.vlan.is_some() { TAG } else { 0 };
+        let udp = ip + if self.is_ipv6() { 40 } else { 20 };
+        Offsets { ip, udp, payload: udp + UDP }
+    }
+
+    fn shortest(&self) -> usize {
+        self.lengths().min().unwrap_or(0)
+    }
+
+    /// The longest frame with number 0 and time 0.
+    pub(super) fn template(&self) -> Result<Template> {
+        let object = || {
+            format!(
+                "{:?} bytes to {}",
+                self.sizes.iter().map(|size| size.0).collect::<Vec<_>>(),
+                self.destination
+            )
+        };
+        self.check().named("make frames of", object)?;
+        let Offsets { ip, udp, payload } = self.offsets();
+        let mut frame = vec![0; self.lengths().max().unwrap_or(0)];
+        // Lengths that differ from frame to frame are left out here, and so out of the sums.
+        let length = if self.is_mixed() { None } else { Some(frame.len()) };
+        let udp_length = length.map_or([0; 2], |length| ((length - udp) as u16).to_be_bytes());
         frame[..6].copy_from_slice(&self.destination_mac);
         frame[6..12].copy_from_slice(&self.source_mac);
-        let udp = self.payload_at() - UDP;
-        let udp_length = (length - udp) as u16;
-        let pseudo = match (self.source, self.destination) {
+        if let Some(vlan) = self.vlan {
+            frame[12..14].copy_from_slice(&0x8100_u16.to_be_bytes());
+            frame[14..16].copy_from_slice(&vlan.to_be_bytes());
+        }
+        frame[ip - 2..ip].copy_from_slice(&self.ether_type().to_be_bytes());
+        let addresses = match (self.source, self.destination) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => {
-                frame[12..14].copy_from_slice(&0x0800_u16.to_be_bytes());
-                frame[14] = 0x45;
-                frame[16..18].copy_from_slice(&((length - ETHERNET) as u16).to_be_bytes());
-                frame[22] = self.hop_limit;
-                frame[23] = PROTOCOL_UDP;
-                frame[26..30].copy_from_slice(&source.octets());
-                frame[30..34].copy_from_slice(&destination.octets());
-                let checksum = !folded(sum(&frame[14..34]));
-                frame[24..26].copy_from_slice(&checksum.to_ne_bytes());
-                sum(&frame[26..34])
+                let total = length.map_or(0, |length| (length - ip) as u16);
+                frame[ip] = 0x45;
+                frame[ip + 2..ip + 4].copy_from_slice(&total.to_be_bytes());
+                frame[ip + 8] = self.hop_limit;
+                frame[ip + 9] = PROTOCOL_UDP;
+                frame[ip + 12..ip + 16].copy_from_slice(&source.octets());
+                frame[ip + 16..ip + 20].copy_from_slice(&destination.octets());
+                ip + 12..ip + 20
             }
             (IpAddr::V6(source), IpAddr::V6(destination)) => {
-                frame[12..14].copy_from_slice(&0x86dd_u16.to_be_bytes());
-                frame[14] = 0x60;
-                frame[18..20].copy_from_slice(&udp_length.to_be_bytes());
-                frame[20] = PROTOCOL_UDP;
-                frame[21] = self.hop_limit;
-                frame[22..38].copy_from_slice(&source.octets());
-                frame[38..54].copy_from_slice(&destination.octets());
-                sum(&frame[22..54])
+                frame[ip] = 0x60;
+                frame[ip + 4..ip + 6].copy_from_slice(&udp_length);
+                frame[ip + 6] = PROTOCOL_UDP;
+                frame[ip + 7] = self.hop_limit;
+                frame[ip + 8..ip + 24].copy_from_slice(&source.octets());
+                frame[ip + 24..ip + 40].copy_from_slice(&destination.octets());
+                ip + 8..ip + 40
             }
             _ => unreachable!("checked: both are of one family"),
         };
@@ -106,31 +127,56 @@ impl FrameSpec {
             frame[udp..udp + 2].copy_from_slice(&source.to_be_bytes());
             frame[udp + 2..udp + 4].copy_from_slice(&destination.to_be_bytes());
         }
-        frame[udp + 4..udp + 6].copy_from_slice(&udp_length.to_be_bytes());
-        frame[udp + UDP..udp + UDP + 4].copy_from_slice(&self.tag.to_be_bytes());
-        let last = sum(&udp_length.to_be_bytes()) + sum(&[0, PROTOCOL_UDP]);
-        let checksum = folded(pseudo + last + sum(&frame[udp..]));
-        frame[udp + 6..udp + 8].copy_from_slice(&checksum.to_ne_bytes());
-        Ok(frame)
+        frame[udp + 4..udp + 6].copy_from_slice(&udp_length);
+        frame[payload..payload + 4].copy_from_slice(&self.tag.to_be_bytes());
+        let pseudo = sum(&frame[addresses]) + sum(&udp_length) + sum(&[0, PROTOCOL_UDP]);
+        let udp_sum = folded(pseudo + sum(&frame[udp..]));
+        let ip_sum = folded(sum(&frame[ip..udp]));
+        if !self.is_ipv6() {
+            frame[ip + 10..ip + 12].copy_from_slice(&(!ip_sum).to_ne_bytes());
+        }
+        Ok(Template { bytes: frame, ip_sum, udp_sum })
+    }
+
+    /// The type of what the frames carry.
+    pub(super) fn ether_type(&self) -> u16 {
+        if self.is_ipv6() { 0x86dd } else { 0x0800 }
     }
 
     fn check(&self) -> io::Result<()> {
         let wrong = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, what.to_owned()));
+        let least = (self.offsets().payload + UNTIMED).max(LEAST);
         if self.source.is_ipv6() != self.destination.is_ipv6() {
             wrong("source and destination are of different families")
-        } else if self.length() < (self.payload_at() + UNTIMED).max(LEAST) {
-            wrong("too small: the signature needs 64 bytes with IPv4, 78 with IPv6")
-        } else if self.length() > MOST {
+        } else if self.sizes.is_empty() || self.sizes.len() > MOST_SIZES {
+            wrong("there must be 1 to 4096 sizes")
+        } else if self.shortest() < least {
+            wrong("too small: the signature needs 64 bytes with IPv4, 78 with IPv6, 4 more with a tag")
+        } else if self.lengths().any(|length| length > MOST) {
             wrong("too large: the kernel makes no live frames above 3200 bytes")
+        } else if self.vlan.is_some_and(|vlan| vlan > 4094) {
+            wrong("no VLAN has a number above 4094")
         } else {
             Ok(())
         }
     }
 }
 
-/// Where the payload of UDP begins in a frame without tags and options.
-pub(super) fn payload_at(ipv6: bool) -> usize {
-    ETHERNET + if ipv6 { 40 } else { 20 } + UDP
+/// Where headers and payload of a frame begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offsets {
+    pub(super) ip: usize,
+    pub(super) udp: usize,
+    pub(super) payload: usize,
+}
+
+/// A frame, and the sums (RFC 1071, host's byte order) of what does not change from frame to frame.
+pub(super) struct Template {
+    pub(super) bytes: Vec<u8>,
+    /// Of the IPv4 header.
+    pub(super) ip_sum: u16,
+    /// Of what UDP's checksum covers.
+    pub(super) udp_sum: u16,
 }
 
 /// The Internet checksum's sum (RFC 1071) in the host's byte order; an odd last byte is taken with a zero.
@@ -150,13 +196,15 @@ fn folded(mut sum: u64) -> u16 {
 pub(super) const UNTIMED: usize = 4 + 8;
 /// The same with time.
 pub(super) const TIMED: usize = UNTIMED + 6;
-pub(super) const UDP: usize = 8;
+const UDP: usize = 8;
 pub(super) const PROTOCOL_UDP: u8 = 17;
 const ETHERNET: usize = 14;
+const TAG: usize = 4;
 const FCS: usize = 4;
 const LEAST: usize = 60;
 /// A page less headroom, the kernel's own notes and what a socket buffer keeps at its end.
 const MOST: usize = 3196;
+const MOST_SIZES: usize = 4096;
 
 #[cfg(test)]
 mod tests {
@@ -170,7 +218,8 @@ mod tests {
             destination: destination.parse().unwrap(),
             hop_limit: 64,
             ports: Ports::Fixed { source: 1234, destination: 7 },
-            size: Bytes(size),
+            vlan: None,
+            sizes: vec![Bytes(size)],
             tag: 0x1234_5678,
         }
     }
@@ -179,19 +228,25 @@ mod tests {
     fn sizes_and_families_are_checked() {
         let four = |size| spec(size, "198.18.0.1", "198.19.0.1");
         let six = |size| spec(size, "2001:2::1", "2001:2:0:1::1");
-        assert_eq!(four(64).template().unwrap().len(), 60);
+        assert_eq!(four(64).template().unwrap().bytes.len(), 60);
         assert!(four(64).is_timed() && !six(78).is_timed() && six(84).is_timed());
-        assert_eq!(six(78).template().unwrap().len(), 74);
-        let error = six(77).template().unwrap_err().to_string();
-        assert!(error.contains("make frames of 77 bytes to 2001:2:0:1::1: too small"), "{error}");
+        assert_eq!(six(78).template().unwrap().bytes.len(), 74);
+        let Err(error) = six(77).template() else { panic!("there is no room") };
+        let error = error.to_string();
+        assert!(error.contains("make frames of [77] bytes to 2001:2:0:1::1: too small"), "{error}");
         assert!(four(63).template().is_err() && four(9000).template().is_err());
         assert!(spec(64, "198.18.0.1", "2001:2::1").template().is_err());
+        let tagged = |size| FrameSpec { vlan: Some(7), ..four(size) };
+        assert!(tagged(64).template().is_ok() && !tagged(64).is_timed() && tagged(68).is_timed());
+        assert!(FrameSpec { vlan: Some(4095), ..four(128) }.template().is_err());
+        assert!(FrameSpec { sizes: vec![], ..four(64) }.template().is_err());
+        assert!(FrameSpec { sizes: vec![Bytes(1518), Bytes(63)], ..four(64) }.template().is_err());
     }
 
     /// RFC 791's checksum of a header: the sum of all its words with it is all ones.
     #[test]
     fn the_ip_header_has_its_checksum() {
-        let frame = spec(64, "198.18.0.1", "198.19.0.1").template().unwrap();
+        let frame = spec(64, "198.18.0.1", "198.19.0.1").template().unwrap().bytes;
         assert_eq!(folded(sum(&frame[14..34])), 0xffff);
         assert_eq!(frame[16..18], [0, 46]);
         assert_eq!(frame[38..40], [0, 26]);

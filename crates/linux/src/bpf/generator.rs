@@ -4,8 +4,8 @@
 //! a smaller hop limit), so every header is written for every frame. A call costs some 30 ms besides its frames, so the
 //! pace is kept inside the program, and one call is made for a whole trial.
 
-use super::assembler::{Assembler, Helper, If, Op, Reg, Size};
-use super::frame::{FrameSpec, Ports, UDP};
+use super::assembler::{Assembler, Helper, If, Label, Op, Reg, Size};
+use super::frame::{FrameSpec, Offsets, Ports, TIMED, Template, UNTIMED};
 use super::timer::Interrupts;
 use super::{Map, Program};
 use crate::clock::mono_now;
@@ -17,6 +17,8 @@ use model::units::Nanos;
 pub struct Generator {
     program: Program,
     state: Map,
+    /// Keeps the lengths of a mix, which the program reads.
+    _lengths: Option<Map>,
     frame: Vec<u8>,
 }
 
@@ -60,10 +62,12 @@ impl Generator {
     /// When a size or address is wrong, or the kernel refuses: `EPERM` without `CAP_BPF`, `CAP_NET_ADMIN` and
     /// `CAP_PERFMON`.
     pub fn new(spec: &FrameSpec, interface: u32) -> Result<Generator> {
-        let frame = spec.template()?;
+        let template = spec.template()?;
         let state = Map::array("generator", STATE_WORDS, 1)?;
-        let program = Program::load_xdp("pm_generator", program(spec, &frame, &state, interface))?;
-        Ok(Generator { program, state, frame })
+        let lengths = if spec.is_mixed() { Some(lengths_of(spec)?) } else { None };
+        let code = program(spec, &template, &state, lengths.as_ref(), interface);
+        let program = Program::load_xdp("pm_generator", code)?;
+        Ok(Generator { program, state, _lengths: lengths, frame: template.bytes })
     }
 
     /// Sends frames with sequence numbers from 0 on, and returns when all are sent or the time is over. The calling thread
@@ -108,18 +112,44 @@ impl Generator {
     }
 }
 
-/// Registers: R6 the frame, R7 the state, R8 the time, R9 the sequence number.
-fn program(spec: &FrameSpec, frame: &[u8], state: &Map, interface: u32) -> Assembler {
+fn lengths_of(spec: &FrameSpec) -> Result<Map> {
+    let map = Map::array("lengths", 1, spec.sizes.len() as u32)?;
+    for (index, length) in spec.lengths().enumerate() {
+        map.write(index as u32, &[length as u64])?;
+    }
+    Ok(map)
+}
+
+/// Registers: R6 the frame, R7 the state, R8 the time, R9 the sequence number; on the stack the context and, of a mix, the
+/// frame's length.
+fn program(
+    spec: &FrameSpec,
+    template: &Template,
+    state: &Map,
+    lengths: Option<&Map>,
+    interface: u32,
+) -> Assembler {
     let mut code = Assembler::default();
     let drop = code.label();
+    code.store(Size::Double, Reg::R10, CONTEXT, Reg::R1);
+    when_due(&mut code, state, drop);
+    if let Some(lengths) = lengths {
+        cut(&mut code, lengths, template.bytes.len(), drop);
+    }
+    let payload = spec.offsets().payload;
+    let signature = if spec.is_timed() { TIMED } else { UNTIMED };
+    code.load(Size::Double, Reg::R1, Reg::R10, CONTEXT);
     code.load(Size::Word, Reg::R6, Reg::R1, 0);
     code.load(Size::Word, Reg::R2, Reg::R1, 4);
     code.op(Op::Mov, Reg::R3, Reg::R6);
-    code.op_value(Op::Add, Reg::R3, frame.len() as i32);
+    code.op_value(Op::Add, Reg::R3, (payload + signature) as i32);
     code.jump_if(If::Greater, Reg::R3, Reg::R2, drop);
-    when_due(&mut code, state, drop);
-    write_headers(&mut code, frame, spec.payload_at() + 4);
-    write_changing(&mut code, spec, frame);
+    write_headers(&mut code, &template.bytes[..payload + 4]);
+    code.op_value(Op::Mov, Reg::R5, template.udp_sum.into());
+    if lengths.is_some() {
+        write_lengths(&mut code, spec, template);
+    }
+    write_changing(&mut code, spec);
     code.op_value(Op::Add, Reg::R9, 1);
     code.store(Size::Double, Reg::R7, word(SENT), Reg::R9);
     code.store(Size::Double, Reg::R7, word(LAST), Reg::R8);
@@ -133,8 +163,51 @@ fn program(spec: &FrameSpec, frame: &[u8], state: &Map, interface: u32) -> Assem
     code
 }
 
+/// Cuts the frame, which comes at the mix's full length, to the length whose turn it is.
+fn cut(code: &mut Assembler, lengths: &Map, longest: usize, drop: Label) {
+    code.op(Op::Mov, Reg::R1, Reg::R9);
+    code.op_value(Op::Mod, Reg::R1, lengths.entries() as i32);
+    code.store(Size::Word, Reg::R10, KEY, Reg::R1);
+    code.set_map(Reg::R1, lengths);
+    code.op(Op::Mov, Reg::R2, Reg::R10);
+    code.op_value(Op::Add, Reg::R2, KEY.into());
+    code.call(Helper::MapLookup);
+    code.jump_if_value(If::Equal, Reg::R0, 0, drop);
+    code.load(Size::Double, Reg::R2, Reg::R0, 0);
+    code.store(Size::Double, Reg::R10, LENGTH, Reg::R2);
+    code.op_value(Op::Sub, Reg::R2, longest as i32);
+    code.load(Size::Double, Reg::R1, Reg::R10, CONTEXT);
+    code.call(Helper::AdjustTail);
+    code.jump_if_value(If::NotEqual, Reg::R0, 0, drop);
+}
+
+/// Writes the lengths in the headers of IP and UDP, and IPv4's checksum.
+fn write_lengths(code: &mut Assembler, spec: &FrameSpec, template: &Template) {
+    let Offsets { ip, udp, .. } = spec.offsets();
+    code.load(Size::Double, Reg::R4, Reg::R10, LENGTH);
+    let length_from = |code: &mut Assembler, start: usize| {
+        code.op(Op::Mov, Reg::R2, Reg::R4);
+        code.op_value(Op::Sub, Reg::R2, start as i32);
+    };
+    // Once in UDP's header, and once in the header that its checksum pretends.
+    length_from(code, udp);
+    write_summed(code, Size::Half, udp + 4);
+    code.op(Op::Add, Reg::R5, Reg::R2);
+    if spec.is_ipv6() {
+        code.store(Size::Half, Reg::R6, (ip + 4) as i16, Reg::R2);
+        return;
+    }
+    code.store(Size::Double, Reg::R10, UDP_SUM, Reg::R5);
+    code.op_value(Op::Mov, Reg::R5, template.ip_sum.into());
+    length_from(code, ip);
+    write_summed(code, Size::Half, ip + 2);
+    fold(code);
+    code.store(Size::Half, Reg::R6, (ip + 10) as i16, Reg::R5);
+    code.load(Size::Double, Reg::R5, Reg::R10, UDP_SUM);
+}
+
 /// Goes on only when the next frame is due and wanted.
-fn when_due(code: &mut Assembler, state: &Map, drop: super::assembler::Label) {
+fn when_due(code: &mut Assembler, state: &Map, drop: Label) {
     let started = code.label();
     code.set_map_value(Reg::R7, state);
     code.call(Helper::Time);
@@ -158,8 +231,8 @@ fn when_due(code: &mut Assembler, state: &Map, drop: super::assembler::Label) {
 }
 
 /// Writes the first bytes of the template, four at a time.
-fn write_headers(code: &mut Assembler, frame: &[u8], bytes: usize) {
-    for (index, part) in frame[..bytes].chunks(4).enumerate() {
+fn write_headers(code: &mut Assembler, headers: &[u8]) {
+    for (index, part) in headers.chunks(4).enumerate() {
         let at = (index * 4) as i16;
         match *part {
             [a, b, c, d] => {
@@ -171,12 +244,9 @@ fn write_headers(code: &mut Assembler, frame: &[u8], bytes: usize) {
     }
 }
 
-/// Writes ports, signature and UDP checksum; R5 is the checksum's sum.
-fn write_changing(code: &mut Assembler, spec: &FrameSpec, frame: &[u8]) {
-    let payload = spec.payload_at();
-    let udp = payload - UDP;
-    let sum = u16::from_ne_bytes([frame[udp + 6], frame[udp + 7]]);
-    code.op_value(Op::Mov, Reg::R5, sum.into());
+/// Writes ports, signature and UDP checksum, whose sum so far is in R5.
+fn write_changing(code: &mut Assembler, spec: &FrameSpec) {
+    let Offsets { udp, payload, .. } = spec.offsets();
     if spec.ports == Ports::Random {
         code.set(Reg::R1, SCATTER);
         code.op(Op::Mul, Reg::R1, Reg::R9);
@@ -201,6 +271,16 @@ fn write_changing(code: &mut Assembler, spec: &FrameSpec, frame: &[u8]) {
         write_summed(code, Size::Half, payload + 16);
     }
     let done = code.label();
+    fold(code);
+    // A checksum of zero would say that there is none.
+    code.jump_if_value(If::NotEqual, Reg::R5, 0, done);
+    code.op_value(Op::Mov, Reg::R5, 0xffff);
+    code.place(done);
+    code.store(Size::Half, Reg::R6, (udp + 6) as i16, Reg::R5);
+}
+
+/// Makes the sum in R5 a checksum: folded to 16 bits and complemented. Changes R1.
+fn fold(code: &mut Assembler) {
     for _ in 0..3 {
         code.op(Op::Mov, Reg::R1, Reg::R5);
         code.op_value(Op::ShiftRight, Reg::R1, 16);
@@ -208,11 +288,6 @@ fn write_changing(code: &mut Assembler, spec: &FrameSpec, frame: &[u8]) {
         code.op(Op::Add, Reg::R5, Reg::R1);
     }
     code.op_value(Op::Xor, Reg::R5, 0xffff);
-    // A checksum of zero would say that there is none.
-    code.jump_if_value(If::NotEqual, Reg::R5, 0, done);
-    code.op_value(Op::Mov, Reg::R5, 0xffff);
-    code.place(done);
-    code.store(Size::Half, Reg::R6, (udp + 6) as i16, Reg::R5);
 }
 
 /// Writes R2 in network order, and adds it to the sum in R5. Changes R2 and R3.
@@ -238,6 +313,11 @@ const SENT: usize = 3;
 const LIMIT: usize = 4;
 const LAST: usize = 5;
 const STATE_WORDS: usize = 6;
+/// Where things are on the stack.
+const CONTEXT: i16 = -8;
+const LENGTH: i16 = -16;
+const UDP_SUM: i16 = -24;
+const KEY: i16 = -32;
 const XDP_DROP: i32 = 1;
 /// An odd number without pattern: 2^64 divided by the golden ratio.
 const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;

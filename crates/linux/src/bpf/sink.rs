@@ -2,7 +2,7 @@
 //! them. All other frames go on to the stack.
 
 use super::assembler::{Assembler, Helper, If, Label, Op, Reg, Size};
-use super::frame::{FrameSpec, PROTOCOL_UDP, TIMED, UNTIMED, payload_at};
+use super::frame::{FrameSpec, Offsets, PROTOCOL_UDP, TIMED, UNTIMED};
 use super::{Attached, Map, Mode, Program};
 use crate::error::Result;
 use model::units::Nanos;
@@ -119,14 +119,14 @@ fn program(spec: &FrameSpec, counters: &Map, seen: &Map) -> Assembler {
     let mut code = Assembler::default();
     let (pass, other) = (code.label(), code.label());
     let timed = spec.is_timed();
-    let payload = payload_at(spec.is_ipv6());
+    let payload = spec.offsets().payload;
     code.load(Size::Word, Reg::R6, Reg::R1, 0);
     code.load(Size::Word, Reg::R8, Reg::R1, 4);
     code.store_value(Size::Word, Reg::R10, KEY, 0);
     look_up(&mut code, counters);
     code.jump_if_value(If::Equal, Reg::R0, 0, pass);
     code.op(Op::Mov, Reg::R7, Reg::R0);
-    recognise(&mut code, spec, payload, other);
+    recognise(&mut code, spec, other);
     code.op(Op::Mov, Reg::R1, Reg::R8);
     code.op(Op::Sub, Reg::R1, Reg::R6);
     add(&mut code, BYTES, Reg::R1);
@@ -149,19 +149,25 @@ fn program(spec: &FrameSpec, counters: &Map, seen: &Map) -> Assembler {
 }
 
 /// Goes on only with a frame of this trial.
-fn recognise(code: &mut Assembler, spec: &FrameSpec, payload: usize, other: Label) {
+fn recognise(code: &mut Assembler, spec: &FrameSpec, other: Label) {
+    let Offsets { ip, payload, .. } = spec.offsets();
     let needed = payload + if spec.is_timed() { TIMED } else { UNTIMED };
     code.op(Op::Mov, Reg::R1, Reg::R6);
     code.op_value(Op::Add, Reg::R1, needed as i32);
     code.jump_if(If::Greater, Reg::R1, Reg::R8, other);
     // Protocol, header length and next header: without them the payload is elsewhere.
-    let (kind, protocol_at) = if spec.is_ipv6() { (0x86dd_u16, 20) } else { (0x0800, 23) };
-    code.load(Size::Half, Reg::R1, Reg::R6, 12);
-    code.jump_if_value(If::NotEqual, Reg::R1, kind.to_be().into(), other);
-    code.load(Size::Byte, Reg::R1, Reg::R6, protocol_at);
+    let field = |from: usize| (ip + from) as i16;
+    if spec.vlan.is_some() {
+        code.load(Size::Half, Reg::R1, Reg::R6, 12);
+        code.jump_if_value(If::NotEqual, Reg::R1, 0x8100_u16.to_be().into(), other);
+    }
+    code.load(Size::Half, Reg::R1, Reg::R6, ip as i16 - 2);
+    code.jump_if_value(If::NotEqual, Reg::R1, spec.ether_type().to_be().into(), other);
+    let protocol = field(if spec.is_ipv6() { 6 } else { 9 });
+    code.load(Size::Byte, Reg::R1, Reg::R6, protocol);
     code.jump_if_value(If::NotEqual, Reg::R1, PROTOCOL_UDP.into(), other);
     if !spec.is_ipv6() {
-        code.load(Size::Byte, Reg::R1, Reg::R6, 14);
+        code.load(Size::Byte, Reg::R1, Reg::R6, field(0));
         code.jump_if_value(If::NotEqual, Reg::R1, 0x45, other);
     }
     code.load(Size::Word, Reg::R1, Reg::R6, payload as i16);
