@@ -67,6 +67,7 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     Doctor(DoctorArgs),
     Iperf3(Iperf3Args),
+    Iperf(IperfArgs),
     Sockperf(SockperfArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -248,6 +249,24 @@ EXAMPLES
 pub(crate) struct Iperf3Args {
     /// Options as iPerf3 takes them
     #[arg(value_name = "IPERF3 OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<OsString>,
+}
+
+/// Take iPerf2's command line and print iPerf2's output, on pathmeter's engine
+#[derive(Clone, Debug, Default, Args)]
+#[command(
+    disable_help_flag = true,
+    override_usage = "pathmeter iperf [IPERF2 OPTIONS]",
+    after_help = "\
+EXAMPLES
+  pathmeter iperf -s                            serve iPerf2 clients, many at once
+  pathmeter iperf -c HOST -i 10 -P 10 -t 60 -M 1460
+  pathmeter iperf --help                        the options of this dialect
+  ln -s $(which pathmeter) ~/bin/iperf          the same under its own name"
+)]
+pub(crate) struct IperfArgs {
+    /// Options as iPerf2 takes them
+    #[arg(value_name = "IPERF2 OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) args: Vec<OsString>,
 }
 

@@ -2,10 +2,12 @@
 
 pub(crate) mod analyse;
 pub(crate) mod completions;
+mod daemon;
 pub(crate) mod demo;
 mod demo_lab;
 pub(crate) mod doctor;
 pub(crate) mod import;
+pub(crate) mod iperf;
 pub(crate) mod iperf3;
 pub(crate) mod lab;
 pub(crate) mod latency;

@@ -1,6 +1,7 @@
 //! Foreign command lines: a name we are called by, or a first word, that means another tool's options.
 
 mod getopt;
+pub(crate) mod iperf2;
 pub(crate) mod iperf3;
 mod numbers;
 pub(crate) mod sockperf;

@@ -22,6 +22,8 @@ fn main() -> ExitCode {
     }
     let ended = if let Some(args) = dialect::words_of("iperf3", &words) {
         commands::iperf3::run(&Iperf3Args { args }, &Common::default())
+    } else if let Some(args) = dialect::words_of("iperf", &words) {
+        commands::iperf::run(&args)
     } else if let Some(args) = dialect::words_of("sockperf", &words) {
         commands::sockperf::run(&args)
     } else {
@@ -51,6 +53,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Demo(args) => commands::demo::run(args, global),
         Command::Doctor(args) => commands::doctor::run(args, global),
         Command::Iperf3(args) => commands::iperf3::run(args, global),
+        Command::Iperf(args) => commands::iperf::run(&args.args),
         Command::Sockperf(args) => commands::sockperf::run(&args.args),
         Command::Completions(args) => commands::completions::run(args, global),
         Command::Man(args) => commands::man::run(args, global),

@@ -4,7 +4,7 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "measure",
     "serve",
     "throughput",
@@ -18,12 +18,13 @@ const COMMANDS: [&str; 16] = [
     "demo",
     "doctor",
     "iperf3",
+    "iperf",
     "sockperf",
     "completions",
     "man",
 ];
 /// Their help is the foreign tool's own.
-const DIALECTS: [&str; 2] = ["iperf3", "sockperf"];
+const DIALECTS: [&str; 3] = ["iperf3", "iperf", "sockperf"];
 
 #[test]
 fn help_is_as_agreed_on() {

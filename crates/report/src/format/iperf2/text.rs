@@ -18,6 +18,8 @@ pub struct Iperf2Text {
     connections: Vec<Iperf2Connection>,
     started: WallTime,
     headings: Vec<&'static str>,
+    /// Streams whose line is printed: those that come later join.
+    named: Vec<u32>,
     /// An interval whose details are to come.
     waiting: Option<IntervalSample>,
     totals: Vec<Detail>,
@@ -44,6 +46,7 @@ impl Iperf2Text {
             connections: Vec::new(),
             started: WallTime(0),
             headings: Vec::new(),
+            named: Vec::new(),
             waiting: None,
             totals: Vec::new(),
             reported: Vec::new(),
@@ -103,12 +106,15 @@ impl Iperf2Text {
     #[must_use]
     pub fn last_id(&self) -> u32 {
         let streams = self.plan.as_ref().map_or(1, |plan| plan.test.streams);
-        let back = if self.options.dual { streams } else { 0 };
+        let both = self.plan.as_ref().is_some_and(|plan| plan.test.directions == Directions::Both);
+        let back = if self.options.dual && both { streams } else { 0 };
         self.first + streams + back - 1
     }
 
     fn begin(&mut self, started: &Started) {
-        self.started = started.wall;
+        if self.named.is_empty() {
+            self.started = started.wall;
+        }
         let silent = self.options.csv || self.options.exclude.connections || self.options.sum_only;
         for stream in &started.streams {
             let known = self.connections.iter().find(|known| known.stream == stream.stream);
@@ -119,11 +125,13 @@ impl Iperf2Text {
             // Both ways of a full-duplex connection have one line; the mark of a way back is for rows, but for a
             // connection that the server has opened.
             let second = self.is_full_duplex() && stream.direction == Direction::Down;
-            if !silent && !second {
+            let named = self.named.contains(&stream.stream);
+            if !silent && !second && !named {
                 let starred = self.options.dual && self.starred(stream.direction);
                 let id = label(self.number(stream.stream), starred);
                 self.out.push_str(&connection.line(&self.options, &id, Some(started.wall)));
             }
+            self.named.push(stream.stream);
             self.connection(connection);
         }
     }
@@ -313,12 +321,8 @@ impl Iperf2Text {
     fn starred(&self, direction: Direction) -> bool {
         let only_down = self.plan.as_ref().is_some_and(|plan| plan.test.directions == Directions::Down);
         let server = self.options.role == Iperf2Role::Server;
-        direction == Direction::Down
-            && match (only_down, self.options.dual) {
-                (true, _) => !server,
-                (false, true) => server,
-                (false, false) => true,
-            }
+        let marked = if self.options.dual { server } else { !only_down || !server };
+        direction == Direction::Down && marked
     }
 }
 

@@ -1,0 +1,87 @@
+//! `pathmeter iperf`: iPerf2's command line and output on our engine and its protocol, as client and as server.
+
+mod bounceback;
+mod client;
+mod facts;
+mod out;
+mod server;
+
+use super::daemon;
+use crate::dialect::iperf2::{CommandLine, Request, help_text, parse, version_text};
+use crate::exit::Exit;
+use jiff::Zoned;
+use report::format::iperf2::Zone;
+use std::ffi::OsString;
+use std::io::Write;
+
+/// Runs the command with the words after `iperf`. It ends with 0, or with 1 after an error told on standard error:
+/// iPerf2 itself ends with 0 after many of its errors, which no script can use.
+pub(crate) fn run(words: &[OsString]) -> anyhow::Result<Exit> {
+    let request = match parse(words) {
+        Ok(request) => request,
+        Err(fault) => {
+            // Standard error may be closed: the exit code says it too.
+            let _ = write!(std::io::stderr(), "{fault}");
+            return Ok(FAILED);
+        }
+    };
+    let done = match request {
+        Request::Help => show(&help_text()),
+        Request::Version => show(&version_text()),
+        Request::Client(line) => {
+            warned(&line);
+            match line.client.bounceback {
+                Some(asked) => bounceback::run(&line, asked),
+                None => client::run(&line),
+            }
+        }
+        Request::Server(line) => serve(&line, words),
+    };
+    Ok(match done {
+        Ok(()) => Exit::Done,
+        Err(sentence) => {
+            complain(&sentence);
+            FAILED
+        }
+    })
+}
+
+fn serve(line: &CommandLine, words: &[OsString]) -> Result<(), String> {
+    warned(line);
+    if line.server.daemon && !daemon::is_detached() {
+        // What can be refused is refused here, where it is seen.
+        drop(server::listen(line)?);
+        return daemon::start("iperf", words).map_err(|error| format!("unable to become a daemon: {error}"));
+    }
+    if daemon::is_detached() {
+        linux::screen::leave_terminal().map_err(|error| format!("unable to become a daemon: {error}"))?;
+    }
+    server::run(line)
+}
+
+fn show(text: &str) -> Result<(), String> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(format!("write to standard output: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn warned(line: &CommandLine) {
+    line.warnings.iter().for_each(|warning| complain(warning));
+}
+
+/// A line on standard error; it may be closed.
+fn complain(sentence: &str) {
+    let _ = writeln!(std::io::stderr(), "{sentence}");
+}
+
+/// The zone of the host's clock now.
+fn zone() -> Zone {
+    let now = Zoned::now();
+    Zone { offset: now.offset().seconds(), name: now.strftime("%Z").to_string() }
+}
+
+/// Every error.
+const FAILED: Exit = Exit::Dialect(1);

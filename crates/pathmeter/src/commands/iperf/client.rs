@@ -1,0 +1,185 @@
+//! `-c`: one test, printed as iPerf2 prints it.
+
+use super::out::{Out, window};
+use super::{complain, facts, zone};
+use crate::dialect::iperf2::CommandLine;
+use crate::engine::interrupt::Interrupt;
+use crate::engine::iperf2::{self, Back, Fact, Told};
+use crate::exit::Failure;
+use linux::clock::wall_now;
+use model::event::{Event, Warning};
+use model::plan::Directions;
+use model::units::Nanos;
+use report::format::iperf2::{Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2Text, connect_times};
+
+/// Runs the test.
+///
+/// # Errors
+/// A sentence for the user.
+pub(super) fn run(line: &CommandLine) -> Result<(), String> {
+    let plan = line.plan().map_err(|failure| told(&failure))?;
+    let mut out = Out::open(line)?;
+    let mut printer = Printer::new(line);
+    out.write(&printer.settings(line));
+    let interrupt = Interrupt::on_signals().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
+    let rounds = line.client.connects.unwrap_or(1);
+    for _ in 0..rounds {
+        let mut print = |told: Told<'_>| out.write(&printer.told(told));
+        let outcome = iperf2::client(&plan, &line.client.extras, &interrupt, &mut print);
+        if interrupt.is_raised() {
+            break;
+        }
+        if let Err(error) = outcome {
+            out.write(&printer.ended());
+            return Err(failed(&error));
+        }
+    }
+    out.write(&printer.ended());
+    out.close()
+}
+
+/// A sentence for the user, when it went wrong.
+pub(super) type Ended = Result<(), String>;
+
+/// What a client prints.
+struct Printer {
+    options: Iperf2Options,
+    text: Iperf2Text,
+    /// The line of a connection that says what was asked for.
+    plain: Iperf2Connection,
+    connections: Vec<Iperf2Connection>,
+    versions: bool,
+    connect_only: bool,
+    times: Vec<Nanos>,
+    failed: u64,
+    /// A session has begun.
+    begun: bool,
+}
+
+impl Printer {
+    fn new(line: &CommandLine) -> Printer {
+        let both = line.client.test.directions == Directions::Both;
+        let dual = both && line.client.extras.back != Back::FullDuplex;
+        let options = Iperf2Options { dual, ..line.output_options(Iperf2Role::Client, zone()) };
+        let plain = Iperf2Connection {
+            words: facts::asked_for(line),
+            tos: line.client.test.tos,
+            ..Iperf2Connection::default()
+        };
+        Printer {
+            text: Iperf2Text::new(options.clone(), 1),
+            options,
+            plain,
+            connections: Vec::new(),
+            versions: line.client.extras.peer_detect,
+            connect_only: line.client.extras.connect_only,
+            times: Vec::new(),
+            failed: 0,
+            begun: false,
+        }
+    }
+
+    /// What is printed first. With `-d` and `-r` the client listens too.
+    fn settings(&self, line: &CommandLine) -> String {
+        let test = &line.client.test;
+        let own = line.settings(window(test.transport, true, test.window)).text(&self.options);
+        if test.directions != Directions::Both || line.client.extras.back == Back::FullDuplex {
+            return own;
+        }
+        let mut listening = line.settings(window(test.transport, false, test.window));
+        listening.port = line.client.extras.back_port.unwrap_or(line.both.port);
+        let server = Iperf2Options { role: Iperf2Role::Server, ..self.options.clone() };
+        listening.text(&server) + &own
+    }
+
+    fn told(&mut self, told: Told<'_>) -> String {
+        match told {
+            Told::Event(event) => self.event(event),
+            Told::Fact(fact) => self.fact(fact),
+        }
+    }
+
+    fn event(&mut self, event: &Event) -> String {
+        match event {
+            Event::Connected(connected) => {
+                // The way back of -r is a session of its own.
+                if std::mem::replace(&mut self.begun, true) {
+                    self.text = Iperf2Text::new(self.options.clone(), self.text.last_id() + 1);
+                    self.connections.clear();
+                }
+                let device = connected.host.nic.as_ref().map(|nic| nic.name.clone());
+                self.connections.iter_mut().for_each(|connection| connection.device.clone_from(&device));
+                self.plain.device = device;
+            }
+            Event::Started(started) => {
+                for stream in &started.streams {
+                    let known = self.connections.iter().find(|known| known.stream == stream.stream);
+                    let plain = Iperf2Connection { stream: stream.stream, ..self.plain.clone() };
+                    let mut connection = known.cloned().unwrap_or(plain);
+                    connection.mss = stream.mss;
+                    self.text.connection(connection);
+                }
+            }
+            Event::Warning(Warning { text, .. }) => complain(&format!("WARNING: {text}")),
+            _ => {}
+        }
+        self.text.event(event)
+    }
+
+    fn fact(&mut self, fact: &Fact) -> String {
+        match fact {
+            Fact::Connect { stream, local, remote, took, mss, tcp } => {
+                self.times.push(*took);
+                let connection = Iperf2Connection {
+                    stream: *stream,
+                    ends: Some((*local, *remote)),
+                    tcp: facts::tcp(*mss, *tcp),
+                    took: Some(*took),
+                    ..self.plain.clone()
+                };
+                if self.connect_only {
+                    return self.text.connected(&connection, wall_now());
+                }
+                self.connections.retain(|known| known.stream != *stream);
+                self.connections.push(connection);
+            }
+            Fact::Retry { reason, .. } => {
+                self.failed += 1;
+                complain(&format!("tcp connect failed: {reason}: tried again"));
+            }
+            Fact::Ack { stream, ack } if self.versions => {
+                let known = self.connections.iter_mut().filter(|known| known.stream == *stream);
+                known.for_each(|known| known.peer = Some(facts::version(ack.version)));
+            }
+            Fact::Report { stream, report } => self.text.report(facts::report(*stream, report)),
+            Fact::NoReport { stream } => {
+                let line = "WARNING: did not receive ack of last datagram.";
+                return format!("[{:3}] {line}\n", stream + 1);
+            }
+            Fact::Interval(details) => return self.text.interval(&facts::details(details)),
+            Fact::Total(details) => self.text.totals(&facts::details(details)),
+            Fact::Ack { .. } | Fact::Request { .. } => {}
+        }
+        String::new()
+    }
+
+    /// The times of the connects, where there were several.
+    fn ended(&self) -> String {
+        let silent = self.options.csv || self.options.exclude.connections;
+        connect_times(&self.times, self.failed).filter(|_| !silent).unwrap_or_default()
+    }
+}
+
+/// An error in iPerf2's words where scripts look for them, with ours behind.
+fn failed(error: &anyhow::Error) -> String {
+    match error.chain().find_map(|cause| cause.downcast_ref::<Failure>()) {
+        Some(failure) => told(failure),
+        None => format!("ERROR: {error:#}"),
+    }
+}
+
+/// What the user reads of a host that cannot be reached.
+pub(super) fn told(failure: &Failure) -> String {
+    let advice = failure.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
+    format!("connect failed: {}{advice}", failure.message)
+}

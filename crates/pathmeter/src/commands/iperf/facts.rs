@@ -1,0 +1,102 @@
+//! What the engine tells, in the terms of the output.
+
+use crate::dialect::iperf2::CommandLine;
+use crate::engine::iperf2::{Back, Detail, Spread};
+use model::plan::{Directions, Transport};
+use model::units::Nanos;
+use report::format::iperf2::{self, Iperf2Connection};
+use wire::iperf2::{Request, ServerReport, Shape, Traffic, Version};
+
+/// The details of an interval, or of the whole time.
+pub(super) fn details(details: &[Detail]) -> Vec<iperf2::Detail> {
+    let of = |detail: &Detail| iperf2::Detail {
+        stream: detail.stream,
+        calls: detail.calls,
+        reads: detail.reads,
+        delay: detail.delay.map(spread),
+        bursts: detail.bursts.map(spread),
+        burst_bytes: detail.burst_bytes,
+    };
+    details.iter().map(of).collect()
+}
+
+fn spread(spread: Spread) -> iperf2::Spread {
+    iperf2::Spread {
+        count: spread.count,
+        min: spread.min as f64,
+        mean: spread.mean,
+        max: spread.max as f64,
+        stddev: Some(spread.stddev),
+    }
+}
+
+/// The delays in a server's report; how they spread is not in it.
+pub(super) fn report(stream: u32, report: &ServerReport) -> iperf2::Detail {
+    let delay = report.transit.map(|transit| iperf2::Spread {
+        count: u64::from(transit.count),
+        min: transit.min_ns as f64,
+        mean: transit.mean_ns as f64,
+        max: transit.max_ns as f64,
+        stddev: None,
+    });
+    iperf2::Detail { stream, delay, ..iperf2::Detail::default() }
+}
+
+/// What a client's connections say of the test.
+pub(super) fn asked_for(line: &CommandLine) -> Vec<String> {
+    let (test, extras) = (&line.client.test, &line.client.extras);
+    let full_duplex = test.directions == Directions::Both && extras.back == Back::FullDuplex;
+    let silent = extras.no_fin || full_duplex;
+    said(&[
+        (matches!(extras.shape, Shape::Isochronous(_)), "isoch"),
+        (full_duplex, "full-duplex"),
+        (test.directions == Directions::Down, "reverse"),
+        (extras.starts.is_some(), "epoch-start"),
+        (test.transport == Transport::Udp && silent, "no-udp-fin"),
+        (extras.trip_times, "trip-times"),
+    ])
+}
+
+/// A client's connection as the server knows it.
+pub(super) fn requested(stream: u32, request: Option<&Request>) -> Iperf2Connection {
+    let Some(request) = request else { return Iperf2Connection { stream, ..Iperf2Connection::default() } };
+    let mut words = said(&[(matches!(request.shape, Shape::Isochronous(_)), "isoch")]);
+    if let Shape::Bursts(frames) = request.shape {
+        let rate = f64::from(frames.rate.whole) + f64::from(frames.rate.millionths) / 1e6;
+        words.push(format!("burst-period={:.4}s", if rate > 0.0 { 1.0 / rate } else { 0.0 }));
+    }
+    let udp = request.transport == Transport::Udp;
+    words.extend(said(&[
+        (request.traffic == Traffic::FullDuplex, "full-duplex"),
+        (request.traffic == Traffic::Reverse, "reverse"),
+        (request.starts_then, "epoch-start"),
+        (udp && (request.no_fin || request.traffic == Traffic::Reverse), "no-udp-fin"),
+        (request.trip_times, "trip-times"),
+    ]));
+    let peer = request.version.map(version);
+    Iperf2Connection { stream, words, tos: request.tos, peer, ..Iperf2Connection::default() }
+}
+
+/// `2.1.8`, `2.2.2-master`.
+pub(super) fn version(version: Version) -> String {
+    let stage = match version.lower & 0xf {
+        0 => "-dev",
+        1 => "-rc",
+        2 => "-rc2",
+        3 => "",
+        4 => "-private",
+        5 => "-master",
+        _ => "-unk",
+    };
+    format!("{}.{}.{}{stage}", version.upper >> 16, version.upper & 0xffff, version.lower >> 16)
+}
+
+/// The first congestion window, largest segment and RTT, where all are known.
+pub(super) fn tcp(mss: Option<u32>, first: Option<(u32, Nanos)>) -> Option<(u32, u32, Nanos)> {
+    let (window, rtt) = first?;
+    Some((window, mss?, rtt))
+}
+
+fn said(words: &[(bool, &str)]) -> Vec<String> {
+    words.iter().filter(|(there, _)| *there).map(|(_, word)| (*word).to_owned()).collect()
+}

@@ -1,0 +1,192 @@
+//! `-s`: serves many clients at once; the lines of each have its own numbers in brackets.
+
+use super::out::{Out, window};
+use super::{complain, facts, zone};
+use crate::dialect::iperf2::CommandLine;
+use crate::engine::interrupt::Interrupt;
+use crate::engine::iperf2::{self, Config, Fact, Observer, Told, Watcher};
+use linux::socket::{TcpOptions, UdpOptions, tcp_listen, udp_bind};
+use model::event::{Event, Warning};
+use model::plan::Transport;
+use model::units::Bytes;
+use report::format::iperf2::{Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2Text};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use wire::iperf2::Traffic;
+use wire::{Policy, ProtocolError};
+
+/// The sockets of a server.
+pub(super) struct Sockets {
+    tcp: Vec<TcpListener>,
+    udp: Vec<UdpSocket>,
+}
+
+/// Opens the sockets.
+///
+/// # Errors
+/// A sentence for the user.
+pub(super) fn listen(line: &CommandLine) -> Result<Sockets, String> {
+    let failed = |error: String| format!("listener bind failed: {error}");
+    let address = line.listen_address().map_err(|failure| failed(failure.message))?;
+    let test = &line.client.test;
+    let window = test.window.map(|window| Bytes(window.into()));
+    let tos = Some(test.tos).filter(|tos| *tos > 0);
+    let device = line.both.device.clone();
+    match test.transport {
+        Transport::Tcp => {
+            let options = TcpOptions {
+                device,
+                mss: test.mss.map(|mss| Bytes(mss.into())),
+                send_buffer: window,
+                recv_buffer: window,
+                congestion: test.congestion.clone(),
+                tos,
+                nodelay: test.nodelay,
+                ..TcpOptions::default()
+            };
+            let listener =
+                tcp_listen(address, &options, BACKLOG).map_err(|error| failed(error.to_string()))?;
+            Ok(Sockets { tcp: vec![listener], udp: Vec::new() })
+        }
+        Transport::Udp => {
+            let options =
+                UdpOptions { device, tos, recv_buffer: window, reuse_address: true, ..UdpOptions::default() };
+            let socket = udp_bind(address, &options).map_err(|error| failed(error.to_string()))?;
+            Ok(Sockets { tcp: Vec::new(), udp: vec![socket] })
+        }
+    }
+}
+
+/// Serves until it is stopped, or what `-t` or `-P` says has been served.
+///
+/// # Errors
+/// A sentence for the user.
+pub(super) fn run(line: &CommandLine) -> Result<(), String> {
+    let sockets = listen(line)?;
+    let mut out = Out::open(line)?;
+    let options = line.output_options(Iperf2Role::Server, zone());
+    let transport = line.client.test.transport;
+    out.write(&line.settings(window(transport, false, line.client.test.window)).text(&options));
+    let interrupt = Interrupt::on_signals().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
+    let shared = Shared { options, screen: Arc::new(Mutex::new(Screen { out, last: 0 })) };
+    let config = Config {
+        tcp: sockets.tcp,
+        udp: sockets.udp,
+        policy: Policy::default(),
+        max_tests: if line.server.one_at_a_time { 1 } else { MAX_TESTS },
+        tests: line.server.clients,
+        time: line.both.time.filter(|time| time.0 > 0),
+        key: line.both.key.as_ref().map(|key| key.clone().into_bytes()),
+        local: line.local(),
+        observer: Arc::new(shared.clone()),
+    };
+    iperf2::serve(config, &interrupt).map_err(|error| format!("ERROR: {error:#}"))?;
+    shared.screen().out.close()
+}
+
+/// What all sessions share.
+#[derive(Clone)]
+struct Shared {
+    options: Iperf2Options,
+    screen: Arc<Mutex<Screen>>,
+}
+
+struct Screen {
+    out: Out,
+    /// The highest number in brackets so far.
+    last: u32,
+}
+
+impl Shared {
+    fn screen(&self) -> MutexGuard<'_, Screen> {
+        self.screen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for Shared {
+    fn session(&self, _client: SocketAddr) -> Box<dyn Watcher> {
+        let text = Iperf2Text::new(self.options.clone(), 1);
+        let shared = self.clone();
+        Box::new(Session { shared, text, connections: Vec::new(), device: None, dual: false })
+    }
+
+    fn note(&self, text: &str) {
+        complain(text);
+    }
+}
+
+/// One client.
+struct Session {
+    shared: Shared,
+    text: Iperf2Text,
+    connections: Vec<Iperf2Connection>,
+    /// The interface towards the client.
+    device: Option<String>,
+    /// The client asked for `-d` or `-r`.
+    dual: bool,
+}
+
+impl Session {
+    fn event(&mut self, event: &Event) -> String {
+        match event {
+            Event::Connected(connected) => {
+                let mut screen = self.shared.screen();
+                let options = Iperf2Options { dual: self.dual, ..self.shared.options.clone() };
+                self.text = Iperf2Text::new(options, screen.last + 1);
+                let text = self.text.event(event);
+                screen.last = self.text.last_id();
+                self.device = connected.host.nic.as_ref().map(|nic| nic.name.clone());
+                return text;
+            }
+            Event::Started(started) => {
+                for stream in &started.streams {
+                    let known = self.connections.iter().find(|known| known.stream == stream.stream);
+                    let mut connection = known.cloned().unwrap_or_default();
+                    (connection.stream, connection.mss) = (stream.stream, stream.mss);
+                    connection.device.clone_from(&self.device);
+                    self.text.connection(connection);
+                }
+            }
+            Event::Warning(Warning { text, .. }) => complain(&format!("WARNING: {text}")),
+            _ => {}
+        }
+        self.text.event(event)
+    }
+
+    fn fact(&mut self, fact: &Fact) -> String {
+        match fact {
+            Fact::Request { stream, request, .. } => {
+                let back = |request: &wire::iperf2::Request| {
+                    matches!(request.traffic, Traffic::Dual | Traffic::Tradeoff)
+                };
+                self.dual |= request.as_deref().is_some_and(back);
+                self.connections.push(facts::requested(*stream, request.as_deref()));
+            }
+            Fact::Interval(details) => return self.text.interval(&facts::details(details)),
+            Fact::Total(details) => self.text.totals(&facts::details(details)),
+            _ => {}
+        }
+        String::new()
+    }
+}
+
+impl Watcher for Session {
+    fn told(&mut self, told: Told<'_>) {
+        let text = match told {
+            Told::Event(event) => self.event(event),
+            Told::Fact(fact) => self.fact(fact),
+        };
+        self.shared.screen().out.write(&text);
+    }
+
+    fn ended(&mut self, outcome: Result<(), &ProtocolError>) {
+        match outcome {
+            Ok(()) | Err(ProtocolError::Stopped(_)) => {}
+            Err(error) => complain(&format!("ERROR: {error}")),
+        }
+    }
+}
+
+const BACKLOG: u16 = 512;
+/// Clients at the same time.
+const MAX_TESTS: u32 = 256;

@@ -1,0 +1,252 @@
+//! iPerf2's command line: the options of 2.1 and 2.2, read as iPerf2 reads them. What it takes for 0 or passes over in
+//! silence is refused, and so is by name what this program does not do.
+
+mod check;
+mod help;
+mod numbers;
+mod options;
+mod plan;
+
+pub(crate) use help::{help_text, version_text};
+
+use super::getopt::{self, Misspelt, Word};
+use crate::engine::iperf2::Extras;
+use model::plan::{TestSpec, Transport};
+use model::units::{Bytes, Nanos};
+use report::format::iperf2::Exclude;
+use std::ffi::OsString;
+use std::fmt::{Display, Formatter};
+use std::path::PathBuf;
+
+/// What a command line asks for.
+#[derive(Clone, Debug)]
+pub(crate) enum Request {
+    /// `-h`: the text on standard output.
+    Help,
+    /// `-v`: likewise.
+    Version,
+    /// A test.
+    Client(Box<CommandLine>),
+    /// Serve tests.
+    Server(Box<CommandLine>),
+}
+
+/// A command line, read and checked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CommandLine {
+    /// Options of both roles.
+    pub(crate) both: Both,
+    /// Options of a client.
+    pub(crate) client: Client,
+    /// Options of a server.
+    pub(crate) server: Server,
+    /// Sentences for standard error.
+    pub(crate) warnings: Vec<String>,
+    stop: Option<Request>,
+    /// Options given that only a client, or only a server, has.
+    client_only: Vec<&'static str>,
+    server_only: Vec<&'static str>,
+}
+
+/// Options of both roles.
+#[derive(Clone, Debug)]
+pub(crate) struct Both {
+    /// `-p`.
+    pub(crate) port: u16,
+    /// `-e`.
+    pub(crate) enhanced: bool,
+    /// `-f`: the letter of the unit.
+    pub(crate) unit: Option<char>,
+    /// `-i`; absent: the end alone.
+    pub(crate) interval: Option<Nanos>,
+    /// `-y C`.
+    pub(crate) csv: bool,
+    /// `--sum-only`.
+    pub(crate) sum_only: bool,
+    /// `--hide-ips`.
+    pub(crate) hide_ips: bool,
+    /// `-x`.
+    pub(crate) exclude: Exclude,
+    /// `-o`.
+    pub(crate) output: Option<PathBuf>,
+    /// `-B`: local host or address.
+    pub(crate) bind: Option<String>,
+    /// `-B host:port`.
+    pub(crate) bind_port: Option<u16>,
+    /// The part behind `%` of `-B` or `-c`.
+    pub(crate) device: Option<String>,
+    /// `-m`.
+    pub(crate) print_mss: bool,
+    /// `-4`.
+    pub(crate) ipv4: bool,
+    /// `-V`, `-6`.
+    pub(crate) ipv6: bool,
+    /// `--permit-key`.
+    pub(crate) key: Option<String>,
+    /// `-t`, where it was given; zero: for ever.
+    pub(crate) time: Option<Nanos>,
+}
+
+/// Options of a client.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    /// `-c`.
+    pub(crate) host: Option<String>,
+    /// The test; a server takes its length, window, MSS, TOS and congestion control from it too.
+    pub(crate) test: TestSpec,
+    /// What iPerf2 has beside it.
+    pub(crate) extras: Extras,
+    /// `-n` was given.
+    bytes: Option<Bytes>,
+    /// `-b` was given.
+    rate_given: bool,
+    /// `-R`, `--full-duplex`, `-d` and `-r`, those that were given.
+    ways: Vec<&'static str>,
+    /// `--bounceback`.
+    pub(crate) bounceback: Option<Bounceback>,
+    /// `--connect-only=N`: so many connections, one after the other.
+    pub(crate) connects: Option<u32>,
+    /// `--isochronous`: frames a second, mean and deviation of their bits a second.
+    pub(crate) frames: Option<(f64, f64, f64)>,
+    /// `--ipg`, seconds.
+    pub(crate) gap: Option<f64>,
+    /// `--burst-period`, seconds.
+    pub(crate) burst_period: Option<f64>,
+    /// `--burst-size`.
+    pub(crate) burst_size: Option<u64>,
+}
+
+/// `--bounceback` and what goes with it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Bounceback {
+    /// Requests in a row.
+    pub(crate) count: u32,
+    /// Seconds between the rows.
+    pub(crate) period: f64,
+    /// Microseconds that the server is to hold a request.
+    pub(crate) hold: u32,
+    /// The server is to acknowledge at once.
+    pub(crate) quick_ack: bool,
+}
+
+/// Options of a server.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Server {
+    asked: bool,
+    /// `-D`.
+    pub(crate) daemon: bool,
+    /// `-1`: one client at a time.
+    pub(crate) one_at_a_time: bool,
+    /// `-P`: end after so many clients.
+    pub(crate) clients: Option<u32>,
+}
+
+impl Default for Both {
+    fn default() -> Both {
+        Both {
+            port: wire::iperf2::PORT,
+            enhanced: false,
+            unit: None,
+            interval: None,
+            csv: false,
+            sum_only: false,
+            hide_ips: false,
+            exclude: Exclude::default(),
+            output: None,
+            bind: None,
+            bind_port: None,
+            device: None,
+            print_mss: false,
+            ipv4: false,
+            ipv6: false,
+            key: None,
+            time: None,
+        }
+    }
+}
+
+impl Default for Client {
+    fn default() -> Client {
+        Client {
+            host: None,
+            test: TestSpec::new(Transport::Tcp),
+            extras: Extras::default(),
+            bytes: None,
+            rate_given: false,
+            ways: Vec::new(),
+            bounceback: None,
+            connects: None,
+            frames: None,
+            gap: None,
+            burst_period: None,
+            burst_size: None,
+        }
+    }
+}
+
+impl Default for Bounceback {
+    fn default() -> Bounceback {
+        Bounceback { count: 10, period: 1.0, hold: 0, quick_ack: true }
+    }
+}
+
+/// Why a command line is refused; the exit code is 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// No such option, or an argument too many or too few.
+    Syntax(String),
+    /// A value or combination that cannot be.
+    Parameter(String),
+}
+
+impl Fault {
+    fn parameter(what: impl Into<String>) -> Fault {
+        Fault::Parameter(what.into())
+    }
+
+    /// A value that an option cannot have.
+    fn value(option: &str, text: &str, wanted: &str) -> Fault {
+        Fault::Parameter(format!("{option} value of '{text}' not recognized: {wanted}"))
+    }
+
+    /// An option that iPerf2 has and this program does not serve.
+    fn not_served(option: &str, instead: &str) -> Fault {
+        Fault::Parameter(format!("{option} is not served by pathmeter: {instead}"))
+    }
+}
+
+impl From<Misspelt> for Fault {
+    fn from(misspelt: Misspelt) -> Fault {
+        Fault::Syntax(misspelt.0)
+    }
+}
+
+impl Display for Fault {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Fault::Syntax(what) => write!(f, "iperf: {what}\n{}", help::USAGE),
+            Fault::Parameter(what) => writeln!(f, "ERROR: {what}"),
+        }
+    }
+}
+
+/// Reads the words after the program's name.
+///
+/// # Errors
+/// At the first word that cannot be, and for what this program does not serve.
+pub(crate) fn parse(words: &[OsString]) -> Result<Request, Fault> {
+    let mut line = CommandLine::default();
+    for word in getopt::split(words, &options::ALL)? {
+        match word {
+            Word::Option(option, value) => (option.take)(&mut line, &value)?,
+            Word::Other(word) => line.warnings.push(format!("iperf: ignoring extra argument -- {word}")),
+        }
+        if let Some(stop) = line.stop.take() {
+            return Ok(stop);
+        }
+    }
+    check::finish(line)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! What is checked once all options are read: the role, what excludes what, and defaults.
+
+use super::{CommandLine, Fault, Request};
+use crate::engine::iperf2::Back;
+use model::plan::{Directions, End, Transport};
+use model::units::{BitRate, Nanos};
+use wire::iperf2::{Fixed, Frames, Shape};
+
+/// The request of a line whose options have all been taken.
+pub(super) fn finish(mut line: CommandLine) -> Result<Request, Fault> {
+    let udp = line.client.test.transport == Transport::Udp;
+    if line.both.key.is_some() && udp {
+        return Err(Fault::parameter("option of --permit-key not supported with UDP"));
+    }
+    if line.client.test.length == 0 && udp {
+        line.client.test.length = if line.both.ipv6 { 1450 } else { 1470 };
+    }
+    match (line.client.host.is_some(), line.server.asked) {
+        (true, true) => Err(Fault::parameter("be a client (-c) or a server (-s), not both")),
+        (true, false) => {
+            ignored(&mut line.warnings, &line.server_only, "client");
+            client(&mut line)?;
+            Ok(Request::Client(Box::new(line)))
+        }
+        (false, true) => {
+            ignored(&mut line.warnings, &line.client_only, "server");
+            Ok(Request::Server(Box::new(line)))
+        }
+        (false, false) => Err(Fault::Syntax("be a client (-c HOST) or a server (-s)".into())),
+    }
+}
+
+fn ignored(warnings: &mut Vec<String>, options: &[&str], role: &str) {
+    warnings.extend(
+        options.iter().map(|option| format!("WARNING: option {option} is not valid for {role} mode")),
+    );
+}
+
+fn client(line: &mut CommandLine) -> Result<(), Fault> {
+    if line.client.ways.len() > 1 {
+        return Err(Fault::parameter(
+            "options of --full-duplex, --reverse, -d and -r are mutually exclusive",
+        ));
+    }
+    line.client.extras.back = match line.client.ways.first() {
+        Some(&"-d") => Back::Dual,
+        Some(&"-r") => Back::Tradeoff,
+        _ => Back::FullDuplex,
+    };
+    line.client.extras.key = line.both.key.as_ref().map(|key| key.clone().into_bytes());
+    amount(line);
+    exclusions(line)?;
+    shape(line)?;
+    rate(line)
+}
+
+fn amount(line: &mut CommandLine) {
+    line.client.test.end = match (line.client.bytes, line.both.time) {
+        (Some(bytes), _) => {
+            // iPerf2 counts each stream by itself.
+            End::Bytes(model::units::Bytes(bytes.0.saturating_mul(line.client.test.streams.into())))
+        }
+        (None, Some(Nanos::ZERO)) => {
+            line.warnings.push("WARNING: client will send traffic forever or until an external signal (e.g. SIGINT or SIGTERM) occurs to stop it".into());
+            End::Time(FOR_EVER)
+        }
+        (None, time) => End::Time(time.unwrap_or(Nanos::from_secs(10))),
+    };
+}
+
+fn exclusions(line: &CommandLine) -> Result<(), Fault> {
+    let client = &line.client;
+    let (test, extras) = (&client.test, &client.extras);
+    let udp = test.transport == Transport::Udp;
+    let special = !client.ways.is_empty() || extras.trip_times || client.frames.is_some();
+    let refusals = [
+        (
+            extras.compatible && (special || line.both.enhanced),
+            "compatibility mode not supported with the requested with options",
+        ),
+        (udp && extras.peer_detect, "option of -X or --peer-detect not supported with -u UDP"),
+        (udp && extras.connect_only, "option of --connect-only not supported with -u UDP"),
+        (udp && extras.connect_retries > 0, "option --connect-retries not supported with -u UDP"),
+        (udp && client.bounceback.is_some(), "option --bounceback not supported with -u UDP"),
+        (
+            udp && client.burst_period.is_some(),
+            "option --burst-period not supported with -u UDP: use --isochronous",
+        ),
+        (client.gap.is_some() && client.rate_given, "options of --b and --ipg cannot be applied together"),
+        (!udp && client.gap.is_some(), "option --ipg requires -u UDP"),
+        (!udp && extras.no_fin, "option --no-udp-fin requires -u UDP"),
+        (!udp && extras.packet_rate.is_some(), "units of pps not supported with TCP"),
+        (
+            client.frames.is_some() && client.rate_given,
+            "options of --b and --isochronous cannot be applied together",
+        ),
+        (
+            client.frames.is_some() && client.burst_period.is_some(),
+            "options of --burst-period and --isochronous cannot be applied together",
+        ),
+        (
+            client.bounceback.is_some() && special,
+            "option --bounceback and those of other tests are mutually exclusive",
+        ),
+        (
+            client.bounceback.is_some() && test.streams > 1,
+            "--bounceback with -P is not served by pathmeter: start a client for each",
+        ),
+        (
+            client.bounceback.is_some_and(|b| b.hold > 0),
+            "--bounceback-hold is not served by pathmeter: servers of 2.1 and 2.2 do not hold either",
+        ),
+        (
+            test.congestion.is_some() && test.directions == Directions::Down,
+            "tcp congestion control -Z and --reverse cannot be applied together",
+        ),
+    ];
+    match refusals.iter().find(|(broken, _)| *broken) {
+        Some((_, why)) => Err(Fault::parameter(*why)),
+        None => Ok(()),
+    }
+}
+
+fn shape(line: &mut CommandLine) -> Result<(), Fault> {
+    let client = &mut line.client;
+    let gap = fixed(client.gap.unwrap_or(0.000_005));
+    if let Some((rate, mean, deviation)) = client.frames {
+        let frames = Frames { rate: fixed(rate), mean: fixed(mean), variance: fixed(deviation), gap };
+        client.extras.shape = Shape::Isochronous(Some(frames));
+    }
+    if client.burst_period.is_none() && client.burst_size.is_some() {
+        line.warnings.push(
+            "WARN: option of --burst-size without --burst-period defaults --burst-period to 1 second".into(),
+        );
+        client.burst_period = Some(1.0);
+    }
+    if let Some(period) = client.burst_period {
+        let size = client.burst_size.unwrap_or(1 << 20);
+        let length = if client.test.length == 0 { TCP_LENGTH } else { client.test.length };
+        if size < u64::from(length) {
+            return Err(Fault::parameter(format!(
+                "option of --burst-size {size} must be equal or larger to write length (-l) {length}"
+            )));
+        }
+        let frames = Frames { rate: fixed(1.0 / period), mean: fixed(size as f64), ..Frames::default() };
+        client.extras.shape = Shape::Bursts(frames);
+        line.both.enhanced = true;
+    }
+    if line.client.bounceback.is_some() {
+        line.both.enhanced = true;
+        line.both.interval = line.both.interval.or(Some(Nanos::from_secs(1)));
+    }
+    Ok(())
+}
+
+/// UDP has a rate: 1 Mbit/s of 1024 × 1024 where nothing was said. The one that is timed needs no offload.
+fn rate(line: &mut CommandLine) -> Result<(), Fault> {
+    let client = &mut line.client;
+    if client.test.transport == Transport::Udp {
+        if let Some(gap) = client.gap.filter(|gap| *gap > 0.0 && client.frames.is_none()) {
+            client.test.bitrate = Some(BitRate((f64::from(client.test.length) * 8.0 / gap) as u64));
+        } else if !client.rate_given && client.frames.is_none() {
+            client.test.bitrate = Some(BitRate(1 << 20));
+        }
+        client.test.offload = client.test.bitrate.is_none() && client.extras.packet_rate.is_none();
+        return Ok(());
+    }
+    let length = if client.test.length == 0 { TCP_LENGTH } else { client.test.length };
+    match client.test.bitrate {
+        Some(rate) if rate.0 / 8 < u64::from(length) => Err(Fault::parameter(format!(
+            "option -b and -l of {length} are incompatible, consider setting -l to {} or lower",
+            rate.0 / 8
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn fixed(value: f64) -> Fixed {
+    let micros = (value.max(0.0) * 1e6).round() as u64;
+    let whole = u32::try_from(micros / 1_000_000).unwrap_or(u32::MAX);
+    Fixed { whole, millionths: (micros % 1_000_000) as u32 }
+}
+
+/// iPerf2's default length of a TCP write.
+pub(super) const TCP_LENGTH: u32 = 128 << 10;
+/// `-t 0`: as long as travels in hundredths of a second in 31 bits.
+const FOR_EVER: Nanos = Nanos::from_secs(21_000_000);

@@ -1,0 +1,235 @@
+//! The options of a client, one row each.
+
+use super::{Row, Taken, both::port, host_port_device, row};
+use crate::dialect::getopt::Value;
+use crate::dialect::iperf2::numbers::{amount, real, within};
+use crate::dialect::iperf2::{CommandLine, Fault};
+use crate::dialect::numbers::nanos;
+use model::plan::Directions;
+use model::time::WallTime;
+use model::units::{BitRate, Bytes, Nanos};
+
+/// Of the client alone.
+pub(in crate::dialect::iperf2) const CLIENT: &[Row] = &[
+    row(
+        Some('c'),
+        "client",
+        Value::Needed("HOST[%DEV]"),
+        "run a test with the server at HOST",
+        |line, text| {
+            let (host, port, device) = host_port_device(text)?;
+            if host.is_empty() {
+                return Err(Fault::value("-c", text, "a name or an address"));
+            }
+            line.both.port = port.unwrap_or(line.both.port);
+            line.both.device = device.or(line.both.device.take());
+            line.client.host = Some(host);
+            Ok(())
+        },
+    ),
+    row(
+        Some('b'),
+        "bandwidth",
+        Value::Needed("N[kmgKMG|pps]"),
+        "rate of each stream, bits or packets a second; UDP 1M, TCP no limit",
+        rate,
+    ),
+    row(Some('C'), "compatibility", Value::None, "for servers before 2.0.10: send no header", |line, _| {
+        line.client.extras.compatible = true;
+        only(line, "-C")
+    }),
+    row(None, "connect-only", Value::Optional("N"), "open N connections and close them", |line, text| {
+        let count = if text.is_empty() { 1 } else { within("--connect-only", text, 1, 1_000_000)? };
+        line.client.connects = Some(count);
+        line.client.extras.connect_only = true;
+        only(line, "--connect-only")
+    }),
+    row(None, "connect-retries", Value::Needed("N"), "try so often again to connect", |line, text| {
+        line.client.extras.connect_retries = within("--connect-retries", text, 0, 1_000_000)?;
+        only(line, "--connect-retries")
+    }),
+    row(
+        None,
+        "no-connect-sync",
+        Value::None,
+        "accepted; the streams of -P begin at once anyway",
+        |line, _| only(line, "--no-connect-sync"),
+    ),
+    row(
+        Some('d'),
+        "dualtest",
+        Value::None,
+        "both ways at once, the way back on connections that the server opens",
+        |line, _| way(line, "-d", Directions::Both),
+    ),
+    row(Some('r'), "tradeoff", Value::None, "one way after the other, likewise", |line, _| {
+        way(line, "-r", Directions::Both)
+    }),
+    row(Some('R'), "reverse", Value::None, "the server sends", |line, _| way(line, "-R", Directions::Down)),
+    row(None, "full-duplex", Value::None, "both ways at once on one connection", |line, _| {
+        way(line, "--full-duplex", Directions::Both)
+    }),
+    row(Some('L'), "listenport", Value::Needed("N"), "port of the way back of -d and -r", |line, text| {
+        line.client.extras.back_port = Some(port(text)?);
+        only(line, "-L")
+    }),
+    row(
+        None,
+        "fq-rate",
+        Value::Needed("N[kmgKMG]"),
+        "rate at which the kernel paces (SO_MAX_PACING_RATE)",
+        |line, text| {
+            line.client.test.fq_rate = Some(BitRate(amount("--fq-rate", text)?));
+            only(line, "--fq-rate")
+        },
+    ),
+    row(
+        None,
+        "isochronous",
+        Value::Optional("FPS:MEAN,STDDEV"),
+        "frames as of a video: 60:20m,0 by default",
+        frames,
+    ),
+    row(
+        None,
+        "ipg",
+        Value::Needed("SECONDS"),
+        "time between datagrams, or those of a frame",
+        |line, text| {
+            line.client.gap = Some(real("--ipg", text, 0.0, 60.0)?);
+            only(line, "--ipg")
+        },
+    ),
+    row(None, "burst-period", Value::Needed("SECONDS"), "TCP in bursts, one every so often", |line, text| {
+        line.client.burst_period = Some(real("--burst-period", text, 1e-5, 86_400.0)?);
+        only(line, "--burst-period")
+    }),
+    row(None, "burst-size", Value::Needed("N[kmKM]"), "bytes of a burst (1M)", |line, text| {
+        line.client.burst_size = Some(u64::from(within("--burst-size", text, 1, 1 << 30)?));
+        only(line, "--burst-size")
+    }),
+    row(
+        Some('n'),
+        "num",
+        Value::Needed("N[kmgKMG]"),
+        "bytes of each stream, and not a time",
+        |line, text| {
+            let bytes = amount("-n", text)?;
+            if bytes == 0 {
+                return Err(Fault::value("-n", text, "at least 1"));
+            }
+            line.client.bytes = Some(Bytes(bytes));
+            only(line, "-n")
+        },
+    ),
+    row(None, "no-udp-fin", Value::None, "UDP without an end and a report", |line, _| {
+        line.client.extras.no_fin = true;
+        only(line, "--no-udp-fin")
+    }),
+    row(
+        Some('P'),
+        "parallel",
+        Value::Needed("N"),
+        "streams, 1 to 128; a server ends after N clients",
+        |line, text| {
+            line.client.test.streams = within("-P", text, 1, 128)?;
+            line.server.clients = Some(line.client.test.streams);
+            Ok(())
+        },
+    ),
+    row(None, "trip-times", Value::None, "one-way delays; both clocks must be right", |line, _| {
+        line.client.extras.trip_times = true;
+        only(line, "--trip-times")
+    }),
+    row(
+        None,
+        "txstart-time",
+        Value::Needed("SECONDS"),
+        "begin at this time of day (seconds since 1970)",
+        |line, text| {
+            line.client.extras.starts = Some(WallTime(nanos(real("--txstart-time", text, 1.0, 4e9)?).0));
+            line.both.enhanced = true;
+            only(line, "--txstart-time")
+        },
+    ),
+    row(None, "sync-transfer-id", Value::None, "accepted; the ids of both ends count alike", |line, _| {
+        only(line, "--sync-transfer-id")
+    }),
+    row(Some('X'), "peer-detect", Value::None, "ask the server for its version", |line, _| {
+        line.client.extras.peer_detect = true;
+        only(line, "-X")
+    }),
+    row(None, "bounceback", Value::Optional("N"), "round trips over TCP, N in a row (10)", |line, text| {
+        let bounceback = line.client.bounceback.get_or_insert_default();
+        if !text.is_empty() {
+            bounceback.count = within("--bounceback", text, 1, 10_000)?;
+        }
+        only(line, "--bounceback")
+    }),
+    row(
+        None,
+        "bounceback-period",
+        Value::Needed("SECONDS"),
+        "time between the rows (1); 0: none",
+        |line, text| {
+            line.client.bounceback.get_or_insert_default().period =
+                real("--bounceback-period", text, 0.0, 86_400.0)?;
+            only(line, "--bounceback-period")
+        },
+    ),
+    row(None, "bounceback-hold", Value::Needed("MS"), "ask the server to hold each request", |line, text| {
+        let millis = real("--bounceback-hold", text, 0.0, 10_000.0)?;
+        line.client.bounceback.get_or_insert_default().hold = (millis * 1e3) as u32;
+        only(line, "--bounceback-hold")
+    }),
+    row(None, "bounceback-no-quickack", Value::None, "do not ask for acknowledgements at once", |line, _| {
+        line.client.bounceback.get_or_insert_default().quick_ack = false;
+        only(line, "--bounceback-no-quickack")
+    }),
+];
+
+/// An option that a server passes over, with a warning.
+fn only(line: &mut CommandLine, option: &'static str) -> Taken {
+    line.client_only.push(option);
+    Ok(())
+}
+
+fn way(line: &mut CommandLine, option: &'static str, directions: Directions) -> Taken {
+    if !line.client.ways.contains(&option) {
+        line.client.ways.push(option);
+    }
+    line.client.test.directions = directions;
+    only(line, option)
+}
+
+fn rate(line: &mut CommandLine, text: &str) -> Taken {
+    let packets = text.strip_suffix("pps").or_else(|| text.strip_suffix("PPS"));
+    if text.contains(',') {
+        return Err(Fault::not_served("-b with a deviation", "give one rate"));
+    }
+    line.client.rate_given = true;
+    match packets {
+        Some(packets) => {
+            line.client.extras.packet_rate = Some(amount("-b", packets)?).filter(|rate| *rate > 0)
+        }
+        None => line.client.test.bitrate = Some(BitRate(amount("-b", text)?)).filter(|rate| rate.0 > 0),
+    }
+    Ok(())
+}
+
+/// `60:20m,1m`: each part may be left out.
+fn frames(line: &mut CommandLine, text: &str) -> Taken {
+    let (rate, rest) = text.split_once(':').unwrap_or((text, ""));
+    let (mean, deviation) = rest.split_once(',').unwrap_or((rest, ""));
+    let of = |text: &str, otherwise: f64| match text {
+        "" => Ok(otherwise),
+        text => amount("--isochronous", text).map(|value| value as f64),
+    };
+    let rate = if rate.is_empty() { 60.0 } else { real("--isochronous", rate, 0.001, 10_000.0)? };
+    line.client.frames = Some((rate, of(mean, 20e6)?, of(deviation, 0.0)?));
+    line.both.enhanced = true;
+    only(line, "--isochronous")
+}
+
+/// Nothing is waited for longer than the kernel does.
+pub(in crate::dialect::iperf2) const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(30);

@@ -1,0 +1,49 @@
+//! Options that iPerf2 has and this program does not serve, each with what to do instead.
+
+use super::{Row, row};
+use crate::dialect::getopt::Value;
+use crate::dialect::iperf2::Fault;
+
+/// A row that refuses its option.
+macro_rules! refused {
+    ($letter:expr, $name:literal, $value:expr, $shown:literal, $instead:literal) => {
+        row($letter, $name, $value, "", |_, _| Err(Fault::not_served($shown, $instead)))
+    };
+}
+
+const NEEDED: Value = Value::Needed("");
+const OPTIONAL: Value = Value::Optional("");
+const NONE: Value = Value::None;
+
+pub(super) const REFUSED: &[Row] = &[
+    refused!(Some('F'), "fileinput", NEEDED, "-F/--fileinput", "it sends made-up data only"),
+    refused!(None, "file_input", NEEDED, "-F/--file_input", "it sends made-up data only"),
+    refused!(Some('I'), "stdin", NONE, "-I/--stdin", "it sends made-up data only"),
+    refused!(None, "stdin_input", NONE, "-I/--stdin_input", "it sends made-up data only"),
+    refused!(Some('H'), "ssm-host", NEEDED, "-H/--ssm-host", "there is no multicast here"),
+    refused!(Some('T'), "ttl", NEEDED, "-T/--ttl", "there is no multicast here"),
+    refused!(Some('W'), "suggest_win_size", NONE, "-W", "give the size with -w"),
+    refused!(Some('A'), "awdl", NONE, "-A/--awdl", "it is macOS's"),
+    refused!(None, "near-congestion", OPTIONAL, "--near-congestion", "limit the rate with -b"),
+    refused!(None, "local-only", OPTIONAL, "--local-only", "bind to an address of the link with -B"),
+    refused!(None, "incr-dstip", NONE, "--incr-dstip", "start a client for each address"),
+    refused!(None, "incr-srcip", NONE, "--incr-srcip", "start a client for each address"),
+    refused!(None, "incr-dstport", NONE, "--incr-dstport", "start a client for each port"),
+    refused!(None, "incr-srcport", NONE, "--incr-srcport", "ports of several streams differ by themselves"),
+    refused!(None, "sum-dstip", NONE, "--sum-dstip", "sums are of one client's streams"),
+    refused!(None, "tap-dev", OPTIONAL, "--tap-dev", "it receives through sockets only"),
+    refused!(None, "tun-dev", OPTIONAL, "--tun-dev", "it receives through sockets only"),
+    refused!(None, "l2checks", NONE, "--l2checks", "capture with `pathmeter throughput --pcap`"),
+    refused!(None, "tcp-rx-window-clamp", NEEDED, "--tcp-rx-window-clamp", "limit the buffer with -w"),
+    refused!(None, "tcp-write-prefetch", NEEDED, "--tcp-write-prefetch", "limit the buffer with -w"),
+    refused!(None, "tcp-write-times", NONE, "--tcp-write-times", "`pathmeter latency` times round trips"),
+    refused!(None, "tcp-quickack", NONE, "--tcp-quickack", "bounceback asks for it by itself"),
+    refused!(None, "tos-override", NEEDED, "--tos-override", "the server answers with the client's -S"),
+    refused!(None, "histograms", OPTIONAL, "--histograms", "`pathmeter latency` gives histograms"),
+    refused!(None, "udp-histograms", OPTIONAL, "--udp-histograms", "`pathmeter latency` gives histograms"),
+    refused!(None, "txdelay-time", NEEDED, "--txdelay-time", "give a time of day with --txstart-time"),
+    refused!(None, "bounceback-congest", OPTIONAL, "--bounceback-congest", "`pathmeter latency --loaded`"),
+    refused!(None, "bounceback-txdelay", NEEDED, "--bounceback-txdelay", "start later"),
+    refused!(None, "udp-l4s", NONE, "--udp-l4s", "-S sets the ECN bits too"),
+    refused!(None, "working-load", OPTIONAL, "--working-load", "`pathmeter latency --loaded`"),
+];

@@ -1,0 +1,32 @@
+//! The options of a server, one row each.
+
+use super::{Row, row};
+use crate::dialect::getopt::Value;
+use crate::dialect::iperf2::Fault;
+
+/// Of the server alone.
+pub(in crate::dialect::iperf2) const SERVER: &[Row] = &[
+    row(Some('s'), "server", Value::None, "serve clients, many at once", |line, _| {
+        line.server.asked = true;
+        Ok(())
+    }),
+    row(Some('1'), "singleclient", Value::None, "serve one client at a time", |line, _| {
+        line.server.one_at_a_time = true;
+        line.server_only.push("-1");
+        Ok(())
+    }),
+    row(Some('U'), "single_udp", Value::None, "the same, over UDP", |line, _| {
+        line.server.one_at_a_time = true;
+        line.client.test.transport = model::plan::Transport::Udp;
+        line.server_only.push("-U");
+        Ok(())
+    }),
+    row(Some('D'), "daemon", Value::None, "go to the background", |line, _| {
+        line.server.daemon = true;
+        line.server_only.push("-D");
+        Ok(())
+    }),
+    row(None, "permit-key-timeout", Value::Needed("SECONDS"), "not served", |_, _| {
+        Err(Fault::not_served("--permit-key-timeout", "a server without it keeps its key; end it with -t"))
+    }),
+];

@@ -1,0 +1,120 @@
+//! From a checked command line to what the engine and the output are told.
+
+use super::CommandLine;
+use super::check::TCP_LENGTH;
+use super::options::CONNECT_TIMEOUT;
+use crate::exit::Failure;
+use crate::planner::{Family, resolve};
+use model::plan::{LocalOptions, Plan, ProtocolName, Target, Transport};
+use model::units::{Bytes, Nanos};
+use report::format::iperf2::{Iperf2Options, Iperf2Role, Iperf2Settings, Pace, Zone};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+impl CommandLine {
+    /// The plan of a client.
+    ///
+    /// # Errors
+    /// When the host or the address to bind to does not resolve.
+    pub(crate) fn plan(&self) -> Result<Plan, Failure> {
+        let host = self.client.host.clone().unwrap_or_default();
+        let bind = self.bind_address()?;
+        let address = resolve(&host, self.both.port, Family::of(self.both.ipv4, self.both.ipv6, bind))?;
+        let local = LocalOptions {
+            bind,
+            client_port: self.both.bind_port,
+            connect_timeout: Some(CONNECT_TIMEOUT),
+            ..self.local()
+        };
+        let target = Target { host, address };
+        Ok(Plan { target, protocol: ProtocolName::Iperf2, test: self.client.test.clone(), local })
+    }
+
+    /// Choices of this end.
+    pub(crate) fn local(&self) -> LocalOptions {
+        LocalOptions {
+            interval: self.both.interval.unwrap_or(Nanos::ZERO),
+            device: self.both.device.clone(),
+            ..LocalOptions::default()
+        }
+    }
+
+    /// The address a server listens on: IPv4, as iPerf2's, without `-V`.
+    ///
+    /// # Errors
+    /// When the address to bind to does not resolve.
+    pub(crate) fn listen_address(&self) -> Result<SocketAddr, Failure> {
+        let any = if self.both.ipv6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+        Ok(SocketAddr::new(self.bind_address()?.unwrap_or(any), self.both.port))
+    }
+
+    /// What of the line changes the output.
+    pub(crate) fn output_options(&self, role: Iperf2Role, zone: Zone) -> Iperf2Options {
+        Iperf2Options {
+            role,
+            enhanced: self.both.enhanced,
+            unit: self.both.unit,
+            csv: self.both.csv,
+            sum_only: self.both.sum_only,
+            hide_ips: self.both.hide_ips,
+            exclude: self.both.exclude,
+            dual: false,
+            zone,
+        }
+    }
+
+    /// The block printed first. `window`: of a socket without `-w`.
+    pub(crate) fn settings(&self, window: Bytes) -> Iperf2Settings {
+        let test = &self.client.test;
+        let length = match (test.length, self.client.bounceback) {
+            (0, Some(_)) => BOUNCE_LENGTH,
+            (0, None) => TCP_LENGTH,
+            (length, _) => length,
+        };
+        Iperf2Settings {
+            transport: test.transport,
+            host: self.client.host.clone().unwrap_or_default(),
+            port: self.both.port,
+            pid: std::process::id(),
+            flows: test.streams,
+            length,
+            window,
+            window_asked: test.window.map(|window| Bytes(window.into())),
+            bind: self.both.bind.clone(),
+            mss: test.mss,
+            congestion: test.congestion.clone(),
+            tos: test.tos,
+            nodelay: test.nodelay || self.client.bounceback.is_some(),
+            pace: self.pace(length),
+        }
+    }
+
+    fn pace(&self, length: u32) -> Pace {
+        let client = &self.client;
+        if let Some(bounceback) = client.bounceback {
+            return Pace::Bounce(length, bounceback.count, bounceback.period, bounceback.hold);
+        }
+        if let Some((rate, mean, deviation)) = client.frames {
+            return Pace::Frames(rate, mean, deviation, client.gap.unwrap_or(0.000_005));
+        }
+        if let Some(period) = client.burst_period {
+            return Pace::Bursts(client.burst_size.unwrap_or(1 << 20), period);
+        }
+        if client.test.transport == Transport::Tcp {
+            return Pace::None;
+        }
+        let bits = f64::from(length) * 8.0;
+        let bit_rate = client.test.bitrate.map(|rate| bits / rate.0 as f64);
+        let packet_rate = client.extras.packet_rate.map(|rate| 1.0 / rate as f64);
+        Pace::Gap(packet_rate.or(bit_rate).unwrap_or(0.0) * 1e6)
+    }
+
+    /// The local address of `-B`, a name or an address.
+    fn bind_address(&self) -> Result<Option<IpAddr>, Failure> {
+        let Some(bind) = &self.both.bind else { return Ok(None) };
+        let family = Family::of(self.both.ipv4, self.both.ipv6, None);
+        resolve(bind, self.both.port, family).map(|address| Some(address.ip()))
+    }
+}
+
+/// iPerf2's default length of a request of `--bounceback`.
+const BOUNCE_LENGTH: u32 = 100;

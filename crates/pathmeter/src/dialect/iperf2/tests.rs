@@ -1,0 +1,173 @@
+//! Command lines and what they become; what is refused.
+
+use super::*;
+use crate::engine::iperf2::Back;
+use model::plan::{Directions, End};
+use model::units::BitRate;
+use wire::iperf2::Shape;
+
+fn read(line: &str) -> Result<Request, Fault> {
+    let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+    parse(&words)
+}
+
+fn client(line: &str) -> CommandLine {
+    match read(line) {
+        Ok(Request::Client(line)) => *line,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+fn server(line: &str) -> CommandLine {
+    match read(line) {
+        Ok(Request::Server(line)) => *line,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+fn refused(line: &str) -> String {
+    match read(line) {
+        Err(fault) => fault.to_string(),
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+#[test]
+fn the_lines_of_the_issue() {
+    assert_eq!(server("-s").both.port, 5001);
+    let line = client("-c 127.0.0.1 -i 10 -P 10 -t 60 -M 1460");
+    let test = &line.client.test;
+    assert_eq!((test.streams, test.mss), (10, Some(1460)));
+    assert_eq!(test.end, End::Time(Nanos::from_secs(60)));
+    assert_eq!(line.both.interval, Some(Nanos::from_secs(10)));
+    let plan = line.plan().expect("an address");
+    assert_eq!(
+        (plan.target.address.to_string(), plan.local.interval),
+        ("127.0.0.1:5001".into(), Nanos::from_secs(10))
+    );
+}
+
+#[test]
+fn defaults_are_iperf2s() {
+    let line = client("-c h");
+    assert_eq!((line.client.test.end, line.both.interval), (End::Time(Nanos::from_secs(10)), None));
+    let udp = client("-c h -u").client.test;
+    assert_eq!((udp.length, udp.bitrate, udp.offload), (1470, Some(BitRate(1 << 20)), false));
+    assert_eq!(client("-c h -u -V").client.test.length, 1450);
+    assert_eq!(client("-c h -u -b 0").client.test.bitrate, None);
+    assert!(client("-c h -u -b 0").client.test.offload);
+}
+
+#[test]
+fn letters_mean_what_iperf2_means() {
+    assert_eq!(client("-c h -u -b 10M").client.test.bitrate, Some(BitRate(10_485_760)));
+    assert_eq!(client("-c h -u -b 10m").client.test.bitrate, Some(BitRate(10_000_000)));
+    assert_eq!(client("-c h -u -b 100pps").client.extras.packet_rate, Some(100));
+    assert_eq!(client("-c h -n 1M -P 2").client.test.end, End::Bytes(Bytes(2 << 20)));
+    assert_eq!(client("-c h -w 64K -l 8k").client.test.window, Some(65_536));
+    for (text, tos) in [("0x10", 0x10), ("16", 16), ("ef", 0xb8), ("lowdelay", 0x10), ("af11", 0x28)] {
+        assert_eq!(client(&format!("-c h -S {text}")).client.test.tos, tos, "{text}");
+    }
+}
+
+#[test]
+fn the_ways_of_a_test() {
+    for (option, directions, back) in [
+        ("-R", Directions::Down, Back::FullDuplex),
+        ("--full-duplex", Directions::Both, Back::FullDuplex),
+        ("-d", Directions::Both, Back::Dual),
+        ("-r -L 6000", Directions::Both, Back::Tradeoff),
+    ] {
+        let line = client(&format!("-c h {option}"));
+        assert_eq!((line.client.test.directions, line.client.extras.back), (directions, back), "{option}");
+    }
+    let line = client("-c h --isochronous=30:1m,100k -u --trip-times");
+    assert!(matches!(line.client.extras.shape, Shape::Isochronous(Some(frames)) if frames.rate.whole == 30));
+    assert!(line.both.enhanced && line.client.extras.trip_times);
+    assert!(matches!(client("-c h --burst-size 2M").client.extras.shape, Shape::Bursts(_)));
+    let line = client("-c h --bounceback --bounceback-period 0.5");
+    assert_eq!(line.client.bounceback, Some(Bounceback { period: 0.5, ..Bounceback::default() }));
+}
+
+#[test]
+fn a_bind_has_a_port_and_a_device() {
+    let line = client("-c fe80::1%eth0 -B [fd00::1]:4000");
+    assert_eq!((line.client.host.as_deref(), line.both.device.as_deref()), (Some("fe80::1"), Some("eth0")));
+    assert_eq!((line.both.bind.as_deref(), line.both.bind_port), (Some("fd00::1"), Some(4000)));
+    let line = server("-s -B 10.0.0.1%eth1");
+    assert_eq!((line.both.bind.as_deref(), line.both.device.as_deref()), (Some("10.0.0.1"), Some("eth1")));
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    for (line, said) in [
+        ("", "Usage: iperf"),
+        ("--bogus", "unrecognized option '--bogus'"),
+        ("-Q", "invalid option -- 'Q'"),
+        ("-c", "option requires an argument -- 'c'"),
+        ("-c h -s", "client (-c) or a server (-s)"),
+        ("-c h -t x", "-t value of 'x' not recognized"),
+        ("-c h -P 0", "1 to 128"),
+        ("-c h -P x", "-P value of 'x'"),
+        ("-c h -f x", "-f value of 'x'"),
+        ("-c h -y D", "C is the only style"),
+        ("-s -p 99999", "1 to 65535"),
+        ("-s -p 5001-5003", "a range of ports (-p N-M) is not served"),
+        ("-c h -R -d", "mutually exclusive"),
+        ("-c h -u -X", "-X or --peer-detect"),
+        ("-c h -b 100pps", "pps not supported with TCP"),
+        ("-c h -b 1k", "consider setting -l to 125"),
+        ("-c h -F file", "-F/--fileinput is not served"),
+        ("-c h -T 3", "-T/--ttl is not served"),
+        ("-c h --incr-dstip", "--incr-dstip is not served"),
+        ("-s --histograms", "--histograms is not served"),
+        ("-c h -C -R", "compatibility mode"),
+        ("-c h -u --permit-key=abcd", "--permit-key not supported with UDP"),
+        ("-c h --permit-key=ab", "4 to 128"),
+        ("-c h -M 10", "88 to 32767"),
+        ("-c h -S 300", "0 to 255"),
+        ("-c h --bounceback --bounceback-hold 5", "--bounceback-hold is not served"),
+    ] {
+        let told = refused(line);
+        assert!(told.contains(said), "{line}: {told}");
+    }
+}
+
+#[test]
+fn what_the_other_role_has_is_warned_of() {
+    assert_eq!(server("-s -R").warnings, ["WARNING: option -R is not valid for server mode"]);
+    assert_eq!(client("-c h -D").warnings, ["WARNING: option -D is not valid for client mode"]);
+    assert_eq!(client("-c h more").warnings, ["iperf: ignoring extra argument -- more"]);
+    assert_eq!(client("-c h -t 0").warnings.len(), 1);
+}
+
+#[test]
+fn help_shows_every_served_option() {
+    let help = help_text();
+    for option in ["--client HOST", "--dualtest", "--enhanced", "--bounceback[=N]", "--daemon"] {
+        assert!(help.contains(option), "{option}\n{help}");
+    }
+    assert!(version_text().starts_with("iperf version 2.1.8"));
+    assert!(matches!(read("-h"), Ok(Request::Help)) && matches!(read("-v"), Ok(Request::Version)));
+    let rows = || options::ALL.iter().flat_map(|part| part.iter());
+    for row in rows() {
+        assert_eq!(rows().filter(|other| other.name == row.name).count(), 1, "{}", row.name);
+        let same = |letter: char| rows().filter(|other| other.letter == Some(letter)).count();
+        assert!(row.letter.is_none_or(|letter| same(letter) == 1), "{:?}", row.letter);
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_command_line_panics(words: Vec<String>) {
+        let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+        let _ = parse(&words);
+    }
+
+    #[test]
+    fn no_value_is_beyond_an_answer(value in "[-0-9a-zA-Z.:,%]{0,12}", option in 0_usize..60) {
+        let rows: Vec<_> = options::ALL.iter().flat_map(|part| part.iter()).collect();
+        let name = rows[option % rows.len()].name;
+        let _ = read(&format!("-c h --{name}={value}"));
+    }
+}
