@@ -1,0 +1,87 @@
+//! Commands in a node: where they run, what is kept of what they say, and that they end.
+
+use crate::{PAIR, build, can_build, run};
+use lab::command::{Ended, Limits};
+use lab::error::LabError;
+use std::fs;
+use std::time::Duration;
+
+fn shell(script: &str) -> Vec<String> {
+    vec!["sh".into(), "-c".into(), script.into()]
+}
+
+#[test]
+fn they_run_in_the_nodes_network_and_end_as_they_please() {
+    if !can_build() {
+        return;
+    }
+    let lab = build(PAIR);
+    let addresses = run(&lab, "server", "ip -o address show dev eth0");
+    let said = String::from_utf8(addresses.stdout).unwrap();
+    assert!(said.contains("192.0.2.2/24") && said.contains("2001:db8:1::2/64"), "{said}");
+    let node = lab.node("client").unwrap();
+    let output = node.run(&shell("echo far >&2; exit 7"), Limits::default()).unwrap();
+    assert_eq!((output.end, &output.stderr[..]), (Ended::Code(7), &b"far\n"[..]));
+    let output = node.run(&shell("kill -USR1 $$"), Limits::default()).unwrap();
+    assert_eq!(output.end, Ended::Signal(10));
+    let missing = node.run(&["no-such-program".into()], Limits::default()).unwrap_err();
+    assert!(matches!(missing, LabError::Start { .. }), "{missing}");
+    assert_eq!(missing.to_string().split(": ").next(), Some("node client"));
+    assert!(node.run(&[], Limits::default()).is_err());
+}
+
+#[test]
+fn they_take_no_more_time_and_room_than_they_may() {
+    if !can_build() {
+        return;
+    }
+    let lab = build(PAIR);
+    let node = lab.node("client").unwrap();
+    let brief = Limits { time: Duration::from_millis(200), bytes: 10 };
+    let output = node.run(&shell("sleep 600 & echo $!; exec sleep 600"), brief).unwrap();
+    assert_eq!(output.end, Ended::TimedOut);
+    let child = String::from_utf8(output.stdout).unwrap();
+    assert!(ended(child.trim()), "what it started is killed with it");
+    let limits = Limits { bytes: 1000, ..Limits::default() };
+    let output = node.run(&shell("head -c 1000000 /dev/zero"), limits).unwrap();
+    assert_eq!((output.end, output.stdout.len()), (Ended::Code(0), 1000));
+}
+
+#[test]
+fn one_that_was_started_ends_when_it_is_dropped_or_asked_to() {
+    if !can_build() {
+        return;
+    }
+    let lab = build(PAIR);
+    let node = lab.node("client").unwrap();
+    let mut started =
+        node.start(&shell("trap 'echo bye; exit 3' TERM; echo $$; while :; do sleep 0.05; done")).unwrap();
+    while started.said().is_empty() {
+        assert!(!started.has_ended());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = started.stop().unwrap();
+    assert_eq!(output.end, Ended::Code(3));
+    assert!(output.stdout.ends_with(b"bye\n"), "{output:?}");
+
+    let dropped = node.start(&shell("echo $$; exec sleep 600")).unwrap();
+    while dropped.said().is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let pid = String::from_utf8(dropped.said()).unwrap();
+    drop(dropped);
+    assert!(ended(pid.trim()));
+}
+
+/// Gone, or waiting to be collected by somebody else.
+fn ended(pid: &str) -> bool {
+    let state = || fs::read_to_string(format!("/proc/{pid}/stat")).ok();
+    let gone =
+        || state().is_none_or(|stat| stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z')));
+    (0..200).any(|_| {
+        gone() || {
+            std::thread::sleep(Duration::from_millis(10));
+            false
+        }
+    })
+}

@@ -1,0 +1,53 @@
+//! Labs that are really built on this machine, looked into with the usual tools, and gone afterwards.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says why it skips"
+)]
+
+mod commands;
+mod refused;
+mod residue;
+mod shaped;
+mod shipped;
+
+use lab::build::{BuildOptions, Lab};
+use lab::command::{Limits, Output};
+use lab::topology::Topology;
+use linux::privilege::{Capabilities, Capability};
+
+/// Root, or the test cannot run: CI is root.
+fn can_build() -> bool {
+    let rights = Capabilities::of_this_thread().unwrap();
+    let can = rights.has(Capability::SysAdmin) && rights.has(Capability::NetAdmin);
+    assert!(can || std::env::var_os("CI").is_none(), "CI is root");
+    if !can {
+        eprintln!("SKIPPED: labs need root here");
+    }
+    can
+}
+
+fn topology(text: &str) -> Topology {
+    Topology::parse("test.toml", text).unwrap()
+}
+
+fn build(text: &str) -> Lab {
+    Lab::build(&topology(text), &BuildOptions::default()).unwrap()
+}
+
+fn run(lab: &Lab, node: &str, words: &str) -> Output {
+    let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    lab.node(node).unwrap().run(&words, Limits::default()).unwrap()
+}
+
+/// Two hosts and the cable between them; what follows may add to it.
+const PAIR: &str = r#"
+title = "Two hosts"
+about = "A cable."
+[nodes.client]
+addresses.eth0 = ["192.0.2.1/24", "2001:db8:1::1/64"]
+[nodes.server]
+addresses.eth0 = ["192.0.2.2/24", "2001:db8:1::2/64"]
+[[links]]
+ends = ["client:eth0", "server:eth0"]
+"#;
