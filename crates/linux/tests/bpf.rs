@@ -5,8 +5,8 @@
 #![expect(clippy::print_stderr, reason = "a skipped test says so, loudly")]
 
 use linux::OsError;
-use linux::bpf::assembler::{Assembler, Op, Reg};
-use linux::bpf::{Arrived, Burst, FrameSpec, Generator, Mode, Ports, Program, Sent, Sink};
+use linux::bpf::assembler::{Assembler, If, Op, Reg, Size};
+use linux::bpf::{Arrived, Burst, FrameSpec, Generator, Map, Mode, Ports, Program, Sent, Sink};
 use linux::capture::Capture;
 use linux::clock::mono_now;
 use linux::cpu::{affinity, pin_current_thread};
@@ -17,13 +17,14 @@ use model::framing::Imix;
 use model::units::{Bytes, Nanos};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::process::Command;
 
 /// A host that sends and one that counts, with a cable between them or a third host.
 struct Lab {
     sender: Namespace,
     receiver: Namespace,
-    /// Keeps the host between them.
-    _middle: Option<Namespace>,
+    /// The host between them, whose interfaces are `near` and `far`.
+    middle: Option<Namespace>,
     out: Link,
     arrival: Link,
     /// To whom frames are sent: the receiver, or the router's near side.
@@ -47,7 +48,7 @@ impl Lab {
         far.set_up("eth0")?;
         let (out, arrival) = (network.link("eth0")?, far.link("eth0")?);
         let next_hop = arrival.mac.expect("a veth has an address");
-        Ok(Lab { sender, receiver, _middle: None, out, arrival, next_hop })
+        Ok(Lab { sender, receiver, middle: None, out, arrival, next_hop })
     }
 
     fn through(kind: Middle) -> linux::Result<Lab> {
@@ -83,7 +84,7 @@ impl Lab {
                 between.link("near")?.mac.expect("a veth has an address")
             }
         };
-        Ok(Lab { sender, receiver, _middle: Some(middle), out, arrival, next_hop })
+        Ok(Lab { sender, receiver, middle: Some(middle), out, arrival, next_hop })
     }
 
     fn spec(&self, family: u8, size: u64) -> FrameSpec {
@@ -210,6 +211,65 @@ fn every_frame_through_a_bridge_arrives() {
     let Some(lab) = made(Lab::through(Middle::Bridge)) else { return };
     let Some((sent, arrived)) = made(lab.count(&lab.spec(4, 64), &paced(5000))) else { return };
     assert_eq!((sent.frames, arrived.frames, arrived.duplicates), (5000, 5000, 0));
+}
+
+/// A program that drops one of so many UDP frames, always the last of them.
+fn dropper(one_in: i32) -> linux::Result<Program> {
+    let count = Map::array("turn", 1, 1)?;
+    let mut code = Assembler::default();
+    let pass = code.label();
+    code.load(Size::Word, Reg::R2, Reg::R1, 4);
+    code.load(Size::Word, Reg::R3, Reg::R1, 0);
+    code.op_value(Op::Add, Reg::R3, 60);
+    code.jump_if(If::Greater, Reg::R3, Reg::R2, pass);
+    code.load(Size::Byte, Reg::R4, Reg::R3, 23 - 60);
+    code.jump_if_value(If::NotEqual, Reg::R4, 17, pass);
+    code.set_map_value(Reg::R5, &count);
+    code.load(Size::Double, Reg::R4, Reg::R5, 0);
+    code.op_value(Op::Add, Reg::R4, 1);
+    code.store(Size::Double, Reg::R5, 0, Reg::R4);
+    code.op_value(Op::Mod, Reg::R4, one_in);
+    code.jump_if_value(If::NotEqual, Reg::R4, 0, pass);
+    code.op_value(Op::Mov, Reg::R0, 1);
+    code.exit();
+    code.place(pass);
+    code.op_value(Op::Mov, Reg::R0, 2);
+    code.exit();
+    Program::load_xdp("dropper", code)
+}
+
+#[test]
+fn what_a_router_drops_is_known_to_the_frame() {
+    let Some(lab) = made(Lab::through(Middle::Router)) else { return };
+    let middle = lab.middle.as_ref().expect("there is a router");
+    let near = open(middle).and_then(|mut network| network.link("near")).expect("it has a near side").index;
+    let attach = || dropper(7)?.attach_xdp(near, Mode::Driver);
+    let Some(_attached) = made(middle.run(attach).and_then(|attached| attached)) else { return };
+    let spec = lab.spec(4, 64);
+    let Some(sink) = made(lab.sink(&spec, 3000)) else { return };
+    assert_eq!(lab.send(&spec, &paced(3000)).expect("it sends").frames, 3000);
+    let arrived = sink.arrived().expect("the counters can be read");
+    assert_eq!((arrived.distinct(), arrived.duplicates, arrived.reordered), (3000 - 3000 / 7, 0, 0));
+    let dropped: Vec<u64> = (0..3000).skip(6).step_by(7).collect();
+    assert_eq!(sink.missing(3000, 3000).expect("the bits can be read"), dropped);
+}
+
+/// Mirrors what comes in at one port of a bridge to the other, which the bridge does too.
+#[test]
+fn what_a_bridge_doubles_is_told_from_the_rest() {
+    let Some(lab) = made(Lab::through(Middle::Bridge)) else { return };
+    let middle = lab.middle.as_ref().expect("there is a bridge");
+    for arguments in [
+        "qdisc add dev near clsact",
+        "filter add dev near ingress protocol ip u32 match u32 0 0 action mirred egress mirror dev far",
+    ] {
+        let mut tc = Command::new("tc");
+        middle.spawn_inside(tc.args(arguments.split(' '))).expect("the namespace opens");
+        assert!(tc.status().expect("tc is installed").success(), "tc {arguments}");
+    }
+    let Some((sent, arrived)) = made(lab.count(&lab.spec(4, 64), &paced(2000))) else { return };
+    assert_eq!((sent.frames, arrived.frames), (2000, 4000));
+    assert_eq!((arrived.distinct(), arrived.duplicates), (2000, 2000));
 }
 
 #[test]
