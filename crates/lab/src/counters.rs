@@ -48,6 +48,8 @@ pub struct InterfaceCounters {
     pub link: LinkStatistics,
     /// Packets that the queueing discipline of the link dropped: for want of room, or for the loss that was asked.
     pub queue_drops: u64,
+    /// Bytes that left through it: frames without FCS, those within a packet of an offload counted each.
+    pub queue_bytes: u64,
 }
 
 impl Lab {
@@ -86,6 +88,7 @@ impl NodeCounters {
                 name: now.name.clone(),
                 link: now.link.since(&before.link),
                 queue_drops: now.queue_drops.saturating_sub(before.queue_drops),
+                queue_bytes: now.queue_bytes.saturating_sub(before.queue_bytes),
             }
         });
         let before = earlier.fragments.unwrap_or_default();
@@ -106,11 +109,14 @@ fn read(node: &RunningNode) -> Result<NodeCounters, LabError> {
         known
             .map(|link| {
                 // A discipline counts what those below it drop.
-                let drops = network.qdiscs(&link.name)?.iter().map(|qdisc| qdisc.drops).max();
+                let qdiscs = network.qdiscs(&link.name)?;
+                let drops = qdiscs.iter().map(|qdisc| qdisc.drops).max();
+                let bytes = qdiscs.iter().map(|qdisc| qdisc.bytes).max();
                 Ok(InterfaceCounters {
                     name: link.name,
                     link: link.statistics,
                     queue_drops: drops.unwrap_or(0),
+                    queue_bytes: bytes.unwrap_or(0),
                 })
             })
             .collect()

@@ -17,7 +17,7 @@ pub(crate) use capture::CaptureArgs;
 pub(crate) use import::{ImportArgs, OutputsArgs};
 pub(crate) use lab::{
     LabArgs, LabCheckArgs, LabCommand, LabDownArgs, LabExecArgs, LabListArgs, LabRunArgs, LabShowArgs,
-    LabSweepArgs, LabUpArgs,
+    LabSweepArgs, LabTest, LabUpArgs,
 };
 pub(crate) use latency::{LatencyArgs, LatencyWaitArg};
 pub(crate) use linerate::LinerateArgs;

@@ -96,7 +96,8 @@ pub(crate) struct LabRunArgs {
     /// Compare these with the first of them: a table, a chart, and what is more than chance
     #[arg(long, value_name = "NAME|FILE,…", value_delimiter = ',', conflicts_with = "topologies")]
     pub(crate) compare: Vec<String>,
-    /// What is measured: tcp, udp, latency, mtu, and tools for the tools that the topology names [default: all]
+    /// What is measured: tcp, udp, latency, mtu, measure for its findings, tools for those that the topology names
+    /// [default: all; measure only where findings are expected and nothing is compared]
     #[arg(long, value_enum, value_name = "TEST,…", value_delimiter = ',', hide_possible_values = true)]
     pub(crate) tests: Vec<LabTest>,
     /// Use IPv4 only
@@ -142,6 +143,8 @@ pub(crate) enum LabTest {
     Latency,
     /// Path MTU and fragments, both ways
     Mtu,
+    /// All that `pathmeter measure` does, for its findings
+    Measure,
     /// The tools that the topology names
     Tools,
 }

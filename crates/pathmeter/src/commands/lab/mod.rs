@@ -11,7 +11,7 @@ mod sweep;
 mod up;
 
 use crate::cli::{Common, LabArgs, LabCommand};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
 
 /// Runs the sub-command asked for.
 pub(crate) fn run(args: &LabArgs, global: &Common) -> anyhow::Result<Exit> {
@@ -25,9 +25,4 @@ pub(crate) fn run(args: &LabArgs, global: &Common) -> anyhow::Result<Exit> {
         LabCommand::Exec(args) => exec::run(args, global),
         LabCommand::Sweep(args) => sweep::run(args, global),
     }
-}
-
-/// The answer of a part that is still to come.
-fn not_built_yet(command: &str) -> anyhow::Result<Exit> {
-    Err(Failure::usage(format!("pathmeter lab {command}: not built yet"), "use a later version").into())
 }

@@ -1,10 +1,130 @@
 //! `pathmeter lab run`: topologies built, measured, judged and compared.
 
-use super::not_built_yet;
-use crate::cli::{Common, LabRunArgs};
-use crate::exit::Exit;
+mod chart;
+mod execute;
+mod judge;
+mod notes;
+mod outcome;
+mod path;
+mod plan;
+mod progress;
+mod site;
+mod tap;
+mod tools;
+
+use crate::cli::{Common, Format, LabRunArgs};
+use crate::commands::output::{Screen, deliver};
+use crate::engine::capture::Capture;
+use crate::engine::host;
+use crate::engine::interrupt::Interrupt;
+use crate::exit::{Exit, Failure};
+use lab::feature;
+use lab::privilege::{Unprivileged, gain_and_enclose};
+use lab::topology::Place;
+use linux::clock::wall_now;
+use model::lab::{LabReport, SCHEMA, conclude};
+use plan::{Plan, minutes};
+use progress::Progress;
+use report::format::lab as format;
+use site::Site;
+use tap::Tap;
 
 /// Measures every topology.
-pub(crate) fn run(_args: &LabRunArgs, _global: &Common) -> anyhow::Result<Exit> {
-    not_built_yet("run")
+pub(crate) fn run(args: &LabRunArgs, global: &Common) -> anyhow::Result<Exit> {
+    chart::check(&args.chart)?;
+    let plan = Plan::of(args)?;
+    let tap = Tap::of(args, &plan)?;
+    if args.dry_run {
+        deliver(global, plan.text().as_bytes())?;
+        return Ok(Exit::Done);
+    }
+    // Before any thread is started: an ordinary user's process moves into a user namespace here.
+    gain_and_enclose().map_err(|refused| Failure {
+        exit: Exit::Void,
+        message: refused.to_string(),
+        advice: Some(Unprivileged::ADVICE.into()),
+    })?;
+    let interrupt = Interrupt::on_signals()?;
+    let report = measure(&plan, tap.as_ref(), &interrupt)?;
+    chart::write(&args.chart, &report)?;
+    deliver(global, written(&report, global).as_bytes())?;
+    Ok(match (report.is_void(), report.is_broken()) {
+        (true, _) => Exit::Void,
+        (_, true) => Exit::ExpectationBroken,
+        _ => Exit::Done,
+    })
+}
+
+fn measure(plan: &Plan, tap: Option<&Tap>, interrupt: &Interrupt) -> anyhow::Result<LabReport> {
+    let program = std::env::current_exe()?.to_string_lossy().into_owned();
+    let started = wall_now();
+    let mut sites = build(plan, &program);
+    let mut schedule = plan.schedule();
+    schedule.retain(|(_, variant, _)| sites[*variant].lab.is_some());
+    let first = schedule.first().map(|(_, _, step)| step.target.ip());
+    let capture = tap.zip(first).map(|(tap, peer)| tap.start(&sites[0], peer)).transpose()?.flatten();
+    let progress = Progress::new(&schedule, plan.time);
+    for (number, (round, variant, step)) in schedule.iter().enumerate() {
+        if interrupt.is_raised() {
+            break;
+        }
+        progress.step(number, &plan.variants[*variant].topology.name, step);
+        execute::step(&mut sites[*variant], step, *round, plan, &program, interrupt);
+    }
+    progress.end();
+    capture.map(Capture::finish);
+    let mut report = report(plan, sites);
+    report.started = Some(started);
+    if interrupt.is_raised() {
+        report.notes.push("It was interrupted: some tests are missing.".into());
+    }
+    conclude(&mut report, plan.compared);
+    Ok(report)
+}
+
+/// Builds every topology, so that their tests can take turns.
+fn build(plan: &Plan, program: &str) -> Vec<Site> {
+    progress::say(&format!("about {}", minutes(plan.duration())));
+    let mut host = feature::Host::default();
+    let mut sites = Vec::new();
+    for planned in &plan.variants {
+        progress::say(&format!("building {}", planned.topology.name));
+        for node in &planned.topology.nodes {
+            if let Place::External { instructions } = &node.place {
+                progress::say(&format!("{} is set up by hand:\n{instructions}", node.name));
+            }
+        }
+        sites.push(Site::new(planned, &mut host, program));
+    }
+    sites
+}
+
+fn report(plan: &Plan, sites: Vec<Site>) -> LabReport {
+    let host = host::describe(None);
+    let judged = plan.variants.iter().zip(sites).map(|(planned, mut site)| {
+        let complete = planned.is_complete();
+        site.variant.expectations = judge::judge(&planned.topology, &site, complete);
+        site.variant
+    });
+    LabReport {
+        schema: SCHEMA.into(),
+        started: None,
+        finished: Some(wall_now()),
+        repetitions: plan.rounds,
+        time: plan.time,
+        variants: judged.collect(),
+        comparisons: Vec::new(),
+        notes: notes::notes(plan, &host),
+        host: Some(host),
+    }
+}
+
+fn written(report: &LabReport, global: &Common) -> String {
+    match global.format() {
+        Format::Text => format::text(report, &Screen::of(global).style()),
+        Format::Json => format::json(report),
+        Format::Ndjson => format::ndjson(report),
+        Format::Csv => format::csv(report),
+        Format::Markdown => format::to_markdown(report),
+    }
 }

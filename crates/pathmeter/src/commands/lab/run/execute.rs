@@ -1,0 +1,231 @@
+//! Runs the commands of a plan in their nodes, and watches what links, queues and CPUs do meanwhile.
+
+use super::outcome::{Outcome, of_output, packet, repetition, series_of};
+use super::plan::{Plan, Step, Work};
+use super::site::Site;
+use super::tools;
+use crate::engine::interrupt::Interrupt;
+use lab::build::Lab;
+use lab::command::Running;
+use lab::counters::{Snapshot, Traffic};
+use model::framing::Network;
+use model::lab::{Drops, LabCpu, Repetition};
+use model::plan::Direction;
+use model::run::Run;
+use model::units::{BitRate, Bytes, Nanos};
+use std::time::{Duration, Instant};
+
+/// What was seen beside a command.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    cpu: Option<LabCpu>,
+    drops: Vec<Drops>,
+    /// Rate of the frames on the shaped links, up and down.
+    shaped: [Option<BitRate>; 2],
+}
+
+/// Runs one step and takes its figures.
+pub(super) fn step(
+    site: &mut Site,
+    step: &Step,
+    round: u32,
+    plan: &Plan,
+    program: &str,
+    interrupt: &Interrupt,
+) {
+    let Some(lab) = &site.lab else { return };
+    let watch = Watch { lab, site, step, time: plan.time, interrupt };
+    if let Work::Tool(tool) = &step.work {
+        let (result, seen) = match tools::start(lab, tool, step) {
+            Ok(started) => watch.tool(started, tool),
+            Err(why) => (Outcome::Failed(why), Seen::default()),
+        };
+        if !interrupt.is_raised() {
+            tools::take(site, step, tool, round, result, &seen);
+        }
+        return;
+    }
+    let (outcome, seen) = watch.command(&step.words(program, plan.time));
+    if interrupt.is_raised() {
+        return;
+    }
+    let family = usize::from(step.family == Network::V6);
+    let ran = matches!(outcome, Outcome::Run(_));
+    site.answered[family] = Some(site.answered[family] == Some(true) || ran);
+    match outcome {
+        Outcome::Run(run) => take(site, step, round, &run, &seen),
+        Outcome::Failed(_) if step.work == Work::Reach => {}
+        Outcome::Failed(why) => {
+            for series in series_of(step) {
+                let failed = Repetition { number: round, error: Some(why.clone()), ..seen.repetition(None) };
+                site.series(series).runs.push(failed);
+            }
+        }
+    }
+}
+
+/// Puts the figures of a run where they belong.
+fn take(site: &mut Site, step: &Step, round: u32, run: &Run, seen: &Seen) {
+    site.take_findings(run, step.family);
+    for like in series_of(step) {
+        let (test, way) = (like.test, like.direction);
+        let figures = repetition(run, test, way);
+        let on_the_wire = way.and_then(|way| packet(run, way, step.family, site.encaps(step.family)));
+        let speed = way.and_then(|way| site.speed(way)).filter(|_| test.is_throughput());
+        let seen = seen.repetition(way);
+        let series = site.series(like);
+        series.packet = on_the_wire.or_else(|| series.packet.take());
+        series.speed = speed;
+        series.runs.push(Repetition {
+            number: round,
+            cpu: seen.cpu,
+            drops: seen.drops,
+            shaped: seen.shaped,
+            ..figures
+        });
+    }
+}
+
+impl Seen {
+    /// As the part of a repetition in one direction.
+    pub(super) fn repetition(&self, way: Option<Direction>) -> Repetition {
+        Repetition {
+            cpu: self.cpu,
+            drops: self.drops.clone(),
+            shaped: way.and_then(|way| self.shaped[super::path::place(way)]),
+            ..Repetition::default()
+        }
+    }
+}
+
+/// One command, watched.
+struct Watch<'a> {
+    lab: &'a Lab,
+    site: &'a Site,
+    step: &'a Step,
+    time: Nanos,
+    interrupt: &'a Interrupt,
+}
+
+impl Watch<'_> {
+    fn command(&self, words: &[String]) -> (Outcome, Seen) {
+        let from = self.lab.node(&self.lab.topology().from);
+        match from.and_then(|from| from.start(words)) {
+            Ok(running) => self.to_its_end(running, of_output),
+            Err(error) => (Outcome::Failed(error.to_string()), Seen::default()),
+        }
+    }
+
+    fn tool(&self, started: tools::Started, tool: &lab::topology::Tool) -> (Outcome, Seen) {
+        let tools::Started { running, server } = started;
+        let ended = self.to_its_end(running, |output| tools::of_output(output, &tool.name));
+        drop(server);
+        ended
+    }
+
+    /// Waits for the end, within a bound, and reads counters before, in the middle of the test, and after.
+    fn to_its_end(
+        &self,
+        mut running: Running,
+        read: impl Fn(&lab::command::Output) -> Outcome,
+    ) -> (Outcome, Seen) {
+        let before = self.lab.counters().ok();
+        let until = Instant::now() + self.step.duration(self.time).to_duration() * 4 + PATIENCE;
+        let (mut first, mut last) = (None, None);
+        while !running.has_ended() && Instant::now() < until && !self.interrupt.is_raised() {
+            match &first {
+                None if self.has_begun(&running) => first = self.moment(),
+                Some((at, _)) if last.is_none() && at.elapsed() >= self.window() => last = self.moment(),
+                _ => {}
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let outcome = match running.finish(Duration::ZERO) {
+            Ok(output) => read(&output),
+            Err(error) => Outcome::Failed(error.to_string()),
+        };
+        let mut seen = Seen::default();
+        if let (Some(before), Ok(after)) = (before, self.lab.counters()) {
+            let traffic = after.since(&before);
+            seen.cpu = cpu(&traffic);
+            seen.drops = drops(&traffic);
+        }
+        if let (Some((begin, first)), Some((end, last))) = (first, last) {
+            let traffic = last.since(&first);
+            seen.cpu = cpu(&traffic).or(seen.cpu);
+            let time = Nanos::from_duration(end.duration_since(begin));
+            seen.shaped = [0, 1].map(|way| self.rate(&traffic, way, time));
+        }
+        (outcome, seen)
+    }
+
+    fn moment(&self) -> Option<(Instant, Snapshot)> {
+        let counters = self.lab.counters().ok()?;
+        Some((Instant::now(), counters))
+    }
+
+    /// A test of throughput has reported for the first time: it is past its beginning.
+    fn has_begun(&self, running: &Running) -> bool {
+        let timed = matches!(self.step.work, Work::Throughput(..) | Work::Loss(..));
+        timed && String::from_utf8_lossy(&running.said()).contains("\"event\":\"sample\"")
+    }
+
+    /// From the first report, after a quarter of the time, until well before the end.
+    fn window(&self) -> Duration {
+        Nanos(self.time.0 / 5 * 3).to_duration()
+    }
+
+    fn rate(&self, traffic: &Traffic, way: usize, time: Nanos) -> Option<BitRate> {
+        let end = &self.site.shaped[way].as_ref()?.end;
+        let node = traffic.nodes.iter().find(|node| node.node == end.node)?;
+        let interface = node.interfaces.iter().find(|interface| interface.name == end.device)?;
+        Some(BitRate::from_bytes(Bytes(interface.queue_bytes), time))
+    }
+}
+
+/// The whole host's CPUs: what is forwarded in a namespace runs on any of them.
+fn cpu(traffic: &Traffic) -> Option<LabCpu> {
+    let sum =
+        |of: fn(&linux::cpu::CpuTimes) -> Nanos| traffic.cpus.iter().map(|cpu| of(cpu).0).sum::<u64>() as f64;
+    let all = sum(linux::cpu::CpuTimes::total);
+    let share = |part: f64| part / all;
+    (all > 0.0).then(|| LabCpu {
+        busy: share(sum(linux::cpu::CpuTimes::busy)),
+        softirq: share(sum(|cpu| cpu.softirq)),
+        cpus: u32::try_from(traffic.cpus.len()).unwrap_or(u32::MAX),
+        own: false,
+    })
+}
+
+/// Interfaces that dropped packets, and the filters of fragments.
+fn drops(traffic: &Traffic) -> Vec<Drops> {
+    let mut drops = Vec::new();
+    for node in &traffic.nodes {
+        for interface in &node.interfaces {
+            drops.push(Drops {
+                node: node.node.clone(),
+                device: interface.name.clone(),
+                received: interface.link.rx_dropped + interface.link.rx_missed,
+                sent: interface.link.tx_dropped + interface.queue_drops,
+            });
+        }
+        drops.extend(node.fragments.map(|dropped| Drops {
+            node: node.node.clone(),
+            device: "filter of fragments".into(),
+            received: dropped.ipv4 + dropped.ipv6,
+            sent: 0,
+        }));
+    }
+    // The queue of a CPU, before any interface of a namespace: whose packets they were nobody tells.
+    drops.push(Drops {
+        node: "host".into(),
+        device: "backlog of the CPUs".into(),
+        received: traffic.softnet.iter().map(|cpu| cpu.dropped).sum(),
+        sent: 0,
+    });
+    drops.retain(|one| one.received + one.sent > 0);
+    drops
+}
+
+/// Beyond four times what a command should take; a machine under emulation is slow.
+const PATIENCE: Duration = Duration::from_secs(45);

@@ -1,0 +1,174 @@
+//! Whether a topology showed what it expects.
+
+use super::path::{has_jitter, place, shaped};
+use super::site::Site;
+use lab::topology::Topology;
+use model::framing::Network;
+use model::lab::{Expectation, LabTest, Series, Variant};
+use model::plan::Direction;
+use model::stats::quantile::median;
+use model::units::{BitRate, Nanos};
+
+/// Every expectation of the topology and what was found; `asked`: whether findings of every kind of test could come.
+pub(super) fn judge(topology: &Topology, site: &Site, complete: bool) -> Vec<Expectation> {
+    if site.lab.is_none() {
+        return Vec::new();
+    }
+    let mut all = reachable(topology, site);
+    all.extend(path_mtu(topology, &site.variant));
+    all.extend(rate(topology, &site.variant));
+    all.extend(delay(topology, &site.variant));
+    all.extend(loss(topology, &site.variant));
+    all.extend(findings(topology, &site.variant, complete));
+    all
+}
+
+fn reachable(topology: &Topology, site: &Site) -> Vec<Expectation> {
+    let families = FAMILIES.into_iter().zip(topology.expect.reachable).zip(site.answered);
+    families
+        .filter_map(|((family, expected), answered)| {
+            let word = |answers: bool| if answers { "answers" } else { "does not answer" };
+            let answered = answered?;
+            Some(Expectation {
+                what: format!("the far end, {family}"),
+                expected: word(expected).into(),
+                found: word(answered).into(),
+                held: Some(answered == expected),
+            })
+        })
+        .collect()
+}
+
+fn path_mtu(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
+    let mut all = Vec::new();
+    for (family, expected) in FAMILIES.into_iter().zip(topology.expect.path_mtu) {
+        for way in WAYS {
+            let Some(expected) = expected.map(|both| both[place(way)]) else { continue };
+            let Some(series) = series(variant, family, LabTest::Mtu, way) else { continue };
+            let found = series.runs.iter().rev().find_map(|run| run.path_mtu);
+            all.push(Expectation {
+                what: format!("path MTU {way}, {family}"),
+                expected: expected.to_string(),
+                found: found.map_or_else(|| "unknown".into(), |mtu| mtu.to_string()),
+                held: Some(found == Some(expected)),
+            });
+        }
+    }
+    all
+}
+
+/// The frames on the shaped link while UDP filled it; TCP, which takes its time to, only where there was no UDP.
+fn rate(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
+    let Some(rates) = topology.expect.rate else { return Vec::new() };
+    let mut all = Vec::new();
+    let has_udp = variant.series.iter().any(|one| one.test == LabTest::Udp);
+    let fills = if has_udp { LabTest::Udp } else { LabTest::Tcp };
+    for way in WAYS {
+        let expected = rates[place(way)];
+        let counted = shaped(topology)[place(way)].is_some();
+        for series in variant.series.iter().filter(|one| one.direction == Some(way) && one.test == fills) {
+            let found: Vec<f64> =
+                series.runs.iter().filter_map(|run| run.shaped).map(|rate| rate.0 as f64).collect();
+            let found = median(&found);
+            let off = found.map(|found| found / expected.0 as f64 - 1.0);
+            all.push(Expectation {
+                what: format!("rate of the link {way}, {} over {}", series.test, series.family),
+                expected: format!("{expected} ± 3 %"),
+                found: found.map_or_else(|| "not counted".into(), |rate| BitRate(rate as u64).to_string()),
+                held: off.filter(|_| counted).map(|off| off.abs() <= RATE),
+            });
+        }
+    }
+    all
+}
+
+/// What the links add to the round trip: the least one without jitter, the median with it. The hosts' own part is within
+/// the tolerance.
+fn delay(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
+    let Some(expected) = topology.expect.delay else { return Vec::new() };
+    let jitter = has_jitter(topology);
+    let trips = variant.series.iter().filter(|one| one.test == LabTest::Latency && one.direction.is_none());
+    trips
+        .map(|series| {
+            let of = |run: &model::lab::Repetition| if jitter { run.rtt_p50 } else { run.rtt_min };
+            let found = series.runs.iter().filter_map(of).min();
+            let off = found.map(|found| found.0.abs_diff(expected.0));
+            Expectation {
+                what: format!("delay, {}", series.family),
+                expected: format!("{expected} ± 0.2 ms"),
+                found: found.map_or_else(|| "not measured".into(), |time| time.to_string()),
+                held: off.map(|off| Nanos(off) <= DELAY),
+            }
+        })
+        .collect()
+}
+
+/// Datagrams that the path itself lost, with what chance allows: a binomial count strays so far once in 10,000 times.
+fn loss(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
+    let Some(shares) = topology.expect.loss else { return Vec::new() };
+    let mut all = Vec::new();
+    for series in variant.series.iter().filter(|one| one.test == LabTest::Loss) {
+        let Some(way) = series.direction else { continue };
+        let share = shares[place(way)];
+        let sent: u64 = series.runs.iter().filter_map(|run| run.sent).sum();
+        let lost: u64 = series.runs.iter().filter_map(|run| run.lost).sum();
+        let stray = stray(share, sent);
+        let found = if sent == 0 { 0.0 } else { lost as f64 / sent as f64 };
+        all.push(Expectation {
+            what: format!("loss {way}, {}", series.family),
+            expected: format!("{:.2} % ± {:.2} %", share * 100.0, stray * 100.0),
+            found: format!("{:.2} % of {sent}", found * 100.0),
+            held: (sent > 0).then_some((found - share).abs() <= stray),
+        });
+    }
+    all
+}
+
+/// How far the share of a binomial count strays, and half a count for its being whole.
+fn stray(share: f64, count: u64) -> f64 {
+    let count = (count as f64).max(1.0);
+    DEVIATIONS * (share * (1.0 - share) / count).sqrt() + 0.5 / count
+}
+
+fn findings(topology: &Topology, variant: &Variant, complete: bool) -> Vec<Expectation> {
+    let raised = |id: &str| variant.findings.iter().any(|one| one.finding.id == id);
+    let word = |raised: bool| if raised { "raised" } else { "not raised" };
+    let wanted = topology.expect.findings.iter().map(|id| (id, true));
+    let unwanted = topology.expect.absent.iter().map(|id| (id, false));
+    wanted
+        .chain(unwanted)
+        .map(|(id, expected)| {
+            let found = raised(id);
+            Expectation {
+                what: format!("finding {id}"),
+                expected: word(expected).into(),
+                found: word(found).into(),
+                // What was not looked for cannot be missing; what was found was found.
+                held: (complete || found).then_some(found == expected),
+            }
+        })
+        .collect()
+}
+
+fn series(variant: &Variant, family: Network, test: LabTest, way: Direction) -> Option<&Series> {
+    variant.series.iter().find(|one| (one.family, one.test, one.direction) == (family, test, Some(way)))
+}
+
+const FAMILIES: [Network; 2] = [Network::V4, Network::V6];
+const WAYS: [Direction; 2] = [Direction::Up, Direction::Down];
+const RATE: f64 = 0.03;
+const DELAY: Nanos = Nanos(200_000);
+/// Of a normal distribution, either way.
+const DEVIATIONS: f64 = 3.9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chance_allows_less_of_more_datagrams() {
+        assert!((stray(0.01, 10_000) - 0.003_93).abs() < 1e-4);
+        assert!(stray(0.01, 1_000_000) < 0.000_4);
+        assert!(stray(0.0, 0) <= 0.5);
+    }
+}

@@ -1,0 +1,104 @@
+//! From the output of one command in a node to the figures of its series.
+
+use super::plan::{Step, Work};
+use lab::command::{Ended, Output};
+use model::framing::{Encaps, Network, Transport as Header};
+use model::lab::{LabTest, Packet, Repetition, Series};
+use model::plan::{Direction, Transport};
+use model::run::Run;
+use model::summary::DirectionSummary;
+
+/// What a command gave.
+pub(super) enum Outcome {
+    /// Its result.
+    Run(Box<Run>),
+    /// It failed; why.
+    Failed(String),
+}
+
+/// Reads the result document of one of our commands: the last line that is one, or all of it.
+pub(super) fn of_output(output: &Output) -> Outcome {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let whole = || serde_json::from_str::<Run>(&text).ok();
+    let last = text.lines().rev().find(|line| line.contains("\"event\":\"run\""));
+    match last.and_then(|line| serde_json::from_str(line).ok()).or_else(whole) {
+        Some(run) => Outcome::Run(Box::new(run)),
+        None => Outcome::Failed(why(output)),
+    }
+}
+
+/// Why a command failed, as it said itself.
+pub(super) fn why(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let error = said.lines().find_map(|line| line.strip_prefix("error: "));
+    let line = error.or_else(|| said.lines().rfind(|line| !line.trim().is_empty())).unwrap_or_default();
+    match (output.end, line) {
+        (Ended::TimedOut, _) => "it did not end in time".into(),
+        (Ended::Code(0), "") => "it said nothing that can be read".into(),
+        (Ended::Code(code), "") => format!("it ended with code {code}"),
+        (Ended::Signal(signal), _) => format!("signal {signal} ended it"),
+        (_, line) => line.trim().to_owned(),
+    }
+}
+
+/// The series that a step fills: a direction each.
+pub(super) fn series_of(step: &Step) -> Vec<Series> {
+    let series = |way| Series::new(tool(step), step.family, step.test(), way);
+    match &step.work {
+        Work::Throughput(_, directions) => directions.each().map(|way| series(Some(way))).collect(),
+        Work::Loss(way, _) => vec![series(Some(*way))],
+        Work::Mtu => [Direction::Up, Direction::Down].map(|way| series(Some(way))).into(),
+        Work::Latency => vec![series(None)],
+        Work::Loaded | Work::Measure | Work::Reach | Work::Tool(_) => Vec::new(),
+    }
+}
+
+fn tool(step: &Step) -> &str {
+    match &step.work {
+        Work::Tool(tool) => &tool.name,
+        _ => "pathmeter",
+    }
+}
+
+/// The figures of one direction, or of the round trips where there is none.
+pub(super) fn repetition(run: &Run, test: LabTest, way: Option<Direction>) -> Repetition {
+    let mut figures = Repetition::default();
+    match (test, way) {
+        (LabTest::Mtu, Some(way)) => {
+            let path = run.summary.path.as_ref();
+            figures.path_mtu = path.and_then(|path| path.way(way)).and_then(|way| way.path_mtu);
+        }
+        (_, None) => {
+            let rtt = run.summary.rtt.or_else(|| run.summary.ways.first().and_then(|way| way.rtt));
+            figures.rtt_min = rtt.map(|rtt| rtt.min);
+            figures.rtt_p50 = rtt.map(|rtt| rtt.p50);
+            figures.rtt_p99 = rtt.map(|rtt| rtt.p99);
+        }
+        (_, Some(way)) => {
+            if let Some(one) = run.summary.direction(way) {
+                throughput(&mut figures, one);
+            }
+        }
+    }
+    figures
+}
+
+fn throughput(figures: &mut Repetition, one: &DirectionSummary) {
+    figures.goodput = Some(one.goodput);
+    figures.payload = one.mss;
+    figures.retransmits = one.retransmits;
+    if let Some(loss) = one.loss {
+        figures.sent = Some(one.sent.datagrams);
+        figures.lost = Some(loss.path + loss.receiver + loss.sender);
+    }
+}
+
+/// How the packets of a run look on the wire.
+pub(super) fn packet(run: &Run, way: Direction, family: Network, encaps: &Encaps) -> Option<Packet> {
+    let one = run.summary.direction(way)?;
+    let header = match one.transport {
+        Transport::Tcp => Header::TCP_TIMESTAMPS,
+        Transport::Udp => Header::Udp,
+    };
+    Packet::new(family, header, encaps.clone(), one.mss?)
+}

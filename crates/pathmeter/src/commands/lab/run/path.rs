@@ -1,0 +1,114 @@
+//! What a topology's file says of the path: how its packets are wrapped, and where it is shaped.
+
+use lab::topology::{DeviceKind, End, Node, Topology};
+use model::framing::{Encap, Encaps, Network};
+use model::plan::Direction;
+use model::units::{BitRate, Nanos};
+
+/// The end of a link that holds packets of one direction to a rate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shaped {
+    pub(super) end: End,
+    pub(super) rate: BitRate,
+}
+
+/// The slowest shaped end of each direction, up and down.
+pub(super) fn shaped(topology: &Topology) -> [Option<Shaped>; 2] {
+    let mut slowest = [None, None];
+    for (way, end, rate) in topology.links.iter().flat_map(|link| {
+        let [one, other] = &link.sides;
+        let up = distance(topology, &one.end.node) <= distance(topology, &other.end.node);
+        let ways = if up { [0, 1] } else { [1, 0] };
+        ways.into_iter().zip(&link.sides).filter_map(|(way, side)| Some((way, &side.end, side.shape.rate?)))
+    }) {
+        let slower = slowest[way].as_ref().is_none_or(|known: &Shaped| rate < known.rate);
+        if slower {
+            slowest[way] = Some(Shaped { end: end.clone(), rate });
+        }
+    }
+    slowest
+}
+
+/// The place of a direction in pairs of figures.
+pub(super) fn place(way: Direction) -> usize {
+    usize::from(way == Direction::Down)
+}
+
+/// Whether a path of this topology has delays that scatter.
+pub(super) fn has_jitter(topology: &Topology) -> bool {
+    let mut sides = topology.links.iter().flat_map(|link| &link.sides);
+    sides.any(|side| side.shape.jitter.is_some_and(|jitter| jitter > Nanos::ZERO) || side.shape.reorder > 0.0)
+}
+
+/// Links between the measuring node and this one.
+fn distance(topology: &Topology, node: &str) -> usize {
+    let mut reached = vec![topology.from.as_str()];
+    for distance in 0..=topology.nodes.len() {
+        if reached.contains(&node) {
+            return distance;
+        }
+        let ends = |of: &str, other: &str| reached.contains(&of) && !reached.contains(&other);
+        let next: Vec<&str> = topology
+            .links
+            .iter()
+            .flat_map(|link| {
+                let [one, other] = [&link.sides[0].end.node, &link.sides[1].end.node];
+                [ends(one, other).then_some(other.as_str()), ends(other, one).then_some(one.as_str())]
+            })
+            .flatten()
+            .collect();
+        reached.extend(next);
+    }
+    usize::MAX
+}
+
+/// How packets of a family are wrapped on the link that all of them cross, from the wire inwards.
+pub(super) fn encaps(topology: &Topology, family: Network) -> Encaps {
+    // Each tunnel has two ends: the node with the most of them has a whole stack.
+    let stacks = topology.nodes.iter().map(|node| stack(node, family));
+    let stack = stacks.max_by_key(Vec::len).unwrap_or_default();
+    Encaps::new(stack).unwrap_or(Encaps::NONE)
+}
+
+fn stack(node: &Node, family: Network) -> Vec<Encap> {
+    let outer = |address: std::net::IpAddr| if address.is_ipv4() { Network::V4 } else { Network::V6 };
+    let layer = |kind: &DeviceKind| match kind {
+        DeviceKind::Vlan { .. } => Some(Encap::Vlan),
+        DeviceKind::Vxlan { local, .. } => Some(Encap::Vxlan(outer(*local))),
+        // IPv6 goes beside the tunnel: this is what carries IPv4 in a network of IPv6.
+        DeviceKind::Ipip6 { .. } => (family == Network::V4).then_some(Encap::Ipip6 { encap_limit: false }),
+        DeviceKind::Wireguard { endpoint, .. } => Some(Encap::WireGuard(outer(endpoint.ip()))),
+        DeviceKind::Bridge { .. } | DeviceKind::Macvtap { .. } => None,
+    };
+    node.devices.iter().filter_map(|device| layer(&device.kind)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shipped(name: &str) -> Topology {
+        lab::shipped::find(name).expect("it is shipped")
+    }
+
+    #[test]
+    fn the_way_up_leaves_by_the_end_that_is_nearer_to_the_measuring_node() {
+        let ends = shaped(&shipped("bufferbloat")).map(|side| side.map(|side| (side.end.node, side.rate)));
+        let rate = BitRate(20_000_000);
+        assert_eq!(ends, [Some(("r1".to_owned(), rate)), Some(("r2".to_owned(), rate))]);
+        assert_eq!(shaped(&shipped("forward")), [None, None]);
+    }
+
+    #[test]
+    fn tunnels_wrap_the_families_they_carry() {
+        let layers = |name, family| encaps(&shipped(name), family).to_string();
+        assert_eq!(layers("forward", Network::V4), "");
+        assert_eq!(layers("vlan", Network::V6), "vlan");
+        assert_eq!(layers("vxlan", Network::V6), "vxlan");
+        assert_eq!(
+            (layers("ipip6", Network::V4), layers("ipip6", Network::V6)),
+            ("ipip6".into(), String::new())
+        );
+        assert_eq!(layers("wireguard", Network::V4), "wireguard");
+    }
+}

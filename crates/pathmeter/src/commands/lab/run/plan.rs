@@ -1,0 +1,314 @@
+//! What `lab run` will do: which tests of which topology, in which order, how often, and how long it takes.
+
+use crate::cli::{LabRunArgs, LabTest as Asked};
+use crate::exit::Failure;
+use lab::shipped;
+use lab::topology::{Node, Place, Tool, Topology};
+use model::framing::Network;
+use model::lab::LabTest;
+use model::plan::{Direction, Directions, Transport};
+use model::units::{BitRate, Nanos};
+use std::fmt::Write;
+use std::net::{IpAddr, SocketAddr};
+
+/// Everything that will be done.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// The topologies, in the order asked for.
+    pub(super) variants: Vec<Planned>,
+    /// How often each test runs.
+    pub(super) rounds: u32,
+    /// How long each test of throughput and latency lasts.
+    pub(super) time: Nanos,
+    /// They are compared with the first.
+    pub(super) compared: bool,
+}
+
+/// One topology and its tests.
+#[derive(Clone, Debug)]
+pub(super) struct Planned {
+    pub(super) topology: Topology,
+    pub(super) steps: Vec<Step>,
+}
+
+/// One test over one family.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) family: Network,
+    /// Where the far end answers.
+    pub(super) target: SocketAddr,
+    pub(super) work: Work,
+}
+
+/// What a step does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// As much as goes.
+    Throughput(Transport, Directions),
+    /// Datagrams at this rate, to see what the path itself loses.
+    Loss(Direction, BitRate),
+    Latency,
+    /// Round trips idle and under load.
+    Loaded,
+    Mtu,
+    /// All that `pathmeter measure` does, for its findings.
+    Measure,
+    /// Whether the far end answers at all.
+    Reach,
+    /// A tool of the topology.
+    Tool(Tool),
+}
+
+impl Plan {
+    /// What the command line asks for.
+    ///
+    /// # Errors
+    /// When a topology is unknown or faulty, a name stands twice, or nothing would be measured.
+    pub(super) fn of(args: &LabRunArgs) -> anyhow::Result<Plan> {
+        let compared = !args.compare.is_empty();
+        let names = if compared { &args.compare } else { &args.topologies };
+        let time = args.time.unwrap_or(Nanos::from_secs(if args.quick { 1 } else { 3 }));
+        if time < LEAST_TIME {
+            return Err(Failure::usage(
+                format!("-t {time} is too short to measure in"),
+                "ask for 200ms at least",
+            )
+            .into());
+        }
+        let mut variants: Vec<Planned> = Vec::new();
+        for name in names {
+            let topology = shipped::find(name).map_err(|error| {
+                Failure::usage(
+                    error.to_string(),
+                    "`pathmeter lab list` has the topologies, docs/lab.md the form of a file",
+                )
+            })?;
+            if variants.iter().any(|one| one.topology.name == topology.name) {
+                let said = format!("the topology {} is asked for twice", topology.name);
+                return Err(Failure::usage(said, "name each once; --runs N repeats all").into());
+            }
+            let steps = steps(&topology, args, compared);
+            variants.push(Planned { topology, steps });
+        }
+        if variants.iter().all(|one| one.steps.is_empty()) {
+            let advice = "these topologies have no address of that family, or no such test";
+            return Err(Failure::usage("there is nothing to measure", advice).into());
+        }
+        let rounds = args.runs.unwrap_or(match (compared, args.quick) {
+            (true, false) => 5,
+            (true, true) => 3,
+            (false, _) => 1,
+        });
+        Ok(Plan { variants, rounds, time, compared })
+    }
+
+    /// Every step in the order done: each round all steps of all topologies, so that a slow drift of the host meets all
+    /// of them alike. What does not change is asked once.
+    pub(super) fn schedule(&self) -> Vec<(u32, usize, &Step)> {
+        let mut all = Vec::new();
+        for round in 1..=self.rounds {
+            let most = self.variants.iter().map(|one| one.steps.len()).max().unwrap_or(0);
+            for step in 0..most {
+                let of = self.variants.iter().enumerate();
+                let steps = of.filter_map(|(variant, one)| Some((round, variant, one.steps.get(step)?)));
+                all.extend(steps.filter(|(round, _, step)| *round == 1 || step.repeats()));
+            }
+        }
+        all
+    }
+
+    /// How long it takes, about.
+    pub(super) fn duration(&self) -> Nanos {
+        let tests = self.schedule().iter().map(|(_, _, step)| step.duration(self.time).0).sum();
+        let machines = self.variants.iter().flat_map(|one| &one.topology.nodes);
+        let machines = machines.filter(|node| matches!(node.place, Place::Machine(_))).count() as u64;
+        Nanos(tests).saturating_add(BOOT.saturating_mul(machines))
+    }
+
+    /// The plan in words.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for one in &self.variants {
+            let _ = writeln!(text, "{}: {}", one.topology.name, one.topology.title);
+            for step in &one.steps {
+                let often = if step.repeats() { self.rounds } else { 1 };
+                let _ = writeln!(text, "  {} × {step}", often);
+            }
+        }
+        let tests = self.schedule().len();
+        let _ = writeln!(text, "{tests} tests, about {}", minutes(self.duration()));
+        text
+    }
+}
+
+impl Planned {
+    /// Every kind of test that a finding may come from is among the steps.
+    pub(super) fn is_complete(&self) -> bool {
+        let has = |test| self.steps.iter().any(|step| step.test() == test);
+        [LabTest::Tcp, LabTest::Udp, LabTest::Latency, LabTest::Mtu].into_iter().all(has)
+    }
+}
+
+/// Seconds below two minutes, minutes from there on.
+pub(super) fn minutes(time: Nanos) -> String {
+    match time.0.div_ceil(1_000_000_000) {
+        seconds @ ..120 => format!("{seconds} s"),
+        seconds => format!("{} min", seconds.div_ceil(60)),
+    }
+}
+
+impl Step {
+    /// The kind of its figures.
+    pub(super) fn test(&self) -> LabTest {
+        match &self.work {
+            Work::Throughput(Transport::Tcp, Directions::Both) => LabTest::TcpBoth,
+            Work::Throughput(Transport::Tcp, _) => LabTest::Tcp,
+            Work::Throughput(Transport::Udp, Directions::Both) => LabTest::UdpBoth,
+            Work::Throughput(Transport::Udp, _) => LabTest::Udp,
+            Work::Loss(..) => LabTest::Loss,
+            Work::Latency | Work::Loaded | Work::Reach => LabTest::Latency,
+            Work::Mtu => LabTest::Mtu,
+            Work::Measure => LabTest::Measure,
+            Work::Tool(_) => LabTest::Tool,
+        }
+    }
+
+    /// Whether it runs in every round: path MTU and findings do not scatter.
+    fn repeats(&self) -> bool {
+        !matches!(self.work, Work::Loaded | Work::Mtu | Work::Measure | Work::Reach)
+    }
+
+    /// How long it takes, about.
+    pub(super) fn duration(&self, time: Nanos) -> Nanos {
+        match &self.work {
+            Work::Throughput(..) | Work::Loss(..) => time.saturating_add(Nanos::from_millis(900)),
+            Work::Latency => time.saturating_add(Nanos::from_millis(1_800)),
+            Work::Loaded => time.saturating_mul(4).saturating_add(Nanos::from_secs(3)),
+            Work::Mtu => Nanos::from_secs(4),
+            Work::Measure => Nanos::from_secs(9),
+            Work::Reach => Nanos::from_secs(4),
+            Work::Tool(_) => Nanos::from_secs(10),
+        }
+    }
+
+    /// The words of our own command; none of a tool.
+    pub(super) fn words(&self, program: &str, time: Nanos) -> Vec<String> {
+        let host = self.target.to_string();
+        let span = |time: Nanos| format!("{}us", time.0 / 1_000);
+        let timed = ["-t".to_owned(), span(time), "-i".to_owned(), span(Nanos(time.0 / 4))];
+        let (command, options): (&str, Vec<String>) = match &self.work {
+            Work::Throughput(transport, directions) => {
+                let udp = (*transport == Transport::Udp).then(|| "--udp".to_owned());
+                let way = match directions {
+                    Directions::Up => None,
+                    Directions::Down => Some("--reverse".to_owned()),
+                    Directions::Both => Some("--bidir".to_owned()),
+                };
+                ("throughput", timed.into_iter().chain(udp).chain(way).collect())
+            }
+            Work::Loss(way, rate) => {
+                let rate = ["--udp".to_owned(), "-b".into(), rate.0.to_string()];
+                let back = (*way == Direction::Down).then(|| "--reverse".to_owned());
+                ("throughput", timed.into_iter().chain(rate).chain(back).collect())
+            }
+            Work::Latency => ("latency", vec!["-t".into(), span(time)]),
+            Work::Loaded => ("latency", vec!["--loaded".into(), "-t".into(), span(time)]),
+            Work::Reach => ("latency", vec!["-t".into(), "500ms".into()]),
+            Work::Mtu => ("mtu", Vec::new()),
+            Work::Measure => ("measure", vec!["--quick".into()]),
+            Work::Tool(_) => return Vec::new(),
+        };
+        let format = if command == "throughput" { "ndjson" } else { "json" };
+        let wait = if self.work == Work::Reach { "3s" } else { "15s" };
+        let common = ["--format", format, "--connect-timeout", wait].map(str::to_owned);
+        [program.to_owned(), command.into(), host].into_iter().chain(options).chain(common).collect()
+    }
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.work {
+            Work::Throughput(transport, Directions::Both) => write!(f, "{transport} both ways at once")?,
+            Work::Throughput(transport, Directions::Up) => write!(f, "{transport} up")?,
+            Work::Throughput(transport, Directions::Down) => write!(f, "{transport} down")?,
+            Work::Loss(way, rate) => write!(f, "UDP {way} at {rate}, for the loss")?,
+            Work::Latency => f.write_str("round trips")?,
+            Work::Loaded => f.write_str("round trips under load")?,
+            Work::Mtu => f.write_str("path MTU and fragments")?,
+            Work::Measure => f.write_str("measure, for its findings")?,
+            Work::Reach => f.write_str("whether it answers")?,
+            Work::Tool(tool) => f.write_str(&tool.name)?,
+        }
+        write!(f, ", {}", self.family)
+    }
+}
+
+/// The tests of one topology, in order.
+fn steps(topology: &Topology, args: &LabRunArgs, compared: bool) -> Vec<Step> {
+    let families = [(Network::V4, args.ipv6), (Network::V6, args.ipv4)];
+    let families = families.into_iter().filter(|(_, left_out)| !left_out);
+    families.flat_map(|(family, _)| of_family(topology, args, compared, family)).collect()
+}
+
+fn of_family(topology: &Topology, args: &LabRunArgs, compared: bool, family: Network) -> Vec<Step> {
+    let Some(target) = target(topology, family) else { return Vec::new() };
+    let step = |work| Step { family, target, work };
+    if !topology.expect.reachable[usize::from(family == Network::V6)] {
+        return vec![step(Work::Reach)];
+    }
+    let asked = |test| if args.tests.is_empty() { true } else { args.tests.contains(&test) };
+    let mut works = Vec::new();
+    for (test, transport) in [(Asked::Tcp, Transport::Tcp), (Asked::Udp, Transport::Udp)] {
+        if asked(test) {
+            let ways = [Directions::Up, Directions::Down, Directions::Both];
+            works.extend(ways.map(|way| Work::Throughput(transport, way)));
+        }
+    }
+    if asked(Asked::Latency) {
+        works.push(Work::Latency);
+    }
+    if asked(Asked::Latency) && !compared && topology.expect.findings.iter().any(|id| id == "bufferbloat") {
+        works.push(Work::Loaded);
+    }
+    if asked(Asked::Udp) && topology.expect.loss.is_some() && !compared {
+        let rate = super::path::shaped(topology).into_iter().flatten().map(|side| side.rate.0 / 2).min();
+        let rate = BitRate(rate.unwrap_or(LOSS_RATE).min(LOSS_RATE));
+        works.extend([Direction::Up, Direction::Down].map(|way| Work::Loss(way, rate)));
+    }
+    if asked(Asked::Mtu) {
+        works.push(Work::Mtu);
+    }
+    if asked(Asked::Measure) && !compared && !topology.expect.findings.is_empty() {
+        works.push(Work::Measure);
+    }
+    let tools = topology.tools.iter().filter(|tool| super::tools::is_of(tool, family));
+    works.extend(tools.filter(|_| asked(Asked::Tools)).cloned().map(Work::Tool));
+    works.into_iter().map(step).collect()
+}
+
+/// Where the far end answers over a family.
+pub(super) fn target(topology: &Topology, family: Network) -> Option<SocketAddr> {
+    let node = node(topology, &topology.to)?;
+    if let Place::Remote { address } = &node.place {
+        return (address.is_ipv4() == (family == Network::V4)).then_some(*address);
+    }
+    address(node, family).map(|address| SocketAddr::new(address, wire::native::PORT))
+}
+
+/// A node by its name.
+pub(super) fn node<'a>(topology: &'a Topology, name: &str) -> Option<&'a Node> {
+    topology.nodes.iter().find(|node| node.name == name)
+}
+
+/// The first address of a node in a family.
+pub(super) fn address(node: &Node, family: Network) -> Option<IpAddr> {
+    let of = |address: &IpAddr| address.is_ipv4() == (family == Network::V4);
+    node.addresses.iter().map(|own| own.address).find(of)
+}
+
+/// Two samples and what is between them need so much.
+const LEAST_TIME: Nanos = Nanos::from_millis(200);
+/// A machine under emulation takes so long to boot.
+const BOOT: Nanos = Nanos::from_secs(25);
+/// Enough datagrams to count losses by, and far below what any path here carries.
+const LOSS_RATE: u64 = 20_000_000;

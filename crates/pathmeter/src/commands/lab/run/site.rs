@@ -1,0 +1,145 @@
+//! A topology that is up and its answering end.
+
+use super::path::{Shaped, encaps, shaped};
+use super::plan::Planned;
+use lab::build::{BuildOptions, Lab};
+use lab::command::Running;
+use lab::feature;
+use lab::node::RunningNode;
+use lab::topology::{Place, Topology};
+use model::framing::{Encaps, Network};
+use model::lab::{LinkSpeed, Series, SpeedBasis, Variant, VariantFinding};
+use model::plan::Direction;
+use model::run::Run;
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// One topology while it is measured.
+pub(super) struct Site {
+    /// What is known of it so far.
+    pub(super) variant: Variant,
+    /// Whether the far end answered over IPv4 and over IPv6; absent where nobody asked.
+    pub(super) answered: [Option<bool>; 2],
+    /// The network; absent where it could not be built.
+    pub(super) lab: Option<Lab>,
+    /// Where each direction is shaped.
+    pub(super) shaped: [Option<Shaped>; 2],
+    encaps: [Encaps; 2],
+    // Killed when the site goes.
+    _server: Option<Running>,
+}
+
+impl Site {
+    /// Builds a topology and starts its answering end. What cannot be built here stands in the variant.
+    pub(super) fn new(planned: &Planned, host: &mut feature::Host, program: &str) -> Site {
+        let topology = &planned.topology;
+        let mut site = Site {
+            variant: variant(topology),
+            answered: [None; 2],
+            lab: None,
+            shaped: shaped(topology),
+            encaps: [Network::V4, Network::V6].map(|family| encaps(topology, family)),
+            _server: None,
+        };
+        let lacks = host.lacks(topology);
+        if !lacks.is_empty() {
+            let needs: Vec<&str> = lacks.iter().map(|lack| lack.needs.as_str()).collect();
+            site.variant.unavailable = Some(format!("not on this host: needs {}", needs.join(", ")));
+            return site;
+        }
+        match build(planned, program) {
+            Ok((lab, server)) => {
+                site.variant.notes.extend(lab.notes().iter().cloned());
+                (site.lab, site._server) = (Some(lab), server);
+            }
+            Err(why) => site.variant.unavailable = Some(why),
+        }
+        site
+    }
+
+    /// Takes the findings of a run, each once.
+    pub(super) fn take_findings(&mut self, run: &Run, family: Network) {
+        for finding in &run.findings {
+            let same = |known: &VariantFinding| {
+                (known.family, &known.finding.id, known.finding.direction)
+                    == (family, &finding.id, finding.direction)
+            };
+            if !self.variant.findings.iter().any(same) {
+                self.variant.findings.push(VariantFinding { family, finding: finding.clone() });
+            }
+        }
+    }
+
+    /// The series like this one, made where there was none.
+    pub(super) fn series(&mut self, like: Series) -> &mut Series {
+        let known = self.variant.series.iter().position(|one| one.is_like(&like));
+        let place = known.unwrap_or(self.variant.series.len());
+        if known.is_none() {
+            self.variant.series.push(like);
+        }
+        &mut self.variant.series[place]
+    }
+
+    /// How packets of a family are wrapped.
+    pub(super) fn encaps(&self, family: Network) -> &Encaps {
+        &self.encaps[usize::from(family == Network::V6)]
+    }
+
+    /// What the topology holds a direction to.
+    pub(super) fn speed(&self, way: Direction) -> Option<LinkSpeed> {
+        let shaped = self.shaped[super::path::place(way)].as_ref()?;
+        Some(LinkSpeed { rate: shaped.rate, basis: SpeedBasis::Shaped })
+    }
+}
+
+fn variant(topology: &Topology) -> Variant {
+    Variant {
+        name: topology.name.clone(),
+        title: topology.title.clone(),
+        device_under_test: topology.device_under_test.clone(),
+        unavailable: None,
+        series: Vec::new(),
+        expectations: Vec::new(),
+        findings: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn build(planned: &Planned, program: &str) -> Result<(Lab, Option<Running>), String> {
+    let topology = &planned.topology;
+    let lab = Lab::build(topology, &BuildOptions::default()).map_err(|error| error.to_string())?;
+    let from = lab.node(&topology.from).map_err(|error| format!("cannot be measured from here: {error}"))?;
+    let place = super::plan::node(topology, &topology.to).map(|node| &node.place);
+    let server = match place {
+        Some(Place::Remote { .. } | Place::External { .. }) => None,
+        _ => {
+            let to = lab.node(&topology.to).map_err(|error| error.to_string())?;
+            Some(to.start(&[program.to_owned(), "serve".into()]).map_err(|error| error.to_string())?)
+        }
+    };
+    for step in &planned.steps {
+        if await_answer(from, step.target) {
+            break;
+        }
+    }
+    Ok((lab, server))
+}
+
+/// Waits until the far end takes connections. It need not: what a test says of it then is the better answer.
+fn await_answer(from: &RunningNode, target: SocketAddr) -> bool {
+    let Some(namespace) = from.namespace() else { return false };
+    let until = Instant::now() + TO_ANSWER;
+    loop {
+        let connected = namespace.run(|| TcpStream::connect_timeout(&target, A_TRY));
+        if connected.is_ok_and(|connected| connected.is_ok()) {
+            return true;
+        }
+        if Instant::now() > until {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+const TO_ANSWER: Duration = Duration::from_secs(4);
+const A_TRY: Duration = Duration::from_millis(500);

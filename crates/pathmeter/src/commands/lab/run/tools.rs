@@ -1,0 +1,109 @@
+//! Foreign tools in a topology: run as ours are, and read by the importer.
+
+use super::execute::Seen;
+use super::outcome::{Outcome, packet, why};
+use super::plan::{Step, address, node};
+use super::site::Site;
+use lab::build::Lab;
+use lab::command::{Output, Running};
+use lab::topology::{Tool, Topology};
+use model::framing::Network;
+use model::lab::{LabTest, Repetition, Series};
+use model::plan::Direction;
+use report::import::{Known, read};
+use std::time::Duration;
+
+/// A tool and the end it talks to.
+pub(super) struct Started {
+    pub(super) running: Running,
+    pub(super) server: Option<Running>,
+}
+
+/// Whether a tool measures over this family: `{to4}` and `{to6}` say so, `{to}` is both in turn. Without any of them it is
+/// run once, with IPv4.
+pub(super) fn is_of(tool: &Tool, family: Network) -> bool {
+    let names = |what: &str| tool.run.iter().any(|word| word.contains(what));
+    match family {
+        Network::V4 => names("{to4}") || names("{to}") || !names("{to6}"),
+        Network::V6 => names("{to6}") || names("{to}"),
+    }
+}
+
+/// Starts the answering end, and then the tool.
+///
+/// # Errors
+/// Why it could not be started, in words.
+pub(super) fn start(lab: &Lab, tool: &Tool, step: &Step) -> Result<Started, String> {
+    let topology = lab.topology();
+    let begin = |node: &str, words: &[String]| {
+        let words = expanded(topology, words, step.family);
+        lab.node(node).and_then(|node| node.start(&words)).map_err(|error| error.to_string())
+    };
+    let server = tool.serve.as_ref().map(|words| begin(&topology.to, words)).transpose()?;
+    if server.is_some() {
+        // No tool says when it listens.
+        std::thread::sleep(TO_LISTEN);
+    }
+    Ok(Started { running: begin(&topology.from, &tool.run)?, server })
+}
+
+/// The words with their addresses.
+fn expanded(topology: &Topology, words: &[String], family: Network) -> Vec<String> {
+    let of = |name: &str, family| {
+        node(topology, name)
+            .and_then(|node| address(node, family))
+            .map(|ip| ip.to_string())
+            .unwrap_or_default()
+    };
+    let places = [("to", &topology.to), ("from", &topology.from)];
+    let replaced = |word: &String| {
+        places.iter().fold(word.clone(), |word, (place, node)| {
+            word.replace(&format!("{{{place}4}}"), &of(node, Network::V4))
+                .replace(&format!("{{{place}6}}"), &of(node, Network::V6))
+                .replace(&format!("{{{place}}}"), &of(node, family))
+        })
+    };
+    words.iter().map(replaced).collect()
+}
+
+/// Reads what a tool said.
+pub(super) fn of_output(output: &Output, name: &str) -> Outcome {
+    let text = String::from_utf8_lossy(&output.stdout);
+    if !output.succeeded() {
+        return Outcome::Failed(why(output));
+    }
+    match read(name, &text, Known::default()) {
+        Ok(mut read) if !read.is_empty() => Outcome::Run(Box::new(read.remove(0).run)),
+        Ok(_) => Outcome::Failed("it said nothing".into()),
+        Err(error) => Outcome::Failed(error.to_string()),
+    }
+}
+
+/// Puts its figures beside ours.
+pub(super) fn take(site: &mut Site, step: &Step, tool: &Tool, round: u32, outcome: Outcome, seen: &Seen) {
+    let run = match outcome {
+        Outcome::Run(run) => run,
+        Outcome::Failed(why) => {
+            let failed = Repetition { number: round, error: Some(why), ..seen.repetition(None) };
+            let series = Series::new(&tool.name, step.family, LabTest::Tool, None);
+            site.series(series).runs.push(failed);
+            return;
+        }
+    };
+    let ways = [Direction::Up, Direction::Down].map(Some).into_iter().chain([None]);
+    for way in ways {
+        let figures = super::outcome::repetition(&run, LabTest::Tool, way);
+        if figures.goodput.is_none() && figures.rtt_p50.is_none() {
+            continue;
+        }
+        let packet = way.and_then(|way| packet(&run, way, step.family, site.encaps(step.family)));
+        let speed = way.and_then(|way| site.speed(way));
+        let seen = seen.repetition(way);
+        let series = site.series(Series::new(&tool.name, step.family, LabTest::Tool, way));
+        series.packet = packet.or_else(|| series.packet.take());
+        series.speed = speed;
+        series.runs.push(Repetition { number: round, cpu: seen.cpu, drops: seen.drops, ..figures });
+    }
+}
+
+const TO_LISTEN: Duration = Duration::from_millis(500);
