@@ -1,8 +1,9 @@
 //! A topology, built: namespaces without names, so that nothing is left however this process ends.
 
-use crate::configure::{Configured, configure};
+use crate::configure::configure;
 use crate::error::LabError;
 use crate::keys::Keys;
+use crate::machine::Plugs;
 use crate::node::{Inside, RunningNode};
 use crate::ready;
 use crate::topology::{Link, Node, Place, Side, Topology};
@@ -48,13 +49,30 @@ impl Lab {
         for link in &topology.links {
             cable(link, &places)?;
         }
+        let plugs = Plugs::new(topology, &places)?;
         let mut notes = Vec::new();
-        let mut nodes = Vec::new();
-        for (node, namespace) in places {
-            let mut configured = configure(node, &topology.sides_of(&node.name), &namespace, &keys)?;
+        let mut settled = Vec::new();
+        for (node, namespace) in &places {
+            let mut configured = configure(node, &topology.sides_of(&node.name), namespace, &keys)?;
             notes.append(&mut configured.notes);
-            nodes.push(running(topology, node, namespace, configured));
+            settled.push(configured);
         }
+        let machines = plugs.boot(topology, &places, &keys)?;
+        let namespaces = places.into_iter().zip(settled);
+        let mut inside: Vec<(String, Inside)> = namespaces
+            .map(|((node, namespace), configured)| {
+                (node.name.clone(), Inside::Namespace(namespace, configured))
+            })
+            .collect();
+        for (name, vm, mut told) in machines {
+            notes.append(&mut told);
+            inside.push((name, Inside::Machine(vm)));
+        }
+        let nodes = topology.nodes.iter().filter_map(|node| {
+            let place = inside.iter().position(|(name, _)| *name == node.name)?;
+            Some(running(topology, node, inside.swap_remove(place).1))
+        });
+        let nodes = nodes.collect();
         let mut lab = Self { topology: topology.clone(), nodes, notes };
         let late = ready::wait(&lab, options.patience)?;
         lab.notes.extend(late);
@@ -73,9 +91,6 @@ impl Lab {
             Some(Place::External { .. }) => Err(not_here(name, "external", "set it up by hand")),
             Some(Place::Remote { .. }) => {
                 Err(not_here(name, "a remote host", "log in there, or talk to its `pathmeter serve`"))
-            }
-            Some(Place::Machine(_)) => {
-                Err(not_here(name, "a virtual machine", "no machine was started for it"))
             }
             _ => {
                 let names: Vec<&str> = self.topology.nodes.iter().map(|node| node.name.as_str()).collect();
@@ -122,14 +137,14 @@ fn cable(link: &Link, places: &[(&Node, Namespace)]) -> Result<(), LabError> {
     Ok(())
 }
 
-fn running(topology: &Topology, node: &Node, namespace: Namespace, configured: Configured) -> RunningNode {
+fn running(topology: &Topology, node: &Node, inside: Inside) -> RunningNode {
     let links = topology.sides_of(&node.name).into_iter().map(|side| side.end.device.clone());
     let devices = node.devices.iter().map(|device| device.name.clone());
     RunningNode {
         name: node.name.clone(),
         cpus: node.cpus.clone(),
         interfaces: links.chain(devices).collect(),
-        inside: Inside::Namespace(namespace, configured),
+        inside,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Commands in a node: what they may take, what they said, and that none outlives its measurement.
 
 use crate::error::LabError;
+use crate::vm::VmProcess;
 use linux::process::{Process, Signal, signal_group};
 use std::ffi::OsString;
 use std::io::Read;
@@ -58,10 +59,17 @@ impl Output {
 /// A command that runs in a node; killed, with all of its process group, when this value is dropped.
 #[derive(Debug)]
 pub struct Running {
-    child: Child,
     node: String,
-    stdout: Option<Capture>,
-    stderr: Option<Capture>,
+    started: Started,
+}
+
+/// Where it runs.
+#[derive(Debug)]
+enum Started {
+    /// On this host.
+    Here(Here),
+    /// In a virtual machine. `None` once it was collected.
+    InMachine(Option<VmProcess>),
 }
 
 impl Running {
@@ -69,24 +77,35 @@ impl Running {
     pub(crate) fn new(mut child: Child, node: &str, bytes: usize) -> Self {
         let stdout = child.stdout.take().map(|pipe| Capture::start(pipe, bytes));
         let stderr = child.stderr.take().map(|pipe| Capture::start(pipe, bytes));
-        Self { child, node: node.to_owned(), stdout, stderr }
+        Self { node: node.to_owned(), started: Started::Here(Here { child, stdout, stderr }) }
+    }
+
+    /// Takes over a command in a virtual machine.
+    pub(crate) fn of_machine(process: VmProcess, node: &str) -> Self {
+        Self { node: node.to_owned(), started: Started::InMachine(Some(process)) }
     }
 
     /// Whether it has ended by itself.
     pub fn has_ended(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(Some(_)))
+        match &mut self.started {
+            Started::Here(here) => here.has_ended(),
+            Started::InMachine(process) => process.as_ref().is_none_or(VmProcess::has_ended),
+        }
     }
 
     /// What it has said so far on its standard output.
     #[must_use]
     pub fn said(&self) -> Vec<u8> {
-        self.stdout.as_ref().map(Capture::so_far).unwrap_or_default()
+        match &self.started {
+            Started::Here(here) => here.stdout.as_ref().map(Capture::so_far).unwrap_or_default(),
+            Started::InMachine(process) => process.as_ref().map(VmProcess::said).unwrap_or_default(),
+        }
     }
 
     /// Waits until it ends, and kills it when that takes longer than `time`.
     ///
     /// # Errors
-    /// When the kernel loses sight of it.
+    /// When the kernel loses sight of it, or its virtual machine ends.
     pub fn finish(mut self, time: Duration) -> Result<Output, LabError> {
         let ended = self.wait(time)?;
         self.collect(!ended)
@@ -95,10 +114,14 @@ impl Running {
     /// Asks it to end (`SIGTERM`), kills it when it does not, and tells what it said.
     ///
     /// # Errors
-    /// When the kernel loses sight of it.
+    /// When the kernel loses sight of it, or its virtual machine ends.
     pub fn stop(mut self) -> Result<Output, LabError> {
         if !self.has_ended() {
-            let _ = signal_group(self.child.id(), Signal::Terminate);
+            match &self.started {
+                // That it has ended meanwhile shows next.
+                Started::Here(here) => drop(signal_group(here.child.id(), Signal::Terminate)),
+                Started::InMachine(process) => drop(process.as_ref().map(VmProcess::terminate)),
+            }
             self.wait(TO_END)?;
         }
         self.collect(false)
@@ -108,15 +131,46 @@ impl Running {
         if self.has_ended() {
             return Ok(true);
         }
-        let process = Process::of_child(&self.child).map_err(LabError::in_node(&self.node))?;
-        Ok(process.wait(time))
+        match &self.started {
+            Started::Here(here) => {
+                let process = Process::of_child(&here.child).map_err(LabError::in_node(&self.node))?;
+                Ok(process.wait(time))
+            }
+            Started::InMachine(process) => {
+                Ok(process.as_ref().is_none_or(|process| process.wait(time).is_ok()))
+            }
+        }
     }
 
     fn collect(&mut self, timed_out: bool) -> Result<Output, LabError> {
-        let status = self.end().map_err(|source| {
-            let program = "the command".to_owned();
-            LabError::Start { node: self.node.clone(), program, source }
-        })?;
+        match &mut self.started {
+            Started::Here(here) => here.collect(timed_out).map_err(|source| {
+                let program = "the command".to_owned();
+                LabError::Start { node: self.node.clone(), program, source }
+            }),
+            Started::InMachine(process) => match process.take() {
+                Some(process) => collect_from_machine(process, timed_out, &self.node),
+                None => Err(gone(&self.node)),
+            },
+        }
+    }
+}
+
+/// A command on this host.
+#[derive(Debug)]
+struct Here {
+    child: Child,
+    stdout: Option<Capture>,
+    stderr: Option<Capture>,
+}
+
+impl Here {
+    fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+
+    fn collect(&mut self, timed_out: bool) -> std::io::Result<Output> {
+        let status = self.end()?;
         let end = match (timed_out, status.code(), status.signal()) {
             (true, ..) => Ended::TimedOut,
             (_, Some(code), _) => Ended::Code(code),
@@ -134,9 +188,43 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for Here {
     fn drop(&mut self) {
         let _ = self.end();
+    }
+}
+
+/// What a command in a machine said; one that still runs is killed.
+fn collect_from_machine(process: VmProcess, timed_out: bool, node: &str) -> Result<Output, LabError> {
+    if !process.has_ended() {
+        let _ = process.kill();
+        // It has ended at once, unless the machine hangs.
+        let _ = process.wait(TO_END);
+    }
+    let output = process.collect();
+    let ended = output.ended.unwrap_or_default();
+    if let Some(reason) = ended.error {
+        let program = "a command".to_owned();
+        return Err(LabError::Start {
+            node: node.to_owned(),
+            program,
+            source: std::io::Error::other(reason),
+        });
+    }
+    let end = match (timed_out, ended.code, ended.signal) {
+        (true, ..) => Ended::TimedOut,
+        (_, Some(code), _) => Ended::Code(code),
+        (_, None, Some(signal)) => Ended::Signal(signal),
+        (_, None, None) => return Err(gone(node)),
+    };
+    Ok(Output { end, stdout: output.stdout, stderr: output.stderr })
+}
+
+fn gone(node: &str) -> LabError {
+    LabError::NotHere {
+        node: node.to_owned(),
+        what: "a virtual machine",
+        cannot: "it ended, or hangs, and the command with it".to_owned(),
     }
 }
 

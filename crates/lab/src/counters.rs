@@ -101,27 +101,34 @@ impl NodeCounters {
 }
 
 fn read(node: &RunningNode) -> Result<NodeCounters, LabError> {
-    let Inside::Namespace(namespace, configured) = &node.inside;
-    let interfaces = namespace.run(|| {
-        let mut network = Network::open()?;
-        let links = network.links()?;
-        let known = links.into_iter().filter(|link| node.interfaces.contains(&link.name));
-        known
-            .map(|link| {
-                // A discipline counts what those below it drop.
-                let qdiscs = network.qdiscs(&link.name)?;
-                let drops = qdiscs.iter().map(|qdisc| qdisc.drops).max();
-                let bytes = qdiscs.iter().map(|qdisc| qdisc.bytes).max();
-                Ok(InterfaceCounters {
-                    name: link.name,
-                    link: link.statistics,
-                    queue_drops: drops.unwrap_or(0),
-                    queue_bytes: bytes.unwrap_or(0),
-                })
-            })
-            .collect()
-    });
-    let interfaces = interfaces.and_then(|read| read).map_err(LabError::in_node(&node.name))?;
-    let fragments = configured.dropped_fragments().map_err(LabError::in_node(&node.name))?;
+    let in_node = LabError::in_node(&node.name);
+    let (interfaces, fragments) = match &node.inside {
+        Inside::Machine(vm) => vm.counters(&node.interfaces)?,
+        Inside::Namespace(namespace, configured) => {
+            let interfaces = namespace.run(|| interfaces(&node.interfaces)).and_then(|read| read);
+            (interfaces.map_err(&in_node)?, configured.dropped_fragments().map_err(&in_node)?)
+        }
+    };
     Ok(NodeCounters { node: node.name.clone(), interfaces, fragments })
+}
+
+/// The counters of interfaces of these names, in the network of the calling thread.
+pub(crate) fn interfaces(names: &[String]) -> linux::Result<Vec<InterfaceCounters>> {
+    let mut network = Network::open()?;
+    let links = network.links()?;
+    let known = links.into_iter().filter(|link| names.contains(&link.name));
+    known
+        .map(|link| {
+            // A discipline counts what those below it drop.
+            let qdiscs = network.qdiscs(&link.name)?;
+            let drops = qdiscs.iter().map(|qdisc| qdisc.drops).max();
+            let bytes = qdiscs.iter().map(|qdisc| qdisc.bytes).max();
+            Ok(InterfaceCounters {
+                name: link.name,
+                link: link.statistics,
+                queue_drops: drops.unwrap_or(0),
+                queue_bytes: bytes.unwrap_or(0),
+            })
+        })
+        .collect()
 }

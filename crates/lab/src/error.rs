@@ -1,5 +1,6 @@
 //! Why a lab could not be built, or something in it not be done.
 
+use crate::vm::VmError;
 use linux::OsError;
 use std::io;
 
@@ -25,6 +26,9 @@ pub enum LabError {
     /// The kernel refused something that belongs to no node.
     #[error(transparent)]
     System(#[from] OsError),
+    /// A virtual machine cannot be had, or failed.
+    #[error(transparent)]
+    Machine(#[from] VmError),
     /// A program is not installed.
     #[error("{program} is not installed: it comes with the package {package}")]
     ProgramMissing {

@@ -12,6 +12,7 @@ pub mod feature;
 mod filter;
 pub mod hold;
 pub mod keys;
+mod machine;
 pub mod node;
 pub mod privilege;
 mod ready;

@@ -3,6 +3,7 @@
 use crate::command::{Limits, Output, Running, search_path};
 use crate::configure::Configured;
 use crate::error::LabError;
+use crate::vm::Vm;
 use linux::namespace::Namespace;
 use linux::process::pin;
 use std::os::unix::process::CommandExt;
@@ -23,6 +24,8 @@ pub struct RunningNode {
 pub(crate) enum Inside {
     /// A network namespace of this host, and what it keeps.
     Namespace(Namespace, Configured),
+    /// A virtual machine.
+    Machine(Vm),
 }
 
 impl RunningNode {
@@ -43,6 +46,7 @@ impl RunningNode {
     pub fn namespace(&self) -> Option<&Namespace> {
         match &self.inside {
             Inside::Namespace(namespace, _) => Some(namespace),
+            Inside::Machine(_) => None,
         }
     }
 
@@ -63,7 +67,11 @@ impl RunningNode {
     }
 
     fn spawn(&self, words: &[String], bytes: usize) -> Result<Running, LabError> {
-        let Inside::Namespace(namespace, _) = &self.inside;
+        let namespace = match &self.inside {
+            Inside::Namespace(namespace, _) => namespace,
+            // A machine's own CPUs are not those of the host, on which qemu runs.
+            Inside::Machine(vm) => return Ok(Running::of_machine(vm.start(words, &[])?, &self.name)),
+        };
         let start = |program: &str, source| LabError::Start {
             node: self.name.clone(),
             program: program.to_owned(),

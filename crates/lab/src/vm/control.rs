@@ -25,7 +25,6 @@ struct Shared {
 struct State {
     ready: bool,
     lost: bool,
-    configured: Option<Vec<u8>>,
     last_stream: u32,
     streams: HashMap<u32, Stream>,
 }
@@ -88,11 +87,6 @@ impl Control {
         self.shared.wait(limit, |state| state.ready.then_some(()))
     }
 
-    /// Waits for the answer to [`Kind::Configure`].
-    pub(super) fn wait_configured(&self, limit: Duration) -> Result<Vec<u8>, Silence> {
-        self.shared.wait(limit, |state| state.configured.take())
-    }
-
     /// Waits until a command has ended.
     pub(super) fn wait_end(&self, stream: u32, limit: Duration) -> Result<(), Silence> {
         self.shared.wait(limit, |state| state.streams.get(&stream)?.ended.as_ref().map(drop))
@@ -136,7 +130,6 @@ impl Shared {
         let stream = state.streams.get_mut(&frame.stream);
         match (frame.kind, stream) {
             (Kind::Ready, _) => state.ready = true,
-            (Kind::Configured, _) => state.configured = Some(frame.payload),
             (Kind::Stdout, Some(stream)) => stream.cut |= !keep(&mut stream.stdout, &frame.payload),
             (Kind::Stderr, Some(stream)) => stream.cut |= !keep(&mut stream.stderr, &frame.payload),
             (Kind::Ended, Some(stream)) => {

@@ -1,7 +1,7 @@
 //! What host and virtual machine say to one another over a virtio serial port.
 //!
 //! A frame is the length of its payload and a stream number (four bytes each, little-endian), one byte for its kind, and
-//! the payload. A stream is one command in the machine; stream 0 is the machine itself.
+//! the payload. A stream is one order to the machine and what comes of it.
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
@@ -20,10 +20,10 @@ pub(super) struct Frame {
 pub(super) enum Kind {
     /// The machine listens.
     Ready = 1,
-    /// To the machine: be this node ([`super::guest::Role`]).
+    /// To the machine: be this node ([`super::guest::Role`]). Ends as a command does, having written notes.
     Configure = 2,
-    /// The answer to that ([`Configured`]).
-    Configured = 3,
+    /// To the machine: count (names of interfaces). Ends as a command does, having written [`super::counted::Counted`].
+    Count = 3,
     /// To the machine: start a command ([`Start`]).
     Start = 4,
     /// What a command wrote to its standard output.
@@ -56,15 +56,6 @@ pub struct Ended {
     pub signal: Option<i32>,
     /// Why it could not be started at all.
     pub error: Option<String>,
-}
-
-/// What became of a [`Kind::Configure`].
-#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Configured {
-    /// Why not.
-    pub(super) error: Option<String>,
-    /// What the user should know.
-    pub(super) notes: Vec<String>,
 }
 
 impl Frame {
@@ -110,7 +101,7 @@ impl Kind {
         const ALL: [Kind; 9] = [
             Kind::Ready,
             Kind::Configure,
-            Kind::Configured,
+            Kind::Count,
             Kind::Start,
             Kind::Stdout,
             Kind::Stderr,

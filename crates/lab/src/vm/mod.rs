@@ -6,6 +6,7 @@
 
 mod accel;
 mod control;
+mod counted;
 mod cpio;
 mod elf;
 mod error;
@@ -27,13 +28,18 @@ pub use kernel::{Kernel, stores};
 pub use process::{VmOutput, VmProcess};
 pub use qemu::Program as QemuProgram;
 
+use crate::counters::InterfaceCounters;
 use crate::topology::Machine;
 use control::Control;
 pub(crate) use control::Silence;
+use counted::Counted;
 use error::During;
-use frame::{Configured, Frame, Kind};
+use frame::{Kind, Start};
 use guest::Role;
+use linux::nft::DroppedFragments;
 use linux::tap::Tap;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -119,17 +125,30 @@ impl Vm {
     /// # Errors
     /// What its kernel lacks or refuses.
     pub fn configure(&self, role: &Role) -> Result<Vec<String>, VmError> {
-        let frame = Frame::json(Kind::Configure, 0, role).during("describe", &self.name)?;
-        self.control.send(&frame).map_err(|_| self.lost())?;
-        let answer = self
-            .control
-            .wait_configured(ANSWER_LIMIT)
-            .map_err(|silence| self.silent(silence, "configure itself", ANSWER_LIMIT))?;
-        let answer: Configured = serde_json::from_slice(&answer)
-            .unwrap_or_else(|error| Configured { error: Some(error.to_string()), notes: Vec::new() });
-        answer
-            .error
-            .map_or(Ok(answer.notes), |reason| Err(VmError::Refused { name: self.name.clone(), reason }))
+        self.ask(Kind::Configure, role, "configure itself")
+    }
+
+    /// The counters of interfaces of these names, and of the filter of fragments if there is one.
+    ///
+    /// # Errors
+    /// When the machine does not answer.
+    pub fn counters(
+        &self,
+        names: &[String],
+    ) -> Result<(Vec<InterfaceCounters>, Option<DroppedFragments>), VmError> {
+        self.ask(Kind::Count, &names, "count").map(Counted::read)
+    }
+
+    /// An order that ends with an answer.
+    fn ask<T: DeserializeOwned>(&self, kind: Kind, order: &impl Serialize, what: &str) -> Result<T, VmError> {
+        let process = VmProcess::order(&self.control, kind, order).map_err(|_| self.lost())?;
+        process.wait(ANSWER_LIMIT).map_err(|silence| self.silent(silence, what, ANSWER_LIMIT))?;
+        let output = process.collect();
+        let refused = |reason: String| VmError::Refused { name: self.name.clone(), reason };
+        match output.ended.and_then(|ended| ended.error) {
+            Some(reason) => Err(refused(reason)),
+            None => serde_json::from_slice(&output.stdout).map_err(|error| refused(error.to_string())),
+        }
     }
 
     /// Starts a command in it.
@@ -137,7 +156,8 @@ impl Vm {
     /// # Errors
     /// When the machine has gone. A program that it does not have is told by how the command ends.
     pub fn start(&self, command: &[String], cpus: &[u32]) -> Result<VmProcess, VmError> {
-        VmProcess::start(&self.control, command, cpus).map_err(|_| self.lost())
+        let start = Start { command: command.to_vec(), cpus: cpus.to_vec() };
+        VmProcess::order(&self.control, Kind::Start, &start).map_err(|_| self.lost())
     }
 
     /// Runs a command in it to its end.

@@ -1,7 +1,8 @@
 //! A command in a virtual machine, as the host sees it.
 
 use super::control::{Control, Silence, Stream};
-use super::frame::{Ended, Frame, Kind, Start};
+use super::frame::{Ended, Frame, Kind};
+use serde::Serialize;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,10 +28,10 @@ pub struct VmOutput {
 }
 
 impl VmProcess {
-    pub(super) fn start(control: &Arc<Control>, command: &[String], cpus: &[u32]) -> io::Result<Self> {
+    /// Gives an order that ends as a command does.
+    pub(super) fn order(control: &Arc<Control>, kind: Kind, order: &impl Serialize) -> io::Result<Self> {
         let process = Self { control: Arc::clone(control), stream: control.open() };
-        let start = Start { command: command.to_vec(), cpus: cpus.to_vec() };
-        control.send(&Frame::json(Kind::Start, process.stream, &start)?)?;
+        control.send(&Frame::json(kind, process.stream, order)?)?;
         Ok(process)
     }
 

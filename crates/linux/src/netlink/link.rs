@@ -158,6 +158,16 @@ impl Network {
         self.ask("set up link", name, request).map(drop)
     }
 
+    /// Has an interface take every multicast frame, whoever has asked for it.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN`, or when there is no such interface.
+    pub fn set_all_multicast(&mut self, name: &str) -> Result<()> {
+        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &interface(0, libc::IFF_ALLMULTI));
+        request.string(libc::IFLA_IFNAME, name);
+        self.ask("receive all multicast on link", name, request).map(drop)
+    }
+
     /// Sets the MTU, in bytes of IP packet.
     ///
     /// # Errors

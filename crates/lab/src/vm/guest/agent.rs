@@ -1,11 +1,13 @@
 //! The agent of a virtual machine: takes orders from the host over a serial port, starts commands, tells what they write.
 
-use super::super::frame::{Configured, Ended, Frame, Kind, PORT, Start};
+use super::super::counted::Counted;
+use super::super::frame::{Ended, Frame, Kind, PORT, Start};
 use super::{PATH, Role};
-use crate::configure;
+use crate::{configure, counters};
 use linux::namespace::Namespace;
 use linux::netlink::Network;
 use linux::process::{Signal, pin, signal_group};
+use serde::Serialize;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -48,11 +50,12 @@ impl Agent {
     fn obey(&mut self, frame: Frame) -> io::Result<()> {
         match frame.kind {
             Kind::Configure => {
-                let answer = match self.be(&frame.payload) {
-                    Ok(notes) => Configured { error: None, notes },
-                    Err(error) => Configured { error: Some(error), notes: Vec::new() },
-                };
-                self.port.send(&Frame::json(Kind::Configured, 0, &answer)?)
+                let notes = self.be(&frame.payload);
+                self.answer(frame.stream, notes)
+            }
+            Kind::Count => {
+                let counted = self.count(&frame.payload);
+                self.answer(frame.stream, counted)
             }
             Kind::Start => self.start(frame.stream, &frame.payload),
             Kind::Terminate => self.signal(frame.stream, Signal::Terminate),
@@ -71,6 +74,23 @@ impl Agent {
         let notes = done.notes.clone();
         self.configured = Some(done);
         Ok(notes)
+    }
+
+    fn count(&self, names: &[u8]) -> Result<Counted, String> {
+        let names: Vec<String> = serde_json::from_slice(names).map_err(|error| error.to_string())?;
+        let interfaces = counters::interfaces(&names).map_err(|error| error.to_string())?;
+        let fragments = self.configured.as_ref().map(configure::Configured::dropped_fragments).transpose();
+        Ok(Counted::new(&interfaces, fragments.map_err(|error| error.to_string())?.flatten()))
+    }
+
+    /// Ends an order that is no command as if it were one: what it gave is its output.
+    fn answer(&self, stream: u32, outcome: Result<impl Serialize, String>) -> io::Result<()> {
+        let mut ended = Ended { code: Some(0), ..Ended::default() };
+        match outcome {
+            Ok(value) => self.port.send(&Frame::json(Kind::Stdout, stream, &value)?)?,
+            Err(error) => ended = Ended { error: Some(error), ..Ended::default() },
+        }
+        self.port.send(&Frame::json(Kind::Ended, stream, &ended)?)
     }
 
     fn start(&self, stream: u32, order: &[u8]) -> io::Result<()> {
