@@ -1,0 +1,266 @@
+//! `pathmeter lab up`, `exec`, `down` and `sweep`: a lab that stays, is looked into, and goes, however its end comes.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says why it skips"
+)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+#[test]
+fn a_lab_stays_is_looked_into_and_goes() {
+    let Some(site) = Site::new("stays") else { return };
+    let up = site.ok("up forward --name one");
+    assert!(up.contains("pathmeter lab down one"), "{up}");
+    // The only lab that is up need not be named.
+    let ping = site.ok("exec client -- ping -c 1 -W 10 198.51.100.2");
+    assert!(ping.contains("ttl=63"), "{ping}");
+    assert_eq!(site.lab("exec client -- sh -c [exit,7]").status.code(), Some(7));
+    assert_eq!(site.lab("exec client -- sh -c [kill,-TERM,$$]").status.code(), Some(128 + 15));
+    site.refused(127, "exec client -- no-such-program", "start no-such-program in client");
+    site.refused(2, "exec nobody -- true", "there is no node nobody; there is client, router, server");
+
+    site.refused(2, "up forward --name one", "a lab named one is up");
+    site.ok("up direct --name two");
+    site.refused(2, "exec client -- true", "several labs are up (one, two): say which with --lab");
+    site.ok("exec --lab two client -- ping -c 1 -W 10 192.0.2.2");
+    site.ok("down two");
+    site.ok("exec client -- ping -c 1 -W 10 198.51.100.2");
+
+    let holder = site.holder("one");
+    site.ok("down one");
+    assert!(!Path::new(&format!("/proc/{holder}")).exists());
+    assert_eq!(site.files(), Vec::<String>::new());
+    site.refused(2, "down one", "no lab named one is up, nor any other");
+    site.refused(2, "exec client -- true", "no lab is up");
+    assert!(site.ok("down --all").is_empty());
+}
+
+/// The three processes that stand for a lab: the holder, its init, and the one that waits for both.
+#[test]
+fn whichever_process_is_killed_all_of_the_lab_goes() {
+    let Some(site) = Site::new("killed") else { return };
+    // Seconds that nobody else on this machine sleeps.
+    let [daemon, command] = [1, 2].map(|digit| format!("{}{digit}", 900_000_000 + std::process::id()));
+    for generation in 0..3 {
+        // The name needs no sweeping to be used again.
+        site.ok("up direct --name doomed");
+        // It leaves its terminal and its parent, as a daemon does.
+        site.ok(&format!("exec client -- sh -c [setsid,sleep,{daemon},>/dev/null,2>&1,&]"));
+        wait_until("the daemon runs", || sleeps(&daemon));
+        let mut running = site.command(&format!("exec client -- sleep {command}")).spawn().unwrap();
+        wait_until("the command runs", || sleeps(&command));
+        let victim = (0..generation).fold(site.holder("doomed"), |pid, _| parent(&pid));
+        kill(&victim);
+        wait_until("what ran in the lab is gone", || !sleeps(&daemon) && !sleeps(&command));
+        assert_eq!(running.wait().unwrap().code(), Some(128 + 9));
+        site.refused(2, "exec client -- true", "no lab is up");
+        assert_eq!(site.files(), ["doomed.json"]);
+    }
+    assert!(site.ok("sweep --dry-run").contains("doomed.json"));
+    assert_eq!(site.files(), ["doomed.json"]);
+    assert!(site.ok("sweep").contains("doomed.json"));
+    assert_eq!(site.files(), Vec::<String>::new());
+    assert!(site.ok("sweep").contains("nothing is left behind"));
+}
+
+#[test]
+fn sweeping_leaves_the_living_alone() {
+    let Some(site) = Site::new("living") else { return };
+    site.ok("up direct --name alive");
+    fs::write(site.directory.join("torn.json"), "{\"name\":").unwrap();
+    assert!(site.ok("sweep").contains("torn.json"));
+    assert_eq!(site.files(), ["alive.json"]);
+    site.ok("exec client -- true");
+}
+
+#[test]
+fn an_ordinary_user_needs_no_root() {
+    let Some(site) = Site::new("rootless") else { return };
+    let site = site.of_nobody();
+    let up = site.lab("up forward");
+    let said = String::from_utf8_lossy(&up.stderr).into_owned();
+    if said.contains("user namespaces") && std::env::var_os("CI").is_none() {
+        eprintln!("SKIPPED: no user namespaces here: {said}");
+        return;
+    }
+    assert!(up.status.success(), "{said}");
+    let ping = site.ok("exec client -- ping -c 1 -W 10 2001:db8:2::2");
+    assert!(ping.contains("1 received"), "{ping}");
+    let holder = site.holder("forward");
+    kill(&holder);
+    wait_until("the holder is gone", || !Path::new(&format!("/proc/{holder}")).exists());
+    site.refused(2, "exec client -- true", "no lab is up");
+    site.ok("sweep");
+    site.ok("up forward");
+    site.ok("down --all");
+}
+
+#[test]
+fn without_any_right_the_way_out_is_told() {
+    let Some(site) = Site::new("rights") else { return };
+    // Root of a user namespace that may make no other, and has no rights in it.
+    let script = "echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["-r", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_pathmeter"), "lab", "up", "forward"]);
+    let output = site.with_directory(&mut command).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("needs root or user namespaces") && said.contains("run it with sudo"), "{said}");
+    assert_eq!(site.files(), Vec::<String>::new());
+}
+
+#[test]
+fn what_cannot_be_built_is_told_and_leaves_nothing() {
+    let Some(site) = Site::new("faulty") else { return };
+    site.refused(2, "up no-such-topology", "no-such-topology");
+    site.refused(2, "up /no/such/file.toml", "/no/such/file.toml");
+    let out = site.lab("up forward --name a/b");
+    assert!(
+        !out.status.success() && String::from_utf8_lossy(&out.stderr).contains("a lab's name is made of")
+    );
+    let broken = site.directory.join("broken.toml");
+    let text =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/topologies/direct.toml")).unwrap();
+    let wrong = "[nodes.server]\nrules = \"table inet x { nonsense }\"";
+    fs::write(&broken, text.replacen("[nodes.server]", wrong, 1)).unwrap();
+    let out = site.lab(&format!("up {}", broken.display()));
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(!out.status.success() && said.contains("node server: nft: "), "{said}");
+    assert_eq!(site.files(), Vec::<String>::new());
+}
+
+/// A directory of labs for one test, and what runs the program on it.
+struct Site {
+    directory: PathBuf,
+    program: PathBuf,
+    nobody: bool,
+}
+
+impl Site {
+    /// `None` without the rights, which CI has.
+    fn new(name: &str) -> Option<Self> {
+        let root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
+        assert!(root || std::env::var_os("CI").is_none(), "CI is root");
+        if !root {
+            eprintln!("SKIPPED: needs root");
+            return None;
+        }
+        let directory =
+            std::env::temp_dir().join(format!("pathmeter-lab-test-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
+        Some(Self { directory, program: env!("CARGO_BIN_EXE_pathmeter").into(), nobody: false })
+    }
+
+    /// The same for an ordinary user, who may not even see where the program was built.
+    fn of_nobody(mut self) -> Self {
+        let program = std::env::temp_dir().join(format!("pathmeter-lab-test-{}", std::process::id()));
+        fs::copy(&self.program, &program).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        std::os::unix::fs::chown(&self.directory, Some(NOBODY), Some(NOBODY)).unwrap();
+        (self.program, self.nobody) = (program, true);
+        self
+    }
+
+    /// Words are set apart by blanks; one in brackets has commas for its own.
+    fn command(&self, words: &str) -> Command {
+        let mut command = if self.nobody {
+            let mut command = Command::new("setpriv");
+            command.args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"), "--clear-groups".into()]);
+            command.arg(&self.program);
+            command
+        } else {
+            Command::new(&self.program)
+        };
+        let words = words.split(' ').map(|word| {
+            match word.strip_prefix('[').and_then(|word| word.strip_suffix(']')) {
+                Some(words) => words.replace(',', " "),
+                None => word.to_owned(),
+            }
+        });
+        command.arg("lab").args(words).stdin(Stdio::null());
+        self.with_directory(&mut command);
+        command
+    }
+
+    fn with_directory<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command.env("PATHMETER_LAB_DIR", &self.directory)
+    }
+
+    fn lab(&self, words: &str) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    fn ok(&self, words: &str) -> String {
+        let output = self.lab(words);
+        assert!(output.status.success(), "{words}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn refused(&self, code: i32, words: &str, why: &str) {
+        let output = self.lab(words);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{words}: {said}");
+        assert!(said.contains(why), "{words}: {said}");
+    }
+
+    /// The labs' files.
+    fn files(&self) -> Vec<String> {
+        let names = fs::read_dir(&self.directory).unwrap().flatten();
+        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.filter(|name| name.ends_with(".json")).collect();
+        names.sort();
+        names
+    }
+
+    fn holder(&self, name: &str) -> String {
+        let text = fs::read_to_string(self.directory.join(format!("{name}.json"))).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        value["pid"].to_string()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = self.lab("down --all");
+        let _ = fs::remove_dir_all(&self.directory);
+        if self.nobody {
+            let _ = fs::remove_file(&self.program);
+        }
+    }
+}
+
+/// Whether a process sleeps for so long.
+fn sleeps(seconds: &str) -> bool {
+    let words = format!("sleep\0{seconds}\0");
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let is_it = |path: PathBuf| fs::read(path.join("cmdline")).is_ok_and(|line| line == words.as_bytes());
+    processes.map(|entry| entry.path()).any(is_it)
+}
+
+fn parent(pid: &str) -> String {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit_once(')').unwrap().1.split_whitespace().nth(1).unwrap().to_owned()
+}
+
+fn kill(pid: &str) {
+    assert!(Command::new("kill").args(["-9", pid]).status().unwrap().success());
+}
+
+fn wait_until(what: &str, happened: impl Fn() -> bool) {
+    let seen = (0..1000).any(|_| {
+        happened() || {
+            thread::sleep(Duration::from_millis(10));
+            false
+        }
+    });
+    assert!(seen, "not within ten seconds: {what}");
+}
+
+const NOBODY: u32 = 65534;
