@@ -56,31 +56,43 @@ pub struct Lack {
     pub in_vm: bool,
 }
 
-/// What a topology needs, each once. IPv6 is not among it: a kernel without builds what is left, and says so.
+/// What a topology needs, each once. IPv6 is not among it: a kernel without builds what is left, and says so. What is in a
+/// virtual machine is asked of its kernel, not of this one.
 #[must_use]
 pub fn needs(topology: &Topology) -> Vec<Feature> {
     let mut needs = vec![Feature::Namespaces];
     for node in &topology.nodes {
-        needs.extend(node.devices.iter().map(|device| of_device(&device.kind)));
         needs.extend(node.cpus.iter().map(|cpu| Feature::Cpu(*cpu)));
-        needs.extend(matches!(node.place, Place::Machine(_)).then_some(Feature::Machine));
-        needs.extend(node.filters.iter().map(|filter| match filter {
-            Filter::Fragments => Feature::Nftables,
-            Filter::Rules(rules) => Feature::Rules(rules.clone()),
-        }));
+        if matches!(node.place, Place::Machine(_)) {
+            needs.push(Feature::Machine);
+        }
+        if node.place == Place::Namespace {
+            needs.extend(node.devices.iter().map(|device| of_device(&device.kind)));
+            needs.extend(node.filters.iter().map(|filter| match filter {
+                Filter::Fragments => Feature::Nftables,
+                Filter::Rules(rules) => Feature::Rules(rules.clone()),
+            }));
+        }
     }
     for side in topology.links.iter().flat_map(|link| &link.sides) {
         needs.extend(side.real.clone().map(Feature::Interface));
-        needs.extend(shape::disciplines(&side.shape, side.mtu).iter().filter_map(|qdisc| match qdisc {
-            Qdisc::Tbf(_) => Some(Feature::Tbf),
-            Qdisc::Netem(_) => Some(Feature::Netem),
-            // Every kernel with traffic control has them.
-            Qdisc::Pfifo(_) | Qdisc::Bfifo(_) => None,
-        }));
+        let node = topology.nodes.iter().find(|node| node.name == side.end.node);
+        if node.is_some_and(|node| node.place == Place::Namespace) {
+            needs.extend(shape::disciplines(&side.shape, side.mtu).iter().filter_map(of_discipline));
+        }
     }
     needs.sort();
     needs.dedup();
     needs
+}
+
+fn of_discipline(discipline: &Qdisc) -> Option<Feature> {
+    match discipline {
+        Qdisc::Tbf(_) => Some(Feature::Tbf),
+        Qdisc::Netem(_) => Some(Feature::Netem),
+        // Every kernel with traffic control has them.
+        Qdisc::Pfifo(_) | Qdisc::Bfifo(_) => None,
+    }
 }
 
 fn of_device(kind: &DeviceKind) -> Feature {

@@ -1,0 +1,136 @@
+//! `lab run`: its figures, comparison, chart, capture, foreign tools and refusals.
+
+use super::support::{Scratch, run};
+use super::topologies::buildable;
+use serde_json::Value;
+
+#[test]
+fn topologies_are_compared_in_turns_and_drawn() {
+    if buildable("topologies_are_compared_in_turns").is_none() {
+        return;
+    }
+    let scratch = Scratch::new("lab-compare");
+    let (svg, png) = (scratch.file("chart.svg", None), scratch.file("chart.png", None));
+    let words =
+        ["lab", "run", "--compare", "direct,ipip6", "--runs", "2", "-t", "300ms", "--tests", "tcp,latency"];
+    let report = run(&[&words[..], &["--json", "--chart", &svg, "--chart", &png]].concat()).code(0).json();
+    assert_eq!(report["schema"], "pathmeter/lab/1");
+    for variant in report["variants"].as_array().unwrap() {
+        let series = variant["series"].as_array().unwrap();
+        // Each family: TCP up, down, and each way of both at once; and round trips.
+        assert_eq!(series.len(), 2 * 5, "{variant:#}");
+        for one in series {
+            let runs = one["runs"].as_array().unwrap();
+            assert_eq!(runs.len(), 2, "{one:#}");
+            assert!(runs.iter().all(|run| run["error"].is_null()), "{one:#}");
+        }
+    }
+    // DS-Lite carries IPv4 in IPv6: 40 bytes more around each packet, and a limit that knows of them.
+    let tunnel = &report["variants"][1]["series"][0];
+    assert_eq!((tunnel["family"].as_str(), tunnel["packet"]["encaps"].as_str()), (Some("v4"), Some("ipip6")));
+    let packet = &tunnel["packet"];
+    let headers = packet["frame_bytes"].as_u64().unwrap() - packet["payload_bytes"].as_u64().unwrap();
+    assert_eq!(headers, 14 + 40 + 20 + 32);
+    assert!(tunnel["share_of_limit"].as_f64().unwrap() > 0.0);
+    let compared = report["comparisons"].as_array().unwrap();
+    assert!(compared.len() == 10 && compared.iter().all(|row| row["variant"] == "ipip6"), "{compared:#?}");
+    let drawn = std::fs::read_to_string(svg).unwrap();
+    assert!(drawn.starts_with("<svg") && drawn.contains("ipip6 IPv6:"), "{drawn}");
+    assert!(std::fs::read(png).unwrap().starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn a_shaped_link_carries_what_its_file_says() {
+    if buildable("a_shaped_link_carries_what_its_file_says").is_none() {
+        return;
+    }
+    let words = ["lab", "run", "tbf-mtu", "-4", "-t", "2s", "--tests", "udp,mtu", "--json"];
+    let report = run(&words).code(0).json();
+    let held = expectations(&report);
+    for what in
+        ["rate of the link up, UDP over IPv4", "rate of the link down, UDP over IPv4", "path MTU up, IPv4"]
+    {
+        assert!(held.contains(&(what.into(), Value::Bool(true))), "{what}: {held:#?}");
+    }
+    // What an overload drops, the queue of the shaped link drops, and it is told where.
+    let series =
+        report["variants"][0]["series"].as_array().unwrap().iter().find(|one| one["test"] == "udp").unwrap();
+    let drops = series["runs"][0]["drops"].as_array().unwrap();
+    assert!(drops.iter().any(|one| one["node"] == "r1" && one["device"] == "far"), "{drops:#?}");
+    assert_eq!(series["speed"]["basis"], "shaped");
+}
+
+#[test]
+fn a_broken_expectation_is_told_and_ends_with_1() {
+    if buildable("a_broken_expectation_is_told").is_none() {
+        return;
+    }
+    let scratch = Scratch::new("lab-broken");
+    let file = scratch.file("wrong.toml", Some(&PAIR.replace("path-mtu = 1500", "path-mtu = 1400")));
+    let ended = run(&["lab", "run", &file, "-4", "--tests", "mtu"]).code(1);
+    assert!(
+        ended.stdout.contains("BROKEN") && ended.stdout.contains("1 topology measured;"),
+        "{}",
+        ended.stdout
+    );
+}
+
+#[test]
+fn foreign_tools_are_measured_beside_us_and_links_recorded() {
+    if buildable("foreign_tools_are_measured_beside_us").is_none() {
+        return;
+    }
+    let scratch = Scratch::new("lab-tools");
+    let us = env!("CARGO_BIN_EXE_pathmeter");
+    // Ours under the foreign name: the tests of interoperability have the real ones.
+    let tool = format!(
+        "{PAIR}\n[[tools]]\nname = \"iperf3\"\nserve = \"{us} iperf3 -s\"\nrun = \"{us} iperf3 -c {{to4}} -t 1 -J\"\n"
+    );
+    let file = scratch.file("tools.toml", Some(&tool));
+    let pcap = scratch.file("link.pcapng", None);
+    let words = ["lab", "run", &file, "-4", "-t", "300ms", "--tests", "tcp,tools", "--json"];
+    let report = run(&[&words[..], &["--capture", "client:eth0", "--pcap", &pcap]].concat()).code(0).json();
+    let series = report["variants"][0]["series"].as_array().unwrap();
+    let tool = series.iter().find(|one| one["tool"] == "iperf3").unwrap_or_else(|| panic!("{series:#?}"));
+    assert_eq!((tool["test"].as_str(), tool["direction"].as_str()), (Some("tool"), Some("up")));
+    assert!(tool["runs"][0]["goodput_bps"].as_u64().unwrap() > 0, "{tool:#}");
+    let recorded = std::fs::read(pcap).unwrap();
+    assert_eq!(&recorded[..4], [0x0a, 0x0d, 0x0d, 0x0a], "a section header of pcapng");
+    assert!(recorded.len() > 1000);
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_is_built() {
+    for (words, said) in [
+        (&["forward", "--chart", "chart.gif"][..], "neither an .svg nor a .png"),
+        (&["forward", "forward"], "asked for twice"),
+        (&["foward"], "did you mean `forward`"),
+        (&["forward", "-t", "1ms"], "too short"),
+        (&["forward", "--capture", "switch:eth0", "--pcap", "x"], "has no node switch"),
+        (&["forward", "bridge", "--capture", "client:eth0", "--pcap", "x"], "takes one topology"),
+    ] {
+        let ended = run(&[&["lab", "run"], words].concat()).code(2);
+        assert!(ended.stderr.contains(said), "{words:?}: {}", ended.stderr);
+    }
+    let plan = run(&["lab", "run", "--compare", "direct,forward", "--dry-run"]).code(0).stdout;
+    assert!(plan.contains("5 × TCP both ways at once, IPv6") && plan.contains("tests, about "), "{plan}");
+}
+
+/// What each expectation of the first topology says, and whether it held.
+fn expectations(report: &Value) -> Vec<(String, Value)> {
+    let all = report["variants"][0]["expectations"].as_array().unwrap().iter();
+    all.map(|one| (one["what"].as_str().unwrap().to_owned(), one["held"].clone())).collect()
+}
+
+const PAIR: &str = r#"
+title = "Two hosts"
+about = "A cable."
+[nodes.client]
+addresses.eth0 = ["192.0.2.1/24", "2001:db8:1::1/64"]
+[nodes.server]
+addresses.eth0 = ["192.0.2.2/24", "2001:db8:1::2/64"]
+[[links]]
+ends = ["client:eth0", "server:eth0"]
+[expect]
+path-mtu = 1500
+"#;
