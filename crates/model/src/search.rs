@@ -86,8 +86,10 @@ pub struct TrialResult {
     pub intended: u64,
     /// Frames that were sent.
     pub sent: u64,
-    /// Frames that came back out of the device; above `sent` when it duplicates.
+    /// Frames that came back out of the device, duplicates included.
     pub received: u64,
+    /// Of these, frames that had come before; 0 where the counter cannot tell, and then more received than sent are such.
+    pub duplicates: u64,
     /// How long the trial counts for, in nanoseconds: its duration, or with its overhead (RFC 9971's effective duration).
     #[serde(rename = "duration_ns")]
     pub duration: Nanos,
@@ -98,33 +100,43 @@ impl TrialResult {
     /// sent, whichever are more. What a generator fails to send must not pass for forwarded. 1 of nothing at all.
     #[must_use]
     pub fn loss_ratio(&self) -> f64 {
-        let bad = self.sent.abs_diff(self.received).saturating_add(self.intended.abs_diff(self.sent));
+        let bad = self.bad().saturating_add(self.intended.abs_diff(self.sent));
         share(bad, self.sent.max(self.intended))
     }
 
     /// The same of the frames that were sent: what the device did to them. 1 when none was.
     #[must_use]
     pub fn device_loss_ratio(&self) -> f64 {
-        share(self.sent.abs_diff(self.received), self.sent)
+        share(self.bad(), self.sent)
     }
 
-    /// RFC 2544's frame loss rate (section 26.3) as a share: `(sent - received) / sent`; none below zero, and 1 when nothing
-    /// was sent.
+    /// RFC 2544's frame loss rate (section 26.3) as a share: `(sent - received) / sent`, duplicates not received; none below
+    /// zero, and 1 when nothing was sent.
     #[must_use]
     pub fn frame_loss_rate(&self) -> f64 {
-        share(self.sent.saturating_sub(self.received), self.sent)
+        share(self.sent.saturating_sub(self.distinct()), self.sent)
     }
 
     /// Every frame was sent and came back once.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
-        self.sent > 0 && self.sent == self.intended && self.received == self.sent
+        self.sent > 0 && self.sent == self.intended && self.bad() == 0
     }
 
     /// More frames came back than were sent.
     #[must_use]
     pub fn has_duplicates(&self) -> bool {
-        self.received > self.sent
+        self.duplicates > 0 || self.received > self.sent
+    }
+
+    /// Frames that came back, each counted once.
+    fn distinct(&self) -> u64 {
+        self.received.saturating_sub(self.duplicates)
+    }
+
+    /// Frames that the device lost or doubled: the one must not make up for the other.
+    fn bad(&self) -> u64 {
+        self.sent.abs_diff(self.distinct()).saturating_add(self.duplicates)
     }
 }
 
@@ -249,7 +261,7 @@ mod tests {
     use super::*;
 
     fn result(intended: u64, sent: u64, received: u64) -> TrialResult {
-        TrialResult { intended, sent, received, duration: Nanos::from_secs(1) }
+        TrialResult { intended, sent, received, duplicates: 0, duration: Nanos::from_secs(1) }
     }
 
     #[test]
@@ -260,6 +272,9 @@ mod tests {
         assert_eq!(result(1000, 1250, 1250).loss_ratio(), 0.2);
         assert_eq!(result(0, 0, 0).loss_ratio(), 1.0);
         assert_eq!(result(1000, 900, 891).device_loss_ratio(), 0.01);
+        let both = TrialResult { duplicates: 10, ..result(1000, 1000, 1000) };
+        assert_eq!((both.loss_ratio(), both.frame_loss_rate()), (0.02, 0.01));
+        assert!(both.has_duplicates() && !both.is_lossless());
         assert!(result(10, 10, 10).is_lossless());
         assert!(!result(10, 9, 9).is_lossless() && !result(10, 10, 11).is_lossless());
     }

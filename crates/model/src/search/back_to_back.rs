@@ -173,7 +173,7 @@ impl Search for BackToBack {
         if result.has_duplicates() {
             self.irregular.push(Irregular::Duplicates);
         }
-        if result.sent < result.intended && result.received >= result.sent {
+        if result.sent < result.intended && result.frame_loss_rate() == 0.0 {
             self.irregular.push(Irregular::GeneratorLimited);
         }
         if result.is_lossless() {
@@ -203,7 +203,13 @@ mod tests {
         search.run(|trial| {
             trials += 1;
             let received = if holds(trial.frames) { trial.frames } else { trial.frames - 1 };
-            TrialResult { intended: trial.frames, sent: trial.frames, received, duration: trial.duration }
+            TrialResult {
+                intended: trial.frames,
+                sent: trial.frames,
+                received,
+                duplicates: 0,
+                duration: trial.duration,
+            }
         });
         assert!(trials <= most, "{trials} of at most {most}");
         search.outcome()

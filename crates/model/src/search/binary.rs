@@ -205,7 +205,13 @@ mod tests {
         search.run(|trial| {
             let limit = if trial.duration >= full { long } else { short };
             let received = trial.frames.min(Load(limit).frames_in(trial.duration));
-            TrialResult { intended: trial.frames, sent: trial.frames, received, duration: trial.duration }
+            TrialResult {
+                intended: trial.frames,
+                sent: trial.frames,
+                received,
+                duplicates: 0,
+                duration: trial.duration,
+            }
         });
         search.outcome()
     }

@@ -84,7 +84,7 @@ impl LossSteps {
 
     /// Two trials in a row lost nothing.
     fn settled(&self) -> bool {
-        let lossless = |row: &LossStep| row.result.sent > 0 && row.result.received >= row.result.sent;
+        let lossless = |row: &LossStep| row.result.sent > 0 && row.result.frame_loss_rate() == 0.0;
         self.rows.len() >= 2 && self.rows.iter().rev().take(2).all(lossless)
     }
 
@@ -125,6 +125,7 @@ mod tests {
             intended: trial.frames,
             sent: trial.frames,
             received: trial.frames.min(capacity),
+            duplicates: 0,
             duration: trial.duration,
         });
         search.outcome()

@@ -69,7 +69,7 @@ impl Device {
             Kind::Dead => 0,
         };
         let duration = trial.duration + self.overhead;
-        TrialResult { intended: frames, sent, received, duration }
+        TrialResult { intended: frames, sent, received, duplicates: 0, duration }
     }
 
     /// The upper half of a linear congruential generator's output for this trial (Knuth's MMIX constants).

@@ -172,7 +172,13 @@ fn loss_that_shrinks_with_load_is_said_and_the_lower_load_counts() {
             9_000_000.0.. => trial.frames / 10,
             _ => trial.frames - trial.frames / 100,
         };
-        TrialResult { intended: trial.frames, sent: trial.frames, received, duration: trial.duration }
+        TrialResult {
+            intended: trial.frames,
+            sent: trial.frames,
+            received,
+            duplicates: 0,
+            duration: trial.duration,
+        }
     });
     let [ndr, pdr] = search.outcome().try_into().unwrap();
     assert_eq!(ndr.irregular, [Irregular::LossInversion]);

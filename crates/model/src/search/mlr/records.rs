@@ -145,7 +145,8 @@ mod tests {
         let mut records = Records::default();
         for (seconds, lost) in trials {
             let duration = Nanos::from_secs(*seconds);
-            let result = TrialResult { intended: 1000, sent: 1000, received: 1000 - lost, duration };
+            let result =
+                TrialResult { intended: 1000, sent: 1000, received: 1000 - lost, duplicates: 0, duration };
             records.add(7, duration, &result);
         }
         records
@@ -199,7 +200,13 @@ mod tests {
         let goal = target(0.0, 0.0, 1, 1);
         let mut records = Records::default();
         for (step, received) in [(1, 10), (2, 10), (3, 9), (4, 10), (5, 8)] {
-            let result = TrialResult { intended: 10, sent: 10, received, duration: Nanos::from_secs(1) };
+            let result = TrialResult {
+                intended: 10,
+                sent: 10,
+                received,
+                duplicates: 0,
+                duration: Nanos::from_secs(1),
+            };
             records.add(step, Nanos::from_secs(1), &result);
         }
         assert_eq!(records.bounds(&goal), Bounds { lower: Some(2), upper: Some(3) });
