@@ -14,6 +14,7 @@ use linux::namespace::Namespace;
 use linux::netlink::{Link, Network};
 use linux::nic::{Offload, set_offload};
 use model::framing::Imix;
+use model::search::{Load, Trial};
 use model::units::{Bytes, Nanos};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -306,6 +307,19 @@ fn what_is_missing_is_known_by_its_number() {
     lab.send(&spec, &all(130)).expect("it sends");
     assert_eq!(sink.missing(134, 10).expect("the bits can be read"), [130, 131, 132, 133]);
     assert_eq!(sink.missing(200, 2).expect("the bits can be read"), [130, 131]);
+}
+
+#[test]
+fn a_trial_is_sent_at_its_load() {
+    let trial = Trial::new(Load(30_000.0), Nanos::from_millis(100));
+    let burst = Burst::of(&trial, Nanos::from_millis(1));
+    assert_eq!((burst.frames, burst.interval_ps, burst.time), (3000, 33_333_333, Nanos::from_millis(101)));
+    let Some(lab) = made(Lab::cable()) else { return };
+    let burst = Burst::of(&trial, Nanos::from_secs(30));
+    let Some((sent, arrived)) = made(lab.count(&lab.spec(4, 64), &burst)) else { return };
+    assert_eq!((sent.frames, arrived.distinct()), (3000, 3000));
+    // The last one is due 2999 intervals after the first, never earlier.
+    assert!(sent.time >= Nanos(99_966_665), "{sent:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::timer::Interrupts;
 use super::{Map, Program};
 use crate::clock::mono_now;
 use crate::error::Result;
+use model::search::Trial;
 use model::units::Nanos;
 
 /// Sends test frames out of one interface.
@@ -35,6 +36,13 @@ pub struct Burst {
 }
 
 impl Burst {
+    /// The frames of a trial at its load, and `margin` more time than it needs.
+    #[must_use]
+    pub fn of(trial: &Trial, margin: Nanos) -> Burst {
+        let interval_ps = (1e12 / trial.load.0).round() as u64;
+        Burst { frames: trial.frames, interval_ps, time: trial.duration + margin }
+    }
+
     /// How long it takes when every frame is sent as soon as it is due; without a pace nobody knows.
     fn needs(&self) -> Nanos {
         match self.interval_ps {
@@ -51,6 +59,9 @@ pub struct Sent {
     pub frames: u64,
     /// From the first frame to the last.
     pub time: Nanos,
+    /// The most that a frame was behind the time it was due; nothing without a pace. What the host held up is sent at once
+    /// after it, faster than the pace, and a device may lose of that: where this is long, the trial shows nothing.
+    pub late: Nanos,
     /// How often the sending paused for some 30 ms, as it took longer than it should have.
     pub gaps: u32,
 }
@@ -79,9 +90,9 @@ impl Generator {
     /// # Errors
     /// What the kernel gives: `EINVAL` before Linux 5.18.
     pub fn run(&self, burst: &Burst) -> Result<Sent> {
-        self.state.write(0, &[0, burst.interval_ps, burst.frames, 0, burst.time.0, 0])?;
+        self.state.write(0, &[0, burst.interval_ps, burst.frames, 0, burst.time.0, 0, 0])?;
         if burst.frames == 0 {
-            return Ok(Sent { frames: 0, time: Nanos::ZERO, gaps: 0 });
+            return Ok(Sent { frames: 0, time: Nanos::ZERO, late: Nanos::ZERO, gaps: 0 });
         }
         // The first frame comes some milliseconds after the call.
         let begin = mono_now() + START;
@@ -95,7 +106,8 @@ impl Generator {
             let state = self.state.read(0)?;
             if state[SENT] >= burst.frames || mono_now() >= end {
                 let time = Nanos(state[LAST].saturating_sub(state[START_TIME]));
-                return Ok(Sent { frames: state[SENT], time, gaps });
+                let late = if burst.interval_ps > 0 { Nanos(state[LATE] / 1000) } else { Nanos::ZERO };
+                return Ok(Sent { frames: state[SENT], time, late, gaps });
             }
             gaps += 1;
             due = end.min(mono_now() + START);
@@ -228,6 +240,12 @@ fn when_due(code: &mut Assembler, state: &Map, drop: Label) {
     code.load(Size::Double, Reg::R5, Reg::R7, word(INTERVAL));
     code.op(Op::Mul, Reg::R5, Reg::R9);
     code.jump_if(If::Less, Reg::R3, Reg::R5, drop);
+    let not_later = code.label();
+    code.op(Op::Sub, Reg::R3, Reg::R5);
+    code.load(Size::Double, Reg::R1, Reg::R7, word(LATE));
+    code.jump_if(If::LessOrEqual, Reg::R3, Reg::R1, not_later);
+    code.store(Size::Double, Reg::R7, word(LATE), Reg::R3);
+    code.place(not_later);
 }
 
 /// Writes the first bytes of the template, four at a time.
@@ -312,7 +330,9 @@ const FRAMES: usize = 2;
 const SENT: usize = 3;
 const LIMIT: usize = 4;
 const LAST: usize = 5;
-const STATE_WORDS: usize = 6;
+/// The most that a frame was late, in picoseconds.
+const LATE: usize = 6;
+const STATE_WORDS: usize = 7;
 /// Where things are on the stack.
 const CONTEXT: i16 = -8;
 const LENGTH: i16 = -16;
