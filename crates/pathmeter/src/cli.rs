@@ -16,14 +16,14 @@ pub(crate) use analyse::{AnalyseArgs, GroupBy};
 pub(crate) use capture::CaptureArgs;
 pub(crate) use import::{ImportArgs, OutputsArgs};
 pub(crate) use lab::{
-    LabArgs, LabCheckArgs, LabCommand, LabDownArgs, LabExecArgs, LabListArgs, LabRunArgs, LabShowArgs,
-    LabSweepArgs, LabTest, LabUpArgs,
+    LabArgs, LabCheckArgs, LabCommand, LabDownArgs, LabExecArgs, LabListArgs, LabPrepareArgs, LabRunArgs,
+    LabShowArgs, LabSweepArgs, LabTest, LabUpArgs,
 };
 pub(crate) use latency::{LatencyArgs, LatencyWaitArg};
 pub(crate) use linerate::LinerateArgs;
 pub(crate) use mtu::{MtuArgs, ServiceArgs};
 pub(crate) use serve::{IPERF3_PORT, NATIVE_PORT, ServeArgs};
-pub(crate) use throughput::{TestArgs, ThroughputArgs};
+pub(crate) use throughput::{MAX_PAIRS, PairCount, TestArgs, ThroughputArgs};
 pub(crate) use transfer::{BucketIn, S3Args, TransferArgs};
 pub(crate) use values::{CpuList, Dscp, Fingerprint, HostPort, Pattern, TosByte};
 

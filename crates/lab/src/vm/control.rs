@@ -92,6 +92,17 @@ impl Control {
         self.shared.wait(limit, |state| state.streams.get(&stream)?.ended.as_ref().map(drop))
     }
 
+    /// Whether the machine is gone.
+    pub(super) fn is_lost(&self) -> bool {
+        self.shared.lock().lost
+    }
+
+    /// What a command has written to its standard error since this was last asked.
+    pub(super) fn take_stderr(&self, stream: u32) -> Vec<u8> {
+        let mut state = self.shared.lock();
+        state.streams.get_mut(&stream).map(|stream| std::mem::take(&mut stream.stderr)).unwrap_or_default()
+    }
+
     /// What a command has written, and how it ended if it has.
     pub(super) fn take(&self, stream: u32) -> Option<Stream> {
         self.shared.lock().streams.get_mut(&stream).map(std::mem::take)

@@ -14,6 +14,7 @@ mod fetch;
 mod frame;
 pub mod guest;
 mod image;
+mod inside;
 mod kernel;
 mod modules;
 mod process;
@@ -24,6 +25,7 @@ pub use accel::Accelerator;
 pub use error::VmError;
 pub use fetch::fetch_kernel;
 pub use frame::Ended;
+pub use inside::Inside;
 pub use kernel::{Kernel, stores};
 pub use process::{VmOutput, VmProcess};
 pub use qemu::Program as QemuProgram;
@@ -171,6 +173,11 @@ impl Vm {
             self.silent(silence, &format!("end {program}"), limit)
         })?;
         Ok(process.collect())
+    }
+
+    /// Whether it has ended, by itself or in a fault.
+    fn has_ended(&self) -> bool {
+        self.control.is_lost()
     }
 
     fn silent(&self, silence: Silence, what: &str, limit: Duration) -> VmError {

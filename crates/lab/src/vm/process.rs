@@ -47,6 +47,11 @@ impl VmProcess {
         self.control.peek(self.stream, |stream| stream.stdout.clone()).unwrap_or_default()
     }
 
+    /// What it has written to its standard error since this was last asked.
+    pub(super) fn take_stderr(&self) -> Vec<u8> {
+        self.control.take_stderr(self.stream)
+    }
+
     /// Asks it to end.
     ///
     /// # Errors

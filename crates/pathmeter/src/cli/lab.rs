@@ -37,6 +37,7 @@ pub(crate) enum LabCommand {
     Down(LabDownArgs),
     Exec(LabExecArgs),
     Sweep(LabSweepArgs),
+    Prepare(LabPrepareArgs),
 }
 
 /// List the topologies that come with pathmeter, what this kernel lacks for them, and the labs that are up
@@ -209,4 +210,18 @@ pub(crate) struct LabSweepArgs {
     /// Say what would be taken away, and stop
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// Fetch a kernel for virtual machines: a package of the distribution's, unpacked into a cache and not installed
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Topologies with virtual machines and `lab run --in-vm` need qemu and a kernel with modules. Where the host's own kernel
+will do, nothing is fetched. Works on Debian and Ubuntu; root is not needed.
+
+EXAMPLES
+  pathmeter lab prepare")]
+pub(crate) struct LabPrepareArgs {
+    /// Fetch one even where there is one, such as a newer one
+    #[arg(long)]
+    pub(crate) again: bool,
 }

@@ -63,6 +63,9 @@ fn init() -> ExitCode {
     for (kind, target) in [("devtmpfs", "/dev"), ("proc", "/proc"), ("sysfs", "/sys")] {
         told(boot::mount(kind, target));
     }
+    if let Err(error) = std::fs::write("/proc/sys/kernel/hostname", "vm") {
+        say(&format!("name the machine: {error}"));
+    }
     for module in NEEDED {
         if let Err(error) = modprobe::load(module) {
             say(&format!("module {module}: {error}"));

@@ -5,6 +5,7 @@ mod down;
 mod exec;
 mod failure;
 mod list;
+mod prepare;
 mod run;
 mod show;
 mod sweep;
@@ -23,6 +24,7 @@ pub(crate) fn run(args: &LabArgs, global: &Common) -> anyhow::Result<Exit> {
         LabCommand::Up(args) => up::run(args, global),
         LabCommand::Down(args) => down::run(args, global),
         LabCommand::Exec(args) => exec::run(args, global),
+        LabCommand::Prepare(args) => prepare::run(args, global),
         LabCommand::Sweep(args) => sweep::run(args, global),
     }
 }

@@ -2,6 +2,7 @@
 
 mod chart;
 mod execute;
+mod inside;
 mod judge;
 mod notes;
 mod outcome;
@@ -38,6 +39,9 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> anyhow::Result<Exit> {
         deliver(global, plan.text().as_bytes())?;
         return Ok(Exit::Done);
     }
+    if args.in_vm {
+        return finish(args, global, &inside::measure(args, &plan)?);
+    }
     // Before any thread is started: an ordinary user's process moves into a user namespace here.
     gain_and_enclose().map_err(|refused| Failure {
         exit: Exit::Void,
@@ -46,8 +50,12 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> anyhow::Result<Exit> {
     })?;
     let interrupt = Interrupt::on_signals()?;
     let report = measure(&plan, tap.as_ref(), &interrupt)?;
-    chart::write(&args.chart, &report)?;
-    deliver(global, written(&report, global).as_bytes())?;
+    finish(args, global, &report)
+}
+
+fn finish(args: &LabRunArgs, global: &Common, report: &LabReport) -> anyhow::Result<Exit> {
+    chart::write(&args.chart, report)?;
+    deliver(global, written(report, global).as_bytes())?;
     Ok(match (report.is_void(), report.is_broken()) {
         (true, _) => Exit::Void,
         (_, true) => Exit::ExpectationBroken,

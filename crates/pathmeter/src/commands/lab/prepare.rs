@@ -1,0 +1,28 @@
+//! `pathmeter lab prepare`: a kernel for virtual machines, downloaded and unpacked.
+
+use crate::cli::{Common, LabPrepareArgs};
+use crate::exit::{Exit, Failure};
+use lab::vm::{Kernel, QemuProgram, VmError, fetch_kernel};
+use std::io::Write;
+
+/// Fetches a kernel where one is wanted, and says what virtual machines will be made of.
+pub(crate) fn run(args: &LabPrepareArgs, _global: &Common) -> anyhow::Result<Exit> {
+    let kernel = match Kernel::find() {
+        Ok(kernel) if !args.again => kernel,
+        _ => fetch_kernel().map_err(failed)?,
+    };
+    let mut out = std::io::stdout();
+    writeln!(out, "kernel: {} ({})", kernel.release, kernel.image.display())?;
+    let qemu = QemuProgram::find().map_err(failed)?;
+    writeln!(out, "qemu: {}", qemu.path.display())?;
+    Ok(Exit::Done)
+}
+
+fn failed(error: VmError) -> anyhow::Error {
+    let advice = match &error {
+        VmError::NoQemu { package, .. } => Some(format!("apt-get install {package}")),
+        VmError::Download { .. } => Some("`apt-get update` as root brings the lists of packages".to_owned()),
+        _ => None,
+    };
+    Failure { exit: Exit::Void, message: error.to_string(), advice }.into()
+}

@@ -1,0 +1,112 @@
+//! `lab run --in-vm`: the same command inside a virtual machine, and its document brought out.
+
+use super::plan::Plan;
+use super::progress::say;
+use crate::cli::{LabRunArgs, LabTest};
+use crate::exit::{Exit, Failure};
+use clap::ValueEnum;
+use lab::topology::Place;
+use lab::vm::Inside;
+use model::lab::LabReport;
+use model::units::Nanos;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Measures every topology of the plan in one machine.
+///
+/// # Errors
+/// When a topology cannot be had in a machine, there can be no machine, or what ran in it failed.
+pub(super) fn measure(args: &LabRunArgs, plan: &Plan) -> anyhow::Result<LabReport> {
+    check(args, plan)?;
+    let names = if args.compare.is_empty() { &args.topologies } else { &args.compare };
+    let (names, files) = along(names);
+    let limit = plan.duration().0.saturating_mul(SLOWER).saturating_add(OVERHEAD.0);
+    let work = Inside {
+        executable: std::env::current_exe()?,
+        arguments: arguments(args, &names),
+        topologies: plan.variants.iter().map(|planned| &planned.topology).collect(),
+        files,
+        limit: Duration::from_nanos(limit),
+    };
+    say("booting a virtual machine");
+    // Progress is a courtesy: a closed standard error stops nothing.
+    let tell = |bytes: &[u8]| drop(std::io::stderr().write_all(bytes));
+    let (output, notes) = work.run(tell).map_err(|error| Failure {
+        exit: Exit::Void,
+        message: error.to_string(),
+        advice: None,
+    })?;
+    let Ok(mut report) = serde_json::from_slice::<LabReport>(&output.stdout) else {
+        let ended = output.ended.unwrap_or_default();
+        let how = match (ended.error, ended.code) {
+            (Some(error), _) => error,
+            // Why has been told as it came.
+            (None, Some(code)) => format!("`lab run` ended with exit code {code}"),
+            (None, None) => "`lab run` was killed: memory may not have sufficed".to_owned(),
+        };
+        anyhow::bail!("in the virtual machine: {how}");
+    };
+    report.notes.splice(0..0, notes);
+    Ok(report)
+}
+
+fn check(args: &LabRunArgs, plan: &Plan) -> anyhow::Result<()> {
+    if args.capture.is_some() {
+        let said = "--capture with --in-vm: the links are inside the machine";
+        return Err(Failure::usage(said, "leave one of them out").into());
+    }
+    for planned in &plan.variants {
+        let topology = &planned.topology;
+        if let Some(node) = topology.nodes.iter().find(|node| node.place != Place::Namespace) {
+            let what = if matches!(node.place, Place::Machine(_)) {
+                "a virtual machine itself"
+            } else {
+                "a real host"
+            };
+            let said = format!("{} cannot run in a virtual machine: {} is {what}", topology.name, node.name);
+            return Err(Failure::usage(said, "run it without --in-vm").into());
+        }
+    }
+    Ok(())
+}
+
+/// The names as they are in the machine, and the files that must be taken there.
+fn along(names: &[String]) -> (Vec<String>, Vec<(PathBuf, PathBuf)>) {
+    let mut files = Vec::new();
+    let inside = names.iter().map(|name| {
+        if lab::shipped::SHIPPED.iter().any(|shipped| shipped.name == name) {
+            return name.clone();
+        }
+        // Its name is that of the topology, which must stay.
+        let file = Path::new(name).file_name().unwrap_or_default();
+        let path = Path::new("/root/topologies").join(file);
+        files.push((PathBuf::from(name), path.clone()));
+        path.to_string_lossy().into_owned()
+    });
+    (inside.collect(), files)
+}
+
+fn arguments(args: &LabRunArgs, names: &[String]) -> Vec<String> {
+    let mut words: Vec<String> = ["lab", "run", "--json"].map(str::to_owned).to_vec();
+    let mut option = |name: &str, value: Option<String>| {
+        words.extend(value.map(|value| format!("--{name}={value}")));
+    };
+    let tests: Vec<_> = args.tests.iter().filter_map(LabTest::to_possible_value).collect();
+    let tests: Vec<&str> = tests.iter().map(clap::builder::PossibleValue::get_name).collect();
+    option("tests", (!tests.is_empty()).then(|| tests.join(",")));
+    option("time", args.time.map(|Nanos(time)| format!("{time}ns")));
+    option("runs", args.runs.map(|runs| runs.to_string()));
+    option("compare", (!args.compare.is_empty()).then(|| names.join(",")));
+    for (flag, given) in [("--ipv4", args.ipv4), ("--ipv6", args.ipv6), ("--quick", args.quick)] {
+        words.extend(given.then(|| flag.to_owned()));
+    }
+    if args.compare.is_empty() {
+        words.extend(names.iter().cloned());
+    }
+    words
+}
+
+/// In emulation programs take many times longer to start, and the tests themselves as long as asked.
+const SLOWER: u64 = 4;
+const OVERHEAD: Nanos = Nanos(300_000_000_000);
