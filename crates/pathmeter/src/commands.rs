@@ -4,7 +4,6 @@ pub(crate) mod analyse;
 pub(crate) mod completions;
 mod daemon;
 pub(crate) mod demo;
-mod demo_lab;
 pub(crate) mod doctor;
 pub(crate) mod import;
 pub(crate) mod iperf;

@@ -1,6 +1,5 @@
 //! `pathmeter demo`: a path with a fault, made on this machine, measured and explained.
 
-use super::demo_lab::{DemoLab, gain_privileges};
 use super::measure::{Job, Measured};
 use super::serve::listen;
 use crate::cli::{Common, DemoArgs};
@@ -8,42 +7,76 @@ use crate::engine::capture::CaptureOptions;
 use crate::engine::client::Security;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::server::{self, Config, Observer, Watcher};
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
 use anyhow::Context;
+use lab::build::{BuildOptions, Lab};
+use lab::feature::Feature;
+use lab::privilege::{Unprivileged, gain};
+use lab::shipped;
+use lab::topology::{Filter, Topology};
+use linux::namespace::Namespace;
 use model::event::Event;
 use model::plan::{LocalOptions, ProtocolName, Target};
 use model::units::Nanos;
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use wire::{Policy, ProtocolError};
 
 /// Runs the command.
 pub(crate) fn run(args: &DemoArgs, global: &Common) -> anyhow::Result<Exit> {
     // Before any thread starts: an ordinary user's process moves into a user namespace here.
-    gain_privileges()?;
-    let mut lab = DemoLab::build().context("build the demo's network")?;
+    gain().map_err(|refused| Failure::usage(refused.to_string(), Unprivileged::ADVICE))?;
+    let (topology, notes) = topology()?;
+    let lab = Lab::build(&topology, &BuildOptions::default()).context("build the demo's network")?;
     say(INTRODUCTION);
-    lab.notes().iter().for_each(|note| say(&format!("note: {note}")));
+    notes.iter().chain(lab.notes()).for_each(|note| say(&format!("note: {note}")));
+    let before = lab.counters()?;
     let interrupt = Interrupt::on_signals()?;
     let measured = std::thread::scope(|scope| {
         let stop = Interrupt::default();
-        let listener = lab.server().run(|| listen(None, wire::native::PORT))??;
-        let (lab, ended) = (&lab, stop.clone());
-        let server = scope.spawn(move || lab.server().run(|| server::run(config(listener), &ended)));
-        let run = lab.client().run(|| measure(lab, args.quick, &interrupt));
+        let (client, here) = (namespace(&lab, &topology.from)?, namespace(&lab, &topology.to)?);
+        let listener = here.run(|| listen(None, wire::native::PORT))??;
+        let ended = stop.clone();
+        let server = scope.spawn(move || here.run(|| server::run(config(listener), &ended)));
+        let run =
+            address(&topology).and_then(|server| client.run(|| measure(server, args.quick, &interrupt))?);
         stop.raise();
         server.join().map_err(|_| anyhow::anyhow!("the demo's server failed"))???;
-        run?
+        run
     })?;
-    if let Some(dropped) = lab.dropped_fragments()? {
+    let traffic = lab.counters()?.since(&before);
+    if let Some(dropped) = traffic.nodes.iter().find_map(|node| node.fragments) {
         say(&format!("\nThe router's own count: {} IPv4 fragments dropped.\n", dropped.ipv4));
     }
     measured.conclude(&[], global)
 }
 
-fn measure(lab: &DemoLab, quick: bool, interrupt: &Interrupt) -> anyhow::Result<Measured> {
-    let address = SocketAddr::new(lab.server_ipv4(), wire::native::PORT);
+/// The topology `demo`, as far as this kernel can build it, and what it cannot.
+fn topology() -> anyhow::Result<(Topology, Vec<String>)> {
+    let mut topology = shipped::find("demo")?;
+    let mut notes = Vec::new();
+    if let Err(lack) = Feature::Nftables.probe() {
+        topology.nodes.iter_mut().for_each(|node| node.filters.retain(|filter| *filter != Filter::Fragments));
+        let why = lack.reason;
+        notes.push(format!("the router lets IP fragments pass, for it cannot filter: {why}"));
+    }
+    Ok((topology, notes))
+}
+
+fn namespace<'a>(lab: &'a Lab, node: &str) -> anyhow::Result<&'a Namespace> {
+    lab.node(node)?.namespace().context("the demo's hosts are namespaces")
+}
+
+/// Where the server answers, over IPv4.
+fn address(topology: &Topology) -> anyhow::Result<IpAddr> {
+    let server = topology.nodes.iter().find(|node| node.name == topology.to);
+    let addresses = server.into_iter().flat_map(|node| &node.addresses).map(|own| own.address);
+    addresses.into_iter().find(IpAddr::is_ipv4).context("the demo's server has an IPv4 address")
+}
+
+fn measure(server: IpAddr, quick: bool, interrupt: &Interrupt) -> anyhow::Result<Measured> {
+    let address = SocketAddr::new(server, wire::native::PORT);
     let job = Job {
         target: Target { host: address.ip().to_string(), address },
         local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
