@@ -6,6 +6,7 @@ use crate::keys::Keys;
 use crate::machine::Plugs;
 use crate::node::{Inside, RunningNode};
 use crate::ready;
+use crate::real::Borrowed;
 use crate::topology::{Link, Node, Place, Side, Topology};
 use linux::namespace::Namespace;
 use linux::netlink::Network;
@@ -30,6 +31,7 @@ pub struct Lab {
     pub(crate) topology: Topology,
     pub(crate) nodes: Vec<RunningNode>,
     notes: Vec<String>,
+    _borrowed: Vec<Borrowed>,
 }
 
 impl Lab {
@@ -46,8 +48,11 @@ impl Lab {
             .filter(|node| matches!(node.place, Place::Namespace))
             .map(|node| Ok((node, Namespace::new().map_err(LabError::in_node(&node.name))?)))
             .collect::<Result<_, LabError>>()?;
+        // Given back on every way out.
+        let mut borrowed = Vec::new();
         for link in &topology.links {
             cable(link, &places)?;
+            borrow(link, &places, &mut borrowed)?;
         }
         let plugs = Plugs::new(topology, &places)?;
         let mut notes = Vec::new();
@@ -73,7 +78,7 @@ impl Lab {
             Some(running(topology, node, inside.swap_remove(place).1))
         });
         let nodes = nodes.collect();
-        let mut lab = Self { topology: topology.clone(), nodes, notes };
+        let mut lab = Self { topology: topology.clone(), nodes, notes, _borrowed: borrowed };
         let late = ready::wait(&lab, options.patience)?;
         lab.notes.extend(late);
         Ok(lab)
@@ -124,6 +129,17 @@ impl Topology {
     pub fn sides_of(&self, node: &str) -> Vec<&Side> {
         self.links.iter().flat_map(|link| &link.sides).filter(|side| side.end.node == node).collect()
     }
+}
+
+/// Takes the host's interfaces that lead to an external node.
+fn borrow(link: &Link, places: &[(&Node, Namespace)], into: &mut Vec<Borrowed>) -> Result<(), LabError> {
+    for side in &link.sides {
+        let place = places.iter().find(|(node, _)| node.name == side.end.node);
+        if let (Some(real), Some((_, namespace))) = (&side.real, place) {
+            into.push(Borrowed::take(real, &side.end.device, namespace)?);
+        }
+    }
+    Ok(())
 }
 
 /// Joins two namespaces.

@@ -38,10 +38,11 @@ impl Held {
         let pid = own_pid()?;
         let started = started_at(pid)
             .ok_or_else(|| LabError::NotUp("this process has no beginning in /proc".into()))?;
-        let topology_name = topology.name.clone();
+        let (topology_name, title) = (topology.name.clone(), topology.title.clone());
         let mut state = HeldLab {
             name: name.into(),
             topology: topology_name,
+            title,
             pid,
             started,
             ready: false,
@@ -49,7 +50,7 @@ impl Held {
         };
         directory.claim(&state)?;
         let built = Lab::build(topology, options).and_then(|lab| {
-            state.nodes = lab.nodes().iter().filter_map(held_node).collect();
+            state.nodes = lab.nodes().iter().map(held_node).collect();
             state.ready = true;
             directory.write(&state).map(|()| lab)
         });
@@ -79,9 +80,9 @@ impl Held {
     }
 }
 
-fn held_node(node: &RunningNode) -> Option<HeldNode> {
-    let namespace = node.namespace()?.as_raw_fd();
-    Some(HeldNode { name: node.name().to_owned(), namespace, cpus: node.cpus().to_vec() })
+fn held_node(node: &RunningNode) -> HeldNode {
+    let namespace = node.namespace().map(Namespace::as_raw_fd);
+    HeldNode { name: node.name().to_owned(), namespace, cpus: node.cpus().to_vec() }
 }
 
 /// Ends a lab that another process holds, and all that runs in it: asks first, then kills.
@@ -132,7 +133,15 @@ pub fn command(lab: &HeldLab, node: &str, program: &OsString) -> Result<Command,
         let names: Vec<&str> = lab.nodes.iter().map(|node| node.name.as_str()).collect();
         return Err(LabError::NoNode { name: node.to_owned(), there: names.join(", ") });
     };
-    let path = format!("/proc/{}/fd/{}", lab.pid, node.namespace);
+    let Some(namespace) = node.namespace else {
+        let cannot = "commands from outside reach namespaces only; `lab run` runs the tools that the topology names in it";
+        return Err(LabError::NotHere {
+            node: node.name.clone(),
+            what: "a virtual machine",
+            cannot: cannot.into(),
+        });
+    };
+    let path = format!("/proc/{}/fd/{namespace}", lab.pid);
     let file = File::open(&path).map_err(|source| LabError::State { path, source })?;
     let namespace = Namespace::from(file);
     // Opened before it is asked: what lives now is what was opened.

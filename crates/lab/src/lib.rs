@@ -16,6 +16,7 @@ mod machine;
 pub mod node;
 pub mod privilege;
 mod ready;
+mod real;
 mod shape;
 pub mod shipped;
 pub mod state;

@@ -1,5 +1,6 @@
 //! The rights that building a lab needs, and that nothing outlives it.
 
+use crate::real::put_back_all;
 use linux::OsError;
 use linux::namespace;
 use linux::privilege::{Capabilities, Capability};
@@ -38,11 +39,11 @@ pub fn gain() -> Result<(), Unprivileged> {
 }
 
 /// As [`gain`], and encloses the process ([`process::enclose`]): however it ends, SIGKILL too, all it has started in a
-/// lab ends with it, and so the lab vanishes.
+/// lab ends with it, and so the lab vanishes. Interfaces of the host that it had taken are made what they were.
 ///
 /// # Errors
 /// As [`gain`].
 pub fn gain_and_enclose() -> Result<(), Unprivileged> {
     gain()?;
-    process::enclose(|| {}).map_err(|source| Unprivileged { source })
+    process::enclose(put_back_all).map_err(|source| Unprivileged { source })
 }

@@ -67,7 +67,7 @@ fn held(rate: Option<BitRate>, delay: Nanos) -> u32 {
 
 const ETHERNET: u64 = 14;
 const SMALL_FRAME: u64 = 60;
-const BURST: Nanos = Nanos(2_000_000);
+const BURST: Nanos = Nanos(5_000_000);
 const DEFAULT_QUEUE: Nanos = Nanos(50_000_000);
 const MOST_HELD: u32 = 1_000_000;
 
@@ -90,9 +90,9 @@ mod tests {
             [Qdisc::Tbf(tbf), ..] => (tbf.burst.0, tbf.limit.0),
             ref other => panic!("{other:?}"),
         };
-        assert_eq!(room(None), (20_000, 500_000));
-        assert_eq!(room(Some(Queue::Time(Nanos(1_000_000_000)))), (20_000, 10_000_000));
-        assert_eq!(room(Some(Queue::Bytes(Bytes(30_000)))), (20_000, 30_000));
+        assert_eq!(room(None), (50_000, 500_000));
+        assert_eq!(room(Some(Queue::Time(Nanos(1_000_000_000)))), (50_000, 10_000_000));
+        assert_eq!(room(Some(Queue::Bytes(Bytes(30_000)))), (30_000, 30_000));
         // No more is let through at once than there is room, and a frame is the least.
         assert_eq!(room(Some(Queue::Bytes(Bytes(4_000)))), (4_000, 4_000));
         assert_eq!(room(Some(Queue::Bytes(Bytes(10)))), (1_514, 1_514));

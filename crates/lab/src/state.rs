@@ -5,6 +5,7 @@
 //! it began.
 
 use crate::error::LabError;
+use crate::real::{self, Record};
 use linux::process::{Process, started_at};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
@@ -19,6 +20,8 @@ pub struct HeldLab {
     pub name: String,
     /// The topology it was built from.
     pub topology: String,
+    /// What that is, in one line.
+    pub title: String,
     /// The process that holds it.
     pub pid: u32,
     /// When that process began, in clock ticks since the machine did.
@@ -34,8 +37,8 @@ pub struct HeldLab {
 pub struct HeldNode {
     /// Its name.
     pub name: String,
-    /// The holder's descriptor of its network namespace.
-    pub namespace: i32,
+    /// The holder's descriptor of its network namespace; `None`: it is a virtual machine.
+    pub namespace: Option<i32>,
     /// CPUs its commands may run on; empty: any.
     pub cpus: Vec<u32>,
 }
@@ -114,27 +117,74 @@ impl Directory {
         }
     }
 
-    /// Files that no living process has to do with: of labs whose holder is dead, and those that make no sense.
+    /// Files that no living process has to do with: of labs whose holder is dead, of interfaces they had taken, and those
+    /// that make no sense.
     ///
     /// # Errors
     /// When the directory cannot be read.
     pub fn stale(&self) -> Result<Vec<PathBuf>, LabError> {
         let _lock = self.lock()?;
-        let stale = |path: &PathBuf| !read(path).is_some_and(|lab| lab.is_up());
+        let stale = |path: &PathBuf| {
+            !read(path).is_some_and(|lab| lab.is_up())
+                && !read_record(path).is_some_and(|record| record.is_away())
+        };
         Ok(self.files()?.into_iter().filter(stale).collect())
     }
 
-    /// Takes away what [`Directory::stale`] finds, and says what it was.
+    /// Takes away what [`Directory::stale`] finds, and says what it was. An interface of the host that a killed lab had, and
+    /// that the kernel has returned, gets its name, MTU and addresses again.
     ///
     /// # Errors
     /// When something cannot be removed.
     pub fn sweep(&self) -> Result<Vec<PathBuf>, LabError> {
         let stale = self.stale()?;
         for path in &stale {
+            if let Some(record) = read_record(path) {
+                real::put_back(&record)?;
+            }
             fs::remove_file(path)
                 .map_err(|source| LabError::State { path: path.display().to_string(), source })?;
         }
         Ok(stale)
+    }
+
+    /// The user's directory where it is there already.
+    pub(crate) fn existing() -> Result<Self, LabError> {
+        let path = place(linux::privilege::user_id());
+        let failed = |source| LabError::State { path: path.display().to_string(), source };
+        fs::read_dir(&path).map_err(failed)?;
+        Ok(Self(path))
+    }
+
+    /// Makes the interfaces of dead labs what they were; says whether all are back.
+    pub(crate) fn put_back_interfaces(&self) -> Result<bool, LabError> {
+        let mut all = true;
+        for record in self.stale()?.iter().filter_map(|path| read_record(path)) {
+            let back = real::put_back(&record)?;
+            if back {
+                // The sweep takes away what cannot be removed here.
+                let _ = self.remove_borrowed(&record.name);
+            }
+            all &= back;
+        }
+        Ok(all)
+    }
+
+    /// Writes down what an interface was that is taken from the host.
+    pub(crate) fn write_borrowed(&self, record: &Record) -> Result<(), LabError> {
+        let path = self.borrowed(&record.name);
+        let text = serde_json::to_string_pretty(record).map_err(io::Error::from);
+        let written = text.and_then(|text| fs::write(&path, text));
+        written.map_err(|source| LabError::State { path: path.display().to_string(), source })
+    }
+
+    /// The interface is back.
+    pub(crate) fn remove_borrowed(&self, interface: &str) -> io::Result<()> {
+        fs::remove_file(self.borrowed(interface))
+    }
+
+    fn borrowed(&self, interface: &str) -> PathBuf {
+        self.0.join(format!("{interface}.interface"))
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -146,7 +196,9 @@ impl Directory {
         let entries = fs::read_dir(&self.0).map_err(failed)?;
         let paths = entries.map(|entry| entry.map(|entry| entry.path()));
         let paths: Vec<PathBuf> = paths.collect::<io::Result<_>>().map_err(failed)?;
-        let ours = |path: &PathBuf| path.extension().is_some_and(|end| end == "json" || end == "new");
+        let ours = |path: &PathBuf| {
+            path.extension().is_some_and(|end| end == "json" || end == "new" || end == "interface")
+        };
         Ok(paths.into_iter().filter(ours).collect())
     }
 
@@ -175,6 +227,11 @@ impl HeldLab {
 }
 
 fn read(path: &Path) -> Option<HeldLab> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+fn read_record(path: &Path) -> Option<Record> {
+    path.extension().filter(|end| *end == "interface")?;
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 

@@ -34,7 +34,7 @@ fn a_lab_stays_is_looked_into_and_goes() {
 
     let holder = site.holder("one");
     site.ok("down one");
-    assert!(!Path::new(&format!("/proc/{holder}")).exists());
+    wait_until("the holder is collected", || !Path::new(&format!("/proc/{holder}")).exists());
     assert_eq!(site.files(), Vec::<String>::new());
     site.refused(2, "down one", "no lab named one is up, nor any other");
     site.refused(2, "exec client -- true", "no lab is up");
@@ -77,6 +77,24 @@ fn sweeping_leaves_the_living_alone() {
     assert!(site.ok("sweep").contains("torn.json"));
     assert_eq!(site.files(), ["alive.json"]);
     site.ok("exec client -- true");
+}
+
+/// A physical interface comes back under the name it had in the lab; a veth stands for it here.
+#[test]
+fn sweeping_makes_an_interface_what_it_was() {
+    let Some(site) = Site::new("interface") else { return };
+    let record = r#"{"name": "back0", "inside": "eth0", "mtu": 1400, "mac": [2, 0, 0, 0, 0, 9], "is_up": true,
+        "addresses": [["192.0.2.9", 24], ["2001:db8::9", 64]], "pid": 1, "started": 1}"#;
+    fs::write(site.directory.join("back0.interface"), record).unwrap();
+    let script = "ip link add eth0 address 02:00:00:00:00:09 type veth peer name other && \"$@\" && ip address show back0";
+    let mut command = Command::new("unshare");
+    command.args(["-n", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_pathmeter"), "lab", "sweep"]);
+    let output = site.with_directory(&mut command).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    for part in ["back0.interface", "mtu 1400", "192.0.2.9/24", "2001:db8::9/64"] {
+        assert!(said.contains(part), "{part}: {output:?}");
+    }
+    assert!(!site.directory.join("back0.interface").exists());
 }
 
 #[test]

@@ -6,6 +6,7 @@
 )]
 
 mod commands;
+mod real;
 mod refused;
 mod residue;
 mod shaped;
@@ -15,6 +16,7 @@ use lab::build::{BuildOptions, Lab};
 use lab::command::{Limits, Output};
 use lab::topology::Topology;
 use linux::privilege::{Capabilities, Capability};
+use std::sync::Mutex;
 
 /// Root, or the test cannot run: CI is root.
 fn can_build() -> bool {
@@ -39,6 +41,9 @@ fn run(lab: &Lab, node: &str, words: &str) -> Output {
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
     lab.node(node).unwrap().run(&words, Limits::default()).unwrap()
 }
+
+/// Held by a test that keeps all CPUs busy, and by one that a shaper's timers matter to.
+static CPUS: Mutex<()> = Mutex::new(());
 
 /// Two hosts and the cable between them; what follows may add to it.
 const PAIR: &str = r#"

@@ -1,10 +1,34 @@
-//! Addresses of interfaces: adding and deleting one.
+//! Addresses of interfaces: listing them, adding and deleting one.
 
+use super::message::{Reply, u32_at};
 use super::{Message, Network};
 use crate::error::Result;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// An address of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InterfaceAddress {
+    /// Number of the interface.
+    pub link: u32,
+    /// The address.
+    pub address: IpAddr,
+    /// Length of its network's prefix.
+    pub prefix: u8,
+    /// It is of use beyond the link and here to stay: neither loopback nor link-local, not under duplicate address
+    /// detection or failed in it, not deprecated, not temporary (RFC 8981).
+    pub is_lasting: bool,
+}
+
 impl Network {
+    /// Every address of the namespace, of both families.
+    ///
+    /// # Errors
+    /// When the kernel does not answer.
+    pub fn addresses(&mut self) -> Result<Vec<InterfaceAddress>> {
+        let request = Message::new(libc::RTM_GETADDR, libc::NLM_F_DUMP, &[0; IFADDRMSG]);
+        Ok(self.ask("list", "addresses", request)?.iter().filter_map(parse).collect())
+    }
+
     /// Gives an interface an address and the prefix length of its network.
     ///
     /// IPv6 addresses are usable at once: duplicate address detection (RFC 4862 §5.4) is skipped.
@@ -41,6 +65,21 @@ impl Network {
     }
 }
 
+/// `struct ifaddrmsg`: family, prefix length, flags, scope, interface.
+fn parse(reply: &Reply) -> Option<InterfaceAddress> {
+    let attributes = reply.attributes(IFADDRMSG);
+    let (prefix, scope) = (*reply.payload.get(1)?, *reply.payload.get(3)?);
+    // Of a point-to-point interface, IFA_ADDRESS is the other end's.
+    let own = attributes.value(libc::IFA_LOCAL).or_else(|| attributes.value(libc::IFA_ADDRESS))?;
+    let flags = attributes.u32(libc::IFA_FLAGS).or_else(|| reply.payload.get(2).copied().map(u32::from))?;
+    Some(InterfaceAddress {
+        link: u32_at(&reply.payload, 4)?,
+        address: address_from(own)?,
+        prefix,
+        is_lasting: scope < libc::RT_SCOPE_LINK && flags & PASSING == 0,
+    })
+}
+
 /// The family number and the bytes in network order, as netlink carries them.
 pub(super) fn family_and_bytes(address: IpAddr) -> (u8, Vec<u8>) {
     match address {
@@ -57,6 +96,9 @@ pub(super) fn address_from(bytes: &[u8]) -> Option<IpAddr> {
     }
 }
 
+const IFADDRMSG: usize = 8;
+const PASSING: u32 =
+    libc::IFA_F_TENTATIVE | libc::IFA_F_DADFAILED | libc::IFA_F_DEPRECATED | libc::IFA_F_TEMPORARY;
 /// `AF_INET` and `AF_INET6` in the one byte netlink has for them.
 const FAMILY_IPV4: u8 = 2;
 const FAMILY_IPV6: u8 = 10;

@@ -14,6 +14,7 @@ mod route_spec;
 mod rule;
 mod wireguard;
 
+pub use address::InterfaceAddress;
 pub use device::VxlanSpec;
 pub use link::{Link, LinkStatistics, OperState};
 pub use neighbour::{Neighbour, NeighbourChanges, NeighbourState};

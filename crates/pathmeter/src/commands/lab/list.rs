@@ -1,24 +1,31 @@
 //! `pathmeter lab list`: the topologies, and what this host lacks for them.
 
+use super::failure::failed;
 use crate::cli::{Common, Format, LabListArgs};
 use crate::commands::output::{Screen, deliver};
 use crate::exit::Exit;
 use lab::feature::{Host, Lack};
 use lab::shipped::SHIPPED;
+use lab::state::{Directory, HeldLab};
 use report::format::{Paint, Style};
 use serde::Serialize;
 
 /// Prints the list.
 pub(crate) fn run(_args: &LabListArgs, global: &Common) -> anyhow::Result<Exit> {
+    // Before the rights change: the directory is the calling user's.
+    let labs = Directory::open().and_then(|directory| directory.labs()).map_err(failed)?;
     // Without the right every row says so.
     lab::privilege::gain().ok();
     let mut host = Host::default();
     let rows = SHIPPED.iter().map(|shipped| {
         let topology = shipped.topology()?;
         let lacks = host.lacks(&topology).iter().map(Lacking::of).collect();
-        Ok(Row { name: topology.name, title: topology.title, lacks })
+        Ok(Row { name: topology.name, title: topology.title, lacks, up: Vec::new() })
     });
-    let rows: Vec<Row> = rows.collect::<anyhow::Result<_>>()?;
+    let mut rows: Vec<Row> = rows.collect::<anyhow::Result<_>>()?;
+    for lab in labs.into_iter().filter(HeldLab::is_up) {
+        add(&mut rows, lab);
+    }
     let text = match global.format() {
         Format::Text => text(&rows, &Screen::of(global).style()),
         Format::Markdown => markdown(&rows),
@@ -39,6 +46,8 @@ struct Row {
     title: String,
     /// What keeps it from being built here; empty: nothing.
     lacks: Vec<Lacking>,
+    /// The labs that were built from it and are up.
+    up: Vec<String>,
 }
 
 /// Something that this host lacks.
@@ -55,6 +64,16 @@ pub(super) struct Lacking {
 impl Lacking {
     pub(super) fn of(lack: &Lack) -> Lacking {
         Lacking { needs: lack.needs.clone(), reason: lack.reason.clone(), in_vm: lack.in_vm }
+    }
+}
+
+/// A lab that is up, at its topology; one of a file of the user's has a row of its own.
+fn add(rows: &mut Vec<Row>, lab: HeldLab) {
+    match rows.iter_mut().find(|row| row.name == lab.topology && row.title == lab.title) {
+        Some(row) => row.up.push(lab.name),
+        None => {
+            rows.push(Row { name: lab.topology, title: lab.title, lacks: Vec::new(), up: vec![lab.name] });
+        }
     }
 }
 
@@ -83,14 +102,22 @@ fn text(rows: &[Row], style: &Style) -> String {
             style.paint(Paint::Bold, &format!("{:<width$}", row.name)),
             row.title
         ));
+        if !row.up.is_empty() {
+            text.push_str(&format!(
+                "{:width$}  {}\n",
+                "",
+                style.paint(Paint::Good, &format!("up: {}", row.up.join(", ")))
+            ));
+        }
         if !row.lacks.is_empty() {
             for line in style.wrap(&row.here(), width + 2) {
                 text.push_str(&format!("{:width$}  {}\n", "", style.paint(Paint::Warning, &line)));
             }
         }
     }
-    let here = rows.iter().filter(|row| row.lacks.is_empty()).count();
-    text.push_str(&format!("\n{here} of {} run here. `pathmeter lab show NAME` draws one, `pathmeter lab run NAME` measures it.\n", rows.len()));
+    let shipped = &rows[..SHIPPED.len()];
+    let here = shipped.iter().filter(|row| row.lacks.is_empty()).count();
+    text.push_str(&format!("\n{here} of {} run here. `pathmeter lab show NAME` draws one, `pathmeter lab run NAME` measures it.\n", shipped.len()));
     text
 }
 
