@@ -151,6 +151,8 @@ pub enum LatencyProtocol {
     Sockperf,
     /// RFC 8762.
     Stamp,
+    /// iPerf2's round trips over TCP (`--bounceback`).
+    Iperf2,
 }
 
 /// What is sent when.
@@ -291,6 +293,7 @@ impl std::fmt::Display for LatencyProtocol {
             LatencyProtocol::Native => "native",
             LatencyProtocol::Sockperf => "sockperf",
             LatencyProtocol::Stamp => "stamp",
+            LatencyProtocol::Iperf2 => "iperf2",
         })
     }
 }

@@ -18,7 +18,7 @@ pub(crate) enum Work {
     /// Bulk TCP.
     Tcp { streams: u32, congestion: &'static str },
     /// UDP as fast as possible.
-    Udp { payload: u32 },
+    Udp { payload: u32, streams: u32 },
     /// UDP of 1472 bytes at this many payload bits a second.
     Paced { rate: u64 },
 }
@@ -62,6 +62,7 @@ pub(crate) struct Goal {
 pub(crate) fn all() -> Vec<Case> {
     let mut cases = tcp_cases();
     cases.extend(udp_cases());
+    cases.extend(iperf2_cases());
     cases.extend([("pace-1g", 1_000_000_000), ("pace-100m", 100_000_000), ("pace-1m", 1_000_000)].map(
         |(name, rate)| Case {
             name,
@@ -123,7 +124,7 @@ fn udp_cases() -> Vec<Case> {
     vec![
         Case {
             name: "udp-1472",
-            work: Work::Udp { payload: 1472 },
+            work: Work::Udp { payload: 1472, streams: 1 },
             contenders: vec![OURS, OLD, OLD_BUFFER, NEW_GSRO, NEW_GSRO_BUFFER, PLAIN],
             goals: vec![
                 speed(OLD, 28.0, 33.0),
@@ -134,7 +135,7 @@ fn udp_cases() -> Vec<Case> {
         },
         Case {
             name: "udp-64",
-            work: Work::Udp { payload: 64 },
+            work: Work::Udp { payload: 64, streams: 1 },
             contenders: vec![OURS, OLD, OLD_BUFFER, NEW_GSRO, NEW_GSRO_BUFFER, PLAIN],
             goals: vec![
                 speed(OLD, 110.0, 140.0),
@@ -144,7 +145,7 @@ fn udp_cases() -> Vec<Case> {
         },
         Case {
             name: "udp-no-gso",
-            work: Work::Udp { payload: 1472 },
+            work: Work::Udp { payload: 1472, streams: 1 },
             contenders: vec![OURS_NO_GSO, OLD, OLD_BUFFER, NEW, PLAIN],
             goals: [OLD, OLD_BUFFER, NEW, PLAIN]
                 .map(|peer| goal(Figure::Goodput, OURS_NO_GSO, peer, 1.1, 1.3))
@@ -153,11 +154,33 @@ fn udp_cases() -> Vec<Case> {
     ]
 }
 
+/// iPerf2's own protocol, ours at both ends against theirs at both.
+fn iperf2_cases() -> Vec<Case> {
+    let case = |name, work| Case {
+        name,
+        work,
+        contenders: vec![OURS_IPERF2, OURS, PLAIN],
+        goals: vec![goal(Figure::Goodput, OURS_IPERF2, PLAIN, 1.0, 1.2)],
+    };
+    let tcp = |streams| Work::Tcp { streams, congestion: "cubic" };
+    let udp = |streams| Work::Udp { payload: 1470, streams };
+    vec![
+        case("iperf2-tcp-1", tcp(1)),
+        case("iperf2-tcp-2", tcp(2)),
+        case("iperf2-tcp-8", tcp(8)),
+        case("iperf2-udp-1", udp(1)),
+        case("iperf2-udp-2", udp(2)),
+        case("iperf2-udp-8", udp(8)),
+    ]
+}
+
 const fn goal(figure: Figure, ours: Contender, peer: Contender, at_least: f64, aim: f64) -> Goal {
     Goal { figure, ours: ours.label, peer: peer.label, at_least, aim }
 }
 
 const OURS: Contender = Contender { label: "pathmeter", tool: Tool::Ours, options: &[] };
+const OURS_IPERF2: Contender =
+    Contender { label: "pathmeter --protocol iperf2", tool: Tool::OursIperf2, options: &[] };
 const OURS_DISCARD: Contender =
     Contender { label: "pathmeter --receive-discard", tool: Tool::Ours, options: &["--receive-discard"] };
 const OURS_NO_GSO: Contender =

@@ -14,6 +14,8 @@ use std::process::Command;
 pub(crate) enum Tool {
     /// The release build of this workspace.
     Ours,
+    /// The same, by iPerf2's protocol.
+    OursIperf2,
     /// iPerf3 as the distribution has it.
     Iperf3,
     /// A newer iPerf3.
@@ -73,10 +75,11 @@ impl Toolbox {
         let mut command = Command::new(self.path(tool).context("the tool is not here")?);
         match tool {
             Tool::Ours => command.args(["serve", "--bind", &address]),
+            Tool::OursIperf2 => command.args(["serve", "--bind", &address, "--iperf2"]),
             Tool::Iperf3 | Tool::Iperf3New => command.args(["-s", "-B", &address]),
             Tool::Iperf2 => command.args(["-s", "-y", "C", "-B", &address]),
         };
-        if let (Tool::Iperf2, Work::Udp { payload }) = (tool, work) {
+        if let (Tool::Iperf2, Work::Udp { payload, .. }) = (tool, work) {
             command.args(["-u", "-l", &payload.to_string()]);
         }
         Ok(command)
@@ -89,22 +92,26 @@ impl Toolbox {
         let (far, seconds) = (FAR.to_string(), seconds.to_string());
         match tool {
             Tool::Ours => command.args(["throughput", &far, "--json", "-t", &format!("{seconds}s")]),
+            Tool::OursIperf2 => {
+                let time = format!("{seconds}s");
+                command.args(["throughput", &far, "--protocol", "iperf2", "--json", "-t", &time])
+            }
             Tool::Iperf3 | Tool::Iperf3New => command.args(["-c", &far, "-J", "-t", &seconds]),
             Tool::Iperf2 => command.args(["-c", &far, "-y", "C", "-t", &seconds]),
         };
         match work {
             Work::Tcp { streams, congestion } => {
                 let option = match tool {
-                    Tool::Ours => "--congestion",
+                    Tool::Ours | Tool::OursIperf2 => "--congestion",
                     Tool::Iperf3 | Tool::Iperf3New => "-C",
                     Tool::Iperf2 => "-Z",
                 };
                 command.args(["-P", &streams.to_string(), option, congestion]);
             }
-            Work::Udp { payload } => {
+            Work::Udp { payload, streams } => {
                 // iPerf2 has no "as fast as possible" for UDP.
                 let rate = if tool == Tool::Iperf2 { "100g" } else { "0" };
-                command.args(["-u", "-b", rate, "-l", &payload.to_string()]);
+                command.args(["-u", "-b", rate, "-l", &payload.to_string(), "-P", &streams.to_string()]);
             }
             Work::Paced { rate } => {
                 command.args(["-u", "-b", &rate.to_string(), "-l", "1472"]);
@@ -116,7 +123,7 @@ impl Toolbox {
 
     fn path(&self, tool: Tool) -> Option<&Path> {
         match tool {
-            Tool::Ours => Some(Path::new(env!("CARGO_BIN_EXE_pathmeter"))),
+            Tool::Ours | Tool::OursIperf2 => Some(Path::new(env!("CARGO_BIN_EXE_pathmeter"))),
             Tool::Iperf3 => self.iperf3.as_deref(),
             Tool::Iperf3New => self.iperf3_new.as_deref(),
             Tool::Iperf2 => self.iperf2.as_deref(),
@@ -130,14 +137,14 @@ impl Tool {
         match self {
             Tool::Ours => 5210,
             Tool::Iperf3 | Tool::Iperf3New => 5201,
-            Tool::Iperf2 => 5001,
+            Tool::OursIperf2 | Tool::Iperf2 => 5001,
         }
     }
 
     /// Reads the receiver's figures out of what the two ends wrote.
     pub(crate) fn read(self, client: &str, server: &str) -> anyhow::Result<Reading> {
         match self {
-            Tool::Ours => read_ours(&parse(client)?),
+            Tool::Ours | Tool::OursIperf2 => read_ours(&parse(client)?),
             Tool::Iperf3 | Tool::Iperf3New => read_iperf3(&parse(client)?),
             Tool::Iperf2 => read_iperf2(server),
         }

@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure};
 use linux::clock::wall_now;
 use linux::socket::{TcpOptions, tcp_listen};
 use model::event::Event;
-use model::plan::{LocalOptions, ProtocolName};
+use model::plan::{LocalOptions, ProtocolName, Transport};
 use model::run::Run;
 use model::sample::Role;
 use model::units::Nanos;
@@ -190,7 +190,14 @@ impl SessionLog {
             let role = if received { Role::Receiver } else { Role::Sender };
             let bytes: model::units::Bytes = moved(role).map(|r| r.bytes).sum();
             let elapsed = moved(role).map(|r| r.elapsed).max().unwrap_or_default();
-            format!("{direction} {}", model::units::BitRate::from_bytes(bytes, elapsed))
+            let udp = moved(role).filter_map(|r| r.udp.as_ref());
+            let (datagrams, lost) = udp.fold((0, 0), |(all, lost), u| (all + u.datagrams, lost + u.lost));
+            let amount = match plan.test.transport {
+                Transport::Tcp => format!("{} bytes", bytes.0),
+                Transport::Udp if received => format!("{datagrams} datagrams, {lost} lost"),
+                Transport::Udp => format!("{datagrams} datagrams sent"),
+            };
+            format!("{direction} {} ({amount})", model::units::BitRate::from_bytes(bytes, elapsed))
         };
         let ways: Vec<String> = plan.test.directions.each().map(way).collect();
         let streams =

@@ -76,7 +76,7 @@ pub(crate) fn send(
                 Ok(0) => break,
                 Ok(n) => {
                     left -= n;
-                    counters.add_bytes(n as u64);
+                    counters.add_call(n as u64);
                     counters.touch(now);
                 }
                 Err(e) if is_pause(&e) => {}
@@ -120,7 +120,7 @@ fn receive_with(
         match receive() {
             Ok(received) => {
                 if received.bytes > Bytes(0) {
-                    counters.add_bytes(received.bytes.0);
+                    counters.add_read(received.bytes.0);
                     if counters.touch(mono_now()) {
                         orders.waker.wake();
                     }

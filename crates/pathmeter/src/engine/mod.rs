@@ -13,7 +13,6 @@ mod guests;
 pub(crate) mod host;
 pub(crate) mod http_server;
 pub(crate) mod interrupt;
-#[expect(dead_code, reason = "the commands on it follow")]
 pub(crate) mod iperf2;
 pub(crate) mod latency;
 mod link;

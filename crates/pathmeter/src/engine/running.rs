@@ -2,6 +2,8 @@
 
 mod own;
 
+pub(crate) use own::StreamDetails;
+
 use super::sampler::{Extremes, Reading, last_data};
 use super::shared::{Counters, Flow, FlowSocket};
 use super::threads::{self, Stream};

@@ -50,6 +50,10 @@ pub(crate) enum FlowSocket {
 pub(crate) struct Counters {
     /// Payload bytes handed to the kernel or received.
     pub(crate) bytes: AtomicU64,
+    /// Calls that moved TCP data.
+    pub(crate) calls: AtomicU64,
+    /// TCP reads by size, in eighths of [`READ`]; larger ones are among the last.
+    pub(crate) reads: [AtomicU64; 8],
     /// Datagrams handed to the kernel (sender).
     pub(crate) datagrams: AtomicU64,
     /// Datagrams the kernel refused for want of room (sender).
@@ -149,6 +153,19 @@ impl Counters {
         first
     }
 
+    /// Adds what one call has moved; only the stream's own thread does so.
+    pub(crate) fn add_call(&self, bytes: u64) {
+        self.calls.store(self.calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.add_bytes(bytes);
+    }
+
+    /// Adds what one read has brought; only the stream's own thread does so.
+    pub(crate) fn add_read(&self, bytes: u64) {
+        let bin = &self.reads[(bytes.saturating_mul(8) / READ).min(7) as usize];
+        bin.store(bin.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.add_call(bytes);
+    }
+
     /// Adds bytes; only the stream's own thread does so.
     pub(crate) fn add_bytes(&self, bytes: u64) {
         self.bytes.store(self.bytes.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
@@ -159,6 +176,9 @@ impl Counters {
         self.datagrams.store(self.datagrams.load(Ordering::Relaxed) + datagrams, Ordering::Relaxed);
     }
 }
+
+/// iPerf2's read: what its `Reads=Dist` is told in.
+const READ: u64 = 128 << 10;
 
 /// Bytes that the senders of one direction may still send, all streams together.
 #[derive(Debug)]

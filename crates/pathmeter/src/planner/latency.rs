@@ -8,7 +8,7 @@ use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, Load, SocketSetu
 use model::plan::{Directions, End, Target, Transport};
 use model::units::{Nanos, PacketRate};
 use std::net::IpAddr;
-use wire::{native, sockperf, stamp};
+use wire::{iperf2, native, sockperf, stamp};
 
 /// The plan of `pathmeter latency`.
 ///
@@ -17,7 +17,9 @@ use wire::{native, sockperf, stamp};
 pub(crate) fn latency(args: &LatencyArgs) -> Result<LatencyPlan, Failure> {
     let protocol = LatencyProtocol::from(args.protocol);
     let mode = mode(args);
-    let transport = if args.test.tcp { Transport::Tcp } else { Transport::Udp };
+    // iPerf2's round trips know no other.
+    let tcp = args.test.tcp || protocol == LatencyProtocol::Iperf2;
+    let transport = if tcp { Transport::Tcp } else { Transport::Udp };
     exclusions(args, protocol, mode)?;
     let size = size(args, protocol, transport)?;
     let (wait, wait_reason) = wait(args);
@@ -104,13 +106,18 @@ fn load(args: &LatencyArgs) -> Option<Load> {
 fn size(args: &LatencyArgs, protocol: LatencyProtocol, transport: Transport) -> Result<u32, Failure> {
     let keyed = args.test.key_file.is_some();
     let base = if keyed { stamp::Mode::Authenticated } else { stamp::Mode::Open };
-    let default = if protocol == LatencyProtocol::Stamp { base.base_len() as u32 } else { DEFAULT_SIZE };
+    let default = match protocol {
+        LatencyProtocol::Stamp => base.base_len() as u32,
+        LatencyProtocol::Iperf2 => iperf2::DEFAULT_BOUNCE as u32,
+        LatencyProtocol::Native | LatencyProtocol::Sockperf => DEFAULT_SIZE,
+    };
     let size = args.test.size.map_or(default, fits_u32);
     let most = if transport == Transport::Udp { sockperf::MAX_UDP_LEN } else { sockperf::MAX_TCP_LEN };
-    if !(sockperf::HEADER_LEN..=most).contains(&(size as usize)) {
+    let least = if protocol == LatencyProtocol::Iperf2 { iperf2::MIN_BOUNCE } else { sockperf::HEADER_LEN };
+    if !(least..=most).contains(&(size as usize)) {
         return Err(Failure::usage(
-            format!("messages of {size} bytes cannot be sent over {transport}"),
-            format!("give --size from {} to {most}", sockperf::HEADER_LEN),
+            format!("messages of {size} bytes cannot be sent over {transport} with --protocol {protocol}"),
+            format!("give --size from {least} to {most}"),
         ));
     }
     if protocol == LatencyProtocol::Stamp {
@@ -120,30 +127,37 @@ fn size(args: &LatencyArgs, protocol: LatencyProtocol, transport: Transport) -> 
     Ok(size)
 }
 
-fn exclusions(args: &LatencyArgs, protocol: LatencyProtocol, mode: LatencyMode) -> Result<(), Failure> {
+/// What a protocol does not have.
+fn by_protocol(args: &LatencyArgs, protocol: LatencyProtocol, mode: LatencyMode) -> Result<(), Failure> {
     let no = |what: &str, advice: &str| Err(Failure::usage(what, advice));
     match protocol {
-        LatencyProtocol::Stamp if args.test.tcp => {
-            return no("STAMP goes over UDP alone", "drop --tcp");
-        }
+        LatencyProtocol::Stamp if args.test.tcp => no("STAMP goes over UDP alone", "drop --tcp"),
         LatencyProtocol::Stamp if matches!(mode, LatencyMode::Throughput | LatencyMode::Playback) => {
-            return no("STAMP answers every message of one size", "use --mode ping-pong or under-load");
+            no("STAMP answers every message of one size", "use --mode ping-pong or under-load")
         }
         LatencyProtocol::Stamp if args.test.reply_every > 1 => {
-            return no("STAMP answers every message", "drop --reply-every");
+            no("STAMP answers every message", "drop --reply-every")
         }
-        LatencyProtocol::Native => {}
+        LatencyProtocol::Iperf2 if matches!(mode, LatencyMode::Throughput | LatencyMode::Playback) => {
+            no("iPerf2 answers every message of one size", "use --mode ping-pong or under-load")
+        }
+        LatencyProtocol::Iperf2 if args.test.reply_every > 1 => {
+            no("iPerf2 answers every message", "drop --reply-every")
+        }
+        LatencyProtocol::Native => Ok(()),
         _ if args.session.token_file.is_some() || args.session.fingerprint.is_some() => {
-            return no(
-                "a token or TLS goes with --protocol native alone",
-                "drop it, or measure `pathmeter serve`",
-            );
+            no("a token or TLS goes with --protocol native alone", "drop it, or measure `pathmeter serve`")
         }
         _ if args.load.loaded => {
-            return no("--loaded puts our own streams beside the round trips", "use --protocol native");
+            no("--loaded puts our own streams beside the round trips", "use --protocol native")
         }
-        _ => {}
+        _ => Ok(()),
     }
+}
+
+fn exclusions(args: &LatencyArgs, protocol: LatencyProtocol, mode: LatencyMode) -> Result<(), Failure> {
+    let no = |what: &str, advice: &str| Err(Failure::usage(what, advice));
+    by_protocol(args, protocol, mode)?;
     if args.test.timeout.is_some_and(|timeout| timeout == Nanos::ZERO || timeout > LONGEST_TIMEOUT) {
         return no("--timeout is out of range", "give a time above 0 and up to 8s");
     }
@@ -221,6 +235,7 @@ fn target(
         LatencyProtocol::Native => native::PORT,
         LatencyProtocol::Sockperf => sockperf::PORT,
         LatencyProtocol::Stamp => stamp::PORT,
+        LatencyProtocol::Iperf2 => iperf2::PORT,
     };
     let origin = OriginArgs { bind, device: None, ..args.ways.origin.clone() };
     check::target(&TargetArgs { host: host.clone(), port: args.port, origin: origin.clone() })?;

@@ -6,7 +6,7 @@ use crate::engine::shared::FlowSocket;
 use linux::clock::mono_now;
 use model::plan::{Direction, LocalOptions, Transport};
 use model::units::Nanos;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use wire::iperf2::{Request, TcpClient, UdpClient};
 use wire::stamp::Clock;
@@ -28,7 +28,7 @@ pub(super) fn connect(
     let local = LocalOptions { connect_timeout: Some(TIMEOUT), client_port: None, ..local.clone() };
     let (machine, socket): (Box<dyn wire::iperf2::Flow>, _) = match request.transport {
         Transport::Tcp => {
-            let socket = flows::connect_tcp(&plan, index, remote, &local)?;
+            let socket = connect_patiently(&plan, index, remote, &local)?;
             (Box::new(TcpClient::back(request.clone(), mono_now())), FlowSocket::Tcp(Arc::new(socket)))
         }
         Transport::Udp => {
@@ -40,5 +40,22 @@ pub(super) fn connect(
     Ok(Member { index, ..member })
 }
 
-/// A client that asks for a way back waits for it already.
+/// A client that asks for a way back may begin to listen a moment later.
+fn connect_patiently(
+    plan: &FlowPlan,
+    index: u32,
+    remote: SocketAddr,
+    local: &LocalOptions,
+) -> anyhow::Result<TcpStream> {
+    let deadline = mono_now() + TIMEOUT;
+    loop {
+        match flows::connect_tcp(plan, index, remote, local) {
+            Err(_) if mono_now() < deadline => std::thread::sleep(PAUSE.to_duration()),
+            done => return done,
+        }
+    }
+}
+
+/// For the whole of it.
 const TIMEOUT: Nanos = Nanos(3_000_000_000);
+const PAUSE: Nanos = Nanos(50_000_000);

@@ -84,12 +84,10 @@ pub(crate) struct Detail {
     pub(crate) reads: [u64; 8],
     /// UDP receivers: one-way delays of the datagrams, on the two ends' wall clocks.
     pub(crate) delay: Option<Spread>,
-    /// Delays of whole bursts or frames, with `--trip-times`, `--isochronous` and bursts.
+    /// Delays of whole bursts over TCP; absent: not measured.
     pub(crate) bursts: Option<Spread>,
     /// Bytes of those bursts.
     pub(crate) burst_bytes: u64,
-    /// Frames of which something was lost (`--isochronous` over UDP).
-    pub(crate) frames_lost: u64,
 }
 
 /// Signed nanoseconds.

@@ -199,7 +199,7 @@ fn send_all(
             Ok(0) => return Ok(()),
             Ok(n) => {
                 bytes = &bytes[n..];
-                counters.add_bytes(n as u64);
+                counters.add_call(n as u64);
                 counters.touch(mono_now());
             }
             Err(e) if is_pause(&e) => {

@@ -6,6 +6,7 @@
 
 mod back;
 mod client;
+mod details;
 mod facts;
 pub(crate) mod frames;
 mod member;
@@ -15,7 +16,6 @@ mod session;
 mod source;
 mod udp_door;
 
-#[expect(unused_imports, reason = "the commands on it follow")]
 pub(crate) use facts::{Detail, Fact, Spread, Told};
 
 use crate::engine::interrupt::Interrupt;

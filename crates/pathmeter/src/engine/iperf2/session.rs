@@ -1,5 +1,6 @@
 //! One session: the flows of one client at one end, driven from their first bytes to the figures.
 
+use super::details::Details;
 use super::member::{Member, write_all};
 use super::source::Source;
 use super::{Fact, Told};
@@ -13,7 +14,7 @@ use linux::poll::{Interest, Waker, wait};
 use model::event::{Connected, EndResult, Event, Finished, Outcome, Started, Warning};
 use model::host::Host;
 use model::plan::{Direction, Plan};
-use model::sample::{Side, SideResult, StreamInfo, StreamResult};
+use model::sample::{IntervalSample, Side, SideResult, StreamInfo, StreamResult};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::Read;
@@ -58,6 +59,8 @@ pub(super) struct Session<'a> {
     failure: Option<ProtocolError>,
     /// What the server has said of its side.
     peer_rows: Vec<StreamResult>,
+    /// What the samples have no field for.
+    details: Details,
     /// Flows to open once this session is over (`-r`).
     back: Vec<Request>,
     next_progress: MonoTime,
@@ -78,6 +81,7 @@ impl<'a> Session<'a> {
             interrupted: false,
             failure: None,
             peer_rows: Vec::new(),
+            details: Details::default(),
             back: Vec::new(),
             next_progress: MonoTime::ZERO,
         }
@@ -391,7 +395,7 @@ impl<'a> Session<'a> {
         }
         if let Some(running) = &mut self.running {
             let samples = running.tick(now);
-            samples.into_iter().for_each(|sample| self.emit(&Event::Sample(sample)));
+            samples.into_iter().for_each(|sample| self.sample(sample));
         }
         let progress = now >= self.next_progress;
         if progress {
@@ -489,9 +493,11 @@ impl<'a> Session<'a> {
         if self.setting.source.is_missed() && !self.interrupted {
             self.failure.get_or_insert(ProtocolError::Flows(NO_WAY_BACK.into()));
         }
-        if let Some(mut running) = self.running.take() {
-            let only = running.only_sample(now);
-            only.into_iter().for_each(|sample| self.emit(&Event::Sample(sample)));
+        let only = self.running.as_mut().and_then(|running| running.only_sample(now));
+        only.into_iter().for_each(|sample| self.sample(sample));
+        if let Some(running) = self.running.take() {
+            let total = self.details.total(&running, self.setting.clock);
+            self.tell(&Fact::Total(total));
             let (mut result, warnings) = running.measure(now);
             warnings.into_iter().for_each(|warning| self.emit(&Event::Warning(warning)));
             result.streams.iter_mut().for_each(|row| on_wall_clocks(row, self.setting.clock));
@@ -514,6 +520,14 @@ impl<'a> Session<'a> {
         self.failure.map_or(Ok(self.back), Err)
     }
 
+    fn sample(&mut self, sample: IntervalSample) {
+        self.emit(&Event::Sample(sample));
+        if let Some(running) = &self.running {
+            let interval = self.details.interval(running, self.setting.clock);
+            self.tell(&Fact::Interval(interval));
+        }
+    }
+
     fn emit_result(&mut self, side: Side, result: SideResult) {
         let event = Event::Result(EndResult { side, result, output_text: None, output_json: None });
         self.emit(&event);
@@ -528,9 +542,14 @@ impl<'a> Session<'a> {
     }
 }
 
+/// The wall clock minus the monotonic one, nanoseconds.
+pub(super) fn wall_offset(clock: Clock) -> i64 {
+    clock.wall.0.cast_signed().wrapping_sub(clock.mono.0.cast_signed())
+}
+
 /// Transit times are differences of the sender's wall clock and this end's monotonic one: now of two wall clocks.
 fn on_wall_clocks(row: &mut StreamResult, clock: Clock) {
-    let offset = clock.wall.0.cast_signed().wrapping_sub(clock.mono.0.cast_signed());
+    let offset = wall_offset(clock);
     if let Some(transit) = row.udp.as_mut().and_then(|udp| udp.transit.as_mut()) {
         for at in [&mut transit.min_ns, &mut transit.mean_ns, &mut transit.max_ns] {
             *at = at.wrapping_add(offset);

@@ -28,7 +28,9 @@ pub(crate) struct Opened {
 pub(crate) fn open(job: &Job<'_>, way: &Way, far_wait: WaitMode) -> anyhow::Result<Opened> {
     let (socket, session) = match job.plan.protocol {
         LatencyProtocol::Native => native(job, way, far_wait)?,
-        LatencyProtocol::Sockperf | LatencyProtocol::Stamp => (foreign(job.plan, way)?, None),
+        LatencyProtocol::Sockperf | LatencyProtocol::Stamp | LatencyProtocol::Iperf2 => {
+            (foreign(job.plan, way)?, None)
+        }
     };
     let (mut session, peer) = match session {
         Some(session) => {
@@ -195,6 +197,7 @@ pub(crate) fn server_command(protocol: LatencyProtocol) -> &'static str {
     match protocol {
         LatencyProtocol::Native => "`pathmeter serve`",
         LatencyProtocol::Sockperf => "`sockperf sr` (with --tcp for TCP) or `pathmeter serve --sockperf`",
+        LatencyProtocol::Iperf2 => "`iperf -s` (2.1.4 and newer) or `pathmeter serve --iperf2`",
         LatencyProtocol::Stamp => "a STAMP or TWAMP-Light reflector, such as `pathmeter serve --stamp`,",
     }
 }

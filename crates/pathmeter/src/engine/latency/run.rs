@@ -24,7 +24,7 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use wire::echo::Exchange;
 use wire::native::LatencySeen;
-use wire::{sockperf, stamp};
+use wire::{iperf2, sockperf, stamp};
 
 /// What a run needs beside its plan.
 pub(crate) struct Job<'a> {
@@ -75,6 +75,10 @@ pub(crate) fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result
         LatencyProtocol::Stamp => {
             let clock = stamp::Clock { mono: mono_now(), wall: wall_now() };
             measure(job, opened, |way| stamp::Sender::new(stamp_options(job, clock, way)), sink)
+        }
+        LatencyProtocol::Iperf2 => {
+            let clock = stamp::Clock { mono: mono_now(), wall: wall_now() };
+            measure(job, opened, |_| iperf2::Bouncer::new(clock, plan.tos), sink)
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Streams that begin and end each by itself (iPerf2's).
 
 use super::{Extremes, Reading, Running, Stream, threads};
+use crate::engine::receive::Delays;
 use crate::engine::shared::{Counters, Flow};
 use linux::poll::Waker;
 use model::plan::LocalOptions;
@@ -74,7 +75,38 @@ impl Running {
         Some(self.stream_result(index, it, &base, &last, now))
     }
 
+    /// What the samples have no field for, until now.
+    pub(crate) fn take_details(&self) -> Vec<StreamDetails> {
+        let of = |stream: &Stream| {
+            let counters = &stream.counters;
+            let delays = counters.udp.as_ref().and_then(|state| {
+                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+                state.recent.as_mut().map(std::mem::take)
+            });
+            StreamDetails {
+                stream: stream.flow.info.stream,
+                calls: counters.calls.load(Ordering::Relaxed),
+                reads: std::array::from_fn(|bin| counters.reads[bin].load(Ordering::Relaxed)),
+                delays,
+            }
+        };
+        self.streams.iter().map(of).collect()
+    }
+
     fn of<T>(&self, stream: u32, what: impl FnOnce(&Stream) -> T) -> Option<T> {
         self.streams.iter().find(|s| s.flow.info.stream == stream).map(what)
     }
+}
+
+/// Of one stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StreamDetails {
+    /// Its number.
+    pub(crate) stream: u32,
+    /// Calls that moved TCP data.
+    pub(crate) calls: u64,
+    /// TCP reads by size.
+    pub(crate) reads: [u64; 8],
+    /// UDP: transit times since the last time this was asked.
+    pub(crate) delays: Option<Delays>,
 }

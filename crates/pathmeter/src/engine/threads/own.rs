@@ -2,12 +2,13 @@
 
 use super::budget_bytes;
 use crate::engine::iperf2::frames;
+use crate::engine::receive::Delays;
 use crate::engine::shared::{Budget, Counters, Flow, Orders, OwnFlow};
 use linux::clock::mono_now;
 use model::plan::{Direction, End, TestSpec};
 use model::sample::Role;
 use model::units::BitRate;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use wire::FlowPlan;
 use wire::iperf2::{Amount, Rate, Sending};
 
@@ -34,6 +35,9 @@ pub(super) fn begin(
     orders: &Orders,
 ) -> (FlowPlan, Arc<Budget>) {
     let now = mono_now();
+    if let Some(state) = &counters.udp {
+        state.lock().unwrap_or_else(PoisonError::into_inner).recent = Some(Delays::default());
+    }
     if own.moved > 0 {
         counters.add_bytes(own.moved);
         counters.touch(now);

@@ -1,0 +1,193 @@
+//! Our client, the real server.
+
+use super::process::{
+    Said, free_port, has_iperf, our_client, our_dialect, our_round_trips, our_server, their_server,
+};
+use serde_json::Value;
+
+/// Runs our client against a server of theirs; both say their figures.
+fn tested(options: &str) -> (Value, Said) {
+    let port = free_port();
+    let udp = if options.contains("--udp") { "-u" } else { "" };
+    let server = their_server(port, udp);
+    let (said, run) = our_client(port, options);
+    assert!(matches!(said.code, Some(0 | 4)) && run.is_object(), "{options}: {said:#?}");
+    // It shows the figures a moment after the flow is over.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    (run, server.stop())
+}
+
+fn streams<'a>(run: &'a Value, side: &str, role: &str) -> Vec<&'a Value> {
+    let rows = run["summary"][side]["streams"].as_array();
+    rows.into_iter().flatten().filter(|row| row["role"] == role).collect()
+}
+
+fn sum(rows: &[&Value], field: &str) -> u64 {
+    rows.iter().map(|row| row.pointer(field).and_then(Value::as_u64).expect("a number")).sum()
+}
+
+#[test]
+fn tcp_bytes_are_the_same_at_both_ends() {
+    if !has_iperf() {
+        return;
+    }
+    for options in ["-n 20M", "-t 1", "-t 1 -P 3", "-t 1 -b 20M -M 1000 -w 256K -l 8K --dscp ef", "-n 5M -Z"]
+    {
+        let (run, server) = tested(options);
+        let sent = sum(&streams(&run, "local", "sender"), "/bytes");
+        assert_eq!(server.bytes(), sent, "{options}: {server:#?}");
+    }
+}
+
+#[test]
+fn tcp_from_the_server() {
+    if !has_iperf() {
+        return;
+    }
+    for options in ["-R -n 20M", "-R -t 1", "-R -t 1 -P 2", "-R -t 1 -b 20M"] {
+        let (run, server) = tested(options);
+        let received = sum(&streams(&run, "local", "receiver"), "/bytes");
+        assert!(received > 0 && received == server.bytes(), "{options}: {received} {server:#?}");
+    }
+}
+
+#[test]
+fn tcp_both_ways_on_one_connection() {
+    if !has_iperf() {
+        return;
+    }
+    let (run, server) = tested("--bidir -t 1");
+    let sent = sum(&streams(&run, "local", "sender"), "/bytes");
+    let received = sum(&streams(&run, "local", "receiver"), "/bytes");
+    let rows: Vec<u64> = server.rows().iter().map(|row| row.bytes).collect();
+    assert!(rows.contains(&sent) && rows.contains(&received), "{sent} {received} {server:#?}");
+}
+
+#[test]
+fn udp_datagrams_are_the_same_at_both_ends() {
+    if !has_iperf() {
+        return;
+    }
+    for options in ["--udp -t 1 -b 5M", "--udp -n 1M -b 20M -l 1000", "--udp -t 1 -b 5M -P 2"] {
+        let (run, server) = tested(options);
+        let (ours, theirs) = (streams(&run, "local", "sender"), streams(&run, "peer", "receiver"));
+        assert_eq!(ours.len(), theirs.len(), "each flow has its report: {options}: {run:#}");
+        let sent = sum(&ours, "/udp/datagrams");
+        assert_eq!(sum(&theirs, "/udp/datagrams") + sum(&theirs, "/udp/lost"), sent, "{options}");
+        let said: Vec<(u64, u64)> = server.rows().iter().filter_map(|row| row.datagrams).collect();
+        let lost: u64 = said.iter().map(|(lost, _)| lost).sum();
+        assert_eq!(sum(&theirs, "/udp/lost"), lost, "{options}: {server:#?}");
+    }
+}
+
+#[test]
+fn udp_from_the_server_and_both_ways() {
+    if !has_iperf() {
+        return;
+    }
+    for options in ["--udp -R -t 1 -b 5M", "--udp --bidir -t 1 -b 5M"] {
+        let (run, server) = tested(options);
+        let rows = streams(&run, "local", "receiver");
+        let (came, lost) = (sum(&rows, "/udp/datagrams"), sum(&rows, "/udp/lost"));
+        let bytes = sum(&rows, "/bytes");
+        assert!(came > 0 && bytes == came * 1470, "{options}: {run:#}");
+        let sent = |row: &super::process::Row| row.bytes / 1470;
+        // The server counts its end among what it has sent.
+        let matches = server.rows().iter().any(|row| (came + lost..=came + lost + 1).contains(&sent(row)));
+        assert!(matches, "{options}: {came} came, {lost} lost: {server:#?}");
+    }
+}
+
+/// What only iPerf2's own command line asks for.
+#[test]
+fn connections_back_and_records() {
+    if !has_iperf() {
+        return;
+    }
+    let (dual, tradeoff) = (free_port(), free_port());
+    for options in [
+        format!("-t 1 -d -L {dual}"),
+        format!("-t 1 -r -L {tradeoff}"),
+        "-t 1 --trip-times".to_owned(),
+        "-t 1 --trip-times -R".to_owned(),
+        "-t 1 --isochronous=50:2M,0".to_owned(),
+        "-t 1 -X".to_owned(),
+    ] {
+        let port = free_port();
+        let server = their_server(port, "");
+        let said = our_dialect(port, &format!("-y C {options}"));
+        assert_eq!(said.code, Some(0), "{options}: {said:#?}");
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let theirs = server.stop();
+        let amounts = |said: &Said| {
+            let mut bytes: Vec<u64> = said.rows().iter().map(|row| row.bytes).collect();
+            bytes.sort_unstable();
+            bytes
+        };
+        assert!(!amounts(&said).is_empty(), "{options}: {said:#?}");
+        assert_eq!(amounts(&said), amounts(&theirs), "{options}: {said:#?} {theirs:#?}");
+    }
+}
+
+#[test]
+fn round_trips() {
+    let run_of = |port: u16, options: &str| {
+        let (said, run) = our_round_trips(port, options);
+        assert!(matches!(said.code, Some(0 | 4)) && run.is_object(), "{options}: {said:#?}");
+        let count = run["summary"]["rtt"]["count"].as_u64().or(run["summary"]["rtt_ns"]["count"].as_u64());
+        assert!(count > Some(10), "{options}: {run:#}");
+    };
+    let port = free_port();
+    let server = our_server(port, "");
+    run_of(port, "-t 1s");
+    run_of(port, "-t 1s -m 1400 --mode under-load --rate 200");
+    drop(server);
+    for (options, names) in [("-m 20", "--size"), ("--mode throughput", "every message")] {
+        let (said, _) = our_round_trips(port, options);
+        assert!(said.code == Some(2) && said.stderr.contains(names), "{options}: {said:#?}");
+    }
+    if has_iperf() {
+        let port = free_port();
+        let server = their_server(port, "");
+        run_of(port, "-t 1s");
+        drop(server);
+    }
+}
+
+#[test]
+fn nobody_there_and_what_cannot_be_said() {
+    let port = free_port();
+    let (said, _) = our_client(port, "-t 1");
+    assert_eq!(said.code, Some(3), "{said:#?}");
+    assert!(said.stderr.contains("refused the connection") && said.stderr.contains("iperf -s"), "{said:#?}");
+    let (said, _) = our_client(port, "--udp -t 3 -b 1M");
+    assert_eq!(said.code, Some(3), "{said:#?}");
+    assert!(said.stderr.contains("no UDP server is at its port"), "{said:#?}");
+    for (options, names) in [
+        ("-O 1", "--omit"),
+        ("-t 1ms", "--time 1"),
+        ("-R -n 4G", "--bytes"),
+        ("--udp -l 40", "--length"),
+        ("-R -Z", "--zero-copy"),
+    ] {
+        let (said, _) = our_client(port, options);
+        assert_eq!(said.code, Some(2), "{options}: {said:#?}");
+        assert!(said.stderr.contains(names) && said.stderr.contains("iperf2"), "{options}: {said:#?}");
+    }
+}
+
+#[test]
+fn ours_with_ours() {
+    let port = free_port();
+    let server = our_server(port, "");
+    for options in
+        ["-n 20M", "-R -n 20M", "-P 4 -t 1", "--bidir -t 1", "--udp -b 20M -t 1", "--udp -R -t 1 -b 20M"]
+    {
+        let (said, run) = our_client(port, options);
+        assert!(matches!(said.code, Some(0 | 4)) && run.is_object(), "{options}: {said:#?}");
+        let rows = run["summary"]["local"]["streams"].as_array().expect("rows");
+        assert!(rows.iter().all(|row| row["bytes"].as_u64() > Some(0)), "{options}: {run:#}");
+    }
+    let log = server.stop().stderr;
+    assert_eq!(log.matches("20971520 bytes").count(), 2, "{log}");
+}
