@@ -6,11 +6,13 @@
 mod conclusions;
 mod flow;
 mod groups;
+mod pairs;
 mod path;
 mod together;
 mod trips;
 
 pub use flow::{Fairness, Flow, LineRate, Segment};
+pub use pairs::{BrokenPair, PairStep, Pairs};
 pub use path::PathBound;
 pub use together::{Together, Way};
 pub use trips::Trips;

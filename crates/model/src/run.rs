@@ -1,5 +1,6 @@
 //! One run as a document: everything a reader, a file or a database needs of it.
 
+use crate::analysis::Pairs;
 use crate::event::Event;
 use crate::finding::{self, Finding, Verdict};
 use crate::host::Host;
@@ -98,6 +99,17 @@ impl Run {
         run.host = run.host.or_else(|| tests.iter().find_map(|t| t.host.clone()));
         run.peer = run.peer.or_else(|| tests.iter().find_map(|t| t.peer.clone()));
         run.tests = tests;
+        run.judge();
+        run
+    }
+
+    /// Makes the document of pairs that ran at once: each is one of its tests, and the plan is the first one's.
+    pub fn of_pairs(id: &str, probes: &[Event], tests: Vec<Run>, pairs: Pairs) -> Run {
+        let warnings = pairs.warnings().into_iter().map(Event::Warning);
+        let events: Vec<Event> = probes.iter().cloned().chain(warnings).collect();
+        let mut run = Run::of_tests(id, "throughput", &events, tests);
+        run.plan = run.tests.first().and_then(|test| test.plan.clone());
+        run.summary.pairs = Some(Box::new(pairs));
         run.judge();
         run
     }

@@ -69,6 +69,9 @@ pub struct Summary {
     /// Transfers of files, and the table of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferResult>,
+    /// Several pairs of client and server at once, as one measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<Box<crate::analysis::Pairs>>,
     /// Why the test ended; absent while it runs.
     pub outcome: Option<Outcome>,
     /// What this end measured.

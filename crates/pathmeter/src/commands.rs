@@ -15,6 +15,7 @@ pub(crate) mod man;
 pub(crate) mod measure;
 pub(crate) mod mtu;
 pub(crate) mod output;
+mod pairs;
 pub(crate) mod serve;
 pub(crate) mod session;
 mod sizes;

@@ -24,6 +24,22 @@ pub(crate) fn throughput(args: &ThroughputArgs) -> Result<Plan, Failure> {
     Ok(Plan { target: target(&args.target, protocol)?, protocol, test: spec(args), local: local(args) })
 }
 
+/// A plan for each pair of `pathmeter throughput --pairs`: the hosts in turn.
+///
+/// # Errors
+/// As [`throughput`].
+pub(crate) fn pairs(args: &ThroughputArgs, count: usize) -> Result<Vec<Plan>, Failure> {
+    let first = throughput(args)?;
+    let mut targets = vec![first.target.clone()];
+    for host in &args.more {
+        let other = TargetArgs { host: host.clone(), ..args.target.clone() };
+        check::target(&other)?;
+        targets.push(target(&other, first.protocol)?);
+    }
+    let of = |target: &Target| Plan { target: target.clone(), ..first.clone() };
+    Ok(targets.iter().cycle().take(count).map(of).collect())
+}
+
 /// The far end of `pathmeter measure`.
 ///
 /// # Errors

@@ -12,6 +12,7 @@ mod native {
     mod loaded;
     mod net;
     mod options;
+    mod pairs;
     mod readme;
     mod schema;
     mod server;

@@ -14,6 +14,7 @@ mod iperf3;
 mod json;
 mod latency;
 mod looks;
+mod mixed;
 mod names;
 mod netperf;
 mod number;
@@ -91,7 +92,10 @@ pub struct Unreadable {
 pub fn read(name: &str, text: &str, known: Known) -> Result<Vec<Imported>, Unreadable> {
     let (documents, rest) = json::split(text);
     let mut imported = of_documents(name, &documents, known);
-    imported.extend(blocks(&rest).iter().filter_map(|block| (reader(block.tool)?.read)(name, block, known)));
+    for block in blocks(&rest) {
+        let reader = reader(block.tool);
+        imported.extend(reader.into_iter().flat_map(|reader| mixed::read(name, &block, known, reader.read)));
+    }
     imported.sort_by_key(|one| one.line);
     if imported.is_empty() {
         return Err(Unreadable { name: name.into(), looks: looks::like(text) });

@@ -164,7 +164,13 @@ fn carried(run: &Run) -> String {
     format!("The path carried {}.", ways.collect::<Vec<_>>().join(", "))
 }
 
+/// Of pairs that ran at once their sum counts.
 fn best(run: &Run, transport: Transport, direction: Direction) -> Option<BitRate> {
+    if let Some(sum) = run.summary.pairs.as_ref().and_then(|pairs| pairs.together.as_ref()) {
+        let way = if direction == Direction::Up { sum.up } else { sum.down };
+        let same = run.plan.as_ref().is_none_or(|plan| plan.test.transport == transport);
+        return way.filter(|_| same).map(|way| way.goodput);
+    }
     let figures = run.tests.iter().filter(|test| test.verdict.status != Status::Void);
     let figures = figures.filter_map(|test| test.summary.direction(direction));
     figures.filter(|f: &&DirectionSummary| f.transport == transport).map(|f| f.goodput).max()

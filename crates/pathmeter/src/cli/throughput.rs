@@ -1,9 +1,10 @@
 //! The command line of `pathmeter throughput`.
 
-use super::{CaptureArgs, CpuList, Dscp, SessionArgs, TargetArgs, TosByte};
+use super::{CaptureArgs, CpuList, Dscp, HostPort, SessionArgs, TargetArgs, TosByte};
 use clap::{Args, ValueEnum};
 use model::plan::{ProtocolName, Wait};
 use model::units::{BitRate, Bytes, Nanos};
+use std::str::FromStr;
 
 /// Measure how much data a path carries, over TCP or UDP, in either direction or both
 #[derive(Clone, Debug, Args)]
@@ -15,6 +16,7 @@ EXAMPLES
   pathmeter throughput far.example --udp              UDP, as fast as it goes
   pathmeter throughput far.example --udp -b 1G -l 1472
   pathmeter throughput far.example -n 100M --pcap wire.pcapng --pcap-split
+  pathmeter throughput far.example --pairs 4          4 sessions at once, and their sum
   pathmeter throughput far.example --protocol iperf3  against `iperf3 -s`")]
 pub(crate) struct ThroughputArgs {
     /// The protocol of the far end: native (`pathmeter serve`) iperf3 (`iperf3 -s`, 3.12 and newer)
@@ -23,6 +25,13 @@ pub(crate) struct ThroughputArgs {
     pub(crate) protocol: ProtocolArg,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    /// Further far ends of --pairs, used in turn
+    #[arg(value_name = "HOST[:PORT]")]
+    pub(crate) more: Vec<HostPort>,
+    /// Run N sessions at once, each with its own connections and threads, and sum them over the time in which all
+    /// ran; auto adds sessions until the sum grows no more [default: one for each host]
+    #[arg(long, value_name = "N|auto", help_heading = "Test")]
+    pub(crate) pairs: Option<PairCount>,
     #[command(flatten)]
     pub(crate) test: TestArgs,
     #[command(flatten)]
@@ -34,6 +43,29 @@ pub(crate) struct ThroughputArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }
+
+/// How many sessions run at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PairCount {
+    /// So many.
+    Fixed(u32),
+    /// Until the sum grows no more.
+    Auto,
+}
+
+impl FromStr for PairCount {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PairCount, String> {
+        let count =
+            || text.parse().ok().filter(|count| (1..=MAX_PAIRS).contains(count)).map(PairCount::Fixed);
+        let auto = text.eq_ignore_ascii_case("auto").then_some(PairCount::Auto);
+        auto.or_else(count).ok_or_else(|| format!("a number from 1 to {MAX_PAIRS}, or auto"))
+    }
+}
+
+/// Sessions at once.
+pub(crate) const MAX_PAIRS: u32 = 128;
 
 /// What is sent, which way, and until when.
 #[derive(Clone, Debug, Args)]

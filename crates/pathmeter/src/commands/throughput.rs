@@ -14,6 +14,9 @@ use model::plan::{Plan, ProtocolName, Transport};
 pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit> {
     let expected = expectations(&args.session)?;
     let security = security(&args.session)?;
+    if args.pairs.is_some() || !args.more.is_empty() {
+        return super::pairs::run(args, &security, &expected, global);
+    }
     let mut plan = planner::throughput(args)?;
     preflight::check(&plan)?;
     fill_payload(&mut plan)?;

@@ -17,6 +17,7 @@ pub(crate) mod iperf2;
 pub(crate) mod latency;
 mod link;
 mod pacer;
+pub(crate) mod pairs;
 pub(crate) mod path;
 pub(crate) mod preflight;
 pub(crate) mod probe;

@@ -5,6 +5,7 @@ mod path;
 mod transfer;
 
 use super::quantity::Quantity;
+use model::analysis::{Together, Way};
 use model::finding::Severity;
 use model::latency::{LoadPhase, WayResult};
 use model::path::PathWay;
@@ -66,6 +67,9 @@ pub(super) fn all() -> impl Iterator<Item = &'static Figure> {
 
 /// Those of streams and probes.
 static FIGURES: &[Figure] = &[
+    run("pairs.up.goodput", Quantity::Rate, |r| pairs(r, |sum| sum.up)),
+    run("pairs.down.goodput", Quantity::Rate, |r| pairs(r, |sum| sum.down)),
+    run("pairs.overlap", Quantity::Share, |r| r.summary.pairs.as_ref().map(|pairs| pairs.overlap_share)),
     way("goodput", Quantity::Rate, |w| Some(w.goodput.0 as f64)),
     way("wire", Quantity::Rate, |w| w.wire.rate.map(|rate| rate.0 as f64)),
     way("packets_per_second", Quantity::Packets, |w| w.wire.packets_per_second.map(|rate| rate.0 as f64)),
@@ -102,6 +106,12 @@ static FIGURES: &[Figure] = &[
     run("problems", Quantity::Count, |r| findings(r, Severity::Problem)),
     run("warnings", Quantity::Count, |r| findings(r, Severity::Warning)),
 ];
+
+/// The sum of the pairs, one way.
+fn pairs(run: &Run, way: fn(&Together) -> Option<Way>) -> Option<f64> {
+    let sum = run.summary.pairs.as_ref()?.together.as_ref()?;
+    way(sum).map(|way| way.goodput.0 as f64)
+}
 
 fn nanos(time: Nanos) -> f64 {
     time.0 as f64

@@ -2,7 +2,9 @@
 
 use super::Style;
 use super::table::{Column, markdown};
-use super::text::{evidence, latency, packets, path, path_facts, segments, test_rows, transfer, words};
+use super::text::{
+    evidence, latency, packets, pair_facts, path, path_facts, segments, test_rows, transfer, words,
+};
 use model::latency::WayResult;
 use model::path::advice::Advice;
 use model::plan::Direction;
@@ -27,7 +29,9 @@ pub fn document(run: &Run, _style: &Style) -> String {
         false => ("Test", nested(test_rows(run))),
     };
     let columns = [Column::left(first), Column::right("Up"), Column::right("Down")];
-    let path: String = path_facts(run).iter().map(|(name, value)| format!("- {name}: {value}\n")).collect();
+    let pairs = run.summary.pairs.iter().flat_map(|pairs| pair_facts(pairs));
+    let facts = path_facts(run).into_iter().chain(pairs);
+    let path: String = facts.map(|(name, value)| format!("- {name}: {value}\n")).collect();
     if !path.is_empty() {
         text.push_str(&format!("{path}\n"));
     }

@@ -5,6 +5,7 @@ mod iperf2;
 mod iperf3;
 mod json;
 mod live;
+mod mixed;
 mod netperf;
 mod ping;
 mod qperf;

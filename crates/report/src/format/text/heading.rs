@@ -21,7 +21,7 @@ pub(super) fn of_run(run: &Run, style: &Style) -> String {
     let mut lines: Vec<String> = run.started.iter().map(|started| format!("started {started}")).collect();
     lines.extend(run.host.as_ref().map(|host| format!("this end: {}", host_line(host))));
     lines.extend(run.peer.as_ref().map(|host| format!("far end: {}", host_line(host))));
-    if run.tests.is_empty() {
+    if run.tests.is_empty() || run.summary.pairs.is_some() {
         return of_plan(plan, None, style) + &indented(&lines, style);
     }
     let title = format!("Measurement of the path to {}", plan.target.host);

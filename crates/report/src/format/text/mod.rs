@@ -6,6 +6,7 @@ mod intervals;
 pub(super) mod latency;
 mod measure;
 pub(super) mod packets;
+mod pairs;
 pub(super) mod path;
 mod result;
 pub(super) mod transfer;
@@ -13,6 +14,7 @@ pub(super) mod words;
 
 pub(super) use findings::evidence;
 pub(super) use measure::{path_facts, test_rows};
+pub(super) use pairs::facts as pair_facts;
 pub(super) use result::segments;
 
 use super::Style;
@@ -80,6 +82,7 @@ pub fn result(run: &Run, style: &Style) -> String {
         _ if latency::is_latency(run) => latency::of(run, style),
         _ if run.is_path() => path::of(run, style),
         _ if transfer::is_transfer(run) => transfer::of(run, style),
+        _ if let Some(pairs) = run.summary.pairs.as_deref() => pairs::of(run, pairs, style),
         true => result::of(run, style),
         false => measure::of(run, style),
     };

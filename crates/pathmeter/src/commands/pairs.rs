@@ -1,0 +1,200 @@
+//! `pathmeter throughput --pairs`: several sessions at once as one measurement, and the search for how many it takes.
+
+use super::session::{blame, conclude, link, print_plan, run_id, too_early};
+use super::throughput::fill_payload;
+use crate::cli::{Common, MAX_PAIRS, PairCount, ThroughputArgs};
+use crate::engine::client::Security;
+use crate::engine::interrupt::Interrupt;
+use crate::engine::{pairs, preflight};
+use crate::exit::{Exit, Failure, sentence};
+use crate::planner;
+use model::analysis::{BrokenPair, PairStep, Pairs};
+use model::event::{Event, Outcome, Probe};
+use model::plan::Plan;
+use model::run::Run;
+use model::units::BitRate;
+use report::expect::Expectation;
+use std::io::Write;
+
+/// Runs the command.
+pub(crate) fn run(
+    args: &ThroughputArgs,
+    security: &Security,
+    expected: &[Expectation],
+    global: &Common,
+) -> anyhow::Result<Exit> {
+    let asked = args.pairs.unwrap_or(PairCount::Fixed(args.more.len() as u32 + 1));
+    if args.capture.options(None).is_wanted() {
+        let message = "--pairs and a capture: one capture sees one path";
+        return Err(Failure::usage(message, "capture a run without --pairs").into());
+    }
+    let hosts = args.more.len() as u32 + 1;
+    let most = match asked {
+        PairCount::Fixed(count) if count < hosts => {
+            let message = format!("--pairs {count} for {hosts} hosts: some would have none");
+            return Err(Failure::usage(message, format!("give --pairs {hosts} or more")).into());
+        }
+        PairCount::Fixed(count) => count,
+        PairCount::Auto => MAX_PAIRS,
+    };
+    let mut plans = planner::pairs(args, most as usize)?;
+    let first = plans.get(..hosts as usize).unwrap_or_default();
+    first.iter().try_for_each(preflight::check)?;
+    plans.iter_mut().try_for_each(fill_payload)?;
+    if args.session.dry_run {
+        return print_plan(&plans, global);
+    }
+    let job = Job { plans, security, interrupt: Interrupt::on_signals()? };
+    let measured = match asked {
+        PairCount::Fixed(_) => job.measure(most as usize)?,
+        PairCount::Auto => job.search(hosts as usize)?,
+    };
+    let exit = conclude(&measured.run, false, expected, global)?;
+    match measured.error {
+        Some(error) if !job.interrupt.is_raised() => Err(error),
+        _ => Ok(exit),
+    }
+}
+
+struct Job<'a> {
+    /// As many as there may be.
+    plans: Vec<Plan>,
+    security: &'a Security,
+    interrupt: Interrupt,
+}
+
+struct Measured {
+    run: Run,
+    /// Why a pair failed: told after the result.
+    error: Option<anyhow::Error>,
+}
+
+impl Job<'_> {
+    /// So many pairs at once.
+    fn measure(&self, count: usize) -> anyhow::Result<Measured> {
+        let plans = self.plans.get(..count).unwrap_or(&self.plans);
+        let known = plans.first().and_then(|plan| link(&plan.target, &plan.local));
+        let mut tests = Vec::new();
+        let (mut broken, mut error) = (Vec::new(), None);
+        for (index, outcome) in pairs::run(plans, self.security, &self.interrupt).into_iter().enumerate() {
+            let begun = outcome.events.iter().any(|event| matches!(event, Event::Started(_)));
+            if let Some(reason) = short(&outcome.events, outcome.error.as_ref()) {
+                broken.push(BrokenPair { pair: index as u64 + 1, reason });
+            }
+            if begun {
+                tests.push(pair(&outcome.events, known.as_ref())?);
+            }
+            if let (Some(cause), None, Some(plan)) = (outcome.error, &error, plans.get(index)) {
+                error = Some(blame(&plan.target, plan.protocol, begun, cause));
+            }
+        }
+        if tests.is_empty() {
+            return Err(error.filter(|_| !self.interrupt.is_raised()).unwrap_or_else(|| too_early().into()));
+        }
+        let pairs = Pairs::of(count as u64, &tests.iter().collect::<Vec<_>>(), broken, rate(known.as_ref()));
+        let probes: Vec<Event> = known.into_iter().collect();
+        let run = Run::of_pairs(&run_id()?, &probes, tests, pairs);
+        Ok(Measured { run, error })
+    }
+
+    /// One more pair at a time, until two in a row have added little.
+    fn search(&self, least: usize) -> anyhow::Result<Measured> {
+        let mut steps: Vec<PairStep> = Vec::new();
+        let mut best: Option<Measured> = None;
+        let mut idle = 0;
+        let mut count = least;
+        let stopped = loop {
+            let measured = self.measure(count)?;
+            let goodput = sum(&measured.run);
+            let _ = writeln!(std::io::stderr(), "{count} at once: {goodput}");
+            let before = best.as_ref().map_or(BitRate(0), |best| sum(&best.run));
+            steps.push(PairStep { pairs: count as u64, goodput });
+            let broke = measured.error.is_some();
+            idle = if goodput.0 as f64 > before.0 as f64 * GROWTH { 0 } else { idle + 1 };
+            if goodput > before && (idle == 0 || best.is_none()) || best.is_none() {
+                best = Some(measured);
+            }
+            if broke || self.interrupt.is_raised() {
+                break "a pair failed".to_owned();
+            }
+            if idle == 2 {
+                break "two more pairs added less than 3 %".to_owned();
+            }
+            count += 1;
+            if count > self.plans.len() {
+                break format!("{} are the most", self.plans.len());
+            }
+        };
+        let mut best = best.ok_or_else(too_early)?;
+        let why = reason(&best.run);
+        if let Some(pairs) = &mut best.run.summary.pairs {
+            (pairs.steps, pairs.stopped) = (steps, Some(format!("{stopped}; {why}")));
+        }
+        Ok(best)
+    }
+}
+
+/// The run of one pair. It began when its data began to flow, not when it was connected.
+fn pair(events: &[Event], link: Option<&Event>) -> anyhow::Result<Run> {
+    let all: Vec<Event> = link.into_iter().chain(events).cloned().collect();
+    let mut run = Run::of(&run_id()?, "throughput", &all);
+    let began = events.iter().find_map(|event| match event {
+        Event::Started(started) => Some(started.wall),
+        _ => None,
+    });
+    run.started = began.or(run.started);
+    Ok(run)
+}
+
+/// Why a pair did not do its part, where it did not.
+fn short(events: &[Event], error: Option<&anyhow::Error>) -> Option<String> {
+    let outcome = events.iter().find_map(|event| match event {
+        Event::Finished(finished) => Some(&finished.outcome),
+        _ => None,
+    });
+    match (error, outcome) {
+        (Some(error), _) => Some(sentence(error)),
+        (None, Some(Outcome::PeerStopped { reason } | Outcome::Failed { reason })) => Some(reason.clone()),
+        (None, Some(Outcome::Interrupted)) => Some("it was interrupted".into()),
+        (None, _) => None,
+    }
+}
+
+/// What one pair alone carried, or several together.
+fn sum(run: &Run) -> BitRate {
+    let pairs = run.summary.pairs.as_ref().map(|pairs| pairs.goodput()).filter(|sum| sum.0 > 0);
+    let ways = || run.tests.iter().flat_map(|test| [test.summary.up.as_ref(), test.summary.down.as_ref()]);
+    pairs.unwrap_or_else(|| BitRate(ways().flatten().map(|way| way.goodput.0).sum()))
+}
+
+/// What was full when the sum grew no more.
+fn reason(run: &Run) -> String {
+    let together = run.summary.pairs.as_ref().and_then(|pairs| pairs.together.as_ref());
+    let ways = together.iter().flat_map(|sum| [sum.up, sum.down]).flatten();
+    let alone = run.tests.iter().flat_map(|test| [test.summary.up.as_ref(), test.summary.down.as_ref()]);
+    let shares = ways.filter_map(|way| way.line_rate_share);
+    let share = shares.chain(alone.flatten().filter_map(|way| way.wire.line_rate_share)).fold(0.0, f64::max);
+    let ends = run
+        .tests
+        .iter()
+        .flat_map(|test| [("this host", &test.summary.local), ("the far host", &test.summary.peer)]);
+    let cpus = ends.filter_map(|(name, side)| Some((name, side.as_ref()?.cpu.busiest_cpu)));
+    let busiest = cpus.max_by(|(_, one), (_, other)| one.total_cmp(other));
+    match busiest {
+        _ if share >= FULL => format!("the link is full: {:.0} % of its rate", share * 100.0),
+        Some((name, cpu)) if cpu >= FULL => format!("a CPU of {name} is full: {:.0} %", cpu * 100.0),
+        _ => "neither the link nor a CPU is known to be full".into(),
+    }
+}
+
+fn rate(link: Option<&Event>) -> Option<BitRate> {
+    match link {
+        Some(Event::Probe(Probe::Link { rate, .. })) => Some(*rate),
+        _ => None,
+    }
+}
+
+/// A pair more must add 3 %.
+const GROWTH: f64 = 1.03;
+/// Of a link or a CPU that is full.
+const FULL: f64 = 0.93;

@@ -1,0 +1,112 @@
+//! `throughput --pairs`: several sessions at once as one measurement.
+
+use super::support::{Server, run, start};
+use serde_json::Value;
+
+/// Bytes that the loopback interface has received since it is up.
+fn loopback_bytes() -> u64 {
+    let file = "/sys/class/net/lo/statistics/rx_bytes";
+    std::fs::read_to_string(file).expect("there is a loopback").trim().parse().expect("a number")
+}
+
+fn sum(run: &Value, way: &str) -> u64 {
+    run["summary"]["pairs"]["together"][way]["goodput_bps"].as_u64().unwrap_or_else(|| panic!("{run:#}"))
+}
+
+#[test]
+fn the_sum_is_that_of_its_pairs() {
+    let server = Server::start(&[]);
+    let run = server.measured(&["--pairs", "3", "-t", "2s", "-b", "40M"]);
+    let tests = run["tests"].as_array().expect("a test for each pair");
+    assert_eq!(tests.len(), 3);
+    let rates: u64 = tests.iter().map(|test| test["summary"]["up"]["goodput_bps"].as_u64().unwrap()).sum();
+    let sum = sum(&run, "up");
+    // What was sent in the window differs from what was sent in all by the beginnings and ends alone.
+    assert!(sum.abs_diff(rates) < rates / 10, "{sum} of {rates}");
+    assert!(sum > 60_000_000, "{sum}");
+    assert_eq!(run["summary"]["pairs"]["asked"], 3);
+    assert!(run["summary"]["pairs"]["broken"].is_null());
+}
+
+/// What the pairs say they carried has crossed the interface: no less, and no more than headers and acknowledgements
+/// add. Others use the loopback too, so that it is asked of an amount that dwarfs theirs.
+#[test]
+fn the_bytes_are_those_of_the_interface() {
+    let server = Server::start(&[]);
+    let before = loopback_bytes();
+    let run = server.measured(&["--pairs", "4", "-n", "200M", "-i", "100ms"]);
+    let crossed = loopback_bytes() - before;
+    let tests = run["tests"].as_array().expect("a test for each pair");
+    let bytes: u64 =
+        tests.iter().map(|test| test["summary"]["up"]["received"]["bytes"].as_u64().unwrap()).sum();
+    assert_eq!(bytes, 4 * (200 << 20));
+    assert!(crossed >= bytes, "{crossed} of {bytes}");
+}
+
+#[test]
+fn both_ways_and_udp_are_summed() {
+    let server = Server::start(&[]);
+    let run = server.measured(&["--pairs", "2", "-t", "1s", "--bidir", "-u", "-b", "5M"]);
+    assert!(sum(&run, "up") > 5_000_000 && sum(&run, "down") > 5_000_000, "{run:#}");
+}
+
+#[test]
+fn a_pair_without_a_server_is_told_and_the_others_are_summed() {
+    let (server, gone) = (Server::start(&[]), Server::start(&[]));
+    let (host, other) = (server.host(), gone.host());
+    gone.stop();
+    let ended = run(&["throughput", &host, &other, "--pairs", "4", "-t", "1s", "-b", "20M", "--json"]);
+    let document = ended.code(3).says(&other).json();
+    assert_eq!(document["tests"].as_array().unwrap().len(), 2);
+    let broken = document["summary"]["pairs"]["broken"].as_array().unwrap();
+    assert_eq!((broken.len(), &broken[0]["pair"], &broken[1]["pair"]), (2, &2.into(), &4.into()));
+    assert!(document["summary"]["warnings"][0]["text"].as_str().unwrap().contains("Pair 2"));
+}
+
+#[test]
+fn a_pair_that_dies_early_shortens_the_window_and_is_told() {
+    let (server, dying) = (Server::start(&[]), Server::start(&[]));
+    let (host, other) = (server.host(), dying.host());
+    let words =
+        ["throughput", &host, &other, "--pairs", "2", "-t", "6s", "-i", "100ms", "-b", "20M", "--json"];
+    let client = start(&words);
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    dying.process.signal("KILL");
+    let document = client.end().code(3).says(&other).json();
+    let pairs = &document["summary"]["pairs"];
+    assert_eq!(pairs["broken"][0]["pair"], 2, "{pairs:#}");
+    assert!(pairs["overlap_share"].as_f64().unwrap() < 0.9, "{pairs:#}");
+    let warnings = document["summary"]["warnings"].as_array().unwrap();
+    let told: Vec<&str> = warnings.iter().filter_map(|warning| warning["id"].as_str()).collect();
+    assert!(told.contains(&"pair-broken") && told.contains(&"pairs-apart"), "{told:?}");
+}
+
+#[test]
+fn auto_says_what_it_tried_and_why_it_stopped() {
+    let server = Server::start(&[]);
+    let run = server.measured(&["--pairs", "auto", "-t", "300ms", "-i", "100ms", "--link", "1M"]);
+    let pairs = &run["summary"]["pairs"];
+    assert!(pairs["steps"].as_array().is_some_and(|steps| steps.len() >= 3), "{pairs:#}");
+    let why = pairs["stopped"].as_str().expect("a sentence");
+    assert!(why.contains("the link is full"), "{why}");
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let refused = |words: &[&str], part: &str| drop(run(words).code(2).says(part));
+    refused(&["throughput", "127.0.0.1", "--pairs", "0"], "1 to 128, or auto");
+    refused(&["throughput", "127.0.0.1", "127.0.0.2", "--pairs", "1"], "--pairs 2 or more");
+    refused(&["throughput", "127.0.0.1", "--pairs", "2", "--capture"], "--pairs and a capture");
+}
+
+#[test]
+fn people_see_each_pair_and_the_sum() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    let ended = run(&["throughput", &host, "--pairs", "2", "-t", "1s", "-b", "20M"]).code(0);
+    for part in ["Pair  To", "Sum of the pairs", "all ran", "Verdict"] {
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    }
+    let wanted = ["throughput", &host, "--pairs", "2", "-t", "1s", "-b", "20M", "--expect"];
+    run(&[&wanted[..], &["pairs.up.goodput>=1G"]].concat()).code(1);
+}

@@ -1,0 +1,81 @@
+//! Several pairs at once: a row for each, and their sum.
+
+use super::super::table::{Column, plain};
+use super::super::{Paint, Style};
+use super::result::fact;
+use super::words;
+use model::analysis::{Pairs, Way};
+use model::plan::Direction;
+use model::run::Run;
+
+/// Everything between the heading and the findings.
+pub(super) fn of(run: &Run, pairs: &Pairs, style: &Style) -> String {
+    let columns = [
+        Column::left("Pair"),
+        Column::left("To"),
+        Column::right("Up"),
+        Column::right("Down"),
+        Column::right("Began"),
+        Column::right("Ran"),
+    ];
+    let mut text = format!("\n{}", plain(&columns, &rows(run)));
+    text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Sum of the pairs")));
+    text.extend(facts(pairs).iter().map(|(name, value)| fact(name, value, style)));
+    for warning in &run.summary.warnings {
+        text.extend(
+            style
+                .wrap(&format!("{}: {}", warning.id, warning.text), 2)
+                .iter()
+                .map(|line| format!("  {line}\n")),
+        );
+    }
+    text
+}
+
+/// The sum by name: over which time, how much, and what was tried.
+pub(in crate::format) fn facts(pairs: &Pairs) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    if let Some(sum) = &pairs.together {
+        let ways = [("up", sum.up), ("down", sum.down)];
+        facts.extend(ways.into_iter().filter_map(|(name, way)| Some((name, carried(&way?)))));
+        facts.push((
+            "all ran",
+            format!("{}, {} of {}", sum.overlap, words::percent(pairs.overlap_share), sum.whole),
+        ));
+    }
+    if !pairs.steps.is_empty() {
+        let steps = pairs.steps.iter().map(|step| format!("{}: {}", step.pairs, step.goodput));
+        facts.push(("tried", steps.collect::<Vec<_>>().join(", ")));
+    }
+    facts.extend(pairs.stopped.iter().map(|why| ("stopped", why.clone())));
+    facts
+}
+
+fn carried(way: &Way) -> String {
+    let mut parts = vec![way.goodput.to_string()];
+    parts.extend(way.wire.map(|wire| format!("{wire} on the wire")));
+    parts.extend(way.packets_per_second.map(|rate| rate.to_string()));
+    parts.extend(way.line_rate_share.map(|share| format!("{} of line rate", words::percent(share))));
+    parts.join(", ")
+}
+
+fn rows(run: &Run) -> Vec<Vec<String>> {
+    let first = run.tests.iter().filter_map(|test| test.started).min();
+    let row = |(index, test): (usize, &Run)| {
+        let goodput = |direction: Direction| {
+            test.summary.direction(direction).map_or_else(|| "-".into(), |way| way.goodput.to_string())
+        };
+        let ways = [test.summary.up.as_ref(), test.summary.down.as_ref()];
+        let elapsed = ways.into_iter().flatten().map(|way| way.elapsed).max().unwrap_or_default();
+        let began = test.started.zip(first).map(|(began, first)| began - first).unwrap_or_default();
+        vec![
+            (index + 1).to_string(),
+            test.plan.as_ref().map(|plan| plan.target.address.to_string()).unwrap_or_default(),
+            goodput(Direction::Up),
+            goodput(Direction::Down),
+            format!("+{began}"),
+            elapsed.to_string(),
+        ]
+    };
+    run.tests.iter().enumerate().map(row).collect()
+}

@@ -1,0 +1,97 @@
+//! Outputs of two clients in one file, line by line: told apart where the numbers of their streams and their hosts make it
+//! certain, else refused.
+
+use super::block::Block;
+use super::build::Told;
+use super::{Imported, Known, Tool};
+use model::event::Outcome;
+use model::plan::{ProtocolName, TestSpec, Transport};
+use std::net::IpAddr;
+
+/// The runs of a block: its own, those of the outputs mixed in it, or one that says why there is none.
+pub(super) fn read(
+    name: &str,
+    block: &Block,
+    known: Known,
+    read: fn(&str, &Block, Known) -> Option<Imported>,
+) -> Vec<Imported> {
+    let headings: Vec<&String> = block.lines.iter().filter(|line| host(line).is_some()).collect();
+    // A server that connects back (-d, -r) says so too.
+    let serves = block.lines.iter().any(|line| line.starts_with("Server listening on "));
+    let iperf = matches!(block.tool, Tool::Iperf2 | Tool::Iperf3);
+    if !iperf || serves || headings.len() < 2 {
+        return read(name, block, known).into_iter().collect();
+    }
+    match apart(block, &headings) {
+        Some(blocks) => blocks.iter().filter_map(|block| read(name, block, known)).collect(),
+        None => vec![refused(name, block, &headings, known)],
+    }
+}
+
+/// A block for each heading: the connections to its host, and the rows of their numbers. Sums, and what has no number,
+/// belong to nobody. `None`: a number or a host is used twice.
+fn apart(block: &Block, headings: &[&String]) -> Option<Vec<Block>> {
+    let mut owners: Vec<(String, usize)> = Vec::new();
+    for line in &block.lines {
+        let Some((id, remote)) = connection(line) else { continue };
+        let mut to = (0..headings.len()).filter(|index| host(headings[*index]) == Some(remote));
+        let (owner, second) = (to.next()?, to.next());
+        if second.is_some() || owners.iter().any(|(known, _)| *known == id) {
+            return None;
+        }
+        owners.push((id, owner));
+    }
+    let all = (0..headings.len()).all(|index| owners.iter().any(|(_, owner)| *owner == index));
+    all.then(|| {
+        headings.iter().enumerate().map(|(index, heading)| of(block, heading, index, &owners)).collect()
+    })
+}
+
+/// The lines of one output.
+fn of(block: &Block, heading: &str, index: usize, owners: &[(String, usize)]) -> Block {
+    let line = block.lines.iter().position(|line| line == heading).unwrap_or_default();
+    let mut own = Block::new(block.tool, block.line + line, heading.to_owned());
+    for line in &block.lines {
+        let owner = id(line).and_then(|id| owners.iter().find(|(known, _)| *known == id));
+        let shared = line.starts_with("[ ID]") || line.starts_with("- - -");
+        if shared || owner.is_some_and(|(_, owner)| *owner == index) {
+            own.push(line.clone());
+        }
+    }
+    own
+}
+
+/// A run without figures, and the way out.
+fn refused(name: &str, block: &Block, headings: &[&String], known: Known) -> Imported {
+    let protocol = if block.tool == Tool::Iperf3 { ProtocolName::Iperf3 } else { ProtocolName::Foreign };
+    let mut told = Told::new(block.tool, block.line, protocol, TestSpec::new(Transport::Tcp), known);
+    let why = format!(
+        "The outputs of {} clients are mixed here line by line, and what tells them apart is the same: no figure can be \
+         said to be of one of them. Write each output into a file of its own.",
+        headings.len()
+    );
+    told.warn("mixed-outputs", why.clone());
+    told.outcome = Outcome::Failed { reason: why.trim_end_matches('.').to_owned() };
+    told.imported(name)
+}
+
+/// The host that a client's heading names, as an address.
+fn host(line: &str) -> Option<IpAddr> {
+    let rest =
+        line.strip_prefix("Client connecting to ").or_else(|| line.strip_prefix("Connecting to host "));
+    rest?.split(',').next()?.trim().parse().ok()
+}
+
+/// The number and the far address of a connection.
+fn connection(line: &str) -> Option<(String, IpAddr)> {
+    let (_, rest) = line.split_once("] local ")?;
+    let (_, remote) = rest.split_once(" connected with ").or_else(|| rest.split_once(" connected to "))?;
+    Some((id(line)?, remote.split_whitespace().next()?.parse().ok()?))
+}
+
+/// `1` of `[  1] …` and of `[ *1] …`.
+fn id(line: &str) -> Option<String> {
+    let (id, _) = line.strip_prefix('[')?.split_once(']')?;
+    let id = id.trim().trim_start_matches('*');
+    id.bytes().all(|byte| byte.is_ascii_digit()).then(|| id.to_owned())
+}
