@@ -1,7 +1,7 @@
-//! What people type: units, times, encapsulations, playbacks. What is read prints, and reads again as printed.
+//! What people type: units, times, encapsulations, mixes, playbacks. What is read prints, and reads again as printed.
 #![no_main]
 
-use model::framing::Encaps;
+use model::framing::{Encaps, Imix};
 use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
@@ -16,5 +16,8 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     }
     if let Ok(encaps) = text.parse::<Encaps>() {
         assert_eq!(encaps.to_string().parse(), Ok(encaps));
+    }
+    if let Ok(mix) = Imix::genome(text, Some(Bytes(1500)), &[('A', Bytes(1400))]) {
+        assert_eq!(Imix::genome(&mix.to_string(), Some(Bytes(1500)), &[('A', Bytes(1400))]), Ok(mix));
     }
 });
