@@ -70,6 +70,25 @@ fn whichever_process_is_killed_all_of_the_lab_goes() {
 }
 
 #[test]
+fn a_run_that_is_killed_leaves_no_process() {
+    let Some(mut site) = Site::new("run") else { return };
+    // A name by which all that it starts is known.
+    let program = site.directory.join("pathmeter-of-this-test");
+    fs::copy(&site.program, &program).unwrap();
+    site.program.clone_from(&program);
+    let running = || {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let lines = processes.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
+        lines.filter(|line| line.starts_with(program.to_str().unwrap())).collect::<Vec<_>>()
+    };
+    let mut run = site.command("run direct --tests tcp -t 60s").stderr(Stdio::null()).spawn().unwrap();
+    wait_until("a server runs in the lab", || running().iter().any(|line| line.contains("\0serve\0")));
+    kill(&run.id().to_string());
+    run.wait().unwrap();
+    wait_until("all of it is gone", || running().is_empty());
+}
+
+#[test]
 fn sweeping_leaves_the_living_alone() {
     let Some(site) = Site::new("living") else { return };
     site.ok("up direct --name alive");
