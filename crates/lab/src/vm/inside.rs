@@ -23,13 +23,23 @@ pub struct Inside<'a> {
     pub limit: Duration,
 }
 
+/// What became of it.
+#[derive(Debug)]
+pub struct Done {
+    /// What the program wrote, and how it ended.
+    pub output: VmOutput,
+    /// What the user should know of the machine.
+    pub notes: Vec<String>,
+    /// The machine's CPUs were emulated: its time says little.
+    pub emulated: bool,
+}
+
 impl Inside<'_> {
-    /// Boots a machine, runs the program in it to its end, and gives what it wrote and the machine's notes. What it
-    /// writes to its standard error is told as it comes.
+    /// Boots a machine and runs the program in it to its end. What it writes to its standard error is told as it comes.
     ///
     /// # Errors
     /// When there can be no machine, or it ends or takes too long.
-    pub fn run(self, mut tell: impl FnMut(&[u8])) -> Result<(VmOutput, Vec<String>), VmError> {
+    pub fn run(self, mut tell: impl FnMut(&[u8])) -> Result<Done, VmError> {
         let name = "the whole lab".to_owned();
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let machine =
@@ -48,7 +58,6 @@ impl Inside<'_> {
             tools,
             files: self.files,
         })?;
-        let notes = vm.notes().to_vec();
         let process = vm.start(&command, &[])?;
         let until = Instant::now() + self.limit;
         while process.wait(STEP).is_err() {
@@ -61,7 +70,7 @@ impl Inside<'_> {
             }
         }
         tell(&process.take_stderr());
-        Ok((process.collect(), notes))
+        Ok(Done { output: process.collect(), notes: vm.notes().to_vec(), emulated: vm.is_emulated() })
     }
 }
 

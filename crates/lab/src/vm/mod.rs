@@ -25,7 +25,7 @@ pub use accel::Accelerator;
 pub use error::VmError;
 pub use fetch::fetch_kernel;
 pub use frame::Ended;
-pub use inside::Inside;
+pub use inside::{Done, Inside};
 pub use kernel::{Kernel, stores};
 pub use process::{VmOutput, VmProcess};
 pub use qemu::Program as QemuProgram;
@@ -84,6 +84,7 @@ pub struct Vm {
     qemu: qemu::Qemu,
     control: Arc<Control>,
     name: String,
+    accelerator: Accelerator,
     notes: Vec<String>,
 }
 
@@ -105,7 +106,7 @@ impl Vm {
         let qemu = qemu::Qemu::start(command)?;
         let control = Arc::new(Control::new(near).during("start", "a thread for a virtual machine")?);
         let limit = if accelerator == Accelerator::Kvm { BOOT_LIMIT } else { BOOT_LIMIT * SLOWER };
-        let vm = Self { qemu, control, name, notes };
+        let vm = Self { qemu, control, name, accelerator, notes };
         vm.control.wait_ready(limit).map_err(|silence| vm.did_not_boot(silence, limit))?;
         Ok(vm)
     }
@@ -114,6 +115,12 @@ impl Vm {
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// Whether its CPUs are had in software.
+    #[must_use]
+    pub fn is_emulated(&self) -> bool {
+        self.accelerator != Accelerator::Kvm
     }
 
     /// The process that is the machine, whose CPU time is the machine's.

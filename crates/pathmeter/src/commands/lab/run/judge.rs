@@ -72,7 +72,7 @@ fn rate(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
             let found = median(&found);
             let off = found.map(|found| found / expected.0 as f64 - 1.0);
             all.push(Expectation {
-                what: format!("rate of the link {way}, {} over {}", series.test, series.family),
+                what: format!("{RATE_OF_LINK} {way}, {} over {}", series.test, series.family),
                 expected: format!("{expected} ± 3 %"),
                 found: found.map_or_else(|| "not counted".into(), |rate| BitRate(rate as u64).to_string()),
                 held: off.filter(|_| counted).map(|off| off.abs() <= RATE),
@@ -94,7 +94,7 @@ fn delay(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
             let found = series.runs.iter().filter_map(of).min();
             let off = found.map(|found| found.0.abs_diff(expected.0));
             Expectation {
-                what: format!("delay, {}", series.family),
+                what: format!("{DELAY_ADDED}, {}", series.family),
                 expected: format!("{expected} ± 0.2 ms"),
                 found: found.map_or_else(|| "not measured".into(), |time| time.to_string()),
                 held: off.map(|off| Nanos(off) <= DELAY),
@@ -154,6 +154,10 @@ fn series(variant: &Variant, family: Network, test: LabTest, way: Direction) -> 
     variant.series.iter().find(|one| (one.family, one.test, one.direction) == (family, test, Some(way)))
 }
 
+/// How expectations of a rate begin.
+pub(super) const RATE_OF_LINK: &str = "rate of the link";
+/// How expectations of a delay begin.
+pub(super) const DELAY_ADDED: &str = "delay";
 const FAMILIES: [Network; 2] = [Network::V4, Network::V6];
 const WAYS: [Direction; 2] = [Direction::Up, Direction::Down];
 const RATE: f64 = 0.03;

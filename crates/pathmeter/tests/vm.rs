@@ -1,0 +1,182 @@
+//! Virtual machines: booted, given orders, nodes of a lab, and gone with whoever booted them.
+//!
+//! They need qemu and a kernel, which `scripts/test` fetches, and the right to make a tap.
+
+use lab::topology::Machine;
+use lab::vm::{Kernel, QemuProgram, Vm, VmOutput, VmSpec};
+use model::units::Bytes;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_machine_takes_orders_and_loads_what_its_network_needs() {
+    if cannot_boot() {
+        return;
+    }
+    let vm = Vm::boot(spec()).unwrap();
+    let notes = vm.notes().join("\n");
+    assert!(
+        notes.contains("1 CPU, Linux ") && (notes.contains("KVM") || notes.contains("emulated")),
+        "{notes}"
+    );
+
+    let out = run(&vm, "pathmeter --version");
+    assert_eq!(
+        String::from_utf8_lossy(&out.stdout).trim(),
+        format!("pathmeter {}", env!("CARGO_PKG_VERSION"))
+    );
+    // Each has the kernel ask for modules: veth, sch_netem, ip6_tunnel and what it needs.
+    for line in [
+        "ip link add one type veth peer name other",
+        "tc qdisc add dev one root netem delay 10ms",
+        "ip link add tunnel type ip6tnl mode ipip6 local 2001:db8::1 remote 2001:db8::2",
+    ] {
+        let out = run(&vm, line);
+        assert_eq!(code(&out), Some(0), "{line}: {}", String::from_utf8_lossy(&out.stderr));
+    }
+    let (counters, fragments) = vm.counters(&["lo".into(), "one".into()]).unwrap();
+    assert_eq!(counters.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["lo", "one"]);
+    assert_eq!(fragments, None);
+
+    let missing = run(&vm, "no-such-program").ended.unwrap();
+    assert!(missing.error.unwrap().starts_with("no-such-program: "));
+    let late = vm.run(&words("ping 127.0.0.1"), Duration::from_secs(1)).unwrap_err();
+    assert!(late.to_string().contains("did not end ping within 1s"), "{late}");
+
+    let pid = vm.pid();
+    assert!(exists(pid));
+    drop(vm);
+    assert!(!exists(pid));
+}
+
+#[test]
+fn a_router_in_a_machine_keeps_what_its_topology_expects() {
+    if cannot_boot() {
+        return;
+    }
+    let output = pathmeter("lab run vm-ipip6 --tests latency,mtu --quick -t 300ms --json");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    assert!(output.status.success(), "{}\n{report:#}", String::from_utf8_lossy(&output.stderr));
+    let variant = &report["variants"][0];
+    let held = variant["expectations"].as_array().unwrap().iter().filter(|one| one["held"] == true);
+    assert!(held.count() >= 6, "{report:#}");
+    assert!(variant["notes"].to_string().contains("b4 is a virtual machine"), "{report:#}");
+}
+
+#[test]
+fn a_whole_lab_runs_inside_a_machine() {
+    if cannot_boot() {
+        return;
+    }
+    let output = pathmeter("lab run wireguard --in-vm -4 --tests mtu --quick --json");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    assert!(output.status.success(), "{}\n{report:#}", String::from_utf8_lossy(&output.stderr));
+    let release = Kernel::find().unwrap().release;
+    assert!(report["notes"][0].as_str().unwrap().contains(&release), "{report:#}");
+    assert!(report["variants"][0]["unavailable"].is_null(), "{report:#}");
+}
+
+#[test]
+fn what_cannot_run_in_a_machine_is_refused() {
+    for (line, said) in [
+        ("lab run vm --in-vm", "vm cannot run in a virtual machine: server is a virtual machine itself"),
+        ("lab run direct --in-vm --capture client:eth0 --pcap x.pcapng", "the links are inside the machine"),
+    ] {
+        let output = pathmeter(line);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(said), "{stderr}");
+    }
+}
+
+#[test]
+fn a_machine_ends_with_a_process_that_is_killed() {
+    if cannot_boot() {
+        return;
+    }
+    let mut child =
+        command("lab run direct --in-vm --tests latency -t 60s").stderr(Stdio::null()).spawn().unwrap();
+    let qemu = wait_for(|| children(child.id()).into_iter().find(|child| is_qemu(*child))).expect("a qemu");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(wait_for(|| (!exists(qemu)).then_some(())).is_some(), "qemu {qemu} outlives its parent");
+}
+
+/// Where the packages cannot be had the tests are skipped, but never where `scripts/test` runs as root.
+fn cannot_boot() -> bool {
+    let missing = QemuProgram::find().err().or_else(|| Kernel::find().err());
+    let Some(missing) = missing else { return false };
+    assert!(std::env::var_os("CI").is_none(), "{missing}");
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {missing}");
+    true
+}
+
+fn spec() -> VmSpec {
+    VmSpec {
+        name: "vm".into(),
+        machine: Machine { cpus: 1, memory: Bytes(512 << 20) },
+        host_cpus: Vec::new(),
+        nics: Vec::new(),
+        executable: env!("CARGO_BIN_EXE_pathmeter").into(),
+        tools: vec!["ip".into(), "tc".into(), "ping".into()],
+        files: Vec::new(),
+    }
+}
+
+fn run(vm: &Vm, line: &str) -> VmOutput {
+    vm.run(&words(line), LIMIT).expect("it is up")
+}
+
+fn code(output: &VmOutput) -> Option<i32> {
+    output.ended.as_ref()?.code
+}
+
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+fn command(line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pathmeter"));
+    command.args(words(line)).stdin(Stdio::null()).stdout(Stdio::null());
+    command
+}
+
+fn pathmeter(line: &str) -> Output {
+    command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).output().expect("it was built")
+}
+
+fn exists(pid: u32) -> bool {
+    linux::process::started_at(pid).is_some()
+}
+
+fn is_qemu(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.starts_with("qemu"))
+}
+
+/// The processes that this one and its threads have started.
+fn children(pid: u32) -> Vec<u32> {
+    let Ok(tasks) = std::fs::read_dir(Path::new("/proc").join(pid.to_string()).join("task")) else {
+        return Vec::new();
+    };
+    let lists = tasks
+        .filter_map(Result::ok)
+        .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().filter_map(|child| child.parse().ok()).collect::<Vec<u32>>())
+        .collect()
+}
+
+fn wait_for<T>(mut find: impl FnMut() -> Option<T>) -> Option<T> {
+    let until = Instant::now() + LIMIT;
+    while Instant::now() < until {
+        if let Some(found) = find() {
+            return Some(found);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    None
+}
+
+const LIMIT: Duration = Duration::from_secs(60);
