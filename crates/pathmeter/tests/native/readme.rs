@@ -18,9 +18,10 @@ fn the_commands_of_the_readme_work() {
     let server = Running::start(pathmeter(Some(&net.server), &all.split(' ').collect::<Vec<_>>()));
     server.wait_for("iPerf3");
     let saved = std::env::temp_dir().join(format!("pathmeter-readme-{}.ndjson", std::process::id()));
-    // Files of other tools and a service of another kind have tests of their own.
+    // Files of other tools, a service of another kind and the lab have tests of their own.
     let ours = |command: &&String| {
-        !command.starts_with("serve") && !command.contains("FILE") && !command.contains("--service")
+        let other = ["serve", "lab"].iter().any(|other| command.starts_with(other));
+        !other && !command.contains("FILE") && !command.contains("--service")
     };
     for command in commands.iter().filter(ours) {
         let line = command.replace("HOST", SERVER).replace("server.example", SERVER).replace("-t 5", "-t 1");
@@ -48,6 +49,7 @@ fn every_option_and_format_the_readme_names_exists() {
         "mtu --help",
         "transfer --help",
         "sockperf pp --help",
+        "lab run --help",
     ];
     let help = commands.map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();

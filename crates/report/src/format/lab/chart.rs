@@ -20,6 +20,7 @@ pub fn chart(report: &LabReport) -> BarChart {
     };
     let mut notes = vec![format!("{}.", circumstances(report))];
     notes.extend(report.notes.iter().cloned());
+    notes.extend(remarks(report));
     BarChart {
         title,
         subtitle,
@@ -30,6 +31,20 @@ pub fn chart(report: &LabReport) -> BarChart {
         panels: kinds.iter().map(|kind| panel(report, kind)).collect(),
         notes,
     }
+}
+
+/// What is to be known of single topologies, each remark once with the names of those it is of.
+fn remarks(report: &LabReport) -> Vec<String> {
+    let mut remarks: Vec<(&str, Vec<&str>)> = Vec::new();
+    for variant in &report.variants {
+        for note in &variant.notes {
+            match remarks.iter_mut().find(|(known, _)| known == note) {
+                Some((_, names)) => names.push(&variant.name),
+                None => remarks.push((note, vec![&variant.name])),
+            }
+        }
+    }
+    remarks.into_iter().map(|(note, names)| format!("{}: {note}", names.join(", "))).collect()
 }
 
 fn is_drawn(test: LabTest) -> bool {

@@ -1,7 +1,7 @@
 //! What a reader must know of figures from one machine.
 
 use super::plan::Plan;
-use lab::topology::Topology;
+use lab::topology::{Place, Topology};
 use model::host::Host;
 
 /// The notes on a plan that is carried out on this host.
@@ -29,6 +29,13 @@ pub(super) fn notes(plan: &Plan, host: &Host) -> Vec<String> {
             "With segmentation offloads on, one packet of up to 64 KiB crosses a link as one: rates are higher, and \
              packets per second lower, than those of frames on a cable. kpps counts the frames a cable would carry."
                 .to_owned(),
+        );
+    }
+    let machine =
+        |topology: &Topology| topology.nodes.iter().any(|node| matches!(node.place, Place::Machine(_)));
+    if all().any(machine) {
+        notes.push(
+            "CPU and softirq are this host's: the work of its virtual machines is within them.".to_owned(),
         );
     }
     if host.cpus <= FEW && all().all(|topology| topology.nodes.iter().all(|node| node.cpus.is_empty())) {
