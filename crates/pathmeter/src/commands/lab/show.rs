@@ -124,7 +124,7 @@ fn expected(topology: &Topology, style: &Style) -> Vec<String> {
     }
     rate.iter().for_each(|rate| row("rate", ways(rate.map(|rate| rate.to_string()))));
     delay.iter().for_each(|delay| row("round trip", format!("{delay} more than without the links' delays")));
-    loss.iter().for_each(|loss| row("loss", ways(loss.map(|loss| drawing::percent(loss)))));
+    loss.iter().for_each(|loss| row("loss", ways(loss.map(drawing::percent))));
     match reachable {
         [true, false] => row("reachable", "over IPv4 alone".to_owned()),
         [false, true] => row("reachable", "over IPv6 alone".to_owned()),
