@@ -17,7 +17,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The kernel to boot: one that [`super::fetch`] brought, else the one this host runs, else the newest installed.
+    /// The kernel to boot: one that [`super::fetch_kernel`] brought, else the one this host runs, else the newest installed.
     ///
     /// # Errors
     /// When there is none that this user can read.
