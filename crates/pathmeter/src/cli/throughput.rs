@@ -19,7 +19,7 @@ EXAMPLES
   pathmeter throughput far.example --pairs 4          4 sessions at once, and their sum
   pathmeter throughput far.example --protocol iperf3  against `iperf3 -s`")]
 pub(crate) struct ThroughputArgs {
-    /// The protocol of the far end: native (`pathmeter serve`) iperf3 (`iperf3 -s`, 3.12 and newer)
+    /// The protocol of the far end: native (`pathmeter serve`), iperf3 (`iperf3 -s`, 3.12 and newer)
     /// or iperf2 (`iperf -s`, 2.0.13 and newer)
     #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t, hide_possible_values = true)]
     pub(crate) protocol: ProtocolArg,
