@@ -15,6 +15,8 @@ use std::net::IpAddr;
 pub struct Nic {
     /// What the network stack says: name, MTU, state, queues, counters.
     pub link: Link,
+    /// Its lasting addresses beyond the link ([`crate::netlink::InterfaceAddress::is_lasting`]).
+    pub addresses: Vec<IpAddr>,
     /// The driver's name.
     pub driver: Option<String>,
     /// Speed of the link. `None` when the driver does not know it, and for devices without hardware, whose stated speed
@@ -160,15 +162,18 @@ impl Nic {
             link_bps: self.speed,
             offloads: self.offloads.iter().map(|offload| offload.name().to_owned()).collect(),
             is_virtual: self.is_virtual,
+            addresses: self.addresses.clone(),
         }
     }
 
     fn describe(network: &mut Network, link: Link) -> Result<Self> {
         let is_virtual = !has_hardware(&link, &network.links()?, MOST_LAYERS);
+        let own = network.addresses()?.into_iter().filter(|own| own.link == link.index && own.is_lasting);
         let ethtool = Ethtool::open(&link.name)?;
         let features = ethtool.features();
         let is_on = |offload: &Offload| features.contains(offload.kernel_name());
         Ok(Self {
+            addresses: own.map(|own| own.address).collect(),
             driver: ethtool.driver(),
             speed: ethtool.speed().filter(|_| !is_virtual),
             offloads: Offload::ALL.iter().copied().filter(is_on).collect(),

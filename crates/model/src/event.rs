@@ -5,6 +5,7 @@ use crate::latency::{Floor, LatencyResult, LatencySample, LatencyStarted, LoadRe
 use crate::packets::PacketResult;
 use crate::path::{PathResult, PathStarted};
 use crate::plan::{Plan, Transport};
+use crate::reach::Reach;
 use crate::sample::{IntervalSample, Side, SideResult, StreamInfo};
 use crate::time::WallTime;
 use crate::transfer::{Transfer, TransferStarted};
@@ -50,6 +51,8 @@ pub enum Event {
     Transfer(Box<Transfer>),
     /// What a capture of packets saw.
     Packets(Box<PacketResult>),
+    /// What was seen of the first hop, and of the far host over each family.
+    Reach(Box<Reach>),
     /// The test is over.
     Finished(Finished),
 }

@@ -6,7 +6,9 @@ mod fragments;
 mod latency;
 mod loss;
 mod noise;
+mod one_way;
 mod path;
+mod reach;
 mod text;
 mod transfer;
 mod verdict;
@@ -88,8 +90,11 @@ pub struct Rule {
 /// Every rule; of equally bad findings the earlier comes first.
 pub const RULES: &[Rule] = &[
     Rule { id: "contradictory-figures", find: contradiction::contradictory },
+    Rule { id: "neighbour-failed", find: reach::neighbour_failed },
+    Rule { id: "one-way-reachable", find: one_way::one_way_reachable },
     Rule { id: "udp-unreachable", find: contradiction::udp_unreachable },
     Rule { id: "no-reply", find: latency::no_reply },
+    Rule { id: "one-family-only", find: reach::one_family_only },
     Rule { id: "mtu-black-hole", find: path::black_hole },
     Rule { id: "mtu-discovery-wrong", find: path::wrong },
     Rule { id: "fragments-dropped", find: fragments::fragments_dropped },

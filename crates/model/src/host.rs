@@ -3,6 +3,7 @@
 use crate::units::BitRate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 
 /// One end of a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -40,4 +41,7 @@ pub struct Nic {
     pub offloads: Vec<String>,
     /// True for a device without hardware: loopback, veth, bridge, tunnel.
     pub is_virtual: bool,
+    /// Its lasting addresses beyond the link: neither link-local, nor temporary, nor deprecated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<IpAddr>,
 }

@@ -12,6 +12,7 @@ pub mod packets;
 pub mod path;
 pub mod plan;
 pub mod playback;
+pub mod reach;
 pub mod run;
 pub mod sample;
 pub mod search;

@@ -9,6 +9,7 @@ use crate::latency::{HostNoise, LatencyResult, LoadResult, OneWayDelays, WayResu
 use crate::packets::PacketResult;
 use crate::path::PathResult;
 use crate::plan::{Direction, Plan, Transport};
+use crate::reach::Reach;
 use crate::sample::{
     CpuUse, OneWayDelay, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters, UdpCounters,
 };
@@ -66,6 +67,9 @@ pub struct Summary {
     /// What a capture of packets saw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<Box<PacketResult>>,
+    /// The first hop, and the far host over each family.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reach: Option<Box<Reach>>,
     /// Transfers of files, and the table of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferResult>,
@@ -242,6 +246,7 @@ impl Summary {
             Event::LatencyStarted(_) | Event::LatencySample(_) | Event::PathStarted(_) => {}
             Event::Path(path) => self.fold_path(path),
             Event::Packets(packets) => self.fold_packets(packets),
+            Event::Reach(reach) => self.reach.get_or_insert_default().merge(reach),
             Event::Floor(floor) => self.tool_floor = Some(floor.rtt),
             Event::Latency(result) => self.fold_latency(result),
             Event::Load(load) => self.loaded = Some((**load).clone()),

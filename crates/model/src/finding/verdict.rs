@@ -29,7 +29,10 @@ pub(super) fn of(run: &Run) -> Verdict {
 
 /// Why the figures of a test must not be used, if so.
 fn void(run: &Run, plan: &Plan) -> Option<Verdict> {
-    let problem = |text: String| Some(Verdict { status: Status::Void, text });
+    let problem = |text: String| {
+        let text = [Some(text), gone(run)].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        Some(Verdict { status: Status::Void, text })
+    };
     if let Some(lie) = run.findings.iter().find(|finding| finding.id == "contradictory-figures") {
         return problem(format!("{}.", lie.title));
     }
@@ -64,6 +67,12 @@ fn silent(run: &Run, plan: &Plan, direction: Direction) -> Option<String> {
         "Nothing arrived {direction} of {} sent, and nothing measured tells why: look for a firewall that lets the connection open and drops its data.",
         way.figures.sent.bytes
     ))
+}
+
+/// A first hop that went away explains whatever else went wrong.
+fn gone(run: &Run) -> Option<String> {
+    let failed = run.findings.iter().find(|finding| finding.id == "neighbour-failed")?;
+    Some(format!("{}.", failed.title))
 }
 
 fn of_test(run: &Run) -> Verdict {
@@ -117,7 +126,9 @@ fn of_tests(run: &Run) -> Verdict {
     let void = |test: &&Run| test.verdict.status == Status::Void;
     if run.tests.iter().all(|test| void(&test)) {
         let text = run.tests.first().map(|test| test.verdict.text.clone()).unwrap_or_default();
-        return Verdict { status: Status::Void, text: format!("No test gave figures to be used. {text}") };
+        let text = [Some("No test gave figures to be used.".into()), gone(run), Some(text)];
+        let text = text.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        return Verdict { status: Status::Void, text };
     }
     let limits =
         |f: &&Finding| LIMITS.contains(&f.id.as_str()) && (f.id != NOISE || f.severity > Severity::Info);
@@ -131,7 +142,7 @@ fn of_tests(run: &Run) -> Verdict {
         round_trip(&run.summary),
         payloads(&run.summary),
         why,
-        failed.or_else(|| wrong.map(|finding| told(run, finding))),
+        gone(run).or(failed).or_else(|| wrong.map(|finding| told(run, finding))),
         first_advice.map(|finding| first_sentence(&finding.advice)),
     ];
     let least =

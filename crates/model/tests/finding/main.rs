@@ -3,6 +3,7 @@
 mod latency;
 mod lies;
 mod paths;
+mod reach;
 mod rules;
 mod scene;
 mod verdict;

@@ -1,7 +1,7 @@
 //! Every rule: a run in which it must be raised and one, close to it, in which it must not.
 
 use crate::scene::{DATAGRAMS, Scene, idle_rtt};
-use crate::{latency, paths};
+use crate::{latency, paths, reach};
 use model::event::{Event, Warning};
 use model::finding::{Finding, RULES, Severity};
 use model::plan::{Direction, ProtocolName};
@@ -183,7 +183,7 @@ fn window(seconds_shut: u64, rtt: u64) -> Scene {
 
 /// Those of streams, of round trips and of packet sizes.
 fn scenarios() -> impl Iterator<Item = &'static Scenario> {
-    SCENARIOS.iter().chain(latency::SCENARIOS).chain(paths::SCENARIOS)
+    SCENARIOS.iter().chain(latency::SCENARIOS).chain(paths::SCENARIOS).chain(reach::SCENARIOS)
 }
 
 pub(crate) fn find<'a>(run: &'a Run, id: &str) -> Option<&'a Finding> {
@@ -239,6 +239,9 @@ fn every_finding_has_words_figures_and_advice() {
                 "_cause",
                 "_mode",
                 "_fate",
+                "_name",
+                "_state",
+                "_direction",
             ];
             assert!(
                 evidence.keys().all(|k| units.iter().any(|unit| k.ends_with(unit))),

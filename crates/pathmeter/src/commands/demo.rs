@@ -82,6 +82,7 @@ fn measure(server: IpAddr, quick: bool, interrupt: &Interrupt) -> anyhow::Result
         local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
         security: Security::default(),
         quick,
+        one_family: true,
         capture: CaptureOptions::default(),
     };
     job.measure(interrupt, &mut |line| say(line))

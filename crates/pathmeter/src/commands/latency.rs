@@ -9,12 +9,13 @@ use crate::engine::capture::{self, Capture};
 use crate::engine::interrupt::Interrupt;
 use crate::engine::latency::raw::RawFile;
 use crate::engine::latency::{self, Job};
-use crate::engine::preflight;
+use crate::engine::{preflight, reach};
 use crate::exit::{Exit, Failure};
 use crate::planner;
 use anyhow::Context;
 use model::event::Event;
 use model::latency::{LatencyMode, LatencyPlan};
+use model::reach::Reach;
 use wire::ProtocolError;
 use wire::stamp::Key;
 
@@ -43,8 +44,12 @@ pub(crate) fn run(args: &LatencyArgs, global: &Common) -> anyhow::Result<Exit> {
         raw,
         interrupt: &interrupt,
     };
+    let watch = plan.ways.first().and_then(|way| reach::watch(way.target.address.ip()));
     let capture = begin_capture(args, &plan)?;
     let outcome = latency::run(&job, &mut |event| live.event(event));
+    if let Some(seen) = watch.and_then(|watch| watch.finish(Reach::default())) {
+        live.event(&seen);
+    }
     if let Some(capture) = capture {
         live.event(&capture.finish());
     }

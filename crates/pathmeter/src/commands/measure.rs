@@ -8,13 +8,16 @@ use crate::engine::interrupt::Interrupt;
 use crate::engine::path;
 use crate::engine::preflight;
 use crate::engine::probe::Prober;
+use crate::engine::reach::{self, Others};
 use crate::exit::{Exit, sentence};
 use crate::planner;
 use linux::clock::wall_now;
 use model::event::{Event, Probe, Warning};
+use model::host::Host;
 use model::plan::{
     Direction, Directions, End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport,
 };
+use model::reach::{AddressSource, Contact, FamilyReach, Reach};
 use model::run::Run;
 use model::units::{BitRate, Nanos};
 use report::expect::Expectation;
@@ -30,6 +33,7 @@ pub(crate) fn run(args: &MeasureArgs, global: &Common) -> anyhow::Result<Exit> {
         local: planner::measure_local(args),
         security: security(&args.session)?,
         quick: args.quick,
+        one_family: args.target.origin.ipv4 || args.target.origin.ipv6,
         capture: args.capture.options(args.target.origin.device.as_deref()),
     };
     preflight::way(&job.target, &job.local)?;
@@ -67,6 +71,8 @@ pub(crate) struct Job {
     pub(crate) security: Security,
     /// A look, not a measurement.
     pub(crate) quick: bool,
+    /// The other IP family is not tried.
+    pub(crate) one_family: bool,
     /// What is captured of the packets.
     pub(crate) capture: CaptureOptions,
 }
@@ -84,18 +90,21 @@ impl Job {
         let mut probes: Vec<Event> = link(&self.target, &self.local).into_iter().collect();
         let known = probes.len();
         let started = wall_now();
+        let watch = reach::watch(self.target.address.ip());
+        let mut met = Met::default();
         let capture = capture::start(&self.capture, self.target.address.ip())?;
         if let Some(reason) = capture.as_ref().and_then(Capture::refusal) {
             progress(reason);
         }
         progress("1/5  idle round trips and datagram sizes");
         let mut limits = Limits::default();
-        match self.probe(interrupt, &mut probes, &mut limits) {
+        match self.probe(interrupt, &mut probes, &mut limits, &mut met) {
             Err(e) if !interrupt.is_raised() => {
                 probes.push(without_probes(e, progress).map_err(|e| self.blame(e))?);
             }
             _ => {}
         }
+        let seen = Reach { families: self.families(&met), ..Reach::default() };
         let mut tests: Vec<Run> = Vec::new();
         let mut broke = None;
         for (index, mut plan) in self.plans().into_iter().enumerate() {
@@ -121,6 +130,7 @@ impl Job {
         if tests.is_empty() && probes.len() == known {
             return Err(broke.map_or_else(|| too_early().into(), |e| self.blame(e)));
         }
+        probes.extend(watch.and_then(|watch| watch.finish(seen)));
         probes.extend(capture.map(Capture::finish));
         let mut run = Run::of_tests(&run_id()?, "measure", &probes, tests);
         run.started = Some(started);
@@ -148,8 +158,10 @@ impl Job {
         interrupt: &Interrupt,
         events: &mut Vec<Event>,
         limits: &mut Limits,
+        met: &mut Met,
     ) -> anyhow::Result<()> {
         let mut prober = Prober::open(&self.target, &self.local, &self.security, interrupt)?;
+        *met = Met { opened: Some(prober.opened()), peer: prober.peer().cloned() };
         limits.clone_from(prober.limits());
         events.extend(limits.max_rate.map(limited));
         events.push(Event::Probe(prober.idle_rtt(if self.quick { 60 } else { 300 })?));
@@ -157,6 +169,20 @@ impl Job {
         events.push(Event::Path(Box::new(found)));
         prober.close();
         Ok(())
+    }
+
+    /// The far host over the family in use, and over the other.
+    fn families(&self, met: &Met) -> Vec<FamilyReach> {
+        let used = FamilyReach {
+            address: self.target.address,
+            source: AddressSource::Used,
+            contact: Contact::Open,
+            first: met.opened,
+            again: None,
+        };
+        let others = Others { target: &self.target, local: &self.local, peer: met.peer.as_ref() };
+        let others = if self.one_family { Vec::new() } else { others.contact() };
+        [used].into_iter().chain(others).collect()
     }
 
     fn blame(&self, error: anyhow::Error) -> anyhow::Error {
@@ -190,6 +216,15 @@ impl Job {
             _ => live.run("throughput"),
         }
     }
+}
+
+/// The far end, as the first session met it.
+#[derive(Debug, Default)]
+struct Met {
+    /// How long the connection to it took to open.
+    opened: Option<Nanos>,
+    /// What it tells of itself.
+    peer: Option<Host>,
 }
 
 /// No more is asked for than the server allows.

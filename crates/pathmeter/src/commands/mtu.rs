@@ -4,10 +4,11 @@ use super::session::{Live, conclude, expectations, print_plan, security, too_ear
 use crate::cli::{Common, MtuArgs};
 use crate::engine::interrupt::Interrupt;
 use crate::engine::path::{self, Job};
-use crate::engine::{capture, preflight};
+use crate::engine::{capture, preflight, reach};
 use crate::exit::{Exit, Failure};
 use crate::planner;
 use model::event::Event;
+use model::reach::Reach;
 use std::io::{IsTerminal, Write};
 use wire::ProtocolError;
 
@@ -31,10 +32,14 @@ pub(crate) fn run(args: &MtuArgs, global: &Common) -> anyhow::Result<Exit> {
         }
     };
     let options = args.capture.options(args.target.origin.device.as_deref());
+    let watch = reach::watch(plan.target.address.ip());
     let capture = capture::start(&options, plan.target.address.ip())?;
     let outcome = path::run(&job, &mut progress, &mut |event| live.event(event));
     if terminal {
         let _ = write!(std::io::stderr(), "\r\x1b[K");
+    }
+    if let Some(seen) = watch.and_then(|watch| watch.finish(Reach::default())) {
+        live.event(&seen);
     }
     if let Some(capture) = capture {
         live.event(&capture.finish());

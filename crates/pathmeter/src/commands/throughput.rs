@@ -4,11 +4,12 @@ use super::session::{Live, blame, conclude, expectations, link, print_plan, secu
 use super::sizes::explain;
 use crate::cli::{Common, ThroughputArgs};
 use crate::engine::interrupt::Interrupt;
-use crate::engine::{capture, client, flows, preflight};
+use crate::engine::{capture, client, flows, preflight, reach};
 use crate::exit::Exit;
 use crate::planner;
 use model::event::Event;
 use model::plan::{Plan, ProtocolName, Transport};
+use model::reach::Reach;
 
 /// Runs the command.
 pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit> {
@@ -28,11 +29,15 @@ pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit
     if let Some(link) = link(&plan.target, &plan.local) {
         live.event(&link);
     }
+    let watch = reach::watch(plan.target.address.ip());
     let options = args.capture.options(args.target.origin.device.as_deref());
     let capture = capture::start(&options, plan.target.address.ip())?;
     let outcome = client::run(&plan, &security, &wire::iperf3::Extras::default(), &interrupt, &mut |event| {
         live.event(event)
     });
+    if let Some(seen) = watch.and_then(|watch| watch.finish(Reach::default())) {
+        live.event(&seen);
+    }
     if let Some(capture) = capture {
         live.event(&capture.finish());
     }

@@ -5,6 +5,7 @@ use super::host;
 use super::interrupt::Interrupt;
 use super::iperf2;
 use super::link::Link;
+use super::reach;
 use super::tls::{self, Fingerprint};
 use crate::exit::Failure;
 use anyhow::Context;
@@ -79,10 +80,13 @@ pub(crate) fn connect(
     let options =
         TcpOptions { local_address: local.bind, device: local.device.clone(), ..TcpOptions::default() };
     let timeout = local.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
+    let began = mono_now();
     let socket = tcp_connect(target.address, &options, timeout)
-        .map_err(|e| unreachable(target, protocol, &e.source))?;
+        .map_err(|e| with_other_family(unreachable(target, protocol, &e.source), &e.source, target, local))?;
+    let opened = mono_now().saturating_since(began);
     let encrypted = security.fingerprint.map(tls::connect).transpose()?;
     let mut link = Link::new(socket, Vec::new(), encrypted).context("set up the control connection")?;
+    link.opened = opened;
     link.handshake(mono_now() + timeout).map_err(|e| no_tls(target.address, &e))?;
     Ok(link)
 }
@@ -155,6 +159,22 @@ pub(crate) fn native_config(
     })
 }
 
+/// The same, and over which family the host answers, where it has both and was silent.
+fn with_other_family(
+    mut failure: Failure,
+    error: &std::io::Error,
+    target: &Target,
+    local: &LocalOptions,
+) -> Failure {
+    if error.kind() != std::io::ErrorKind::ConnectionRefused
+        && let Some(other) = reach::other_family(target, local)
+    {
+        let advice = failure.advice.take().unwrap_or_default();
+        failure.advice = Some(format!("{advice}; {other}"));
+    }
+    failure
+}
+
 /// Why a server could not be reached, and what to try.
 pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, error: &std::io::Error) -> Failure {
     use std::io::ErrorKind;
@@ -162,6 +182,9 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, error: &std::
     let named =
         if *host == address.ip().to_string() { address.to_string() } else { format!("{host} ({address})") };
     let port = address.port();
+    let reason = reach::reason(address.ip(), error.kind());
+    let why = reason.as_ref().map(|reason| format!(": {}", reason.what)).unwrap_or_default();
+    let advice = |general: String| reason.and_then(|reason| reason.advice).unwrap_or(general);
     match error.kind() {
         ErrorKind::ConnectionRefused => Failure::unreachable(
             format!(
@@ -178,14 +201,14 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, error: &std::
             },
         ),
         ErrorKind::TimedOut => Failure::unreachable(
-            format!("{named} does not answer on TCP port {port}"),
-            format!(
+            format!("{named} does not answer on TCP port {port}{why}"),
+            advice(format!(
                 "check the address, and that firewalls and security groups allow TCP and UDP port {port}"
-            ),
+            )),
         ),
         ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => Failure::unreachable(
-            format!("{named} cannot be reached: {error}"),
-            "check this host's routes; with -4 or -6 the other family can be tried",
+            format!("{named} cannot be reached: {error}{why}"),
+            advice("check this host's routes; with -4 or -6 the other family can be tried".into()),
         ),
         _ => Failure::unreachable(
             format!("connect to {named}: {error}"),

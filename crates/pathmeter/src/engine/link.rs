@@ -4,6 +4,7 @@ use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
 use linux::stream::SmallSegments;
 use model::time::MonoTime;
+use model::units::Nanos;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
@@ -15,6 +16,8 @@ pub(crate) struct Link {
     tls: Option<rustls::Connection>,
     /// Bytes read ahead by whoever accepted the connection.
     ahead: Vec<u8>,
+    /// How long it took this end to open it; zero at the end that was called.
+    pub(crate) opened: Nanos,
 }
 
 impl Link {
@@ -26,7 +29,7 @@ impl Link {
     ) -> io::Result<Link> {
         socket.set_nonblocking(true)?;
         socket.set_nodelay(true)?;
-        Ok(Link { socket, tls, ahead })
+        Ok(Link { socket, tls, ahead, opened: Nanos::ZERO })
     }
 
     /// The socket, to poll and to ask for addresses.

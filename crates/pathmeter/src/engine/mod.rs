@@ -21,6 +21,7 @@ pub(crate) mod pairs;
 pub(crate) mod path;
 pub(crate) mod preflight;
 pub(crate) mod probe;
+pub(crate) mod reach;
 mod receive;
 mod running;
 mod sampler;

@@ -92,6 +92,11 @@ impl Prober {
         self.dialogue.machine.peer_host()
     }
 
+    /// How long the control connection took to open, neighbour discovery included.
+    pub(crate) fn opened(&self) -> Nanos {
+        self.dialogue.link.opened
+    }
+
     /// IPv6?
     pub(crate) fn is_ipv6(&self) -> bool {
         !self.flow.is_v4()

@@ -3,6 +3,7 @@
 mod latency;
 mod packets;
 mod path;
+mod reach;
 mod transfer;
 
 use super::Style;
@@ -20,6 +21,7 @@ pub fn document(run: &Run, _style: &Style) -> String {
     if !run.tests.is_empty() {
         text.push_str(&path::rows(run, run, None));
         text.push_str(&packets::rows(run, run, None));
+        text.push_str(&reach::rows(run, run, None));
     }
     for (number, test) in tests.iter().enumerate() {
         for sample in &test.intervals {
@@ -33,6 +35,7 @@ pub fn document(run: &Run, _style: &Style) -> String {
         text.push_str(&latency::rows(run, test, number));
         text.push_str(&path::rows(run, test, Some(number)));
         text.push_str(&packets::rows(run, test, Some(number)));
+        text.push_str(&reach::rows(run, test, Some(number)));
         text.push_str(&transfer::rows(run, test, number));
     }
     text

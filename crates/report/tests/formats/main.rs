@@ -4,6 +4,7 @@ mod labs;
 mod latency;
 mod packets;
 mod paths;
+mod reach;
 mod runs;
 mod transfers;
 
@@ -19,7 +20,7 @@ use report::format::{FORMATS, Style, by_name, ndjson, text};
 
 fn all() -> Vec<(&'static str, Run)> {
     let tests = runs::all().into_iter().chain(latency::all()).chain(paths::all());
-    tests.chain(packets::all()).chain(transfers::all()).collect()
+    tests.chain(packets::all()).chain(reach::all()).chain(transfers::all()).collect()
 }
 
 #[test]

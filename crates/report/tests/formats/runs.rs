@@ -240,6 +240,7 @@ fn host(name: &str, is_virtual: bool) -> Host {
             link_bps: (!is_virtual).then_some(BitRate(10_000_000_000)),
             offloads: vec!["tso".into(), "gro".into()],
             is_virtual,
+            addresses: Vec::new(),
         }),
     }
 }

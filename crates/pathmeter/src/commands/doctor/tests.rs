@@ -30,6 +30,7 @@ fn healthy() -> Facts {
         has_ipv6_route: true,
         nic: Ok(Nic {
             link: Link { name: "eth0".into(), mtu: 1500, ..Link::default() },
+            addresses: Vec::new(),
             driver: Some("ice".into()),
             speed: None,
             offloads: vec![Offload::Tso, Offload::Gso, Offload::Gro],

@@ -36,6 +36,7 @@ pub(in crate::format) fn path_facts(run: &Run) -> Vec<(&'static str, String)> {
         facts.push(("idle RTT", words::distribution(rtt) + &lost));
     }
     facts.extend(summary.path.iter().flat_map(super::path::facts));
+    facts.extend(summary.reach.iter().flat_map(|reach| super::reach::facts(reach)));
     if let Some(link) = &summary.link {
         facts.push(("link", format!("{} ({})", link.rate, link.source)));
     }

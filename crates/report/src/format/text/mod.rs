@@ -8,6 +8,7 @@ mod measure;
 pub(super) mod packets;
 mod pairs;
 pub(super) mod path;
+pub(super) mod reach;
 mod result;
 pub(super) mod transfer;
 pub(super) mod words;

@@ -1,0 +1,133 @@
+//! Neighbours that do not answer, families that are dead, links that work one way: made of namespaces and a bridge, found
+//! and named by the built program. Nothing here asserts a time; every wait has a limit.
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
+
+mod bridged;
+#[path = "../native/net.rs"]
+#[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
+mod net;
+#[path = "../native/support.rs"]
+#[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
+mod support;
+
+use bridged::{Bridged, CLIENT, SERVER, SERVER_V6};
+use serde_json::Value;
+use support::{Running, pathmeter};
+
+#[test]
+fn a_clean_path_raises_none() {
+    let Some(net) = Bridged::new("a_clean_path_raises_none") else { return };
+    let _server = net.serve();
+    let run = net.client(&["measure", SERVER, "--quick", "--json"]).code(0).json();
+    for id in ["neighbour-failed", "one-family-only", "one-way-reachable"] {
+        assert!(find(&run, id).is_none(), "{id}: {:#}", run["findings"]);
+    }
+    let reach = &run["summary"]["reach"];
+    let families: Vec<(&str, &str)> = list(&reach["families"])
+        .iter()
+        .map(|family| (family["address"].as_str().unwrap(), family["contact"].as_str().unwrap()))
+        .collect();
+    assert_eq!(families, [("10.78.0.2:5210", "open"), ("[2001:db8:78::2]:5210", "open")]);
+    assert!(reach["families"][0]["first_packet_ns"].as_u64().unwrap() > 0);
+    let hops = list(&reach["next_hops"]);
+    assert_eq!(hops.len(), 2, "{hops:#?}");
+    for hop in hops {
+        assert_eq!((&hop["failures"], &hop["is_far_host"]), (&0.into(), &true.into()), "{hop:#}");
+    }
+    // Whoever asks for one family is not told of the other.
+    let run = net.client(&["measure", SERVER, "-4", "--quick", "--json"]).code(0).json();
+    assert_eq!(list(&run["summary"]["reach"]["families"]).len(), 1);
+}
+
+#[test]
+fn neighbour_discovery_dropped_on_a_bridge() {
+    let Some(net) = Bridged::new("neighbour_discovery_dropped_on_a_bridge") else { return };
+    let _server = net.serve();
+    net.drop_on_bridge("icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert }");
+    let run = net.client(&["measure", SERVER, "--quick", "--json"]).code(0).json();
+    let dead = find(&run, "one-family-only").expect("IPv6 is dead");
+    assert_eq!(dead["evidence"]["dead_address"], "2001:db8:78::2");
+    assert!(dead["title"].as_str().unwrap().starts_with("IPv4 works, IPv6 does not"), "{dead:#}");
+    let failed = find(&run, "neighbour-failed").expect("its neighbour is silent");
+    assert_eq!(failed["evidence"]["next_hop_address"], "2001:db8:78::2");
+    assert!(failed["title"].as_str().unwrap().contains("never answered"), "{failed:#}");
+    assert!(find(&run, "one-way-reachable").is_none(), "{:#}", run["findings"]);
+    assert_eq!(run["verdict"]["status"], "problem");
+    // The dead family itself cannot be measured, and the reason is named.
+    let ended = net.client(&["measure", SERVER_V6, "--quick"]).code(3);
+    ended
+        .says("neighbour solicitation for 2001:db8:78::2 (the host itself) on eth0 is not answered (FAILED)")
+        .says("ICMPv6 types 135 and 136");
+}
+
+#[test]
+fn arp_answered_on_one_side_only() {
+    let Some(net) = Bridged::new("arp_answered_on_one_side_only") else { return };
+    let _server = net.serve();
+    net.drop_on_bridge("iifname \"server\" arp operation reply");
+    net.client(&["throughput", SERVER])
+        .code(3)
+        .says("ARP for 10.78.0.2 (the host itself) on eth0 is not answered (FAILED)")
+        .says("tcpdump -eni eth0 arp");
+    // IPv6 works, over which the far end tells its IPv4 address; then it asks for us, which we hear.
+    let measuring =
+        Running::start(pathmeter(Some(&net.client), &["measure", SERVER_V6, "--quick", "--json"]));
+    measuring.wait_for("2/5");
+    net.forget(&net.server);
+    assert!(net.ping(&net.server, CLIENT), "the other side is answered");
+    let run = measuring.end().code(0).json();
+    let one_way = find(&run, "one-way-reachable").expect("one side alone is answered");
+    assert_eq!(one_way["evidence"]["working_direction"], "down");
+    assert!(
+        one_way["title"].as_str().unwrap().starts_with("Frames of 10.78.0.2 arrive on eth0"),
+        "{one_way:#}"
+    );
+    assert_eq!(find(&run, "neighbour-failed").expect("it failed")["evidence"]["next_hop_address"], SERVER);
+    assert_eq!(find(&run, "one-family-only").expect("IPv4 is dead")["evidence"]["dead_address"], SERVER);
+}
+
+#[test]
+fn a_neighbour_that_dies_midway_is_named() {
+    let Some(net) = Bridged::new("a_neighbour_that_dies_midway_is_named") else { return };
+    let _server = net.serve();
+    net.hurry(&net.client);
+    let measuring = Running::start(pathmeter(Some(&net.client), &["measure", SERVER, "-4", "--json"]));
+    measuring.wait_for("2/5");
+    net.unplug_server();
+    let ended = measuring.end().code(3);
+    let run = ended.json();
+    let failed = find(&run, "neighbour-failed").expect("it is gone");
+    assert!(failed["title"].as_str().unwrap().contains("stopped answering ARP"), "{failed:#}");
+    assert_eq!(failed["evidence"]["interface_name"], "eth0");
+    assert!(failed["evidence"]["unanswered_ns"].as_u64().unwrap() > 0);
+    assert_ne!(run["verdict"]["status"], "ok");
+    assert!(run["verdict"]["text"].as_str().unwrap().contains("ARP"), "{}", run["verdict"]);
+}
+
+#[test]
+fn a_host_that_is_silent_is_told_from_one_that_is_not_there() {
+    let Some(net) = Bridged::new("a_host_that_is_silent") else { return };
+    // The host is on the link, and drops TCP.
+    net.nft(
+        &net.server,
+        "table ip t {\nchain c {\ntype filter hook input priority 0;\nmeta l4proto tcp drop\n}\n}\n",
+    );
+    net.client(&["throughput", SERVER, "--connect-timeout", "1s"])
+        .code(3)
+        .says("ARP for it on eth0 is answered")
+        .says("silently drops");
+    net.client(&["throughput", "192.0.2.1"]).code(3).says("this host has no route to 192.0.2.1");
+    // A router that is not there.
+    net::ip(&["-n", &net.client, "route", "add", "192.0.2.0/24", "via", "10.78.0.9"]);
+    net.client(&["throughput", "192.0.2.1"])
+        .code(3)
+        .says("ARP for 10.78.0.9 (the router) on eth0 is not answered");
+}
+
+fn find<'a>(run: &'a Value, id: &str) -> Option<&'a Value> {
+    list(&run["findings"]).iter().find(|finding| finding["id"] == id)
+}
+
+fn list(value: &Value) -> &Vec<Value> {
+    value.as_array().expect("a list")
+}
