@@ -8,9 +8,10 @@ use std::path::PathBuf;
 /// Networks on this one machine, made from a file: measured, compared, and judged by what they must show
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-A topology is a file that names hosts, routers, bridges, tunnels and virtual machines, the links between them, and what
-a measurement in it must find. Many come with pathmeter; docs/lab.md tells how to write one. Nothing outside the lab is
-touched, and root is not needed where user namespaces are allowed.
+A topology is a file that names hosts, routers, bridges, tunnels and virtual machines, the links
+between them, and what a measurement in it must find. Many come with pathmeter; docs/lab.md tells
+how to write one. Nothing outside the lab is touched, and root is not needed where user namespaces
+are allowed.
 
 EXAMPLES
   pathmeter lab list                            the topologies, and what this kernel lacks for which
@@ -77,17 +78,17 @@ pub(crate) struct LabCheckArgs {
 /// Build topologies, measure in each, judge the figures by what the topology expects, and take them away
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Every measurement is a process in the topology: `pathmeter serve` in the node that answers, `pathmeter throughput`,
-`latency` and `mtu` in the node that measures, and the tools that the file names. Repetitions are interleaved: every
-test of every topology once, then all again. Exit code 1 when an expectation is broken, 4 when no topology could be
-built here.
+Every measurement is a process in the topology: `pathmeter serve` in the node that answers,
+`pathmeter throughput`, `latency` and `mtu` in the node that measures, and the tools that the file
+names. Repetitions are interleaved: every test of every topology once, then all again. Exit code 1
+when an expectation is broken, 4 when no topology could be built here.
 
 EXAMPLES
   pathmeter lab run forward
   pathmeter lab run mine.toml black-hole --quick
   pathmeter lab run forward --tests tcp,udp -6 --runs 5 -t 10s
-  pathmeter lab run bufferbloat --capture router:to-server --pcap queue.pcapng
-  pathmeter lab run --compare direct,bridge,forward,ipip6,vm,vm-forward --chart lab.svg --chart lab.png
+  pathmeter lab run bufferbloat --capture r1:far --pcap queue.pcapng
+  pathmeter lab run --compare direct,bridge,forward,ipip6,vm,vm-forward --chart lab.svg
   pathmeter lab run --compare direct,forward --format markdown -o report.md
   pathmeter lab run --compare direct,vm --dry-run      the plan, and how long it takes")]
 pub(crate) struct LabRunArgs {
@@ -215,8 +216,8 @@ pub(crate) struct LabSweepArgs {
 /// Fetch a kernel for virtual machines: a package of the distribution's, unpacked into a cache and not installed
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Topologies with virtual machines and `lab run --in-vm` need qemu and a kernel with modules. Where the host's own kernel
-will do, nothing is fetched. Works on Debian and Ubuntu; root is not needed.
+Topologies with virtual machines and `lab run --in-vm` need qemu and a kernel with modules. Where
+the host's own kernel will do, nothing is fetched. Works on Debian and Ubuntu; root is not needed.
 
 EXAMPLES
   pathmeter lab prepare")]
