@@ -80,7 +80,7 @@ impl Bridged {
     /// The kernel there doubts its neighbours sooner.
     pub(super) fn hurry(&self, ns: &str) {
         let settings =
-            [("base_reachable_time_ms", "1000"), ("delay_first_probe_time", "1"), ("retrans_time_ms", "300")];
+            [("base_reachable_time_ms", "300"), ("delay_first_probe_time", "0"), ("retrans_time_ms", "100")];
         for (name, value) in settings {
             let path = format!("/proc/sys/net/ipv4/neigh/eth0/{name}");
             let mut sh = Command::new("ip");
