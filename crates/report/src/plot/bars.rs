@@ -155,7 +155,7 @@ impl BarChart {
             bar.mark.filter(|mark| *mark > 0.0).map(|mark| format!(" ({:.0} %)", bar.value / mark * 100.0));
         let label = format!("{}{}", number(bar.value), share.unwrap_or_default());
         let style = Text { size: 10.5, ..Text::PLAIN };
-        svg.text(place.x(bar.reach()) + 6.0, y + BAR - 2.6, style, &label);
+        svg.text(bar.label_at(place, room(&label, style.size)), y + BAR - 2.6, style, &label);
     }
 
     fn foot(&self, svg: &mut Svg, mut y: f64) -> f64 {
@@ -172,6 +172,15 @@ impl Bar {
     /// The farthest point that is drawn of it.
     fn reach(&self) -> f64 {
         self.value.max(self.mark.unwrap_or(0.0)).max(self.whisker.map_or(0.0, |[_, high]| high))
+    }
+}
+
+impl Bar {
+    /// Where a label so wide stands: behind the bar, or behind the mark where that would cross it.
+    fn label_at(&self, place: &Place<'_>, width: f64) -> f64 {
+        let end = place.x(self.value.max(self.whisker.map_or(0.0, |[_, high]| high)));
+        let mark = self.mark.map(|mark| place.x(mark)).filter(|x| (end..end + width + 10.0).contains(x));
+        mark.unwrap_or(end) + 6.0
     }
 }
 
