@@ -130,6 +130,9 @@ impl Job {
         if tests.is_empty() && probes.len() == known {
             return Err(broke.map_or_else(|| too_early().into(), |e| self.blame(e)));
         }
+        if let (Some(_), Some(watch)) = (&broke, &watch) {
+            watch.settle(interrupt);
+        }
         probes.extend(watch.and_then(|watch| watch.finish(seen)));
         probes.extend(capture.map(Capture::finish));
         let mut run = Run::of_tests(&run_id()?, "measure", &probes, tests);

@@ -35,6 +35,9 @@ pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit
     let outcome = client::run(&plan, &security, &wire::iperf3::Extras::default(), &interrupt, &mut |event| {
         live.event(event)
     });
+    if let (Err(_), Some(watch)) = (&outcome, &watch) {
+        watch.settle(&interrupt);
+    }
     if let Some(seen) = watch.and_then(|watch| watch.finish(Reach::default())) {
         live.event(&seen);
     }

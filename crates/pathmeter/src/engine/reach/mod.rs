@@ -6,6 +6,7 @@ mod reason;
 pub(crate) use families::Others;
 pub(crate) use reason::{other_family, reason};
 
+use crate::engine::interrupt::Interrupt;
 use linux::clock::mono_now;
 use linux::netlink::{Neighbour, NeighbourChanges, NeighbourState as Kernel, Network};
 use model::event::Event;
@@ -79,6 +80,22 @@ pub(crate) fn watch(toward: IpAddr) -> Option<Watch> {
 }
 
 impl Watch {
+    /// After a test that broke off: waits, for some seconds at most, until the kernel has made up its mind about a next hop
+    /// that it doubts. A dead neighbour is only then known as one.
+    pub(crate) fn settle(&self, interrupt: &Interrupt) {
+        let (Some(way), Ok(mut network)) = (&self.way, Network::open()) else { return };
+        let until = mono_now() + SETTLED;
+        while mono_now() < until && !interrupt.is_raised() {
+            let Ok(all) = network.neighbours() else { return };
+            let doubted =
+                [NeighbourState::Delay, NeighbourState::Probe, NeighbourState::Incomplete].map(Some);
+            if !doubted.contains(&states(&all).get(&way.place).copied()) {
+                return;
+            }
+            std::thread::sleep(STEP.to_duration());
+        }
+    }
+
     /// Ends, and tells of the next hops toward the address in use and toward all that were tried.
     pub(crate) fn finish(mut self, mut seen: Reach) -> Option<Event> {
         let length = mono_now().saturating_since(self.began);
@@ -149,5 +166,7 @@ fn state(of: Kernel) -> NeighbourState {
 }
 
 const STEP: Nanos = Nanos(100_000_000);
+/// Five seconds of doubt and three questions, a second each (`delay_first_probe_time`, `ucast_solicit`: arp(7)), and a little.
+const SETTLED: Nanos = Nanos::from_secs(9);
 /// A host with thousands of neighbours tells of them all.
 const MOST_HEARD: usize = 100_000;
