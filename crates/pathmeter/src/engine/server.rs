@@ -185,7 +185,9 @@ impl Server {
         guest: &mut Guest,
     ) -> anyhow::Result<()> {
         match protocol {
-            ProtocolName::Native | ProtocolName::Iperf2 | ProtocolName::Foreign => self.welcome_native(socket, peer, order, guest),
+            ProtocolName::Native | ProtocolName::Iperf2 | ProtocolName::Foreign => {
+                self.welcome_native(socket, peer, order, guest)
+            }
             ProtocolName::Iperf3 => self.welcome_iperf3(socket, peer, order, guest),
         }
     }

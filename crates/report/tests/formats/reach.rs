@@ -12,13 +12,13 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
 
 fn one_family() -> Run {
     let hop = |address: &str, change| {
-        let place = (address.parse::<IpAddr>().unwrap(), "eth0".to_owned(), false);
+        let place = (address.parse::<IpAddr>().expect("a plain address"), "eth0".to_owned(), false);
         let changes = [NeighbourChange { at: Nanos::from_secs(3), state: change }];
         NextHop::of(place, (NeighbourState::Unknown, change), &changes, Nanos::from_secs(30))
     };
     let family = |address: &str, source, contact, times: [Option<u64>; 2]| {
         let [first, again] = times.map(|time| time.map(Nanos));
-        FamilyReach { address: address.parse().unwrap(), source, contact, first, again }
+        FamilyReach { address: address.parse().expect("a plain address"), source, contact, first, again }
     };
     let reach = Reach {
         next_hops: vec![
