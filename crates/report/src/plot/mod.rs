@@ -4,8 +4,10 @@
 
 mod axis;
 mod bars;
+#[cfg(feature = "png")]
 mod png;
 mod svg;
 
 pub use bars::{Bar, BarChart, BarPanel, BarRow};
+#[cfg(feature = "png")]
 pub use png::{PlotError, png};

@@ -20,7 +20,7 @@ use wire::iperf2::{Flow, Rate, Request, TcpClient, Traffic, UdpClient};
 use wire::stamp::Clock;
 use wire::{FlowHello, FlowPlan, Policy};
 
-/// See [`super::client`].
+/// See the function `client` of the module above.
 pub(super) fn run(
     plan: &Plan,
     extras: &Extras,

@@ -2,7 +2,7 @@
 //!
 //! Each connection and each UDP flow is a test by itself on the wire. Those of one client (`-P`, `-d`) are one session
 //! here: their figures are one set of events, as those of any other protocol. With [`Back::Tradeoff`] the way back is
-//! a session of its own, with events of its own, from [`Event::Connected`] to [`Event::Finished`].
+//! a session of its own, with events of its own, from `Event::Connected` to `Event::Finished`.
 
 mod back;
 mod client;
