@@ -3,7 +3,7 @@
 use super::process::{Tool, played};
 
 /// The bytes of each CSV row over the whole time, by the client's port.
-fn totals(text: &str) -> Vec<(String, u64)> {
+pub(crate) fn totals(text: &str) -> Vec<(String, u64)> {
     let mut last = std::collections::BTreeMap::new();
     for line in text.lines() {
         let fields: Vec<&str> = line.split(',').collect();

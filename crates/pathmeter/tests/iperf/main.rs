@@ -2,6 +2,7 @@
 //! that iPerf2 prints in the same mode, and both ends tell the same figures.
 
 mod figures;
+mod paced;
 mod process;
 mod shapes;
 mod troubled;
