@@ -8,7 +8,7 @@ fn the_commands_of_the_readme_work() {
     let commands = commands();
     let Some(net) = Net::new("the_commands_of_the_readme_work") else { return };
     let servers: Vec<&String> = commands.iter().filter(|command| command.starts_with("serve")).collect();
-    let all = "serve --iperf3 --sockperf --stamp --http";
+    let all = "serve --iperf3 --iperf2 --sockperf --stamp --http";
     assert_eq!(servers, ["serve", "serve --http", all], "the servers that the README names");
     // The last does all that the others do, so it alone is enough; the first is seen to start.
     let plain = Running::start(pathmeter(Some(&net.server), &["serve"]));
