@@ -6,12 +6,15 @@ use crate::error::LabError;
 use crate::node::RunningNode;
 use crate::state::{Directory, HeldLab, HeldNode};
 use crate::topology::Topology;
+use crate::vm::CommandServer;
 use linux::namespace::Namespace;
 use linux::process::{self, Signal, own_pid, started_at};
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
 use std::process::Command;
 use std::time::Duration;
 
@@ -19,6 +22,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Held {
     lab: Lab,
+    server: Option<CommandServer>,
     directory: Directory,
     state: HeldLab,
 }
@@ -52,10 +56,11 @@ impl Held {
         let built = Lab::build(topology, options).and_then(|lab| {
             state.nodes = lab.nodes().iter().map(held_node).collect();
             state.ready = true;
-            directory.write(&state).map(|()| lab)
+            let server = serve(&lab, name, &directory)?;
+            directory.write(&state).map(|()| (lab, server))
         });
         match built {
-            Ok(lab) => Ok(Self { lab, directory, state }),
+            Ok((lab, server)) => Ok(Self { lab, server, directory, state }),
             Err(error) => {
                 // The first error is the one to be told.
                 let _ = directory.remove(&state);
@@ -70,14 +75,30 @@ impl Held {
         &self.lab
     }
 
-    /// Takes the lab away, and its file.
+    /// Takes the lab away, and its files.
     ///
     /// # Errors
-    /// When the file cannot be removed.
+    /// When a file cannot be removed.
     pub fn take_down(self) -> Result<(), LabError> {
+        // First, so that its clients learn that the lab goes, and not its machines alone.
+        drop(self.server);
         drop(self.lab);
         self.directory.remove(&self.state)
     }
+}
+
+/// Takes orders of other processes for the machines, if there are any: namespaces those enter themselves.
+fn serve(lab: &Lab, name: &str, directory: &Directory) -> Result<Option<CommandServer>, LabError> {
+    let mut machines = lab.nodes().iter().filter_map(RunningNode::machine).peekable();
+    if machines.peek().is_none() {
+        return Ok(None);
+    }
+    let started = directory.at_socket(name, |path| {
+        let listener = UnixListener::bind(path)?;
+        fs::set_permissions(path, Permissions::from_mode(0o600))?;
+        CommandServer::start(listener, machines)
+    });
+    started.map(Some)
 }
 
 fn held_node(node: &RunningNode) -> HeldNode {
@@ -123,23 +144,27 @@ pub fn find(labs: &[HeldLab], name: Option<&str>) -> Result<HeldLab, LabError> {
     }
 }
 
-/// A command in a node of a lab that another process holds, with the terminal, input and output of this one. To be called
-/// before the first thread is started: the process joins the lab, so that it ends with it.
+/// The node of this name in a lab.
 ///
 /// # Errors
-/// When there is no such node, or the lab goes meanwhile.
-pub fn command(lab: &HeldLab, node: &str, program: &OsString) -> Result<Command, LabError> {
-    let Some(node) = lab.nodes.iter().find(|there| there.name == node) else {
+/// When there is none.
+pub fn node<'a>(lab: &'a HeldLab, name: &str) -> Result<&'a HeldNode, LabError> {
+    lab.nodes.iter().find(|there| there.name == name).ok_or_else(|| {
         let names: Vec<&str> = lab.nodes.iter().map(|node| node.name.as_str()).collect();
-        return Err(LabError::NoNode { name: node.to_owned(), there: names.join(", ") });
-    };
+        LabError::NoNode { name: name.to_owned(), there: names.join(", ") }
+    })
+}
+
+/// A command in a namespace of a lab that another process holds, with the terminal, input and output of this one; killed
+/// when this process is. To be called before the first thread is started: the process joins the lab, so that it ends with
+/// it.
+///
+/// # Errors
+/// When the node is a virtual machine, for which see [`crate::vm::RemoteCommand`], or the lab goes meanwhile.
+pub fn command(lab: &HeldLab, node: &HeldNode, program: &OsString) -> Result<Command, LabError> {
     let Some(namespace) = node.namespace else {
-        let cannot = "commands from outside reach namespaces only; `lab run` runs the tools that the topology names in it";
-        return Err(LabError::NotHere {
-            node: node.name.clone(),
-            what: "a virtual machine",
-            cannot: cannot.into(),
-        });
+        let cannot = "its commands have neither a terminal nor input: name one".to_owned();
+        return Err(LabError::NotHere { node: node.name.clone(), what: "a virtual machine", cannot });
     };
     let path = format!("/proc/{}/fd/{namespace}", lab.pid);
     let file = File::open(&path).map_err(|source| LabError::State { path, source })?;
@@ -153,6 +178,7 @@ pub fn command(lab: &HeldLab, node: &str, program: &OsString) -> Result<Command,
     command.env("PATH", search_path());
     process::pin(&mut command, &node.cpus);
     namespace.spawn_inside(&mut command)?;
+    linux::spawn::die_with_this_thread(&mut command);
     Ok(command)
 }
 

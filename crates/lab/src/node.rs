@@ -50,6 +50,14 @@ impl RunningNode {
         }
     }
 
+    /// The machine that it is, where it is one.
+    pub(crate) fn machine(&self) -> Option<&Vm> {
+        match &self.inside {
+            Inside::Namespace(..) => None,
+            Inside::Machine(vm) => Some(vm),
+        }
+    }
+
     /// Runs a command in the node, without input, and waits for its end.
     ///
     /// # Errors

@@ -4,10 +4,13 @@
 //! and `/tmp/pathmeter-lab-UID` where there is none. A process is told from a later one of the same number by the time
 //! it began.
 
+mod socket;
+
 use crate::error::LabError;
 use crate::real::{self, Record};
 use linux::process::{Process, started_at};
 use serde::{Deserialize, Serialize};
+use socket::SOCKET;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -84,6 +87,7 @@ impl Directory {
         if let Some(there) = read(&path).filter(HeldLab::is_up) {
             return Err(LabError::NameInUse { name: there.name, pid: there.pid });
         }
+        self.remove_socket(&lab.name)?;
         self.write(lab)
     }
 
@@ -103,7 +107,7 @@ impl Directory {
         written.map_err(|source| LabError::State { path: path.display().to_string(), source })
     }
 
-    /// Takes a lab's file away, unless another process has claimed the name meanwhile.
+    /// Takes a lab's files away, unless another process has claimed the name meanwhile.
     ///
     /// # Errors
     /// When it cannot be removed.
@@ -111,8 +115,11 @@ impl Directory {
         let _lock = self.lock()?;
         let path = self.file(&lab.name);
         match read(&path) {
-            Some(there) if (there.pid, there.started) == (lab.pid, lab.started) => fs::remove_file(&path)
-                .map_err(|source| LabError::State { path: path.display().to_string(), source }),
+            Some(there) if (there.pid, there.started) == (lab.pid, lab.started) => {
+                self.remove_socket(&lab.name)?;
+                fs::remove_file(&path)
+                    .map_err(|source| LabError::State { path: path.display().to_string(), source })
+            }
             _ => Ok(()),
         }
     }
@@ -125,7 +132,7 @@ impl Directory {
     pub fn stale(&self) -> Result<Vec<PathBuf>, LabError> {
         let _lock = self.lock()?;
         let stale = |path: &PathBuf| {
-            !read(path).is_some_and(|lab| lab.is_up())
+            !read(&socket::lab_of(path)).is_some_and(|lab| lab.is_up())
                 && !read_record(path).is_some_and(|record| record.is_away())
         };
         Ok(self.files()?.into_iter().filter(stale).collect())
@@ -197,7 +204,8 @@ impl Directory {
         let paths = entries.map(|entry| entry.map(|entry| entry.path()));
         let paths: Vec<PathBuf> = paths.collect::<io::Result<_>>().map_err(failed)?;
         let ours = |path: &PathBuf| {
-            path.extension().is_some_and(|end| end == "json" || end == "new" || end == "interface")
+            let ends = ["json", "new", "interface", SOCKET];
+            path.extension().is_some_and(|end| ends.iter().any(|ours| end == *ours))
         };
         Ok(paths.into_iter().filter(ours).collect())
     }

@@ -27,8 +27,9 @@ pub fn die_with_this_thread(command: &mut Command) {
         check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
         // SAFETY: takes nothing and cannot fail.
         let now = unsafe { libc::getppid() };
-        // The parent may have died before the call above.
-        if u32::try_from(now).is_ok_and(|now| now == parent) {
+        // The parent may have died before the call above. One outside the child's PID namespace is 0; where it had died that
+        // would be 1.
+        if now == 0 || u32::try_from(now).is_ok_and(|now| now == parent) {
             Ok(())
         } else {
             Err(io::ErrorKind::NotFound.into())

@@ -70,6 +70,19 @@ fn whichever_process_is_killed_all_of_the_lab_goes() {
 }
 
 #[test]
+fn an_exec_that_is_killed_takes_its_command_along() {
+    let Some(site) = Site::new("exec") else { return };
+    let seconds = format!("{}3", 900_000_000 + std::process::id());
+    site.ok("up direct");
+    let mut running = site.command(&format!("exec client -- sleep {seconds}")).spawn().unwrap();
+    wait_until("the command runs", || sleeps(&seconds));
+    running.kill().unwrap();
+    running.wait().unwrap();
+    wait_until("the command is gone", || !sleeps(&seconds));
+    site.ok("down direct");
+}
+
+#[test]
 fn a_run_that_is_killed_leaves_no_process() {
     let Some(mut site) = Site::new("run") else { return };
     // A name by which all that it starts is known.

@@ -104,6 +104,82 @@ fn a_machine_ends_with_a_process_that_is_killed() {
     assert!(wait_for(|| (!exists(qemu)).then_some(())).is_some(), "qemu {qemu} outlives its parent");
 }
 
+#[test]
+fn commands_reach_the_machines_of_a_lab_that_stays() {
+    if cannot_boot() {
+        return;
+    }
+    let directory = std::env::temp_dir().join(format!("pathmeter-vm-{}", std::process::id()));
+    let lab = |line: &str| {
+        let mut command = command(line);
+        command.env("PATHMETER_LAB_DIR", &directory).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let up = lab("lab up vm --name one").output().unwrap();
+    assert!(up.status.success(), "{}", String::from_utf8_lossy(&up.stderr));
+    let file = std::fs::read_to_string(directory.join("one.json")).unwrap();
+    let holder: serde_json::Value = serde_json::from_str(&file).unwrap();
+    let holder = u32::try_from(holder["pid"].as_u64().unwrap()).unwrap();
+    let qemu = wait_for(|| children(holder).into_iter().find(|child| is_qemu(*child))).expect("a qemu");
+    what_commands_say_comes_out(&lab);
+
+    // A client that is killed takes its command along.
+    let pings = || {
+        let counted = lab("lab exec server -- sh -c").arg(COUNT_PINGS).output();
+        String::from_utf8(counted.unwrap().stdout).unwrap().trim().to_owned()
+    };
+    let mut client = lab("lab exec server -- ping 127.0.0.1").spawn().unwrap();
+    assert!(wait_for(|| (pings() == "1").then_some(())).is_some(), "{}", pings());
+    client.kill().unwrap();
+    client.wait().unwrap();
+    assert!(wait_for(|| (pings() == "0").then_some(())).is_some(), "{}", pings());
+
+    // And a holder that is killed takes its machine along, and tells whoever waits.
+    let client = lab("lab exec server -- ping 127.0.0.1").spawn().unwrap();
+    assert!(wait_for(|| (pings() == "1").then_some(())).is_some(), "{}", pings());
+    linux::process::Process::find(holder, linux::process::started_at(holder).unwrap())
+        .unwrap()
+        .expect("it holds the lab")
+        .signal(linux::process::Signal::Kill)
+        .unwrap();
+    let told = client.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&told.stderr);
+    assert_eq!(told.status.code(), Some(128 + 9), "{said}");
+    assert!(said.contains("the lab one has gone, and the command with it"), "{said}");
+    assert!(wait_for(|| (!exists(qemu)).then_some(())).is_some(), "qemu {qemu} outlives its parent");
+
+    let swept = lab("lab sweep").output().unwrap();
+    let swept = String::from_utf8_lossy(&swept.stdout);
+    assert!(swept.contains("one.json") && swept.contains("one.socket"), "{swept}");
+    std::fs::remove_file(directory.join("lock")).unwrap();
+    // Nothing else is in it.
+    std::fs::remove_dir(&directory).unwrap();
+}
+
+fn what_commands_say_comes_out(lab: &impl Fn(&str) -> Command) {
+    for (line, exit, stdout, stderr) in [
+        ("read name </proc/sys/kernel/hostname; echo $name", 0, "vm\n", ""),
+        ("echo so >&2; exit 7", 7, "", "so\n"),
+        ("kill -TERM $$", 128 + 15, "", ""),
+    ] {
+        let ran = lab("lab exec server -- sh -c").arg(line).output().expect("it was built");
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(exit), "{line}: {said}");
+        assert!(said.contains(stderr), "{line}: {said}");
+        assert_eq!(String::from_utf8_lossy(&ran.stdout), stdout, "{line}: {said}");
+    }
+
+    for (line, exit, said) in [
+        ("lab exec server -- no-such-program", 127, "node server: no-such-program: "),
+        ("lab exec server", 2, "name a command"),
+    ] {
+        let refused = lab(line).output().expect("it was built");
+        let stderr = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(exit), "{line}: {stderr}");
+        assert!(stderr.contains(said), "{line}: {stderr}");
+    }
+}
+
 /// Where the packages cannot be had the tests are skipped, but never where `scripts/test` runs as root.
 fn cannot_boot() -> bool {
     let missing = QemuProgram::find().err().or_else(|| Kernel::find().err());
@@ -179,4 +255,6 @@ fn wait_for<T>(mut find: impl FnMut() -> Option<T>) -> Option<T> {
     None
 }
 
+const COUNT_PINGS: &str = "n=0; for file in /proc/[0-9]*/comm; do read name <$file; \
+                           [ $name = ping ] && n=$((n+1)); done; echo $n";
 const LIMIT: Duration = Duration::from_secs(60);

@@ -92,6 +92,15 @@ impl Control {
         self.shared.wait(limit, |state| state.streams.get(&stream)?.ended.as_ref().map(drop))
     }
 
+    /// Waits until a command has written something or ended, and takes that.
+    pub(super) fn next(&self, stream: u32, limit: Duration) -> Result<Stream, Silence> {
+        self.shared.wait(limit, |state| {
+            let stream = state.streams.get_mut(&stream)?;
+            let silent = stream.stdout.is_empty() && stream.stderr.is_empty() && stream.ended.is_none();
+            (!silent).then(|| std::mem::take(stream))
+        })
+    }
+
     /// Whether the machine is gone.
     pub(super) fn is_lost(&self) -> bool {
         self.shared.lock().lost

@@ -5,6 +5,7 @@
 //! the machine.
 
 mod accel;
+mod client;
 mod control;
 mod counted;
 mod cpio;
@@ -20,8 +21,10 @@ mod modules;
 mod process;
 mod program;
 mod qemu;
+mod server;
 
 pub use accel::Accelerator;
+pub use client::{Asker, Lost, RemoteCommand};
 pub use error::VmError;
 pub use fetch::fetch_kernel;
 pub use frame::Ended;
@@ -42,6 +45,7 @@ use linux::nft::DroppedFragments;
 use linux::tap::Tap;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+pub(crate) use server::CommandServer;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -73,6 +73,11 @@ impl VmProcess {
         self.control.wait_end(self.stream, limit)
     }
 
+    /// Waits until it has written something or ended, and takes that.
+    pub(super) fn next(&self, limit: Duration) -> Result<VmOutput, Silence> {
+        self.control.next(self.stream, limit).map(VmOutput::from)
+    }
+
     /// What it wrote, and how it ended if it has.
     #[must_use]
     pub fn collect(self) -> VmOutput {

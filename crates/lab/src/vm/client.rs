@@ -1,0 +1,103 @@
+//! Commands in the machines of a lab that another process holds up: the side of the process that wants them.
+
+use super::frame::{Ended, Frame, Kind};
+use super::server::Order;
+use crate::error::LabError;
+use crate::state::{Directory, HeldLab};
+use std::io::{self, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// A command in a machine of such a lab, without input; killed when this value and its [`Asker`]s go.
+#[derive(Debug)]
+pub struct RemoteCommand {
+    socket: UnixStream,
+}
+
+/// Asks a [`RemoteCommand`] to end while another thread follows it.
+#[derive(Debug)]
+pub struct Asker(UnixStream);
+
+/// Where a command's output or end got lost.
+#[derive(Debug, thiserror::Error)]
+pub enum Lost {
+    /// The lab went, and the command with it.
+    #[error("the lab has gone, and the command with it")]
+    Lab,
+    /// The output cannot be written.
+    #[error(transparent)]
+    Output(#[from] io::Error),
+}
+
+impl RemoteCommand {
+    /// Asks the process that holds the lab to start it. That the program is missing is told by how it ends.
+    ///
+    /// # Errors
+    /// When the lab has gone, or takes no orders.
+    pub fn start(
+        directory: &Directory,
+        lab: &HeldLab,
+        node: &str,
+        command: Vec<String>,
+    ) -> Result<Self, LabError> {
+        let socket = directory.at_socket(&lab.name, |path| UnixStream::connect(path))?;
+        Self::order(socket, Order { node: node.to_owned(), command }).map_err(|source| LabError::Start {
+            node: node.to_owned(),
+            program: "the command".into(),
+            source,
+        })
+    }
+
+    pub(super) fn order(mut socket: UnixStream, order: Order) -> io::Result<Self> {
+        // A holder that was stopped reads nothing.
+        socket.set_write_timeout(Some(WRITE_LIMIT))?;
+        Frame::json(Kind::Start, 0, &order)?.write(&mut socket)?;
+        Ok(Self { socket })
+    }
+
+    /// What another thread asks it with to end.
+    ///
+    /// # Errors
+    /// When there is no descriptor left.
+    pub fn asker(&self) -> io::Result<Asker> {
+        self.socket.try_clone().map(Asker)
+    }
+
+    /// Writes what it writes until it ends; how it did.
+    ///
+    /// # Errors
+    /// When the lab goes, or nobody takes the output: the command is killed then.
+    pub fn follow(mut self, out: &mut impl Write, err: &mut impl Write) -> Result<Ended, Lost> {
+        loop {
+            // What is no frame comes from no lab.
+            let Ok(Some(frame)) = Frame::read(&mut self.socket) else { return Err(Lost::Lab) };
+            match frame.kind {
+                Kind::Stdout => out.write_all(&frame.payload).and_then(|()| out.flush())?,
+                Kind::Stderr => err.write_all(&frame.payload)?,
+                Kind::Ended => return serde_json::from_slice(&frame.payload).map_err(|_| Lost::Lab),
+                _ => return Err(Lost::Lab),
+            }
+        }
+    }
+}
+
+impl Asker {
+    /// Asks it to end (`SIGTERM`).
+    ///
+    /// # Errors
+    /// When it has ended, or the lab takes no orders.
+    pub fn terminate(&mut self) -> io::Result<()> {
+        Frame::new(Kind::Terminate, 0, Vec::new()).write(&mut self.0)
+    }
+
+    /// Leaves it: it is killed, and [`RemoteCommand::follow`] returns.
+    ///
+    /// # Errors
+    /// When it has ended already.
+    pub fn leave(&self) -> io::Result<()> {
+        self.0.shutdown(Shutdown::Both)
+    }
+}
+
+const WRITE_LIMIT: Duration = Duration::from_secs(5);

@@ -1,0 +1,72 @@
+//! A command in a virtual machine of a lab that is up: the process that holds the lab starts it.
+
+use super::super::failure::failed;
+use super::{NOT_STARTED, as_a_shell_tells};
+use crate::exit::{Exit, Failure};
+use lab::error::LabError;
+use lab::state::{Directory, HeldLab};
+use lab::vm::{Asker, Lost, RemoteCommand};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::ffi::OsString;
+use std::io::{ErrorKind, stderr, stdout};
+use std::thread;
+
+/// Runs the command and ends as it does.
+pub(super) fn run(
+    directory: &Directory,
+    lab: &HeldLab,
+    node: &str,
+    command: &[OsString],
+) -> anyhow::Result<Exit> {
+    let words = words(node, command)?;
+    // Before the command starts, so that none is missed.
+    let signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGQUIT])?;
+    let command = RemoteCommand::start(directory, lab, node, words).map_err(failed)?;
+    let asker = command.asker()?;
+    thread::Builder::new().spawn(move || hand_on(signals, asker))?;
+    let ended = match command.follow(&mut stdout(), &mut stderr()) {
+        Ok(ended) => ended,
+        Err(Lost::Lab) => {
+            let message = format!("the lab {} has gone, and the command with it", lab.name);
+            return Err(Failure { exit: Exit::Dialect(LOST), message, advice: None }.into());
+        }
+        // As a command in a namespace ends of it: by SIGPIPE.
+        Err(Lost::Output(error)) if error.kind() == ErrorKind::BrokenPipe => {
+            return Ok(Exit::Dialect(128 + 13));
+        }
+        Err(Lost::Output(error)) => return Err(error.into()),
+    };
+    let code = as_a_shell_tells(ended.code, ended.signal);
+    match ended.error {
+        None => Ok(Exit::Dialect(code.unwrap_or(u8::MAX))),
+        Some(why) => {
+            let exit = Exit::Dialect(code.unwrap_or(NOT_STARTED));
+            Err(Failure { exit, message: format!("node {node}: {why}"), advice: None }.into())
+        }
+    }
+}
+
+/// The first signal asks the command to end, the next leaves it, which kills it.
+fn hand_on(mut signals: Signals, mut asker: Asker) {
+    let mut coming = signals.forever();
+    if coming.next().is_some() && asker.terminate().is_ok() {
+        coming.next();
+    }
+    // It may have ended meanwhile.
+    let _ = asker.leave();
+}
+
+fn words(node: &str, command: &[OsString]) -> anyhow::Result<Vec<String>> {
+    let refused = |cannot: &str| {
+        failed(LabError::NotHere { node: node.to_owned(), what: "a virtual machine", cannot: cannot.into() })
+    };
+    if command.is_empty() {
+        return Err(refused("a shell would have neither a terminal nor input in it; name a command"));
+    }
+    let words: Option<Vec<String>> = command.iter().map(|word| word.to_str().map(str::to_owned)).collect();
+    words.ok_or_else(|| refused("a command for it must be UTF-8"))
+}
+
+/// 128 and `SIGKILL`, as for a command in a namespace that goes.
+const LOST: u8 = 128 + 9;

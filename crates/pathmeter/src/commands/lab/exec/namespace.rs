@@ -1,0 +1,52 @@
+//! A command in a namespace of a lab that is up: this process enters it.
+
+use super::super::failure::failed;
+use super::{NOT_STARTED, as_a_shell_tells};
+use crate::exit::{Exit, Failure};
+use lab::hold::command;
+use lab::state::{HeldLab, HeldNode};
+use linux::process::{Process, Signal};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
+
+/// Runs the command, or a shell, and ends as it does.
+pub(super) fn run(lab: &HeldLab, node: &HeldNode, words: &[OsString]) -> anyhow::Result<Exit> {
+    let (program, rest) = match words.split_first() {
+        Some((program, rest)) => (program.clone(), rest),
+        None => (std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into()), &[][..]),
+    };
+    // Before the command starts, so that its end is not missed.
+    let mut signals = Signals::new([SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT])?;
+    let child = command(lab, node, &program).map_err(failed)?.args(rest).spawn();
+    let mut child = child.map_err(|error| {
+        let message = format!("start {} in {}: {error}", program.display(), node.name);
+        Failure { exit: Exit::Dialect(NOT_STARTED), message, advice: None }
+    })?;
+    let status = wait(&mut child, &mut signals)?;
+    let code = as_a_shell_tells(status.code(), status.signal());
+    if status.signal().is_some() && !lab.is_up() {
+        let message = format!("the lab {} has gone, and the command with it", lab.name);
+        return Err(Failure { exit: Exit::Dialect(code.unwrap_or(u8::MAX)), message, advice: None }.into());
+    }
+    Ok(Exit::Dialect(code.unwrap_or(u8::MAX)))
+}
+
+/// Waits for the command, and hands on what asks this process to end. What the terminal sends it sends to both.
+fn wait(child: &mut Child, signals: &mut Signals) -> anyhow::Result<ExitStatus> {
+    let process = Process::of_child(child)?;
+    if let Some(status) = child.try_wait()? {
+        return Ok(status);
+    }
+    for signal in signals.forever() {
+        if matches!(signal, SIGTERM | SIGHUP) {
+            process.signal(Signal::Terminate)?;
+        }
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+    }
+    Ok(child.wait()?)
+}
