@@ -24,7 +24,11 @@ fn the_commands_of_the_readme_work() {
         !other && !command.contains("FILE") && !command.contains("--service")
     };
     for command in commands.iter().filter(ours) {
-        let line = command.replace("HOST", SERVER).replace("server.example", SERVER).replace("-t 5", "-t 1");
+        let line = command
+            .replace("HOST", SERVER)
+            .replace("server.example", SERVER)
+            .replace("-t 5", "-t 1")
+            .replace("-t 60", "-t 1");
         let line = line.replace("ways.ndjson", saved.to_str().expect("a plain path"));
         let mut words: Vec<&str> = line.split_whitespace().collect();
         words.extend(shorter(words[0]));
