@@ -1,5 +1,6 @@
 //! Every format of every kind of run, held against snapshots in `snapshots/`.
 
+mod iperf2;
 mod labs;
 mod latency;
 mod packets;
