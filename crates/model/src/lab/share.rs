@@ -35,8 +35,6 @@ pub struct LinkSpeed {
 pub enum SpeedBasis {
     /// The topology shapes the link to it.
     Shaped,
-    /// A real NIC runs at it.
-    Nic,
     /// The first topology carried it in the same test: virtual links have no speed of their own.
     First,
 }
