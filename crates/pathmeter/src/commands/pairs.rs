@@ -10,9 +10,9 @@ use crate::exit::{Exit, Failure, sentence};
 use crate::planner;
 use model::analysis::{BrokenPair, PairStep, Pairs};
 use model::event::{Event, Outcome, Probe};
-use model::plan::Plan;
+use model::plan::{End, Plan};
 use model::run::Run;
-use model::units::BitRate;
+use model::units::{BitRate, Bytes};
 use report::expect::Expectation;
 use std::io::Write;
 
@@ -46,7 +46,7 @@ pub(crate) fn run(
     }
     let job = Job { plans, security, interrupt: Interrupt::on_signals()? };
     let measured = match asked {
-        PairCount::Fixed(_) => job.measure(most as usize)?,
+        PairCount::Fixed(_) => job.measure(&job.plans, most as usize)?,
         PairCount::Auto => job.search(hosts as usize)?,
     };
     let exit = conclude(&measured.run, false, expected, global)?;
@@ -71,8 +71,8 @@ struct Measured {
 
 impl Job<'_> {
     /// So many pairs at once.
-    fn measure(&self, count: usize) -> anyhow::Result<Measured> {
-        let plans = self.plans.get(..count).unwrap_or(&self.plans);
+    fn measure(&self, plans: &[Plan], count: usize) -> anyhow::Result<Measured> {
+        let plans = plans.get(..count).unwrap_or(plans);
         let known = plans.first().and_then(|plan| link(&plan.target, &plan.local));
         let mut tests = Vec::new();
         let (mut broken, mut error) = (Vec::new(), None);
@@ -97,6 +97,21 @@ impl Job<'_> {
         Ok(Measured { run, error })
     }
 
+    /// So many pairs at once, and once more for longer where they ran too little of the time together.
+    fn step(&self, count: usize) -> anyhow::Result<Measured> {
+        let measured = self.measure(&self.plans, count)?;
+        if !apart(&measured.run) || measured.error.is_some() || self.interrupt.is_raised() {
+            return Ok(measured);
+        }
+        let share = overlap(&measured.run) * 100.0;
+        let _ = writeln!(
+            std::io::stderr(),
+            "{count} at once: all ran for {share:.0} % of the time: again, for longer"
+        );
+        let longer: Vec<Plan> = self.plans.iter().map(longer).collect();
+        self.measure(&longer, count)
+    }
+
     /// One more pair at a time, until two in a row have added little.
     fn search(&self, least: usize) -> anyhow::Result<Measured> {
         let mut steps: Vec<PairStep> = Vec::new();
@@ -104,7 +119,17 @@ impl Job<'_> {
         let mut idle = 0;
         let mut count = least;
         let stopped = loop {
-            let measured = self.measure(count)?;
+            let measured = self.step(count)?;
+            if apart(&measured.run) && !self.interrupt.is_raised() && measured.error.is_none() {
+                // A sum over a part of the time is of too little to be held against the others.
+                let share = overlap(&measured.run) * 100.0;
+                if best.is_none() {
+                    best = Some(measured);
+                }
+                break format!(
+                    "{count} at once all ran for {share:.0} % of the time alone, a longer test too: give a longer -t"
+                );
+            }
             let goodput = sum(&measured.run);
             let _ = writeln!(std::io::stderr(), "{count} at once: {goodput}");
             let before = best.as_ref().map_or(BitRate(0), |best| sum(&best.run));
@@ -132,6 +157,27 @@ impl Job<'_> {
         }
         Ok(best)
     }
+}
+
+/// The same test over three times the time or the amount.
+fn longer(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    plan.test.end = match plan.test.end {
+        End::Time(time) => End::Time(time.saturating_mul(LONGER)),
+        End::Bytes(bytes) => End::Bytes(Bytes(bytes.0.saturating_mul(LONGER))),
+        End::Blocks(blocks) => End::Blocks(blocks.saturating_mul(LONGER)),
+    };
+    plan
+}
+
+/// Of the time from the first begin to the last end, the share in which all pairs ran.
+fn overlap(run: &Run) -> f64 {
+    run.summary.pairs.as_ref().map_or(1.0, |pairs| pairs.overlap_share)
+}
+
+/// Is that too little for a sum to be held against others?
+fn apart(run: &Run) -> bool {
+    overlap(run) < TOGETHER
 }
 
 /// The run of one pair. It began when its data began to flow, not when it was connected.
@@ -194,7 +240,28 @@ fn rate(link: Option<&Event>) -> Option<BitRate> {
     }
 }
 
+/// Overlap that a step needs.
+const TOGETHER: f64 = 0.8;
+/// How many times as long a step is that is repeated.
+const LONGER: u64 = 3;
 /// A pair more must add 3 %.
 const GROWTH: f64 = 1.03;
 /// Of a link or a CPU that is full.
 const FULL: f64 = 0.93;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_that_hardly_ran_together_are_known() {
+        let with = |overlap_share| {
+            let mut run = Run::of("id", "throughput", &[]);
+            let pairs = Pairs::of(2, &[], Vec::new(), None);
+            run.summary.pairs = Some(Box::new(Pairs { overlap_share, ..pairs }));
+            run
+        };
+        assert!(apart(&with(0.79)) && !apart(&with(0.8)));
+        assert!(!apart(&Run::of("id", "throughput", &[])), "one pair runs beside no other");
+    }
+}

@@ -91,6 +91,20 @@ fn auto_says_what_it_tried_and_why_it_stopped() {
     assert!(why.contains("the link is full"), "{why}");
 }
 
+/// The other protocols have pairs, too.
+#[test]
+fn pairs_of_iperf3_and_of_iperf2() {
+    for protocol in ["iperf3", "iperf2"] {
+        let port = &super::support::free_port().to_string();
+        let _server = Server::start(&[&format!("--{protocol}={port}")]);
+        let words = ["throughput", "127.0.0.1", "-p", port, "--protocol", protocol, "--pairs", "2"];
+        let document = run(&[&words[..], &["-t", "1s", "-b", "20M", "--json"]].concat()).code(0).json();
+        assert_eq!(document["tests"].as_array().expect("a test for each pair").len(), 2, "{protocol}");
+        assert!(sum(&document, "up") > 0, "{protocol}: {document:#}");
+        assert!(document["summary"]["pairs"]["broken"].is_null(), "{protocol}: {document:#}");
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let refused = |words: &[&str], part: &str| drop(run(words).code(2).says(part));
