@@ -3,6 +3,7 @@
 mod contradiction;
 mod cpu;
 mod fragments;
+mod frames;
 mod latency;
 mod loss;
 mod noise;
@@ -14,6 +15,8 @@ mod transfer;
 mod verdict;
 mod way;
 mod window;
+
+pub(crate) use way::LINE_RATE;
 
 use crate::plan::Direction;
 use crate::run::Run;

@@ -4,6 +4,7 @@ pub mod analysis;
 pub mod dut;
 pub mod event;
 pub mod finding;
+pub mod frames;
 pub mod framing;
 pub mod host;
 pub mod lab;

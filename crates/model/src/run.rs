@@ -3,6 +3,7 @@
 use crate::analysis::Pairs;
 use crate::event::Event;
 use crate::finding::{self, Finding, Verdict};
+use crate::frames::FrameRow;
 use crate::host::Host;
 use crate::latency::{LatencyPlan, LatencySample};
 use crate::path::PathPlan;
@@ -112,6 +113,19 @@ impl Run {
         run.summary.pairs = Some(Box::new(pairs));
         run.judge();
         run
+    }
+
+    /// Makes the document of a sweep over frame sizes: its tests in order, and its rows.
+    pub fn of_frames(id: &str, probes: &[Event], tests: Vec<Run>, rows: Vec<FrameRow>) -> Run {
+        let mut run = Run::of_tests(id, "frames", probes, tests);
+        run.summary.rows = rows;
+        run.judge();
+        run
+    }
+
+    /// Frame sizes are its subject.
+    pub fn is_frames(&self) -> bool {
+        self.kind == "frames" || !self.summary.rows.is_empty()
     }
 
     /// Packet sizes are its subject.

@@ -73,6 +73,9 @@ pub struct Summary {
     /// Transfers of files, and the table of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferResult>,
+    /// A sweep over frame sizes, a row for each size and transport.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<crate::frames::FrameRow>,
     /// Several pairs of client and server at once, as one measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairs: Option<Box<crate::analysis::Pairs>>,

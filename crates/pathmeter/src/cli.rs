@@ -2,6 +2,7 @@
 
 mod analyse;
 mod capture;
+mod frames;
 mod import;
 mod lab;
 mod latency;
@@ -14,6 +15,7 @@ mod values;
 
 pub(crate) use analyse::{AnalyseArgs, GroupBy};
 pub(crate) use capture::CaptureArgs;
+pub(crate) use frames::FramesArgs;
 pub(crate) use import::{ImportArgs, OutputsArgs};
 pub(crate) use lab::{
     LabArgs, LabCheckArgs, LabCommand, LabDownArgs, LabExecArgs, LabListArgs, LabPrepareArgs, LabRunArgs,
@@ -60,6 +62,7 @@ pub(crate) enum Command {
     Latency(Box<LatencyArgs>),
     Mtu(Box<MtuArgs>),
     Transfer(Box<TransferArgs>),
+    Frames(Box<FramesArgs>),
     Linerate(LinerateArgs),
     Lab(LabArgs),
     Import(ImportArgs),
@@ -330,6 +333,7 @@ EXAMPLES
   pathmeter latency far.example
   pathmeter mtu far.example               which packets the path carries, each way
   pathmeter transfer http://far.example:8080/bytes/10MB
+  pathmeter frames far.example --link 25G frame sizes against line rate
   pathmeter linerate --link 25G           what a link can carry at all
 
 EXIT CODES

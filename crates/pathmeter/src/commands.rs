@@ -1,10 +1,12 @@
 //! One sub-command, one file: each takes its arguments and answers with an exit code.
 
 pub(crate) mod analyse;
+mod chart;
 pub(crate) mod completions;
 mod daemon;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod frames;
 pub(crate) mod import;
 pub(crate) mod iperf;
 pub(crate) mod iperf3;

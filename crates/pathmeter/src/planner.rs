@@ -1,10 +1,12 @@
 //! From what was asked to what will be done: every default filled, the host resolved, what cannot be refused early.
 
 pub(crate) mod check;
+mod frames;
 mod latency;
 mod mtu;
 mod resolve;
 
+pub(crate) use frames::{Step, frames};
 pub(crate) use latency::latency;
 pub(crate) use mtu::mtu;
 pub(crate) use resolve::{Family, resolve};

@@ -5,6 +5,7 @@
 mod native {
     mod fake;
     mod formats;
+    mod frames;
     mod hostile;
     mod identity;
     mod lab;

@@ -2,7 +2,7 @@
 
 use super::text::{capital, lower, percent};
 use super::way::{Way, ways};
-use super::{Finding, Severity, Status, Verdict, latency, path, transfer};
+use super::{Finding, Severity, Status, Verdict, frames, latency, path, transfer};
 use crate::event::Outcome;
 use crate::plan::{Direction, Plan, Transport};
 use crate::run::Run;
@@ -19,6 +19,9 @@ pub(super) fn of(run: &Run) -> Verdict {
     }
     if run.transfer.is_some() {
         return transfer::verdict(run);
+    }
+    if run.is_frames() {
+        return frames::verdict(run);
     }
     match (&run.plan, run.tests.is_empty()) {
         (_, false) => of_tests(run),

@@ -110,4 +110,4 @@ impl<'a> Way<'a> {
 
 /// From this share of the link on, the link is the limit: what is missing to 1 are acknowledgements, ARP, the first
 /// round trips of a stream and the clocks' tolerance (IEEE 802.3: 100 ppm).
-pub(super) const LINE_RATE: f64 = 0.97;
+pub(crate) const LINE_RATE: f64 = 0.97;

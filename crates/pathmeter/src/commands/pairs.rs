@@ -44,7 +44,8 @@ pub(crate) fn run(
     if args.session.dry_run {
         return print_plan(&plans, global);
     }
-    let job = Job { plans, security, interrupt: Interrupt::on_signals()? };
+    let interrupt = Interrupt::on_signals()?;
+    let job = Job { plans, security, interrupt: &interrupt };
     let measured = match asked {
         PairCount::Fixed(_) => job.measure(&job.plans, most as usize)?,
         PairCount::Auto => job.search(hosts as usize)?,
@@ -56,27 +57,29 @@ pub(crate) fn run(
     }
 }
 
-struct Job<'a> {
+/// Sessions to run at once.
+pub(super) struct Job<'a> {
     /// As many as there may be.
-    plans: Vec<Plan>,
-    security: &'a Security,
-    interrupt: Interrupt,
+    pub(super) plans: Vec<Plan>,
+    pub(super) security: &'a Security,
+    pub(super) interrupt: &'a Interrupt,
 }
 
-struct Measured {
-    run: Run,
+/// What they did.
+pub(super) struct Measured {
+    pub(super) run: Run,
     /// Why a pair failed: told after the result.
-    error: Option<anyhow::Error>,
+    pub(super) error: Option<anyhow::Error>,
 }
 
 impl Job<'_> {
     /// So many pairs at once.
-    fn measure(&self, plans: &[Plan], count: usize) -> anyhow::Result<Measured> {
+    pub(super) fn measure(&self, plans: &[Plan], count: usize) -> anyhow::Result<Measured> {
         let plans = plans.get(..count).unwrap_or(plans);
         let known = plans.first().and_then(|plan| link(&plan.target, &plan.local));
         let mut tests = Vec::new();
         let (mut broken, mut error) = (Vec::new(), None);
-        for (index, outcome) in pairs::run(plans, self.security, &self.interrupt).into_iter().enumerate() {
+        for (index, outcome) in pairs::run(plans, self.security, self.interrupt).into_iter().enumerate() {
             let begun = outcome.events.iter().any(|event| matches!(event, Event::Started(_)));
             if let Some(reason) = short(&outcome.events, outcome.error.as_ref()) {
                 broken.push(BrokenPair { pair: index as u64 + 1, reason });
@@ -113,7 +116,7 @@ impl Job<'_> {
     }
 
     /// One more pair at a time, until two in a row have added little.
-    fn search(&self, least: usize) -> anyhow::Result<Measured> {
+    pub(super) fn search(&self, least: usize) -> anyhow::Result<Measured> {
         let mut steps: Vec<PairStep> = Vec::new();
         let mut best: Option<Measured> = None;
         let mut idle = 0;

@@ -90,6 +90,13 @@ pub(super) fn session(args: &SessionArgs, protocol: ProtocolName) -> Result<(), 
     }
 }
 
+/// Streams and time of a row of `pathmeter frames`.
+pub(super) fn frames(streams: u32, time: Nanos) -> Result<(), Failure> {
+    within("--parallel", u64::from(streams), 1, 128, "streams")?;
+    positive("--time", time)?;
+    at_most("--time", time, MAX_TIME)
+}
+
 /// A protocol that is not ours, as typed.
 fn foreign(protocol: ProtocolName) -> Option<ProtocolName> {
     matches!(protocol, ProtocolName::Iperf3 | ProtocolName::Iperf2).then_some(protocol)

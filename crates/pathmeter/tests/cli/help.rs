@@ -4,13 +4,14 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "measure",
     "serve",
     "throughput",
     "latency",
     "mtu",
     "transfer",
+    "frames",
     "linerate",
     "lab",
     "import",

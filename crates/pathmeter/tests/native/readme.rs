@@ -53,6 +53,7 @@ fn every_option_and_format_the_readme_names_exists() {
         "mtu --help",
         "transfer --help",
         "sockperf pp --help",
+        "frames --help",
         "lab run --help",
     ];
     let help = commands.map(|line| {
@@ -75,7 +76,7 @@ fn every_option_and_format_the_readme_names_exists() {
 /// What makes a command take a second and not ten.
 fn shorter(command: &str) -> &'static [&'static str] {
     match command {
-        "demo" | "measure" => &["--quick"],
+        "demo" | "measure" | "frames" => &["--quick"],
         "throughput" | "latency" => &["--time", "1s"],
         "transfer" => &["--repeat", "1"],
         "iperf3" => &["-t", "1"],

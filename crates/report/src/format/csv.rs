@@ -1,5 +1,6 @@
 //! CSV: one row per interval and stream, and one per direction at the end, under one stable header.
 
+mod frames;
 mod latency;
 mod packets;
 mod path;
@@ -18,6 +19,7 @@ use model::units::BitRate;
 pub fn document(run: &Run, _style: &Style) -> String {
     let tests = if run.tests.is_empty() { std::slice::from_ref(run) } else { &run.tests };
     let mut text = COLUMNS.join(",") + "\n";
+    text.push_str(&frames::rows(run));
     if !run.tests.is_empty() {
         text.push_str(&path::rows(run, run, None));
         text.push_str(&packets::rows(run, run, None));
@@ -42,7 +44,7 @@ pub fn document(run: &Run, _style: &Style) -> String {
 }
 
 /// The header: each name carries its unit.
-pub const COLUMNS: [&str; 89] = [
+pub const COLUMNS: [&str; 100] = [
     "run",
     "test",
     "row",
@@ -132,6 +134,17 @@ pub const COLUMNS: [&str; 89] = [
     "expected_percent",
     "judgement",
     "error",
+    "offered_pps",
+    "packets_per_second",
+    "line_rate_pps",
+    "line_rate_share",
+    "pairs",
+    "sender_cpu_share",
+    "receiver_cpu_share",
+    "limited_by",
+    "device_frames",
+    "encap",
+    "notes",
 ];
 
 /// The columns of streams; those behind them are of round trips, packet sizes, captured packets and transfers.

@@ -1,10 +1,10 @@
 //! Markdown tables to paste into a ticket.
 
-use super::Style;
 use super::table::{Column, markdown};
 use super::text::{
     evidence, latency, packets, pair_facts, path, path_facts, segments, test_rows, transfer, words,
 };
+use super::{Style, frames};
 use model::latency::WayResult;
 use model::path::advice::Advice;
 use model::plan::Direction;
@@ -23,6 +23,9 @@ pub fn document(run: &Run, _style: &Style) -> String {
     if transfer::is_transfer(run) {
         return of_transfers(run);
     }
+    if run.is_frames() {
+        return of_frames(run);
+    }
     let mut text = title(run);
     let (first, rows) = match run.tests.is_empty() {
         true => ("Figure", figures(&run.summary)),
@@ -40,6 +43,18 @@ pub fn document(run: &Run, _style: &Style) -> String {
         text.push('\n');
     }
     text + &captured(run) + &findings(run) + &verdict(run)
+}
+
+/// A sweep over frame sizes: its table, notes, findings and verdict.
+fn of_frames(run: &Run) -> String {
+    let table = markdown(&frames::columns(), &frames::cells(&run.summary.rows));
+    let notes: String = frames::notes(run).into_iter().map(|note| format!("- {note}\n")).collect();
+    let notes = if notes.is_empty() { notes } else { notes + "\n" };
+    title(run)
+        + &format!("{}. {}\n\n{table}\n", frames::subtitle(run), frames::LEGEND)
+        + &notes
+        + &findings(run)
+        + &verdict(run)
 }
 
 /// A latency run: the way or the table of ways, the load, findings and verdict.
@@ -204,6 +219,7 @@ fn title(run: &Run) -> String {
     let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
     let what = match plan {
         _ if latency::is_latency(run) => latency_title(run),
+        _ if run.is_frames() => frames::title(run),
         _ if run.is_path() => path::subject(run.path.as_ref()),
         _ if transfer::is_transfer(run) => {
             run.transfer.as_ref().map_or_else(|| format!("Run `{}`", run.id), transfer::title)

@@ -2,6 +2,7 @@
 
 pub mod analysis;
 pub mod csv;
+pub mod frames;
 pub mod iperf2;
 pub mod iperf3;
 pub mod json;

@@ -4,10 +4,12 @@
 
 mod axis;
 mod bars;
+mod lines;
 #[cfg(feature = "png")]
 mod png;
 mod svg;
 
 pub use bars::{Bar, BarChart, BarPanel, BarRow};
+pub use lines::{Line, LineChart, LinePanel};
 #[cfg(feature = "png")]
 pub use png::{PlotError, png};

@@ -1,6 +1,5 @@
 //! `pathmeter lab run`: topologies built, measured, judged and compared.
 
-mod chart;
 mod execute;
 mod inside;
 mod judge;
@@ -14,6 +13,7 @@ mod tap;
 mod tools;
 
 use crate::cli::{Common, Format, LabRunArgs};
+use crate::commands::chart;
 use crate::commands::output::{Screen, deliver};
 use crate::engine::capture::Capture;
 use crate::engine::host;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> anyhow::Result<Exit> {
 }
 
 fn finish(args: &LabRunArgs, global: &Common, report: &LabReport) -> anyhow::Result<Exit> {
-    chart::write(&args.chart, report)?;
+    chart::write(&args.chart, || format::chart(report).svg())?;
     deliver(global, written(report, global).as_bytes())?;
     Ok(match (report.is_void(), report.is_broken()) {
         (true, _) => Exit::Void,

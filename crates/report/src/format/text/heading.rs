@@ -1,6 +1,6 @@
 //! The heading: from where to where, and what the test does.
 
-use super::super::{Paint, Style};
+use super::super::{Paint, Style, frames};
 use super::words;
 use model::host::Host;
 use model::plan::Plan;
@@ -16,6 +16,13 @@ pub(super) fn of_plan(plan: &Plan, from: Option<&str>, style: &Style) -> String 
 
 /// The heading of a run, stored or just finished.
 pub(super) fn of_run(run: &Run, style: &Style) -> String {
+    if run.is_frames() {
+        let hosts = run.host.iter().map(|host| format!("this end: {}", host_line(host)));
+        let hosts = hosts.chain(run.peer.iter().map(|host| format!("far end: {}", host_line(host))));
+        let started = run.started.iter().map(|started| format!("started {started}"));
+        let lines: Vec<String> = [frames::subtitle(run)].into_iter().chain(started).chain(hosts).collect();
+        return join(&frames::title(run), &lines, style);
+    }
     let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
     let Some(plan) = plan else { return join(&format!("Run {}", run.id), &[], style) };
     let mut lines: Vec<String> = run.started.iter().map(|started| format!("started {started}")).collect();

@@ -18,7 +18,7 @@ pub(super) use measure::{path_facts, test_rows};
 pub(super) use pairs::facts as pair_facts;
 pub(super) use result::segments;
 
-use super::Style;
+use super::{Style, frames};
 use model::event::Started;
 use model::latency::{LatencyPlan, LatencySample, LatencyStarted};
 use model::path::PathStarted;
@@ -84,6 +84,7 @@ pub fn result(run: &Run, style: &Style) -> String {
         _ if run.is_path() => path::of(run, style),
         _ if transfer::is_transfer(run) => transfer::of(run, style),
         _ if let Some(pairs) = run.summary.pairs.as_deref() => pairs::of(run, pairs, style),
+        _ if run.is_frames() => frames::text(run, style),
         true => result::of(run, style),
         false => measure::of(run, style),
     };

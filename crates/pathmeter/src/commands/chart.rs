@@ -1,9 +1,7 @@
-//! The chart of a report as a file.
+//! A chart as a file, for the commands that draw one.
 
 use crate::exit::Failure;
 use anyhow::Context;
-use model::lab::LabReport;
-use report::format::lab::chart;
 use report::plot::png;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +9,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// When a name ends neither in `.svg` nor in `.png`.
-pub(super) fn check(files: &[PathBuf]) -> anyhow::Result<()> {
+pub(crate) fn check(files: &[PathBuf]) -> anyhow::Result<()> {
     for file in files {
         if kind(file).is_none() {
             let said = format!("--chart {}: it is neither an .svg nor a .png", file.display());
@@ -25,11 +23,11 @@ pub(super) fn check(files: &[PathBuf]) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// When a file cannot be written.
-pub(super) fn write(files: &[PathBuf], report: &LabReport) -> anyhow::Result<()> {
+pub(crate) fn write(files: &[PathBuf], svg: impl FnOnce() -> String) -> anyhow::Result<()> {
     if files.is_empty() {
         return Ok(());
     }
-    let svg = chart(report).svg();
+    let svg = svg();
     for file in files {
         let written = match kind(file) {
             Some(Kind::Png) => std::fs::write(file, png(&svg, PIXELS)?),

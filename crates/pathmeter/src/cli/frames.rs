@@ -1,0 +1,79 @@
+//! The command line of `pathmeter frames`.
+
+use super::{PairCount, SessionArgs, TargetArgs};
+use clap::{Args, ValueEnum};
+use model::framing::Encaps;
+use model::plan::Transport;
+use model::units::{Bytes, Nanos};
+use std::path::PathBuf;
+
+/// Sweep over Ethernet frame sizes: throughput and packets a second of each, against line rate
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter frames far.example --link 25G                 64 to 1518 bytes, TCP and UDP, about 35 seconds
+  pathmeter frames far.example --link 25G --pairs auto    sessions added until the rate grows no more
+  pathmeter frames far.example --tests udp --no-offload   each datagram a frame of its own in this host too
+  pathmeter frames far.example --frame 512,1518,9018 --reverse
+  pathmeter frames far.example --link 10G --encap vlan,vxlan --chart frames.svg")]
+pub(crate) struct FramesArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Frame sizes with their FCS, before encapsulation [default: 64,128,146,256,512,1024,1280,1518]
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', help_heading = "Test")]
+    pub(crate) frame: Vec<Bytes>,
+    /// What the frames carry
+    #[arg(
+        long,
+        value_enum,
+        value_name = "TEST,…",
+        value_delimiter = ',',
+        default_values = ["tcp", "udp"],
+        help_heading = "Test"
+    )]
+    pub(crate) tests: Vec<FrameTest>,
+    /// The far end sends, this end receives
+    #[arg(short = 'R', long, help_heading = "Test")]
+    pub(crate) reverse: bool,
+    /// How long to measure each size [default: 2s, or 500ms with --quick]
+    #[arg(short, long, value_name = "TIME", conflicts_with = "quick", help_heading = "Test")]
+    pub(crate) time: Option<Nanos>,
+    /// A look, not a measurement: about 10 seconds in all
+    #[arg(long, help_heading = "Test")]
+    pub(crate) quick: bool,
+    /// Parallel streams of each session, 1 to 128
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, help_heading = "Test")]
+    pub(crate) parallel: u32,
+    /// Run N sessions at once and sum them; auto adds sessions until the sum grows no more, for each size
+    #[arg(long, value_name = "N|auto", help_heading = "Test")]
+    pub(crate) pairs: Option<PairCount>,
+    /// Send and receive each UDP datagram by itself, without segmentation offload (GSO and GRO)
+    #[arg(long, help_heading = "Test")]
+    pub(crate) no_offload: bool,
+    /// What carries the packets on the link, from the wire inwards, as `pathmeter linerate` takes it
+    #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true, help_heading = "Test")]
+    pub(crate) encap: Encaps,
+    /// Draw throughput and packets a second over frame size into this file, an .svg or a .png; repeatable
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) chart: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+}
+
+/// What frames carry, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FrameTest {
+    /// A stream, its MSS set for each size
+    Tcp,
+    /// Datagrams, their payload set for each size
+    Udp,
+}
+
+impl From<FrameTest> for Transport {
+    fn from(test: FrameTest) -> Transport {
+        match test {
+            FrameTest::Tcp => Transport::Tcp,
+            FrameTest::Udp => Transport::Udp,
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! A sweep over frame sizes: its table, its notes, its bars, and its chart.
+
+use super::table::{Column, plain};
+use super::text::latency::bar;
+use super::text::words;
+use super::{Paint, Style};
+use crate::plot::{Line, LineChart, LinePanel};
+use model::frames::FrameRow;
+use model::plan::Transport;
+use model::run::Run;
+
+/// The line that tells a row as it ends.
+#[must_use]
+pub fn progress(row: &FrameRow) -> String {
+    let what = format!("{:>6}  {}", row.frame, row.protocol);
+    if let Some(why) = &row.skipped {
+        return format!("{what}  {why}");
+    }
+    let packets = row.packets_per_second.map(|rate| format!("  {rate}")).unwrap_or_default();
+    let share =
+        row.share.map(|share| format!("  {} of line rate", words::percent(share))).unwrap_or_default();
+    format!("{what}  {}{packets}{share}", row.goodput)
+}
+
+/// Throughput and packets per second over frame size, with what the link's rate allows above.
+#[must_use]
+pub fn chart(run: &Run) -> LineChart {
+    let rows = &run.summary.rows;
+    let mut sizes: Vec<u32> = rows.iter().map(|row| row.frame).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let panel = |title: &str, value: Value, limit: Value| {
+        let line = |protocol: Transport| Line {
+            name: protocol.to_string(),
+            values: over(rows, &sizes, protocol, value),
+            limit: over(rows, &sizes, protocol, limit),
+        };
+        LinePanel { title: title.into(), lines: protocols(rows).into_iter().map(line).collect() }
+    };
+    let known = rows.iter().any(|row| row.line_rate_pps.is_some());
+    LineChart {
+        title: title(run),
+        subtitle: subtitle(run),
+        across: "Ethernet frame with FCS, bytes".into(),
+        sizes: sizes.iter().map(u32::to_string).collect(),
+        limit: known.then(|| "line rate".into()),
+        panels: vec![
+            panel("Goodput, Gbit/s", goodput, goodput_limit),
+            panel("Packets, Mpps", packets, packets_limit),
+        ],
+    }
+}
+
+type Value = fn(&FrameRow) -> Option<f64>;
+
+fn goodput(row: &FrameRow) -> Option<f64> {
+    row.payload.map(|_| row.goodput.0 as f64 / 1e9)
+}
+
+fn goodput_limit(row: &FrameRow) -> Option<f64> {
+    Some(row.line_rate_pps?.0 as f64 * row.payload? * 8.0 / 1e9)
+}
+
+fn packets(row: &FrameRow) -> Option<f64> {
+    row.packets_per_second.map(|rate| rate.0 as f64 / 1e6)
+}
+
+fn packets_limit(row: &FrameRow) -> Option<f64> {
+    row.line_rate_pps.map(|rate| rate.0 as f64 / 1e6)
+}
+
+fn over(rows: &[FrameRow], sizes: &[u32], protocol: Transport, value: Value) -> Vec<Option<f64>> {
+    let of =
+        |size: &u32| rows.iter().find(|row| row.frame == *size && row.protocol == protocol).and_then(value);
+    sizes.iter().map(of).collect()
+}
+
+fn protocols(rows: &[FrameRow]) -> Vec<Transport> {
+    let has = |protocol: &Transport| rows.iter().any(|row| row.protocol == *protocol);
+    [Transport::Tcp, Transport::Udp].into_iter().filter(has).collect()
+}
+
+/// What was swept, in a line.
+pub(super) fn title(run: &Run) -> String {
+    let host = run.tests.iter().find_map(|test| test.plan.as_ref());
+    let host = host.map(|plan| format!(" to {}", plan.target.host)).unwrap_or_default();
+    let way = run.summary.rows.first().map(|row| format!(", {}", row.direction)).unwrap_or_default();
+    format!("Frame sizes{host}{way}")
+}
+
+/// The link and the encapsulation.
+pub(super) fn subtitle(run: &Run) -> String {
+    let link = match &run.summary.link {
+        Some(link) => format!("Link {} ({})", link.rate, link.source),
+        None => "Link of unknown speed: no line rate".into(),
+    };
+    let encap = run.summary.rows.iter().find_map(|row| row.encap.clone());
+    encap.map_or(link.clone(), |encap| format!("{link}, frames carried in {encap}"))
+}
+
+/// Table, notes and bars, between the heading and the findings.
+pub(super) fn text(run: &Run, style: &Style) -> String {
+    let rows = &run.summary.rows;
+    let mut text = format!("\n{}\n", plain(&columns(), &cells(rows)));
+    let legend = style.wrap(LEGEND, 2);
+    text.extend(legend.iter().map(|line| format!("  {}\n", style.paint(Paint::Dim, line))));
+    let told = notes(run);
+    if !told.is_empty() {
+        text.push('\n');
+        let lines = told.iter().flat_map(|note| style.wrap(note, 4));
+        text.extend(lines.map(|line| format!("  {line}\n")));
+    }
+    text.push_str(&bars("Goodput, Gbit/s", rows, goodput, goodput_limit, style));
+    text + &bars("Packets, Mpps", rows, packets, packets_limit, style)
+}
+
+/// The head of the table.
+pub(super) fn columns() -> Vec<Column> {
+    let right = ["Bytes", "Gbit/s", "Mpps", "Device", "Line", "Share", "CPU"].map(Column::right);
+    let left = [Column::right("Frame"), Column::left("Test")];
+    left.into_iter().chain(right).chain([Column::left("Limit")]).collect()
+}
+
+/// A row for each size and transport.
+pub(super) fn cells(rows: &[FrameRow]) -> Vec<Vec<String>> {
+    rows.iter().map(cell).collect()
+}
+
+fn cell(row: &FrameRow) -> Vec<String> {
+    let known = |value: Option<f64>| value.map_or_else(|| "-".into(), words::significant);
+    let cpu = |share: Option<f64>| share.map_or_else(|| "-".into(), |share| format!("{:.0}", share * 100.0));
+    let cpus = format!("{}/{}", cpu(row.sender_cpu), cpu(row.receiver_cpu));
+    let measured = row.skipped.is_none();
+    vec![
+        row.frame.to_string(),
+        row.protocol.to_string(),
+        row.payload.map_or_else(|| "-".into(), |payload| format!("{payload:.0}")),
+        known(goodput(row)),
+        known(packets(row)),
+        known(device(row)),
+        known(packets_limit(row)),
+        row.share.map_or_else(|| "-".into(), words::percent),
+        if measured { cpus } else { "-".into() },
+        if measured { limit(row) } else { "not run".into() },
+    ]
+}
+
+/// Mpps that the interface counted while the test ran.
+fn device(row: &FrameRow) -> Option<f64> {
+    let device = row.device.as_ref().filter(|device| device.packets > 0)?;
+    Some(row.offered?.0 as f64 / 1e6 * device.frames as f64 / device.packets as f64)
+}
+
+/// What set the rate, in a word or two.
+fn limit(row: &FrameRow) -> String {
+    match row.limited_by.first().map(String::as_str) {
+        None => "-".into(),
+        Some("at-line-rate") => "line rate".into(),
+        Some("receiver-limited" | "receiver-buffer-loss") => "receiver".into(),
+        Some("sender-limited") => "sender".into(),
+        Some("window-limited") => "window".into(),
+        Some("path-loss") => "path loss".into(),
+        Some(other) => other.into(),
+    }
+}
+
+/// What a reader must know: of the whole sweep, and of each row; rows with the same to say are named together.
+pub(super) fn notes(run: &Run) -> Vec<String> {
+    let mut notes: Vec<String> = run.summary.warnings.iter().map(|warning| warning.text.clone()).collect();
+    let told = |row: &FrameRow| row.skipped.iter().chain(&row.notes).cloned().collect::<Vec<_>>();
+    let mut groups: Vec<(String, Transport, Vec<String>)> = Vec::new();
+    for row in &run.summary.rows {
+        for note in told(row) {
+            match groups.iter_mut().find(|group| group.0 == note && group.1 == row.protocol) {
+                Some((.., frames)) => frames.push(row.frame.to_string()),
+                None => groups.push((note, row.protocol, vec![row.frame.to_string()])),
+            }
+        }
+    }
+    let told =
+        groups.into_iter().map(|(note, test, frames)| format!("{test} {}: {note}.", frames.join(", ")));
+    notes.extend(told);
+    notes
+}
+
+/// Bars as long as the largest of values and limits; a stroke stands where line rate is.
+fn bars(title: &str, rows: &[FrameRow], value: Value, limit: Value, style: &Style) -> String {
+    let known: Vec<(&FrameRow, f64, Option<f64>)> =
+        rows.iter().filter_map(|row| Some((row, value(row)?, limit(row)))).collect();
+    if known.is_empty() {
+        return String::new();
+    }
+    let most = known.iter().map(|(_, value, limit)| limit.unwrap_or(0.0).max(*value)).fold(0.0, f64::max);
+    let most = if most > 0.0 { most } else { 1.0 };
+    let width = style.width.saturating_sub(26).clamp(10, 60);
+    let marked = known.iter().any(|(.., limit)| limit.is_some());
+    let title = if marked { format!("{title} (| line rate)") } else { title.to_owned() };
+    let mut text = format!("\n  {}\n", style.paint(Paint::Dim, &title));
+    for (row, value, limit) in known {
+        let mut drawn: Vec<char> = bar(value / most, width).chars().collect();
+        if let Some(limit) = limit {
+            let place = ((limit / most * width as f64).round() as usize).min(width);
+            drawn.resize(drawn.len().max(place + 1), ' ');
+            drawn[place] = '|';
+        }
+        let drawn: String = drawn.into_iter().collect();
+        let (frame, test) = (row.frame, row.protocol.to_string());
+        text.push_str(&format!(
+            "  {frame:>6} {test}  {:>8}  {}\n",
+            words::significant(value),
+            drawn.trim_end()
+        ));
+    }
+    text
+}
+
+/// What the columns of the table are.
+pub(super) const LEGEND: &str = "Bytes: payload of a packet. Mpps: packets that arrived; Device: frames that this host's \
+     interface counted; Line: at line rate. Share: of the link, preambles and gaps included. CPU: the busiest of the \
+     sender's and of the receiver's host, percent.";
