@@ -78,7 +78,7 @@ impl Case {
         let target = Target { host: "192.0.2.20".into(), address: ([192, 0, 2, 20], 5001).into() };
         let local = LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() };
         Connected {
-            wall: "2026-11-21T21:39:54Z".parse().expect("a number"),
+            wall: "2026-11-21T21:39:54Z".parse().expect("a time"),
             plan: Plan { target, protocol: ProtocolName::Iperf2, test, local },
             local: info.local,
             remote: info.remote,
@@ -144,7 +144,7 @@ impl Case {
     fn text(self, options: &Iperf2Options) -> String {
         let mut text = Iperf2Text::new(options.clone(), 1);
         let streams = (0..self.streams).map(|stream| self.info(stream)).collect();
-        let started = Started { wall: "2026-11-21T21:39:54Z".parse().expect("a number"), streams };
+        let started = Started { wall: "2026-11-21T21:39:54Z".parse().expect("a time"), streams };
         let mut out = settings(self).text(options);
         out += &text.event(&Event::Connected(self.connected()));
         out += &text.event(&Event::Started(started));
@@ -179,7 +179,7 @@ fn settings(case: Case) -> Iperf2Settings {
 
 /// The only output of a text.
 fn only(text: &str) -> Imported {
-    let mut all = read("file", text, Known::default()).expect("a number");
+    let mut all = read("file", text, Known::default()).expect("our own text is read");
     assert_eq!(all.len(), 1, "{text}");
     all.remove(0)
 }
