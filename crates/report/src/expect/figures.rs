@@ -67,9 +67,6 @@ pub(super) fn all() -> impl Iterator<Item = &'static Figure> {
 
 /// Those of streams and probes.
 static FIGURES: &[Figure] = &[
-    run("pairs.up.goodput", Quantity::Rate, |r| pairs(r, |sum| sum.up)),
-    run("pairs.down.goodput", Quantity::Rate, |r| pairs(r, |sum| sum.down)),
-    run("pairs.overlap", Quantity::Share, |r| r.summary.pairs.as_ref().map(|pairs| pairs.overlap_share)),
     way("goodput", Quantity::Rate, |w| Some(w.goodput.0 as f64)),
     way("wire", Quantity::Rate, |w| w.wire.rate.map(|rate| rate.0 as f64)),
     way("packets_per_second", Quantity::Packets, |w| w.wire.packets_per_second.map(|rate| rate.0 as f64)),
@@ -105,6 +102,9 @@ static FIGURES: &[Figure] = &[
     run("lost", Quantity::Count, lost),
     run("problems", Quantity::Count, |r| findings(r, Severity::Problem)),
     run("warnings", Quantity::Count, |r| findings(r, Severity::Warning)),
+    run("pairs.up.goodput", Quantity::Rate, |r| pairs(r, |sum| sum.up)),
+    run("pairs.down.goodput", Quantity::Rate, |r| pairs(r, |sum| sum.down)),
+    run("pairs.overlap", Quantity::Share, |r| r.summary.pairs.as_ref().map(|pairs| pairs.overlap_share)),
 ];
 
 /// The sum of the pairs, one way.
