@@ -1,4 +1,4 @@
-//! Numbers as both iPerfs print them: a value in its unit, and C's `%.2g`.
+//! Numbers as both iPerfs print them: a value in its unit, and C's `%g`.
 
 /// A number of bytes (per second) in the unit of a letter, and the unit's name: lower case for bits and steps of 1000,
 /// upper case for bytes and steps of 1024; `b`, `k`, `m`, `g`, `t`, or anything else for the largest unit reached.
@@ -27,15 +27,21 @@ pub(super) fn two_digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".into();
     }
-    let scientific = format!("{value:.1e}");
-    let (digits, exponent) = scientific.split_once('e').expect("{:e} always writes an e");
+    significant(value, 2)
+}
+
+/// C's `%.{digits}g`, of a finite number.
+pub(super) fn significant(value: f64, digits: usize) -> String {
+    let scientific = format!("{value:.*e}", digits - 1);
+    let (mantissa, exponent) = scientific.split_once('e').expect("{:e} always writes an e");
     let exponent: i32 = exponent.parse().expect("{:e} writes a decimal exponent");
-    if (-4..2).contains(&exponent) {
-        let decimals = usize::try_from(1 - exponent).expect("the exponent is at most 1");
+    let last = i32::try_from(digits).expect("a double has 17 digits");
+    if (-4..last).contains(&exponent) {
+        let decimals = usize::try_from(last - 1 - exponent).expect("the exponent is below the digits");
         return without_zeros(&format!("{value:.decimals$}")).to_owned();
     }
     let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{}e{sign}{:02}", without_zeros(digits), exponent.abs())
+    format!("{}e{sign}{:02}", without_zeros(mantissa), exponent.abs())
 }
 
 fn without_zeros(number: &str) -> &str {

@@ -1,5 +1,6 @@
 //! JSON laid out as iPerf3's library lays it out: tabs, `"name":<tab>value`, whole numbers without a point.
 
+use crate::format::units::significant;
 use serde_json::{Number, Value};
 use std::fmt::Write;
 
@@ -76,27 +77,6 @@ fn number_text(number: &Number) -> String {
     let reads_back =
         short.parse::<f64>().is_ok_and(|read| (read - value).abs() <= value.abs() * f64::EPSILON);
     if reads_back { short } else { significant(value, 17) }
-}
-
-/// C's `%.{digits}g`.
-fn significant(value: f64, digits: usize) -> String {
-    let scientific = format!("{value:.*e}", digits - 1);
-    let (mantissa, exponent) = scientific.split_once('e').expect("{:e} always writes an e");
-    let exponent: i32 = exponent.parse().expect("{:e} writes a decimal exponent");
-    let last = i32::try_from(digits).expect("15 or 17 digits");
-    if (-4..last).contains(&exponent) {
-        let decimals = usize::try_from(last - 1 - exponent).expect("the exponent is below the digits");
-        return trimmed(&format!("{value:.decimals$}")).to_owned();
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{}e{sign}{:02}", trimmed(mantissa), exponent.abs())
-}
-
-fn trimmed(number: &str) -> &str {
-    match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => number,
-    }
 }
 
 #[cfg(test)]
