@@ -1,5 +1,6 @@
 //! ICMP echo (RFC 792, RFC 4443): asking a host to send a packet back, with what the kernel says of the reply.
 
+use crate::checksum::{folded, sum};
 use crate::error::{Named, OsError, Result, check, check_len};
 use crate::message::{self, Received};
 use crate::options::{self, MtuDiscovery, Opt, set_int, set_raw};
@@ -166,15 +167,9 @@ fn ip_header_len(packet: &[u8]) -> Option<usize> {
     packet.first().map(|first| usize::from(first & 0xf) * 4)
 }
 
-/// RFC 1071.
+/// RFC 1071, as a number in network byte order.
 fn checksum(bytes: &[u8]) -> u16 {
-    let words =
-        bytes.chunks(2).map(|pair| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0)));
-    let mut sum: u64 = words.sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !u16::try_from(sum).expect("folded to 16 bits above")
+    !u16::from_be_bytes(folded(sum(bytes)).to_ne_bytes())
 }
 
 /// Length of the ICMP header of an echo request or reply.

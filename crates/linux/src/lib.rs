@@ -10,6 +10,7 @@ pub mod boot;
 pub mod bpf;
 pub mod buffer;
 pub mod capture;
+mod checksum;
 pub mod clock;
 pub mod cmsg;
 pub mod counters;

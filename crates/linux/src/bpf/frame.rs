@@ -3,6 +3,7 @@
 //! Signature, at the beginning of the payload, in network byte order: 4 bytes tag of the trial, 8 bytes sequence number from
 //! 0 on, and where there is room 6 bytes of the sender's `CLOCK_MONOTONIC` in nanoseconds, modulo 2^48.
 
+use crate::checksum::{folded, sum};
 use crate::error::{Named, Result};
 use model::units::Bytes;
 use std::io;
@@ -177,19 +178,6 @@ pub(super) struct Template {
     pub(super) ip_sum: u16,
     /// Of what UDP's checksum covers.
     pub(super) udp_sum: u16,
-}
-
-/// The Internet checksum's sum (RFC 1071) in the host's byte order; an odd last byte is taken with a zero.
-fn sum(bytes: &[u8]) -> u64 {
-    let word = |pair: &[u8]| u16::from_ne_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]);
-    bytes.chunks(2).map(|pair| u64::from(word(pair))).sum()
-}
-
-fn folded(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
 }
 
 /// Bytes of the signature without time: tag and sequence number.
