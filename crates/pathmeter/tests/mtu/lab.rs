@@ -6,9 +6,8 @@
 //!   fd71:1::2   ::1          fd71:12::1   ::2        fd71:2::1   ::2
 //! ```
 
-use super::net::{ip, may_make_networks};
+use super::net::{ip, may_make_networks, nft};
 use super::support::{Ended, Running, pathmeter, skip};
-use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -250,13 +249,7 @@ impl Lab {
     /// Sets these rules of nft(8).
     #[track_caller]
     pub(super) fn nft(&self, node: Node, rules: &str) {
-        let mut nft = Command::new("ip")
-            .args(["netns", "exec", &self.ns(node), "nft", "-f", "-"])
-            .stdin(Stdio::piped())
-            .spawn()
-            .expect("ip starts");
-        nft.stdin.take().expect("piped").write_all(rules.as_bytes()).expect("nft reads");
-        assert!(nft.wait().expect("it is our child").success(), "nft: {rules}");
+        nft(&self.ns(node), rules);
     }
 
     /// Rules for what a router passes on.

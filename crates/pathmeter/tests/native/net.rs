@@ -59,13 +59,7 @@ impl Net {
     /// Sets these rules of nft(8) at this end.
     #[track_caller]
     pub(super) fn nft(&self, ns: &str, rules: &str) {
-        let mut nft = Command::new("ip")
-            .args(["netns", "exec", ns, "nft", "-f", "-"])
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
-        nft.stdin.take().expect("piped").write_all(rules.as_bytes()).unwrap();
-        assert!(nft.wait().unwrap().success(), "nft: {rules}");
+        nft(ns, rules);
     }
 
     /// `pathmeter serve` at the server's end.
@@ -101,6 +95,18 @@ pub(super) fn may_make_networks(test: &str) -> bool {
         return false;
     }
     true
+}
+
+/// Sets these rules of nft(8) in a namespace.
+#[track_caller]
+pub(super) fn nft(ns: &str, rules: &str) {
+    let mut nft = Command::new("ip")
+        .args(["netns", "exec", ns, "nft", "-f", "-"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    nft.stdin.take().expect("piped").write_all(rules.as_bytes()).unwrap();
+    assert!(nft.wait().unwrap().success(), "nft: {rules}");
 }
 
 /// Runs ip(8), which has to succeed.

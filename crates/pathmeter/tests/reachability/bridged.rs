@@ -1,8 +1,7 @@
 //! Client and server in namespaces of their own, with a bridge in a third between them, on which packets can be dropped.
 
-use super::net::{ip, may_make_networks};
+use super::net::{ip, may_make_networks, nft};
 use super::support::{Ended, Running, pathmeter};
-use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -62,7 +61,7 @@ impl Bridged {
         let rules = format!(
             "table bridge t {{\nchain c {{\ntype filter hook forward priority 0;\n{what} drop\n}}\n}}\n"
         );
-        self.nft(&self.bridge, &rules);
+        nft(&self.bridge, &rules);
         self.forget(&self.client);
         self.forget(&self.server);
     }
@@ -94,17 +93,6 @@ impl Bridged {
         let mut ping = Command::new("ip");
         ping.args(["netns", "exec", ns, "ping", "-c", "1", "-W", "3", address]).stdout(Stdio::null());
         ping.status().unwrap().success()
-    }
-
-    /// Sets these rules of nft(8) in a namespace.
-    pub(super) fn nft(&self, ns: &str, rules: &str) {
-        let mut nft = Command::new("ip")
-            .args(["netns", "exec", ns, "nft", "-f", "-"])
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
-        nft.stdin.take().expect("piped").write_all(rules.as_bytes()).unwrap();
-        assert!(nft.wait().unwrap().success(), "nft: {rules}");
     }
 }
 

@@ -108,7 +108,7 @@ fn a_neighbour_that_dies_midway_is_named() {
 fn a_host_that_is_silent_is_told_from_one_that_is_not_there() {
     let Some(net) = Bridged::new("a_host_that_is_silent") else { return };
     // The host is on the link, and drops TCP.
-    net.nft(
+    net::nft(
         &net.server,
         "table ip t {\nchain c {\ntype filter hook input priority 0;\nmeta l4proto tcp drop\n}\n}\n",
     );
