@@ -4,7 +4,6 @@
 //! driver hands them over (XDP). Both need `CAP_BPF` and `CAP_NET_ADMIN`, or root.
 
 pub mod assembler;
-mod frame;
 mod generator;
 mod map;
 mod program;
@@ -12,8 +11,7 @@ mod sink;
 mod syscall;
 mod timer;
 
-pub use frame::{FrameSpec, Ports};
-pub use generator::{Burst, Generator, Sent};
+pub use generator::Generator;
 pub use map::Map;
 pub use program::{Attached, Mode, Program};
-pub use sink::{Arrived, Sink};
+pub use sink::XdpSink;

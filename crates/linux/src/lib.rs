@@ -17,6 +17,7 @@ pub mod counters;
 pub mod cpu;
 pub mod error;
 pub mod error_queue;
+pub mod frames;
 pub mod icmp;
 pub mod message;
 pub mod module;

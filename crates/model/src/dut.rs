@@ -1,10 +1,21 @@
-//! Benchmarks of a device under test beside the searches: plans of trials, recovery and reset, services, comparisons.
+//! Benchmarks of a device under test beside the searches: orders of trials, their plan, recovery and reset, services,
+//! comparisons, and the document of it all.
 
 mod comparison;
+mod order;
 mod plan;
 mod recovery;
+mod report;
+mod tools;
 pub mod y1564;
 
 pub use comparison::{Change, Rates};
+pub use order::{Action, Frames, Observation, Order, Stream, WayObservation};
 pub use plan::{PlanRow, Test, Times, TrialPlan};
 pub use recovery::{Overload, ResetTime, recovery_time};
+pub use report::{
+    BackToBackReport, DelayVariationReport, DelayVariationWay, DeviceReport, DutReport, HopDrops,
+    LatencyReport, LatencyWay, LeftOut, MrrReport, NamedGoal, PortFacts, RateChange, RateReport,
+    RecoveryReport, ResetReport, SCHEMA, SearchMethod, ServiceReport, ServiceStep, Setup, StreamReport,
+};
+pub use tools::{SinkKind, SourceKind, Tools, Tried};

@@ -5,13 +5,14 @@
 //! pace is kept inside the program, and one call is made for a whole trial.
 
 use super::assembler::{Assembler, Helper, If, Label, Op, Reg, Size};
-use super::frame::{FrameSpec, Offsets, Ports, TIMED, Template, UNTIMED};
 use super::timer::Interrupts;
 use super::{Map, Program};
 use crate::clock::mono_now;
-use crate::error::Result;
-use model::search::Trial;
+use crate::error::{Named, Result};
+use crate::frames::{Burst, FrameSpec, Offsets, Ports, Sent, Source, Stop, TIMED, Template, UNTIMED};
+use model::dut::SourceKind;
 use model::units::Nanos;
+use std::io;
 
 /// Sends test frames out of one interface.
 #[derive(Debug)]
@@ -23,49 +24,6 @@ pub struct Generator {
     frame: Vec<u8>,
 }
 
-/// How many frames to send, and how fast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Burst {
-    /// So many, if the time allows.
-    pub frames: u64,
-    /// From one frame to the next, in picoseconds; 0 for as fast as can be.
-    pub interval_ps: u64,
-    /// No frame is sent later than this after the first. To be somewhat more than frames and interval need, as what the host
-    /// delays is sent at once after it.
-    pub time: Nanos,
-}
-
-impl Burst {
-    /// The frames of a trial at its load, and `margin` more time than it needs.
-    #[must_use]
-    pub fn of(trial: &Trial, margin: Nanos) -> Burst {
-        let interval_ps = (1e12 / trial.load.0).round() as u64;
-        Burst { frames: trial.frames, interval_ps, time: trial.duration + margin }
-    }
-
-    /// How long it takes when every frame is sent as soon as it is due; without a pace nobody knows.
-    fn needs(&self) -> Nanos {
-        match self.interval_ps {
-            0 => Nanos::MAX,
-            interval => Nanos(self.frames.saturating_mul(interval) / 1000),
-        }
-    }
-}
-
-/// What was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sent {
-    /// Frames handed to the interface: a driver may still drop them in silence, which only the other end's count shows.
-    pub frames: u64,
-    /// From the first frame to the last.
-    pub time: Nanos,
-    /// The most that a frame was behind the time it was due; nothing without a pace. What the host held up is sent at once
-    /// after it, faster than the pace, and a device may lose of that: where this is long, the trial shows nothing.
-    pub late: Nanos,
-    /// How often the sending paused for some 30 ms, as it took longer than it should have.
-    pub gaps: u32,
-}
-
 impl Generator {
     /// Frames out of the interface with this index, in the network namespace of the thread that will run it.
     ///
@@ -74,6 +32,11 @@ impl Generator {
     /// `CAP_PERFMON`.
     pub fn new(spec: &FrameSpec, interface: u32) -> Result<Generator> {
         let template = spec.template()?;
+        if template.bytes.len() > MOST {
+            let why = "the kernel makes no live frames above 3200 bytes";
+            let refused: io::Result<()> = Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+            refused.named("make live frames of", || format!("{} bytes", template.bytes.len() + FCS))?;
+        }
         let state = Map::array("generator", STATE_WORDS, 1)?;
         let lengths = if spec.is_mixed() { Some(lengths_of(spec)?) } else { None };
         let code = program(spec, &template, &state, lengths.as_ref(), interface);
@@ -81,18 +44,27 @@ impl Generator {
         Ok(Generator { program, state, _lengths: lengths, frame: template.bytes })
     }
 
-    /// Sends frames with sequence numbers from 0 on, and returns when all are sent or the time is over. The calling thread
-    /// keeps its CPU busy meanwhile, also between frames.
-    ///
+    /// Without a pace every run of the program sends a frame, so that the call ends by itself.
+    fn repeat(&self, burst: &Burst) -> Result<u32> {
+        if burst.interval_ps > 0 {
+            return Ok(CALL_FRAMES);
+        }
+        let left = burst.frames - self.state.read(0)?[SENT];
+        Ok(u32::try_from(left).unwrap_or(CALL_FRAMES))
+    }
+}
+
+impl Source for Generator {
+    fn kind(&self) -> SourceKind {
+        SourceKind::LiveFrames
+    }
+
     /// A driver without frames of its own on its other end loses them in silence: on a veth pair the peer must have an
-    /// XDP program in its driver, or GRO on.
-    ///
-    /// # Errors
-    /// What the kernel gives: `EINVAL` before Linux 5.18.
-    pub fn run(&self, burst: &Burst) -> Result<Sent> {
+    /// XDP program in its driver, or GRO on. `EINVAL` before Linux 5.18.
+    fn run(&mut self, burst: &Burst, stop: &Stop) -> Result<Sent> {
         self.state.write(0, &[0, burst.interval_ps, burst.frames, 0, burst.time.0, 0, 0])?;
         if burst.frames == 0 {
-            return Ok(Sent { frames: 0, time: Nanos::ZERO, late: Nanos::ZERO, gaps: 0 });
+            return Ok(Sent::default());
         }
         // The first frame comes some milliseconds after the call.
         let begin = mono_now() + START;
@@ -104,7 +76,7 @@ impl Generator {
             self.program.run_live(&self.frame, self.repeat(burst)?)?;
             drop(interrupts);
             let state = self.state.read(0)?;
-            if state[SENT] >= burst.frames || mono_now() >= end {
+            if state[SENT] >= burst.frames || mono_now() >= end || stop.is_raised() {
                 let time = Nanos(state[LAST].saturating_sub(state[START_TIME]));
                 let late = if burst.interval_ps > 0 { Nanos(state[LATE] / 1000) } else { Nanos::ZERO };
                 return Ok(Sent { frames: state[SENT], time, late, gaps });
@@ -112,15 +84,6 @@ impl Generator {
             gaps += 1;
             due = end.min(mono_now() + START);
         }
-    }
-
-    /// Without a pace every run of the program sends a frame, so that the call ends by itself.
-    fn repeat(&self, burst: &Burst) -> Result<u32> {
-        if burst.interval_ps > 0 {
-            return Ok(CALL_FRAMES);
-        }
-        let left = burst.frames - self.state.read(0)?[SENT];
-        Ok(u32::try_from(left).unwrap_or(CALL_FRAMES))
     }
 }
 
@@ -345,3 +308,6 @@ const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
 const CALL_FRAMES: u32 = u32::MAX;
 /// How late the first frame may be.
 const START: Nanos = Nanos(100_000_000);
+/// A page less headroom, the kernel's own notes and what a socket buffer keeps at its end.
+const MOST: usize = 3196;
+const FCS: usize = 4;

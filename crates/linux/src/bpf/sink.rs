@@ -2,66 +2,28 @@
 //! them. All other frames go on to the stack.
 
 use super::assembler::{Assembler, Helper, If, Label, Op, Reg, Size};
-use super::frame::{FrameSpec, Offsets, PROTOCOL_UDP, TIMED, UNTIMED};
 use super::{Attached, Map, Mode, Program};
 use crate::error::Result;
-use model::units::Nanos;
+use crate::frames::{Arrived, FrameSpec, Offsets, PROTOCOL_UDP, Sink, TIMED, UNTIMED};
+use model::dut::SinkKind;
 
 /// Counts one trial's frames on one interface.
 #[derive(Debug)]
-pub struct Sink {
+pub struct XdpSink {
     counters: Map,
     seen: Map,
     _program: Program,
     _attached: Attached,
 }
 
-/// What arrived.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Arrived {
-    /// Frames of the trial, duplicates included.
-    pub frames: u64,
-    /// Their bytes without FCS.
-    pub bytes: u64,
-    /// Frames whose number had come before.
-    pub duplicates: u64,
-    /// Frames that came after one with a higher number, on the same CPU (RFC 4737).
-    pub reordered: u64,
-    /// Frames with numbers too high for it to be known whether they came twice.
-    pub unchecked: u64,
-    /// Frames of others, left to the stack.
-    pub others: u64,
-    /// One-way latency, when the frames carry their time: both clocks are this host's.
-    pub latency: Option<Latency>,
-}
-
-/// One-way latency of all frames of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Latency {
-    /// The least.
-    pub min: Nanos,
-    /// The mean.
-    pub mean: Nanos,
-    /// The most.
-    pub max: Nanos,
-}
-
-impl Arrived {
-    /// Frames of the trial that came, each counted once.
-    #[must_use]
-    pub fn distinct(&self) -> u64 {
-        self.frames - self.duplicates
-    }
-}
-
-impl Sink {
+impl XdpSink {
     /// Begins to count the frames of `spec` on the interface with this index in the caller's network namespace; each number
     /// below `frames` is known to have come or not.
     ///
     /// # Errors
     /// `EPERM` without `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`; `EBUSY` when the interface has an XDP program;
     /// `EOPNOTSUPP` when its driver has no such mode.
-    pub fn attach(spec: &FrameSpec, frames: u64, interface: u32, mode: Mode) -> Result<Sink> {
+    pub fn attach(spec: &FrameSpec, frames: u64, interface: u32, mode: Mode) -> Result<XdpSink> {
         let counters = Map::per_cpu_array("counters", COUNTERS, 1)?;
         let mut zero = [0; COUNTERS];
         zero[LATENCY_MIN] = u64::MAX;
@@ -70,37 +32,30 @@ impl Sink {
         let seen = Map::array("seen", 1, words as u32)?;
         let program = Program::load_xdp("pm_sink", program(spec, &counters, &seen))?;
         let attached = program.attach_xdp(interface, mode)?;
-        Ok(Sink { counters, seen, _program: program, _attached: attached })
+        Ok(XdpSink { counters, seen, _program: program, _attached: attached })
+    }
+}
+
+impl Sink for XdpSink {
+    fn kind(&self) -> SinkKind {
+        SinkKind::Xdp
     }
 
-    /// What has arrived so far.
-    ///
-    /// # Errors
-    /// What the kernel gives.
-    pub fn arrived(&self) -> Result<Arrived> {
+    fn arrived(&self) -> Result<Arrived> {
         let value = self.counters.read(0)?;
         let sum = |index: usize| self.counters.copies(&value).map(|cpu| cpu[index]).sum::<u64>();
-        let least = self.counters.copies(&value).map(|cpu| cpu[LATENCY_MIN]).min();
-        let most = self.counters.copies(&value).map(|cpu| cpu[LATENCY_MAX]).max();
-        let timed = least.zip(most).filter(|(least, _)| *least < u64::MAX);
-        let frames = sum(FRAMES);
-        let mean = Nanos(sum(LATENCY_SUM) / frames.max(1));
         Ok(Arrived {
-            frames,
+            frames: sum(FRAMES),
             bytes: sum(BYTES),
             duplicates: sum(DUPLICATES),
             reordered: sum(REORDERED),
             unchecked: sum(UNCHECKED),
             others: sum(OTHERS),
-            latency: timed.map(|(least, most)| Latency { min: Nanos(least), mean, max: Nanos(most) }),
+            ..Arrived::default()
         })
     }
 
-    /// The numbers below `frames` that have not come, the lowest `most` of them.
-    ///
-    /// # Errors
-    /// What the kernel gives.
-    pub fn missing(&self, frames: u64, most: usize) -> Result<Vec<u64>> {
+    fn missing(&self, frames: u64, most: usize) -> Result<Vec<u64>> {
         let mut missing = Vec::new();
         for index in 0..self.seen.entries() {
             let bits = self.seen.read(index)?[0];
@@ -111,6 +66,18 @@ impl Sink {
             }
         }
         Ok(missing)
+    }
+
+    fn last_missing(&self, frames: u64) -> Result<Option<u64>> {
+        let words = frames.div_ceil(64).min(self.seen.entries().into()) as u32;
+        for index in (0..words).rev() {
+            let bits = self.seen.read(index)?[0];
+            let numbers = (0..64).filter(|bit| bits >> bit & 1 == 0).map(|bit| u64::from(index) * 64 + bit);
+            if let Some(last) = numbers.filter(|number| *number < frames).max() {
+                return Ok(Some(last));
+            }
+        }
+        Ok(None)
     }
 }
 

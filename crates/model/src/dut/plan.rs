@@ -4,7 +4,7 @@ use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A test of RFC 2544 section 26.
+/// A test: of RFC 2544 section 26 where nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Test {
@@ -20,6 +20,12 @@ pub enum Test {
     Recovery,
     /// Section 26.6 and RFC 6201.
     Reset,
+    /// The most load (RFC 2889 section 5.1, CSIT's MRR).
+    Mrr,
+    /// Packet delay variation (RFC 8219 section 7.3).
+    DelayVariation,
+    /// Activation of a service (ITU-T Y.1564).
+    Service,
 }
 
 /// How long trials are and how often they are repeated.
@@ -47,6 +53,21 @@ pub struct Times {
     pub bursts: u32,
     /// How often recovery and reset are measured.
     pub repeats: u32,
+    /// A trial at the most load, in nanoseconds.
+    #[serde(rename = "mrr_ns")]
+    pub mrr: Nanos,
+    /// How often there is one.
+    pub mrr_repeats: u32,
+    /// How often delay variation is measured.
+    pub variation_repeats: u32,
+    /// A step of a service's configuration test, in nanoseconds.
+    #[serde(rename = "service_step_ns")]
+    pub service_step: Nanos,
+    /// How many steps there are at most.
+    pub service_steps: u32,
+    /// A service's performance test, in nanoseconds; 0 for none.
+    #[serde(rename = "service_ns")]
+    pub service: Nanos,
 }
 
 impl Times {
@@ -63,6 +84,12 @@ impl Times {
             burst: Nanos::from_secs(2),
             bursts,
             repeats: 10,
+            mrr: Nanos::from_secs(1),
+            mrr_repeats: 10,
+            variation_repeats: 20,
+            service_step: Nanos::from_secs(10),
+            service_steps: 6,
+            service: Nanos::from_secs(900),
         }
     }
 
@@ -75,6 +102,10 @@ impl Times {
             latency: Nanos::from_secs(2),
             latency_repeats: 1,
             repeats: 1,
+            mrr_repeats: 3,
+            variation_repeats: 1,
+            service_step: Nanos::from_secs(1),
+            service: Nanos::ZERO,
             ..Times::standard(searches, bursts)
         }
     }
@@ -88,6 +119,9 @@ impl Times {
             // The overload and then the relief.
             Test::Recovery => (self.repeats, self.trial.saturating_mul(2)),
             Test::Reset => (self.repeats, self.trial),
+            Test::Mrr => (self.mrr_repeats, self.mrr),
+            Test::DelayVariation => (self.variation_repeats, self.trial),
+            Test::Service => (self.service_steps, self.service_step),
         };
         let most = (trial + self.pause).saturating_mul(trials.into());
         PlanRow { test, frame, trials, trial, most }

@@ -8,6 +8,8 @@ pub(crate) mod client;
 mod datagram;
 mod dialogue;
 mod driver;
+#[expect(dead_code, reason = "the command that uses it comes next")]
+pub(crate) mod dut;
 pub(crate) mod flows;
 mod guests;
 pub(crate) mod host;

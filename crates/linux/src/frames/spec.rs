@@ -61,16 +61,16 @@ impl FrameSpec {
     }
 
     /// What the kernel sees of each frame, in bytes.
-    pub(super) fn lengths(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn lengths(&self) -> impl Iterator<Item = usize> {
         self.sizes.iter().map(|size| usize::try_from(size.0).unwrap_or(usize::MAX).saturating_sub(FCS))
     }
 
     /// Whether frames differ in size.
-    pub(super) fn is_mixed(&self) -> bool {
+    pub(crate) fn is_mixed(&self) -> bool {
         self.sizes.iter().any(|size| *size != self.sizes[0])
     }
 
-    pub(super) fn offsets(&self) -> Offsets {
+    pub(crate) fn offsets(&self) -> Offsets {
         let ip = ETHERNET + if self.vlan.is_some() { TAG } else { 0 };
         let udp = ip + if self.is_ipv6() { 40 } else { 20 };
         Offsets { ip, udp, payload: udp + UDP }
@@ -81,7 +81,7 @@ impl FrameSpec {
     }
 
     /// The longest frame with number 0 and time 0.
-    pub(super) fn template(&self) -> Result<Template> {
+    pub(crate) fn template(&self) -> Result<Template> {
         let object = || {
             format!(
                 "{:?} bytes to {}",
@@ -140,7 +140,7 @@ impl FrameSpec {
     }
 
     /// The type of what the frames carry.
-    pub(super) fn ether_type(&self) -> u16 {
+    pub(crate) fn ether_type(&self) -> u16 {
         if self.is_ipv6() { 0x86dd } else { 0x0800 }
     }
 
@@ -154,7 +154,7 @@ impl FrameSpec {
         } else if self.shortest() < least {
             wrong("too small: the signature needs 64 bytes with IPv4, 78 with IPv6, 4 more with a tag")
         } else if self.lengths().any(|length| length > MOST) {
-            wrong("too large: the kernel makes no live frames above 3200 bytes")
+            wrong("too large: a packet holds 65535 bytes at most")
         } else if self.vlan.is_some_and(|vlan| vlan > 4094) {
             wrong("no VLAN has a number above 4094")
         } else {
@@ -165,33 +165,33 @@ impl FrameSpec {
 
 /// Where headers and payload of a frame begin.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Offsets {
-    pub(super) ip: usize,
-    pub(super) udp: usize,
-    pub(super) payload: usize,
+pub(crate) struct Offsets {
+    pub(crate) ip: usize,
+    pub(crate) udp: usize,
+    pub(crate) payload: usize,
 }
 
 /// A frame, and the sums (RFC 1071, host's byte order) of what does not change from frame to frame.
-pub(super) struct Template {
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Template {
+    pub(crate) bytes: Vec<u8>,
     /// Of the IPv4 header.
-    pub(super) ip_sum: u16,
+    pub(crate) ip_sum: u16,
     /// Of what UDP's checksum covers.
-    pub(super) udp_sum: u16,
+    pub(crate) udp_sum: u16,
 }
 
 /// Bytes of the signature without time: tag and sequence number.
-pub(super) const UNTIMED: usize = 4 + 8;
+pub(crate) const UNTIMED: usize = 4 + 8;
 /// The same with time.
-pub(super) const TIMED: usize = UNTIMED + 6;
+pub(crate) const TIMED: usize = UNTIMED + 6;
 const UDP: usize = 8;
-pub(super) const PROTOCOL_UDP: u8 = 17;
+pub(crate) const PROTOCOL_UDP: u8 = 17;
 const ETHERNET: usize = 14;
 const TAG: usize = 4;
 const FCS: usize = 4;
 const LEAST: usize = 60;
-/// A page less headroom, the kernel's own notes and what a socket buffer keeps at its end.
-const MOST: usize = 3196;
+/// An IP packet holds no more, an Ethernet header before it.
+const MOST: usize = 65_535 + ETHERNET;
 const MOST_SIZES: usize = 4096;
 
 #[cfg(test)]
@@ -222,7 +222,7 @@ mod tests {
         let Err(error) = six(77).template() else { panic!("there is no room") };
         let error = error.to_string();
         assert!(error.contains("make frames of [77] bytes to 2001:2:0:1::1: too small"), "{error}");
-        assert!(four(63).template().is_err() && four(9000).template().is_err());
+        assert!(four(63).template().is_err() && four(66_000).template().is_err());
         assert!(spec(64, "198.18.0.1", "2001:2::1").template().is_err());
         let tagged = |size| FrameSpec { vlan: Some(7), ..four(size) };
         assert!(tagged(64).template().is_ok() && !tagged(64).is_timed() && tagged(68).is_timed());

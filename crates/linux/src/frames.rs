@@ -1,0 +1,17 @@
+//! Frames below the sockets: what they are, how they are sent out of an interface, and how they are counted on another.
+//!
+//! A [`Source`] sends the frames of a [`FrameSpec`] at a pace, a [`Sink`] counts those that arrive. There are several of each;
+//! which ones work with a driver, and how fast they are, is found out with a burst and never assumed.
+
+mod open;
+mod sink;
+mod source;
+mod spec;
+mod stop;
+
+pub use open::{open_sink, open_source};
+pub use sink::{Arrived, Silence, Sink};
+pub use source::{Burst, Pace, Sent, Source};
+pub use spec::{FrameSpec, Ports};
+pub(crate) use spec::{Offsets, PROTOCOL_UDP, TIMED, Template, UNTIMED};
+pub use stop::Stop;

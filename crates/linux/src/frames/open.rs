@@ -1,0 +1,35 @@
+//! Opening a source or a sink by its kind.
+
+use super::{FrameSpec, Sink, Source};
+use crate::bpf::{Generator, Mode, XdpSink};
+use crate::error::{OsError, Result};
+use model::dut::{SinkKind, SourceKind};
+use std::io;
+
+/// A source of this kind, out of the interface with this index in the caller's network namespace.
+///
+/// # Errors
+/// What the kernel gives: `EPERM` without privilege, `EOPNOTSUPP` when the driver has no such way, `EINVAL` for frames that
+/// are too long for it.
+pub fn open_source(kind: SourceKind, spec: &FrameSpec, interface: u32) -> Result<Box<dyn Source>> {
+    match kind {
+        SourceKind::LiveFrames => Ok(Box::new(Generator::new(spec, interface)?)),
+        SourceKind::XskZeroCopy | SourceKind::XskCopy | SourceKind::Packet => Err(missing(&kind.to_string())),
+    }
+}
+
+/// A sink of this kind on the interface with this index in the caller's network namespace, for numbers below `frames`.
+///
+/// # Errors
+/// As [`open_source`]; `EBUSY` where another XDP program is on the interface.
+pub fn open_sink(kind: SinkKind, spec: &FrameSpec, frames: u64, interface: u32) -> Result<Box<dyn Sink>> {
+    match kind {
+        SinkKind::Xdp => Ok(Box::new(XdpSink::attach(spec, frames, interface, Mode::Driver)?)),
+        SinkKind::XdpGeneric => Ok(Box::new(XdpSink::attach(spec, frames, interface, Mode::Generic)?)),
+        SinkKind::Xsk | SinkKind::PacketRing | SinkKind::Packet => Err(missing(&kind.to_string())),
+    }
+}
+
+fn missing(kind: &str) -> OsError {
+    OsError::new("open", kind, io::Error::from_raw_os_error(libc::EOPNOTSUPP))
+}

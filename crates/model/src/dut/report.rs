@@ -1,0 +1,364 @@
+//! The document of a benchmark.
+
+use super::{Change, Overload, Rates, ResetTime, Stream, Test, Times, Tools, WayObservation, y1564};
+use crate::finding::{Finding, Verdict};
+use crate::framing::Encaps;
+use crate::host::Host;
+use crate::plan::Direction;
+use crate::search::{BackToBackOutcome, BufferTime, Goal, Irregular, Load, LossStepsOutcome};
+use crate::stats::histogram::Distribution;
+use crate::stats::rfc8219::{InterPacketVariation, OverRuns};
+use crate::time::WallTime;
+use crate::units::{BitRate, Bytes, Nanos, PacketRate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The schema of the document.
+pub const SCHEMA: &str = "pathmeter/rfc2544/1";
+
+/// What `pathmeter rfc2544` found, schema `pathmeter/rfc2544/1`. Only ever extended. Rates are in frames per second, for
+/// each port and direction unless said otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DutReport {
+    /// Always `pathmeter/rfc2544/1`.
+    pub schema: String,
+    /// A random name of the run.
+    pub id: String,
+    /// Begin, wall clock of this host.
+    pub started: Option<WallTime>,
+    /// End, wall clock of this host.
+    pub finished: Option<WallTime>,
+    /// The host that tested.
+    pub host: Option<Host>,
+    /// What was asked, every default filled.
+    pub setup: Setup,
+    /// The devices under test, in the order asked for.
+    pub devices: Vec<DeviceReport>,
+    /// What a reader must know of all of it.
+    pub notes: Vec<String>,
+}
+
+/// What was asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Setup {
+    /// The tests, in order.
+    pub tests: Vec<Test>,
+    /// What is sent, one row of results each.
+    pub streams: Vec<Stream>,
+    /// How a rate is searched for.
+    pub search: SearchMethod,
+    /// What is searched for.
+    pub goals: Vec<NamedGoal>,
+    /// How long trials are and how often they are repeated.
+    pub times: Times,
+    /// Speed of the link as given, or as both ports have it; absent when it is not known: then the generator is the limit.
+    #[serde(rename = "link_bps")]
+    pub link: Option<BitRate>,
+    /// What wraps the frames on the device's narrowest link, from the wire inwards.
+    pub encaps: Encaps,
+    /// The least load of a search as asked for.
+    #[serde(rename = "min_pps")]
+    pub min: Option<PacketRate>,
+    /// The most load of a search as asked for.
+    #[serde(rename = "max_pps")]
+    pub max: Option<PacketRate>,
+    /// Loads of the latency test, in percent of the throughput.
+    pub latency_percents: Vec<u32>,
+    /// The service to be activated, for [`Test::Service`].
+    pub service: Option<y1564::Profile>,
+    /// Where this departs from what the standards ask, in words; empty: it conforms.
+    pub departures: Vec<String>,
+}
+
+/// How a rate is searched for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SearchMethod {
+    /// MLRsearch (RFC 9971): all goals at once.
+    #[default]
+    Mlr,
+    /// By halves, one goal after the other.
+    Binary,
+}
+
+/// A goal and what it is called: `throughput` (RFC 2544), `ndr`, `pdr`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NamedGoal {
+    /// Its name.
+    pub name: String,
+    /// The goal.
+    pub goal: Goal,
+}
+
+/// One device under test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceReport {
+    /// As the user calls it: the name of a topology, or `eth1 - eth2`.
+    pub name: String,
+    /// What it is, in one line, where a topology says so.
+    pub title: Option<String>,
+    /// Where it could not be tested at all: why.
+    pub unavailable: Option<String>,
+    /// The tester's two ports.
+    pub ports: Vec<PortFacts>,
+    /// Who sends and counts in each direction.
+    pub tools: Vec<Tools>,
+    /// A row for each stream, in the order of the setup.
+    pub rows: Vec<StreamReport>,
+    /// What came of the service.
+    pub service: Option<ServiceReport>,
+    /// Where frames were dropped, hop by hop, in the trial at the most load; empty where the device's interfaces are not seen.
+    pub hops: Vec<HopDrops>,
+    /// Trials whose result was thrown away, since the host held the generator up.
+    pub voided: u64,
+    /// The device shares a CPU with the generator, so that it holds the generator back instead of dropping; absent when that
+    /// is not known.
+    pub shares_cpu: Option<bool>,
+    /// What was found.
+    pub findings: Vec<Finding>,
+    /// The conclusion.
+    pub verdict: Verdict,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+/// A port of the tester.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PortFacts {
+    /// As the user names it.
+    pub name: String,
+    /// Driver of the interface.
+    pub driver: Option<String>,
+    /// Speed of the interface; absent of virtual ones, which have none of their own.
+    #[serde(rename = "link_bps")]
+    pub link: Option<BitRate>,
+    /// MTU of the interface, bytes.
+    pub mtu: u32,
+    /// Addresses that frames are sent from.
+    pub addresses: Vec<std::net::IpAddr>,
+    /// The CPU that its generator is pinned to.
+    pub cpu: Option<u32>,
+}
+
+/// What came of one stream.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamReport {
+    /// What was sent.
+    pub stream: Stream,
+    /// Frames per second that the link carries at most; absent when its speed is not known.
+    #[serde(rename = "line_rate_pps")]
+    pub line_rate: Option<Load>,
+    /// What the generator was shown to reach.
+    #[serde(rename = "ceiling_pps")]
+    pub ceiling: Option<Load>,
+    /// What was forwarded as it was shown, at first.
+    pub flood: Vec<WayObservation>,
+    /// Each goal's rate.
+    pub rates: Vec<RateReport>,
+    /// The most load, repeated: RFC 2889's forwarding rate at maximum offered load, CSIT's MRR.
+    pub mrr: Option<MrrReport>,
+    /// Latency at shares of the throughput.
+    pub latency: Vec<LatencyReport>,
+    /// Frame loss rate.
+    pub loss: Option<LossStepsOutcome>,
+    /// Bursts.
+    pub back_to_back: Option<BackToBackReport>,
+    /// System recovery.
+    pub recovery: Option<RecoveryReport>,
+    /// Reset.
+    pub reset: Option<ResetReport>,
+    /// RFC 8219's delay variation at the throughput.
+    pub delay_variation: Option<DelayVariationReport>,
+    /// Tests that were left out, and why.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What a search found for one goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateReport {
+    /// The goal's name.
+    pub goal: String,
+    /// The highest load that passes, in each direction.
+    #[serde(rename = "lower_pps")]
+    pub lower: Option<Load>,
+    /// The lowest load that fails.
+    #[serde(rename = "upper_pps")]
+    pub upper: Option<Load>,
+    /// What is forwarded at the lower bound (RFC 9971's conditional throughput), in each direction.
+    #[serde(rename = "conditional_throughput_pps")]
+    pub conditional_throughput: Option<Load>,
+    /// The lower bounds of every search, where it was repeated.
+    pub repeats: Option<Rates>,
+    /// What is to be known about it; empty of a regular result.
+    pub irregular: Vec<Irregular>,
+    /// How many trials the search took, all goals together.
+    pub trials: u32,
+}
+
+/// Trials at the most load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MrrReport {
+    /// What was offered in each direction.
+    #[serde(rename = "offered_pps")]
+    pub offered: Load,
+    /// What was forwarded, all directions together.
+    pub forwarded: Rates,
+    /// Lost of what was sent, mean, 0 to 1.
+    pub loss_ratio: f64,
+}
+
+/// Latency at one load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyReport {
+    /// The load, in percent of the throughput.
+    pub percent: u32,
+    /// The load, in each direction.
+    #[serde(rename = "load_pps")]
+    pub load: Load,
+    /// Each direction.
+    pub ways: Vec<LatencyWay>,
+}
+
+/// Latency in one direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyWay {
+    /// From the first port to the second, or back.
+    pub way: Direction,
+    /// Of all frames of the last run, as the tester sees it: from the writing of a frame to its arrival in the driver.
+    pub delays: Distribution,
+    /// RFC 8219's typical latency (the median) over the runs, nanoseconds.
+    pub typical: Option<OverRuns>,
+    /// RFC 8219's worst-case latency (99.9th percentile) over the runs, nanoseconds.
+    pub worst_case: Option<OverRuns>,
+    /// The median for a device that stores and forwards: last bit in to first bit out (RFC 1242 section 3.8). The time of a
+    /// frame on the link is taken off; absent where the link has no speed of its own or the frames no one size.
+    #[serde(rename = "store_and_forward_ns")]
+    pub store_and_forward: Option<Nanos>,
+    /// Frames lost in these runs.
+    pub lost: u64,
+}
+
+/// Bursts at the link's rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BackToBackReport {
+    /// The rate of the bursts.
+    #[serde(rename = "rate_pps")]
+    pub rate: Load,
+    /// What was found.
+    pub outcome: BackToBackOutcome,
+    /// The buffer it takes.
+    pub buffer: Option<BufferTime>,
+}
+
+/// How soon the device forwards all again after an overload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RecoveryReport {
+    /// The loads.
+    pub loads: Overload,
+    /// Every run, nanoseconds.
+    #[serde(rename = "times_ns")]
+    pub times: Vec<Nanos>,
+    /// Over the runs, nanoseconds.
+    pub over_runs: Option<OverRuns>,
+}
+
+/// How long a reset interrupts forwarding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResetReport {
+    /// What was done to the device, in words.
+    pub how: String,
+    /// The load.
+    #[serde(rename = "load_pps")]
+    pub load: Load,
+    /// Every run.
+    pub runs: Vec<ResetTime>,
+}
+
+/// RFC 8219's delay variation at one load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DelayVariationReport {
+    /// The load.
+    #[serde(rename = "load_pps")]
+    pub load: Load,
+    /// Each direction.
+    pub ways: Vec<DelayVariationWay>,
+}
+
+/// RFC 8219's figures of one direction, nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DelayVariationWay {
+    /// From the first port to the second, or back.
+    pub way: Direction,
+    /// Packet delay variation over the runs.
+    pub packet: OverRuns,
+    /// Inter-packet delay variation of the last run.
+    pub inter_packet: Option<InterPacketVariation>,
+}
+
+/// A test that was left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// Which.
+    pub test: Test,
+    /// Why.
+    pub why: String,
+}
+
+/// What came of a service's configuration and performance test (ITU-T Y.1564).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceReport {
+    /// The frames it was tested with.
+    pub stream: Stream,
+    /// Every step.
+    pub steps: Vec<ServiceStep>,
+    /// The long test at the committed rate; absent where it was not asked for.
+    pub performance: Option<ServiceStep>,
+    /// Share of its seconds in which the service was available.
+    pub availability: Option<f64>,
+    /// All promises held.
+    pub passed: bool,
+}
+
+/// A step of a service's test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceStep {
+    /// What was offered.
+    pub step: y1564::Step,
+    /// What came of it, the worse of the directions.
+    pub observed: y1564::Observed,
+    /// Promises broken; none: it passed.
+    pub misses: Vec<y1564::Miss>,
+}
+
+/// What one interface on the way did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HopDrops {
+    /// The node.
+    pub node: String,
+    /// Its interface.
+    pub interface: String,
+    /// The frame size of the trial.
+    pub frame: Bytes,
+    /// Frames received.
+    pub received: u64,
+    /// Frames sent.
+    pub sent: u64,
+    /// Frames dropped, by counter: `rx_dropped`, `tx_dropped`, `softnet`, and so on; none that is zero.
+    pub drops: BTreeMap<String, u64>,
+}
+
+/// Two devices compared, one row of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateChange {
+    /// What was sent.
+    pub stream: Stream,
+    /// `ndr`, `mrr` and so on.
+    pub figure: String,
+    /// The device compared with.
+    pub reference: Rates,
+    /// This device.
+    pub compared: Rates,
+    /// The change.
+    pub change: Option<Change>,
+}

@@ -1,0 +1,95 @@
+//! What sends a benchmark's frames and what counts them.
+
+use crate::plan::Direction;
+use crate::units::{Bytes, Nanos, PacketRate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::{Display, Formatter};
+
+/// How frames are sent, the fastest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceKind {
+    /// Made in the kernel by a program (`BPF_PROG_TEST_RUN` with live frames).
+    LiveFrames,
+    /// `AF_XDP` whose memory the driver uses itself.
+    XskZeroCopy,
+    /// `AF_XDP` with a copy of each frame.
+    XskCopy,
+    /// `AF_PACKET`, many frames a call.
+    Packet,
+}
+
+/// How frames are counted, the fastest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SinkKind {
+    /// In the driver, by a program (XDP).
+    Xdp,
+    /// The same in the stack (generic XDP), with any driver.
+    XdpGeneric,
+    /// `AF_XDP`.
+    Xsk,
+    /// `AF_PACKET` with a ring (`TPACKET_V3`).
+    PacketRing,
+    /// `AF_PACKET` with `recvmmsg`.
+    Packet,
+}
+
+/// Who sends and counts in one direction, and what they were shown to reach.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tools {
+    /// From the first port to the second, or back.
+    pub way: Direction,
+    /// How frames are sent.
+    pub source: SourceKind,
+    /// How they are counted.
+    pub sink: SinkKind,
+    /// Every pair that was tried with a burst.
+    pub tried: Vec<Tried>,
+}
+
+/// A burst that was sent to see whether a pair of tools works through this device, and how fast it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tried {
+    /// How frames were sent.
+    pub source: SourceKind,
+    /// How they were counted.
+    pub sink: SinkKind,
+    /// The frame, FCS included, bytes.
+    pub frame: Bytes,
+    /// Frames sent.
+    pub sent: u64,
+    /// Frames counted.
+    pub received: u64,
+    /// From the first frame to the last, nanoseconds.
+    #[serde(rename = "time_ns")]
+    pub time: Nanos,
+    /// Sent per second, as fast as could be: what this source reaches here.
+    pub ceiling_pps: Option<PacketRate>,
+    /// Why it could not be used, in words; absent when it works.
+    pub refused: Option<String>,
+}
+
+impl Display for SourceKind {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            SourceKind::LiveFrames => "live frames (BPF)",
+            SourceKind::XskZeroCopy => "AF_XDP without copies",
+            SourceKind::XskCopy => "AF_XDP",
+            SourceKind::Packet => "AF_PACKET",
+        })
+    }
+}
+
+impl Display for SinkKind {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            SinkKind::Xdp => "XDP in the driver",
+            SinkKind::XdpGeneric => "XDP in the stack",
+            SinkKind::Xsk => "AF_XDP",
+            SinkKind::PacketRing => "AF_PACKET ring",
+            SinkKind::Packet => "AF_PACKET",
+        })
+    }
+}

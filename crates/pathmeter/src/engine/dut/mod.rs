@@ -1,0 +1,3 @@
+//! The tester around a device under test: two ports, orders carried out between them, and what was observed.
+
+mod port;
