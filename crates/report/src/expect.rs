@@ -1,9 +1,11 @@
-//! Expectations: `down.goodput>=9.4Gbit/s` held against a run.
+//! Expectations: `down.goodput>=9.4Gbit/s` held against a run, `64.ndr>=1Mpps` against a benchmarked device.
 
+mod device;
 mod figures;
 mod quantity;
 mod scope;
 
+pub use device::{DeviceExpectation, known_device_keys};
 use figures::{Figure, Source, all};
 use model::latency::{LoadPhase, WayResult};
 use model::plan::{Direction, Transport};

@@ -1,0 +1,270 @@
+//! Expectations of a benchmarked device: `64.throughput>=1Mpps` held against a report.
+
+use super::quantity::Quantity;
+use super::{Checked, Comparison, ExpectError, split};
+use model::dut::{DeviceReport, DutReport, LatencyReport, StreamReport};
+use model::stats::histogram::Distribution;
+use model::units::Nanos;
+use std::str::FromStr;
+
+/// One expectation: a figure of a device, a comparison and a value.
+///
+/// Reads `[DEVICE.][FRAMES.]NAME OP VALUE`, e.g. `throughput>=1Mpps`, `64.ndr>=1Mpps`, `forward.1518.latency.p99<1ms`. Every
+/// row that is meant must have the figure and be as expected.
+#[derive(Clone, Debug)]
+pub struct DeviceExpectation {
+    text: String,
+    /// What stands before the figure: a device, frames, or both.
+    scope: Option<String>,
+    figure: &'static Figure,
+    comparison: Comparison,
+    wanted: f64,
+}
+
+impl FromStr for DeviceExpectation {
+    type Err = ExpectError;
+
+    fn from_str(text: &str) -> Result<DeviceExpectation, ExpectError> {
+        let (key, comparison, value) =
+            split(text).ok_or_else(|| ExpectError::NoComparison { text: text.into() })?;
+        let (scope, figure) = named(key).ok_or_else(|| ExpectError::UnknownKey {
+            text: text.into(),
+            key: key.into(),
+            known: known_device_keys(),
+        })?;
+        let wanted = figure.quantity.read(value).ok_or_else(|| ExpectError::Value {
+            text: text.into(),
+            key: key.into(),
+            what: figure.quantity.what(),
+            example: figure.quantity.example(),
+            value: value.into(),
+        })?;
+        let scope = scope.map(str::to_owned);
+        Ok(DeviceExpectation { text: text.trim().into(), scope, figure, comparison, wanted })
+    }
+}
+
+impl DeviceExpectation {
+    /// Holds it against a report. `measured` is that of the first row which breaks it.
+    #[must_use]
+    pub fn check(&self, report: &DutReport) -> Checked {
+        let figures: Vec<(String, Option<f64>)> =
+            report.devices.iter().flat_map(|device| self.figures(device)).collect();
+        let holds =
+            |value: &Option<f64>| value.is_some_and(|value| self.comparison.holds(value, self.wanted));
+        let broken = figures.iter().find(|(_, value)| !holds(value));
+        let told = broken.or(figures.first()).and_then(|(place, value)| {
+            let value = self.figure.quantity.print((*value)?);
+            Some(if place.is_empty() { value } else { format!("{value} of {place}") })
+        });
+        let held = broken.is_none() && !figures.is_empty();
+        Checked { expectation: self.text.clone(), measured: told, held }
+    }
+
+    /// The figure of each row of a device that is meant, with what the row is of.
+    fn figures(&self, device: &DeviceReport) -> Vec<(String, Option<f64>)> {
+        match self.figure.source {
+            Source::Device(figure) if self.means(&[&device.name]) => {
+                vec![(device.name.clone(), figure(device))]
+            }
+            Source::Device(_) => Vec::new(),
+            Source::Row(figure) => {
+                let meant = device.rows.iter().filter(|row| {
+                    let frames = &row.stream.frames.name;
+                    self.means(&[&device.name, frames, &format!("{}.{frames}", device.name)])
+                });
+                let place = |row: &StreamReport| {
+                    format!("{}, {} {}", device.name, row.stream.frames.name, row.stream.network)
+                };
+                let rows: Vec<_> = meant.map(|row| (place(row), figure(row))).collect();
+                // A device that could not be tested has no rows, and breaks what is expected of it.
+                let none = rows.is_empty() && device.rows.is_empty() && self.means(&[&device.name]);
+                if none { vec![(device.name.clone(), None)] } else { rows }
+            }
+        }
+    }
+
+    fn means(&self, names: &[&str]) -> bool {
+        self.scope.as_deref().is_none_or(|scope| names.contains(&scope))
+    }
+}
+
+/// Every figure an expectation of a device can name, for help and errors.
+#[must_use]
+pub fn known_device_keys() -> String {
+    FIGURES.iter().map(|figure| figure.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The figure that a key ends with, and what stands before it. Names may have points in them, so the longest figure is meant.
+fn named(key: &str) -> Option<(Option<&str>, &'static Figure)> {
+    let ends = FIGURES.iter().filter_map(|figure| {
+        let before = key.strip_suffix(figure.name)?;
+        match before.strip_suffix('.') {
+            Some(scope) if !scope.is_empty() => Some((Some(scope), figure)),
+            None if before.is_empty() => Some((None, figure)),
+            _ => None,
+        }
+    });
+    ends.max_by_key(|(_, figure)| figure.name.len())
+}
+
+#[derive(Debug)]
+struct Figure {
+    name: &'static str,
+    quantity: Quantity,
+    source: Source,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// Of a row of results.
+    Row(fn(&StreamReport) -> Option<f64>),
+    /// Of the device.
+    Device(fn(&DeviceReport) -> Option<f64>),
+}
+
+const fn row(name: &'static str, quantity: Quantity, of: fn(&StreamReport) -> Option<f64>) -> Figure {
+    Figure { name, quantity, source: Source::Row(of) }
+}
+
+static FIGURES: &[Figure] = &[
+    row("throughput", Quantity::Packets, |row| rate(row, "throughput")),
+    row("ndr", Quantity::Packets, |row| rate(row, "ndr")),
+    row("pdr", Quantity::Packets, |row| rate(row, "pdr")),
+    row("throughput.line_rate_share", Quantity::Share, |row| {
+        Some(rate(row, "throughput")? / row.line_rate?.0)
+    }),
+    row("mrr", Quantity::Packets, |row| row.mrr.as_ref().map(|mrr| mrr.forwarded.mean)),
+    row("mrr.loss", Quantity::Share, |row| row.mrr.as_ref().map(|mrr| mrr.loss_ratio)),
+    row("loss", Quantity::Share, |row| row.loss.as_ref()?.rows.first().map(|step| step.loss_percent / 100.0)),
+    row("latency.p50", Quantity::Time, |row| latency(row, |delays| delays.p50)),
+    row("latency.p90", Quantity::Time, |row| latency(row, |delays| delays.p90)),
+    row("latency.p99", Quantity::Time, |row| latency(row, |delays| delays.p99)),
+    row("latency.max", Quantity::Time, |row| latency(row, |delays| delays.max)),
+    row("delay_variation", Quantity::Time, |row| {
+        most(row.delay_variation.as_ref()?.ways.iter().map(|way| way.packet.median))
+    }),
+    row("back_to_back", Quantity::Count, |row| row.back_to_back.as_ref()?.outcome.mean),
+    row("recovery", Quantity::Time, |row| row.recovery.as_ref()?.over_runs.map(|runs| runs.median)),
+    row("reset", Quantity::Time, |row| {
+        let runs = &row.reset.as_ref()?.runs;
+        let times: Option<Vec<f64>> = runs.iter().map(|run| Some(run.by_time?.0 as f64)).collect();
+        most(times?.into_iter())
+    }),
+    Figure {
+        name: "service.broken",
+        quantity: Quantity::Count,
+        source: Source::Device(|device| {
+            let service = device.service.as_ref()?;
+            let steps = service.steps.iter().chain(&service.performance);
+            Some(steps.filter(|step| !step.misses.is_empty()).count() as f64)
+        }),
+    },
+    Figure {
+        name: "service.availability",
+        quantity: Quantity::Share,
+        source: Source::Device(|device| device.service.as_ref()?.availability),
+    },
+];
+
+/// The highest load that passed, each way.
+fn rate(row: &StreamReport, goal: &str) -> Option<f64> {
+    row.rates.iter().find(|rate| rate.goal == goal)?.lower.map(|load| load.0)
+}
+
+/// At the highest load of the latency test, of the worse way.
+fn latency(row: &StreamReport, of: fn(&Distribution) -> Nanos) -> Option<f64> {
+    let highest: &LatencyReport = row.latency.iter().max_by_key(|latency| latency.percent)?;
+    most(highest.ways.iter().map(|way| of(&way.delays).0 as f64))
+}
+
+fn most(values: impl Iterator<Item = f64>) -> Option<f64> {
+    values.max_by(f64::total_cmp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::dut::{MrrReport, Rates};
+    use model::search::{Load, LossStepsOutcome};
+    use serde_json::{Value, json};
+
+    fn stream(frame: u64) -> Value {
+        json!({"network": "v4", "frames": {"name": frame.to_string(), "sizes": [frame]}, "ways": "up"})
+    }
+
+    fn line(frame: u64, lower: f64) -> Value {
+        let rate = json!({"goal": "ndr", "lower_pps": lower, "irregular": [], "trials": 9});
+        json!({
+            "stream": stream(frame), "line_rate_pps": 1e6, "flood": [], "rates": [rate], "latency": [], "left_out": []
+        })
+    }
+
+    fn device(name: &str, rows: &[Value]) -> Value {
+        json!({
+            "name": name, "ports": [], "tools": [], "rows": rows, "hops": [], "voided": 0, "findings": [], "notes": [],
+            "verdict": {"status": "ok", "text": "."},
+        })
+    }
+
+    /// Two devices; the second could not be tested.
+    fn report() -> DutReport {
+        let setup = json!({
+            "tests": ["throughput"], "streams": [], "search": "mlr", "goals": [], "encaps": "", "latency_percents": [],
+            "departures": [], "times": model::dut::Times::quick(1, 1),
+        });
+        let devices = [device("a.b", &[line(64, 2e5), line(1518, 9e5)]), device("dead", &[])];
+        let whole = json!({"schema": "x", "id": "x", "setup": setup, "devices": devices, "notes": []});
+        serde_json::from_value(whole).expect("a report")
+    }
+
+    fn check(text: &str) -> Checked {
+        text.parse::<DeviceExpectation>().expect(text).check(&report())
+    }
+
+    #[test]
+    fn every_row_that_is_meant_must_hold() {
+        for (text, held) in [
+            ("a.b.ndr>=200kpps", true),
+            ("a.b.64.ndr>=200kpps", true),
+            ("a.b.64.ndr>200kpps", false),
+            ("1518.ndr>=900kpps", true),
+            ("a.b.ndr>=300kpps", false),
+            ("ndr>=1", false),
+            ("dead.ndr>=1", false),
+            ("512.ndr>=1", false),
+            ("a.b.64.mrr>=1", false),
+        ] {
+            let checked = check(text);
+            assert_eq!(checked.held, held, "{text}: {checked}");
+        }
+        assert_eq!(check("a.b.ndr>=300kpps").measured.as_deref(), Some("200 kpps of a.b, 64 IPv4"));
+        assert_eq!(check("512.ndr>=1").measured, None);
+    }
+
+    #[test]
+    fn figures_of_a_row() {
+        let mut report = report();
+        let row = &mut report.devices[0].rows[0];
+        let forwarded = Rates::of(&[100.0, 200.0]).expect("two trials");
+        row.mrr = Some(MrrReport { offered: Load(1e6), forwarded, loss_ratio: 0.25 });
+        row.loss = Some(LossStepsOutcome { rows: Vec::new(), irregular: Vec::new() });
+        let check = |text: &str| text.parse::<DeviceExpectation>().expect(text).check(&report);
+        assert!(check("a.b.64.mrr=150").held && check("a.b.64.mrr.loss<=25%").held);
+        assert!(!check("a.b.64.loss<=1").held, "no step of it was measured");
+    }
+
+    #[test]
+    fn every_figure_can_be_written_with_its_own_example() {
+        for figure in FIGURES {
+            let value = figure.quantity.example().split(' ').next().expect("an example");
+            let text = format!("a.b.64.{}>={value}", figure.name);
+            let read: DeviceExpectation = text.parse().expect(&text);
+            assert!(std::ptr::eq(read.figure, figure), "{text}");
+            assert!(known_device_keys().contains(figure.name), "{text}");
+        }
+        for text in ["nrd>=1", "64>=1", "64.>=1", ".ndr>=1", "ndr>=fast", "ndr", "xndr>=1"] {
+            assert!(text.parse::<DeviceExpectation>().is_err(), "{text}");
+        }
+    }
+}
