@@ -13,5 +13,6 @@ pub use open::{open_sink, open_source};
 pub use sink::{Arrived, Silence, Sink};
 pub use source::{Burst, Pace, Sent, Source};
 pub use spec::{FrameSpec, Ports};
+pub(crate) use spec::{DESTINATION_PORTS, PortRange, SCATTER, SOURCE_PORTS};
 pub(crate) use spec::{Offsets, PROTOCOL_UDP, TIMED, Template, UNTIMED};
 pub use stop::Stop;

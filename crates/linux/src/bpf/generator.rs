@@ -10,6 +10,7 @@ use super::{Map, Program};
 use crate::clock::mono_now;
 use crate::error::{Named, Result};
 use crate::frames::{Burst, FrameSpec, Offsets, Ports, Sent, Source, Stop, TIMED, Template, UNTIMED};
+use crate::frames::{DESTINATION_PORTS, PortRange, SCATTER, SOURCE_PORTS};
 use model::dut::SourceKind;
 use model::units::Nanos;
 use std::io;
@@ -231,14 +232,13 @@ fn write_changing(code: &mut Assembler, spec: &FrameSpec) {
     if spec.ports == Ports::Random {
         code.set(Reg::R1, SCATTER);
         code.op(Op::Mul, Reg::R1, Reg::R9);
-        // Sixteen bits, spread over the ports of a range.
-        for (at, shift, first, count) in [(udp, 48, 1024, 64_512), (udp + 2, 32, 1, 49_151)] {
+        for (at, PortRange { shift, first, count }) in [(udp, SOURCE_PORTS), (udp + 2, DESTINATION_PORTS)] {
             code.op(Op::Mov, Reg::R2, Reg::R1);
-            code.op_value(Op::ShiftRight, Reg::R2, shift);
+            code.op_value(Op::ShiftRight, Reg::R2, shift as i32);
             code.op_value(Op::And, Reg::R2, 0xffff);
-            code.op_value(Op::Mul, Reg::R2, count);
+            code.op_value(Op::Mul, Reg::R2, count as i32);
             code.op_value(Op::ShiftRight, Reg::R2, 16);
-            code.op_value(Op::Add, Reg::R2, first);
+            code.op_value(Op::Add, Reg::R2, first.into());
             write_summed(code, Size::Half, at);
         }
     }
@@ -302,8 +302,6 @@ const LENGTH: i16 = -16;
 const UDP_SUM: i16 = -24;
 const KEY: i16 = -32;
 const XDP_DROP: i32 = 1;
-/// An odd number without pattern: 2^64 divided by the golden ratio.
-const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Runs of the program in one call, over two minutes of waiting.
 const CALL_FRAMES: u32 = u32::MAX;
 /// How late the first frame may be.

@@ -180,6 +180,19 @@ pub(crate) struct Template {
     pub(crate) udp_sum: u16,
 }
 
+/// Ports that change with each frame: sixteen bits of the product of its number and [`SCATTER`], spread over a range.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PortRange {
+    /// Which bits of the product: those above so many.
+    pub(crate) shift: u32,
+    pub(crate) first: u16,
+    pub(crate) count: u32,
+}
+
+pub(crate) const SOURCE_PORTS: PortRange = PortRange { shift: 48, first: 1024, count: 64_512 };
+pub(crate) const DESTINATION_PORTS: PortRange = PortRange { shift: 32, first: 1, count: 49_151 };
+/// An odd number without pattern: 2^64 divided by the golden ratio.
+pub(crate) const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Bytes of the signature without time: tag and sequence number.
 pub(crate) const UNTIMED: usize = 4 + 8;
 /// The same with time.
