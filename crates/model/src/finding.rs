@@ -16,6 +16,8 @@ mod verdict;
 mod way;
 mod window;
 
+pub(crate) use text::{capital, lower, percent};
+pub(crate) use verdict::{first_sentence, status};
 pub(crate) use way::LINE_RATE;
 
 use crate::plan::Direction;

@@ -1,5 +1,7 @@
 //! Rates of repeated trials, and two devices compared by them, as CSIT reports them.
 
+use super::{DeviceComparison, DeviceReport, DutReport, RateChange, RateReport, StreamReport};
+use crate::search::Irregular;
 use crate::stats::spread::Moments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,6 +54,82 @@ pub struct Change {
     /// absent where one of them is not known.
     #[serde(rename = "stddev_percent")]
     pub stddev: Option<f64>,
+}
+
+/// Each goal's rate and the MRR of two devices, wherever both have it for the same frames; the largest loss first.
+#[must_use]
+pub fn compare(reference: &DeviceReport, compared: &DeviceReport) -> Vec<RateChange> {
+    let pairs = compared.rows.iter().filter_map(|row| {
+        let twin = reference.rows.iter().find(|other| other.stream == row.stream)?;
+        Some((twin, row))
+    });
+    let mut changes: Vec<RateChange> = pairs.flat_map(|(one, other)| changes(one, other)).collect();
+    let percent = |row: &RateChange| row.change.map_or(f64::INFINITY, |change| change.percent);
+    changes.sort_by(|one, other| percent(one).total_cmp(&percent(other)));
+    changes
+}
+
+/// Every device held against the one of the same name in an older report, or the only one against the only one.
+#[must_use]
+pub fn compare_with(reference: &DutReport, compared: &DutReport) -> Vec<DeviceComparison> {
+    let alone = reference.devices.len() == 1 && compared.devices.len() == 1;
+    let twins = compared.devices.iter().filter_map(|device| {
+        let twin = reference.devices.iter().find(|other| alone || other.name == device.name)?;
+        Some((twin, device))
+    });
+    let older = reference.started.map_or_else(String::new, |at| format!(" of {at}"));
+    twins.map(|(one, other)| named(format!("{}{older}", one.name), one, other)).collect()
+}
+
+/// Every further device of a report held against its first one.
+#[must_use]
+pub fn compare_devices(report: &DutReport) -> Vec<DeviceComparison> {
+    let mut devices = report.devices.iter();
+    let first = devices.next();
+    first
+        .into_iter()
+        .flat_map(|one| devices.clone().map(|other| named(one.name.clone(), one, other)))
+        .collect()
+}
+
+fn named(reference: String, one: &DeviceReport, other: &DeviceReport) -> DeviceComparison {
+    DeviceComparison { reference, compared: other.name.clone(), rows: compare(one, other) }
+}
+
+fn changes(one: &StreamReport, other: &StreamReport) -> Vec<RateChange> {
+    let row = |figure: &str, reference: Rates, compared: Rates, least: [bool; 2]| RateChange {
+        stream: other.stream.clone(),
+        figure: figure.to_owned(),
+        reference,
+        compared,
+        change: compared.against(&reference),
+        reference_is_least: least[0],
+        compared_is_least: least[1],
+    };
+    let mut rows = Vec::new();
+    for rate in &other.rates {
+        let twin = one.rates.iter().find(|twin| twin.goal == rate.goal);
+        if let Some((twin, was, is)) = twin.and_then(|twin| Some((twin, rates(twin)?, rates(rate)?))) {
+            rows.push(row(&rate.goal, was, is, [twin, rate].map(RateReport::is_least)));
+        }
+    }
+    let mrr = one.mrr.as_ref().zip(other.mrr.as_ref());
+    rows.extend(mrr.map(|(was, is)| row("mrr", was.forwarded, is.forwarded, [false; 2])));
+    rows
+}
+
+fn rates(rate: &RateReport) -> Option<Rates> {
+    let single = rate.lower.map(|load| Rates { trials: 1, mean: load.0, stddev: None });
+    rate.repeats.or(single)
+}
+
+impl RateReport {
+    /// The true figure may be higher: the most load passed, or the generator fell short.
+    #[must_use]
+    pub fn is_least(&self) -> bool {
+        let bounds = [Irregular::NoUpperBound, Irregular::GeneratorLimited];
+        self.irregular.iter().any(|word| bounds.contains(word))
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 impl Finding {
     /// A finding without evidence and advice yet.
-    pub(super) fn new(id: &str, severity: Severity, direction: Direction, title: String) -> Finding {
+    pub(crate) fn new(id: &str, severity: Severity, direction: Direction, title: String) -> Finding {
         Finding {
             id: id.into(),
             severity,
@@ -21,7 +21,7 @@ impl Finding {
     }
 
     /// The same about both directions or none.
-    pub(super) fn everywhere(mut self) -> Finding {
+    pub(crate) fn everywhere(mut self) -> Finding {
         self.direction = None;
         self
     }
@@ -33,19 +33,19 @@ impl Finding {
     }
 
     /// Adds a figure; the name ends with its unit.
-    pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Finding {
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Finding {
         self.evidence.insert(name.into(), value.into());
         self
     }
 
-    pub(super) fn advise(mut self, advice: impl Into<String>) -> Finding {
+    pub(crate) fn advise(mut self, advice: impl Into<String>) -> Finding {
         self.advice = advice.into();
         self
     }
 }
 
 /// A share, 0 to 1, in percent with three significant digits: `4.28 %`.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let value = (share * 100.0).min(MOST_PERCENT);
     match value {
         99.95.. | 0.0 => format!("{value:.0} %"),
@@ -75,13 +75,13 @@ pub(super) fn option(rate: BitRate) -> String {
 }
 
 /// With a capital letter first.
-pub(super) fn capital(text: &str) -> String {
+pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// For the middle of a sentence; names in capitals (TCP, UDP) stay.
-pub(super) fn lower(text: &str) -> String {
+pub(crate) fn lower(text: &str) -> String {
     let mut letters = text.chars();
     match (letters.next(), letters.next()) {
         (Some(first), Some(second)) if !second.is_uppercase() => {

@@ -164,7 +164,7 @@ fn told(run: &Run, finding: &Finding) -> String {
     }
 }
 
-pub(super) fn first_sentence(text: &str) -> String {
+pub(crate) fn first_sentence(text: &str) -> String {
     text.split_once(". ").map_or_else(|| text.into(), |(first, _)| format!("{first}."))
 }
 
@@ -219,7 +219,7 @@ fn no_limit(run: &Run) -> String {
     }
 }
 
-pub(super) fn status(findings: &[Finding]) -> Status {
+pub(crate) fn status(findings: &[Finding]) -> Status {
     match findings.iter().map(|finding| finding.severity).max() {
         Some(Severity::Problem) => Status::Problem,
         Some(Severity::Warning) => Status::Degraded,

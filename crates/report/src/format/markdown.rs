@@ -5,6 +5,7 @@ use super::text::{
     evidence, latency, packets, pair_facts, path, path_facts, segments, test_rows, transfer, words,
 };
 use super::{Style, frames};
+use model::finding::{Finding, Verdict};
 use model::latency::WayResult;
 use model::path::advice::Advice;
 use model::plan::Direction;
@@ -42,7 +43,7 @@ pub fn document(run: &Run, _style: &Style) -> String {
         text.push_str(&markdown(&columns, &rows));
         text.push('\n');
     }
-    text + &captured(run) + &findings(run) + &verdict(run)
+    text + &captured(run) + &findings_and_verdict(&run.findings, &run.verdict)
 }
 
 /// A sweep over frame sizes: its table, notes, findings and verdict.
@@ -53,8 +54,7 @@ fn of_frames(run: &Run) -> String {
     title(run)
         + &format!("{}. {}\n\n{table}\n", frames::subtitle(run), frames::LEGEND)
         + &notes
-        + &findings(run)
-        + &verdict(run)
+        + &findings_and_verdict(&run.findings, &run.verdict)
 }
 
 /// A latency run: the way or the table of ways, the load, findings and verdict.
@@ -85,7 +85,7 @@ fn of_latency(run: &Run) -> String {
         text.extend(lines);
         text.push('\n');
     }
-    text + &captured(run) + &findings(run) + &verdict(run)
+    text + &captured(run) + &findings_and_verdict(&run.findings, &run.verdict)
 }
 
 /// A run of transfers: the table by MTU and file, warnings and verdict.
@@ -106,7 +106,7 @@ fn of_transfers(run: &Run) -> String {
     let warnings = run.summary.warnings.iter().map(|warning| format!("- {}: {}\n", warning.id, warning.text));
     let warnings: String = warnings.collect();
     text.push_str(&if warnings.is_empty() { warnings } else { warnings + "\n" });
-    text + &findings(run) + &verdict(run)
+    text + &findings_and_verdict(&run.findings, &run.verdict)
 }
 
 /// A run about packet sizes: what crosses, fragments, what is not known, what to set, findings and verdict.
@@ -126,7 +126,7 @@ fn of_path(run: &Run) -> String {
         let lines: String = lines.collect();
         text.push_str(&if lines.is_empty() { lines } else { lines + "\n" });
     }
-    text + &captured(run) + &advice(run) + &findings(run) + &verdict(run)
+    text + &captured(run) + &advice(run) + &findings_and_verdict(&run.findings, &run.verdict)
 }
 
 /// What a capture of packets saw.
@@ -198,11 +198,13 @@ fn one_way(run: &Run, way: &WayResult) -> String {
     markdown(&columns, &percentiles.chain(missing).chain(facts).collect::<Vec<_>>()) + "\n"
 }
 
-fn verdict(run: &Run) -> String {
-    match run.verdict.text.as_str() {
+/// The findings as a table, and the verdict.
+pub(super) fn findings_and_verdict(found: &[Finding], verdict: &Verdict) -> String {
+    let verdict = match verdict.text.as_str() {
         "" => String::new(),
-        text => format!("**Verdict: {}.** {text}\n", words::status(run.verdict.status)),
-    }
+        text => format!("**Verdict: {}.** {text}\n", words::status(verdict.status)),
+    };
+    findings(found) + &verdict
 }
 
 /// Markdown drops the spaces that indent a detail under its test.
@@ -274,13 +276,12 @@ fn figures(summary: &Summary) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn findings(run: &Run) -> String {
-    if run.findings.is_empty() {
+fn findings(found: &[Finding]) -> String {
+    if found.is_empty() {
         return String::new();
     }
     let columns = ["Severity", "Finding", "Evidence", "What to do"].map(Column::left);
-    let rows: Vec<Vec<String>> = run
-        .findings
+    let rows: Vec<Vec<String>> = found
         .iter()
         .map(|finding| {
             vec![

@@ -9,6 +9,7 @@ pub mod json;
 pub mod lab;
 pub mod markdown;
 pub mod ndjson;
+pub mod rfc2544;
 pub mod sockperf;
 mod style;
 mod table;

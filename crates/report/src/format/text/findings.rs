@@ -2,23 +2,22 @@
 
 use super::super::{Paint, Style};
 use super::words;
-use model::finding::{Finding, Severity, Status};
+use model::finding::{Finding, Severity, Status, Verdict};
 use model::plan::Direction;
-use model::run::Run;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Findings, if any, and the verdict.
-pub(super) fn of(run: &Run, style: &Style) -> String {
+pub(in crate::format) fn of(findings: &[Finding], verdict: &Verdict, style: &Style) -> String {
     let mut text = String::new();
-    if !run.findings.is_empty() {
+    if !findings.is_empty() {
         text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Findings")));
     }
-    for (index, finding) in run.findings.iter().enumerate() {
-        let twin = run.findings[..index].iter().find(|other| is_twin(other, finding));
+    for (index, finding) in findings.iter().enumerate() {
+        let twin = findings[..index].iter().find(|other| is_twin(other, finding));
         text.push_str(&one(finding, twin, style));
     }
-    text.push_str(&verdict(run, style));
+    text.push_str(&conclusion(verdict, style));
     text
 }
 
@@ -80,8 +79,7 @@ fn evidence_value(value: &Value) -> String {
     }
 }
 
-fn verdict(run: &Run, style: &Style) -> String {
-    let verdict = &run.verdict;
+fn conclusion(verdict: &Verdict, style: &Style) -> String {
     if verdict.text.is_empty() {
         return String::new();
     }

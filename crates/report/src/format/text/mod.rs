@@ -13,7 +13,7 @@ mod result;
 pub(super) mod transfer;
 pub(super) mod words;
 
-pub(super) use findings::evidence;
+pub(super) use findings::{evidence, of as findings_and_verdict};
 pub(super) use measure::{path_facts, test_rows};
 pub(super) use pairs::facts as pair_facts;
 pub(super) use result::segments;
@@ -89,7 +89,7 @@ pub fn result(run: &Run, style: &Style) -> String {
         false => measure::of(run, style),
     };
     text.extend(run.summary.packets.iter().map(|packets| packets::of(packets, style)));
-    text.push_str(&findings::of(run, style));
+    text.push_str(&findings::of(&run.findings, &run.verdict, style));
     text
 }
 

@@ -1,0 +1,173 @@
+//! The rates that searches found: RFC 2544's throughput, and NDR, PDR and MRR as CSIT shows them.
+
+use super::sentences::goal_name;
+use crate::format::table::{Cell, Column, Section, section};
+use crate::format::text::words;
+use model::dut::{DeviceReport, Limit, RateReport, Setup, Stream, StreamReport};
+use model::framing::{Network, WIRE_OVERHEAD};
+use model::search::Irregular;
+
+/// A rate of a stream: of each direction, or of both together.
+struct Rate {
+    frame: String,
+    network: Option<Network>,
+    ways: Option<&'static str>,
+    line: Option<f64>,
+    pps: Option<f64>,
+    least: bool,
+    share: Option<f64>,
+    bits: Option<[f64; 2]>,
+    remark: String,
+}
+
+/// RFC 2544 section 26.1's table.
+pub(super) fn throughput(device: &DeviceReport, setup: &Setup) -> Option<Section> {
+    let rows: Vec<Rate> = device.rows.iter().flat_map(|row| of_row(device, row, setup)).collect();
+    section("Throughput (RFC 2544 section 26.1)", &THROUGHPUT, &rows)
+}
+
+fn of_row(device: &DeviceReport, row: &StreamReport, setup: &Setup) -> Vec<Rate> {
+    let Some(found) = row.rates.iter().find(|rate| rate.goal == "throughput") else { return Vec::new() };
+    let count = row.stream.way_count();
+    let one = rate(device, row, found, setup);
+    let both = Rate {
+        network: None,
+        frame: String::new(),
+        ways: Some("both"),
+        line: one.line.map(|line| line * 2.0),
+        pps: one.pps.map(|pps| pps * 2.0),
+        share: None,
+        bits: one.bits.map(|bits| bits.map(|bits| bits * 2.0)),
+        remark: String::new(),
+        ..one
+    };
+    if count == 2 { vec![Rate { ways: Some("each"), ..one }, both] } else { vec![one] }
+}
+
+fn rate(device: &DeviceReport, row: &StreamReport, found: &RateReport, setup: &Setup) -> Rate {
+    let line = row.line_rate.map(|line| line.0);
+    let pps = found.lower.map(|load| load.0);
+    Rate {
+        frame: row.stream.frames.name.clone(),
+        network: network(device, &row.stream),
+        ways: None,
+        line,
+        pps,
+        least: is_least(row, found, setup),
+        share: pps.zip(line).filter(|(_, line)| *line > 0.0).map(|(pps, line)| pps / line),
+        bits: pps.map(|pps| bits(&row.stream, pps)),
+        remark: remark(row, found, setup),
+    }
+}
+
+const THROUGHPUT: [Cell<Rate>; 9] = [
+    Cell("Frame", true, |rate| Some(rate.frame.clone())),
+    Cell("", false, |rate| Some(rate.network?.to_string())),
+    Cell("Ways", false, |rate| rate.ways.map(str::to_owned)),
+    Cell("Line Mpps", true, |rate| rate.line.map(mega)),
+    Cell("Mpps", true, |rate| Some(least(mega(rate.pps?), rate.least))),
+    Cell("of line", true, |rate| rate.share.map(words::percent)),
+    Cell("Gbit/s L2", true, |rate| rate.bits.map(|[l2, _]| giga(l2))),
+    Cell("Gbit/s L1", true, |rate| rate.bits.map(|[_, l1]| giga(l1))),
+    Cell("", false, |rate| Some(rate.remark.clone()).filter(|remark| !remark.is_empty())),
+];
+
+/// NDR, PDR and MRR, as CSIT shows them: all directions together.
+pub(super) fn csit(device: &DeviceReport, setup: &Setup) -> Option<Section> {
+    let goals: Vec<&str> = GOALS.into_iter().filter(|goal| has(device, goal)).collect();
+    let with_mrr = device.rows.iter().any(|row| row.mrr.is_some());
+    let shown =
+        |row: &&StreamReport| row.mrr.is_some() || row.rates.iter().any(|rate| rate.goal != "throughput");
+    let rows: Vec<&StreamReport> = device.rows.iter().filter(shown).collect();
+    let mut names: Vec<String> = goals.iter().map(|goal| goal_name(goal)).collect();
+    names.extend(with_mrr.then(|| "MRR".into()));
+    if rows.is_empty() || names.is_empty() {
+        return None;
+    }
+    let mut columns = vec![Column::right("Frame")];
+    let networked = rows.iter().any(|row| network(device, &row.stream).is_some());
+    columns.extend(networked.then(|| Column::left("")));
+    for name in names.iter().take(goals.len()) {
+        columns.extend([format!("{name} Mpps"), "L2".into(), "L1".into()].map(Column::right));
+    }
+    if with_mrr {
+        columns.extend(["MRR Mpps", "±", "lost"].map(Column::right));
+    }
+    let row = |row: &&StreamReport| {
+        let mut cells = vec![row.stream.frames.name.clone()];
+        cells.extend(networked.then(|| row.stream.network.to_string()));
+        cells.extend(goals.iter().flat_map(|goal| goal_cells(row, goal, setup)));
+        cells.extend(with_mrr.then(|| mrr_cells(row)).into_iter().flatten());
+        cells
+    };
+    let title =
+        format!("{}: frames, and Gbit/s of layers 2 and 1, all directions together", names.join(", "));
+    Some(Section { title, columns, rows: rows.iter().map(row).collect() })
+}
+
+fn goal_cells(row: &StreamReport, goal: &str, setup: &Setup) -> [String; 3] {
+    let Some(found) = row.rates.iter().find(|rate| rate.goal == goal) else {
+        return [const { String::new() }; 3];
+    };
+    let Some(lower) = found.lower else { return ["none".into(), String::new(), String::new()] };
+    let pps = lower.0 * row.stream.way_count() as f64;
+    let [l2, l1] = bits(&row.stream, pps);
+    [least(mega(pps), is_least(row, found, setup)), giga(l2), giga(l1)]
+}
+
+fn mrr_cells(row: &StreamReport) -> [String; 3] {
+    let Some(mrr) = &row.mrr else { return [const { String::new() }; 3] };
+    let spread = mrr.forwarded.stddev.map(mega).unwrap_or_default();
+    [mega(mrr.forwarded.mean), spread, words::percent(mrr.loss_ratio)]
+}
+
+fn has(device: &DeviceReport, goal: &str) -> bool {
+    device.rows.iter().any(|row| row.rates.iter().any(|rate| rate.goal == goal))
+}
+
+/// The IP version, where the device was tested with both.
+pub(super) fn network(device: &DeviceReport, stream: &Stream) -> Option<Network> {
+    let differs = |row: &StreamReport| row.stream.network != stream.network;
+    device.rows.iter().any(differs).then_some(stream.network)
+}
+
+/// Bits per second of layer 2 (frames with FCS) and layer 1 (with preamble and gap).
+pub(super) fn bits(stream: &Stream, pps: f64) -> [f64; 2] {
+    [0, WIRE_OVERHEAD.0].map(|more| pps * (stream.frames.mean() + more as f64) * 8.0)
+}
+
+/// What is to be known of a rate, in words.
+pub(super) fn remark(row: &StreamReport, rate: &RateReport, setup: &Setup) -> String {
+    let limit = row.limit(rate, setup).map(|limit| match limit {
+        Limit::LineRate => "line rate",
+        Limit::Asked => "the most load asked for",
+        Limit::Generator => "generator-bound",
+    });
+    let words = rate.irregular.iter().filter_map(|word| match word {
+        Irregular::NoUpperBound | Irregular::GeneratorLimited => None,
+        Irregular::NoLowerBound => Some("none: the least load failed"),
+        Irregular::Unfinished => Some("search unfinished"),
+        Irregular::LossInversion => Some("loss inversion"),
+        Irregular::Duplicates => Some("duplicates"),
+    });
+    limit.into_iter().chain(words).collect::<Vec<_>>().join(", ")
+}
+
+fn is_least(row: &StreamReport, rate: &RateReport, setup: &Setup) -> bool {
+    matches!(row.limit(rate, setup), Some(Limit::Asked | Limit::Generator))
+}
+
+fn least(value: String, least: bool) -> String {
+    if least { format!("≥ {value}") } else { value }
+}
+
+pub(super) fn mega(pps: f64) -> String {
+    words::significant(pps / 1e6)
+}
+
+pub(super) fn giga(bits: f64) -> String {
+    words::significant(bits / 1e9)
+}
+
+/// In the order of the columns; the throughput has a table of its own.
+const GOALS: [&str; 2] = ["ndr", "pdr"];

@@ -1,0 +1,223 @@
+//! What was tested and how, in sentences.
+
+use crate::format::text::words;
+use model::dut::{DeviceReport, DutReport, LeftOut, PortFacts, SearchMethod, Setup, Test, Tools, Tried};
+
+pub(super) fn title(report: &DutReport) -> String {
+    let names: Vec<&str> = report.devices.iter().map(|device| device.name.as_str()).collect();
+    format!("Device under test: {}", names.join(", "))
+}
+
+/// What was asked, where and when.
+pub(super) fn circumstances(report: &DutReport) -> Vec<String> {
+    let setup = &report.setup;
+    let tests: Vec<&str> = setup.tests.iter().map(|test| test_name(*test)).collect();
+    let mut lines = vec![
+        format!("Tests: {}.", tests.join(", ")),
+        frames(setup),
+        search(setup),
+        link(setup),
+        conformity(setup),
+    ];
+    if let Some(host) = &report.host {
+        let cpus = words::count(host.cpus.into(), "CPU");
+        let at = report.started.map_or_else(String::new, |at| format!(", {at}"));
+        lines
+            .push(format!("On {}, {}, {} ({cpus}), {}{at}.", host.name, host.kernel, host.cpu, host.version));
+    }
+    lines.retain(|line| !line.is_empty());
+    lines
+}
+
+fn frames(setup: &Setup) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    let mut networks: Vec<String> = Vec::new();
+    let mut ways: Vec<&str> = Vec::new();
+    for stream in &setup.streams {
+        names.push(&stream.frames.name);
+        networks.push(stream.network.to_string());
+        ways.push(words::directions(stream.ways));
+    }
+    let unique = |names: Vec<String>| {
+        let mut seen: Vec<String> = Vec::new();
+        names.into_iter().for_each(|name| {
+            if !seen.contains(&name) {
+                seen.push(name)
+            }
+        });
+        seen
+    };
+    let own = |names: Vec<&str>| unique(names.into_iter().map(str::to_owned).collect()).join(", ");
+    format!(
+        "Ethernet frames of {} bytes with FCS, {}, {}.",
+        own(names),
+        unique(networks).join(" and "),
+        own(ways)
+    )
+}
+
+fn search(setup: &Setup) -> String {
+    if setup.goals.is_empty() {
+        return String::new();
+    }
+    let method = match setup.search {
+        SearchMethod::Mlr => "MLRsearch (RFC 9971)",
+        SearchMethod::Binary => "by halves",
+    };
+    let goals: Vec<String> = setup
+        .goals
+        .iter()
+        .map(|named| {
+            let goal = &named.goal;
+            let exceed = match goal.exceed_ratio {
+                0.0 => String::new(),
+                share => format!(", {} of the time may be worse", words::percent(share)),
+            };
+            format!(
+                "{} (loss up to {}{exceed}, trials of {}, {} together, to {})",
+                goal_name(&named.name),
+                words::percent(goal.loss_ratio),
+                words::span(goal.final_duration),
+                words::span(goal.duration_sum),
+                words::percent(goal.width)
+            )
+        })
+        .collect();
+    format!("Search: {method} for {}.", goals.join("; "))
+}
+
+fn link(setup: &Setup) -> String {
+    let wrapped = match setup.encaps.layers() {
+        [] => String::new(),
+        _ => format!("; on the narrowest link the frames are carried in {}", setup.encaps),
+    };
+    let link = match setup.link {
+        Some(link) => format!("Link {link}"),
+        None => "Link of unknown speed, so that the generator is the limit: no line rate".into(),
+    };
+    let bounds = match (setup.min, setup.max) {
+        (None, None) => String::new(),
+        (Some(min), None) => format!("; loads from {min} on"),
+        (None, Some(max)) => format!("; loads up to {max}"),
+        (Some(min), Some(max)) => format!("; loads from {min} to {max}"),
+    };
+    format!("{link}{wrapped}{bounds}.")
+}
+
+fn conformity(setup: &Setup) -> String {
+    match setup.departures.as_slice() {
+        [] => "Conforms to the standards.".into(),
+        departures => format!("Departs from the standards: {}.", departures.join("; ")),
+    }
+}
+
+pub(super) fn name(device: &DeviceReport) -> String {
+    match &device.title {
+        Some(title) => format!("{}: {title}", device.name),
+        None => device.name.clone(),
+    }
+}
+
+/// Ports and tools of a device.
+pub(super) fn of(device: &DeviceReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.extend(device.unavailable.iter().map(|why| format!("Not tested: {}.", why.trim_end_matches('.'))));
+    if !device.ports.is_empty() {
+        let ports: Vec<String> = device.ports.iter().map(port).collect();
+        lines.push(format!("Ports: {}.", ports.join("; ")));
+    }
+    lines.extend(device.tools.iter().flat_map(tools));
+    lines
+}
+
+fn port(port: &PortFacts) -> String {
+    let facts = [
+        port.driver.clone(),
+        port.link.map(|link| link.to_string()),
+        Some(format!("MTU {}", port.mtu)),
+        port.cpu.map(|cpu| format!("CPU {cpu}")),
+    ];
+    let addresses = port.addresses.iter().map(ToString::to_string);
+    let facts: Vec<String> = facts.into_iter().flatten().chain(addresses).collect();
+    format!("{} ({})", port.name, facts.join(", "))
+}
+
+/// Who sends and counts, how fast that is, and why nothing faster is.
+fn tools(tools: &Tools) -> Vec<String> {
+    let chosen =
+        |tried: &&Tried| tried.source == tools.source && tried.sink == tools.sink && tried.refused.is_none();
+    let ceiling = tools.tried.iter().find(chosen).and_then(|tried| {
+        let ceiling = tried.ceiling_pps?;
+        Some(format!("; {ceiling} of {}-byte frames at most", tried.frame.0))
+    });
+    let mut lines = vec![format!(
+        "{}: sent by {}, counted by {}{}.",
+        words::way(tools.way),
+        tools.source,
+        tools.sink,
+        ceiling.unwrap_or_default()
+    )];
+    for tried in &tools.tried {
+        if let Some(why) = &tried.refused {
+            let why = why.trim_end_matches('.');
+            lines.push(format!(
+                "{}: not {} into {}: {why}.",
+                words::way(tools.way),
+                tried.source,
+                tried.sink
+            ));
+        }
+    }
+    lines
+}
+
+/// Tests left out, voided trials and notes.
+pub(super) fn remarks(device: &DeviceReport) -> Vec<String> {
+    let mut groups: Vec<(&LeftOut, Vec<String>)> = Vec::new();
+    for row in &device.rows {
+        for left in &row.left_out {
+            let name = row.stream.frames.name.clone();
+            match groups.iter_mut().find(|(known, _)| *known == left) {
+                Some((_, names)) if names.contains(&name) => {}
+                Some((_, names)) => names.push(name),
+                None => groups.push((left, vec![name])),
+            }
+        }
+    }
+    let mut lines: Vec<String> = groups
+        .into_iter()
+        .map(|(left, names)| {
+            let test = words::capital(test_name(left.test));
+            format!("{test} of {} left out: {}.", names.join(", "), left.why.trim_end_matches('.'))
+        })
+        .collect();
+    if device.voided > 0 {
+        let trials = words::count(device.voided, "trial");
+        lines.push(format!("{trials} thrown away and repeated, since this host held the generator up."));
+    }
+    lines.extend(device.notes.iter().cloned());
+    lines
+}
+
+/// As people call a test.
+pub(super) fn test_name(test: Test) -> &'static str {
+    match test {
+        Test::Throughput => "throughput",
+        Test::Latency => "latency",
+        Test::FrameLoss => "frame loss rate",
+        Test::BackToBack => "back-to-back frames",
+        Test::Recovery => "system recovery",
+        Test::Reset => "reset",
+        Test::Mrr => "MRR",
+        Test::DelayVariation => "delay variation",
+        Test::Service => "service activation",
+    }
+}
+
+/// `throughput`, and abbreviations in capitals.
+pub(super) fn goal_name(name: &str) -> String {
+    if name.len() <= ABBREVIATION { name.to_uppercase() } else { name.to_owned() }
+}
+
+/// Names of goals as short as this are abbreviations.
+const ABBREVIATION: usize = 4;
