@@ -2,22 +2,24 @@
 //! comparisons, and the document of it all.
 
 mod comparison;
-mod conclude;
 mod order;
 mod plan;
 mod recovery;
 mod report;
+mod setup;
+mod suite;
 mod tools;
 pub mod y1564;
 
-pub use comparison::{Change, Rates, compare, compare_devices, compare_with};
-pub use conclude::{Limit, RULES, Rule, conclude};
+pub use comparison::{Change, Rates};
 pub use order::{Action, Frames, Observation, Order, Stream, WayObservation};
-pub use plan::{PlanRow, Test, Times, TrialPlan};
+pub use plan::{PlanRow, SERVICE_PIECE, Test, Times, TrialPlan};
 pub use recovery::{Overload, ResetTime, recovery_time};
 pub use report::{
-    BackToBackReport, DelayVariationReport, DelayVariationWay, DeviceComparison, DeviceReport, DutReport,
-    HopDrops, LatencyReport, LatencyWay, LeftOut, MrrReport, NamedGoal, PortFacts, RateChange, RateReport,
+    BackToBackReport, DelayVariationReport, DelayVariationWay, DeviceReport, DutReport, HopDrops,
+    LatencyReport, LatencyWay, LeftOut, LoadLimit, MrrReport, NamedGoal, PortFacts, RateChange, RateReport,
     RecoveryReport, ResetReport, SCHEMA, SearchMethod, ServiceReport, ServiceStep, Setup, StreamReport,
 };
+pub use setup::SetupError;
+pub use suite::{Progress, Suite};
 pub use tools::{SinkKind, SourceKind, Tools, Tried};

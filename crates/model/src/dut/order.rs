@@ -1,13 +1,14 @@
 //! What a benchmark asks of its tester, one order after the other, and what it is told.
 
 use super::Test;
-use crate::framing::{Imix, Network};
+use crate::framing::{Imix, Network, RFC2544_SIZES};
 use crate::plan::{Direction, Directions};
 use crate::search::{Trial, TrialResult};
 use crate::stats::histogram::Distribution;
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt::{Display, Formatter};
 
 /// The frames of a stream: of one size, or a mix in a fixed sequence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -119,9 +120,37 @@ impl Frames {
 }
 
 impl Stream {
+    /// A row for each of these sizes.
+    #[must_use]
+    pub fn of_sizes(network: Network, sizes: &[Bytes], ways: Directions) -> Vec<Stream> {
+        sizes.iter().map(|size| Stream { network, frames: Frames::of(*size), ways }).collect()
+    }
+
+    /// The frame sizes of RFC 2544 section 9.1; of IPv6 (RFC 5180 section 5.1) the least is 78, for the test's signature.
+    #[must_use]
+    pub fn standard_sizes(network: Network) -> Vec<Bytes> {
+        let least = least_frame(network);
+        RFC2544_SIZES.iter().map(|size| (*size).max(least)).collect()
+    }
+
     /// The ways at once: 1 or 2.
     #[must_use]
     pub fn way_count(&self) -> u64 {
         if self.ways == Directions::Both { 2 } else { 1 }
+    }
+}
+
+/// What a row is called: `IPv4 64`, `IPv6 imix`.
+impl Display for Stream {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.network, self.frames.name)
+    }
+}
+
+/// The least frame with headers and the test's signature, FCS included.
+pub(super) fn least_frame(network: Network) -> Bytes {
+    match network {
+        Network::V4 => Bytes(64),
+        Network::V6 => Bytes(78),
     }
 }

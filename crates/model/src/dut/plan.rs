@@ -1,8 +1,11 @@
 //! The trials that a benchmark will run, and how long they take: shown before the first frame is sent.
 
+use super::{SearchMethod, Setup, Stream};
+use crate::search::{BackToBackConfig, Load};
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt::{Display, Formatter};
 
 /// A test: of RFC 2544 section 26 where nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,23 +37,31 @@ pub struct Times {
     /// Before and after each trial, in nanoseconds (RFC 2544 section 23): learning, residual frames, settling.
     #[serde(rename = "pause_ns")]
     pub pause: Nanos,
-    /// A trial that decides the throughput, a step of frame loss, each part of recovery, and reset, in nanoseconds.
+    /// Sending as fast as can be in each direction, before anything else, in nanoseconds.
+    #[serde(rename = "flood_ns")]
+    pub flood: Nanos,
+    /// A step of frame loss, each part of recovery, reset, and a run of delay variation, in nanoseconds.
     #[serde(rename = "trial_ns")]
     pub trial: Nanos,
-    /// The most trials of a search for the throughput.
-    pub searches: u32,
+    /// One search for all rates at most, with its pauses, in nanoseconds. What is not found by then is unfinished.
+    #[serde(rename = "search_ns")]
+    pub search: Nanos,
+    /// How often the search is repeated.
+    pub search_repeats: u32,
     /// A stream whose latency is measured, in nanoseconds.
     #[serde(rename = "latency_ns")]
     pub latency: Nanos,
-    /// How often latency is measured.
+    /// How often latency is measured at each load.
     pub latency_repeats: u32,
-    /// The most steps of frame loss.
+    /// How many steps of frame loss make 100 %.
     pub loss_steps: u32,
     /// The longest burst, in nanoseconds.
     #[serde(rename = "burst_ns")]
     pub burst: Nanos,
-    /// The most bursts of all searches for the longest one.
-    pub bursts: u32,
+    /// How often the longest burst without loss is searched for.
+    pub burst_repeats: u32,
+    /// A burst fails when it lost frames this many times in a row (RFC 9004's loss verification).
+    pub burst_verify: u32,
     /// How often recovery and reset are measured.
     pub repeats: u32,
     /// A trial at the most load, in nanoseconds.
@@ -63,77 +74,79 @@ pub struct Times {
     /// A step of a service's configuration test, in nanoseconds.
     #[serde(rename = "service_step_ns")]
     pub service_step: Nanos,
-    /// How many steps there are at most.
-    pub service_steps: u32,
-    /// A service's performance test, in nanoseconds; 0 for none.
+    /// A service's performance test, in nanoseconds; 0 for none. It is run in pieces of [`SERVICE_PIECE`].
     #[serde(rename = "service_ns")]
     pub service: Nanos,
 }
 
+/// A piece of a service's performance test: one sample of its availability, as long as what begins and ends unavailable
+/// time (ITU-T Y.1563).
+pub const SERVICE_PIECE: Nanos = Nanos::from_secs(10);
+
 impl Times {
-    /// As RFC 2544, RFC 9004 and RFC 6201 ask for, with searches of so many trials and bursts at most.
+    /// As RFC 2544, RFC 9004, RFC 6201, RFC 8219 and ITU-T Y.1564 ask for.
     #[must_use]
-    pub fn standard(searches: u32, bursts: u32) -> Times {
+    pub fn standard() -> Times {
         Times {
             pause: Nanos::from_secs(2 + 2 + 2 + 5),
+            flood: Nanos::from_secs(1),
             trial: Nanos::from_secs(60),
-            searches,
+            search: Nanos::from_secs(7200),
+            search_repeats: 1,
             latency: Nanos::from_secs(120),
             latency_repeats: 20,
             loss_steps: 10,
             burst: Nanos::from_secs(2),
-            bursts,
+            burst_repeats: 50,
+            burst_verify: 2,
             repeats: 10,
             mrr: Nanos::from_secs(1),
             mrr_repeats: 10,
             variation_repeats: 20,
             service_step: Nanos::from_secs(10),
-            service_steps: 6,
             service: Nanos::from_secs(900),
         }
     }
 
-    /// For a look: seconds instead of minutes, and nothing repeated. Not conforming to any standard.
+    /// For a look: moments instead of minutes, and nearly nothing repeated. Not conforming to any standard.
     #[must_use]
-    pub fn quick(searches: u32, bursts: u32) -> Times {
+    pub fn quick() -> Times {
         Times {
-            pause: Nanos::from_millis(500),
-            trial: Nanos::from_secs(1),
-            latency: Nanos::from_secs(2),
+            pause: Nanos::from_millis(100),
+            flood: Nanos::from_millis(300),
+            trial: Nanos::from_millis(500),
+            search: Nanos::from_secs(20),
+            search_repeats: 1,
+            latency: Nanos::from_secs(1),
             latency_repeats: 1,
+            loss_steps: 10,
+            burst: Nanos::from_millis(500),
+            burst_repeats: 1,
+            burst_verify: 1,
             repeats: 1,
+            mrr: Nanos::from_millis(500),
             mrr_repeats: 3,
             variation_repeats: 1,
             service_step: Nanos::from_secs(1),
             service: Nanos::ZERO,
-            ..Times::standard(searches, bursts)
         }
     }
 
-    fn row(&self, test: Test, frame: Bytes) -> PlanRow {
-        let (trials, trial) = match test {
-            Test::Throughput => (self.searches, self.trial),
-            Test::Latency => (self.latency_repeats, self.latency),
-            Test::FrameLoss => (self.loss_steps, self.trial),
-            Test::BackToBack => (self.bursts, self.burst),
-            // The overload and then the relief.
-            Test::Recovery => (self.repeats, self.trial.saturating_mul(2)),
-            Test::Reset => (self.repeats, self.trial),
-            Test::Mrr => (self.mrr_repeats, self.mrr),
-            Test::DelayVariation => (self.variation_repeats, self.trial),
-            Test::Service => (self.service_steps, self.service_step),
-        };
-        let most = (trial + self.pause).saturating_mul(trials.into());
-        PlanRow { test, frame, trials, trial, most }
+    /// The pieces of a service's performance test.
+    #[must_use]
+    pub fn service_pieces(&self) -> u32 {
+        u32::try_from(self.service.0.div_ceil(SERVICE_PIECE.0)).unwrap_or(u32::MAX)
     }
 }
 
-/// The trials of one test at one frame size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// The trials of one test with one stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanRow {
+    /// What the stream is called: `IPv4 64`.
+    pub stream: String,
     /// The test.
     pub test: Test,
-    /// The frame size, FCS included, in bytes.
+    /// The frame size, FCS included, in bytes; of a mix the mean.
     pub frame: Bytes,
     /// How many trials there are at most: a search may end earlier.
     pub trials: u32,
@@ -148,70 +161,136 @@ pub struct PlanRow {
 /// All trials, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialPlan {
-    /// One for each test and frame size.
+    /// One for each stream and test.
     pub rows: Vec<PlanRow>,
+    /// What goes before the tests of each stream, all streams together, in nanoseconds: sending as fast as can be.
+    #[serde(rename = "floods_ns")]
+    pub floods: Nanos,
 }
 
 impl TrialPlan {
-    /// The tests in the order given, each at all frame sizes; reset at the smallest alone (RFC 2544 section 26.6).
-    #[must_use]
-    pub fn new(tests: &[Test], frames: &[Bytes], times: &Times) -> TrialPlan {
-        let smallest = frames.iter().min();
-        let applies = |test: Test, frame: &Bytes| test != Test::Reset || Some(frame) == smallest;
-        let of_test = |test: &Test| {
-            let frames = frames.iter().filter(|frame| applies(*test, frame));
-            frames.map(|frame| times.row(*test, *frame)).collect::<Vec<_>>()
-        };
-        TrialPlan { rows: tests.iter().flat_map(of_test).collect() }
-    }
-
-    /// How long everything takes at most.
+    /// How long everything takes at most, in nanoseconds; trials that are thrown away and repeated come on top.
     #[must_use]
     pub fn most(&self) -> Nanos {
-        self.left_after(0)
-    }
-
-    /// How long what is left takes at most when so many rows are done.
-    #[must_use]
-    pub fn left_after(&self, rows: usize) -> Nanos {
-        self.rows.iter().skip(rows).fold(Nanos::ZERO, |sum, row| sum + row.most)
+        self.rows.iter().fold(self.floods, |sum, row| sum + row.most)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::framing::RFC2544_SIZES;
-
-    #[test]
-    fn the_standard_takes_hours_and_says_so() {
-        let times = Times::standard(12, 50 * 2 * 23);
-        let plan = TrialPlan::new(&[Test::Throughput, Test::Latency], &RFC2544_SIZES, &times);
-        assert_eq!(plan.rows.len(), 14);
-        // 7 × (12 × 71 s + 20 × 131 s)
-        assert_eq!(plan.most(), Nanos::from_secs(7 * (12 * 71 + 20 * 131)));
-        assert_eq!(plan.left_after(7), Nanos::from_secs(7 * 20 * 131));
-        assert_eq!(plan.left_after(99), Nanos::ZERO);
-        let bursts = TrialPlan::new(&[Test::BackToBack], &[Bytes(64)], &times);
-        assert_eq!(bursts.most(), Nanos::from_secs(50 * 2 * 23 * 13));
+impl Setup {
+    /// Every trial in the order of running, as an upper bound: searches end when they know enough.
+    #[must_use]
+    pub fn plan(&self) -> TrialPlan {
+        let rows = self.streams.iter().enumerate().flat_map(|(index, stream)| {
+            self.tests_of(index).into_iter().map(move |test| self.row(test, stream))
+        });
+        let floods = self.streams.iter().fold(Nanos::ZERO, |sum, stream| sum + self.flood_time(stream));
+        TrialPlan { rows: rows.collect(), floods }
     }
 
-    #[test]
-    fn reset_is_measured_at_the_smallest_frame() {
-        let plan = TrialPlan::new(&[Test::Reset], &[Bytes(512), Bytes(64)], &Times::standard(1, 1));
-        assert_eq!(plan.rows.iter().map(|row| row.frame).collect::<Vec<_>>(), [Bytes(64)]);
+    /// The tests of the stream with this index: reset is for the smallest frames alone (RFC 2544 section 26.6), a service for
+    /// the first stream.
+    pub(super) fn tests_of(&self, index: usize) -> Vec<Test> {
+        let size = |stream: &Stream| stream.frames.mean();
+        let smallest = (0..self.streams.len())
+            .min_by(|one, other| size(&self.streams[*one]).total_cmp(&size(&self.streams[*other])));
+        let applies = |test: &Test| match test {
+            Test::Reset => smallest == Some(index),
+            Test::Service => index == 0,
+            _ => true,
+        };
+        self.tests.iter().copied().filter(applies).collect()
     }
 
-    #[test]
-    fn a_look_takes_minutes() {
-        let tests = [Test::Throughput, Test::Latency, Test::FrameLoss];
-        let plan = TrialPlan::new(&tests, &RFC2544_SIZES, &Times::quick(12, 20));
-        assert!(plan.most() < Nanos::from_secs(300), "{}", plan.most());
+    /// How long the flood of a stream takes at most.
+    pub(super) fn flood_time(&self, stream: &Stream) -> Nanos {
+        self.times.flood.saturating_mul(stream.way_count()) + self.times.pause
     }
 
-    #[test]
-    fn beyond_reason_it_is_the_longest_time() {
-        let times = Times { trial: Nanos::MAX, ..Times::standard(u32::MAX, 1) };
-        assert_eq!(TrialPlan::new(&[Test::Throughput], &[Bytes(64)], &times).most(), Nanos::MAX);
+    /// The most that one test takes with one stream.
+    pub(super) fn row(&self, test: Test, stream: &Stream) -> PlanRow {
+        let times = &self.times;
+        let percents = u32::try_from(self.latency_percents.len()).unwrap_or(u32::MAX);
+        let (trials, trial) = match test {
+            Test::Throughput => (self.search_trials(), self.longest_trial()),
+            Test::Latency => (times.latency_repeats.saturating_mul(percents), times.latency),
+            Test::FrameLoss => (times.loss_steps, times.trial),
+            Test::BackToBack => (self.bursts(stream), times.burst),
+            // The overload and then the relief.
+            Test::Recovery => (times.repeats, times.trial.saturating_mul(2)),
+            Test::Reset => (times.repeats, times.trial),
+            Test::Mrr => (times.mrr_repeats, times.mrr),
+            Test::DelayVariation => (times.variation_repeats, times.trial),
+            Test::Service => (self.service_steps(), times.service_step),
+        };
+        let all = |trials: u32, trial: Nanos| (trial + times.pause).saturating_mul(trials.into());
+        let most = match test {
+            Test::Throughput => {
+                times.search.saturating_mul(times.search_repeats.into()).min(all(trials, trial))
+            }
+            Test::Service => all(trials, trial) + all(times.service_pieces(), SERVICE_PIECE),
+            _ => all(trials, trial),
+        };
+        let (trials, trial) = match test {
+            Test::Service if times.service > Nanos::ZERO => {
+                (trials.saturating_add(times.service_pieces()), trial.max(SERVICE_PIECE))
+            }
+            _ => (trials, trial),
+        };
+        let frame = Bytes(stream.frames.mean().round() as u64);
+        PlanRow { stream: stream.to_string(), test, frame, trials, trial, most }
+    }
+
+    /// The most trials of all searches for the rates.
+    fn search_trials(&self) -> u32 {
+        let one = match self.search {
+            SearchMethod::Binary => {
+                let of = |index: usize| self.binary(index, super::setup::ANY_LIMITS).most_trials();
+                (0..self.goals.len()).map(of).fold(0, u32::saturating_add)
+            }
+            SearchMethod::Mlr => {
+                let shortest = self.goals.iter().map(|named| named.goal.initial_duration).min();
+                let each = (shortest.unwrap_or_default() + self.times.pause).0.max(1);
+                u32::try_from(self.times.search.0 / each).unwrap_or(u32::MAX)
+            }
+        };
+        one.saturating_mul(self.times.search_repeats)
+    }
+
+    fn longest_trial(&self) -> Nanos {
+        self.goals.iter().map(|named| named.goal.final_duration).max().unwrap_or_default()
+    }
+
+    /// The most bursts at the rate that this link carries, or that any does.
+    fn bursts(&self, stream: &Stream) -> u32 {
+        let asked = self.max.map(Load::from);
+        let rates = [self.line_rate(stream).ok().flatten(), asked, Some(super::setup::MOST_LOAD)];
+        let rate = rates.into_iter().flatten().fold(f64::INFINITY, |least, load| least.min(load.0));
+        self.burst_config(Load(rate)).most_trials()
+    }
+
+    /// The searches for the longest burst at this rate.
+    pub(super) fn burst_config(&self, rate: Load) -> BackToBackConfig {
+        let Times { burst, burst_repeats: repeats, burst_verify: verify, .. } = self.times;
+        BackToBackConfig { rate, longest: rate.frames_in(burst), resolution: 1, repeats, verify }
+    }
+
+    fn service_steps(&self) -> u32 {
+        self.service.as_ref().map_or(0, |profile| u32::try_from(profile.steps().len()).unwrap_or(u32::MAX))
+    }
+}
+
+impl Display for Test {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Test::Throughput => "throughput",
+            Test::Latency => "latency",
+            Test::FrameLoss => "frame loss",
+            Test::BackToBack => "back-to-back frames",
+            Test::Recovery => "system recovery",
+            Test::Reset => "reset",
+            Test::Mrr => "rate at the most load",
+            Test::DelayVariation => "delay variation",
+            Test::Service => "service activation",
+        })
     }
 }

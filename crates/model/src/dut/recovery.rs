@@ -1,7 +1,6 @@
 //! How soon a device forwards again: after an overload (RFC 2544 section 26.5), after a reset (section 26.6, RFC 6201).
 
-use crate::search::Load;
-use crate::time::MonoTime;
+use crate::search::{Load, Trial};
 use crate::units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,9 +31,11 @@ impl Overload {
 }
 
 /// From the fall of the load to the sending of the last frame that was lost; none when no frame was lost after the fall.
+/// Frames are numbered through both loads, `last_lost` is the highest number that did not arrive.
 #[must_use]
-pub fn recovery_time(fall: MonoTime, last_lost: Option<MonoTime>) -> Nanos {
-    last_lost.filter(|lost| *lost > fall).map_or(Nanos::ZERO, |lost| lost - fall)
+pub fn recovery_time(overload: &Trial, relief: &Trial, last_lost: Option<u64>) -> Nanos {
+    let after = last_lost.and_then(|number| number.checked_sub(overload.frames));
+    after.map_or(Nanos::ZERO, |number| relief.load.time_for(number))
 }
 
 /// For how long a reset interrupts forwarding, by both methods of RFC 6201.
@@ -49,13 +50,12 @@ pub struct ResetTime {
 }
 
 impl ResetTime {
-    /// `silence`: the last frame before and the first one after it; `None` when forwarding never resumed, and then neither
-    /// method says anything.
+    /// `silence`: from the last frame before to the first one after it; `None` when forwarding never resumed, and then
+    /// neither method says anything.
     #[must_use]
-    pub fn of(silence: Option<(MonoTime, MonoTime)>, lost: u64, load: Load) -> ResetTime {
-        let by_time = silence.filter(|(last, first)| last <= first).map(|(last, first)| first - last);
-        let by_loss = by_time.filter(|_| load.0 > 0.0).map(|_| load.time_for(lost));
-        ResetTime { by_time, by_loss }
+    pub fn of(silence: Option<Nanos>, lost: u64, load: Load) -> ResetTime {
+        let by_loss = silence.filter(|_| load.0 > 0.0).map(|_| load.time_for(lost));
+        ResetTime { by_time: silence, by_loss }
     }
 }
 
@@ -76,16 +76,18 @@ mod tests {
 
     #[test]
     fn recovery_ends_with_the_last_loss() {
-        let fall = MonoTime(5_000);
-        assert_eq!(recovery_time(fall, Some(MonoTime(7_500))), Nanos(2_500));
-        assert_eq!(recovery_time(fall, Some(MonoTime(4_000))), Nanos::ZERO);
-        assert_eq!(recovery_time(fall, None), Nanos::ZERO);
+        let trial = |load, seconds| Trial::new(Load(load), Nanos::from_secs(seconds));
+        let time = |last_lost| recovery_time(&trial(1000.0, 60), &trial(500.0, 60), last_lost);
+        assert_eq!(time(Some(60_000 + 250)), Nanos::from_millis(500));
+        assert_eq!(
+            (time(Some(60_000)), time(Some(59_999)), time(None)),
+            (Nanos::ZERO, Nanos::ZERO, Nanos::ZERO)
+        );
     }
 
     #[test]
     fn reset_by_time_and_by_loss() {
-        let silence = Some((MonoTime(1_000_000_000), MonoTime(3_500_000_000)));
-        let reset = ResetTime::of(silence, 2500, Load(1000.0));
+        let reset = ResetTime::of(Some(Nanos::from_millis(2500)), 2500, Load(1000.0));
         assert_eq!(reset.by_time, Some(Nanos::from_millis(2500)));
         assert_eq!(reset.by_loss, Some(Nanos::from_millis(2500)));
         let dead = ResetTime::of(None, 2500, Load(1000.0));

@@ -35,9 +35,6 @@ pub struct DutReport {
     pub setup: Setup,
     /// The devices under test, in the order asked for.
     pub devices: Vec<DeviceReport>,
-    /// Devices held against the first one, or against an older report.
-    #[serde(default)]
-    pub comparisons: Vec<DeviceComparison>,
     /// What a reader must know of all of it.
     pub notes: Vec<String>,
 }
@@ -58,6 +55,10 @@ pub struct Setup {
     /// Speed of the link as given, or as both ports have it; absent when it is not known: then the generator is the limit.
     #[serde(rename = "link_bps")]
     pub link: Option<BitRate>,
+    /// That speed is only given: the interfaces have none of their own. It bounds the loads, and no time that a frame takes on
+    /// the link is taken off latencies.
+    #[serde(default)]
+    pub link_is_nominal: bool,
     /// What wraps the frames on the device's narrowest link, from the wire inwards.
     pub encaps: Encaps,
     /// The least load of a search as asked for.
@@ -155,6 +156,15 @@ pub struct StreamReport {
     /// What the generator was shown to reach.
     #[serde(rename = "ceiling_pps")]
     pub ceiling: Option<Load>,
+    /// The most load that trials offered, in each direction: the least of line rate, what was asked for and the ceiling.
+    #[serde(rename = "most_pps", default)]
+    pub most: Option<Load>,
+    /// Which of them it is.
+    #[serde(default)]
+    pub limit: Option<LoadLimit>,
+    /// The goal whose lower bound all tests at shares of the throughput took for it: the first one that has such a bound.
+    #[serde(default)]
+    pub reference: Option<String>,
     /// What was forwarded as it was shown, at first.
     pub flood: Vec<WayObservation>,
     /// Each goal's rate.
@@ -175,6 +185,43 @@ pub struct StreamReport {
     pub delay_variation: Option<DelayVariationReport>,
     /// Tests that were left out, and why.
     pub left_out: Vec<LeftOut>,
+}
+
+impl StreamReport {
+    /// Of a stream of which nothing is known yet.
+    #[must_use]
+    pub fn new(stream: Stream) -> StreamReport {
+        StreamReport {
+            stream,
+            line_rate: None,
+            ceiling: None,
+            most: None,
+            limit: None,
+            reference: None,
+            flood: Vec::new(),
+            rates: Vec::new(),
+            mrr: None,
+            latency: Vec::new(),
+            loss: None,
+            back_to_back: None,
+            recovery: None,
+            reset: None,
+            delay_variation: None,
+            left_out: Vec::new(),
+        }
+    }
+}
+
+/// What bounds the loads of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadLimit {
+    /// The link carries no more.
+    LineRate,
+    /// More was not asked for.
+    Asked,
+    /// The generator reaches no more: what the device could do beyond it is not seen.
+    Generator,
 }
 
 /// What a search found for one goal.
@@ -235,19 +282,25 @@ pub struct LatencyWay {
     /// RFC 8219's worst-case latency (99.9th percentile) over the runs, nanoseconds.
     pub worst_case: Option<OverRuns>,
     /// The median for a device that stores and forwards: last bit in to first bit out (RFC 1242 section 3.8). The time of a
-    /// frame on the link is taken off; absent where the link has no speed of its own or the frames no one size.
+    /// frame on both links is taken off; absent where the link has no speed of its own or the frames no one size.
     #[serde(rename = "store_and_forward_ns")]
     pub store_and_forward: Option<Nanos>,
+    /// The median for a device that forwards bits: first bit in to first bit out. The time of a frame on one link is taken
+    /// off; absent where that is.
+    #[serde(rename = "bit_forwarding_ns", default)]
+    pub bit_forwarding: Option<Nanos>,
     /// Frames lost in these runs.
     pub lost: u64,
 }
 
-/// Bursts at the link's rate.
+/// Bursts at the link's rate, or at what the generator reaches of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BackToBackReport {
     /// The rate of the bursts.
     #[serde(rename = "rate_pps")]
     pub rate: Load,
+    /// What bounds that rate; RFC 9004 asks for the line rate.
+    pub limit: LoadLimit,
     /// What was found.
     pub outcome: BackToBackOutcome,
     /// The buffer it takes.
@@ -264,12 +317,15 @@ pub struct RecoveryReport {
     pub times: Vec<Nanos>,
     /// Over the runs, nanoseconds.
     pub over_runs: Option<OverRuns>,
+    /// Runs in which frames were still lost at the end: their recovery took longer than was measured.
+    #[serde(default)]
+    pub unrecovered: u32,
 }
 
 /// How long a reset interrupts forwarding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResetReport {
-    /// What was done to the device, in words.
+    /// What was done to the device, in words; filled in by who does it.
     pub how: String,
     /// The load.
     #[serde(rename = "load_pps")]
@@ -319,8 +375,11 @@ pub struct ServiceReport {
     pub performance: Option<ServiceStep>,
     /// Share of its seconds in which the service was available.
     pub availability: Option<f64>,
-    /// All promises held.
+    /// All promises were shown to hold.
     pub passed: bool,
+    /// What a reader must know: steps left out, promises that could not be measured.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// A step of a service's test.
@@ -351,23 +410,12 @@ pub struct HopDrops {
     pub drops: BTreeMap<String, u64>,
 }
 
-/// A device held against another, or against itself at another time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DeviceComparison {
-    /// The device compared with, and when it was tested where that was another run.
-    pub reference: String,
-    /// The device.
-    pub compared: String,
-    /// Every figure that both have, the largest loss first.
-    pub rows: Vec<RateChange>,
-}
-
 /// Two devices compared, one row of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RateChange {
     /// What was sent.
     pub stream: Stream,
-    /// `ndr`, `mrr` and so on. The MRR is of all directions together, the others are of each direction.
+    /// `ndr`, `mrr` and so on.
     pub figure: String,
     /// The device compared with.
     pub reference: Rates,
@@ -375,8 +423,4 @@ pub struct RateChange {
     pub compared: Rates,
     /// The change.
     pub change: Option<Change>,
-    /// The reference forwards this or more: the generator or the link was the limit.
-    pub reference_is_least: bool,
-    /// The same of this device.
-    pub compared_is_least: bool,
 }

@@ -211,7 +211,7 @@ mod tests {
     fn report() -> DutReport {
         let setup = json!({
             "tests": ["throughput"], "streams": [], "search": "mlr", "goals": [], "encaps": "", "latency_percents": [],
-            "departures": [], "times": model::dut::Times::quick(1, 1),
+            "departures": [], "times": model::dut::Times::quick(),
         });
         let devices = [device("a.b", &[line(64, 2e5), line(1518, 9e5)]), device("dead", &[])];
         let whole = json!({"schema": "x", "id": "x", "setup": setup, "devices": devices, "notes": []});
