@@ -78,6 +78,9 @@ pub enum Helper {
     Time = 5,
     /// `R1` index of an interface, `R2` flags: what an XDP program returns to send the frame there.
     Redirect = 23,
+    /// `R1` map of sockets, `R2` index, `R3` what is returned when there is no socket: what an XDP program returns to hand
+    /// the frame to the socket.
+    RedirectMap = 51,
     /// `R1` context of an XDP program, `R2` bytes by which its frame grows, negative for shrinks; pointers into the frame
     /// are lost.
     AdjustTail = 65,
@@ -144,7 +147,7 @@ impl Assembler {
     }
 
     /// `to =` a map, as helpers take it.
-    pub fn set_map(&mut self, to: Reg, map: &Map) {
+    pub fn set_map(&mut self, to: Reg, map: &impl AsRawFd) {
         self.wide(to, PSEUDO_MAP, map.as_raw_fd() as u32, 0);
     }
 

@@ -115,8 +115,8 @@ fn program(spec: &FrameSpec, counters: &Map, seen: &Map) -> Assembler {
     code
 }
 
-/// Goes on only with a frame of this trial.
-fn recognise(code: &mut Assembler, spec: &FrameSpec, other: Label) {
+/// Goes on only with a frame of this trial, which is in R6 and ends at R8. Changes R1 and R2.
+pub(crate) fn recognise(code: &mut Assembler, spec: &FrameSpec, other: Label) {
     let Offsets { ip, payload, .. } = spec.offsets();
     let needed = payload + if spec.is_timed() { TIMED } else { UNTIMED };
     code.op(Op::Mov, Reg::R1, Reg::R6);
