@@ -35,6 +35,9 @@ pub struct DutReport {
     pub setup: Setup,
     /// The devices under test, in the order asked for.
     pub devices: Vec<DeviceReport>,
+    /// Devices held against the first one, or against an older report.
+    #[serde(default)]
+    pub comparisons: Vec<DeviceComparison>,
     /// What a reader must know of all of it.
     pub notes: Vec<String>,
 }
@@ -410,12 +413,23 @@ pub struct HopDrops {
     pub drops: BTreeMap<String, u64>,
 }
 
+/// A device held against another, or against itself at another time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceComparison {
+    /// The device compared with, and when it was tested where that was another run.
+    pub reference: String,
+    /// The device.
+    pub compared: String,
+    /// Every figure that both have, the largest loss first.
+    pub rows: Vec<RateChange>,
+}
+
 /// Two devices compared, one row of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RateChange {
     /// What was sent.
     pub stream: Stream,
-    /// `ndr`, `mrr` and so on.
+    /// `ndr`, `mrr` and so on. The MRR is of all directions together, the others are of each direction.
     pub figure: String,
     /// The device compared with.
     pub reference: Rates,
@@ -423,4 +437,8 @@ pub struct RateChange {
     pub compared: Rates,
     /// The change.
     pub change: Option<Change>,
+    /// The reference forwards this or more: the generator or the link was the limit.
+    pub reference_is_least: bool,
+    /// The same of this device.
+    pub compared_is_least: bool,
 }
