@@ -1,6 +1,6 @@
 //! Opening a source or a sink by its kind.
 
-use super::{FrameSpec, Sink, Source};
+use super::{FrameSpec, Sink, Source, Watch};
 use crate::bpf::{Generator, Mode, XdpSink};
 use crate::error::{OsError, Result};
 use model::dut::{SinkKind, SourceKind};
@@ -22,10 +22,17 @@ pub fn open_source(kind: SourceKind, spec: &FrameSpec, interface: u32) -> Result
 ///
 /// # Errors
 /// As [`open_source`]; `EBUSY` where another XDP program is on the interface.
-pub fn open_sink(kind: SinkKind, spec: &FrameSpec, frames: u64, interface: u32) -> Result<Box<dyn Sink>> {
+pub fn open_sink(
+    kind: SinkKind,
+    spec: &FrameSpec,
+    frames: u64,
+    watch: Watch,
+    interface: u32,
+) -> Result<Box<dyn Sink>> {
+    let xdp = |mode| XdpSink::attach(spec, frames, watch, interface, mode);
     match kind {
-        SinkKind::Xdp => Ok(Box::new(XdpSink::attach(spec, frames, interface, Mode::Driver)?)),
-        SinkKind::XdpGeneric => Ok(Box::new(XdpSink::attach(spec, frames, interface, Mode::Generic)?)),
+        SinkKind::Xdp => Ok(Box::new(xdp(Mode::Driver)?)),
+        SinkKind::XdpGeneric => Ok(Box::new(xdp(Mode::Generic)?)),
         SinkKind::Xsk | SinkKind::PacketRing | SinkKind::Packet => Err(missing(&kind.to_string())),
     }
 }

@@ -55,6 +55,17 @@ pub struct Distribution {
     pub max: Nanos,
 }
 
+/// What is known of values besides their buckets, exactly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Exact {
+    /// The least value.
+    pub min: u64,
+    /// The greatest value.
+    pub max: u64,
+    /// The sum of all.
+    pub sum: u64,
+}
+
 /// Why two histograms cannot be made or joined.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HistogramError {
@@ -91,6 +102,24 @@ impl Histogram {
             1..=5 => Ok(Histogram::with_layout(digits, highest)),
             _ => Err(HistogramError::Digits { digits }),
         }
+    }
+
+    /// Counts made elsewhere, in the order of [`Histogram::counts`], with what is known exactly of the same values. The
+    /// standard deviation is that of the buckets' middles.
+    ///
+    /// # Errors
+    /// When `digits` is not 1 to 5.
+    pub fn of_counts(digits: u8, counts: &[u64], exact: Exact) -> Result<Histogram, HistogramError> {
+        let mut histogram = Histogram::new(digits, u64::MAX)?;
+        for (index, &count) in counts.iter().enumerate() {
+            let (low, high) = histogram.values_of(index).into_inner();
+            histogram.record_n(u64::midpoint(low, high), count);
+        }
+        if histogram.total > 0 {
+            (histogram.min, histogram.max) = (exact.min, exact.max);
+            histogram.moments = histogram.moments.with_mean(exact.sum as f64 / histogram.total as f64);
+        }
+        Ok(histogram)
     }
 
     fn with_layout(digits: u8, highest: u64) -> Histogram {

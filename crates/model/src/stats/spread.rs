@@ -46,6 +46,12 @@ impl Moments {
         self.count = total;
     }
 
+    /// The same with a mean that is known better.
+    #[must_use]
+    pub fn with_mean(self, mean: f64) -> Moments {
+        Moments { mean, ..self }
+    }
+
     /// How many values there were.
     #[must_use]
     pub fn count(&self) -> u64 {

@@ -117,3 +117,21 @@ proptest! {
         prop_assert!(merged.buckets().eq(all.buckets()));
     }
 }
+
+/// Counts by bucket, as a program that has no room for more keeps them, with what it knows of the values besides.
+#[test]
+fn counts_made_elsewhere_keep_what_is_known_exactly() {
+    let values = [3, 300, 301, 5_000, 1_234_567];
+    let mut own = Histogram::new(2, u64::MAX).unwrap();
+    values.iter().for_each(|&value| own.record(value));
+    let exact = Exact { min: 3, max: 1_234_567, sum: values.iter().sum() };
+    let other = Histogram::of_counts(2, own.counts(), exact).unwrap();
+    assert_eq!((other.counts(), other.count(), other.saturated()), (own.counts(), 5, 0));
+    assert_eq!((other.min(), other.max()), (own.min(), own.max()));
+    assert!((other.mean().unwrap() - own.mean().unwrap()).abs() < 1e-6);
+    assert!((other.stddev().unwrap() / own.stddev().unwrap() - 1.0).abs() < 0.01);
+    assert_eq!([0.2, 0.5, 1.0].map(|q| other.value_at_quantile(q)), [Some(3), Some(301), Some(1_234_567)]);
+    let none = Histogram::of_counts(2, &[0; 256], exact).unwrap();
+    assert_eq!((none.count(), none.min(), none.max(), none.mean()), (0, None, None, None));
+    assert_eq!(Histogram::of_counts(6, &[], exact).unwrap_err(), HistogramError::Digits { digits: 6 });
+}

@@ -4,7 +4,9 @@
 //! in CI is a failure.
 #![expect(clippy::print_stderr, reason = "a skipped test says so, loudly")]
 
+#[path = "../lab/mod.rs"]
 mod lab;
+mod times;
 
 use lab::{Lab, Middle, all, decode, dropper, made, open, paced};
 use linux::OsError;
@@ -13,7 +15,7 @@ use linux::bpf::{Generator, Mode, Program, XdpSink};
 use linux::capture::Capture;
 use linux::clock::mono_now;
 use linux::cpu::{affinity, pin_current_thread};
-use linux::frames::{Arrived, Burst, FrameSpec, Sent, Sink, Source, Stop};
+use linux::frames::{Arrived, Burst, FrameSpec, Sent, Sink, Source, Stop, Watch};
 use linux::nic::{Offload, set_offload};
 use model::framing::Imix;
 use model::search::{Load, Trial};
@@ -23,7 +25,7 @@ use std::process::Command;
 
 impl Lab {
     fn sink(&self, spec: &FrameSpec, frames: u64) -> linux::Result<XdpSink> {
-        self.receiver.run(|| XdpSink::attach(spec, frames, self.arrival.index, Mode::Driver))?
+        self.receiver.run(|| XdpSink::attach(spec, frames, Watch::Times, self.arrival.index, Mode::Driver))?
     }
 
     fn send(&self, spec: &FrameSpec, burst: &Burst) -> linux::Result<Sent> {
@@ -229,7 +231,8 @@ fn a_refusal_names_what_and_why() {
     let Some(_sink) = made(lab.sink(&spec, 1)) else { return };
     let busy = lab.sink(&spec, 1).expect_err("there is a program already");
     assert_eq!(busy.errno(), Some(libc::EBUSY), "{busy}");
-    let nowhere = lab.receiver.run(|| XdpSink::attach(&spec, 1, 4711, Mode::Driver)).expect("it opens");
+    let nowhere =
+        lab.receiver.run(|| XdpSink::attach(&spec, 1, Watch::Counts, 4711, Mode::Driver)).expect("it opens");
     let nowhere = nowhere.expect_err("there is no such interface").to_string();
     assert!(nowhere.starts_with("attach pm_sink to interface 4711: "), "{nowhere}");
     let mut code = Assembler::default();
