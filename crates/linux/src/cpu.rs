@@ -52,6 +52,16 @@ pub fn unpin_current_thread() -> Result<()> {
     check(returned).named("unpin", || "this thread".into()).map(drop)
 }
 
+/// Sets the calling thread's nice value: from -20, the first to run, to 19.
+///
+/// # Errors
+/// Below the present one without `CAP_SYS_NICE` or `RLIMIT_NICE` (`setpriority(2)`).
+pub fn set_nice(value: i32) -> Result<()> {
+    // SAFETY: takes numbers and touches no memory of ours; 0 is the calling thread.
+    let returned = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) };
+    check(returned).named("set the nice value of", || "this thread".into()).map(drop)
+}
+
 /// The CPU the calling thread runs on just now; `None` where the kernel does not say.
 #[must_use]
 pub fn current() -> Option<usize> {

@@ -195,6 +195,17 @@ fn a_command_starts_inside() {
 
 /// Runs this file again as an ordinary user who is root of a user namespace; `nobody` when we are root.
 #[test]
+fn a_namespace_is_opened_by_its_file() {
+    let Some(path) = path() else { return };
+    let own = path.client.run(|| Namespace::open("/proc/thread-self/ns/net")).unwrap().unwrap();
+    assert!(own.is_same(&path.client).unwrap() && !own.is_same(&path.server).unwrap());
+    for wrong in ["/proc/self/ns/uts", "/etc/passwd", "/no/such"] {
+        let error = Namespace::open(wrong).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("open {wrong}: ")), "{error}");
+    }
+}
+
+#[test]
 fn an_ordinary_user_can_do_all_this() {
     const INSIDE: &str = "PATHMETER_TEST_INSIDE";
     if std::env::var_os(INSIDE).is_some() {

@@ -4,7 +4,7 @@ mod families;
 mod reason;
 
 pub(crate) use families::Others;
-pub(crate) use reason::{other_family, reason};
+pub(crate) use reason::{other_family, reason, unanswered};
 
 use crate::engine::interrupt::Interrupt;
 use linux::clock::mono_now;

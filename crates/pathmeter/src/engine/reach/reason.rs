@@ -54,18 +54,10 @@ fn no_route(address: IpAddr) -> Option<Reason> {
 fn first_hop(address: IpAddr, kind: ErrorKind) -> Option<Reason> {
     let (way, state) = neighbour(address)?;
     let (hop, interface) = (way.place.1, &way.interface);
-    let who = if way.is_far_host { "the host itself" } else { "the router" };
-    let question = if hop.is_ipv4() { "ARP" } else { "neighbour solicitation" };
-    let failed = || Reason {
-        what: format!(
-            "{question} for {hop} ({who}) on {interface} is not answered ({})",
-            super::state(state)
-        ),
-        advice: Some(what_to_check(hop, interface)),
-    };
+    let question = question(hop);
     let beyond = |what: String| Some(Reason { what, advice: None });
     match (state, kind) {
-        _ if is_unanswered(state) => Some(failed()),
+        _ if is_unanswered(state) => Some(unanswered(hop, way.is_far_host, interface, state)),
         (NeighbourState::None, _) => None,
         (_, ErrorKind::HostUnreachable) if way.is_far_host => beyond(format!(
             "the host is on the link ({question} for it on {interface} is answered), and rejects this by ICMP"
@@ -82,6 +74,21 @@ fn first_hop(address: IpAddr, kind: ErrorKind) -> Option<Reason> {
              dropped"
         )),
     }
+}
+
+/// A next hop that does not answer: the far host itself, or a router.
+pub(crate) fn unanswered(hop: IpAddr, is_far_host: bool, interface: &str, state: NeighbourState) -> Reason {
+    let who = if is_far_host { "the host itself" } else { "the router" };
+    let (question, state) = (question(hop), super::state(state));
+    Reason {
+        what: format!("{question} for {hop} ({who}) on {interface} is not answered ({state})"),
+        advice: Some(what_to_check(hop, interface)),
+    }
+}
+
+/// How a host is asked for its hardware address.
+fn question(hop: IpAddr) -> &'static str {
+    if hop.is_ipv4() { "ARP" } else { "neighbour solicitation" }
 }
 
 /// A courtesy to somebody who waits for an error.

@@ -1,0 +1,157 @@
+//! Addresses of a port: those its interface has, and those it is given for the test and loses after it.
+
+use linux::netlink::Network;
+use linux::nic::Nic;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Addresses with the lengths of their networks' prefixes, and the routers behind which the other port is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Addressing {
+    /// What the interface has.
+    pub(crate) addresses: Vec<(IpAddr, u8)>,
+    /// Next hops on its link, one of each family at most.
+    pub(crate) gateways: Vec<IpAddr>,
+}
+
+impl Addressing {
+    /// The first port (0) or the second (1) of a device that routes: each in a network of its own, the device with the first
+    /// address in it. 198.18.0.2/24 and 198.19.0.2/24 (RFC 2544 appendix C.2.2), 2001:2::2/64 and 2001:2:0:1::2/64
+    /// (RFC 5180 section 8).
+    pub(crate) fn routed(port: u8) -> Addressing {
+        let (v4, v6) = (|host| ipv4(port, host), |host| ipv6(port, host));
+        Addressing { addresses: vec![(v4(2), 24), (v6(2), 64)], gateways: vec![v4(1), v6(1)] }
+    }
+
+    /// The first port (0) or the second (1) of a device that does not: both in one network. 198.18.0.2/24 and 198.18.0.3/24,
+    /// 2001:2::2/64 and 2001:2::3/64.
+    pub(crate) fn bridged(port: u8) -> Addressing {
+        let addresses = vec![(ipv4(0, 2 + port), 24), (ipv6(0, 2 + port), 64)];
+        Addressing { addresses, gateways: Vec::new() }
+    }
+
+    fn of_family(&self, like: Family) -> Addressing {
+        let is_like = |address: &IpAddr| address.is_ipv4() == (like == Family::V4);
+        Addressing {
+            addresses: self.addresses.iter().filter(|(address, _)| is_like(address)).copied().collect(),
+            gateways: self.gateways.iter().filter(|address| is_like(address)).copied().collect(),
+        }
+    }
+}
+
+/// What was added to an interface. Dropped, it goes again.
+#[derive(Debug)]
+pub(super) struct Added {
+    interface: String,
+    network: Network,
+    addresses: Vec<(IpAddr, u8)>,
+    gateways: Vec<IpAddr>,
+    notes: Vec<String>,
+}
+
+impl Added {
+    /// Gives the interface what is asked for, and of the fallback what is of a family it has no address of.
+    pub(super) fn to(nic: &Nic, asked: &Addressing, fallback: &Addressing) -> linux::Result<Added> {
+        let interface = nic.link.name.clone();
+        let mut added = Added {
+            interface,
+            network: Network::open()?,
+            addresses: vec![],
+            gateways: vec![],
+            notes: vec![],
+        };
+        for family in [Family::V4, Family::V6] {
+            let (asked, fallback) = (asked.of_family(family), fallback.of_family(family));
+            let has = |like: &(IpAddr, u8)| nic.addresses.contains(&like.0);
+            let missing: Vec<_> = asked.addresses.iter().filter(|like| !has(like)).copied().collect();
+            for address in missing {
+                added.add(address)?;
+            }
+            added.gateways.extend(&asked.gateways);
+            let none = !nic.addresses.iter().any(|own| own.is_ipv4() == (family == Family::V4));
+            if none && asked.addresses.is_empty() && !fallback.addresses.is_empty() {
+                added.fall_back(&fallback, asked.gateways.is_empty());
+            }
+        }
+        Ok(added)
+    }
+
+    /// A host without this family, or without a right to give addresses, is still measured over the other.
+    fn fall_back(&mut self, fallback: &Addressing, with_gateways: bool) {
+        for address in &fallback.addresses {
+            if let Err(error) = self.add(*address) {
+                self.notes.push(format!("No address of its own for the test: {error}."));
+                return;
+            }
+        }
+        if with_gateways {
+            self.gateways.extend(&fallback.gateways);
+        }
+    }
+
+    fn add(&mut self, (address, prefix): (IpAddr, u8)) -> linux::Result<()> {
+        self.network.add_address(&self.interface, address, prefix)?;
+        self.addresses.push((address, prefix));
+        let note = format!("{} was given {address}/{prefix} for the test.", self.interface);
+        self.notes.push(note);
+        Ok(())
+    }
+
+    pub(super) fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        self.addresses.iter().map(|(address, _)| *address)
+    }
+
+    /// The next hops, which are the port's from here on.
+    pub(super) fn take_gateways(&mut self) -> Vec<IpAddr> {
+        std::mem::take(&mut self.gateways)
+    }
+
+    pub(super) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+impl Drop for Added {
+    fn drop(&mut self) {
+        for (address, prefix) in &self.addresses {
+            // The interface may be gone, and its addresses with it.
+            self.network.delete_address(&self.interface, *address, *prefix).ok();
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Family {
+    V4,
+    V6,
+}
+
+fn ipv4(net: u8, host: u8) -> IpAddr {
+    Ipv4Addr::new(198, 18 + net, 0, host).into()
+}
+
+fn ipv6(net: u8, host: u8) -> IpAddr {
+    Ipv6Addr::new(0x2001, 2, 0, net.into(), 0, 0, 0, host.into()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_of_a_router_are_in_two_networks_and_those_of_a_bridge_in_one() {
+        let told = |addressing: Addressing| {
+            let addresses: Vec<String> =
+                addressing.addresses.iter().map(|(address, prefix)| format!("{address}/{prefix}")).collect();
+            let gateways: Vec<String> = addressing.gateways.iter().map(ToString::to_string).collect();
+            (addresses.join(" "), gateways.join(" "))
+        };
+        assert_eq!(
+            told(Addressing::routed(0)),
+            ("198.18.0.2/24 2001:2::2/64".into(), "198.18.0.1 2001:2::1".into())
+        );
+        let second = ("198.19.0.2/24 2001:2:0:1::2/64".into(), "198.19.0.1 2001:2:0:1::1".into());
+        assert_eq!(told(Addressing::routed(1)), second);
+        assert_eq!(told(Addressing::bridged(0)), ("198.18.0.2/24 2001:2::2/64".into(), String::new()));
+        assert_eq!(told(Addressing::bridged(1)), ("198.18.0.3/24 2001:2::3/64".into(), String::new()));
+    }
+}
