@@ -1,14 +1,19 @@
 //! Every native machine under any inputs in any order: what a peer and an engine could say at their worst.
 #![no_main]
 
+use model::dut::PortFacts;
 use model::host::Host;
 use model::plan::{TestSpec, Transport};
 use model::sample::{IntervalSample, Side, SideResult};
 use model::time::MonoTime;
 use model::units::Nanos;
+use wire::native::frames::{FramesAsk, FramesClient, FramesPort, FramesTold, PortAnswer};
 use wire::native::probe::{ProbeClient, ProbeSend};
 use wire::native::udp::{UdpOpen, UdpStep};
-use wire::native::{Client, ClientConfig, FlowKey, PathSeen, Server, ServerConfig, SessionId, Token, greeting};
+use wire::native::{
+    Client, ClientConfig, EthernetAddress, FlowKey, PathSeen, Server, ServerConfig, SessionId, Token,
+    greeting,
+};
 use wire::{Input, Output, Policy, Sent, Session};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -26,6 +31,14 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
             let spec = TestSpec::new(Transport::Udp);
             torment(Client::new(config, spec, Nanos(1_000_000_000), now), rest, now, |_, _| ());
+        }
+        2 if first & 8 != 0 => {
+            let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
+            torment(FramesClient::new(config, "eth1".into(), now), rest, now, |client, now| {
+                let _ = client.ask(now, FramesAsk::Counted {});
+                let _ = client.ask(now, FramesAsk::Sent {});
+                client.take_told();
+            });
         }
         2 => {
             let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
@@ -81,10 +94,24 @@ fn say<S: Session>(
         10 => session.input(now, Input::DatagramTooBig(100)),
         11 => session.input(now, Input::Received(take(rest))),
         14 => session.input(now, Input::PathSeen(&PathSeen::default())),
+        15 => session.input(now, Input::Port(&PortAnswer::Open(Box::new(port())))),
+        16 => {
+            let told = FramesTold::Begun {};
+            session.input(now, Input::Port(&PortAnswer::Told { id: 1, told }))
+        }
         12 => session.input(now, Input::Received(&frame(take(rest)))),
         13 => session.input(now, Input::Received(&greeting((1, 9)))),
-        what => session.input(now, Input::Received(&frame(MESSAGES[usize::from(what) % MESSAGES.len()]))),
+        _ => {
+            let Some((&which, after)) = rest.split_first() else { return Ok(()) };
+            *rest = after;
+            session.input(now, Input::Received(&frame(MESSAGES[usize::from(which) % MESSAGES.len()])))
+        }
     }
+}
+
+fn port() -> FramesPort {
+    let (facts, mac) = (PortFacts::default(), EthernetAddress::new([2; 6]));
+    FramesPort { facts, mac, addresses: Vec::new(), sources: Vec::new(), sinks: Vec::new() }
 }
 
 /// Takes the outputs. Nothing comes after `Close`.
@@ -128,7 +155,15 @@ fn frame(json: &[u8]) -> Vec<u8> {
     [(json.len() as u32).to_be_bytes().as_slice(), json].concat()
 }
 
-const MESSAGES: [&[u8]; 18] = [
+const MESSAGES: [&[u8]; 26] = [
+    br#"{"type":"hello","features":["frames"]}"#,
+    br#"{"type":"test","kind":"frames","interface":"eth1","host":{"name":"","version":"","kernel":"","cpu":"","cpus":1,"clock_source":"","congestion":"","nic":null}}"#,
+    br#"{"type":"frames_port","facts":{"name":"eth1","mtu":1500,"addresses":[]},"mac":"020000000001","addresses":[],"sources":["packet"],"sinks":["xdp"]}"#,
+    br#"{"type":"frames_ask","id":1,"ask":{"what":"sent"}}"#,
+    br#"{"type":"frames_ask","id":2,"ask":{"what":"send","source":"packet","spec":{"source_mac":"020000000001","destination_mac":"020000000002","source":"198.18.0.1","destination":"198.19.0.1","hop_limit":64,"sizes":[64,1518],"tag":1},"burst":{"frames":1099511627775,"interval_ps":1,"then":{"frames":1,"interval_ps":1},"time_ns":86400000000000}}}"#,
+    br#"{"type":"frames_ask","id":0,"ask":{"what":"stop"}}"#,
+    br#"{"type":"frames_told","id":1,"told":{"what":"counted","frames":1000000000000000,"variation":{"longer":[[5,1]]}}}"#,
+    br#"{"type":"frames_told","id":1,"told":{"what":"begun"}}"#,
     br#"{"type":"hello"}"#,
     br#"{"type":"test","kind":"probe","host":{"name":"","version":"","kernel":"","cpu":"","cpus":1,"clock_source":"","congestion":"","nic":null}}"#,
     br#"{"type":"test","kind":"throughput","interval_ns":1,"spec":{"transport":"udp","directions":"both","length":100},"host":{"name":"","version":"","kernel":"","cpu":"","cpus":1,"clock_source":"","congestion":"","nic":null}}"#,

@@ -85,6 +85,8 @@ pub enum Input<'a> {
     DatagramTooBig(u32),
     /// What has come of the messages of a latency session ([`Output::CountReflected`]).
     Reflected(&'a native::LatencySeen),
+    /// What came of [`Output::Port`].
+    Port(&'a native::frames::PortAnswer),
     /// A report interval of this end is over.
     LocalSample(&'a IntervalSample),
     /// How far this end is, given at least once a second while the flows run, and about every 20 ms where
@@ -147,6 +149,9 @@ pub enum Output {
     ReportPath,
     /// Say what has come of them; `Input::Reflected` follows.
     CountReflected,
+    /// Open an interface and send or count frames there (native server); `Input::Port` follows, except for
+    /// [`FramesAsk::Stop`](native::frames::FramesAsk::Stop). An interface once open is closed with the session.
+    Port(native::frames::PortOrder),
     /// Tell the world.
     Event(Event),
     /// Nothing more to do before this time, unless an input comes. `None`: wait for input alone.

@@ -146,7 +146,11 @@ fn play(session: &mut dyn Session, other: &[Said], measured: Option<&SideResult>
                 answers.push_back(Input::Measured { result: measured.expect("results"), report: None });
             }
             Output::Event(event) => played.events.push(event),
-            Output::Datagram { .. } | Output::ReportPath | Output::Reflect(_) | Output::CountReflected => {
+            Output::Datagram { .. }
+            | Output::ReportPath
+            | Output::Reflect(_)
+            | Output::CountReflected
+            | Output::Port(_) => {
                 panic!("iPerf3 has no datagrams of its own")
             }
             Output::Close => played.closed = true,

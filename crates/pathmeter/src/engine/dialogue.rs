@@ -1,4 +1,4 @@
-//! The control dialogue of a session on whose one flow this end works by itself: probes, round trips.
+//! The control dialogue of a session in which this end works by itself: probes, round trips, frames.
 
 use super::client::{Security, connect, native_config};
 use super::flows;
@@ -18,8 +18,8 @@ use wire::native::probe::ProbeClient;
 use wire::{Input, Output, ProtocolError, Session};
 
 /// An open control connection and the machine that speaks on it.
-pub(crate) struct Dialogue {
-    pub(crate) machine: ProbeClient,
+pub(crate) struct Dialogue<M = ProbeClient> {
+    pub(crate) machine: M,
     /// Raised: every wait ends with an error.
     pub(crate) interrupt: Interrupt,
     /// The flow once it is open, which never blocks.
@@ -39,7 +39,7 @@ pub(crate) struct Words {
     pub(crate) late: &'static str,
 }
 
-impl Dialogue {
+impl<M: Session> Dialogue<M> {
     /// Connects. `machine` begins the session.
     pub(crate) fn open(
         target: &Target,
@@ -47,8 +47,8 @@ impl Dialogue {
         security: &Security,
         interrupt: &Interrupt,
         words: Words,
-        machine: impl FnOnce(ClientConfig, MonoTime) -> ProbeClient,
-    ) -> anyhow::Result<Dialogue> {
+        machine: impl FnOnce(ClientConfig, MonoTime) -> M,
+    ) -> anyhow::Result<Dialogue<M>> {
         let link = connect(target, ProtocolName::Native, local, security)?;
         let own = host::describe(Some(target.address.ip()));
         let config = native_config(security, &own, &link)?;
@@ -93,6 +93,7 @@ impl Dialogue {
                 | Output::ReportPath
                 | Output::Reflect(_)
                 | Output::CountReflected
+                | Output::Port(_)
                 | Output::Event(_) => {}
             }
         }

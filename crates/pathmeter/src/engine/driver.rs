@@ -22,7 +22,8 @@ use model::units::Nanos;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use wire::native::{LatencySeen, PathSeen};
+use wire::native::frames::{PortAnswer, PortOrder};
+use wire::native::{LatencySeen, PathSeen, Refusal};
 use wire::{FlowHello, FlowPlan, Input, Output, ProtocolError, Report, Sent, Session, iperf3};
 
 /// How this end gets its data flows.
@@ -101,6 +102,7 @@ enum Queued {
     TooBig(u32),
     PathSeen(Box<PathSeen>),
     Reflected(LatencySeen),
+    Port(PortAnswer),
 }
 
 impl<'a, S: Session + ?Sized> Driver<'a, S> {
@@ -169,7 +171,8 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
                 | Output::Datagram { .. }
                 | Output::ReportPath
                 | Output::Reflect(_)
-                | Output::CountReflected => {}
+                | Output::CountReflected
+                | Output::Port(_) => {}
             }
         }
     }
@@ -219,6 +222,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
                     let seen = self.reflecting.as_ref().map(Reflecting::seen);
                     self.pending.extend(seen.map(Queued::Reflected));
                 }
+                Output::Port(order) => self.port(order),
                 Output::Event(event) => self.emit(event),
                 Output::WaitUntil(until) => return Ok(Next::Wait(until)),
                 Output::Close => return Ok(Next::Over),
@@ -305,6 +309,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
             Queued::FlowsFailed(reason) => self.session.input(now, Input::FlowsFailed(&reason)),
             Queued::PathSeen(seen) => self.session.input(now, Input::PathSeen(&seen)),
             Queued::Reflected(seen) => self.session.input(now, Input::Reflected(&seen)),
+            Queued::Port(answer) => self.session.input(now, Input::Port(&answer)),
             Queued::TooBig(size) => self.session.input(now, Input::DatagramTooBig(size)),
             Queued::SendersDone(sent) => self.session.input(now, Input::SendersDone(&sent)),
             Queued::Measured(result) => {
@@ -410,6 +415,18 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         match Reflecting::start(flow.socket, flow.info.remote, spec) {
             Ok(reflecting) => self.reflecting = Some(reflecting),
             Err(e) => self.pending.push_back(Queued::FlowsFailed(sentence(&e))),
+        }
+    }
+
+    /// Does something with the interface of a session of frames.
+    fn port(&mut self, order: PortOrder) {
+        if let PortOrder::Open(_) = order {
+            let refusal = Refusal {
+                code: "unsupported".into(),
+                reason: "this server sends and counts frames on no interface".into(),
+                advice: "start it with --frames-port IFACE".into(),
+            };
+            self.pending.push_back(Queued::Port(PortAnswer::Refused(refusal)));
         }
     }
 

@@ -107,7 +107,8 @@ impl Client {
             | Input::Datagram { .. }
             | Input::PathSeen(_)
             | Input::DatagramTooBig(_)
-            | Input::Reflected(_) => Ok(()),
+            | Input::Reflected(_)
+            | Input::Port(_) => Ok(()),
             Input::Progress { received, omitted, .. } => {
                 self.note_progress(now, received, omitted);
                 Ok(())

@@ -119,7 +119,8 @@ impl Server {
             | Input::Datagram { .. }
             | Input::PathSeen(_)
             | Input::DatagramTooBig(_)
-            | Input::Reflected(_) => Ok(()),
+            | Input::Reflected(_)
+            | Input::Port(_) => Ok(()),
             Input::Progress { sent, received, .. } => self.note_progress(now, sent, received),
             Input::SendersDone(_) => {
                 self.senders_done = true;

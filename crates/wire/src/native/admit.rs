@@ -144,18 +144,18 @@ fn check_rate(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
     }
 }
 
-fn in_range(field: &str, value: u64, lowest: u64, highest: u64) -> Result<(), Refusal> {
+pub(super) fn in_range(field: &str, value: u64, lowest: u64, highest: u64) -> Result<(), Refusal> {
     if (lowest..=highest).contains(&value) {
         return Ok(());
     }
     Err(invalid(format!("{field} is {value}, which is not between {lowest} and {highest}")))
 }
 
-fn invalid(reason: String) -> Refusal {
+pub(super) fn invalid(reason: String) -> Refusal {
     Refusal::new("invalid", reason, "")
 }
 
-fn limit(reason: String, advice: impl Into<String>) -> Refusal {
+pub(super) fn limit(reason: String, advice: impl Into<String>) -> Refusal {
     Refusal::new("limit", reason, advice)
 }
 

@@ -298,7 +298,11 @@ impl Client {
             Input::SendersDone(sent) => self.running(|run, link| run.senders_done(link, now, sent)),
             Input::Measured { result, .. } => return self.measured(now, result),
             Input::Interrupt(reason) => return self.interrupt(now, reason),
-            Input::Datagram { .. } | Input::PathSeen(_) | Input::DatagramTooBig(_) | Input::Reflected(_) => {}
+            Input::Datagram { .. }
+            | Input::PathSeen(_)
+            | Input::DatagramTooBig(_)
+            | Input::Reflected(_)
+            | Input::Port(_) => {}
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::auth::{Proof, Token, derive};
 use super::frame::{MAX_FRAME, violation};
+use super::frames;
 use super::hex::{FlowKey, Mac, Nonce, SessionId};
 use super::link::{ANSWER, Link, refused};
 use super::message::{Ask, Hello, Limits, Message};
@@ -54,7 +55,8 @@ impl Entry {
     /// Greets, and says hello.
     pub(super) fn new(config: ClientConfig, ask: Ask, link: &mut Link, now: MonoTime) -> Entry {
         link.greet();
-        let hello = Hello { software: config.software.clone(), ..Hello::default() };
+        let features = vec![frames::FEATURE.into()];
+        let hello = Hello { software: config.software.clone(), features, ..Hello::default() };
         link.send(&Message::Hello(hello));
         let (limits, software) = (Limits::default(), String::new());
         Entry { config, ask, stage: Stage::Hello, deadline: now + ANSWER, limits, software }
@@ -113,6 +115,12 @@ impl Entry {
     fn hello(&mut self, link: &mut Link, hello: Hello) -> Result<(), ProtocolError> {
         self.limits = hello.limits.unwrap_or_default();
         self.software = hello.software;
+        if matches!(self.ask, Ask::Frames { .. }) && !frames::is_known(&hello.features) {
+            return Err(ProtocolError::Refused(format!(
+                "the far end, {}, knows no sessions of frames; upgrade pathmeter there",
+                if self.software.is_empty() { "of unknown version" } else { &self.software }
+            )));
+        }
         match (hello.challenge, &self.config.token) {
             (Some(server), Some(token)) => {
                 let client = Nonce::new(derive(&self.config.entropy, "client nonce"));

@@ -1,4 +1,4 @@
-//! Fixed runs of random bytes that name or prove something: hexadecimal in JSON, plain on the data flows.
+//! Fixed runs of bytes that name or prove something: hexadecimal in JSON, plain on the data flows.
 
 use aws_lc_rs::{constant_time, hmac};
 use serde::de::Error as _;
@@ -24,6 +24,11 @@ pub struct Nonce(Hex<32>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Mac(Hex<32>);
+
+/// The address of an Ethernet interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EthernetAddress(Hex<6>);
 
 /// `N` bytes, `2 N` hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,6 +78,18 @@ impl Mac {
     /// Compares in a time that does not depend on where they differ.
     pub(super) fn proves(&self, expected: &Mac) -> bool {
         same(&self.0.0, &expected.0.0)
+    }
+}
+
+impl EthernetAddress {
+    /// An address of these bytes.
+    pub const fn new(bytes: [u8; 6]) -> EthernetAddress {
+        EthernetAddress(Hex(bytes))
+    }
+
+    /// The bytes, in the order in which they are sent.
+    pub const fn bytes(&self) -> [u8; 6] {
+        self.0.0
     }
 }
 

@@ -1,5 +1,6 @@
 //! The control messages: JSON objects told apart by `type`.
 
+use super::frames::{FramesAsk, FramesPort, FramesTold};
 use super::hex::{FlowKey, Mac, Nonce, SessionId};
 use crate::Sent;
 use model::host::Host;
@@ -131,6 +132,22 @@ pub enum Message {
     LatencyReport {},
     /// S: this.
     LatencySeen(LatencySeen),
+    /// S: the interface of a session of frames is open, and this is what it is.
+    FramesPort(Box<FramesPort>),
+    /// C: do this with it.
+    FramesAsk {
+        /// Number of the question.
+        id: u32,
+        /// What.
+        ask: FramesAsk,
+    },
+    /// S: done, or why not.
+    FramesTold {
+        /// Of the question.
+        id: u32,
+        /// What came of it.
+        told: FramesTold,
+    },
     /// C, then S: the end.
     Bye {},
 }
@@ -186,6 +203,11 @@ pub enum Ask {
     },
     /// Single datagrams of chosen sizes, and echoes, over one UDP flow.
     Probe {},
+    /// Frames out of an interface of the server, and counted on it. No data flows.
+    Frames {
+        /// The interface as the server calls it.
+        interface: String,
+    },
     /// A kind this software does not know.
     #[serde(other)]
     Unknown,
@@ -333,7 +355,10 @@ const LARGEST_PACKET: u32 = 65_575;
 const MOST_NOTES: usize = 256;
 
 /// Every type of message, to tell an unknown one from a broken one.
-pub(super) const TYPES: [&str; 24] = [
+pub(super) const TYPES: [&str; 27] = [
+    "frames_port",
+    "frames_ask",
+    "frames_told",
     "path_report",
     "path_seen",
     "latency_report",

@@ -12,7 +12,8 @@
 //! | `ping` | the exchanges that relate the two clocks |
 //! | `flow` | how a TCP connection says what it is; `udp` the same for datagrams |
 //! | `datagram` | the header of a data datagram |
-//! | `probe` | the other kinds of session: single datagrams of chosen sizes and echoes, and round trips |
+//! | `probe` | other kinds of session: single datagrams of chosen sizes and echoes, and round trips |
+//! | `frames` | one more: frames out of an interface of the server, and counted on it |
 
 mod admit;
 mod auth;
@@ -21,6 +22,7 @@ mod datagram;
 mod entry;
 pub mod flow;
 mod frame;
+pub mod frames;
 mod hex;
 mod link;
 mod message;
@@ -35,7 +37,7 @@ pub use auth::Token;
 pub use client::{Client, ClientConfig};
 pub use datagram::{DataHeader, HEADER_LEN};
 pub use frame::{Decoder, MAX_FRAME, greeting, refusal};
-pub use hex::{FlowKey, Mac, Nonce, SessionId};
+pub use hex::{EthernetAddress, FlowKey, Mac, Nonce, SessionId};
 pub use message::{Ask, Expired, Hello, LatencySeen, Limits, Message, PathSeen, Refusal};
 pub use server::{Server, ServerConfig};
 

@@ -3,6 +3,8 @@
 use super::admit;
 use super::auth::{Proof, Token, derive};
 use super::frame::{MAX_FRAME, violation};
+use super::frames::server::Framing;
+use super::frames::{self, PortAnswer, PortOrder};
 use super::hex::{FlowKey, Mac, Nonce, SessionId, short};
 use super::link::{ANSWER, LEAVING, Link, opening, refused, silent};
 use super::message::{Ask, Hello, Message, Refusal};
@@ -35,7 +37,7 @@ pub struct ServerConfig {
     pub host: Host,
 }
 
-/// The dialogue of one session, server role: a throughput test or probes, as the client asks.
+/// The dialogue of one session, server role, of the kind that the client asks for.
 ///
 /// The error of [`Session::input`] is the outcome: `Stopped` after [`Input::Interrupt`], `PeerStopped` when the
 /// client ended the test; both come after the results of both ends have been told.
@@ -49,6 +51,7 @@ pub struct Server {
     ask: Option<Ask>,
     peer: Option<Host>,
     software: String,
+    knows_frames: bool,
 }
 
 #[derive(Debug)]
@@ -79,6 +82,7 @@ enum State {
         limit: Option<MonoTime>,
     },
     Probing(Box<Probing>),
+    Framing(Box<Framing>),
     /// The driver answers the messages of a latency session.
     Reflecting {
         deadline: MonoTime,
@@ -102,7 +106,8 @@ impl Server {
         let session = SessionId::new(short(&derive(&config.entropy, "session")));
         let key = FlowKey::new(derive(&config.entropy, "flow key"));
         let (link, state) = (Link::new(now), State::Hello { deadline: now + ANSWER });
-        Server { config, link, state, session, key, ask: None, peer: None, software: String::new() }
+        let (software, knows_frames) = (String::new(), false);
+        Server { config, link, state, session, key, ask: None, peer: None, software, knows_frames }
     }
 
     /// Name of the session: what its data flows present.
@@ -215,6 +220,7 @@ impl Server {
                 self.settle(now);
             }
             (State::Probing(_), message) => return self.probe(now, message),
+            (State::Framing(_), message) => return self.frames(now, message),
             (State::Reflecting { .. }, Message::LatencyReport {}) => self.link.push(Output::CountReflected),
             (State::Reflecting { .. }, message @ Message::Bye {}) => {
                 self.link.send(&message);
@@ -228,11 +234,12 @@ impl Server {
 
     fn hello(&mut self, now: MonoTime, hello: Hello) {
         self.software = hello.software;
+        self.knows_frames = frames::is_known(&hello.features);
         let challenge = Nonce::new(derive(&self.config.entropy, "server nonce"));
         let asked = self.config.token.is_some();
         self.link.send(&Message::Hello(Hello {
             software: self.config.software.clone(),
-            features: Vec::new(),
+            features: vec![frames::FEATURE.into()],
             challenge: asked.then_some(challenge),
             limits: Some(admit::limits(&self.config.policy)),
         }));
@@ -258,18 +265,25 @@ impl Server {
         if let Err(refusal) = self.admit(&ask) {
             return self.deny(now, refusal);
         }
-        let test = match &ask {
-            Ask::Throughput { spec, .. } => (**spec).clone(),
-            Ask::Latency { spec } => latency_test(spec),
-            Ask::Probe {} | Ask::Unknown => TestSpec::new(Transport::Udp),
+        self.link.decoder.set_limit(MAX_FRAME);
+        let accept = Message::Accept { session: self.session, key: self.key, host: self.config.host.clone() };
+        let flows = match &ask {
+            Ask::Frames { interface } => {
+                self.state = State::Framing(Box::new(Framing::new(&self.config.policy, now)));
+                self.link.push(Output::Port(PortOrder::Open(interface.clone())));
+                None
+            }
+            Ask::Throughput { spec, .. } => Some((**spec).clone()),
+            Ask::Latency { spec } => Some(latency_test(spec)),
+            Ask::Probe {} | Ask::Unknown => Some(TestSpec::new(Transport::Udp)),
         };
         (self.ask, self.peer) = (Some(ask), Some(host));
-        self.state = State::Opening { deadline: now + opening(&test) };
-        self.link.decoder.set_limit(MAX_FRAME);
-        let hello = FlowHello::Native { session: self.session, key: self.key };
-        self.link.push(Output::OpenFlows(FlowPlan { test, hello, senders_wait_for_stop: false }));
-        let host = self.config.host.clone();
-        self.link.send(&Message::Accept { session: self.session, key: self.key, host });
+        if let Some(test) = flows {
+            self.state = State::Opening { deadline: now + opening(&test) };
+            let hello = FlowHello::Native { session: self.session, key: self.key };
+            self.link.push(Output::OpenFlows(FlowPlan { test, hello, senders_wait_for_stop: false }));
+        }
+        self.link.send(&accept);
     }
 
     fn admit(&self, ask: &Ask) -> Result<(), Refusal> {
@@ -280,6 +294,12 @@ impl Server {
             Ask::Throughput { spec, .. } => admit::check(spec, &self.config.policy),
             Ask::Latency { spec } => admit::check_latency(spec, &self.config.policy),
             Ask::Probe {} => Ok(()),
+            Ask::Frames { .. } if self.knows_frames => Ok(()),
+            Ask::Frames { .. } => Err(Refusal::new(
+                "unsupported",
+                "a session of frames, where hello did not name that feature",
+                "upgrade the client",
+            )),
             Ask::Unknown => Err(Refusal::new(
                 "unsupported",
                 "this server does not know that kind of session",
@@ -350,6 +370,27 @@ impl Server {
         }
     }
 
+    fn frames(&mut self, now: MonoTime, message: Message) -> Result<(), ProtocolError> {
+        let State::Framing(framing) = &mut self.state else { return Ok(()) };
+        match message {
+            Message::FramesAsk { id, ask } => framing.ask(&mut self.link, now, id, ask).map_err(violation),
+            Message::Stop { reason } => Err(ProtocolError::PeerStopped(reason)),
+            Message::Bye {} => {
+                self.link.send(&message);
+                self.leave()
+            }
+            _ => Err(violation("a message that is not due in a session of frames".into())),
+        }
+    }
+
+    /// What the driver says of the interface of a session of frames.
+    fn port(&mut self, now: MonoTime, answer: &PortAnswer) {
+        let State::Framing(framing) = &mut self.state else { return };
+        if let Err(refusal) = framing.answer(&mut self.link, now, answer) {
+            self.deny(now, refusal);
+        }
+    }
+
     fn settle(&mut self, now: MonoTime) {
         if let State::Running { run, .. } = &mut self.state
             && run.is_over()
@@ -404,6 +445,7 @@ impl Server {
             State::Running { .. } => "during the test",
             State::Probing(_) => "during the probes",
             State::Reflecting { .. } => "during the round trips",
+            State::Framing(_) => "during a session of frames",
             _ => "before a test started",
         };
         self.fail(now, ProtocolError::Closed(when.into()))
@@ -424,6 +466,7 @@ impl Server {
                 [run.deadline(), *limit].into_iter().flatten().chain([silence]).min()
             }
             State::Probing(probing) => Some(probing.deadline().min(silence)),
+            State::Framing(framing) => Some(framing.deadline().min(silence)),
             State::Reflecting { deadline } => Some((*deadline).min(silence)),
             State::Over => None,
         }
@@ -439,7 +482,7 @@ impl Server {
             State::Test { .. } => late("its request", ANSWER),
             State::Opening { .. } => ProtocolError::Timeout("while its data flows were waited for".into()),
             State::Ready { .. } => late("the start of the test", START),
-            State::Running { .. } | State::Probing(_) | State::Reflecting { .. }
+            State::Running { .. } | State::Probing(_) | State::Reflecting { .. } | State::Framing(_)
                 if now >= self.link.silence_ends() =>
             {
                 silent()
@@ -452,6 +495,10 @@ impl Server {
             State::Running { run, .. } => run.timeout(),
             State::Probing(_) => return self.interrupt(now, "the time for probes is over"),
             State::Reflecting { .. } => return self.interrupt(now, "the time asked for is over"),
+            State::Framing(framing) => {
+                let reason = framing.late();
+                return self.interrupt(now, reason);
+            }
             State::Leaving { .. } | State::Denied { .. } | State::Over => return self.leave(),
         };
         self.fail(now, error)
@@ -497,6 +544,7 @@ impl Server {
             Input::DatagramTooBig(size) => self.datagram_too_big(size),
             Input::PathSeen(seen) => self.link.send(&Message::PathSeen(Box::new(seen.clone()))),
             Input::Reflected(seen) => self.link.send(&Message::LatencySeen(*seen)),
+            Input::Port(answer) => self.port(now, answer),
         }
         Ok(())
     }

@@ -256,7 +256,8 @@ impl World {
                 Output::Datagram { .. }
                 | Output::ReportPath
                 | Output::Reflect(_)
-                | Output::CountReflected => {
+                | Output::CountReflected
+                | Output::Port(_) => {
                     panic!("iPerf3 has no datagrams of its own")
                 }
                 Output::WaitUntil(wake) => {

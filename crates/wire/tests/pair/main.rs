@@ -5,6 +5,7 @@
 mod data;
 mod dialogue;
 mod ends;
+mod frames;
 mod handshake;
 mod lies;
 mod probes;

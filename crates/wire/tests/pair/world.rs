@@ -309,7 +309,11 @@ impl<C: Session, S: Session> Pair<C, S> {
                 self.plan(over, Happening::DrainOver(who));
             }
             Output::Event(event) => self.events(who).push(event),
-            Output::Datagram { .. } | Output::ReportPath | Output::Reflect(_) | Output::CountReflected => {
+            Output::Datagram { .. }
+            | Output::ReportPath
+            | Output::Reflect(_)
+            | Output::CountReflected
+            | Output::Port(_) => {
                 panic!("a test has no datagrams of its own")
             }
             Output::WaitUntil(_) => unreachable!("taken by the caller"),

@@ -319,6 +319,7 @@ impl ProbeClient {
             | Input::PathSeen(_)
             | Input::DatagramTooBig(_)
             | Input::Reflected(_)
+            | Input::Port(_)
             | Input::SendersDone(_)
             | Input::Measured { .. } => {}
         }

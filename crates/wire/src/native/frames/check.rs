@@ -1,0 +1,233 @@
+//! What may be asked in a session of frames, and what may be told: every number in range, at both ends.
+
+use super::{FrameBurst, FrameSpec, FramesAsk, FramesCounted, FramesSent, FramesTold};
+use crate::Policy;
+use crate::native::admit::{MAX_TIME, in_range, invalid, limit, longest};
+use crate::native::message::Refusal;
+use model::units::{BitRate, Bytes};
+
+/// Most frames of a burst, and most that are counted.
+pub const MAX_FRAMES: u64 = 1 << 40;
+/// Most sizes that are sent in turn.
+pub const MAX_SIZES: usize = 4096;
+
+/// Checks a question as the server would see it; `Err` says which field and what to do.
+pub(super) fn check(ask: &FramesAsk, policy: &Policy) -> Result<(), Refusal> {
+    match ask {
+        FramesAsk::Count { spec, frames, .. } => {
+            check_spec(spec)?;
+            in_range("frames", *frames, 1, MAX_FRAMES)
+        }
+        FramesAsk::Send { spec, burst, .. } => {
+            check_spec(spec)?;
+            check_burst(burst)?;
+            check_time(burst, policy)?;
+            check_rate(spec, burst, policy)
+        }
+        FramesAsk::NextHop { .. } | FramesAsk::Counted {} | FramesAsk::Sent {} | FramesAsk::Stop {} => Ok(()),
+    }
+}
+
+fn check_spec(spec: &FrameSpec) -> Result<(), Refusal> {
+    in_range("number of sizes", spec.sizes.len() as u64, 1, MAX_SIZES as u64)?;
+    spec.sizes.iter().try_for_each(|size| in_range("size", size.0, SMALLEST, LARGEST))?;
+    in_range("hop_limit", u64::from(spec.hop_limit), 1, 255)?;
+    in_range("vlan", u64::from(spec.vlan.unwrap_or(1)), 0, 4094)?;
+    if spec.source.is_ipv4() != spec.destination.is_ipv4() {
+        return Err(invalid(format!(
+            "source {} and destination {} differ in family",
+            spec.source, spec.destination
+        )));
+    }
+    Ok(())
+}
+
+fn check_burst(burst: &FrameBurst) -> Result<(), Refusal> {
+    in_range("frames", burst.all_frames(), 1, MAX_FRAMES)?;
+    in_range("interval_ps", burst.interval_ps, 0, LONGEST_INTERVAL_PS)?;
+    in_range("then.interval_ps", burst.then.map_or(1, |pace| pace.interval_ps), 1, LONGEST_INTERVAL_PS)?;
+    in_range("time (ns)", burst.time.0, 1, MAX_TIME.0)
+}
+
+fn check_time(burst: &FrameBurst, policy: &Policy) -> Result<(), Refusal> {
+    let allowed = longest(policy);
+    if burst.time <= allowed {
+        return Ok(());
+    }
+    Err(limit(
+        format!("a burst of {}, where this server allows {allowed} (--max-time)", burst.time),
+        "ask for shorter trials",
+    ))
+}
+
+/// The rate of the frames themselves, without preamble and gap, as rates of other tests are.
+fn check_rate(spec: &FrameSpec, burst: &FrameBurst, policy: &Policy) -> Result<(), Refusal> {
+    let Some(allowed) = policy.max_rate else { return Ok(()) };
+    let bytes: u64 = spec.sizes.iter().map(|size| size.0).sum();
+    let shortest = burst.then.map_or(burst.interval_ps, |pace| pace.interval_ps.min(burst.interval_ps));
+    let time = u128::from(shortest) * spec.sizes.len() as u128;
+    let bits_and_time = u128::from(bytes) * 8 * 1_000_000_000_000;
+    let rate = bits_and_time.checked_div(time).map(|rate| BitRate(u64::try_from(rate).unwrap_or(u64::MAX)));
+    match rate {
+        Some(rate) if rate <= allowed => Ok(()),
+        _ => {
+            let what = rate.map_or("as fast as can be".into(), |rate| rate.to_string());
+            let most = allowed.0 * spec.sizes.len() as u64 / (bytes * 8);
+            Err(limit(
+                format!("frames at {what}, where this server allows {allowed} (--max-rate)"),
+                format!("ask for at most {most} frames a second"),
+            ))
+        }
+    }
+}
+
+/// What a client remembers of what it asked, to judge the answers by.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asked {
+    /// Frames that were to be counted.
+    pub(super) counting: u64,
+    /// The burst that was to be sent.
+    pub(super) burst: Option<FrameBurst>,
+}
+
+/// Whether an answer fits its question, and can be; `Err` says what cannot.
+pub(super) fn judge(ask: &FramesAsk, told: &FramesTold, asked: &Asked) -> Result<(), String> {
+    match (ask, told) {
+        (_, FramesTold::Refused(_))
+        | (FramesAsk::NextHop { .. }, FramesTold::NextHop { .. })
+        | (FramesAsk::Count { .. } | FramesAsk::Send { .. }, FramesTold::Begun {}) => Ok(()),
+        (FramesAsk::Counted {}, FramesTold::Counted(counted)) => judge_counted(counted, asked),
+        (FramesAsk::Sent {}, FramesTold::Sent(sent)) => judge_sent(sent, asked),
+        _ => Err("an answer to another question".into()),
+    }
+}
+
+fn judge_counted(counted: &FramesCounted, asked: &Asked) -> Result<(), String> {
+    let FramesCounted { frames, bytes, duplicates, reordered, unchecked, last_missing, .. } = counted;
+    let highest = [duplicates, reordered, unchecked].into_iter().max().unwrap_or(frames);
+    if highest > frames {
+        return Err(format!("{highest} duplicates or frames out of order of {frames}"));
+    }
+    if *bytes > Bytes(frames.saturating_mul(LARGEST)) {
+        return Err(format!("{} bytes in {frames} frames", bytes.0));
+    }
+    if last_missing.is_some_and(|last| last >= asked.counting) {
+        return Err(format!("a frame missing beyond the {} that were to be counted", asked.counting));
+    }
+    let rows = counted.variation.iter().flat_map(|variation| [&variation.shorter, &variation.longer]);
+    let all = rows.flatten().fold(0_u64, |all, (_, count)| all.saturating_add(*count));
+    if all > *frames {
+        return Err(format!("{all} differences of delays of {frames} frames"));
+    }
+    Ok(())
+}
+
+fn judge_sent(sent: &FramesSent, asked: &Asked) -> Result<(), String> {
+    let Some(burst) = &asked.burst else { return Err("frames sent that were not asked for".into()) };
+    if sent.frames > burst.all_frames() {
+        return Err(format!("{} frames sent of {}", sent.frames, burst.all_frames()));
+    }
+    Ok(())
+}
+
+/// Smallest frame of Ethernet, with the FCS.
+const SMALLEST: u64 = 64;
+/// Largest: an IP packet of 65,535 bytes, an Ethernet header, a tag and the FCS.
+const LARGEST: u64 = 65_557;
+/// One frame in a day.
+const LONGEST_INTERVAL_PS: u64 = MAX_TIME.0 * 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::super::FramePace;
+    use super::*;
+    use crate::native::EthernetAddress;
+    use model::dut::SourceKind;
+    use model::units::Nanos;
+
+    fn spec() -> FrameSpec {
+        FrameSpec {
+            source_mac: EthernetAddress::new([2; 6]),
+            destination_mac: EthernetAddress::new([4; 6]),
+            source: [198, 18, 0, 1].into(),
+            destination: [198, 19, 0, 1].into(),
+            hop_limit: 64,
+            ports: None,
+            vlan: None,
+            sizes: vec![Bytes(64)],
+            tag: 7,
+        }
+    }
+
+    fn burst() -> FrameBurst {
+        FrameBurst { frames: 1000, interval_ps: 1_000_000, then: None, time: Nanos::from_secs(1) }
+    }
+
+    fn reason(spec: FrameSpec, burst: FrameBurst, policy: &Policy) -> Option<String> {
+        check(&FramesAsk::Send { source: SourceKind::Packet, spec, burst }, policy)
+            .err()
+            .map(|why| why.text())
+    }
+
+    #[test]
+    fn every_field_out_of_range_is_named() {
+        type Change = fn(&mut FrameSpec, &mut FrameBurst);
+        let wrong: [(&str, Change); 13] = [
+            ("number of sizes", |s, _| s.sizes.clear()),
+            ("number of sizes", |s, _| s.sizes = vec![Bytes(64); 4097]),
+            ("size", |s, _| s.sizes.push(Bytes(63))),
+            ("size", |s, _| s.sizes.push(Bytes(65_558))),
+            ("hop_limit", |s, _| s.hop_limit = 0),
+            ("vlan", |s, _| s.vlan = Some(4095)),
+            ("source 198.18.0.1 and destination ::1", |s, _| {
+                s.destination = std::net::Ipv6Addr::LOCALHOST.into()
+            }),
+            ("frames", |_, b| b.frames = 0),
+            ("frames", |_, b| b.frames = MAX_FRAMES + 1),
+            ("frames", |_, b| b.then = Some(FramePace { frames: u64::MAX, interval_ps: 1 })),
+            ("then.interval_ps", |_, b| b.then = Some(FramePace { frames: 1, interval_ps: 0 })),
+            ("interval_ps", |_, b| b.interval_ps = u64::MAX),
+            ("time", |_, b| b.time = MAX_TIME + Nanos(1)),
+        ];
+        for (field, change) in wrong {
+            let (mut spec, mut burst) = (spec(), burst());
+            change(&mut spec, &mut burst);
+            let text = reason(spec, burst, &Policy::default()).unwrap_or_default();
+            assert!(text.starts_with(field), "{field}: {text}");
+        }
+        assert_eq!(reason(spec(), burst(), &Policy::default()), None);
+    }
+
+    #[test]
+    fn the_servers_limits_hold_for_frames() {
+        // 64 bytes each microsecond are 512 Mbit/s.
+        let policy =
+            |rate, time| Policy { max_rate: Some(BitRate(rate)), max_time: Some(time), max_streams: None };
+        let second = Nanos::from_secs(1);
+        assert_eq!(reason(spec(), burst(), &policy(512_000_000, second)), None);
+        let text = reason(spec(), burst(), &policy(511_999_999, second)).unwrap();
+        assert!(text.contains("512 Mbit/s") && text.contains("at most 999999 frames"), "{text}");
+        let flood = FrameBurst { interval_ps: 0, ..burst() };
+        assert!(reason(spec(), flood, &policy(u64::MAX, second)).unwrap().contains("as fast as can be"));
+        assert!(reason(spec(), burst(), &policy(u64::MAX, Nanos(5))).unwrap().contains("--max-time"));
+    }
+
+    #[test]
+    fn answers_that_cannot_be_are_known() {
+        let asked = Asked { counting: 10, burst: Some(burst()) };
+        let counted = |change: fn(&mut FramesCounted)| {
+            let mut counted = FramesCounted { frames: 8, bytes: Bytes(480), ..FramesCounted::default() };
+            change(&mut counted);
+            judge(&FramesAsk::Counted {}, &FramesTold::Counted(Box::new(counted)), &asked)
+        };
+        assert_eq!(counted(|c| c.last_missing = Some(9)), Ok(()));
+        assert!(counted(|c| c.last_missing = Some(10)).is_err());
+        assert!(counted(|c| c.duplicates = 9).is_err());
+        assert!(counted(|c| c.bytes = Bytes(8 * LARGEST + 1)).is_err());
+        assert!(counted(|c| c.variation.get_or_insert_default().longer = vec![(5, 9)]).is_err());
+        let sent = |frames| FramesTold::Sent(FramesSent { frames, time: Nanos(5), late: Nanos(0), gaps: 0 });
+        assert_eq!(judge(&FramesAsk::Sent {}, &sent(1000), &asked), Ok(()));
+        assert!(judge(&FramesAsk::Sent {}, &sent(1001), &asked).is_err());
+        assert!(judge(&FramesAsk::Counted {}, &sent(1), &asked).is_err());
+    }
+}

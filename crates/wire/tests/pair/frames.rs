@@ -1,0 +1,488 @@
+//! Sessions of frames: questions about an interface of the server, over a connection with delay, loss of the peer, and lies.
+
+use crate::ends::{client_config, server_config, token};
+use model::dut::{PortFacts, SinkKind, SourceKind};
+use model::time::MonoTime;
+use model::units::{Bytes, Nanos};
+use std::collections::VecDeque;
+use wire::native::frames::{
+    FrameBurst, FrameSpec, FramesAsk, FramesClient, FramesCounted, FramesPort, FramesSent, FramesSilence,
+    FramesTold, FramesVariation, PortAnswer, PortOrder,
+};
+use wire::native::{ClientConfig, EthernetAddress, Refusal, Server, ServerConfig};
+use wire::{Input, Output, Policy, ProtocolError, Session};
+
+/// The two machines, what the server's driver would do, and the connection.
+struct World {
+    now: MonoTime,
+    client: FramesClient,
+    server: Server,
+    /// Bytes on their way: to the client?, arrival, bytes; empty: closed.
+    control: VecDeque<(bool, MonoTime, Vec<u8>)>,
+    wakes: [Option<MonoTime>; 2],
+    errors: [Option<ProtocolError>; 2],
+    closed: [bool; 2],
+    /// What the driver was told to do.
+    orders: Vec<PortOrder>,
+    /// It opens the interface, or refuses.
+    opens: Option<PortAnswer>,
+    /// Answers of the driver, with the time at which they are there.
+    answers: VecDeque<(MonoTime, PortAnswer)>,
+}
+
+impl World {
+    fn new(client: ClientConfig, server: ServerConfig) -> World {
+        let now = MonoTime(1_000_000_000);
+        World {
+            now,
+            client: FramesClient::new(client, "eth1".into(), now),
+            server: Server::new(server, now),
+            control: VecDeque::new(),
+            wakes: [None; 2],
+            errors: [None, None],
+            closed: [false; 2],
+            orders: Vec::new(),
+            opens: Some(PortAnswer::Open(Box::new(port()))),
+            answers: VecDeque::new(),
+        }
+    }
+
+    fn plain() -> World {
+        World::new(client_config(), server_config())
+    }
+
+    fn ready() -> World {
+        let mut world = World::plain();
+        world.run_until(|world| world.client.port().is_some());
+        world
+    }
+
+    fn input(&mut self, client: bool, input: Input<'_>) {
+        let end = usize::from(client);
+        if self.closed[end] {
+            return;
+        }
+        let result =
+            if client { self.client.input(self.now, input) } else { self.server.input(self.now, input) };
+        if let Err(error) = result {
+            assert!(self.errors[end].is_none(), "an error is the end, once");
+            self.errors[end] = Some(error);
+        }
+        self.outputs(client);
+    }
+
+    fn outputs(&mut self, client: bool) {
+        let end = usize::from(client);
+        loop {
+            let output = if client { self.client.output(self.now) } else { self.server.output(self.now) };
+            let arrival = self.now + Nanos::from_millis(5);
+            match output {
+                Output::Send(bytes) => self.control.push_back((!client, arrival, bytes)),
+                Output::Port(order) => {
+                    if let PortOrder::Open(_) = order {
+                        self.answers.extend(self.opens.take().map(|answer| (arrival, answer)));
+                    }
+                    self.orders.push(order);
+                }
+                Output::WaitUntil(wake) => return self.wakes[end] = wake,
+                Output::Close => {
+                    self.closed[end] = true;
+                    self.control.push_back((!client, arrival, Vec::new()));
+                }
+                other => panic!("{other:?} in a session of frames"),
+            }
+        }
+    }
+
+    fn run_until(&mut self, done: impl Fn(&World) -> bool) {
+        self.outputs(true);
+        for _ in 0..100_000 {
+            if done(self) {
+                return;
+            }
+            let wakes = self.wakes.iter().zip(self.closed).filter(|(_, closed)| !closed);
+            let coming = [self.control.front().map(|c| c.1), self.answers.front().map(|a| a.0)];
+            let next = wakes.filter_map(|(wake, _)| *wake).chain(coming.into_iter().flatten()).min();
+            self.now = self.now.max(next.expect("nothing more to come"));
+            if self.control.front().is_some_and(|control| control.1 <= self.now) {
+                let (client, _, bytes) = self.control.pop_front().unwrap();
+                let input = if bytes.is_empty() { Input::Closed } else { Input::Received(&bytes) };
+                self.input(client, input);
+            } else if self.answers.front().is_some_and(|answer| answer.0 <= self.now) {
+                let (_, answer) = self.answers.pop_front().unwrap();
+                self.input(false, Input::Port(&answer));
+            } else {
+                [true, false].into_iter().for_each(|client| self.input(client, Input::Timer));
+            }
+        }
+        panic!("not done: {:?}", self.errors);
+    }
+
+    fn run_for(&mut self, time: Nanos) {
+        let until = self.now + time;
+        self.answers.push_back((until, PortAnswer::Told { id: u32::MAX, told: FramesTold::Begun {} }));
+        self.run_until(|world| world.now >= until);
+    }
+
+    fn ask(&mut self, ask: FramesAsk) {
+        self.client.ask(self.now, ask).unwrap();
+        self.outputs(true);
+    }
+
+    /// The driver's answer to the last question, after this time.
+    fn tells(&mut self, after: Nanos, told: FramesTold) {
+        let orders = self.orders.len();
+        self.run_until(|world| world.orders.len() > orders);
+        let Some(PortOrder::Ask { id, .. }) = self.orders.last() else { panic!("{:?}", self.orders) };
+        self.answers.push_back((self.now + after, PortAnswer::Told { id: *id, told }));
+    }
+
+    fn answered(&mut self, ask: FramesAsk, told: FramesTold) -> FramesTold {
+        self.ask(ask);
+        self.tells(Nanos::from_millis(1), told);
+        self.told()
+    }
+
+    fn told(&mut self) -> FramesTold {
+        for _ in 0..1000 {
+            if let Some(told) = self.client.take_told() {
+                return told;
+            }
+            self.run_for(Nanos::from_millis(100));
+        }
+        panic!("no answer: {:?}", self.errors);
+    }
+
+    /// The server says this to the client.
+    fn server_says(&mut self, json: &str) {
+        let frame = [(json.len() as u32).to_be_bytes().as_slice(), json.as_bytes()].concat();
+        self.input(true, Input::Received(&frame));
+    }
+
+    fn client_says(&mut self, json: &str) {
+        let frame = [(json.len() as u32).to_be_bytes().as_slice(), json.as_bytes()].concat();
+        self.input(false, Input::Received(&frame));
+    }
+}
+
+fn port() -> FramesPort {
+    FramesPort {
+        facts: PortFacts { name: "eth1".into(), mtu: 1500, ..PortFacts::default() },
+        mac: EthernetAddress::new([2, 0, 0, 0, 0, 9]),
+        addresses: vec![[198, 19, 0, 1].into()],
+        sources: vec![SourceKind::LiveFrames, SourceKind::Packet],
+        sinks: vec![SinkKind::Xdp],
+    }
+}
+
+fn spec() -> FrameSpec {
+    FrameSpec {
+        source_mac: EthernetAddress::new([2, 0, 0, 0, 0, 9]),
+        destination_mac: EthernetAddress::new([2, 0, 0, 0, 0, 1]),
+        source: [198, 19, 0, 1].into(),
+        destination: [198, 18, 0, 1].into(),
+        hop_limit: 64,
+        ports: Some((1024, 7)),
+        vlan: Some(5),
+        sizes: vec![Bytes(68), Bytes(1522)],
+        tag: 0xfeed_beef,
+    }
+}
+
+/// Some frames in a minute.
+fn burst() -> FrameBurst {
+    FrameBurst { frames: 60_000, interval_ps: 1_000_000_000, then: None, time: Nanos::from_secs(61) }
+}
+
+fn send() -> FramesAsk {
+    FramesAsk::Send { source: SourceKind::Packet, spec: spec(), burst: burst() }
+}
+
+fn count() -> FramesAsk {
+    FramesAsk::Count { sink: SinkKind::Xdp, spec: spec(), frames: 60_000 }
+}
+
+fn sent(frames: u64) -> FramesTold {
+    FramesTold::Sent(FramesSent { frames, time: Nanos::from_secs(60), late: Nanos(1), gaps: 0 })
+}
+
+fn counted(frames: u64) -> FramesCounted {
+    FramesCounted { frames, bytes: Bytes(frames * 64), ..FramesCounted::default() }
+}
+
+#[test]
+fn the_port_is_told_as_the_server_has_it() {
+    let world = World::ready();
+    assert_eq!(world.client.port(), Some(&port()));
+    assert_eq!(world.orders, [PortOrder::Open("eth1".into())]);
+    assert_eq!(world.client.peer_host().unwrap().name, "server");
+}
+
+#[test]
+fn questions_reach_the_driver_whole_and_their_answers_the_client() {
+    let mut world = World::ready();
+    let mac = EthernetAddress::new([2, 0, 0, 0, 0, 1]);
+    let hop = FramesAsk::NextHop { to: [198, 18, 0, 1].into() };
+    assert_eq!(world.answered(hop, FramesTold::NextHop { mac }), FramesTold::NextHop { mac });
+    assert_eq!(world.answered(count(), FramesTold::Begun {}), FramesTold::Begun {});
+    let all = FramesCounted {
+        frames: 59_990,
+        bytes: Bytes(59_990 * 795),
+        duplicates: 3,
+        reordered: 2,
+        unchecked: 1,
+        others: 1 << 50,
+        last_missing: Some(59_999),
+        variation: Some(FramesVariation { shorter: vec![(5, 1), (7000, 2)], longer: vec![(0, 59_986)] }),
+        silence: Some(FramesSilence { time: Nanos::from_secs(2), ago: Nanos::from_secs(9) }),
+    };
+    let told = FramesTold::Counted(Box::new(all));
+    assert_eq!(world.answered(FramesAsk::Counted {}, told.clone()), told);
+    let asked = &world.orders[2];
+    assert_eq!(*asked, PortOrder::Ask { id: 2, ask: count() });
+}
+
+#[test]
+fn a_minute_of_frames_is_waited_for_and_the_session_lives() {
+    let mut world = World::ready();
+    assert_eq!(world.answered(send(), FramesTold::Begun {}), FramesTold::Begun {});
+    world.ask(FramesAsk::Sent {});
+    world.tells(Nanos::from_secs(61), sent(60_000));
+    assert_eq!(world.told(), sent(60_000));
+    world.client.finish(world.now);
+    world.outputs(true);
+    world.run_until(|world| world.closed == [true, true]);
+    assert_eq!(world.errors, [None, None]);
+}
+
+#[test]
+fn sending_is_stopped_and_what_was_sent_is_told() {
+    let mut world = World::ready();
+    world.answered(send(), FramesTold::Begun {});
+    world.ask(FramesAsk::Sent {});
+    world.tells(Nanos::from_secs(5), sent(5000));
+    world.ask(FramesAsk::Stop {});
+    assert_eq!(world.told(), sent(5000));
+    assert!(matches!(world.orders.last(), Some(PortOrder::Ask { ask: FramesAsk::Stop {}, .. })));
+    assert_eq!(world.errors, [None, None]);
+}
+
+#[test]
+fn a_stop_that_is_not_heard_is_not_waited_for_a_minute() {
+    let mut world = World::ready();
+    world.answered(send(), FramesTold::Begun {});
+    world.ask(FramesAsk::Sent {});
+    world.ask(FramesAsk::Stop {});
+    let asked = world.now;
+    world.run_until(|world| world.closed[1]);
+    assert!(world.now - asked <= Nanos::from_secs(11), "{}", world.now - asked);
+    assert!(matches!(world.errors[1], Some(ProtocolError::Timeout(_))), "{:?}", world.errors);
+}
+
+#[test]
+fn a_driver_that_never_answers_is_given_up() {
+    for ask in [FramesAsk::Counted {}, FramesAsk::NextHop { to: [198, 18, 0, 1].into() }] {
+        let mut world = World::ready();
+        world.ask(ask);
+        world.run_until(|world| world.closed == [true, true]);
+        let Some(ProtocolError::Timeout(what)) = &world.errors[1] else { panic!("{:?}", world.errors) };
+        assert!(what.contains("frames"), "{what}");
+        assert!(matches!(world.errors[0], Some(ProtocolError::Closed(_))), "{:?}", world.errors);
+    }
+}
+
+#[test]
+fn a_refused_interface_ends_the_session_with_the_way_out() {
+    let mut world = World::plain();
+    let refusal = Refusal {
+        code: "unsupported".into(),
+        reason: "eth1 is not offered".into(),
+        advice: "start it with --frames-port eth1".into(),
+    };
+    world.opens = Some(PortAnswer::Refused(refusal));
+    world.run_until(|world| world.closed == [true, true]);
+    let text = world.errors[1].as_ref().unwrap().to_string();
+    assert!(text.contains("eth1 is not offered; start it with --frames-port eth1"), "{text}");
+    assert!(
+        world.errors[0].as_ref().unwrap().to_string().contains("refused the client"),
+        "{:?}",
+        world.errors
+    );
+}
+
+#[test]
+fn an_interface_that_does_not_open_is_not_waited_for() {
+    let mut world = World::plain();
+    world.opens = None;
+    world.run_until(|world| world.closed == [true, true]);
+    let Some(ProtocolError::PeerStopped(why)) = &world.errors[1] else { panic!("{:?}", world.errors) };
+    assert!(why.contains("could not be opened in time"), "{why}");
+}
+
+#[test]
+fn a_question_refused_is_no_end() {
+    let mut world = World::ready();
+    let no = Refusal { code: "unsupported".into(), reason: "no such tool".into(), advice: String::new() };
+    assert_eq!(world.answered(count(), FramesTold::Refused(no.clone())), FramesTold::Refused(no));
+    assert_eq!(world.answered(count(), FramesTold::Begun {}), FramesTold::Begun {});
+}
+
+#[test]
+fn what_is_out_of_range_is_refused_by_both_ends_by_name() {
+    let mut world = World::ready();
+    let huge = FramesAsk::Count { sink: SinkKind::Xdp, spec: spec(), frames: (1 << 40) + 1 };
+    let text = world.client.ask(world.now, huge).unwrap_err().to_string();
+    assert!(text.contains("frames is 1099511627777"), "{text}");
+    let orders = world.orders.len();
+    let spec = serde_json::to_string(&FrameSpec { sizes: vec![Bytes(63)], ..spec() }).unwrap();
+    let ask = format!(r#"{{"what":"count","sink":"xdp","frames":5,"spec":{spec}}}"#);
+    world.client_says(&format!(r#"{{"type":"frames_ask","id":7,"ask":{ask}}}"#));
+    let (_, _, answer) = world.control.pop_back().unwrap();
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    assert!(answer.contains("refused") && answer.contains("size is 63"), "{answer}");
+    assert_eq!((world.orders.len(), world.closed), (orders, [false, false]), "the session goes on");
+}
+
+#[test]
+fn the_servers_limits_hold() {
+    let policy = Policy { max_time: Some(Nanos::from_secs(10)), ..Policy::default() };
+    let mut world = World::new(client_config(), ServerConfig { policy, ..server_config() });
+    world.run_until(|world| world.client.port().is_some());
+    world.ask(send());
+    let FramesTold::Refused(refusal) = world.told() else { panic!("it is too long") };
+    assert!(refusal.reason.contains("--max-time"), "{refusal:?}");
+}
+
+#[test]
+fn answers_that_cannot_be_end_the_session() {
+    let lies = [
+        FramesTold::Counted(Box::new(FramesCounted { duplicates: 9, ..counted(8) })),
+        FramesTold::Counted(Box::new(FramesCounted { last_missing: Some(60_000), ..counted(8) })),
+        FramesTold::Begun {},
+        sent(5),
+    ];
+    for lie in lies {
+        let mut world = World::ready();
+        world.answered(count(), FramesTold::Begun {});
+        world.ask(FramesAsk::Counted {});
+        world.tells(Nanos(1), lie);
+        world.run_until(|world| world.closed == [true, true]);
+        assert!(matches!(world.errors[1], Some(ProtocolError::Violation { .. })), "{:?}", world.errors);
+    }
+}
+
+#[test]
+fn answers_nobody_asked_for_and_numbers_without_end_are_violations() {
+    for json in [
+        r#"{"type":"frames_told","id":1,"told":{"what":"begun"}}"#,
+        r#"{"type":"frames_port","facts":{"name":"x","mtu":1},"mac":"000000000000","addresses":[],"sources":[],"sinks":[]}"#,
+        r#"{"type":"frames_told","id":1,"told":{"what":"sent","frames":18446744073709551615,"time_ns":1,"late_ns":0,"gaps":0}}"#,
+    ] {
+        let mut world = World::ready();
+        world.server_says(json);
+        assert!(
+            matches!(world.errors[1], Some(ProtocolError::Violation { .. })),
+            "{json}: {:?}",
+            world.errors
+        );
+    }
+}
+
+#[test]
+fn too_many_questions_at_once_are_a_violation() {
+    let mut world = World::ready();
+    for id in 1..6 {
+        world.client_says(&format!(r#"{{"type":"frames_ask","id":{id},"ask":{{"what":"sent"}}}}"#));
+    }
+    assert_eq!(world.orders.len(), 5);
+    world.run_until(|world| world.closed[0]);
+    assert!(matches!(world.errors[0], Some(ProtocolError::Violation { .. })), "{:?}", world.errors);
+}
+
+#[test]
+fn a_question_too_early_is_a_violation() {
+    let mut world = World::plain();
+    world.opens = None;
+    world.run_until(|world| !world.orders.is_empty());
+    world.client_says(r#"{"type":"frames_ask","id":1,"ask":{"what":"counted"}}"#);
+    world.run_until(|world| world.closed[0]);
+    assert!(matches!(world.errors[0], Some(ProtocolError::Violation { .. })), "{:?}", world.errors);
+}
+
+#[test]
+fn a_peer_that_vanishes_is_noticed_by_either_end() {
+    for gone in [0, 1] {
+        let mut world = World::ready();
+        world.closed[gone] = true;
+        let left = world.now;
+        world.run_until(|world| world.closed[1 - gone]);
+        let Some(ProtocolError::Timeout(what)) = &world.errors[1 - gone] else {
+            panic!("{:?}", world.errors)
+        };
+        assert!(what.contains("vanished"), "{what}");
+        assert!(world.now - left <= Nanos::from_secs(14), "{}", world.now - left);
+    }
+}
+
+#[test]
+fn a_connection_that_breaks_is_the_end_at_once() {
+    let mut world = World::ready();
+    world.answered(send(), FramesTold::Begun {});
+    world.input(false, Input::Closed);
+    assert_eq!(world.errors[0], Some(ProtocolError::Closed("during a session of frames".into())));
+    assert!(world.closed[0]);
+}
+
+#[test]
+fn an_older_server_is_to_be_upgraded() {
+    let mut world = World::plain();
+    world.outputs(true);
+    world.input(true, Input::Received(b"PMTRCTRL\x01\x01"));
+    world.server_says(r#"{"type":"hello","software":"pathmeter 0.0.9","features":["time-travel"]}"#);
+    let text = world.errors[1].as_ref().unwrap().to_string();
+    assert!(text.contains("pathmeter 0.0.9") && text.ends_with("upgrade pathmeter there"), "{text}");
+}
+
+#[test]
+fn a_client_that_does_not_name_the_feature_is_refused() {
+    let mut world = World::plain();
+    world.input(false, Input::Received(b"PMTRCTRL\x01\x01"));
+    world.client_says(r#"{"type":"hello"}"#);
+    let host = serde_json::to_string(&crate::ends::host("older")).unwrap();
+    world.client_says(&format!(r#"{{"type":"test","kind":"frames","interface":"eth1","host":{host}}}"#));
+    assert_eq!(world.orders, []);
+    let told = String::from_utf8_lossy(&world.control.pop_back().unwrap().2).into_owned();
+    assert!(told.contains("unsupported") && told.contains("upgrade the client"), "{told}");
+}
+
+#[test]
+fn a_token_keeps_strangers_from_the_interface() {
+    let server = ServerConfig { token: token("secret"), ..server_config() };
+    let mut world = World::new(ClientConfig { token: token("guess"), ..client_config() }, server);
+    world.run_until(|world| world.closed == [true, true]);
+    assert_eq!(world.orders, []);
+    assert!(matches!(world.errors[1], Some(ProtocolError::Refused(_))), "{:?}", world.errors);
+}
+
+#[test]
+fn a_newer_servers_tools_that_are_not_known_here_are_passed_over() {
+    let mut world = World::plain();
+    world.opens = None;
+    world.run_until(|world| !world.orders.is_empty());
+    world.run_for(Nanos::from_millis(20));
+    let mut told = serde_json::to_value(port()).unwrap();
+    told["type"] = "frames_port".into();
+    told["sources"] = serde_json::json!(["warp-drive", "packet"]);
+    world.server_says(&told.to_string());
+    assert_eq!(world.client.port().unwrap().sources, [SourceKind::Packet]);
+}
+
+#[test]
+fn an_interface_that_nobody_uses_is_free_again_after_an_hour() {
+    let mut world = World::ready();
+    world.run_for(Nanos::from_secs(3500));
+    assert_eq!(world.closed, [false, false], "kept alive by pings");
+    world.run_until(|world| world.closed == [true, true]);
+    let Some(ProtocolError::PeerStopped(why)) = &world.errors[1] else { panic!("{:?}", world.errors) };
+    assert!(why.contains("an hour"), "{why}");
+}
