@@ -9,6 +9,7 @@ pub use compare::{Versus, versus};
 pub use share::{LinkSpeed, Packet, SpeedBasis, conclude};
 
 use crate::finding::Finding;
+use crate::frames::FrameRow;
 use crate::framing::Network;
 use crate::host::Host;
 use crate::plan::Direction;
@@ -57,12 +58,27 @@ pub struct Variant {
     pub unavailable: Option<String>,
     /// What was measured.
     pub series: Vec<Series>,
+    /// Sweeps over frame sizes, where they were asked for: one for each family.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sweeps: Vec<FrameSweep>,
     /// What the topology expects, and whether it held.
     pub expectations: Vec<Expectation>,
     /// What the measurements found wrong.
     pub findings: Vec<VariantFinding>,
     /// What a reader must know of this topology.
     pub notes: Vec<String>,
+}
+
+/// What a topology carried in frames of each size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FrameSweep {
+    /// The family of the addresses measured between.
+    pub family: Network,
+    /// A row for each size and transport.
+    pub rows: Vec<FrameRow>,
+    /// Why it broke off, or gave nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 /// One figure of one topology, repeated: a test over one family in one direction.
@@ -119,6 +135,8 @@ pub enum LabTest {
     Latency,
     /// Path MTU and fragments.
     Mtu,
+    /// A sweep over frame sizes.
+    Frames,
     /// All that `pathmeter measure` does, for its findings.
     Measure,
     /// Another tool.
@@ -238,6 +256,7 @@ impl Display for LabTest {
             LabTest::Loss => "loss",
             LabTest::Latency => "latency",
             LabTest::Mtu => "MTU",
+            LabTest::Frames => "frames",
             LabTest::Measure => "measure",
             LabTest::Tool => "tool",
         })

@@ -87,6 +87,7 @@ EXAMPLES
   pathmeter lab run forward
   pathmeter lab run mine.toml black-hole --quick
   pathmeter lab run forward --tests tcp,udp -6 --runs 5 -t 10s
+  pathmeter lab run --compare direct,bridge,forward --frames -4 -t 500ms --chart frames.svg
   pathmeter lab run bufferbloat --capture r1:far --pcap queue.pcapng
   pathmeter lab run --compare direct,bridge,forward,ipip6,vm,vm-forward --chart lab.svg
   pathmeter lab run --compare direct,forward --format markdown -o report.md
@@ -102,6 +103,9 @@ pub(crate) struct LabRunArgs {
     /// [default: all; measure only where findings are expected and nothing is compared]
     #[arg(long, value_enum, value_name = "TEST,…", value_delimiter = ',', hide_possible_values = true)]
     pub(crate) tests: Vec<LabTest>,
+    /// Sweep over Ethernet frame sizes in each topology, TCP and UDP: this alone, or beside --tests; the chart shows it
+    #[arg(long)]
+    pub(crate) frames: bool,
     /// Use IPv4 only
     #[arg(short = '4', long, conflicts_with = "ipv6")]
     pub(crate) ipv4: bool,

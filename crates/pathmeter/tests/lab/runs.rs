@@ -40,6 +40,33 @@ fn topologies_are_compared_in_turns_and_drawn() {
 }
 
 #[test]
+fn frames_of_each_size_are_swept() {
+    if buildable("frames_of_each_size_are_swept").is_none() {
+        return;
+    }
+    let scratch = Scratch::new("lab-frames");
+    let svg = scratch.file("chart.svg", None);
+    let words =
+        ["lab", "run", "--compare", "direct,tbf-mtu", "--frames", "-4", "-t", "200ms", "--chart", &svg];
+    let report = run(&[&words[..], &["--json"]].concat()).code(0).json();
+    for (variant, shaped) in report["variants"].as_array().unwrap().iter().zip([false, true]) {
+        assert!(variant["series"].as_array().unwrap().is_empty(), "{variant:#}");
+        let sweep = &variant["sweeps"][0];
+        assert_eq!((sweep["family"].as_str(), sweep["error"].as_str()), (Some("v4"), None));
+        let rows = sweep["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), 16, "eight sizes with TCP and with UDP");
+        let sent = rows.iter().find(|row| row["protocol"] == "udp" && row["frame"] == 512).unwrap();
+        assert!(sent["skipped"].is_null() && sent["payload"].as_f64() == Some(466.0), "{sent:#}");
+        assert_eq!(sent["line_rate_pps"].is_u64(), shaped, "{sent:#}");
+        // Each datagram is a frame of its own in the device: more than it counts would be super-packets.
+        let [frames, packets] = ["frames", "packets"].map(|name| sent["device"][name].as_f64().unwrap());
+        assert!(frames > 0.9 * packets, "{sent:#}");
+    }
+    let drawn = std::fs::read_to_string(svg).unwrap();
+    assert!(drawn.contains("UDP, packets, Mpps") && drawn.contains("tbf-mtu, IPv4"), "{drawn}");
+}
+
+#[test]
 fn a_shaped_link_carries_what_its_file_says() {
     if buildable("a_shaped_link_carries_what_its_file_says").is_none() {
         return;

@@ -53,19 +53,19 @@ pub fn chart(run: &Run) -> LineChart {
 
 type Value = fn(&FrameRow) -> Option<f64>;
 
-fn goodput(row: &FrameRow) -> Option<f64> {
+pub(super) fn goodput(row: &FrameRow) -> Option<f64> {
     row.payload.map(|_| row.goodput.0 as f64 / 1e9)
 }
 
-fn goodput_limit(row: &FrameRow) -> Option<f64> {
+pub(super) fn goodput_limit(row: &FrameRow) -> Option<f64> {
     Some(row.line_rate_pps?.0 as f64 * row.payload? * 8.0 / 1e9)
 }
 
-fn packets(row: &FrameRow) -> Option<f64> {
+pub(super) fn packets(row: &FrameRow) -> Option<f64> {
     row.packets_per_second.map(|rate| rate.0 as f64 / 1e6)
 }
 
-fn packets_limit(row: &FrameRow) -> Option<f64> {
+pub(super) fn packets_limit(row: &FrameRow) -> Option<f64> {
     row.line_rate_pps.map(|rate| rate.0 as f64 / 1e6)
 }
 
@@ -164,12 +164,17 @@ fn limit(row: &FrameRow) -> String {
     }
 }
 
-/// What a reader must know: of the whole sweep, and of each row; rows with the same to say are named together.
+/// What a reader must know: of the whole sweep, and of each row.
 pub(super) fn notes(run: &Run) -> Vec<String> {
-    let mut notes: Vec<String> = run.summary.warnings.iter().map(|warning| warning.text.clone()).collect();
+    let warnings = run.summary.warnings.iter().map(|warning| warning.text.clone());
+    warnings.chain(notes_of_rows(&run.summary.rows)).collect()
+}
+
+/// What a reader must know of rows; those with the same to say are named together.
+pub(super) fn notes_of_rows(rows: &[FrameRow]) -> Vec<String> {
     let told = |row: &FrameRow| row.skipped.iter().chain(&row.notes).cloned().collect::<Vec<_>>();
     let mut groups: Vec<(String, Transport, Vec<String>)> = Vec::new();
-    for row in &run.summary.rows {
+    for row in rows {
         for note in told(row) {
             match groups.iter_mut().find(|group| group.0 == note && group.1 == row.protocol) {
                 Some((.., frames)) => frames.push(row.frame.to_string()),
@@ -177,10 +182,7 @@ pub(super) fn notes(run: &Run) -> Vec<String> {
             }
         }
     }
-    let told =
-        groups.into_iter().map(|(note, test, frames)| format!("{test} {}: {note}.", frames.join(", ")));
-    notes.extend(told);
-    notes
+    groups.into_iter().map(|(note, test, frames)| format!("{test} {}: {note}.", frames.join(", "))).collect()
 }
 
 /// Bars as long as the largest of values and limits; a stroke stands where line rate is.

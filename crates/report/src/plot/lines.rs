@@ -25,7 +25,7 @@ pub struct LineChart {
 pub struct LinePanel {
     /// What is measured in it, and its unit.
     pub title: String,
-    /// The lines, at most three.
+    /// The lines; from the eighth on colours return.
     pub lines: Vec<Line>,
 }
 
@@ -58,7 +58,7 @@ impl LineChart {
 
     fn legend(&self, svg: &mut Svg) {
         let mut x = MARGIN;
-        for (line, colour) in self.panels.first().iter().flat_map(|panel| &panel.lines).zip(COLOURS) {
+        for (line, colour) in self.panels.first().iter().flat_map(|panel| &panel.lines).zip(COLOURS.iter().cycle()) {
             svg.rect([x, 78.0, 14.0, 10.0], colour, "");
             svg.text(x + 20.0, 87.5, Text::PLAIN, &line.name);
             x += room(&line.name, 12.0) + 48.0;
@@ -86,7 +86,7 @@ impl LineChart {
             svg.text(place.x(index), TOP + HEIGHT + 16.0, style, size);
         }
         svg.text(place.left + place.width / 2.0, TOP + HEIGHT + 36.0, style, &self.across);
-        for (line, colour) in panel.lines.iter().zip(COLOURS) {
+        for (line, colour) in panel.lines.iter().zip(COLOURS.iter().cycle()) {
             draw(svg, &line.limit, &place, INK, THIN);
             draw(svg, &line.values, &place, colour, THICK);
             for (index, value) in line.values.iter().enumerate() {
@@ -141,5 +141,5 @@ const MARK: f64 = 6.0;
 const THIN: f64 = 1.0;
 const THICK: f64 = 2.5;
 const GRID: &str = "#e3e3e3";
-/// Blue, orange and green of Okabe and Ito.
-const COLOURS: [&str; 3] = ["#0072b2", "#e69f00", "#009e73"];
+/// The colours of Okabe and Ito, which colour-blind people tell apart, without yellow and black.
+const COLOURS: [&str; 7] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#7f7f7f"];

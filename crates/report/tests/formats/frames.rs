@@ -40,7 +40,7 @@ fn refused(frame: u64, protocol: Transport) -> FrameRow {
     FrameRow { skipped: asked.setting(1500).err(), ..asked.row() }
 }
 
-fn sweep() -> Run {
+pub(super) fn sweep() -> Run {
     let link = Event::Probe(Probe::Link { rate: BitRate(25_000_000_000), source: "--link".into() });
     let device = DeviceFrames { interface: "eth0".into(), frames: 4_100, packets: 3_880_000 };
     let rows = vec![

@@ -4,8 +4,8 @@ use model::finding::{Finding, Severity};
 use model::framing::{Encaps, Network, Transport};
 use model::host::Host;
 use model::lab::{
-    Drops, Expectation, LabCpu, LabReport, LabTest, LinkSpeed, Packet, Repetition, SCHEMA, Series,
-    SpeedBasis, Variant, VariantFinding, conclude,
+    Drops, Expectation, FrameSweep, LabCpu, LabReport, LabTest, LinkSpeed, Packet, Repetition, SCHEMA,
+    Series, SpeedBasis, Variant, VariantFinding, conclude,
 };
 use model::plan::Direction;
 use model::time::WallTime;
@@ -86,6 +86,7 @@ fn empty(name: &str) -> Variant {
         device_under_test: Some("router".into()),
         unavailable: None,
         series: Vec::new(),
+        sweeps: Vec::new(),
         expectations: Vec::new(),
         findings: Vec::new(),
         notes: Vec::new(),
@@ -154,9 +155,30 @@ fn expectation(what: &str, expected: &str, found: &str, held: Option<bool>) -> E
     Expectation { what: what.into(), expected: expected.into(), found: found.into(), held }
 }
 
+/// Two topologies swept, one of which gave nothing.
+fn swept() -> LabReport {
+    let sweep = |rows, error| FrameSweep { family: Network::V4, rows, error };
+    let rows = super::frames::sweep().summary.rows;
+    let failed = Some("connection refused".to_owned());
+    let variants = [("forward", sweep(rows, None)), ("bridge", sweep(Vec::new(), failed))];
+    let variants = variants.map(|(name, sweep)| Variant { sweeps: vec![sweep], ..empty(name) });
+    LabReport { variants: variants.into(), comparisons: Vec::new(), repetitions: 1, ..compared() }
+}
+
+#[test]
+fn sweeps_are_drawn_as_lines() {
+    let chart = lab::sweeps(&swept()).expect("there is a sweep");
+    let lines: Vec<_> = chart.panels.iter().flat_map(|panel| &panel.lines).map(|line| &line.name).collect();
+    assert_eq!(lines, ["forward, IPv4"; 2]);
+    assert_eq!(chart.sizes, ["64", "128", "512", "1518"]);
+    assert_eq!(chart.panels[1].lines[0].values[0], Some(3.2));
+    assert!(lab::sweeps(&compared()).is_none());
+}
+
 #[test]
 fn every_format_of_a_lab_report() {
-    for (name, report) in [("lab-compared", compared()), ("lab-judged", judged())] {
+    let reports = [("lab-compared", compared()), ("lab-judged", judged()), ("lab-swept", swept())];
+    for (name, report) in reports {
         insta::assert_snapshot!(format!("{name}.text"), lab::text(&report, &Style::default()));
         insta::assert_snapshot!(format!("{name}.csv"), lab::csv(&report));
         insta::assert_snapshot!(format!("{name}.markdown"), lab::to_markdown(&report));

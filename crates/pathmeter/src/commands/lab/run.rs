@@ -8,6 +8,7 @@ mod outcome;
 mod path;
 mod plan;
 mod progress;
+mod real_frames;
 mod site;
 mod tap;
 mod tools;
@@ -54,7 +55,8 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> anyhow::Result<Exit> {
 }
 
 fn finish(args: &LabRunArgs, global: &Common, report: &LabReport) -> anyhow::Result<Exit> {
-    chart::write(&args.chart, || format::chart(report).svg())?;
+    let drawn = || format::sweeps(report).map_or_else(|| format::chart(report).svg(), |lines| lines.svg());
+    chart::write(&args.chart, drawn)?;
     deliver(global, written(report, global).as_bytes())?;
     Ok(match (report.is_void(), report.is_broken()) {
         (true, _) => Exit::Void,
@@ -112,6 +114,9 @@ fn report(plan: &Plan, sites: Vec<Site>) -> LabReport {
     let judged = plan.variants.iter().zip(sites).map(|(planned, mut site)| {
         let complete = planned.is_complete();
         site.variant.expectations = judge::judge(&planned.topology, &site, complete);
+        if planned.is_sweep() {
+            site.variant.expectations.retain(|one| one.held.is_some());
+        }
         site.variant
     });
     LabReport {

@@ -1,10 +1,11 @@
 //! The CSV of a lab report: a row for each repetition of each series.
 
 use crate::format::csv::quoted;
-use model::lab::{LabReport, Repetition, Series, Variant};
+use model::frames::FrameRow;
+use model::lab::{FrameSweep, LabReport, LabTest, Repetition, Series, Variant};
 
 /// The header: each name carries its unit. Columns are only ever added at the end.
-pub const COLUMNS: [&str; 27] = [
+pub const COLUMNS: [&str; 29] = [
     "topology",
     "tool",
     "family",
@@ -32,6 +33,8 @@ pub const COLUMNS: [&str; 27] = [
     "dropped_incoming",
     "dropped_leaving",
     "error",
+    "protocol",
+    "line_rate_pps",
 ];
 
 pub(super) fn document(report: &LabReport) -> String {
@@ -41,6 +44,11 @@ pub(super) fn document(report: &LabReport) -> String {
             for run in &series.runs {
                 let row = row(variant, series, run).map(quoted);
                 text.push_str(&(row.join(",") + "\n"));
+            }
+        }
+        for sweep in &variant.sweeps {
+            for row in &sweep.rows {
+                text.push_str(&(of_frames(variant, sweep, row).map(quoted).join(",") + "\n"));
             }
         }
     }
@@ -78,7 +86,35 @@ fn row(variant: &Variant, series: &Series, run: &Repetition) -> [String; COLUMNS
         run.drops.iter().map(|drops| drops.received).sum::<u64>().to_string(),
         run.drops.iter().map(|drops| drops.sent).sum::<u64>().to_string(),
         text(run.error.as_ref()),
+        String::new(),
+        String::new(),
     ]
+}
+
+/// A row of a sweep, likewise.
+fn of_frames(variant: &Variant, sweep: &FrameSweep, row: &FrameRow) -> [String; COLUMNS.len()] {
+    let measured = row.skipped.is_none();
+    let mut cells = [const { String::new() }; COLUMNS.len()];
+    let mut put = |column: &str, value: String| {
+        if let Some(place) = COLUMNS.iter().position(|name| *name == column) {
+            cells[place] = value;
+        }
+    };
+    put("topology", variant.name.clone());
+    put("tool", "pathmeter".into());
+    put("family", sweep.family.to_string());
+    put("test", word(&LabTest::Frames));
+    put("direction", row.direction.to_string());
+    put("repetition", "1".into());
+    put("goodput_bps", text(measured.then_some(row.goodput.0)));
+    put("packets_per_second", text(row.packets_per_second.map(|rate| rate.0)));
+    put("encaps", text(row.encap.as_ref()));
+    put("payload_bytes", text(row.payload));
+    put("frame_bytes", row.frame.to_string());
+    put("error", text(row.skipped.as_ref()));
+    put("protocol", row.protocol.to_string());
+    put("line_rate_pps", text(row.line_rate_pps.map(|rate| rate.0)));
+    cells
 }
 
 fn text<T: ToString>(value: Option<T>) -> String {
@@ -86,6 +122,6 @@ fn text<T: ToString>(value: Option<T>) -> String {
 }
 
 /// The test as in the JSON.
-fn word(test: &model::lab::LabTest) -> String {
+fn word(test: &LabTest) -> String {
     serde_json::to_value(test).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

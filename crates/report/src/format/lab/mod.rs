@@ -5,9 +5,11 @@ mod chart;
 mod csv;
 mod sections;
 mod sentences;
+mod sweeps;
 
 pub use chart::chart;
 pub use csv::COLUMNS;
+pub use sweeps::sweeps;
 
 use super::table::{Section, markdown, plain};
 use super::{Paint, Style};

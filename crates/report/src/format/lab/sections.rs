@@ -1,6 +1,7 @@
 //! The tables of a lab report.
 
 use super::sentences::{OWN, name};
+use crate::format::frames;
 use crate::format::table::{Cell, Section, section};
 use crate::format::text::words;
 use model::framing::Network;
@@ -14,6 +15,11 @@ pub(super) fn of(variant: &Variant) -> Vec<Section> {
     let with = |keep: fn(&Series) -> bool| -> Vec<Series> {
         variant.series.iter().filter(|series| keep(series)).cloned().collect()
     };
+    let sweeps = variant.sweeps.iter().filter(|sweep| !sweep.rows.is_empty()).map(|sweep| Section {
+        title: format!("Frames of each size, {}", sweep.family),
+        columns: frames::columns(),
+        rows: frames::cells(&sweep.rows),
+    });
     let sections = [
         section(
             "Throughput, Mbit/s: the median, and how far the repetitions scatter",
@@ -25,7 +31,7 @@ pub(super) fn of(variant: &Variant) -> Vec<Section> {
         section("Packets dropped", &DROPPED, &dropped(variant)),
         section("Expected", &EXPECTED, &variant.expectations),
     ];
-    sections.into_iter().flatten().collect()
+    sections.into_iter().flatten().chain(sweeps).collect()
 }
 
 const THROUGHPUT: [Cell<Series>; 11] = [

@@ -1,5 +1,6 @@
 //! What a lab report says in sentences.
 
+use crate::format::frames;
 use crate::format::text::words;
 use model::lab::{LabReport, Series, Variant};
 
@@ -34,6 +35,12 @@ pub(super) fn of(variant: &Variant) -> Vec<String> {
     let mut lines: Vec<String> =
         variant.unavailable.iter().map(|why| format!("not measured: {why}")).collect();
     lines.extend(failures(variant));
+    for sweep in &variant.sweeps {
+        lines.extend(sweep.error.iter().map(|why| format!("frames, {} failed: {why}", sweep.family)));
+        lines.extend(
+            frames::notes_of_rows(&sweep.rows).into_iter().map(|note| format!("{}, {note}", sweep.family)),
+        );
+    }
     for one in &variant.findings {
         let finding = &one.finding;
         let way = finding.direction.map(|way| format!(" {way}")).unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use super::outcome::{Outcome, of_output, packet, repetition, series_of};
 use super::plan::{Plan, Step, Work};
+use super::real_frames::RealFrames;
 use super::site::Site;
 use super::tools;
 use crate::engine::interrupt::Interrupt;
@@ -9,7 +10,7 @@ use lab::build::Lab;
 use lab::command::Running;
 use lab::counters::{Snapshot, Traffic};
 use model::framing::Network;
-use model::lab::{Drops, LabCpu, Repetition};
+use model::lab::{Drops, FrameSweep, LabCpu, Repetition};
 use model::plan::Direction;
 use model::run::Run;
 use model::units::{BitRate, Bytes, Nanos};
@@ -45,14 +46,27 @@ pub(super) fn step(
         }
         return;
     }
+    let real = matches!(step.work, Work::Frames(_)).then(|| RealFrames::between_ends(lab));
     let (outcome, seen) = watch.command(&step.words(program, plan.time));
+    let note = real.as_ref().and_then(RealFrames::note);
+    drop(real);
     if interrupt.is_raised() {
         return;
+    }
+    if let Some(note) = note.filter(|note| !site.variant.notes.contains(note)) {
+        site.variant.notes.push(note);
     }
     let family = usize::from(step.family == Network::V6);
     let ran = matches!(outcome, Outcome::Run(_));
     site.answered[family] = Some(site.answered[family] == Some(true) || ran);
     match outcome {
+        Outcome::Run(run) if matches!(step.work, Work::Frames(_)) => {
+            let rows = run.summary.rows;
+            site.variant.sweeps.push(FrameSweep { family: step.family, rows, error: None });
+        }
+        Outcome::Failed(why) if matches!(step.work, Work::Frames(_)) => {
+            site.variant.sweeps.push(FrameSweep { family: step.family, rows: Vec::new(), error: Some(why) });
+        }
         Outcome::Run(run) => take(site, step, round, &run, &seen),
         Outcome::Failed(_) if step.work == Work::Reach => {}
         Outcome::Failed(why) => {

@@ -116,7 +116,9 @@ fn arguments(args: &LabRunArgs, names: &[String]) -> Vec<String> {
     option("time", args.time.map(|Nanos(time)| format!("{time}ns")));
     option("runs", args.runs.map(|runs| runs.to_string()));
     option("compare", (!args.compare.is_empty()).then(|| names.join(",")));
-    for (flag, given) in [("--ipv4", args.ipv4), ("--ipv6", args.ipv6), ("--quick", args.quick)] {
+    for (flag, given) in
+        [("--frames", args.frames), ("--ipv4", args.ipv4), ("--ipv6", args.ipv6), ("--quick", args.quick)]
+    {
         words.extend(given.then(|| flag.to_owned()));
     }
     if args.compare.is_empty() {

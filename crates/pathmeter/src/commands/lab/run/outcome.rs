@@ -49,7 +49,7 @@ pub(super) fn series_of(step: &Step) -> Vec<Series> {
         Work::Loss(way, _) => vec![series(Some(*way))],
         Work::Mtu => [Direction::Up, Direction::Down].map(|way| series(Some(way))).into(),
         Work::Latency => vec![series(None)],
-        Work::Loaded | Work::Measure | Work::Reach | Work::Tool(_) => Vec::new(),
+        Work::Loaded | Work::Frames(_) | Work::Measure | Work::Reach | Work::Tool(_) => Vec::new(),
     }
 }
 

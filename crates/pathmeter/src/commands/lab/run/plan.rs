@@ -51,6 +51,8 @@ pub(super) enum Work {
     /// Round trips idle and under load.
     Loaded,
     Mtu,
+    /// Frames of each size, against the rate that the topology is shaped to.
+    Frames(Option<BitRate>),
     /// All that `pathmeter measure` does, for its findings.
     Measure,
     /// Whether the far end answers at all.
@@ -94,7 +96,8 @@ impl Plan {
             let advice = "these topologies have no address of that family, or no such test";
             return Err(Failure::usage("there is nothing to measure", advice).into());
         }
-        let rounds = args.runs.unwrap_or(match (compared, args.quick) {
+        let repeats = variants.iter().flat_map(|one| &one.steps).any(Step::repeats);
+        let rounds = args.runs.unwrap_or(match (compared && repeats, args.quick) {
             (true, false) => 5,
             (true, true) => 3,
             (false, _) => 1,
@@ -142,6 +145,11 @@ impl Plan {
 }
 
 impl Planned {
+    /// Nothing but frames of each size: nothing is expected of those.
+    pub(super) fn is_sweep(&self) -> bool {
+        self.steps.iter().all(|step| matches!(step.work, Work::Frames(_)))
+    }
+
     /// Every kind of test that a finding may come from is among the steps.
     pub(super) fn is_complete(&self) -> bool {
         let has = |test| self.steps.iter().any(|step| step.test() == test);
@@ -168,6 +176,7 @@ impl Step {
             Work::Loss(..) => LabTest::Loss,
             Work::Latency | Work::Loaded | Work::Reach => LabTest::Latency,
             Work::Mtu => LabTest::Mtu,
+            Work::Frames(_) => LabTest::Frames,
             Work::Measure => LabTest::Measure,
             Work::Tool(_) => LabTest::Tool,
         }
@@ -175,7 +184,7 @@ impl Step {
 
     /// Whether it runs in every round: path MTU and findings do not scatter.
     fn repeats(&self) -> bool {
-        !matches!(self.work, Work::Loaded | Work::Mtu | Work::Measure | Work::Reach)
+        !matches!(self.work, Work::Loaded | Work::Mtu | Work::Frames(_) | Work::Measure | Work::Reach)
     }
 
     /// How long it takes, about.
@@ -185,6 +194,7 @@ impl Step {
             Work::Latency => time.saturating_add(Nanos::from_millis(1_800)),
             Work::Loaded => time.saturating_mul(4).saturating_add(Nanos::from_secs(3)),
             Work::Mtu => Nanos::from_secs(4),
+            Work::Frames(_) => time.saturating_add(Nanos::from_millis(900)).saturating_mul(SWEEP_TESTS),
             Work::Measure => Nanos::from_secs(9),
             Work::Reach => Nanos::from_secs(4),
             Work::Tool(_) => Nanos::from_secs(10),
@@ -215,6 +225,11 @@ impl Step {
             Work::Loaded => ("latency", vec!["--loaded".into(), "-t".into(), span(time)]),
             Work::Reach => ("latency", vec!["-t".into(), "500ms".into()]),
             Work::Mtu => ("mtu", Vec::new()),
+            Work::Frames(link) => {
+                let link = link.map(|link| ["--link".to_owned(), link.0.to_string()]);
+                let timed = ["-t".to_owned(), span(time)].into_iter();
+                ("frames", timed.chain(link.into_iter().flatten()).collect())
+            }
             Work::Measure => ("measure", vec!["--quick".into()]),
             Work::Tool(_) => return Vec::new(),
         };
@@ -235,6 +250,7 @@ impl std::fmt::Display for Step {
             Work::Latency => f.write_str("round trips")?,
             Work::Loaded => f.write_str("round trips under load")?,
             Work::Mtu => f.write_str("path MTU and fragments")?,
+            Work::Frames(_) => f.write_str("frames of each size")?,
             Work::Measure => f.write_str("measure, for its findings")?,
             Work::Reach => f.write_str("whether it answers")?,
             Work::Tool(tool) => f.write_str(&tool.name)?,
@@ -256,7 +272,9 @@ fn of_family(topology: &Topology, args: &LabRunArgs, compared: bool, family: Net
     if !topology.expect.reachable[usize::from(family == Network::V6)] {
         return vec![step(Work::Reach)];
     }
-    let asked = |test| if args.tests.is_empty() { true } else { args.tests.contains(&test) };
+    // A sweep alone, where it is all that is asked for.
+    let all = args.tests.is_empty() && !args.frames;
+    let asked = |test| all || args.tests.contains(&test);
     let mut works = Vec::new();
     for (test, transport) in [(Asked::Tcp, Transport::Tcp), (Asked::Udp, Transport::Udp)] {
         if asked(test) {
@@ -280,6 +298,10 @@ fn of_family(topology: &Topology, args: &LabRunArgs, compared: bool, family: Net
     }
     if asked(Asked::Measure) && !compared && !topology.expect.findings.is_empty() {
         works.push(Work::Measure);
+    }
+    if args.frames {
+        let shaped = super::path::shaped(topology).into_iter().flatten();
+        works.push(Work::Frames(shaped.map(|side| side.rate).min()));
     }
     let tools = topology.tools.iter().filter(|tool| super::tools::is_of(tool, family));
     works.extend(tools.filter(|_| asked(Asked::Tools)).cloned().map(Work::Tool));
@@ -310,5 +332,7 @@ pub(super) fn address(node: &Node, family: Network) -> Option<IpAddr> {
 const LEAST_TIME: Nanos = Nanos::from_millis(200);
 /// A machine under emulation takes so long to boot.
 const BOOT: Nanos = Nanos::from_secs(25);
+/// Sizes that TCP and UDP are tried with.
+const SWEEP_TESTS: u64 = 14;
 /// Enough datagrams to count losses by, and far below what any path here carries.
 const LOSS_RATE: u64 = 20_000_000;

@@ -99,6 +99,7 @@ fn variant(topology: &Topology) -> Variant {
         device_under_test: topology.device_under_test.clone(),
         unavailable: None,
         series: Vec::new(),
+        sweeps: Vec::new(),
         expectations: Vec::new(),
         findings: Vec::new(),
         notes: Vec::new(),
