@@ -4,7 +4,7 @@
 //! Frames come through a ring shared with the kernel (`TPACKET_V3`): at 15 Gbit/s over veth, copying the headers of
 //! the super-packets costs 0.01 s of CPU in 3 s, and `recvmmsg` 0.6 s.
 
-mod filter;
+pub(crate) mod filter;
 mod ring;
 
 pub use ring::{Frame, Offload, PacketKind};
@@ -18,7 +18,7 @@ use model::units::Bytes;
 use ring::Ring;
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// What to capture, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,21 +78,21 @@ impl Capture {
     /// # Errors
     /// `EPERM` without `CAP_NET_RAW`, `ENODEV` when there is no such interface, `ENOMEM`.
     pub fn start(&self) -> Result<Captor> {
-        // SAFETY: takes integers alone.
-        let fd = check(unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })
-            .named("open", || "a packet socket".into())?;
-        // SAFETY: `fd` was just opened and belongs to no one else.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        filter::attach(&fd, self.peer, self.snap)?;
-        set_int(&fd, VNET_HDR, 1)?;
-        let ring = Ring::new(&fd, self.memory, self.snap)?;
+        let fd = open_socket(&filter::of_peer(self.peer, self.snap))?;
         let index = Network::open()?.link(&self.interface)?.index;
-        let layer = bind(&fd, index).named("capture on", || self.interface.clone())?;
-        Ok(Captor { fd, ring, layer, statistics: Statistics::default() })
+        Captor::start(fd, (index, &self.interface), self.snap, self.memory)
     }
 }
 
 impl Captor {
+    /// Begins to capture `snap` bytes of each frame on an interface, given by index and name, with a socket of
+    /// [`open_socket`].
+    pub(crate) fn start(fd: OwnedFd, interface: (u32, &str), snap: u32, memory: Bytes) -> Result<Captor> {
+        let ring = Ring::new(&fd, memory, snap)?;
+        let layer = bind(&fd, interface.0).named("capture on", || interface.1.to_owned())?;
+        Ok(Captor { fd, ring, layer, statistics: Statistics::default() })
+    }
+
     /// What lies before the IP header of each frame.
     pub fn layer(&self) -> LinkLayer {
         self.layer
@@ -104,7 +104,7 @@ impl Captor {
     /// # Errors
     /// What `ppoll(2)` gives; `ENETDOWN` once when the interface goes down, after which the capture goes on.
     pub fn frames(&mut self, deadline: MonoTime, take: &mut dyn FnMut(&Frame<'_>)) -> io::Result<usize> {
-        let taken = self.ring.take(take);
+        let taken = self.take(take);
         if taken > 0 {
             return Ok(taken);
         }
@@ -115,7 +115,12 @@ impl Captor {
         {
             return Err(error);
         }
-        Ok(self.ring.take(take))
+        Ok(self.take(take))
+    }
+
+    /// Gives the frames that are there to `take`; returns how many. Never blocks.
+    pub(crate) fn take(&mut self, take: &mut dyn FnMut(&Frame<'_>)) -> usize {
+        self.ring.take(take)
     }
 
     /// What the kernel has counted since the start.
@@ -123,13 +128,27 @@ impl Captor {
     /// # Errors
     /// What `getsockopt(2)` gives.
     pub fn statistics(&mut self) -> Result<Statistics> {
+        self.statistics.update(&self.fd)?;
+        Ok(self.statistics)
+    }
+}
+
+impl AsFd for Captor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Statistics {
+    /// Adds what the kernel has counted for a packet socket since it was asked last.
+    pub(crate) fn update(&mut self, fd: &impl AsFd) -> Result<()> {
         let mut raw = [0; 12];
-        get_raw(&self.fd, STATISTICS, &mut raw)?;
+        get_raw(fd, STATISTICS, &mut raw)?;
         // Reading them sets the kernel's to zero.
         let word = |at| crate::sockaddr::array(&raw, at).map_or(0, u32::from_ne_bytes);
-        self.statistics.frames += u64::from(word(0));
-        self.statistics.dropped += u64::from(word(4));
-        Ok(self.statistics)
+        self.frames += u64::from(word(0));
+        self.dropped += u64::from(word(4));
+        Ok(())
     }
 }
 
@@ -143,34 +162,51 @@ pub fn try_capture() -> Result<()> {
     capture.start().map(drop)
 }
 
+/// A packet socket that passes what its filter does, each frame with a `struct virtio_net_hdr` before it; not bound yet.
+pub(crate) fn open_socket(filter: &[libc::sock_filter]) -> Result<OwnedFd> {
+    // SAFETY: takes integers alone.
+    let fd = check(unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })
+        .named("open", || "a packet socket".into())?;
+    // SAFETY: `fd` was just opened and belongs to no one else.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    filter::attach(&fd, filter)?;
+    set_int(&fd, VNET_HDR, 1)?;
+    Ok(fd)
+}
+
 /// Binds to an interface, from where on frames come, and tells what is before their IP headers.
-fn bind(fd: &OwnedFd, index: u32) -> io::Result<LinkLayer> {
-    // SAFETY: all-zero is a valid sockaddr_ll: it holds numbers only.
-    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-    address.sll_family = libc::AF_PACKET as u16;
-    address.sll_ifindex = i32::try_from(index).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
-    let mut len = size_of_val(&address) as libc::socklen_t;
+pub(crate) fn bind(fd: &OwnedFd, interface: u32) -> io::Result<LinkLayer> {
     // Not yet heard, and so the kind of link is known before the first frame.
-    bind_to(fd, &address)?;
-    // SAFETY: `address` has the `len` writable bytes that are announced.
-    check(unsafe { libc::getsockname(fd.as_raw_fd(), (&raw mut address).cast(), &raw mut len) })?;
-    let layer = match address.sll_hatype {
+    let layer = match bind_to(fd, interface, 0)? {
         libc::ARPHRD_ETHER => LinkLayer::Ethernet,
         libc::ARPHRD_LOOPBACK => LinkLayer::Loopback,
         _ => LinkLayer::Ip,
     };
     if layer == LinkLayer::Loopback {
-        set_int(fd, IGNORE_OUTGOING, 1).map_err(|error| error.source)?;
+        ignore_outgoing(fd).map_err(|error| error.source)?;
     }
-    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
-    bind_to(fd, &address)?;
+    bind_to(fd, interface, libc::ETH_P_ALL as u16)?;
     Ok(layer)
 }
 
-fn bind_to(fd: &OwnedFd, address: &libc::sockaddr_ll) -> io::Result<()> {
-    let len = size_of_val(address) as libc::socklen_t;
-    // SAFETY: the kernel reads `len` bytes from `address`, a reference that lives through the call.
-    check(unsafe { libc::bind(fd.as_raw_fd(), std::ptr::from_ref(address).cast(), len) }).map(drop)
+/// Keeps the frames that leave the interface away from the socket.
+pub(crate) fn ignore_outgoing(fd: &OwnedFd) -> Result<()> {
+    set_int(fd, IGNORE_OUTGOING, 1)
+}
+
+/// Binds a packet socket to an interface and, unless it is 0, a protocol; returns the kind of link (`ARPHRD_*`).
+pub(crate) fn bind_to(fd: &OwnedFd, interface: u32, protocol: u16) -> io::Result<u16> {
+    // SAFETY: all-zero is a valid sockaddr_ll: it holds numbers only.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = protocol.to_be();
+    address.sll_ifindex = i32::try_from(interface).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
+    let mut len = size_of_val(&address) as libc::socklen_t;
+    // SAFETY: the kernel reads `len` bytes from `address`, which lives through the call.
+    check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), len) })?;
+    // SAFETY: `address` has the `len` writable bytes that are announced.
+    check(unsafe { libc::getsockname(fd.as_raw_fd(), (&raw mut address).cast(), &raw mut len) })?;
+    Ok(address.sll_hatype)
 }
 
 const VNET_HDR: Opt = Opt(libc::SOL_PACKET, 15, "PACKET_VNET_HDR");

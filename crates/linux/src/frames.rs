@@ -3,11 +3,17 @@
 //! A [`Source`] sends the frames of a [`FrameSpec`] at a pace, a [`Sink`] counts those that arrive. There are several of each;
 //! which ones work with a driver, and how fast they are, is found out with a burst and never assumed.
 
+mod numbers;
 mod open;
+mod pace;
+mod packet;
+mod reader;
 mod sink;
 mod source;
 mod spec;
 mod stop;
+mod tally;
+mod writer;
 
 pub use open::{open_sink, open_source};
 pub use sink::{Arrived, Silence, Sink, Watch};

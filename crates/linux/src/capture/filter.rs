@@ -4,15 +4,21 @@ use super::{Opt, Result, set_raw};
 use std::net::IpAddr;
 use std::os::fd::AsFd;
 
-/// Lets pass `snap` bytes of what comes from `peer` or goes to it, and of ICMP errors that quote a packet to it.
-pub(super) fn attach(fd: &impl AsFd, peer: IpAddr, snap: u32) -> Result<()> {
-    let program = program(peer, snap);
+/// Has the kernel run a filter.
+pub(crate) fn attach(fd: &impl AsFd, program: &[libc::sock_filter]) -> Result<()> {
     let pointer = program.as_ptr() as usize;
     // `struct sock_fprog`: the count, and behind its padding the pointer.
     let mut head = [0; size_of::<libc::sock_fprog>()];
     head[..2].copy_from_slice(&u16::try_from(program.len()).expect("some tens").to_ne_bytes());
     head[size_of::<usize>()..].copy_from_slice(&pointer.to_ne_bytes());
     set_raw(fd, Opt(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, "SO_ATTACH_FILTER"), &head)
+}
+
+/// Lets pass `snap` bytes of what has this word so many bytes behind the beginning of its IP header.
+pub(crate) fn of_word(at: u32, is: u32, snap: u32) -> Vec<libc::sock_filter> {
+    let mut program = compile(&[word(at, is)], snap);
+    program.push(instruction(RETURN, 0));
+    program
 }
 
 /// A test of the program: what to load, what it must be.
@@ -24,7 +30,8 @@ struct Test {
     is: u32,
 }
 
-fn program(peer: IpAddr, snap: u32) -> Vec<libc::sock_filter> {
+/// Lets pass `snap` bytes of what comes from `peer` or goes to it, and of ICMP errors that quote a packet to it.
+pub(super) fn of_peer(peer: IpAddr, snap: u32) -> Vec<libc::sock_filter> {
     // One row passes a frame when all its tests hold.
     let rows = match peer {
         IpAddr::V4(address) => {

@@ -1,8 +1,10 @@
 //! Opening a source or a sink by its kind.
 
+use super::packet::{self, PacketSource};
 use super::{FrameSpec, Sink, Source, Watch};
 use crate::bpf::{Generator, Mode, XdpSink};
-use crate::error::{OsError, Result};
+use crate::error::{Named, OsError, Result};
+use crate::netlink::Link;
 use model::dut::{SinkKind, SourceKind};
 use std::io;
 
@@ -14,7 +16,8 @@ use std::io;
 pub fn open_source(kind: SourceKind, spec: &FrameSpec, interface: u32) -> Result<Box<dyn Source>> {
     match kind {
         SourceKind::LiveFrames => Ok(Box::new(Generator::new(spec, interface)?)),
-        SourceKind::XskZeroCopy | SourceKind::XskCopy | SourceKind::Packet => Err(missing(&kind.to_string())),
+        SourceKind::Packet => Ok(Box::new(PacketSource::open(spec, interface)?)),
+        SourceKind::XskZeroCopy | SourceKind::XskCopy => Err(missing(&kind.to_string())),
     }
 }
 
@@ -33,10 +36,29 @@ pub fn open_sink(
     match kind {
         SinkKind::Xdp => Ok(Box::new(xdp(Mode::Driver)?)),
         SinkKind::XdpGeneric => Ok(Box::new(xdp(Mode::Generic)?)),
-        SinkKind::Xsk | SinkKind::PacketRing | SinkKind::Packet => Err(missing(&kind.to_string())),
+        SinkKind::PacketRing => Ok(Box::new(packet::ring_sink(spec, frames, watch, interface)?)),
+        SinkKind::Packet => Ok(Box::new(packet::sink(spec, frames, watch, interface)?)),
+        SinkKind::Xsk => Err(missing(&kind.to_string())),
     }
+}
+
+/// Whether an interface carries such frames.
+///
+/// # Errors
+/// When they are longer than its MTU allows.
+pub(super) fn fits(spec: &FrameSpec, link: &Link) -> Result<()> {
+    let header = spec.offsets().ip;
+    let longest = spec.lengths().max().unwrap_or(0);
+    if longest.saturating_sub(header) <= link.mtu as usize {
+        return Ok(());
+    }
+    let why = format!("its MTU is {}: make it {} or send shorter frames", link.mtu, longest - header);
+    let refused = Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    refused.named("send frames on", || format!("{}, {} bytes long", link.name, longest + FCS))
 }
 
 fn missing(kind: &str) -> OsError {
     OsError::new("open", kind, io::Error::from_raw_os_error(libc::EOPNOTSUPP))
 }
+
+const FCS: usize = 4;

@@ -172,6 +172,7 @@ pub(crate) struct Offsets {
 }
 
 /// A frame, and the sums (RFC 1071, host's byte order) of what does not change from frame to frame.
+#[derive(Debug)]
 pub(crate) struct Template {
     pub(crate) bytes: Vec<u8>,
     /// Of the IPv4 header.

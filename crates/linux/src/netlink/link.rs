@@ -27,6 +27,8 @@ pub struct Link {
     pub master: Option<u32>,
     /// Set up by the administrator (`IFF_UP`).
     pub is_up: bool,
+    /// Its driver sees the other end (`IFF_LOWER_UP`): at once, where the operational state may follow a second later.
+    pub has_carrier: bool,
     /// The loopback interface.
     pub is_loopback: bool,
     /// RFC 2863 operational state.
@@ -278,6 +280,7 @@ fn parse(reply: &Reply) -> Option<Link> {
         mac: attributes.value(libc::IFLA_ADDRESS).and_then(|mac| mac.try_into().ok()),
         master: attributes.u32(libc::IFLA_MASTER),
         is_up: flags & libc::IFF_UP != 0,
+        has_carrier: flags & libc::IFF_LOWER_UP != 0,
         is_loopback: flags & libc::IFF_LOOPBACK != 0,
         state: oper_state(attributes.value(libc::IFLA_OPERSTATE)),
         tx_queues: attributes.u32(libc::IFLA_NUM_TX_QUEUES),

@@ -1,0 +1,79 @@
+//! Which sequence numbers have come: a bit for each.
+
+/// The numbers from 0 to a highest one.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    words: Vec<u64>,
+}
+
+/// What was known of a number before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    /// It had not come.
+    New,
+    /// It had.
+    Known,
+    /// It is too high to be known.
+    Beyond,
+}
+
+impl Numbers {
+    /// All those below `count`, some more and a thousand million at most.
+    pub(super) fn new(count: u64) -> Numbers {
+        Numbers { words: vec![0; count.div_ceil(64).clamp(1, MOST_WORDS) as usize] }
+    }
+
+    /// Notes that a number has come.
+    pub(super) fn note(&mut self, number: u64) -> Before {
+        let word = usize::try_from(number / 64).ok().and_then(|index| self.words.get_mut(index));
+        let Some(word) = word else { return Before::Beyond };
+        let bit = 1 << (number % 64);
+        let before = if *word & bit == 0 { Before::New } else { Before::Known };
+        *word |= bit;
+        before
+    }
+
+    /// Those below `count` that have not come, from the lowest.
+    pub(super) fn missing(&self, count: u64) -> impl DoubleEndedIterator<Item = u64> {
+        let words = self.words[..self.reach(count)].iter().enumerate();
+        words
+            .filter(|(_, word)| **word != u64::MAX)
+            .flat_map(|(index, word)| {
+                let absent = (0..64).filter(move |bit| word >> bit & 1 == 0);
+                absent.map(move |bit| index as u64 * 64 + bit)
+            })
+            .filter(move |number| *number < count)
+    }
+
+    /// How many words hold the numbers below `count`.
+    fn reach(&self, count: u64) -> usize {
+        usize::try_from(count.div_ceil(64)).unwrap_or(usize::MAX).min(self.words.len())
+    }
+}
+
+/// A thousand million numbers in 128 MiB.
+const MOST_WORDS: u64 = 1 << 24;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_comes_once_and_again_and_some_are_missing() {
+        let mut numbers = Numbers::new(130);
+        let noted = [0, 63, 64, 63, 129, 191, 192, u64::MAX].map(|number| numbers.note(number));
+        use Before::{Beyond, Known, New};
+        assert_eq!(noted, [New, New, New, Known, New, New, Beyond, Beyond]);
+        let missing: Vec<u64> = numbers.missing(130).collect();
+        let expected: Vec<u64> = (0..130).filter(|number| ![0, 63, 64, 129].contains(number)).collect();
+        assert_eq!(missing, expected);
+        assert_eq!(numbers.missing(130).next_back(), Some(128));
+        assert_eq!(numbers.missing(1).next(), None);
+        // More than there is room for: nothing is known of those.
+        assert_eq!(numbers.missing(u64::MAX).next_back(), Some(190));
+        for number in 0..192 {
+            numbers.note(number);
+        }
+        assert_eq!(numbers.missing(192).next(), None);
+    }
+}

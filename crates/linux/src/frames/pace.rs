@@ -1,0 +1,113 @@
+//! Keeping the pace of a burst in user space: the clock is read again and again, and what is due is sent at once.
+
+use super::{Burst, Sent, Stop};
+use crate::clock::mono_now;
+use crate::error::Result;
+use model::units::Nanos;
+use std::hint::spin_loop;
+use std::ops::Range;
+
+/// Sends a burst by `hand_over`, which is given the numbers of frames that are due, `most` at once, and says how many of
+/// them it has sent, from the first on: none when there was no room for any.
+///
+/// # Errors
+/// Those of `hand_over`, which end the burst.
+pub(super) fn send(
+    burst: &Burst,
+    stop: &Stop,
+    most: u64,
+    hand_over: &mut dyn FnMut(Range<u64>) -> Result<u64>,
+) -> Result<Sent> {
+    let (all, start) = (burst.all_frames(), mono_now());
+    let mut sent = Sent::default();
+    while sent.frames < all && !stop.is_raised() {
+        let passed = mono_now() - start;
+        if passed > burst.time {
+            break;
+        }
+        let due = due(burst, sent.frames..all.min(sent.frames.saturating_add(most)), passed);
+        if due.is_empty() {
+            spin_loop();
+            continue;
+        }
+        let handed = hand_over(due)?;
+        if handed > 0 {
+            let late = passed.0.saturating_sub(burst.due_ps(sent.frames) / 1000);
+            sent.late = if burst.interval_ps > 0 { sent.late.max(Nanos(late)) } else { Nanos::ZERO };
+            sent.frames += handed;
+            sent.time = passed;
+        }
+    }
+    Ok(sent)
+}
+
+/// Those of the next frames that are due.
+fn due(burst: &Burst, next: Range<u64>, passed: Nanos) -> Range<u64> {
+    let passed = passed.0.saturating_mul(1000);
+    let later = next.clone().find(|number| burst.due_ps(*number) > passed);
+    next.start..later.unwrap_or(next.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frames::Pace;
+
+    const FAST: Burst = Burst { frames: 1000, interval_ps: 0, then: None, time: Nanos(60_000_000_000) };
+
+    #[test]
+    fn only_what_is_due_is_handed_over() {
+        let burst =
+            Burst { interval_ps: 10_000, then: Some(Pace { frames: 3, interval_ps: 500_000 }), ..FAST };
+        let at = |passed, next| due(&burst, next, Nanos(passed));
+        assert_eq!((at(0, 0..64), at(9, 1..65), at(10, 1..65)), (0..1, 1..1, 1..2));
+        assert_eq!((at(500, 3..30), at(500, 3..100)), (3..30, 3..51));
+        // The thousand take 10 µs; those of the second pace follow.
+        assert_eq!((at(10_499, 1000..1003), at(10_500, 1000..1003)), (1000..1001, 1000..1002));
+    }
+
+    #[test]
+    fn every_number_is_sent_once_and_what_is_refused_again() {
+        let (mut numbers, mut calls) = (Vec::new(), 0_u64);
+        let mut hand_over = |due: Range<u64>| {
+            calls += 1;
+            assert!(due.end - due.start <= 64);
+            let taken = (calls % 5).min(due.end - due.start);
+            numbers.extend(due.take(taken as usize));
+            Ok(taken)
+        };
+        let sent = send(&FAST, &Stop::default(), 64, &mut hand_over).unwrap();
+        assert_eq!((sent.frames, sent.late, sent.gaps), (1000, Nanos::ZERO, 0));
+        assert_eq!(numbers, (0..1000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_pace_is_never_outrun() {
+        let burst = Burst { frames: 50, interval_ps: 20_000_000, ..FAST };
+        let start = mono_now();
+        let mut outrun = false;
+        let mut hand_over = |due: Range<u64>| {
+            outrun |= Nanos((due.end - 1) * 20_000) > mono_now() - start;
+            Ok(due.end - due.start)
+        };
+        let sent = send(&burst, &Stop::default(), 64, &mut hand_over).unwrap();
+        assert!(!outrun && sent.frames == 50 && sent.time >= Nanos(980_000), "{sent:?}");
+    }
+
+    #[test]
+    fn the_time_a_stop_and_an_error_end_it() {
+        let none = |_| Ok(0);
+        let short = Burst { time: Nanos(1_000_000), ..FAST };
+        assert_eq!(send(&short, &Stop::default(), 64, &mut { none }).unwrap(), Sent::default());
+        let stop = Stop::default();
+        let mut raise = |_| {
+            stop.raise();
+            Ok(2)
+        };
+        assert_eq!(send(&FAST, &stop, 64, &mut raise).unwrap().frames, 2);
+        let wrong = |_| Err(crate::OsError::new("send", "it", std::io::ErrorKind::Other.into()));
+        assert!(send(&FAST, &Stop::default(), 64, &mut { wrong }).is_err());
+        let nothing = Burst { frames: 0, ..FAST };
+        assert_eq!(send(&nothing, &Stop::default(), 64, &mut { wrong }).unwrap(), Sent::default());
+    }
+}

@@ -1,0 +1,68 @@
+//! Frames through packet sockets (packet(7)): with any driver, the slowest of all ways.
+
+mod receive;
+mod ring;
+mod source;
+
+pub(super) use source::PacketSource;
+
+use super::reader::Reader;
+use super::tally::Tally;
+use super::{FrameSpec, TIMED, Watch};
+use crate::capture::{filter, ignore_outgoing, open_socket};
+use crate::clock::{mono_now, wall_now};
+use crate::error::Result;
+use model::dut::SinkKind;
+use model::time::{MonoTime, WallTime};
+use receive::Batches;
+use ring::Blocks;
+use std::os::fd::OwnedFd;
+
+/// A sink with a ring that the kernel fills.
+pub(super) fn ring_sink(spec: &FrameSpec, frames: u64, watch: Watch, interface: u32) -> Result<Reader> {
+    let blocks = Blocks::open(socket(spec)?, snap(spec), interface)?;
+    let tally = Tally::new(spec, frames, watch, 1);
+    Reader::start(SinkKind::PacketRing, interface, Box::new(blocks), tally)
+}
+
+/// A sink that asks the kernel for frames, many a call.
+pub(super) fn sink(spec: &FrameSpec, frames: u64, watch: Watch, interface: u32) -> Result<Reader> {
+    let batches = Batches::open(socket(spec)?, snap(spec), interface)?;
+    let tally = Tally::new(spec, frames, watch, 1);
+    Reader::start(SinkKind::Packet, interface, Box::new(batches), tally)
+}
+
+/// A socket that is given what comes with the trial's tag, and nothing that leaves.
+fn socket(spec: &FrameSpec) -> Result<OwnedFd> {
+    spec.template()?;
+    let offsets = spec.offsets();
+    let socket = open_socket(&filter::of_word((offsets.payload - offsets.ip) as u32, spec.tag, snap(spec)))?;
+    ignore_outgoing(&socket)?;
+    Ok(socket)
+}
+
+/// Bytes of each frame that are looked at.
+fn snap(spec: &FrameSpec) -> u32 {
+    (spec.offsets().payload + TIMED) as u32
+}
+
+/// What the wall clock's times are on the monotonic clock: the kernel has the first for packets, the frames carry the
+/// second. To be asked anew for every batch, as the wall clock may be set.
+#[derive(Clone, Copy, Debug)]
+struct Clocks {
+    wall: WallTime,
+    mono: MonoTime,
+}
+
+impl Clocks {
+    fn now() -> Clocks {
+        let before = mono_now();
+        let wall = wall_now();
+        let after = mono_now();
+        Clocks { wall, mono: MonoTime(before.0.midpoint(after.0)) }
+    }
+
+    fn mono(&self, time: WallTime) -> MonoTime {
+        MonoTime(self.mono.0.saturating_add(time.0).saturating_sub(self.wall.0))
+    }
+}
