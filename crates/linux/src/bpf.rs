@@ -1,6 +1,6 @@
 //! eBPF without a C toolchain: an assembler, the bpf(2) system call, and two programs for frames below the sockets.
 //!
-//! [`Generator`] makes frames in the kernel (`BPF_PROG_TEST_RUN` with live frames), [`Sink`] counts and drops them where a
+//! [`Generator`] makes frames in the kernel (`BPF_PROG_TEST_RUN` with live frames), [`XdpSink`] counts and drops them where a
 //! driver hands them over (XDP). Both need `CAP_BPF` and `CAP_NET_ADMIN`, or root.
 
 pub mod assembler;
@@ -9,7 +9,7 @@ mod map;
 mod program;
 mod sink;
 mod syscall;
-mod timer;
+pub(crate) mod timer;
 
 pub use generator::Generator;
 pub use map::Map;

@@ -47,7 +47,7 @@ impl Generator {
 
     /// Without a pace every run of the program sends a frame, so that the call ends by itself.
     fn repeat(&self, burst: &Burst) -> Result<u32> {
-        if burst.interval_ps > 0 {
+        if burst.interval_ps > 0 || burst.then.is_some() {
             return Ok(CALL_FRAMES);
         }
         let left = burst.frames - self.state.read(0)?[SENT];
@@ -63,21 +63,24 @@ impl Source for Generator {
     /// A driver without frames of its own on its other end loses them in silence: on a veth pair the peer must have an
     /// XDP program in its driver, or GRO on. `EINVAL` before Linux 5.18.
     fn run(&mut self, burst: &Burst, stop: &Stop) -> Result<Sent> {
-        self.state.write(0, &[0, burst.interval_ps, burst.frames, 0, burst.time.0, 0, 0])?;
-        if burst.frames == 0 {
+        let frames = burst.all_frames();
+        if frames == 0 {
             return Ok(Sent::default());
         }
+        self.state.write(0, &state(burst))?;
         // The first frame comes some milliseconds after the call.
         let begin = mono_now() + START;
         let end = begin + burst.time;
         let mut due = begin + burst.needs().min(burst.time);
         let mut gaps = 0;
         loop {
-            let interrupts = Interrupts::from(due)?;
-            self.program.run_live(&self.frame, self.repeat(burst)?)?;
+            let interrupts = Interrupts::from(due, stop)?;
+            if !stop.is_raised() {
+                self.program.run_live(&self.frame, self.repeat(burst)?)?;
+            }
             drop(interrupts);
             let state = self.state.read(0)?;
-            if state[SENT] >= burst.frames || mono_now() >= end || stop.is_raised() {
+            if state[SENT] >= frames || mono_now() >= end || stop.is_raised() {
                 let time = Nanos(state[LAST].saturating_sub(state[START_TIME]));
                 let late = if burst.interval_ps > 0 { Nanos(state[LATE] / 1000) } else { Nanos::ZERO };
                 return Ok(Sent { frames: state[SENT], time, late, gaps });
@@ -86,6 +89,17 @@ impl Source for Generator {
             due = end.min(mono_now() + START);
         }
     }
+}
+
+/// Before the first frame.
+fn state(burst: &Burst) -> [u64; STATE_WORDS] {
+    let mut state = [0; STATE_WORDS];
+    state[INTERVAL] = burst.interval_ps;
+    state[FRAMES] = burst.all_frames();
+    state[LIMIT] = burst.time.0;
+    state[CHANGE] = if burst.then.is_some() { burst.frames } else { u64::MAX };
+    state[THEN] = burst.then.map_or(0, |pace| pace.interval_ps);
+    state
 }
 
 fn lengths_of(spec: &FrameSpec) -> Result<Map> {
@@ -126,9 +140,7 @@ fn program(
         write_lengths(&mut code, spec, template);
     }
     write_changing(&mut code, spec);
-    code.op_value(Op::Add, Reg::R9, 1);
-    code.store(Size::Double, Reg::R7, word(SENT), Reg::R9);
-    code.store(Size::Double, Reg::R7, word(LAST), Reg::R8);
+    count(&mut code);
     code.op_value(Op::Mov, Reg::R1, interface as i32);
     code.op_value(Op::Mov, Reg::R2, 0);
     code.call(Helper::Redirect);
@@ -137,6 +149,22 @@ fn program(
     code.op_value(Op::Mov, Reg::R0, XDP_DROP);
     code.exit();
     code
+}
+
+/// The frame goes out: when is the next one due?
+fn count(code: &mut Assembler) {
+    let same = code.label();
+    code.load(Size::Double, Reg::R1, Reg::R7, word(DUE));
+    code.load(Size::Double, Reg::R2, Reg::R7, word(INTERVAL));
+    code.load(Size::Double, Reg::R3, Reg::R7, word(CHANGE));
+    code.jump_if(If::Less, Reg::R9, Reg::R3, same);
+    code.load(Size::Double, Reg::R2, Reg::R7, word(THEN));
+    code.place(same);
+    code.op(Op::Add, Reg::R1, Reg::R2);
+    code.store(Size::Double, Reg::R7, word(DUE), Reg::R1);
+    code.op_value(Op::Add, Reg::R9, 1);
+    code.store(Size::Double, Reg::R7, word(SENT), Reg::R9);
+    code.store(Size::Double, Reg::R7, word(LAST), Reg::R8);
 }
 
 /// Cuts the frame, which comes at the mix's full length, to the length whose turn it is.
@@ -201,8 +229,7 @@ fn when_due(code: &mut Assembler, state: &Map, drop: Label) {
     code.load(Size::Double, Reg::R4, Reg::R7, word(LIMIT));
     code.jump_if(If::Greater, Reg::R3, Reg::R4, drop);
     code.op_value(Op::Mul, Reg::R3, 1000);
-    code.load(Size::Double, Reg::R5, Reg::R7, word(INTERVAL));
-    code.op(Op::Mul, Reg::R5, Reg::R9);
+    code.load(Size::Double, Reg::R5, Reg::R7, word(DUE));
     code.jump_if(If::Less, Reg::R3, Reg::R5, drop);
     let not_later = code.label();
     code.op(Op::Sub, Reg::R3, Reg::R5);
@@ -295,7 +322,12 @@ const LIMIT: usize = 4;
 const LAST: usize = 5;
 /// The most that a frame was late, in picoseconds.
 const LATE: usize = 6;
-const STATE_WORDS: usize = 7;
+/// When the next frame is due, in picoseconds after the first.
+const DUE: usize = 7;
+/// The first frame after which comes the second interval, and that.
+const CHANGE: usize = 8;
+const THEN: usize = 9;
+const STATE_WORDS: usize = 10;
 /// Where things are on the stack.
 const CONTEXT: i16 = -8;
 const LENGTH: i16 = -16;

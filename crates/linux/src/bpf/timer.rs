@@ -4,21 +4,52 @@
 
 use crate::clock::timespec;
 use crate::error::{Named, Result, check};
+use crate::frames::Stop;
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::io;
 use std::mem::MaybeUninit;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-/// The timer; it must be dropped by the thread that made it.
+/// Interrupts system calls of the thread that made it, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Interrupts {
-    timer: libc::timer_t,
+pub(super) struct Interrupts<'a> {
+    timer: Arc<Timer>,
+    stop: &'a Stop,
 }
 
-impl Interrupts {
-    /// Interrupts the calling thread at `due` and every 2 ms after it.
-    pub(super) fn from(due: MonoTime) -> Result<Interrupts> {
+impl Interrupts<'_> {
+    /// Interrupts the calling thread at `due` and every 2 ms after it, and from the moment on in which `stop` is raised. It may
+    /// have been raised already: that is to be looked at after this.
+    pub(super) fn from(due: MonoTime, stop: &Stop) -> Result<Interrupts<'_>> {
+        let timer = Arc::new(Timer::new()?);
+        // In this order: else the due time could take the place of the stop's.
+        check(timer.set(libc::TIMER_ABSTIME, Nanos(due.0.max(1)))).named("set", || "a timer".into())?;
+        stop.interrupt(Arc::clone(&timer));
+        Ok(Interrupts { timer, stop })
+    }
+}
+
+impl Drop for Interrupts<'_> {
+    fn drop(&mut self) {
+        self.stop.forget(&self.timer);
+    }
+}
+
+/// A timer of the kernel, which sends a signal to the thread that made it.
+#[derive(Debug)]
+pub(crate) struct Timer {
+    id: libc::timer_t,
+}
+
+// SAFETY: the kernel's name of a timer is valid in the whole process, and is no pointer into memory that is read here.
+unsafe impl Send for Timer {}
+// SAFETY: as above; the kernel's calls on a timer may be made by several threads at once.
+unsafe impl Sync for Timer {}
+
+impl Timer {
+    /// Of the calling thread; not set yet.
+    fn new() -> Result<Timer> {
         handler().named("handle", || "the signal of a timer".into())?;
         // SAFETY: all zeroes are a valid sigevent, and plain data.
         let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -26,25 +57,30 @@ impl Interrupts {
         event.sigev_signo = signal();
         // SAFETY: takes nothing and touches no memory of ours.
         event.sigev_notify_thread_id = unsafe { libc::gettid() };
-        let mut timer = std::ptr::null_mut();
+        let mut id = std::ptr::null_mut();
         // SAFETY: both are ours, and the kernel writes the timer's identity.
-        let made = unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, &mut timer) };
+        let made = unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, &mut id) };
         check(made).named("make", || "a timer".into())?;
-        let interrupts = Interrupts { timer };
-        let when = libc::itimerspec { it_interval: timespec(EVERY), it_value: timespec(Nanos(due.0.max(1))) };
-        // SAFETY: the timer exists, `when` is ours and only read.
-        let set = unsafe {
-            libc::timer_settime(interrupts.timer, libc::TIMER_ABSTIME, &when, std::ptr::null_mut())
-        };
-        check(set).named("set", || "a timer".into())?;
-        Ok(interrupts)
+        Ok(Timer { id })
+    }
+
+    /// Interrupts the thread now, and every 2 ms from now on.
+    pub(crate) fn interrupt_now(&self) {
+        let set = self.set(0, Nanos(1));
+        debug_assert_eq!(set, 0, "{}", io::Error::last_os_error());
+    }
+
+    fn set(&self, flags: libc::c_int, due: Nanos) -> libc::c_int {
+        let when = libc::itimerspec { it_interval: timespec(EVERY), it_value: timespec(due) };
+        // SAFETY: the timer exists as long as `self`, `when` is ours and only read.
+        unsafe { libc::timer_settime(self.id, flags, &when, std::ptr::null_mut()) }
     }
 }
 
-impl Drop for Interrupts {
+impl Drop for Timer {
     fn drop(&mut self) {
         // SAFETY: the timer is ours and is not used again.
-        unsafe { libc::timer_delete(self.timer) };
+        unsafe { libc::timer_delete(self.id) };
     }
 }
 

@@ -6,6 +6,7 @@
 
 #[path = "../lab/mod.rs"]
 mod lab;
+mod sending;
 mod times;
 
 use lab::{Lab, Middle, all, decode, dropper, made, open, paced};
@@ -18,7 +19,6 @@ use linux::cpu::{affinity, pin_current_thread};
 use linux::frames::{Arrived, Burst, FrameSpec, Sent, Sink, Source, Stop, Watch};
 use linux::nic::{Offload, set_offload};
 use model::framing::Imix;
-use model::search::{Load, Trial};
 use model::units::{Bytes, Nanos};
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -157,35 +157,6 @@ fn what_is_missing_is_known_by_its_number() {
     lab.send(&spec, &all(130)).expect("it sends");
     assert_eq!(sink.missing(134, 10).expect("the bits can be read"), [130, 131, 132, 133]);
     assert_eq!(sink.missing(200, 2).expect("the bits can be read"), [130, 131]);
-}
-
-#[test]
-fn a_trial_is_sent_at_its_load() {
-    let trial = Trial::new(Load(30_000.0), Nanos::from_millis(100));
-    let burst = Burst::of(&trial, Nanos::from_millis(1));
-    assert_eq!((burst.frames, burst.interval_ps, burst.time), (3000, 33_333_333, Nanos::from_millis(101)));
-    let Some(lab) = made(Lab::cable()) else { return };
-    let burst = Burst::of(&trial, Nanos::from_secs(30));
-    let Some((sent, arrived)) = made(lab.count(&lab.spec(4, 64), &burst)) else { return };
-    assert_eq!((sent.frames, arrived.distinct()), (3000, 3000));
-    // The last one is due 2999 intervals after the first, never earlier.
-    assert!(sent.time >= Nanos(99_966_665), "{sent:?}");
-}
-
-#[test]
-fn the_time_ends_a_burst() {
-    let Some(lab) = made(Lab::cable()) else { return };
-    let spec = lab.spec(4, 64);
-    let burst =
-        Burst { frames: u64::MAX, interval_ps: 1_000_000_000, then: None, time: Nanos::from_millis(50) };
-    let Some(sink) = made(lab.sink(&spec, 100)) else { return };
-    let sent = lab.send(&spec, &burst).expect("it sends");
-    // One frame a millisecond, from the first on: never more, however late they are.
-    assert!((1..=51).contains(&sent.frames), "{sent:?}");
-    assert!(sent.time <= Nanos::from_millis(50), "{sent:?}");
-    assert_eq!(sink.arrived().expect("the counters can be read").frames, sent.frames);
-    let none = lab.send(&spec, &Burst { frames: 0, ..burst }).expect("it sends");
-    assert_eq!(none.frames, 0);
 }
 
 #[test]
