@@ -13,14 +13,15 @@ mod tools;
 pub mod y1564;
 
 pub use comparison::{Change, Rates, compare, compare_devices, compare_with};
-pub use conclude::{Limit, RULES, Rule, conclude};
+pub use conclude::{RULES, Rule, conclude};
 pub use order::{Action, Frames, Observation, Order, Stream, WayObservation};
 pub use plan::{PlanRow, SERVICE_PIECE, Test, Times, TrialPlan};
 pub use recovery::{Overload, ResetTime, recovery_time};
 pub use report::{
-    BackToBackReport, DelayVariationReport, DelayVariationWay, DeviceComparison, DeviceReport, DutReport, HopDrops,
-    LatencyReport, LatencyWay, LeftOut, LoadLimit, MrrReport, NamedGoal, PortFacts, RateChange, RateReport,
-    RecoveryReport, ResetReport, SCHEMA, SearchMethod, ServiceReport, ServiceStep, Setup, StreamReport,
+    BackToBackReport, DelayVariationReport, DelayVariationWay, DeviceComparison, DeviceReport, DutReport,
+    HopDrops, LatencyReport, LatencyWay, LeftOut, LoadLimit, MrrReport, NamedGoal, PortFacts, RateChange,
+    RateReport, RecoveryReport, ResetReport, SCHEMA, SearchMethod, ServiceReport, ServiceStep, Setup,
+    StreamReport,
 };
 pub use setup::SetupError;
 pub use suite::{Progress, Suite};

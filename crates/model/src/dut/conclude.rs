@@ -6,9 +6,9 @@ mod limits;
 mod names;
 mod verdict;
 
-use super::{DeviceReport, RateReport, Setup, StreamReport};
+use super::{DeviceReport, LoadLimit, RateReport, Setup, StreamReport};
 use crate::finding::{Finding, LINE_RATE};
-use crate::search::Load;
+use crate::search::Irregular;
 use std::cmp::Reverse;
 
 /// A way to find one reason.
@@ -46,17 +46,6 @@ pub fn conclude(device: &mut DeviceReport, setup: &Setup) {
     device.verdict = verdict::of(device);
 }
 
-/// What ended a search upwards, other than the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// The link is full.
-    LineRate,
-    /// No more was asked for.
-    Asked,
-    /// The generator has no more: the device forwards this or more.
-    Generator,
-}
-
 impl StreamReport {
     /// The rate that stands for this stream: RFC 2544's throughput, or else the no-drop rate, or else the first goal's.
     #[must_use]
@@ -74,13 +63,13 @@ impl StreamReport {
 
     /// What other than the device ended the search for this rate; `None` when the device did.
     #[must_use]
-    pub fn limit(&self, rate: &RateReport, setup: &Setup) -> Option<Limit> {
-        let lower = rate.lower.filter(|_| rate.is_least())?;
-        let asked = setup.max.is_some_and(|max| lower.0 >= LINE_RATE * Load::from(max).0);
-        Some(match (self.is_at_line_rate(rate), asked) {
-            (true, _) => Limit::LineRate,
-            (_, true) => Limit::Asked,
-            _ => Limit::Generator,
+    pub fn bound_by(&self, rate: &RateReport) -> Option<LoadLimit> {
+        rate.lower.filter(|_| rate.is_least())?;
+        let short = rate.irregular.contains(&Irregular::GeneratorLimited);
+        Some(match self.limit {
+            _ if self.is_at_line_rate(rate) => LoadLimit::LineRate,
+            Some(limit) if !short => limit,
+            _ => LoadLimit::Generator,
         })
     }
 

@@ -35,7 +35,11 @@ pub fn chart(run: &Run) -> LineChart {
             values: over(rows, &sizes, protocol, value),
             limit: over(rows, &sizes, protocol, limit),
         };
-        LinePanel { title: title.into(), lines: protocols(rows).into_iter().map(line).collect() }
+        LinePanel {
+            title: title.into(),
+            lines: protocols(rows).into_iter().map(line).collect(),
+            ..LinePanel::default()
+        }
     };
     let known = rows.iter().any(|row| row.line_rate_pps.is_some());
     LineChart {

@@ -1,20 +1,27 @@
 //! The report of a device under test: as text, JSON, CSV and Markdown, and as a chart.
 
+mod bursts;
 mod chart;
+mod compared;
 mod csv;
+mod hops;
+mod latency;
+mod loss;
 mod rates;
 mod read;
 mod sections;
 mod sentences;
+mod service;
 
 pub use chart::chart;
 pub use csv::COLUMNS;
 pub use read::{ReadError, read};
 
-use super::table::{Section, markdown, plain};
+use super::table::{markdown, plain};
 use super::text::findings_and_verdict;
 use super::{Paint, Style};
 use model::dut::{DeviceReport, DutReport, StreamReport};
+use sections::Part;
 use serde::Serialize;
 
 /// Tables and sentences for people.
@@ -25,19 +32,14 @@ pub fn text(report: &DutReport, style: &Style) -> String {
     for device in &report.devices {
         text.push_str(&part(device, report, style));
     }
-    for (title, section) in sections::compared(report) {
-        text.push_str(&format!("\n{}\n{}", style.paint(Paint::Bold, &title), table(&section, style)));
-    }
+    text.extend(sections::comparisons(report).iter().map(|part| table(part, style)));
     text
 }
 
 fn part(device: &DeviceReport, report: &DutReport, style: &Style) -> String {
     let mut text = format!("\n{}\n", style.paint(Paint::Bold, &sentences::name(device)));
     text.push_str(&lines(&sentences::of(device), "  ", style));
-    for section in sections::of(device, &report.setup) {
-        text.push_str(&format!("\n{}", table(&section, style)));
-        text.push_str(&lines(&sections::below(&section, device), "  ", style));
-    }
+    text.extend(sections::of(device, &report.setup).iter().map(|part| table(part, style)));
     let remarks = sentences::remarks(device);
     if !remarks.is_empty() {
         text.push_str(&format!("\n{}", lines(&remarks, "  - ", style)));
@@ -83,27 +85,27 @@ pub fn to_markdown(report: &DutReport) -> String {
     text.push_str(&list(&report.notes));
     for device in &report.devices {
         text.push_str(&format!("\n## {}\n\n{}", sentences::name(device), list(&sentences::of(device))));
-        for section in sections::of(device, &report.setup) {
-            text.push_str(&markdown_table(&section.title, &section));
-            let below = list(&sections::below(&section, device));
-            text.push_str(&if below.is_empty() { below } else { format!("\n{below}") });
-        }
+        text.extend(sections::of(device, &report.setup).iter().map(|part| markdown_table(part, "###")));
         let remarks = list(&sentences::remarks(device));
         text.push_str(&if remarks.is_empty() { remarks } else { format!("\n{remarks}") });
-        text.push_str(&super::markdown::findings_and_verdict(&device.findings, &device.verdict));
+        let concluded = super::markdown::findings_and_verdict(&device.findings, &device.verdict);
+        text.push_str(&if concluded.is_empty() { concluded } else { format!("\n{concluded}") });
     }
-    for (title, section) in sections::compared(report) {
-        text.push_str(&format!("\n## {title}\n{}", markdown_table(&section.title, &section)));
-    }
+    text.extend(sections::comparisons(report).iter().map(|part| markdown_table(part, "##")));
     text
 }
 
-fn table(section: &Section, style: &Style) -> String {
-    format!("  {}\n{}", style.paint(Paint::Dim, &section.title), plain(&section.columns, &section.rows))
+fn table(part: &Part, style: &Style) -> String {
+    let Part { section, notes } = part;
+    let title = style.paint(Paint::Dim, &section.title);
+    let notes: String = lines(notes, "  ", style);
+    format!("\n  {title}\n{}{notes}", plain(&section.columns, &section.rows))
 }
 
-fn markdown_table(title: &str, section: &Section) -> String {
-    format!("\n### {title}\n\n{}", markdown(&section.columns, &section.rows))
+fn markdown_table(part: &Part, level: &str) -> String {
+    let Part { section, notes } = part;
+    let notes = if notes.is_empty() { String::new() } else { format!("\n{}", list(notes)) };
+    format!("\n{level} {}\n\n{}{notes}", section.title, markdown(&section.columns, &section.rows))
 }
 
 fn list(lines: &[String]) -> String {

@@ -1,31 +1,30 @@
 //! What set a rate other than the device: the generator, the CPU it shares, the link, the time, the host.
 
-use super::super::{DeviceReport, RateReport, Setup, StreamReport};
+use super::super::{DeviceReport, LoadLimit, RateReport, Setup, StreamReport};
 use super::names::{frames, with_each};
-use super::{Limit, rows};
+use super::rows;
 use crate::finding::{Finding, Severity, percent};
 use crate::plan::Direction;
 use crate::search::{Irregular, Load};
 use serde_json::Value;
 
 /// The generator reached its limit and the device lost nothing: it forwards that or more.
-pub(super) fn generator_bound(device: &DeviceReport, setup: &Setup) -> Vec<Finding> {
+pub(super) fn generator_bound(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
     if device.shares_cpu == Some(true) {
         return Vec::new();
     }
-    let limited = rows(device, |row| bound(row, setup).is_some());
+    let limited = rows(device, |row| bound(row).is_some());
     let Some(first) = limited.first() else { return Vec::new() };
-    let least = limited.iter().filter_map(|row| bound(row, setup)).fold(Load(f64::INFINITY), smaller);
+    let least = limited.iter().filter_map(|row| bound(row)).fold(Load(f64::INFINITY), smaller);
     let title = format!(
         "The generator, not the device, set the limit for {}: the device forwards {least} or more",
         frames(device, &limited)
     );
     let mut finding = everywhere("generator-bound", Severity::Warning, title).advise(
         "Read these rates as \"at least\". To find the device's own limit give the generator a CPU that nothing else uses, \
-         offer frames from a second host, or make the device slower (fewer CPUs). `pathmeter doctor` says which generators \
-         this host has.",
+         or a faster kind of generator: the list of tools says which were refused, and why.",
     );
-    finding = with_each(finding, device, &limited, "pps", |row| bound(row, setup).map(whole));
+    finding = with_each(finding, device, &limited, "pps", |row| bound(row).map(whole));
     vec![match first.ceiling {
         Some(ceiling) => finding.with("ceiling_pps", whole(ceiling)),
         None => finding,
@@ -101,8 +100,8 @@ pub(super) fn host_noise(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
 }
 
 /// A rate that the generator limits.
-fn bound(row: &StreamReport, setup: &Setup) -> Option<Load> {
-    let bound = |rate: &&RateReport| row.limit(rate, setup) == Some(Limit::Generator);
+fn bound(row: &StreamReport) -> Option<Load> {
+    let bound = |rate: &&RateReport| row.bound_by(rate) == Some(LoadLimit::Generator);
     row.rates.iter().find(bound)?.lower
 }
 

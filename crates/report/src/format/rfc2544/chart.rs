@@ -31,7 +31,7 @@ pub fn chart(report: &DutReport) -> LineChart {
         subtitle: String::new(),
         across: "Ethernet frame with FCS, bytes".into(),
         limit: rows().any(|row| row.line_rate.is_some()).then(|| "line rate".into()),
-        panels: vec![LinePanel { title: "Throughput, Mpps".into(), lines }],
+        panels: vec![LinePanel { title: "Throughput, Mpps".into(), lines, ..LinePanel::default() }],
         sizes,
     }
 }

@@ -1,16 +1,16 @@
 //! The rates that searches found: RFC 2544's throughput, and NDR, PDR and MRR as CSIT shows them.
 
+use super::sections::{Head, Part, network};
 use super::sentences::goal_name;
 use crate::format::table::{Cell, Column, Section, section};
 use crate::format::text::words;
-use model::dut::{DeviceReport, Limit, RateReport, Setup, Stream, StreamReport};
-use model::framing::{Network, WIRE_OVERHEAD};
-use model::search::Irregular;
+use model::dut::{DeviceReport, LoadLimit, RateReport, Stream, StreamReport};
+use model::framing::WIRE_OVERHEAD;
+use model::search::{Irregular, Load};
 
 /// A rate of a stream: of each direction, or of both together.
 struct Rate {
-    frame: String,
-    network: Option<Network>,
+    head: Option<Head>,
     ways: Option<&'static str>,
     line: Option<f64>,
     pps: Option<f64>,
@@ -21,48 +21,50 @@ struct Rate {
 }
 
 /// RFC 2544 section 26.1's table.
-pub(super) fn throughput(device: &DeviceReport, setup: &Setup) -> Option<Section> {
-    let rows: Vec<Rate> = device.rows.iter().flat_map(|row| of_row(device, row, setup)).collect();
-    section("Throughput (RFC 2544 section 26.1)", &THROUGHPUT, &rows)
+pub(super) fn throughput(device: &DeviceReport) -> Option<Part> {
+    let rows: Vec<Rate> = device.rows.iter().flat_map(|row| of_row(device, row)).collect();
+    let section = section("Throughput (RFC 2544 section 26.1)", &THROUGHPUT, &rows)?;
+    Some(Part { section, notes: vec![LAYERS.to_owned()] })
 }
 
-fn of_row(device: &DeviceReport, row: &StreamReport, setup: &Setup) -> Vec<Rate> {
+fn of_row(device: &DeviceReport, row: &StreamReport) -> Vec<Rate> {
     let Some(found) = row.rates.iter().find(|rate| rate.goal == "throughput") else { return Vec::new() };
     let count = row.stream.way_count();
-    let one = rate(device, row, found, setup);
+    let one = of_rate(device, row, found);
+    if count == 1 {
+        return vec![one];
+    }
     let both = Rate {
-        network: None,
-        frame: String::new(),
-        ways: Some("both"),
+        head: None,
+        ways: Some("sum"),
         line: one.line.map(|line| line * 2.0),
         pps: one.pps.map(|pps| pps * 2.0),
-        share: None,
+        least: one.least,
+        share: one.share,
         bits: one.bits.map(|bits| bits.map(|bits| bits * 2.0)),
         remark: String::new(),
-        ..one
     };
-    if count == 2 { vec![Rate { ways: Some("each"), ..one }, both] } else { vec![one] }
+    vec![Rate { ways: Some("each"), ..one }, both]
 }
 
-fn rate(device: &DeviceReport, row: &StreamReport, found: &RateReport, setup: &Setup) -> Rate {
+fn of_rate(device: &DeviceReport, row: &StreamReport, found: &RateReport) -> Rate {
     let line = row.line_rate.map(|line| line.0);
     let pps = found.lower.map(|load| load.0);
     Rate {
-        frame: row.stream.frames.name.clone(),
-        network: network(device, &row.stream),
+        head: Some(Head::of(device, row)),
         ways: None,
         line,
         pps,
-        least: is_least(row, found, setup),
+        least: is_least(row, found),
         share: pps.zip(line).filter(|(_, line)| *line > 0.0).map(|(pps, line)| pps / line),
         bits: pps.map(|pps| bits(&row.stream, pps)),
-        remark: remark(row, found, setup),
+        remark: remark(row, found),
     }
 }
 
 const THROUGHPUT: [Cell<Rate>; 9] = [
-    Cell("Frame", true, |rate| Some(rate.frame.clone())),
-    Cell("", false, |rate| Some(rate.network?.to_string())),
+    Cell("Frame", true, |rate| rate.head.as_ref()?.frame()),
+    Cell("", false, |rate| rate.head.as_ref()?.network()),
     Cell("Ways", false, |rate| rate.ways.map(str::to_owned)),
     Cell("Line Mpps", true, |rate| rate.line.map(mega)),
     Cell("Mpps", true, |rate| Some(least(mega(rate.pps?), rate.least))),
@@ -73,7 +75,7 @@ const THROUGHPUT: [Cell<Rate>; 9] = [
 ];
 
 /// NDR, PDR and MRR, as CSIT shows them: all directions together.
-pub(super) fn csit(device: &DeviceReport, setup: &Setup) -> Option<Section> {
+pub(super) fn csit(device: &DeviceReport) -> Option<Part> {
     let goals: Vec<&str> = GOALS.into_iter().filter(|goal| has(device, goal)).collect();
     let with_mrr = device.rows.iter().any(|row| row.mrr.is_some());
     let shown =
@@ -96,23 +98,24 @@ pub(super) fn csit(device: &DeviceReport, setup: &Setup) -> Option<Section> {
     let row = |row: &&StreamReport| {
         let mut cells = vec![row.stream.frames.name.clone()];
         cells.extend(networked.then(|| row.stream.network.to_string()));
-        cells.extend(goals.iter().flat_map(|goal| goal_cells(row, goal, setup)));
+        cells.extend(goals.iter().flat_map(|goal| goal_cells(row, goal)));
         cells.extend(with_mrr.then(|| mrr_cells(row)).into_iter().flatten());
         cells
     };
     let title =
         format!("{}: frames, and Gbit/s of layers 2 and 1, all directions together", names.join(", "));
-    Some(Section { title, columns, rows: rows.iter().map(row).collect() })
+    let section = Section { title, columns, rows: rows.iter().map(row).collect() };
+    Some(Part { section, notes: remarks(&rows, &goals) })
 }
 
-fn goal_cells(row: &StreamReport, goal: &str, setup: &Setup) -> [String; 3] {
+fn goal_cells(row: &StreamReport, goal: &str) -> [String; 3] {
     let Some(found) = row.rates.iter().find(|rate| rate.goal == goal) else {
         return [const { String::new() }; 3];
     };
     let Some(lower) = found.lower else { return ["none".into(), String::new(), String::new()] };
     let pps = lower.0 * row.stream.way_count() as f64;
     let [l2, l1] = bits(&row.stream, pps);
-    [least(mega(pps), is_least(row, found, setup)), giga(l2), giga(l1)]
+    [least(mega(pps), is_least(row, found)), giga(l2), giga(l1)]
 }
 
 fn mrr_cells(row: &StreamReport) -> [String; 3] {
@@ -125,10 +128,22 @@ fn has(device: &DeviceReport, goal: &str) -> bool {
     device.rows.iter().any(|row| row.rates.iter().any(|rate| rate.goal == goal))
 }
 
-/// The IP version, where the device was tested with both.
-pub(super) fn network(device: &DeviceReport, stream: &Stream) -> Option<Network> {
-    let differs = |row: &StreamReport| row.stream.network != stream.network;
-    device.rows.iter().any(differs).then_some(stream.network)
+/// What is to be known of these rates, those of the same together.
+fn remarks(rows: &[&StreamReport], goals: &[&str]) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for goal in goals {
+        for row in rows {
+            let Some(rate) = row.rates.iter().find(|rate| rate.goal == *goal) else { continue };
+            let remark = remark(row, rate);
+            let place = format!("{} {}", goal_name(goal), row.stream.frames.name);
+            match groups.iter_mut().find(|(known, _)| *known == remark) {
+                _ if remark.is_empty() => {}
+                Some((_, places)) => places.push(place),
+                None => groups.push((remark, vec![place])),
+            }
+        }
+    }
+    groups.into_iter().map(|(remark, places)| format!("{}: {remark}.", places.join(", "))).collect()
 }
 
 /// Bits per second of layer 2 (frames with FCS) and layer 1 (with preamble and gap).
@@ -137,11 +152,11 @@ pub(super) fn bits(stream: &Stream, pps: f64) -> [f64; 2] {
 }
 
 /// What is to be known of a rate, in words.
-pub(super) fn remark(row: &StreamReport, rate: &RateReport, setup: &Setup) -> String {
-    let limit = row.limit(rate, setup).map(|limit| match limit {
-        Limit::LineRate => "line rate",
-        Limit::Asked => "the most load asked for",
-        Limit::Generator => "generator-bound",
+pub(super) fn remark(row: &StreamReport, rate: &RateReport) -> String {
+    let limit = row.bound_by(rate).map(|limit| match limit {
+        LoadLimit::LineRate => "line rate",
+        LoadLimit::Asked => "the most load asked for",
+        LoadLimit::Generator => "generator-bound",
     });
     let words = rate.irregular.iter().filter_map(|word| match word {
         Irregular::NoUpperBound | Irregular::GeneratorLimited => None,
@@ -153,12 +168,17 @@ pub(super) fn remark(row: &StreamReport, rate: &RateReport, setup: &Setup) -> St
     limit.into_iter().chain(words).collect::<Vec<_>>().join(", ")
 }
 
-fn is_least(row: &StreamReport, rate: &RateReport, setup: &Setup) -> bool {
-    matches!(row.limit(rate, setup), Some(Limit::Asked | Limit::Generator))
+fn is_least(row: &StreamReport, rate: &RateReport) -> bool {
+    matches!(row.bound_by(rate), Some(LoadLimit::Asked | LoadLimit::Generator))
 }
 
-fn least(value: String, least: bool) -> String {
+pub(super) fn least(value: String, least: bool) -> String {
     if least { format!("≥ {value}") } else { value }
+}
+
+/// `1.07 Mpps`.
+pub(super) fn rate(load: Load) -> String {
+    load.to_string()
 }
 
 pub(super) fn mega(pps: f64) -> String {
@@ -169,5 +189,6 @@ pub(super) fn giga(bits: f64) -> String {
     words::significant(bits / 1e9)
 }
 
+const LAYERS: &str = "Rates are of each direction where nothing else is said. L2: frames with their FCS; L1: with preamble and gap too.";
 /// In the order of the columns; the throughput has a table of its own.
 const GOALS: [&str; 2] = ["ndr", "pdr"];

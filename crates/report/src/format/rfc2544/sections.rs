@@ -1,20 +1,68 @@
 //! The tables of a device, in order.
 
-use super::rates;
+use super::{bursts, compared, hops, latency, loss, rates, service};
 use crate::format::table::Section;
-use model::dut::{DeviceReport, DutReport, Setup};
+use model::dut::{DeviceReport, DutReport, Setup, Stream, StreamReport};
+use model::framing::Network;
+
+/// A table, and what is said below it.
+pub(super) struct Part {
+    pub(super) section: Section,
+    pub(super) notes: Vec<String>,
+}
 
 /// Every table that has rows.
-pub(super) fn of(device: &DeviceReport, setup: &Setup) -> Vec<Section> {
-    [rates::throughput(device, setup), rates::csit(device, setup)].into_iter().flatten().collect()
+pub(super) fn of(device: &DeviceReport, setup: &Setup) -> Vec<Part> {
+    let parts = [
+        rates::throughput(device),
+        rates::csit(device),
+        latency::over_load(device),
+        latency::at_throughput(device),
+        latency::variation(device),
+    ];
+    let more = [bursts::back_to_back(device), bursts::recovery(device), bursts::reset(device)];
+    let last = [service::steps(device, setup), hops::drops(device)];
+    parts
+        .into_iter()
+        .flatten()
+        .chain(loss::steps(device))
+        .chain(more.into_iter().chain(last).flatten())
+        .collect()
 }
 
-/// What is said below a table.
-pub(super) fn below(_section: &Section, _device: &DeviceReport) -> Vec<String> {
-    Vec::new()
+/// A table for each comparison.
+pub(super) fn comparisons(report: &DutReport) -> Vec<Part> {
+    report.comparisons.iter().filter_map(compared::table).collect()
 }
 
-/// Comparisons, each with its title.
-pub(super) fn compared(_report: &DutReport) -> Vec<(String, Section)> {
-    Vec::new()
+/// A table without further words.
+pub(super) fn bare(section: Section) -> Part {
+    Part { section, notes: Vec::new() }
+}
+
+/// The IP version, where the device was tested with both.
+pub(super) fn network(device: &DeviceReport, stream: &Stream) -> Option<Network> {
+    let differs = |row: &StreamReport| row.stream.network != stream.network;
+    device.rows.iter().any(differs).then_some(stream.network)
+}
+
+/// The frames and, where it is not the same for all, the IP version: what a row of a table begins with.
+#[derive(Clone)]
+pub(super) struct Head {
+    pub(super) frame: String,
+    pub(super) network: Option<Network>,
+}
+
+impl Head {
+    pub(super) fn of(device: &DeviceReport, row: &StreamReport) -> Head {
+        Head { frame: row.stream.frames.name.clone(), network: network(device, &row.stream) }
+    }
+
+    pub(super) fn frame(&self) -> Option<String> {
+        Some(self.frame.clone())
+    }
+
+    pub(super) fn network(&self) -> Option<String> {
+        self.network.map(|network| network.to_string())
+    }
 }

@@ -1,7 +1,7 @@
 //! What was tested and how, in sentences.
 
 use crate::format::text::words;
-use model::dut::{DeviceReport, DutReport, LeftOut, PortFacts, SearchMethod, Setup, Test, Tools, Tried};
+use model::dut::{DeviceReport, DutReport, LeftOut, PortFacts, SearchMethod, Setup, Tools, Tried};
 
 pub(super) fn title(report: &DutReport) -> String {
     let names: Vec<&str> = report.devices.iter().map(|device| device.name.as_str()).collect();
@@ -11,7 +11,7 @@ pub(super) fn title(report: &DutReport) -> String {
 /// What was asked, where and when.
 pub(super) fn circumstances(report: &DutReport) -> Vec<String> {
     let setup = &report.setup;
-    let tests: Vec<&str> = setup.tests.iter().map(|test| test_name(*test)).collect();
+    let tests: Vec<String> = setup.tests.iter().map(ToString::to_string).collect();
     let mut lines = vec![
         format!("Tests: {}.", tests.join(", ")),
         frames(setup),
@@ -187,7 +187,7 @@ pub(super) fn remarks(device: &DeviceReport) -> Vec<String> {
     let mut lines: Vec<String> = groups
         .into_iter()
         .map(|(left, names)| {
-            let test = words::capital(test_name(left.test));
+            let test = words::capital(&left.test.to_string());
             format!("{test} of {} left out: {}.", names.join(", "), left.why.trim_end_matches('.'))
         })
         .collect();
@@ -197,21 +197,6 @@ pub(super) fn remarks(device: &DeviceReport) -> Vec<String> {
     }
     lines.extend(device.notes.iter().cloned());
     lines
-}
-
-/// As people call a test.
-pub(super) fn test_name(test: Test) -> &'static str {
-    match test {
-        Test::Throughput => "throughput",
-        Test::Latency => "latency",
-        Test::FrameLoss => "frame loss rate",
-        Test::BackToBack => "back-to-back frames",
-        Test::Recovery => "system recovery",
-        Test::Reset => "reset",
-        Test::Mrr => "MRR",
-        Test::DelayVariation => "delay variation",
-        Test::Service => "service activation",
-    }
 }
 
 /// `throughput`, and abbreviations in capitals.

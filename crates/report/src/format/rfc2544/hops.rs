@@ -1,0 +1,39 @@
+//! Where frames were dropped, hop by hop, as NFVbench shows it.
+
+use super::sections::Part;
+use crate::format::table::{Cell, section};
+use model::dut::{DeviceReport, HopDrops};
+
+/// Every interface that was seen, in the order of the way.
+pub(super) fn drops(device: &DeviceReport) -> Option<Part> {
+    let section = section("Frames at each hop, in the trial at the most load", &HOPS, &device.hops)?;
+    let worst = device.hops.iter().max_by_key(|hop| dropped(hop)).filter(|hop| dropped(hop) > 0);
+    let note = match worst {
+        Some(hop) => format!(
+            "Most frames are lost at {}:{}: {} ({}).",
+            hop.node,
+            hop.interface,
+            dropped(hop),
+            counters(hop)
+        ),
+        None => "No interface counted a drop.".into(),
+    };
+    Some(Part { section, notes: vec![note] })
+}
+
+const HOPS: [Cell<HopDrops>; 6] = [
+    Cell("Interface", false, |hop| Some(format!("{}:{}", hop.node, hop.interface))),
+    Cell("Frame", true, |hop| Some(hop.frame.0.to_string())),
+    Cell("received", true, |hop| Some(hop.received.to_string())),
+    Cell("sent", true, |hop| Some(hop.sent.to_string())),
+    Cell("dropped", true, |hop| Some(dropped(hop).to_string())),
+    Cell("counters", false, |hop| Some(counters(hop)).filter(|text| !text.is_empty())),
+];
+
+fn dropped(hop: &HopDrops) -> u64 {
+    hop.drops.values().fold(0, |sum, count| sum.saturating_add(*count))
+}
+
+fn counters(hop: &HopDrops) -> String {
+    hop.drops.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,178 @@
+//! Latency: percentiles over load as CSIT shows them, RFC 2544's and RFC 8219's figures at the throughput, delay variation.
+
+use super::rates::rate;
+use super::sections::{Head, Part, bare};
+use crate::format::table::{Cell, section};
+use model::dut::{DelayVariationWay, DeviceReport, LatencyReport, LatencyWay};
+use model::plan::Direction;
+use model::search::Load;
+use model::stats::rfc8219::OverRuns;
+use model::units::Nanos;
+
+/// A load of a stream, with what was seen in each direction.
+struct AtLoad {
+    head: Head,
+    report: LatencyReport,
+}
+
+/// Percentiles at each share of the throughput, both directions side by side.
+pub(super) fn over_load(device: &DeviceReport) -> Option<Part> {
+    let rows: Vec<AtLoad> = device
+        .rows
+        .iter()
+        .flat_map(|row| {
+            let head = Head::of(device, row);
+            row.latency.iter().map(move |report| AtLoad { head: head.clone(), report: report.clone() })
+        })
+        .collect();
+    section("Latency at shares of the throughput, of all frames of the last run", &OVER_LOAD, &rows).map(bare)
+}
+
+const OVER_LOAD: [Cell<AtLoad>; 11] = [
+    Cell("Frame", true, |row| row.head.frame()),
+    Cell("", false, |row| row.head.network()),
+    Cell("Load", true, |row| Some(format!("{} %", row.report.percent))),
+    Cell("each way", true, |row| Some(rate(row.report.load))),
+    Cell("Up P50", true, |row| way(row, Direction::Up, |way| way.delays.p50)),
+    Cell("P90", true, |row| way(row, Direction::Up, |way| way.delays.p90)),
+    Cell("P99", true, |row| way(row, Direction::Up, |way| way.delays.p99)),
+    Cell("Down P50", true, |row| way(row, Direction::Down, |way| way.delays.p50)),
+    Cell("P90", true, |row| way(row, Direction::Down, |way| way.delays.p90)),
+    Cell("P99", true, |row| way(row, Direction::Down, |way| way.delays.p99)),
+    Cell("lost", true, |row| {
+        let lost: u64 = row.report.ways.iter().map(|way| way.lost).sum();
+        (lost > 0).then(|| lost.to_string())
+    }),
+];
+
+fn way(row: &AtLoad, direction: Direction, of: fn(&LatencyWay) -> Nanos) -> Option<String> {
+    let way = row.report.ways.iter().find(|way| way.way == direction)?;
+    Some(if way.delays.count > 0 { of(way).to_string() } else { "none came".into() })
+}
+
+/// One direction at the throughput.
+struct AtThroughput {
+    head: Head,
+    load: Load,
+    percent: u32,
+    way: LatencyWay,
+}
+
+/// RFC 2544 section 26.2's table, with RFC 8219's typical and worst-case latency over the runs.
+pub(super) fn at_throughput(device: &DeviceReport) -> Option<Part> {
+    let rows: Vec<AtThroughput> = device
+        .rows
+        .iter()
+        .filter_map(|row| Some((Head::of(device, row), row.latency.iter().max_by_key(|one| one.percent)?)))
+        .flat_map(|(head, report)| {
+            report.ways.iter().map(move |way| AtThroughput {
+                head: head.clone(),
+                load: report.load,
+                percent: report.percent,
+                way: way.clone(),
+            })
+        })
+        .collect();
+    let percent = rows.first()?.percent;
+    let title =
+        format!("Latency at {percent} % of the throughput (RFC 2544 section 26.2, RFC 8219 section 7.2)");
+    let section = section(&title, &AT_THROUGHPUT, &rows)?;
+    let mut notes = vec![LATENCY.to_owned()];
+    if rows.iter().any(|row| row.way.store_and_forward.is_some()) {
+        notes.push(RFC1242.to_owned());
+    }
+    notes.extend(few(rows.iter().filter_map(|row| row.way.typical)));
+    Some(Part { section, notes })
+}
+
+const AT_THROUGHPUT: [Cell<AtThroughput>; 9] = [
+    Cell("Frame", true, |row| row.head.frame()),
+    Cell("", false, |row| row.head.network()),
+    Cell("Way", false, |row| Some(row.way.way.to_string())),
+    Cell("Rate", true, |row| Some(rate(row.load))),
+    Cell("TL (1–99 %)", true, |row| row.way.typical.map(over_runs)),
+    Cell("WCL (1–99 %)", true, |row| row.way.worst_case.map(over_runs)),
+    Cell("store-fwd", true, |row| row.way.store_and_forward.map(|time| time.to_string())),
+    Cell("bit-fwd", true, |row| row.way.bit_forwarding.map(|time| time.to_string())),
+    Cell("runs", true, |row| row.way.typical.map(|runs| runs.runs.to_string())),
+];
+
+/// Delay variation of one direction.
+struct Variation {
+    head: Head,
+    load: Load,
+    way: DelayVariationWay,
+}
+
+/// RFC 8219's delay variation at the throughput.
+pub(super) fn variation(device: &DeviceReport) -> Option<Part> {
+    let rows: Vec<Variation> = device
+        .rows
+        .iter()
+        .filter_map(|row| Some((Head::of(device, row), row.delay_variation.as_ref()?)))
+        .flat_map(|(head, report)| {
+            let of = move |way: &DelayVariationWay| Variation {
+                head: head.clone(),
+                load: report.load,
+                way: way.clone(),
+            };
+            report.ways.iter().map(of)
+        })
+        .collect();
+    let section = section("Delay variation (RFC 8219 section 7.3)", &VARIATION, &rows)?;
+    let mut notes = vec![DELAY_VARIATION.to_owned()];
+    notes.extend(few(rows.iter().map(|row| row.way.packet)));
+    Some(Part { section, notes })
+}
+
+const VARIATION: [Cell<Variation>; 9] = [
+    Cell("Frame", true, |row| row.head.frame()),
+    Cell("", false, |row| row.head.network()),
+    Cell("Way", false, |row| Some(row.way.way.to_string())),
+    Cell("Rate", true, |row| Some(rate(row.load))),
+    Cell("PDV (1–99 %)", true, |row| Some(over_runs(row.way.packet))),
+    Cell("IPDV least", true, |row| Some(signed(row.way.inter_packet?.min_ns))),
+    Cell("median", true, |row| Some(signed(row.way.inter_packet?.median_ns))),
+    Cell("most", true, |row| Some(signed(row.way.inter_packet?.max_ns))),
+    Cell("runs", true, |row| Some(row.way.packet.runs.to_string())),
+];
+
+/// `41.2 µs (40.1–43.0 µs)`: the median, first and 99th percentile of the runs; of one run that alone.
+pub(super) fn over_runs(times: OverRuns) -> String {
+    let [median, low, high] = [times.median, times.p1, times.p99].map(|time| Nanos(time.round() as u64));
+    match times.runs {
+        0 | 1 => median.to_string(),
+        _ => format!("{median} ({})", range(low, high)),
+    }
+}
+
+/// `40.1–43.0 µs`.
+fn range(low: Nanos, high: Nanos) -> String {
+    let (low, high) = (low.to_string(), high.to_string());
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((value, unit)), Some((_, same))) if unit == same => format!("{value}–{high}"),
+        _ => format!("{low}–{high}"),
+    }
+}
+
+fn signed(nanos: i64) -> String {
+    let sign = if nanos < 0 { "−" } else { "" };
+    format!("{sign}{}", Nanos(nanos.unsigned_abs()))
+}
+
+/// Said where there were fewer runs than RFC 8219 asks for.
+fn few(mut runs: impl Iterator<Item = OverRuns>) -> Option<String> {
+    let few = runs.find(|runs| runs.too_few)?;
+    Some(format!(
+        "RFC 8219 asks for {} runs or more; there was {}.",
+        model::stats::rfc8219::RUNS_NEEDED,
+        few.runs
+    ))
+}
+
+const LATENCY: &str = "From the writing of a frame to its arrival in the driver. TL: typical latency, the median; WCL: worst case, the \
+     99.9th percentile; each the median of the runs, with their 1st and 99th percentile.";
+const RFC1242: &str = "Store-and-forward: last bit in to first bit out. Bit-forwarding: first bit in to first bit out (RFC 1242 \
+     section 3.8).";
+const DELAY_VARIATION: &str = "PDV: the 99.9th percentile of the delays less the least, median of the runs. IPDV: each delay less that \
+     of the frame before, in the last run.";
