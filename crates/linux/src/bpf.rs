@@ -8,6 +8,7 @@ mod generator;
 mod map;
 mod program;
 mod sink;
+mod socket_map;
 mod syscall;
 pub(crate) mod timer;
 
@@ -15,3 +16,5 @@ pub use generator::Generator;
 pub use map::Map;
 pub use program::{Attached, Mode, Program};
 pub use sink::XdpSink;
+pub(crate) use sink::recognise;
+pub(crate) use socket_map::SocketMap;

@@ -14,6 +14,7 @@ mod spec;
 mod stop;
 mod tally;
 mod writer;
+mod xsk;
 
 pub use open::{open_sink, open_source};
 pub use sink::{Arrived, Silence, Sink, Watch};

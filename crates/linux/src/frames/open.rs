@@ -1,9 +1,10 @@
 //! Opening a source or a sink by its kind.
 
 use super::packet::{self, PacketSource};
+use super::xsk::{self, XskSource};
 use super::{FrameSpec, Sink, Source, Watch};
 use crate::bpf::{Generator, Mode, XdpSink};
-use crate::error::{Named, OsError, Result};
+use crate::error::{Named, Result};
 use crate::netlink::Link;
 use model::dut::{SinkKind, SourceKind};
 use std::io;
@@ -17,7 +18,9 @@ pub fn open_source(kind: SourceKind, spec: &FrameSpec, interface: u32) -> Result
     match kind {
         SourceKind::LiveFrames => Ok(Box::new(Generator::new(spec, interface)?)),
         SourceKind::Packet => Ok(Box::new(PacketSource::open(spec, interface)?)),
-        SourceKind::XskZeroCopy | SourceKind::XskCopy => Err(missing(&kind.to_string())),
+        SourceKind::XskZeroCopy | SourceKind::XskCopy => {
+            Ok(Box::new(XskSource::open(kind, spec, interface)?))
+        }
     }
 }
 
@@ -38,7 +41,7 @@ pub fn open_sink(
         SinkKind::XdpGeneric => Ok(Box::new(xdp(Mode::Generic)?)),
         SinkKind::PacketRing => Ok(Box::new(packet::ring_sink(spec, frames, watch, interface)?)),
         SinkKind::Packet => Ok(Box::new(packet::sink(spec, frames, watch, interface)?)),
-        SinkKind::Xsk => Err(missing(&kind.to_string())),
+        SinkKind::Xsk => Ok(Box::new(xsk::sink(spec, frames, watch, interface)?)),
     }
 }
 
@@ -57,8 +60,17 @@ pub(super) fn fits(spec: &FrameSpec, link: &Link) -> Result<()> {
     refused.named("send frames on", || format!("{}, {} bytes long", link.name, longest + FCS))
 }
 
-fn missing(kind: &str) -> OsError {
-    OsError::new("open", kind, io::Error::from_raw_os_error(libc::EOPNOTSUPP))
+/// Whether a frame of this length, without FCS, fits in so many bytes of a chunk of `AF_XDP`.
+///
+/// # Errors
+/// When it does not.
+pub(super) fn fits_chunk(length: usize, room: usize) -> Result<()> {
+    if length <= room {
+        return Ok(());
+    }
+    let why = format!("there is room for {} bytes: send shorter frames, or use AF_PACKET", room + FCS);
+    let refused = Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    refused.named("pass through AF_XDP a frame of", || format!("{} bytes", length + FCS))
 }
 
 const FCS: usize = 4;
