@@ -186,7 +186,7 @@ impl<'a> Step<'a> {
         }
         for route in &self.node.routes {
             if self.can(network_of(route).0, &mut left_out) {
-                self.network.add_route_spec(&spec(route))?;
+                self.network.add_route_spec(&route_spec(route))?;
             }
         }
         if left_out {
@@ -242,7 +242,9 @@ fn network_of(route: &Route) -> (IpAddr, u8) {
     }
 }
 
-fn spec(route: &Route) -> RouteSpec {
+/// A route of the file as the kernel takes it.
+#[must_use]
+pub fn route_spec(route: &Route) -> RouteSpec {
     RouteSpec {
         to: Some(network_of(route)),
         via: route.via,

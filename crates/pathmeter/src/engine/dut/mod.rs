@@ -1,7 +1,13 @@
 //! The tester around a device under test: two ports, orders carried out between them, and what was observed.
 
+pub(crate) mod bench;
 mod choose;
+mod connect;
+pub(crate) mod cpu;
+mod hops;
 mod local;
 mod port;
+pub(crate) mod reset;
 mod safety;
-mod spec;
+pub(crate) mod site;
+pub(crate) mod spec;

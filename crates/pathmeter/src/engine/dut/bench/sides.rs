@@ -1,0 +1,117 @@
+//! From where to where frames go.
+
+use super::super::port::Port;
+use super::options::{BenchOptions, SideOptions};
+use crate::engine::host::entropy;
+use crate::exit::Failure;
+use anyhow::Result;
+use linux::frames::{FrameSpec, Ports};
+use model::framing::Network;
+use model::plan::Direction;
+use model::units::Bytes;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// What frames are like, at both ports.
+#[derive(Clone, Debug)]
+pub(super) struct Sides {
+    sides: [SideOptions; 2],
+    vlan: Option<u16>,
+    ports: Ports,
+    hop_limit: u8,
+    last_tag: u32,
+}
+
+impl Sides {
+    pub(super) fn new(options: &BenchOptions) -> Sides {
+        Sides {
+            sides: options.sides.clone(),
+            vlan: options.vlan,
+            ports: options.ports,
+            hop_limit: options.hop_limit,
+            last_tag: 0,
+        }
+    }
+
+    /// The frames of one trial in one direction. Each has a tag of its own, so that what is left of an earlier one does not
+    /// count; and the next hop is asked for each time, as it may change.
+    ///
+    /// # Errors
+    /// Exit 2 when only one port has an address of this family, exit 3 when the next hop is not found.
+    pub(super) fn frames(
+        &mut self,
+        ports: &mut [Box<dyn Port>; 2],
+        way: Direction,
+        network: Network,
+        sizes: &[Bytes],
+    ) -> Result<FrameSpec> {
+        let (from, to) = ends(way);
+        let (source, destination) = (self.address(ports, from, network)?, self.address(ports, to, network)?);
+        let gateway = self.sides[from].gateways.iter().copied().find(|address| is_of(network, address));
+        let destination_mac = match gateway {
+            Some(gateway) => ports[from].next_hop(gateway)?,
+            None if own(&*ports[from], network).is_some() => ports[from].next_hop(destination)?,
+            // Without an address it has no neighbours to ask: only what does not route is between.
+            None => ports[to].mac(),
+        };
+        Ok(FrameSpec {
+            source_mac: ports[from].mac(),
+            destination_mac,
+            source,
+            destination,
+            hop_limit: self.hop_limit,
+            ports: self.ports,
+            vlan: self.vlan,
+            sizes: sizes.to_vec(),
+            tag: self.tag()?,
+        })
+    }
+
+    /// The address of a port: as asked for, or its own, or where neither port has one that of a benchmark.
+    fn address(&self, ports: &[Box<dyn Port>; 2], side: usize, network: Network) -> Result<IpAddr> {
+        let given = |side: usize| {
+            let asked = self.sides[side].addresses.iter().copied().find(|address| is_of(network, address));
+            asked.or_else(|| own(&*ports[side], network))
+        };
+        match (given(side), given(1 - side)) {
+            (Some(address), _) => Ok(address),
+            (None, None) => Ok(benchmark_address(side, network)),
+            (None, Some(_)) => Err(Failure::usage(
+                format!("{} has no {network} address, and the other port has one", ports[side].facts().name),
+                "give both with --address ADDR,ADDR, or leave that IP version out",
+            )
+            .into()),
+        }
+    }
+
+    /// What tells the frames of one trial from others. Never the last one.
+    pub(super) fn tag(&mut self) -> Result<u32> {
+        let tag = u32::from_be_bytes(entropy()?);
+        self.last_tag = if tag == self.last_tag { tag.wrapping_add(1) } else { tag };
+        Ok(self.last_tag)
+    }
+}
+
+/// The places of the ports that send and count in this direction.
+pub(super) fn ends(way: Direction) -> (usize, usize) {
+    match way {
+        Direction::Up => (0, 1),
+        Direction::Down => (1, 0),
+    }
+}
+
+fn own(port: &dyn Port, network: Network) -> Option<IpAddr> {
+    port.addresses().into_iter().find(|address| is_of(network, address))
+}
+
+fn is_of(network: Network, address: &IpAddr) -> bool {
+    address.is_ipv4() == (network == Network::V4)
+}
+
+/// Of the networks set aside for benchmarks: 198.18.0.0/15 (RFC 2544 appendix C), 2001:2::/48 (RFC 5180 section 8).
+fn benchmark_address(side: usize, network: Network) -> IpAddr {
+    let net = u8::from(side == 1);
+    match network {
+        Network::V4 => Ipv4Addr::new(198, 18 + net, 0, 1).into(),
+        Network::V6 => Ipv6Addr::new(0x2001, 2, 0, net.into(), 0, 0, 0, 1).into(),
+    }
+}

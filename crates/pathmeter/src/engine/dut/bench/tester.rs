@@ -1,0 +1,326 @@
+//! The tester: two ports, and trials between them.
+
+use super::super::port::Port;
+use super::super::reset::Reset;
+use super::observe::{Ran, summed};
+use super::options::BenchOptions;
+use super::pauses::{Pauses, check, wait};
+use super::sides::{Sides, ends};
+use super::tools::{Chosen, Pair};
+use super::void::{Last, Void, judge};
+use crate::exit::{Exit, Failure};
+use anyhow::Result;
+use linux::clock::mono_now;
+use linux::frames::{Burst, FrameSpec, Pace, Stop};
+use model::dut::{Action, DeviceReport, Observation, Order, SourceKind, Stream};
+use model::plan::{Direction, Directions};
+use model::search::{Load, Trial};
+use model::time::MonoTime;
+use model::units::{Bytes, Nanos};
+use std::collections::HashMap;
+
+/// Two ports, and what is known of them.
+pub(super) struct Tester {
+    ports: [Box<dyn Port>; 2],
+    sides: Sides,
+    chosen: Chosen,
+    /// What each generator reached in the flood of each row.
+    ceilings: HashMap<(String, Direction), Load>,
+    pauses: Pauses,
+    stop: Stop,
+    voided: u64,
+    notes: Vec<String>,
+}
+
+/// One direction of a trial that is to be run.
+struct Way {
+    way: Direction,
+    spec: FrameSpec,
+    pair: Pair,
+    burst: Burst,
+    duration: Nanos,
+}
+
+impl Tester {
+    pub(super) fn new(ports: [Box<dyn Port>; 2], options: &BenchOptions, stop: &Stop) -> Tester {
+        Tester {
+            ports,
+            sides: Sides::new(options),
+            chosen: Chosen::default(),
+            ceilings: HashMap::new(),
+            pauses: Pauses::of(options.pause),
+            stop: stop.clone(),
+            voided: 0,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Carries out an order.
+    ///
+    /// # Errors
+    /// As [`super::Bench::execute`].
+    pub(super) fn execute(&mut self, order: &Order, reset: &Reset) -> Result<Observation> {
+        let stream = &order.stream;
+        match order.action {
+            Action::Flood(time) => self.flood(stream, time),
+            Action::Trial(trial) => {
+                self.repeated(order, trial.load, |tester| tester.trial(stream, &trial, None, None))
+            }
+            Action::Overload { overload, relief } => self.repeated(order, overload.load, |tester| {
+                tester.trial(stream, &overload, Some(&relief), None)
+            }),
+            Action::Reset(trial) => {
+                self.repeated(order, trial.load, |tester| tester.trial(stream, &trial, None, Some(reset)))
+            }
+        }
+    }
+
+    /// Adds what is known of the ports and the tools.
+    pub(super) fn describe(&self, report: &mut DeviceReport) {
+        report.ports = self.ports.iter().map(|port| port.facts()).collect();
+        report.tools = self.chosen.tools().to_vec();
+        report.voided = self.voided;
+        report.notes.extend(self.notes.iter().cloned());
+    }
+
+    /// As fast as can be, one way after the other.
+    fn flood(&mut self, stream: &Stream, time: Nanos) -> Result<Observation> {
+        let frames = Load(MOST).frames_in(time);
+        let burst = Burst { frames, interval_ps: 0, then: None, time };
+        let mut all = Vec::new();
+        for way in ways(stream) {
+            let ran = self.run(stream, &[way], &burst, time, None)?;
+            for one in &ran {
+                let took = one.sent.time.as_secs_f64();
+                if one.sent.frames > 1 && took > 0.0 {
+                    self.ceilings.insert((stream.to_string(), way), Load(one.sent.frames as f64 / took));
+                }
+            }
+            all.extend(ran);
+        }
+        self.tell_impossible(stream, &all);
+        Ok(summed(&all))
+    }
+
+    fn trial(
+        &mut self,
+        stream: &Stream,
+        trial: &Trial,
+        then: Option<&Trial>,
+        reset: Option<&Reset>,
+    ) -> Result<Vec<Ran>> {
+        let duration = trial.duration + then.map_or(Nanos::ZERO, |then| then.duration);
+        let margin = Nanos(duration.0 / 100).max(LEAST_MARGIN);
+        let burst = Burst { then: then.map(Pace::of), ..Burst::of(trial, margin) };
+        let burst = Burst { time: duration + margin, ..burst };
+        self.run(stream, &ways(stream), &burst, duration, reset)
+    }
+
+    /// Again and again until the host has not spoilt it.
+    fn repeated(
+        &mut self,
+        order: &Order,
+        load: Load,
+        mut trial: impl FnMut(&mut Tester) -> Result<Vec<Ran>>,
+    ) -> Result<Observation> {
+        let mut repeats = 0;
+        loop {
+            let ran = trial(self)?;
+            let void = ran.iter().filter_map(|one| {
+                let ceiling = self.ceilings.get(&(order.stream.to_string(), one.way)).copied();
+                judge(order, load, one, ceiling)
+            });
+            let void = void.max_by_key(|void| void.then);
+            match void {
+                Some(void) if repeats == REPEATS => self.give_up(order, void)?,
+                Some(_) => {
+                    repeats += 1;
+                    self.voided += 1;
+                    continue;
+                }
+                None => {}
+            }
+            self.tell_impossible(&order.stream, &ran);
+            return Ok(summed(&ran));
+        }
+    }
+
+    /// Every repetition was spoilt.
+    fn give_up(&mut self, order: &Order, void: Void) -> Result<()> {
+        let why = void.why;
+        match void.then {
+            Last::Stands => Ok(()),
+            Last::Noted => {
+                let stream = &order.stream;
+                self.note(format!(
+                    "{stream}: the host held the generator up each time ({why}), which is in the figures"
+                ));
+                Ok(())
+            }
+            Last::Fails => {
+                let times = REPEATS + 1;
+                Err(Failure {
+                    exit: Exit::Void,
+                    message: format!(
+                        "the host takes the generator's CPU away: {why} in each of {times} trials"
+                    ),
+                    advice: Some(
+                        "pin it with --cpus to a CPU that nothing else uses, and quieten the host".into(),
+                    ),
+                }
+                .into())
+            }
+        }
+    }
+
+    fn tell_impossible(&mut self, stream: &Stream, ran: &[Ran]) {
+        for one in ran {
+            if let Some(what) = one.impossible() {
+                self.note(format!("{stream} {}: {what}", one.way));
+            }
+        }
+    }
+
+    /// One trial in all directions at once, with its pauses.
+    fn run(
+        &mut self,
+        stream: &Stream,
+        ways: &[Direction],
+        burst: &Burst,
+        duration: Nanos,
+        reset: Option<&Reset>,
+    ) -> Result<Vec<Ran>> {
+        check(&self.stop)?;
+        let mut ready = Vec::new();
+        for way in ways {
+            let sizes = &stream.frames.sizes;
+            let mut spec = self.sides.frames(&mut self.ports, *way, stream.network, sizes)?;
+            let pair = self.chosen.pair(&mut self.ports, *way, &spec)?;
+            // What was sent to choose is not of the trial.
+            spec.tag = self.sides.tag()?;
+            ready.push(Way { way: *way, spec, pair, burst: *burst, duration });
+        }
+        wait(self.pauses.before, &self.stop)?;
+        for way in &ready {
+            self.learn(way)?;
+        }
+        wait(self.pauses.learned, &self.stop)?;
+        let ran = self.send_and_count(&ready, reset)?;
+        wait(self.pauses.settle, &self.stop)?;
+        Ok(ran)
+    }
+
+    /// A few frames back out of the port that will count, so that switches know where it is (RFC 2544 section 23 b).
+    fn learn(&mut self, way: &Way) -> Result<()> {
+        let (from, to) = ends(way.way);
+        let spec = FrameSpec {
+            source_mac: self.ports[to].mac(),
+            destination_mac: self.ports[from].mac(),
+            source: way.spec.destination,
+            destination: way.spec.source,
+            sizes: vec![least(&way.spec)],
+            tag: self.sides.tag()?,
+            ..way.spec.clone()
+        };
+        let port = &mut self.ports[to];
+        // Not the fastest: the one that any driver has.
+        let mut kinds = port.sources();
+        kinds.sort_by_key(|kind| *kind != SourceKind::Packet);
+        let tried =
+            kinds.into_iter().map(|kind| port.send(kind, &spec, &LEARNING).and_then(|()| port.sent()));
+        let mut refused = None;
+        for sent in tried {
+            match sent {
+                Ok(_) => return Ok(()),
+                Err(error) => refused = Some(error),
+            }
+        }
+        let name = self.ports[to].facts().name;
+        let why = refused.map_or("it has nothing to send with".to_owned(), |error| error.to_string());
+        self.note(format!("{name}: no learning frames were sent: {why}"));
+        Ok(())
+    }
+
+    /// Sinks first, then all generators, then what is still under way.
+    fn send_and_count(&mut self, ready: &[Way], reset: Option<&Reset>) -> Result<Vec<Ran>> {
+        for way in ready {
+            let to = ends(way.way).1;
+            self.ports[to].count(way.pair.sink, &way.spec, way.burst.all_frames())?;
+        }
+        let mut failed = None;
+        let mut sending = Vec::new();
+        for way in ready {
+            let from = ends(way.way).0;
+            match self.ports[from].send(way.pair.source, &way.spec, &way.burst) {
+                Ok(()) => sending.push(way),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        let mut acted = None;
+        if let (Some(reset), None) = (reset, &failed) {
+            match self.reset_halfway(reset, ready) {
+                Ok(when) => acted = Some(when),
+                Err(error) => failed = Some(error),
+            }
+        }
+        // Whatever failed, what was begun is ended: the ports are to be used again.
+        let sent: Vec<_> = sending.iter().map(|way| self.ports[ends(way.way).0].sent()).collect();
+        let waited = wait(self.pauses.residual, &self.stop);
+        let counted: Vec<_> = ready.iter().map(|way| self.ports[ends(way.way).1].counted()).collect();
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        waited?;
+        let timed = self.ports.iter().all(|port| port.is_here());
+        let mut ran = Vec::new();
+        for ((way, sent), counted) in ready.iter().zip(sent).zip(counted) {
+            ran.push(Ran {
+                way: way.way,
+                burst: way.burst,
+                duration: way.duration,
+                sent: sent?,
+                counted: counted?,
+                timed: timed && way.spec.is_timed(),
+                reset: acted,
+            });
+        }
+        check(&self.stop)?;
+        Ok(ran)
+    }
+
+    fn reset_halfway(&self, reset: &Reset, ready: &[Way]) -> Result<MonoTime> {
+        let duration = ready.iter().map(|way| way.duration).max().unwrap_or_default();
+        wait(Nanos(duration.0 / 2), &self.stop)?;
+        let when = mono_now();
+        reset.act()?;
+        Ok(when)
+    }
+
+    /// Each is told once.
+    fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+}
+
+fn ways(stream: &Stream) -> Vec<Direction> {
+    match stream.ways {
+        Directions::Up => vec![Direction::Up],
+        Directions::Down => vec![Direction::Down],
+        Directions::Both => vec![Direction::Up, Direction::Down],
+    }
+}
+
+/// The smallest frame with these headers that has room for all of the signature.
+pub(super) fn least(spec: &FrameSpec) -> Bytes {
+    let tag = if spec.vlan.is_some() { 4 } else { 0 };
+    Bytes(if spec.is_ipv6() { 84 } else { 64 } + tag)
+}
+
+/// More frames per second than any generator here reaches.
+const MOST: f64 = 50e6;
+const REPEATS: u32 = 5;
+const LEAST_MARGIN: Nanos = Nanos(1_000_000);
+const LEARNING: Burst =
+    Burst { frames: 3, interval_ps: 1_000_000_000, then: None, time: Nanos(1_000_000_000) };

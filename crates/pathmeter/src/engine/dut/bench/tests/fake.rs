@@ -1,0 +1,188 @@
+//! Two ports around a device that does what it is told: drops, doubles, delays, forgets.
+
+use super::super::super::port::{Counted, Port};
+use linux::frames::{Arrived, Burst, FrameSpec, Sent};
+use model::dut::{PortFacts, SinkKind, SourceKind};
+use model::stats::histogram::Histogram;
+use model::time::MonoTime;
+use model::units::{Bytes, Nanos};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What the device and the host do to each burst, in the order of bursts; the last one goes on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fate {
+    /// Of so many frames the last one is lost; 0 for none.
+    pub(super) loses_each: u64,
+    /// Of so many frames the last one comes twice; 0 for none.
+    pub(super) doubles_each: u64,
+    /// What every frame takes.
+    pub(super) delay: Nanos,
+    /// How late the generator was.
+    pub(super) late: Nanos,
+    /// Of a burst with a pace no more are sent than this share, in percent.
+    pub(super) sends_percent: Option<u64>,
+    /// Frames longer than this do not pass.
+    pub(super) mtu: Option<Bytes>,
+    /// Counted without having been sent.
+    pub(super) invents: u64,
+}
+
+/// What happened so far.
+#[derive(Debug, Default)]
+pub(super) struct Wire {
+    /// Of bursts with a pace and more frames than are sent to learn or to choose.
+    pub(super) fates: Vec<Fate>,
+    bursts: usize,
+    /// What is counted at each port, by tag.
+    counting: [Option<(u32, u64)>; 2],
+    arrived: HashMap<(usize, u32), Came>,
+    /// What was done, in words.
+    pub(super) log: Vec<String>,
+    pub(super) tags: Vec<u32>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Came {
+    arrived: Arrived,
+    last_missing: Option<u64>,
+}
+
+pub(super) struct FakePort {
+    side: usize,
+    wire: Arc<Mutex<Wire>>,
+    addresses: Vec<IpAddr>,
+    here: bool,
+    sending: Option<(FrameSpec, Burst)>,
+}
+
+/// The two ports; a fast generator, sinks that see all.
+pub(super) fn ports(wire: &Arc<Mutex<Wire>>, addresses: [&[&str]; 2], here: bool) -> [Box<dyn Port>; 2] {
+    [0, 1].map(|side| {
+        let addresses = addresses[side].iter().map(|text| text.parse().unwrap()).collect();
+        let port = FakePort { side, wire: wire.clone(), addresses, here, sending: None };
+        Box::new(port) as Box<dyn Port>
+    })
+}
+
+impl FakePort {
+    fn wire(&self) -> MutexGuard<'_, Wire> {
+        self.wire.lock().unwrap()
+    }
+}
+
+impl Port for FakePort {
+    fn facts(&self) -> PortFacts {
+        PortFacts { name: format!("port{}", self.side), mtu: 9000, ..PortFacts::default() }
+    }
+
+    fn mac(&self) -> [u8; 6] {
+        [2, 0, 0, 0, 0, self.side as u8]
+    }
+
+    fn addresses(&self) -> Vec<IpAddr> {
+        self.addresses.clone()
+    }
+
+    fn next_hop(&mut self, to: IpAddr) -> anyhow::Result<[u8; 6]> {
+        self.wire().log.push(format!("port{} asks for {to}", self.side));
+        Ok([2, 0, 0, 0, 9, self.side as u8])
+    }
+
+    fn sources(&self) -> Vec<SourceKind> {
+        vec![SourceKind::LiveFrames, SourceKind::Packet]
+    }
+
+    fn sinks(&self) -> Vec<SinkKind> {
+        vec![SinkKind::Xdp]
+    }
+
+    fn count(&mut self, _: SinkKind, spec: &FrameSpec, frames: u64) -> anyhow::Result<()> {
+        let side = self.side;
+        self.wire().counting[side] = Some((spec.tag, frames));
+        Ok(())
+    }
+
+    fn counted(&mut self) -> anyhow::Result<Counted> {
+        let side = self.side;
+        let mut wire = self.wire();
+        let (tag, frames) = wire.counting[side].take().unwrap();
+        let nothing = Came { last_missing: frames.checked_sub(1), ..Came::default() };
+        let Came { arrived, last_missing } = wire.arrived.remove(&(side, tag)).unwrap_or(nothing);
+        Ok(Counted { arrived, last_missing, at: Some(MonoTime(0)) })
+    }
+
+    fn send(&mut self, _: SourceKind, spec: &FrameSpec, burst: &Burst) -> anyhow::Result<()> {
+        assert!(self.sending.is_none(), "one after the other");
+        self.sending = Some((spec.clone(), *burst));
+        Ok(())
+    }
+
+    /// A generator of a million frames a second.
+    fn sent(&mut self) -> anyhow::Result<Sent> {
+        let (spec, burst) = self.sending.take().unwrap();
+        let side = self.side;
+        let mut wire = self.wire();
+        let is_trial = burst.interval_ps > 0
+            && burst.all_frames() != 3
+            && burst.all_frames() != 10
+            && burst.all_frames() != 2000;
+        let fate = match is_trial {
+            true => {
+                let at = wire.bursts.min(wire.fates.len().saturating_sub(1));
+                wire.bursts += 1;
+                wire.fates.get(at).cloned().unwrap_or_default()
+            }
+            false => Fate { mtu: wire.fates.first().and_then(|fate| fate.mtu), ..Fate::default() },
+        };
+        let flood = burst.interval_ps == 0;
+        let most = if flood { burst.time.0 / 1000 } else { burst.all_frames() };
+        let frames = burst.all_frames().min(most * fate.sends_percent.unwrap_or(100) / 100);
+        let kind = if flood {
+            "flood"
+        } else if is_trial {
+            "trial"
+        } else {
+            "probe"
+        };
+        let what = format!("port{side} {kind} of {frames} from {} to {}", spec.source, spec.destination);
+        wire.log.push(what);
+        wire.tags.push(spec.tag);
+        let came = fate.come(&spec, frames, burst.all_frames());
+        // Only what is counted already.
+        if wire.counting[1 - side].is_some_and(|(tag, _)| tag == spec.tag) {
+            wire.arrived.insert((1 - side, spec.tag), came);
+        }
+        let interval = if flood { 1_000_000 } else { burst.interval_ps };
+        Ok(Sent { frames, time: Nanos(frames * interval / 1000), late: fate.late, gaps: 0 })
+    }
+
+    fn is_here(&self) -> bool {
+        self.here
+    }
+}
+
+impl Fate {
+    fn come(&self, spec: &FrameSpec, frames: u64, asked: u64) -> Came {
+        let longest = spec.sizes.iter().max().copied().unwrap_or_default();
+        if self.mtu.is_some_and(|mtu| longest > mtu) {
+            return Came { arrived: Arrived::default(), last_missing: asked.checked_sub(1) };
+        }
+        let each = |every: u64| frames.checked_div(every).unwrap_or(0);
+        let (lost, duplicates) = (each(self.loses_each), each(self.doubles_each));
+        let mut delays = Histogram::default();
+        delays.record_n(self.delay.0, frames - lost);
+        let (zero, none) = (delays.clone(), Histogram::default());
+        let arrived = Arrived {
+            frames: frames - lost + duplicates + self.invents,
+            duplicates,
+            delays: Some(delays),
+            variation: Some((none, zero)),
+            ..Arrived::default()
+        };
+        let lost_last = (lost > 0).then(|| lost * self.loses_each - 1);
+        let unsent_last = (frames < asked).then(|| asked - 1);
+        Came { arrived, last_missing: lost_last.max(unsent_last) }
+    }
+}

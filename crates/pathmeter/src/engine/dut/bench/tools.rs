@@ -1,0 +1,87 @@
+//! Who sends and who counts: chosen once for each direction and kind of frame, and kept.
+
+use super::super::choose::choose;
+use super::super::port::Port;
+use super::tester::least;
+use anyhow::Result;
+use linux::frames::FrameSpec;
+use model::dut::{SinkKind, SourceKind, Tools};
+use model::plan::Direction;
+use std::collections::HashMap;
+
+/// What was chosen so far.
+#[derive(Debug, Default)]
+pub(super) struct Chosen {
+    pairs: HashMap<Class, Pair>,
+    tools: Vec<Tools>,
+}
+
+/// A source and a sink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub(super) source: SourceKind,
+    pub(super) sink: SinkKind,
+}
+
+/// Frames that the same tools can send and count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Class {
+    way: Direction,
+    is_ipv6: bool,
+    is_timed: bool,
+    /// Larger than a page of memory, in which some tools keep a frame.
+    is_jumbo: bool,
+}
+
+impl Chosen {
+    /// The tools for these frames. Where a device lets only smaller ones through, those that work with the smallest: then the
+    /// trial says that these do not come.
+    ///
+    /// # Errors
+    /// As [`choose`].
+    pub(super) fn pair(
+        &mut self,
+        ports: &mut [Box<dyn Port>; 2],
+        way: Direction,
+        spec: &FrameSpec,
+    ) -> Result<Pair> {
+        let class = Class::of(way, spec);
+        if let Some(pair) = self.pairs.get(&class) {
+            return Ok(*pair);
+        }
+        let tools = match try_all(ports, way, spec) {
+            Err(refused) if !class.is_jumbo => {
+                let small = FrameSpec { sizes: vec![least(spec)], ..spec.clone() };
+                try_all(ports, way, &small).map_err(|_| refused)?
+            }
+            tried => tried?,
+        };
+        let pair = Pair { source: tools.source, sink: tools.sink };
+        self.pairs.insert(class, pair);
+        self.tools.push(tools);
+        Ok(pair)
+    }
+
+    /// All of it, in the order it was chosen.
+    pub(super) fn tools(&self) -> &[Tools] {
+        &self.tools
+    }
+}
+
+impl Class {
+    fn of(way: Direction, spec: &FrameSpec) -> Class {
+        let is_jumbo = spec.sizes.iter().any(|size| size.0 > PAGE);
+        Class { way, is_ipv6: spec.is_ipv6(), is_timed: spec.is_timed(), is_jumbo }
+    }
+}
+
+fn try_all(ports: &mut [Box<dyn Port>; 2], way: Direction, spec: &FrameSpec) -> Result<Tools> {
+    let [one, other] = ports;
+    match way {
+        Direction::Up => choose(&mut **one, &mut **other, spec, way),
+        Direction::Down => choose(&mut **other, &mut **one, spec, way),
+    }
+}
+
+/// What fits a page less what the kernel keeps in it; the ring of `AF_XDP` has frames of 4096 bytes less some headroom.
+const PAGE: u64 = 3200;
