@@ -60,6 +60,6 @@ impl Panel {
                 limit: over(self.limit),
             }
         });
-        LinePanel { title: self.title.into(), lines: lines.collect() }
+        LinePanel { title: self.title.into(), lines: lines.collect(), ..LinePanel::default() }
     }
 }
