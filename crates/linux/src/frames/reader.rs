@@ -198,3 +198,80 @@ impl State {
 
 /// More than the kernel keeps frames in a block that is not full.
 const PATIENCE: Nanos = Nanos(1_000_000_000);
+
+#[cfg(test)]
+mod tests {
+    use super::super::tally::Taken;
+    use super::super::{FrameSpec, Watch};
+    use super::*;
+    use model::time::MonoTime;
+    use std::net::UdpSocket;
+
+    /// Gives what it was told to: first so many frames at once, and then statistics.
+    struct Fake {
+        socket: UdpSocket,
+        frames: u64,
+        is_joined: bool,
+        statistics: Statistics,
+        error: Option<i32>,
+    }
+
+    impl Receive for Fake {
+        fn sockets(&self) -> Vec<BorrowedFd<'_>> {
+            vec![self.socket.as_fd()]
+        }
+
+        fn take(&mut self, tally: &mut Tally) -> io::Result<u64> {
+            if let Some(errno) = self.error {
+                return Err(io::Error::from_raw_os_error(errno));
+            }
+            let bytes = &spec().template().unwrap().bytes[..];
+            let (length, time) = (bytes.len() as u64, MonoTime(1));
+            for _ in 0..self.frames {
+                tally.count(&Taken { bytes, length, tag: None, is_joined: self.is_joined, time, lane: 0 });
+            }
+            Ok(std::mem::take(&mut self.frames))
+        }
+
+        fn statistics(&mut self) -> Result<Statistics> {
+            Ok(self.statistics)
+        }
+    }
+
+    fn spec() -> FrameSpec {
+        FrameSpec::example(4, None, &[64])
+    }
+
+    fn reader(frames: u64, statistics: Statistics, change: impl FnOnce(&mut Fake)) -> Reader {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let mut fake = Fake { socket, frames, is_joined: false, statistics, error: None };
+        change(&mut fake);
+        let tally = Tally::new(&spec(), 100, Watch::Times, 1);
+        Reader::start(SinkKind::Packet, 7, Box::new(fake), tally).unwrap()
+    }
+
+    #[test]
+    fn what_came_is_told() {
+        let reader = reader(3, Statistics { frames: 3, dropped: 0 }, |_| ());
+        let arrived = reader.arrived().unwrap();
+        assert_eq!((arrived.frames, arrived.duplicates), (3, 2));
+        assert_eq!(reader.missing(5, 3).unwrap(), [1, 2, 3]);
+        assert_eq!(reader.last_missing(5).unwrap(), Some(4));
+    }
+
+    #[test]
+    fn what_the_sink_lost_itself_is_no_count() {
+        let said = |reader: &Reader| reader.arrived().unwrap_err().to_string();
+        let lossy = reader(3, Statistics { frames: 5, dropped: 2 }, |_| ());
+        let why = "count frames on interface 7, AF_PACKET: it could not keep up and lost 2 of them itself: \
+                   send fewer a second";
+        assert_eq!(said(&lossy), why);
+        assert!(lossy.missing(5, 1).is_err() && lossy.last_missing(5).is_err());
+        let joined = reader(1, Statistics { frames: 1, dropped: 0 }, |fake| fake.is_joined = true);
+        assert!(said(&joined).ends_with("the interface joins frames: switch off its rx-udp-gro-forwarding"));
+        let withheld = reader(1, Statistics { frames: 2, dropped: 0 }, |_| ());
+        assert!(said(&withheld).ends_with("the kernel counted some that it never handed over"));
+        let broken = reader(0, Statistics::default(), |fake| fake.error = Some(libc::EIO));
+        assert!(said(&broken).contains("Input/output error"));
+    }
+}

@@ -209,27 +209,37 @@ const MOST: usize = 65_535 + ETHERNET;
 const MOST_SIZES: usize = 4096;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn spec(size: u64, source: &str, destination: &str) -> FrameSpec {
+impl FrameSpec {
+    /// Frames to test with.
+    pub(crate) fn example(family: u8, vlan: Option<u16>, sizes: &[u64]) -> FrameSpec {
+        let addresses =
+            if family == 4 { ["198.18.0.1", "198.19.0.1"] } else { ["2001:2::1", "2001:2:0:1::1"] };
+        let [source, destination] = addresses.map(|address| address.parse().unwrap());
         FrameSpec {
             source_mac: [2, 0, 0, 0, 0, 1],
             destination_mac: [2, 0, 0, 0, 0, 2],
-            source: source.parse().unwrap(),
-            destination: destination.parse().unwrap(),
+            source,
+            destination,
             hop_limit: 64,
-            ports: Ports::Fixed { source: 1234, destination: 7 },
-            vlan: None,
-            sizes: vec![Bytes(size)],
+            ports: Ports::Random,
+            vlan,
+            sizes: sizes.iter().copied().map(Bytes).collect(),
             tag: 0x1234_5678,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(family: u8, size: u64) -> FrameSpec {
+        FrameSpec::example(family, None, &[size])
     }
 
     #[test]
     fn sizes_and_families_are_checked() {
-        let four = |size| spec(size, "198.18.0.1", "198.19.0.1");
-        let six = |size| spec(size, "2001:2::1", "2001:2:0:1::1");
+        let (four, six) = (|size| spec(4, size), |size| spec(6, size));
         assert_eq!(four(64).template().unwrap().bytes.len(), 60);
         assert!(four(64).is_timed() && !six(78).is_timed() && six(84).is_timed());
         assert_eq!(six(78).template().unwrap().bytes.len(), 74);
@@ -237,7 +247,7 @@ mod tests {
         let error = error.to_string();
         assert!(error.contains("make frames of [77] bytes to 2001:2:0:1::1: too small"), "{error}");
         assert!(four(63).template().is_err() && four(66_000).template().is_err());
-        assert!(spec(64, "198.18.0.1", "2001:2::1").template().is_err());
+        assert!(FrameSpec { source: six(64).source, ..four(64) }.template().is_err());
         let tagged = |size| FrameSpec { vlan: Some(7), ..four(size) };
         assert!(tagged(64).template().is_ok() && !tagged(64).is_timed() && tagged(68).is_timed());
         assert!(FrameSpec { vlan: Some(4095), ..four(128) }.template().is_err());
@@ -248,7 +258,7 @@ mod tests {
     /// RFC 791's checksum of a header: the sum of all its words with it is all ones.
     #[test]
     fn the_ip_header_has_its_checksum() {
-        let frame = spec(64, "198.18.0.1", "198.19.0.1").template().unwrap().bytes;
+        let frame = spec(4, 64).template().unwrap().bytes;
         assert_eq!(folded(sum(&frame[14..34])), 0xffff);
         assert_eq!(frame[16..18], [0, 46]);
         assert_eq!(frame[38..40], [0, 26]);

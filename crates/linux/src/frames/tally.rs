@@ -194,3 +194,6 @@ const VLAN: u16 = 0x8100;
 const TAG: usize = 4;
 /// The time in a frame has 48 bits.
 const TIME: u64 = (1 << 48) - 1;
+
+#[cfg(test)]
+mod tests;

@@ -103,25 +103,7 @@ fn port(PortRange { shift, first, count }: PortRange, number: u64) -> [u8; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::units::Bytes;
     use std::collections::BTreeSet;
-
-    fn spec(family: u8, vlan: Option<u16>, sizes: &[u64]) -> FrameSpec {
-        let addresses =
-            if family == 4 { ["198.18.0.1", "198.19.0.1"] } else { ["2001:2::1", "2001:2:0:1::1"] };
-        let [source, destination] = addresses.map(|address| address.parse().unwrap());
-        FrameSpec {
-            source_mac: [2, 0, 0, 0, 0, 1],
-            destination_mac: [2, 0, 0, 0, 0, 2],
-            source,
-            destination,
-            hop_limit: 64,
-            ports: Ports::Random,
-            vlan,
-            sizes: sizes.iter().copied().map(Bytes).collect(),
-            tag: 0x1234_5678,
-        }
-    }
 
     /// Every length and checksum of a frame, as its receiver works them out.
     fn check(frame: &[u8], family: u8, ip: usize) {
@@ -153,7 +135,7 @@ mod tests {
             (6, Some(1), &[88, 256]),
         ];
         for (family, vlan, sizes) in kinds {
-            let writer = Writer::new(&spec(family, vlan, sizes)).unwrap();
+            let writer = Writer::new(&FrameSpec::example(family, vlan, sizes)).unwrap();
             // One frame written again and again, as the sources do.
             let mut frame = writer.blank().to_vec();
             let mut flows = BTreeSet::new();
