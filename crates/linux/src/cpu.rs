@@ -13,11 +13,16 @@ use std::mem;
 /// # Errors
 /// When the kernel refuses `sched_getaffinity`, e.g. on a machine of more than 8192 CPUs.
 pub fn affinity() -> Result<Vec<usize>> {
+    affinity_of(0)
+}
+
+/// The CPUs a thread may run on; 0 is the calling one.
+pub(crate) fn affinity_of(thread: libc::pid_t) -> Result<Vec<usize>> {
     let mut mask = CpuMask::default();
     // SAFETY: the kernel writes at most the given size into `mask`, which lives through the call.
     let returned =
-        unsafe { libc::sched_getaffinity(0, mem::size_of_val(&mask.0), mask.0.as_mut_ptr().cast()) };
-    check(returned).named("read the CPU affinity of", || "this thread".into())?;
+        unsafe { libc::sched_getaffinity(thread, mem::size_of_val(&mask.0), mask.0.as_mut_ptr().cast()) };
+    check(returned).named("read the CPU affinity of", || thread_name(thread))?;
     Ok(mask.cpus())
 }
 
@@ -32,12 +37,26 @@ pub fn count() -> usize {
 /// # Errors
 /// When that CPU does not exist, is offline, or is closed to this process by a cpuset.
 pub fn pin_current_thread(cpu: usize) -> Result<()> {
-    let object = || format!("CPU {cpu}");
+    pin_thread(0, &[cpu])
+}
+
+/// Ties a thread to some CPUs; 0 is the calling one.
+pub(crate) fn pin_thread(thread: libc::pid_t, cpus: &[usize]) -> Result<()> {
+    let operation = format!("pin {} to", thread_name(thread));
+    let object = || match cpus {
+        [cpu] => format!("CPU {cpu}"),
+        _ => format!("CPUs {cpus:?}"),
+    };
     let mut mask = CpuMask::default();
-    mask.insert(cpu).named("pin this thread to", object)?;
+    cpus.iter().try_for_each(|cpu| mask.insert(*cpu)).named(&operation, object)?;
     // SAFETY: the kernel reads the given size from `mask`, which lives through the call.
-    let returned = unsafe { libc::sched_setaffinity(0, mem::size_of_val(&mask.0), mask.0.as_ptr().cast()) };
-    check(returned).named("pin this thread to", object).map(drop)
+    let returned =
+        unsafe { libc::sched_setaffinity(thread, mem::size_of_val(&mask.0), mask.0.as_ptr().cast()) };
+    check(returned).named(&operation, object).map(drop)
+}
+
+fn thread_name(thread: libc::pid_t) -> String {
+    if thread == 0 { "this thread".into() } else { format!("thread {thread}") }
 }
 
 /// Lets the calling thread run on every CPU that this process may use: undoes a pin that it was born with.

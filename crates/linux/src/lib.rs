@@ -21,6 +21,7 @@ pub mod frames;
 pub mod icmp;
 pub mod message;
 pub mod module;
+pub mod napi;
 pub mod namespace;
 pub mod netlink;
 pub mod nft;

@@ -5,8 +5,10 @@
 
 mod address;
 mod device;
+mod generic;
 mod link;
 mod message;
+mod napi;
 mod neighbour;
 mod qdisc;
 mod route;
@@ -25,6 +27,7 @@ pub use rule::Rule;
 pub use wireguard::{WireguardPeer, WireguardSpec, configure_wireguard};
 
 pub(crate) use message::{Attributes, Message};
+pub(crate) use napi::napi_threads;
 
 use crate::clock::mono_now;
 use crate::error::{Named, OsError, Result, check, check_len};

@@ -2,12 +2,12 @@
 //!
 //! Sources: `linux/wireguard.h`, `linux/genetlink.h`. Keys are 32 bytes of Curve25519; the kernel works out public ones.
 
-use super::message::{Reply, u16_at};
+use super::generic::{GENLMSGHDR, family, generic};
+use super::message::Reply;
 use super::{Message, Netlink, incomplete};
-use crate::error::{OsError, Result};
+use crate::error::Result;
 use crate::sockaddr::RawAddress;
 use std::fmt;
-use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Own end of a WireGuard tunnel.
@@ -88,34 +88,6 @@ impl WireguardPeer {
     }
 }
 
-/// The message type that this kernel gave a family of generic netlink.
-fn family(netlink: &mut Netlink, name: &str) -> Result<u16> {
-    const OPERATION: &str = "look up generic netlink family";
-    let mut request = generic(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, libc::NLM_F_ACK);
-    request.string(CTRL_ATTR_FAMILY_NAME, name);
-    let lacking = |error: OsError| match error.errno() {
-        Some(libc::ENOENT) => {
-            let source = io::Error::new(io::ErrorKind::Unsupported, "this kernel does not have it");
-            OsError { source, ..error }
-        }
-        _ => error,
-    };
-    let replies = netlink.ask(OPERATION, name, vec![request], 1).map_err(lacking)?;
-    let id =
-        replies.iter().find_map(|reply| u16_at(reply.attributes(GENLMSGHDR).value(CTRL_ATTR_FAMILY_ID)?, 0));
-    id.ok_or_else(|| incomplete(OPERATION, name))
-}
-
-/// A request that begins with `struct genlmsghdr`: command, version, nothing.
-fn generic(family: u16, command: u8, flags: i32) -> Message {
-    Message::new(family, flags, &[command, 1, 0, 0])
-}
-
-const GENLMSGHDR: usize = 4;
-const GENL_ID_CTRL: u16 = 0x10;
-const CTRL_CMD_GETFAMILY: u8 = 3;
-const CTRL_ATTR_FAMILY_ID: u16 = 1;
-const CTRL_ATTR_FAMILY_NAME: u16 = 2;
 const WG_CMD_GET_DEVICE: u8 = 0;
 const WG_CMD_SET_DEVICE: u8 = 1;
 const WGDEVICE_A_IFNAME: u16 = 2;
