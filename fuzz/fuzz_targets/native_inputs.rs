@@ -7,7 +7,7 @@ use model::plan::{TestSpec, Transport};
 use model::sample::{IntervalSample, Side, SideResult};
 use model::time::MonoTime;
 use model::units::Nanos;
-use wire::native::frames::{FramesAsk, FramesClient, FramesPort, FramesTold, PortAnswer};
+use wire::native::frames::{FramesAsk, FramesClient, FramesPort, FramesTold, FramesWish, PortAnswer};
 use wire::native::probe::{ProbeClient, ProbeSend};
 use wire::native::udp::{UdpOpen, UdpStep};
 use wire::native::{
@@ -34,7 +34,8 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         }
         2 if first & 8 != 0 => {
             let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
-            torment(FramesClient::new(config, "eth1".into(), now), rest, now, |client, now| {
+            let wish = FramesWish { interface: "eth1".into(), ..FramesWish::default() };
+            torment(FramesClient::new(config, wish, now), rest, now, |client, now| {
                 let _ = client.ask(now, FramesAsk::Counted {});
                 let _ = client.ask(now, FramesAsk::Sent {});
                 client.take_told();
@@ -111,7 +112,8 @@ fn say<S: Session>(
 
 fn port() -> FramesPort {
     let (facts, mac) = (PortFacts::default(), EthernetAddress::new([2; 6]));
-    FramesPort { facts, mac, addresses: Vec::new(), sources: Vec::new(), sinks: Vec::new() }
+    let (addresses, sources, sinks, notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    FramesPort { facts, mac, addresses, sources, sinks, notes }
 }
 
 /// Takes the outputs. Nothing comes after `Close`.

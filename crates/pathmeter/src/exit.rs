@@ -96,14 +96,18 @@ impl Display for Told<'_> {
         if Exit::of(self.0) == Exit::Fault {
             write!(f, "\n  This is a fault of ours: {REPORT_IT}")?;
         }
-        // A context is found by the error itself, a cause in the chain.
-        let cause = || self.0.chain().find_map(|cause| cause.downcast_ref::<Failure>());
-        let failure = self.0.downcast_ref::<Failure>().or_else(cause);
-        match failure.and_then(|failure| failure.advice.as_deref()) {
+        match advice(self.0) {
             Some(advice) => write!(f, "\n  {advice}"),
             None => Ok(()),
         }
     }
+}
+
+/// What to do about an error, where that is known.
+pub(crate) fn advice(error: &anyhow::Error) -> Option<&str> {
+    // A context is found by the error itself, a cause in the chain.
+    let cause = || error.chain().find_map(|cause| cause.downcast_ref::<Failure>());
+    error.downcast_ref::<Failure>().or_else(cause)?.advice.as_deref()
 }
 
 /// The chain of causes on one line. A cause that the error before it has told already is not told again.

@@ -1,5 +1,6 @@
 //! The command line of `pathmeter serve`.
 
+use crate::engine::dut::spec::PortSpec;
 use clap::Args;
 use model::units::{BitRate, Nanos};
 use std::net::IpAddr;
@@ -14,6 +15,7 @@ EXAMPLES
   pathmeter serve --iperf3                          answer `iperf3 -c` on port 5201 too
   pathmeter serve --iperf2                          answer `iperf -c` on port 5001 too
   pathmeter serve --sockperf --stamp                answer `sockperf pp` and STAMP senders too
+  pathmeter serve --frames-port eth1                be the far port of `pathmeter rfc2544 eth1 eth1@HOST`
   pathmeter serve --http                            transfer against http://HOST:8080/bytes/10M
   pathmeter serve --bind 10.0.0.2 --max-rate 1G --max-time 1m")]
 pub(crate) struct ServeArgs {
@@ -62,6 +64,12 @@ pub(crate) struct ServeArgs {
     /// Encrypt control connections (TLS 1.3), with a certificate made at start; prints its fingerprint
     #[arg(long)]
     pub(crate) tls: bool,
+    /// Interface that frames may be sent out of and counted on, for `pathmeter rfc2544` of another host; repeatable. Needs root
+    #[arg(long, value_name = "[NETNS/]IFACE")]
+    pub(crate) frames_port: Vec<PortSpec>,
+    /// Frames may go to any address, and out of interfaces that carry other traffic (RFC 6815)
+    #[arg(long, requires = "frames_port")]
+    pub(crate) frames_anywhere: bool,
     /// Most tests at the same time; further clients are told to come back
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_tests: Option<u32>,

@@ -98,6 +98,7 @@ fn config(listener: std::net::TcpListener) -> Config {
         max_tests: 8,
         tests: None,
         local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
+        offers: Arc::default(),
         verifier: None,
         observer: Arc::new(Silent),
     }

@@ -7,6 +7,8 @@ mod iperf2;
 use super::iperf3::text_report;
 use super::session::token;
 use crate::cli::{Common, ServeArgs};
+use crate::engine::dut::remote::offers::Offers;
+use crate::engine::dut::remote::station::FramesSeen;
 use crate::engine::interrupt::Interrupt;
 use crate::engine::server::{self, Config, Observer, Watcher};
 use crate::engine::tls::{self, ServerTls};
@@ -33,6 +35,7 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
     let token = args.token_file.as_deref().map(token).transpose()?;
     let native = native_listeners(args)?;
     let iperf3 = args.iperf3_port().map(|port| listen(args.bind, port)).transpose()?;
+    let offers = Offers::new(&args.frames_port, args.frames_anywhere)?;
     let log = Log;
     let echoes = echo::start(args, &log)?;
     let http = http::start(args)?;
@@ -42,6 +45,9 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
     }
     if let Some(listener) = &iperf3 {
         log.note(&format!("listening on {} (TCP and UDP), iPerf3", listener.local_addr()?));
+    }
+    for port in &args.frames_port {
+        log.note(&format!("frames may be sent out of {port} and counted there, for one client at a time"));
     }
     if let Some(tls) = &tls {
         log.note(&format!("clients connect with --fingerprint {}", tls::hex(&tls.fingerprint())));
@@ -62,6 +68,7 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
         max_tests: args.max_tests.unwrap_or(DEFAULT_TESTS),
         tests: args.one_off.then_some(1),
         local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
+        offers: Arc::new(offers),
         verifier: None,
         observer: Arc::new(log),
     };
@@ -113,7 +120,7 @@ struct Log;
 
 impl Observer for Log {
     fn session(&self, client: SocketAddr, protocol: ProtocolName) -> Box<dyn Watcher> {
-        Box::new(SessionLog { client, protocol, events: Vec::new(), seen: None })
+        Box::new(SessionLog { client, protocol, events: Vec::new(), seen: None, framed: None })
     }
 
     fn note(&self, text: &str) {
@@ -129,6 +136,8 @@ struct SessionLog {
     events: Vec<Event>,
     /// What a latency session has seen.
     seen: Option<LatencySeen>,
+    /// What a session of frames did.
+    framed: Option<FramesSeen>,
 }
 
 impl Watcher for SessionLog {
@@ -145,13 +154,17 @@ impl Watcher for SessionLog {
         self.seen = Some(*seen);
     }
 
+    fn framed(&mut self, seen: FramesSeen) {
+        self.framed = Some(seen);
+    }
+
     fn report(&self, events: &[Event], _extras: &wire::iperf3::Extras) -> Option<Report> {
         Some(text_report(events))
     }
 
     fn ended(&mut self, outcome: Result<(), &ProtocolError>) {
         // It said hello, asked for nothing and went: the clients' probes of how quickly this server answers.
-        let asked = self.protocol != ProtocolName::Native || !self.events.is_empty();
+        let asked = self.protocol != ProtocolName::Native || !self.events.is_empty() || self.framed.is_some();
         if !asked && matches!(outcome, Err(ProtocolError::Closed(_))) {
             return;
         }
@@ -170,6 +183,9 @@ impl SessionLog {
 
     /// The session in a few words. This end is the server: what it received came up.
     fn told(&self) -> String {
+        if let Some(FramesSeen { interface, sent, counted }) = &self.framed {
+            return format!("frames on {interface}: {sent} sent, {counted} counted");
+        }
         let run = Run::of("", "serve", &self.events);
         let Some(plan) = &run.plan else { return "no test".into() };
         if !self.events.iter().any(|event| matches!(event, Event::Started(_))) {

@@ -16,6 +16,7 @@ use model::host::Host;
 use model::plan::{LocalOptions, Plan, ProtocolName, Target, Transport};
 use model::units::Nanos;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use wire::{Session, iperf3, native};
 
 /// How a client proves itself and knows its server.
@@ -58,6 +59,8 @@ pub(crate) fn run(
         extras: Box::new(|_| {}),
         sink: Box::new(sink),
         reflected: Box::new(|_| {}),
+        framed: Box::new(|_| {}),
+        offers: Arc::default(),
         report: Box::new(|_, _| None),
     };
     Driver::new(session.as_mut(), link, setting)?.run()?;

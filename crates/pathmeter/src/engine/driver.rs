@@ -1,6 +1,8 @@
 //! Drives one session: moves control bytes, opens and runs the flows, keeps the time. Knows no protocol.
 
 use super::arrivals::{Arrival, Desk, Place};
+use super::dut::remote::offers::Offers;
+use super::dut::remote::station::{FramesSeen, Station};
 use super::flows;
 use super::interrupt::Interrupt;
 use super::latency::reflector::Reflecting;
@@ -22,7 +24,7 @@ use model::units::Nanos;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use wire::native::frames::{PortAnswer, PortOrder};
+use wire::native::frames::{FramesWish, PortAnswer, PortOrder};
 use wire::native::{LatencySeen, PathSeen, Refusal};
 use wire::{FlowHello, FlowPlan, Input, Output, ProtocolError, Report, Sent, Session, iperf3};
 
@@ -55,6 +57,10 @@ pub(crate) struct Setting<'a> {
     pub(crate) sink: Box<dyn FnMut(&Event) + 'a>,
     /// What a latency session has seen of its messages, at its end.
     pub(crate) reflected: Box<dyn FnMut(&LatencySeen) + 'a>,
+    /// What a session of frames did, at its end.
+    pub(crate) framed: Box<dyn FnMut(FramesSeen) + 'a>,
+    /// Interfaces that a server offers.
+    pub(crate) offers: Arc<Offers>,
     /// Makes this end's own report of the test, when the peer asks for it.
     pub(crate) report: MakeReport<'a>,
 }
@@ -77,6 +83,8 @@ pub(crate) struct Driver<'a, S: Session + ?Sized> {
     reflecting: Option<Reflecting>,
     /// The flow of a probe session.
     probing: Option<ProbeFlow>,
+    /// The interface of a session of frames.
+    station: Option<Station>,
     draining: bool,
     /// The control connection has ended: it is told once, and not polled any more.
     peer_closed: bool,
@@ -124,6 +132,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
             running: None,
             reflecting: None,
             probing: None,
+            station: None,
             draining: false,
             peer_closed: false,
             started: None,
@@ -136,6 +145,9 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     /// Runs the session to its end. Every event has been given to the sink when this returns.
     pub(crate) fn run(mut self) -> Result<(), ProtocolError> {
         let outcome = self.converse();
+        if let Some(station) = &self.station {
+            station.stop();
+        }
         let last_words = outcome.is_err() && self.say_last_words();
         self.rescue();
         self.link.finish(mono_now() + GOODBYE);
@@ -145,6 +157,9 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         }
         if let Some(reflecting) = self.reflecting.take() {
             (self.setting.reflected)(&reflecting.seen());
+        }
+        if let Some(station) = self.station.take() {
+            (self.setting.framed)(station.finish());
         }
         self.finish(&outcome);
         outcome
@@ -259,6 +274,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         }
         self.take_arrivals();
         self.take_probes()?;
+        self.take_answers()?;
         self.follow_running()
     }
 
@@ -420,14 +436,33 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
 
     /// Does something with the interface of a session of frames.
     fn port(&mut self, order: PortOrder) {
-        if let PortOrder::Open(_) = order {
-            let refusal = Refusal {
-                code: "unsupported".into(),
-                reason: "this server sends and counts frames on no interface".into(),
-                advice: "start it with --frames-port IFACE".into(),
-            };
-            self.pending.push_back(Queued::Port(PortAnswer::Refused(refusal)));
+        match order {
+            PortOrder::Ask { id, ask } => {
+                if let Some(station) = &self.station {
+                    station.ask(id, ask);
+                }
+            }
+            PortOrder::Open(wish) => match self.open_port(wish) {
+                Ok(station) => self.station = Some(station),
+                Err(refusal) => self.pending.push_back(Queued::Port(PortAnswer::Refused(refusal))),
+            },
         }
+    }
+
+    fn open_port(&mut self, wish: FramesWish) -> Result<Station, Refusal> {
+        let station = Station::start(&self.setting.offers, wish, &self.waker)?;
+        if (self.setting.admit)(false) {
+            return Ok(station);
+        }
+        Err(Refusal { code: "busy".into(), reason: BUSY.into(), advice: String::new() })
+    }
+
+    /// Tells the session what its interface has done.
+    fn take_answers(&mut self) -> Result<(), ProtocolError> {
+        while let Some(answer) = self.station.as_ref().and_then(Station::answer) {
+            self.session.input(mono_now(), Input::Port(&answer))?;
+        }
+        Ok(())
     }
 
     fn stop_senders(&mut self) {

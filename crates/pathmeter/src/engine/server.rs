@@ -3,6 +3,8 @@
 
 use super::arrivals::Desk;
 use super::driver::{Driver, Opener, Setting};
+use super::dut::remote::offers::Offers;
+use super::dut::remote::station::FramesSeen;
 use super::guests::{Guest, Guests};
 use super::host;
 use super::interrupt::Interrupt;
@@ -43,6 +45,8 @@ pub(crate) struct Config {
     pub(crate) tests: Option<u32>,
     /// Report interval of this end, and its other choices.
     pub(crate) local: LocalOptions,
+    /// Interfaces that clients may send frames out of and count them on.
+    pub(crate) offers: Arc<Offers>,
     /// Makes iPerf3's check of a user.
     pub(crate) verifier: Option<Verifier>,
     /// Watches sessions.
@@ -68,6 +72,8 @@ pub(crate) trait Watcher {
     fn extras(&mut self, _extras: &iperf3::Extras) {}
     /// A latency session is over, and has seen this of its messages.
     fn reflected(&mut self, _seen: &LatencySeen) {}
+    /// A session of frames is over, and has done this.
+    fn framed(&mut self, _seen: FramesSeen) {}
     /// This end's report of the session, which the client asked for.
     fn report(&self, _events: &[Event], _extras: &iperf3::Extras) -> Option<Report> {
         None
@@ -319,6 +325,8 @@ impl Server {
             extras: Box::new(|extras| watcher.borrow_mut().extras(extras)),
             sink: Box::new(|event| watcher.borrow_mut().event(event)),
             reflected: Box::new(|seen| watcher.borrow_mut().reflected(seen)),
+            framed: Box::new(|seen| watcher.borrow_mut().framed(seen)),
+            offers: self.config.offers.clone(),
             report: Box::new(|events, extras| watcher.borrow().report(events, extras)),
         };
         let outcome = Driver::new(session, link, setting)?.run();

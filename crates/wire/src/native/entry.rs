@@ -115,7 +115,7 @@ impl Entry {
     fn hello(&mut self, link: &mut Link, hello: Hello) -> Result<(), ProtocolError> {
         self.limits = hello.limits.unwrap_or_default();
         self.software = hello.software;
-        if matches!(self.ask, Ask::Frames { .. }) && !frames::is_known(&hello.features) {
+        if matches!(self.ask, Ask::Frames(_)) && !frames::is_known(&hello.features) {
             return Err(ProtocolError::Refused(format!(
                 "the far end, {}, knows no sessions of frames; upgrade pathmeter there",
                 if self.software.is_empty() { "of unknown version" } else { &self.software }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::net::IpAddr;
 
+pub(super) use check::check_wish;
 pub use check::{MAX_FRAMES, MAX_SIZES};
 pub use client::FramesClient;
 
@@ -24,6 +25,29 @@ pub(super) const FEATURE: &str = "frames";
 /// Whether an end that names these extensions knows sessions of frames.
 pub(super) fn is_known(features: &[String]) -> bool {
     features.iter().any(|feature| feature == FEATURE)
+}
+
+/// The interface that a client wants, and what it is to have for the test.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FramesWish {
+    /// The interface as the server calls it.
+    pub interface: String,
+    /// What it is to have in any case, until the session ends.
+    #[serde(default)]
+    pub addressing: FramesAddressing,
+    /// What it is given in a family of which it has no address.
+    #[serde(default)]
+    pub fallback: FramesAddressing,
+}
+
+/// Addresses of an interface, and of the routers on its link behind which the other port is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FramesAddressing {
+    /// With the lengths of their networks' prefixes.
+    pub addresses: Vec<(IpAddr, u8)>,
+    /// One of each family at most.
+    pub gateways: Vec<IpAddr>,
 }
 
 /// An interface of the server, open.
@@ -41,6 +65,9 @@ pub struct FramesPort {
     /// What it can count with, the fastest first: not tried yet.
     #[serde(deserialize_with = "known")]
     pub sinks: Vec<SinkKind>,
+    /// What was done to it for the test, in sentences.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// What a client wants done with the interface.
@@ -213,8 +240,9 @@ pub struct FramesSent {
 /// What the server's machine wants done with an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PortOrder {
-    /// Open it for this session alone. Its name is the client's word: no more than that.
-    Open(String),
+    /// Open an interface for this session alone. Its name is the client's word: no more than that. The numbers are in range;
+    /// whether it may be offered, and have these addresses, the driver knows.
+    Open(FramesWish),
     /// Do this with it. The numbers are in range; whether the addresses may be sent to, the driver knows.
     Ask {
         /// Number of the question.

@@ -1,6 +1,6 @@
 //! The control messages: JSON objects told apart by `type`.
 
-use super::frames::{FramesAsk, FramesPort, FramesTold};
+use super::frames::{FramesAsk, FramesPort, FramesTold, FramesWish};
 use super::hex::{FlowKey, Mac, Nonce, SessionId};
 use crate::Sent;
 use model::host::Host;
@@ -204,10 +204,7 @@ pub enum Ask {
     /// Single datagrams of chosen sizes, and echoes, over one UDP flow.
     Probe {},
     /// Frames out of an interface of the server, and counted on it. No data flows.
-    Frames {
-        /// The interface as the server calls it.
-        interface: String,
-    },
+    Frames(FramesWish),
     /// A kind this software does not know.
     #[serde(other)]
     Unknown,

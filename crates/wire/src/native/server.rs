@@ -268,9 +268,9 @@ impl Server {
         self.link.decoder.set_limit(MAX_FRAME);
         let accept = Message::Accept { session: self.session, key: self.key, host: self.config.host.clone() };
         let flows = match &ask {
-            Ask::Frames { interface } => {
+            Ask::Frames(wish) => {
                 self.state = State::Framing(Box::new(Framing::new(&self.config.policy, now)));
-                self.link.push(Output::Port(PortOrder::Open(interface.clone())));
+                self.link.push(Output::Port(PortOrder::Open(wish.clone())));
                 None
             }
             Ask::Throughput { spec, .. } => Some((**spec).clone()),
@@ -294,8 +294,8 @@ impl Server {
             Ask::Throughput { spec, .. } => admit::check(spec, &self.config.policy),
             Ask::Latency { spec } => admit::check_latency(spec, &self.config.policy),
             Ask::Probe {} => Ok(()),
-            Ask::Frames { .. } if self.knows_frames => Ok(()),
-            Ask::Frames { .. } => Err(Refusal::new(
+            Ask::Frames(wish) if self.knows_frames => frames::check_wish(wish),
+            Ask::Frames(_) => Err(Refusal::new(
                 "unsupported",
                 "a session of frames, where hello did not name that feature",
                 "upgrade the client",

@@ -6,8 +6,8 @@ use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use std::collections::VecDeque;
 use wire::native::frames::{
-    FrameBurst, FrameSpec, FramesAsk, FramesClient, FramesCounted, FramesPort, FramesSent, FramesSilence,
-    FramesTold, FramesVariation, PortAnswer, PortOrder,
+    FrameBurst, FrameSpec, FramesAddressing, FramesAsk, FramesClient, FramesCounted, FramesPort, FramesSent,
+    FramesSilence, FramesTold, FramesVariation, FramesWish, PortAnswer, PortOrder,
 };
 use wire::native::{ClientConfig, EthernetAddress, Refusal, Server, ServerConfig};
 use wire::{Input, Output, Policy, ProtocolError, Session};
@@ -35,7 +35,7 @@ impl World {
         let now = MonoTime(1_000_000_000);
         World {
             now,
-            client: FramesClient::new(client, "eth1".into(), now),
+            client: FramesClient::new(client, wish(), now),
             server: Server::new(server, now),
             control: VecDeque::new(),
             wakes: [None; 2],
@@ -165,6 +165,12 @@ impl World {
     }
 }
 
+fn wish() -> FramesWish {
+    let addresses = vec![([198, 19, 0, 1].into(), 24), (std::net::Ipv6Addr::LOCALHOST.into(), 64)];
+    let fallback = FramesAddressing { addresses, gateways: vec![[198, 19, 0, 254].into()] };
+    FramesWish { interface: "eth1".into(), fallback, ..FramesWish::default() }
+}
+
 fn port() -> FramesPort {
     FramesPort {
         facts: PortFacts { name: "eth1".into(), mtu: 1500, ..PortFacts::default() },
@@ -172,6 +178,7 @@ fn port() -> FramesPort {
         addresses: vec![[198, 19, 0, 1].into()],
         sources: vec![SourceKind::LiveFrames, SourceKind::Packet],
         sinks: vec![SinkKind::Xdp],
+        notes: vec!["eth1 was given 198.19.0.1/24 for the test.".into()],
     }
 }
 
@@ -214,7 +221,7 @@ fn counted(frames: u64) -> FramesCounted {
 fn the_port_is_told_as_the_server_has_it() {
     let world = World::ready();
     assert_eq!(world.client.port(), Some(&port()));
-    assert_eq!(world.orders, [PortOrder::Open("eth1".into())]);
+    assert_eq!(world.orders, [PortOrder::Open(wish())]);
     assert_eq!(world.client.peer_host().unwrap().name, "server");
 }
 

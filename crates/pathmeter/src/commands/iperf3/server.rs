@@ -96,6 +96,7 @@ fn config(
             receive_timeout: line.both.receive_timeout,
             ..LocalOptions::default()
         },
+        offers: Arc::default(),
         verifier: verifier
             .map(|gate| -> Arc<dyn Fn(&str) -> bool + Send + Sync> { Arc::new(move |t| check(&gate, t)) }),
         observer: Arc::new(sessions),

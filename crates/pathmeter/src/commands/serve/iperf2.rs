@@ -51,7 +51,13 @@ struct Sessions;
 
 impl Observer for Sessions {
     fn session(&self, client: SocketAddr) -> Box<dyn Watcher> {
-        Box::new(SessionLog { client, protocol: ProtocolName::Iperf2, events: Vec::new(), seen: None })
+        Box::new(SessionLog {
+            client,
+            protocol: ProtocolName::Iperf2,
+            events: Vec::new(),
+            seen: None,
+            framed: None,
+        })
     }
 
     fn note(&self, text: &str) {

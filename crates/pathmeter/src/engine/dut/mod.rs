@@ -7,6 +7,7 @@ pub(crate) mod cpu;
 mod hops;
 mod local;
 mod port;
+pub(crate) mod remote;
 pub(crate) mod reset;
 mod safety;
 pub(crate) mod site;

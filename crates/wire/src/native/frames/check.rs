@@ -1,6 +1,8 @@
 //! What may be asked in a session of frames, and what may be told: every number in range, at both ends.
 
-use super::{FrameBurst, FrameSpec, FramesAsk, FramesCounted, FramesSent, FramesTold};
+use super::{
+    FrameBurst, FrameSpec, FramesAddressing, FramesAsk, FramesCounted, FramesSent, FramesTold, FramesWish,
+};
 use crate::Policy;
 use crate::native::admit::{MAX_TIME, in_range, invalid, limit, longest};
 use crate::native::message::Refusal;
@@ -10,6 +12,22 @@ use model::units::{BitRate, Bytes};
 pub const MAX_FRAMES: u64 = 1 << 40;
 /// Most sizes that are sent in turn.
 pub const MAX_SIZES: usize = 4096;
+
+/// Checks what a client wants of an interface.
+pub(in crate::native) fn check_wish(wish: &FramesWish) -> Result<(), Refusal> {
+    let length = wish.interface.chars().count() as u64;
+    in_range("length of the interface's name", length, 1, LONGEST_NAME)?;
+    [&wish.addressing, &wish.fallback].into_iter().try_for_each(check_addressing)
+}
+
+fn check_addressing(addressing: &FramesAddressing) -> Result<(), Refusal> {
+    let FramesAddressing { addresses, gateways } = addressing;
+    in_range("number of addresses", addresses.len() as u64, 0, MAX_ADDRESSES)?;
+    in_range("number of gateways", gateways.len() as u64, 0, MAX_ADDRESSES)?;
+    addresses.iter().try_for_each(|(address, prefix)| {
+        in_range("prefix", u64::from(*prefix), 1, if address.is_ipv4() { 32 } else { 128 })
+    })
+}
 
 /// Checks a question as the server would see it; `Err` says which field and what to do.
 pub(super) fn check(ask: &FramesAsk, policy: &Policy) -> Result<(), Refusal> {
@@ -130,6 +148,9 @@ fn judge_sent(sent: &FramesSent, asked: &Asked) -> Result<(), String> {
     Ok(())
 }
 
+/// A path of a namespace and a name.
+const LONGEST_NAME: u64 = 300;
+const MAX_ADDRESSES: u64 = 8;
 /// Smallest frame of Ethernet, with the FCS.
 const SMALLEST: u64 = 64;
 /// Largest: an IP packet of 65,535 bytes, an Ethernet header, a tag and the FCS.
@@ -196,6 +217,30 @@ mod tests {
             assert!(text.starts_with(field), "{field}: {text}");
         }
         assert_eq!(reason(spec(), burst(), &Policy::default()), None);
+    }
+
+    #[test]
+    fn what_an_interface_is_to_have_is_bounded() {
+        let address = ([198, 18, 0, 2].into(), 24);
+        let wish = |change: fn(&mut FramesWish)| {
+            let mut wish = FramesWish { interface: "eth1".into(), ..FramesWish::default() };
+            wish.addressing.addresses.push(address);
+            change(&mut wish);
+            check_wish(&wish).map_err(|refusal| refusal.text())
+        };
+        assert_eq!(wish(|_| {}), Ok(()));
+        type Change = fn(&mut FramesWish);
+        let wrong: [(&str, Change); 5] = [
+            ("length of the interface's name is 0", |w| w.interface.clear()),
+            ("length of the interface's name", |w| w.interface = "x".repeat(301)),
+            ("prefix is 33", |w| w.addressing.addresses[0].1 = 33),
+            ("number of addresses", |w| w.fallback.addresses = vec![w.addressing.addresses[0]; 9]),
+            ("number of gateways", |w| w.addressing.gateways = vec![[198, 18, 0, 1].into(); 9]),
+        ];
+        for (field, change) in wrong {
+            let text = wish(change).unwrap_err();
+            assert!(text.starts_with(field), "{field}: {text}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The client of a session of frames.
 
 use super::check::{Asked, check, judge};
-use super::{FramesAsk, FramesPort, FramesTold};
+use super::{FramesAsk, FramesPort, FramesTold, FramesWish};
 use crate::native::client::ClientConfig;
 use crate::native::entry::{Entry, Granted};
 use crate::native::frame::violation;
@@ -49,10 +49,10 @@ enum State {
 }
 
 impl FramesClient {
-    /// Begins the dialogue. `interface`: the server's, as it calls it.
-    pub fn new(config: ClientConfig, interface: String, now: MonoTime) -> FramesClient {
+    /// Begins the dialogue.
+    pub fn new(config: ClientConfig, wish: FramesWish, now: MonoTime) -> FramesClient {
         let mut link = Link::new(now);
-        let entry = Entry::new(config, Ask::Frames { interface }, &mut link, now);
+        let entry = Entry::new(config, Ask::Frames(wish), &mut link, now);
         FramesClient {
             link,
             state: State::Entering,
