@@ -15,7 +15,7 @@ mod values;
 
 pub(crate) use analyse::{AnalyseArgs, GroupBy};
 pub(crate) use capture::CaptureArgs;
-pub(crate) use frames::FramesArgs;
+pub(crate) use frames::{FrameTest, FramesArgs};
 pub(crate) use import::{ImportArgs, OutputsArgs};
 pub(crate) use lab::{
     LabArgs, LabCheckArgs, LabCommand, LabDownArgs, LabExecArgs, LabListArgs, LabPrepareArgs, LabRunArgs,
@@ -74,9 +74,9 @@ pub(crate) enum Command {
     Sockperf(SockperfArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
-    /// Puts an MTU back when the run that changed it ends; started by `transfer --mtu` itself
-    #[command(hide = true, name = "mtu-guard")]
-    MtuGuard(MtuGuardArgs),
+    /// Puts back what a run changed when it ends; started by `transfer --mtu` and `frames --no-offload` themselves
+    #[command(hide = true, name = "guard")]
+    Guard(GuardArgs),
 }
 
 /// Options that every sub-command takes.
@@ -306,8 +306,8 @@ pub(crate) struct CompletionsArgs {
 
 /// What there was before the run.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct MtuGuardArgs {
-    /// `link NAME MTU` or `route ADDRESS…`
+pub(crate) struct GuardArgs {
+    /// `link NAME MTU`, `route ADDRESS…` or `offload NAME WHICH…`
     #[arg(value_name = "WORD", required = true)]
     pub(crate) words: Vec<String>,
 }

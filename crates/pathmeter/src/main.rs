@@ -58,6 +58,6 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Sockperf(args) => commands::sockperf::run(&args.args),
         Command::Completions(args) => commands::completions::run(args, global),
         Command::Man(args) => commands::man::run(args, global),
-        Command::MtuGuard(args) => commands::transfer::guard(&args.words),
+        Command::Guard(args) => engine::guard::watch(&args.words).map(|()| exit::Exit::Done),
     }
 }

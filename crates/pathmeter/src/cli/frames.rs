@@ -47,7 +47,8 @@ pub(crate) struct FramesArgs {
     /// Run N sessions at once and sum them; auto adds sessions until the sum grows no more, for each size
     #[arg(long, value_name = "N|auto", help_heading = "Test")]
     pub(crate) pairs: Option<PairCount>,
-    /// Send and receive each UDP datagram by itself, without segmentation offload (GSO and GRO)
+    /// Each packet a frame of its own in this host too: UDP without GSO and GRO, TCP with TSO and GSO switched off at the
+    /// interface while it runs (CAP_NET_ADMIN), and on again after it
     #[arg(long, help_heading = "Test")]
     pub(crate) no_offload: bool,
     /// What carries the packets on the link, from the wire inwards, as `pathmeter linerate` takes it

@@ -3,15 +3,17 @@
 use super::chart;
 use super::pairs::{Job, Measured};
 use super::session::{blame, conclude, expectations, link, print_plan, run_id, security, too_early};
-use crate::cli::{Common, FramesArgs, MAX_PAIRS, PairCount};
+use crate::cli::{Common, FrameTest, FramesArgs, MAX_PAIRS, PairCount};
 use crate::engine::client::{self, Security};
 use crate::engine::flows::believed_mtu;
+use crate::engine::guard::{Guard, OldState};
 use crate::engine::interrupt::Interrupt;
 use crate::engine::preflight;
 use crate::exit::{Exit, sentence};
 use crate::planner::{self, Step};
 use linux::clock::wall_now;
-use linux::nic::Nic;
+use linux::nic::{Nic, Offload, set_offload};
+use linux::privilege::{Capabilities, Capability};
 use model::event::{Event, Probe, Warning};
 use model::frames::FrameRow;
 use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target, Transport};
@@ -35,8 +37,11 @@ pub(crate) fn run(args: &FramesArgs, global: &Common) -> anyhow::Result<Exit> {
     }
     let interrupt = Interrupt::on_signals()?;
     let link = link(&target, &local);
-    let sweep = Sweep { target, local, pairs: args.pairs, security, interrupt, link };
-    let (run, broke) = sweep.measure(steps)?;
+    let (mut real, told) = if args.no_offload { real_frames(args, &target, &local)? } else { (None, None) };
+    let sweep = Sweep { target, local, pairs: args.pairs, security, interrupt, link, told };
+    let measured = sweep.measure(steps);
+    real.as_mut().map_or(Ok(()), Guard::put_back)?;
+    let (run, broke) = measured?;
     chart::write(&args.chart, || format::chart(&run).svg())?;
     let exit = conclude(&run, false, &expected, global)?;
     broke.filter(|_| !sweep.interrupt.is_raised()).map_or(Ok(exit), Err)
@@ -51,6 +56,48 @@ struct Sweep {
     interrupt: Interrupt,
     /// The link's speed, where it is known.
     link: Option<Event>,
+    /// What is to be known of the offloads.
+    told: Option<Event>,
+}
+
+/// Switches off what joins packets at the interface toward the target, until the guard is dropped: TCP has no such choice for
+/// a connection. Where that cannot be, it is told.
+fn real_frames(
+    args: &FramesArgs,
+    target: &Target,
+    local: &LocalOptions,
+) -> anyhow::Result<(Option<Guard>, Option<Event>)> {
+    if !args.tests.contains(&FrameTest::Tcp) {
+        return Ok((None, None));
+    }
+    let told = |text: String| Some(Event::Warning(Warning::new("offloads-on", text)));
+    let Some(nic) = toward(target, local) else { return Ok((None, None)) };
+    let name = nic.link.name.clone();
+    if args.reverse {
+        let text = format!(
+            "--no-offload: the far end sends, and its offloads are its own: TCP may leave it as super-packets. \
+             There: `ethtool -K INTERFACE tso off gso off`; {name} here only receives."
+        );
+        return Ok((None, told(text)));
+    }
+    let on: Vec<Offload> =
+        [Offload::Tso, Offload::Gso].into_iter().filter(|offload| nic.has(*offload)).collect();
+    if on.is_empty() {
+        return Ok((None, None));
+    }
+    if !Capabilities::of_this_thread()?.has(Capability::NetAdmin) {
+        let text = format!(
+            "--no-offload: TCP's super-packets stay on, as switching {name} needs the capability \
+             CAP_NET_ADMIN: run it as root, or `setcap cap_net_admin+ep $(which pathmeter)`."
+        );
+        return Ok((None, told(text)));
+    }
+    let guard = Guard::start(OldState::Offloads { name: name.clone(), on: on.clone() })?;
+    let refused = on.into_iter().find_map(|offload| set_offload(&name, offload, false).err());
+    Ok((
+        Some(guard),
+        refused.and_then(|why| told(format!("--no-offload: {why}; TCP may cross as super-packets."))),
+    ))
 }
 
 impl Sweep {
@@ -154,7 +201,7 @@ impl Sweep {
             let text = "The speed of the link is not known, so there is no line rate to compare with: give --link 25G.";
             Event::Warning(Warning::new("link-unknown", text))
         };
-        vec![self.link.clone().unwrap_or_else(unknown)]
+        std::iter::once(self.link.clone().unwrap_or_else(unknown)).chain(self.told.clone()).collect()
     }
 }
 
@@ -181,11 +228,7 @@ struct Counter {
 
 impl Counter {
     fn start(target: &Target, local: &LocalOptions, direction: Direction) -> Option<Counter> {
-        let nic = match &local.device {
-            Some(device) => Nic::named(device),
-            None => Nic::toward(target.address.ip().to_canonical()),
-        };
-        let nic = nic.ok()?;
+        let nic = toward(target, local)?;
         Some(Counter { before: count(&nic, direction), interface: nic.link.name, direction })
     }
 
@@ -193,6 +236,15 @@ impl Counter {
         let after = count(&Nic::named(&self.interface).ok()?, self.direction);
         Some((self.interface, after.checked_sub(self.before)?))
     }
+}
+
+/// The interface toward the target.
+fn toward(target: &Target, local: &LocalOptions) -> Option<Nic> {
+    let nic = match &local.device {
+        Some(device) => Nic::named(device),
+        None => Nic::toward(target.address.ip().to_canonical()),
+    };
+    nic.ok()
 }
 
 fn count(nic: &Nic, direction: Direction) -> u64 {

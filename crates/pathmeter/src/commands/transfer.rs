@@ -46,7 +46,3 @@ pub(crate) fn run(args: &TransferArgs, global: &Common) -> anyhow::Result<Exit> 
     }
 }
 
-/// The guard of a run that changes MTUs, a process of its own.
-pub(crate) fn guard(words: &[String]) -> anyhow::Result<Exit> {
-    mtu::guard::watch(words).map(|()| Exit::Done)
-}

@@ -11,6 +11,7 @@ mod driver;
 #[expect(dead_code, reason = "the command that uses it comes next")]
 pub(crate) mod dut;
 pub(crate) mod flows;
+pub(crate) mod guard;
 mod guests;
 pub(crate) mod host;
 pub(crate) mod http_server;

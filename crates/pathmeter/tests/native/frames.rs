@@ -1,7 +1,7 @@
 //! `frames`: a sweep over frame sizes, its figures against one another and against the device's counters.
 
 use super::net::{Net, SERVER};
-use super::support::{Scratch, Server, free_port, pathmeter, run, start};
+use super::support::{Running, Scratch, Server, free_port, pathmeter, run, start};
 use serde_json::Value;
 
 fn rows(run: &Value) -> &[Value] {
@@ -64,7 +64,50 @@ fn rows_agree_with_themselves_and_with_the_device() {
         assert_eq!(row["mss"], frame - 58);
         // Timestamps take 12 bytes; the last segments of a write may be shorter.
         assert!((number(row, "payload") / f64::from(frame - 70) - 1.0).abs() < 0.01, "{row:#}");
+        // Segments sent again and those without payload come on top.
+        let [frames, packets] = ["frames", "packets"].map(|name| number(&row["device"], name));
+        assert!(frames > 0.98 * packets, "each segment is a frame of its own: {row:#}");
     }
+}
+
+#[test]
+fn offloads_are_switched_back_also_after_kill() {
+    let Some(net) = Net::new("offloads_are_switched_back_also_after_kill") else { return };
+    let _server = net.serve(&[]);
+    let offloads = || {
+        let words = ["netns", "exec", &net.client, "ethtool", "-k", "eth0"];
+        let output = std::process::Command::new("ip").args(words).output().expect("ethtool runs");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let before = offloads();
+    assert!(before.contains("tcp-segmentation-offload: on"), "{before}");
+    let words = ["frames", SERVER, "--frame", "512", "--tests", "tcp", "-t", "20s", "--no-offload"];
+    let sweep = Running::start(pathmeter(Some(&net.client), &words));
+    let until = |wanted: &str| {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while !offloads().contains(wanted) && std::time::Instant::now() < deadline {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        offloads()
+    };
+    assert!(until("tcp-segmentation-offload: off").contains("tcp-segmentation-offload: off"));
+    sweep.signal("KILL");
+    until("tcp-segmentation-offload: on");
+    assert_eq!(until("generic-segmentation-offload: on"), before);
+}
+
+#[test]
+fn pairs_are_added_until_the_rate_grows_no_more() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    let words =
+        ["frames", &host, "--frame", "1518", "--tests", "udp", "--pairs", "auto", "-t", "500ms", "--json"];
+    let run = run(&words).code(0).json();
+    let row = &rows(&run)[0];
+    let pairs = row["pairs"].as_u64().expect("a count");
+    assert!(pairs >= 1 && number(row, "goodput_bps") > 0.0, "{row:#}");
+    let steps = run["tests"][0]["summary"]["pairs"]["steps"].as_array().unwrap_or_else(|| panic!("{run:#}"));
+    assert!(steps.len() >= 2, "{steps:#?}");
 }
 
 #[test]

@@ -1,30 +1,19 @@
 //! Changing the MTU for a run, and putting it back whatever happens.
-//!
-//! A guard, which is this program again in a process and a group of its own, puts the old state back when its standard
-//! input closes: at the end of the run, and just so when this process dies, be it by `kill -9`.
-
-pub(crate) mod guard;
 
 use super::IPV6_LEAST;
-use crate::exit::{Exit, Failure};
-use anyhow::Context;
-use guard::OldState;
+use crate::engine::guard::{Guard, OldState};
+use crate::exit::Failure;
 use linux::clock::mono_now;
 use linux::netlink::{HostRoute, Link, Network, OperState};
 use linux::privilege::{Capabilities, Capability};
 use model::transfer::MtuOf;
 use model::units::Nanos;
-use std::io::{BufRead, BufReader, Read};
 use std::net::IpAddr;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
 
 /// A run under way that changes the MTU. Dropped, it puts the old state back.
 pub(crate) struct Sweep {
     network: Network,
-    old: OldState,
-    /// The guard, until it has done its work.
-    guard: Option<Child>,
+    guard: Guard,
     /// Host routes are there: the next MTU replaces theirs.
     routed: bool,
 }
@@ -112,13 +101,12 @@ impl Sweep {
                 OldState::Routes(to.iter().map(route).collect::<anyhow::Result<_>>()?)
             }
         };
-        let guard = start(&old)?;
-        Ok(Sweep { network, old, guard: Some(guard), routed: false })
+        Ok(Sweep { network, guard: Guard::start(old)?, routed: false })
     }
 
     /// Sets this MTU, and waits until the interface carries packets again.
     pub(crate) fn set(&mut self, mtu: u32) -> anyhow::Result<()> {
-        match &self.old {
+        match self.guard.old() {
             OldState::Interface { name, .. } => {
                 self.network.set_mtu(name, mtu).map_err(|e| refused(name, mtu, &mut self.network, e))?;
                 self.until_up(&name.clone())
@@ -130,6 +118,8 @@ impl Sweep {
                 self.routed = true;
                 Ok(())
             }
+            // Never guarded for an MTU.
+            OldState::Offloads { .. } => Ok(()),
         }
     }
 
@@ -153,46 +143,8 @@ impl Sweep {
 
     /// Puts the old state back and says whether that succeeded.
     pub(crate) fn end(mut self) -> anyhow::Result<()> {
-        self.put_back()
+        self.guard.put_back()
     }
-
-    fn put_back(&mut self) -> anyhow::Result<()> {
-        let Some(mut guard) = self.guard.take() else { return Ok(()) };
-        drop(guard.stdin.take());
-        let mut said = String::new();
-        let read = guard.stderr.take().map(|mut errors| errors.read_to_string(&mut said));
-        let ended = guard.wait();
-        if ended.is_ok_and(|status| status.success()) && read.is_none_or(|read| read.is_ok()) {
-            return Ok(());
-        }
-        // The guard has been killed, or could not: what it did not, this process does.
-        self.old.put_back(&mut self.network).map_err(|e| {
-            let message = format!("the MTU was not put back: {e} {}", said.trim());
-            let advice = Some(format!("put it back by hand: {}", self.old.by_hand()));
-            Failure { exit: Exit::Fault, message, advice }.into()
-        })
-    }
-}
-
-impl Drop for Sweep {
-    fn drop(&mut self) {
-        // An error here has an error before it, which is told.
-        self.put_back().ok();
-    }
-}
-
-/// Starts the guard and waits until it watches.
-fn start(old: &OldState) -> anyhow::Result<Child> {
-    let mut command = Command::new("/proc/self/exe");
-    command.arg0("pathmeter").arg(guard::COMMAND).args(old.words());
-    // A group of its own: Ctrl-C goes to all of the terminal's group.
-    command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().context("start the guard that puts the MTU back")?;
-    let mut ready = String::new();
-    let out = child.stdout.take().context("the guard has no output")?;
-    BufReader::new(out).read_line(&mut ready).context("wait for the guard that puts the MTU back")?;
-    anyhow::ensure!(ready.trim() == guard::READY, "the guard that puts the MTU back did not start");
-    Ok(child)
 }
 
 fn refused(name: &str, mtu: u32, network: &mut Network, error: linux::OsError) -> anyhow::Error {
