@@ -1,0 +1,78 @@
+//! Every source of frames with every sink: over a cable, through devices and through one that does wrong, with exact counts.
+//!
+//! Needs root (`CAP_BPF` in the first user namespace); without it each test here says on stderr that it is skipped, which
+//! in CI is a failure.
+#![expect(clippy::print_stderr, reason = "a skipped test says so, loudly")]
+
+#[path = "../lab/mod.rs"]
+mod lab;
+
+mod devices;
+mod edges;
+mod shape;
+
+use lab::{Lab, made, paced};
+use linux::cpu::{affinity, pin_current_thread};
+use linux::frames::{Arrived, Burst, FrameSpec, Sent, Sink, Stop, Watch, open_sink, open_source};
+use linux::nic::{Offload, set_offload};
+use model::dut::{SinkKind, SourceKind};
+use model::framing::{Imix, Network};
+
+const SOURCES: [SourceKind; 3] = [SourceKind::LiveFrames, SourceKind::XskCopy, SourceKind::Packet];
+const SINKS: [SinkKind; 5] =
+    [SinkKind::Xdp, SinkKind::XdpGeneric, SinkKind::Xsk, SinkKind::PacketRing, SinkKind::Packet];
+
+impl Lab {
+    fn sink(&self, kind: SinkKind, spec: &FrameSpec, frames: u64) -> linux::Result<Box<dyn Sink>> {
+        self.receiver.run(|| {
+            // Else a veth has no place for live frames, but where a program is in its driver.
+            set_offload("eth0", Offload::Gro, true)?;
+            open_sink(kind, spec, frames, Watch::Times, self.arrival.index)
+        })?
+    }
+
+    fn send(&self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> linux::Result<Sent> {
+        self.sender.run(|| {
+            // A veth receives where it is sent from: on one CPU the order is that of sending.
+            pin_current_thread(affinity()?[0])?;
+            open_source(kind, spec, self.out.index)?.run(burst, &Stop::default())
+        })?
+    }
+
+    /// Sends and counts, each in its namespace.
+    fn count(
+        &self,
+        (source, sink): (SourceKind, SinkKind),
+        spec: &FrameSpec,
+        burst: &Burst,
+    ) -> linux::Result<(Sent, Arrived)> {
+        let sink = self.sink(sink, spec, burst.frames)?;
+        let sent = self.send(source, spec, burst)?;
+        Ok((sent, sink.arrived()?))
+    }
+}
+
+fn pairs() -> impl Iterator<Item = (SourceKind, SinkKind)> {
+    SOURCES.iter().flat_map(|source| SINKS.iter().map(move |sink| (*source, *sink)))
+}
+
+#[test]
+fn every_source_is_counted_by_every_sink() {
+    let Some(lab) = made(Lab::cable()) else { return };
+    let mix = |spec: FrameSpec| FrameSpec { sizes: Imix::simple(Network::V4).sequence().to_vec(), ..spec };
+    let tagged = |spec| FrameSpec { vlan: Some(100), ..spec };
+    let mut specs = vec![mix(lab.spec(4, 0)), tagged(lab.spec(4, 68)), tagged(lab.spec(6, 512))];
+    for (family, least) in [(4, 64), (6, 84)] {
+        specs.extend([least, 512, 1518].map(|size| lab.spec(family, size)));
+    }
+    for pair in pairs() {
+        for spec in &specs {
+            let Some((sent, arrived)) = made(lab.count(pair, spec, &paced(300))) else { return };
+            let what = format!("{pair:?}, {spec:?}: {sent:?}");
+            assert_eq!(sent.frames, 300, "{what}");
+            let bytes: u64 = spec.sizes.iter().cycle().take(300).map(|size| size.0 - 4).sum();
+            assert_eq!((arrived.frames, arrived.bytes), (300, bytes), "{what}");
+            assert_eq!((arrived.duplicates, arrived.reordered, arrived.unchecked), (0, 0, 0), "{what}");
+        }
+    }
+}
