@@ -9,13 +9,14 @@ mod recovery;
 mod report;
 mod setup;
 mod suite;
+mod times;
 mod tools;
 pub mod y1564;
 
 pub use comparison::{Change, Rates, compare, compare_devices, compare_with};
 pub use conclude::{RULES, Rule, conclude};
 pub use order::{Action, Frames, Observation, Order, Stream, WayObservation};
-pub use plan::{PlanRow, SERVICE_PIECE, Test, Times, TrialPlan};
+pub use plan::{PlanRow, Test, TrialPlan};
 pub use recovery::{Overload, ResetTime, recovery_time};
 pub use report::{
     BackToBackReport, DelayVariationReport, DelayVariationWay, DeviceComparison, DeviceReport, DutReport,
@@ -25,4 +26,5 @@ pub use report::{
 };
 pub use setup::SetupError;
 pub use suite::{Progress, Suite};
+pub use times::{SERVICE_PIECE, Times};
 pub use tools::{SinkKind, SourceKind, Tools, Tried};

@@ -130,7 +130,8 @@ impl TrialResult {
     }
 
     /// Frames that came back, each counted once.
-    fn distinct(&self) -> u64 {
+    #[must_use]
+    pub fn distinct(&self) -> u64 {
         self.received.saturating_sub(self.duplicates)
     }
 

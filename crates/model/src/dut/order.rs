@@ -3,7 +3,7 @@
 use super::Test;
 use crate::framing::{Imix, Network, RFC2544_SIZES};
 use crate::plan::{Direction, Directions};
-use crate::search::{Trial, TrialResult};
+use crate::search::{Load, Trial, TrialResult};
 use crate::stats::histogram::Distribution;
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
@@ -91,6 +91,29 @@ pub struct WayObservation {
     pub silence: Option<Nanos>,
     /// Frames came again after the reset. Always so where there was none.
     pub resumed: bool,
+}
+
+impl Action {
+    /// How long it is, without pauses.
+    #[must_use]
+    pub fn time(&self, stream: &Stream) -> Nanos {
+        match self {
+            Action::Flood(time) => time.saturating_mul(stream.way_count()),
+            Action::Trial(trial) | Action::Reset(trial) => trial.duration,
+            Action::Overload { overload, relief } => overload.duration + relief.duration,
+        }
+    }
+
+    /// The load in each direction, at first; `None` for as fast as can be.
+    #[must_use]
+    pub fn load(&self) -> Option<Load> {
+        match self {
+            Action::Flood(_) => None,
+            Action::Trial(trial) | Action::Reset(trial) | Action::Overload { overload: trial, .. } => {
+                Some(trial.load)
+            }
+        }
+    }
 }
 
 impl Frames {

@@ -1,6 +1,6 @@
 //! The trials that a benchmark will run, and how long they take: shown before the first frame is sent.
 
-use super::{SearchMethod, Setup, Stream};
+use super::{SERVICE_PIECE, SearchMethod, Setup, Stream, Times};
 use crate::search::{BackToBackConfig, Load};
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
@@ -29,114 +29,6 @@ pub enum Test {
     DelayVariation,
     /// Activation of a service (ITU-T Y.1564).
     Service,
-}
-
-/// How long trials are and how often they are repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Times {
-    /// Before and after each trial, in nanoseconds (RFC 2544 section 23): learning, residual frames, settling.
-    #[serde(rename = "pause_ns")]
-    pub pause: Nanos,
-    /// Sending as fast as can be in each direction, before anything else, in nanoseconds.
-    #[serde(rename = "flood_ns")]
-    pub flood: Nanos,
-    /// A step of frame loss, each part of recovery, reset, and a run of delay variation, in nanoseconds.
-    #[serde(rename = "trial_ns")]
-    pub trial: Nanos,
-    /// One search for all rates at most, with its pauses, in nanoseconds. What is not found by then is unfinished.
-    #[serde(rename = "search_ns")]
-    pub search: Nanos,
-    /// How often the search is repeated.
-    pub search_repeats: u32,
-    /// A stream whose latency is measured, in nanoseconds.
-    #[serde(rename = "latency_ns")]
-    pub latency: Nanos,
-    /// How often latency is measured at each load.
-    pub latency_repeats: u32,
-    /// How many steps of frame loss make 100 %.
-    pub loss_steps: u32,
-    /// The longest burst, in nanoseconds.
-    #[serde(rename = "burst_ns")]
-    pub burst: Nanos,
-    /// How often the longest burst without loss is searched for.
-    pub burst_repeats: u32,
-    /// A burst fails when it lost frames this many times in a row (RFC 9004's loss verification).
-    pub burst_verify: u32,
-    /// How often recovery and reset are measured.
-    pub repeats: u32,
-    /// A trial at the most load, in nanoseconds.
-    #[serde(rename = "mrr_ns")]
-    pub mrr: Nanos,
-    /// How often there is one.
-    pub mrr_repeats: u32,
-    /// How often delay variation is measured.
-    pub variation_repeats: u32,
-    /// A step of a service's configuration test, in nanoseconds.
-    #[serde(rename = "service_step_ns")]
-    pub service_step: Nanos,
-    /// A service's performance test, in nanoseconds; 0 for none. It is run in pieces of [`SERVICE_PIECE`].
-    #[serde(rename = "service_ns")]
-    pub service: Nanos,
-}
-
-/// A piece of a service's performance test: one sample of its availability, as long as what begins and ends unavailable
-/// time (ITU-T Y.1563).
-pub const SERVICE_PIECE: Nanos = Nanos::from_secs(10);
-
-impl Times {
-    /// As RFC 2544, RFC 9004, RFC 6201, RFC 8219 and ITU-T Y.1564 ask for.
-    #[must_use]
-    pub fn standard() -> Times {
-        Times {
-            pause: Nanos::from_secs(2 + 2 + 2 + 5),
-            flood: Nanos::from_secs(1),
-            trial: Nanos::from_secs(60),
-            search: Nanos::from_secs(7200),
-            search_repeats: 1,
-            latency: Nanos::from_secs(120),
-            latency_repeats: 20,
-            loss_steps: 10,
-            burst: Nanos::from_secs(2),
-            burst_repeats: 50,
-            burst_verify: 2,
-            repeats: 10,
-            mrr: Nanos::from_secs(1),
-            mrr_repeats: 10,
-            variation_repeats: 20,
-            service_step: Nanos::from_secs(10),
-            service: Nanos::from_secs(900),
-        }
-    }
-
-    /// For a look: moments instead of minutes, and nearly nothing repeated. Not conforming to any standard.
-    #[must_use]
-    pub fn quick() -> Times {
-        Times {
-            pause: Nanos::from_millis(100),
-            flood: Nanos::from_millis(300),
-            trial: Nanos::from_millis(500),
-            search: Nanos::from_secs(20),
-            search_repeats: 1,
-            latency: Nanos::from_secs(1),
-            latency_repeats: 1,
-            loss_steps: 10,
-            burst: Nanos::from_millis(500),
-            burst_repeats: 1,
-            burst_verify: 1,
-            repeats: 1,
-            mrr: Nanos::from_millis(500),
-            mrr_repeats: 3,
-            variation_repeats: 1,
-            service_step: Nanos::from_secs(1),
-            service: Nanos::ZERO,
-        }
-    }
-
-    /// The pieces of a service's performance test.
-    #[must_use]
-    pub fn service_pieces(&self) -> u32 {
-        u32::try_from(self.service.0.div_ceil(SERVICE_PIECE.0)).unwrap_or(u32::MAX)
-    }
 }
 
 /// The trials of one test with one stream.
@@ -183,7 +75,8 @@ impl Setup {
         let rows = self.streams.iter().enumerate().flat_map(|(index, stream)| {
             self.tests_of(index).into_iter().map(move |test| self.row(test, stream))
         });
-        let floods = self.streams.iter().fold(Nanos::ZERO, |sum, stream| sum + self.flood_time(stream));
+        let flooded = self.streams.iter().enumerate().filter(|(index, _)| !self.tests_of(*index).is_empty());
+        let floods = flooded.fold(Nanos::ZERO, |sum, (_, stream)| sum + self.flood_time(stream));
         TrialPlan { rows: rows.collect(), floods }
     }
 
@@ -244,7 +137,7 @@ impl Setup {
     fn search_trials(&self) -> u32 {
         let one = match self.search {
             SearchMethod::Binary => {
-                let of = |index: usize| self.binary(index, super::setup::ANY_LIMITS).most_trials();
+                let of = |index: usize| self.binary(index, super::setup::ANY_LIMITS, Load(0.0)).most_trials();
                 (0..self.goals.len()).map(of).fold(0, u32::saturating_add)
             }
             SearchMethod::Mlr => {

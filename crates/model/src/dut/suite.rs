@@ -1,17 +1,51 @@
 //! The conductor of a benchmark: what to send next, and what has been found. It has no clock, no chance, and sends nothing.
+//!
+//! Every stream begins with a flood, which shows whether the device forwards at all and what the generator reaches. Then
+//! come the tests in the order asked for. A test is a [`Job`]: it names one action after the other and writes its part of the
+//! report. What cannot be done is left out with the reason, and the rest goes on.
 
+mod bursts;
+mod delays;
+mod disturbed;
+mod flood;
+mod halves;
+mod job;
+mod latency;
+mod loss;
 mod progress;
+mod rates;
+mod service;
 
 pub use progress::Progress;
 
-use super::{Action, Observation, Order, ServiceReport, Setup, SetupError, StreamReport};
+use super::{Action, LeftOut, Observation, Order, PlanRow, ServiceReport, Setup, SetupError, StreamReport};
 use crate::units::Nanos;
+use job::Job;
 
 /// A benchmark under way.
 #[derive(Debug)]
 pub struct Suite {
     setup: Setup,
-    rows: Vec<StreamReport>,
+    /// The streams that are done.
+    done: Vec<StreamReport>,
+    service: Option<ServiceReport>,
+    /// The stream under way; `None` when all are done.
+    running: Option<Running>,
+}
+
+/// A stream under way.
+#[derive(Debug)]
+struct Running {
+    row: StreamReport,
+    tests: Vec<PlanRow>,
+    /// Which of them is under way.
+    at: usize,
+    /// `None` of the flood.
+    job: Option<Box<dyn Job>>,
+    /// Trials of this test whose result was taken.
+    trials: u32,
+    /// How long they took as planned, with their pauses.
+    spent: Nanos,
 }
 
 impl Suite {
@@ -21,52 +55,171 @@ impl Suite {
     /// As [`Setup::check`].
     pub fn new(setup: &Setup) -> Result<Suite, SetupError> {
         setup.check()?;
-        Ok(Suite { setup: setup.clone(), rows: Vec::new() })
+        let mut suite = Suite { setup: setup.clone(), done: Vec::new(), service: None, running: None };
+        suite.begin_stream();
+        Ok(suite)
     }
 
     /// What to do now; `None` when all is done. The same until its observation is taken.
     #[must_use]
     pub fn order(&self) -> Option<Order> {
-        let stream = self.setup.streams.get(self.rows.len())?.clone();
-        Some(Order { test: self.setup.tests[0], stream, action: Action::Flood(self.setup.times.flood) })
+        let running = self.running.as_ref()?;
+        let action = running.action(&self.setup)?;
+        Some(Order { test: running.tests[running.at].test, stream: running.row.stream.clone(), action })
     }
 
     /// Takes what came of that order. Without effect when all is done.
-    pub fn take(&mut self, _observation: &Observation) {
-        self.leave_out("not measured");
+    pub fn take(&mut self, observation: &Observation) {
+        let Some(running) = &mut self.running else { return };
+        running.spent += running
+            .action(&self.setup)
+            .map_or(Nanos::ZERO, |action| self.setup.times.pause + action.time(&running.row.stream));
+        running.trials = running.trials.saturating_add(1);
+        match &mut running.job {
+            None => match flood::read(&self.setup, &mut running.row, observation) {
+                Ok(()) => self.start(0),
+                Err(why) => self.leave_out(&why),
+            },
+            Some(job) => match job.take(observation) {
+                Err(why) => self.leave_out(&why),
+                Ok(()) if job.action().is_none() => self.end_test(),
+                Ok(()) => {}
+            },
+        }
     }
 
     /// The rest of the present test of the present stream cannot be done; what it found so far stays. A flood that cannot be
     /// done leaves out all tests of its stream.
-    pub fn leave_out(&mut self, _why: &str) {
-        if let Some(stream) = self.setup.streams.get(self.rows.len()) {
-            self.rows.push(StreamReport::new(stream.clone()));
+    pub fn leave_out(&mut self, why: &str) {
+        let Some(running) = &mut self.running else { return };
+        if running.job.is_some() {
+            running.leave_out(running.at..=running.at, why);
+            self.end_test();
+        } else {
+            running.leave_out(0..running.tests.len(), why);
+            self.start(usize::MAX);
         }
     }
 
-    /// How long what is left takes at most.
+    /// How long what is left takes at most, with its pauses; trials thrown away and repeated come on top.
     #[must_use]
     pub fn left(&self) -> Nanos {
-        self.setup.plan().most()
+        let Some(running) = &self.running else { return Nanos::ZERO };
+        let all = |rows: &[PlanRow]| rows.iter().fold(Nanos::ZERO, |sum, row| sum + row.most);
+        let later = self.done.len() + 1..self.setup.streams.len();
+        let later = later.fold(Nanos::ZERO, |sum, index| {
+            sum + self.setup.flood_time(&self.setup.streams[index]) + all(&self.rows_of(index))
+        });
+        later
+            + match running.job {
+                None => self.setup.flood_time(&running.row.stream) + all(&running.tests),
+                Some(_) => {
+                    (all(&running.tests[running.at..])) - running.spent.min(running.tests[running.at].most)
+                }
+            }
     }
 
     /// Where it is.
     #[must_use]
     pub fn progress(&self) -> Progress {
+        let tests =
+            |streams: usize| (0..streams).map(|index| self.setup.tests_of(index).len()).sum::<usize>();
+        let rows = tests(self.setup.streams.len());
+        let Some(running) = &self.running else {
+            let (stream, test) = (String::new(), self.setup.tests[0]);
+            return Progress { stream, test, trial: 0, trials: 0, load: None, row: rows, rows };
+        };
+        let test = &running.tests[running.at];
         Progress {
-            stream: String::new(),
-            test: self.setup.tests[0],
-            trial: 0,
-            trials: 0,
-            load: None,
-            row: 0,
-            rows: 0,
+            stream: running.row.stream.to_string(),
+            test: test.test,
+            trial: running.trials.saturating_add(1),
+            trials: running.job.as_ref().map_or(1, |_| test.trials),
+            load: running.action(&self.setup).and_then(|action| action.load()),
+            row: tests(self.done.len()) + running.at + 1,
+            rows,
         }
     }
 
     /// What was found, a row for each stream; also in the middle, and then what is unfinished is marked.
     #[must_use]
-    pub fn finish(self) -> (Vec<StreamReport>, Option<ServiceReport>) {
-        (self.rows, None)
+    pub fn finish(mut self) -> (Vec<StreamReport>, Option<ServiceReport>) {
+        if let Some(running) = &mut self.running {
+            if let Some(job) = &running.job {
+                job.report(&mut running.row, &mut self.service);
+                running.leave_out(running.at..=running.at, UNFINISHED);
+                running.leave_out(running.at + 1..running.tests.len(), NOT_BEGUN);
+            } else {
+                running.leave_out(0..running.tests.len(), NOT_BEGUN);
+            }
+        }
+        while let Some(running) = self.running.take() {
+            self.done.push(running.row);
+            self.begin_stream();
+            if let Some(next) = &mut self.running {
+                next.leave_out(0..next.tests.len(), NOT_BEGUN);
+            }
+        }
+        (self.done, self.service)
+    }
+
+    fn rows_of(&self, index: usize) -> Vec<PlanRow> {
+        let stream = &self.setup.streams[index];
+        self.setup.tests_of(index).into_iter().map(|test| self.setup.row(test, stream)).collect()
+    }
+
+    /// The next stream that has a test, before its flood.
+    fn begin_stream(&mut self) {
+        while let Some(stream) = self.setup.streams.get(self.done.len()) {
+            let mut row = StreamReport::new(stream.clone());
+            row.line_rate = self.setup.line_rate(stream).ok().flatten();
+            let tests = self.rows_of(self.done.len());
+            if !tests.is_empty() {
+                self.running = Some(Running { row, tests, at: 0, job: None, trials: 0, spent: Nanos::ZERO });
+                return;
+            }
+            self.done.push(row);
+        }
+    }
+
+    /// The present test is over.
+    fn end_test(&mut self) {
+        let Some(running) = &mut self.running else { return };
+        if let Some(job) = &running.job {
+            job.report(&mut running.row, &mut self.service);
+        }
+        let next = running.at + 1;
+        self.start(next);
+    }
+
+    /// Starts the next test that can be done, from this one on, or the next stream.
+    fn start(&mut self, from: usize) {
+        let Some(mut running) = self.running.take() else { return };
+        for at in from..running.tests.len() {
+            match job::start(running.tests[at].test, &self.setup, &running.row) {
+                Err(why) => running.leave_out(at..=at, &why),
+                Ok(job) => {
+                    self.running =
+                        Some(Running { at, job: Some(job), trials: 0, spent: Nanos::ZERO, ..running });
+                    return;
+                }
+            }
+        }
+        self.done.push(running.row);
+        self.begin_stream();
     }
 }
+
+impl Running {
+    fn action(&self, setup: &Setup) -> Option<Action> {
+        self.job.as_ref().map_or(Some(Action::Flood(setup.times.flood)), |job| job.action())
+    }
+
+    fn leave_out(&mut self, tests: impl IntoIterator<Item = usize>, why: &str) {
+        let left_out = tests.into_iter().map(|at| LeftOut { test: self.tests[at].test, why: why.to_owned() });
+        self.row.left_out.extend(left_out);
+    }
+}
+
+const UNFINISHED: &str = "unfinished: the benchmark was ended";
+const NOT_BEGUN: &str = "not begun: the benchmark was ended";

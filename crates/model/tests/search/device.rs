@@ -2,7 +2,6 @@
 
 use model::search::{Trial, TrialResult};
 use model::units::Nanos;
-use serde_json::{Value, json};
 
 /// How a device behaves. Rates are frames per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,9 +27,9 @@ pub(crate) enum Kind {
 /// A device with its count of trials.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Device {
-    kind: Kind,
+    pub(crate) kind: Kind,
     /// What each trial takes beyond its duration.
-    overhead: Nanos,
+    pub(crate) overhead: Nanos,
     trials: u64,
 }
 
@@ -75,26 +74,5 @@ impl Device {
     /// The upper half of a linear congruential generator's output for this trial (Knuth's MMIX constants).
     fn chance(&self) -> u64 {
         self.trials.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407) >> 33
-    }
-
-    /// As the Python side reads it.
-    pub(crate) fn to_json(self) -> Value {
-        let kind = match self.kind {
-            Kind::Sharp { capacity } => json!({"kind": "sharp", "capacity": capacity}),
-            Kind::Buffered { capacity, buffer } => {
-                json!({"kind": "buffered", "capacity": capacity, "buffer": buffer})
-            }
-            Kind::Noisy { capacity, every, per } => {
-                json!({"kind": "noisy", "capacity": capacity, "every": every, "per": per})
-            }
-            Kind::Livelock { capacity } => json!({"kind": "livelock", "capacity": capacity}),
-            Kind::Inverted { from, to, capacity } => {
-                json!({"kind": "inverted", "from": from, "to": to, "capacity": capacity})
-            }
-            Kind::SlowGenerator { most } => json!({"kind": "slow-generator", "most": most}),
-            Kind::Duplicating { from } => json!({"kind": "duplicating", "from": from}),
-            Kind::Dead => json!({"kind": "dead"}),
-        };
-        json!({"device": kind, "overhead": self.overhead.as_secs_f64()})
     }
 }

@@ -114,12 +114,33 @@ fn to_json(case: &Case) -> Value {
             "fail_fast": goal.fail_fast,
         })
     };
-    let mut json = case.device.to_json();
+    let mut json = device_to_json(&case.device);
     json["min"] = case.config.limits.min.0.into();
     json["max"] = case.config.limits.max.0.into();
     json["warm_up"] = case.config.warm_up.expect("every case has a warm-up").as_secs_f64().into();
     json["goals"] = case.config.goals.iter().map(goal).collect();
     json
+}
+
+/// A device as the Python side reads it.
+fn device_to_json(device: &Device) -> Value {
+    let kind = match device.kind {
+        Kind::Sharp { capacity } => json!({"kind": "sharp", "capacity": capacity}),
+        Kind::Buffered { capacity, buffer } => {
+            json!({"kind": "buffered", "capacity": capacity, "buffer": buffer})
+        }
+        Kind::Noisy { capacity, every, per } => {
+            json!({"kind": "noisy", "capacity": capacity, "every": every, "per": per})
+        }
+        Kind::Livelock { capacity } => json!({"kind": "livelock", "capacity": capacity}),
+        Kind::Inverted { from, to, capacity } => {
+            json!({"kind": "inverted", "from": from, "to": to, "capacity": capacity})
+        }
+        Kind::SlowGenerator { most } => json!({"kind": "slow-generator", "most": most}),
+        Kind::Duplicating { from } => json!({"kind": "duplicating", "from": from}),
+        Kind::Dead => json!({"kind": "dead"}),
+    };
+    json!({"device": kind, "overhead": device.overhead.as_secs_f64()})
 }
 
 fn assert_near(ours: Option<f64>, theirs: &Value, what: &str) {

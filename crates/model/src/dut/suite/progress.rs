@@ -7,9 +7,9 @@ use std::fmt::{Display, Formatter};
 /// Where a benchmark is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// What is sent: `IPv4 64`. Empty when all is done.
+    /// What is sent: `IPv4 64`; empty when all is done.
     pub stream: String,
-    /// The test.
+    /// The test; of a flood the first one of its stream.
     pub test: Test,
     /// The number of the trial that is next in this test, from 1.
     pub trial: u32,
@@ -23,14 +23,16 @@ pub struct Progress {
     pub rows: usize,
 }
 
-/// `IPv4 64, throughput 3 of 14: trial 7 of at most 600 at 1.20 Mpps`
+/// `IPv4 64, throughput (3 of 14): trial 7 of at most 600 at 1.20 Mpps`
 impl Display for Progress {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let Progress { stream, test, trial, trials, row, rows, .. } = self;
-        write!(f, "{stream}, {test} ({row} of {rows}): ")?;
         match self.load {
-            Some(load) => write!(f, "trial {trial} of at most {trials} at {load}"),
-            None => f.write_str("as fast as can be"),
+            _ if stream.is_empty() => f.write_str("done"),
+            Some(load) => {
+                write!(f, "{stream}, {test} ({row} of {rows}): trial {trial} of at most {trials} at {load}")
+            }
+            None => write!(f, "{stream}: as fast as can be"),
         }
     }
 }

@@ -1,0 +1,90 @@
+//! What a flood shows: whether the device forwards at all, and the most load that trials may offer.
+
+use super::super::setup::MOST_LOAD;
+use super::super::{LoadLimit, Observation, Setup, StreamReport, WayObservation};
+use crate::plan::Direction;
+use crate::search::{Load, TrialResult};
+use crate::units::Nanos;
+
+/// Reads a flood into the report of its stream.
+///
+/// # Errors
+/// Why no test can be done with this stream.
+pub(super) fn read(setup: &Setup, row: &mut StreamReport, observation: &Observation) -> Result<(), String> {
+    row.flood.clone_from(&observation.ways);
+    let ceiling = ceiling(setup, observation);
+    if ceiling.0 <= 0.0 {
+        return Err("the generator sent no frame".to_owned());
+    }
+    row.ceiling = Some(ceiling);
+    if observation.result.received == 0 {
+        return Err("no frame came through".to_owned());
+    }
+    if let Some(dead) = observation.ways.iter().find(|way| way.result.received == 0) {
+        let way = match dead.way {
+            Direction::Up => "from the first port to the second",
+            Direction::Down => "from the second port to the first",
+        };
+        return Err(format!("no frame came through {way}"));
+    }
+    let (most, limit) = most(row.line_rate, setup.max.map(Load::from), ceiling);
+    (row.most, row.limit) = (Some(most), Some(limit));
+    Ok(())
+}
+
+/// What the device forwarded of a flood in the direction in which it forwarded less; nothing where that is not known.
+pub(super) fn forwarded(ways: &[WayObservation]) -> Load {
+    let rate = |way: &WayObservation| way.result.distinct() as f64 / way.time.max(Nanos(1)).as_secs_f64();
+    Load(ways.iter().map(rate).reduce(f64::min).unwrap_or(0.0))
+}
+
+/// What the generator reaches in the slower direction.
+fn ceiling(setup: &Setup, observation: &Observation) -> Load {
+    let rate = |result: &TrialResult, time: Nanos| {
+        let time = if time == Nanos::ZERO { setup.times.flood } else { time };
+        (result.sent as f64 / time.as_secs_f64()).min(MOST_LOAD.0)
+    };
+    let of_way = |way: &WayObservation| rate(&way.result, way.time);
+    let slowest = observation.ways.iter().map(of_way).reduce(f64::min);
+    Load(slowest.unwrap_or_else(|| rate(&observation.result, setup.times.flood)))
+}
+
+/// The most load of all trials, and what it is bounded by.
+fn most(line: Option<Load>, asked: Option<Load>, ceiling: Load) -> (Load, LoadLimit) {
+    let fills = |line: &Load| ceiling.0 >= line.0 * FULL;
+    let reach = line.filter(fills).unwrap_or(Load(ceiling.0 * MARGIN));
+    let bounds =
+        [(line, LoadLimit::LineRate), (asked, LoadLimit::Asked), (Some(reach), LoadLimit::Generator)];
+    let mut least = (reach, LoadLimit::Generator);
+    for (load, limit) in bounds.into_iter().rev() {
+        if let Some(load) = load.filter(|load| *load <= least.0) {
+            least = (load, limit);
+        }
+    }
+    least
+}
+
+/// A flood this near to the line rate fills the link: the rest is its beginning and its end.
+const FULL: f64 = 0.98;
+/// The share of its ceiling that a generator can be asked for at a pace: it needs some to make up for what the host delays,
+/// or else no trial at the most load would be on time.
+const MARGIN: f64 = 0.95;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_load_is_the_least_of_the_bounds() {
+        let of = |line: Option<f64>, asked: Option<f64>, ceiling| {
+            most(line.map(Load), asked.map(Load), Load(ceiling))
+        };
+        assert_eq!(of(None, None, 1000.0), (Load(950.0), LoadLimit::Generator));
+        assert_eq!(of(Some(800.0), None, 1000.0), (Load(800.0), LoadLimit::LineRate));
+        assert_eq!(of(Some(1010.0), None, 1000.0), (Load(1010.0), LoadLimit::LineRate));
+        assert_eq!(of(Some(1100.0), None, 1000.0), (Load(950.0), LoadLimit::Generator));
+        assert_eq!(of(Some(800.0), Some(700.0), 1000.0), (Load(700.0), LoadLimit::Asked));
+        assert_eq!(of(None, Some(990.0), 1000.0), (Load(950.0), LoadLimit::Generator));
+        assert_eq!(of(Some(800.0), Some(800.0), 1000.0), (Load(800.0), LoadLimit::LineRate));
+    }
+}

@@ -1,0 +1,104 @@
+//! Recovery, reset, and a benchmark that is ended in the middle.
+
+use crate::device::Kind;
+use crate::world::{ALL, World, check_row, small, stream};
+use model::dut::{Setup, StreamReport, Suite, Test};
+use model::framing::Network;
+use model::plan::Directions;
+use model::units::{BitRate, Nanos};
+
+const SHARP: Kind = Kind::Sharp { capacity: 800_000.0 };
+
+fn setup(tests: &[Test]) -> Setup {
+    Setup { link: Some(BitRate(1_000_000_000)), ..Setup::standard(tests, small()) }
+}
+
+fn why(row: &StreamReport, test: Test) -> Vec<&str> {
+    row.left_out.iter().filter(|one| one.test == test).map(|one| one.why.as_str()).collect()
+}
+
+#[test]
+fn a_device_that_is_slow_to_recover() {
+    let mut world = World { recovery: Nanos::from_millis(250), ..World::new(SHARP) };
+    let recovery = world.row(&setup(&[Test::Recovery])).recovery.unwrap();
+    assert_eq!((recovery.times.len(), recovery.unrecovered), (10, 0));
+    // To the frame: one in two microseconds and some.
+    let near = |time: &Nanos| time.0.abs_diff(250_000_000) < 5_000;
+    assert!(recovery.times.iter().all(near), "{:?}", recovery.times);
+    assert!((recovery.loads.overload.0 / recovery.loads.relief.0 - 2.0).abs() < 1e-9);
+    let quick = World::new(SHARP).row(&setup(&[Test::Recovery])).recovery.unwrap();
+    assert_eq!(quick.times, [Nanos::ZERO; 10]);
+    let mut stuck = World { recovery: Nanos::from_secs(100), ..World::new(SHARP) };
+    assert_eq!(stuck.row(&setup(&[Test::Recovery])).recovery.unwrap().unrecovered, 10);
+}
+
+#[test]
+fn a_reset_interrupts() {
+    let reset = World::new(SHARP).row(&setup(&[Test::Reset])).reset.unwrap();
+    assert_eq!(reset.runs.len(), 10);
+    for run in reset.runs {
+        assert_eq!(run.by_time, Some(Nanos::from_millis(300)));
+        assert!(run.by_loss.unwrap().0.abs_diff(300_000_000) < 5_000, "{run:?}");
+    }
+}
+
+#[test]
+fn a_device_that_stays_down_ends_its_resets() {
+    let row = World { reset: None, ..World::new(SHARP) }.row(&setup(&[Test::Reset, Test::Mrr]));
+    let reset = row.reset.as_ref().unwrap();
+    assert_eq!((reset.runs.len(), reset.runs[0].by_time, reset.runs[0].by_loss), (1, None, None));
+    assert_eq!(why(&row, Test::Reset), ["the device did not forward again after the reset"]);
+    assert!(row.mrr.is_some());
+}
+
+#[test]
+fn what_cannot_be_done_is_left_out() {
+    let mut suite = Suite::new(&setup(&[Test::Throughput, Test::Latency, Test::Mrr])).unwrap();
+    let mut world = World::new(SHARP);
+    while let Some(order) = suite.order() {
+        if order.test == Test::Latency {
+            suite.leave_out("the cat sat on the cable");
+        } else {
+            suite.take(&world.observe(&order));
+        }
+    }
+    let row = suite.finish().0.remove(0);
+    assert_eq!(why(&row, Test::Latency), ["the cat sat on the cable"]);
+    assert!(row.latency.is_empty() && row.mrr.is_some());
+    let mut suite = Suite::new(&setup(&ALL)).unwrap();
+    suite.leave_out("the MTU is too small");
+    assert_eq!((suite.order(), suite.left()), (None, Nanos::ZERO));
+    let row = suite.finish().0.remove(0);
+    assert!(row.left_out.len() == ALL.len() && row.left_out.iter().all(|one| one.why.contains("MTU")));
+}
+
+/// Wherever it is ended, what was measured is there, and what was not is said.
+#[test]
+fn a_benchmark_ended_in_the_middle() {
+    let streams = vec![stream(Network::V4, 64, Directions::Both), stream(Network::V4, 512, Directions::Up)];
+    let setup = Setup { link: Some(BitRate(1_000_000_000)), ..Setup::standard(&ALL, streams) };
+    let mut world = World::new(Kind::Buffered { capacity: 100_000.0, buffer: 100 });
+    let mut suite = Suite::new(&setup).unwrap();
+    let mut orders = Vec::new();
+    while let Some(order) = suite.order() {
+        suite.take(&world.observe(&order));
+        orders.push(order);
+    }
+    for end in (0..orders.len()).step_by(1 + orders.len() / 150) {
+        let mut world = World::new(Kind::Buffered { capacity: 100_000.0, buffer: 100 });
+        let mut suite = Suite::new(&setup).unwrap();
+        for expected in &orders[..end] {
+            assert_eq!(suite.order().as_ref(), Some(expected), "the same results give the same orders");
+            suite.take(&world.observe(expected));
+        }
+        let test = suite.order().unwrap().test;
+        let begun = suite.progress().load.is_some();
+        let (rows, service) = suite.finish();
+        assert_eq!((rows.len(), service), (2, None));
+        rows.iter().for_each(|row| check_row(row, &setup));
+        let row = rows.iter().find(|row| !row.left_out.is_empty()).unwrap();
+        let expected =
+            if begun { "unfinished: the benchmark was ended" } else { "not begun: the benchmark was ended" };
+        assert_eq!(why(row, test), [expected], "after {end}");
+    }
+}

@@ -1,0 +1,270 @@
+//! The figures of known devices are found.
+
+use crate::device::Kind;
+use crate::world::{ALL, World, small, stream};
+use model::dut::{LoadLimit, SearchMethod, Setup, Stream, StreamReport, Test};
+use model::framing::Network;
+use model::plan::Directions;
+use model::search::{Irregular, Load};
+use model::units::{BitRate, Bytes, Nanos, PacketRate};
+
+fn gigabit(tests: &[Test]) -> Setup {
+    Setup { link: Some(BitRate(1_000_000_000)), ..Setup::standard(tests, small()) }
+}
+
+fn is_left_out(row: &StreamReport, test: Test, why: &str) -> bool {
+    row.left_out.iter().any(|left_out| left_out.test == test && left_out.why.contains(why))
+}
+
+/// The device is between the bounds, and these are as close as asked for.
+fn holds(row: &StreamReport, goal: &str, capacity: f64, width: f64) {
+    let rate = row.rates.iter().find(|rate| rate.goal == goal).expect("the goal has a row");
+    let (lower, upper) = rate.lower.zip(rate.upper).expect("both bounds");
+    let (lower, upper) = (lower.0, upper.0);
+    assert!(lower <= capacity + 1.0 && capacity <= upper + 1.0, "{rate:?}");
+    assert!(upper - lower <= width, "{rate:?}");
+}
+
+#[test]
+fn a_sharp_device_by_both_searches() {
+    for search in [SearchMethod::Mlr, SearchMethod::Binary] {
+        let setup = Setup { search, ..gigabit(&ALL) };
+        let row = World::new(Kind::Sharp { capacity: 800_000.0 }).row(&setup);
+        for goal in ["throughput", "ndr"] {
+            holds(&row, goal, 800_000.0, 0.005 * 1_488_095.3);
+        }
+        let rates: Vec<&str> = row.rates.iter().map(|rate| rate.goal.as_str()).collect();
+        assert_eq!(rates, ["throughput", "ndr", "pdr"]);
+        assert!(row.rates.iter().all(|rate| rate.irregular.is_empty()), "{:?}", row.rates);
+        // Half a percent more is offered, and what comes through is the same.
+        let pdr = &row.rates[2];
+        assert!(pdr.lower.unwrap().0 > 800_000.0 && pdr.conditional_throughput.unwrap().0 <= 800_001.0);
+        assert_eq!((row.limit, row.reference.as_deref()), (Some(LoadLimit::LineRate), Some("throughput")));
+        assert!((row.line_rate.unwrap().0 - 1_488_095.238).abs() < 0.001);
+        assert_eq!((row.most, row.ceiling), (row.line_rate, Some(Load(5e6))));
+        assert!(row.left_out.is_empty(), "{:?}", row.left_out);
+    }
+}
+
+#[test]
+fn the_tests_at_shares_of_the_throughput() {
+    let row = World::new(Kind::Sharp { capacity: 800_000.0 }).row(&gigabit(&ALL));
+    let throughput = row.rates[0].lower.unwrap().0;
+    let percents: Vec<u32> = row.latency.iter().map(|latency| latency.percent).collect();
+    assert_eq!(percents, [10, 50, 90, 100]);
+    for latency in &row.latency {
+        assert!((latency.load.0 - throughput * f64::from(latency.percent) / 100.0).abs() < 1e-6);
+        assert_eq!(latency.ways.len(), 2);
+        for way in &latency.ways {
+            let typical = way.typical.unwrap();
+            assert!(typical.runs == 20 && !typical.too_few && way.lost == 0);
+            // Runs are 10 µs apart, so that the middle of twenty is halfway between the ends.
+            assert!((typical.p99 - typical.p1 - 190_000.0).abs() < 1.0, "{typical:?}");
+            assert!((typical.median - (typical.p1 + typical.p99) / 2.0).abs() < 1.0);
+            assert!((way.worst_case.unwrap().median - 10.0 * typical.median).abs() < 1.0);
+            // 64 bytes take 512 ns of a gigabit link.
+            let median = typical.median as u64;
+            assert_eq!(way.store_and_forward, Some(Nanos(median - 1024)));
+            assert_eq!(way.bit_forwarding, Some(Nanos(median - 512)));
+        }
+    }
+    let variation = row.delay_variation.unwrap();
+    assert_eq!(variation.load, Load(throughput));
+    assert!(variation.ways.iter().all(|way| way.packet.runs == 20 && way.packet.median > 0.0));
+    let mrr = row.mrr.unwrap();
+    assert_eq!((mrr.offered, mrr.forwarded.trials, mrr.forwarded.stddev), (row.most.unwrap(), 10, Some(0.0)));
+    assert_eq!(mrr.forwarded.mean, 1_600_000.0);
+    assert!((mrr.loss_ratio - (1.0 - 800_000.0 / 1_488_095.0)).abs() < 1e-6);
+    let loss = row.loss.unwrap();
+    assert_eq!((loss.rows.len(), loss.rows[0].offered_percent), (7, 100.0));
+    assert!(loss.irregular.is_empty());
+}
+
+/// 20,000 frames are held; at a gigabit 46 % of a burst are forwarded meanwhile.
+#[test]
+fn bursts_fill_the_buffer() {
+    let line = 1e9 / 672.0;
+    let kind = Kind::Buffered { capacity: 800_000.0, buffer: 20_000 };
+    let setup = Setup { search: SearchMethod::Binary, ..gigabit(&[Test::BackToBack]) };
+    let row = World::new(kind).row(&setup);
+    let bursts = row.back_to_back.unwrap();
+    let expected = 20_000.0 / (1.0 - 800_000.0 / line);
+    assert!((bursts.outcome.mean.unwrap() - expected).abs() < 3.0, "{bursts:?} for {expected}");
+    assert_eq!((bursts.outcome.bursts.len(), bursts.limit), (50, LoadLimit::LineRate));
+    let throughput = row.rates[0].lower.unwrap().0;
+    let corrected = bursts.outcome.mean.unwrap() / line * (1.0 - throughput / line);
+    assert!((bursts.buffer.unwrap().corrected - corrected).abs() < 1e-12);
+    assert!((corrected - 20_000.0 / line).abs() < 0.001, "{corrected}");
+    let none = World::new(Kind::Sharp { capacity: 800_000.0 }).row(&setup).back_to_back.unwrap();
+    assert!(none.outcome.mean.unwrap() <= 2.0, "{none:?}");
+}
+
+#[test]
+fn no_burst_fills_a_buffer_at_line_rate() {
+    let tests = [Test::BackToBack, Test::Recovery];
+    let row = World::new(Kind::Sharp { capacity: 2e6 }).row(&gigabit(&tests));
+    assert!(is_left_out(&row, Test::BackToBack, "that of the link"), "{:?}", row.left_out);
+    assert!(is_left_out(&row, Test::Recovery, "nothing can be overloaded"));
+    assert_eq!(row.rates[0].irregular, [Irregular::NoUpperBound]);
+    assert_eq!(row.rates[0].lower, row.line_rate);
+}
+
+#[test]
+fn a_generator_that_is_the_limit_is_no_throughput() {
+    let setup = Setup::standard(&ALL, small());
+    for kind in [Kind::Sharp { capacity: 1e9 }, Kind::SlowGenerator { most: 700_000.0 }] {
+        let row = World::new(kind).row(&setup);
+        assert_eq!((row.limit, row.line_rate), (Some(LoadLimit::Generator), None));
+        let ceiling = row.ceiling.unwrap().0;
+        assert!((row.most.unwrap().0 - 0.95 * ceiling).abs() < 1e-6);
+        for rate in &row.rates {
+            assert_eq!(rate.irregular, [Irregular::NoUpperBound, Irregular::GeneratorLimited]);
+            assert_eq!(rate.lower, row.most);
+        }
+        assert!(is_left_out(&row, Test::BackToBack, "all that the generator sends"));
+    }
+}
+
+/// Without a link's speed, bursts are sent at what the generator reaches, and no time is taken off latencies.
+#[test]
+fn a_link_of_unknown_speed() {
+    let setup = Setup::standard(&ALL, small());
+    let row = World::new(Kind::Buffered { capacity: 800_000.0, buffer: 500 }).row(&setup);
+    let bursts = row.back_to_back.unwrap();
+    assert_eq!((bursts.limit, bursts.rate), (LoadLimit::Generator, Load(4_750_000.0)));
+    assert!(bursts.buffer.is_some());
+    let mut ways = row.latency.iter().flat_map(|latency| &latency.ways);
+    assert!(ways.all(|way| way.store_and_forward.is_none() && way.bit_forwarding.is_none()));
+    assert!(setup.departures.iter().any(|text| text.contains("speed of the link is not known")));
+}
+
+#[test]
+fn a_speed_that_is_only_given_bounds_loads() {
+    let setup = Setup { link_is_nominal: true, ..gigabit(&[Test::Latency]) };
+    let row = World::new(Kind::Sharp { capacity: 800_000.0 }).row(&setup);
+    assert!(row.line_rate.is_some());
+    assert!(row.latency.iter().flat_map(|latency| &latency.ways).all(|way| way.store_and_forward.is_none()));
+}
+
+#[test]
+fn what_was_asked_for_bounds_the_loads() {
+    let setup = Setup { max: Some(PacketRate(500_000)), ..gigabit(&[Test::Throughput, Test::FrameLoss]) };
+    let row = World::new(Kind::Sharp { capacity: 800_000.0 }).row(&setup);
+    assert_eq!((row.limit, row.most), (Some(LoadLimit::Asked), Some(Load(500_000.0))));
+    assert_eq!(row.rates[0].irregular, [Irregular::NoUpperBound]);
+    assert_eq!(row.loss.unwrap().rows.len(), 2);
+}
+
+#[test]
+fn a_least_load_above_the_most_leaves_the_search_out() {
+    let setup = Setup {
+        min: Some(PacketRate(6_000_000)),
+        ..Setup::standard(&[Test::Throughput, Test::Mrr], small())
+    };
+    let row = World::new(Kind::Sharp { capacity: 800_000.0 }).row(&setup);
+    assert!(is_left_out(&row, Test::Throughput, "no more than 4.75 Mpps can be offered"));
+    assert!(row.mrr.is_some());
+}
+
+#[test]
+fn a_tunnel_narrows_the_link() {
+    let setup = Setup { encaps: "ipip6".parse().unwrap(), ..gigabit(&[Test::Throughput]) };
+    let row = World::new(Kind::Sharp { capacity: 2e6 }).row(&setup);
+    // 64 + 40 bytes and 20 on the wire.
+    assert!((row.line_rate.unwrap().0 - 1e9 / 992.0).abs() < 1e-6);
+    assert_eq!(row.most, row.line_rate);
+}
+
+#[test]
+fn a_device_that_is_dead_for_one_stream() {
+    let streams = vec![
+        stream(Network::V6, 128, Directions::Both),
+        stream(Network::V4, 128, Directions::Up),
+        stream(Network::V4, 64, Directions::Down),
+    ];
+    let setup = Setup::standard(&ALL, streams);
+    let mut world = World { other: Some(Kind::Dead), ..World::new(Kind::Sharp { capacity: 10_000.0 }) };
+    let (rows, service) = world.run(&setup);
+    assert!(rows[0].rates.is_empty() && rows[0].flood.len() == 2);
+    // Reset is for the smallest frames alone.
+    assert_eq!(rows[0].left_out.len(), ALL.len() - 1);
+    assert!(rows[0].left_out.iter().all(|left_out| left_out.why == "no frame came through"));
+    for row in &rows[1..] {
+        holds(row, "ndr", 10_000.0, 51.0);
+        assert_eq!(row.latency[0].ways.len(), 1);
+    }
+    assert_eq!((rows[1].reset.is_some(), rows[2].reset.is_some(), service), (false, true, None));
+}
+
+/// A device that loses a frame of a thousand at any load has no throughput, and a partial drop rate all the same.
+#[test]
+fn loss_at_any_load_leaves_the_partial_drop_rate() {
+    let kind = Kind::Noisy { capacity: 800_000.0, every: 1, per: 1000 };
+    let setup = Setup { min: Some(PacketRate(5000)), ..gigabit(&[Test::Throughput, Test::Latency]) };
+    let row = World::new(kind).row(&setup);
+    let lower: Vec<bool> = row.rates.iter().map(|rate| rate.lower.is_some()).collect();
+    assert_eq!((lower, row.reference.as_deref()), (vec![false, false, true], Some("pdr")));
+    assert_eq!(row.rates[0].irregular, [Irregular::NoLowerBound]);
+    assert_eq!(row.latency[3].load, row.rates[2].lower.unwrap());
+    assert!(row.latency[3].ways[0].lost > 0);
+}
+
+#[test]
+fn a_device_that_doubles_frames() {
+    let row = World::new(Kind::Duplicating { from: 300_000.0 }).row(&gigabit(&[Test::Throughput]));
+    assert!(row.rates[0].lower.unwrap().0 < 300_000.0);
+    assert!(row.rates[0].irregular.contains(&Irregular::Duplicates), "{:?}", row.rates[0]);
+}
+
+#[test]
+fn searches_repeated() {
+    let mut setup = gigabit(&[Test::Throughput]);
+    setup.times.search_repeats = 5;
+    let row = World::new(Kind::Noisy { capacity: 800_000.0, every: 3, per: 1000 }).row(&setup);
+    let ndr = &row.rates[1];
+    let repeats = ndr.repeats.unwrap();
+    assert_eq!(repeats.trials, 5);
+    assert!((repeats.mean / 800_000.0 - 1.0).abs() < 0.02, "{repeats:?}");
+    assert!(repeats.stddev.is_some() && ndr.lower.unwrap().0 <= 800_001.0);
+    let single = World::new(Kind::Sharp { capacity: 800_000.0 }).row(&gigabit(&[Test::Throughput]));
+    assert_eq!(single.rates[1].repeats, None);
+}
+
+#[test]
+fn two_clocks_have_no_latency() {
+    let mut world = World { delay: None, ..World::new(Kind::Sharp { capacity: 800_000.0 }) };
+    let row = world.row(&gigabit(&ALL));
+    assert!(is_left_out(&row, Test::Latency, "two clocks") && row.latency.is_empty());
+    assert!(is_left_out(&row, Test::DelayVariation, "two clocks") && row.mrr.is_some());
+}
+
+#[test]
+fn a_mix_is_measured_like_any_other() {
+    let mix = model::framing::Imix::simple(Network::V4);
+    let frames = model::dut::Frames::mix("imix", &mix);
+    let streams = vec![model::dut::Stream { network: Network::V4, frames, ways: Directions::Both }];
+    let setup = Setup { link: Some(BitRate(10_000_000_000)), ..Setup::standard(&[Test::Latency], streams) };
+    let row = World::new(Kind::Sharp { capacity: 1e6 }).row(&setup);
+    assert_eq!(row.line_rate.unwrap().0.round(), 3_343_736.0);
+    assert_eq!(row.stream.to_string(), "IPv4 imix");
+    assert!(row.latency[0].ways[0].typical.is_some() && row.latency[0].ways[0].store_and_forward.is_none());
+}
+
+/// Two or three frame sizes in about a minute.
+#[test]
+fn a_quick_look_is_quick() {
+    let sizes = [64, 512, 1518].map(Bytes);
+    let streams = Stream::of_sizes(Network::V4, &sizes, Directions::Both);
+    let setup = Setup::quick(&[Test::Throughput, Test::Latency], streams);
+    assert!(setup.plan().most() <= Nanos::from_secs(90), "{}", setup.plan().most());
+    for kind in [
+        Kind::Sharp { capacity: 800_000.0 },
+        Kind::Buffered { capacity: 300_000.0, buffer: 1000 },
+        Kind::Livelock { capacity: 1_000_000.0 },
+        Kind::Sharp { capacity: 5_000.0 },
+    ] {
+        let (rows, _) = World::new(kind).run(&setup);
+        let finished = |row: &StreamReport| row.rates.iter().all(|rate| rate.irregular.is_empty());
+        assert!(rows.iter().all(finished), "{rows:?}");
+    }
+}

@@ -1,0 +1,10 @@
+//! The conductor of a benchmark against simulated devices.
+
+#[path = "../search/device.rs"]
+mod device;
+mod disturbed;
+mod figures;
+mod properties;
+mod service;
+mod setup;
+mod world;

@@ -1,0 +1,196 @@
+//! What must hold of every benchmark, whatever the device and the tester do.
+
+use crate::device::{Device, Kind};
+use crate::world::{ALL, World, check_row, stream};
+use model::dut::y1564::Profile;
+use model::dut::{Observation, SearchMethod, Setup, Stream, StreamReport, Suite, Test, WayObservation};
+use model::framing::Network;
+use model::plan::{Direction, Directions};
+use model::search::{Trial, TrialResult};
+use model::stats::histogram::Distribution;
+use model::stats::rfc8219::InterPacketVariation;
+use model::units::{BitRate, Nanos, PacketRate};
+use proptest::prelude::*;
+
+fn kinds() -> impl Strategy<Value = Kind> {
+    let rate = || 200.0..3e6_f64;
+    prop_oneof![
+        rate().prop_map(|capacity| Kind::Sharp { capacity }),
+        rate().prop_map(|capacity| Kind::Livelock { capacity }),
+        (rate(), 0_u64..100_000).prop_map(|(capacity, buffer)| Kind::Buffered { capacity, buffer }),
+        (rate(), 1_u64..5, 1_u64..2000).prop_map(|(capacity, every, per)| Kind::Noisy {
+            capacity,
+            every,
+            per
+        }),
+        (rate(), rate(), rate()).prop_map(|(from, to, capacity)| Kind::Inverted { from, to, capacity }),
+        rate().prop_map(|most| Kind::SlowGenerator { most }),
+        rate().prop_map(|from| Kind::Duplicating { from }),
+        Just(Kind::Dead),
+    ]
+}
+
+fn streams() -> impl Strategy<Value = Vec<Stream>> {
+    let ways = prop_oneof![Just(Directions::Up), Just(Directions::Down), Just(Directions::Both)];
+    let one = (prop_oneof![Just(Network::V4), Just(Network::V6)], 78_u64..1519, ways);
+    let streams =
+        prop::collection::vec(one.prop_map(|(network, size, ways)| stream(network, size, ways)), 1..4);
+    streams.prop_map(|mut streams| {
+        streams.dedup_by_key(|stream| (stream.network, stream.frames.name.clone()));
+        streams
+    })
+}
+
+fn setups() -> impl Strategy<Value = Setup> {
+    let tests = prop::sample::subsequence(ALL.to_vec(), 1..=ALL.len()).prop_shuffle();
+    let link = prop::option::of(10_000_000_u64..10_000_000_000);
+    let more =
+        (any::<bool>(), any::<bool>(), prop::option::of(20_000_u64..2_000_000), 1_u32..4, any::<bool>());
+    (tests, streams(), link, more).prop_map(
+        |(mut tests, streams, link, (quick, halves, max, repeats, service))| {
+            if service {
+                tests.push(Test::Service);
+            }
+            let mut setup =
+                if quick { Setup::quick(&tests, streams) } else { Setup::standard(&tests, streams) };
+            setup.search = if halves { SearchMethod::Binary } else { SearchMethod::Mlr };
+            setup.times.search_repeats = repeats;
+            (setup.link, setup.max) = (link.map(BitRate), max.map(PacketRate));
+            setup.service = Some(profile());
+            setup
+        },
+    )
+}
+
+fn profile() -> Profile {
+    Profile {
+        committed: BitRate(50_000_000),
+        excess: BitRate(1_000_000),
+        loss: 0.001,
+        delay: Nanos::from_millis(1),
+        variation: Nanos::from_millis(1),
+        policing_margin: 0.02,
+        availability: 0.99,
+    }
+}
+
+/// No lower bound of a goal without loss is a load that the device does not forward, and bounds are near or it is said.
+fn check_rates(row: &StreamReport, setup: &Setup, kind: Kind) {
+    for (rate, named) in row.rates.iter().zip(&setup.goals) {
+        let Some(lower) = rate.lower else {
+            assert!(!rate.irregular.is_empty(), "{rate:?}");
+            continue;
+        };
+        assert!(row.most.is_some_and(|most| lower <= most), "{rate:?} of {:?}", row.most);
+        assert!(rate.conditional_throughput.is_some_and(|forwarded| forwarded <= lower), "{rate:?}");
+        let passes = |result: TrialResult| result.loss_ratio() <= named.goal.loss_ratio;
+        // What a noisy device does is chance.
+        if !matches!(kind, Kind::Noisy { .. }) {
+            let trial = Trial::new(lower, named.goal.final_duration);
+            assert!(passes(Device::new(kind, Nanos::ZERO).measure(&trial)), "{rate:?} of {kind:?}");
+        }
+        let reference = match setup.search {
+            SearchMethod::Mlr => rate.upper,
+            SearchMethod::Binary => row.most,
+        };
+        match rate.upper.zip(reference) {
+            None => assert!(!rate.irregular.is_empty(), "{rate:?}"),
+            Some((upper, reference)) if rate.irregular.is_empty() => {
+                let width = (upper.0 - lower.0) / reference.0;
+                assert!(0.0 < width && width <= named.goal.width * (1.0 + 1e-9), "{rate:?}");
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn every_benchmark_ends_within_its_plan(setup in setups(), kind in kinds(), other in prop::option::of(kinds())) {
+        let (rows, _) = World { other, ..World::new(kind) }.run(&setup);
+        for row in &rows {
+            let kind = other.filter(|_| row.stream.network == Network::V6).unwrap_or(kind);
+            check_rates(row, &setup, kind);
+            if kind == Kind::Dead {
+                prop_assert!(row.rates.is_empty() && row.left_out.iter().all(|one| one.why == "no frame came through"));
+            }
+        }
+    }
+}
+
+fn results() -> impl Strategy<Value = TrialResult> {
+    let count = || prop_oneof![Just(0_u64), 1_u64..1_000_000, Just(u64::MAX), any::<u64>()];
+    (count(), count(), count(), count(), count()).prop_map(
+        |(intended, sent, received, duplicates, duration)| TrialResult {
+            intended,
+            sent,
+            received,
+            duplicates,
+            duration: Nanos(duration),
+        },
+    )
+}
+
+fn ways() -> impl Strategy<Value = WayObservation> {
+    let nanos = || prop_oneof![Just(0_u64), any::<u64>()].prop_map(Nanos);
+    let delays = (any::<u64>(), nanos(), nanos(), nanos()).prop_map(|(count, min, p50, p999)| Distribution {
+        count,
+        min,
+        mean: p50,
+        p50,
+        p999,
+        ..Distribution::default()
+    });
+    let variation = any::<(i64, i64, i64)>().prop_map(|(min_ns, median_ns, max_ns)| InterPacketVariation {
+        min_ns,
+        median_ns,
+        max_ns,
+    });
+    let first = (prop_oneof![Just(Direction::Up), Just(Direction::Down)], results(), nanos(), any::<u64>());
+    let second = (prop::option::of(delays), prop::option::of(variation), prop::option::of(any::<u64>()));
+    (first, second, prop::option::of(nanos()), any::<bool>()).prop_map(
+        |((way, result, time, reordered), (delays, variation, last_lost), silence, resumed)| WayObservation {
+            way,
+            result,
+            time,
+            reordered,
+            delays,
+            variation,
+            last_lost,
+            silence,
+            resumed,
+        },
+    )
+}
+
+fn observations() -> impl Strategy<Value = Observation> {
+    (results(), prop::collection::vec(ways(), 0..4)).prop_map(|(result, ways)| Observation { result, ways })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// A tester that tells anything at all: the benchmark ends within its plan, and panics at nothing.
+    #[test]
+    fn any_observations_have_an_end(setup in setups(), told in prop::collection::vec(observations(), 1..12)) {
+        let plan = setup.plan();
+        let most = plan.rows.iter().map(|row| u64::from(row.trials)).sum::<u64>() + setup.streams.len() as u64;
+        let mut suite = Suite::new(&setup).unwrap();
+        let mut told = told.iter().cycle();
+        let mut orders = 0;
+        while suite.order().is_some() {
+            orders += 1;
+            prop_assert!(orders <= most);
+            let (left, _) = (suite.left(), suite.progress().to_string());
+            suite.take(told.next().unwrap());
+            prop_assert!(suite.left() <= left);
+        }
+        let (rows, service) = suite.finish();
+        prop_assert_eq!(rows.len(), setup.streams.len());
+        rows.iter().for_each(|row| check_row(row, &setup));
+        // What was found can be written down.
+        prop_assert!(serde_json::to_string(&(rows, service)).is_ok());
+    }
+}
