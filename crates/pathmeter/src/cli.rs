@@ -8,6 +8,7 @@ mod lab;
 mod latency;
 mod linerate;
 mod mtu;
+mod rfc2544;
 mod serve;
 mod throughput;
 mod transfer;
@@ -24,6 +25,7 @@ pub(crate) use lab::{
 pub(crate) use latency::{LatencyArgs, LatencyWaitArg};
 pub(crate) use linerate::LinerateArgs;
 pub(crate) use mtu::{MtuArgs, ServiceArgs};
+pub(crate) use rfc2544::{DutTest, Flows, GoalName, Rfc2544Args, Standard, TrafficArgs};
 pub(crate) use serve::{IPERF3_PORT, NATIVE_PORT, ServeArgs};
 pub(crate) use throughput::{MAX_PAIRS, PairCount, TestArgs, ThroughputArgs};
 pub(crate) use transfer::{BucketIn, S3Args, TransferArgs};
@@ -63,6 +65,7 @@ pub(crate) enum Command {
     Mtu(Box<MtuArgs>),
     Transfer(Box<TransferArgs>),
     Frames(Box<FramesArgs>),
+    Rfc2544(Box<Rfc2544Args>),
     Linerate(LinerateArgs),
     Lab(LabArgs),
     Import(ImportArgs),
@@ -334,6 +337,7 @@ EXAMPLES
   pathmeter mtu far.example               which packets the path carries, each way
   pathmeter transfer http://far.example:8080/bytes/10MB
   pathmeter frames far.example --link 25G frame sizes against line rate
+  pathmeter rfc2544 --lab forward --quick a router: rates without loss, latency, bursts
   pathmeter linerate --link 25G           what a link can carry at all
 
 EXIT CODES

@@ -18,6 +18,7 @@ pub(crate) mod measure;
 pub(crate) mod mtu;
 pub(crate) mod output;
 mod pairs;
+pub(crate) mod rfc2544;
 pub(crate) mod serve;
 pub(crate) mod session;
 mod sizes;

@@ -48,6 +48,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Transfer(args) => commands::transfer::run(args, global),
         Command::Linerate(args) => commands::linerate::run(args, global),
         Command::Frames(args) => commands::frames::run(args, global),
+        Command::Rfc2544(args) => commands::rfc2544::run(args, global),
         Command::Lab(args) => commands::lab::run(args, global),
         Command::Analyse(args) => commands::analyse::run(args, global),
         Command::Import(args) => commands::import::run(args, global),

@@ -5,11 +5,13 @@ mod frames;
 mod latency;
 mod mtu;
 mod resolve;
+mod rfc2544;
 
 pub(crate) use frames::{Step, frames};
 pub(crate) use latency::latency;
 pub(crate) use mtu::mtu;
 pub(crate) use resolve::{Family, resolve};
+pub(crate) use rfc2544::{Benchmark, rfc2544};
 
 use crate::cli::{IPERF3_PORT, MeasureArgs, NATIVE_PORT, OriginArgs, TargetArgs, TestArgs, ThroughputArgs};
 use crate::exit::Failure;

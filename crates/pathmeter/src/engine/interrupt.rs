@@ -1,5 +1,6 @@
 //! Asking running tests to stop: Ctrl-C, SIGTERM, a server that shuts down.
 
+use linux::frames::Stop;
 use linux::poll::Waker;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -12,6 +13,7 @@ pub(crate) struct Interrupt(Arc<Inner>);
 struct Inner {
     asked: AtomicBool,
     wakers: Mutex<Vec<Weak<Waker>>>,
+    stop: Stop,
 }
 
 impl Interrupt {
@@ -38,6 +40,7 @@ impl Interrupt {
     /// Asks everything to stop.
     pub(crate) fn raise(&self) {
         self.0.asked.store(true, Ordering::SeqCst);
+        self.0.stop.raise();
         let wakers = self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner);
         wakers.iter().filter_map(Weak::upgrade).for_each(|waker| waker.wake());
     }
@@ -45,6 +48,11 @@ impl Interrupt {
     /// Has it been raised?
     pub(crate) fn is_raised(&self) -> bool {
         self.0.asked.load(Ordering::SeqCst)
+    }
+
+    /// A flag that is raised with the interrupt, for what sends and counts frames.
+    pub(crate) fn stop(&self) -> Stop {
+        self.0.stop.clone()
     }
 
     /// This waker is woken when the interrupt is raised, also when it already is.

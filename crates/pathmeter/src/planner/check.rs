@@ -226,7 +226,7 @@ fn range(name: &str, value: u64, least: u64, most: u64, unit: &str, why: &str) -
     ))
 }
 
-fn positive(name: &str, time: Nanos) -> Result<(), Failure> {
+pub(super) fn positive(name: &str, time: Nanos) -> Result<(), Failure> {
     match time {
         Nanos::ZERO => {
             Err(Failure::usage(format!("{name} 0 leaves no time"), "give more, as in 10s or 500ms"))
@@ -235,7 +235,7 @@ fn positive(name: &str, time: Nanos) -> Result<(), Failure> {
     }
 }
 
-fn at_most(name: &str, time: Nanos, most: Nanos) -> Result<(), Failure> {
+pub(super) fn at_most(name: &str, time: Nanos, most: Nanos) -> Result<(), Failure> {
     if time <= most {
         return Ok(());
     }

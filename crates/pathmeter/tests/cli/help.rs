@@ -4,7 +4,7 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "measure",
     "serve",
     "throughput",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 18] = [
     "mtu",
     "transfer",
     "frames",
+    "rfc2544",
     "linerate",
     "lab",
     "import",

@@ -1,0 +1,299 @@
+//! The command line of `pathmeter rfc2544`.
+
+mod values;
+
+pub(crate) use values::LossShare;
+
+use super::{CpuList, SessionArgs};
+use crate::engine::dut::spec::PortSpec;
+use clap::{Args, ValueEnum};
+use model::dut::{SearchMethod, Test};
+use model::framing::Encaps;
+use model::units::{BitRate, Bytes, Nanos, PacketRate};
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// Benchmark a device between two ports: throughput, latency, loss and bursts at each frame size, as RFC 2544 asks
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+A PORT is an interface of this host (eth1), of a named namespace (lab-a/eth0), or of another host
+(eth1@far.example), where `pathmeter serve --frames-port eth1` runs. It needs root, and the whole
+link: RFC 6815 forbids such tests in networks that carry anything else. How long it takes is told
+before the first frame; Ctrl-C ends it with what was measured. See docs/rfc2544.md.
+
+EXAMPLES
+  pathmeter rfc2544 --lab forward --quick          a router made on this machine: a look
+  pathmeter rfc2544 eth1 eth2 --link 10G           a device between two interfaces: hours
+  pathmeter rfc2544 eth1 eth2 --link 10G --dry-run what would be done, and how long it takes
+  pathmeter rfc2544 lab-a/eth0 lab-b/eth0 --tests throughput,latency --frame 64,1518
+  pathmeter rfc2544 eth1 eth1@far.example --goals ndr,pdr
+  pathmeter rfc2544 --lab direct,bridge,forward --tests throughput,mrr --quick --chart dut.svg
+  pathmeter rfc2544 --lab forward --quick --json -o before.json
+  pathmeter rfc2544 --lab forward --quick --against before.json --expect '64.throughput>=500kpps'
+  pathmeter rfc2544 eth1 eth2 --standard y1564 --cir 200M --eir 50M --max-delay 5ms")]
+pub(crate) struct Rfc2544Args {
+    /// The two ports around the device
+    #[arg(value_name = "PORT", num_args = 0..=2, conflicts_with = "lab")]
+    pub(crate) ports: Vec<PortSpec>,
+    /// Topologies in place of ports, by name or file: each is built, tested from end to end, and taken away
+    #[arg(long, value_name = "NAME|FILE,…", value_delimiter = ',')]
+    pub(crate) lab: Vec<String>,
+    /// Tests, frames, ways and IP version of rfc2544, rfc5180 (IPv6), rfc2889 (switches), rfc8219 (tunnels), or y1564
+    /// (a service, with --cir)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "NAME",
+        default_value_t,
+        hide_possible_values = true,
+        help_heading = "Test"
+    )]
+    pub(crate) standard: Standard,
+    /// What is measured: throughput, latency, loss, back-to-back, recovery, reset, mrr, delay-variation, service
+    /// [default: as --standard has them; throughput, latency, loss and mrr with --quick]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "TEST,…",
+        value_delimiter = ',',
+        hide_possible_values = true,
+        help_heading = "Test"
+    )]
+    pub(crate) tests: Vec<DutTest>,
+    /// A look, not a measurement: trials of half a second, three frame sizes
+    #[arg(long, help_heading = "Test")]
+    pub(crate) quick: bool,
+    #[command(flatten)]
+    pub(crate) traffic: TrafficArgs,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) profile: ProfileArgs,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
+    /// Draw rates over frame size into this file, an .svg or a .png; repeatable
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) chart: Vec<PathBuf>,
+    /// Compare with the result in this file, written by --json
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) against: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+}
+
+/// What is sent.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Traffic")]
+pub(crate) struct TrafficArgs {
+    /// Frame sizes with their FCS [default: as --standard has them, 64 to 1518; 64,512,1518 with --quick]
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',')]
+    pub(crate) frame: Vec<Bytes>,
+    /// A mix of sizes: simple (7:4:1), or a genome of RFC 6985 such as 7(a)4(d)g; alone, or beside --frame
+    #[arg(long, value_name = "MIX")]
+    pub(crate) imix: Option<String>,
+    /// IPv4, the default; with -6 both, one after the other
+    #[arg(short = '4', long)]
+    pub(crate) ipv4: bool,
+    /// IPv6
+    #[arg(short = '6', long)]
+    pub(crate) ipv6: bool,
+    /// From the second port to the first
+    #[arg(short = 'R', long, conflicts_with = "both")]
+    pub(crate) reverse: bool,
+    /// Both ways at once, at the same rate each
+    #[arg(long, alias = "bidir")]
+    pub(crate) both: bool,
+    /// One flow, or UDP ports that change with each frame (RFC 4814)
+    #[arg(long, value_enum, value_name = "KIND", default_value_t)]
+    pub(crate) flows: Flows,
+    /// Number of a VLAN, whose tag the frames carry
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u16).range(1..=4094))]
+    pub(crate) vlan: Option<u16>,
+    /// What wraps the frames on the device's narrowest link, for line rate, as `pathmeter linerate` takes it
+    #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true)]
+    pub(crate) encap: Encaps,
+}
+
+/// How rates are searched for.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Search")]
+pub(crate) struct SearchArgs {
+    /// MLRsearch (RFC 9971), all goals at once, or by halves
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    pub(crate) search: Search,
+    /// Rates searched for: throughput (no loss in a full trial), ndr and pdr (no and little loss in half of the trials)
+    /// [default: throughput; throughput and pdr with --quick]
+    #[arg(long, value_enum, value_name = "GOAL,…", value_delimiter = ',', hide_possible_values = true)]
+    pub(crate) goals: Vec<GoalName>,
+    /// Loss that passes for pdr
+    #[arg(long, value_name = "SHARE", default_value = "0.5%")]
+    pub(crate) loss_ratio: LossShare,
+    /// The least load, frames a second each way, such as 10kpps
+    #[arg(long, value_name = "RATE")]
+    pub(crate) min_rate: Option<PacketRate>,
+    /// The most load [default: line rate, or what the generator reaches]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) max_rate: Option<PacketRate>,
+    /// A trial that decides [default: 60s, of ndr and pdr 1s; 500ms with --quick]
+    #[arg(short, long, value_name = "TIME")]
+    pub(crate) time: Option<Nanos>,
+    /// Repeat each search, for its spread
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+}
+
+/// What was promised of a service (ITU-T Y.1564).
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Service (--tests service)")]
+pub(crate) struct ProfileArgs {
+    /// Committed information rate: frames without their gaps
+    #[arg(long, value_name = "RATE")]
+    pub(crate) cir: Option<BitRate>,
+    /// Excess information rate, without promise
+    #[arg(long, value_name = "RATE", requires = "cir", default_value = "0", hide_default_value = true)]
+    pub(crate) eir: BitRate,
+    /// Loss that is allowed
+    #[arg(long, value_name = "SHARE", requires = "cir", default_value = "0")]
+    pub(crate) max_loss: LossShare,
+    /// Delay that is allowed
+    #[arg(long, value_name = "TIME", requires = "cir", default_value = "100ms")]
+    pub(crate) max_delay: Nanos,
+    /// Variation of the delay that is allowed
+    #[arg(long, value_name = "TIME", requires = "cir", default_value = "20ms")]
+    pub(crate) max_variation: Nanos,
+    /// The long test at the committed rate; 0 for none [default: 15m, none with --quick]
+    #[arg(long, value_name = "TIME", requires = "cir")]
+    pub(crate) service_time: Option<Nanos>,
+}
+
+/// The device, and how it is reached.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Device")]
+pub(crate) struct DeviceArgs {
+    /// Test addresses of the first and the second port, of either IP version [default: those of the interfaces]
+    #[arg(long, value_name = "ADDR,ADDR", value_delimiter = ',')]
+    pub(crate) address: Vec<IpAddr>,
+    /// The device's addresses at the first and the second port, where it routes [default: as the routes of the ports say]
+    #[arg(long, value_name = "ADDR,ADDR", value_delimiter = ',')]
+    pub(crate) gateway: Vec<IpAddr>,
+    /// Command that resets the device, for --tests reset
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) reset_command: Option<String>,
+    /// CPUs of the generators, one for each port or one for both, such as 0,2 [default: chosen]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) cpus: Option<CpuList>,
+    /// CPU of the device, where it is a lab's [default: chosen, if one is left]
+    #[arg(long, value_name = "CPU", requires = "lab")]
+    pub(crate) device_cpu: Option<u32>,
+    /// Send through interfaces that carry the default route or other traffic too: at your own risk (RFC 6815)
+    #[arg(long)]
+    pub(crate) allow_live_network: bool,
+}
+
+/// Which standard's defaults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Standard {
+    /// Routers and switches
+    #[default]
+    Rfc2544,
+    /// The same of IPv6, larger frames too
+    Rfc5180,
+    /// Switches: both ways, and what is forwarded of the most load
+    Rfc2889,
+    /// Tunnels and translators: both ways, larger frames, delay variation
+    Rfc8219,
+    /// Activation of a service: give --cir
+    Y1564,
+}
+
+/// A test, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DutTest {
+    /// The highest rate without loss
+    Throughput,
+    /// Delays at shares of the throughput
+    Latency,
+    /// Loss at shares of the most load
+    #[value(alias = "frame-loss")]
+    Loss,
+    /// The longest burst without loss
+    #[value(alias = "b2b")]
+    BackToBack,
+    /// How soon all is forwarded again after an overload
+    Recovery,
+    /// How long a reset interrupts
+    Reset,
+    /// What is forwarded of the most load
+    Mrr,
+    /// Variation of the delay at the throughput
+    DelayVariation,
+    /// Whether a service keeps its promises
+    Service,
+}
+
+/// A rate that is searched for, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GoalName {
+    /// RFC 2544 section 26.1
+    Throughput,
+    /// No drop rate
+    Ndr,
+    /// Partial drop rate
+    Pdr,
+}
+
+impl GoalName {
+    /// What it is called in results.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            GoalName::Throughput => "throughput",
+            GoalName::Ndr => "ndr",
+            GoalName::Pdr => "pdr",
+        }
+    }
+}
+
+/// How a rate is searched for, as typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Search {
+    /// All goals at once, from short trials to long ones
+    #[default]
+    Mlr,
+    /// One goal after the other
+    Binary,
+}
+
+/// Which UDP ports frames have, as typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Flows {
+    /// Others with each frame
+    #[default]
+    Random,
+    /// Always the same
+    One,
+}
+
+impl From<DutTest> for Test {
+    fn from(test: DutTest) -> Test {
+        match test {
+            DutTest::Throughput => Test::Throughput,
+            DutTest::Latency => Test::Latency,
+            DutTest::Loss => Test::FrameLoss,
+            DutTest::BackToBack => Test::BackToBack,
+            DutTest::Recovery => Test::Recovery,
+            DutTest::Reset => Test::Reset,
+            DutTest::Mrr => Test::Mrr,
+            DutTest::DelayVariation => Test::DelayVariation,
+            DutTest::Service => Test::Service,
+        }
+    }
+}
+
+impl From<Search> for SearchMethod {
+    fn from(search: Search) -> SearchMethod {
+        match search {
+            Search::Mlr => SearchMethod::Mlr,
+            Search::Binary => SearchMethod::Binary,
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The result of a benchmark written down, and the exit code it ends with.
+
+use crate::cli::{Common, Format};
+use crate::commands::output::{Screen, deliver};
+use crate::exit::Exit;
+use model::dut::{DeviceReport, DutReport};
+use model::finding::Status;
+use report::expect::DeviceExpectation;
+use report::format::rfc2544 as format;
+use std::io::Write;
+
+/// Writes the result, and says which expectations do not hold.
+pub(super) fn conclude(
+    report: &DutReport,
+    expected: &[DeviceExpectation],
+    global: &Common,
+) -> anyhow::Result<Exit> {
+    let document = match global.format() {
+        Format::Text => format::text(report, &Screen::of(global).style()),
+        Format::Json => format::json(report),
+        Format::Ndjson => format::ndjson(report),
+        Format::Csv => format::csv(report),
+        Format::Markdown => format::to_markdown(report),
+    };
+    deliver(global, document.as_bytes())?;
+    let checked: Vec<_> = expected.iter().map(|expectation| expectation.check(report)).collect();
+    for broken in checked.iter().filter(|checked| !checked.held) {
+        let measured = broken.measured.as_deref().unwrap_or("not measured");
+        // The exit code tells it too.
+        let _ = writeln!(std::io::stderr(), "expectation broken: {}: {measured}", broken.expectation);
+    }
+    Ok(exit(report, checked.iter().all(|checked| checked.held)))
+}
+
+/// Nothing can be trusted of a void result; a promise of a service that is not kept is an expectation broken.
+fn exit(report: &DutReport, held: bool) -> Exit {
+    let is_void = |device: &DeviceReport| device.verdict.status == Status::Void;
+    let forwards_nothing =
+        |device: &DeviceReport| device.findings.iter().any(|finding| finding.id == "no-forwarding");
+    let kept =
+        report.devices.iter().filter_map(|device| device.service.as_ref()).all(|service| service.passed);
+    match () {
+        () if report.devices.iter().all(forwards_nothing) => Exit::Unreachable,
+        () if report.devices.iter().all(is_void) => Exit::Void,
+        () if !held || !kept => Exit::ExpectationBroken,
+        () => Exit::Done,
+    }
+}

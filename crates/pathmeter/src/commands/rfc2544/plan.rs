@@ -1,0 +1,115 @@
+//! The plan of a benchmark, shown before the first frame: what is done how often, and how long it takes at most.
+
+use crate::cli::{Common, Format};
+use crate::commands::output::deliver;
+use crate::commands::session::print_plan;
+use crate::exit::Exit;
+use crate::planner::Benchmark;
+use model::dut::{PlanRow, Setup, TrialPlan};
+use model::plan::Directions;
+use model::units::Nanos;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// Prints the plan: what `--dry-run` is for.
+pub(super) fn print(benchmark: &Benchmark, global: &Common) -> anyhow::Result<Exit> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        devices: Vec<String>,
+        setup: &'a Setup,
+        plan: TrialPlan,
+        most_ns: Nanos,
+        notes: &'a [String],
+    }
+    if !matches!(global.format(), Format::Json | Format::Ndjson) {
+        deliver(global, text(benchmark).as_bytes())?;
+        return Ok(Exit::Done);
+    }
+    let devices = benchmark.benches.iter().map(|bench| bench.device.name()).collect();
+    let (setup, plan) = (&benchmark.setup, benchmark.setup.plan());
+    print_plan(&Document { devices, setup, plan, most_ns: most(benchmark), notes: &benchmark.notes }, global)
+}
+
+/// The plan for people.
+pub(super) fn text(benchmark: &Benchmark) -> String {
+    let mut text = String::new();
+    for bench in &benchmark.benches {
+        let title = bench.device.title().map(|title| format!(": {title}")).unwrap_or_default();
+        let _ = writeln!(text, "{}{title}", bench.device.name());
+    }
+    let setup = &benchmark.setup;
+    let names: Vec<String> = setup.streams.iter().map(ToString::to_string).collect();
+    let _ = writeln!(text, "  Frames: {}; {}", joined(&names), ways(setup));
+    let plan = setup.plan();
+    for test in &setup.tests {
+        let rows: Vec<&PlanRow> = plan.rows.iter().filter(|row| row.test == *test).collect();
+        let Some(first) = rows.first() else { continue };
+        let trials = rows.iter().map(|row| row.trials).max().unwrap_or_default();
+        let most = rows.iter().fold(Nanos::ZERO, |sum, row| sum + row.most);
+        let only = if rows.len() < names.len() { format!(" ({} only)", first.stream) } else { String::new() };
+        let each = format!("{trials} × {}", first.trial);
+        let _ = writeln!(text, "  {:<22} {each:<16} at most {}{only}", test.to_string(), about(most));
+    }
+    for note in &benchmark.notes {
+        let _ = writeln!(text, "  - {note}");
+    }
+    let each = if benchmark.benches.len() > 1 { " for all" } else { "" };
+    let _ = writeln!(
+        text,
+        "At most {}{each}; a search ends when it knows enough. Ctrl-C ends all with what was measured.",
+        about(most(benchmark))
+    );
+    text
+}
+
+/// How long all devices take at most.
+pub(super) fn most(benchmark: &Benchmark) -> Nanos {
+    benchmark.setup.plan().most().saturating_mul(benchmark.benches.len() as u64)
+}
+
+/// From which port to which.
+fn ways(setup: &Setup) -> &'static str {
+    match setup.streams.first().map(|stream| stream.ways) {
+        Some(Directions::Both) => "both ways at once",
+        Some(Directions::Down) => "from the second port to the first",
+        _ => "from the first port to the second",
+    }
+}
+
+/// `IPv4 64, 512, 1518, IPv6 78`: the name of the IP version where it changes.
+fn joined(streams: &[String]) -> String {
+    let mut last = "";
+    let mut parts = Vec::new();
+    for stream in streams {
+        let (network, frames) = stream.split_once(' ').unwrap_or(("", stream));
+        parts.push(if network == last { frames.to_owned() } else { stream.clone() });
+        last = network;
+    }
+    parts.join(", ")
+}
+
+/// Seconds below two minutes, minutes below two hours, then hours.
+pub(super) fn about(time: Nanos) -> String {
+    match time.0.div_ceil(1_000_000_000) {
+        seconds @ ..120 => format!("{seconds} s"),
+        seconds @ ..7_200 => format!("{} min", seconds.div_ceil(60)),
+        seconds => format!("{} h", seconds.div_ceil(3_600)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rounded_up() {
+        let of = |seconds| about(Nanos::from_secs(seconds));
+        assert_eq!([0, 119, 120, 7_199, 7_201].map(of), ["0 s", "119 s", "2 min", "120 min", "3 h"]);
+        assert_eq!(about(Nanos(1)), "1 s");
+    }
+
+    #[test]
+    fn the_ip_version_stands_where_it_changes() {
+        assert_eq!(joined(&["IPv4 64", "IPv4 imix", "IPv6 84"].map(str::to_owned)), "IPv4 64, imix, IPv6 84");
+    }
+}

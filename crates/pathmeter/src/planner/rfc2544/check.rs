@@ -1,0 +1,145 @@
+//! Options of `pathmeter rfc2544` that exclude each other, and values beyond what can be.
+
+use super::super::check::{at_most, positive, session};
+use crate::cli::{DutTest, GoalName, Rfc2544Args, Standard};
+use crate::exit::Failure;
+use model::plan::ProtocolName;
+use model::units::{Bytes, Nanos, PacketRate};
+use std::net::IpAddr;
+
+pub(super) fn check(args: &Rfc2544Args) -> Result<(), Failure> {
+    session(&args.session, ProtocolName::Native)?;
+    ports(args)?;
+    lab(args)?;
+    frames(&args.traffic.frame)?;
+    pair("--address", &args.device.address)?;
+    pair("--gateway", &args.device.gateway)?;
+    bounds(args.search.min_rate, args.search.max_rate)?;
+    goals(args)?;
+    service(args)?;
+    reset(args)?;
+    for (name, time) in [("--time", args.search.time), ("--service-time", args.profile.service_time)] {
+        at_most(name, time.unwrap_or_default(), MAX_TIME)?;
+    }
+    args.search.time.map_or(Ok(()), |time| positive("--time", time))
+}
+
+fn ports(args: &Rfc2544Args) -> Result<(), Failure> {
+    match args.ports.as_slice() {
+        [] if args.lab.is_empty() => Err(Failure::usage(
+            "nothing to test: a device is between two ports, or in a topology of the lab",
+            "as in `pathmeter rfc2544 eth1 eth2` or `pathmeter rfc2544 --lab forward --quick`",
+        )),
+        [only] => Err(Failure::usage(
+            format!("one port, {only}: a device is tested between two"),
+            "name the other one too, as in `pathmeter rfc2544 eth1 eth2`",
+        )),
+        [one, other] if one == other => Err(Failure::usage(
+            format!("{one} twice: frames have to leave by one port and arrive at another"),
+            "name two interfaces, one at each side of the device",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What a topology says itself.
+fn lab(args: &Rfc2544Args) -> Result<(), Failure> {
+    if args.lab.is_empty() {
+        return Ok(());
+    }
+    let said = [("--address", args.device.address.is_empty()), ("--gateway", args.device.gateway.is_empty())];
+    match said.iter().find(|(_, absent)| !absent) {
+        Some((name, _)) => Err(Failure::usage(
+            format!("{name} cannot be used with --lab: a topology has its own addresses"),
+            format!("drop {name}, or put the addresses into a file: pathmeter lab show NAME --file"),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn frames(sizes: &[Bytes]) -> Result<(), Failure> {
+    match sizes.iter().find(|size| !(LEAST_FRAME..=MOST_FRAME).contains(*size)) {
+        Some(size) => Err(Failure::usage(
+            format!("--frame {}: Ethernet has no such frame", size.0),
+            format!("give {} to {} bytes, the 4 of the FCS included", LEAST_FRAME.0, MOST_FRAME.0),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// One of each port, of either IP version or both.
+fn pair(name: &str, addresses: &[IpAddr]) -> Result<(), Failure> {
+    let four = addresses.iter().filter(|address| address.is_ipv4()).count();
+    match (four, addresses.len() - four) {
+        (0 | 2, 0 | 2) => Ok(()),
+        _ => Err(Failure::usage(
+            format!("{name} takes two addresses of an IP version: the first port's, and the second port's"),
+            format!("as in {name} 198.18.0.1,198.19.0.1 or {name} 2001:2::1,2001:2:0:1::1"),
+        )),
+    }
+}
+
+fn bounds(min: Option<PacketRate>, max: Option<PacketRate>) -> Result<(), Failure> {
+    let advice = "give a --min-rate above 0 and below --max-rate, or none";
+    match (min, max) {
+        (Some(PacketRate(0)), _) => Err(Failure::usage("--min-rate 0: a load is above 0", advice)),
+        (_, Some(PacketRate(0))) => Err(Failure::usage("--max-rate 0: a load is above 0", advice)),
+        (Some(min), Some(max)) if min >= max => {
+            let said = format!("--min-rate {min} is not below --max-rate {max}: nothing is left to search");
+            Err(Failure::usage(said, advice))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn goals(args: &Rfc2544Args) -> Result<(), Failure> {
+    let asked = |goal| args.search.goals.contains(&goal);
+    if asked(GoalName::Pdr) && asked(GoalName::Ndr) && args.search.loss_ratio.0 == 0.0 {
+        let said = "--loss-ratio 0 makes pdr the same as ndr";
+        return Err(Failure::usage(said, "give a share above 0, or drop one of the goals"));
+    }
+    Ok(())
+}
+
+fn service(args: &Rfc2544Args) -> Result<(), Failure> {
+    let asked =
+        args.tests.contains(&DutTest::Service) || (args.tests.is_empty() && args.standard == Standard::Y1564);
+    match args.profile.cir {
+        None if asked => Err(Failure::usage(
+            "a service is tested against what was promised of it, and --cir is not given",
+            "give the committed rate, as in --cir 200M",
+        )),
+        Some(_) if !asked => Err(Failure::usage(
+            "--cir is for the test of a service, which is not asked for",
+            "add --standard y1564 or --tests service, or drop --cir",
+        )),
+        Some(rate) if rate.0 == 0 => {
+            Err(Failure::usage("--cir 0 promises nothing", "give the committed rate"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn reset(args: &Rfc2544Args) -> Result<(), Failure> {
+    let asked = args.tests.contains(&DutTest::Reset);
+    match &args.device.reset_command {
+        None if asked && args.lab.is_empty() => Err(Failure::usage(
+            "nothing says how the device is reset",
+            "give the command that does it, as in --reset-command 'ssh router reboot'; a lab's device resets by itself",
+        )),
+        Some(_) if !asked && !args.tests.is_empty() => Err(Failure::usage(
+            "--reset-command is for the test of reset, which is not asked for",
+            "add reset to --tests, or drop --reset-command",
+        )),
+        Some(command) if command.trim().is_empty() => {
+            Err(Failure::usage("--reset-command is empty", "give the command that resets the device"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A week.
+const MAX_TIME: Nanos = Nanos::from_secs(7 * 86_400);
+const LEAST_FRAME: Bytes = Bytes(64);
+/// The longest IP packet in an Ethernet frame.
+const MOST_FRAME: Bytes = Bytes(65_535 + 18);
