@@ -186,3 +186,6 @@ const UNDER_WAY: Nanos = Nanos(200_000_000);
 const ALL: f64 = 0.999;
 /// Another source's share that is as good as the best.
 const ALMOST: f64 = 0.99;
+
+#[cfg(test)]
+mod tests;

@@ -191,3 +191,6 @@ impl std::fmt::Debug for Counting {
         f.debug_struct("Counting").field("kind", &self.sink.kind()).field("frames", &self.frames).finish()
     }
 }
+
+#[cfg(test)]
+mod tests;

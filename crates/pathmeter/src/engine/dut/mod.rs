@@ -10,5 +10,7 @@ mod port;
 pub(crate) mod remote;
 pub(crate) mod reset;
 mod safety;
+#[cfg(test)]
+mod scene;
 pub(crate) mod site;
 pub(crate) mod spec;

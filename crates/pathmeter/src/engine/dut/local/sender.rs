@@ -29,7 +29,7 @@ pub(super) struct Sender {
     /// Of this burst alone: what ends it leaves the other port's alone.
     stop: Stop,
     done: Receiver<linux::Result<Sent>>,
-    /// By then it is over, whatever happens.
+    /// By then it is over, or else not waited for any longer.
     latest: MonoTime,
     thread: Option<JoinHandle<()>>,
 }
@@ -89,8 +89,9 @@ impl Sender {
             if mono_now() >= self.latest {
                 bail!("the sending did not end in its time");
             }
-            if interrupt.is_raised() {
+            if interrupt.is_raised() && !self.stop.is_raised() {
                 self.stop.raise();
+                self.latest = self.latest.min(mono_now() + PATIENCE);
             }
         }
     }
@@ -110,7 +111,7 @@ impl Drop for Sender {
     fn drop(&mut self) {
         self.stop.raise();
         // A thread that the kernel does not give back is left behind, rather than waited for without end.
-        let ended = !matches!(self.done.recv_timeout(PATIENCE), Err(RecvTimeoutError::Timeout));
+        let ended = !matches!(self.done.recv_timeout(PATIENCE.to_duration()), Err(RecvTimeoutError::Timeout));
         if let Some(thread) = self.thread.take().filter(|_| ended) {
             thread.join().ok();
         }
@@ -123,6 +124,6 @@ const STEP: Duration = Duration::from_millis(20);
 /// How long after its time a burst may end.
 const GRACE: Nanos = Nanos::from_secs(30);
 /// How long a burst that was told to end may take to.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Nanos = Nanos::from_secs(5);
 /// No burst is longer: a year.
 const FOREVER: Nanos = Nanos::from_secs(31_536_000);
