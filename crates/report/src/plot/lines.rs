@@ -117,7 +117,9 @@ impl LineChart {
             svg.text(place.x(index), top + HEIGHT + 16.0, style, size);
         }
         svg.text(place.left + place.width / 2.0, top + HEIGHT + 36.0, style, across);
-        for (line, colour) in panel.lines.iter().zip(COLOURS.iter().cycle()) {
+        for (index, (line, colour)) in panel.lines.iter().zip(COLOURS.iter().cycle()).enumerate() {
+            let above = panel.lines.len() - 1 - index;
+            let mark = MARK + (NESTED * above as f64).min(MARK);
             draw(svg, &line.limit, &place, INK, THIN);
             draw(svg, &line.values, &place, colour, THICK);
             for (index, value) in line.values.iter().enumerate() {
@@ -126,7 +128,7 @@ impl LineChart {
                 let size = sizes.get(index).map(String::as_str).unwrap_or_default();
                 let title = format!("{} {size}: {}", line.name, number(value));
                 let x = place.x(index);
-                svg.rect([x - MARK / 2.0, y - MARK / 2.0, MARK, MARK], colour, &title);
+                svg.rect([x - mark / 2.0, y - mark / 2.0, mark, mark], colour, &title);
             }
         }
     }
@@ -178,6 +180,8 @@ const BETWEEN: f64 = 24.0;
 /// Room for the numbers of the axis.
 const NUMBERS: f64 = 52.0;
 const MARK: f64 = 6.0;
+/// By what a mark is larger than that of the next line, which may hide it.
+const NESTED: f64 = 1.5;
 const THIN: f64 = 1.0;
 const THICK: f64 = 2.5;
 const GRID: &str = "#e3e3e3";

@@ -7,6 +7,7 @@ mod latency;
 mod packets;
 mod paths;
 mod reach;
+mod rfc2544;
 mod runs;
 mod transfers;
 

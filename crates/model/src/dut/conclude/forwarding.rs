@@ -93,7 +93,8 @@ pub(super) fn duplicates(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
         let extra = |way: &WayObservation| {
             way.result.duplicates.max(way.result.received.saturating_sub(way.result.sent))
         };
-        Some(row.flood.iter().map(extra).sum::<u64>()).filter(|count| *count > 0).map(Value::from)
+        let count = row.flood.iter().map(extra).fold(0, u64::saturating_add);
+        Some(if count > 0 { count.into() } else { Value::from("in the search") })
     };
     vec![with_each(finding, device, &doubled, "duplicates", count)]
 }

@@ -1,6 +1,6 @@
 //! Back-to-back frames, system recovery and reset.
 
-use super::latency::over_runs;
+use super::latency::{over_runs, range};
 use super::rates::{mega, rate};
 use super::sections::{Head, Part, bare};
 use crate::format::table::{Cell, section};
@@ -64,7 +64,7 @@ const RECOVERY: [Cell<(Head, RecoveryReport)>; 7] = [
     Cell("recovery (1–99 %)", true, |(_, report)| report.over_runs.map(over_runs)),
     Cell("runs", true, |(_, report)| Some(report.times.len().to_string())),
     Cell("", false, |(_, report)| match (report.loads.no_overload, report.unrecovered) {
-        (true, _) => Some("the link carries no more than the throughput: no overload".into()),
+        (true, _) => Some("no overload: the link carries no more".into()),
         (_, 0) => None,
         (_, runs) => Some(
             format!("{} did not end in time", words::count(runs.into(), "recovery"))
@@ -95,7 +95,7 @@ const RESET: [Cell<(Head, ResetReport)>; 7] = [
     Cell("runs", true, |(_, report)| Some(report.runs.len().to_string())),
     Cell("", false, |(_, report)| {
         let never = report.runs.iter().filter(|run| run.by_time.is_none()).count();
-        (never > 0).then(|| format!("in {} it never forwarded again", words::count(never as u64, "run")))
+        (never > 0).then(|| format!("{} without an end", words::count(never as u64, "run")))
     }),
 ];
 
@@ -105,7 +105,7 @@ fn over(runs: &[ResetTime], of: fn(&ResetTime) -> Option<Nanos>) -> Option<Strin
     let middle = Nanos(middle.round() as u64);
     Some(match times.as_slice() {
         [one] => one.to_string(),
-        times => format!("{middle} ({}–{})", times.iter().min()?, times.iter().max()?),
+        times => format!("{middle} ({})", range(*times.iter().min()?, *times.iter().max()?)),
     })
 }
 

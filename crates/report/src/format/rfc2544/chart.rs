@@ -1,37 +1,180 @@
-//! The chart of a report.
+//! The chart of a report: rates over frame size, frame loss over load, latency over load.
 
-use super::sentences;
+use super::loss::{loss_at, offered};
+use super::sections::{frames, network};
+use super::sentences::{goal_name, link, title};
+use crate::format::text::words;
 use crate::plot::{Line, LineChart, LinePanel};
-use model::dut::DutReport;
+use model::dut::{DeviceReport, DutReport, LatencyReport, StreamReport};
+use model::framing::Network;
+use model::plan::Direction;
+use model::stats::histogram::Distribution;
+use model::units::Nanos;
 
-/// Rates over frame size, with what the link's rate allows above.
+/// Makes the chart. The first panel is RFC 2544's: what was measured, and above it what the link carries; a logarithmic
+/// axis shows both where they are far apart.
 #[must_use]
 pub fn chart(report: &DutReport) -> LineChart {
-    let rows = || report.devices.iter().flat_map(|device| &device.rows);
-    let mut sizes: Vec<String> = Vec::new();
-    for row in rows() {
-        let name = row.stream.frames.name.clone();
-        if !sizes.contains(&name) {
-            sizes.push(name);
-        }
+    let mut panels: Vec<LinePanel> = rates(report).into_iter().collect();
+    let tested: Vec<&DeviceReport> = report.devices.iter().filter(|device| !device.rows.is_empty()).collect();
+    for device in tested.iter().take(MOST_DEVICES) {
+        let of = if report.devices.len() > 1 { format!(", {}", device.name) } else { String::new() };
+        panels.extend(losses(device, &of));
+        panels.extend(latencies(device, &of));
     }
-    let lines = report.devices.iter().map(|device| {
-        let of = |size: &String| device.rows.iter().find(|row| row.stream.frames.name == *size);
-        let value = |size: &String| Some(of(size)?.headline()?.lower?.0 / 1e6);
-        let limit = |size: &String| Some(of(size)?.line_rate?.0 / 1e6);
-        Line {
-            name: device.name.clone(),
-            values: sizes.iter().map(value).collect(),
-            limit: sizes.iter().map(limit).collect(),
-        }
-    });
-    let lines: Vec<Line> = lines.collect();
     LineChart {
-        title: sentences::title(report),
-        subtitle: String::new(),
+        title: title(report),
+        subtitle: link(&report.setup),
         across: "Ethernet frame with FCS, bytes".into(),
-        limit: rows().any(|row| row.line_rate.is_some()).then(|| "line rate".into()),
-        panels: vec![LinePanel { title: "Throughput, Mpps".into(), lines, ..LinePanel::default() }],
-        sizes,
+        sizes: sizes(report),
+        limit: Some("line rate".into()),
+        panels,
     }
 }
+
+/// Every frame size, from the least, and mixes after them.
+fn sizes(report: &DutReport) -> Vec<String> {
+    let rows = report.devices.iter().flat_map(|device| &device.rows);
+    let mut sizes: Vec<String> = rows.map(|row| row.stream.frames.name.clone()).collect();
+    sizes.sort_by_key(|name| (name.parse().unwrap_or(u64::MAX), name.clone()));
+    sizes.dedup();
+    sizes
+}
+
+/// Each goal of a single device, or the rate that stands for each of several.
+fn rates(report: &DutReport) -> Option<LinePanel> {
+    let sizes = sizes(report);
+    let lines = match report.devices.as_slice() {
+        [one] => goals(one)
+            .iter()
+            .flat_map(|goal| line(one, &sizes, &goal_name(goal), |row| figure(row, goal)))
+            .collect(),
+        several => several
+            .iter()
+            .flat_map(|device| line(device, &sizes, &device.name, |row| Some(row.headline()?.lower?.0)))
+            .collect::<Vec<Line>>(),
+    };
+    let values = || lines.iter().flat_map(|line| line.values.iter().chain(&line.limit)).flatten();
+    let most = values().copied().fold(0.0, f64::max);
+    let least = values().copied().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
+    let panel = LinePanel {
+        title: "Frames per second, each direction, millions".into(),
+        logarithmic: most > FAR_APART * least,
+        lines,
+        across: None,
+    };
+    (!panel.lines.is_empty()).then_some(panel)
+}
+
+/// The goals that were searched for, and the MRR where it was measured.
+fn goals(device: &DeviceReport) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let searched = device.rows.iter().flat_map(|row| &row.rates).map(|rate| rate.goal.clone());
+    let repeated = device.rows.iter().any(|row| row.mrr.is_some()).then(|| "mrr".to_owned());
+    for name in searched.chain(repeated) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// In frames per second of each direction.
+fn figure(row: &StreamReport, goal: &str) -> Option<f64> {
+    if goal == "mrr" {
+        return Some(row.mrr.as_ref()?.forwarded.mean / row.stream.way_count() as f64);
+    }
+    Some(row.rates.iter().find(|rate| rate.goal == goal)?.lower?.0)
+}
+
+/// A line for each IP version.
+fn line(
+    device: &DeviceReport,
+    sizes: &[String],
+    name: &str,
+    value: impl Fn(&StreamReport) -> Option<f64>,
+) -> Vec<Line> {
+    let of = |network: Option<Network>| {
+        let row = |size: &String| {
+            let own = |row: &&StreamReport| network.is_none_or(|network| row.stream.network == network);
+            device.rows.iter().filter(own).find(|row| row.stream.frames.name == *size)
+        };
+        let over = |of: &dyn Fn(&StreamReport) -> Option<f64>| {
+            sizes.iter().map(|size| Some(row(size).and_then(of)? / 1e6)).collect()
+        };
+        Line {
+            name: network.map_or_else(|| name.to_owned(), |network| format!("{name}, {network}")),
+            values: over(&value),
+            limit: over(&|row| Some(row.line_rate?.0)),
+        }
+    };
+    let both = device.rows.first().is_some_and(|row| network(device, &row.stream).is_some());
+    let networks = if both { vec![Some(Network::V4), Some(Network::V6)] } else { vec![None] };
+    let known = |line: &Line| line.values.iter().any(Option::is_some);
+    networks.into_iter().map(of).filter(known).collect()
+}
+
+/// RFC 2544 section 26.3's graph.
+fn losses(device: &DeviceReport, of: &str) -> Option<LinePanel> {
+    let rows: Vec<&StreamReport> = device.rows.iter().filter(|row| row.loss.is_some()).collect();
+    let mut loads = offered(&rows);
+    loads.reverse();
+    let line = |row: &&StreamReport| Line {
+        name: name(device, row),
+        values: loads.iter().map(|load| Some(loss_at(row, *load)?.loss_percent)).collect(),
+        limit: Vec::new(),
+    };
+    let places = loads.iter().map(|load| words::significant(*load)).collect();
+    (!rows.is_empty()).then(|| LinePanel {
+        title: format!("Frame loss rate, %{of}"),
+        lines: rows.iter().map(line).collect(),
+        across: Some(("Offered load, % of the most".into(), places)),
+        logarithmic: false,
+    })
+}
+
+/// Percentiles over load, of the first and of the last stream.
+fn latencies(device: &DeviceReport, of: &str) -> Vec<LinePanel> {
+    let rows: Vec<&StreamReport> = device.rows.iter().filter(|row| !row.latency.is_empty()).collect();
+    let ends = match rows.as_slice() {
+        [] => Vec::new(),
+        [one] => vec![*one],
+        [first, .., last] => vec![*first, *last],
+    };
+    ends.into_iter().map(|row| latency(device, row, of)).collect()
+}
+
+fn latency(device: &DeviceReport, row: &StreamReport, of: &str) -> LinePanel {
+    let ways: Vec<Direction> = row.stream.ways.each().collect();
+    let line = |way: Direction, (name, percentile): &(&str, Percentile)| {
+        let value = |at: &LatencyReport| {
+            let own = at.ways.iter().find(|one| one.way == way && one.delays.count > 0)?;
+            Some(percentile(&own.delays).0 as f64 / 1e3)
+        };
+        let shown = if ways.len() > 1 { format!("{name} {way}") } else { (*name).to_owned() };
+        Line { name: shown, values: row.latency.iter().map(value).collect(), limit: Vec::new() }
+    };
+    LinePanel {
+        title: format!("Latency of {}, µs{of}", frames(device, &row.stream)),
+        lines: ways.iter().flat_map(|way| PERCENTILES.iter().map(|of| line(*way, of))).collect(),
+        across: Some((
+            "Load, % of the throughput".into(),
+            row.latency.iter().map(|at| at.percent.to_string()).collect(),
+        )),
+        logarithmic: true,
+    }
+}
+
+fn name(device: &DeviceReport, row: &StreamReport) -> String {
+    let size = &row.stream.frames.name;
+    network(device, &row.stream).map_or_else(|| size.clone(), |network| format!("{size}, {network}"))
+}
+
+type Percentile = fn(&Distribution) -> Nanos;
+
+const PERCENTILES: [(&str, Percentile); 3] =
+    [("P50", |delays| delays.p50), ("P90", |delays| delays.p90), ("P99", |delays| delays.p99)];
+/// Of more devices than these only the rates are drawn.
+const MOST_DEVICES: usize = 3;
+/// What differs by more is drawn on a logarithmic axis.
+const FAR_APART: f64 = 30.0;

@@ -1,16 +1,18 @@
 //! The CSV of a report: a row for each figure.
 
+mod figures;
+
 use crate::format::csv::quoted;
-use model::dut::{DeviceReport, DutReport, StreamReport};
-use model::plan::Direction;
-use model::search::Irregular;
+use figures::Figure;
+use model::dut::{DeviceReport, DutReport, Stream};
 
 /// The header. Columns are only ever added at the end.
 ///
-/// `ways`: `up`, `down` or `both` were sent at once. `direction` is that of the figure; empty: of each, or of all together
-/// where the figure says so. `load_percent` is of the throughput for latency, of the most load for frame loss. `remarks`:
-/// what makes a result irregular, separated by spaces.
-pub const COLUMNS: [&str; 12] = [
+/// `ways` were sent at once: `up`, `down` or `both`. `test` is as in the JSON, or `hops`. `direction` is that of the figure;
+/// empty: rates are then of each direction, MRR, loss and bursts of all together. `load_percent` is of the throughput for
+/// latency, of the most load for frame loss. `run` counts from 1 the runs of recovery and reset, and the steps of a
+/// service. `remarks`: what makes a result irregular, separated by spaces.
+pub const COLUMNS: [&str; 13] = [
     "device",
     "network",
     "frame",
@@ -18,6 +20,7 @@ pub const COLUMNS: [&str; 12] = [
     "test",
     "figure",
     "direction",
+    "run",
     "load_percent",
     "load_pps",
     "value",
@@ -25,56 +28,37 @@ pub const COLUMNS: [&str; 12] = [
     "remarks",
 ];
 
-/// One figure.
-#[derive(Default)]
-struct Figure {
-    test: &'static str,
-    figure: String,
-    direction: Option<Direction>,
-    percent: Option<f64>,
-    load: Option<f64>,
-    value: f64,
-    unit: &'static str,
-    remarks: Vec<Irregular>,
-}
-
 pub(super) fn document(report: &DutReport) -> String {
     let mut text = COLUMNS.join(",") + "\n";
     for device in &report.devices {
         for row in &device.rows {
-            text.extend(rates(row).into_iter().map(|figure| line(device, row, figure)));
+            text.extend(
+                figures::of_row(row).into_iter().map(|figure| line(device, Some(&row.stream), figure)),
+            );
         }
+        if let Some(service) = &device.service {
+            let figures = figures::of_service(service).into_iter();
+            text.extend(figures.map(|figure| line(device, Some(&service.stream), figure)));
+        }
+        text.extend(figures::of_hops(&device.hops).into_iter().map(|figure| line(device, None, figure)));
     }
     text
 }
 
-fn rates(row: &StreamReport) -> Vec<Figure> {
-    let mut figures = Vec::new();
-    for rate in &row.rates {
-        let of = |figure: &str, value: f64| Figure {
-            test: "throughput",
-            figure: figure.to_owned(),
-            value,
-            unit: "frames/s",
-            remarks: rate.irregular.clone(),
-            ..Figure::default()
-        };
-        figures.extend(rate.lower.map(|load| of(&rate.goal, load.0)));
-    }
-    figures
-}
-
-fn line(device: &DeviceReport, row: &StreamReport, figure: Figure) -> String {
+/// In the order of [`COLUMNS`].
+fn line(device: &DeviceReport, stream: Option<&Stream>, figure: Figure) -> String {
+    let frame = figure.frame.or_else(|| stream.map(|stream| stream.frames.name.clone()));
     let fields: [String; COLUMNS.len()] = [
         device.name.clone(),
-        row.stream.network.to_string(),
-        row.stream.frames.name.clone(),
-        word(&row.stream.ways),
-        figure.test.to_owned(),
-        figure.figure,
+        text(stream.map(|stream| stream.network)),
+        frame.unwrap_or_default(),
+        text(stream.map(|stream| word(&stream.ways))),
+        figure.test,
+        figure.name,
         text(figure.direction),
+        text(figure.run),
         text(figure.percent),
-        text(figure.load),
+        text(figure.load.map(|load| load.0)),
         figure.value.to_string(),
         figure.unit.to_owned(),
         figure.remarks.iter().map(word).collect::<Vec<_>>().join(" "),

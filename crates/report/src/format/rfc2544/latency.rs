@@ -32,7 +32,7 @@ const OVER_LOAD: [Cell<AtLoad>; 11] = [
     Cell("Frame", true, |row| row.head.frame()),
     Cell("", false, |row| row.head.network()),
     Cell("Load", true, |row| Some(format!("{} %", row.report.percent))),
-    Cell("each way", true, |row| Some(rate(row.report.load))),
+    Cell("rate", true, |row| Some(rate(row.report.load))),
     Cell("Up P50", true, |row| way(row, Direction::Up, |way| way.delays.p50)),
     Cell("P90", true, |row| way(row, Direction::Up, |way| way.delays.p90)),
     Cell("P99", true, |row| way(row, Direction::Up, |way| way.delays.p99)),
@@ -147,7 +147,7 @@ pub(super) fn over_runs(times: OverRuns) -> String {
 }
 
 /// `40.1–43.0 µs`.
-fn range(low: Nanos, high: Nanos) -> String {
+pub(super) fn range(low: Nanos, high: Nanos) -> String {
     let (low, high) = (low.to_string(), high.to_string());
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((value, unit)), Some((_, same))) if unit == same => format!("{value}–{high}"),
@@ -164,7 +164,7 @@ fn signed(nanos: i64) -> String {
 fn few(mut runs: impl Iterator<Item = OverRuns>) -> Option<String> {
     let few = runs.find(|runs| runs.too_few)?;
     Some(format!(
-        "RFC 8219 asks for {} runs or more; there was {}.",
+        "RFC 8219 asks for {} runs or more; there were {}.",
         model::stats::rfc8219::RUNS_NEEDED,
         few.runs
     ))

@@ -1,6 +1,6 @@
 //! The rates that searches found: RFC 2544's throughput, and NDR, PDR and MRR as CSIT shows them.
 
-use super::sections::{Head, Part, network};
+use super::sections::{Head, Part, frames, network};
 use super::sentences::goal_name;
 use crate::format::table::{Cell, Column, Section, section};
 use crate::format::text::words;
@@ -105,7 +105,7 @@ pub(super) fn csit(device: &DeviceReport) -> Option<Part> {
     let title =
         format!("{}: frames, and Gbit/s of layers 2 and 1, all directions together", names.join(", "));
     let section = Section { title, columns, rows: rows.iter().map(row).collect() };
-    Some(Part { section, notes: remarks(&rows, &goals) })
+    Some(Part { section, notes: remarks(device, &rows, &goals) })
 }
 
 fn goal_cells(row: &StreamReport, goal: &str) -> [String; 3] {
@@ -129,13 +129,13 @@ fn has(device: &DeviceReport, goal: &str) -> bool {
 }
 
 /// What is to be known of these rates, those of the same together.
-fn remarks(rows: &[&StreamReport], goals: &[&str]) -> Vec<String> {
+fn remarks(device: &DeviceReport, rows: &[&StreamReport], goals: &[&str]) -> Vec<String> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for goal in goals {
         for row in rows {
             let Some(rate) = row.rates.iter().find(|rate| rate.goal == *goal) else { continue };
             let remark = remark(row, rate);
-            let place = format!("{} {}", goal_name(goal), row.stream.frames.name);
+            let place = format!("{} of {}", goal_name(goal), frames(device, &row.stream));
             match groups.iter_mut().find(|(known, _)| *known == remark) {
                 _ if remark.is_empty() => {}
                 Some((_, places)) => places.push(place),

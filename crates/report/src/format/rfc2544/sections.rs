@@ -66,3 +66,10 @@ impl Head {
         self.network.map(|network| network.to_string())
     }
 }
+
+/// `64-byte frames`, `imix frames`, with the IP version where the device was tested with both.
+pub(super) fn frames(device: &DeviceReport, stream: &Stream) -> String {
+    let version = network(device, stream).map(|network| format!("{network} ")).unwrap_or_default();
+    let bytes = if stream.frames.is_mix() { " " } else { "-byte " };
+    format!("{}{bytes}{version}frames", stream.frames.name)
+}

@@ -73,12 +73,18 @@ fn search(setup: &Setup) -> String {
                 0.0 => String::new(),
                 share => format!(", {} of the time may be worse", words::percent(share)),
             };
+            let loss = match goal.loss_ratio {
+                0.0 => "no loss".into(),
+                ratio => format!("loss up to {}", words::percent(ratio)),
+            };
+            let together = match goal.duration_sum == goal.final_duration {
+                true => String::new(),
+                false => format!(", {} together", words::span(goal.duration_sum)),
+            };
             format!(
-                "{} (loss up to {}{exceed}, trials of {}, {} together, to {})",
+                "{} ({loss}{exceed}, trials of {}{together}, to {})",
                 goal_name(&named.name),
-                words::percent(goal.loss_ratio),
                 words::span(goal.final_duration),
-                words::span(goal.duration_sum),
                 words::percent(goal.width)
             )
         })
@@ -86,12 +92,15 @@ fn search(setup: &Setup) -> String {
     format!("Search: {method} for {}.", goals.join("; "))
 }
 
-fn link(setup: &Setup) -> String {
+pub(super) fn link(setup: &Setup) -> String {
     let wrapped = match setup.encaps.layers() {
         [] => String::new(),
         _ => format!("; on the narrowest link the frames are carried in {}", setup.encaps),
     };
     let link = match setup.link {
+        Some(link) if setup.link_is_nominal => {
+            format!("Link {link}, as given: the interfaces have no speed of their own")
+        }
         Some(link) => format!("Link {link}"),
         None => "Link of unknown speed, so that the generator is the limit: no line rate".into(),
     };

@@ -1,6 +1,6 @@
 //! Activation of a service (ITU-T Y.1564).
 
-use super::sections::Part;
+use super::sections::{Part, frames};
 use crate::format::table::{Cell, section};
 use crate::format::text::words;
 use model::dut::y1564::{Kind, Miss};
@@ -11,10 +11,7 @@ pub(super) fn steps(device: &DeviceReport, setup: &Setup) -> Option<Part> {
     let service = device.service.as_ref()?;
     let mut rows: Vec<Step> = service.steps.iter().map(|step| (kind(step), step.clone())).collect();
     rows.extend(service.performance.iter().map(|step| ("performance", step.clone())));
-    let title = format!(
-        "Service activation (ITU-T Y.1564), {} frames of {}",
-        service.stream.network, service.stream.frames.name
-    );
+    let title = format!("Service activation (ITU-T Y.1564), {}", frames(device, &service.stream));
     let section = section(&title, &STEPS, &rows)?;
     let mut notes: Vec<String> = setup
         .service
@@ -28,7 +25,7 @@ pub(super) fn steps(device: &DeviceReport, setup: &Setup) -> Option<Part> {
                 words::percent(profile.loss),
                 profile.delay,
                 profile.variation,
-                words::percent(profile.availability)
+                precise(profile.availability)
             )
         })
         .collect();
@@ -54,6 +51,12 @@ const STEPS: [Cell<Step>; 7] = [
         Some(if broken.is_empty() { "pass".into() } else { format!("FAIL: {}", broken.join(", ")) })
     }),
 ];
+
+/// In percent, to as many digits as availability is promised with.
+fn precise(share: f64) -> String {
+    let text = format!("{:.4}", share * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
 
 fn kind(step: &ServiceStep) -> &'static str {
     match step.step.kind {

@@ -1,0 +1,107 @@
+//! Reports of devices under test: made-up documents in every format, and their chart.
+
+mod documents;
+
+use model::dut::{DutReport, SCHEMA};
+use report::format::{Style, rfc2544};
+use report::plot::png;
+
+fn all() -> Vec<(&'static str, DutReport)> {
+    vec![
+        ("rfc2544-full", documents::full()),
+        ("rfc2544-quick", documents::quick()),
+        ("rfc2544-several", documents::several()),
+    ]
+}
+
+#[test]
+fn every_format_of_a_devices_report() {
+    for (name, report) in all() {
+        insta::assert_snapshot!(format!("{name}.text"), rfc2544::text(&report, &Style::default()));
+        insta::assert_snapshot!(format!("{name}.csv"), rfc2544::csv(&report));
+        insta::assert_snapshot!(format!("{name}.markdown"), rfc2544::to_markdown(&report));
+        insta::assert_snapshot!(format!("{name}.svg"), rfc2544::chart(&report).svg());
+    }
+}
+
+#[test]
+fn colour_changes_no_letter_and_text_fits() {
+    for (name, report) in all() {
+        for width in [80, 100, 132] {
+            let plain = rfc2544::text(&report, &Style { colour: false, width });
+            let colour = rfc2544::text(&report, &Style { colour: true, width });
+            assert_eq!(super::without_codes(&colour), plain, "{name}");
+            let widest = plain.lines().max_by_key(|line| line.chars().count()).unwrap();
+            assert!(widest.chars().count() <= width.max(100), "{name}: {widest}");
+        }
+    }
+}
+
+#[test]
+fn rows_have_the_headers_columns() {
+    for (name, report) in all() {
+        for line in rfc2544::csv(&report).lines() {
+            let plain: String = line.split('"').step_by(2).collect();
+            assert_eq!(plain.split(',').count(), rfc2544::COLUMNS.len(), "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_report_is_read_back() {
+    for (name, report) in all() {
+        assert_eq!(rfc2544::read(&rfc2544::json(&report)).unwrap(), report, "{name}");
+        let lines = rfc2544::ndjson(&report);
+        assert_eq!(rfc2544::read(&lines).unwrap(), report, "{name}");
+        let streams: usize = report.devices.iter().map(|device| device.rows.len()).sum();
+        assert_eq!(lines.lines().count(), streams + 1, "{name}");
+        for line in lines.lines().take(streams) {
+            let value: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(value["event"], "stream", "{name}");
+            assert!(value["device"].is_string() && value["rates"].is_array(), "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_report_says_why() {
+    let newer = rfc2544::json(&documents::quick()).replace(SCHEMA, "pathmeter/rfc2544/2");
+    let cut = rfc2544::json(&documents::quick()).replace("\"devices\"", "\"device\"");
+    for (text, part) in [
+        ("Device under test: router", "it is no JSON"),
+        ("", "it is no JSON"),
+        (
+            "{\"schema\":\"pathmeter/result/1\"}",
+            "its schema is \"pathmeter/result/1\", not pathmeter/rfc2544/1",
+        ),
+        ("{}", "its schema is missing"),
+        (&newer, "its schema is \"pathmeter/rfc2544/2\""),
+        (&cut, "it is no pathmeter/rfc2544/1: missing field `devices`"),
+    ] {
+        let error = rfc2544::read(text).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn the_chart_can_be_drawn() {
+    for (name, report) in all() {
+        let picture = png(&rfc2544::chart(&report).svg(), 2.0).unwrap();
+        assert!(picture.starts_with(b"\x89PNG"), "{name}");
+        if let Some(dir) = std::env::var_os("CHARTS_TO") {
+            std::fs::write(std::path::Path::new(&dir).join(format!("{name}.png")), picture).unwrap();
+        }
+    }
+}
+
+/// A report of which nothing was measured is shown too.
+#[test]
+fn nothing_measured_is_shown() {
+    let mut report = documents::full();
+    report.devices.iter_mut().for_each(|device| device.rows.clear());
+    assert!(rfc2544::text(&report, &Style::default()).contains("router"));
+    assert_eq!(rfc2544::chart(&report).panels, []);
+    report.devices.clear();
+    assert!(rfc2544::text(&report, &Style::default()).contains("Tests: throughput"));
+    assert!(png(&rfc2544::chart(&report).svg(), 1.0).is_ok());
+}
