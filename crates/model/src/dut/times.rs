@@ -81,7 +81,7 @@ impl Times {
     #[must_use]
     pub fn quick() -> Times {
         Times {
-            pause: Nanos::from_millis(100),
+            pause: Nanos::from_millis(300),
             flood: Nanos::from_millis(300),
             trial: Nanos::from_millis(500),
             search: Nanos::from_secs(20),

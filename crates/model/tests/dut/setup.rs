@@ -44,7 +44,7 @@ fn departures_are_said() {
     for part in [
         "no frames of 128, 256, 512, 1024, 1280, 1518 bytes",
         "speed of the link is not known",
-        "pauses of 100 ms",
+        "pauses of 300 ms",
         "no goal asks for a trial of 60 s",
         "trials of 500 ms",
         "latency streams of 1.00 s",
