@@ -14,6 +14,7 @@ use crate::clock::{mono_now, wall_now};
 use crate::error::Result;
 use model::dut::SinkKind;
 use model::time::{MonoTime, WallTime};
+use model::units::Nanos;
 use receive::Batches;
 use ring::Blocks;
 use std::os::fd::OwnedFd;
@@ -55,14 +56,42 @@ struct Clocks {
 }
 
 impl Clocks {
+    /// Both at one time: between two readings of the one as close as can be had at once.
     fn now() -> Clocks {
-        let before = mono_now();
-        let wall = wall_now();
-        let after = mono_now();
-        Clocks { wall, mono: MonoTime(before.0.midpoint(after.0)) }
+        let mut best = None;
+        for _ in 0..MOST_READINGS {
+            let before = mono_now();
+            let wall = wall_now();
+            let span = mono_now() - before;
+            if best.is_none_or(|(least, _)| span < least) {
+                best = Some((span, Clocks { wall, mono: before + Nanos(span.0 / 2) }));
+            }
+            if span < CLOSE {
+                break;
+            }
+        }
+        best.map(|(_, clocks)| clocks).expect("they are read at least once")
     }
 
     fn mono(&self, time: WallTime) -> MonoTime {
         MonoTime(self.mono.0.saturating_add(time.0).saturating_sub(self.wall.0))
+    }
+}
+
+/// Readings without an interruption between them.
+const CLOSE: Nanos = Nanos(500);
+const MOST_READINGS: u32 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_one_clock_is_one_of_the_other() {
+        let clocks = Clocks { wall: WallTime(1_000_000), mono: MonoTime(500) };
+        let mono = |wall| clocks.mono(WallTime(wall)).0;
+        assert_eq!((mono(1_000_007), mono(999_990), mono(5)), (507, 490, 0));
+        let (before, clocks, after) = (mono_now(), Clocks::now(), mono_now());
+        assert!(before <= clocks.mono && clocks.mono <= after);
     }
 }

@@ -53,7 +53,8 @@ pub struct Arrived {
     pub reordered: u64,
     /// Frames with numbers too high for it to be known whether they came twice.
     pub unchecked: u64,
-    /// Frames of others, left to the stack.
+    /// Frames of others, left to the stack; without those that the kernel keeps away from the sink (all but the XDP sinks are
+    /// given what bears the trial's tag alone).
     pub others: u64,
     /// One-way delays in nanoseconds, when times are watched and the frames carry theirs; true only when both clocks are this
     /// host's. Minimum, maximum and mean are exact, the rest to the histogram's precision.

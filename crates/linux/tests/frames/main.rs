@@ -17,6 +17,7 @@ use linux::frames::{Arrived, Burst, FrameSpec, Sent, Sink, Stop, Watch, open_sin
 use linux::nic::{Offload, set_offload};
 use model::dut::{SinkKind, SourceKind};
 use model::framing::{Imix, Network};
+use std::thread;
 
 const SOURCES: [SourceKind; 3] = [SourceKind::LiveFrames, SourceKind::XskCopy, SourceKind::Packet];
 const SINKS: [SinkKind; 5] =
@@ -73,6 +74,46 @@ fn every_source_is_counted_by_every_sink() {
             let bytes: u64 = spec.sizes.iter().cycle().take(300).map(|size| size.0 - 4).sum();
             assert_eq!((arrived.frames, arrived.bytes), (300, bytes), "{what}");
             assert_eq!((arrived.duplicates, arrived.reordered, arrived.unchecked), (0, 0, 0), "{what}");
+        }
+    }
+}
+
+/// Each host sends and counts at once, as in a test of both directions.
+#[test]
+fn both_ways_at_once() {
+    let Some(lab) = made(Lab::cable()) else { return };
+    let there = lab.spec(4, 128);
+    let back = FrameSpec {
+        source_mac: there.destination_mac,
+        destination_mac: there.source_mac,
+        source: there.destination,
+        destination: there.source,
+        tag: there.tag + 1,
+        ..there.clone()
+    };
+    // Source and sink of one interface cannot both be at its only queue.
+    let shared = |(source, sink)| (source, sink) == (SourceKind::XskCopy, SinkKind::Xsk);
+    for pair in pairs().filter(|pair| !shared(*pair)) {
+        let sinks = lab.sink(pair.1, &there, 300).and_then(|far| {
+            let near = || {
+                set_offload("eth0", Offload::Gro, true)?;
+                open_sink(pair.1, &back, 300, Watch::Counts, lab.out.index)
+            };
+            Ok((far, lab.sender.run(near)??))
+        });
+        let Some((far, near)) = made(sinks) else { return };
+        let (sent, returned) = thread::scope(|scope| {
+            let returned = scope.spawn(|| {
+                let send =
+                    || open_source(pair.0, &back, lab.arrival.index)?.run(&paced(300), &Stop::default());
+                lab.receiver.run(send).and_then(|sent| sent)
+            });
+            (lab.send(pair.0, &there, &paced(300)), returned.join().expect("it does not panic"))
+        });
+        assert_eq!((sent.expect("it sends").frames, returned.expect("it sends").frames), (300, 300));
+        for sink in [far, near] {
+            let arrived = sink.arrived().expect("it was counted");
+            assert_eq!((arrived.frames, arrived.duplicates), (300, 0), "{pair:?}");
         }
     }
 }
