@@ -36,7 +36,7 @@ pub(crate) struct LocalOptions {
     pub(crate) cpu: Option<u32>,
     /// What the interface is to have in any case.
     pub(crate) addressing: Addressing,
-    /// What it is given in a family of which it has no address.
+    /// What it is given in a family of which it has no address, unless others use it.
     pub(crate) fallback: Addressing,
     /// The namespace is of a lab of ours: nothing else is there that could be disturbed.
     pub(crate) is_lab: bool,
@@ -82,7 +82,10 @@ impl LocalPort {
             let interface = Interface::open(interface, &name)?;
             let kinds = Kinds::of(&interface)?;
             let exposure = Exposure::of(&interface.nic, &name, options.is_lab)?;
-            let added = Added::to(&interface.nic, &options.addressing, &options.fallback)?;
+            // Nothing is added unasked to what others use.
+            let none = Addressing::default();
+            let fallback = if exposure.is_live() { &none } else { &options.fallback };
+            let added = Added::to(&interface.nic, &options.addressing, fallback)?;
             Ok((interface, kinds, exposure, added))
         };
         let (mut interface, kinds, exposure, mut added) = namespace.run(inside)??;
@@ -164,6 +167,7 @@ impl Port for LocalPort {
 
     fn send(&mut self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> anyhow::Result<()> {
         anyhow::ensure!(self.sending.is_none(), "{} is sending already", self.interface.name);
+        anyhow::ensure!(!self.stop.is_raised(), "{} has been told to stop", self.interface.name);
         let job = sender::Job {
             namespace: self.namespace.clone(),
             interface: self.interface.nic.link.index,

@@ -42,6 +42,11 @@ impl Exposure {
         })
     }
 
+    /// Whether others seem to use what it leads to.
+    pub(super) fn is_live(&self) -> bool {
+        !self.objections().is_empty()
+    }
+
     fn objections(&self) -> Vec<String> {
         let mut objections = Vec::new();
         let name = &self.name;
@@ -150,6 +155,7 @@ mod tests {
         let first = Exposure { default_route: true, ..port("eth0") };
         let told = refused(&[&first, &port("eth1")], &[]);
         assert!(told.contains("the default route of this host leaves by eth0"), "{told}");
+        assert!(first.is_live() && !port("eth1").is_live());
 
         let peers = ["10.0.0.9:5555", "10.0.0.8:22"].map(|text| text.parse().unwrap());
         let used = Exposure { connections: peers.to_vec(), ..port("eth2") };

@@ -57,6 +57,22 @@ fn what_was_added_goes_with_the_port_and_what_was_there_stays() {
     assert_eq!(left, [own]);
 }
 
+/// An interface with an address of the world is not given more of them unasked.
+#[test]
+fn nothing_is_added_unasked_to_what_others_use() {
+    let Some(scene) = Scene::new(Between::Cable) else { return };
+    let public: IpAddr = "8.8.4.4".parse().unwrap();
+    open(&scene.hosts[0]).unwrap().add_address("eth0", public, 24).unwrap();
+    let port = LocalPort::open(again(&scene.hosts[0]), "eth0", &scene.options(0)).unwrap();
+    assert_eq!((port.addresses(), port.notes()), (vec![public], &[][..]));
+    assert!(crate::engine::dut::safety::check(&[port.exposure()], &[], false).is_err());
+    let addressing = Addressing::bridged(0);
+    let asked = LocalOptions { addressing: addressing.clone(), ..scene.options(0) };
+    drop(port);
+    let port = LocalPort::open(again(&scene.hosts[0]), "eth0", &asked).unwrap();
+    assert_eq!(port.addresses().len(), 1 + addressing.addresses.len());
+}
+
 #[test]
 fn ports_in_one_namespace_find_each_other() {
     let Some(scene) = Scene::in_one(Between::Bridge) else { return };
@@ -141,6 +157,8 @@ fn what_is_being_sent_ends_when_it_is_told_to() {
     assert!(sent.frames > 0 && sent.frames < long.frames, "{sent:?}");
     assert!(began.elapsed() < Duration::from_secs(200));
     raise.join().unwrap();
+    let told = one.send(SourceKind::LiveFrames, &spec, &long).unwrap_err().to_string();
+    assert_eq!(told, "eth0 has been told to stop");
     assert!(one.sent().is_err() && two.counted().is_ok() && two.counted().is_err());
     // Dropped in the middle of it.
     one.stop = Stop::default();
