@@ -204,3 +204,6 @@ fn target(spec: &PortSpec) -> anyhow::Result<Target> {
     let address = resolve(host, port.unwrap_or(native::PORT), Family::Any)?;
     Ok(Target { host: host.clone(), address })
 }
+
+#[cfg(test)]
+mod tests;

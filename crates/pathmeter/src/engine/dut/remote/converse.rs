@@ -30,8 +30,8 @@ pub(super) struct Conversation {
 }
 
 /// Whether more will be asked.
-#[derive(PartialEq)]
-enum Questions {
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Questions {
     MayCome,
     AreOver,
 }
@@ -88,24 +88,29 @@ impl Conversation {
     }
 
     fn converse(&mut self, questions: &Receiver<Question>) -> anyhow::Result<()> {
-        loop {
-            self.dialogue.advance()?;
-            self.pass_on();
-            if self.waiting.is_none() && self.take(questions) == Questions::AreOver {
-                return self.say_goodbye();
-            }
-            self.stop_sending()?;
-            let until = self.dialogue.advance()?;
-            let step = if self.waiting.is_some() { STEP } else { IDLE_STEP };
-            if !self.dialogue.link.has_buffered() {
-                let mut interests =
-                    [Interest::readable(self.dialogue.link.socket()), Interest::readable(&*self.waker)];
-                let soon = mono_now() + step;
-                wait(&mut interests, Some(until.map_or(soon, |until| until.min(soon))))?;
-            }
-            self.waker.drain();
-            self.dialogue.hear()?;
+        while self.step(questions)? == Questions::MayCome {}
+        self.say_goodbye()
+    }
+
+    /// Waits once, for whatever comes first.
+    pub(super) fn step(&mut self, questions: &Receiver<Question>) -> anyhow::Result<Questions> {
+        if self.waiting.is_none() && self.take(questions) == Questions::AreOver {
+            return Ok(Questions::AreOver);
         }
+        self.stop_sending()?;
+        let until = self.dialogue.advance()?;
+        let step = if self.waiting.is_some() { STEP } else { IDLE_STEP };
+        if !self.dialogue.link.has_buffered() {
+            let mut interests =
+                [Interest::readable(self.dialogue.link.socket()), Interest::readable(&*self.waker)];
+            let soon = mono_now() + step;
+            wait(&mut interests, Some(until.map_or(soon, |until| until.min(soon))))?;
+        }
+        self.waker.drain();
+        self.dialogue.hear()?;
+        self.dialogue.advance()?;
+        self.pass_on();
+        Ok(Questions::MayCome)
     }
 
     /// Gives the answer to who asked.
