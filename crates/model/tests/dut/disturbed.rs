@@ -2,7 +2,7 @@
 
 use crate::device::Kind;
 use crate::world::{ALL, World, check_row, small, stream};
-use model::dut::{Setup, StreamReport, Suite, Test};
+use model::dut::{Observation, Setup, StreamReport, Suite, Test};
 use model::framing::Network;
 use model::plan::Directions;
 use model::units::{BitRate, Nanos};
@@ -70,6 +70,45 @@ fn what_cannot_be_done_is_left_out() {
     assert_eq!((suite.order(), suite.left()), (None, Nanos::ZERO));
     let row = suite.finish().0.remove(0);
     assert!(row.left_out.len() == ALL.len() && row.left_out.iter().all(|one| one.why.contains("MTU")));
+}
+
+#[test]
+fn a_flood_tells_why_nothing_can_be_measured() {
+    let told = |change: fn(&mut Observation)| {
+        let mut suite = Suite::new(&setup(&[Test::Mrr, Test::FrameLoss])).unwrap();
+        let mut observation = World::new(SHARP).observe(&suite.order().unwrap());
+        change(&mut observation);
+        suite.take(&observation);
+        assert_eq!(suite.order(), None);
+        let row = suite.finish().0.remove(0);
+        assert_eq!((row.left_out.len(), row.flood), (2, observation.ways));
+        row.left_out[1].why.clone()
+    };
+    let one_way = told(|observation| observation.ways[1].result.received = 0);
+    assert_eq!(one_way, "no frame came through from the second port to the first");
+    assert_eq!(told(|observation| observation.result.received = 0), "no frame came through");
+    assert_eq!(told(|observation| observation.ways[0].result.sent = 0), "the generator sent no frame");
+}
+
+#[test]
+fn progress_says_where_it_is() {
+    let mut suite = Suite::new(&setup(&[Test::Throughput, Test::Mrr])).unwrap();
+    assert_eq!(suite.progress().to_string(), "IPv4 64: as fast as can be");
+    let mut world = World::new(SHARP);
+    let mut step = |suite: &mut Suite| {
+        let observation = world.observe(&suite.order().unwrap());
+        suite.take(&observation);
+        suite.progress().to_string()
+    };
+    assert_eq!(step(&mut suite), "IPv4 64, throughput (1 of 2): trial 1 of at most 300 at 1.49 Mpps");
+    assert_eq!(step(&mut suite), "IPv4 64, throughput (1 of 2): trial 2 of at most 300 at 799 kpps");
+    suite.leave_out("enough");
+    let first = suite.progress().to_string();
+    assert_eq!(first, "IPv4 64, rate at the most load (2 of 2): trial 1 of at most 10 at 1.49 Mpps");
+    // An hour at most for the search is gone, ten trials of a second are left.
+    assert_eq!(suite.left(), Nanos::from_secs(120));
+    step(&mut suite);
+    assert_eq!(suite.left(), Nanos::from_secs(108));
 }
 
 /// Wherever it is ended, what was measured is there, and what was not is said.

@@ -70,7 +70,14 @@ fn the_tests_at_shares_of_the_throughput() {
     }
     let variation = row.delay_variation.unwrap();
     assert_eq!(variation.load, Load(throughput));
-    assert!(variation.ways.iter().all(|way| way.packet.runs == 20 && way.packet.median > 0.0));
+    for way in &variation.ways {
+        // Of the tail at ten times the typical delay and the least at half of it, over runs 10 µs apart.
+        assert!((way.packet.p99 - way.packet.p1 - 19.0 * 95_000.0).abs() < 1.0, "{way:?}");
+        assert_eq!((way.packet.runs, way.packet.too_few), (20, false));
+        // The last run: its least delay is a twentieth of its tail.
+        let last = way.inter_packet.unwrap().max_ns as f64;
+        assert!((way.packet.p99 - 95.0 * last).abs() < 100.0, "{way:?}");
+    }
     let mrr = row.mrr.unwrap();
     assert_eq!((mrr.offered, mrr.forwarded.trials, mrr.forwarded.stddev), (row.most.unwrap(), 10, Some(0.0)));
     assert_eq!(mrr.forwarded.mean, 1_600_000.0);
@@ -228,6 +235,17 @@ fn searches_repeated() {
     assert!(repeats.stddev.is_some() && ndr.lower.unwrap().0 <= 800_001.0);
     let single = World::new(Kind::Sharp { capacity: 800_000.0 }).row(&gigabit(&[Test::Throughput]));
     assert_eq!(single.rates[1].repeats, None);
+}
+
+/// Time for two long trials and no more.
+#[test]
+fn a_search_without_time_is_unfinished() {
+    for search in [SearchMethod::Mlr, SearchMethod::Binary] {
+        let mut setup = Setup { search, ..gigabit(&[Test::Throughput]) };
+        setup.times.search = Nanos::from_secs(150);
+        let row = World::new(Kind::Sharp { capacity: 800_000.0 }).row(&setup);
+        assert!(row.rates[2].irregular.contains(&Irregular::Unfinished), "{:?}", row.rates);
+    }
 }
 
 #[test]

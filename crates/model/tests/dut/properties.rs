@@ -108,8 +108,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn every_benchmark_ends_within_its_plan(setup in setups(), kind in kinds(), other in prop::option::of(kinds())) {
-        let (rows, _) = World { other, ..World::new(kind) }.run(&setup);
+    fn every_benchmark_ends_within_its_plan(
+        setup in setups(), kind in kinds(), other in prop::option::of(kinds()), ceiling in 2e4..5e6_f64,
+        delay: bool, (recovery, reset) in (0_u64..90_000, prop::option::of(0_u64..30_000)),
+    ) {
+        let (recovery, reset) = (Nanos::from_millis(recovery), reset.map(Nanos::from_millis));
+        let delay = delay.then_some(Nanos::from_micros(20));
+        let (rows, _) = World { other, ceiling, delay, recovery, reset, ..World::new(kind) }.run(&setup);
         for row in &rows {
             let kind = other.filter(|_| row.stream.network == Network::V6).unwrap_or(kind);
             check_rates(row, &setup, kind);

@@ -8,6 +8,7 @@ use model::framing::Network;
 use model::plan::{Direction, Directions};
 use model::search::{Load, Trial, TrialResult};
 use model::stats::histogram::Distribution;
+use model::stats::rfc8219::InterPacketVariation;
 use model::units::{Bytes, Nanos};
 
 /// What is around the device, and what the device does beside forwarding.
@@ -92,7 +93,9 @@ impl World {
         let typical = self.delay.map(|delay| delay.saturating_mul(self.runs));
         let delays = typical.map(|typical| delays(typical, result.received));
         let time = action.time(&stream(Network::V4, 64, Directions::Up));
-        let (reordered, variation) = (0, None);
+        let (reordered, tenth) = (0, typical.map(|typical| typical.0 as i64 / 10));
+        let variation =
+            tenth.map(|tenth| InterPacketVariation { min_ns: -tenth, median_ns: 0, max_ns: tenth });
         WayObservation { way, result, time, reordered, delays, variation, last_lost, silence, resumed }
     }
 
@@ -104,11 +107,13 @@ impl World {
         let mut suite = Suite::new(setup).expect("the setup is good");
         assert_eq!(suite.left(), plan.most());
         let (mut spent, mut orders) = (Nanos::ZERO, 0);
+        let mut loads = Vec::new();
         while let Some(order) = suite.order() {
             assert_eq!(suite.order().as_ref(), Some(&order), "the same until it is taken");
             orders += 1;
             assert!(orders <= most, "{orders} orders, and the plan has {most}");
             check(&order);
+            loads.extend(order.action.load().map(|load| (order.stream.clone(), load)));
             spent = spent + order.action.time(&order.stream) + setup.times.pause;
             let (left, row) = (suite.left(), suite.progress().row);
             assert!(row <= suite.progress().rows && !suite.progress().to_string().is_empty());
@@ -121,6 +126,11 @@ impl World {
         let (rows, service) = suite.finish();
         rows.iter().for_each(|row| check_row(row, setup));
         assert_eq!(rows.len(), setup.streams.len());
+        for (stream, load) in loads {
+            let row = rows.iter().find(|row| row.stream == stream);
+            let most = row.and_then(|row| row.most).expect("a stream with trials has a most load");
+            assert!(load.0 <= most.0 * (1.0 + 1e-9), "{load} of at most {most}");
+        }
         (rows, service)
     }
 

@@ -127,6 +127,9 @@ impl Setup {
             ("trials at the most load", times.mrr_repeats, &[Test::Mrr]),
             ("runs of delay variation", times.variation_repeats, &[Test::DelayVariation]),
         ];
+        if times.pause > LONGEST {
+            return Err(SetupError::Time { what: "pause", span: times.pause });
+        }
         let used = |tests: &[Test]| tests.is_empty() || tests.iter().any(|test| self.tests.contains(test));
         if let Some((what, span, _)) =
             spans.iter().find(|(_, span, tests)| used(tests) && !(Nanos(1)..=LONGEST).contains(span))
