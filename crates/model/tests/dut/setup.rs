@@ -119,11 +119,6 @@ fn what_makes_no_sense_is_refused() {
         frames: Frames::mix("imix", &Imix::simple(Network::V4)),
         ways: Directions::Both,
     };
-    let times = |change: fn(&mut Times)| {
-        let mut setup = standard();
-        change(&mut setup.times);
-        setup
-    };
     let streams = |streams: Vec<Stream>| Setup { streams, ..standard() };
     let rates = |min, max| Setup { min: Some(PacketRate(min)), max: Some(PacketRate(max)), ..standard() };
     let service = |profile| Setup { service: profile, tests: vec![Test::Service], ..standard() };
@@ -158,6 +153,21 @@ fn what_makes_no_sense_is_refused() {
             "the committed rate of the service must be",
         ),
         (service(Some(Profile { loss: 1.5, ..profile() })), "loss of the service is 1.5"),
+    ] {
+        is_refused(&setup, text);
+    }
+    let twice = Setup { goals: [standard().goals, standard().goals].concat(), ..standard() };
+    assert!(twice.check().unwrap_err().to_string().contains("the goal throughput is given twice"));
+}
+
+#[test]
+fn times_without_sense_are_refused() {
+    let times = |change: fn(&mut Times)| {
+        let mut setup = standard();
+        change(&mut setup.times);
+        setup
+    };
+    for (setup, text) in [
         (times(|times| times.trial = Nanos::ZERO), "a trial of 0 ns"),
         (times(|times| times.flood = Nanos::MAX), "a flood of"),
         (times(|times| times.pause = Nanos::MAX), "a pause of"),
@@ -169,12 +179,14 @@ fn what_makes_no_sense_is_refused() {
             "a search of 70.0 s has no time for one trial of 60.0 s",
         ),
     ] {
-        let error: SetupError = setup.check().expect_err(text);
-        assert!(error.to_string().contains(text), "{error}, not {text}");
-        assert_eq!(Suite::new(&setup).unwrap_err(), error);
+        is_refused(&setup, text);
     }
-    let twice = Setup { goals: [standard().goals, standard().goals].concat(), ..standard() };
-    assert!(twice.check().unwrap_err().to_string().contains("the goal throughput is given twice"));
+}
+
+fn is_refused(setup: &Setup, text: &str) {
+    let error: SetupError = setup.check().expect_err(text);
+    assert!(error.to_string().contains(text), "{error}, not {text}");
+    assert_eq!(Suite::new(setup).expect_err(text), error);
 }
 
 #[test]
