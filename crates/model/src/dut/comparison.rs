@@ -135,6 +135,12 @@ impl RateReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dut::{Frames, MrrReport, SCHEMA, Setup, Stream};
+    use crate::framing::Network;
+    use crate::plan::Directions;
+    use crate::search::Load;
+    use crate::time::WallTime;
+    use crate::units::Bytes;
 
     #[test]
     fn mean_and_spread_of_ten_trials() {
@@ -155,5 +161,83 @@ mod tests {
         assert_eq!(rates(8.0, 0.4).against(&rates(0.0, 0.0)), None);
         let dead = rates(0.0, 0.0).against(&rates(10.0, 0.3)).unwrap();
         assert_eq!((dead.percent, dead.stddev), (-100.0, None));
+    }
+
+    fn device(name: &str, frames: &[u64], pps: f64) -> DeviceReport {
+        let row = |size: &u64| {
+            let frames = Frames::of(Bytes(*size));
+            let stream = Stream { network: Network::V4, frames, ways: Directions::Up };
+            let mut row = StreamReport::new(stream);
+            let lower = pps * (*size as f64) / 64.0;
+            row.rates = vec![RateReport {
+                goal: "ndr".into(),
+                lower: Some(Load(lower)),
+                upper: None,
+                conditional_throughput: None,
+                repeats: Rates::of(&[lower * 0.9, lower * 1.1]),
+                irregular: if *size > 64 { vec![Irregular::NoUpperBound] } else { Vec::new() },
+                trials: 9,
+            }];
+            let forwarded = Rates { trials: 10, mean: pps * 1.5, stddev: Some(pps * 0.03) };
+            row.mrr = Some(MrrReport { offered: Load(1e7), forwarded, loss_ratio: 0.5 });
+            row
+        };
+        DeviceReport { name: name.into(), rows: frames.iter().map(row).collect(), ..DeviceReport::default() }
+    }
+
+    #[test]
+    fn figures_of_the_same_frames_are_compared_the_largest_loss_first() {
+        let one = device("one", &[64, 512, 1518], 1e6);
+        let mut other = device("other", &[64, 1518], 2e6);
+        other.rows[1].rates[0].repeats = None;
+        other.rows[1].rates[0].lower = Some(Load(0.5 * 1518.0 / 64.0 * 1e6));
+        let changes = compare(&one, &other);
+        let row = |change: &RateChange| {
+            let percent = change.change.unwrap().percent.round();
+            (change.stream.frames.name.clone(), change.figure.clone(), percent, change.compared_is_least)
+        };
+        let expected = [
+            ("1518".into(), "ndr".into(), -50.0, true),
+            ("64".into(), "ndr".into(), 100.0, false),
+            ("64".into(), "mrr".into(), 100.0, false),
+            ("1518".into(), "mrr".into(), 100.0, false),
+        ];
+        assert_eq!(changes.iter().map(row).collect::<Vec<_>>(), expected);
+        assert_eq!(
+            changes[0].change.unwrap().stddev,
+            None,
+            "of a single search nothing is known of the spread"
+        );
+        // 2 × √(0.1414² + 0.1414²) of sample deviations 0.1414.
+        assert!((changes[1].change.unwrap().stddev.unwrap() - 40.0).abs() < 1e-6);
+    }
+
+    fn report(devices: Vec<DeviceReport>) -> DutReport {
+        DutReport {
+            schema: SCHEMA.into(),
+            id: String::new(),
+            started: None,
+            finished: None,
+            host: None,
+            setup: Setup::standard(&[], Vec::new()),
+            devices,
+            comparisons: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn devices_are_compared_by_name_or_as_the_only_ones() {
+        let [one, two] = ["one", "two"].map(|name| device(name, &[64], 1e6));
+        let names = |comparisons: Vec<DeviceComparison>| -> Vec<(String, String)> {
+            comparisons.into_iter().map(|one| (one.reference, one.compared)).collect()
+        };
+        let both = report(vec![one.clone(), two.clone()]);
+        assert_eq!(names(compare_devices(&both)), [("one".into(), "two".into())]);
+        assert_eq!(names(compare_devices(&report(Vec::new()))), []);
+        let older = DutReport { started: Some(WallTime(0)), ..report(vec![one]) };
+        let dated = "one of 1970-01-01T00:00:00.000Z".to_owned();
+        assert_eq!(names(compare_with(&older, &both)), [(dated.clone(), "one".into())]);
+        assert_eq!(names(compare_with(&older, &report(vec![two]))), [(dated, "two".into())]);
     }
 }

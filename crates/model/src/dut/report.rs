@@ -99,7 +99,7 @@ pub struct NamedGoal {
 }
 
 /// One device under test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceReport {
     /// As the user calls it: the name of a topology, or `eth1 - eth2`.
     pub name: String,

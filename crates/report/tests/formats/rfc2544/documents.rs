@@ -7,7 +7,6 @@ use model::dut::{
     Rates, RecoveryReport, ResetReport, ResetTime, SCHEMA, ServiceReport, ServiceStep, Setup, SinkKind,
     SourceKind, Stream, StreamReport, Test, Tools, Tried, WayObservation, compare_devices, conclude,
 };
-use model::finding::Verdict;
 use model::framing::{Imix, Network};
 use model::host::Host;
 use model::plan::{Direction, Directions};
@@ -126,9 +125,8 @@ pub(super) fn several() -> DutReport {
     };
     let gone = DeviceReport {
         unavailable: Some("not on this kernel: needs WireGuard (CONFIG_WIREGUARD)".into()),
-        ports: Vec::new(),
-        tools: Vec::new(),
-        ..device("wireguard")
+        name: "wireguard".into(),
+        ..DeviceReport::default()
     };
     let devices = vec![tested("direct", 4.1e6, None), tested("forward", 1.07e6, Some(true)), gone];
     let mut report = finished(setup, devices);
@@ -183,18 +181,9 @@ fn device(name: &str) -> DeviceReport {
         |way| Tools { way, source: SourceKind::LiveFrames, sink: SinkKind::Xdp, tried: vec![tried.clone()] };
     DeviceReport {
         name: name.into(),
-        title: None,
-        unavailable: None,
         ports: vec![port("a/eth0", 1), port("b/eth0", 2)],
         tools: vec![tools(Direction::Up), tools(Direction::Down)],
-        rows: Vec::new(),
-        service: None,
-        hops: Vec::new(),
-        voided: 0,
-        shares_cpu: None,
-        findings: Vec::new(),
-        verdict: Verdict::default(),
-        notes: Vec::new(),
+        ..DeviceReport::default()
     }
 }
 
