@@ -18,7 +18,7 @@ use super::reset::Reset;
 use super::site::Site;
 use anyhow::Result;
 use linux::frames::Stop;
-use model::dut::{DeviceReport, Observation, Order};
+use model::dut::{Action, DeviceReport, Observation, Order};
 use tester::Tester;
 
 /// A device between two ports, ready to be tested.
@@ -52,7 +52,6 @@ impl Bench {
         };
         let hops = Hops::new(&options.device);
         let reset = Reset::new(&options.reset, site.as_ref())?;
-        let notes = site.iter().flat_map(|site| site.notes()).cloned().chain(connected.notes).collect();
         let tester = Tester::new(connected.ports, options, stop);
         Ok(Bench {
             name: options.device.name(),
@@ -61,7 +60,7 @@ impl Bench {
             reset,
             hops,
             site,
-            notes,
+            notes: connected.notes,
         })
     }
 
@@ -74,6 +73,9 @@ impl Bench {
         let before = self.hops.read(self.site.as_ref())?;
         let observation = self.tester.execute(order, &self.reset)?;
         self.hops.take(&before, self.site.as_ref(), order, &observation)?;
+        if let (Action::Reset(_), Some(site)) = (order.action, &mut self.site) {
+            site.settle()?;
+        }
         Ok(observation)
     }
 
@@ -87,7 +89,8 @@ impl Bench {
         for reset in report.rows.iter_mut().filter_map(|row| row.reset.as_mut()) {
             reset.how = self.reset.words().to_owned();
         }
-        report.notes.extend(self.notes.iter().cloned());
+        let notes = self.site.iter().flat_map(Site::notes).chain(&self.notes);
+        report.notes.extend(notes.cloned());
     }
 
     /// Why the device cannot be reset; `None` where it can.

@@ -4,10 +4,10 @@ use super::bench::{BenchOptions, SideOptions};
 use super::cpu::Places;
 use super::local::{Addressing, LocalOptions, LocalPort};
 use super::port::Port;
+use super::remote::{RemoteOptions, RemotePort};
 use super::safety::{self, Exposure};
 use super::site::Site;
 use super::spec::PortSpec;
-use crate::exit::Failure;
 use anyhow::Result;
 use linux::frames::Stop;
 use linux::namespace::Namespace;
@@ -38,7 +38,9 @@ pub(crate) fn ports(
     stop: &Stop,
 ) -> Result<Connected> {
     let with = |fallback: fn(u8) -> Addressing| {
-        let open = |side: usize| named(&specs[side], &settings(specs, side, fallback, options, places, stop));
+        let open = |side: usize| {
+            named(&specs[side], settings(specs, side, fallback, options, places, stop), options)
+        };
         joined([open(0)?, open(1)?], options)
     };
     let mut switched = with(Addressing::bridged)?;
@@ -87,12 +89,15 @@ fn settings(
     }
 }
 
-fn named(spec: &PortSpec, settings: &LocalOptions) -> Result<Opened> {
-    if spec.host.is_some() {
-        let advice = "take ports of this host, in a namespace of their own where needed";
-        return Err(Failure::usage(format!("{spec}: ports of other hosts cannot be used yet"), advice).into());
+fn named(spec: &PortSpec, settings: LocalOptions, options: &BenchOptions) -> Result<Opened> {
+    if spec.host.is_none() {
+        return local(spec.open_namespace()?, &spec.interface, &settings);
     }
-    local(spec.open_namespace()?, &spec.interface, settings)
+    let LocalOptions { addressing, fallback, stop, .. } = settings;
+    let (local, security) = (options.local.clone(), options.security.clone());
+    let port = RemotePort::open(spec, &RemoteOptions { local, security, addressing, fallback, stop })?;
+    let notes = port.notes().to_vec();
+    Ok(Opened { port: Box::new(port), exposure: None, notes })
 }
 
 fn local(namespace: Namespace, interface: &str, settings: &LocalOptions) -> Result<Opened> {

@@ -99,11 +99,8 @@ fn statistics(port: &PortSpec) -> Result<LinkStatistics> {
 }
 
 fn of_port(port: &PortSpec, moved: &LinkStatistics, frame: Bytes) -> HopDrops {
-    let counters = InterfaceCounters {
-        name: port.interface.clone(),
-        link: moved.clone(),
-        ..InterfaceCounters::default()
-    };
+    let counters =
+        InterfaceCounters { name: port.interface.clone(), link: *moved, ..InterfaceCounters::default() };
     of_interface(port.namespace.as_deref().unwrap_or(TESTER), &counters, frame)
 }
 

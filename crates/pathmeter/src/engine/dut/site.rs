@@ -10,6 +10,7 @@ use lab::feature;
 use lab::node::RunningNode;
 use lab::topology::{End, Node, Place, Topology};
 use linux::namespace::Namespace;
+use linux::napi::NapiThreads;
 use linux::netlink::Network;
 use linux::nic::{Offload, set_offload};
 use std::fmt::{Display, Formatter};
@@ -18,11 +19,14 @@ use std::net::IpAddr;
 /// A topology that is up.
 #[derive(Debug)]
 pub(crate) struct Site {
+    /// Put back before the interfaces go.
+    threads: Vec<NapiThreads>,
     lab: Lab,
     /// Where it is measured from, and where to.
     ends: [End; 2],
     /// Interfaces in other nodes at the cables to the ends.
     facing: Vec<End>,
+    device_cpu: Option<u32>,
     shares_cpu: Option<bool>,
     notes: Vec<String>,
 }
@@ -71,8 +75,8 @@ impl Site {
         for place in &facing {
             accept_frames(&lab, place, &mut notes)?;
         }
-        let shares_cpu = give_cpu(&lab, &facing, places, &mut notes);
-        Ok(Site { lab, ends, facing, shares_cpu, notes })
+        let (threads, shares_cpu) = give_cpu(&lab, &facing, places.device, &mut notes)?;
+        Ok(Site { threads, lab, ends, facing, device_cpu: places.device, shares_cpu, notes })
     }
 
     /// Its two ends, the one that measures first.
@@ -98,6 +102,17 @@ impl Site {
     /// What this host cannot do as the topology says, and what was changed for the test.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// Gives the device its CPU again: an interface that went down and up receives in new threads, which run anywhere.
+    ///
+    /// # Errors
+    /// When a node has gone.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        self.threads.clear();
+        (self.threads, self.shares_cpu) =
+            give_cpu(&self.lab, &self.facing, self.device_cpu, &mut self.notes)?;
+        Ok(())
     }
 
     /// The counters of all that is in it.
@@ -200,8 +215,30 @@ fn accept_frames(lab: &Lab, place: &End, notes: &mut Vec<String>) -> Result<()> 
     }
 }
 
-/// Whether the device shares a CPU with the generator, where that is known.
-fn give_cpu(lab: &Lab, facing: &[End], places: &Places, notes: &mut Vec<String>) -> Option<bool> {
-    let _ = (lab, facing, places, notes);
-    Some(true)
+/// Has the device receive what ports send in threads on a CPU of its own; else it is done in the softirq of who sends. Those
+/// threads, and whether the device shares a CPU with the generator, where that is known.
+fn give_cpu(
+    lab: &Lab,
+    facing: &[End],
+    device: Option<u32>,
+    notes: &mut Vec<String>,
+) -> Result<(Vec<NapiThreads>, Option<bool>)> {
+    let has_machine = lab.topology().nodes.iter().any(|node| matches!(node.place, Place::Machine(_)));
+    let Some(cpu) = device else { return Ok((Vec::new(), Some(true))) };
+    if facing.is_empty() {
+        // A machine's CPUs are threads that the host moves where it likes; a cable has no work of its own.
+        return Ok((Vec::new(), (!has_machine).then_some(true)));
+    }
+    let mut threads = Vec::new();
+    for place in facing {
+        let Some(namespace) = lab.node(&place.node)?.namespace() else { continue };
+        match NapiThreads::start(namespace, &place.device, &[cpu as usize]) {
+            Ok(started) => threads.push(started),
+            Err(error) => {
+                notes.push(format!("the device has no CPU of its own: node {}: {error}", place.node));
+                return Ok((Vec::new(), Some(true)));
+            }
+        }
+    }
+    Ok((threads, Some(false)))
 }

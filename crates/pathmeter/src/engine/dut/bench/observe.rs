@@ -8,7 +8,7 @@ use model::search::TrialResult;
 use model::stats::histogram::Histogram;
 use model::stats::rfc8219::InterPacketVariation;
 use model::time::MonoTime;
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 
 /// One direction of a trial, done.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub(super) struct Ran {
     pub(super) sent: Sent,
     /// What came.
     pub(super) counted: Counted,
+    /// The sizes of the frames with FCS, in turn.
+    pub(super) sizes: Vec<Bytes>,
     /// Both ends have one clock, and the frames carry its time.
     pub(super) timed: bool,
     /// When the device was reset, by this host's clock.
@@ -85,6 +87,22 @@ impl Ran {
         to_the_end || self.counted.arrived.silence.is_some_and(|silence| self.timed && silence.first > reset)
     }
 
+    /// Fewer bytes came than such frames have. The first fragment has the signature, and counts as the frame.
+    pub(super) fn is_cut(&self) -> bool {
+        let lengths = self.sizes.iter().map(|size| size.0.saturating_sub(FCS));
+        let frames = self.counted.arrived.frames;
+        let whole = frames == self.sent.frames && self.counted.arrived.duplicates == 0;
+        let least = match (whole, self.sizes.len() as u64) {
+            (true, turn @ 1..) => {
+                let rest = usize::try_from(frames % turn).unwrap_or(0);
+                lengths.clone().sum::<u64>() * (frames / turn) + lengths.take(rest).sum::<u64>()
+            }
+            // Which ones came is not known.
+            _ => lengths.min().unwrap_or(0) * frames,
+        };
+        self.counted.arrived.bytes < least
+    }
+
     /// Counts that cannot be, in words.
     pub(super) fn impossible(&self) -> Option<String> {
         let arrived = &self.counted.arrived;
@@ -130,6 +148,8 @@ fn inter_packet(below: &Histogram, others: &Histogram) -> Option<InterPacketVari
     Some(InterPacketVariation { min_ns: least, median_ns: median, max_ns: most })
 }
 
+const FCS: u64 = 4;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,9 +158,10 @@ mod tests {
 
     fn ran(sent: u64, frames: u64, duplicates: u64) -> Ran {
         let burst = Burst { frames: 100, interval_ps: 1_000_000, then: None, time: Nanos::from_secs(1) };
-        let arrived = Arrived { frames, duplicates, ..Arrived::default() };
+        let arrived = Arrived { frames, duplicates, bytes: frames * 60, ..Arrived::default() };
         Ran {
             way: Direction::Up,
+            sizes: vec![Bytes(64)],
             burst,
             duration: Nanos::from_millis(100),
             sent: Sent { frames: sent, time: Nanos(99_000), ..Sent::default() },
@@ -191,6 +212,21 @@ mod tests {
         let mut foreign = ran(98, 98, 0);
         foreign.counted.arrived.unchecked = 3;
         assert!(told(foreign).starts_with("3 frames came with numbers"));
+    }
+
+    #[test]
+    fn frames_that_were_cut_are_shorter() {
+        assert!(!ran(98, 98, 0).is_cut() && !ran(98, 90, 0).is_cut() && !ran(98, 100, 2).is_cut());
+        let mut mix = ran(5, 5, 0);
+        mix.sizes = [64, 64, 1518].map(Bytes).to_vec();
+        mix.counted.arrived.bytes = 60 + 60 + 1514 + 60 + 60;
+        assert!(!mix.is_cut());
+        mix.counted.arrived.bytes -= 1;
+        assert!(mix.is_cut());
+        mix.counted.arrived.frames = 4;
+        assert!(!mix.is_cut(), "which one was lost is not known");
+        mix.counted.arrived.bytes = 4 * 60 - 1;
+        assert!(mix.is_cut());
     }
 
     #[test]

@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn the_standard_has_two_two_two_and_five_seconds() {
-        let pauses = Pauses::of(Times::standard(1, 1).pause);
+        let pauses = Pauses::of(Times::standard().pause);
         let seconds = |count| Nanos::from_secs(count);
         assert_eq!(
             pauses,

@@ -7,7 +7,7 @@ use super::options::BenchOptions;
 use super::pauses::{Pauses, check, wait};
 use super::sides::{Sides, ends};
 use super::tools::{Chosen, Pair};
-use super::void::{Last, Void, judge};
+use super::void::{Last, Void, is_near, judge};
 use crate::exit::{Exit, Failure};
 use anyhow::Result;
 use linux::clock::mono_now;
@@ -98,7 +98,7 @@ impl Tester {
             }
             all.extend(ran);
         }
-        self.tell_impossible(stream, &all);
+        self.tell_odd(stream, &all);
         Ok(summed(&all))
     }
 
@@ -110,7 +110,10 @@ impl Tester {
         reset: Option<&Reset>,
     ) -> Result<Vec<Ran>> {
         let duration = trial.duration + then.map_or(Nanos::ZERO, |then| then.duration);
-        let margin = Nanos(duration.0 / 100).max(LEAST_MARGIN);
+        // A generator that can do no more shows so by what it has not sent; what the host held up is waited for.
+        let is_near = |way: &Direction| is_near(trial.load, self.ceiling(stream, *way));
+        let (share, least) = if ways(stream).iter().any(is_near) { TIGHT } else { AMPLE };
+        let margin = Nanos(duration.0 / share).max(least);
         let burst = Burst { then: then.map(Pace::of), ..Burst::of(trial, margin) };
         let burst = Burst { time: duration + margin, ..burst };
         self.run(stream, &ways(stream), &burst, duration, reset)
@@ -126,10 +129,8 @@ impl Tester {
         let mut repeats = 0;
         loop {
             let ran = trial(self)?;
-            let void = ran.iter().filter_map(|one| {
-                let ceiling = self.ceilings.get(&(order.stream.to_string(), one.way)).copied();
-                judge(order, load, one, ceiling)
-            });
+            let void =
+                ran.iter().filter_map(|one| judge(order, load, one, self.ceiling(&order.stream, one.way)));
             let void = void.max_by_key(|void| void.then);
             match void {
                 Some(void) if repeats == REPEATS => self.give_up(order, void)?,
@@ -140,16 +141,20 @@ impl Tester {
                 }
                 None => {}
             }
-            self.tell_impossible(&order.stream, &ran);
+            self.tell_odd(&order.stream, &ran);
             return Ok(summed(&ran));
         }
+    }
+
+    /// What a generator was shown to reach in a row.
+    fn ceiling(&self, stream: &Stream, way: Direction) -> Option<Load> {
+        self.ceilings.get(&(stream.to_string(), way)).copied()
     }
 
     /// Every repetition was spoilt.
     fn give_up(&mut self, order: &Order, void: Void) -> Result<()> {
         let why = void.why;
         match void.then {
-            Last::Stands => Ok(()),
             Last::Noted => {
                 let stream = &order.stream;
                 self.note(format!(
@@ -173,10 +178,13 @@ impl Tester {
         }
     }
 
-    fn tell_impossible(&mut self, stream: &Stream, ran: &[Ran]) {
+    fn tell_odd(&mut self, stream: &Stream, ran: &[Ran]) {
         for one in ran {
             if let Some(what) = one.impossible() {
                 self.note(format!("{stream} {}: {what}", one.way));
+            }
+            if one.is_cut() {
+                self.note(format!("{stream} {}: {CUT}", one.way));
             }
         }
     }
@@ -278,6 +286,7 @@ impl Tester {
                 way: way.way,
                 burst: way.burst,
                 duration: way.duration,
+                sizes: way.spec.sizes.clone(),
                 sent: sent?,
                 counted: counted?,
                 timed: timed && way.spec.is_timed(),
@@ -321,6 +330,10 @@ pub(super) fn least(spec: &FrameSpec) -> Bytes {
 /// More frames per second than any generator here reaches.
 const MOST: f64 = 50e6;
 const REPEATS: u32 = 5;
-const LEAST_MARGIN: Nanos = Nanos(1_000_000);
+const CUT: &str = "frames came shorter than they were sent: the device cuts them into fragments, of which the first is \
+                   counted, or takes their tag off";
+/// How much longer than planned a trial may take: a share of it, and at the least.
+const TIGHT: (u64, Nanos) = (100, Nanos(100_000));
+const AMPLE: (u64, Nanos) = (10, Nanos(200_000_000));
 const LEARNING: Burst =
     Burst { frames: 3, interval_ps: 1_000_000_000, then: None, time: Nanos(1_000_000_000) };

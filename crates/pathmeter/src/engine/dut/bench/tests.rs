@@ -1,6 +1,7 @@
 //! Orders carried out between two ports around a device that does what it is told.
 
 mod fake;
+mod labs;
 
 use super::super::cpu::Cpus;
 use super::super::reset::{Reset, ResetWay};
@@ -48,7 +49,7 @@ impl World {
     }
 
     fn with(fates: &[Fate], addresses: [&[&str]; 2], here: bool, options: &BenchOptions) -> World {
-        let wire = Arc::new(Mutex::new(Wire { fates: fates.to_vec(), ..Wire::default() }));
+        let wire = Arc::new(Mutex::new(Wire::new(fates)));
         let stop = Stop::default();
         let tester = Tester::new(ports(&wire, addresses, here), options, &stop);
         World { wire, tester, stop }

@@ -22,8 +22,6 @@ pub(super) struct Void {
 /// What a trial is worth that is spoilt each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Last {
-    /// It stands as it is: what was not sent counts as lost anyhow.
-    Stands,
     /// It stands, with a word to the reader: something of the host's is in it.
     Noted,
     /// Nothing.
@@ -34,13 +32,17 @@ pub(super) enum Last {
 pub(super) fn judge(order: &Order, load: Load, ran: &Ran, ceiling: Option<Load>) -> Option<Void> {
     // There it is the generator that is slow, and not the host that held it up; and what is sent late is sent little faster
     // than the pace.
-    if ceiling.is_some_and(|ceiling| load.0 >= ceiling.0 * NEAR) {
+    if is_near(load, ceiling) {
         return None;
     }
     let (sent, intended) = (ran.sent.frames, ran.burst.all_frames());
     if sent < intended {
         let why = format!("{sent} of {intended} frames were sent in time");
-        return Some(Void { why, then: Last::Stands });
+        return Some(Void { why, then: Last::Noted });
+    }
+    let planned = ran.burst.needs();
+    if ran.sent.time.0 > planned.0 + planned.0 / LONGER {
+        return Some(Void { why: format!("{} in place of {planned}", ran.sent.time), then: Last::Noted });
     }
     let held = ran.sent.late.max(GAP.saturating_mul(ran.sent.gaps.into()));
     if held <= load.time_for(QUEUE) {
@@ -62,6 +64,13 @@ pub(super) fn judge(order: &Order, load: Load, ran: &Ran, ceiling: Option<Load>)
     Some(Void { why: format!("late by {held}"), then })
 }
 
+/// Whether a generator with this ceiling can hardly send more.
+pub(super) fn is_near(load: Load, ceiling: Option<Load>) -> bool {
+    ceiling.is_some_and(|ceiling| load.0 >= ceiling.0 * NEAR)
+}
+
+/// A share of the time planned: what takes so much longer was not sent at the load asked for.
+const LONGER: u64 = 50;
 /// Frames that any device's queue holds.
 const QUEUE: u64 = 256;
 /// A pause of the generator ([`linux::frames::Sent::gaps`]).
@@ -90,6 +99,7 @@ mod tests {
             way: Direction::Up,
             burst: Burst::of(&trial, Nanos::ZERO),
             duration: trial.duration,
+            sizes: vec![Bytes(64)],
             sent,
             counted: Counted {
                 arrived: Arrived { frames: received, ..Arrived::default() },
@@ -125,11 +135,13 @@ mod tests {
 
     #[test]
     fn what_was_not_sent_is_sent_again_unless_the_generator_can_do_no_more() {
+        let long = |millis| throughput(Sent { time: Nanos::from_millis(millis), ..late(0) }, 100_000);
+        assert_eq!((long(1020), long(1021)), (None, Some(Last::Noted)));
         let short = Sent { frames: 99_999, ..late(0) };
-        assert_eq!(throughput(short, 99_999), Some(Last::Stands));
+        assert_eq!(throughput(short, 99_999), Some(Last::Noted));
         let at = |ceiling| judged(Test::Throughput, Action::Trial(trial()), short, 99_999, ceiling);
-        assert_eq!((at(Some(110_000.0)), at(Some(112_000.0))), (None, Some(Last::Stands)));
-        assert_eq!(at(None), Some(Last::Stands));
+        assert_eq!((at(Some(110_000.0)), at(Some(112_000.0))), (None, Some(Last::Noted)));
+        assert_eq!(at(None), Some(Last::Noted));
         let mrr = judged(Test::Mrr, Action::Trial(trial()), late(50_000), 99_000, Some(100_000.0));
         assert_eq!(mrr, None, "at the ceiling it is always late");
     }

@@ -33,7 +33,7 @@ pub(super) struct Fate {
 #[derive(Debug, Default)]
 pub(super) struct Wire {
     /// Of bursts with a pace and more frames than are sent to learn or to choose.
-    pub(super) fates: Vec<Fate>,
+    fates: Vec<Fate>,
     bursts: usize,
     /// What is counted at each port, by tag.
     counting: [Option<(u32, u64)>; 2],
@@ -64,6 +64,12 @@ pub(super) fn ports(wire: &Arc<Mutex<Wire>>, addresses: [&[&str]; 2], here: bool
         let port = FakePort { side, wire: wire.clone(), addresses, here, sending: None };
         Box::new(port) as Box<dyn Port>
     })
+}
+
+impl Wire {
+    pub(super) fn new(fates: &[Fate]) -> Wire {
+        Wire { fates: fates.to_vec(), ..Wire::default() }
+    }
 }
 
 impl FakePort {
@@ -124,10 +130,8 @@ impl Port for FakePort {
         let (spec, burst) = self.sending.take().unwrap();
         let side = self.side;
         let mut wire = self.wire();
-        let is_trial = burst.interval_ps > 0
-            && burst.all_frames() != 3
-            && burst.all_frames() != 10
-            && burst.all_frames() != 2000;
+        // Those of learning and choosing have these lengths.
+        let is_trial = burst.interval_ps > 0 && ![3, 10, 2000].contains(&burst.all_frames());
         let fate = match is_trial {
             true => {
                 let at = wire.bursts.min(wire.fates.len().saturating_sub(1));
@@ -174,8 +178,10 @@ impl Fate {
         let mut delays = Histogram::default();
         delays.record_n(self.delay.0, frames - lost);
         let (zero, none) = (delays.clone(), Histogram::default());
+        let came = frames - lost + duplicates + self.invents;
         let arrived = Arrived {
-            frames: frames - lost + duplicates + self.invents,
+            frames: came,
+            bytes: came * longest.0.saturating_sub(4),
             duplicates,
             delays: Some(delays),
             variation: Some((none, zero)),

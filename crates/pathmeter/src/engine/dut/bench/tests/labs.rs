@@ -1,0 +1,182 @@
+//! The same with real frames, through topologies built in namespaces: what is sent at a low rate arrives, all of it.
+
+use super::super::super::site::Unavailable;
+use super::{options, report};
+use crate::engine::dut::bench::{Bench, BenchOptions, Device};
+use crate::engine::dut::cpu::Cpus;
+use crate::engine::dut::reset::ResetWay;
+use lab::privilege::Unprivileged;
+use lab::shipped;
+use linux::cpu::affinity;
+use linux::frames::Stop;
+use linux::privilege::{Capabilities, Capability};
+use model::dut::{Action, DeviceReport, Frames, Observation, Order, Stream, Test};
+use model::framing::Network;
+use model::plan::Directions;
+use model::search::{Load, Trial};
+use model::units::{Bytes, Nanos};
+
+#[test]
+fn a_cable_loses_nothing_of_little() {
+    loses_nothing("direct");
+}
+
+#[test]
+fn a_switch_loses_nothing_of_little() {
+    loses_nothing("bridge");
+}
+
+#[test]
+fn a_router_loses_nothing_of_little() {
+    loses_nothing("forward");
+}
+
+fn loses_nothing(name: &str) {
+    if !may() {
+        return;
+    }
+    let mut bench = opened(name, sharing(), ResetWay::None);
+    for network in [Network::V4, Network::V6] {
+        for size in [84, 1518] {
+            let both = order(network, size, Directions::Both, Action::Trial(little()));
+            whole(&bench.execute(&both).unwrap(), &format!("{name} {network} {size}"));
+        }
+    }
+    let report = described(&bench);
+    assert_eq!((report.name.as_str(), report.tools.len(), report.ports.len()), (name, 4, 2));
+    assert!(report.title.is_some() && report.shares_cpu == Some(true), "{report:?}");
+    assert!(report.ports[0].name.starts_with("client/eth0") && report.ports[0].cpu.is_some());
+}
+
+/// With a CPU of its own it receives in threads, which queue 256 frames: no more are sent, so that none is lost whatever else
+/// the host does.
+#[test]
+fn a_router_has_a_cpu_of_its_own_where_there_is_one() {
+    if !may() {
+        return;
+    }
+    let mut bench = opened("forward", Cpus::default(), ResetWay::Link);
+    for _ in 0..2 {
+        let few = Trial::new(Load(1000.0), Nanos::from_millis(200));
+        let came = bench.execute(&order(Network::V4, 64, Directions::Down, Action::Trial(few))).unwrap();
+        assert_eq!((came.result.sent, came.result.received), (200, 200));
+        assert_eq!(described(&bench).shares_cpu, Some(affinity().unwrap().len() == 1));
+        let reset = Action::Reset(Trial::new(Load(100.0), Nanos::from_secs(1)));
+        assert!(bench.execute(&order(Network::V4, 64, Directions::Up, reset)).unwrap().ways[0].resumed);
+    }
+}
+
+/// IPv4 goes through the tunnel, with an MTU of 1460, and IPv6 beside it.
+#[test]
+fn a_tunnel_lets_through_what_fits_it() {
+    if !may() {
+        return;
+    }
+    let mut bench = opened("ipip6", sharing(), ResetWay::None);
+    for (network, size) in [(Network::V4, 84), (Network::V4, 1478), (Network::V6, 1518)] {
+        let came = bench.execute(&order(network, size, Directions::Both, Action::Trial(little()))).unwrap();
+        whole(&came, &format!("{network} {size}"));
+    }
+    assert_eq!(described(&bench).notes.iter().filter(|note| note.contains("shorter")).count(), 0);
+    let cut = bench.execute(&order(Network::V4, 1479, Directions::Up, Action::Trial(little()))).unwrap();
+    assert_eq!((cut.result.sent, cut.result.received), (1500, 1500));
+    let notes = described(&bench).notes;
+    assert!(notes.iter().any(|note| note.starts_with("IPv4 1479 up: frames came shorter")), "{notes:?}");
+    let hops = described(&bench).hops;
+    let nodes: Vec<&str> = hops.iter().map(|hop| hop.node.as_str()).collect();
+    for node in ["client", "b4", "aftr", "server"] {
+        assert!(nodes.contains(&node), "{nodes:?}");
+    }
+    let home = hops.iter().find(|hop| (hop.node.as_str(), hop.interface.as_str()) == ("b4", "lan")).unwrap();
+    assert!(home.received >= 1500 && home.sent >= 1500, "{home:?}");
+}
+
+#[test]
+fn a_router_whose_interface_goes_down_forwards_again() {
+    if !may() {
+        return;
+    }
+    let mut bench = opened("forward", sharing(), ResetWay::Link);
+    assert_eq!(bench.no_reset(), None);
+    let trial = Trial::new(Load(2000.0), Nanos::from_secs(1));
+    for network in [Network::V4, Network::V6] {
+        let came = bench.execute(&order(network, 128, Directions::Up, Action::Reset(trial))).unwrap();
+        let way = &came.ways[0];
+        assert!(way.resumed, "{network}: {way:?}");
+        // It is down for a tenth of a second at the least.
+        assert!(came.result.received < came.result.sent, "{came:?}");
+        assert!(way.silence.is_none_or(|silence| silence >= Nanos::from_millis(100)), "{way:?}");
+    }
+}
+
+#[test]
+fn a_flood_shows_what_comes_through() {
+    if !may() {
+        return;
+    }
+    let mut bench = opened("bridge", sharing(), ResetWay::None);
+    let flood = Action::Flood(Nanos::from_millis(100));
+    let came = bench.execute(&order(Network::V4, 64, Directions::Both, flood)).unwrap();
+    assert!(came.result.received > 0 && came.result.sent >= came.result.received, "{came:?}");
+    assert_eq!((came.result.intended, came.ways.len()), (came.result.sent, 2));
+    assert!(bench.no_reset().is_some());
+}
+
+#[test]
+fn what_cannot_be_tested_says_why() {
+    let mut topology = shipped::find("direct").unwrap();
+    topology.nodes[0].place = lab::topology::Place::External { instructions: String::new() };
+    let device = Device::Lab(Box::new(topology));
+    let error = Bench::open(&BenchOptions { device, ..options() }, &Stop::default()).err().unwrap();
+    let why = Unavailable::of(&error).unwrap();
+    assert!(why.0.starts_with("client is a box that is not made here"), "{why}");
+    assert_eq!(crate::exit::Exit::of(&error), crate::exit::Exit::Void);
+}
+
+fn opened(name: &str, cpus: Cpus, reset: ResetWay) -> Bench {
+    let device = Device::Lab(Box::new(shipped::find(name).unwrap()));
+    let pause = Nanos::from_millis(300);
+    let options = BenchOptions { device, reset, cpus, pause, both_ways: false, ..options() };
+    Bench::open(&options, &Stop::default()).unwrap_or_else(|error| panic!("{name}: {error:#}"))
+}
+
+/// The device runs on the CPU of who sends, which it holds back in place of losing frames.
+fn sharing() -> Cpus {
+    let all: Vec<u32> = affinity().unwrap().into_iter().map(|cpu| cpu as u32).collect();
+    Cpus { generators: all.iter().copied().take(2).collect(), device: Some(all[0]) }
+}
+
+/// 5000 frames/s for 0.3 s.
+fn little() -> Trial {
+    Trial::new(Load(5000.0), Nanos::from_millis(300))
+}
+
+fn order(network: Network, size: u64, ways: Directions, action: Action) -> Order {
+    let test = if matches!(action, Action::Reset(_)) { Test::Reset } else { Test::Throughput };
+    Order { test, stream: Stream { network, frames: Frames::of(Bytes(size)), ways }, action }
+}
+
+fn whole(came: &Observation, what: &str) {
+    for way in &came.ways {
+        let result = &way.result;
+        assert!(result.is_lossless() && result.sent == 1500 && result.received == 1500, "{what}: {way:?}");
+        assert!(way.resumed && way.last_lost.is_none(), "{what}: {way:?}");
+    }
+}
+
+fn described(bench: &Bench) -> DeviceReport {
+    let mut report = report();
+    bench.describe(&mut report);
+    report
+}
+
+#[expect(clippy::print_stderr, reason = "a skipped test says so, loudly")]
+fn may() -> bool {
+    let rights = Capabilities::of_this_thread().unwrap();
+    let may = rights.has(Capability::SysAdmin) && rights.has(Capability::NetAdmin);
+    if !may {
+        eprintln!("SKIPPED: {}", Unprivileged::ADVICE);
+        assert!(std::env::var_os("CI").is_none(), "CI has root");
+    }
+    may
+}
