@@ -85,7 +85,7 @@ impl LocalPort {
             // Nothing is added unasked to what others use.
             let none = Addressing::default();
             let fallback = if exposure.is_live() { &none } else { &options.fallback };
-            let added = Added::to(&interface.nic, &options.addressing, fallback)?;
+            let added = Added::to(&interface, &options.addressing, fallback)?;
             Ok((interface, kinds, exposure, added))
         };
         let (mut interface, kinds, exposure, mut added) = namespace.run(inside)??;

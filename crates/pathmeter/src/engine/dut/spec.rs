@@ -4,6 +4,7 @@ use crate::cli::HostPort;
 use crate::exit::Failure;
 use linux::namespace::Namespace;
 use std::fmt::{Display, Formatter};
+use std::io::ErrorKind;
 use std::str::FromStr;
 
 /// `IFACE`, `NETNS/IFACE` or `/PATH/OF/NETNS/IFACE`; with `@HOST[:PORT]` behind it, on that host.
@@ -31,9 +32,14 @@ impl PortSpec {
         let Some(name) = &self.namespace else { return Ok(Namespace::current()?) };
         let open = Namespace::open(path_of(name));
         Ok(open.map_err(|error| {
-            let advice =
-                "`ip netns list` shows the namespaces that have names; a path, as /proc/PID/ns/net, does too";
-            Failure::usage(error.to_string(), advice)
+            let what = match error.source.kind() {
+                ErrorKind::NotFound => format!("there is no network namespace {name}"),
+                _ => error.to_string(),
+            };
+            Failure::usage(
+                what,
+                "`ip netns list` shows the namespaces that have names; a path, as /proc/PID/ns/net, does too",
+            )
         })?)
     }
 
@@ -170,7 +176,10 @@ mod tests {
         let error = port.open_namespace().unwrap_err();
         assert_eq!(crate::exit::Exit::of(&error).code(), 2);
         let told = crate::exit::Told(&error).to_string();
-        assert!(told.contains("no-such-netns") && told.contains("ip netns list"), "{told}");
+        assert!(
+            told.contains("no network namespace no-such-netns") && told.contains("ip netns list"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Addresses of a port: those its interface has, and those it is given for the test and loses after it.
 
+use super::interface::Interface;
 use linux::netlink::Network;
-use linux::nic::Nic;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Addresses with the lengths of their networks' prefixes, and the routers behind which the other port is.
@@ -42,6 +42,8 @@ impl Addressing {
 #[derive(Debug)]
 pub(super) struct Added {
     interface: String,
+    /// As the user names it.
+    name: String,
     network: Network,
     addresses: Vec<(IpAddr, u8)>,
     gateways: Vec<IpAddr>,
@@ -50,10 +52,11 @@ pub(super) struct Added {
 
 impl Added {
     /// Gives the interface what is asked for, and of the fallback what is of a family it has no address of.
-    pub(super) fn to(nic: &Nic, asked: &Addressing, fallback: &Addressing) -> linux::Result<Added> {
-        let interface = nic.link.name.clone();
+    pub(super) fn to(port: &Interface, asked: &Addressing, fallback: &Addressing) -> linux::Result<Added> {
+        let nic = &port.nic;
         let mut added = Added {
-            interface,
+            interface: nic.link.name.clone(),
+            name: port.name.to_string(),
             network: Network::open()?,
             addresses: vec![],
             gateways: vec![],
@@ -79,7 +82,8 @@ impl Added {
     fn fall_back(&mut self, fallback: &Addressing, with_gateways: bool) {
         for address in &fallback.addresses {
             if let Err(error) = self.add(*address) {
-                self.notes.push(format!("No address of its own for the test: {error}."));
+                let family = if address.0.is_ipv4() { "IPv4" } else { "IPv6" };
+                self.notes.push(format!("{} has no address of {family}: {error}.", self.name));
                 return;
             }
         }
@@ -91,7 +95,7 @@ impl Added {
     fn add(&mut self, (address, prefix): (IpAddr, u8)) -> linux::Result<()> {
         self.network.add_address(&self.interface, address, prefix)?;
         self.addresses.push((address, prefix));
-        let note = format!("{} was given {address}/{prefix} for the test.", self.interface);
+        let note = format!("{} was given {address}/{prefix} for the test.", self.name);
         self.notes.push(note);
         Ok(())
     }
