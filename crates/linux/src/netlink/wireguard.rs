@@ -42,7 +42,7 @@ impl fmt::Debug for WireguardSpec {
 ///
 /// # Errors
 /// Without `CAP_NET_ADMIN`, when there is no such interface, or this kernel has no WireGuard
-/// ([`OsError::is_unsupported`]).
+/// ([`crate::OsError::is_unsupported`]).
 pub fn configure_wireguard(name: &str, spec: &WireguardSpec) -> Result<[u8; 32]> {
     const ASK: &str = "ask the public key of WireGuard interface";
     let mut netlink = Netlink::open(libc::NETLINK_GENERIC)?;
