@@ -32,6 +32,33 @@ fn a_device_that_is_slow_to_recover() {
     assert_eq!(stuck.row(&setup(&[Test::Recovery])).recovery.unwrap().unrecovered, 10);
 }
 
+/// Of both directions the later recovery counts, and where it is not known which frames were lost nothing does.
+#[test]
+fn the_slower_direction_counts() {
+    let recovery = |change: fn(&mut Observation)| {
+        let mut suite = Suite::new(&setup(&[Test::Recovery])).unwrap();
+        let mut world = World { recovery: Nanos::from_millis(250), ..World::new(SHARP) };
+        while let Some(order) = suite.order() {
+            let mut observation = world.observe(&order);
+            if order.test == Test::Recovery {
+                change(&mut observation);
+            }
+            suite.take(&observation);
+        }
+        suite.finish().0.remove(0)
+    };
+    for way in [0, 1] {
+        let row = match way {
+            0 => recovery(|observation| observation.ways[0].last_lost = Some(5)),
+            _ => recovery(|observation| observation.ways[1].last_lost = Some(5)),
+        };
+        assert!(row.recovery.unwrap().times[0].0.abs_diff(250_000_000) < 5_000);
+    }
+    let unknown = recovery(|observation| observation.ways[1].last_lost = None);
+    assert_eq!(why(&unknown, Test::Recovery), ["frames were lost, and it is not known which"]);
+    assert!(unknown.recovery.is_none());
+}
+
 #[test]
 fn a_reset_interrupts() {
     let reset = World::new(SHARP).row(&setup(&[Test::Reset])).reset.unwrap();

@@ -2,7 +2,7 @@
 
 use crate::device::Kind;
 use crate::world::{ALL, World, small, stream};
-use model::dut::{LoadLimit, SearchMethod, Setup, Stream, StreamReport, Test};
+use model::dut::{LoadLimit, SearchMethod, Setup, Stream, StreamReport, Suite, Test};
 use model::framing::Network;
 use model::plan::Directions;
 use model::search::{Irregular, Load};
@@ -235,6 +235,29 @@ fn searches_repeated() {
     assert!(repeats.stddev.is_some() && ndr.lower.unwrap().0 <= 800_001.0);
     let single = World::new(Kind::Sharp { capacity: 800_000.0 }).row(&gigabit(&[Test::Throughput]));
     assert_eq!(single.rates[1].repeats, None);
+}
+
+/// Every search begins at the most load; the device is another one in each of them.
+#[test]
+fn of_repeated_searches_the_one_in_the_middle_stands() {
+    for (capacities, middle) in [(vec![8e5, 7e5, 9e5], 8e5), (vec![8e5, 7e5], 7e5)] {
+        let mut setup = gigabit(&[Test::Throughput]);
+        setup.times.search_repeats = u32::try_from(capacities.len()).unwrap();
+        let mut suite = Suite::new(&setup).unwrap();
+        let mut world = World::new(Kind::Sharp { capacity: 1e6 });
+        let mut devices = capacities.iter();
+        while let Some(order) = suite.order() {
+            if order.action.load().is_some_and(|load| load.0 > 1_488_000.0) {
+                world.kind = Kind::Sharp { capacity: *devices.next().unwrap() };
+            }
+            suite.take(&world.observe(&order));
+        }
+        let row = suite.finish().0.remove(0);
+        holds(&row, "throughput", middle, 0.006 * middle);
+        let repeats = row.rates[0].repeats.unwrap();
+        let mean = capacities.iter().sum::<f64>() / capacities.len() as f64;
+        assert!((repeats.mean / mean - 1.0).abs() < 0.005 && repeats.stddev > Some(60_000.0), "{repeats:?}");
+    }
 }
 
 /// Time for two long trials and no more.
