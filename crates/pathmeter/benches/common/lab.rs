@@ -32,5 +32,7 @@ impl Lab {
 
 /// The servers' address, of the range for benchmarks (RFC 2544, appendix C.2.2).
 pub(crate) const FAR: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 18, 0, 2));
-const NEAR: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 18, 0, 1));
-const LINK: &str = "track0";
+/// The clients' address.
+pub(crate) const NEAR: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 18, 0, 1));
+/// The name of either end of the link.
+pub(crate) const LINK: &str = "track0";
