@@ -101,28 +101,34 @@ fn a_rate_that_cannot_be_offered() {
     );
 }
 
-/// Every third piece of the long test loses all its frames.
-#[test]
-fn pieces_without_frames_are_unavailable() {
-    let mut suite = Suite::new(&setup()).unwrap();
+/// Every third piece of the long test loses all its frames in one direction.
+fn with_outages(setup: &Setup) -> ServiceReport {
+    let mut suite = Suite::new(setup).expect("a good setup");
     let mut world = World::new(Kind::Sharp { capacity: 120_000.0 });
-    let mut pieces = 0;
     while let Some(order) = suite.order() {
         let mut observation = world.observe(&order);
-        if suite.progress().trial > 6 {
-            pieces += 1;
-            if pieces % 3 == 0 {
-                observation.ways[1].result.received = 0;
-                observation.ways[1].delays = None;
-            }
+        let piece = suite.progress().trial.saturating_sub(6);
+        if piece > 0 && piece.is_multiple_of(3) {
+            observation.ways[1].result.received = 0;
+            observation.ways[1].delays = None;
         }
         suite.take(&observation);
     }
-    let report = suite.finish().1.unwrap();
-    assert_eq!((pieces, report.passed), (90, false));
+    suite.finish().1.expect("a service")
+}
+
+#[test]
+fn pieces_without_frames_are_unavailable() {
+    let report = with_outages(&setup());
     assert!((report.availability.unwrap() - 2.0 / 3.0).abs() < 1e-12);
     let whole = report.performance.unwrap();
     assert!((whole.observed.loss - 1.0 / 3.0).abs() < 1e-9, "{whole:?}");
+    assert_eq!(whole.misses, [Miss::RateBelow(BitRate(51_148_800)), Miss::LossAbove(0.001)]);
+    // Half of the frames may be lost, and a service that is down for minutes has failed all the same.
+    let lenient = |availability| Profile { loss: 0.5, availability, ..setup().service.unwrap() };
+    let of = |availability| with_outages(&Setup { service: Some(lenient(availability)), ..setup() });
+    assert_eq!(of(0.999).performance.unwrap().misses, []);
+    assert_eq!((of(0.999).passed, of(0.6).passed), (false, true));
 }
 
 #[test]
