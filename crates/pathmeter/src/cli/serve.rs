@@ -15,7 +15,7 @@ EXAMPLES
   pathmeter serve --iperf3                          answer `iperf3 -c` on port 5201 too
   pathmeter serve --iperf2                          answer `iperf -c` on port 5001 too
   pathmeter serve --sockperf --stamp                answer `sockperf pp` and STAMP senders too
-  pathmeter serve --frames-port eth1                be the far port of `pathmeter rfc2544 eth1 eth1@HOST`
+  pathmeter serve --frames-port eth1                the far port of a `pathmeter rfc2544`
   pathmeter serve --http                            transfer against http://HOST:8080/bytes/10M
   pathmeter serve --bind 10.0.0.2 --max-rate 1G --max-time 1m")]
 pub(crate) struct ServeArgs {

@@ -6,6 +6,7 @@ mod help;
 mod import;
 mod iperf3;
 mod linerate;
+mod rfc2544;
 
 use std::process::{Command, Output, Stdio};
 

@@ -56,7 +56,7 @@ pub(super) fn text(benchmark: &Benchmark) -> String {
     let each = if benchmark.benches.len() > 1 { " for all" } else { "" };
     let _ = writeln!(
         text,
-        "At most {}{each}; a search ends when it knows enough. Ctrl-C ends all with what was measured.",
+        "At most {}{each}, but for trials that this host spoils, which are repeated. Ctrl-C ends it with what was measured.",
         about(most(benchmark))
     );
     text

@@ -23,18 +23,15 @@ impl Live {
         let now = (progress.stream.clone(), progress.test);
         let left = about(left);
         if self.terminal {
-            let line = format!("{left:>7} left at most  {}  {progress}", self.device);
+            let line = format!("{}: {}  at most {left} left", self.device, words(progress));
             let width = linux::screen::columns().map_or(80, usize::from).saturating_sub(1);
             let line: String = line.chars().take(width).collect();
             // Progress is a courtesy: a closed standard error stops nothing.
             let _ = write!(std::io::stderr(), "{CLEAR}{line}");
         } else if self.last.as_ref() != Some(&now) {
             let Progress { stream, test, row, rows, .. } = progress;
-            let _ = writeln!(
-                std::io::stderr(),
-                "{row:>4}/{rows}  {left} left at most  {}: {stream}, {test}",
-                self.device
-            );
+            let line = format!("{row:>4}/{rows}  {}: {stream}, {test}; at most {left} left", self.device);
+            let _ = writeln!(std::io::stderr(), "{line}");
         }
         self.last = Some(now);
     }
@@ -51,6 +48,15 @@ impl Drop for Live {
         if self.terminal {
             let _ = write!(std::io::stderr(), "{CLEAR}");
         }
+    }
+}
+
+/// `4/12 IPv4 512, throughput: trial 7 at 1.20 Mpps`, short enough for a terminal of 80 columns.
+fn words(progress: &Progress) -> String {
+    let Progress { stream, test, trial, row, rows, .. } = progress;
+    match progress.load {
+        Some(load) => format!("{row}/{rows} {stream}, {test}: trial {trial} at {load}"),
+        None => format!("{row}/{rows} {stream}: as fast as can be"),
     }
 }
 
