@@ -10,7 +10,7 @@ mod receiving;
 mod sending;
 mod times;
 
-use lab::{Lab, Middle, all, decode, dropper, made, open, paced};
+use lab::{FEW, Lab, Middle, all, arrived, decode, dropper, made, open, paced};
 use linux::OsError;
 use linux::bpf::assembler::{Assembler, Op, Reg};
 use linux::bpf::{Generator, Mode, Program, XdpSink};
@@ -23,7 +23,6 @@ use model::framing::Imix;
 use model::units::{Bytes, Nanos};
 use std::collections::BTreeSet;
 use std::process::Command;
-use std::thread;
 
 impl Lab {
     fn sink(&self, spec: &FrameSpec, frames: u64) -> linux::Result<XdpSink> {
@@ -45,21 +44,6 @@ impl Lab {
         Ok((sent, arrived(&sink, sent.frames)))
     }
 }
-
-/// What has come, as soon as it is so many frames; after some seconds as it is.
-fn arrived(sink: &XdpSink, frames: u64) -> Arrived {
-    let deadline = mono_now() + Nanos::from_secs(5);
-    loop {
-        let arrived = sink.arrived().expect("the counters can be read");
-        if arrived.frames >= frames || mono_now() >= deadline {
-            return arrived;
-        }
-        thread::yield_now();
-    }
-}
-
-/// No more than a virtual interface queues: when the host holds up the sender, what is late comes at once after it.
-const FEW: u64 = 200;
 
 #[test]
 fn every_frame_over_a_cable_is_counted_once() {

@@ -2,12 +2,14 @@
 
 use linux::bpf::assembler::{Assembler, If, Op, Reg, Size};
 use linux::bpf::{Map, Program};
-use linux::frames::{Burst, FrameSpec, Ports};
+use linux::clock::mono_now;
+use linux::frames::{Arrived, Burst, FrameSpec, Ports, Sink};
 use linux::namespace::Namespace;
 use linux::netlink::{Link, Network};
 use linux::nic::{Offload, set_offload};
 use model::units::{Bytes, Nanos};
 use std::net::IpAddr;
+use std::thread;
 
 /// A host that sends and one that counts, with a cable between them or a third host.
 pub(crate) struct Lab {
@@ -117,6 +119,21 @@ pub(crate) fn all(frames: u64) -> Burst {
 pub(crate) fn paced(frames: u64) -> Burst {
     Burst { interval_ps: 50_000_000, ..all(frames) }
 }
+
+/// What has come, as soon as it is so many frames; after some seconds as it is.
+pub(crate) fn arrived(sink: &dyn Sink, frames: u64) -> Arrived {
+    let deadline = mono_now() + Nanos::from_secs(5);
+    loop {
+        let arrived = sink.arrived().expect("the counters can be read");
+        if arrived.frames >= frames || mono_now() >= deadline {
+            return arrived;
+        }
+        thread::yield_now();
+    }
+}
+
+/// No more than a virtual interface queues: when the host holds up the sender, what is late comes at once after it.
+pub(crate) const FEW: u64 = 200;
 
 /// What was made, or `None` after saying why not: only for want of permission.
 pub(crate) fn made<T>(result: linux::Result<T>) -> Option<T> {
