@@ -1,6 +1,6 @@
 //! The published schemas are those of the code. `UPDATE_SCHEMAS=1 cargo test --test schemas` writes them anew.
 
-use model::{analysis::Analysis, event::Event, lab::LabReport, plan::Plan, run::Run};
+use model::{analysis::Analysis, dut::DutReport, event::Event, lab::LabReport, plan::Plan, run::Run};
 use schemars::{Schema, schema_for};
 use std::fs;
 use std::path::Path;
@@ -13,6 +13,7 @@ fn published_schemas_are_those_of_the_code() {
         ("event", schema_for!(Event)),
         ("analysis", schema_for!(Analysis)),
         ("lab", schema_for!(LabReport)),
+        ("rfc2544", schema_for!(DutReport)),
     ];
     for (name, schema) in published {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schemas/{name}.json"));
