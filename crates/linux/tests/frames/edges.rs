@@ -1,44 +1,17 @@
 //! What sources and sinks refuse, where they end, and that they tell what they could not see.
 
-use super::lab::{FEW, Lab, all, arrived, made, open, paced};
-use super::{SINKS, SOURCES};
+use super::SINKS;
+use super::lab::{Lab, all, arrived, made, paced};
 use linux::cpu::{affinity, pin_current_thread};
 use linux::frames::{Burst, FrameSpec, Ports, Stop, Watch, open_sink, open_source};
 use linux::nic::{Offload, set_offload};
 use model::dut::{SinkKind, SourceKind};
 use model::units::{Bytes, Nanos};
-use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 /// Those that pass frames through this process.
 const OUTSIDE: [SinkKind; 3] = [SinkKind::Xsk, SinkKind::PacketRing, SinkKind::Packet];
-
-#[test]
-fn jumbo_frames_go_through_packet_sockets() {
-    let Some(lab) = made(Lab::cable()) else { return };
-    let spec = lab.spec(4, 9018);
-    let refused = |source| lab.send(source, &spec, &paced(1)).expect_err("the MTU is 1500").to_string();
-    let why = "send frames on eth0, 9018 bytes long: its MTU is 1500: make it 9000 or send shorter frames";
-    assert_eq!(refused(SourceKind::Packet), why);
-    for host in [&lab.sender, &lab.receiver] {
-        open(host).and_then(|mut network| network.set_mtu("eth0", 9000)).expect("a veth may be so large");
-    }
-    for family in [4, 6] {
-        let spec = lab.spec(family, 9018);
-        for sink in [SinkKind::PacketRing, SinkKind::Packet] {
-            let pair = (SourceKind::Packet, sink);
-            let Some((sent, arrived)) = made(lab.count(pair, &spec, &paced(300))) else { return };
-            let counts = (sent.frames, arrived.frames, arrived.bytes, arrived.duplicates);
-            assert_eq!(counts, (300, 300, 300 * 9014, 0), "{sink:?}");
-        }
-    }
-    let why = "pass through AF_XDP a frame of 9018 bytes: there is room for 4100 bytes: send shorter frames, or \
-               use AF_PACKET";
-    assert_eq!(refused(SourceKind::XskCopy), why);
-    let refused = lab.sink(SinkKind::Xsk, &spec, 1).map(drop).expect_err("a chunk is a page").to_string();
-    assert!(refused.contains("there is room for 3844 bytes"), "{refused}");
-}
 
 #[test]
 fn what_cannot_be_is_named() {
@@ -205,67 +178,4 @@ fn frames_that_were_joined_are_no_count() {
             "{joined}"
         );
     }
-}
-
-/// As a device that restarts takes the link with it: what is sent meanwhile is lost, as with every other source.
-#[test]
-fn frames_are_sent_on_into_a_dead_link() {
-    let Some(lab) = made(Lab::cable()) else { return };
-    let spec = lab.spec(4, 64);
-    open(&lab.receiver).and_then(|mut network| network.set_down("eth0")).expect("it goes down");
-    for source in SOURCES {
-        let Some(sent) = made(lab.send(source, &spec, &paced(200))) else { return };
-        assert_eq!(sent.frames, 200, "{source:?}");
-    }
-}
-
-/// A sink outlives its link.
-#[test]
-fn counting_goes_on_when_the_link_comes_back() {
-    let Some(lab) = made(Lab::cable()) else { return };
-    let spec = lab.spec(4, 64);
-    for kind in SINKS {
-        let Some(sink) = made(lab.sink(kind, &spec, 100)) else { return };
-        let send = || lab.send(SourceKind::Packet, &spec, &paced(100)).expect("it sends");
-        send();
-        assert_eq!(arrived(&*sink, 100).frames, 100, "{kind:?}");
-        let mut far = open(&lab.receiver).expect("the namespace opens");
-        far.set_down("eth0").expect("it goes down");
-        send();
-        far.set_up("eth0").expect("it comes up");
-        let mut near = open(&lab.sender).expect("the namespace opens");
-        while !near.link("eth0").expect("it is there").has_carrier {
-            thread::sleep(Duration::from_millis(1));
-        }
-        send();
-        let arrived = arrived(&*sink, 200);
-        assert_eq!((arrived.frames, arrived.duplicates), (200, 100), "{kind:?}");
-    }
-}
-
-#[test]
-fn every_queue_has_its_socket() {
-    let Some(lab) = made(Lab::cable()) else { return };
-    let spec = lab.spec(4, 64);
-    let cpus = affinity().expect("they can be read");
-    if cpus.len() < 2 {
-        eprintln!("SKIPPED: on one CPU a veth has one queue");
-        return;
-    }
-    let mut ethtool = Command::new("ethtool");
-    lab.receiver.spawn_inside(ethtool.args(["-L", "eth0", "rx", "2"])).expect("the namespace opens");
-    assert!(ethtool.status().expect("ethtool is installed").success());
-    let Some(sink) = made(lab.sink(SinkKind::Xsk, &spec, FEW)) else { return };
-    // A veth receives live frames by the queue of the CPU that sends them.
-    for cpu in &cpus[..2] {
-        let send = || {
-            pin_current_thread(*cpu)?;
-            open_source(SourceKind::LiveFrames, &spec, lab.out.index)?.run(&paced(FEW), &Stop::default())
-        };
-        lab.sender.run(send).and_then(|sent| sent).expect("it sends");
-    }
-    let arrived = arrived(&*sink, 2 * FEW);
-    assert_eq!((arrived.frames, arrived.duplicates), (2 * FEW, FEW));
-    // In each queue they were in order.
-    assert_eq!(arrived.reordered, 0);
 }

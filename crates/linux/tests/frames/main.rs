@@ -9,6 +9,7 @@ mod lab;
 
 mod devices;
 mod edges;
+mod links;
 mod shape;
 
 use lab::{FEW, Lab, arrived, made, paced};
