@@ -76,7 +76,8 @@ impl Source for Generator {
         loop {
             let interrupts = Interrupts::from(due, stop)?;
             if !stop.is_raised() {
-                self.program.run_live(&self.frame, self.repeat(burst)?)?;
+                let batch = if waits(burst) { SMALL_BATCH } else { BATCH };
+                self.program.run_live(&self.frame, self.repeat(burst)?, batch)?;
             }
             drop(interrupts);
             let state = self.state.read(0)?;
@@ -99,7 +100,13 @@ fn state(burst: &Burst) -> [u64; STATE_WORDS] {
     state[LIMIT] = burst.time.0;
     state[CHANGE] = if burst.then.is_some() { burst.frames } else { u64::MAX };
     state[THEN] = burst.then.map_or(0, |pace| pace.interval_ps);
+    state[WAITS] = waits(burst).into();
     state
+}
+
+/// Whether frames are so far apart that a run may wait for the next.
+fn waits(burst: &Burst) -> bool {
+    burst.interval_ps.min(burst.then.map_or(u64::MAX, |pace| pace.interval_ps)) >= FAR_APART
 }
 
 fn lengths_of(spec: &FrameSpec) -> Result<Map> {
@@ -210,9 +217,10 @@ fn write_lengths(code: &mut Assembler, spec: &FrameSpec, template: &Template) {
     code.load(Size::Double, Reg::R5, Reg::R10, UDP_SUM);
 }
 
-/// Goes on only when the next frame is due and wanted.
+/// Goes on only when the next frame is due and wanted. Where frames are far apart it looks at the clock several times in one
+/// run, as there are only so many runs in a call.
 fn when_due(code: &mut Assembler, state: &Map, drop: Label) {
-    let started = code.label();
+    let (started, due) = (code.label(), code.label());
     code.set_map_value(Reg::R7, state);
     code.call(Helper::Time);
     code.op(Op::Mov, Reg::R8, Reg::R0);
@@ -224,13 +232,26 @@ fn when_due(code: &mut Assembler, state: &Map, drop: Label) {
     code.load(Size::Double, Reg::R9, Reg::R7, word(SENT));
     code.load(Size::Double, Reg::R2, Reg::R7, word(FRAMES));
     code.jump_if(If::GreaterOrEqual, Reg::R9, Reg::R2, drop);
-    code.op(Op::Mov, Reg::R3, Reg::R8);
-    code.op(Op::Sub, Reg::R3, Reg::R1);
-    code.load(Size::Double, Reg::R4, Reg::R7, word(LIMIT));
-    code.jump_if(If::Greater, Reg::R3, Reg::R4, drop);
-    code.op_value(Op::Mul, Reg::R3, 1000);
-    code.load(Size::Double, Reg::R5, Reg::R7, word(DUE));
-    code.jump_if(If::Less, Reg::R3, Reg::R5, drop);
+    for look in 0..LOOKS {
+        if look > 0 {
+            code.call(Helper::Time);
+            code.op(Op::Mov, Reg::R8, Reg::R0);
+            code.load(Size::Double, Reg::R1, Reg::R7, word(START_TIME));
+        }
+        code.op(Op::Mov, Reg::R3, Reg::R8);
+        code.op(Op::Sub, Reg::R3, Reg::R1);
+        code.load(Size::Double, Reg::R4, Reg::R7, word(LIMIT));
+        code.jump_if(If::Greater, Reg::R3, Reg::R4, drop);
+        code.op_value(Op::Mul, Reg::R3, 1000);
+        code.load(Size::Double, Reg::R5, Reg::R7, word(DUE));
+        code.jump_if(If::GreaterOrEqual, Reg::R3, Reg::R5, due);
+        if look == 0 {
+            code.load(Size::Double, Reg::R1, Reg::R7, word(WAITS));
+            code.jump_if_value(If::Equal, Reg::R1, 0, drop);
+        }
+    }
+    code.jump(drop);
+    code.place(due);
     let not_later = code.label();
     code.op(Op::Sub, Reg::R3, Reg::R5);
     code.load(Size::Double, Reg::R1, Reg::R7, word(LATE));
@@ -327,15 +348,24 @@ const DUE: usize = 7;
 /// The first frame after which comes the second interval, and that.
 const CHANGE: usize = 8;
 const THEN: usize = 9;
-const STATE_WORDS: usize = 10;
+/// Whether a run may wait.
+const WAITS: usize = 10;
+const STATE_WORDS: usize = 11;
 /// Where things are on the stack.
 const CONTEXT: i16 = -8;
 const LENGTH: i16 = -16;
 const UDP_SUM: i16 = -24;
 const KEY: i16 = -32;
 const XDP_DROP: i32 = 1;
-/// Runs of the program in one call, over two minutes of waiting.
+/// Runs of the program in one call: some five minutes, and where runs wait twenty.
 const CALL_FRAMES: u32 = u32::MAX;
+/// How often a run that waits looks at the clock.
+const LOOKS: usize = 8;
+/// Picoseconds between frames from which on runs wait: two million frames a second.
+const FAR_APART: u64 = 500_000;
+/// Runs after which the kernel sends what they gave it: its default, and as many as take no longer when they wait.
+const BATCH: u32 = 64;
+const SMALL_BATCH: u32 = 8;
 /// How late the first frame may be.
 const START: Nanos = Nanos(100_000_000);
 /// A page less headroom, the kernel's own notes and what a socket buffer keeps at its end.

@@ -69,19 +69,19 @@ impl Program {
     }
 
     /// Runs with `repeat` frames that begin as `frame`, and does with each what the program says; returns when all are done or
-    /// a signal came, with whether one did. A frame comes to the program as it was left by an earlier run: it is copied
-    /// only into fresh memory.
+    /// a signal came, with whether one did. What is to be sent is sent after each `batch` of runs, of which there are at most
+    /// 256. A frame comes to the program as it was left by an earlier run: it is copied only into fresh memory.
     ///
     /// # Errors
     /// `EINVAL` when the frame is too short or too long for a page, or the kernel older than 5.18.
-    pub fn run_live(&self, frame: &[u8], repeat: u32) -> Result<bool> {
+    pub fn run_live(&self, frame: &[u8], repeat: u32, batch: u32) -> Result<bool> {
         let mut argument = TestRun {
             program: self.fd.as_raw_fd() as u32,
             size_in: frame.len() as u32,
             data_in: frame.as_ptr().addr() as u64,
             repeat,
             flags: LIVE_FRAMES,
-            batch: BATCH,
+            batch,
             ..TestRun::default()
         };
         // SAFETY: the kernel reads `frame` as long as said, and writes to nothing but the argument.
@@ -132,7 +132,5 @@ const XDP_ATTACH: u32 = 37;
 const XDP_GENERIC: u32 = 1 << 1;
 const XDP_DRIVER: u32 = 1 << 2;
 const LIVE_FRAMES: u32 = 1 << 1;
-/// Frames that the kernel sends on at once: its default.
-const BATCH: u32 = 64;
 const LOG_SIZE: usize = 1 << 20;
 const LOG_LINES: usize = 6;

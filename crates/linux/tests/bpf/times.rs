@@ -4,6 +4,7 @@ use super::{Lab, all, made, paced};
 use linux::bpf::assembler::{Assembler, Helper, Op, Reg};
 use linux::bpf::{Mode, Program, XdpSink};
 use linux::clock::{mono_now, sleep_until};
+use linux::cpu::affinity;
 use linux::frames::{FrameSpec, Sink, Watch};
 use model::units::{Bytes, Nanos};
 
@@ -21,10 +22,17 @@ fn delays_of_all_frames_are_known_and_how_they_vary() {
         delays.buckets().map(|(v, n)| u64::midpoint(*v.start(), *v.end()) as f64 * n as f64).sum();
     assert!((middles / (mean * 3000.0) - 1.0).abs() < 0.01, "{middles} {mean}");
     let (less, more) = arrived.variation.expect("the frames carry their time");
-    assert_eq!(less.count() + more.count(), 2999);
-    // All steps together lead from the first delay to the last.
+    // A CPU's first frame has none before it; the host may let a second CPU take some of the frames.
+    let cpus = affinity().expect("it can be read").len();
+    assert!((3000 - cpus as u64..3000).contains(&(less.count() + more.count())));
+    // All steps on a CPU together lead from its first delay to its last.
     let sum = |steps: &model::stats::histogram::Histogram| steps.mean().unwrap_or(0.0) * steps.count() as f64;
-    assert!((sum(&more) - sum(&less)).abs() <= (max - min) as f64 + 1.0, "{} {}", sum(&more), sum(&less));
+    assert!(
+        (sum(&more) - sum(&less)).abs() <= ((max - min) * cpus as u64) as f64 + 1.0,
+        "{} {}",
+        sum(&more),
+        sum(&less)
+    );
     assert!(less.min().is_none_or(|least| least > 0) && more.max().is_none_or(|most| most <= max - min));
 }
 
@@ -110,5 +118,5 @@ fn send_again(lab: &Lab, frame: &[u8]) -> linux::Result<bool> {
     code.call(Helper::Redirect);
     code.exit();
     let program = Program::load_xdp("again", code)?;
-    lab.sender.run(|| program.run_live(frame, 10))?
+    lab.sender.run(|| program.run_live(frame, 10, 10))?
 }

@@ -5,7 +5,7 @@ use linux::bpf::{Map, Program};
 use linux::clock::mono_now;
 use linux::frames::{Arrived, Burst, FrameSpec, Ports, Sink};
 use linux::namespace::Namespace;
-use linux::netlink::{Link, Network};
+use linux::netlink::{Link, Network, OperState};
 use linux::nic::{Offload, set_offload};
 use model::units::{Bytes, Nanos};
 use std::net::IpAddr;
@@ -56,6 +56,9 @@ impl Lab {
         }
         // Else its driver has no place for frames that are no socket buffers.
         middle.run(|| set_offload("near", Offload::Gro, true))??;
+        for port in ["near", "far"] {
+            wait_until_up(&mut between, port)?;
+        }
         let [out, arrival] = <[Link; 2]>::try_from(ends).expect("there are two ends");
         let mac = arrival.mac.expect("a veth has an address");
         let next_hop = match kind {
@@ -92,6 +95,15 @@ impl Lab {
             tag: 0x706d_0001,
         }
     }
+}
+
+/// The kernel finds out by and by that there is a carrier; a bridge forwards to no port before.
+fn wait_until_up(network: &mut Network, port: &str) -> linux::Result<()> {
+    let deadline = mono_now() + Nanos::from_secs(10);
+    while network.link(port)?.state != OperState::Up && mono_now() < deadline {
+        thread::yield_now();
+    }
+    Ok(())
 }
 
 pub(crate) fn open(namespace: &Namespace) -> linux::Result<Network> {
