@@ -237,6 +237,14 @@ fn searches_repeated() {
     assert_eq!(single.rates[1].repeats, None);
 }
 
+/// Half a percent of a gigabit's rate is more than this device forwards.
+#[test]
+fn halving_is_finer_for_a_slow_device() {
+    let setup = Setup { search: SearchMethod::Binary, ..gigabit(&[Test::Throughput]) };
+    let row = World::new(Kind::Sharp { capacity: 5_000.0 }).row(&setup);
+    holds(&row, "throughput", 5_000.0, 30.0);
+}
+
 /// Every search begins at the most load; the device is another one in each of them.
 #[test]
 fn of_repeated_searches_the_one_in_the_middle_stands() {
