@@ -145,9 +145,8 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     /// Runs the session to its end. Every event has been given to the sink when this returns.
     pub(crate) fn run(mut self) -> Result<(), ProtocolError> {
         let outcome = self.converse();
-        if let Some(station) = &self.station {
-            station.stop();
-        }
+        // Before the client hears the end: then the interface is free for whoever comes next.
+        let framed = self.station.take().map(Station::finish);
         let last_words = outcome.is_err() && self.say_last_words();
         self.rescue();
         self.link.finish(mono_now() + GOODBYE);
@@ -158,8 +157,8 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         if let Some(reflecting) = self.reflecting.take() {
             (self.setting.reflected)(&reflecting.seen());
         }
-        if let Some(station) = self.station.take() {
-            (self.setting.framed)(station.finish());
+        if let Some(framed) = framed {
+            (self.setting.framed)(framed);
         }
         self.finish(&outcome);
         outcome

@@ -188,7 +188,7 @@ impl Port for RemotePort {
 
 impl Drop for RemotePort {
     fn drop(&mut self) {
-        // The thread says goodbye, for which it takes half a second at most.
+        // The thread says goodbye, for which it takes two seconds at most.
         self.questions = None;
         self.waker.wake();
         if let Some(thread) = self.thread.take() {

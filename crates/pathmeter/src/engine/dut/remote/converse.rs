@@ -152,6 +152,8 @@ impl Conversation {
         while let Ok(until) = self.dialogue.advance()
             && self.dialogue.wait(until, deadline, None).is_ok()
         {}
+        // It closes when the interface is free again, for which the next session may be waiting.
+        self.dialogue.link.hear_out(deadline);
         Ok(())
     }
 }
@@ -167,4 +169,4 @@ const WORDS: Words = Words { closed: "during a session of frames", late: "about 
 const STEP: Nanos = Nanos(50_000_000);
 /// The same while frames are sent and counted: every look takes time from those that do.
 const IDLE_STEP: Nanos = Nanos(1_000_000_000);
-const GOODBYE: Nanos = Nanos(500_000_000);
+const GOODBYE: Nanos = Nanos(2_000_000_000);

@@ -76,19 +76,14 @@ impl Station {
         Ok(Station { orders: Some(orders), answers, stop, seen, thread: Some(thread) })
     }
 
-    /// Has something done; the answer comes later.
+    /// Has something done; the answer comes later. After a stop, what was sent can still be asked for.
     pub(crate) fn ask(&self, id: u32, ask: FramesAsk) {
         if ask == (FramesAsk::Stop {}) {
-            self.stop();
+            self.stop.raise();
         } else if let Some(orders) = &self.orders {
             // A thread that has ended has told why.
             orders.send((id, ask)).ok();
         }
-    }
-
-    /// Sends no more; what was sent can still be asked for.
-    pub(crate) fn stop(&self) {
-        self.stop.raise();
     }
 
     /// The next answer that is there.
@@ -96,7 +91,7 @@ impl Station {
         self.answers.try_recv().ok()
     }
 
-    /// Ends it; what it did.
+    /// Sends and counts no more, and gives the interface back; what it did.
     pub(crate) fn finish(self) -> FramesSeen {
         let seen = self.seen.clone();
         drop(self);

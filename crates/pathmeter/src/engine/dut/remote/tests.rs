@@ -189,7 +189,8 @@ fn every_frame_is_counted_in_both_directions() {
     assert_eq!((counted.arrived.bytes, counted.arrived.duplicates), (5000 * 124, 0));
     assert!(counted.arrived.delays.is_none(), "two hosts have two clocks");
     let (shorter, longer) = counted.arrived.variation.as_ref().expect("differences need no common clock");
-    assert_eq!(shorter.count() + longer.count(), 4999);
+    // Between frames on one CPU: a sender that is moved to another has a few less.
+    assert!((4000..5000).contains(&(shorter.count() + longer.count())), "{shorter:?} {longer:?}");
     let silence = counted.arrived.silence.expect("there is a longest time between frames");
     assert!(silence.time() >= Nanos(200_000) && Some(silence.first) < counted.at, "{silence:?}");
 
@@ -279,7 +280,7 @@ fn what_is_not_offered_or_taken_is_refused_with_the_way_out() {
     let (code, told) = far.refused(FAR, &far.options());
     assert!(code == 3 && told.contains("busy"), "{told}");
     drop(first);
-    drop(far.port_when_free());
+    drop(far.open(FAR, &far.options()).expect("it is free as soon as the other has gone"));
     let public = Addressing { addresses: vec![([8, 8, 4, 4].into(), 24)], gateways: Vec::new() };
     let (_, told) = far.refused(FAR, &RemoteOptions { addressing: public, ..far.options() });
     assert!(told.contains("8.8.4.4") && told.contains("--frames-anywhere"), "{told}");
