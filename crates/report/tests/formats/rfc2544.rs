@@ -5,6 +5,7 @@ mod documents;
 use model::dut::{DutReport, SCHEMA};
 use report::format::{Style, rfc2544};
 use report::plot::png;
+use serde_json::Value;
 
 fn all() -> Vec<(&'static str, DutReport)> {
     vec![
@@ -56,7 +57,7 @@ fn a_report_is_read_back() {
         let streams: usize = report.devices.iter().map(|device| device.rows.len()).sum();
         assert_eq!(lines.lines().count(), streams + 1, "{name}");
         for line in lines.lines().take(streams) {
-            let value: serde_json::Value = serde_json::from_str(line).unwrap();
+            let value: Value = serde_json::from_str(line).unwrap();
             assert_eq!(value["event"], "stream", "{name}");
             assert!(value["device"].is_string() && value["rates"].is_array(), "{name}: {line}");
         }
@@ -104,4 +105,36 @@ fn nothing_measured_is_shown() {
     report.devices.clear();
     assert!(rfc2544::text(&report, &Style::default()).contains("Tests: throughput"));
     assert!(png(&rfc2544::chart(&report).svg(), 1.0).is_ok());
+}
+
+/// A stored report may hold any number.
+#[test]
+fn figures_of_any_size_are_shown() {
+    for number in [0, 1, u32::MAX] {
+        for (name, report) in all() {
+            let mut value: Value = serde_json::from_str(&rfc2544::json(&report)).unwrap();
+            set_numbers(&mut value, number);
+            let mut report: DutReport = serde_json::from_value(value).unwrap();
+            let setup = report.setup.clone();
+            report.devices.iter_mut().for_each(|device| model::dut::conclude(device, &setup));
+            report.comparisons = model::dut::compare_devices(&report);
+            let style = Style::default();
+            for document in
+                [rfc2544::text(&report, &style), rfc2544::csv(&report), rfc2544::to_markdown(&report)]
+            {
+                assert!(!document.contains("NaN"), "{name} with {number}: {document}");
+            }
+            let svg = rfc2544::chart(&report).svg();
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name} with {number}");
+        }
+    }
+}
+
+fn set_numbers(value: &mut Value, number: u32) {
+    match value {
+        Value::Number(_) => *value = number.into(),
+        Value::Array(items) => items.iter_mut().for_each(|item| set_numbers(item, number)),
+        Value::Object(items) => items.values_mut().for_each(|item| set_numbers(item, number)),
+        _ => {}
+    }
 }

@@ -34,7 +34,8 @@ fn of_network(device: &DeviceReport, family: Network) -> Option<Part> {
 }
 
 fn most(row: &StreamReport) -> String {
-    let first = row.loss.as_ref().and_then(|loss| loss.rows.first());
+    let first =
+        row.loss.as_ref().and_then(|loss| loss.rows.first()).filter(|step| step.offered_percent > 0.0);
     first.map_or_else(String::new, |step| super::rates::mega(step.load.0 / step.offered_percent * 100.0))
 }
 
