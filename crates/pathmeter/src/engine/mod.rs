@@ -8,7 +8,6 @@ pub(crate) mod client;
 mod datagram;
 mod dialogue;
 mod driver;
-#[cfg_attr(not(test), expect(dead_code, reason = "the command that uses it comes next"))]
 pub(crate) mod dut;
 pub(crate) mod flows;
 pub(crate) mod guard;

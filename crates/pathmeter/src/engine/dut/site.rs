@@ -31,7 +31,8 @@ pub(crate) struct Site {
     notes: Vec<String>,
 }
 
-/// Why a topology cannot be tested on this host: no fault of the topology or of ours.
+/// Why a topology cannot be tested on this host: no fault of the topology or of ours. It is the context of a failure that
+/// ends with exit 4.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unavailable(pub(crate) String);
 
@@ -44,11 +45,6 @@ impl Display for Unavailable {
 }
 
 impl Unavailable {
-    /// The reason in an error that [`super::bench::Bench::open`] gave, where it is this one.
-    pub(crate) fn of(error: &anyhow::Error) -> Option<&Unavailable> {
-        error.downcast_ref()
-    }
-
     fn error(why: String, advice: &str) -> anyhow::Error {
         let failure = Failure { exit: Exit::Void, message: why.clone(), advice: Some(advice.to_owned()) };
         anyhow::Error::new(failure).context(Unavailable(why))

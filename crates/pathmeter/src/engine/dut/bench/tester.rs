@@ -167,7 +167,7 @@ impl Tester {
                 Err(Failure {
                     exit: Exit::Void,
                     message: format!(
-                        "the host takes the generator's CPU away: {why} in each of {times} trials"
+                        "the host takes the generator's CPU away in each of {times} trials, in the last one: {why}"
                     ),
                     advice: Some(
                         "pin it with --cpus to a CPU that nothing else uses, and quieten the host".into(),

@@ -180,7 +180,10 @@ fn a_spoilt_trial_is_repeated() {
     let error = world.trial(Directions::Both).unwrap_err();
     assert_eq!(Exit::of(&error), Exit::Void);
     let told = crate::exit::Told(&error).to_string();
-    assert!(told.contains("late by 300 ms in each of 6 trials") && told.contains("--cpus"), "{told}");
+    assert!(
+        told.contains("in each of 6 trials, in the last one: late by 300 ms") && told.contains("--cpus"),
+        "{told}"
+    );
     assert_eq!((world.report().voided, world.log(" trial ").len()), (5, 12));
 }
 

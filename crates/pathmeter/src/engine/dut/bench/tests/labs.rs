@@ -128,7 +128,7 @@ fn what_cannot_be_tested_says_why() {
     topology.nodes[0].place = lab::topology::Place::External { instructions: String::new() };
     let device = Device::Lab(Box::new(topology));
     let error = Bench::open(&BenchOptions { device, ..options() }, &Stop::default()).err().unwrap();
-    let why = Unavailable::of(&error).unwrap();
+    let why = error.downcast_ref::<Unavailable>().unwrap();
     assert!(why.0.starts_with("client is a box that is not made here"), "{why}");
     assert_eq!(crate::exit::Exit::of(&error), crate::exit::Exit::Void);
 }
