@@ -107,11 +107,14 @@ impl Trial<'_> {
         fastest.0
     }
 
-    /// Tries a pair at a rate that any device forwards, and notes it. What share arrived: the better one of two tries, as a
-    /// host that was held up sends a burst.
+    /// Tries a pair at a rate that any device forwards, and notes it. What share arrived: the best one of some tries, as a
+    /// host that was held up sends a burst, of which a device may lose.
     fn slow(&mut self, source: SourceKind, sink: SinkKind) -> f64 {
         let mut row = self.burst(source, sink, &SLOW);
-        if row.refused.is_none() && share(&row) < ALL && self.reached {
+        for _ in 1..TRIES {
+            if row.refused.is_some() || share(&row) >= ALL || !self.reached {
+                break;
+            }
             let again = self.burst(source, sink, &SLOW);
             if share(&again) > share(&row) {
                 row = again;
@@ -184,8 +187,11 @@ const LEARNING: Nanos = Nanos::from_secs(3);
 const UNDER_WAY: Nanos = Nanos(200_000_000);
 /// A share that is as good as all.
 const ALL: f64 = 0.999;
-/// Another source's share that is as good as the best.
-const ALMOST: f64 = 0.99;
+/// Another source's share that is as good as the best. One that a driver does not take loses all or nearly all; some in a
+/// hundred are lost when the host holds a generator up.
+const ALMOST: f64 = 0.9;
+/// Tries of a pair of which some frames did not arrive.
+const TRIES: u32 = 4;
 
 #[cfg(test)]
 mod tests;
