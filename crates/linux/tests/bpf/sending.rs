@@ -1,6 +1,6 @@
 //! Sending: the pace, a second pace, the end.
 
-use super::{Lab, made};
+use super::{Lab, arrived, made};
 use linux::bpf::Generator;
 use linux::frames::{Burst, FrameSpec, Pace, Sink, Source, Stop};
 use model::search::{Load, Trial};
@@ -9,15 +9,15 @@ use std::thread;
 
 #[test]
 fn a_trial_is_sent_at_its_load() {
-    let trial = Trial::new(Load(30_000.0), Nanos::from_millis(100));
+    let trial = Trial::new(Load(2000.0), Nanos::from_millis(100));
     let burst = Burst::of(&trial, Nanos::from_millis(1));
-    assert_eq!((burst.frames, burst.interval_ps, burst.time), (3000, 33_333_333, Nanos::from_millis(101)));
+    assert_eq!((burst.frames, burst.interval_ps, burst.time), (200, 500_000_000, Nanos::from_millis(101)));
     let Some(lab) = made(Lab::cable()) else { return };
     let burst = Burst::of(&trial, Nanos::from_secs(30));
     let Some((sent, arrived)) = made(lab.count(&lab.spec(4, 64), &burst)) else { return };
-    assert_eq!((sent.frames, arrived.distinct()), (3000, 3000));
-    // The last one is due 2999 intervals after the first, never earlier.
-    assert!(sent.time >= Nanos(99_966_665), "{sent:?}");
+    assert_eq!((sent.frames, arrived.distinct()), (200, 200));
+    // The last one is due 199 intervals after the first, never earlier.
+    assert!(sent.time >= Nanos(99_500_000), "{sent:?}");
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn the_time_ends_a_burst() {
     // One frame a millisecond, from the first on: never more, however late they are.
     assert!((1..=51).contains(&sent.frames), "{sent:?}");
     assert!(sent.time <= Nanos::from_millis(50), "{sent:?}");
-    assert_eq!(sink.arrived().expect("the counters can be read").frames, sent.frames);
+    assert_eq!(arrived(&sink, sent.frames).frames, sent.frames);
     let none = lab.send(&spec, &Burst { frames: 0, ..burst }).expect("it sends");
     assert_eq!(none.frames, 0);
 }
@@ -40,12 +40,12 @@ fn the_time_ends_a_burst() {
 fn a_second_pace_follows_the_first() {
     let Some(lab) = made(Lab::cable()) else { return };
     let then = Some(Pace { frames: 50, interval_ps: 1_000_000_000 });
-    let burst = Burst { frames: 500, interval_ps: 20_000_000, then, time: Nanos::from_secs(30) };
+    let burst = Burst { frames: 150, interval_ps: 20_000_000, then, time: Nanos::from_secs(30) };
     let Some((sent, arrived)) = made(lab.count(&lab.spec(4, 64), &burst)) else { return };
-    assert_eq!((sent.frames, arrived.distinct(), arrived.reordered, sent.gaps), (550, 550, 0, 0));
-    // The last one is due 500 short intervals and 49 long ones after the first, and was sent then or so much later.
-    let due = Nanos(burst.due_ps(549) / 1000);
-    assert_eq!(due, Nanos::from_millis(10 + 49));
+    assert_eq!((sent.frames, arrived.distinct(), arrived.reordered, sent.gaps), (200, 200, 0, 0));
+    // The last one is due 150 short intervals and 49 long ones after the first, and was sent then or so much later.
+    let due = Nanos(burst.due_ps(199) / 1000);
+    assert_eq!(due, Nanos::from_millis(3 + 49));
     assert!(sent.time >= due && sent.time <= due + sent.late + Nanos(1), "{sent:?}");
 }
 
@@ -70,7 +70,7 @@ fn what_is_under_way_is_stopped() {
     });
     let sent = made(sent.and_then(|sent| sent)).expect("it was sending");
     assert!(stop.is_raised() && sent.frames >= 20 && sent.time < Nanos::from_secs(600), "{sent:?}");
-    assert_eq!(sink.arrived().expect("the counters can be read").frames, sent.frames);
+    assert!(sink.arrived().expect("the counters can be read").frames <= sent.frames);
     // What begins after it sends nothing.
     let after = lab.sender.run(|| Generator::new(&spec, lab.out.index)?.run(&burst, &stop));
     assert_eq!(after.expect("it opens").expect("it runs").frames, 0);
