@@ -9,8 +9,9 @@ fn the_commands_of_the_readme_work() {
     let Some(net) = Net::new("the_commands_of_the_readme_work") else { return };
     let servers: Vec<&String> = commands.iter().filter(|command| command.starts_with("serve")).collect();
     let all = "serve --iperf3 --iperf2 --sockperf --stamp --http";
-    assert_eq!(servers, ["serve", "serve --http", all], "the servers that the README names");
-    // The last does all that the others do, so it alone is enough; the first is seen to start.
+    let ports = "serve --frames-port eth1";
+    assert_eq!(servers, ["serve", "serve --http", all, ports], "the servers that the README names");
+    // One does all that those before it do, so it alone is enough; the first is seen to start. Ports have tests of their own.
     let plain = Running::start(pathmeter(Some(&net.server), &["serve"]));
     plain.wait_for("listening on");
     plain.signal("TERM");
