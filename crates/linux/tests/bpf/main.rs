@@ -51,7 +51,7 @@ fn every_frame_over_a_cable_is_counted_once() {
     for (family, size, timed) in [(4, 64, true), (4, 1518, true), (6, 78, false), (6, 84, true)] {
         let spec = lab.spec(family, size);
         let Some((sent, arrived)) = made(lab.count(&spec, &paced(FEW))) else { return };
-        assert_eq!((sent.frames, sent.gaps), (FEW, 0));
+        assert_eq!(sent.frames, FEW);
         let counts =
             (arrived.frames, arrived.bytes, arrived.duplicates, arrived.reordered, arrived.unchecked);
         assert_eq!(counts, (FEW, FEW * (size - 4), 0, 0, 0), "IPv{family}, {size} bytes");
