@@ -9,7 +9,7 @@ use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::units::{Bytes, Nanos};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 pub(super) use check::check_wish;
 pub use check::{MAX_FRAMES, MAX_SIZES};
@@ -143,6 +143,9 @@ pub struct FrameSpec {
     /// The number of a VLAN.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
+    /// From and to which end of a tunnel, of IPv4 in IPv6 (RFC 2473): the frames have its header, which their sizes leave out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outer: Option<(Ipv6Addr, Ipv6Addr)>,
     /// Sizes with the FCS, sent in turn.
     pub sizes: Vec<Bytes>,
     /// Tells this trial's frames from any others.

@@ -191,6 +191,7 @@ fn spec() -> FrameSpec {
         hop_limit: 64,
         ports: Some((1024, 7)),
         vlan: Some(5),
+        outer: Some((std::net::Ipv6Addr::LOCALHOST, std::net::Ipv6Addr::UNSPECIFIED)),
         sizes: vec![Bytes(68), Bytes(1522)],
         tag: 0xfeed_beef,
     }

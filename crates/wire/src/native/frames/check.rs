@@ -50,6 +50,9 @@ fn check_spec(spec: &FrameSpec) -> Result<(), Refusal> {
     in_range("number of sizes", spec.sizes.len() as u64, 1, MAX_SIZES as u64)?;
     spec.sizes.iter().try_for_each(|size| in_range("size", size.0, SMALLEST, LARGEST))?;
     in_range("hop_limit", u64::from(spec.hop_limit), 1, 255)?;
+    if spec.outer.is_some() && spec.destination.is_ipv6() {
+        return Err(invalid("outer is for packets of IPv4, and these are of IPv6".into()));
+    }
     in_range("vlan", u64::from(spec.vlan.unwrap_or(1)), 0, 4094)?;
     if spec.source.is_ipv4() != spec.destination.is_ipv4() {
         return Err(invalid(format!(
@@ -175,6 +178,7 @@ mod tests {
             hop_limit: 64,
             ports: None,
             vlan: None,
+            outer: None,
             sizes: vec![Bytes(64)],
             tag: 7,
         }
@@ -193,7 +197,11 @@ mod tests {
     #[test]
     fn every_field_out_of_range_is_named() {
         type Change = fn(&mut FrameSpec, &mut FrameBurst);
-        let wrong: [(&str, Change); 13] = [
+        let wrong: [(&str, Change); 14] = [
+            ("outer", |s, _| {
+                let six = std::net::Ipv6Addr::LOCALHOST;
+                (s.source, s.destination, s.outer) = (six.into(), six.into(), Some((six, six)));
+            }),
             ("number of sizes", |s, _| s.sizes.clear()),
             ("number of sizes", |s, _| s.sizes = vec![Bytes(64); 4097]),
             ("size", |s, _| s.sizes.push(Bytes(63))),

@@ -7,6 +7,7 @@ use super::words;
 use linux::clock::mono_now;
 use linux::frames::Stop;
 use linux::poll::Waker;
+use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -146,7 +147,8 @@ impl Work {
                 Ok(FramesTold::Counted(Box::new(words::counted_out(&counted, mono_now()))))
             }
             FramesAsk::Send { source, spec, burst } => {
-                self.claim.check(&[spec.destination])?;
+                let tunnel = spec.outer.map(|(_, end)| IpAddr::from(end));
+                self.claim.check(&[spec.destination].into_iter().chain(tunnel).collect::<Vec<_>>())?;
                 let mut spec = words::spec_in(&spec);
                 // Frames of this host say so, whatever the client would have them say.
                 spec.source_mac = self.port.mac();

@@ -24,6 +24,7 @@ pub(super) fn spec_out(spec: &FrameSpec) -> WireSpec {
             Ports::Random => None,
         },
         vlan: spec.vlan,
+        outer: None,
         sizes: spec.sizes.clone(),
         tag: spec.tag,
     }
