@@ -20,6 +20,6 @@ pub use open::{open_sink, open_source};
 pub use sink::{Arrived, Silence, Sink, Watch};
 pub use source::{Burst, Pace, Sent, Source};
 pub(crate) use spec::{DESTINATION_PORTS, PortRange, SCATTER, SOURCE_PORTS};
-pub use spec::{FrameSpec, Ports};
-pub(crate) use spec::{Offsets, PROTOCOL_UDP, TIMED, Template, UNTIMED};
+pub use spec::{FrameSpec, Outer, Ports};
+pub(crate) use spec::{Offsets, PROTOCOL_IPV4, PROTOCOL_UDP, TIMED, Template, UNTIMED};
 pub use stop::Stop;

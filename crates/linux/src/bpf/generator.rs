@@ -194,7 +194,7 @@ fn cut(code: &mut Assembler, lengths: &Map, longest: usize, drop: Label) {
 
 /// Writes the lengths in the headers of IP and UDP, and IPv4's checksum.
 fn write_lengths(code: &mut Assembler, spec: &FrameSpec, template: &Template) {
-    let Offsets { ip, udp, .. } = spec.offsets();
+    let Offsets { packet, ip, udp, .. } = spec.offsets();
     code.load(Size::Double, Reg::R4, Reg::R10, LENGTH);
     let length_from = |code: &mut Assembler, start: usize| {
         code.op(Op::Mov, Reg::R2, Reg::R4);
@@ -212,6 +212,9 @@ fn write_lengths(code: &mut Assembler, spec: &FrameSpec, template: &Template) {
     code.op_value(Op::Mov, Reg::R5, template.ip_sum.into());
     length_from(code, ip);
     write_summed(code, Size::Half, ip + 2);
+    if packet < ip {
+        code.store(Size::Half, Reg::R6, (packet + 4) as i16, Reg::R2);
+    }
     fold(code);
     code.store(Size::Half, Reg::R6, (ip + 10) as i16, Reg::R5);
     code.load(Size::Double, Reg::R5, Reg::R10, UDP_SUM);

@@ -7,7 +7,8 @@ mod times;
 use super::assembler::{Assembler, If, Label, Op, Reg, Size};
 use super::{Attached, Map, Mode, Program};
 use crate::error::Result;
-use crate::frames::{Arrived, FrameSpec, Offsets, PROTOCOL_UDP, Sink, TIMED, UNTIMED, Watch};
+use crate::frames::{Arrived, FrameSpec, Offsets, Sink, Watch};
+use crate::frames::{PROTOCOL_IPV4, PROTOCOL_UDP, TIMED, UNTIMED};
 use model::dut::SinkKind;
 use program::{BYTES, DUPLICATES, FRAMES, Maps, OTHERS, REORDERED, UNCHECKED, program};
 
@@ -105,7 +106,7 @@ impl Sink for XdpSink {
 
 /// Goes on only with a frame of this trial, which is in R6 and ends at R8. Changes R1 and R2.
 pub(crate) fn recognise(code: &mut Assembler, spec: &FrameSpec, other: Label) {
-    let Offsets { ip, payload, .. } = spec.offsets();
+    let Offsets { packet, ip, payload, .. } = spec.offsets();
     let needed = payload + if spec.is_timed() { TIMED } else { UNTIMED };
     code.op(Op::Mov, Reg::R1, Reg::R6);
     code.op_value(Op::Add, Reg::R1, needed as i32);
@@ -116,8 +117,12 @@ pub(crate) fn recognise(code: &mut Assembler, spec: &FrameSpec, other: Label) {
         code.load(Size::Half, Reg::R1, Reg::R6, 12);
         code.jump_if_value(If::NotEqual, Reg::R1, 0x8100_u16.to_be().into(), other);
     }
-    code.load(Size::Half, Reg::R1, Reg::R6, ip as i16 - 2);
+    code.load(Size::Half, Reg::R1, Reg::R6, packet as i16 - 2);
     code.jump_if_value(If::NotEqual, Reg::R1, spec.ether_type().to_be().into(), other);
+    if packet < ip {
+        code.load(Size::Byte, Reg::R1, Reg::R6, packet as i16 + 6);
+        code.jump_if_value(If::NotEqual, Reg::R1, PROTOCOL_IPV4.into(), other);
+    }
     let protocol = field(if spec.is_ipv6() { 6 } else { 9 });
     code.load(Size::Byte, Reg::R1, Reg::R6, protocol);
     code.jump_if_value(If::NotEqual, Reg::R1, PROTOCOL_UDP.into(), other);

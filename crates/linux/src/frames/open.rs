@@ -50,7 +50,7 @@ pub fn open_sink(
 /// # Errors
 /// When they are longer than its MTU allows.
 pub(super) fn fits(spec: &FrameSpec, link: &Link) -> Result<()> {
-    let header = spec.offsets().ip;
+    let header = spec.offsets().packet;
     let longest = spec.lengths().max().unwrap_or(0);
     if longest.saturating_sub(header) <= link.mtu as usize {
         return Ok(());

@@ -7,7 +7,7 @@ use crate::checksum::{folded, sum};
 use crate::error::{Named, Result};
 use model::units::Bytes;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// What the frames of a trial are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,10 +26,22 @@ pub struct FrameSpec {
     pub ports: Ports,
     /// The tag of a VLAN (IEEE 802.1Q), if any: its number, without priority.
     pub vlan: Option<u16>,
+    /// The header of IPv6 around packets of IPv4, if any (RFC 2473, RFC 6333): what a tunnel makes of such a frame.
+    pub outer: Option<Outer>,
     /// Sizes with the FCS, which the kernel does not see, sent in turn: 64 and more, with IPv6 78 and more, with a tag 4 more.
+    /// The outer header does not count: a frame has the same size before a tunnel and in it, where it is 40 bytes longer.
     pub sizes: Vec<Bytes>,
     /// Tells this trial's frames from any others.
     pub tag: u32,
+}
+
+/// From which end of a tunnel to which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outer {
+    /// The address of the end that puts packets into the tunnel.
+    pub source: Ipv6Addr,
+    /// The address of the end that takes them out.
+    pub destination: Ipv6Addr,
 }
 
 /// The UDP ports of a stream.
@@ -60,9 +72,15 @@ impl FrameSpec {
         self.shortest() >= self.offsets().payload + TIMED
     }
 
+    /// The sizes of the frames as they are sent, in turn, with FCS and outer header.
+    pub fn whole_sizes(&self) -> impl Iterator<Item = Bytes> {
+        let outer = if self.outer.is_some() { OUTER as u64 } else { 0 };
+        self.sizes.iter().map(move |size| Bytes(size.0.saturating_add(outer)))
+    }
+
     /// What the kernel sees of each frame, in bytes.
     pub(crate) fn lengths(&self) -> impl Iterator<Item = usize> {
-        self.sizes.iter().map(|size| usize::try_from(size.0).unwrap_or(usize::MAX).saturating_sub(FCS))
+        self.whole_sizes().map(|size| usize::try_from(size.0).unwrap_or(usize::MAX).saturating_sub(FCS))
     }
 
     /// Whether frames differ in size.
@@ -71,9 +89,10 @@ impl FrameSpec {
     }
 
     pub(crate) fn offsets(&self) -> Offsets {
-        let ip = ETHERNET + if self.vlan.is_some() { TAG } else { 0 };
+        let packet = ETHERNET + if self.vlan.is_some() { TAG } else { 0 };
+        let ip = packet + if self.outer.is_some() { OUTER } else { 0 };
         let udp = ip + if self.is_ipv6() { 40 } else { 20 };
-        Offsets { ip, udp, payload: udp + UDP }
+        Offsets { packet, ip, udp, payload: udp + UDP }
     }
 
     fn shortest(&self) -> usize {
@@ -90,7 +109,7 @@ impl FrameSpec {
             )
         };
         self.check().named("make frames of", object)?;
-        let Offsets { ip, udp, payload } = self.offsets();
+        let Offsets { packet, ip, udp, payload } = self.offsets();
         let mut frame = vec![0; self.lengths().max().unwrap_or(0)];
         // Lengths that differ from frame to frame are left out here, and so out of the sums.
         let length = if self.is_mixed() { None } else { Some(frame.len()) };
@@ -101,7 +120,11 @@ impl FrameSpec {
             frame[12..14].copy_from_slice(&0x8100_u16.to_be_bytes());
             frame[14..16].copy_from_slice(&vlan.to_be_bytes());
         }
-        frame[ip - 2..ip].copy_from_slice(&self.ether_type().to_be_bytes());
+        frame[packet - 2..packet].copy_from_slice(&self.ether_type().to_be_bytes());
+        if let Some(outer) = self.outer {
+            let carried = length.map_or(0, |length| (length - ip) as u16);
+            write_outer(&mut frame[packet..ip], outer, carried, self.hop_limit);
+        }
         let addresses = match (self.source, self.destination) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => {
                 let total = length.map_or(0, |length| (length - ip) as u16);
@@ -141,14 +164,17 @@ impl FrameSpec {
 
     /// The type of what the frames carry.
     pub(crate) fn ether_type(&self) -> u16 {
-        if self.is_ipv6() { 0x86dd } else { 0x0800 }
+        if self.is_ipv6() || self.outer.is_some() { 0x86dd } else { 0x0800 }
     }
 
     fn check(&self) -> io::Result<()> {
         let wrong = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, what.to_owned()));
-        let least = (self.offsets().payload + UNTIMED).max(LEAST);
+        let Offsets { packet, ip, payload, .. } = self.offsets();
+        let least = (payload + UNTIMED).max(LEAST + ip - packet);
         if self.source.is_ipv6() != self.destination.is_ipv6() {
             wrong("source and destination are of different families")
+        } else if self.is_ipv6() && self.outer.is_some() {
+            wrong("the tunnel is one for IPv4")
         } else if self.sizes.is_empty() || self.sizes.len() > MOST_SIZES {
             wrong("there must be 1 to 4096 sizes")
         } else if self.shortest() < least {
@@ -163,9 +189,22 @@ impl FrameSpec {
     }
 }
 
+/// IPv6's header with IPv4 behind it.
+fn write_outer(header: &mut [u8], outer: Outer, carried: u16, hop_limit: u8) {
+    header[0] = 0x60;
+    header[4..6].copy_from_slice(&carried.to_be_bytes());
+    header[6] = PROTOCOL_IPV4;
+    header[7] = hop_limit;
+    header[8..24].copy_from_slice(&outer.source.octets());
+    header[24..40].copy_from_slice(&outer.destination.octets());
+}
+
 /// Where headers and payload of a frame begin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offsets {
+    /// The first header of IP, which is the outer one where there are two.
+    pub(crate) packet: usize,
+    /// The header of IP that UDP follows.
     pub(crate) ip: usize,
     pub(crate) udp: usize,
     pub(crate) payload: usize,
@@ -200,6 +239,10 @@ pub(crate) const UNTIMED: usize = 4 + 8;
 pub(crate) const TIMED: usize = UNTIMED + 6;
 const UDP: usize = 8;
 pub(crate) const PROTOCOL_UDP: u8 = 17;
+/// IPv4 as what a header of IP is followed by (RFC 2003).
+pub(crate) const PROTOCOL_IPV4: u8 = 4;
+/// The header of IPv6.
+const OUTER: usize = 40;
 const ETHERNET: usize = 14;
 const TAG: usize = 4;
 const FCS: usize = 4;
@@ -210,6 +253,12 @@ const MOST_SIZES: usize = 4096;
 
 #[cfg(test)]
 impl FrameSpec {
+    /// The same frames in a tunnel.
+    pub(crate) fn wrapped(self) -> FrameSpec {
+        let [source, destination] = ["2001:2::a", "2001:2::b"].map(|address| address.parse().unwrap());
+        FrameSpec { outer: Some(Outer { source, destination }), ..self }
+    }
+
     /// Frames to test with.
     pub(crate) fn example(family: u8, vlan: Option<u16>, sizes: &[u64]) -> FrameSpec {
         let addresses =
@@ -223,6 +272,7 @@ impl FrameSpec {
             hop_limit: 64,
             ports: Ports::Random,
             vlan,
+            outer: None,
             sizes: sizes.iter().copied().map(Bytes).collect(),
             tag: 0x1234_5678,
         }
@@ -230,38 +280,4 @@ impl FrameSpec {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn spec(family: u8, size: u64) -> FrameSpec {
-        FrameSpec::example(family, None, &[size])
-    }
-
-    #[test]
-    fn sizes_and_families_are_checked() {
-        let (four, six) = (|size| spec(4, size), |size| spec(6, size));
-        assert_eq!(four(64).template().unwrap().bytes.len(), 60);
-        assert!(four(64).is_timed() && !six(78).is_timed() && six(84).is_timed());
-        assert_eq!(six(78).template().unwrap().bytes.len(), 74);
-        let Err(error) = six(77).template() else { panic!("there is no room") };
-        let error = error.to_string();
-        assert!(error.contains("make frames of [77] bytes to 2001:2:0:1::1: too small"), "{error}");
-        assert!(four(63).template().is_err() && four(66_000).template().is_err());
-        assert!(FrameSpec { source: six(64).source, ..four(64) }.template().is_err());
-        let tagged = |size| FrameSpec { vlan: Some(7), ..four(size) };
-        assert!(tagged(64).template().is_ok() && !tagged(64).is_timed() && tagged(68).is_timed());
-        assert!(FrameSpec { vlan: Some(4095), ..four(128) }.template().is_err());
-        assert!(FrameSpec { sizes: vec![], ..four(64) }.template().is_err());
-        assert!(FrameSpec { sizes: vec![Bytes(1518), Bytes(63)], ..four(64) }.template().is_err());
-    }
-
-    /// RFC 791's checksum of a header: the sum of all its words with it is all ones.
-    #[test]
-    fn the_ip_header_has_its_checksum() {
-        let frame = spec(4, 64).template().unwrap().bytes;
-        assert_eq!(folded(sum(&frame[14..34])), 0xffff);
-        assert_eq!(frame[16..18], [0, 46]);
-        assert_eq!(frame[38..40], [0, 26]);
-        assert_eq!(frame[42..46], [0x12, 0x34, 0x56, 0x78]);
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! Counting in user space what the program in the driver counts: the frames of one trial among all that come.
 
 use super::numbers::{Before, Numbers};
-use super::{Arrived, FrameSpec, Offsets, PROTOCOL_UDP, Silence, Watch};
+use super::{Arrived, FrameSpec, Offsets, PROTOCOL_IPV4, PROTOCOL_UDP, Silence, Watch};
 use crate::sockaddr::array;
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
@@ -153,7 +153,7 @@ impl Wanted {
     /// `None` for a frame of others.
     fn signature(&self, frame: &Taken<'_>) -> Option<Signature> {
         let bytes = frame.bytes;
-        let Offsets { ip, payload, .. } = self.offsets;
+        let Offsets { packet, ip, payload, .. } = self.offsets;
         // Where the tag was taken out, everything behind it is nearer.
         let taken = match (self.is_tagged, frame.tag) {
             (true, Some(VLAN)) => TAG,
@@ -161,8 +161,9 @@ impl Wanted {
             (false, None) => 0,
             _ => return None,
         };
-        let (ip, payload) = (ip - taken, payload - taken);
-        let is_udp = half(bytes, ip - 2)? == self.ether_type
+        let (packet, ip, payload) = (packet - taken, ip - taken, payload - taken);
+        let is_udp = half(bytes, packet - 2)? == self.ether_type
+            && (packet == ip || *bytes.get(packet + 6)? == PROTOCOL_IPV4)
             && *bytes.get(ip + if self.is_ipv6 { 6 } else { 9 })? == PROTOCOL_UDP
             && (self.is_ipv6 || *bytes.get(ip)? == 0x45);
         let signed = u32::from_be_bytes(array(bytes, payload)?) == self.tag;

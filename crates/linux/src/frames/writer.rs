@@ -73,7 +73,7 @@ impl Writer {
 
     /// Writes the lengths in the headers of IP and UDP, and IPv4's checksum; returns what UDP's covers of it.
     fn write_lengths(&self, frame: &mut [u8], length: usize) -> u64 {
-        let Offsets { ip, udp, .. } = self.offsets;
+        let Offsets { packet, ip, udp, .. } = self.offsets;
         let of_udp = ((length - udp) as u16).to_be_bytes();
         // Once in UDP's header, and once in the header that its checksum pretends.
         let total = 2 * put(frame, udp + 4, &of_udp);
@@ -83,6 +83,9 @@ impl Writer {
             let of_ip = put(frame, ip + 2, &((length - ip) as u16).to_be_bytes());
             let checksum = !folded(u64::from(self.template.ip_sum) + of_ip);
             put(frame, ip + 10, &checksum.to_ne_bytes());
+            if packet < ip {
+                put(frame, packet + 4, &((length - ip) as u16).to_be_bytes());
+            }
         }
         total
     }
@@ -135,26 +138,39 @@ mod tests {
             (6, Some(1), &[88, 256]),
         ];
         for (family, vlan, sizes) in kinds {
-            let writer = Writer::new(&FrameSpec::example(family, vlan, sizes)).unwrap();
-            // One frame written again and again, as the sources do.
-            let mut frame = writer.blank().to_vec();
-            let mut flows = BTreeSet::new();
-            for step in 0..2000_u64 {
-                let number = step.wrapping_mul(step);
-                let time = MonoTime(step.wrapping_mul(0x1234_5678_9abc_def1));
-                let length = writer.write(&mut frame, number, time);
-                assert_eq!(length as u64, sizes[(number % sizes.len() as u64) as usize] - 4);
-                let ip = if vlan.is_some() { 18 } else { 14 };
-                check(&frame[..length], family, ip);
-                let udp = ip + if family == 4 { 20 } else { 40 };
-                assert_eq!(frame[udp + 8..udp + 12], [0x12, 0x34, 0x56, 0x78]);
-                assert_eq!(frame[udp + 12..udp + 20], number.to_be_bytes());
-                if writer.is_timed {
-                    assert_eq!(frame[udp + 20..udp + 26], time.0.to_be_bytes()[2..]);
-                }
-                flows.insert(<[u8; 4]>::try_from(&frame[udp..udp + 4]).unwrap());
+            all_well_formed(FrameSpec::example(family, vlan, sizes));
+            if family == 4 {
+                all_well_formed(FrameSpec::example(family, vlan, sizes).wrapped());
             }
-            assert!(flows.len() > 1950, "{} flows", flows.len());
         }
+    }
+
+    fn all_well_formed(spec: FrameSpec) {
+        let writer = Writer::new(&spec).unwrap();
+        // One frame written again and again, as the sources do.
+        let mut frame = writer.blank().to_vec();
+        let mut flows = BTreeSet::new();
+        for step in 0..2000_u64 {
+            let number = step.wrapping_mul(step);
+            let time = MonoTime(step.wrapping_mul(0x1234_5678_9abc_def1));
+            let length = writer.write(&mut frame, number, time);
+            let size = spec.whole_sizes().nth(number as usize % spec.sizes.len()).unwrap();
+            assert_eq!(length as u64, size.0 - 4);
+            let packet = if spec.vlan.is_some() { 18 } else { 14 };
+            let ip = packet + if spec.outer.is_some() { 40 } else { 0 };
+            if spec.outer.is_some() {
+                assert_eq!(frame[packet + 4..packet + 6], ((length - ip) as u16).to_be_bytes());
+            }
+            let family = if spec.is_ipv6() { 6 } else { 4 };
+            check(&frame[..length], family, ip);
+            let udp = ip + if family == 4 { 20 } else { 40 };
+            assert_eq!(frame[udp + 8..udp + 12], [0x12, 0x34, 0x56, 0x78]);
+            assert_eq!(frame[udp + 12..udp + 20], number.to_be_bytes());
+            if writer.is_timed {
+                assert_eq!(frame[udp + 20..udp + 26], time.0.to_be_bytes()[2..]);
+            }
+            flows.insert(<[u8; 4]>::try_from(&frame[udp..udp + 4]).unwrap());
+        }
+        assert!(flows.len() > 1950, "{} flows", flows.len());
     }
 }

@@ -14,10 +14,11 @@ mod shape;
 
 use lab::{FEW, Lab, arrived, made, paced};
 use linux::cpu::{affinity, pin_current_thread};
-use linux::frames::{Arrived, Burst, FrameSpec, Sent, Sink, Stop, Watch, open_sink, open_source};
+use linux::frames::{Arrived, Burst, FrameSpec, Outer, Sent, Sink, Stop, Watch, open_sink, open_source};
 use linux::nic::{Offload, set_offload};
 use model::dut::{SinkKind, SourceKind};
 use model::framing::{Imix, Network};
+use model::units::Bytes;
 use std::thread;
 
 const SOURCES: [SourceKind; 3] = [SourceKind::LiveFrames, SourceKind::XskCopy, SourceKind::Packet];
@@ -54,6 +55,12 @@ impl Lab {
     }
 }
 
+/// The same frames in a tunnel.
+fn wrapped(spec: FrameSpec) -> FrameSpec {
+    let [source, destination] = ["2001:2::a", "2001:2::b"].map(|text| text.parse().expect("an address"));
+    FrameSpec { outer: Some(Outer { source, destination }), ..spec }
+}
+
 fn pairs() -> impl Iterator<Item = (SourceKind, SinkKind)> {
     SOURCES.iter().flat_map(|source| SINKS.iter().map(move |sink| (*source, *sink)))
 }
@@ -67,12 +74,15 @@ fn every_source_is_counted_by_every_sink() {
     for (family, least) in [(4, 64), (6, 84)] {
         specs.extend([least, 512, 1518].map(|size| lab.spec(family, size)));
     }
+    let shorter = FrameSpec { sizes: [64, 1478, 570].map(Bytes).to_vec(), ..lab.spec(4, 0) };
+    specs.extend([shorter, lab.spec(4, 64), tagged(lab.spec(4, 1478))].map(wrapped));
     for pair in pairs() {
         for spec in &specs {
             let Some((sent, arrived)) = made(lab.count(pair, spec, &paced(FEW))) else { return };
             let what = format!("{pair:?}, {spec:?}: {sent:?}");
             assert_eq!(sent.frames, FEW, "{what}");
-            let bytes: u64 = spec.sizes.iter().cycle().take(FEW as usize).map(|size| size.0 - 4).sum();
+            let sizes = spec.whole_sizes().map(|size| size.0 - 4).collect::<Vec<_>>();
+            let bytes: u64 = sizes.iter().cycle().take(FEW as usize).sum();
             assert_eq!((arrived.frames, arrived.bytes), (FEW, bytes), "{what}");
             assert_eq!((arrived.duplicates, arrived.reordered, arrived.unchecked), (0, 0, 0), "{what}");
         }

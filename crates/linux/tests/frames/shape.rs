@@ -1,7 +1,7 @@
 //! What the frames of every source look like on the cable, to us and to tshark.
 
-use super::SOURCES;
 use super::lab::{Lab, decode, made, paced};
+use super::{SOURCES, wrapped};
 use linux::capture::Capture;
 use linux::clock::mono_now;
 use linux::frames::{FrameSpec, Ports};
@@ -17,7 +17,8 @@ fn captured(lab: &Lab, source: SourceKind, spec: &FrameSpec, frames: u64) -> lin
     let family = if spec.is_ipv6() { 6 } else { 4 };
     let listen = || {
         set_offload("eth0", Offload::Gro, true)?;
-        Capture { interface: "eth0".into(), peer: spec.source, snap: 10_000, memory: Bytes(4 << 20) }.start()
+        let peer = spec.outer.map_or(spec.source, |outer| outer.source.into());
+        Capture { interface: "eth0".into(), peer, snap: 10_000, memory: Bytes(4 << 20) }.start()
     };
     let mut captor = lab.receiver.run(listen)??;
     lab.send(source, spec, &paced(frames))?;
@@ -25,7 +26,7 @@ fn captured(lab: &Lab, source: SourceKind, spec: &FrameSpec, frames: u64) -> lin
     let deadline = mono_now() + Nanos::from_secs(10);
     while (captured.len() as u64) < frames && mono_now() < deadline {
         let taken = captor.frames(deadline, &mut |frame| {
-            let (number, _) = decode(frame.bytes, family);
+            let (number, _) = decode(&bare(frame.bytes, spec), family);
             let tag = frame.vlan.map(|(protocol, tag)| [protocol.to_be_bytes(), tag.to_be_bytes()].concat());
             let whole = [&frame.bytes[..12], &tag.unwrap_or_default(), &frame.bytes[12..]].concat();
             assert!(captured.insert(number, whole).is_none(), "{number} came twice");
@@ -34,6 +35,16 @@ fn captured(lab: &Lab, source: SourceKind, spec: &FrameSpec, frames: u64) -> lin
     }
     assert_eq!(captured.len() as u64, frames, "{source:?}, {spec:?}");
     Ok(captured)
+}
+
+/// What the tunnel carries, as a frame of its own.
+fn bare(frame: &[u8], spec: &FrameSpec) -> Vec<u8> {
+    let Some(outer) = spec.outer else { return frame.to_vec() };
+    let (header, packet) = frame[12..].split_at(2 + 40);
+    assert_eq!(header[..6], [0x86, 0xdd, 0x60, 0, 0, 0]);
+    assert_eq!(header[6..10], [(packet.len() >> 8) as u8, packet.len() as u8, 4, spec.hop_limit]);
+    assert_eq!(header[10..], [outer.source.octets(), outer.destination.octets()].concat());
+    [&frame[..12], &[8, 0], packet].concat()
 }
 
 type Captured = BTreeMap<u64, Vec<u8>>;
@@ -49,6 +60,8 @@ fn specs(lab: &Lab) -> Vec<FrameSpec> {
         FrameSpec { sizes: sizes(&[1518, 89]), vlan: Some(7), ..lab.spec(6, 0) },
         FrameSpec { vlan: Some(4094), ..lab.spec(4, 68) },
         FrameSpec { ports: Ports::Fixed { source: 4000, destination: 5000 }, ..lab.spec(4, 512) },
+        wrapped(lab.spec(4, 64)),
+        wrapped(FrameSpec { sizes: sizes(&[64, 1478, 571]), vlan: Some(7), ..lab.spec(4, 0) }),
     ]
 }
 
@@ -57,7 +70,8 @@ fn every_source_sends_the_same_frames() {
     let Some(lab) = made(Lab::cable()) else { return };
     for spec in specs(&lab) {
         // What depends on the time: it, and the checksum that covers it.
-        let udp = 14 + if spec.vlan.is_some() { 4 } else { 0 } + if spec.is_ipv6() { 40 } else { 20 };
+        let outer = if spec.outer.is_some() { 40 } else { 0 };
+        let udp = 14 + if spec.vlan.is_some() { 4 } else { 0 } + outer + if spec.is_ipv6() { 40 } else { 20 };
         let without_time = |(number, mut frame): (u64, Vec<u8>)| {
             if spec.is_timed() {
                 frame[udp + 6..udp + 8].fill(0);
@@ -97,8 +111,9 @@ fn tshark_finds_every_frame_well_formed() {
             assert!((ip == "1" || ip.is_empty()) && udp == "1" && malformed.is_empty(), "{line}");
             assert!(protocol.contains("udp"), "{line}");
         }
-        assert_eq!(lines.iter().filter(|line| line.contains(":ipv6:")).count(), 36);
-        assert_eq!(lines.iter().filter(|line| line.contains(":vlan:")).count(), 24);
+        assert_eq!(lines.iter().filter(|line| line.contains(":ipv6:")).count(), 60);
+        assert_eq!(lines.iter().filter(|line| line.contains(":ipv6:ip:udp")).count(), 24);
+        assert_eq!(lines.iter().filter(|line| line.contains(":vlan:")).count(), 36);
     }
 }
 

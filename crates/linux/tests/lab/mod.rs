@@ -91,6 +91,7 @@ impl Lab {
             hop_limit: 64,
             ports: Ports::Random,
             vlan: None,
+            outer: None,
             sizes: vec![Bytes(size)],
             tag: 0x706d_0001,
         }

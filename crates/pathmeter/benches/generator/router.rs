@@ -81,6 +81,7 @@ impl Track {
             hop_limit: 64,
             ports: Ports::Fixed { source: 49_152, destination: 7 },
             vlan: None,
+            outer: None,
             sizes: vec![Bytes(64)],
             tag: TAG,
         };

@@ -110,6 +110,7 @@ pub(crate) fn spec(near: &Namespace, far: &Namespace) -> anyhow::Result<FrameSpe
         hop_limit: 64,
         ports: Ports::Fixed { source: 49_152, destination: PORT },
         vlan: None,
+        outer: None,
         sizes: vec![Bytes(64)],
         tag: TAG,
     })

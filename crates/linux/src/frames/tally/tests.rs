@@ -115,10 +115,24 @@ fn a_tag_may_be_in_the_frame_or_taken_out_of_it() {
 /// Whatever comes, it is counted and nothing else happens.
 #[test]
 fn strangers_frames_are_others() {
-    for (family, vlan) in [(4, None), (4, Some(7)), (6, None), (6, Some(7))] {
-        let mut road = Road::new(&spec(family, vlan, 128), 100, Watch::Times);
+    for (family, vlan, is_wrapped) in [
+        (4, None, false),
+        (4, Some(7), false),
+        (6, None, false),
+        (6, Some(7), false),
+        (4, None, true),
+        (4, Some(7), true),
+    ] {
+        let plain = spec(family, vlan, 128);
+        let wanted = if is_wrapped { plain.clone().wrapped() } else { plain.clone() };
+        let mut road = Road::new(&wanted, 100, Watch::Times);
         let frame = road.frame(0, 0);
-        let Offsets { ip, payload, .. } = road.tally.wanted.offsets;
+        let Offsets { packet, ip, payload, .. } = road.tally.wanted.offsets;
+        if is_wrapped {
+            // The same frame out of the tunnel.
+            let bare = Road::new(&plain, 100, Watch::Times).frame(0, 0);
+            road.come(&bare, None, 0, 0);
+        }
         for length in 0..payload + 18 {
             for tag in [None, Some(VLAN)] {
                 road.come(&frame[..length], tag, 0, 0);
@@ -127,8 +141,10 @@ fn strangers_frames_are_others() {
         assert_eq!(road.tally.arrived().frames, 0);
         // Each of these bytes must be what it is: types, version, protocol, the trial's tag.
         let protocol = ip + if family == 4 { 9 } else { 6 };
-        let mut telling = vec![ip - 2, ip - 1, protocol, payload, payload + 1, payload + 2, payload + 3];
+        let mut telling =
+            vec![packet - 2, packet - 1, protocol, payload, payload + 1, payload + 2, payload + 3];
         telling.extend((family == 4).then_some(ip));
+        telling.extend(is_wrapped.then_some(packet + 6));
         telling.extend(vlan.iter().flat_map(|_| [12, 13]));
         for at in telling {
             let mut other = frame.clone();

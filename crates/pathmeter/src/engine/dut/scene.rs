@@ -131,6 +131,7 @@ pub(super) fn frames(from: &mut LocalPort, to: &LocalPort, v4: bool, size: u64) 
         hop_limit: 64,
         ports: Ports::Random,
         vlan: None,
+        outer: None,
         sizes: vec![Bytes(size)],
         tag: 0x706d_0100,
     }

@@ -61,6 +61,7 @@ impl Sides {
             hop_limit: self.hop_limit,
             ports: self.ports,
             vlan: self.vlan,
+            outer: None,
             sizes: sizes.to_vec(),
             tag: self.tag()?,
         })

@@ -90,6 +90,7 @@ fn spec() -> FrameSpec {
         hop_limit: 64,
         ports: Ports::Random,
         vlan: None,
+        outer: None,
         sizes: vec![Bytes(1518)],
         tag: 1,
     }

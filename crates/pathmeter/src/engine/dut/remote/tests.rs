@@ -152,6 +152,7 @@ fn frames(from: &mut dyn Port, to: &dyn Port, tag: u32) -> FrameSpec {
         hop_limit: 64,
         ports: Ports::Random,
         vlan: None,
+        outer: None,
         sizes: vec![Bytes(128)],
         tag,
     }

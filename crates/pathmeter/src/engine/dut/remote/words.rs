@@ -2,7 +2,7 @@
 
 use super::super::local::Addressing;
 use super::super::port::Counted;
-use linux::frames::{Arrived, Burst, FrameSpec, Pace, Ports, Sent, Silence};
+use linux::frames::{Arrived, Burst, FrameSpec, Outer, Pace, Ports, Sent, Silence};
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
 use model::units::Bytes;
@@ -24,7 +24,7 @@ pub(super) fn spec_out(spec: &FrameSpec) -> WireSpec {
             Ports::Random => None,
         },
         vlan: spec.vlan,
-        outer: None,
+        outer: spec.outer.map(|Outer { source, destination }| (source, destination)),
         sizes: spec.sizes.clone(),
         tag: spec.tag,
     }
@@ -39,6 +39,7 @@ pub(super) fn spec_in(spec: &WireSpec) -> FrameSpec {
         hop_limit: spec.hop_limit,
         ports: spec.ports.map_or(Ports::Random, |(source, destination)| Ports::Fixed { source, destination }),
         vlan: spec.vlan,
+        outer: spec.outer.map(|(source, destination)| Outer { source, destination }),
         sizes: spec.sizes.clone(),
         tag: spec.tag,
     }
@@ -156,6 +157,7 @@ mod tests {
     use super::*;
     use model::units::Nanos;
     use proptest::prelude::*;
+    use std::net::Ipv6Addr;
 
     fn of(values: &[u64]) -> Histogram {
         let mut histogram = Histogram::default();
@@ -173,6 +175,7 @@ mod tests {
             hop_limit: 3,
             ports: Ports::Random,
             vlan: Some(9),
+            outer: Some(Outer { source: Ipv6Addr::LOCALHOST, destination: Ipv6Addr::UNSPECIFIED }),
             sizes: vec![Bytes(68), Bytes(1522)],
             tag: 17,
         };
