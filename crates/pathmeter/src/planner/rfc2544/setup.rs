@@ -19,7 +19,9 @@ pub(super) fn setup(args: &Rfc2544Args) -> Result<(Setup, Vec<String>), Failure>
     let start = if args.quick { Setup::quick } else { Setup::standard };
     let mut setup = start(&tests, streams);
     setup.search = args.search.search.into();
-    setup.goals = goals(args, &setup.goals);
+    // No rate is searched for where no test needs one.
+    let searched = setup.tests.contains(&Test::Throughput);
+    setup.goals = if searched { goals(args, &setup.goals) } else { Vec::new() };
     setup.times = times(args, &setup);
     setup.link = args.session.link;
     setup.encaps = args.traffic.encap.clone();

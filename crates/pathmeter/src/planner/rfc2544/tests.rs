@@ -41,6 +41,7 @@ fn the_standards_have_their_tests_frames_and_ways() {
     assert_eq!(setup("eth1 eth2 --standard rfc2889 -R").streams[0].ways, Directions::Down);
     let service = setup("eth1 eth2 --standard y1564 --cir 200M --eir 50M --max-delay 5ms");
     assert_eq!((service.tests.as_slice(), sizes(&service).as_slice()), (&[Test::Service][..], &[512][..]));
+    assert!(service.goals.is_empty(), "no rate is searched for");
     let profile = service.service.expect("a profile");
     assert_eq!((profile.committed, profile.excess), (BitRate(200_000_000), BitRate(50_000_000)));
 }
