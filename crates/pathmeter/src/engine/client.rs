@@ -198,7 +198,7 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, error: &std::
                 ProtocolName::Iperf3 => IPERF3_ADVICE.into(),
                 ProtocolName::Iperf2 => IPERF2_ADVICE.into(),
                 ProtocolName::Native | ProtocolName::Foreign => format!(
-                    "start `pathmeter serve` there (it listens on {}), or give its port with -p",
+                    "start `pathmeter serve` there (it listens on {}), or give its port as HOST:PORT",
                     native::PORT
                 ),
             },

@@ -167,7 +167,9 @@ fn collapse(row: &StreamReport) -> Option<f64> {
     let (mrr, rate) = (row.mrr.as_ref()?, row.headline()?.lower?);
     let whole = rate.0 * row.stream.way_count() as f64;
     let forwarded = mrr.forwarded.mean + 2.0 * mrr.forwarded.stddev.unwrap_or(0.0);
-    let clear = mrr.offered > rate && whole > 0.0 && forwarded < COLLAPSE * whole;
+    // A generator that fell short overloads nothing.
+    let sent = mrr.forwarded.mean / (1.0 - mrr.loss_ratio);
+    let clear = mrr.offered > rate && whole > 0.0 && sent >= whole && forwarded < COLLAPSE * whole;
     clear.then(|| mrr.forwarded.mean / whole)
 }
 

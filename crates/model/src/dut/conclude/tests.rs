@@ -80,6 +80,10 @@ const SCENARIOS: &[Scenario] = &[
     raises("overload-collapse", "half of the rate", |d| forwarded(d, &[0.5e6, 0.51e6])),
     spares("overload-collapse", "five percent less", |d| forwarded(d, &[0.95e6, 0.95e6])),
     spares("overload-collapse", "as much within the scatter", |d| forwarded(d, &[0.5e6, 1.1e6])),
+    spares("overload-collapse", "the generator offered no more", |d| {
+        forwarded(d, &[0.5e6, 0.51e6]);
+        d.rows[0].mrr.as_mut().expect("just made").loss_ratio = 0.0;
+    }),
     spares("overload-collapse", "both ways count together", |d| {
         d.rows[0].stream.ways = Directions::Both;
         forwarded(d, &[1.95e6, 1.96e6]);
