@@ -37,7 +37,8 @@ pub(super) fn sink(spec: &FrameSpec, frames: u64, watch: Watch, interface: u32) 
 fn socket(spec: &FrameSpec) -> Result<OwnedFd> {
     spec.template()?;
     let offsets = spec.offsets();
-    let socket = open_socket(&filter::of_word((offsets.payload - offsets.packet) as u32, spec.tag, snap(spec)))?;
+    let socket =
+        open_socket(&filter::of_word((offsets.payload - offsets.packet) as u32, spec.tag, snap(spec)))?;
     ignore_outgoing(&socket)?;
     Ok(socket)
 }
