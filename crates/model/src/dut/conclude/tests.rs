@@ -189,6 +189,19 @@ fn what_was_not_measured_is_void() {
 }
 
 #[test]
+fn a_stream_without_a_figure_is_told_beside_the_others() {
+    let device = concluded(|d| {
+        let mut other = StreamReport::new(d.rows[0].stream.clone());
+        other.stream.network = Network::V6;
+        other.left_out = vec![LeftOut { test: Test::Throughput, why: "none came out of the device".into() }];
+        d.rows.push(other);
+    });
+    assert_eq!(device.verdict.status, Status::Degraded);
+    let text = &device.verdict.text;
+    assert!(text.ends_with("Nothing was measured of IPv6 64: none came out of the device."), "{text}");
+}
+
+#[test]
 fn frames_are_named_with_their_ip_version_where_both_were_tested() {
     let device = concluded(|d| {
         let mut other = d.rows[0].clone();

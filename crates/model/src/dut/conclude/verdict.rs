@@ -20,6 +20,7 @@ pub(super) fn of(device: &DeviceReport) -> Verdict {
     }
     let serious = |finding: &&Finding| finding.severity > Severity::Info;
     let worst = device.findings.iter().find(serious);
+    let missing = unmeasured(device);
     let sentences = [
         rates(device),
         device
@@ -29,10 +30,21 @@ pub(super) fn of(device: &DeviceReport) -> Verdict {
             .map(|_| "The service keeps its promises.".into()),
         worst.map(|finding| format!("{}.", finding.title)),
         worst.map(|finding| first_sentence(&finding.advice)).filter(|advice| !advice.is_empty()),
+        missing.clone(),
     ];
     let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let text = if text.is_empty() { "Measured; nothing stands out.".into() } else { text };
-    Verdict { status: status(&device.findings), text }
+    let found = status(&device.findings);
+    let status = if missing.is_some() && found == Status::Ok { Status::Degraded } else { found };
+    Verdict { status, text }
+}
+
+/// The first stream of which there is no figure, though others have some, and why.
+fn unmeasured(device: &DeviceReport) -> Option<String> {
+    let missing = |row: &&StreamReport| !is_measured(row) && !row.left_out.is_empty();
+    let row = device.rows.iter().find(missing)?;
+    let why = row.left_out.first()?.why.trim_end_matches('.');
+    Some(format!("Nothing was measured of {}: {why}.", row.stream))
 }
 
 /// A promise of the service was broken.
