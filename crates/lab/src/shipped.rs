@@ -112,6 +112,7 @@ pub const SHIPPED: &[Shipped] = shipped! {
     "vlan"
     "vxlan"
     "ipip6"
+    "b4"
     "wireguard"
     "vm"
     "vm-bridge"

@@ -22,7 +22,7 @@ pub use report::{
     BackToBackReport, DelayVariationReport, DelayVariationWay, DeviceComparison, DeviceReport, DutReport,
     HopDrops, LatencyReport, LatencyWay, LeftOut, LoadLimit, MrrReport, NamedGoal, PortFacts, RateChange,
     RateReport, RecoveryReport, ResetReport, SCHEMA, SearchMethod, ServiceReport, ServiceStep, Setup,
-    StreamReport,
+    StreamReport, TunnelEnds,
 };
 pub use setup::SetupError;
 pub use suite::{Progress, Suite};

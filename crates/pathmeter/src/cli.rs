@@ -25,7 +25,7 @@ pub(crate) use lab::{
 pub(crate) use latency::{LatencyArgs, LatencyWaitArg};
 pub(crate) use linerate::LinerateArgs;
 pub(crate) use mtu::{MtuArgs, ServiceArgs};
-pub(crate) use rfc2544::{DutTest, Flows, GoalName, Rfc2544Args, Standard, TrafficArgs};
+pub(crate) use rfc2544::{DeviceArgs, DutTest, Flows, GoalName, Rfc2544Args, Standard, TrafficArgs};
 pub(crate) use serve::{IPERF3_PORT, NATIVE_PORT, ServeArgs};
 pub(crate) use throughput::{MAX_PAIRS, PairCount, TestArgs, ThroughputArgs};
 pub(crate) use transfer::{BucketIn, S3Args, TransferArgs};

@@ -146,6 +146,18 @@ pub struct PortFacts {
     pub addresses: Vec<std::net::IpAddr>,
     /// The CPU that its generator is pinned to.
     pub cpu: Option<u32>,
+    /// The tunnel of IPv4 in IPv6 whose far end it is; absent: frames of IPv4 come and go here as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tunnel: Option<TunnelEnds>,
+}
+
+/// The two ends of a tunnel of IPv4 in IPv6 (RFC 2473), the tester's one and the device's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TunnelEnds {
+    /// The tester's address.
+    pub local: std::net::Ipv6Addr,
+    /// The device's address.
+    pub remote: std::net::Ipv6Addr,
 }
 
 /// What came of one stream.

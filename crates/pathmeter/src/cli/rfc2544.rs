@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use model::dut::{SearchMethod, Test};
 use model::framing::Encaps;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 
 /// Benchmark a device between two ports: throughput, latency, loss and bursts at each frame size, as RFC 2544 asks
@@ -176,6 +176,10 @@ pub(crate) struct DeviceArgs {
     /// The device's addresses at the first and the second port, where it routes [default: as the routes of the ports say]
     #[arg(long, value_name = "ADDR,ADDR", value_delimiter = ',')]
     pub(crate) gateway: Vec<IpAddr>,
+    /// The device is one end of a tunnel of IPv4 in IPv6 (ipip6, DS-Lite), and the second port speaks for the other: that
+    /// end's address, and the device's
+    #[arg(long, value_name = "LOCAL,REMOTE", value_delimiter = ',')]
+    pub(crate) tunnel: Vec<Ipv6Addr>,
     /// Command that resets the device, for --tests reset
     #[arg(long, value_name = "COMMAND")]
     pub(crate) reset_command: Option<String>,

@@ -9,10 +9,11 @@ use crate::engine::client::Security;
 use crate::engine::dut::bench::{BenchOptions, Device, SideOptions};
 use crate::engine::dut::cpu::Cpus;
 use crate::engine::dut::reset::ResetWay;
+use crate::engine::dut::site;
 use crate::exit::Failure;
 use lab::shipped;
 use linux::frames::Ports;
-use model::dut::{Setup, Test};
+use model::dut::{Setup, Test, TunnelEnds};
 use model::plan::{Directions, LocalOptions};
 use model::units::Nanos;
 use std::net::IpAddr;
@@ -36,7 +37,7 @@ pub(crate) fn rfc2544(args: &Rfc2544Args, security: &Security) -> anyhow::Result
     let devices = devices(args)?;
     let (setup, notes) = setup::setup(args)?;
     let bench = |device: Device| BenchOptions {
-        sides: sides(args),
+        sides: sides(args, &device),
         vlan: args.traffic.vlan,
         ports: match args.traffic.flows {
             Flows::Random => Ports::Random,
@@ -72,7 +73,7 @@ fn devices(args: &Rfc2544Args) -> anyhow::Result<Vec<Device>> {
 }
 
 /// Of each IP version the first address is for the first port, the second for the second.
-fn sides(args: &Rfc2544Args) -> [SideOptions; 2] {
+fn sides(args: &Rfc2544Args, device: &Device) -> [SideOptions; 2] {
     let of = |addresses: &[IpAddr], side: usize| -> Vec<IpAddr> {
         let family = |ipv4: bool| addresses.iter().filter(move |address| address.is_ipv4() == ipv4);
         [true, false].into_iter().filter_map(|ipv4| family(ipv4).nth(side)).copied().collect()
@@ -80,7 +81,19 @@ fn sides(args: &Rfc2544Args) -> [SideOptions; 2] {
     [0, 1].map(|side| SideOptions {
         addresses: of(&args.device.address, side),
         gateways: of(&args.device.gateway, side),
+        tunnel: tunnel(args, device, side),
     })
+}
+
+/// The second port's as asked for; a topology says itself which of its ends are those of tunnels.
+fn tunnel(args: &Rfc2544Args, device: &Device, side: usize) -> Option<TunnelEnds> {
+    match (device, args.device.tunnel.as_slice()) {
+        (Device::Lab(topology), _) => site::tunnel(topology, [&topology.from, &topology.to][side]),
+        (Device::Ports(_), [local, remote]) if side == 1 => {
+            Some(TunnelEnds { local: *local, remote: *remote })
+        }
+        (Device::Ports(_), _) => None,
+    }
 }
 
 fn reset(args: &Rfc2544Args, setup: &Setup, device: &Device) -> ResetWay {

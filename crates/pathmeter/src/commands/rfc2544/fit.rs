@@ -1,6 +1,6 @@
 //! What was asked for, made to fit the ports of a device: the link's speed, and the largest frame.
 
-use model::dut::{DeviceReport, Setup, Stream};
+use model::dut::{DeviceReport, PortFacts, Setup, Stream};
 use model::units::{BitRate, Bytes};
 
 /// The setup of this device. What had to be left out stands in its notes.
@@ -11,26 +11,36 @@ pub(super) fn fit(asked: &Setup, device: &mut DeviceReport, tagged: bool) -> Set
     setup.link_is_nominal = asked.link.is_some() && slower.is_none();
     setup.link = asked.link.or(slower);
     setup.departures = setup.find_departures();
-    let Some(port) = device.ports.iter().filter(|port| port.mtu > 0).min_by_key(|port| port.mtu) else {
+    let known = device.ports.iter().filter(|port| port.mtu > 0);
+    let Some((room, port)) = known.map(|port| (room(port), port)).min_by_key(|(room, _)| *room) else {
         return setup;
     };
-    let largest = Bytes(u64::from(port.mtu)) + ETHERNET + if tagged { TAG } else { Bytes::ZERO };
+    let largest = room + ETHERNET + if tagged { TAG } else { Bytes::ZERO };
     let fits = |stream: &Stream| stream.frames.sizes.iter().all(|size| *size <= largest);
     let (small, large): (Vec<Stream>, Vec<Stream>) = setup.streams.into_iter().partition(fits);
     setup.streams = small;
     if !large.is_empty() {
         let names: Vec<String> = large.iter().map(ToString::to_string).collect();
         device.notes.push(format!(
-            "Left out, as they are larger than the frames of {} bytes that the MTU of {} ({} bytes) allows: {}.",
+            "Left out, as they are larger than the frames of {} bytes that the MTU of {} ({} bytes{}) allows: {}.",
             largest.0,
             port.name,
             port.mtu,
+            if port.tunnel.is_some() { ", 40 of them the tunnel's" } else { "" },
             names.join(", ")
         ));
     }
     setup
 }
 
+/// What the packets of a port may have, without the header of its tunnel.
+fn room(port: &PortFacts) -> Bytes {
+    let header = if port.tunnel.is_some() { TUNNEL } else { 0 };
+    Bytes(u64::from(port.mtu).saturating_sub(header))
+}
+
+/// The header of IPv6.
+const TUNNEL: u64 = 40;
 /// Addresses, type and FCS.
 const ETHERNET: Bytes = Bytes(18);
 const TAG: Bytes = Bytes(4);

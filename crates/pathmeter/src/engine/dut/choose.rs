@@ -2,10 +2,10 @@
 
 mod words;
 
-use super::port::Port;
+use super::port::{Port, Traffic};
 use crate::exit::Failure;
 use linux::clock::mono_now;
-use linux::frames::{Burst, FrameSpec};
+use linux::frames::Burst;
 use model::dut::{SinkKind, SourceKind, Tools, Tried};
 use model::plan::Direction;
 use model::units::{Bytes, Nanos, PacketRate};
@@ -18,13 +18,13 @@ use model::units::{Bytes, Nanos, PacketRate};
 pub(crate) fn choose(
     from: &mut dyn Port,
     to: &mut dyn Port,
-    spec: &FrameSpec,
+    traffic: &Traffic,
     way: Direction,
 ) -> anyhow::Result<Tools> {
-    words::check_size(from, spec)?;
-    words::check_size(to, spec)?;
+    words::check_size(from, &traffic.sent)?;
+    words::check_size(to, &traffic.arriving())?;
     let (sources, sinks) = (from.sources(), to.sinks());
-    let mut trial = Trial { from, to, spec: spec.clone(), tried: Vec::new(), reached: false };
+    let mut trial = Trial { from, to, traffic: traffic.clone(), tried: Vec::new(), reached: false };
     trial.teach(&sources, &sinks);
     let Some(sink) = trial.best_sink(&sources, &sinks) else {
         return Err(trial.failure().into());
@@ -39,7 +39,7 @@ struct Trial<'a> {
     from: &'a mut dyn Port,
     to: &'a mut dyn Port,
     /// With a tag of its own for each burst, so that what is late is not counted with the next.
-    spec: FrameSpec,
+    traffic: Traffic,
     tried: Vec<Tried>,
     /// Something has come out of the device.
     reached: bool,
@@ -126,8 +126,9 @@ impl Trial<'_> {
     }
 
     fn burst(&mut self, source: SourceKind, sink: SinkKind, burst: &Burst) -> Tried {
-        self.spec.tag = self.spec.tag.wrapping_add(1);
-        let frame = self.spec.sizes.iter().max().copied().unwrap_or(Bytes(0));
+        let spec = &mut self.traffic.sent;
+        spec.tag = spec.tag.wrapping_add(1);
+        let frame = spec.sizes.iter().max().copied().unwrap_or(Bytes(0));
         let mut row = Tried {
             source,
             sink,
@@ -145,8 +146,8 @@ impl Trial<'_> {
     }
 
     fn send_and_count(&mut self, row: &mut Tried, burst: &Burst) -> anyhow::Result<()> {
-        self.to.count(row.sink, &self.spec, burst.all_frames())?;
-        let sent = self.from.send(row.source, &self.spec, burst).and_then(|()| self.from.sent());
+        self.to.count(row.sink, &self.traffic.arriving(), burst.all_frames())?;
+        let sent = self.from.send(row.source, &self.traffic.sent, burst).and_then(|()| self.from.sent());
         if sent.is_ok() {
             std::thread::sleep(UNDER_WAY.to_duration());
         }
@@ -159,7 +160,7 @@ impl Trial<'_> {
     }
 
     fn failure(&self) -> Failure {
-        words::failure(&self.tried, &self.from.facts(), &self.to.facts(), &self.spec)
+        words::failure(&self.tried, &self.from.facts(), &self.to.facts(), &self.traffic)
     }
 }
 

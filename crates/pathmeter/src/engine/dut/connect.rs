@@ -43,6 +43,10 @@ pub(crate) fn ports(
         };
         joined([open(0)?, open(1)?], options)
     };
+    if options.sides.iter().any(|side| side.tunnel.is_some()) {
+        // A tunnel's end routes.
+        return with(Addressing::routed);
+    }
     let mut switched = with(Addressing::bridged)?;
     if reaches(&mut switched.ports) {
         return Ok(switched);
@@ -109,7 +113,8 @@ fn local(namespace: Namespace, interface: &str, settings: &LocalOptions) -> Resu
 /// Refuses ports through which others could be disturbed.
 fn joined(opened: [Opened; 2], options: &BenchOptions) -> Result<Connected> {
     let exposures: Vec<&Exposure> = opened.iter().filter_map(|one| one.exposure.as_ref()).collect();
-    let destinations: Vec<IpAddr> = opened.iter().flat_map(|one| one.port.addresses()).collect();
+    let ends = options.sides.iter().filter_map(|side| side.tunnel).map(|tunnel| tunnel.remote.into());
+    let destinations: Vec<IpAddr> = opened.iter().flat_map(|one| one.port.addresses()).chain(ends).collect();
     let allowed = safety::check(&exposures, &destinations, options.allow_live_network)?;
     let notes = opened.iter().flat_map(|one| one.notes.iter().cloned()).chain(allowed).collect();
     Ok(Connected { ports: opened.map(|one| one.port), notes })
@@ -132,6 +137,8 @@ fn reaches(ports: &mut [Box<dyn Port>; 2]) -> bool {
 /// The user names addresses without their networks: of IPv4 it is taken to have 24 bits, of IPv6 64.
 fn asked(side: &SideOptions) -> Addressing {
     let prefix = |address: &IpAddr| if address.is_ipv4() { 24 } else { 64 };
-    let addresses = side.addresses.iter().map(|address| (*address, prefix(address))).collect();
+    // Of a tunnel the device has to find the port at the tunnel's end.
+    let end = side.tunnel.map(|tunnel| IpAddr::from(tunnel.local));
+    let addresses = side.addresses.iter().chain(&end).map(|address| (*address, prefix(address))).collect();
     Addressing { addresses, gateways: side.gateways.clone() }
 }

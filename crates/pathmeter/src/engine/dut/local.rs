@@ -125,6 +125,8 @@ impl Port for LocalPort {
             mtu: nic.link.mtu,
             addresses: nic.addresses.clone(),
             cpu: self.cpu,
+            // Whether it speaks for one is known to who sends through it.
+            tunnel: None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! A port of the tester: an interface of this host or of another one, out of which frames are sent and on which they are
 //! counted.
 
-use linux::frames::{Arrived, Burst, FrameSpec, Sent};
+use linux::frames::{Arrived, Burst, FrameSpec, Outer, Sent};
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::time::MonoTime;
 use std::net::IpAddr;
@@ -56,6 +56,22 @@ pub(crate) trait Port: Send {
 
     /// Whether its clock is that of this process, so that delays between two such ports are true.
     fn is_here(&self) -> bool;
+}
+
+/// The frames of one direction.
+#[derive(Clone, Debug)]
+pub(crate) struct Traffic {
+    /// As they are sent.
+    pub(crate) sent: FrameSpec,
+    /// The header of the tunnel that the device puts them into, or leaves them in; absent: they come without.
+    pub(crate) arrives_in: Option<Outer>,
+}
+
+impl Traffic {
+    /// The frames as they arrive.
+    pub(crate) fn arriving(&self) -> FrameSpec {
+        FrameSpec { outer: self.arrives_in, ..self.sent.clone() }
+    }
 }
 
 /// What came to a port.

@@ -8,11 +8,12 @@ use lab::counters::Snapshot;
 use lab::error::LabError;
 use lab::feature;
 use lab::node::RunningNode;
-use lab::topology::{End, Node, Place, Topology};
+use lab::topology::{DeviceKind, End, Node, Place, Topology};
 use linux::namespace::Namespace;
 use linux::napi::NapiThreads;
 use linux::netlink::Network;
 use linux::nic::{Offload, set_offload};
+use model::dut::TunnelEnds;
 use std::fmt::{Display, Formatter};
 use std::net::IpAddr;
 
@@ -158,11 +159,23 @@ fn not_built(error: LabError) -> anyhow::Error {
     }
 }
 
-/// A node's interface toward another one, by its routes.
+/// The tunnel of IPv4 in IPv6 that a node ends, where it does: as a port it speaks for that end.
+pub(crate) fn tunnel(topology: &Topology, node: &str) -> Option<TunnelEnds> {
+    let node = topology.nodes.iter().find(|known| known.name == node)?;
+    node.devices.iter().find_map(|device| match device.kind {
+        DeviceKind::Ipip6 { local, remote } => Some(TunnelEnds { local, remote }),
+        _ => None,
+    })
+}
+
+/// A node's interface toward another one, by its routes; where it ends a tunnel, toward the other end of that.
 fn end(lab: &Lab, node: &str, far: &str) -> Result<End> {
     let nodes = &lab.topology().nodes;
     let far_addresses = nodes.iter().filter(|node| node.name == far).flat_map(|node| &node.addresses);
-    let far_addresses: Vec<IpAddr> = far_addresses.map(|own| own.address).collect();
+    let far_addresses: Vec<IpAddr> = match tunnel(lab.topology(), node) {
+        Some(tunnel) => vec![tunnel.remote.into()],
+        None => far_addresses.map(|own| own.address).collect(),
+    };
     let namespace = lab.node(node)?.namespace().expect("the ends were checked to be namespaces");
     let toward = || -> linux::Result<Option<String>> {
         let mut network = Network::open()?;

@@ -1,7 +1,7 @@
 //! Options of `pathmeter rfc2544` that exclude each other, and values beyond what can be.
 
 use super::super::check::{at_most, positive, session};
-use crate::cli::{DutTest, GoalName, Rfc2544Args, Standard};
+use crate::cli::{DeviceArgs, DutTest, GoalName, Rfc2544Args, Standard};
 use crate::exit::Failure;
 use model::plan::ProtocolName;
 use model::units::{Bytes, Nanos, PacketRate};
@@ -14,6 +14,7 @@ pub(super) fn check(args: &Rfc2544Args) -> Result<(), Failure> {
     frames(&args.traffic.frame)?;
     pair("--address", &args.device.address)?;
     pair("--gateway", &args.device.gateway)?;
+    tunnel(args)?;
     bounds(args.search.min_rate, args.search.max_rate)?;
     goals(args)?;
     service(args)?;
@@ -47,7 +48,12 @@ fn lab(args: &Rfc2544Args) -> Result<(), Failure> {
     if args.lab.is_empty() {
         return Ok(());
     }
-    let said = [("--address", args.device.address.is_empty()), ("--gateway", args.device.gateway.is_empty())];
+    let DeviceArgs { address, gateway, tunnel, .. } = &args.device;
+    let said = [
+        ("--address", address.is_empty()),
+        ("--gateway", gateway.is_empty()),
+        ("--tunnel", tunnel.is_empty()),
+    ];
     match said.iter().find(|(_, absent)| !absent) {
         Some((name, _)) => Err(Failure::usage(
             format!("{name} cannot be used with --lab: a topology has its own addresses"),
@@ -75,6 +81,27 @@ fn pair(name: &str, addresses: &[IpAddr]) -> Result<(), Failure> {
         _ => Err(Failure::usage(
             format!("{name} takes two addresses of an IP version: the first port's, and the second port's"),
             format!("as in {name} 198.18.0.1,198.19.0.1 or {name} 2001:2::1,2001:2:0:1::1"),
+        )),
+    }
+}
+
+/// Two ends, around IPv4 alone.
+fn tunnel(args: &Rfc2544Args) -> Result<(), Failure> {
+    let has_ipv6 = args.traffic.ipv6 || (args.standard == Standard::Rfc5180 && !args.traffic.ipv4);
+    match args.device.tunnel.as_slice() {
+        [] => Ok(()),
+        [_, _] if has_ipv6 => Err(Failure::usage(
+            "--tunnel carries IPv4, and frames of IPv6 are asked for",
+            "give -4 or another --standard, and test IPv6 without --tunnel",
+        )),
+        [local, remote] if local == remote => Err(Failure::usage(
+            format!("--tunnel {local},{remote}: both ends of the tunnel have one address"),
+            "give the address that the second port speaks for, and then the device's",
+        )),
+        [_, _] => Ok(()),
+        _ => Err(Failure::usage(
+            "--tunnel takes two addresses of IPv6: that which the second port speaks for, and the device's",
+            "as in --tunnel 2001:db8:12::2,2001:db8:12::1",
         )),
     }
 }

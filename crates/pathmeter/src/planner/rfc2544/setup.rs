@@ -5,6 +5,7 @@ use crate::cli::{GoalName, Rfc2544Args, Standard};
 use crate::exit::Failure;
 use model::dut::y1564::Profile;
 use model::dut::{NamedGoal, Setup, Test, Times};
+use model::framing::{Encap, Encaps};
 use model::search::Goal;
 use model::units::Nanos;
 
@@ -24,7 +25,7 @@ pub(super) fn setup(args: &Rfc2544Args) -> Result<(Setup, Vec<String>), Failure>
     setup.goals = if searched { goals(args, &setup.goals) } else { Vec::new() };
     setup.times = times(args, &setup);
     setup.link = args.session.link;
-    setup.encaps = args.traffic.encap.clone();
+    setup.encaps = encaps(args)?;
     setup.min = args.search.min_rate;
     setup.max = args.search.max_rate;
     setup.service = args.profile.cir.map(|committed| Profile {
@@ -40,6 +41,16 @@ pub(super) fn setup(args: &Rfc2544Args) -> Result<(Setup, Vec<String>), Failure>
     let advice = "see `pathmeter rfc2544 --help`";
     setup.check().map_err(|error| Failure::usage(error.to_string(), advice))?;
     Ok((setup, notes))
+}
+
+/// As given; else that of the tunnel, whose frames are the longer ones.
+fn encaps(args: &Rfc2544Args) -> Result<Encaps, Failure> {
+    let given = args.traffic.encap.clone();
+    if given.layers().is_empty() && !args.device.tunnel.is_empty() {
+        let tunnel = Encaps::new(vec![Encap::Ipip6 { encap_limit: false }]);
+        return tunnel.map_err(|error| Failure::usage(error.to_string(), "give --encap too"));
+    }
+    Ok(given)
 }
 
 /// The tests, and which of the standard's own cannot be done here.

@@ -1,7 +1,9 @@
 //! What was tested and how, in sentences.
 
 use crate::format::text::words;
-use model::dut::{DeviceReport, DutReport, LeftOut, PortFacts, SearchMethod, Setup, Tools, Tried};
+use model::dut::{
+    DeviceReport, DutReport, LeftOut, PortFacts, SearchMethod, Setup, Tools, Tried, TunnelEnds,
+};
 
 pub(super) fn title(report: &DutReport) -> String {
     let names: Vec<&str> = report.devices.iter().map(|device| device.name.as_str()).collect();
@@ -145,6 +147,9 @@ fn port(port: &PortFacts) -> String {
         port.link.map(|link| link.to_string()),
         Some(format!("MTU {}", port.mtu)),
         port.cpu.map(|cpu| format!("CPU {cpu}")),
+        port.tunnel.map(|TunnelEnds { local, remote }| {
+            format!("end of a tunnel of IPv4 in IPv6 from {local} to {remote}, 40 bytes more a frame")
+        }),
     ];
     let addresses = port.addresses.iter().map(ToString::to_string);
     let facts: Vec<String> = facts.into_iter().flatten().chain(addresses).collect();

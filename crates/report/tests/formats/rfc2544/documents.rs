@@ -166,6 +166,7 @@ fn device(name: &str) -> DeviceReport {
         mtu: 1500,
         addresses: vec![[198, 18, 0, host].into()],
         cpu: Some(0),
+        tunnel: None,
     };
     let tried = Tried {
         source: SourceKind::LiveFrames,

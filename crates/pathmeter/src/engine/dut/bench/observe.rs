@@ -23,7 +23,7 @@ pub(super) struct Ran {
     pub(super) sent: Sent,
     /// What came.
     pub(super) counted: Counted,
-    /// The sizes of the frames with FCS, in turn.
+    /// The sizes of the frames as they come, with FCS and any header of a tunnel, in turn.
     pub(super) sizes: Vec<Bytes>,
     /// Both ends have one clock, and the frames carry its time.
     pub(super) timed: bool,

@@ -6,6 +6,7 @@ use super::super::spec::PortSpec;
 use crate::engine::client::Security;
 use lab::topology::Topology;
 use linux::frames::Ports;
+use model::dut::TunnelEnds;
 use model::plan::LocalOptions;
 use model::units::Nanos;
 use std::net::IpAddr;
@@ -57,6 +58,9 @@ pub(crate) struct SideOptions {
     pub(crate) addresses: Vec<IpAddr>,
     /// Addresses of the device at this port, the first of each family counts; absent: as the routes of the port say.
     pub(crate) gateways: Vec<IpAddr>,
+    /// Where the device is one end of a tunnel and this port speaks for the other: packets of IPv4 leave and arrive here in
+    /// IPv6, those of IPv6 as they are.
+    pub(crate) tunnel: Option<TunnelEnds>,
 }
 
 impl Device {

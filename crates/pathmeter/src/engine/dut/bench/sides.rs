@@ -1,11 +1,12 @@
 //! From where to where frames go.
 
-use super::super::port::Port;
+use super::super::port::{Port, Traffic};
 use super::options::{BenchOptions, SideOptions};
 use crate::engine::host::entropy;
 use crate::exit::Failure;
 use anyhow::Result;
-use linux::frames::{FrameSpec, Ports};
+use linux::frames::{FrameSpec, Outer, Ports};
+use model::dut::TunnelEnds;
 use model::framing::Network;
 use model::plan::Direction;
 use model::units::Bytes;
@@ -43,17 +44,20 @@ impl Sides {
         way: Direction,
         network: Network,
         sizes: &[Bytes],
-    ) -> Result<FrameSpec> {
+    ) -> Result<Traffic> {
         let (from, to) = ends(way);
         let (source, destination) = (self.address(ports, from, network)?, self.address(ports, to, network)?);
-        let gateway = self.sides[from].gateways.iter().copied().find(|address| is_of(network, address));
-        let destination_mac = match gateway {
-            Some(gateway) => ports[from].next_hop(gateway)?,
-            None if own(&*ports[from], network).is_some() => ports[from].next_hop(destination)?,
+        let out = self.tunnel(from, network);
+        let link_network = if out.is_some() { Network::V6 } else { network };
+        let gateway = self.sides[from].gateways.iter().copied().find(|address| is_of(link_network, address));
+        let destination_mac = match (gateway, out) {
+            (Some(gateway), _) => ports[from].next_hop(gateway)?,
+            (None, Some(tunnel)) => ports[from].next_hop(tunnel.remote.into())?,
+            (None, None) if own(&*ports[from], network).is_some() => ports[from].next_hop(destination)?,
             // Without an address it has no neighbours to ask: only what does not route is between.
-            None => ports[to].mac(),
+            (None, None) => ports[to].mac(),
         };
-        Ok(FrameSpec {
+        let sent = FrameSpec {
             source_mac: ports[from].mac(),
             destination_mac,
             source,
@@ -61,10 +65,14 @@ impl Sides {
             hop_limit: self.hop_limit,
             ports: self.ports,
             vlan: self.vlan,
-            outer: None,
+            outer: out.map(|TunnelEnds { local, remote }| Outer { source: local, destination: remote }),
             sizes: sizes.to_vec(),
             tag: self.tag()?,
-        })
+        };
+        let arrives_in = self
+            .tunnel(to, network)
+            .map(|TunnelEnds { local, remote }| Outer { source: remote, destination: local });
+        Ok(Traffic { sent, arrives_in })
     }
 
     /// The address of a port: as asked for, or its own, or where neither port has one that of a benchmark.
@@ -75,6 +83,8 @@ impl Sides {
         };
         match (given(side), given(1 - side)) {
             (Some(address), _) => Ok(address),
+            // It stands for a host beyond the tunnel, wherever that is.
+            (None, Some(_)) if self.tunnel(side, network).is_some() => Ok(benchmark_address(side, network)),
             (None, None) => Ok(benchmark_address(side, network)),
             (None, Some(_)) => Err(Failure::usage(
                 format!("{} has no {network} address, and the other port has one", ports[side].facts().name),
@@ -82,6 +92,16 @@ impl Sides {
             )
             .into()),
         }
+    }
+
+    /// The tunnel that packets of this network go through at a port.
+    fn tunnel(&self, side: usize, network: Network) -> Option<TunnelEnds> {
+        self.sides[side].tunnel.filter(|_| network == Network::V4)
+    }
+
+    /// The tunnel whose far end each port is, if any.
+    pub(super) fn tunnels(&self) -> [Option<TunnelEnds>; 2] {
+        [0, 1].map(|side| self.sides[side].tunnel)
     }
 
     /// What tells the frames of one trial from others. Never the last one.

@@ -1,6 +1,6 @@
 //! The tester: two ports, and trials between them.
 
-use super::super::port::Port;
+use super::super::port::{Port, Traffic};
 use super::super::reset::Reset;
 use super::observe::{Ran, summed};
 use super::options::BenchOptions;
@@ -12,7 +12,7 @@ use crate::exit::{Exit, Failure};
 use anyhow::Result;
 use linux::clock::mono_now;
 use linux::frames::{Burst, FrameSpec, Pace, Stop};
-use model::dut::{Action, DeviceReport, Observation, Order, SourceKind, Stream};
+use model::dut::{Action, DeviceReport, Observation, Order, PortFacts, SourceKind, Stream};
 use model::plan::{Direction, Directions};
 use model::search::{Load, Trial};
 use model::time::MonoTime;
@@ -35,7 +35,7 @@ pub(super) struct Tester {
 /// One direction of a trial that is to be run.
 struct Way {
     way: Direction,
-    spec: FrameSpec,
+    traffic: Traffic,
     pair: Pair,
     burst: Burst,
     duration: Nanos,
@@ -77,7 +77,8 @@ impl Tester {
 
     /// Adds what is known of the ports and the tools.
     pub(super) fn describe(&self, report: &mut DeviceReport) {
-        report.ports = self.ports.iter().map(|port| port.facts()).collect();
+        let ports = self.ports.iter().zip(self.sides.tunnels());
+        report.ports = ports.map(|(port, tunnel)| PortFacts { tunnel, ..port.facts() }).collect();
         report.tools = self.chosen.tools().to_vec();
         report.voided = self.voided;
         report.notes.extend(self.notes.iter().cloned());
@@ -202,11 +203,11 @@ impl Tester {
         let mut ready = Vec::new();
         for way in ways {
             let sizes = &stream.frames.sizes;
-            let mut spec = self.sides.frames(&mut self.ports, *way, stream.network, sizes)?;
-            let pair = self.chosen.pair(&mut self.ports, *way, &spec)?;
+            let mut traffic = self.sides.frames(&mut self.ports, *way, stream.network, sizes)?;
+            let pair = self.chosen.pair(&mut self.ports, *way, &traffic)?;
             // What was sent to choose is not of the trial.
-            spec.tag = self.sides.tag()?;
-            ready.push(Way { way: *way, spec, pair, burst: *burst, duration });
+            traffic.sent.tag = self.sides.tag()?;
+            ready.push(Way { way: *way, traffic, pair, burst: *burst, duration });
         }
         wait(self.pauses.before, &self.stop)?;
         for way in &ready {
@@ -221,14 +222,16 @@ impl Tester {
     /// A few frames back out of the port that will count, so that switches know where it is (RFC 2544 section 23 b).
     fn learn(&mut self, way: &Way) -> Result<()> {
         let (from, to) = ends(way.way);
+        let sent = &way.traffic.sent;
         let spec = FrameSpec {
             source_mac: self.ports[to].mac(),
             destination_mac: self.ports[from].mac(),
-            source: way.spec.destination,
-            destination: way.spec.source,
-            sizes: vec![least(&way.spec)],
+            source: sent.destination,
+            destination: sent.source,
+            outer: None,
+            sizes: vec![least(sent)],
             tag: self.sides.tag()?,
-            ..way.spec.clone()
+            ..sent.clone()
         };
         let port = &mut self.ports[to];
         // Not the fastest: the one that any driver has.
@@ -253,13 +256,13 @@ impl Tester {
     fn send_and_count(&mut self, ready: &[Way], reset: Option<&Reset>) -> Result<Vec<Ran>> {
         for way in ready {
             let to = ends(way.way).1;
-            self.ports[to].count(way.pair.sink, &way.spec, way.burst.all_frames())?;
+            self.ports[to].count(way.pair.sink, &way.traffic.arriving(), way.burst.all_frames())?;
         }
         let mut failed = None;
         let mut sending = Vec::new();
         for way in ready {
             let from = ends(way.way).0;
-            match self.ports[from].send(way.pair.source, &way.spec, &way.burst) {
+            match self.ports[from].send(way.pair.source, &way.traffic.sent, &way.burst) {
                 Ok(()) => sending.push(way),
                 Err(error) => failed = failed.or(Some(error)),
             }
@@ -286,10 +289,10 @@ impl Tester {
                 way: way.way,
                 burst: way.burst,
                 duration: way.duration,
-                sizes: way.spec.sizes.clone(),
+                sizes: way.traffic.arriving().whole_sizes().collect(),
                 sent: sent?,
                 counted: counted?,
-                timed: timed && way.spec.is_timed(),
+                timed: timed && way.traffic.sent.is_timed(),
                 reset: acted,
             });
         }

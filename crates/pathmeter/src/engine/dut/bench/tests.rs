@@ -11,7 +11,7 @@ use crate::engine::client::Security;
 use crate::exit::Exit;
 use fake::{Fate, Wire, ports};
 use linux::frames::Ports;
-use model::dut::{Action, Frames, Stream, Test};
+use model::dut::{Action, Frames, Stream, Test, TunnelEnds};
 use model::framing::Network;
 use model::plan::{Direction, Directions, LocalOptions};
 use model::search::{Load, Trial};
@@ -248,12 +248,35 @@ fn what_the_user_says_of_addresses_counts() {
     let side = |address: &str, gateway: &str| SideOptions {
         addresses: vec!["2001:db8::9".parse().unwrap(), address.parse().unwrap()],
         gateways: vec![gateway.parse().unwrap()],
+        tunnel: None,
     };
     let sides = [side("10.0.0.1", "10.0.0.254"), side("10.1.0.1", "10.1.0.254")];
     let mut world = World::with(&[], BOTH, true, &BenchOptions { sides, ..options() });
     world.trial(Directions::Down).unwrap();
     assert_eq!(world.log(" trial "), ["port1 trial of 1000 from 10.1.0.1 to 10.0.0.1"]);
     assert_eq!(world.log("asks"), ["port1 asks for 10.1.0.254"]);
+}
+
+#[test]
+fn a_port_may_be_the_far_end_of_a_tunnel() {
+    let ends =
+        TunnelEnds { local: "2001:db8:1::1".parse().unwrap(), remote: "2001:db8:1::9".parse().unwrap() };
+    let tunnel = SideOptions { tunnel: Some(ends), ..SideOptions::default() };
+    let options = BenchOptions { sides: [SideOptions::default(), tunnel], ..options() };
+    // The far end's port has no IPv4 itself.
+    let addresses: [&[&str]; 2] = [BOTH[0], &["2001:db8:1::1"]];
+    let mut world = World::with(&[], addresses, true, &options);
+    world.trial(Directions::Down).unwrap();
+    assert_eq!(
+        world.log(" trial "),
+        ["port1 trial of 1000 from 198.19.0.1 to 192.0.2.1 in 2001:db8:1::1 to 2001:db8:1::9"]
+    );
+    assert_eq!(world.log("asks"), ["port1 asks for 2001:db8:1::9"]);
+    world.trial(Directions::Up).unwrap();
+    assert_eq!(world.log(" trial ")[1], "port0 trial of 1000 from 192.0.2.1 to 198.19.0.1");
+    assert_eq!(world.log("counts in"), ["port1 counts in 2001:db8:1::9 to 2001:db8:1::1"]);
+    assert_eq!(world.log("asks")[1], "port0 asks for 198.19.0.1");
+    assert_eq!(world.report().ports.iter().map(|port| port.tunnel).collect::<Vec<_>>(), [None, Some(ends)]);
 }
 
 #[test]

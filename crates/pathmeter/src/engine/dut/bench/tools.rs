@@ -1,7 +1,7 @@
 //! Who sends and who counts: chosen once for each direction and kind of frame, and kept.
 
 use super::super::choose::choose;
-use super::super::port::Port;
+use super::super::port::{Port, Traffic};
 use super::tester::least;
 use anyhow::Result;
 use linux::frames::FrameSpec;
@@ -43,15 +43,16 @@ impl Chosen {
         &mut self,
         ports: &mut [Box<dyn Port>; 2],
         way: Direction,
-        spec: &FrameSpec,
+        traffic: &Traffic,
     ) -> Result<Pair> {
-        let class = Class::of(way, spec);
+        let class = Class::of(way, traffic);
         if let Some(pair) = self.pairs.get(&class) {
             return Ok(*pair);
         }
-        let tools = match try_all(ports, way, spec) {
+        let tools = match try_all(ports, way, traffic) {
             Err(refused) if !class.is_jumbo => {
-                let small = FrameSpec { sizes: vec![least(spec)], ..spec.clone() };
+                let sent = FrameSpec { sizes: vec![least(&traffic.sent)], ..traffic.sent.clone() };
+                let small = Traffic { sent, ..*traffic };
                 try_all(ports, way, &small).map_err(|_| refused)?
             }
             tried => tried?,
@@ -69,17 +70,18 @@ impl Chosen {
 }
 
 impl Class {
-    fn of(way: Direction, spec: &FrameSpec) -> Class {
-        let is_jumbo = spec.sizes.iter().any(|size| size.0 > PAGE);
-        Class { way, is_ipv6: spec.is_ipv6(), is_timed: spec.is_timed(), is_jumbo }
+    fn of(way: Direction, traffic: &Traffic) -> Class {
+        let (sent, arriving) = (&traffic.sent, traffic.arriving());
+        let is_jumbo = sent.whole_sizes().chain(arriving.whole_sizes()).any(|size| size.0 > PAGE);
+        Class { way, is_ipv6: sent.is_ipv6(), is_timed: sent.is_timed(), is_jumbo }
     }
 }
 
-fn try_all(ports: &mut [Box<dyn Port>; 2], way: Direction, spec: &FrameSpec) -> Result<Tools> {
+fn try_all(ports: &mut [Box<dyn Port>; 2], way: Direction, traffic: &Traffic) -> Result<Tools> {
     let [one, other] = ports;
     match way {
-        Direction::Up => choose(&mut **one, &mut **other, spec, way),
-        Direction::Down => choose(&mut **other, &mut **one, spec, way),
+        Direction::Up => choose(&mut **one, &mut **other, traffic, way),
+        Direction::Down => choose(&mut **other, &mut **one, traffic, way),
     }
 }
 

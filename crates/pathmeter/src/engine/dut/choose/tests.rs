@@ -2,7 +2,7 @@ use super::*;
 use crate::engine::dut::port::Counted;
 use crate::engine::dut::scene::{Between, Scene, frames};
 use crate::exit::{Exit, Told};
-use linux::frames::{Arrived, Ports, Sent};
+use linux::frames::{Arrived, FrameSpec, Ports, Sent};
 use model::dut::PortFacts;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
@@ -81,6 +81,10 @@ impl Port for Device {
     }
 }
 
+fn traffic(sent: FrameSpec) -> Traffic {
+    Traffic { sent, arrives_in: None }
+}
+
 fn spec() -> FrameSpec {
     FrameSpec {
         source_mac: [2, 0, 0, 0, 0, 1],
@@ -98,7 +102,7 @@ fn spec() -> FrameSpec {
 
 fn through(fate: fn(SourceKind, SinkKind) -> Fate) -> anyhow::Result<Tools> {
     let mut device = Device { fate, now: Arc::default(), mtu: 1500 };
-    choose(&mut device.clone(), &mut device, &spec(), Direction::Up)
+    choose(&mut device.clone(), &mut device, &traffic(spec()), Direction::Up)
 }
 
 fn row(tools: &Tools, source: SourceKind) -> &Tried {
@@ -183,7 +187,7 @@ fn nothing_at_all_says_where_it_ended() {
 #[test]
 fn frames_longer_than_the_mtu_are_refused_before_anything_is_sent() {
     let mut device = Device { fate: |_, _| Err("never asked"), now: Arc::default(), mtu: 1499 };
-    let error = choose(&mut device.clone(), &mut device, &spec(), Direction::Up).unwrap_err();
+    let error = choose(&mut device.clone(), &mut device, &traffic(spec()), Direction::Up).unwrap_err();
     assert_eq!(Exit::of(&error).code(), 2);
     assert!(
         Told(&error)
@@ -203,12 +207,12 @@ fn through_a_real_router_what_arrives_is_taken() {
     let Some(scene) = Scene::new(Between::Router) else { return };
     let (mut one, mut two) = scene.ports();
     let spec = frames(&mut one, &two, true, 64);
-    let plain = choose(&mut one, &mut two, &spec, Direction::Up).unwrap();
+    let plain = choose(&mut one, &mut two, &traffic(spec.clone()), Direction::Up).unwrap();
     assert_ne!(plain.source, SourceKind::LiveFrames);
     let why = row(&plain, SourceKind::LiveFrames).refused.clone().unwrap_or_default();
     assert!(why.contains("gro on"), "{plain:?}");
     scene.take_live_frames();
-    let mended = choose(&mut one, &mut two, &spec, Direction::Up).unwrap();
+    let mended = choose(&mut one, &mut two, &traffic(spec.clone()), Direction::Up).unwrap();
     assert_eq!(row(&mended, SourceKind::LiveFrames).refused, None, "{mended:?}");
     assert!(row(&mended, mended.source).ceiling_pps.is_some());
 }

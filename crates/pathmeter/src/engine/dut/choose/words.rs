@@ -1,7 +1,7 @@
 //! What is said of tools that do not work, and of frames that do not arrive.
 
 use super::share;
-use crate::engine::dut::port::Port;
+use crate::engine::dut::port::{Port, Traffic};
 use crate::exit::Failure;
 use linux::frames::FrameSpec;
 use model::dut::{PortFacts, SinkKind, SourceKind, Tried};
@@ -11,12 +11,14 @@ use model::units::Bytes;
 pub(super) fn check_size(port: &dyn Port, spec: &FrameSpec) -> Result<(), Failure> {
     let PortFacts { name, mtu, .. } = port.facts();
     let headers = FRAMING + if spec.vlan.is_some() { TAG } else { 0 };
-    let longest = spec.sizes.iter().max().copied().unwrap_or(Bytes(0));
+    let longest = spec.whole_sizes().max().unwrap_or(Bytes(0));
     let needed = longest.0.saturating_sub(headers);
     if needed <= mtu.into() {
         return Ok(());
     }
-    let what = format!("frames of {} bytes need an MTU of {needed}, and that of {name} is {mtu}", longest.0);
+    let tunnel = if spec.outer.is_some() { ", the tunnel's header included," } else { "" };
+    let what =
+        format!("frames of {} bytes{tunnel} need an MTU of {needed}, and that of {name} is {mtu}", longest.0);
     let advice = format!(
         "`ip link set dev INTERFACE mtu {needed}` at both ports and on the device, or shorter frames"
     );
@@ -44,7 +46,8 @@ pub(super) fn explain(tried: &mut [Tried], from: &str, sink: SinkKind) {
 }
 
 /// Why no pair works.
-pub(super) fn failure(tried: &[Tried], from: &PortFacts, to: &PortFacts, spec: &FrameSpec) -> Failure {
+pub(super) fn failure(tried: &[Tried], from: &PortFacts, to: &PortFacts, traffic: &Traffic) -> Failure {
+    let spec = &traffic.sent;
     let (out, into) = (&from.name, &to.name);
     let sent = tried.iter().map(|row| row.sent).max().unwrap_or(0);
     if sent > 0 {
@@ -53,7 +56,9 @@ pub(super) fn failure(tried: &[Tried], from: &PortFacts, to: &PortFacts, spec: &
             spec.destination,
             mac(spec.destination_mac)
         );
-        return Failure::unreachable(what, LOOK_AT);
+        let in_tunnel = spec.outer.is_some() || traffic.arrives_in.is_some();
+        let advice = if in_tunnel { format!("{LOOK_AT}; {LOOK_AT_TUNNEL}") } else { LOOK_AT.to_owned() };
+        return Failure::unreachable(what, advice);
     }
     let mut refusals: Vec<String> = Vec::new();
     for row in tried {
@@ -76,6 +81,8 @@ fn mac(bytes: [u8; 6]) -> String {
 const LOOK_AT: &str = "look whether the device forwards between these two interfaces (both up, forwarding on, a route to the \
                        destination's network, no filter), whether it knows the far port (ARP, neighbour discovery), and \
                        whether the two ports are swapped";
+const LOOK_AT_TUNNEL: &str = "whether its tunnel has the two ends that were given, and no option behind its header (`encaplimit \
+                              none`)";
 /// Ethernet's header and the FCS.
 const FRAMING: u64 = 18;
 const TAG: u64 = 4;

@@ -1,7 +1,7 @@
 //! Two ports around a device that does what it is told: drops, doubles, delays, forgets.
 
 use super::super::super::port::{Counted, Port};
-use linux::frames::{Arrived, Burst, FrameSpec, Sent};
+use linux::frames::{Arrived, Burst, FrameSpec, Outer, Sent};
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
@@ -35,8 +35,8 @@ pub(super) struct Wire {
     /// Of bursts with a pace and more frames than are sent to learn or to choose.
     fates: Vec<Fate>,
     bursts: usize,
-    /// What is counted at each port, by tag.
-    counting: [Option<(u32, u64)>; 2],
+    /// What is counted at each port: the tag, how many, and how much a tunnel makes each longer.
+    counting: [Option<(u32, u64, u64)>; 2],
     arrived: HashMap<(usize, u32), Came>,
     /// What was done, in words.
     pub(super) log: Vec<String>,
@@ -106,14 +106,19 @@ impl Port for FakePort {
 
     fn count(&mut self, _: SinkKind, spec: &FrameSpec, frames: u64) -> anyhow::Result<()> {
         let side = self.side;
-        self.wire().counting[side] = Some((spec.tag, frames));
+        let mut wire = self.wire();
+        let header = if spec.outer.is_some() { 40 } else { 0 };
+        wire.counting[side] = Some((spec.tag, frames, header));
+        let counted = spec.outer.map(|outer| format!("port{side} counts in {}", words(&outer)));
+        let known = counted.as_ref().is_some_and(|counted| wire.log.contains(counted));
+        wire.log.extend(counted.filter(|_| !known));
         Ok(())
     }
 
     fn counted(&mut self) -> anyhow::Result<Counted> {
         let side = self.side;
         let mut wire = self.wire();
-        let (tag, frames) = wire.counting[side].take().unwrap();
+        let (tag, frames, _) = wire.counting[side].take().unwrap();
         let nothing = Came { last_missing: frames.checked_sub(1), ..Came::default() };
         let Came { arrived, last_missing } = wire.arrived.remove(&(side, tag)).unwrap_or(nothing);
         Ok(Counted { arrived, last_missing, at: Some(MonoTime(0)) })
@@ -150,12 +155,15 @@ impl Port for FakePort {
         } else {
             "probe"
         };
-        let what = format!("port{side} {kind} of {frames} from {} to {}", spec.source, spec.destination);
+        let within = spec.outer.map_or(String::new(), |outer| format!(" in {}", words(&outer)));
+        let what =
+            format!("port{side} {kind} of {frames} from {} to {}{within}", spec.source, spec.destination);
         wire.log.push(what);
         wire.tags.push(spec.tag);
-        let came = fate.come(&spec, frames, burst.all_frames());
+        let mut came = fate.come(&spec, frames, burst.all_frames());
         // Only what is counted already.
-        if wire.counting[1 - side].is_some_and(|(tag, _)| tag == spec.tag) {
+        if let Some((_, _, header)) = wire.counting[1 - side].filter(|(tag, ..)| *tag == spec.tag) {
+            came.arrived.bytes += came.arrived.frames * header;
             wire.arrived.insert((1 - side, spec.tag), came);
         }
         let interval = if flood { 1_000_000 } else { burst.interval_ps };
@@ -165,6 +173,10 @@ impl Port for FakePort {
     fn is_here(&self) -> bool {
         self.here
     }
+}
+
+fn words(Outer { source, destination }: &Outer) -> String {
+    format!("{source} to {destination}")
 }
 
 impl Fate {

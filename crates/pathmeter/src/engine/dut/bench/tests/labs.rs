@@ -1,8 +1,8 @@
 //! The same with real frames, through topologies built in namespaces: what is sent at a low rate arrives, all of it.
 
-use super::super::super::site::Unavailable;
+use super::super::super::site::{self, Unavailable};
 use super::{options, report};
-use crate::engine::dut::bench::{Bench, BenchOptions, Device};
+use crate::engine::dut::bench::{Bench, BenchOptions, Device, SideOptions};
 use crate::engine::dut::cpu::Cpus;
 use crate::engine::dut::reset::ResetWay;
 use lab::privilege::Unprivileged;
@@ -91,6 +91,33 @@ fn a_tunnel_lets_through_what_fits_it() {
     assert!(home.received >= 1500 && home.sent >= 1500, "{home:?}");
 }
 
+/// Into the tunnel, out of it, and both at once: plain frames at the one port, at the other one in IPv6.
+#[test]
+fn an_end_of_a_tunnel_is_tested_by_itself() {
+    if !may() {
+        return;
+    }
+    let mut bench = opened("b4", sharing(), ResetWay::None);
+    for ways in [Directions::Up, Directions::Down, Directions::Both] {
+        for size in [64, 1478] {
+            let come = bench.execute(&order(Network::V4, size, ways, Action::Trial(little()))).unwrap();
+            whole(&come, &format!("{ways:?} {size}"));
+            assert!(come.ways.iter().all(|way| way.delays.is_some()), "{ways:?} {size}: {come:?}");
+        }
+    }
+    // IPv6 goes beside the tunnel.
+    let beside = bench.execute(&order(Network::V6, 1518, Directions::Both, Action::Trial(little()))).unwrap();
+    whole(&beside, "IPv6");
+    let report = described(&bench);
+    assert_eq!(report.notes.iter().filter(|note| note.contains("shorter")).count(), 0, "{:?}", report.notes);
+    assert!(report.ports[0].tunnel.is_none() && report.ports[1].name.starts_with("server/eth0"));
+    let ends = report.ports[1].tunnel.unwrap();
+    assert_eq!(
+        (ends.local.to_string().as_str(), ends.remote.to_string().as_str()),
+        ("2001:db8:12::2", "2001:db8:12::1")
+    );
+}
+
 #[test]
 fn a_router_whose_interface_goes_down_forwards_again() {
     if !may() {
@@ -134,9 +161,12 @@ fn what_cannot_be_tested_says_why() {
 }
 
 fn opened(name: &str, cpus: Cpus, reset: ResetWay) -> Bench {
-    let device = Device::Lab(Box::new(shipped::find(name).unwrap()));
+    let topology = shipped::find(name).unwrap();
+    let sides = [&topology.from, &topology.to]
+        .map(|end| SideOptions { tunnel: site::tunnel(&topology, end), ..SideOptions::default() });
+    let device = Device::Lab(Box::new(topology));
     let pause = Nanos::from_millis(300);
-    let options = BenchOptions { device, reset, cpus, pause, both_ways: false, ..options() };
+    let options = BenchOptions { device, sides, reset, cpus, pause, both_ways: false, ..options() };
     Bench::open(&options, &Stop::default()).unwrap_or_else(|error| panic!("{name}: {error:#}"))
 }
 
