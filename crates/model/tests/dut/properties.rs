@@ -1,6 +1,6 @@
 //! What must hold of every benchmark, whatever the device and the tester do.
 
-use crate::device::{Device, Kind};
+use crate::device::{Device, Kind, any_kind};
 use crate::world::{ALL, World, check_row, stream};
 use model::dut::y1564::Profile;
 use model::dut::{Observation, SearchMethod, Setup, Stream, StreamReport, Suite, Test, WayObservation};
@@ -11,24 +11,6 @@ use model::stats::histogram::Distribution;
 use model::stats::rfc8219::InterPacketVariation;
 use model::units::{BitRate, Nanos, PacketRate};
 use proptest::prelude::*;
-
-fn kinds() -> impl Strategy<Value = Kind> {
-    let rate = || 200.0..3e6_f64;
-    prop_oneof![
-        rate().prop_map(|capacity| Kind::Sharp { capacity }),
-        rate().prop_map(|capacity| Kind::Livelock { capacity }),
-        (rate(), 0_u64..100_000).prop_map(|(capacity, buffer)| Kind::Buffered { capacity, buffer }),
-        (rate(), 1_u64..5, 1_u64..2000).prop_map(|(capacity, every, per)| Kind::Noisy {
-            capacity,
-            every,
-            per
-        }),
-        (rate(), rate(), rate()).prop_map(|(from, to, capacity)| Kind::Inverted { from, to, capacity }),
-        rate().prop_map(|most| Kind::SlowGenerator { most }),
-        rate().prop_map(|from| Kind::Duplicating { from }),
-        Just(Kind::Dead),
-    ]
-}
 
 fn streams() -> impl Strategy<Value = Vec<Stream>> {
     let ways = prop_oneof![Just(Directions::Up), Just(Directions::Down), Just(Directions::Both)];
@@ -109,7 +91,7 @@ proptest! {
 
     #[test]
     fn every_benchmark_ends_within_its_plan(
-        setup in setups(), kind in kinds(), other in prop::option::of(kinds()), ceiling in 2e4..5e6_f64,
+        setup in setups(), kind in any_kind(200.0..3e6, 100_000), other in prop::option::of(any_kind(200.0..3e6, 100_000)), ceiling in 2e4..5e6_f64,
         delay: bool, (recovery, reset) in (0_u64..90_000, prop::option::of(0_u64..30_000)),
     ) {
         let (recovery, reset) = (Nanos::from_millis(recovery), reset.map(Nanos::from_millis));

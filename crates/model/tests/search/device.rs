@@ -2,6 +2,8 @@
 
 use model::search::{Trial, TrialResult};
 use model::units::Nanos;
+use proptest::prelude::*;
+use std::ops::Range;
 
 /// How a device behaves. Rates are frames per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +24,25 @@ pub(crate) enum Kind {
     Duplicating { from: f64 },
     /// Forwards nothing.
     Dead,
+}
+
+/// Any device, with rates in this range, and a buffer of fewer frames than `buffer`.
+pub(crate) fn any_kind(rates: Range<f64>, buffer: u64) -> impl Strategy<Value = Kind> {
+    let rate = || rates.clone();
+    prop_oneof![
+        rate().prop_map(|capacity| Kind::Sharp { capacity }),
+        rate().prop_map(|capacity| Kind::Livelock { capacity }),
+        (rate(), 0..buffer).prop_map(|(capacity, buffer)| Kind::Buffered { capacity, buffer }),
+        (rate(), 1_u64..5, 1_u64..2000).prop_map(|(capacity, every, per)| Kind::Noisy {
+            capacity,
+            every,
+            per
+        }),
+        (rate(), rate(), rate()).prop_map(|(from, to, capacity)| Kind::Inverted { from, to, capacity }),
+        rate().prop_map(|most| Kind::SlowGenerator { most }),
+        rate().prop_map(|from| Kind::Duplicating { from }),
+        Just(Kind::Dead),
+    ]
 }
 
 /// A device with its count of trials.

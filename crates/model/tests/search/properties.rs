@@ -1,6 +1,6 @@
 //! What must hold of every search, whatever the device does.
 
-use crate::device::{Device, Kind};
+use crate::device::{Device, Kind, any_kind};
 use model::search::{
     Binary, BinaryConfig, Goal, GoalOutcome, Irregular, Limits, Load, Mlr, MlrConfig, Search, SearchError,
     TrialResult,
@@ -13,24 +13,6 @@ const MAX: f64 = 14_880_952.0;
 
 fn limits() -> Limits {
     Limits { min: Load(MIN), max: Load(MAX) }
-}
-
-fn any_kind() -> impl Strategy<Value = Kind> {
-    let rate = || 500.0..2e7_f64;
-    prop_oneof![
-        rate().prop_map(|capacity| Kind::Sharp { capacity }),
-        rate().prop_map(|capacity| Kind::Livelock { capacity }),
-        (rate(), 0_u64..1_000_000).prop_map(|(capacity, buffer)| Kind::Buffered { capacity, buffer }),
-        (rate(), 1_u64..5, 1_u64..2000).prop_map(|(capacity, every, per)| Kind::Noisy {
-            capacity,
-            every,
-            per
-        }),
-        (rate(), rate(), rate()).prop_map(|(from, to, capacity)| Kind::Inverted { from, to, capacity }),
-        rate().prop_map(|most| Kind::SlowGenerator { most }),
-        rate().prop_map(|from| Kind::Duplicating { from }),
-        Just(Kind::Dead),
-    ]
 }
 
 fn goals() -> impl Strategy<Value = Vec<Goal>> {
@@ -78,7 +60,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn bounds_are_as_close_as_asked_or_it_is_said(goals in goals(), kind in any_kind()) {
+    fn bounds_are_as_close_as_asked_or_it_is_said(goals in goals(), kind in any_kind(500.0..2e7, 1_000_000)) {
         for outcome in mlr(goals, kind) {
             let irregular = &outcome.irregular;
             prop_assert!(!irregular.contains(&Irregular::Unfinished), "{:?}", outcome);
@@ -116,7 +98,7 @@ proptest! {
     }
 
     #[test]
-    fn halving_ends_and_keeps_its_promise(kind in any_kind(), resolution in 0.0001..0.2_f64, short: bool) {
+    fn halving_ends_and_keeps_its_promise(kind in any_kind(500.0..2e7, 1_000_000), resolution in 0.0001..0.2_f64, short: bool) {
         let short = short.then_some(Nanos::from_secs(1));
         let config = BinaryConfig { resolution, short, ..BinaryConfig::rfc2544(limits()) };
         let most = config.most_trials();
