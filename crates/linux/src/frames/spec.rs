@@ -130,6 +130,8 @@ impl FrameSpec {
                 let total = length.map_or(0, |length| (length - ip) as u16);
                 frame[ip] = 0x45;
                 frame[ip + 2..ip + 4].copy_from_slice(&total.to_be_bytes());
+                // Else a first fragment, which has the signature, would count as the frame.
+                frame[ip + 6..ip + 8].copy_from_slice(&DO_NOT_FRAGMENT.to_be_bytes());
                 frame[ip + 8] = self.hop_limit;
                 frame[ip + 9] = PROTOCOL_UDP;
                 frame[ip + 12..ip + 16].copy_from_slice(&source.octets());
@@ -239,6 +241,8 @@ pub(crate) const UNTIMED: usize = 4 + 8;
 pub(crate) const TIMED: usize = UNTIMED + 6;
 const UDP: usize = 8;
 pub(crate) const PROTOCOL_UDP: u8 = 17;
+/// DF among the flags of IPv4 (RFC 791).
+const DO_NOT_FRAGMENT: u16 = 0x4000;
 /// IPv4 as what a header of IP is followed by (RFC 2003).
 pub(crate) const PROTOCOL_IPV4: u8 = 4;
 /// The header of IPv6.

@@ -87,7 +87,8 @@ impl Ran {
         to_the_end || self.counted.arrived.silence.is_some_and(|silence| self.timed && silence.first > reset)
     }
 
-    /// Fewer bytes came than such frames have. The first fragment has the signature, and counts as the frame.
+    /// Fewer bytes came than such frames have. A first fragment has the signature, and counts as the frame; those of IPv4
+    /// forbid it, but not every device heeds that.
     pub(super) fn is_cut(&self) -> bool {
         let lengths = self.sizes.iter().map(|size| size.0.saturating_sub(FCS));
         let frames = self.counted.arrived.frames;

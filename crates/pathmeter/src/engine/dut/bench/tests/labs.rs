@@ -77,11 +77,10 @@ fn a_tunnel_lets_through_what_fits_it() {
         let came = bench.execute(&order(network, size, Directions::Both, Action::Trial(little()))).unwrap();
         whole(&came, &format!("{network} {size}"));
     }
+    // Its frames forbid fragments, of which the first would pass for the frame.
+    let long = bench.execute(&order(Network::V4, 1479, Directions::Up, Action::Trial(little()))).unwrap();
+    assert_eq!((long.result.sent, long.result.received), (1500, 0));
     assert_eq!(described(&bench).notes.iter().filter(|note| note.contains("shorter")).count(), 0);
-    let cut = bench.execute(&order(Network::V4, 1479, Directions::Up, Action::Trial(little()))).unwrap();
-    assert_eq!((cut.result.sent, cut.result.received), (1500, 1500));
-    let notes = described(&bench).notes;
-    assert!(notes.iter().any(|note| note.starts_with("IPv4 1479 up: frames came shorter")), "{notes:?}");
     let hops = described(&bench).hops;
     let nodes: Vec<&str> = hops.iter().map(|hop| hop.node.as_str()).collect();
     for node in ["client", "b4", "aftr", "server"] {
