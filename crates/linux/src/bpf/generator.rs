@@ -12,8 +12,11 @@ use crate::error::{Named, Result};
 use crate::frames::{Burst, FrameSpec, Offsets, Ports, Sent, Source, Stop, TIMED, Template, UNTIMED};
 use crate::frames::{DESTINATION_PORTS, PortRange, SCATTER, SOURCE_PORTS};
 use model::dut::SourceKind;
+use model::time::MonoTime;
 use model::units::Nanos;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 /// Sends test frames out of one interface.
 #[derive(Debug)]
@@ -53,6 +56,36 @@ impl Generator {
         let left = burst.frames - self.state.read(0)?[SENT];
         Ok(u32::try_from(left).unwrap_or(CALL_FRAMES))
     }
+
+    /// Runs the program until all is sent, so many runs are made or it is interrupted. The kernel goes on when there is
+    /// nothing left to send: from `due` on a second thread looks, and interrupts it.
+    fn call(&self, burst: &Burst, due: MonoTime, interrupts: &Interrupts<'_>) -> Result<()> {
+        let (ended, frames) = (AtomicBool::new(false), burst.all_frames());
+        let is_over = || ended.load(Ordering::Acquire);
+        let watch = || {
+            while !is_over() && mono_now() < due {
+                thread::park_timeout((due - mono_now()).to_duration());
+            }
+            while !is_over() {
+                // Who cannot look does not wait for what is still due.
+                if self.state.read(0).map_or(true, |state| state[SENT] >= frames) {
+                    interrupts.begin();
+                    return;
+                }
+                thread::park_timeout(LOOK.to_duration());
+            }
+        };
+        thread::scope(|scope| {
+            let watcher = thread::Builder::new().name("pm-watch".into()).spawn_scoped(scope, watch);
+            let watcher = watcher.named("start", || "a thread that watches the frames sent".into())?;
+            let batch = if waits(burst) { SMALL_BATCH } else { BATCH };
+            let repeat = self.repeat(burst);
+            let ran = repeat.and_then(|repeat| self.program.run_live(&self.frame, repeat, batch));
+            ended.store(true, Ordering::Release);
+            watcher.thread().unpark();
+            ran.map(drop)
+        })
+    }
 }
 
 impl Source for Generator {
@@ -71,23 +104,27 @@ impl Source for Generator {
         // The first frame comes some milliseconds after the call.
         let begin = mono_now() + START;
         let end = begin + burst.time;
-        let mut due = begin + burst.needs().min(burst.time);
+        let due = begin + burst.needs().min(burst.time);
         let mut gaps = 0;
         loop {
-            let interrupts = Interrupts::from(due, stop)?;
+            let interrupts = Interrupts::from(end, stop)?;
             if !stop.is_raised() {
-                let batch = if waits(burst) { SMALL_BATCH } else { BATCH };
-                self.program.run_live(&self.frame, self.repeat(burst)?, batch)?;
+                self.call(burst, due, &interrupts)?;
             }
             drop(interrupts);
             let state = self.state.read(0)?;
             if state[SENT] >= frames || mono_now() >= end || stop.is_raised() {
                 let time = Nanos(state[LAST].saturating_sub(state[START_TIME]));
                 let late = if burst.interval_ps > 0 { Nanos(state[LATE] / 1000) } else { Nanos::ZERO };
-                return Ok(Sent { frames: state[SENT], time, late, gaps });
+                return Ok(Sent {
+                    frames: state[SENT],
+                    time,
+                    late,
+                    held: Nanos(state[HELD] / 1000).min(time),
+                    gaps,
+                });
             }
             gaps += 1;
-            due = end.min(mono_now() + START);
         }
     }
 }
@@ -101,6 +138,7 @@ fn state(burst: &Burst) -> [u64; STATE_WORDS] {
     state[CHANGE] = if burst.then.is_some() { burst.frames } else { u64::MAX };
     state[THEN] = burst.then.map_or(0, |pace| pace.interval_ps);
     state[WAITS] = waits(burst).into();
+    state[ALLOWANCE] = burst.allowance_ps();
     state
 }
 
@@ -261,6 +299,16 @@ fn when_due(code: &mut Assembler, state: &Map, drop: Label) {
     code.jump_if(If::LessOrEqual, Reg::R3, Reg::R1, not_later);
     code.store(Size::Double, Reg::R7, word(LATE), Reg::R3);
     code.place(not_later);
+    // Held up for too long: it is due now, and those after it follow at their pace.
+    let kept = code.label();
+    code.load(Size::Double, Reg::R1, Reg::R7, word(ALLOWANCE));
+    code.jump_if(If::LessOrEqual, Reg::R3, Reg::R1, kept);
+    code.load(Size::Double, Reg::R1, Reg::R7, word(HELD));
+    code.op(Op::Add, Reg::R1, Reg::R3);
+    code.store(Size::Double, Reg::R7, word(HELD), Reg::R1);
+    code.op(Op::Add, Reg::R5, Reg::R3);
+    code.store(Size::Double, Reg::R7, word(DUE), Reg::R5);
+    code.place(kept);
 }
 
 /// Writes the first bytes of the template, four at a time.
@@ -353,7 +401,10 @@ const CHANGE: usize = 8;
 const THEN: usize = 9;
 /// Whether a run may wait.
 const WAITS: usize = 10;
-const STATE_WORDS: usize = 11;
+/// How late a frame may be without moving the schedule, and by how much it was moved, in picoseconds.
+const ALLOWANCE: usize = 11;
+const HELD: usize = 12;
+const STATE_WORDS: usize = 13;
 /// Where things are on the stack.
 const CONTEXT: i16 = -8;
 const LENGTH: i16 = -16;
@@ -369,6 +420,8 @@ const FAR_APART: u64 = 500_000;
 /// Runs after which the kernel sends what they gave it: its default, and as many as take no longer when they wait.
 const BATCH: u32 = 64;
 const SMALL_BATCH: u32 = 8;
+/// From one look at what is sent to the next, once all should be.
+const LOOK: Nanos = Nanos(2_000_000);
 /// How late the first frame may be.
 const START: Nanos = Nanos(100_000_000);
 /// A page less headroom, the kernel's own notes and what a socket buffer keeps at its end.

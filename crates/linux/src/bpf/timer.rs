@@ -28,6 +28,11 @@ impl Interrupts<'_> {
         stop.interrupt(Arc::clone(&timer));
         Ok(Interrupts { timer, stop })
     }
+
+    /// Interrupts it from now on.
+    pub(super) fn begin(&self) {
+        self.timer.interrupt_now();
+    }
 }
 
 impl Drop for Interrupts<'_> {

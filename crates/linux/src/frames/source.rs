@@ -28,8 +28,8 @@ pub struct Burst {
     pub interval_ps: u64,
     /// More frames at another pace, at once after these: for a load that falls.
     pub then: Option<Pace>,
-    /// No frame is sent later than this after the first. To be somewhat more than frames and intervals need, as what the host
-    /// delays is sent at once after it.
+    /// No frame is sent later than this after the first. To be more than frames and intervals need, as a burst takes so much
+    /// longer as the host held it up.
     pub time: Nanos,
 }
 
@@ -81,7 +81,23 @@ impl Burst {
             _ => Nanos(self.due_ps(self.all_frames()) / 1000),
         }
     }
+
+    /// How late a frame may be, in picoseconds, without moving the schedule of those after it: what is late by no more is
+    /// made up for at once. The time of 128 frames, which any device's queue holds, at most 1 ms; at the least 50 µs, as
+    /// the kernel takes that long to pass a batch of 64 frames on. Without a pace nothing is late.
+    #[must_use]
+    pub fn allowance_ps(&self) -> u64 {
+        let shortest = self.interval_ps.min(self.then.map_or(u64::MAX, |pace| pace.interval_ps));
+        match shortest {
+            0 => u64::MAX,
+            interval => interval.saturating_mul(ALLOWED_FRAMES).clamp(LEAST_ALLOWANCE_PS, MOST_ALLOWANCE_PS),
+        }
+    }
 }
+
+const ALLOWED_FRAMES: u64 = 128;
+const LEAST_ALLOWANCE_PS: u64 = 50_000_000;
+const MOST_ALLOWANCE_PS: u64 = 1_000_000_000;
 
 /// What was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,9 +106,12 @@ pub struct Sent {
     pub frames: u64,
     /// From the first frame to the last.
     pub time: Nanos,
-    /// The most that a frame was behind the time it was due; nothing without a pace. What the host held up is sent at once
-    /// after it, faster than the pace, and a device may lose of that: where this is long, the trial shows nothing.
+    /// The most that a frame was behind the time it was due; nothing without a pace.
     pub late: Nanos,
+    /// By how much the schedule was moved in all: where the host, or a device without room, held a frame up for longer than
+    /// [`Burst::allowance_ps`], those after it follow at their pace and are never sent faster. The burst took so much longer,
+    /// and its load was so much lower.
+    pub held: Nanos,
     /// How often the sending paused for some 30 ms, as it took longer than it should have.
     pub gaps: u32,
 }
@@ -110,5 +129,18 @@ mod tests {
         let one = Burst { then: None, ..burst };
         assert_eq!((one.due_ps(12), one.needs()), (12_000, Nanos(10)));
         assert_eq!(Burst { interval_ps: 0, ..one }.needs(), Nanos::MAX);
+    }
+
+    #[test]
+    fn what_is_made_up_for_fits_a_queue() {
+        let allowed = |interval_ps, then: Option<u64>| {
+            let then = then.map(|interval_ps| Pace { frames: 5, interval_ps });
+            Burst { frames: 10, interval_ps, then, time: Nanos::MAX }.allowance_ps()
+        };
+        assert_eq!(allowed(1_000_000, None), 128_000_000);
+        assert_eq!(allowed(1_000_000_000, None), 1_000_000_000);
+        assert_eq!(allowed(100_000, None), 50_000_000);
+        assert_eq!(allowed(2_000_000, Some(1_000_000)), 128_000_000);
+        assert_eq!((allowed(0, None), allowed(0, Some(7))), (u64::MAX, u64::MAX));
     }
 }

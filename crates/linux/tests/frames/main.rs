@@ -10,6 +10,7 @@ mod lab;
 mod devices;
 mod edges;
 mod links;
+mod pacing;
 mod shape;
 
 use lab::{FEW, Lab, arrived, made, paced};

@@ -236,6 +236,9 @@ pub struct FramesSent {
     /// The most that one was behind the time it was due.
     #[serde(rename = "late_ns")]
     pub late: Nanos,
+    /// By how much the schedule was moved, since the host held frames up: absent from ends that send those at once.
+    #[serde(rename = "held_ns", default)]
+    pub held: Nanos,
     /// How often the sending paused, since the host held it up.
     pub gaps: u32,
 }

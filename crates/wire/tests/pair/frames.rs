@@ -211,7 +211,8 @@ fn count() -> FramesAsk {
 }
 
 fn sent(frames: u64) -> FramesTold {
-    FramesTold::Sent(FramesSent { frames, time: Nanos::from_secs(60), late: Nanos(1), gaps: 0 })
+    let (time, held) = (Nanos::from_secs(60), Nanos(7));
+    FramesTold::Sent(FramesSent { frames, time, late: Nanos(1), held, gaps: 0 })
 }
 
 fn counted(frames: u64) -> FramesCounted {

@@ -148,6 +148,9 @@ fn judge_sent(sent: &FramesSent, asked: &Asked) -> Result<(), String> {
     if sent.frames > burst.all_frames() {
         return Err(format!("{} frames sent of {}", sent.frames, burst.all_frames()));
     }
+    if sent.held > sent.time {
+        return Err(format!("held up for {} of {}", sent.held, sent.time));
+    }
     Ok(())
 }
 
@@ -278,7 +281,10 @@ mod tests {
         assert!(counted(|c| c.duplicates = 9).is_err());
         assert!(counted(|c| c.bytes = Bytes(8 * LARGEST + 1)).is_err());
         assert!(counted(|c| c.variation.get_or_insert_default().longer = vec![(5, 9)]).is_err());
-        let sent = |frames| FramesTold::Sent(FramesSent { frames, time: Nanos(5), late: Nanos(0), gaps: 0 });
+        let sent = FramesSent { frames: 1000, time: Nanos(5), late: Nanos(0), held: Nanos(5), gaps: 0 };
+        let held = FramesTold::Sent(FramesSent { held: Nanos(6), ..sent });
+        assert!(judge(&FramesAsk::Sent {}, &held, &asked).is_err());
+        let sent = |frames| FramesTold::Sent(FramesSent { frames, ..sent });
         assert_eq!(judge(&FramesAsk::Sent {}, &sent(1000), &asked), Ok(()));
         assert!(judge(&FramesAsk::Sent {}, &sent(1001), &asked).is_err());
         assert!(judge(&FramesAsk::Counted {}, &sent(1), &asked).is_err());

@@ -58,11 +58,13 @@ pub(super) fn burst_in(burst: &FrameBurst) -> Burst {
 }
 
 pub(super) fn sent_out(sent: &Sent) -> FramesSent {
-    FramesSent { frames: sent.frames, time: sent.time, late: sent.late, gaps: sent.gaps }
+    let Sent { frames, time, late, held, gaps } = *sent;
+    FramesSent { frames, time, late, held, gaps }
 }
 
 pub(super) fn sent_in(sent: &FramesSent) -> Sent {
-    Sent { frames: sent.frames, time: sent.time, late: sent.late, gaps: sent.gaps }
+    let FramesSent { frames, time, late, held, gaps } = *sent;
+    Sent { frames, time, late, held, gaps }
 }
 
 /// What was counted until `now`.
@@ -187,6 +189,8 @@ mod tests {
         assert_eq!(burst_in(&burst_out(&burst)), burst);
         let endless = Burst { time: Nanos::MAX, ..burst };
         assert_eq!(burst_out(&endless).time, wire::native::MAX_TIME);
+        let sent = Sent { frames: 1, time: Nanos(2), late: Nanos(3), held: Nanos(4), gaps: 5 };
+        assert_eq!(sent_in(&sent_out(&sent)), sent);
     }
 
     #[test]

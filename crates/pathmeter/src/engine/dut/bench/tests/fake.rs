@@ -19,8 +19,8 @@ pub(super) struct Fate {
     pub(super) doubles_each: u64,
     /// What every frame takes.
     pub(super) delay: Nanos,
-    /// How late the generator was.
-    pub(super) late: Nanos,
+    /// For how long the generator was held up.
+    pub(super) held: Nanos,
     /// Of a burst with a pace no more are sent than this share, in percent.
     pub(super) sends_percent: Option<u64>,
     /// Frames longer than this do not pass.
@@ -167,7 +167,8 @@ impl Port for FakePort {
             wire.arrived.insert((1 - side, spec.tag), came);
         }
         let interval = if flood { 1_000_000 } else { burst.interval_ps };
-        Ok(Sent { frames, time: Nanos(frames * interval / 1000), late: fate.late, gaps: 0 })
+        let time = Nanos(frames * interval / 1000) + fate.held;
+        Ok(Sent { frames, time, late: fate.held, held: fate.held, gaps: 0 })
     }
 
     fn is_here(&self) -> bool {
