@@ -10,3 +10,4 @@ mod remote;
 #[path = "../native/support.rs"]
 #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
 mod support;
+mod tunnel;

@@ -85,6 +85,23 @@ fn addresses_belong_to_the_ports_in_turn() {
 }
 
 #[test]
+fn the_second_port_speaks_for_the_end_of_a_tunnel() {
+    let planned = plan("eth1 eth2 --tunnel 2001:db8:12::2,2001:db8:12::1 --both").expect("a plan");
+    let [first, second] = planned.benches[0].sides.clone();
+    let ends = second.tunnel.expect("it is the end");
+    assert_eq!(
+        (first.tunnel, ends.local, ends.remote),
+        (None, "2001:db8:12::2".parse().unwrap(), "2001:db8:12::1".parse().unwrap())
+    );
+    assert_eq!(planned.setup.encaps.to_string(), "ipip6");
+    assert_eq!(setup("eth1 eth2 --tunnel ::2,::1 --encap pppoe,ipip6").encaps.to_string(), "pppoe,ipip6");
+    let labs = plan("--lab forward,ipip6,b4").expect("a plan").benches;
+    let tunnels: Vec<_> =
+        labs.iter().map(|bench| bench.sides.clone().map(|side| side.tunnel.is_some())).collect();
+    assert_eq!(tunnels, [[false, false], [false, false], [false, true]]);
+}
+
+#[test]
 fn what_cannot_be_is_said() {
     for (line, part) in [
         ("", "nothing to test"),
@@ -94,6 +111,11 @@ fn what_cannot_be_is_said() {
         ("--lab nothing", "no topology is called `nothing`"),
         ("--lab forward --gateway 10.0.0.1,10.0.1.1", "--gateway cannot be used with --lab"),
         ("eth1 eth2 --gateway 10.0.0.1", "--gateway takes two addresses"),
+        ("--lab b4 --tunnel ::2,::1", "--tunnel cannot be used with --lab"),
+        ("eth1 eth2 --tunnel ::2", "--tunnel takes two addresses of IPv6"),
+        ("eth1 eth2 --tunnel ::2,::2", "both ends of the tunnel have one address"),
+        ("eth1 eth2 --tunnel ::2,::1 -4 -6", "--tunnel carries IPv4"),
+        ("eth1 eth2 --tunnel ::2,::1 --standard rfc5180", "--tunnel carries IPv4"),
         ("eth1 eth2 --frame 60", "--frame 60"),
         ("eth1 eth2 --frame 70000", "--frame 70000"),
         ("eth1 eth2 --min-rate 2M --max-rate 1M", "--min-rate 2.00 Mpps is not below --max-rate 1.00 Mpps"),
