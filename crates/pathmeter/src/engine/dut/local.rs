@@ -15,6 +15,7 @@ pub(crate) use addresses::Addressing;
 use super::port::{Counted, Port};
 use super::safety::Exposure;
 use super::spec::PortSpec;
+use crate::exit::Failure;
 use addresses::Added;
 use anyhow::Context;
 use interface::Interface;
@@ -24,6 +25,7 @@ use linux::frames::{Burst, FrameSpec, Sent, Sink, Stop, Watch, open_sink};
 use linux::namespace::Namespace;
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use sender::Sender;
+use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -88,7 +90,8 @@ impl LocalPort {
             let added = Added::to(&interface, &options.addressing, fallback)?;
             Ok((interface, kinds, exposure, added))
         };
-        let (mut interface, kinds, exposure, mut added) = namespace.run(inside)??;
+        let (mut interface, kinds, exposure, mut added) =
+            namespace.run(inside).map_err(|error| not_entered(error, &name))??;
         interface.nic.addresses.extend(added.addresses());
         Ok(LocalPort {
             namespace: Arc::new(namespace),
@@ -189,6 +192,18 @@ impl Port for LocalPort {
 
     fn is_here(&self) -> bool {
         true
+    }
+}
+
+/// Why the namespace of this port cannot be entered.
+fn not_entered(error: linux::OsError, name: &PortSpec) -> anyhow::Error {
+    match error.source.kind() {
+        ErrorKind::PermissionDenied => Failure::usage(
+            format!("{name}: {error}"),
+            "run it as root (sudo): only CAP_SYS_ADMIN lets a process into another network namespace",
+        )
+        .into(),
+        _ => error.into(),
     }
 }
 

@@ -162,7 +162,10 @@ fn a_device_that_loses_frames_is_no_reason_against_the_tools() {
         through(|source, _| Ok((900, if source == SourceKind::LiveFrames { 2_000_000 } else { 1_000_000 })));
     let tools = tools.unwrap();
     assert_eq!((tools.source, tools.sink), (SourceKind::LiveFrames, SinkKind::Xdp));
-    assert!(tools.tried.iter().all(|row| row.refused.is_none() || row.sink != SinkKind::Xdp), "{tools:?}");
+    assert!(
+        tools.tried.iter().all(|row| row.refused.is_none()),
+        "what the device lost is no sink's fault: {tools:?}"
+    );
 }
 
 #[test]
