@@ -1,0 +1,101 @@
+//! What cannot be tested is refused before a frame is sent, with its name and the way out.
+
+use super::device::{Device, Kind, LITTLE, alone};
+use super::net::{ip, may_make_networks};
+use super::support::{Ended, Running, Scratch, pathmeter, run};
+use std::process::Command;
+
+const LOSS: [&str; 4] = ["--frame", "128", "--tests", "loss"];
+
+#[test]
+fn ports_that_are_not_there_or_down_are_named() {
+    let test = "ports_that_are_not_there_or_down_are_named";
+    let Some(device) = Device::new(test, Kind::Bridge) else { return };
+    let [near, far] = device.ports();
+    let refused =
+        |one: &str, other: &str, code| -> Ended { run(&["rfc2544", one, other, "--quick"]).code(code) };
+    let missing = format!("{}/eth7", device.near);
+    refused(&missing, &far, 2).says(&format!("there is no interface eth7 in {}", device.near)).says("eth0");
+    refused("no-such-netns/eth0", &far, 2).says("no network namespace no-such-netns").says("ip netns list");
+    refused(&format!("{}/lo", device.near), &far, 2).says("is the loopback interface");
+    refused(&near, &near, 2).says(&format!("{near} twice"));
+    ip(&["-n", &device.far, "link", "set", "eth0", "down"]);
+    refused(&near, &far, 3).says(&format!("{far} is down")).says("ip link set eth0 up");
+    ip(&["-n", &device.far, "link", "set", "eth0", "up"]);
+    device.inside(&["link", "set", "near", "down"]);
+    refused(&near, &far, 3).says(&near).says("carrier");
+}
+
+#[test]
+fn a_port_with_the_default_route_is_refused_without_the_flag() {
+    let test = "a_port_with_the_default_route_is_refused_without_the_flag";
+    let Some(device) = Device::new(test, Kind::Bridge) else { return };
+    ip(&["-n", &device.near, "address", "add", "198.18.0.2/24", "dev", "eth0"]);
+    ip(&["-n", &device.near, "route", "add", "default", "via", "198.18.0.1"]);
+    let far = format!("/var/run/netns/{}/eth0", device.far);
+    let words = [&["rfc2544", "eth0", &far], &LITTLE[..], &LOSS].concat();
+    let inside =
+        |more: &[&str]| Running::start(pathmeter(Some(&device.near), &[&words, more].concat())).end();
+    let refused = inside(&["--address", "198.18.0.2,198.18.0.3"]).code(2);
+    refused.says("the default route of this host leaves by eth0").says("--allow-live-network");
+    let allowed = inside(&["--address", "198.18.0.2,198.18.0.3", "--allow-live-network", "--json"]).code(0);
+    let notes = allowed.json()["devices"][0]["notes"].to_string();
+    assert!(notes.contains("by --allow-live-network: the default route"), "{notes}");
+}
+
+#[test]
+fn without_privilege_it_says_what_is_needed() {
+    let test = "without_privilege_it_says_what_is_needed";
+    let Some(device) = Device::new(test, Kind::Bridge) else { return };
+    let [near, far] = device.ports();
+    // The program is read by another user: what leads to it need not be open to all.
+    let scratch = Scratch::new("rfc2544-nobody");
+    let binary = scratch.file("pathmeter", None);
+    std::fs::copy(env!("CARGO_BIN_EXE_pathmeter"), &binary).unwrap();
+    let nobody = |ns: &[&str], ports: [&str; 2]| {
+        let words =
+            [&["ip", "netns"], ns, &["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]];
+        let words = words.concat();
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).arg(&binary).arg("rfc2544").args(ports).args(LITTLE).args(LOSS);
+        Running::start(command).end().code(2)
+    };
+    let inside = ["exec", device.near.as_str()];
+    nobody(&inside, ["eth0", &far]).says("frames on eth0 need the capability CAP_NET_RAW").says("sudo");
+    let path = format!("/var/run/netns/{}/eth0", device.far);
+    nobody(&["exec", device.device.as_str()], [&near, &path])
+        .says(&near)
+        .says("Operation not permitted")
+        .says("sudo");
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused() {
+    let ports = ["rfc2544", "no-such-netns/a", "no-such-netns/b"];
+    let refused = |words: &[&str]| run(&[&ports, words].concat()).code(2);
+    refused(&["--min-rate", "5kpps", "--max-rate", "1kpps"]).says("is not below --max-rate 1.00 kpps");
+    refused(&["--tests", "speed"]).says("invalid value 'speed'").says("back-to-back");
+    refused(&["--frame", "63"]).says("--frame 63: Ethernet has no such frame").says("64 to");
+    refused(&["--tests", "service"]).says("--cir");
+    refused(&["--tests", "reset"]).says("--reset-command");
+    refused(&["--chart", "x.gif"]).says("neither an .svg nor a .png");
+    refused(&["--expect", "speed>=1"]).says("no figure `speed`").says("throughput");
+    refused(&["--address", "198.18.0.2"]).says("two addresses");
+    refused(&["--against", "/no/such/file"]).says("/no/such/file");
+    let scratch = Scratch::new("rfc2544-wrong");
+    let wrong = scratch.file("wrong.json", Some("{\"schema\":\"pathmeter/result/1\"}"));
+    refused(&["--against", &wrong]).says("pathmeter/rfc2544/1").says("--json -o FILE");
+    refused(&["--against", &scratch.file("text", Some("no JSON"))]).says("--against");
+    run(&["rfc2544"]).code(2).says("nothing to test");
+    run(&["rfc2544", "eth1"]).code(2).says("one port, eth1");
+    run(&["rfc2544", "--lab", "no-such-topology"]).code(2).says("pathmeter lab list");
+}
+
+#[test]
+fn a_cpu_that_is_not_there_is_refused() {
+    if !may_make_networks("a_cpu_that_is_not_there_is_refused") {
+        return;
+    }
+    let _alone = alone();
+    run(&["rfc2544", "--lab", "direct", "--quick", "--cpus", "4095"]).code(2).says("CPU 4095 is not there");
+}
