@@ -87,6 +87,10 @@ pub enum FramesAsk {
         spec: FrameSpec,
         /// Those with numbers below this.
         frames: u64,
+        /// And their times of arrival, for delays, their variation and the longest silence; without them each frame costs
+        /// less. Absent: with them.
+        #[serde(default = "yes")]
+        times: bool,
     },
     /// End the counting and say what has come.
     Counted {},
@@ -279,6 +283,10 @@ impl FrameBurst {
     pub fn all_frames(&self) -> u64 {
         self.frames.saturating_add(self.then.map_or(0, |pace| pace.frames))
     }
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// The items of a list that this software knows; a newer peer may have more.

@@ -207,7 +207,7 @@ fn send() -> FramesAsk {
 }
 
 fn count() -> FramesAsk {
-    FramesAsk::Count { sink: SinkKind::Xdp, spec: spec(), frames: 60_000 }
+    FramesAsk::Count { sink: SinkKind::Xdp, spec: spec(), frames: 60_000, times: false }
 }
 
 fn sent(frames: u64) -> FramesTold {
@@ -339,7 +339,7 @@ fn a_question_refused_is_no_end() {
 #[test]
 fn what_is_out_of_range_is_refused_by_both_ends_by_name() {
     let mut world = World::ready();
-    let huge = FramesAsk::Count { sink: SinkKind::Xdp, spec: spec(), frames: (1 << 40) + 1 };
+    let huge = FramesAsk::Count { sink: SinkKind::Xdp, spec: spec(), frames: (1 << 40) + 1, times: true };
     let text = world.client.ask(world.now, huge).unwrap_err().to_string();
     assert!(text.contains("frames is 1099511627777"), "{text}");
     let orders = world.orders.len();

@@ -5,7 +5,7 @@ mod words;
 use super::port::{Port, Traffic};
 use crate::exit::Failure;
 use linux::clock::mono_now;
-use linux::frames::Burst;
+use linux::frames::{Burst, Watch};
 use model::dut::{SinkKind, SourceKind, Tools, Tried};
 use model::plan::Direction;
 use model::units::{Bytes, Nanos, PacketRate};
@@ -152,7 +152,7 @@ impl Trial<'_> {
     }
 
     fn send_and_count(&mut self, row: &mut Tried, burst: &Burst) -> anyhow::Result<()> {
-        self.to.count(row.sink, &self.traffic.arriving(), burst.all_frames())?;
+        self.to.count(row.sink, &self.traffic.arriving(), burst.all_frames(), Watch::Counts)?;
         let sent = self.from.send(row.source, &self.traffic.sent, burst).and_then(|()| self.from.sent());
         if sent.is_ok() {
             std::thread::sleep(UNDER_WAY.to_duration());

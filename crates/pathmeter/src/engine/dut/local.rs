@@ -154,11 +154,11 @@ impl Port for LocalPort {
         self.kinds.sinks()
     }
 
-    fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64) -> anyhow::Result<()> {
+    fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> anyhow::Result<()> {
         // An interface has room for one XDP program.
         self.counting = None;
         let index = self.interface.nic.link.index;
-        let open = || open_sink(kind, spec, frames, Watch::Times, index);
+        let open = || open_sink(kind, spec, frames, watch, index);
         let sink = self.namespace.run(open)?.with_context(|| format!("count on {}", self.interface.name))?;
         self.counting = Some(Counting { sink, frames });
         Ok(())

@@ -1,7 +1,7 @@
 //! A port of the tester: an interface of this host or of another one, out of which frames are sent and on which they are
 //! counted.
 
-use linux::frames::{Arrived, Burst, FrameSpec, Outer, Sent};
+use linux::frames::{Arrived, Burst, FrameSpec, Outer, Sent, Watch};
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::time::MonoTime;
 use std::net::IpAddr;
@@ -34,7 +34,7 @@ pub(crate) trait Port: Send {
     ///
     /// # Errors
     /// The kernel refuses this kind here.
-    fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64) -> anyhow::Result<()>;
+    fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> anyhow::Result<()>;
 
     /// Ends the counting: what has come. To be asked when what is under way has had time to come.
     ///

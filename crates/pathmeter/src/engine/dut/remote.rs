@@ -17,7 +17,7 @@ use crate::planner::{Family, resolve};
 use anyhow::Context;
 use converse::{Conversation, Question};
 use linux::clock::mono_now;
-use linux::frames::{Burst, FrameSpec, Sent, Stop};
+use linux::frames::{Burst, FrameSpec, Sent, Stop, Watch};
 use linux::poll::Waker;
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::plan::{LocalOptions, Target};
@@ -150,8 +150,9 @@ impl Port for RemotePort {
         self.port.sinks.clone()
     }
 
-    fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64) -> anyhow::Result<()> {
-        let ask = FramesAsk::Count { sink: kind, spec: words::spec_out(spec), frames };
+    fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> anyhow::Result<()> {
+        let times = watch == Watch::Times;
+        let ask = FramesAsk::Count { sink: kind, spec: words::spec_out(spec), frames, times };
         match self.ask(ask)? {
             FramesTold::Begun {} => Ok(()),
             told => Err(self.other(&told)),

@@ -10,8 +10,8 @@ use super::tools::{Chosen, Pair};
 use super::void::{is_near, judge};
 use anyhow::Result;
 use linux::clock::mono_now;
-use linux::frames::{Burst, FrameSpec, Pace, Stop};
-use model::dut::{Action, DeviceReport, Observation, Order, PortFacts, SourceKind, Stream};
+use linux::frames::{Burst, FrameSpec, Pace, Stop, Watch};
+use model::dut::{Action, DeviceReport, Observation, Order, PortFacts, SourceKind, Stream, Test};
 use model::plan::{Direction, Directions};
 use model::search::{Load, Trial};
 use model::time::MonoTime;
@@ -59,17 +59,15 @@ impl Tester {
     /// # Errors
     /// As [`super::Bench::execute`].
     pub(super) fn execute(&mut self, order: &Order, reset: &Reset) -> Result<Observation> {
-        let stream = &order.stream;
         match order.action {
-            Action::Flood(time) => self.flood(stream, time),
+            Action::Flood(time) => self.flood(order, time),
             Action::Trial(trial) => {
-                self.repeated(order, trial.load, |tester| tester.trial(stream, &trial, None, None))
+                self.repeated(order, trial.load, |tester| tester.trial(order, &trial, None, None))
             }
-            Action::Overload { overload, relief } => self.repeated(order, overload.load, |tester| {
-                tester.trial(stream, &overload, Some(&relief), None)
-            }),
+            Action::Overload { overload, relief } => self
+                .repeated(order, overload.load, |tester| tester.trial(order, &overload, Some(&relief), None)),
             Action::Reset(trial) => {
-                self.repeated(order, trial.load, |tester| tester.trial(stream, &trial, None, Some(reset)))
+                self.repeated(order, trial.load, |tester| tester.trial(order, &trial, None, Some(reset)))
             }
         }
     }
@@ -84,12 +82,13 @@ impl Tester {
     }
 
     /// As fast as can be, one way after the other.
-    fn flood(&mut self, stream: &Stream, time: Nanos) -> Result<Observation> {
+    fn flood(&mut self, order: &Order, time: Nanos) -> Result<Observation> {
+        let stream = &order.stream;
         let frames = Load(MOST).frames_in(time);
         let burst = Burst { frames, interval_ps: 0, then: None, time };
         let mut all = Vec::new();
         for way in ways(stream) {
-            let ran = self.run(stream, &[way], &burst, time, None)?;
+            let ran = self.run(order, &[way], &burst, time, None)?;
             for one in &ran {
                 let took = one.sent.time.as_secs_f64();
                 if one.sent.frames > 1 && took > 0.0 {
@@ -104,11 +103,12 @@ impl Tester {
 
     fn trial(
         &mut self,
-        stream: &Stream,
+        order: &Order,
         trial: &Trial,
         then: Option<&Trial>,
         reset: Option<&Reset>,
     ) -> Result<Vec<Ran>> {
+        let stream = &order.stream;
         let duration = trial.duration + then.map_or(Nanos::ZERO, |then| then.duration);
         // A generator that can do no more shows so by what it has not sent; one that the host held up takes longer.
         let is_near = |way: &Direction| is_near(trial.load, self.ceiling(stream, *way));
@@ -116,7 +116,7 @@ impl Tester {
         let margin = Nanos(duration.0 / share) + least;
         let burst = Burst { then: then.map(Pace::of), ..Burst::of(trial, margin) };
         let burst = Burst { time: duration + margin, ..burst };
-        self.run(stream, &ways(stream), &burst, duration, reset)
+        self.run(order, &ways(stream), &burst, duration, reset)
     }
 
     /// Again and again until the host has not spoilt it.
@@ -170,13 +170,14 @@ impl Tester {
     /// One trial in all directions at once, with its pauses.
     fn run(
         &mut self,
-        stream: &Stream,
+        order: &Order,
         ways: &[Direction],
         burst: &Burst,
         duration: Nanos,
         reset: Option<&Reset>,
     ) -> Result<Vec<Ran>> {
         check(&self.stop)?;
+        let stream = &order.stream;
         let mut ready = Vec::new();
         for way in ways {
             let sizes = &stream.frames.sizes;
@@ -191,7 +192,7 @@ impl Tester {
             self.learn(way)?;
         }
         wait(self.pauses.learned, &self.stop)?;
-        let ran = self.send_and_count(&ready, reset)?;
+        let ran = self.send_and_count(&ready, watch(order.test), reset)?;
         wait(self.pauses.settle, &self.stop)?;
         Ok(ran)
     }
@@ -230,10 +231,10 @@ impl Tester {
     }
 
     /// Sinks first, then all generators, then what is still under way.
-    fn send_and_count(&mut self, ready: &[Way], reset: Option<&Reset>) -> Result<Vec<Ran>> {
+    fn send_and_count(&mut self, ready: &[Way], watch: Watch, reset: Option<&Reset>) -> Result<Vec<Ran>> {
         for way in ready {
             let to = ends(way.way).1;
-            self.ports[to].count(way.pair.sink, &way.traffic.arriving(), way.burst.all_frames())?;
+            self.ports[to].count(way.pair.sink, &way.traffic.arriving(), way.burst.all_frames(), watch)?;
         }
         let mut failed = None;
         let mut sending = Vec::new();
@@ -293,6 +294,14 @@ impl Tester {
     }
 }
 
+/// What a test reports: times cost every frame something where it arrives, and so the rate.
+fn watch(test: Test) -> Watch {
+    match test {
+        Test::Latency | Test::DelayVariation | Test::Service | Test::Reset => Watch::Times,
+        Test::Throughput | Test::FrameLoss | Test::BackToBack | Test::Recovery | Test::Mrr => Watch::Counts,
+    }
+}
+
 fn ways(stream: &Stream) -> Vec<Direction> {
     match stream.ways {
         Directions::Up => vec![Direction::Up],
@@ -315,6 +324,6 @@ const CUT: &str = "frames came shorter than they were sent: the device takes the
 /// How much longer than planned a trial may take: a share of it, and so much more. A short one that was held up for longer
 /// than it takes is all sent yet, so that nothing of it counts as what the generator cannot do.
 const TIGHT: (u64, Nanos) = (100, Nanos(100_000));
-const AMPLE: (u64, Nanos) = (10, Nanos(1_000_000_000));
+const AMPLE: (u64, Nanos) = (10, Nanos(3_000_000_000));
 const LEARNING: Burst =
     Burst { frames: 3, interval_ps: 1_000_000_000, then: None, time: Nanos(1_000_000_000) };

@@ -229,7 +229,16 @@ fn counts_that_cannot_be_are_told() {
 #[test]
 fn delays_need_one_clock_and_addresses_at_both_ends() {
     let mut world = World::with(&[], BOTH, false, &options());
-    assert_eq!(world.trial(Directions::Up).unwrap().ways[0].delays, None);
+    let latency = |world: &mut World| {
+        let action = Action::Trial(trial());
+        world.execute(Test::Latency, Directions::Up, action).unwrap().ways[0]
+            .delays
+            .map(|delays| delays.count)
+    };
+    assert_eq!(latency(&mut world), None);
+    let mut world = World::new(&[]);
+    assert_eq!(latency(&mut world), Some(1000));
+    assert_eq!(world.trial(Directions::Up).unwrap().ways[0].delays, None, "nobody asked for them");
 
     let mut world = World::with(&[], [&[], &[]], true, &options());
     world.trial(Directions::Up).unwrap();

@@ -7,7 +7,6 @@
 use super::observe::Ran;
 use model::dut::{Action, Order};
 use model::search::Load;
-use model::units::Nanos;
 
 /// Why one direction of a trial is to be repeated, in words; when all repetitions are so, it stands with them. `ceiling`:
 /// the most that its generator was shown to reach.
@@ -59,7 +58,7 @@ mod tests {
     use model::plan::{Direction, Directions};
     use model::search::Trial;
     use model::time::MonoTime;
-    use model::units::Bytes;
+    use model::units::{Bytes, Nanos};
 
     /// A second at 100,000 frames/s.
     fn judged(

@@ -44,7 +44,8 @@ impl Port for Device {
         vec![SinkKind::Xdp, SinkKind::Packet]
     }
 
-    fn count(&mut self, kind: SinkKind, _: &FrameSpec, _: u64) -> anyhow::Result<()> {
+    fn count(&mut self, kind: SinkKind, _: &FrameSpec, _: u64, watch: Watch) -> anyhow::Result<()> {
+        assert_eq!(watch, Watch::Counts);
         let refused = self.sources().into_iter().find_map(|source| (self.fate)(source, kind).err());
         match refused.filter(|why| why.starts_with("sink")) {
             Some(why) => anyhow::bail!(why),

@@ -10,7 +10,7 @@ fn paced(frames: u64) -> Burst {
 
 /// Sends and counts as a trial does.
 fn trial(from: &mut LocalPort, to: &mut LocalPort, spec: &FrameSpec, burst: &Burst) -> (Sent, Counted) {
-    to.count(SinkKind::Xdp, spec, burst.frames).expect("a veth takes XDP");
+    to.count(SinkKind::Xdp, spec, burst.frames, Watch::Times).expect("a veth takes XDP");
     from.send(SourceKind::LiveFrames, spec, burst).expect("this kernel makes live frames");
     let sent = from.sent().expect("they are sent");
     std::thread::sleep(Duration::from_millis(100));
@@ -145,7 +145,7 @@ fn what_is_being_sent_ends_when_it_is_told_to() {
     let (mut one, mut two) = scene.ports();
     let spec = frames(&mut one, &two, true, 64);
     let long = Burst { frames: 10_000_000, time: Nanos::from_secs(1000), ..paced(0) };
-    two.count(SinkKind::Xdp, &spec, 1000).unwrap();
+    two.count(SinkKind::Xdp, &spec, 1000, Watch::Counts).unwrap();
     one.send(SourceKind::LiveFrames, &spec, &long).unwrap();
     assert!(one.send(SourceKind::LiveFrames, &spec, &long).is_err(), "it sends already");
     let (stop, began) = (one.stop.clone(), Instant::now());
@@ -177,6 +177,6 @@ fn what_the_kernel_refuses_is_an_error_of_send_and_count() {
     assert!(told.starts_with("send out of eth0: ") && told.contains("above 3200 bytes"), "{told}");
     assert!(one.sent().is_err(), "nothing was begun");
     open(&scene.hosts[1]).unwrap().delete_link("eth0").unwrap();
-    let told = crate::exit::sentence(&two.count(SinkKind::Xdp, &spec, 1).unwrap_err());
+    let told = crate::exit::sentence(&two.count(SinkKind::Xdp, &spec, 1, Watch::Counts).unwrap_err());
     assert!(told.starts_with("count on eth0: "), "{told}");
 }

@@ -5,7 +5,7 @@ use super::super::port::Port;
 use super::offers::{Claim, Offers, refusal, refused};
 use super::words;
 use linux::clock::mono_now;
-use linux::frames::Stop;
+use linux::frames::{Stop, Watch};
 use linux::poll::Waker;
 use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -137,8 +137,9 @@ impl Work {
                 self.claim.check(&[to])?;
                 Ok(FramesTold::NextHop { mac: EthernetAddress::new(self.port.next_hop(to)?) })
             }
-            FramesAsk::Count { sink, spec, frames } => {
-                self.port.count(sink, &words::spec_in(&spec), frames)?;
+            FramesAsk::Count { sink, spec, frames, times } => {
+                let watch = if times { Watch::Times } else { Watch::Counts };
+                self.port.count(sink, &words::spec_in(&spec), frames, watch)?;
                 Ok(FramesTold::Begun {})
             }
             FramesAsk::Counted {} => {

@@ -165,7 +165,7 @@ fn burst(frames: u64) -> Burst {
 
 fn trial(from: &mut dyn Port, to: &mut dyn Port, tag: u32) -> (Sent, Counted) {
     let (spec, burst) = (frames(from, to, tag), burst(5000));
-    to.count(SinkKind::Xdp, &spec, burst.frames).unwrap();
+    to.count(SinkKind::Xdp, &spec, burst.frames, Watch::Times).unwrap();
     from.send(SourceKind::LiveFrames, &spec, &burst).unwrap();
     let sent = from.sent().unwrap();
     std::thread::sleep(Duration::from_millis(200));
@@ -221,7 +221,7 @@ fn a_client_that_is_gone_sends_no_more_and_the_next_is_served() {
     let gone = far.scene.hosts[0].run(|| Conversation::open(&target, wish, &options)).unwrap();
     let mut gone = gone.unwrap();
     gone.wait_for_port().unwrap();
-    near.count(SinkKind::Xdp, &spec, LONG).unwrap();
+    near.count(SinkKind::Xdp, &spec, LONG, Watch::Counts).unwrap();
     let (questions, asked) = channel();
     let (answer, told) = sync_channel(1);
     let send = FramesAsk::Send {
@@ -243,7 +243,7 @@ fn a_client_that_is_gone_sends_no_more_and_the_next_is_served() {
     let mut next = far.port_when_free();
     let counted = near.counted().unwrap();
     assert!((1..LONG).contains(&counted.arrived.frames), "{}", counted.arrived.frames);
-    near.count(SinkKind::Xdp, &spec, LONG).unwrap();
+    near.count(SinkKind::Xdp, &spec, LONG, Watch::Counts).unwrap();
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(near.counted().unwrap().arrived.frames, 0, "nothing is sent any more");
     let (sent, counted) = trial(&mut near, &mut next, 4);
@@ -301,7 +301,7 @@ fn frames_go_where_they_may_and_say_from_whom_they_are() {
     assert!(port.next_hop([9, 9, 9, 9].into()).is_err());
     assert!(port.sent().is_err() && port.counted().is_err(), "nothing was begun");
     let small = FrameSpec { sizes: vec![Bytes(63)], ..spec.clone() };
-    assert!(port.count(SinkKind::Xdp, &small, 5).unwrap_err().to_string().contains("eth0@"));
+    assert!(port.count(SinkKind::Xdp, &small, 5, Watch::Counts).unwrap_err().to_string().contains("eth0@"));
 
     let capture = Capture { interface: "eth0".into(), peer: spec.source, snap: 200, memory: Bytes(1 << 20) };
     let mut captor = far.scene.hosts[0].run(|| capture.start()).unwrap().unwrap();

@@ -1,7 +1,7 @@
 //! Two ports around a device that does what it is told: drops, doubles, delays, forgets.
 
 use super::super::super::port::{Counted, Port};
-use linux::frames::{Arrived, Burst, FrameSpec, Outer, Sent};
+use linux::frames::{Arrived, Burst, FrameSpec, Outer, Sent, Watch};
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
@@ -37,6 +37,7 @@ pub(super) struct Wire {
     bursts: usize,
     /// What is counted at each port: the tag, how many, and how much a tunnel makes each longer.
     counting: [Option<(u32, u64, u64)>; 2],
+    watching: [Option<Watch>; 2],
     arrived: HashMap<(usize, u32), Came>,
     /// What was done, in words.
     pub(super) log: Vec<String>,
@@ -104,11 +105,12 @@ impl Port for FakePort {
         vec![SinkKind::Xdp]
     }
 
-    fn count(&mut self, _: SinkKind, spec: &FrameSpec, frames: u64) -> anyhow::Result<()> {
+    fn count(&mut self, _: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> anyhow::Result<()> {
         let side = self.side;
         let mut wire = self.wire();
         let header = if spec.outer.is_some() { 40 } else { 0 };
         wire.counting[side] = Some((spec.tag, frames, header));
+        wire.watching[side] = Some(watch);
         let counted = spec.outer.map(|outer| format!("port{side} counts in {}", words(&outer)));
         let known = counted.as_ref().is_some_and(|counted| wire.log.contains(counted));
         wire.log.extend(counted.filter(|_| !known));
@@ -120,7 +122,10 @@ impl Port for FakePort {
         let mut wire = self.wire();
         let (tag, frames, _) = wire.counting[side].take().unwrap();
         let nothing = Came { last_missing: frames.checked_sub(1), ..Came::default() };
-        let Came { arrived, last_missing } = wire.arrived.remove(&(side, tag)).unwrap_or(nothing);
+        let Came { mut arrived, last_missing } = wire.arrived.remove(&(side, tag)).unwrap_or(nothing);
+        if wire.watching[side] == Some(Watch::Counts) {
+            (arrived.delays, arrived.variation) = (None, None);
+        }
         Ok(Counted { arrived, last_missing, at: Some(MonoTime(0)) })
     }
 
