@@ -26,6 +26,9 @@ pub(crate) struct Paced {
     /// The most that a frame was behind its time, nanoseconds.
     #[serde(rename = "late_ns")]
     pub(crate) late: Nanos,
+    /// By how much the schedule was moved, nanoseconds.
+    #[serde(rename = "held_ns")]
+    pub(crate) held: Nanos,
 }
 
 impl Paced {
@@ -42,8 +45,12 @@ pub(crate) fn measure(lab: &Lab, options: &Options) -> Vec<Pacing> {
         for pacing in &mut all {
             match run(lab, pacing.asked, options) {
                 Ok(paced) => {
-                    let (rate, late) = (paced.rate(), paced.late);
-                    eprintln!("pacing {} {:.0}: {rate:.1}, at most {late} late", turn + 1, pacing.asked);
+                    let (rate, late, held) = (paced.rate(), paced.late, paced.held);
+                    let turn = turn + 1;
+                    eprintln!(
+                        "pacing {turn} {:.0}: {rate:.1}, at most {late} late, held up for {held}",
+                        pacing.asked
+                    );
                     pacing.runs.push(paced);
                 }
                 Err(error) => eprintln!("pacing {} {:.0}: {error}", turn + 1, pacing.asked),
@@ -61,7 +68,7 @@ fn run(lab: &Lab, rate: f64, options: &Options) -> anyhow::Result<Paced> {
         bail!("{received} of {} frames came", sent.frames);
     }
     let run = Run { sent: sent.frames, received, time: sent.time, foreign };
-    Ok(Paced { run, late: sent.late })
+    Ok(Paced { run, late: sent.late, held: sent.held })
 }
 
 fn once(lab: &Lab, trial: &Trial) -> anyhow::Result<(Sent, u64)> {

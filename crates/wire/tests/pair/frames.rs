@@ -344,8 +344,9 @@ fn what_is_out_of_range_is_refused_by_both_ends_by_name() {
     assert!(text.contains("frames is 1099511627777"), "{text}");
     let orders = world.orders.len();
     let spec = serde_json::to_string(&FrameSpec { sizes: vec![Bytes(63)], ..spec() }).unwrap();
-    let ask = format!(r#"{{"what":"count","sink":"xdp","frames":5,"spec":{spec}}}"#);
-    world.client_says(&format!(r#"{{"type":"frames_ask","id":7,"ask":{ask}}}"#));
+    let brief = format!(r#"{{"what":"count","sink":"xdp","frames":5,"spec":{spec}}}"#);
+    assert!(matches!(serde_json::from_str(&brief), Ok(FramesAsk::Count { times: true, .. })));
+    world.client_says(&format!(r#"{{"type":"frames_ask","id":7,"ask":{brief}}}"#));
     let (_, _, answer) = world.control.pop_back().unwrap();
     let answer = String::from_utf8_lossy(&answer).into_owned();
     assert!(answer.contains("refused") && answer.contains("size is 63"), "{answer}");

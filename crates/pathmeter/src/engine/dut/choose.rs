@@ -112,8 +112,8 @@ impl Trial<'_> {
         fastest.0
     }
 
-    /// Tries a pair at a rate that any device forwards, and notes it. What share arrived: the best one of some tries, as a
-    /// host that was held up sends a burst, of which a device may lose.
+    /// Tries a pair at a rate that any device forwards, and notes it. What share arrived: the best one of some tries, as the
+    /// host may hold up what is on its way too.
     fn slow(&mut self, source: SourceKind, sink: SinkKind) -> f64 {
         let mut row = self.burst(source, sink, &SLOW);
         for _ in 1..TRIES {
