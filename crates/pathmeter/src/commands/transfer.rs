@@ -45,4 +45,3 @@ pub(crate) fn run(args: &TransferArgs, global: &Common) -> anyhow::Result<Exit> 
         Ok(()) => conclude(&live.run("transfer")?, true, &expected, global),
     }
 }
-
