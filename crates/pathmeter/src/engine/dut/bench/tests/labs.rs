@@ -126,7 +126,8 @@ fn a_router_whose_interface_goes_down_forwards_again() {
     }
     let mut bench = opened("forward", sharing(), ResetWay::Link);
     assert_eq!(bench.no_reset(), None);
-    let trial = Trial::new(Load(2000.0), Nanos::from_secs(1));
+    // A busy host takes its time to take the link down and up.
+    let trial = Trial::new(Load(2000.0), Nanos::from_secs(3));
     for network in [Network::V4, Network::V6] {
         let came = bench.execute(&order(network, 128, Directions::Up, Action::Reset(trial))).unwrap();
         let way = &came.ways[0];
