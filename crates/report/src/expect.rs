@@ -10,6 +10,7 @@ use figures::{Figure, Source, all};
 use model::latency::{LoadPhase, WayResult};
 use model::plan::{Direction, Transport};
 use model::run::Run;
+use quantity::Quantity;
 use scope::Scope;
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
@@ -93,8 +94,7 @@ impl FromStr for Expectation {
     type Err = ExpectError;
 
     fn from_str(text: &str) -> Result<Expectation, ExpectError> {
-        let (key, comparison, value) =
-            split(text).ok_or_else(|| ExpectError::NoComparison { text: text.into() })?;
+        let (key, comparison, value) = split(text)?;
         let unknown = || ExpectError::UnknownKey { text: text.into(), key: key.into(), known: known_keys() };
         let plain = without_points(key);
         let (scope, name) = Scope::of(&plain, all());
@@ -107,13 +107,7 @@ impl FromStr for Expectation {
             _ => false,
         };
         let figure = all().find(|figure| figure.name == name && fits(figure)).ok_or_else(unknown)?;
-        let wanted = figure.quantity.read(value).ok_or_else(|| ExpectError::Value {
-            text: text.into(),
-            key: key.into(),
-            what: figure.quantity.what(),
-            example: figure.quantity.example(),
-            value: value.into(),
-        })?;
+        let wanted = read_value(figure.quantity, text, key, value)?;
         Ok(Expectation { text: text.trim().into(), transport, direction, scope, figure, comparison, wanted })
     }
 }
@@ -201,13 +195,29 @@ fn without_points(key: &str) -> String {
     found.unwrap_or_else(|| key.into())
 }
 
-fn split(text: &str) -> Option<(&str, Comparison, &str)> {
+/// What stands before the comparison, which one it is, and what stands behind it.
+fn split(text: &str) -> Result<(&str, Comparison, &str), ExpectError> {
+    parts(text).ok_or_else(|| ExpectError::NoComparison { text: text.into() })
+}
+
+fn parts(text: &str) -> Option<(&str, Comparison, &str)> {
     let at = text.find(['>', '<', '='])?;
     let (key, rest) = text.split_at(at);
     // The longer sign first: `>` also begins `>=`.
     let (sign, comparison) = COMPARISONS.iter().find(|(sign, _)| rest.starts_with(sign))?;
     let value = rest[sign.len()..].trim();
     (!key.trim().is_empty() && !value.is_empty()).then_some((key.trim(), *comparison, value))
+}
+
+/// The value of the figure `key` in the expectation `text`.
+fn read_value(quantity: Quantity, text: &str, key: &str, value: &str) -> Result<f64, ExpectError> {
+    quantity.read(value).ok_or_else(|| ExpectError::Value {
+        text: text.into(),
+        key: key.into(),
+        what: quantity.what(),
+        example: quantity.example(),
+        value: value.into(),
+    })
 }
 
 /// The meaning of a prefix, and the text without it.

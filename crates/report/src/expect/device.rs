@@ -1,7 +1,7 @@
 //! Expectations of a benchmarked device: `64.throughput>=1Mpps` held against a report.
 
 use super::quantity::Quantity;
-use super::{Checked, Comparison, ExpectError, split};
+use super::{Checked, Comparison, ExpectError, read_value, split};
 use model::dut::{DeviceReport, DutReport, LatencyReport, StreamReport};
 use model::stats::histogram::Distribution;
 use model::units::Nanos;
@@ -25,20 +25,13 @@ impl FromStr for DeviceExpectation {
     type Err = ExpectError;
 
     fn from_str(text: &str) -> Result<DeviceExpectation, ExpectError> {
-        let (key, comparison, value) =
-            split(text).ok_or_else(|| ExpectError::NoComparison { text: text.into() })?;
+        let (key, comparison, value) = split(text)?;
         let (scope, figure) = named(key).ok_or_else(|| ExpectError::UnknownKey {
             text: text.into(),
             key: key.into(),
             known: known_device_keys(),
         })?;
-        let wanted = figure.quantity.read(value).ok_or_else(|| ExpectError::Value {
-            text: text.into(),
-            key: key.into(),
-            what: figure.quantity.what(),
-            example: figure.quantity.example(),
-            value: value.into(),
-        })?;
+        let wanted = read_value(figure.quantity, text, key, value)?;
         let scope = scope.map(str::to_owned);
         Ok(DeviceExpectation { text: text.trim().into(), scope, figure, comparison, wanted })
     }

@@ -27,8 +27,8 @@ use serde::Serialize;
 /// Tables and sentences for people.
 pub fn text(report: &DutReport, style: &Style) -> String {
     let mut text = format!("{}\n", style.paint(Paint::Bold, &sentences::title(report)));
-    text.push_str(&lines(&sentences::circumstances(report), "  ", style));
-    text.push_str(&lines(&report.notes, "  - ", style));
+    text.push_str(&style.list(&sentences::circumstances(report), "  "));
+    text.push_str(&style.list(&report.notes, "  - "));
     for device in &report.devices {
         text.push_str(&part(device, report, style));
     }
@@ -38,11 +38,11 @@ pub fn text(report: &DutReport, style: &Style) -> String {
 
 fn part(device: &DeviceReport, report: &DutReport, style: &Style) -> String {
     let mut text = format!("\n{}\n", style.paint(Paint::Bold, &sentences::name(device)));
-    text.push_str(&lines(&sentences::of(device), "  ", style));
+    text.push_str(&style.list(&sentences::of(device), "  "));
     text.extend(sections::of(device, &report.setup).iter().map(|part| table(part, style)));
     let remarks = sentences::remarks(device);
     if !remarks.is_empty() {
-        text.push_str(&format!("\n{}", lines(&remarks, "  - ", style)));
+        text.push_str(&format!("\n{}", style.list(&remarks, "  - ")));
     }
     text + &findings_and_verdict(&device.findings, &device.verdict, style)
 }
@@ -98,7 +98,7 @@ pub fn to_markdown(report: &DutReport) -> String {
 fn table(part: &Part, style: &Style) -> String {
     let Part { section, notes } = part;
     let title = style.paint(Paint::Dim, &section.title);
-    let notes: String = lines(notes, "  ", style);
+    let notes: String = style.list(notes, "  ");
     format!("\n  {title}\n{}{notes}", plain(&section.columns, &section.rows))
 }
 
@@ -110,16 +110,4 @@ fn markdown_table(part: &Part, level: &str) -> String {
 
 fn list(lines: &[String]) -> String {
     lines.iter().map(|line| format!("- {}\n", line.replace('*', "\\*"))).collect()
-}
-
-/// Each as lines that fit, the first after a mark and the others below its text.
-fn lines(of: &[String], mark: &str, style: &Style) -> String {
-    let mut text = String::new();
-    for one in of.iter().filter(|one| !one.is_empty()) {
-        for (index, line) in style.wrap(one, mark.len()).iter().enumerate() {
-            let lead = if index == 0 { mark.into() } else { " ".repeat(mark.len()) };
-            text.push_str(&format!("{lead}{line}\n"));
-        }
-    }
-    text
 }

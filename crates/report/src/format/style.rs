@@ -62,6 +62,18 @@ impl Style {
         }
         lines
     }
+
+    /// Each text as lines that fit, the first after a mark and the others below its text; none of an empty one.
+    pub fn list(&self, texts: &[String], mark: &str) -> String {
+        let mut list = String::new();
+        for text in texts.iter().filter(|text| !text.is_empty()) {
+            for (index, line) in self.wrap(text, mark.len()).iter().enumerate() {
+                let lead = if index == 0 { mark.into() } else { " ".repeat(mark.len()) };
+                list.push_str(&format!("{lead}{line}\n"));
+            }
+        }
+        list
+    }
 }
 
 /// The words of a text; a number and what it counts are one.

@@ -18,18 +18,18 @@ use model::lab::{LabReport, Variant};
 /// Tables, bars and sentences for people.
 pub fn text(report: &LabReport, style: &Style) -> String {
     let mut text = format!("{}\n", style.paint(Paint::Bold, &sentences::title(report)));
-    text.push_str(&lines(&[sentences::circumstances(report)], "  ", style));
+    text.push_str(&style.list(&[sentences::circumstances(report)], "  "));
     for variant in &report.variants {
         let title = format!("{}: {}", variant.name, variant.title);
         text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, &title)));
         text.push_str(&tables(&sections::of(variant), style));
-        text.push_str(&lines(&sentences::of(variant), "  - ", style));
+        text.push_str(&style.list(&sentences::of(variant), "  - "));
     }
     text.push_str(&tables(&sections::compared(report), style));
     text.push_str(&bars::of(report, style));
     if !report.notes.is_empty() {
         text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Notes")));
-        text.push_str(&lines(&report.notes, "  - ", style));
+        text.push_str(&style.list(&report.notes, "  - "));
     }
     text.push_str(&format!("\n{}\n", style.paint(paint(report), &sentences::verdict(report))));
     text
@@ -86,18 +86,6 @@ fn tables(sections: &[Section], style: &Style) -> String {
         format!("\n  {title}\n{}", plain(&section.columns, &section.rows))
     };
     sections.iter().map(table).collect()
-}
-
-/// Each as lines that fit, the first after a mark and the others below its text.
-fn lines(of: &[String], mark: &str, style: &Style) -> String {
-    let mut text = String::new();
-    for one in of.iter().filter(|one| !one.is_empty()) {
-        for (index, line) in style.wrap(one, mark.len()).iter().enumerate() {
-            let lead = if index == 0 { mark.into() } else { " ".repeat(mark.len()) };
-            text.push_str(&format!("{lead}{line}\n"));
-        }
-    }
-    text
 }
 
 fn paint(report: &LabReport) -> Paint {
