@@ -16,6 +16,7 @@ mod tally;
 mod writer;
 mod xsk;
 
+pub(crate) use numbers::{absent, words_for};
 pub use open::{open_sink, open_source};
 pub use sink::{Arrived, Silence, Sink, Watch};
 pub use source::{Burst, Pace, Sent, Source};

@@ -8,7 +8,7 @@ use super::assembler::{Assembler, If, Label, Op, Reg, Size};
 use super::{Attached, Map, Mode, Program};
 use crate::error::Result;
 use crate::frames::{Arrived, FrameSpec, Offsets, Sink, Watch};
-use crate::frames::{PROTOCOL_IPV4, PROTOCOL_UDP, TIMED, UNTIMED};
+use crate::frames::{PROTOCOL_IPV4, PROTOCOL_UDP, TIMED, UNTIMED, absent, words_for};
 use model::dut::SinkKind;
 use program::{BYTES, DUPLICATES, FRAMES, Maps, OTHERS, REORDERED, UNCHECKED, program};
 
@@ -41,13 +41,17 @@ impl XdpSink {
         let mut zero = [0; times::WORDS];
         times::zero(&mut zero);
         counters.write(0, &zero)?;
-        let words = frames.div_ceil(64).clamp(1, MOST_WORDS);
-        let seen = Map::array("seen", 1, words as u32)?;
+        let seen = Map::array("seen", 1, words_for(frames) as u32)?;
         let times = (watch == Watch::Times).then(times::Maps::new).transpose()?;
         let maps = Maps { counters, seen, times };
         let program = Program::load_xdp("pm_sink", program(spec, &maps))?;
         let attached = program.attach_xdp(interface, mode)?;
         Ok(XdpSink { maps, timed: spec.is_timed(), mode, _program: program, _attached: attached })
+    }
+
+    /// How many words hold the numbers below `frames`.
+    fn reach(&self, frames: u64) -> u32 {
+        frames.div_ceil(64).min(self.maps.seen.entries().into()) as u32
     }
 }
 
@@ -80,11 +84,10 @@ impl Sink for XdpSink {
 
     fn missing(&self, frames: u64, most: usize) -> Result<Vec<u64>> {
         let mut missing = Vec::new();
-        for index in 0..self.maps.seen.entries() {
-            let bits = self.maps.seen.read(index)?[0];
-            let numbers = (0..64).filter(|bit| bits >> bit & 1 == 0).map(|bit| u64::from(index) * 64 + bit);
-            missing.extend(numbers.take_while(|number| *number < frames).take(most - missing.len()));
-            if missing.len() >= most || (u64::from(index) + 1) * 64 >= frames {
+        for index in 0..self.reach(frames) {
+            let absent = absent(index.into(), self.maps.seen.read(index)?[0]);
+            missing.extend(absent.take_while(|number| *number < frames).take(most - missing.len()));
+            if missing.len() >= most {
                 break;
             }
         }
@@ -92,11 +95,9 @@ impl Sink for XdpSink {
     }
 
     fn last_missing(&self, frames: u64) -> Result<Option<u64>> {
-        let words = frames.div_ceil(64).min(self.maps.seen.entries().into()) as u32;
-        for index in (0..words).rev() {
-            let bits = self.maps.seen.read(index)?[0];
-            let numbers = (0..64).filter(|bit| bits >> bit & 1 == 0).map(|bit| u64::from(index) * 64 + bit);
-            if let Some(last) = numbers.filter(|number| *number < frames).max() {
+        for index in (0..self.reach(frames)).rev() {
+            let mut absent = absent(index.into(), self.maps.seen.read(index)?[0]);
+            if let Some(last) = absent.rfind(|number| *number < frames) {
                 return Ok(Some(last));
             }
         }
@@ -134,6 +135,3 @@ pub(crate) fn recognise(code: &mut Assembler, spec: &FrameSpec, other: Label) {
     code.set(Reg::R2, spec.tag.to_be().into());
     code.jump_if(If::NotEqual, Reg::R1, Reg::R2, other);
 }
-
-/// A thousand million numbers in 128 MiB.
-const MOST_WORDS: u64 = 1 << 24;

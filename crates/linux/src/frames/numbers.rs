@@ -20,7 +20,7 @@ pub(super) enum Before {
 impl Numbers {
     /// All those below `count`, some more and a thousand million at most.
     pub(super) fn new(count: u64) -> Numbers {
-        Numbers { words: vec![0; count.div_ceil(64).clamp(1, MOST_WORDS) as usize] }
+        Numbers { words: vec![0; words_for(count) as usize] }
     }
 
     /// Notes that a number has come.
@@ -38,10 +38,7 @@ impl Numbers {
         let words = self.words[..self.reach(count)].iter().enumerate();
         words
             .filter(|(_, word)| **word != u64::MAX)
-            .flat_map(|(index, word)| {
-                let absent = (0..64).filter(move |bit| word >> bit & 1 == 0);
-                absent.map(move |bit| index as u64 * 64 + bit)
-            })
+            .flat_map(|(index, word)| absent(index as u64, *word))
             .filter(move |number| *number < count)
     }
 
@@ -49,6 +46,16 @@ impl Numbers {
     fn reach(&self, count: u64) -> usize {
         usize::try_from(count.div_ceil(64)).unwrap_or(usize::MAX).min(self.words.len())
     }
+}
+
+/// How many words of 64 bits hold a bit for each number below `count`.
+pub(crate) fn words_for(count: u64) -> u64 {
+    count.div_ceil(64).clamp(1, MOST_WORDS)
+}
+
+/// The numbers that have no bit in the word with this index, from the lowest.
+pub(crate) fn absent(index: u64, word: u64) -> impl DoubleEndedIterator<Item = u64> {
+    (0..64).filter(move |bit| word >> bit & 1 == 0).map(move |bit| index * 64 + bit)
 }
 
 /// A thousand million numbers in 128 MiB.

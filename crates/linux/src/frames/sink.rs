@@ -79,7 +79,7 @@ impl Arrived {
     /// Frames of the trial that came, each counted once.
     #[must_use]
     pub fn distinct(&self) -> u64 {
-        self.frames - self.duplicates
+        self.frames.saturating_sub(self.duplicates)
     }
 }
 

@@ -10,7 +10,7 @@ mod kinds;
 mod next_hop;
 mod sender;
 
-pub(crate) use addresses::Addressing;
+pub(crate) use addresses::{Addressing, ipv4, ipv6};
 
 use super::port::{Counted, Port};
 use super::safety::Exposure;
@@ -167,7 +167,10 @@ impl Port for LocalPort {
     fn counted(&mut self) -> anyhow::Result<Counted> {
         let Counting { sink, frames } = self.counting.take().context("nothing is being counted")?;
         let (arrived, at) = (sink.arrived()?, mono_now());
-        Ok(Counted { arrived, last_missing: sink.last_missing(frames)?, at: Some(at) })
+        // Looked for word by word, which takes long for millions: not where all have come.
+        let all = arrived.distinct() >= frames;
+        let last_missing = if all { None } else { sink.last_missing(frames)? };
+        Ok(Counted { arrived, last_missing, at: Some(at) })
     }
 
     fn send(&mut self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> anyhow::Result<()> {

@@ -34,7 +34,7 @@ pub(super) struct Ran {
 impl Ran {
     /// Frames that came, each counted once.
     pub(super) fn distinct(&self) -> u64 {
-        self.counted.arrived.frames.saturating_sub(self.counted.arrived.duplicates)
+        self.counted.arrived.distinct()
     }
 
     /// Frames that were sent and did not come.

@@ -1,5 +1,6 @@
 //! From where to where frames go.
 
+use super::super::local::{ipv4, ipv6};
 use super::super::port::{Port, Traffic};
 use super::options::{BenchOptions, SideOptions};
 use crate::engine::host::entropy;
@@ -10,7 +11,7 @@ use model::dut::TunnelEnds;
 use model::framing::Network;
 use model::plan::Direction;
 use model::units::Bytes;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 /// What frames are like, at both ports.
 #[derive(Clone, Debug)]
@@ -132,7 +133,7 @@ fn is_of(network: Network, address: &IpAddr) -> bool {
 fn benchmark_address(side: usize, network: Network) -> IpAddr {
     let net = u8::from(side == 1);
     match network {
-        Network::V4 => Ipv4Addr::new(198, 18 + net, 0, 1).into(),
-        Network::V6 => Ipv6Addr::new(0x2001, 2, 0, net.into(), 0, 0, 0, 1).into(),
+        Network::V4 => ipv4(net, 1),
+        Network::V6 => ipv6(net, 1),
     }
 }

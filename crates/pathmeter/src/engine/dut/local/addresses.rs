@@ -129,11 +129,13 @@ enum Family {
     V6,
 }
 
-fn ipv4(net: u8, host: u8) -> IpAddr {
+/// Of 198.18.0.0/15 (RFC 2544 appendix C): the host in the network 198.18.0.0/24 (0) or 198.19.0.0/24 (1).
+pub(crate) fn ipv4(net: u8, host: u8) -> IpAddr {
     Ipv4Addr::new(198, 18 + net, 0, host).into()
 }
 
-fn ipv6(net: u8, host: u8) -> IpAddr {
+/// Of 2001:2::/48 (RFC 5180 section 8): the host in the network 2001:2:0:NET::/64.
+pub(crate) fn ipv6(net: u8, host: u8) -> IpAddr {
     Ipv6Addr::new(0x2001, 2, 0, net.into(), 0, 0, 0, host.into()).into()
 }
 
