@@ -7,7 +7,7 @@ mod plan;
 mod progress;
 
 use super::chart;
-use super::session::security;
+use super::session::{parse_expectations, security};
 use crate::cli::{Common, Rfc2544Args};
 use crate::engine::interrupt::Interrupt;
 use crate::exit::{Exit, Failure};
@@ -15,14 +15,13 @@ use crate::planner;
 use anyhow::Context;
 use lab::privilege::{Unprivileged, gain_and_enclose};
 use model::dut::{DutReport, compare_devices, compare_with};
-use report::expect::DeviceExpectation;
 use report::format::rfc2544 as format;
 use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> anyhow::Result<Exit> {
     chart::check(&args.chart)?;
-    let expected = expectations(&args.session.expect)?;
+    let expected = parse_expectations(&args.session.expect, EXAMPLE)?;
     let reference = args.against.as_deref().map(reference).transpose()?;
     let security = security(&args.session)?;
     let benchmark = planner::rfc2544(args, &security)?;
@@ -47,13 +46,6 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> anyhow::Result<Exit> {
     let exit = outcome::conclude(&report, &expected, global)?;
     // What broke it is told below what was measured.
     broke.filter(|_| !interrupt.is_raised()).map_or(Ok(exit), Err)
-}
-
-fn expectations(texts: &[String]) -> Result<Vec<DeviceExpectation>, Failure> {
-    let parse = |text: &String| {
-        text.parse().map_err(|e: report::expect::ExpectError| Failure::usage(e.to_string(), EXAMPLE))
-    };
-    texts.iter().map(parse).collect()
 }
 
 /// The result to compare with, read before anything is measured.

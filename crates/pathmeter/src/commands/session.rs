@@ -13,9 +13,10 @@ use model::latency::LatencyPlan;
 use model::plan::{LocalOptions, Plan, ProtocolName, Target};
 use model::run::Run;
 use model::transfer::TransferPlan;
-use report::expect::Expectation;
+use report::expect::{Checked, ExpectError, Expectation};
 use report::format::{self, Style, ndjson, text};
 use std::io::{IsTerminal, Write};
+use std::str::FromStr;
 use wire::ProtocolError;
 use wire::native::Token;
 
@@ -61,15 +62,18 @@ pub(crate) fn run_id() -> anyhow::Result<String> {
 
 /// Reads what the user expects, before anything runs.
 pub(crate) fn expectations(args: &SessionArgs) -> Result<Vec<Expectation>, Failure> {
-    parse_expectations(&args.expect)
+    parse_expectations(&args.expect, EXPECT_OF_RUN)
 }
 
-/// Reads expectations.
-pub(crate) fn parse_expectations(expect: &[String]) -> Result<Vec<Expectation>, Failure> {
-    let parse = |text: &String| {
-        text.parse::<Expectation>()
-            .map_err(|e| Failure::usage(e.to_string(), "--expect 'down.goodput>=9.4Gbit/s'"))
-    };
+/// An expectation of a run, for advice.
+pub(crate) const EXPECT_OF_RUN: &str = "--expect 'down.goodput>=9.4Gbit/s'";
+
+/// Reads expectations of a run or of a device. `example`: one of them, for the advice.
+pub(crate) fn parse_expectations<T: FromStr<Err = ExpectError>>(
+    expect: &[String],
+    example: &str,
+) -> Result<Vec<T>, Failure> {
+    let parse = |text: &String| text.parse().map_err(|e: ExpectError| Failure::usage(e.to_string(), example));
     expect.iter().map(parse).collect()
 }
 
@@ -213,7 +217,7 @@ pub(crate) fn conclude(
         }
     };
     deliver(global, document.as_bytes())?;
-    let broken = broken(run, expected);
+    let broken = broken(expected.iter().map(|expectation| expectation.check(run)));
     Ok(match run.verdict.status {
         Status::Void => Exit::Void,
         _ if broken => Exit::ExpectationBroken,
@@ -222,8 +226,7 @@ pub(crate) fn conclude(
 }
 
 /// Tells on standard error which expectations do not hold.
-fn broken(run: &Run, expected: &[Expectation]) -> bool {
-    let checked = expected.iter().map(|expectation| expectation.check(run));
+pub(crate) fn broken(checked: impl Iterator<Item = Checked>) -> bool {
     let broken: Vec<_> = checked.filter(|checked| !checked.held).collect();
     for checked in &broken {
         let measured = checked.measured.as_deref().unwrap_or("not measured");

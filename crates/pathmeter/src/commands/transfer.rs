@@ -4,7 +4,7 @@ mod keys;
 mod plan;
 mod way;
 
-use super::session::{Live, conclude, parse_expectations, print_plan, too_early};
+use super::session::{EXPECT_OF_RUN, Live, conclude, parse_expectations, print_plan, too_early};
 use crate::cli::{Common, TransferArgs};
 use crate::engine::interrupt::Interrupt;
 use crate::engine::preflight;
@@ -16,7 +16,7 @@ use std::io::Write;
 
 /// Runs the command.
 pub(crate) fn run(args: &TransferArgs, global: &Common) -> anyhow::Result<Exit> {
-    let expected = parse_expectations(&args.expect)?;
+    let expected = parse_expectations(&args.expect, EXPECT_OF_RUN)?;
     let Planned { plan, sources, family } = plan::plan(args)?;
     if args.dry_run {
         return print_plan(&plan, global);

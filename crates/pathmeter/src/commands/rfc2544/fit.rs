@@ -63,8 +63,7 @@ mod tests {
             mtu: mtu[at],
             ..PortFacts::default()
         };
-        let mut device = super::super::measure::untested("x", None);
-        device.ports = vec![port(0), port(1)];
+        let mut device = DeviceReport { ports: vec![port(0), port(1)], ..DeviceReport::default() };
         let setup = fit(asked, &mut device, false);
         let sizes = setup.streams.iter().map(|stream| stream.frames.sizes[0].0).collect();
         (sizes, setup.link, setup.link_is_nominal, device.notes)

@@ -11,7 +11,6 @@ use crate::exit::{Exit, Failure, sentence};
 use crate::planner::Benchmark;
 use linux::clock::wall_now;
 use model::dut::{Action, DeviceReport, DutReport, SCHEMA, Setup, SetupError, Suite, Test, conclude};
-use model::finding::Verdict;
 use model::units::Nanos;
 
 /// Measures every device. What breaks one is told with its result, and ends it; the others are measured all the same.
@@ -57,25 +56,6 @@ pub(super) fn measure(
     Ok((report, broke))
 }
 
-/// A device of which nothing is known yet.
-pub(super) fn untested(name: &str, title: Option<String>) -> DeviceReport {
-    DeviceReport {
-        name: name.to_owned(),
-        title,
-        unavailable: None,
-        ports: Vec::new(),
-        tools: Vec::new(),
-        rows: Vec::new(),
-        service: None,
-        hops: Vec::new(),
-        voided: 0,
-        shares_cpu: None,
-        findings: Vec::new(),
-        verdict: Verdict::default(),
-        notes: Vec::new(),
-    }
-}
-
 /// One device, with its own setup. `later`: what the devices after it take at most.
 fn one(
     options: &BenchOptions,
@@ -83,7 +63,8 @@ fn one(
     later: Nanos,
     interrupt: &Interrupt,
 ) -> (DeviceReport, Setup, Option<anyhow::Error>) {
-    let mut report = untested(&options.device.name(), options.device.title());
+    let (name, title) = (options.device.name(), options.device.title());
+    let mut report = DeviceReport { name, title, ..DeviceReport::default() };
     let mut setup = asked.clone();
     let result = run(options, &mut setup, later, interrupt, &mut report);
     let error = result.err().filter(|_| !interrupt.is_raised());
@@ -108,7 +89,7 @@ fn run(
     report: &mut DeviceReport,
 ) -> anyhow::Result<()> {
     let mut bench = Bench::open(options, &interrupt.stop())?;
-    let mut known = untested("", None);
+    let mut known = DeviceReport::default();
     bench.describe(&mut known);
     report.ports = known.ports;
     *setup = fit(setup, report, options.vlan.is_some());

@@ -2,12 +2,12 @@
 
 use crate::cli::{Common, Format};
 use crate::commands::output::{Screen, deliver};
+use crate::commands::session::broken;
 use crate::exit::Exit;
 use model::dut::{DeviceReport, DutReport};
 use model::finding::Status;
 use report::expect::DeviceExpectation;
 use report::format::rfc2544 as format;
-use std::io::Write;
 
 /// Writes the result, and says which expectations do not hold.
 pub(super) fn conclude(
@@ -23,13 +23,8 @@ pub(super) fn conclude(
         Format::Markdown => format::to_markdown(report),
     };
     deliver(global, document.as_bytes())?;
-    let checked: Vec<_> = expected.iter().map(|expectation| expectation.check(report)).collect();
-    for broken in checked.iter().filter(|checked| !checked.held) {
-        let measured = broken.measured.as_deref().unwrap_or("not measured");
-        // The exit code tells it too.
-        let _ = writeln!(std::io::stderr(), "expectation broken: {}: {measured}", broken.expectation);
-    }
-    Ok(exit(report, checked.iter().all(|checked| checked.held)))
+    let broken = broken(expected.iter().map(|expectation| expectation.check(report)));
+    Ok(exit(report, !broken))
 }
 
 /// Nothing can be trusted of a void result; a promise of a service that is not kept is an expectation broken.
