@@ -34,6 +34,7 @@ enum Due {
     Open,
     OpenFailed,
     Sample,
+    Progress,
     SendersDone,
     Measured,
     Reflected,
@@ -85,6 +86,11 @@ impl<S: Session> End<S> {
             Due::Open => self.session.input(now, Input::FlowsOpen(&self.streams())),
             Due::OpenFailed => self.session.input(now, Input::FlowsFailed("no")),
             Due::Sample => self.session.input(now, Input::LocalSample(&self.sample())),
+            Due::Progress => {
+                // More than any test of bytes or blocks asks for.
+                let (sent, received) = (1 << 30, 1 << 30);
+                self.session.input(now, Input::Progress { sent, received, omitted: false })
+            }
             Due::SendersDone => self.session.input(now, Input::SendersDone(&self.sent())),
             Due::PathSeen => self.session.input(now, Input::PathSeen(&PathSeen::default())),
             Due::Reflected => self.session.input(now, Input::Reflected(&SEEN)),
@@ -106,9 +112,9 @@ impl<S: Session> End<S> {
                 Output::Send(bytes) => sent.push(Some(chance.spoil(bytes))),
                 Output::OpenFlows(plan) => {
                     self.test = Some(plan.test);
-                    self.due.push_back(if chance.byte() > 250 { Due::OpenFailed } else { Due::Open });
+                    self.due.push_back(if chance.fails() { Due::OpenFailed } else { Due::Open });
                 }
-                Output::StartFlows => self.due.extend([Due::Sample, Due::SendersDone]),
+                Output::StartFlows => self.due.extend([Due::Sample, Due::Progress, Due::SendersDone]),
                 Output::StopSenders => self.due.push_back(Due::SendersDone),
                 Output::Drain { .. } => self.due.push_back(Due::Measured),
                 Output::Datagram { .. } | Output::Reflect(_) | Output::Port(_) => {}
@@ -153,21 +159,30 @@ impl<S: Session> End<S> {
     }
 
     fn sent(&self) -> Vec<Sent> {
-        let sent = |(stream, _, _)| Sent { stream, bytes: 100_000, datagrams: 100 };
+        let sent = |(stream, _, _)| Sent { stream, bytes: 200_000, datagrams: 200 };
         self.rows().filter(|(_, _, role)| *role == Role::Sender).map(sent).collect()
     }
 
     fn result(&self) -> SideResult {
         let transport = self.test.as_ref().map_or(Transport::Tcp, |test| test.transport);
-        let row = |(stream, direction, role)| StreamResult {
-            stream,
-            direction,
-            role,
-            elapsed: Nanos(2_000_000_000),
-            bytes: Bytes(100_000),
-            total_bytes: Bytes(100_000),
-            tcp: (transport == Transport::Tcp).then(TcpCounters::default),
-            udp: (transport == Transport::Udp).then(UdpCounters::default),
+        // No two figures are alike, so that one in the place of another is noticed.
+        let row = |(stream, direction, role)| {
+            let number = u64::from(stream);
+            let lost = if role == Role::Receiver { 3 + number } else { 0 };
+            let datagrams = 200 - lost;
+            let bytes = Bytes(1000 * datagrams);
+            let tcp = TcpCounters { retransmits: 7 + number, ..TcpCounters::default() };
+            let udp = UdpCounters { datagrams, lost, last_sequence: 200, ..UdpCounters::default() };
+            StreamResult {
+                stream,
+                direction,
+                role,
+                elapsed: Nanos(2_000_000_000 + number),
+                bytes,
+                total_bytes: bytes,
+                tcp: (transport == Transport::Tcp).then_some(tcp),
+                udp: (transport == Transport::Udp).then_some(udp),
+            }
         };
         SideResult { streams: self.rows().map(row).collect(), ..SideResult::default() }
     }

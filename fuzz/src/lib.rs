@@ -1,31 +1,54 @@
 //! Two honest machines joined by a channel that the fuzzer spoils: the way to reach every state of a dialogue.
 
+pub mod driver;
 mod end;
+pub mod runs;
+pub mod samples;
+pub mod topology;
 
 pub use end::End;
 
+use insight::run_of_events;
 use model::event::{Connected, Event};
 use model::host::Host;
 use model::plan::{Directions, End as Ending, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::run::Run;
+use model::sample::{Side, SideResult, StreamResult};
 use model::time::{MonoTime, WallTime};
 use model::units::{Bytes, Nanos};
-use wire::Session;
+use wire::iperf3::{self, Cookie, Extras};
+use wire::{Output, Session};
 
 /// What the fuzzer wants of the world, byte by byte; when they are used up, nothing unusual happens any more.
-pub struct Chance<'a>(&'a [u8]);
+pub struct Chance<'a> {
+    rest: &'a [u8],
+    unusual: bool,
+}
 
 impl<'a> Chance<'a> {
     /// From the fuzzer's bytes.
     pub fn new(data: &'a [u8]) -> Chance<'a> {
-        Chance(data)
+        Chance { rest: data, unusual: false }
     }
 
     /// The next byte, or 0.
     pub fn byte(&mut self) -> u8 {
-        let Some((first, rest)) = self.0.split_first() else { return 0 };
-        self.0 = rest;
+        let Some((first, rest)) = self.rest.split_first() else { return 0 };
+        self.rest = rest;
         *first
+    }
+
+    /// Does something fail at an end? Seldom.
+    pub fn fails(&mut self) -> bool {
+        let fails = self.byte() > 250;
+        self.unusual |= fails;
+        fails
+    }
+
+    /// Was anything spoiled, or did anything fail?
+    #[must_use]
+    pub fn was_unusual(&self) -> bool {
+        self.unusual
     }
 
     /// A test of some kind.
@@ -48,6 +71,7 @@ impl<'a> Chance<'a> {
         if what < 128 {
             return bytes;
         }
+        self.unusual = true;
         let at = usize::from(u16::from_be_bytes([self.byte(), self.byte()])) % bytes.len().max(1);
         let with = self.byte();
         match what % 6 {
@@ -60,6 +84,23 @@ impl<'a> Chance<'a> {
         }
         bytes
     }
+}
+
+/// An iPerf3 client and server that have just met. The driver of a server has read the cookie before there is a session.
+///
+/// # Panics
+/// When the client does not begin with its cookie.
+#[must_use]
+pub fn iperf3(test: TestSpec, extras: Extras) -> (End<iperf3::Client>, End<iperf3::Server>) {
+    let cookie = Cookie::from_entropy(&[3; 36]);
+    let config = iperf3::ClientConfig { cookie: cookie.clone(), test, extras };
+    let mut client = iperf3::Client::new(config, START);
+    assert!(
+        matches!(client.output(START), Output::Send(bytes) if bytes == cookie.to_wire()),
+        "it begins otherwise"
+    );
+    let server = iperf3::Server::new(iperf3::ServerConfig::default(), cookie, START);
+    (End::new(client, true), End::new(server, false))
 }
 
 /// Lets client and server talk until both are done. Panics when one of them waits for ever or never stops talking.
@@ -83,6 +124,25 @@ pub fn converse<C: Session, S: Session>(client: &mut End<C>, server: &mut End<S>
     panic!("the dialogue does not end");
 }
 
+/// Both ends had what either measured, where nothing disturbed them. `same`: as far as the protocol tells it.
+pub fn agree(client: &[Event], server: &[Event], same: fn(&StreamResult, &StreamResult) -> bool) {
+    let of = |events: &[Event], side: Side| -> SideResult {
+        let mut found = events.iter().filter_map(|event| match event {
+            Event::Result(told) if told.side == side => Some(told.result.clone()),
+            _ => None,
+        });
+        let result = found.next().unwrap_or_else(|| panic!("no result of {side:?}: {events:?}"));
+        assert!(found.next().is_none(), "two results of {side:?}");
+        result
+    };
+    for (here, there) in [(client, server), (server, client)] {
+        let (measured, told) = (of(here, Side::Local).streams, of(there, Side::Peer).streams);
+        let alike =
+            measured.len() == told.len() && measured.iter().zip(&told).all(|(one, other)| same(one, other));
+        assert!(alike, "measured {measured:#?}\ntold {told:#?}");
+    }
+}
+
 /// Folds and judges what a client told of this test, as its command would.
 pub fn judge(test: TestSpec, told: Vec<Event>) -> Run {
     let address = ([192, 0, 2, 7], 5210).into();
@@ -99,7 +159,7 @@ pub fn judge(test: TestSpec, told: Vec<Event>) -> Run {
         peer: None,
     };
     let events: Vec<Event> = std::iter::once(Event::Connected(connected)).chain(told).collect();
-    Run::of("1", "throughput", &events)
+    run_of_events("1", "throughput", &events)
 }
 
 /// When a session begins.

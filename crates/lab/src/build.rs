@@ -1,12 +1,12 @@
 //! A topology, built: namespaces without names, so that nothing is left however this process ends.
 
+use crate::borrow::Borrowed;
 use crate::configure::configure;
 use crate::error::LabError;
 use crate::keys::Keys;
 use crate::machine::Plugs;
 use crate::node::{Inside, RunningNode};
 use crate::ready;
-use crate::real::Borrowed;
 use crate::topology::{Link, Node, Place, Side, Topology};
 use linux::namespace::Namespace;
 use linux::netlink::Network;
@@ -79,7 +79,7 @@ impl Lab {
         });
         let nodes = nodes.collect();
         let mut lab = Self { topology: topology.clone(), nodes, notes, _borrowed: borrowed };
-        let late = ready::wait(&lab, options.patience)?;
+        let late = ready::wait(&lab.nodes, &lab.topology.nodes, options.patience)?;
         lab.notes.extend(late);
         Ok(lab)
     }

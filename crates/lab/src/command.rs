@@ -3,7 +3,6 @@
 use crate::error::LabError;
 use crate::vm::VmProcess;
 use linux::process::{Process, Signal, signal_group};
-use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
@@ -226,13 +225,6 @@ fn gone(node: &str) -> LabError {
         what: "a virtual machine",
         cannot: "it ended, or hangs, and the command with it".to_owned(),
     }
-}
-
-/// Where programs are looked for: administrators' directories too, which a user's path may lack.
-pub(crate) fn search_path() -> OsString {
-    let mut path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-    path.push(":/usr/local/sbin:/usr/sbin:/sbin");
-    path
 }
 
 /// A thread that reads a pipe to its end and keeps the beginning.

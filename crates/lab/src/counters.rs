@@ -2,11 +2,13 @@
 
 use crate::build::Lab;
 use crate::error::LabError;
+use crate::interfaces::interfaces;
 use crate::node::{Inside, RunningNode};
 use linux::counters::{self, Softnet};
 use linux::cpu::{CpuSnapshot, CpuTimes};
-use linux::netlink::{LinkStatistics, Network};
 use linux::nft::DroppedFragments;
+
+pub use crate::interfaces::InterfaceCounters;
 
 /// The counters of a lab at one moment; see [`Snapshot::since`].
 #[derive(Clone, Debug)]
@@ -36,20 +38,6 @@ pub struct NodeCounters {
     pub interfaces: Vec<InterfaceCounters>,
     /// Fragments that its filter of fragments dropped; `None`: it has none.
     pub fragments: Option<DroppedFragments>,
-}
-
-/// The counters of an interface.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct InterfaceCounters {
-    /// Its name.
-    pub name: String,
-    /// Packets, bytes, errors and drops, as the driver and the kernel count them. With offloads one packet may stand for
-    /// several frames.
-    pub link: LinkStatistics,
-    /// Packets that the queueing discipline of the link dropped: for want of room, or for the loss that was asked.
-    pub queue_drops: u64,
-    /// Bytes that left through it: frames without FCS, those within a packet of an offload counted each.
-    pub queue_bytes: u64,
 }
 
 impl Lab {
@@ -110,25 +98,4 @@ fn read(node: &RunningNode) -> Result<NodeCounters, LabError> {
         }
     };
     Ok(NodeCounters { node: node.name.clone(), interfaces, fragments })
-}
-
-/// The counters of interfaces of these names, in the network of the calling thread.
-pub(crate) fn interfaces(names: &[String]) -> linux::Result<Vec<InterfaceCounters>> {
-    let mut network = Network::open()?;
-    let links = network.links()?;
-    let known = links.into_iter().filter(|link| names.contains(&link.name));
-    known
-        .map(|link| {
-            // A discipline counts what those below it drop.
-            let qdiscs = network.qdiscs(&link.name)?;
-            let drops = qdiscs.iter().map(|qdisc| qdisc.drops).max();
-            let bytes = qdiscs.iter().map(|qdisc| qdisc.bytes).max();
-            Ok(InterfaceCounters {
-                name: link.name,
-                link: link.statistics,
-                queue_drops: drops.unwrap_or(0),
-                queue_bytes: bytes.unwrap_or(0),
-            })
-        })
-        .collect()
 }

@@ -1,6 +1,6 @@
 //! Why a lab could not be built, or something in it not be done.
 
-use crate::vm::VmError;
+use crate::vm_error::VmError;
 use linux::OsError;
 use std::io;
 

@@ -14,7 +14,7 @@ pub(crate) fn fragments(node: &str) -> Result<FragmentFilter, LabError> {
 /// Hands a ruleset to `nft`. It reads its input and ends: there is nothing to wait for but the kernel.
 pub(crate) fn rules(node: &str, rules: &str, namespace: &Namespace) -> Result<(), LabError> {
     let mut command = Command::new("nft");
-    command.args(["-f", "-"]).env("PATH", crate::command::search_path());
+    command.args(["-f", "-"]).env("PATH", crate::programs::search_path());
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     namespace.spawn_inside(&mut command).map_err(LabError::in_node(node))?;
     let start = |source: io::Error| match source.kind() {

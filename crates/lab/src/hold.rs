@@ -1,9 +1,9 @@
 //! Labs that stay up: held by a process of their own, and looked into from others.
 
 use crate::build::{BuildOptions, Lab};
-use crate::command::search_path;
 use crate::error::LabError;
 use crate::node::RunningNode;
+use crate::programs::search_path;
 use crate::state::{Directory, HeldLab, HeldNode};
 use crate::topology::Topology;
 use crate::vm::CommandServer;

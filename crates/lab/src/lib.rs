@@ -3,6 +3,7 @@
 //! This crate knows nothing of pathmeter's engine, so that it can judge it and any other tool alike: it builds a network,
 //! runs commands in its nodes, and counts what its links carried.
 
+mod borrow;
 pub mod build;
 pub mod command;
 pub mod configure;
@@ -11,10 +12,12 @@ pub mod error;
 pub mod feature;
 mod filter;
 pub mod hold;
+mod interfaces;
 pub mod keys;
 mod machine;
 pub mod node;
 pub mod privilege;
+mod programs;
 mod ready;
 mod real;
 mod shape;
@@ -23,3 +26,4 @@ pub mod state;
 pub mod topology;
 mod tunnel;
 pub mod vm;
+mod vm_error;

@@ -2,7 +2,8 @@
 
 use crate::error::LabError;
 use crate::keys::Keys;
-use crate::topology::{DeviceKind, End, Filter, Machine, Node, Place, Side, Topology};
+use crate::programs::tools;
+use crate::topology::{DeviceKind, End, Machine, Node, Place, Side, Topology};
 use crate::vm::guest::Role;
 use crate::vm::{Nic, Vm, VmSpec};
 use linux::namespace::Namespace;
@@ -157,31 +158,6 @@ fn macvtap_nic(side: &Side, far: &Side, places: &[(&Node, Namespace)]) -> Result
     });
     let (tap, mac) = plug.and_then(|plug| plug).map_err(LabError::in_node(&node.name))?;
     Ok(Nic { tap, mac, offload: side.offload != Some(false) })
-}
-
-/// Programs of this host that the node needs: those of its rules, and those that measure in it.
-fn tools(topology: &Topology, node: &Node) -> Vec<String> {
-    let serve = topology.tools.iter().filter_map(|tool| tool.serve.as_ref());
-    let serve = serve.filter(|_| topology.to == node.name);
-    let run = topology.tools.iter().map(|tool| &tool.run).filter(|_| topology.from == node.name);
-    of_rules(node).into_iter().chain(foreign(serve.chain(run))).collect()
-}
-
-/// Programs of this host that some node of the topology needs.
-pub(crate) fn programs(topology: &Topology) -> Vec<String> {
-    let rules = topology.nodes.iter().filter_map(of_rules);
-    let commands = topology.tools.iter().flat_map(|tool| tool.serve.iter().chain([&tool.run]));
-    rules.chain(foreign(commands)).collect()
-}
-
-fn of_rules(node: &Node) -> Option<String> {
-    let rules = node.filters.iter().any(|filter| matches!(filter, Filter::Rules(_)));
-    rules.then(|| "nft".to_owned())
-}
-
-/// The programs of commands, but for this one, which every machine has.
-fn foreign<'a>(commands: impl Iterator<Item = &'a Vec<String>>) -> impl Iterator<Item = String> {
-    commands.filter_map(|words| words.first()).filter(|program| *program != "pathmeter").cloned()
 }
 
 fn machine_number(topology: &Topology, node: &Node) -> u8 {

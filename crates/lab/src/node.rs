@@ -1,8 +1,9 @@
 //! A node that is up, and commands in it.
 
-use crate::command::{Limits, Output, Running, search_path};
+use crate::command::{Limits, Output, Running};
 use crate::configure::Configured;
 use crate::error::LabError;
+use crate::programs::search_path;
 use crate::vm::Vm;
 use linux::namespace::Namespace;
 use linux::process::pin;

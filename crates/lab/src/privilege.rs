@@ -1,6 +1,6 @@
 //! The rights that building a lab needs, and that nothing outlives it.
 
-use crate::real::put_back_all;
+use crate::borrow::put_back_all;
 use linux::OsError;
 use linux::namespace;
 use linux::privilege::{Capabilities, Capability};

@@ -1,6 +1,5 @@
 //! When a lab is ready: its links carry, and neighbours have answered, so that no measurement waits for either.
 
-use crate::build::Lab;
 use crate::error::LabError;
 use crate::node::RunningNode;
 use crate::topology::Node;
@@ -11,14 +10,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Waits, at most so long; says what is not ready then. That is no error: a topology may be made to be so.
-pub(crate) fn wait(lab: &Lab, patience: Duration) -> Result<Vec<String>, LabError> {
+pub(crate) fn wait(
+    running: &[RunningNode],
+    nodes: &[Node],
+    patience: Duration,
+) -> Result<Vec<String>, LabError> {
     let mut late = Vec::new();
     let until = Instant::now() + patience;
-    let here: Vec<(&RunningNode, &Namespace, &Node)> = lab
-        .nodes
+    let here: Vec<(&RunningNode, &Namespace, &Node)> = running
         .iter()
         .filter_map(|node| {
-            let described = lab.topology.nodes.iter().find(|described| described.name == node.name)?;
+            let described = nodes.iter().find(|described| described.name == node.name)?;
             Some((node, node.namespace()?, described))
         })
         .collect();
@@ -36,7 +38,7 @@ pub(crate) fn wait(lab: &Lab, patience: Duration) -> Result<Vec<String>, LabErro
     let until = until.min(Instant::now() + TO_ANSWER);
     let mut asked = Vec::new();
     for (node, namespace, described) in &here {
-        let neighbours = neighbours(described, &lab.topology.nodes);
+        let neighbours = neighbours(described, nodes);
         namespace.run(|| ask(&neighbours)).map_err(LabError::in_node(&node.name))?;
         asked.push(neighbours);
     }

@@ -1,83 +1,24 @@
-//! Real interfaces of this host in a lab: taken with their name, MTU, hardware address and addresses, and given back so.
-//!
-//! While one is away a file beside those of the labs tells what it was. When a lab is killed the kernel returns a physical
-//! interface to the host by itself, under the name it had in the lab and without addresses; [`put_back`] does the rest. A
-//! virtual one (veth, VLAN, …) is destroyed with the lab's namespace: that is the kernel's rule, and why it is refused
-//! nowhere but told in `docs/lab.md`.
+//! What a real interface of this host was before a lab took it, and how it becomes that again.
 
 use crate::error::LabError;
-use crate::state::Directory;
-use linux::namespace::Namespace;
 use linux::netlink::Network;
 use linux::process::{own_pid, started_at};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::thread;
-use std::time::Duration;
 
 /// What an interface was before it was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     /// Its name on the host.
     pub(crate) name: String,
-    inside: String,
+    /// Its name in the lab.
+    pub(crate) inside: String,
     mtu: u32,
     mac: Option<[u8; 6]>,
     is_up: bool,
     addresses: Vec<(IpAddr, u8)>,
     pid: u32,
     started: u64,
-}
-
-/// An interface of the host that is in a lab until this value is dropped.
-#[derive(Debug)]
-pub(crate) struct Borrowed {
-    record: Record,
-    home: Namespace,
-    node: Namespace,
-    directory: Directory,
-}
-
-impl Borrowed {
-    /// Takes an interface of the calling thread's namespace into a node, under the name `inside`.
-    pub(crate) fn take(name: &str, inside: &str, node: &Namespace) -> Result<Self, LabError> {
-        let mut network = Network::open()?;
-        let record = look_up(&mut network, name, inside)?;
-        let directory = Directory::open()?;
-        directory.write_borrowed(&record)?;
-        let home = Namespace::current()?;
-        let node = node.run(Namespace::current)??;
-        network.set_down(name)?;
-        network.move_link(name, &node)?;
-        // From here on it is given back, whatever comes.
-        let borrowed = Self { record, home, node, directory };
-        if name != inside {
-            borrowed.node.run(|| Network::open()?.set_name(name, inside))??;
-        }
-        Ok(borrowed)
-    }
-
-    fn give_back(&self) -> linux::Result<()> {
-        let Record { name, inside, .. } = &self.record;
-        self.node.run(|| {
-            let mut network = Network::open()?;
-            network.set_down(inside)?;
-            if name != inside {
-                network.set_name(inside, name)?;
-            }
-            network.move_link(name, &self.home)
-        })??;
-        self.home.run(|| self.record.restore(&mut Network::open()?))?
-    }
-}
-
-impl Drop for Borrowed {
-    fn drop(&mut self) {
-        // One that does not come back is found by the sweep: its file stays.
-        if self.give_back().is_ok() {
-            let _ = self.directory.remove_borrowed(&self.record.name);
-        }
-    }
 }
 
 impl Record {
@@ -87,7 +28,7 @@ impl Record {
     }
 
     /// Makes an interface that is back what it was.
-    fn restore(&self, network: &mut Network) -> linux::Result<()> {
+    pub(crate) fn restore(&self, network: &mut Network) -> linux::Result<()> {
         if let Some(mac) = self.mac {
             network.set_mac(&self.name, mac)?;
         }
@@ -124,18 +65,8 @@ pub(crate) fn put_back(record: &Record) -> linux::Result<bool> {
     Ok(true)
 }
 
-/// What is left to do for interfaces when a lab was killed. The kernel returns them soon after, not at once.
-pub(crate) fn put_back_all() {
-    let Ok(directory) = Directory::existing() else { return };
-    for _ in 0..RETURNS {
-        match directory.put_back_interfaces() {
-            Ok(true) | Err(_) => return,
-            Ok(false) => thread::sleep(A_MOMENT),
-        }
-    }
-}
-
-fn look_up(network: &mut Network, name: &str, inside: &str) -> Result<Record, LabError> {
+/// What an interface is that may be taken, in the network of the calling thread.
+pub(crate) fn look_up(network: &mut Network, name: &str, inside: &str) -> Result<Record, LabError> {
     let refused = |why: String| LabError::Interface { interface: name.to_owned(), why };
     let links = network.links()?;
     let Some(link) = links.iter().find(|link| link.name == name) else {
@@ -174,8 +105,6 @@ fn look_up(network: &mut Network, name: &str, inside: &str) -> Result<Record, La
     })
 }
 
-const RETURNS: u32 = 100;
-const A_MOMENT: Duration = Duration::from_millis(50);
 /// Hosts in nobody's own network, so that the way to them is the default one.
 const ANY_HOST_V4: Ipv4Addr = Ipv4Addr::new(8, 8, 8, 8);
 const ANY_HOST_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0x4860, 0x4860, 0, 0, 0, 0, 0x8888);

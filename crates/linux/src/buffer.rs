@@ -2,9 +2,9 @@
 
 use std::ops::{Deref, DerefMut};
 
-/// Bytes that start on a page and have all been written once, so that no page fault falls into the data path.
+/// Bytes that start on a page and whose pages have all been written to, so that no page fault falls into the data path.
 ///
-/// The content is a fixed pseudo-random pattern: neither zero pages nor compressible by links on the way.
+/// The content to send is a fixed pseudo-random pattern: neither zero pages nor compressible by links on the way.
 #[derive(Debug, Clone)]
 pub struct PageBuffer {
     pages: Box<[Page]>,
@@ -18,6 +18,23 @@ impl PageBuffer {
         let pages = vec![Page([0; PAGE]); len.div_ceil(PAGE)].into_boxed_slice();
         let mut buffer = Self { pages, len };
         buffer.fill();
+        buffer
+    }
+
+    /// Allocates `len` bytes of zeros that nobody has touched: they take no memory until somebody does.
+    #[must_use]
+    pub fn untouched(len: usize) -> Self {
+        let pages = Box::new_zeroed_slice(len.div_ceil(PAGE));
+        // SAFETY: a page is plain bytes, for which zeros are a value.
+        Self { pages: unsafe { pages.assume_init() }, len }
+    }
+
+    /// Allocates `len` bytes to receive into: every page is there, and nobody looks at what is in it.
+    #[must_use]
+    pub fn blank(len: usize) -> Self {
+        let mut buffer = Self::untouched(len);
+        // Not zero, which the page holds already and which need not be written.
+        buffer.pages.iter_mut().for_each(|page| page.0[0] = 1);
         buffer
     }
 
@@ -65,6 +82,12 @@ mod tests {
             assert_eq!(buffer.len(), len);
             assert_eq!(buffer.as_ptr().addr() % PAGE, 0);
             assert!(len < 64 || buffer[len - 64..].iter().any(|&byte| byte != 0));
+            let untouched = PageBuffer::untouched(len);
+            assert_eq!((untouched.len(), untouched.as_ptr().addr() % PAGE), (len, 0));
+            assert!(untouched.iter().all(|&byte| byte == 0));
+            let blank = PageBuffer::blank(len);
+            assert_eq!((blank.len(), blank.as_ptr().addr() % PAGE), (len, 0));
+            assert!(blank.chunks(PAGE).all(|page| page[0] == 1));
         }
     }
 

@@ -172,6 +172,13 @@ impl Counters {
         counter.kernel_names().iter().filter_map(|name| self.by_kernel_name(name)).reduce(u64::saturating_add)
     }
 
+    /// The part of a counter that one IP version has: fragments of the other one say nothing about this one's path.
+    #[must_use]
+    pub fn of_version(&self, counter: Counter, ipv6: bool) -> Option<u64> {
+        let names = counter.kernel_names().iter().filter(|name| name.contains('6') == ipv6);
+        names.filter_map(|name| self.by_kernel_name(name)).reduce(u64::saturating_add)
+    }
+
     /// The value under the kernel's own name: `Udp.RcvbufErrors`, `TcpExt.TCPTimeouts`, `Ip6ReasmFails`.
     #[must_use]
     pub fn by_kernel_name(&self, name: &str) -> Option<u64> {
@@ -309,6 +316,8 @@ mod tests {
         parse_name_and_value("Udp6RcvbufErrors \t 5\nIp6Torn\n", &mut after);
         let moved = Counters { by_kernel_name: after }.since(&Counters { by_kernel_name: before });
         assert_eq!(moved.get(Counter::UdpRcvbufErrors), Some(12));
+        assert_eq!(moved.of_version(Counter::UdpRcvbufErrors, false), Some(7));
+        assert_eq!(moved.of_version(Counter::UdpRcvbufErrors, true), Some(5));
         assert_eq!(moved.get(Counter::TcpRetransSegs), Some(0));
     }
 

@@ -152,6 +152,12 @@ impl Usage {
         Self::of(libc::RUSAGE_THREAD)
     }
 
+    /// Of all processes that were started by this one and have been waited for.
+    #[must_use]
+    pub fn of_children() -> Self {
+        Self::of(libc::RUSAGE_CHILDREN)
+    }
+
     /// User and system time together.
     #[must_use]
     pub fn cpu(&self) -> Nanos {

@@ -96,7 +96,7 @@ pub fn clear(fd: &impl AsFd) -> io::Result<usize> {
     Ok(CLEAR_LIMIT)
 }
 
-fn read(notes: ControlMessages<'_>, quoted: usize, destination: Option<SocketAddr>) -> QueueEntry {
+pub(crate) fn read(notes: ControlMessages<'_>, quoted: usize, destination: Option<SocketAddr>) -> QueueEntry {
     let times = notes.clone().find_map(|note| packet_times(&note)).unwrap_or_default();
     let Some(error) = notes.filter(is_error).find_map(|note| ExtendedError::read(note.data)) else {
         return QueueEntry::Other;

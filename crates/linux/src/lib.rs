@@ -18,6 +18,9 @@ pub mod cpu;
 pub mod error;
 pub mod error_queue;
 pub mod frames;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod icmp;
 pub mod message;
 pub mod module;

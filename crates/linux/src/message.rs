@@ -51,18 +51,8 @@ pub fn set_receive_notes(fd: &impl AsFd) -> Result<()> {
 pub fn receive(fd: &impl AsFd, buf: &mut [u8]) -> io::Result<Received> {
     let mut control = Control([0; 256]);
     let received = cmsg::receive(fd.as_fd(), buf, &mut control.0, libc::MSG_DONTWAIT)?;
-    let mut message = Received {
-        len: received.len,
-        from: received.address,
-        local: None,
-        ttl: None,
-        fragment: None,
-        times: PacketTimes::default(),
-    };
-    for note in ControlMessages::new(&control.0[..received.control_len]) {
-        message.take(&note);
-    }
-    Ok(message)
+    let notes = ControlMessages::new(&control.0[..received.control_len]);
+    Ok(Received::read(notes, received.len, received.address))
 }
 
 /// Sends a datagram to an address from one of this host's own, where it is given (`sendmsg(2)` with a pktinfo). Never
@@ -95,6 +85,14 @@ pub fn send_from(
 }
 
 impl Received {
+    /// A message of `len` bytes, with what its notes say.
+    pub(crate) fn read(notes: ControlMessages<'_>, len: usize, from: Option<SocketAddr>) -> Received {
+        let times = PacketTimes::default();
+        let mut message = Received { len, from, local: None, ttl: None, fragment: None, times };
+        notes.for_each(|note| message.take(&note));
+        message
+    }
+
     fn take(&mut self, note: &ControlMessage<'_>) {
         match (note.level, note.kind) {
             (libc::SOL_IP, libc::IP_TTL) | (libc::SOL_IPV6, libc::IPV6_HOPLIMIT) => {

@@ -10,7 +10,7 @@
 //! Sources: `include/uapi/linux/netfilter/nf_tables.h`, `nfnetlink.h`; RFC 791 §3.1 (more-fragments bit and offset),
 //! RFC 8200 §4.5 (fragment header, next-header number 44).
 
-mod expression;
+pub(crate) mod expression;
 
 use crate::error::Result;
 use crate::netlink::{Message, Netlink};

@@ -7,7 +7,7 @@ mod tcp;
 mod udp;
 
 use crate::error::{Named, Result, check};
-use crate::socket::describe;
+use crate::sockaddr;
 use model::units::{BitRate, Bytes, Nanos};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -129,7 +129,7 @@ pub fn set_overflow_count(fd: &impl AsFd, on: bool) -> Result<()> {
 pub fn drops(fd: &impl AsFd) -> Result<u32> {
     let mut words = [0_u8; 9 * 4];
     get_raw(fd, SO_MEMINFO, &mut words)?;
-    Ok(crate::sockaddr::array(&words, SK_MEMINFO_DROPS * 4).map_or(0, u32::from_ne_bytes))
+    Ok(sockaddr::array(&words, SK_MEMINFO_DROPS * 4).map_or(0, u32::from_ne_bytes))
 }
 
 /// Takes the error pending on the socket (`SO_ERROR`), such as the outcome of a non-blocking connect.
@@ -179,6 +179,7 @@ pub(crate) fn getsockopt(fd: BorrowedFd<'_>, opt: Opt, value: &mut [u8]) -> io::
     Ok(usize::try_from(len).unwrap_or(0).min(value.len()))
 }
 
+const SO_TYPE: Opt = Opt(libc::SOL_SOCKET, libc::SO_TYPE, "SO_TYPE");
 const SO_RCVBUF: Opt = Opt(libc::SOL_SOCKET, libc::SO_RCVBUF, "SO_RCVBUF");
 const SO_SNDBUF: Opt = Opt(libc::SOL_SOCKET, libc::SO_SNDBUF, "SO_SNDBUF");
 const SO_RCVBUFFORCE: Opt = Opt(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, "SO_RCVBUFFORCE");
@@ -194,6 +195,23 @@ const SO_ERROR: Opt = Opt(libc::SOL_SOCKET, libc::SO_ERROR, "SO_ERROR");
 const SK_MEMINFO_DROPS: usize = 8;
 /// The kernel doubles a buffer size in a signed 32-bit integer.
 const LARGEST_BUFFER: u32 = (i32::MAX / 2) as u32;
+
+/// The socket in words, for errors: `udp 10.0.0.2:5210`, `tcp 10.0.0.1:40112 to 10.0.0.2:5201`.
+pub fn describe(fd: &impl AsFd) -> String {
+    let fd = fd.as_fd();
+    let mut kind = [0_u8; 4];
+    let kind = match getsockopt(fd, SO_TYPE, &mut kind).map(|_| i32::from_ne_bytes(kind)) {
+        Ok(libc::SOCK_STREAM) => "tcp",
+        Ok(libc::SOCK_DGRAM) => "udp",
+        Ok(_) => "socket",
+        Err(_) => return format!("descriptor {}", fd.as_raw_fd()),
+    };
+    match (sockaddr::local(fd), sockaddr::peer(fd)) {
+        (Ok(local), Ok(peer)) => format!("{kind} {local} to {peer}"),
+        (Ok(local), Err(_)) => format!("{kind} {local}"),
+        _ => kind.to_owned(),
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use crate::buffer::PageBuffer;
 use crate::error::{Named, Result};
-use crate::socket::describe;
+use crate::options::describe;
 use crate::stream::Received;
 use io_uring::types::{BufRingEntry, CancelBuilder, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
@@ -129,7 +129,7 @@ impl BufferRing {
     fn new() -> Self {
         let mut ring = Self {
             entries: PageBuffer::new(usize::from(COUNT) * size_of::<BufRingEntry>()),
-            data: PageBuffer::new(usize::from(COUNT) * SIZE),
+            data: PageBuffer::blank(usize::from(COUNT) * SIZE),
             tail: 0,
         };
         (0..COUNT).for_each(|buffer| ring.give_back(buffer));
@@ -181,7 +181,7 @@ mod tests {
             Ok(receiver) => Some(receiver),
             Err(error) => {
                 assert!(matches!(error.errno(), Some(libc::EPERM | libc::ENOSYS | libc::EINVAL)), "{error}");
-                writeln!(io::stderr(), "SKIPPED: {error}").unwrap();
+                skip::skip(error);
                 None
             }
         }

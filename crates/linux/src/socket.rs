@@ -2,7 +2,7 @@
 
 use crate::clock::mono_now;
 use crate::error::{Named, OsError, Result, check};
-use crate::options::{self, MtuDiscovery, Opt};
+use crate::options::{self, MtuDiscovery, Opt, describe};
 use crate::poll::{Interest, wait};
 use crate::sockaddr;
 use model::units::{Bytes, Nanos};
@@ -152,23 +152,6 @@ pub fn with_flow_label(address: SocketAddrV6, label: u32) -> SocketAddrV6 {
     SocketAddrV6::new(*address.ip(), address.port(), (label & 0xf_ffff).to_be(), address.scope_id())
 }
 
-/// The socket in words, for errors: `udp 10.0.0.2:5210`, `tcp 10.0.0.1:40112 to 10.0.0.2:5201`.
-pub fn describe(fd: &impl AsFd) -> String {
-    let fd = fd.as_fd();
-    let mut kind = [0_u8; 4];
-    let kind = match options::getsockopt(fd, SO_TYPE, &mut kind).map(|_| i32::from_ne_bytes(kind)) {
-        Ok(libc::SOCK_STREAM) => "tcp",
-        Ok(libc::SOCK_DGRAM) => "udp",
-        Ok(_) => "socket",
-        Err(_) => return format!("descriptor {}", fd.as_raw_fd()),
-    };
-    match (sockaddr::local(fd), sockaddr::peer(fd)) {
-        (Ok(local), Ok(peer)) => format!("{kind} {local} to {peer}"),
-        (Ok(local), Err(_)) => format!("{kind} {local}"),
-        _ => kind.to_owned(),
-    }
-}
-
 fn open_tcp(address: SocketAddr, options: &TcpOptions) -> Result<OwnedFd> {
     let protocol = if options.mptcp { IPPROTO_MPTCP } else { 0 };
     let name = if options.mptcp { "mptcp" } else { "tcp" };
@@ -259,7 +242,6 @@ fn lacks_v6(error: &OsError) -> bool {
     matches!(error.errno(), Some(libc::EAFNOSUPPORT | libc::EADDRNOTAVAIL))
 }
 
-const SO_TYPE: Opt = Opt(libc::SOL_SOCKET, libc::SO_TYPE, "SO_TYPE");
 const IP_BIND_ADDRESS_NO_PORT: Opt =
     Opt(libc::SOL_IP, libc::IP_BIND_ADDRESS_NO_PORT, "IP_BIND_ADDRESS_NO_PORT");
 const IPPROTO_MPTCP: libc::c_int = libc::IPPROTO_MPTCP;

@@ -3,7 +3,7 @@
 
 use crate::buffer::PageBuffer;
 use crate::error::{Named, Result, check_len};
-use crate::socket::describe;
+use crate::options::describe;
 use model::units::{Bytes, Nanos};
 use std::io::{self, Write};
 use std::net::TcpStream;
@@ -38,9 +38,11 @@ impl PlainReceiver {
     /// # Errors
     /// When the process is out of descriptors.
     pub fn new(stream: &TcpStream, buffer: Bytes, discard: bool) -> Result<Self> {
+        let length = usize::try_from(buffer.0).unwrap_or(usize::MAX);
         Ok(Self {
             stream: stream.try_clone().named("duplicate", || describe(stream))?,
-            buffer: PageBuffer::new(usize::try_from(buffer.0).unwrap_or(usize::MAX)),
+            // What is dropped is written nowhere.
+            buffer: if discard { PageBuffer::untouched(length) } else { PageBuffer::blank(length) },
             timeout: None,
             flags: if discard { libc::MSG_TRUNC } else { 0 },
         })

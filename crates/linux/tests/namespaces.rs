@@ -1,13 +1,12 @@
 //! Namespaces, veth pairs, routes and the fragment filter together, with real packets through a router.
 //!
 //! Making namespaces needs root or user namespaces; without either each test here says on stderr that it is skipped.
-#![expect(clippy::print_stderr, reason = "a skipped test says so, loudly")]
 
-use linux::namespace::{self, Namespace};
-use linux::netlink::{HostRoute, Network, OperState};
-use linux::nft::{FragmentFilter, Hook};
-use linux::nic::{Nic, Offload};
-use linux::privilege::{Capabilities, Capability};
+use pathmeter_linux::namespace::{self, Namespace};
+use pathmeter_linux::netlink::{HostRoute, Network, OperState};
+use pathmeter_linux::nft::{FragmentFilter, Hook};
+use pathmeter_linux::nic::{Nic, Offload};
+use pathmeter_linux::privilege::{Capabilities, Capability};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -21,7 +20,7 @@ struct Path {
 }
 
 impl Path {
-    fn build() -> linux::Result<Self> {
+    fn build() -> pathmeter_linux::Result<Self> {
         let path = Self { client: Namespace::new()?, router: Namespace::new()?, server: Namespace::new()? };
         for namespace in [&path.client, &path.router, &path.server] {
             // Else link-local addresses wait two seconds, and neighbour discovery for them.
@@ -88,7 +87,7 @@ fn path() -> Option<Path> {
     match Path::build() {
         Ok(path) => Some(path),
         Err(error) if error.errno() == Some(libc::EPERM) => {
-            eprintln!("SKIPPED: needs CAP_SYS_ADMIN: {error}");
+            skip::skip(format!("needs CAP_SYS_ADMIN: {error}"));
             None
         }
         Err(error) => panic!("{error}"),
@@ -212,19 +211,19 @@ fn an_ordinary_user_can_do_all_this() {
         return;
     }
     if let Err(error) = namespace::try_user_namespace() {
-        eprintln!("SKIPPED: this host allows no user namespaces: {error}");
+        skip::skip(format!("this host allows no user namespaces: {error}"));
         return;
     }
     let mut again = Command::new(std::env::current_exe().expect("a running test has a file"));
     again.args(["--test-threads=1", "--nocapture"]).env(INSIDE, "1").current_dir("/");
-    if linux::privilege::is_root() {
+    if pathmeter_linux::privilege::is_root() {
         again.uid(65534).gid(65534);
     }
     namespace::spawn_in_user_namespace(&mut again);
     let output = match again.output() {
         Ok(output) => output,
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            eprintln!("SKIPPED: nobody may not run this file where it lies: {error}");
+            skip::skip(format!("nobody may not run this file where it lies: {error}"));
             return;
         }
         Err(error) => panic!("the test does not start as an ordinary user: {error}"),

@@ -2,7 +2,7 @@
 //! comparisons, and the document of it all.
 
 mod comparison;
-mod conclude;
+mod headline;
 mod order;
 mod plan;
 mod recovery;
@@ -14,7 +14,6 @@ mod tools;
 pub mod y1564;
 
 pub use comparison::{Change, Rates, compare, compare_devices, compare_with};
-pub use conclude::{RULES, Rule, conclude};
 pub use order::{Action, Frames, Observation, Order, Stream, WayObservation};
 pub use plan::{PlanRow, Test, TrialPlan};
 pub use recovery::{Overload, ResetTime, recovery_time};

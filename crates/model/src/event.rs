@@ -4,7 +4,7 @@ use crate::host::Host;
 use crate::latency::{Floor, LatencyResult, LatencySample, LatencyStarted, LoadResult};
 use crate::packets::PacketResult;
 use crate::path::{PathResult, PathStarted};
-use crate::plan::{Plan, Transport};
+use crate::plan::{Direction, Plan, Transport};
 use crate::reach::Reach;
 use crate::sample::{IntervalSample, Side, SideResult, StreamInfo};
 use crate::time::WallTime;
@@ -109,6 +109,19 @@ pub struct EndResult {
     pub output_json: Option<serde_json::Value>,
 }
 
+/// A receiver-limited TCP direction, repeated without the copy to the program (`MSG_TRUNC`, tcp(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WithoutCopy {
+    /// Which direction.
+    pub direction: Direction,
+    /// Payload received per second without the copy.
+    #[serde(rename = "goodput_bps")]
+    pub goodput: BitRate,
+    /// For how long that was measured.
+    #[serde(rename = "time_ns")]
+    pub time: Nanos,
+}
+
 /// A probe's finding about the path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "probe", rename_all = "snake_case")]
@@ -133,6 +146,9 @@ pub enum Probe {
         /// Four-stamp exchanges it rests on.
         exchanges: u32,
     },
+    /// What a receiver that was the limit took without copying what it received to the program, in a test of its own
+    /// right after.
+    WithoutCopy(WithoutCopy),
     /// Speed of the link, as found or given.
     Link {
         /// Bits per second.

@@ -1,31 +1,11 @@
-//! Findings: the reason behind a number, with its evidence and the way out. Pure functions, one row each in [`RULES`].
-
-mod contradiction;
-mod cpu;
-mod fragments;
-mod frames;
-mod latency;
-mod loss;
-mod noise;
-mod one_way;
-mod path;
-mod reach;
-mod text;
-mod transfer;
-mod verdict;
-mod way;
-mod window;
-
-pub(crate) use text::{capital, lower, percent};
-pub(crate) use verdict::{first_sentence, status};
-pub(crate) use way::LINE_RATE;
+//! Findings: the reason behind a number, with its evidence and the way out; and the conclusion of a run. The rules that
+//! raise them are in the crate `insight`.
 
 use crate::plan::Direction;
-use crate::run::Run;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// A reason found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,9 +22,62 @@ pub struct Finding {
     /// One sentence in plain words, with the figures.
     pub title: String,
     /// The figures it rests on, by name, units in the name.
-    pub evidence: BTreeMap<String, serde_json::Value>,
+    pub evidence: BTreeMap<String, Value>,
     /// What to do.
     pub advice: String,
+}
+
+impl Finding {
+    /// A finding without evidence and advice yet.
+    #[must_use]
+    pub fn new(id: &str, severity: Severity, direction: Direction, title: String) -> Finding {
+        Finding {
+            id: id.into(),
+            severity,
+            direction: Some(direction),
+            way: None,
+            title,
+            evidence: BTreeMap::new(),
+            advice: String::new(),
+        }
+    }
+
+    /// The same about both directions or none.
+    #[must_use]
+    pub fn everywhere(mut self) -> Finding {
+        self.direction = None;
+        self
+    }
+
+    /// The same about one way of a latency run.
+    #[must_use]
+    pub fn on(mut self, way: &str) -> Finding {
+        self.way = Some(way.into());
+        self
+    }
+
+    /// Adds a figure; the name ends with its unit.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Finding {
+        self.evidence.insert(name.into(), value.into());
+        self
+    }
+
+    /// Adds a figure that may not be known.
+    #[must_use]
+    pub fn with_known(self, name: &str, value: Option<u32>) -> Finding {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub fn advise(mut self, advice: impl Into<String>) -> Finding {
+        self.advice = advice.into();
+        self
+    }
 }
 
 /// How bad a finding is.
@@ -83,60 +116,34 @@ pub enum Status {
     Void,
 }
 
-/// A way to find one reason.
-#[derive(Clone, Copy, Debug)]
-pub struct Rule {
-    /// The stable name of what it finds.
-    pub id: &'static str,
-    /// Finds it in the figures of a run, at most once for each direction and way.
-    pub find: fn(&Run) -> Vec<Finding>,
-}
-
-/// Every rule; of equally bad findings the earlier comes first.
-pub const RULES: &[Rule] = &[
-    Rule { id: "contradictory-figures", find: contradiction::contradictory },
-    Rule { id: "neighbour-failed", find: reach::neighbour_failed },
-    Rule { id: "one-way-reachable", find: one_way::one_way_reachable },
-    Rule { id: "udp-unreachable", find: contradiction::udp_unreachable },
-    Rule { id: "no-reply", find: latency::no_reply },
-    Rule { id: "one-family-only", find: reach::one_family_only },
-    Rule { id: "mtu-black-hole", find: path::black_hole },
-    Rule { id: "mtu-discovery-wrong", find: path::wrong },
-    Rule { id: "fragments-dropped", find: fragments::fragments_dropped },
-    Rule { id: "udp-fragmented", find: fragments::udp_fragmented },
-    Rule { id: "service-limit", find: path::service_limit },
-    Rule { id: "receiver-buffer-loss", find: loss::receiver_buffer_loss },
-    Rule { id: "path-loss", find: loss::path_loss },
-    Rule { id: "size-dependent-loss", find: path::size_dependent_loss },
-    Rule { id: "path-changed", find: path::changed },
-    Rule { id: "mss-clamped", find: path::clamped },
-    Rule { id: "stale-path-mtu", find: path::stale },
-    Rule { id: "mtu-asymmetric", find: path::asymmetric },
-    Rule { id: "mtu-reduced", find: path::reduced },
-    Rule { id: "window-limited", find: window::window_limited },
-    Rule { id: "receiver-limited", find: cpu::receiver_limited },
-    Rule { id: "sender-limited", find: cpu::sender_limited },
-    Rule { id: "at-line-rate", find: window::at_line_rate },
-    Rule { id: "reordering", find: loss::reordering },
-    Rule { id: "duplicates", find: loss::duplicates },
-    Rule { id: "rtt-outliers", find: latency::rtt_outliers },
-    Rule { id: "bufferbloat", find: latency::bufferbloat },
-    Rule { id: "host-noise", find: noise::host_noise },
+/// Every finding that a run may have, in the order of the rules: of equally bad ones the earlier comes first.
+pub const IDS: [&str; 28] = [
+    "contradictory-figures",
+    "neighbour-failed",
+    "one-way-reachable",
+    "udp-unreachable",
+    "no-reply",
+    "one-family-only",
+    "mtu-black-hole",
+    "mtu-discovery-wrong",
+    "fragments-dropped",
+    "udp-fragmented",
+    "service-limit",
+    "receiver-buffer-loss",
+    "path-loss",
+    "size-dependent-loss",
+    "path-changed",
+    "mss-clamped",
+    "stale-path-mtu",
+    "mtu-asymmetric",
+    "mtu-reduced",
+    "window-limited",
+    "receiver-limited",
+    "sender-limited",
+    "at-line-rate",
+    "reordering",
+    "duplicates",
+    "rtt-outliers",
+    "bufferbloat",
+    "host-noise",
 ];
-
-/// All findings of a run and of its tests, worst first, each id, direction and way once.
-pub fn all(run: &Run) -> Vec<Finding> {
-    let own = RULES.iter().flat_map(|rule| (rule.find)(run));
-    let of_tests = run.tests.iter().flat_map(|test| test.findings.iter().cloned());
-    let mut found: Vec<Finding> = own.chain(of_tests).collect();
-    let place = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
-    found.sort_by_key(|finding| (Reverse(finding.severity), place(finding), finding.direction));
-    let mut seen = BTreeSet::new();
-    found.retain(|finding| seen.insert((finding.id.clone(), finding.direction, finding.way.clone())));
-    found
-}
-
-/// The conclusion of a run, from its figures and its findings.
-pub fn verdict(run: &Run) -> Verdict {
-    verdict::of(run)
-}

@@ -1,14 +1,10 @@
 //! A sweep over Ethernet frame sizes: what the path carried in frames of each, against line rate.
 
-use crate::finding::LINE_RATE;
 use crate::framing::{
-    Encaps, Framing, LINUX_MIN_MSS, MIN_FRAME, Network, Room, TcpReach, TcpSegment, Transport as Header,
+    Encaps, LINUX_MIN_MSS, MIN_FRAME, Network, Room, TcpReach, TcpSegment, Transport as Header,
 };
-use crate::plan::{Direction, Plan, Transport};
-use crate::run::Run;
-use crate::sample::CpuUse;
-use crate::summary::DirectionSummary;
-use crate::units::{BitRate, Bytes, Nanos, PacketRate};
+use crate::plan::{Direction, Transport};
+use crate::units::{BitRate, Bytes, PacketRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,32 +81,6 @@ impl DeviceFrames {
     #[must_use]
     pub fn difference(&self) -> f64 {
         if self.packets == 0 { 0.0 } else { self.frames as f64 / self.packets as f64 - 1.0 }
-    }
-
-    /// Told when they differ by more than 2 %. `offload`: UDP could be sent in super-packets.
-    fn note(&self, protocol: Transport, offload: bool) -> Option<String> {
-        let interface = &self.interface;
-        let why = match (protocol, self.difference()) {
-            (_, more) if more > DIFFERENCE => {
-                "more frames than the test had packets: others use it, or packets went \
-                                               in fragments"
-                    .into()
-            }
-            (_, fewer) if fewer >= -DIFFERENCE => return None,
-            (Transport::Udp, _) if offload => {
-                "fewer frames than the test had packets: super-packets (GSO, GRO) \
-                                               passed it; --no-offload sends each datagram as a frame"
-                    .into()
-            }
-            (Transport::Udp, _) => {
-                "fewer frames than the test had packets: some were dropped before it".into()
-            }
-            (Transport::Tcp, _) => format!(
-                "fewer frames than the test had packets: super-packets (TSO, GSO, GRO) passed it, which is the \
-                 interface's choice: `ethtool -K {interface} tso off gso off gro off` at both ends ends it"
-            ),
-        };
-        Some(format!("{interface} counted {why}"))
     }
 }
 
@@ -198,25 +168,6 @@ impl FrameAsked {
         ETHERNET + self.network.header() + header.header().0
     }
 
-    /// Frames of this size per second at line rate.
-    fn line_rate(&self, link: BitRate) -> Option<PacketRate> {
-        let layout = self.framing(Header::Raw).of_frame(self.frame).ok()?;
-        Some(PacketRate(layout.at_line_rate(link).packets_per_second.rounded()))
-    }
-
-    /// Bytes on the wire of a packet with so much payload.
-    fn wire(&self, payload: f64, timestamps: bool) -> Option<u64> {
-        let header = match self.protocol {
-            Transport::Tcp => Header::Tcp { timestamps, options: 0 },
-            Transport::Udp => Header::Udp,
-        };
-        Some(self.framing(header).of_payload(Bytes(payload.round() as u64)).ok()?.wire.0)
-    }
-
-    fn framing(&self, transport: Header) -> Framing {
-        Framing { network: self.network, transport, encaps: self.encaps.clone(), link_mtu: None }
-    }
-
     /// A row without figures.
     #[must_use]
     pub fn row(&self) -> FrameRow {
@@ -243,142 +194,8 @@ impl FrameAsked {
             notes: Vec::new(),
         }
     }
-
-    /// The row of a test, or of pairs, that sent such frames. `device`: the interface, and the frames it counted.
-    #[must_use]
-    pub fn measured(&self, run: &Run, link: Option<BitRate>, device: Option<(String, u64)>) -> FrameRow {
-        let ways = ways(run, self.direction);
-        let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
-        let goodput = goodput(run, self.direction, &ways);
-        let payload = mean_payload(&ways);
-        let per_second = payload.map(|payload| goodput.0 as f64 / (8.0 * payload));
-        let timestamps = timestamps(run);
-        let wire = payload.and_then(|payload| self.wire(payload, timestamps));
-        let filled = per_second.zip(wire).map(|(rate, wire)| rate * wire as f64 * 8.0);
-        let share = filled.zip(link).map(|(filled, link)| filled / link.0.max(1) as f64);
-        let cpu = |of: fn(&DirectionSummary) -> Option<&CpuUse>| {
-            ways.iter().filter_map(|way| of(way)).map(|cpu| cpu.busiest_cpu).reduce(f64::max)
-        };
-        let mut row = FrameRow {
-            mss: plan.and_then(|plan| plan.test.mss),
-            payload,
-            offered: offered(&ways),
-            goodput,
-            packets_per_second: per_second.map(|rate| PacketRate(rate.round() as u64)),
-            line_rate_pps: link.and_then(|link| self.line_rate(link)),
-            share,
-            loss_share: lost(&ways),
-            pairs: run.tests.len().max(1) as u64,
-            sender_cpu: cpu(|way| way.cpu.sender.as_ref()),
-            receiver_cpu: cpu(|way| way.cpu.receiver.as_ref()),
-            limited_by: limits(run, self.direction, share),
-            device: device.map(|(interface, frames)| DeviceFrames {
-                interface,
-                frames,
-                packets: packets(&ways),
-            }),
-            ..self.row()
-        };
-        let offload = plan.is_none_or(|plan| plan.test.offload);
-        row.notes.extend(row.device.as_ref().and_then(|device| device.note(self.protocol, offload)));
-        row.notes.extend(self.other_payload(payload, plan, timestamps));
-        row.notes.extend(run.summary.pairs.iter().filter_map(|pairs| pairs.stopped.clone()));
-        row
-    }
-
-    /// Told when the packets were not as large as asked for.
-    fn other_payload(&self, payload: Option<f64>, plan: Option<&Plan>, timestamps: bool) -> Option<String> {
-        let test = &plan?.test;
-        let wanted = match self.protocol {
-            Transport::Tcp => test.mss?.saturating_sub(if timestamps { 12 } else { 0 }),
-            Transport::Udp => test.length,
-        };
-        let seen = payload.filter(|seen| (seen / f64::from(wanted) - 1.0).abs() > DIFFERENCE)?;
-        Some(format!("packets carried {seen:.0} bytes and not the {wanted} that fill such frames"))
-    }
 }
 
-/// The direction's figures: of the test itself, or of each pair.
-fn ways(run: &Run, direction: Direction) -> Vec<&DirectionSummary> {
-    let alone = run.summary.direction(direction);
-    alone.into_iter().chain(run.tests.iter().filter_map(|test| test.summary.direction(direction))).collect()
-}
-
-/// Of pairs the sum over the time in which all ran.
-fn goodput(run: &Run, direction: Direction, ways: &[&DirectionSummary]) -> BitRate {
-    let together = run.summary.pairs.as_ref().and_then(|pairs| pairs.together.as_ref());
-    let sum = together.and_then(|sum| if direction == Direction::Up { sum.up } else { sum.down });
-    sum.map_or_else(|| BitRate(ways.iter().map(|way| way.goodput.0).sum()), |sum| sum.goodput)
-}
-
-/// Payload of one packet: TCP's from the kernel's counters, else the largest segment, UDP's as sent.
-fn mean_payload(ways: &[&DirectionSummary]) -> Option<f64> {
-    let one = |way: &&DirectionSummary| {
-        let counted = way.segments.and_then(|segments| segments.mean_payload);
-        let payload = counted.or(way.mss.map(f64::from)).filter(|payload| *payload > 0.0)?;
-        (way.goodput.0 > 0).then_some((way.goodput.0 as f64, payload))
-    };
-    let known: Vec<(f64, f64)> = ways.iter().filter_map(one).collect();
-    let (_, first) = *known.first()?;
-    if known.iter().all(|(_, payload)| *payload == first) {
-        return Some(first);
-    }
-    let bits: f64 = known.iter().map(|(bits, _)| bits).sum();
-    Some(bits / known.iter().map(|(bits, payload)| bits / payload).sum::<f64>())
-}
-
-fn timestamps(run: &Run) -> bool {
-    let runs = std::iter::once(run).chain(&run.tests);
-    let ends = runs.flat_map(|run| [run.summary.local.as_ref(), run.summary.peer.as_ref()]).flatten();
-    ends.flat_map(|end| &end.streams).filter_map(|stream| stream.tcp.as_ref()).any(|tcp| tcp.timestamps)
-}
-
-/// Packets of the test that the interface should have counted.
-fn packets(ways: &[&DirectionSummary]) -> u64 {
-    let one = |way: &&DirectionSummary| match way.transport {
-        Transport::Tcp => way.segments.and_then(|segments| segments.sent.or(segments.received)).unwrap_or(0),
-        Transport::Udp => way.sent.datagrams.saturating_sub(way.loss.map_or(0, |loss| loss.sender)),
-    };
-    ways.iter().map(one).sum()
-}
-
-fn offered(ways: &[&DirectionSummary]) -> Option<PacketRate> {
-    let longest = ways.iter().map(|way| way.elapsed).max().filter(|time| *time > Nanos::ZERO)?;
-    let sent = |way: &&DirectionSummary| match way.transport {
-        Transport::Tcp => way.segments.and_then(|segments| segments.sent).unwrap_or(0),
-        Transport::Udp => way.sent.datagrams,
-    };
-    let count: u64 = ways.iter().map(sent).sum();
-    (count > 0).then(|| PacketRate::from_count(count, longest))
-}
-
-fn lost(ways: &[&DirectionSummary]) -> Option<f64> {
-    let losses: Vec<f64> = ways.iter().filter_map(|way| way.loss).map(|loss| loss.share).collect();
-    (!losses.is_empty()).then(|| losses.iter().sum::<f64>() / losses.len() as f64)
-}
-
-/// What set the rate. At line rate under the encapsulation nothing else did.
-fn limits(run: &Run, direction: Direction, share: Option<f64>) -> Vec<String> {
-    if share.is_some_and(|share| share >= LINE_RATE) {
-        return vec![LIMITS[0].into()];
-    }
-    let here = |id: &&&str| {
-        run.findings
-            .iter()
-            .any(|found| found.id == **id && found.direction.is_none_or(|way| way == direction))
-    };
-    LIMITS.iter().skip(1).filter(here).map(|id| (*id).to_owned()).collect()
-}
-
-/// Ids of findings that say what set the rate, most telling first.
-const LIMITS: [&str; 6] = [
-    "at-line-rate",
-    "receiver-limited",
-    "receiver-buffer-loss",
-    "sender-limited",
-    "window-limited",
-    "path-loss",
-];
 /// Addresses, type and FCS.
 const ETHERNET: u64 = 18;
 /// The header of our datagrams.
@@ -387,8 +204,6 @@ const LEAST_DATAGRAM: u32 = 16;
 const LARGEST_DATAGRAM: u32 = 65_507;
 /// `TCP_MAXSEG` of Linux (`MAX_TCP_WINDOW` in `include/net/tcp.h`).
 const LARGEST_MSS: u64 = 32_767;
-/// Counts and sizes may differ by so much before it is told.
-const DIFFERENCE: f64 = 0.02;
 
 #[cfg(test)]
 mod tests;

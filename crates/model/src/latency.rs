@@ -1,7 +1,9 @@
 //! Latency: what a run of round trips is to do, and what each way gave.
 
+pub mod disturbance;
 mod load;
 mod noise;
+pub mod one_way;
 mod way;
 
 pub use load::{Load, LoadPhase, LoadPoint, LoadResult};

@@ -1,6 +1,5 @@
 //! The shared words of pathmeter: pure values and arithmetic, without I/O, clock or thread.
 
-pub mod analysis;
 pub mod dut;
 pub mod event;
 pub mod finding;
@@ -10,6 +9,7 @@ pub mod host;
 pub mod lab;
 pub mod latency;
 pub mod packets;
+pub mod pairs;
 pub mod path;
 pub mod plan;
 pub mod playback;

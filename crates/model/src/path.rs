@@ -405,6 +405,18 @@ impl PathWay {
     pub fn headers(&self) -> u32 {
         headers(self.ipv6)
     }
+
+    /// The largest packet that is known to cross whole.
+    #[must_use]
+    pub fn crosses(&self) -> Option<u32> {
+        self.path_mtu.filter(|_| matches!(self.bound, Bound::Exact | Bound::AtLeast))
+    }
+
+    /// Large packets vanish and the sender does not learn of it, or learns a wrong size.
+    #[must_use]
+    pub fn untold(&self) -> bool {
+        self.black_hole.is_some() || matches!(self.discovery, Discovery::Lies | Discovery::Silent)
+    }
 }
 
 /// Headers of IP (without options) and UDP, bytes: 28 with IPv4, 48 with IPv6.

@@ -1,13 +1,11 @@
 //! One run as a document: everything a reader, a file or a database needs of it.
 
-use crate::analysis::Pairs;
 use crate::event::Event;
-use crate::finding::{self, Finding, Verdict};
-use crate::frames::FrameRow;
+use crate::finding::{Finding, Verdict};
 use crate::host::Host;
 use crate::latency::{LatencyPlan, LatencySample};
 use crate::path::PathPlan;
-use crate::path::advice::{self, Advice};
+use crate::path::advice::Advice;
 use crate::plan::Plan;
 use crate::sample::IntervalSample;
 use crate::summary::Summary;
@@ -64,8 +62,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// Makes the document of one test from its events.
-    pub fn of(id: &str, kind: &str, events: &[Event]) -> Run {
+    /// Fills the document of one test from its events. What the figures mean is not said yet: `insight` adds findings,
+    /// advice and verdict.
+    #[must_use]
+    pub fn unjudged(id: &str, kind: &str, events: &[Event]) -> Run {
         let summary = Summary::of(events);
         let mut run = Run {
             schema: SCHEMA.into(),
@@ -88,39 +88,18 @@ impl Run {
             verdict: Verdict::default(),
         };
         events.iter().for_each(|event| run.take(event));
-        run.judge();
         run
     }
 
-    /// Makes the document of a run of several tests, with the findings of all of them.
-    pub fn of_tests(id: &str, kind: &str, probes: &[Event], tests: Vec<Run>) -> Run {
-        let mut run = Run::of(id, kind, probes);
-        run.started = run.started.or_else(|| tests.iter().filter_map(|t| t.started).min());
-        run.finished = tests.iter().filter_map(|t| t.finished).max().or(run.finished);
-        run.host = run.host.or_else(|| tests.iter().find_map(|t| t.host.clone()));
-        run.peer = run.peer.or_else(|| tests.iter().find_map(|t| t.peer.clone()));
-        run.tests = tests;
-        run.judge();
-        run
-    }
-
-    /// Makes the document of pairs that ran at once: each is one of its tests, and the plan is the first one's.
-    pub fn of_pairs(id: &str, probes: &[Event], tests: Vec<Run>, pairs: Pairs) -> Run {
-        let warnings = pairs.warnings().into_iter().map(Event::Warning);
-        let events: Vec<Event> = probes.iter().cloned().chain(warnings).collect();
-        let mut run = Run::of_tests(id, "throughput", &events, tests);
-        run.plan = run.tests.first().and_then(|test| test.plan.clone());
-        run.summary.pairs = Some(Box::new(pairs));
-        run.judge();
-        run
-    }
-
-    /// Makes the document of a sweep over frame sizes: its tests in order, and its rows.
-    pub fn of_frames(id: &str, probes: &[Event], tests: Vec<Run>, rows: Vec<FrameRow>) -> Run {
-        let mut run = Run::of_tests(id, "frames", probes, tests);
-        run.summary.rows = rows;
-        run.judge();
-        run
+    /// The same run with these tests as its parts.
+    #[must_use]
+    pub fn with_tests(mut self, tests: Vec<Run>) -> Run {
+        self.started = self.started.or_else(|| tests.iter().filter_map(|t| t.started).min());
+        self.finished = tests.iter().filter_map(|t| t.finished).max().or(self.finished);
+        self.host = self.host.or_else(|| tests.iter().find_map(|t| t.host.clone()));
+        self.peer = self.peer.or_else(|| tests.iter().find_map(|t| t.peer.clone()));
+        self.tests = tests;
+        self
     }
 
     /// Frame sizes are its subject.
@@ -163,12 +142,6 @@ impl Run {
             Event::Finished(finished) => self.finished = Some(finished.wall),
             _ => {}
         }
-    }
-
-    fn judge(&mut self) {
-        self.findings = finding::all(self);
-        self.advice = if self.is_path() { advice::of_run(self) } else { Vec::new() };
-        self.verdict = finding::verdict(self);
     }
 }
 

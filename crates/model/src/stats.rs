@@ -1,5 +1,5 @@
-//! Statistics of what was measured: sequence accounting, jitter, histograms, clocks and one-way delay, percentiles and
-//! means with their confidence, spread, the warm-up cut, responsiveness, outliers.
+//! Statistics of what was measured: sequence accounting, jitter, histograms, clocks, percentiles and
+//! means with their confidence, spread, the warm-up cut, responsiveness.
 
 pub mod batch_means;
 pub mod centered;
@@ -8,8 +8,6 @@ pub mod compare;
 pub mod exact;
 pub mod histogram;
 pub mod jitter;
-pub mod noise;
-pub mod one_way;
 pub mod percentile;
 pub mod quantile;
 pub mod responsiveness;

@@ -4,7 +4,7 @@ mod segments;
 
 pub use segments::Segments;
 
-use crate::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Warning};
+use crate::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Warning, WithoutCopy};
 use crate::latency::{HostNoise, LatencyResult, LoadResult, OneWayDelays, WayResult};
 use crate::packets::PacketResult;
 use crate::path::PathResult;
@@ -78,7 +78,10 @@ pub struct Summary {
     pub rows: Vec<crate::frames::FrameRow>,
     /// Several pairs of client and server at once, as one measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pairs: Option<Box<crate::analysis::Pairs>>,
+    pub pairs: Option<Box<crate::pairs::Pairs>>,
+    /// Receiver-limited directions (TCP) repeated without the copy to the program.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub without_copy: Vec<WithoutCopy>,
     /// Why the test ended; absent while it runs.
     pub outcome: Option<Outcome>,
     /// What this end measured.
@@ -311,6 +314,15 @@ impl Summary {
             (self.lost, self.late) = (counted.lost, counted.late);
             (self.duplicates, self.reordered) = (counted.duplicates, counted.reordered);
         }
+        self.withhold_floor();
+    }
+
+    /// No round trip is shorter than the tool's own: a floor above the usual one was taken while this host was busier.
+    fn withhold_floor(&mut self) {
+        let Some(floor) = self.tool_floor else { return };
+        if self.ways.iter().filter_map(|way| way.rtt).any(|rtt| floor.min > rtt.p50) {
+            self.tool_floor = None;
+        }
     }
 
     fn fold_probe(&mut self, probe: &Probe) {
@@ -324,6 +336,7 @@ impl Summary {
                     Some(ClockOffset { offset_ns: *offset_ns, error: *error, exchanges: *exchanges });
                 self.recompute();
             }
+            Probe::WithoutCopy(repeated) => self.without_copy.push(*repeated),
             Probe::Link { rate, source } => {
                 self.link = Some(Link { rate: *rate, source: source.clone() });
                 self.recompute();

@@ -13,12 +13,12 @@ use thiserror::Error;
 /// It means nothing on another host and cannot be subtracted from wall time:
 ///
 /// ```compile_fail,E0277
-/// # use model::time::{MonoTime, WallTime};
+/// # use pathmeter_model::time::{MonoTime, WallTime};
 /// let span = WallTime(5) - MonoTime(3);
 /// ```
 ///
 /// ```
-/// # use model::{time::MonoTime, units::Nanos};
+/// # use pathmeter_model::{time::MonoTime, units::Nanos};
 /// assert_eq!(MonoTime(5) - MonoTime(3), Nanos(2));
 /// ```
 #[derive(

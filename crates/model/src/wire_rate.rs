@@ -123,6 +123,10 @@ fn divide(value: u64, factor: u64, divisor: u64) -> u64 {
     u64::try_from(product / u128::from(divisor)).unwrap_or(u64::MAX)
 }
 
+/// From this share of the link on, the link is the limit: what is missing to 1 are acknowledgements, ARP, the first
+/// round trips of a stream and the clocks' tolerance (IEEE 802.3: 100 ppm).
+pub const LINE_RATE: f64 = 0.97;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,13 +1,13 @@
 //! A whole test's statistics together, as the engine uses them: warm-up, percentiles, confidence, outliers, export.
 
-use model::latency::Cause;
-use model::stats::batch_means::BatchMeans;
-use model::stats::histogram::Histogram;
-use model::stats::noise::{Disturbance, Farthest, HostWatch, Trip};
-use model::stats::percentile::{percentiles, samples_needed};
-use model::stats::quantile::nearest_rank;
-use model::stats::steady::{Level, WarmUp};
-use model::units::Nanos;
+use pathmeter_model::latency::Cause;
+use pathmeter_model::latency::disturbance::{Disturbance, Farthest, HostWatch, Trip};
+use pathmeter_model::stats::batch_means::BatchMeans;
+use pathmeter_model::stats::histogram::Histogram;
+use pathmeter_model::stats::percentile::{percentiles, samples_needed};
+use pathmeter_model::stats::quantile::nearest_rank;
+use pathmeter_model::stats::steady::{Level, WarmUp};
+use pathmeter_model::units::Nanos;
 
 /// Round trips every 100 µs: slow for the first 1000, about 20 µs with a queue that comes and goes, and one of 3 ms.
 fn round_trips() -> Vec<Trip> {

@@ -16,6 +16,7 @@ mod values;
 
 pub(crate) use analyse::{AnalyseArgs, GroupBy};
 pub(crate) use capture::CaptureArgs;
+pub(crate) use engine::host_port::HostPort;
 pub(crate) use frames::{FrameTest, FramesArgs};
 pub(crate) use import::{ImportArgs, OutputsArgs};
 pub(crate) use lab::{
@@ -29,7 +30,7 @@ pub(crate) use rfc2544::{DeviceArgs, DutTest, Flows, GoalName, Rfc2544Args, Stan
 pub(crate) use serve::{IPERF3_PORT, NATIVE_PORT, ServeArgs};
 pub(crate) use throughput::{MAX_PAIRS, PairCount, TestArgs, ThroughputArgs};
 pub(crate) use transfer::{BucketIn, S3Args, TransferArgs};
-pub(crate) use values::{CpuList, Dscp, Fingerprint, HostPort, Pattern, TosByte};
+pub(crate) use values::{CpuList, Dscp, Fingerprint, Pattern, TosByte};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::units::{BitRate, Nanos};
@@ -102,7 +103,7 @@ pub(crate) struct Common {
     /// Write the result to this file and not to standard output
     #[arg(short, long, global = true, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Say more on standard error
+    /// Say on standard error what was decided and which kernel features carried the data
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }

@@ -25,3 +25,4 @@ mod sizes;
 pub(crate) mod sockperf;
 pub(crate) mod throughput;
 pub(crate) mod transfer;
+mod without_copy;

@@ -1,5 +1,6 @@
 //! How a run ends: the documented exit codes, the errors that carry one, and the panic that becomes code 70.
 
+use engine::error::{Kind, sentence};
 use std::fmt::{Display, Formatter};
 use std::io;
 use std::process::ExitCode;
@@ -44,9 +45,9 @@ impl Exit {
         all.into_iter().find(|exit| exit.code() == code).unwrap_or(Exit::Dialect(code))
     }
 
-    /// The code an error ends the program with: its own, where it is a [`Failure`], else by what caused it.
+    /// The code an error ends the program with.
     pub(crate) fn of(error: &anyhow::Error) -> Exit {
-        error.chain().find_map(of_cause).unwrap_or(Exit::Fault)
+        ending(error).map_or_else(|| Kind::of(error).into(), |ending| ending.exit)
     }
 }
 
@@ -56,9 +57,20 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// An error with its exit code, what went wrong, and the way out.
+impl From<Kind> for Exit {
+    fn from(kind: Kind) -> Exit {
+        match kind {
+            Kind::Usage => Exit::Usage,
+            Kind::Unreachable => Exit::Unreachable,
+            Kind::Void => Exit::Void,
+            _ => Exit::Fault,
+        }
+    }
+}
+
+/// The end of another process that is this one's too: its code, and what it said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct Ending {
     /// The exit code.
     pub(crate) exit: Exit,
     /// What went wrong, naming the thing.
@@ -67,21 +79,9 @@ pub(crate) struct Failure {
     pub(crate) advice: Option<String>,
 }
 
-impl Failure {
-    /// Options that cannot be served, and what to write instead. Code 2.
-    pub(crate) fn usage(message: impl Into<String>, advice: impl Into<String>) -> Failure {
-        Failure { exit: Exit::Usage, message: message.into(), advice: Some(advice.into()) }
-    }
+impl std::error::Error for Ending {}
 
-    /// A host that cannot be reached or refuses, and what to try. Code 3.
-    pub(crate) fn unreachable(message: impl Into<String>, advice: impl Into<String>) -> Failure {
-        Failure { exit: Exit::Unreachable, message: message.into(), advice: Some(advice.into()) }
-    }
-}
-
-impl std::error::Error for Failure {}
-
-impl Display for Failure {
+impl Display for Ending {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
     }
@@ -105,18 +105,14 @@ impl Display for Told<'_> {
 
 /// What to do about an error, where that is known.
 pub(crate) fn advice(error: &anyhow::Error) -> Option<&str> {
-    // A context is found by the error itself, a cause in the chain.
-    let cause = || error.chain().find_map(|cause| cause.downcast_ref::<Failure>());
-    error.downcast_ref::<Failure>().or_else(cause)?.advice.as_deref()
+    match ending(error) {
+        Some(ending) => ending.advice.as_deref(),
+        None => engine::error::advice(error),
+    }
 }
 
-/// The chain of causes on one line. A cause that the error before it has told already is not told again.
-pub(crate) fn sentence(error: &anyhow::Error) -> String {
-    error.chain().fold(String::new(), |said, cause| match cause.to_string() {
-        text if said.ends_with(&text) => said,
-        text if said.is_empty() => text,
-        text => format!("{said}: {text}"),
-    })
+fn ending(error: &anyhow::Error) -> Option<&Ending> {
+    error.chain().find_map(|cause| cause.downcast_ref())
 }
 
 /// Makes every panic say a plain sentence, and one of the main thread end the program with code 70. A panic of another
@@ -131,54 +127,6 @@ pub(crate) fn install_panic_hook() {
     }));
 }
 
-fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
-    if let Some(failure) = cause.downcast_ref::<Failure>() {
-        return Some(failure.exit);
-    }
-    if let Some(error) = cause.downcast_ref::<wire::ProtocolError>() {
-        return Some(of_protocol(error));
-    }
-    cause.downcast_ref::<io::Error>().and_then(|error| of_io(error.kind()))
-}
-
-fn of_protocol(error: &wire::ProtocolError) -> Exit {
-    match error {
-        wire::ProtocolError::PeerStopped(_) | wire::ProtocolError::Stopped(_) => Exit::Void,
-        _ => Exit::Unreachable,
-    }
-}
-
-/// Network errors are the path's, file errors the caller's; what is left is not known to be either.
-fn of_io(kind: io::ErrorKind) -> Option<Exit> {
-    use io::ErrorKind as Kind;
-    match kind {
-        Kind::ConnectionRefused
-        | Kind::ConnectionReset
-        | Kind::ConnectionAborted
-        | Kind::HostUnreachable
-        | Kind::NetworkUnreachable
-        | Kind::NetworkDown
-        | Kind::NotConnected
-        | Kind::TimedOut
-        | Kind::UnexpectedEof
-        | Kind::BrokenPipe => Some(Exit::Unreachable),
-        Kind::NotFound
-        | Kind::PermissionDenied
-        | Kind::AlreadyExists
-        | Kind::IsADirectory
-        | Kind::NotADirectory
-        | Kind::ReadOnlyFilesystem
-        | Kind::StorageFull
-        | Kind::QuotaExceeded
-        | Kind::FileTooLarge
-        | Kind::InvalidFilename
-        | Kind::AddrInUse
-        | Kind::AddrNotAvailable
-        | Kind::Unsupported => Some(Exit::Usage),
-        _ => None,
-    }
-}
-
 const REPORT_IT: &str =
     "please report it with the command line at https://github.com/pathmeter/pathmeter/issues";
 
@@ -186,6 +134,7 @@ const REPORT_IT: &str =
 mod tests {
     use super::*;
     use anyhow::Context;
+    use engine::error::Failure;
 
     #[test]
     fn codes_are_the_documented_ones() {
@@ -210,14 +159,26 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_told_once() {
-        let missing = io::Error::from_raw_os_error(2);
-        let named = linux::error::OsError::new("set TCP_CONGESTION on", "tcp 10.0.0.2:5210", missing);
-        let error = anyhow::Error::new(named).context("open data stream 0");
-        assert_eq!(
-            sentence(&error),
-            "open data stream 0: set TCP_CONGESTION on tcp 10.0.0.2:5210: No such file or directory (os error 2)"
-        );
+    fn a_panic_of_the_main_thread_is_a_fault() {
+        let this = std::env::current_exe().unwrap();
+        let words = ["--exact", "exit::tests::panics", "--ignored", "--nocapture"];
+        let output = std::process::Command::new(this).args(words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(70), "{said}");
+        assert!(said.contains("a fault of ours: ") && said.contains("on purpose"), "{said}");
+        assert!(said.contains(REPORT_IT), "{said}");
+    }
+
+    #[test]
+    #[ignore = "a_panic_of_the_main_thread_is_a_fault runs it in a process of its own"]
+    fn panics() {
+        install_panic_hook();
+        let panics = |name: &str, said: &'static str| {
+            std::thread::Builder::new().name(name.into()).spawn(move || panic!("{said}")).unwrap().join()
+        };
+        assert!(panics("stream 0", "in a thread of its own").is_err(), "the others go on");
+        // What runs a test is not the main thread, but for the hook its name decides.
+        panics("main", "on purpose").ok();
     }
 
     #[test]

@@ -3,9 +3,9 @@
 mod cli;
 mod commands;
 mod dialect;
-mod engine;
 mod exit;
 mod planner;
+mod signals;
 
 use clap::Parser;
 use cli::{Cli, Command, Common, Iperf3Args};

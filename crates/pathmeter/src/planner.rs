@@ -4,17 +4,18 @@ pub(crate) mod check;
 mod frames;
 mod latency;
 mod mtu;
-mod resolve;
 mod rfc2544;
 
+use engine::flows::paced_block;
+pub(crate) use engine::resolve::{Family, resolve};
 pub(crate) use frames::{Step, frames};
 pub(crate) use latency::latency;
 pub(crate) use mtu::mtu;
-pub(crate) use resolve::{Family, resolve};
+
 pub(crate) use rfc2544::{Benchmark, rfc2544};
 
 use crate::cli::{IPERF3_PORT, MeasureArgs, NATIVE_PORT, OriginArgs, TargetArgs, TestArgs, ThroughputArgs};
-use crate::exit::Failure;
+use engine::error::Failure;
 use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::units::{BitRate, Bytes, Nanos};
 
@@ -25,7 +26,14 @@ use model::units::{BitRate, Bytes, Nanos};
 pub(crate) fn throughput(args: &ThroughputArgs) -> Result<Plan, Failure> {
     check::throughput(args)?;
     let protocol = ProtocolName::from(args.protocol);
-    Ok(Plan { target: target(&args.target, protocol)?, protocol, test: spec(args), local: local(args) })
+    let mut test = spec(args);
+    if let (ProtocolName::Iperf3, Transport::Tcp, 0, Some(rate)) =
+        (protocol, test.transport, test.length, test.bitrate)
+    {
+        // Its servers are told the length: from 3.16 on they count whole blocks alone.
+        test.length = paced_block(rate);
+    }
+    Ok(Plan { target: target(&args.target, protocol)?, protocol, test, local: local(args) })
 }
 
 /// A plan for each pair of `pathmeter throughput --pairs`: the hosts in turn.
@@ -115,6 +123,12 @@ fn local(args: &ThroughputArgs) -> LocalOptions {
         wait: args.host.wait.into(),
         link: args.session.link,
         ..way(&args.target.origin)
+    }
+}
+
+impl From<&OriginArgs> for Family {
+    fn from(origin: &OriginArgs) -> Family {
+        Family::of(origin.ipv4, origin.ipv6, origin.bind)
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod native {
     mod fake;
+    mod figures;
     mod formats;
     mod frames;
     mod hostile;
@@ -15,9 +16,11 @@ mod native {
     mod options;
     mod pairs;
     mod readme;
+    mod relay;
     mod schema;
     mod server;
     mod signals;
     mod support;
     mod vanish;
+    mod without_copy;
 }

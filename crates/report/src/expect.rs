@@ -238,6 +238,7 @@ const COMPARISONS: [(&str, Comparison); 6] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use insight::{run_of_events, run_of_tests};
     use model::event::Event;
     use model::stats::histogram::Distribution;
     use model::units::Nanos;
@@ -246,7 +247,7 @@ mod tests {
     fn probed() -> Run {
         let rtt = Distribution { count: 9, p99: Nanos::from_micros(180), ..Distribution::default() };
         let probe = model::event::Probe::IdleRtt { transport: Transport::Udp, rtt, lost: 2 };
-        Run::of("id", "measure", &[Event::Probe(probe)])
+        run_of_events("id", "measure", &[Event::Probe(probe)])
     }
 
     fn check(text: &str, run: &Run) -> Checked {
@@ -284,7 +285,7 @@ mod tests {
             |mtu, bound| Some(model::path::PathWay { path_mtu: Some(mtu), bound, ..Default::default() });
         let (up, down) = (way(1400, model::path::Bound::Exact), way(1300, model::path::Bound::AtMost));
         let found = model::path::PathResult { up, down, packets: 90, ..Default::default() };
-        let run = Run::of("id", "mtu", &[Event::Path(Box::new(found))]);
+        let run = run_of_events("id", "mtu", &[Event::Path(Box::new(found))]);
         assert!(check("up.path_mtu>=1400", &run).held);
         assert_eq!(
             check("up.path_mtu>=1500", &run).to_string(),
@@ -297,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_run_of_tests_answers_with_the_first_that_knows() {
-        let outer = Run::of_tests("id", "measure", &[], vec![Run::of("a", "throughput", &[]), probed()]);
+        let outer = run_of_tests("id", "measure", &[], vec![run_of_events("a", "throughput", &[]), probed()]);
         assert_eq!(check("rtt.p99<5ms", &outer).measured.as_deref(), Some("180 µs"));
     }
 
@@ -334,7 +335,7 @@ mod tests {
             phases: vec![phase(None), phase(Some(model::plan::Directions::Up))],
             series: Vec::new(),
         };
-        let mut run = Run::of("id", "latency", &[Event::Load(Box::new(load))]);
+        let mut run = run_of_events("id", "latency", &[Event::Load(Box::new(load))]);
         let way = |label: &str| {
             serde_json::json!({
                 "label": label, "host": "far", "ends": {"local": "10.0.0.1:1", "remote": "10.0.0.2:2"}, "elapsed_ns": 1,

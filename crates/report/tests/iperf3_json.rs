@@ -13,7 +13,7 @@ use model::sample::{
 };
 use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos};
-use report::format::iperf3::{Iperf3JsonStream, Iperf3Options, Iperf3Role, cjson, iperf3_json};
+use pathmeter_report::format::iperf3::{Iperf3JsonStream, Iperf3Options, Iperf3Role, cjson, iperf3_json};
 use serde_json::Value;
 use std::net::SocketAddr;
 

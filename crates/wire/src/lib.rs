@@ -11,6 +11,7 @@
 //! ```
 
 pub mod echo;
+pub mod http;
 pub mod iperf2;
 pub mod iperf3;
 pub mod native;

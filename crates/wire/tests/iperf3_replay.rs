@@ -7,13 +7,13 @@ use model::plan::{Direction, End, TestSpec, Transport};
 use model::sample::{Side, SideResult};
 use model::time::MonoTime;
 use model::units::Nanos;
-use std::collections::VecDeque;
-use std::path::Path;
-use wire::iperf3::{
+use pathmeter_wire::iperf3::{
     COOKIE_LEN, Classified, Client, ClientConfig, Cookie, Params, Results, Server, ServerConfig,
 };
-use wire::iperf3::{classify, stream_id};
-use wire::{Expect, FlowPlan, Input, Output, Policy, ProtocolError, Session, Until};
+use pathmeter_wire::iperf3::{classify, stream_id};
+use pathmeter_wire::{Expect, FlowPlan, Input, Output, Policy, ProtocolError, Session, Until};
+use std::collections::VecDeque;
+use std::path::Path;
 
 /// One dialogue, cut into what each end said.
 struct Transcript {
@@ -44,7 +44,7 @@ impl Transcript {
         let params = params.map(|json| Params::decode(json).expect("real parameters"));
         let params = params.unwrap_or_else(|| Params {
             test: TestSpec::new(Transport::Tcp),
-            extras: wire::iperf3::Extras::default(),
+            extras: pathmeter_wire::iperf3::Extras::default(),
         });
         Transcript { cookie, params, client, server: cut(&bytes_of(&text, "S "), false) }
     }

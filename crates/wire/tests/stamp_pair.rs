@@ -2,12 +2,12 @@
 
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
-use proptest::prelude::*;
-use std::collections::BTreeMap;
-use wire::echo::{Arrival, Exchange, Reflect, Reply, Request, Stray};
-use wire::stamp::{
+use pathmeter_wire::echo::{Arrival, Exchange, Reflect, Reply, Request, Stray};
+use pathmeter_wire::stamp::{
     Clock, Format, Key, Mode, Reflector, ReflectorCounts, ReflectorOptions, Sender, SenderOptions,
 };
+use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 /// What the link does to one packet on one way.
 #[derive(Clone, Copy, Debug)]

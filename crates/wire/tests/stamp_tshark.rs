@@ -4,10 +4,10 @@
 
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
+use pathmeter_wire::echo::{Arrival, Exchange, Reflect, Request};
+use pathmeter_wire::stamp::{Clock, Format, PORT, Reflector, ReflectorOptions, Sender, SenderOptions};
 use std::io::Write;
 use std::process::{Command, Stdio};
-use wire::echo::{Arrival, Exchange, Reflect, Request};
-use wire::stamp::{Clock, Format, PORT, Reflector, ReflectorOptions, Sender, SenderOptions};
 
 const SENDER: [u8; 4] = [192, 0, 2, 1];
 const REFLECTOR: [u8; 4] = [192, 0, 2, 2];

@@ -1,6 +1,6 @@
 //! The counters of a machine on their way to the host.
 
-use crate::counters::InterfaceCounters;
+use crate::interfaces::InterfaceCounters;
 use linux::netlink::LinkStatistics;
 use linux::nft::DroppedFragments;
 use serde::{Deserialize, Serialize};

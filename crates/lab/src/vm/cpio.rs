@@ -21,7 +21,7 @@ impl<W: Write> Archive<W> {
 
     /// Adds an empty directory.
     pub(super) fn directory(&mut self, path: &Path) -> io::Result<()> {
-        self.with_parents(&relative(path))
+        self.with_parents(&relative(path)?)
     }
 
     /// Adds a file of exactly `length` bytes. A path that is there already is left as it is.
@@ -66,14 +66,17 @@ impl<W: Write> Archive<W> {
 
     /// Ends the archive.
     pub(super) fn finish(mut self) -> io::Result<W> {
-        self.header("TRAILER!!!", 0, 0, (0, 0))?;
+        self.header(TRAILER, 0, 0, (0, 0))?;
         self.out.flush()?;
         Ok(self.out)
     }
 
     /// Whether the entry is new.
     fn begin(&mut self, path: &Path, mode: u32, length: u64, device: (u32, u32)) -> io::Result<bool> {
-        let name = relative(path);
+        let name = relative(path)?;
+        if name.is_empty() {
+            return Err(no_entry());
+        }
         self.with_parents(name.rsplit_once('/').map_or("", |(parent, _)| parent))?;
         if !self.names.insert(name.clone()) {
             return Ok(false);
@@ -116,15 +119,24 @@ impl<W: Write> Archive<W> {
     }
 }
 
-/// `/a/./b` as `a/b`.
-fn relative(path: &Path) -> String {
+/// `/a/./b` as `a/b`. What a reader would cut short or take for the end is refused.
+fn relative(path: &Path) -> io::Result<String> {
     let parts = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_string_lossy()),
         _ => None,
     });
-    parts.collect::<Vec<_>>().join("/")
+    let parts: Vec<_> = parts.collect();
+    let misread =
+        parts.first().is_some_and(|part| part == TRAILER) || parts.iter().any(|part| part.contains('\0'));
+    if misread { Err(no_entry()) } else { Ok(parts.join("/")) }
 }
 
+fn no_entry() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "an archive has no entry of this name")
+}
+
+/// The name of the entry that ends an archive.
+const TRAILER: &str = "TRAILER!!!";
 const DIRECTORY: u32 = 0o040_000;
 const REGULAR: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
@@ -166,6 +178,19 @@ mod tests {
         let long = gnu_cpio(&["-tv"], &sample());
         assert!(long.contains("crw-------") && long.contains("5,   1"), "{long}");
         assert!(long.contains("init -> /usr/bin/tool"), "{long}");
+    }
+
+    #[test]
+    fn names_that_a_reader_would_take_for_something_else_are_errors() {
+        for name in ["", "/", "..", "a\0b", "TRAILER!!!"] {
+            let mut archive = Archive::new(Vec::new());
+            let error = archive.bytes(Path::new(name), 0o644, b"content").unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{name:?}");
+            assert_eq!(archive.written, 0, "{name:?}");
+        }
+        for name in ["a\0b/c", "TRAILER!!!/c"] {
+            assert!(Archive::new(Vec::new()).directory(Path::new(name)).is_err(), "{name:?}");
+        }
     }
 
     #[test]

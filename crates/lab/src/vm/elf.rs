@@ -10,6 +10,7 @@ use std::path::PathBuf;
 /// An ELF file.
 pub(super) struct Elf<'f> {
     file: &'f File,
+    size: u64,
     header: [u8; HEADER],
 }
 
@@ -18,7 +19,8 @@ impl<'f> Elf<'f> {
     pub(super) fn read(file: &'f File) -> Option<Self> {
         let mut header = [0; HEADER];
         file.read_exact_at(&mut header, 0).ok()?;
-        header.starts_with(b"\x7fELF\x02\x01").then_some(Self { file, header })
+        let size = file.metadata().ok()?.len();
+        header.starts_with(b"\x7fELF\x02\x01").then_some(Self { file, size, header })
     }
 
     /// The header of a copy that ends at [`Self::loaded_length`]: it tells of no sections.
@@ -79,7 +81,11 @@ impl<'f> Elf<'f> {
         Ok(table.chunks_exact(size).map(segment).collect())
     }
 
+    /// No memory is taken for what the file is too short for.
     fn bytes(&self, at: u64, length: u64) -> io::Result<Vec<u8>> {
+        if at.checked_add(length).is_none_or(|end| self.size < end) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         let length = usize::try_from(length).map_err(io::Error::other)?;
         let mut bytes = vec![0; length];
         self.file.read_exact_at(&mut bytes, at)?;

@@ -1,8 +1,8 @@
 //! A kernel from the distribution's packages, unpacked into a cache directory and not installed: no boot loader is
 //! touched and no root is needed. Works where `apt-get` and `dpkg-deb` are: Debian and what descends from it.
 
-use super::error::{During, VmError};
 use super::kernel::{Kernel, package, stores};
+use crate::vm_error::{During, VmError};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -3,10 +3,10 @@
 //! It is not compressed: to unpack takes an emulated CPU longer than to read what is larger.
 
 use super::cpio::Archive;
-use super::error::{During, VmError};
 use super::kernel::Kernel;
 use super::modules::{Module, Modules};
 use super::program;
+use crate::vm_error::{During, VmError};
 use std::fs::File;
 use std::io::{BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use super::process::VmOutput;
 use super::{Vm, VmError, VmSpec};
-use crate::machine::programs;
+use crate::programs::programs;
 use crate::topology::{Machine, Topology};
 use model::units::Bytes;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! The kernel a virtual machine boots: one that was fetched, the host's own, or another that is installed.
 
-use super::error::VmError;
+use crate::vm_error::VmError;
 use linux::privilege::{Uname, is_root};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

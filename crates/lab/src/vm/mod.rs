@@ -10,9 +10,11 @@ mod control;
 mod counted;
 mod cpio;
 mod elf;
-mod error;
 mod fetch;
 mod frame;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod guest;
 mod image;
 mod inside;
@@ -23,9 +25,9 @@ mod program;
 mod qemu;
 mod server;
 
+pub use crate::vm_error::VmError;
 pub use accel::Accelerator;
 pub use client::{Asker, Lost, RemoteCommand};
-pub use error::VmError;
 pub use fetch::fetch_kernel;
 pub use frame::Ended;
 pub use inside::{Done, Inside};
@@ -33,12 +35,12 @@ pub use kernel::{Kernel, stores};
 pub use process::{VmOutput, VmProcess};
 pub use qemu::Program as QemuProgram;
 
-use crate::counters::InterfaceCounters;
+use crate::interfaces::InterfaceCounters;
 use crate::topology::Machine;
+use crate::vm_error::During;
 use control::Control;
 pub(crate) use control::Silence;
 use counted::Counted;
-use error::During;
 use frame::{Kind, Start};
 use guest::Role;
 use linux::nft::DroppedFragments;

@@ -2,7 +2,7 @@
 
 use super::cpio::Archive;
 use super::elf::{Elf, HEADER};
-use super::error::{During, VmError};
+use crate::vm_error::{During, VmError};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;

@@ -1,8 +1,8 @@
 //! Commands in a node: where they run, what is kept of what they say, and that they end.
 
 use crate::{PAIR, build, can_build, run};
-use lab::command::{Ended, Limits};
-use lab::error::LabError;
+use pathmeter_lab::command::{Ended, Limits};
+use pathmeter_lab::error::LabError;
 use std::fs;
 use std::time::Duration;
 

@@ -1,12 +1,12 @@
 //! Real interfaces taken into a lab, and given back. A namespace stands for the host, another for the box between.
 
 use crate::{can_build, run};
-use lab::build::{BuildOptions, Lab};
-use lab::error::LabError;
-use lab::shipped::SHIPPED;
-use lab::topology::Topology;
 use linux::namespace::Namespace;
 use linux::netlink::{Link, Network};
+use pathmeter_lab::build::{BuildOptions, Lab};
+use pathmeter_lab::error::LabError;
+use pathmeter_lab::shipped::SHIPPED;
+use pathmeter_lab::topology::Topology;
 use std::net::IpAddr;
 
 /// Two interfaces of `host`, of names that no other run has, lead to `the_box`, which forwards.

@@ -1,8 +1,8 @@
 //! What cannot be built says so, by name, and leaves nothing.
 
 use crate::{PAIR, build, can_build, topology};
-use lab::build::{BuildOptions, Lab};
-use lab::error::LabError;
+use pathmeter_lab::build::{BuildOptions, Lab};
+use pathmeter_lab::error::LabError;
 
 fn refused(text: &str) -> LabError {
     Lab::build(&topology(text), &BuildOptions::default()).unwrap_err()

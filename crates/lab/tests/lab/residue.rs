@@ -1,8 +1,8 @@
 //! What is left of a lab: nothing.
 
 use crate::{PAIR, build, can_build};
-use lab::build::Lab;
 use linux::netlink::Network;
+use pathmeter_lab::build::Lab;
 use std::fs;
 use std::os::fd::AsRawFd;
 use std::thread;

@@ -1,8 +1,8 @@
 //! Rates, offloads and counters.
 
 use crate::{CPUS, PAIR, build, can_build, run};
-use lab::build::Lab;
-use lab::counters::{InterfaceCounters, Traffic};
+use pathmeter_lab::build::Lab;
+use pathmeter_lab::counters::{InterfaceCounters, Traffic};
 use std::net::UdpSocket;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -86,8 +86,9 @@ fn what_a_filter_drops_is_counted_where_it_is_dropped() {
     if !can_build() {
         return;
     }
-    let shipped = lab::shipped::SHIPPED.iter().find(|shipped| shipped.name == "frag-drop").unwrap();
-    let lab = Lab::build(&shipped.topology().unwrap(), &lab::build::BuildOptions::default()).unwrap();
+    let shipped = pathmeter_lab::shipped::SHIPPED.iter().find(|shipped| shipped.name == "frag-drop").unwrap();
+    let lab =
+        Lab::build(&shipped.topology().unwrap(), &pathmeter_lab::build::BuildOptions::default()).unwrap();
     let before = lab.counters().unwrap();
     let ping = run(&lab, "client", "ping -c 1 -W 0.5 -M dont -s 2000 198.51.100.2");
     assert!(!ping.succeeded(), "{ping:?}");

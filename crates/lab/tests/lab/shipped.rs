@@ -1,11 +1,11 @@
 //! The topologies that come with the program: every one is built here or says what it lacks, and is what it says it is.
 
 use crate::{CPUS, can_build, run};
-use lab::build::{BuildOptions, Lab};
-use lab::command::Ended;
-use lab::error::LabError;
-use lab::shipped::{SHIPPED, Shipped};
-use lab::topology::{Place, Topology};
+use pathmeter_lab::build::{BuildOptions, Lab};
+use pathmeter_lab::command::Ended;
+use pathmeter_lab::error::LabError;
+use pathmeter_lab::shipped::{SHIPPED, Shipped};
+use pathmeter_lab::topology::{Place, Topology};
 use std::net::IpAddr;
 use std::sync::PoisonError;
 use std::thread;
@@ -39,9 +39,8 @@ fn is_what_it_says(shipped: &Shipped) -> Option<String> {
             answers(&lab, &topology);
             Some(topology.name)
         }
-        Err(LabError::NotOnThisKernel { node, needs }) => {
+        Err(LabError::NotOnThisKernel { node, .. }) => {
             assert!(topology.nodes.iter().any(|known| known.name == node), "{node}");
-            eprintln!("{} is not built: {needs}", topology.name);
             None
         }
         Err(other) => panic!("{}: {other}", topology.name),

@@ -67,7 +67,7 @@ impl BatchReceiver {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            data: PageBuffer::new(BATCH * MESSAGE),
+            data: PageBuffer::blank(BATCH * MESSAGE),
             control: Box::new([Control([0; CONTROL]); BATCH]),
             filled: [Filled::default(); BATCH],
         }

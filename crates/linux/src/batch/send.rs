@@ -2,8 +2,8 @@
 
 use crate::buffer::PageBuffer;
 use crate::error::{Named, OsError, Result, check_len};
+use crate::options::describe;
 use crate::options::{path_mtu, set_udp_segment};
-use crate::socket::describe;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
@@ -27,6 +27,8 @@ pub struct GsoSender {
     fallback: Option<GsoFallback>,
     /// An error met after part of a block had been sent; the next call reports it.
     late: Option<io::Error>,
+    /// Datagrams handed over that the device's queue dropped.
+    dropped: u64,
 }
 
 /// Why the kernel takes fewer datagrams per call than were asked for.
@@ -76,6 +78,7 @@ impl GsoSender {
             flags: libc::MSG_NOSIGNAL,
             fallback: None,
             late: None,
+            dropped: 0,
         };
         sender.enable();
         Ok(sender)
@@ -123,12 +126,19 @@ impl GsoSender {
         &mut self.buffer[start..start + self.payload_len]
     }
 
-    /// Hands the first `count` datagrams of the block to the kernel and returns how many it took. When it took less,
-    /// the rest was not sent, and its sequence numbers are to be used again; the next call tells why.
+    /// How many datagrams the device's queue dropped so far (`ENOBUFS`). The kernel says so only on a socket that keeps
+    /// the network's errors ([`crate::options::set_receive_errors`]).
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Hands the first `count` datagrams of the block to the kernel and returns how many it took, with those that were
+    /// dropped at once ([`GsoSender::dropped`]). When it took less, the rest was not sent, and its sequence numbers are to
+    /// be used again; the next call tells why.
     ///
     /// # Errors
     /// - `WouldBlock`: no room in the send buffer ([`GsoSender::nonblocking`]);
-    /// - `ENOBUFS`: the device's queue dropped it (only reported when asked for by `IP_RECVERR`);
     /// - `ConnectionRefused`, `EHOSTUNREACH`, …: the network's answer to an **earlier** datagram; nothing was sent, and
     ///   sending may go on;
     /// - `EMSGSIZE`: the socket must not fragment, and the datagram exceeds the path MTU.
@@ -143,6 +153,10 @@ impl GsoSender {
             match self.hand_over(sent, end) {
                 Ok(()) => sent = end,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
+                    self.dropped += (end - sent) as u64;
+                    sent = end;
+                }
                 Err(error) if self.fall_back(&error) => {}
                 Err(error) if sent == 0 => return Err(error),
                 Err(error) => {

@@ -200,6 +200,9 @@ impl State {
 const PATIENCE: Nanos = Nanos(1_000_000_000);
 
 #[cfg(test)]
+mod overflow;
+
+#[cfg(test)]
 mod tests {
     use super::super::tally::Taken;
     use super::super::{FrameSpec, Watch};

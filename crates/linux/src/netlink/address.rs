@@ -66,7 +66,7 @@ impl Network {
 }
 
 /// `struct ifaddrmsg`: family, prefix length, flags, scope, interface.
-fn parse(reply: &Reply) -> Option<InterfaceAddress> {
+pub(super) fn parse(reply: &Reply) -> Option<InterfaceAddress> {
     let attributes = reply.attributes(IFADDRMSG);
     let (prefix, scope) = (*reply.payload.get(1)?, *reply.payload.get(3)?);
     // Of a point-to-point interface, IFA_ADDRESS is the other end's.

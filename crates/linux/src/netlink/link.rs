@@ -261,7 +261,7 @@ pub(super) fn interface(index: u32, set: i32) -> [u8; IFINFOMSG] {
     body
 }
 
-fn parse(reply: &Reply) -> Option<Link> {
+pub(super) fn parse(reply: &Reply) -> Option<Link> {
     let attributes = reply.attributes(IFINFOMSG);
     let flags = u32_at(&reply.payload, 8)?.cast_signed();
     // A lower interface in another namespace has a number that means nothing here.

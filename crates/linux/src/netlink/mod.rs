@@ -5,6 +5,8 @@
 
 mod address;
 mod device;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod generic;
 mod link;
 mod message;

@@ -110,7 +110,7 @@ fn neighbour(family: u8, link: u32, state: u16) -> [u8; NDMSG] {
     body
 }
 
-fn parse(reply: &Reply) -> Option<Neighbour> {
+pub(super) fn parse(reply: &Reply) -> Option<Neighbour> {
     if !matches!(reply.kind, libc::RTM_NEWNEIGH | libc::RTM_DELNEIGH) {
         return None;
     }

@@ -215,7 +215,7 @@ fn traffic_control(link: u32, handle: u32, parent: u32) -> [u8; TCMSG] {
     body
 }
 
-fn parse(attributes: &Attributes<'_>) -> Option<QdiscStatistics> {
+pub(super) fn parse(attributes: &Attributes<'_>) -> Option<QdiscStatistics> {
     let statistics = attributes.inside(TCA_STATS2);
     let basic = statistics.value(TCA_STATS_BASIC).unwrap_or_default();
     let queue = statistics.value(TCA_STATS_QUEUE).unwrap_or_default();

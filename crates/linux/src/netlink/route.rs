@@ -125,7 +125,7 @@ pub(super) fn route(family: u8, prefix: u8) -> [u8; RTMSG] {
     body
 }
 
-fn parse(attributes: &Attributes<'_>) -> Option<Route> {
+pub(super) fn parse(attributes: &Attributes<'_>) -> Option<Route> {
     Some(Route {
         link: attributes.u32(libc::RTA_OIF)?,
         source: attributes.value(libc::RTA_PREFSRC).and_then(address_from),

@@ -31,7 +31,7 @@ impl Rule {
 }
 
 /// The packets a rule's counter has seen, from the attributes of a rule the kernel lists.
-pub(super) fn counted_packets(rule: &Attributes<'_>) -> Option<u64> {
+pub(crate) fn counted_packets(rule: &Attributes<'_>) -> Option<u64> {
     let mut expressions = rule.inside(RULE_EXPRESSIONS).map(|(_, expression)| Attributes::new(expression));
     let counter = expressions.find(|found| found.string(EXPRESSION_NAME).as_deref() == Some("counter"))?;
     let packets = counter.inside(EXPRESSION_DATA).value(COUNTER_PACKETS)?;

@@ -1,8 +1,8 @@
 //! Options of TCP, and how much of what was written is still on its way.
 
+use super::describe;
 use super::{Opt, get_int, get_raw, set_int, set_raw};
 use crate::error::{Named, Result, check};
-use crate::socket::describe;
 use model::units::{Bytes, Nanos};
 use std::os::fd::{AsFd, AsRawFd};
 

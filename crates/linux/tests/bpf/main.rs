@@ -2,7 +2,6 @@
 //!
 //! Needs root (`CAP_BPF` in the first user namespace); without it each test here says on stderr that it is skipped, which
 //! in CI is a failure.
-#![expect(clippy::print_stderr, reason = "a skipped test says so, loudly")]
 
 #[path = "../lab/mod.rs"]
 mod lab;
@@ -11,25 +10,25 @@ mod sending;
 mod times;
 
 use lab::{FEW, Lab, Middle, all, arrived, decode, dropper, made, open, paced};
-use linux::OsError;
-use linux::bpf::assembler::{Assembler, Op, Reg};
-use linux::bpf::{Generator, Mode, Program, XdpSink};
-use linux::capture::Capture;
-use linux::clock::mono_now;
-use linux::cpu::{affinity, pin_current_thread};
-use linux::frames::{Arrived, Burst, FrameSpec, Sent, Sink, Source, Stop, Watch};
-use linux::nic::{Offload, set_offload};
 use model::framing::Imix;
 use model::units::{Bytes, Nanos};
+use pathmeter_linux::OsError;
+use pathmeter_linux::bpf::assembler::{Assembler, Op, Reg};
+use pathmeter_linux::bpf::{Generator, Mode, Program, XdpSink};
+use pathmeter_linux::capture::Capture;
+use pathmeter_linux::clock::mono_now;
+use pathmeter_linux::cpu::{affinity, pin_current_thread};
+use pathmeter_linux::frames::{Arrived, Burst, FrameSpec, Sent, Sink, Source, Stop, Watch};
+use pathmeter_linux::nic::{Offload, set_offload};
 use std::collections::BTreeSet;
 use std::process::Command;
 
 impl Lab {
-    fn sink(&self, spec: &FrameSpec, frames: u64) -> linux::Result<XdpSink> {
+    fn sink(&self, spec: &FrameSpec, frames: u64) -> pathmeter_linux::Result<XdpSink> {
         self.receiver.run(|| XdpSink::attach(spec, frames, Watch::Times, self.arrival.index, Mode::Driver))?
     }
 
-    fn send(&self, spec: &FrameSpec, burst: &Burst) -> linux::Result<Sent> {
+    fn send(&self, spec: &FrameSpec, burst: &Burst) -> pathmeter_linux::Result<Sent> {
         self.sender.run(|| {
             // A veth receives where it is sent from: on one CPU the order is that of sending.
             pin_current_thread(affinity()?[0])?;
@@ -38,7 +37,7 @@ impl Lab {
     }
 
     /// Sends and counts, each in its namespace.
-    fn count(&self, spec: &FrameSpec, burst: &Burst) -> linux::Result<(Sent, Arrived)> {
+    fn count(&self, spec: &FrameSpec, burst: &Burst) -> pathmeter_linux::Result<(Sent, Arrived)> {
         let sink = self.sink(spec, burst.frames)?;
         let sent = self.send(spec, burst)?;
         Ok((sent, arrived(&sink, sent.frames)))

@@ -1,10 +1,10 @@
 //! Receiving on chosen CPUs: the device between the ends gets one of its own.
 
 use super::{FEW, Lab, Middle, arrived, made, paced};
-use linux::cpu::affinity;
-use linux::namespace::Namespace;
-use linux::napi::{NapiThreads, Steering, is_threaded};
-use linux::nic::{Offload, set_offload};
+use pathmeter_linux::cpu::affinity;
+use pathmeter_linux::namespace::Namespace;
+use pathmeter_linux::napi::{NapiThreads, Steering, is_threaded};
+use pathmeter_linux::nic::{Offload, set_offload};
 use std::fs;
 use std::process::Command;
 

@@ -1,10 +1,10 @@
 //! Sending: the pace, a second pace, the end.
 
 use super::{Lab, arrived, made};
-use linux::bpf::Generator;
-use linux::frames::{Burst, FrameSpec, Pace, Sink, Source, Stop};
 use model::search::{Load, Trial};
 use model::units::{Bytes, Nanos};
+use pathmeter_linux::bpf::Generator;
+use pathmeter_linux::frames::{Burst, FrameSpec, Pace, Sink, Source, Stop};
 use std::thread;
 
 #[test]

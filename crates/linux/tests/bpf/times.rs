@@ -1,12 +1,12 @@
 //! Times of arrival: delays, their variation, silence.
 
 use super::{FEW, Lab, all, arrived, made, paced};
-use linux::bpf::assembler::{Assembler, Helper, Op, Reg};
-use linux::bpf::{Mode, Program, XdpSink};
-use linux::clock::{mono_now, sleep_until};
-use linux::cpu::affinity;
-use linux::frames::{FrameSpec, Sink, Watch};
 use model::units::{Bytes, Nanos};
+use pathmeter_linux::bpf::assembler::{Assembler, Helper, Op, Reg};
+use pathmeter_linux::bpf::{Mode, Program, XdpSink};
+use pathmeter_linux::clock::{mono_now, sleep_until};
+use pathmeter_linux::cpu::affinity;
+use pathmeter_linux::frames::{FrameSpec, Sink, Watch};
 
 #[test]
 fn delays_of_all_frames_are_known_and_how_they_vary() {
@@ -112,7 +112,7 @@ fn frame(spec: &FrameSpec, time: u64) -> [u8; 60] {
 }
 
 /// Sends ten times the same.
-fn send_again(lab: &Lab, frame: &[u8]) -> linux::Result<bool> {
+fn send_again(lab: &Lab, frame: &[u8]) -> pathmeter_linux::Result<bool> {
     let mut code = Assembler::default();
     code.op_value(Op::Mov, Reg::R1, lab.out.index as i32);
     code.op_value(Op::Mov, Reg::R2, 0);

@@ -2,14 +2,14 @@
 
 use super::lab::{FEW, Lab, Middle, arrived, dropper, made, open, paced};
 use super::{SINKS, SOURCES, pairs};
-use linux::bpf::Mode;
-use linux::clock::mono_now;
-use linux::cpu::{affinity, pin_current_thread};
-use linux::frames::{Burst, FrameSpec};
-use linux::namespace::Namespace;
-use linux::poll::{Interest, wait};
-use linux::tap::Tap;
 use model::units::Nanos;
+use pathmeter_linux::bpf::Mode;
+use pathmeter_linux::clock::mono_now;
+use pathmeter_linux::cpu::{affinity, pin_current_thread};
+use pathmeter_linux::frames::{Burst, FrameSpec};
+use pathmeter_linux::namespace::Namespace;
+use pathmeter_linux::poll::{Interest, wait};
+use pathmeter_linux::tap::Tap;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -59,7 +59,7 @@ struct Faulty {
 }
 
 impl Faulty {
-    fn new() -> linux::Result<Faulty> {
+    fn new() -> pathmeter_linux::Result<Faulty> {
         let port = || {
             let host = Namespace::new()?;
             let tap = host.run(|| Tap::open("eth0", false))??;

@@ -2,9 +2,9 @@
 
 use super::lab::{FEW, Lab, arrived, made, open, paced};
 use super::{SINKS, SOURCES};
-use linux::cpu::{affinity, pin_current_thread};
-use linux::frames::{FrameSpec, Stop, Watch, open_sink, open_source};
 use model::dut::{SinkKind, SourceKind};
+use pathmeter_linux::cpu::{affinity, pin_current_thread};
+use pathmeter_linux::frames::{FrameSpec, Stop, Watch, open_sink, open_source};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -98,7 +98,7 @@ fn every_queue_has_its_socket() {
     let spec = lab.spec(4, 64);
     let cpus = affinity().expect("they can be read");
     if cpus.len() < 2 {
-        eprintln!("SKIPPED: on one CPU a veth has one queue");
+        skip::skip("on one CPU a veth has one queue");
         return;
     }
     let mut ethtool = Command::new("ethtool");

@@ -2,7 +2,6 @@
 //!
 //! Needs root (`CAP_BPF` in the first user namespace); without it each test here says on stderr that it is skipped, which
 //! in CI is a failure.
-#![expect(clippy::print_stderr, reason = "a skipped test says so, loudly")]
 
 #[path = "../lab/mod.rs"]
 mod lab;
@@ -14,12 +13,14 @@ mod pacing;
 mod shape;
 
 use lab::{FEW, Lab, arrived, made, paced};
-use linux::cpu::{affinity, pin_current_thread};
-use linux::frames::{Arrived, Burst, FrameSpec, Outer, Sent, Sink, Stop, Watch, open_sink, open_source};
-use linux::nic::{Offload, set_offload};
 use model::dut::{SinkKind, SourceKind};
 use model::framing::{Imix, Network};
 use model::units::Bytes;
+use pathmeter_linux::cpu::{affinity, pin_current_thread};
+use pathmeter_linux::frames::{
+    Arrived, Burst, FrameSpec, Outer, Sent, Sink, Stop, Watch, open_sink, open_source,
+};
+use pathmeter_linux::nic::{Offload, set_offload};
 use std::thread;
 
 const SOURCES: [SourceKind; 3] = [SourceKind::LiveFrames, SourceKind::XskCopy, SourceKind::Packet];
@@ -27,7 +28,7 @@ const SINKS: [SinkKind; 5] =
     [SinkKind::Xdp, SinkKind::XdpGeneric, SinkKind::Xsk, SinkKind::PacketRing, SinkKind::Packet];
 
 impl Lab {
-    fn sink(&self, kind: SinkKind, spec: &FrameSpec, frames: u64) -> linux::Result<Box<dyn Sink>> {
+    fn sink(&self, kind: SinkKind, spec: &FrameSpec, frames: u64) -> pathmeter_linux::Result<Box<dyn Sink>> {
         self.receiver.run(|| {
             // Else a veth has no place for live frames, but where a program is in its driver.
             set_offload("eth0", Offload::Gro, true)?;
@@ -35,7 +36,7 @@ impl Lab {
         })?
     }
 
-    fn send(&self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> linux::Result<Sent> {
+    fn send(&self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> pathmeter_linux::Result<Sent> {
         self.sender.run(|| {
             // A veth receives where it is sent from: on one CPU the order is that of sending.
             pin_current_thread(affinity()?[0])?;
@@ -49,7 +50,7 @@ impl Lab {
         (source, sink): (SourceKind, SinkKind),
         spec: &FrameSpec,
         burst: &Burst,
-    ) -> linux::Result<(Sent, Arrived)> {
+    ) -> pathmeter_linux::Result<(Sent, Arrived)> {
         let sink = self.sink(sink, spec, burst.frames)?;
         let sent = self.send(source, spec, burst)?;
         Ok((sent, arrived(&*sink, sent.frames)))

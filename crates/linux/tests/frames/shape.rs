@@ -2,18 +2,23 @@
 
 use super::lab::{Lab, decode, made, paced};
 use super::{SOURCES, wrapped};
-use linux::capture::Capture;
-use linux::clock::mono_now;
-use linux::frames::{FrameSpec, Ports};
-use linux::nic::{Offload, set_offload};
 use model::dut::SourceKind;
 use model::units::{Bytes, Nanos};
+use pathmeter_linux::capture::Capture;
+use pathmeter_linux::clock::mono_now;
+use pathmeter_linux::frames::{FrameSpec, Ports};
+use pathmeter_linux::nic::{Offload, set_offload};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::Command;
 
 /// The frames of a burst as they come, a tag put back where it was, by their numbers.
-fn captured(lab: &Lab, source: SourceKind, spec: &FrameSpec, frames: u64) -> linux::Result<Captured> {
+fn captured(
+    lab: &Lab,
+    source: SourceKind,
+    spec: &FrameSpec,
+    frames: u64,
+) -> pathmeter_linux::Result<Captured> {
     let family = if spec.is_ipv6() { 6 } else { 4 };
     let listen = || {
         set_offload("eth0", Offload::Gro, true)?;

@@ -115,6 +115,12 @@ impl SequenceTracker {
         }
     }
 
+    /// Different numbers received so far.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
     /// The highest number seen; `None` before the first.
     #[must_use]
     pub fn highest(&self) -> Option<u64> {

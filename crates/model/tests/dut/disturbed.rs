@@ -2,10 +2,10 @@
 
 use crate::device::Kind;
 use crate::world::{ALL, World, check_row, small, stream};
-use model::dut::{Observation, Setup, StreamReport, Suite, Test};
-use model::framing::Network;
-use model::plan::Directions;
-use model::units::{BitRate, Nanos};
+use pathmeter_model::dut::{Observation, Setup, StreamReport, Suite, Test};
+use pathmeter_model::framing::Network;
+use pathmeter_model::plan::Directions;
+use pathmeter_model::units::{BitRate, Nanos};
 
 const SHARP: Kind = Kind::Sharp { capacity: 800_000.0 };
 

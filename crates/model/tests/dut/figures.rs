@@ -2,11 +2,11 @@
 
 use crate::device::Kind;
 use crate::world::{ALL, World, small, stream};
-use model::dut::{LoadLimit, SearchMethod, Setup, Stream, StreamReport, Suite, Test};
-use model::framing::Network;
-use model::plan::Directions;
-use model::search::{Irregular, Load};
-use model::units::{BitRate, Bytes, Nanos, PacketRate};
+use pathmeter_model::dut::{LoadLimit, SearchMethod, Setup, Stream, StreamReport, Suite, Test};
+use pathmeter_model::framing::Network;
+use pathmeter_model::plan::Directions;
+use pathmeter_model::search::{Irregular, Load};
+use pathmeter_model::units::{BitRate, Bytes, Nanos, PacketRate};
 
 fn gigabit(tests: &[Test]) -> Setup {
     Setup { link: Some(BitRate(1_000_000_000)), ..Setup::standard(tests, small()) }
@@ -289,9 +289,9 @@ fn two_clocks_have_no_latency() {
 
 #[test]
 fn a_mix_is_measured_like_any_other() {
-    let mix = model::framing::Imix::simple(Network::V4);
-    let frames = model::dut::Frames::mix("imix", &mix);
-    let streams = vec![model::dut::Stream { network: Network::V4, frames, ways: Directions::Both }];
+    let mix = pathmeter_model::framing::Imix::simple(Network::V4);
+    let frames = pathmeter_model::dut::Frames::mix("imix", &mix);
+    let streams = vec![pathmeter_model::dut::Stream { network: Network::V4, frames, ways: Directions::Both }];
     let setup = Setup { link: Some(BitRate(10_000_000_000)), ..Setup::standard(&[Test::Latency], streams) };
     let row = World::new(Kind::Sharp { capacity: 1e6 }).row(&setup);
     assert_eq!(row.line_rate.unwrap().0.round(), 3_343_736.0);

@@ -2,14 +2,16 @@
 
 use crate::device::{Device, Kind, any_kind};
 use crate::world::{ALL, World, check_row, stream};
-use model::dut::y1564::Profile;
-use model::dut::{Observation, SearchMethod, Setup, Stream, StreamReport, Suite, Test, WayObservation};
-use model::framing::Network;
-use model::plan::{Direction, Directions};
-use model::search::{Trial, TrialResult};
-use model::stats::histogram::Distribution;
-use model::stats::rfc8219::InterPacketVariation;
-use model::units::{BitRate, Nanos, PacketRate};
+use pathmeter_model::dut::y1564::Profile;
+use pathmeter_model::dut::{
+    Observation, SearchMethod, Setup, Stream, StreamReport, Suite, Test, WayObservation,
+};
+use pathmeter_model::framing::Network;
+use pathmeter_model::plan::{Direction, Directions};
+use pathmeter_model::search::{Trial, TrialResult};
+use pathmeter_model::stats::histogram::Distribution;
+use pathmeter_model::stats::rfc8219::InterPacketVariation;
+use pathmeter_model::units::{BitRate, Nanos, PacketRate};
 use proptest::prelude::*;
 
 fn streams() -> impl Strategy<Value = Vec<Stream>> {

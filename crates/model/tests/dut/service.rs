@@ -2,9 +2,9 @@
 
 use crate::device::Kind;
 use crate::world::{World, small};
-use model::dut::y1564::{Kind as Step, Miss, Profile};
-use model::dut::{ServiceReport, Setup, Suite, Test};
-use model::units::{BitRate, Nanos};
+use pathmeter_model::dut::y1564::{Kind as Step, Miss, Profile};
+use pathmeter_model::dut::{ServiceReport, Setup, Suite, Test};
+use pathmeter_model::units::{BitRate, Nanos};
 
 /// 100,000 frames of 64 bytes per second, and 20,000 beyond.
 fn setup() -> Setup {

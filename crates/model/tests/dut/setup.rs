@@ -1,12 +1,12 @@
 //! Defaults, plans, departures, and what is refused.
 
 use crate::world::{ALL, small, stream};
-use model::dut::y1564::Profile;
-use model::dut::{Frames, SearchMethod, Setup, SetupError, Stream, Suite, Test, Times};
-use model::framing::{Imix, Network, RFC2544_SIZES};
-use model::plan::Directions;
-use model::search::Goal;
-use model::units::{BitRate, Bytes, Nanos, PacketRate};
+use pathmeter_model::dut::y1564::Profile;
+use pathmeter_model::dut::{Frames, SearchMethod, Setup, SetupError, Stream, Suite, Test, Times};
+use pathmeter_model::framing::{Imix, Network, RFC2544_SIZES};
+use pathmeter_model::plan::Directions;
+use pathmeter_model::search::Goal;
+use pathmeter_model::units::{BitRate, Bytes, Nanos, PacketRate};
 
 fn standard() -> Setup {
     let streams = Stream::of_sizes(Network::V4, &Stream::standard_sizes(Network::V4), Directions::Both);

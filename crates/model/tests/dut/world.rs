@@ -1,15 +1,15 @@
 //! A simulated tester around simulated devices: it carries out orders and tells what came of them.
 
 use crate::device::{Device, Kind};
-use model::dut::{
+use pathmeter_model::dut::{
     Action, Observation, Order, ServiceReport, Setup, Stream, StreamReport, Suite, Test, WayObservation,
 };
-use model::framing::Network;
-use model::plan::{Direction, Directions};
-use model::search::{Load, Trial, TrialResult};
-use model::stats::histogram::Distribution;
-use model::stats::rfc8219::InterPacketVariation;
-use model::units::{Bytes, Nanos};
+use pathmeter_model::framing::Network;
+use pathmeter_model::plan::{Direction, Directions};
+use pathmeter_model::search::{Load, Trial, TrialResult};
+use pathmeter_model::stats::histogram::Distribution;
+use pathmeter_model::stats::rfc8219::InterPacketVariation;
+use pathmeter_model::units::{Bytes, Nanos};
 
 /// What is around the device, and what the device does beside forwarding.
 #[derive(Clone, Debug)]

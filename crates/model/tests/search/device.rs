@@ -1,7 +1,7 @@
 //! Simulated devices under test: the same arithmetic as in `mlrsearch.py`, so that both searches measure the same.
 
-use model::search::{Trial, TrialResult};
-use model::units::Nanos;
+use pathmeter_model::search::{Trial, TrialResult};
+use pathmeter_model::units::Nanos;
 use proptest::prelude::*;
 use std::ops::Range;
 

@@ -1,11 +1,11 @@
 //! What must hold of every search, whatever the device does.
 
 use crate::device::{Device, Kind, any_kind};
-use model::search::{
+use pathmeter_model::search::{
     Binary, BinaryConfig, Goal, GoalOutcome, Irregular, Limits, Load, Mlr, MlrConfig, Search, SearchError,
     TrialResult,
 };
-use model::units::Nanos;
+use pathmeter_model::units::Nanos;
 use proptest::prelude::*;
 
 const MIN: f64 = 1_000.0;

@@ -1,5 +1,6 @@
 //! Is the machine ours alone? Waiting until it is idle, and how much others used of it during a run.
 
+use super::turns::Measured;
 use linux::cpu::{CpuSnapshot, CpuTimes, Usage};
 use model::units::Nanos;
 use std::time::{Duration, Instant};
@@ -17,29 +18,40 @@ fn wait_until_idle(deadline: Instant) -> anyhow::Result<bool> {
     Ok(false)
 }
 
-/// Does something that measures and tells what others used of one CPU meanwhile, as a share; does it again while that
-/// was too much and the patience lasts. The least disturbed of these. Without patience the first, on whatever machine.
-pub(crate) fn undisturbed<T>(
+/// Measures; again, on an idle machine, while others disturbed it and the patience lasts. The least disturbed of these.
+pub(crate) fn undisturbed(
     patience: Duration,
-    mut once: impl FnMut() -> anyhow::Result<(T, f64)>,
-) -> anyhow::Result<(T, f64)> {
-    let mut best: Option<(T, f64)> = None;
+    once: impl Fn() -> anyhow::Result<Measured>,
+) -> anyhow::Result<Measured> {
+    let mut best = once()?;
     let deadline = Instant::now() + patience;
-    loop {
-        let idle = patience.is_zero() || wait_until_idle(deadline)?;
-        let (run, mut foreign) = once()?;
-        if !idle {
-            foreign = foreign.max(1.0);
-        }
-        best = match best {
-            Some(best) if best.1 <= foreign => Some(best),
-            _ => Some((run, foreign)),
-        };
-        if let Some(best) = best.take_if(|(_, foreign)| !is_disturbed(*foreign) || Instant::now() >= deadline)
-        {
-            return Ok(best);
+    while is_disturbed(best.foreign) && wait_until_idle(deadline)? {
+        let again = once()?;
+        if again.foreign < best.foreign {
+            best = again;
         }
     }
+    Ok(best)
+}
+
+/// The machine in one line.
+pub(crate) fn describe() -> String {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let after = |text: String, name: &str| {
+        text.lines().find_map(|line| {
+            Some(line.strip_prefix(name)?.trim_matches(['=', ':', ' ', '\t', '"']).to_owned())
+        })
+    };
+    let memory = after(read("/proc/meminfo"), "MemTotal").unwrap_or_default();
+    let kib: f64 = memory.trim_end_matches(" kB").parse().unwrap_or(0.0);
+    format!(
+        "{} CPUs ({}), {:.0} GiB, Linux {}, {}",
+        linux::cpu::count(),
+        linux::cpu::model_name().unwrap_or_else(|| "unknown".into()),
+        kib / f64::from(1 << 20),
+        read("/proc/sys/kernel/osrelease").trim(),
+        after(read("/etc/os-release"), "PRETTY_NAME").unwrap_or_else(|| "unknown system".into()),
+    )
 }
 
 /// Others used so much of the machine that the figure is doubtful.
@@ -71,6 +83,13 @@ impl Watch {
         let stolen: u64 = used.iter().map(|c| c.steal.0).sum();
         let foreign = programs.saturating_sub(mine.0) + stolen;
         Ok(foreign as f64 / self.began.elapsed().as_nanos() as f64)
+    }
+
+    /// CPU time that the hypervisor took since the begin, as a share of one CPU.
+    pub(crate) fn stolen(&self) -> anyhow::Result<f64> {
+        let used = CpuSnapshot::take()?.since(&self.cpus);
+        let stolen: u64 = used.iter().map(|cpu| cpu.steal.0).sum();
+        Ok(stolen as f64 / self.began.elapsed().as_nanos() as f64)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use linux::namespace::Namespace;
-use model::units::{Bytes, Nanos};
+use model::units::Nanos;
 use std::fs::{self, File};
 use std::io::{Read, Seek};
 use std::process::{Child, Command, Stdio};
@@ -14,7 +14,6 @@ pub(crate) struct Process {
     child: Child,
     output: File,
     errors: File,
-    peak: Bytes,
 }
 
 impl Process {
@@ -25,7 +24,7 @@ impl Process {
         inside.spawn_inside(&mut command)?;
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(errors.try_clone()?);
         let child = command.spawn().with_context(|| format!("start {name}"))?;
-        Ok(Process { child, output, errors, peak: Bytes(0) })
+        Ok(Process { child, output, errors })
     }
 
     /// Waits until it listens on a port.
@@ -49,12 +48,10 @@ impl Process {
     }
 
     /// Waits for its end and leaves it to be reaped, so that its times can still be read.
-    pub(crate) fn wait_for_end(&mut self, limit: Duration, also: &mut Process) -> anyhow::Result<()> {
+    pub(crate) fn wait_for_end(&self, limit: Duration) -> anyhow::Result<()> {
         let deadline = Instant::now() + limit;
         while Instant::now() < deadline {
             std::thread::sleep(STEP);
-            self.watch_memory();
-            also.watch_memory();
             if self.has_ended() {
                 return Ok(());
             }
@@ -75,9 +72,25 @@ impl Process {
         Nanos((ticks(11) + ticks(12)) * NANOS_PER_TICK)
     }
 
-    /// Peak resident memory seen.
-    pub(crate) fn peak(&self) -> Bytes {
-        self.peak
+    /// Peak resident memory so far, MiB.
+    pub(crate) fn peak(&self) -> f64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        number_after(&status, "VmHWM:") / 1024.0
+    }
+
+    /// Time that its threads were ready to run and had no CPU, in seconds, and how often one was taken off its CPU.
+    /// Both so far, of the threads there are.
+    pub(crate) fn held_up(&self) -> (f64, f64) {
+        let (mut waited, mut preempted) = (0.0, 0.0);
+        let Ok(threads) = fs::read_dir(format!("/proc/{}/task", self.child.id())) else { return (0.0, 0.0) };
+        for thread in threads.flatten() {
+            let read = |file| fs::read_to_string(thread.path().join(file)).unwrap_or_default();
+            // Documentation/scheduler/sched-stats.rst: time on a CPU, time waiting for one, turns.
+            let wait = read("schedstat").split_whitespace().nth(1).and_then(|w| w.parse::<f64>().ok());
+            waited += wait.unwrap_or(0.0) / 1e9;
+            preempted += number_after(&read("status"), "nonvoluntary_ctxt_switches:");
+        }
+        (waited, preempted)
     }
 
     /// What it wrote so far.
@@ -88,13 +101,6 @@ impl Process {
     /// What it wrote to standard error so far.
     pub(crate) fn complaints(&mut self) -> String {
         read_all(&mut self.errors).unwrap_or_default()
-    }
-
-    fn watch_memory(&mut self) {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
-        let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
-        let kib = peak.and_then(|l| l.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
-        self.peak = self.peak.max(Bytes(kib.unwrap_or(0) * 1024));
     }
 
     fn state(&self) -> Option<char> {
@@ -114,6 +120,12 @@ impl Drop for Process {
         self.child.kill().ok();
         self.child.wait().ok();
     }
+}
+
+/// The first number behind a name; nothing there is 0.
+fn number_after(text: &str, name: &str) -> f64 {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name));
+    rest.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0.0)
 }
 
 fn nameless_file() -> std::io::Result<File> {

@@ -2,73 +2,40 @@
 
 use super::common::lab::{LINK, Lab};
 use super::common::options::Options;
-use super::run::{Link, Run, settled, spec, undisturbed};
+use super::common::turns::{Entrant, Measured, Plan, alone};
+use super::run::{Link, settled, spec, watched};
 use anyhow::bail;
 use linux::frames::{Burst, Sent, open_source};
 use model::dut::SourceKind;
 use model::search::{Load, Trial};
 use model::units::Nanos;
-use serde::Serialize;
 
-/// A rate with every run at it.
-#[derive(Debug, Serialize)]
-pub(crate) struct Pacing {
-    /// Frames a second.
-    pub(crate) asked: f64,
-    pub(crate) runs: Vec<Paced>,
-}
-
-/// One run.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Paced {
-    #[serde(flatten)]
-    pub(crate) run: Run,
-    /// The most that a frame was behind its time, nanoseconds.
-    #[serde(rename = "late_ns")]
-    pub(crate) late: Nanos,
-    /// By how much the schedule was moved, nanoseconds.
-    #[serde(rename = "held_ns")]
-    pub(crate) held: Nanos,
-}
-
-impl Paced {
-    /// Frames a second, from the first to the last: as many intervals as frames but one.
-    pub(crate) fn rate(&self) -> f64 {
-        self.run.received.saturating_sub(1) as f64 / self.run.time.as_secs_f64()
+/// A contender for each rate.
+pub(crate) fn plan<'a>(lab: &'a Lab, options: &'a Options) -> Plan<'a> {
+    let label = |rate: f64| format!("pathmeter, {rate:.0} frames/s");
+    let entrant = |rate| Entrant { label: label(rate), run: Box::new(move || run(lab, rate, options)) };
+    Plan {
+        name: "pacing".into(),
+        essential: true,
+        goals: RATES.map(|rate| alone("error", &label(rate), 1.0)).to_vec(),
+        entrants: RATES.map(entrant).into(),
     }
 }
 
-/// All rates in turns.
-pub(crate) fn measure(lab: &Lab, options: &Options) -> Vec<Pacing> {
-    let mut all: Vec<Pacing> = RATES.map(|asked| Pacing { asked, runs: Vec::new() }).into();
-    for turn in 0..options.runs {
-        for pacing in &mut all {
-            match run(lab, pacing.asked, options) {
-                Ok(paced) => {
-                    let (rate, late, held) = (paced.rate(), paced.late, paced.held);
-                    let turn = turn + 1;
-                    eprintln!(
-                        "pacing {turn} {:.0}: {rate:.1}, at most {late} late, held up for {held}",
-                        pacing.asked
-                    );
-                    pacing.runs.push(paced);
-                }
-                Err(error) => eprintln!("pacing {} {:.0}: {error}", turn + 1, pacing.asked),
-            }
-        }
-    }
-    all
-}
-
-fn run(lab: &Lab, rate: f64, options: &Options) -> anyhow::Result<Paced> {
+fn run(lab: &Lab, rate: f64, options: &Options) -> anyhow::Result<Measured> {
     let trial = Trial::new(Load(rate), Nanos(options.time.as_nanos() as u64));
-    let ((sent, received), foreign) =
-        undisturbed(options.patience, || Ok((once(lab, &trial)?, Nanos::ZERO)))?;
+    let ((sent, received), foreign) = watched(|| Ok((once(lab, &trial)?, Nanos::ZERO)))?;
     if received != sent.frames {
         bail!("{received} of {} frames came", sent.frames);
     }
-    let run = Run { sent: sent.frames, received, time: sent.time, foreign };
-    Ok(Paced { run, late: sent.late, held: sent.held })
+    // From the first to the last: as many intervals as frames but one.
+    let came = received.saturating_sub(1) as f64 / sent.time.as_secs_f64();
+    let figures = vec![
+        ("mpps", came / 1e6),
+        ("error", (came / rate - 1.0).abs() * 100.0),
+        ("late", sent.late.0 as f64 / 1e3),
+    ];
+    Ok(Measured { figures, foreign })
 }
 
 fn once(lab: &Lab, trial: &Trial) -> anyhow::Result<(Sent, u64)> {

@@ -1,7 +1,8 @@
 //! The rate that a router forwards without loss, found again and again, and what a router on the generator's CPU shows.
 
 use super::common::options::Options;
-use super::run::{Link, RECEIVER, Run, TAG, cpu_of, settled, undisturbed};
+use super::common::turns::{Entrant, Measured, Plan};
+use super::run::{Link, RECEIVER, Run, TAG, cpu_of, settled, watched};
 use anyhow::Context;
 use linux::frames::{Burst, FrameSpec, Ports, open_source};
 use linux::namespace::Namespace;
@@ -11,44 +12,35 @@ use linux::nic::{Offload, set_offload};
 use model::dut::SourceKind;
 use model::search::{Goal, Limits, Load, Mlr, MlrConfig, Search, Trial, TrialResult};
 use model::units::{Bytes, Nanos};
-use serde::Serialize;
 use std::net::IpAddr;
 
-/// What was found of a router.
-#[derive(Debug, Serialize)]
-pub(crate) struct Router {
-    /// As many frames as the generator sends, the router on the generator's CPU.
-    pub(crate) shared: Run,
-    /// The same, the router on its own CPU.
-    pub(crate) own: Run,
-    /// Frames a second without loss, of every search, the router on its own CPU.
-    pub(crate) rates: Vec<f64>,
-    /// Trials of every search that were repeated, as the host had held up the generator.
-    pub(crate) void: Vec<u32>,
-}
-
-/// Floods, then searches.
-pub(crate) fn measure(options: &Options) -> anyhow::Result<Router> {
-    let track = Track::build().context("make a router between two namespaces")?;
+/// Two floods, and searches for the rate without loss.
+pub(crate) fn plan<'a>(track: &'a Track, options: &'a Options) -> Plan<'a> {
     let time = Nanos(options.time.as_nanos() as u64);
-    let flood = |own| -> anyhow::Result<Run> {
-        let (run, foreign) = undisturbed(options.patience, || track.flood(own, time))?;
-        eprintln!("router flood: {:.3} Mpps, {:.2} % lost", run.rate() / 1e6, run.lost() * 100.0);
-        Ok(Run { foreign, ..run })
+    let flood = |label: &str, own| Entrant {
+        label: label.into(),
+        run: Box::new(move || {
+            let (run, foreign) = watched(|| track.flood(own, time))?;
+            Ok(Measured { figures: run.into(), foreign })
+        }),
     };
-    let mut router = Router { shared: flood(false)?, own: flood(true)?, rates: Vec::new(), void: Vec::new() };
-    for turn in 0..options.runs {
-        let (found, _) = undisturbed(options.patience, || track.search(time))?;
-        let (rate, void) = found;
-        eprintln!("router {}: {:.3} Mpps without loss, {void} void trials", turn + 1, rate / 1e6);
-        router.rates.push(rate);
-        router.void.push(void);
-    }
-    Ok(router)
+    let search = Entrant {
+        label: "pathmeter, rate without loss, router on its own CPU".into(),
+        run: Box::new(move || {
+            let ((rate, void), foreign) = watched(|| track.search(time))?;
+            Ok(Measured { figures: vec![("mpps", rate / 1e6), ("void", f64::from(void))], foreign })
+        }),
+    };
+    let entrants = vec![
+        search,
+        flood("flood, router on the generator's CPU", false),
+        flood("flood, router on its own CPU", true),
+    ];
+    Plan { name: NAME.into(), essential: false, goals: Vec::new(), entrants }
 }
 
 /// A host that sends, a router, a host that counts.
-struct Track {
+pub(crate) struct Track {
     sender: Namespace,
     router: Namespace,
     receiver: Namespace,
@@ -56,7 +48,7 @@ struct Track {
 }
 
 impl Track {
-    fn build() -> anyhow::Result<Track> {
+    pub(crate) fn build() -> anyhow::Result<Track> {
         let (sender, router, receiver) = (Namespace::new()?, Namespace::new()?, Namespace::new()?);
         let mut between = router.run(Network::open)??;
         let mut macs = Vec::new();
@@ -137,7 +129,7 @@ impl Track {
         let out = link.out()?;
         let sent = link.send(|| open_source(SourceKind::LiveFrames, &self.spec, out), burst)?;
         let arrived = settled(sink.as_ref(), sent.frames)?;
-        let run = Run { sent: sent.frames, received: arrived.frames, time: sent.time, foreign: 0.0 };
+        let run = Run { sent: sent.frames, received: arrived.frames, time: sent.time };
         Ok((run, sent.held, arrived.duplicates))
     }
 }
@@ -164,6 +156,8 @@ fn address(net: u8, host: u8) -> IpAddr {
     [198, 18 + net, 0, host].into()
 }
 
+/// Its name, for the filter.
+pub(crate) const NAME: &str = "router";
 /// The hosts' interfaces.
 const END: &str = "eth0";
 const ATTEMPTS: u32 = 5;

@@ -1,7 +1,7 @@
 //! One run: frames sent out of the near end of a link and counted at the far one.
 
 use super::common::lab::{FAR, LINK, NEAR};
-use super::common::machine::{self, Watch};
+use super::common::machine::Watch;
 use linux::cpu::pin_current_thread;
 use linux::frames::{
     Arrived, Burst, FrameSpec, Ports, Sent, Sink, Source, Stop, Watch as Watched, open_sink,
@@ -11,22 +11,18 @@ use linux::napi::NapiThreads;
 use linux::netlink::Network;
 use model::dut::SinkKind;
 use model::units::{Bytes, Nanos};
-use serde::Serialize;
 use std::fs;
 use std::time::{Duration, Instant};
 
 /// What one run gave.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     /// Frames handed to the interface, as far as that is known: for other tools what it counted.
     pub(crate) sent: u64,
     /// Frames that came to the far end.
     pub(crate) received: u64,
     /// Between the first and the last.
-    #[serde(rename = "time_ns")]
     pub(crate) time: Nanos,
-    /// What others used of one CPU meanwhile, as a share.
-    pub(crate) foreign: f64,
 }
 
 impl Run {
@@ -41,16 +37,18 @@ impl Run {
     }
 }
 
-/// Measures again while others disturb it, as long as the patience lasts; with what the machine did otherwise.
-pub(crate) fn undisturbed<T>(
-    patience: Duration,
-    mut once: impl FnMut() -> anyhow::Result<(T, Nanos)>,
-) -> anyhow::Result<(T, f64)> {
-    machine::undisturbed(patience, || {
-        let watch = Watch::start()?;
-        let (value, tools) = once()?;
-        Ok((value, watch.foreign(tools)?))
-    })
+impl From<Run> for Vec<(&'static str, f64)> {
+    fn from(run: Run) -> Self {
+        let sent = run.sent as f64 / run.time.as_secs_f64() / 1e6;
+        vec![("mpps", run.rate() / 1e6), ("lost", run.lost() * 100.0), ("sent", sent)]
+    }
+}
+
+/// Measures, with what others used of one CPU meanwhile, as a share.
+pub(crate) fn watched<T>(once: impl FnOnce() -> anyhow::Result<(T, Nanos)>) -> anyhow::Result<(T, f64)> {
+    let watch = Watch::start()?;
+    let (value, tools) = once()?;
+    Ok((value, watch.foreign(tools)?))
 }
 
 /// Two ends between which frames are sent.

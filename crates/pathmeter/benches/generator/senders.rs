@@ -2,25 +2,14 @@
 
 use super::common::lab::{LINK, Lab};
 use super::common::options::Options;
-use super::run::{Link, PORT, RECEIVER, Run, TAG, cpu_of, settled, spec, undisturbed};
+use super::common::turns::{Entrant, Measured, Plan, alone, ratio};
+use super::run::{Link, PORT, RECEIVER, Run, TAG, cpu_of, settled, spec, watched};
 use super::{sockets, tools};
 use anyhow::bail;
 use linux::frames::{Burst, open_source};
 use linux::napi::NapiThreads;
 use model::dut::SourceKind;
 use model::units::Nanos;
-use serde::Serialize;
-
-/// A way of sending with every run of it.
-#[derive(Debug, Serialize)]
-pub(crate) struct Sender {
-    pub(crate) label: &'static str,
-    /// Sends each frame by itself through a UDP socket: what ours is compared with.
-    pub(crate) is_socket: bool,
-    pub(crate) runs: Vec<Run>,
-    /// Why there are none.
-    pub(crate) left_out: Option<String>,
-}
 
 #[derive(Clone, Copy)]
 enum Way {
@@ -31,28 +20,24 @@ enum Way {
     Sockperf,
 }
 
-/// Runs all in turns: A B C A B C …
-pub(crate) fn measure(lab: &Lab, options: &Options) -> Vec<Sender> {
-    let mut senders: Vec<Sender> = CONTENDERS.iter().map(|contender| contender.not_run()).collect();
-    for turn in 0..options.runs {
-        for (contender, sender) in CONTENDERS.iter().zip(&mut senders) {
-            if sender.left_out.is_some() {
-                continue;
-            }
-            match contender.run(lab, options) {
-                Ok(run) => {
-                    let (mpps, lost) = (run.rate() / 1e6, run.lost() * 100.0);
-                    eprintln!("senders {} {}: {mpps:.3} Mpps, {lost:.2} % lost", turn + 1, contender.label);
-                    sender.runs.push(run);
-                }
-                Err(error) => {
-                    eprintln!("senders {} {}: {error}", turn + 1, contender.label);
-                    sender.left_out = Some(format!("{error}"));
-                }
-            }
-        }
+/// A contender for each way; what is ours is held against the best of those that any program may use.
+pub(crate) fn plan<'a>(lab: &'a Lab, options: &'a Options) -> Plan<'a> {
+    let sockets = CONTENDERS.iter().filter(|contender| !matches!(contender.way, Way::Source(_)));
+    let sockets: Vec<&str> = sockets.map(|contender| contender.label).collect();
+    let entrant = |contender: &'static Contender| Entrant {
+        label: contender.label.into(),
+        run: Box::new(move || contender.run(lab, options)),
+    };
+    Plan {
+        name: "senders".into(),
+        essential: true,
+        goals: vec![
+            alone("mpps", LIVE, 4.0),
+            ratio("mpps", LIVE, &sockets, 3.0),
+            ratio("mpps", COPY, &sockets, 1.0),
+        ],
+        entrants: CONTENDERS.iter().map(entrant).collect(),
     }
-    senders
 }
 
 struct Contender {
@@ -63,14 +48,9 @@ struct Contender {
 }
 
 impl Contender {
-    fn not_run(&self) -> Sender {
-        let is_socket = matches!(self.way, Way::Sendmmsg | Way::Iperf3 | Way::Sockperf);
-        Sender { label: self.label, is_socket, runs: Vec::new(), left_out: None }
-    }
-
-    fn run(&self, lab: &Lab, options: &Options) -> anyhow::Result<Run> {
+    fn run(&self, lab: &Lab, options: &Options) -> anyhow::Result<Measured> {
         let link = Link { near: &lab.near, far: &lab.far, names: [LINK, LINK] };
-        let (run, foreign) = undisturbed(options.patience, || match self.way {
+        let (run, foreign) = watched(|| match self.way {
             Way::Iperf3 => tools::iperf3(lab, &link, options.time),
             Way::Sockperf => tools::sockperf(lab, &link, options.time),
             _ => self.once(lab, &link, Nanos(options.time.as_nanos() as u64)),
@@ -78,7 +58,7 @@ impl Contender {
         if run.received == 0 {
             bail!("nothing came");
         }
-        Ok(Run { foreign, ..run })
+        Ok(Measured { figures: run.into(), foreign })
     }
 
     /// Into a sink in the far end's driver, which sees every frame by itself.
@@ -100,17 +80,17 @@ impl Contender {
         };
         let received = settled(sink.as_ref(), sent)?.frames;
         let used = cpu_of(threads.as_ref()) - before;
-        Ok((Run { sent, received, time, foreign: 0.0 }, used))
+        Ok((Run { sent, received, time }, used))
     }
 }
 
-const CONTENDERS: [Contender; 10] = [
-    Contender::new("live frames", Way::Source(SourceKind::LiveFrames), false),
-    Contender::new("live frames, receiver on CPU 1", Way::Source(SourceKind::LiveFrames), true),
-    Contender::new("AF_XDP copy", Way::Source(SourceKind::XskCopy), false),
-    Contender::new("AF_XDP copy, receiver on CPU 1", Way::Source(SourceKind::XskCopy), true),
-    Contender::new("AF_XDP zero-copy", Way::Source(SourceKind::XskZeroCopy), false),
-    Contender::new("AF_PACKET", Way::Source(SourceKind::Packet), false),
+static CONTENDERS: [Contender; 10] = [
+    Contender::new(LIVE, Way::Source(SourceKind::LiveFrames), false),
+    Contender::new("pathmeter, live frames, receiver on CPU 1", Way::Source(SourceKind::LiveFrames), true),
+    Contender::new(COPY, Way::Source(SourceKind::XskCopy), false),
+    Contender::new("pathmeter, AF_XDP copy, receiver on CPU 1", Way::Source(SourceKind::XskCopy), true),
+    Contender::new("pathmeter, AF_XDP zero-copy", Way::Source(SourceKind::XskZeroCopy), false),
+    Contender::new("pathmeter, AF_PACKET", Way::Source(SourceKind::Packet), false),
     Contender::new("sendmmsg", Way::Sendmmsg, false),
     Contender::new("UDP_SEGMENT, cut by the kernel", Way::Segments, false),
     Contender::new("iperf3 -u -l 18 -b 0", Way::Iperf3, false),
@@ -125,3 +105,5 @@ impl Contender {
 
 /// Frames a second, more than any of these sends: so many numbers are told apart.
 const MOST: f64 = 20e6;
+const LIVE: &str = "pathmeter, live frames";
+const COPY: &str = "pathmeter, AF_XDP copy";

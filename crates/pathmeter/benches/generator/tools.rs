@@ -57,7 +57,7 @@ fn between(
     }
     let used = client.cpu() + server.cpu();
     let [sent, received] = [after[0] - before[0], after[1] - before[1]];
-    Ok((Run { sent, received, time: Nanos(took.as_nanos() as u64), foreign: 0.0 }, used))
+    Ok((Run { sent, received, time: Nanos(took.as_nanos() as u64) }, used))
 }
 
 /// They begin with a greeting, and some then wait.

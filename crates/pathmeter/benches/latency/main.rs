@@ -1,20 +1,16 @@
 //! How long a round trip takes pathmeter next to SockPerf and to a plain loop of send and receive, measured in turns
 //! over loopback and across a virtual link on this machine.
 //!
-//! ```text
-//! cargo bench --bench latency -- [FILTER] [--runs N] [--seconds N] [--patience SECONDS] [--json FILE]
-//! ```
 //! Needs root, an idle machine of two CPUs, `taskset`, and `sockperf` in `PATH`; without the last its rows are left
-//! out. Clients run on CPU 0 and servers on CPU 1, each only for the time of its own run. A filter is part of a case's
-//! name (`udp-64-veth`, `memory`). SockPerf measures whole seconds, of which it leaves out the first 0.4, and sleeps 2 s
-//! before. All with the defaults takes some 8 minutes.
+//! out. Clients run on CPU 0 and servers on CPU 1, each only for the time of its own run. SockPerf measures whole
+//! seconds, of which it leaves out the first 0.4, and sleeps 2 s before. The command line is in `common/options.rs`, the
+//! method and the figures in `docs/benchmarks.md`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of its own that prints its table")]
 
 mod cases;
 #[path = "../common/mod.rs"]
+#[expect(dead_code, reason = "what the other benchmarks use of it besides")]
 mod common;
-mod judge;
-mod memory;
 mod plain;
 mod run;
 mod tools;
@@ -22,73 +18,56 @@ mod tools;
 use anyhow::Context;
 use common::lab::Lab;
 use common::options::Options;
-use run::Run;
-use std::time::Duration;
+use common::turns::{self, Bench, Entrant, Plan, figure, shown_beyond};
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|a| a == plain::NAME) {
         return plain::main(&args[1..]);
     }
-    if !args.iter().any(|a| a == "--bench") {
-        println!("not measured: run with `cargo bench --bench latency`");
-        return Ok(());
+    let Some(options) = Options::parse(&args)? else { return Ok(()) };
+    if options.tables {
+        return turns::write_tables();
     }
-    let options = defaults().parse(&args)?;
     let toolbox = tools::Toolbox::find()?;
-    println!("{}\n", toolbox.describe());
+    let versions = toolbox.describe();
+    println!("{}\n", versions.join("\n"));
     let lab = Lab::build().context("make two namespaces and a link between them (needs root)")?;
-    let mut reports = Vec::new();
-    for case in cases::all().into_iter().filter(|c| c.name().contains(&options.filter)) {
-        let report = measure(&case, &toolbox, &lab, &options);
-        println!("{}", judge::table(&report));
-        reports.push(report);
-        if let Some(path) = &options.json {
-            std::fs::write(path, judge::json(&reports, &toolbox))
-                .with_context(|| format!("write {}", path.display()))?;
-        }
-    }
-    if !reports.is_empty() {
-        println!("{}", judge::goals(&reports));
-    }
-    if memory::NAME.contains(&options.filter) {
-        println!("{}", memory::table(&toolbox, &lab, &options)?);
-    }
-    Ok(())
+    let cases = cases::all();
+    let plan = |case| plan(case, &toolbox, &lab, &options);
+    let figures = vec![
+        figure("p50", "p50, us", false),
+        figure("p99", "p99, us", false),
+        figure("p999", "p99.9, us", false),
+        figure("client_cpu", "client CPU, us", false),
+        figure("server_cpu", "server CPU, us", false),
+        figure("count", "round trips", true),
+        shown_beyond("counted", "% longer by the tool than by the link", 1.0),
+        shown_beyond("stolen", "% of a CPU stolen", 1.0),
+        figure("client_mib", "client, MiB", false),
+        figure("server_mib", "server, MiB", false),
+    ];
+    turns::play(
+        Bench { name: "latency", figures, versions, plans: cases.iter().map(plan).collect() },
+        &options,
+    )
 }
 
-/// One case with every run of every contender.
-struct Report {
-    case: cases::Case,
-    /// By contender, in the order of the case.
-    runs: Vec<Vec<Run>>,
-}
-
-/// Runs all contenders of a case in turns: A B C A B C …
-fn measure(case: &cases::Case, toolbox: &tools::Toolbox, lab: &Lab, options: &Options) -> Report {
-    let contenders: Vec<_> = case.contenders.iter().filter(|c| toolbox.has(c.tool)).copied().collect();
-    let case = cases::Case { contenders, ..case.clone() };
-    let mut runs = vec![Vec::new(); case.contenders.len()];
-    for turn in 0..options.runs {
-        for (contender, runs) in case.contenders.iter().zip(&mut runs) {
-            match run::undisturbed(&case, contender, toolbox, lab, options, turn) {
-                Ok(run) => {
-                    eprintln!("{} {} {}: {}", case.name(), turn + 1, contender.label, run.in_words());
-                    runs.push(run);
-                }
-                Err(error) => eprintln!("{} {} {}: {error:#}", case.name(), turn + 1, contender.label),
-            }
-        }
-    }
-    Report { case, runs }
-}
-
-fn defaults() -> Options {
-    Options {
-        filter: String::new(),
-        runs: 3,
-        time: Duration::from_secs(1),
-        patience: Duration::ZERO,
-        json: None,
+fn plan<'a>(
+    case: &'a cases::Case,
+    toolbox: &'a tools::Toolbox,
+    lab: &'a Lab,
+    options: &'a Options,
+) -> Plan<'a> {
+    let here = case.contenders.iter().filter(|contender| toolbox.has(contender.tool));
+    let entrants = here.map(|contender| Entrant {
+        label: contender.label.into(),
+        run: Box::new(move || run::once(case, contender, toolbox, lab, options.time)),
+    });
+    Plan {
+        name: case.name(),
+        essential: case.essential,
+        goals: case.goals.clone(),
+        entrants: entrants.collect(),
     }
 }

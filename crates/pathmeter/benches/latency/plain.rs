@@ -1,9 +1,10 @@
-//! The floor: both ends spin on a non-blocking socket, with two looks at the clock for each round trip and no protocol.
+//! The floor: both ends wait on a socket, spinning or sleeping, with two looks at the clock for each round trip and no
+//! protocol.
 //! This program starts itself for it, so that it is pinned and watched like every other.
 //!
 //! ```text
-//! plain serve udp|tcp ADDRESS:PORT SIZE
-//! plain ping udp|tcp ADDRESS:PORT SIZE SECONDS
+//! plain serve udp|tcp ADDRESS:PORT SIZE [block]
+//! plain ping udp|tcp ADDRESS:PORT SIZE SECONDS [block]
 //! ```
 
 use anyhow::{Context, bail};
@@ -17,11 +18,15 @@ pub(crate) const NAME: &str = "plain";
 
 pub(crate) fn main(args: &[String]) -> anyhow::Result<()> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    match args[..] {
-        ["serve", transport, at, size] => serve(transport, at.parse()?, size.parse()?),
+    let (args, spins) = match args.split_last() {
+        Some((&BLOCK, before)) => (before, false),
+        _ => (&args[..], true),
+    };
+    match *args {
+        ["serve", transport, at, size] => serve(transport, at.parse()?, size.parse()?, spins),
         ["ping", transport, to, size, seconds] => {
             let time = Duration::try_from_secs_f64(seconds.parse()?)?;
-            let (times, elapsed) = ping(transport, to.parse()?, size.parse()?, time)?;
+            let (times, elapsed) = ping(transport, to.parse()?, size.parse()?, time, spins)?;
             println!("{}", figures(times, elapsed)?);
             Ok(())
         }
@@ -29,20 +34,20 @@ pub(crate) fn main(args: &[String]) -> anyhow::Result<()> {
     }
 }
 
-fn serve(transport: &str, at: SocketAddr, size: usize) -> anyhow::Result<()> {
+fn serve(transport: &str, at: SocketAddr, size: usize, spins: bool) -> anyhow::Result<()> {
     let mut buffer = vec![0; size];
     if transport == "udp" {
         let socket = UdpSocket::bind(at)?;
         let (_, client) = socket.peek_from(&mut buffer)?;
         socket.connect(client)?;
-        socket.set_nonblocking(true)?;
+        socket.set_nonblocking(spins)?;
         loop {
             let length = spin(|| socket.recv(&mut buffer))?;
             socket.send(&buffer[..length])?;
         }
     }
     let mut stream = TcpListener::bind(at)?.accept()?.0;
-    set_up(&stream)?;
+    set_up(&stream, spins)?;
     while read_whole(&mut stream, &mut buffer)? {
         stream.write_all(&buffer)?;
     }
@@ -55,19 +60,20 @@ fn ping(
     to: SocketAddr,
     size: usize,
     time: Duration,
+    spins: bool,
 ) -> anyhow::Result<(Vec<u32>, Duration)> {
     let mut buffer = vec![0; size];
     if transport == "udp" {
         let socket = UdpSocket::bind(if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
         socket.connect(to)?;
-        socket.set_nonblocking(true)?;
+        socket.set_nonblocking(spins)?;
         return round_trips(time, || {
             socket.send(&buffer)?;
             spin(|| socket.recv(&mut buffer)).map(drop)
         });
     }
     let mut stream = TcpStream::connect(to)?;
-    set_up(&stream)?;
+    set_up(&stream, spins)?;
     round_trips(time, || {
         stream.write_all(&buffer)?;
         let is_whole = read_whole(&mut stream, &mut buffer)?;
@@ -114,9 +120,9 @@ fn figures(mut times: Vec<u32>, elapsed: Duration) -> anyhow::Result<String> {
     Ok(figures.to_string())
 }
 
-fn set_up(stream: &TcpStream) -> io::Result<()> {
+fn set_up(stream: &TcpStream, spins: bool) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    stream.set_nonblocking(true)
+    stream.set_nonblocking(spins)
 }
 
 /// Spins until the buffer is full; false at the end of the stream.
@@ -142,6 +148,8 @@ fn spin(mut receive: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     Err(ErrorKind::TimedOut.into())
 }
 
+/// The last argument of ends that sleep while they wait.
+pub(crate) const BLOCK: &str = "block";
 /// No round trip is shorter, nanoseconds.
 const SHORTEST: u128 = 1000;
 const MOST_LOOKS: u32 = 20_000_000;

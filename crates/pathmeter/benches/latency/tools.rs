@@ -57,12 +57,12 @@ impl Toolbox {
     }
 
     /// The tools and their versions, one a line.
-    pub(crate) fn describe(&self) -> String {
-        let line = |tool: Tool| match self.path(tool) {
-            Some(path) => format!("{tool:?}: {} ({})", path.display(), version(path)),
-            None => format!("{tool:?}: not here, left out"),
+    pub(crate) fn describe(&self) -> Vec<String> {
+        let line = |(name, tool)| match self.path(tool) {
+            Some(path) => format!("{name}: {}", version(path)),
+            None => format!("{name}: not here, left out"),
         };
-        [Tool::Ours, Tool::Sockperf].map(line).join("\n")
+        [("pathmeter", Tool::Ours), ("sockperf", Tool::Sockperf)].map(line).to_vec()
     }
 
     /// The server's command line.

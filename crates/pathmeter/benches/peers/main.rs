@@ -1,17 +1,15 @@
 //! How fast pathmeter is next to iPerf3 and iPerf2, measured in turns across a virtual link on this machine.
 //!
-//! ```text
-//! cargo bench --bench peers -- [FILTER] [--runs N] [--seconds N] [--patience SECONDS] [--json FILE]
-//! ```
-//! Needs root, an idle machine, and the peers in `PATH` (`iperf3`, `iperf`); a second, newer iPerf3 is taken from
-//! `PATHMETER_BENCH_IPERF3_NEW=/path`. What is missing is said and left out. A run that others disturbed is repeated,
-//! for as long as the patience (120 s for each) lasts. Figures: `docs/benchmarks.md`.
+//! Needs root, an idle machine, and the peers in `PATH` (`iperf3`, `iperf`); a newer iPerf3 is taken from
+//! `PATHMETER_BENCH_IPERF3_NEW=/path`, and from `PATHMETER_BENCH_IPERF3_SHORT=/path` the same made with a `GSO_BF_MAX_SIZE`
+//! of 8192, without which it cannot send datagrams of 64 bytes by GSO. What is missing is left out, and said. The command
+//! line is in `common/options.rs`, the method and the figures in `docs/benchmarks.md`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of its own that prints its table")]
 
 mod cases;
 #[path = "../common/mod.rs"]
+#[expect(dead_code, reason = "what the other benchmarks use of it besides")]
 mod common;
-mod judge;
 mod relay;
 mod run;
 mod tools;
@@ -19,70 +17,50 @@ mod tools;
 use anyhow::Context;
 use common::lab::Lab;
 use common::options::Options;
-use run::Run;
-use std::time::Duration;
+use common::turns::{self, Bench, Entrant, Plan, figure, shown_beyond};
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if !args.iter().any(|a| a == "--bench") {
-        println!("not measured: run with `cargo bench --bench peers`");
-        return Ok(());
+    let Some(options) = Options::parse(&args)? else { return Ok(()) };
+    if options.tables {
+        return turns::write_tables();
     }
-    let options = defaults().parse(&args)?;
     let toolbox = tools::Toolbox::find()?;
-    println!("{}\n", toolbox.describe());
+    let versions = toolbox.describe();
+    println!("{}\n", versions.join("\n"));
     let lab = Lab::build().context("make two namespaces and a link between them (needs root)")?;
-    let mut reports = Vec::new();
-    for case in cases::all().into_iter().filter(|c| c.name.contains(&options.filter)) {
-        let report = measure(&case, &toolbox, &lab, &options)?;
-        println!("{}", judge::table(&report));
-        reports.push(report);
-        if let Some(path) = &options.json {
-            std::fs::write(path, judge::json(&reports, &toolbox))
-                .with_context(|| format!("write {}", path.display()))?;
-        }
-    }
-    println!("{}", judge::goals(&reports));
-    Ok(())
+    let cases = cases::all();
+    let plan = |case| plan(case, &toolbox, &lab, &options);
+    let figures = vec![
+        figure("goodput", "Gbit/s", true),
+        figure("gap", "us gap error", false),
+        figure("cpu", "ms CPU per GB", false),
+        figure("loss", "% lost", false),
+        shown_beyond("counted", "% more by the tool than by the link", 1.0),
+        shown_beyond("waited", "ms/s ready without a CPU", 1.0),
+        shown_beyond("preempted", "times/s taken off a CPU", 10.0),
+        shown_beyond("stolen", "% of a CPU stolen", 1.0),
+        figure("client_mib", "client, MiB", false),
+        figure("server_mib", "server, MiB", false),
+    ];
+    turns::play(Bench { name: "peers", figures, versions, plans: cases.iter().map(plan).collect() }, &options)
 }
 
-/// One case with every run of every contender.
-struct Report {
-    case: cases::Case,
-    /// By contender, in the order of the case.
-    runs: Vec<Vec<Run>>,
-}
-
-/// Runs all contenders of a case in turns: A B C A B C …
-fn measure(
-    case: &cases::Case,
-    toolbox: &tools::Toolbox,
-    lab: &Lab,
-    options: &Options,
-) -> anyhow::Result<Report> {
-    let contenders: Vec<_> = case.contenders.iter().filter(|c| toolbox.has(c.tool)).copied().collect();
-    let case = cases::Case { contenders, ..case.clone() };
-    let mut runs = vec![Vec::new(); case.contenders.len()];
-    for turn in 0..options.runs {
-        for (contender, runs) in case.contenders.iter().zip(&mut runs) {
-            match run::undisturbed(&case, contender, toolbox, lab, options) {
-                Ok(run) => {
-                    eprintln!("{} {} {}: {}", case.name, turn + 1, contender.label, run.in_words(&case));
-                    runs.push(run);
-                }
-                Err(error) => eprintln!("{} {} {}: {error:#}", case.name, turn + 1, contender.label),
-            }
-        }
-    }
-    Ok(Report { case, runs })
-}
-
-fn defaults() -> Options {
-    Options {
-        filter: String::new(),
-        runs: 5,
-        time: Duration::from_secs(3),
-        patience: Duration::from_secs(120),
-        json: None,
+fn plan<'a>(
+    case: &'a cases::Case,
+    toolbox: &'a tools::Toolbox,
+    lab: &'a Lab,
+    options: &'a Options,
+) -> Plan<'a> {
+    let here = case.contenders.iter().filter(|contender| toolbox.has(contender.tool));
+    let entrants = here.map(|contender| Entrant {
+        label: contender.label.into(),
+        run: Box::new(move || run::once(case, contender, toolbox, lab, options.time)),
+    });
+    Plan {
+        name: case.name.into(),
+        essential: case.essential,
+        goals: case.goals.clone(),
+        entrants: entrants.collect(),
     }
 }

@@ -19,6 +19,7 @@ use std::time::Duration;
 /// A relay in front of a server at 127.0.0.1.
 pub(crate) struct Relay {
     stop: Arc<AtomicBool>,
+    connections: Option<JoinHandle<anyhow::Result<()>>>,
     datagrams: Option<JoinHandle<io::Result<Vec<u64>>>>,
 }
 
@@ -38,9 +39,13 @@ impl Relay {
         let stop = Arc::new(AtomicBool::new(false));
         let (tcp_stop, udp_stop) = (stop.clone(), stop.clone());
         let far = inside.run(Namespace::current)??;
-        std::thread::spawn(move || far.enter().map(|()| pass_connections(&listener, port, &tcp_stop)));
+        let connections = std::thread::spawn(move || {
+            far.enter()?;
+            pass_connections(&listener, port, &tcp_stop);
+            Ok(())
+        });
         let datagrams = std::thread::spawn(move || note_datagrams(&socket, &upstream, payload, &udp_stop));
-        Ok(Relay { stop, datagrams: Some(datagrams) })
+        Ok(Relay { stop, connections: Some(connections), datagrams: Some(datagrams) })
     }
 
     /// Closes it; when each data datagram came, in nanoseconds.
@@ -52,8 +57,11 @@ impl Relay {
 }
 
 impl Drop for Relay {
+    /// Waits for its threads: the next relay binds the same port.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
+        self.connections.take().map(JoinHandle::join);
+        self.datagrams.take().map(JoinHandle::join);
     }
 }
 

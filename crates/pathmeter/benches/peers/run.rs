@@ -1,87 +1,26 @@
-//! One run of one tool, on a machine that does nothing else.
+//! One run of one tool: started, refereed by the link's counters in its middle and as a whole, and read.
 
 use super::cases::{Case, Contender, Work};
 use super::common::lab::Lab;
-use super::common::machine::{self, Watch, is_disturbed};
-use super::common::options::{Options, whole_seconds};
+use super::common::link::{Framing, Look, Referee};
+use super::common::machine::Watch;
+use super::common::options::whole_seconds;
 use super::common::process::Process;
-use super::common::table::mebibytes;
+use super::common::turns::Measured;
 use super::relay::{Relay, pacing_error};
 use super::tools::{Reading, Tool, Toolbox};
 use anyhow::{Context, bail};
-use model::units::{Bytes, Nanos};
-use std::time::Duration;
+use model::units::Nanos;
+use std::time::{Duration, Instant};
 
-/// What one run gave.
-#[derive(Clone, Debug)]
-pub(crate) struct Run {
-    pub(crate) reading: Reading,
-    /// CPU time of both ends.
-    pub(crate) cpu: Nanos,
-    /// Peak memory of the client and the server.
-    pub(crate) memory: (Bytes, Bytes),
-    /// Mean absolute error of the gaps, nanoseconds.
-    pub(crate) pacing: Option<f64>,
-    /// What others used of one CPU meanwhile, as a share.
-    pub(crate) foreign: f64,
-}
-
-/// Runs it, and again when others used the machine meanwhile; of these the least disturbed.
-pub(crate) fn undisturbed(
+/// Runs it once.
+pub(crate) fn once(
     case: &Case,
     contender: &Contender,
     toolbox: &Toolbox,
     lab: &Lab,
-    options: &Options,
-) -> anyhow::Result<Run> {
-    let (run, foreign) = machine::undisturbed(options.patience, || {
-        let run = once(case, contender, toolbox, lab, whole_seconds(options.time))?;
-        let foreign = run.foreign;
-        Ok((run, foreign))
-    })?;
-    Ok(Run { foreign, ..run })
-}
-
-impl Run {
-    /// Others used so much of the machine that the figure is doubtful.
-    pub(crate) fn is_disturbed(&self) -> bool {
-        is_disturbed(self.foreign)
-    }
-
-    /// CPU seconds of both ends per gigabyte received.
-    pub(crate) fn cpu_per_gigabyte(&self) -> f64 {
-        self.cpu.0 as f64 / self.reading.bytes.max(1.0)
-    }
-
-    /// For the log.
-    pub(crate) fn in_words(&self, case: &Case) -> String {
-        let mut words = match (case.work, self.pacing) {
-            (_, Some(error)) => format!("{:.2} us mean gap error", error / 1e3),
-            _ => format!(
-                "{:.2} Gbit/s, {:.0} ms/GB",
-                self.reading.goodput / 1e9,
-                self.cpu_per_gigabyte() * 1e3
-            ),
-        };
-        if matches!(case.work, Work::Udp { .. }) {
-            words += &format!(", {:.3} % lost", self.reading.loss * 100.0);
-        }
-        let (client, server) = self.memory;
-        words += &format!(", {:.1} + {:.1} MiB", mebibytes(client), mebibytes(server));
-        if self.is_disturbed() {
-            words += &format!(", DISTURBED: others used {:.0} % of a CPU", self.foreign * 100.0);
-        }
-        words
-    }
-}
-
-fn once(
-    case: &Case,
-    contender: &Contender,
-    toolbox: &Toolbox,
-    lab: &Lab,
-    seconds: u64,
-) -> anyhow::Result<Run> {
+    time: Duration,
+) -> anyhow::Result<Measured> {
     let paced = match case.work {
         Work::Paced { rate } => Some(rate),
         _ => None,
@@ -90,27 +29,102 @@ fn once(
     let mut server = Process::start(toolbox.server(contender.tool, case.work, paced.is_some())?, &lab.far)?;
     server.wait_for_port(port)?;
     let relay = paced.map(|_| Relay::open(&lab.far, port, PACED_PAYLOAD)).transpose()?;
+    let mut referee = Referee::new(lab)?;
     std::thread::sleep(SETTLE);
-    let (watch, before) = (Watch::start()?, server.cpu());
-    let mut client = Process::start(toolbox.client(contender, case.work, seconds)?, &lab.near)?;
-    client.wait_for_end(Duration::from_secs(seconds + PATIENCE), &mut server)?;
-    let cpu = client.cpu() + (server.cpu() - before);
-    let foreign = watch.foreign(cpu)?;
+    let (watch, server_before, transport) = (Watch::start()?, server.cpu(), referee.transport()?);
+    let begin = referee.look()?;
+    let mut client = Process::start(toolbox.client(contender, case.work, whole_seconds(time))?, &lab.near)?;
+    let window =
+        if paced.is_none() { Some(middle(&mut referee, begin, [&client, &server], time)?) } else { None };
+    client.wait_for_end(time + PATIENCE)?;
+    let end = referee.look()?;
+    let used = client.cpu() + (server.cpu() - server_before);
+    let (foreign, stolen) = (watch.foreign(used)?, watch.stolen()?);
     if contender.tool == Tool::Iperf2 {
         // Its server reports a little later.
-        std::thread::sleep(SETTLE * 2);
+        std::thread::sleep(REPORT);
     }
     let reading = contender.tool.read(&client.written()?, &server.written()?);
     let reading = reading.with_context(|| client.complaints().trim().to_owned())?;
     check(case.work, &reading)?;
-    let pacing = match (relay, paced) {
-        (Some(relay), Some(rate)) => {
-            let nominal = (PACED_PAYLOAD * 8) as f64 * 1e9 / rate as f64;
-            Some(pacing_error(&relay.close()?, nominal).context("too few datagrams arrived")?)
+    let mut figures = vec![("stolen", stolen * 100.0)];
+    if let (Some(relay), Some(rate)) = (relay, paced) {
+        let nominal = (PACED_PAYLOAD * 8) as f64 * 1e9 / rate as f64;
+        let error = pacing_error(&relay.close()?, nominal).context("too few datagrams arrived")?;
+        figures.push(("gap", error / 1e3));
+    }
+    if let Some(window) = window {
+        let after = referee.transport()?;
+        let (framing, lost) = match case.work {
+            Work::Tcp { .. } => (Framing::Tcp, 0.0),
+            _ => (Framing::Udp, after.dropped_since(&transport)),
+        };
+        let crossed = end.payload_since(&begin, framing);
+        let again = after.retransmitted_since(&transport)
+            * f64::from(u8::from(matches!(case.work, Work::Tcp { .. })));
+        let useful = 1.0 - lost - again / crossed;
+        let (first, last) = window.looks;
+        let bytes = last.payload_since(&first, framing) * useful;
+        figures.extend([
+            ("goodput", bytes * 8.0 / last.seconds_since(&first) / 1e9),
+            ("cpu", window.cpu.0 as f64 / 1e6 / (bytes / 1e9)),
+            ("waited", window.waited * 1e3),
+            ("preempted", window.preempted),
+            ("client_mib", window.peaks[0]),
+            ("server_mib", window.peaks[1]),
+        ]);
+        if !reading.repeated {
+            figures.push(("counted", (reading.bytes / (crossed * useful) - 1.0) * 100.0));
         }
-        _ => None,
-    };
-    Ok(Run { reading, cpu, memory: (client.peak(), server.peak()), pacing, foreign })
+        if matches!(case.work, Work::Udp { .. }) {
+            figures.push(("loss", reading.loss.max(lost) * 100.0));
+        }
+    }
+    Ok(Measured { figures, foreign })
+}
+
+/// The middle of a run, and what became of both ends in it.
+struct Window {
+    looks: (Look, Look),
+    /// CPU time of both ends.
+    cpu: Nanos,
+    /// Seconds in each second that threads of both ends were ready and had no CPU.
+    waited: f64,
+    /// Times in each second that a thread of both ends was taken off its CPU.
+    preempted: f64,
+    /// Peak memory of the client and the server, MiB.
+    peaks: [f64; 2],
+}
+
+/// From a tenth of the test's time after the first data until eight tenths of it.
+fn middle(
+    referee: &mut Referee<'_>,
+    begin: Look,
+    ends: [&Process; 2],
+    time: Duration,
+) -> anyhow::Result<Window> {
+    let deadline = Instant::now() + PATIENCE;
+    while referee.look()?.payload_since(&begin, Framing::Tcp) < BUSY {
+        if Instant::now() >= deadline || ends[0].has_ended() {
+            // Why is in what it wrote.
+            break;
+        }
+        std::thread::sleep(STEP);
+    }
+    std::thread::sleep(time / 10);
+    let held_up = || ends.map(Process::held_up).into_iter().fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
+    let cpu = || ends[0].cpu() + ends[1].cpu();
+    let (first, before, cpu_before) = (referee.look()?, held_up(), cpu());
+    std::thread::sleep(time.mul_f64(0.7));
+    let (last, after, cpu_after) = (referee.look()?, held_up(), cpu());
+    let seconds = last.seconds_since(&first);
+    Ok(Window {
+        looks: (first, last),
+        cpu: cpu_after - cpu_before,
+        waited: (after.0 - before.0) / seconds,
+        preempted: (after.1 - before.1) / seconds,
+        peaks: ends.map(Process::peak),
+    })
 }
 
 /// A tool that ran another congestion control than asked, or received nothing, has measured something else.
@@ -125,5 +139,9 @@ fn check(work: Work, reading: &Reading) -> anyhow::Result<()> {
 }
 
 const PACED_PAYLOAD: usize = 1472;
-const SETTLE: Duration = Duration::from_millis(250);
-const PATIENCE: u64 = 20;
+const SETTLE: Duration = Duration::from_millis(100);
+const REPORT: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_secs(20);
+const STEP: Duration = Duration::from_millis(5);
+/// Payload bytes that are no control connection's.
+const BUSY: f64 = 100e3;

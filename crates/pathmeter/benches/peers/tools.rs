@@ -20,6 +20,8 @@ pub(crate) enum Tool {
     Iperf3,
     /// A newer iPerf3.
     Iperf3New,
+    /// The same, made to hand over 128 datagrams of 64 bytes at once, the most that the kernel takes.
+    Iperf3Short,
     /// iPerf 2.
     Iperf2,
 }
@@ -29,30 +31,39 @@ pub(crate) enum Tool {
 pub(crate) struct Toolbox {
     iperf3: Option<PathBuf>,
     iperf3_new: Option<PathBuf>,
+    iperf3_short: Option<PathBuf>,
     iperf2: Option<PathBuf>,
 }
 
 /// What a tool says it measured, at the receiver.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Reading {
-    /// Payload bits received per second.
-    pub(crate) goodput: f64,
     /// Payload bytes received.
     pub(crate) bytes: f64,
     /// Share of the datagrams lost, 0 to 1.
     pub(crate) loss: f64,
     /// Congestion control that ran, where the tool says so.
     pub(crate) congestion: Option<String>,
+    /// The link carried more than these bytes: part of the test was repeated.
+    pub(crate) repeated: bool,
 }
 
 impl Toolbox {
     /// Looks for them.
     pub(crate) fn find() -> anyhow::Result<Toolbox> {
-        let iperf3_new = std::env::var_os("PATHMETER_BENCH_IPERF3_NEW").map(PathBuf::from);
-        if let Some(path) = iperf3_new.as_ref().filter(|p| !p.is_file()) {
-            bail!("PATHMETER_BENCH_IPERF3_NEW: no file {}", path.display());
-        }
-        Ok(Toolbox { iperf3: in_path("iperf3"), iperf3_new, iperf2: in_path("iperf") })
+        let named = |variable: &str| -> anyhow::Result<Option<PathBuf>> {
+            let path = std::env::var_os(variable).map(PathBuf::from);
+            match path.as_ref().filter(|path| !path.is_file()) {
+                Some(path) => bail!("{variable}: no file {}", path.display()),
+                None => Ok(path),
+            }
+        };
+        Ok(Toolbox {
+            iperf3: in_path("iperf3"),
+            iperf3_new: named("PATHMETER_BENCH_IPERF3_NEW")?,
+            iperf3_short: named("PATHMETER_BENCH_IPERF3_SHORT")?,
+            iperf2: in_path("iperf"),
+        })
     }
 
     /// Is it there?
@@ -61,12 +72,19 @@ impl Toolbox {
     }
 
     /// The tools and their versions, one a line.
-    pub(crate) fn describe(&self) -> String {
-        let line = |tool: Tool| match self.path(tool) {
-            Some(path) => format!("{tool:?}: {} ({})", path.display(), version(path)),
-            None => format!("{tool:?}: not here, left out"),
+    pub(crate) fn describe(&self) -> Vec<String> {
+        let tools = [
+            ("pathmeter", Tool::Ours),
+            ("iperf3", Tool::Iperf3),
+            ("new iperf3", Tool::Iperf3New),
+            ("iperf3 of 128 segments, made with GSO_BF_MAX_SIZE 8192", Tool::Iperf3Short),
+            ("iperf2", Tool::Iperf2),
+        ];
+        let line = |(name, tool)| match self.path(tool) {
+            Some(path) => format!("{name}: {}", version(path)),
+            None => format!("{name}: not here, left out"),
         };
-        [Tool::Ours, Tool::Iperf3, Tool::Iperf3New, Tool::Iperf2].map(line).join("\n")
+        tools.map(line).to_vec()
     }
 
     /// The server's command line; `local`: behind the relay.
@@ -76,7 +94,7 @@ impl Toolbox {
         match tool {
             Tool::Ours => command.args(["serve", "--bind", &address]),
             Tool::OursIperf2 => command.args(["serve", "--bind", &address, "--iperf2"]),
-            Tool::Iperf3 | Tool::Iperf3New => command.args(["-s", "-B", &address]),
+            Tool::Iperf3 | Tool::Iperf3New | Tool::Iperf3Short => command.args(["-s", "-B", &address]),
             Tool::Iperf2 => command.args(["-s", "-y", "C", "-B", &address]),
         };
         if let (Tool::Iperf2, Work::Udp { payload, .. }) = (tool, work) {
@@ -96,14 +114,16 @@ impl Toolbox {
                 let time = format!("{seconds}s");
                 command.args(["throughput", &far, "--protocol", "iperf2", "--json", "-t", &time])
             }
-            Tool::Iperf3 | Tool::Iperf3New => command.args(["-c", &far, "-J", "-t", &seconds]),
+            Tool::Iperf3 | Tool::Iperf3New | Tool::Iperf3Short => {
+                command.args(["-c", &far, "-J", "-t", &seconds])
+            }
             Tool::Iperf2 => command.args(["-c", &far, "-y", "C", "-t", &seconds]),
         };
         match work {
             Work::Tcp { streams, congestion } => {
                 let option = match tool {
                     Tool::Ours | Tool::OursIperf2 => "--congestion",
-                    Tool::Iperf3 | Tool::Iperf3New => "-C",
+                    Tool::Iperf3 | Tool::Iperf3New | Tool::Iperf3Short => "-C",
                     Tool::Iperf2 => "-Z",
                 };
                 command.args(["-P", &streams.to_string(), option, congestion]);
@@ -126,6 +146,7 @@ impl Toolbox {
             Tool::Ours | Tool::OursIperf2 => Some(Path::new(env!("CARGO_BIN_EXE_pathmeter"))),
             Tool::Iperf3 => self.iperf3.as_deref(),
             Tool::Iperf3New => self.iperf3_new.as_deref(),
+            Tool::Iperf3Short => self.iperf3_short.as_deref(),
             Tool::Iperf2 => self.iperf2.as_deref(),
         }
     }
@@ -136,7 +157,7 @@ impl Tool {
     pub(crate) fn port(self) -> u16 {
         match self {
             Tool::Ours => 5210,
-            Tool::Iperf3 | Tool::Iperf3New => 5201,
+            Tool::Iperf3 | Tool::Iperf3New | Tool::Iperf3Short => 5201,
             Tool::OursIperf2 | Tool::Iperf2 => 5001,
         }
     }
@@ -145,7 +166,7 @@ impl Tool {
     pub(crate) fn read(self, client: &str, server: &str) -> anyhow::Result<Reading> {
         match self {
             Tool::Ours | Tool::OursIperf2 => read_ours(&parse(client)?),
-            Tool::Iperf3 | Tool::Iperf3New => read_iperf3(&parse(client)?),
+            Tool::Iperf3 | Tool::Iperf3New | Tool::Iperf3Short => read_iperf3(&parse(client)?),
             Tool::Iperf2 => read_iperf2(server),
         }
     }
@@ -158,10 +179,10 @@ fn parse(text: &str) -> anyhow::Result<Value> {
 fn read_ours(document: &Value) -> anyhow::Result<Reading> {
     let up = &document["summary"]["up"];
     Ok(Reading {
-        goodput: number(&up["goodput_bps"], "goodput_bps")?,
         bytes: number(&up["received"]["bytes"], "received.bytes")?,
         loss: up["loss"]["share"].as_f64().unwrap_or(0.0),
         congestion: up["congestion"].as_str().map(Into::into),
+        repeated: document["summary"]["without_copy"].as_array().is_some_and(|repeated| !repeated.is_empty()),
     })
 }
 
@@ -171,10 +192,10 @@ fn read_iperf3(document: &Value) -> anyhow::Result<Reading> {
     }
     let received = &document["end"]["sum_received"];
     Ok(Reading {
-        goodput: number(&received["bits_per_second"], "bits_per_second")?,
         bytes: number(&received["bytes"], "bytes")?,
         loss: received["lost_percent"].as_f64().unwrap_or(0.0) / 100.0,
         congestion: document["end"]["sender_tcp_congestion"].as_str().map(Into::into),
+        repeated: false,
     })
 }
 
@@ -188,7 +209,6 @@ fn read_iperf2(server: &str) -> anyhow::Result<Reading> {
         }
         let value = |index: usize| fields.get(index).and_then(|f| f.parse::<f64>().ok());
         reading.bytes += value(7).context("iperf: no bytes")?;
-        reading.goodput += value(8).context("iperf: no rate")?;
         reading.loss = value(12).unwrap_or(0.0) / 100.0;
     }
     if reading.bytes == 0.0 {

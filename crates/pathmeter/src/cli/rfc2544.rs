@@ -5,8 +5,8 @@ mod values;
 pub(crate) use values::LossShare;
 
 use super::{CpuList, SessionArgs};
-use crate::engine::dut::spec::PortSpec;
 use clap::{Args, ValueEnum};
+use engine::dut::spec::PortSpec;
 use model::dut::{SearchMethod, Test};
 use model::framing::Encaps;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};

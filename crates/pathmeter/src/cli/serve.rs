@@ -1,7 +1,7 @@
 //! The command line of `pathmeter serve`.
 
-use crate::engine::dut::spec::PortSpec;
 use clap::Args;
+use engine::dut::spec::PortSpec;
 use model::units::{BitRate, Nanos};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -85,7 +85,7 @@ pub(crate) struct ServeArgs {
 }
 
 /// Where pathmeter's own protocol listens, TCP and UDP.
-pub(crate) const NATIVE_PORT: u16 = 5210;
+pub(crate) const NATIVE_PORT: u16 = wire::native::PORT;
 /// Where HTTP listens.
 pub(crate) const HTTP_PORT: u16 = 8080;
 /// Where iPerf3 listens.

@@ -4,7 +4,7 @@ use super::import::read_all;
 use super::output::{Screen, deliver};
 use crate::cli::{AnalyseArgs, Common, Format, GroupBy};
 use crate::exit::Exit;
-use model::analysis::{Analysis, Asked, Subject};
+use insight::analysis::{Analysis, Asked, Subject};
 use report::format::analysis;
 use report::import::{Imported, group, names};
 

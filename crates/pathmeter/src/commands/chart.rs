@@ -1,7 +1,7 @@
 //! A chart as a file, for the commands that draw one.
 
-use crate::exit::Failure;
 use anyhow::Context;
+use engine::error::Failure;
 use report::plot::png;
 use std::path::{Path, PathBuf};
 

@@ -3,12 +3,14 @@
 use super::measure::{Job, Measured};
 use super::serve::listen;
 use crate::cli::{Common, DemoArgs};
-use crate::engine::capture::CaptureOptions;
-use crate::engine::client::Security;
-use crate::engine::interrupt::Interrupt;
-use crate::engine::server::{self, Config, Observer, Watcher};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use crate::signals;
 use anyhow::Context;
+use engine::capture::CaptureOptions;
+use engine::connect::Security;
+use engine::error::Failure;
+use engine::interrupt::Interrupt;
+use engine::server::{self, Config, Observer, Watcher};
 use lab::build::{BuildOptions, Lab};
 use lab::feature::Feature;
 use lab::privilege::{Unprivileged, gain};
@@ -21,7 +23,7 @@ use model::units::Nanos;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use wire::{Policy, ProtocolError};
+use wire::ProtocolError;
 
 /// Runs the command.
 pub(crate) fn run(args: &DemoArgs, global: &Common) -> anyhow::Result<Exit> {
@@ -32,7 +34,7 @@ pub(crate) fn run(args: &DemoArgs, global: &Common) -> anyhow::Result<Exit> {
     say(INTRODUCTION);
     notes.iter().chain(lab.notes()).for_each(|note| say(&format!("note: {note}")));
     let before = lab.counters()?;
-    let interrupt = Interrupt::on_signals()?;
+    let interrupt = signals::interrupt()?;
     let measured = std::thread::scope(|scope| {
         let stop = Interrupt::default();
         let (client, here) = (namespace(&lab, &topology.from)?, namespace(&lab, &topology.to)?);
@@ -89,19 +91,7 @@ fn measure(server: IpAddr, quick: bool, interrupt: &Interrupt) -> anyhow::Result
 }
 
 fn config(listener: std::net::TcpListener) -> Config {
-    Config {
-        native: vec![listener],
-        iperf3: Vec::new(),
-        token: None,
-        tls: None,
-        policy: Policy::default(),
-        max_tests: 8,
-        tests: None,
-        local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
-        offers: Arc::default(),
-        verifier: None,
-        observer: Arc::new(Silent),
-    }
+    Config { max_tests: 8, ..Config::new(vec![listener], Arc::new(Silent)) }
 }
 
 fn say(line: &str) {

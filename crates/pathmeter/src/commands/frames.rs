@@ -4,13 +4,17 @@ use super::chart;
 use super::pairs::{Job, Measured};
 use super::session::{blame, conclude, expectations, link, print_plan, run_id, security, too_early};
 use crate::cli::{Common, FrameTest, FramesArgs, MAX_PAIRS, PairCount};
-use crate::engine::client::{self, Security};
-use crate::engine::flows::believed_mtu;
-use crate::engine::guard::{Guard, OldState};
-use crate::engine::interrupt::Interrupt;
-use crate::engine::preflight;
-use crate::exit::{Exit, sentence};
+use crate::exit::Exit;
 use crate::planner::{self, Step};
+use crate::signals;
+use engine::client;
+use engine::connect::Security;
+use engine::error::sentence;
+use engine::flows::believed_mtu;
+use engine::guard::{Guard, OldState};
+use engine::interrupt::Interrupt;
+use engine::preflight;
+use insight::{frames, run_of_events, run_of_frames};
 use linux::clock::wall_now;
 use linux::nic::{Nic, Offload, set_offload};
 use linux::privilege::{Capabilities, Capability};
@@ -35,7 +39,7 @@ pub(crate) fn run(args: &FramesArgs, global: &Common) -> anyhow::Result<Exit> {
     if args.session.dry_run {
         return print_plan(&steps, global);
     }
-    let interrupt = Interrupt::on_signals()?;
+    let interrupt = signals::interrupt()?;
     let link = link(&target, &local);
     let (mut real, told) = if args.no_offload { real_frames(args, &target, &local)? } else { (None, None) };
     let sweep = Sweep { target, local, pairs: args.pairs, security, interrupt, link, told };
@@ -118,7 +122,7 @@ impl Sweep {
         if so_far.tests.is_empty() && self.interrupt.is_raised() {
             return Err(too_early().into());
         }
-        let mut run = Run::of_frames(&run_id()?, &self.known(), so_far.tests, rows);
+        let mut run = run_of_frames(&run_id()?, &self.known(), so_far.tests, rows);
         (run.started, run.finished) = (Some(started), Some(wall_now()));
         Ok((run, so_far.broke))
     }
@@ -139,7 +143,8 @@ impl Sweep {
         let counter = alone.then(|| Counter::start(&self.target, &self.local, asked.direction)).flatten();
         match self.test(plan) {
             Ok(measured) => {
-                let mut row = asked.measured(&measured.run, self.rate(), counter.and_then(Counter::frames));
+                let mut row =
+                    frames::measured(&asked, &measured.run, self.rate(), counter.and_then(Counter::frames));
                 if self.interrupt.is_raised() {
                     row.notes.push("stopped before its time was over".into());
                 } else if let Some(error) = measured.error {
@@ -184,7 +189,7 @@ impl Sweep {
         let error = outcome.err().map(|error| blame(&self.target, ProtocolName::Native, begun, error));
         match error {
             Some(error) if !begun => Err(error),
-            error => Ok(Measured { run: Run::of(&run_id()?, "throughput", &events), error }),
+            error => Ok(Measured { run: run_of_events(&run_id()?, "throughput", &events), error }),
         }
     }
 

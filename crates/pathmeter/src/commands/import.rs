@@ -2,8 +2,9 @@
 
 use super::output::{Screen, deliver};
 use crate::cli::{Common, Format, ImportArgs, OutputsArgs};
-use crate::exit::{Exit, Failure, Told};
+use crate::exit::{Exit, Told};
 use anyhow::Context;
+use engine::error::Failure;
 use report::format::{Style, by_name};
 use report::import::{Imported, Known, read};
 use std::io::{Read, Write};

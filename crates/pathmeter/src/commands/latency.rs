@@ -5,14 +5,15 @@ mod playback;
 
 use super::session::{Live, conclude, expectations, print_plan, security, too_early};
 use crate::cli::{Common, LatencyArgs};
-use crate::engine::capture::{self, Capture};
-use crate::engine::interrupt::Interrupt;
-use crate::engine::latency::raw::RawFile;
-use crate::engine::latency::{self, Job};
-use crate::engine::{preflight, reach};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
 use crate::planner;
+use crate::signals;
 use anyhow::Context;
+use engine::capture::{self, Capture};
+use engine::error::{Failure, Kind};
+use engine::latency::raw::RawFile;
+use engine::latency::{self, Job};
+use engine::{preflight, reach};
 use model::event::Event;
 use model::latency::{LatencyMode, LatencyPlan};
 use model::reach::Reach;
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &LatencyArgs, global: &Common) -> anyhow::Result<Exit> {
         return print_plan(&plan, global);
     }
     preflight::latency(&plan)?;
-    let interrupt = Interrupt::on_signals()?;
+    let interrupt = signals::interrupt()?;
     let raw = args.test.raw.as_deref().map(RawFile::create).transpose()?;
     let mut live = Live::new(global);
     let job = Job {
@@ -107,6 +108,6 @@ fn blame(error: anyhow::Error) -> anyhow::Error {
         _ => return error,
     };
     let failure =
-        Failure { exit: Exit::of(&error), message: "latency session".into(), advice: Some(advice.into()) };
+        Failure { kind: Kind::of(&error), message: "latency session".into(), advice: Some(advice.into()) };
     error.context(failure)
 }

@@ -6,7 +6,8 @@ mod render;
 
 use super::output::deliver;
 use crate::cli::{Common, Format, LinerateArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use engine::error::Failure;
 use model::framing::{Encaps, Framing, FramingError, Network, RFC2544_SIZES, Transport};
 use model::units::{BitRate, Bytes};
 use serde::Serialize;

@@ -1,16 +1,21 @@
 //! `pathmeter measure`: the main job. Reach, idle RTT, datagram sizes, TCP and UDP each way, reasons, verdict.
 
 use super::session::{Live, blame, conclude, expectations, link, print_plan, run_id, security, too_early};
+use super::without_copy;
 use crate::cli::{Common, MeasureArgs};
-use crate::engine::capture::{self, Capture, CaptureOptions};
-use crate::engine::client::{self, Security};
-use crate::engine::interrupt::Interrupt;
-use crate::engine::path;
-use crate::engine::preflight;
-use crate::engine::probe::Prober;
-use crate::engine::reach::{self, Others};
-use crate::exit::{Exit, sentence};
+use crate::exit::Exit;
 use crate::planner;
+use crate::signals;
+use engine::capture::{self, Capture, CaptureOptions};
+use engine::client;
+use engine::connect::Security;
+use engine::error::sentence;
+use engine::interrupt::Interrupt;
+use engine::path;
+use engine::preflight;
+use engine::probe::Prober;
+use engine::reach::{self, Others};
+use insight::run_of_tests;
 use linux::clock::wall_now;
 use model::event::{Event, Probe, Warning};
 use model::host::Host;
@@ -38,9 +43,14 @@ pub(crate) fn run(args: &MeasureArgs, global: &Common) -> anyhow::Result<Exit> {
     };
     preflight::way(&job.target, &job.local)?;
     if args.session.dry_run {
+        let _ = writeln!(
+            std::io::stderr(),
+            "note: of the UDP tests, length and bitrate are known only then: the largest payload found to cross whole, \
+             {UDP_PERCENT} % of what TCP carried"
+        );
         return print_plan(&job.plans(), global);
     }
-    let measured = job.measure(&Interrupt::on_signals()?, &mut |line| {
+    let measured = job.measure(&signals::interrupt()?, &mut |line| {
         // Progress is a courtesy: a closed standard error stops nothing.
         let _ = writeln!(std::io::stderr(), "{line}");
     })?;
@@ -135,7 +145,7 @@ impl Job {
         }
         probes.extend(watch.and_then(|watch| watch.finish(seen)));
         probes.extend(capture.map(Capture::finish));
-        let mut run = Run::of_tests(&run_id()?, "measure", &probes, tests);
+        let mut run = run_of_tests(&run_id()?, "measure", &probes, tests);
         run.started = Some(started);
         run.finished = Some(wall_now());
         Ok(Measured { run, broke: broke.map(|e| self.blame(e)) })
@@ -216,7 +226,12 @@ impl Job {
         match outcome {
             // A test that broke half-way stands in the result with what it measured.
             Err(e) if !started => Err(e),
-            _ => live.run("throughput"),
+            Err(_) => live.run("throughput"),
+            Ok(()) => {
+                let repeated = without_copy::repeat(&live.events, &self.security, interrupt);
+                live.events.extend(repeated);
+                live.run("throughput")
+            }
         }
     }
 }

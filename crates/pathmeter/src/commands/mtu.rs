@@ -2,11 +2,12 @@
 
 use super::session::{Live, conclude, expectations, print_plan, security, too_early};
 use crate::cli::{Common, MtuArgs};
-use crate::engine::interrupt::Interrupt;
-use crate::engine::path::{self, Job};
-use crate::engine::{capture, preflight, reach};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
 use crate::planner;
+use crate::signals;
+use engine::error::{Failure, Kind};
+use engine::path::{self, Job};
+use engine::{capture, preflight, reach};
 use model::event::Event;
 use model::reach::Reach;
 use std::io::{IsTerminal, Write};
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &MtuArgs, global: &Common) -> anyhow::Result<Exit> {
         return print_plan(&plan, global);
     }
     preflight::way(&plan.target, &plan.local)?;
-    let interrupt = Interrupt::on_signals()?;
+    let interrupt = signals::interrupt()?;
     let job = Job { plan: &plan, security: &security, interrupt: &interrupt };
     let mut live = Live::new(global);
     let terminal = std::io::stderr().is_terminal();
@@ -63,6 +64,6 @@ fn blame(error: anyhow::Error) -> anyhow::Error {
         _ => return error,
     };
     let failure =
-        Failure { exit: Exit::of(&error), message: "probe session".into(), advice: Some(advice.into()) };
+        Failure { kind: Kind::of(&error), message: "probe session".into(), advice: Some(advice.into()) };
     error.context(failure)
 }

@@ -3,13 +3,16 @@
 use super::session::{blame, conclude, link, print_plan, run_id, too_early};
 use super::throughput::fill_payload;
 use crate::cli::{Common, MAX_PAIRS, PairCount, ThroughputArgs};
-use crate::engine::client::Security;
-use crate::engine::interrupt::Interrupt;
-use crate::engine::{pairs, preflight};
-use crate::exit::{Exit, Failure, sentence};
+use crate::exit::Exit;
 use crate::planner;
-use model::analysis::{BrokenPair, PairStep, Pairs};
+use crate::signals;
+use engine::connect::Security;
+use engine::error::{Failure, sentence};
+use engine::interrupt::Interrupt;
+use engine::{pairs, preflight};
+use insight::{analysis::sum_pairs, run_of_events, run_of_pairs};
 use model::event::{Event, Outcome, Probe};
+use model::pairs::{BrokenPair, PairStep};
 use model::plan::{End, Plan};
 use model::run::Run;
 use model::units::{BitRate, Bytes};
@@ -44,7 +47,7 @@ pub(crate) fn run(
     if args.session.dry_run {
         return print_plan(&plans, global);
     }
-    let interrupt = Interrupt::on_signals()?;
+    let interrupt = signals::interrupt()?;
     let job = Job { plans, security, interrupt: &interrupt };
     let measured = match asked {
         PairCount::Fixed(_) => job.measure(&job.plans, most as usize)?,
@@ -94,9 +97,9 @@ impl Job<'_> {
         if tests.is_empty() {
             return Err(error.filter(|_| !self.interrupt.is_raised()).unwrap_or_else(|| too_early().into()));
         }
-        let pairs = Pairs::of(count as u64, &tests.iter().collect::<Vec<_>>(), broken, rate(known.as_ref()));
+        let pairs = sum_pairs(count as u64, &tests.iter().collect::<Vec<_>>(), broken, rate(known.as_ref()));
         let probes: Vec<Event> = known.into_iter().collect();
-        let run = Run::of_pairs(&run_id()?, &probes, tests, pairs);
+        let run = run_of_pairs(&run_id()?, &probes, tests, pairs);
         Ok(Measured { run, error })
     }
 
@@ -186,7 +189,7 @@ fn apart(run: &Run) -> bool {
 /// The run of one pair. It began when its data began to flow, not when it was connected.
 fn pair(events: &[Event], link: Option<&Event>) -> anyhow::Result<Run> {
     let all: Vec<Event> = link.into_iter().chain(events).cloned().collect();
-    let mut run = Run::of(&run_id()?, "throughput", &all);
+    let mut run = run_of_events(&run_id()?, "throughput", &all);
     let began = events.iter().find_map(|event| match event {
         Event::Started(started) => Some(started.wall),
         _ => None,
@@ -255,16 +258,17 @@ const FULL: f64 = 0.93;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::pairs::Pairs;
 
     #[test]
     fn steps_that_hardly_ran_together_are_known() {
         let with = |overlap_share| {
-            let mut run = Run::of("id", "throughput", &[]);
-            let pairs = Pairs::of(2, &[], Vec::new(), None);
+            let mut run = run_of_events("id", "throughput", &[]);
+            let pairs = sum_pairs(2, &[], Vec::new(), None);
             run.summary.pairs = Some(Box::new(Pairs { overlap_share, ..pairs }));
             run
         };
         assert!(apart(&with(0.79)) && !apart(&with(0.8)));
-        assert!(!apart(&Run::of("id", "throughput", &[])), "one pair runs beside no other");
+        assert!(!apart(&run_of_events("id", "throughput", &[])), "one pair runs beside no other");
     }
 }

@@ -9,10 +9,11 @@ mod progress;
 use super::chart;
 use super::session::{parse_expectations, security};
 use crate::cli::{Common, Rfc2544Args};
-use crate::engine::interrupt::Interrupt;
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
 use crate::planner;
+use crate::signals;
 use anyhow::Context;
+use engine::error::Failure;
 use lab::privilege::{Unprivileged, gain_and_enclose};
 use model::dut::{DutReport, compare_devices, compare_with};
 use report::format::rfc2544 as format;
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> anyhow::Result<Exit> {
         // Before any thread is started: an ordinary user's process moves into a user namespace here.
         gain_and_enclose().map_err(|refused| Failure::usage(refused.to_string(), Unprivileged::ADVICE))?;
     }
-    let interrupt = Interrupt::on_signals()?;
+    let interrupt = signals::interrupt()?;
     progress::say(plan::text(&benchmark).trim_end());
     let (mut report, broke) = measure::measure(&benchmark, &interrupt)?;
     report.comparisons = match &reference {

@@ -7,19 +7,19 @@ mod iperf2;
 use super::iperf3::text_report;
 use super::session::token;
 use crate::cli::{Common, ServeArgs};
-use crate::engine::dut::remote::offers::Offers;
-use crate::engine::dut::remote::station::FramesSeen;
-use crate::engine::interrupt::Interrupt;
-use crate::engine::server::{self, Config, Observer, Watcher};
-use crate::engine::tls::{self, ServerTls};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use crate::signals;
+use engine::dut::remote::offers::Offers;
+use engine::dut::remote::station::FramesSeen;
+use engine::error::Failure;
+use engine::server::{self, Config, DEFAULT_TESTS, Observer, Watcher};
+use engine::tls::{self, ServerTls};
+use insight::run_of_events;
 use linux::clock::wall_now;
 use linux::socket::{TcpOptions, tcp_listen};
 use model::event::Event;
-use model::plan::{LocalOptions, ProtocolName, Transport};
-use model::run::Run;
+use model::plan::{ProtocolName, Transport};
 use model::sample::Role;
-use model::units::Nanos;
 use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use wire::{Policy, ProtocolError, Report};
 
 /// Runs the command.
 pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
-    let interrupt = Interrupt::on_signals()?;
+    let interrupt = signals::interrupt()?;
     // Each connection and each stream is a file. What the kernel refuses here, it will tell when they run out.
     linux::privilege::raise_open_files().ok();
     let tls = args.tls.then(ServerTls::new).transpose()?;
@@ -60,17 +60,14 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
         log.note("the token does not protect the iPerf3 port: that protocol has no such thing");
     }
     let config = Config {
-        native,
         iperf3: iperf3.into_iter().collect(),
         token,
         tls,
         policy: Policy { max_time: args.max_time, max_rate: args.max_rate, max_streams: None },
         max_tests: args.max_tests.unwrap_or(DEFAULT_TESTS),
         tests: args.one_off.then_some(1),
-        local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
         offers: Arc::new(offers),
-        verifier: None,
-        observer: Arc::new(log),
+        ..Config::new(native, Arc::new(log))
     };
     let served = server::run(config, &interrupt);
     drop((echoes, http));
@@ -186,7 +183,7 @@ impl SessionLog {
         if let Some(FramesSeen { interface, sent, counted }) = &self.framed {
             return format!("frames on {interface}: {sent} sent, {counted} counted");
         }
-        let run = Run::of("", "serve", &self.events);
+        let run = run_of_events("", "serve", &self.events);
         let Some(plan) = &run.plan else { return "no test".into() };
         if !self.events.iter().any(|event| matches!(event, Event::Started(_))) {
             return match &self.seen {
@@ -223,5 +220,3 @@ impl SessionLog {
 }
 
 const BACKLOG: u16 = 512;
-/// Tests at the same time when the user does not say.
-const DEFAULT_TESTS: u32 = 64;

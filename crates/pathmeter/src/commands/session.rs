@@ -2,16 +2,19 @@
 
 use super::output::{Screen, deliver};
 use crate::cli::{Common, Format, SessionArgs};
-use crate::engine::client::Security;
-use crate::engine::host::entropy;
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
 use anyhow::Context;
+use engine::connect::Security;
+use engine::error::{Failure, Kind};
+use engine::host::entropy;
+use insight::run_of_events;
 use linux::nic::Nic;
 use model::event::{Event, Probe};
 use model::finding::Status;
 use model::latency::LatencyPlan;
 use model::plan::{LocalOptions, Plan, ProtocolName, Target};
 use model::run::Run;
+use model::sample::Side;
 use model::transfer::TransferPlan;
 use report::expect::{Checked, ExpectError, Expectation};
 use report::format::{self, Style, ndjson, text};
@@ -108,14 +111,14 @@ pub(crate) fn blame(
         _ => return error.context(target.address.to_string()),
     };
     let failure =
-        Failure { exit: Exit::of(&error), message: target.address.to_string(), advice: Some(advice.into()) };
+        Failure { kind: Kind::of(&error), message: target.address.to_string(), advice: Some(advice.into()) };
     error.context(failure)
 }
 
 /// The error of a user who stopped before anything was measured.
 pub(crate) fn too_early() -> Failure {
     let message = "stopped before anything was measured".into();
-    Failure { exit: Exit::Void, message, advice: None }
+    Failure { kind: Kind::Void, message, advice: None }
 }
 
 /// Prints a plan: what `--dry-run` is for.
@@ -131,7 +134,7 @@ pub(crate) struct Live<'a> {
     plan: Option<Plan>,
     latency: Option<LatencyPlan>,
     transfer: Option<TransferPlan>,
-    /// Everything that happened.
+    /// Everything that happened, but for intervals that have been shown.
     pub(crate) events: Vec<Event>,
     /// The reader has gone (a closed pipe): do not write any more.
     gone: bool,
@@ -152,6 +155,9 @@ impl<'a> Live<'a> {
             Event::TransferStarted(begun) => self.transfer = Some(begun.plan.clone()),
             _ => {}
         }
+        if self.global.verbose > 0 {
+            let _ = std::io::stderr().write_all(decided(event).as_bytes());
+        }
         match self.global.format() {
             Format::Ndjson if self.global.output.is_none() => self.out(&ndjson::line(event)),
             Format::Text if self.global.output.is_none() => {
@@ -164,12 +170,21 @@ impl<'a> Live<'a> {
             }
             _ => {}
         }
-        self.events.push(event.clone());
+        if self.is_needed(event) {
+            self.events.push(event.clone());
+        }
+    }
+
+    /// What has been shown and is in no document is not kept: a day of many streams is gigabytes of intervals.
+    fn is_needed(&self, event: &Event) -> bool {
+        let live =
+            matches!(self.global.format(), Format::Text | Format::Ndjson) && self.global.output.is_none();
+        !live || !matches!(event, Event::Sample(_))
     }
 
     /// The run of these events.
     pub(crate) fn run(&self, kind: &str) -> anyhow::Result<Run> {
-        Ok(Run::of(&run_id()?, kind, &self.events))
+        Ok(run_of_events(&run_id()?, kind, &self.events))
     }
 
     fn text(&self, event: &Event) -> String {
@@ -196,6 +211,24 @@ impl<'a> Live<'a> {
         }
         let mut stdout = std::io::stdout().lock();
         self.gone = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err();
+    }
+}
+
+/// For `--verbose`: what was decided, as JSON, and which features of the kernels carried the data.
+fn decided(event: &Event) -> String {
+    fn line(name: &str, value: &impl serde::Serialize) -> String {
+        serde_json::to_string(value).map(|json| format!("{name}: {json}\n")).unwrap_or_default()
+    }
+    match event {
+        Event::Connected(connected) => line("plan", &connected.plan),
+        Event::LatencyStarted(begun) => line("plan", &begun.plan),
+        Event::PathStarted(begun) => line("plan", &begun.plan),
+        Event::TransferStarted(begun) => line("plan", &begun.plan),
+        Event::Result(end) => {
+            let name = if end.side == Side::Local { "data path here" } else { "data path there" };
+            line(name, &end.result.datapath)
+        }
+        _ => String::new(),
     }
 }
 

@@ -1,11 +1,11 @@
 //! Which datagram sizes cross the path, asked after a UDP test that needs explaining.
 
 use super::session::Live;
-use crate::engine::client::Security;
-use crate::engine::interrupt::Interrupt;
-use crate::engine::path;
-use crate::engine::probe::Prober;
-use crate::exit::sentence;
+use engine::connect::Security;
+use engine::error::sentence;
+use engine::interrupt::Interrupt;
+use engine::path;
+use engine::probe::Prober;
 use model::event::{Event, Outcome, Warning};
 use model::plan::{Direction, Plan, ProtocolName, Transport};
 use model::summary::Summary;

@@ -2,11 +2,12 @@
 
 use super::session::{Live, blame, conclude, expectations, link, print_plan, security, too_early};
 use super::sizes::explain;
+use super::without_copy;
 use crate::cli::{Common, ThroughputArgs};
-use crate::engine::interrupt::Interrupt;
-use crate::engine::{capture, client, flows, preflight, reach};
 use crate::exit::Exit;
 use crate::planner;
+use crate::signals;
+use engine::{capture, client, flows, preflight, reach};
 use model::event::Event;
 use model::plan::{Plan, ProtocolName, Transport};
 use model::reach::Reach;
@@ -24,7 +25,7 @@ pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit
     if args.session.dry_run {
         return print_plan(&plan, global);
     }
-    let interrupt = Interrupt::on_signals()?;
+    let interrupt = signals::interrupt()?;
     let mut live = Live::new(global);
     if let Some(link) = link(&plan.target, &plan.local) {
         live.event(&link);
@@ -46,6 +47,9 @@ pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit
     }
     if outcome.is_ok() {
         explain(&plan, &security, &interrupt, &mut live);
+        for event in without_copy::repeat(&live.events, &security, &interrupt) {
+            live.event(&event);
+        }
     }
     let started = live.events.iter().any(|e| matches!(e, Event::Started(_)));
     match outcome {

@@ -6,10 +6,10 @@ mod way;
 
 use super::session::{EXPECT_OF_RUN, Live, conclude, parse_expectations, print_plan, too_early};
 use crate::cli::{Common, TransferArgs};
-use crate::engine::interrupt::Interrupt;
-use crate::engine::preflight;
-use crate::engine::transfer::{self, Job, mtu};
 use crate::exit::Exit;
+use crate::signals;
+use engine::preflight;
+use engine::transfer::{self, Job, mtu};
 use model::event::Event;
 use plan::Planned;
 use std::io::Write;
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &TransferArgs, global: &Common) -> anyhow::Result<Exit> 
     if let Some(of) = &plan.mtu_of {
         mtu::check(&plan.mtus, of, plan.files.iter().any(|file| file.address.is_ipv6()))?;
     }
-    let interrupt = Interrupt::on_signals()?;
+    let interrupt = signals::interrupt()?;
     let mut live = Live::new(global);
     let capture = args.capture.options(args.connection.origin.device.as_deref());
     let job = Job { plan: &plan, sources: &sources, family, capture, interrupt: &interrupt };

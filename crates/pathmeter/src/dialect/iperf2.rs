@@ -10,7 +10,7 @@ mod plan;
 pub(crate) use help::{help_text, version_text};
 
 use super::getopt::{self, Misspelt, Word};
-use crate::engine::iperf2::Extras;
+use engine::iperf2::Extras;
 use model::plan::{TestSpec, Transport};
 use model::units::{Bytes, Nanos};
 use report::format::iperf2::Exclude;

@@ -3,7 +3,7 @@
 mod iperf2;
 
 use crate::cli::{OriginArgs, SessionArgs, TargetArgs, ThroughputArgs};
-use crate::exit::Failure;
+use engine::error::Failure;
 use model::framing::LINUX_MIN_MSS;
 use model::plan::ProtocolName;
 use model::units::{BitRate, Bytes, Nanos};

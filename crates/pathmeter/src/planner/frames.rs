@@ -2,7 +2,7 @@
 
 use super::{check, target, way};
 use crate::cli::FramesArgs;
-use crate::exit::Failure;
+use engine::error::Failure;
 use model::frames::{DEFAULT_SIZES, FrameAsked, Setting};
 use model::framing::{Framing, Network, Transport as Header};
 use model::plan::{

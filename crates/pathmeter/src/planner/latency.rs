@@ -2,8 +2,8 @@
 
 use super::{Family, check, fits_u32, resolve};
 use crate::cli::{LatencyArgs, LatencyWaitArg, OriginArgs, TargetArgs};
-use crate::engine::latency::choose;
-use crate::exit::Failure;
+use engine::error::Failure;
+use engine::latency::choose;
 use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, Load, SocketSetup, WaitMode, Way};
 use model::plan::{Directions, End, Target, Transport};
 use model::units::{Nanos, PacketRate};

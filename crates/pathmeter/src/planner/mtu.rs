@@ -2,8 +2,8 @@
 
 use super::{check, fits_u32, resolve, way};
 use crate::cli::{MtuArgs, NATIVE_PORT, ServiceArgs};
-use crate::exit::Failure;
 use crate::planner::Family;
+use engine::error::Failure;
 use model::path::{PathMethod, PathPlan, ServicePlan, least_mtu};
 use model::plan::{LocalOptions, ProtocolName, Target};
 

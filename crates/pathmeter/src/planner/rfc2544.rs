@@ -5,12 +5,12 @@ mod setup;
 mod streams;
 
 use crate::cli::{Flows, Rfc2544Args};
-use crate::engine::client::Security;
-use crate::engine::dut::bench::{BenchOptions, Device, SideOptions};
-use crate::engine::dut::cpu::Cpus;
-use crate::engine::dut::reset::ResetWay;
-use crate::engine::dut::site;
-use crate::exit::Failure;
+use engine::connect::Security;
+use engine::dut::bench::{BenchOptions, Device, SideOptions};
+use engine::dut::cpu::Cpus;
+use engine::dut::reset::ResetWay;
+use engine::dut::site;
+use engine::error::Failure;
 use lab::shipped;
 use linux::frames::Ports;
 use model::dut::{Setup, Test, TunnelEnds};

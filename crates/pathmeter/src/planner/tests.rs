@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::cli::{Cli, Command};
-use crate::exit::Exit;
 use clap::Parser;
+use engine::error::Kind;
 use model::plan::Wait;
 
 fn plan(line: &str) -> Result<Plan, Failure> {
@@ -80,7 +80,7 @@ fn conflicts_name_both_options_and_the_way_out() {
         ("h --protocol iperf3 -t 1.5", "--time 1.50 s", "--protocol iperf3"),
     ] {
         let failure = plan(line).expect_err(line);
-        assert_eq!(failure.exit, Exit::Usage, "{line}");
+        assert_eq!(failure.kind, Kind::Usage, "{line}");
         let told = format!("{}\n{}", failure.message, failure.advice.expect("the way out"));
         assert!(told.contains(one) && told.contains(other), "{line}: {told}");
     }
@@ -109,7 +109,7 @@ fn limits_are_kept() {
         ("h --connect-timeout 0", "--connect-timeout 0"),
     ] {
         let failure = plan(line).expect_err(line);
-        assert_eq!(failure.exit, Exit::Usage, "{line}");
+        assert_eq!(failure.kind, Kind::Usage, "{line}");
         assert!(failure.message.contains(named), "{line}: {}", failure.message);
     }
     for line in ["-P 128", "-u -l 65507", "-u -l 16", "-M 88", "-M 32767", "-i 0", "-i 10ms"] {
@@ -120,10 +120,10 @@ fn limits_are_kept() {
 #[test]
 fn a_host_without_an_address_is_named() {
     let failure = plan("no-such-host.invalid").expect_err("RFC 6761: .invalid never resolves");
-    assert_eq!(failure.exit, Exit::Unreachable);
+    assert_eq!(failure.kind, Kind::Unreachable);
     assert!(failure.message.contains("no-such-host.invalid"), "{}", failure.message);
     let failure = plan("127.0.0.1 -6").expect_err("no IPv6 address");
-    assert_eq!(failure.exit, Exit::Usage);
+    assert_eq!(failure.kind, Kind::Usage);
     assert!(failure.message.contains("127.0.0.1") && failure.message.contains("-6"), "{}", failure.message);
     let failure = plan("::1 --bind 127.0.0.1").expect_err("the other family");
     assert!(failure.message.contains("IPv4"), "{}", failure.message);

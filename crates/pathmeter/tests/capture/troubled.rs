@@ -1,5 +1,8 @@
 //! Captures that may not be, that are stopped, that run out of disk.
 
+#[path = "../peers/program.rs"]
+mod program;
+
 use super::hosts::{Hosts, V4, number, packets, tshark};
 use super::support::{Running, Scratch};
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +14,7 @@ fn without_privilege_the_test_runs_and_says_how_to_allow_captures() {
     let (_server, scratch) = (hosts.serve(), Scratch::new("capture-nobody"));
     // A copy that everyone may run.
     let program = scratch.file("pathmeter", None);
-    std::fs::copy(env!("CARGO_BIN_EXE_pathmeter"), &program).unwrap();
+    self::program::copy_program(&program);
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let as_nobody = |words: &[&str]| {
         let mut command = Command::new("ip");

@@ -2,12 +2,17 @@
 //!
 //! Every run of a mode compares what both ends say of it. Nothing here asserts how fast anything is.
 
+mod arithmetic;
 mod as_typed;
 mod auth;
 mod figures;
 mod many;
 mod modes;
 mod options;
+#[path = "../peers/ports.rs"]
+mod ports;
 mod process;
 mod strangers;
 mod troubled;
+#[path = "../peers/workers.rs"]
+mod workers;

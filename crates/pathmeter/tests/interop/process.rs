@@ -1,11 +1,11 @@
 //! Starting the two programs, waiting for them with a deadline, and reading what they say.
 
+pub(crate) use crate::ports::free_port;
+use crate::ports::is_bound;
 use serde_json::Value;
 use std::io::{Read, Write};
-use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 /// Who plays a role.
@@ -63,8 +63,15 @@ impl Tool {
 
     /// A server that listens on this port.
     pub(crate) fn serve(self, port: u16, options: &str) -> Running {
-        let server = self.start(&format!("-s -p {port} {options}"));
-        wait_for_listener(port);
+        let mut server = self.start(&format!("-s -p {port} {options}"));
+        let deadline = Instant::now() + PATIENCE;
+        while !is_bound(false, port) {
+            if !server.runs() {
+                panic!("it has ended: {:#?}", server.wait());
+            }
+            assert!(Instant::now() < deadline, "nothing listens on port {port}: {}", server.command);
+            std::thread::sleep(STEP);
+        }
         server
     }
 }
@@ -165,42 +172,9 @@ pub(crate) fn their_minor() -> u32 {
     })
 }
 
-/// A port on which neither TCP nor UDP is open, given out once. Below those the kernel gives to clients.
-pub(crate) fn free_port() -> u16 {
-    static BLOCK: OnceLock<(TcpListener, AtomicU16)> = OnceLock::new();
-    let (_, next) = BLOCK.get_or_init(block_of_ports);
-    for _ in 0..PORTS {
-        let port = next.fetch_add(1, Ordering::Relaxed);
-        if TcpListener::bind(("::", port)).is_ok() && UdpSocket::bind(("::", port)).is_ok() {
-            return port;
-        }
-    }
-    panic!("no free port left");
-}
-
-/// Ports for this process alone: it holds the first of them as long as it lives.
-fn block_of_ports() -> (TcpListener, AtomicU16) {
-    let blocks = (10_000..30_000).step_by(PORTS.into());
-    let held = blocks.filter_map(|first| Some((TcpListener::bind(("127.0.0.1", first)).ok()?, first))).next();
-    let (held, first) = held.expect("fifty test runs at the same time are too many");
-    (held, AtomicU16::new(first + 1))
-}
-
 /// Waits until something listens, without connecting: a server for one test would take that for its test.
 pub(crate) fn wait_for_listener(port: u16) {
-    let deadline = Instant::now() + PATIENCE;
-    let listens = |table: &str| {
-        let suffix = format!(":{port:04X}");
-        let text = std::fs::read_to_string(table).unwrap_or_default();
-        text.lines().any(|line| {
-            let fields: Vec<&str> = line.split_whitespace().collect();
-            fields.len() > 3 && fields[1].ends_with(&suffix) && fields[3] == LISTEN
-        })
-    };
-    while !listens("/proc/net/tcp") && !listens("/proc/net/tcp6") {
-        assert!(Instant::now() < deadline, "nothing listens on port {port}");
-        std::thread::sleep(STEP);
-    }
+    wait_until(&format!("something listens on port {port}"), || is_bound(false, port));
 }
 
 /// Waits until this is so.
@@ -256,7 +230,3 @@ fn read_along(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<S
 /// A busy machine must not fail a test; one that hangs must.
 const PATIENCE: Duration = Duration::from_secs(60);
 const STEP: Duration = Duration::from_millis(10);
-/// More than all tests take together.
-const PORTS: u16 = 400;
-/// State of a listening socket in `/proc/net/tcp`.
-const LISTEN: &str = "0A";

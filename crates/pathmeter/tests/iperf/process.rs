@@ -1,8 +1,11 @@
 //! Servers and clients as processes, each run bounded in time, on loopback.
 
+pub(crate) use crate::ports::free_port;
+use crate::ports::is_bound;
 use std::io::Read;
-use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Whose program.
@@ -12,92 +15,191 @@ pub(crate) enum Tool {
     Ours,
 }
 
+/// What a program has said when it ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) text: String,
+    pub(crate) errors: String,
+    /// `None`: a signal.
+    pub(crate) status: Option<i32>,
+}
+
 /// What both ends printed.
 #[derive(Debug)]
 pub(crate) struct Played {
     pub(crate) server: String,
     pub(crate) client: String,
-    pub(crate) client_errors: String,
-    /// The client's exit code.
-    pub(crate) status: i32,
 }
 
-/// Runs a server, a client against it, and stops the server.
-pub(crate) fn played((server, server_words): (Tool, &str), (client, client_words): (Tool, &str)) -> Played {
-    let udp = server_words.contains("-u");
+/// Runs a server and a client against it, and stops the server when it has printed the rows of the whole time. Both end
+/// well and complain of nothing.
+pub(crate) fn played(server: (Tool, &str), client: (Tool, &str)) -> Played {
+    played_until(server, client, rows_of_whole(server.1, client.1))
+}
+
+/// The same, with other rows to wait for.
+pub(crate) fn played_until(
+    (server, server_words): (Tool, &str),
+    (client, client_words): (Tool, &str),
+    rows: Rows,
+) -> Played {
     let port = free_port();
-    let server = Server::start(server, server_words, port, udp);
-    let (text, errors, status) = client_run(client, client_words, port);
-    Played { server: server.stop(), client: text, client_errors: errors, status }
+    let server = Server::start(server, server_words, port);
+    let client = client_run(client, client_words, port);
+    let good = client.status == Some(0) && client.errors.is_empty();
+    assert!(good, "{client_words}: {client:#?}, of the server {}", server.running.said());
+    let served = server.stop_after(rows);
+    // 2.1.8 goes on listening to a UDP client for a while after its end.
+    let complaints = served.errors.replace(STILL_LISTENING, "");
+    assert!(complaints.is_empty(), "{server_words}: {served:#?}, of the client {client:#?}");
+    Played { server: served.text, client: client.text }
+}
+
+/// Rows of a server whose time begins with the test: of the first interval and of the whole time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rows {
+    pub(crate) streams: usize,
+    pub(crate) sums: usize,
+}
+
+impl Rows {
+    /// Nothing is to be printed.
+    pub(crate) const NONE: Rows = Rows { streams: 0, sums: 0 };
+
+    /// Those in a text.
+    pub(crate) fn of(text: &str) -> Rows {
+        let rows = text.lines().filter(|line| begins_with_the_test(line));
+        let (sums, streams): (Vec<&str>, Vec<&str>) = rows.partition(|line| line.starts_with("[SUM"));
+        Rows { streams: streams.len(), sums: sums.len() }
+    }
+
+    fn are_in(self, text: &str) -> bool {
+        let there = Rows::of(text);
+        there.streams >= self.streams && there.sums >= self.sums
+    }
+}
+
+/// The rows that a server prints in these modes.
+pub(crate) fn rows_of_whole(server: &str, client: &str) -> Rows {
+    let has = |words: &str, option: &str| words.split_whitespace().any(|word| word == option);
+    let mut behind = client.split_whitespace().skip_while(|word| *word != "-P").skip(1);
+    let streams: usize = behind.next().map_or(1, |count| count.parse().expect("a number of streams"));
+    let ways = if ["--full-duplex", "-d", "-r"].iter().any(|option| has(client, option)) { 2 } else { 1 };
+    let sums = usize::from(streams > 1 && !has(server, "-y"));
+    let each = if has(server, "-i") { 2 } else { 1 };
+    Rows { streams: streams * ways * each, sums: sums * each }
+}
+
+/// Does a line tell of a time that begins with the test?
+fn begins_with_the_test(line: &str) -> bool {
+    (line.contains(" 0.0000-") || line.contains(",0.0-")) && !line.contains("out-of-order")
 }
 
 /// A server that runs.
-pub(crate) struct Server(Child);
+pub(crate) struct Server {
+    tool: Tool,
+    running: Running,
+}
 
 impl Server {
     /// Starts it and waits until its port is taken.
-    pub(crate) fn start(tool: Tool, words: &str, port: u16, udp: bool) -> Server {
-        let mut child = command(tool, words, port).spawn().expect("the program starts");
-        let deadline = Instant::now() + PATIENCE;
-        let taken = || if udp { UdpSocket::bind(("0.0.0.0", port)).is_err() } else { tcp_taken(port) };
-        while !taken() {
-            assert!(Instant::now() < deadline, "no server on {port}: {:?}", child.try_wait());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Server(child)
+    pub(crate) fn start(tool: Tool, words: &str, port: u16) -> Server {
+        let udp = words.split_whitespace().any(|word| word == "-u");
+        let mut running = Running::start(command(tool, words, port));
+        let bound = until(PATIENCE, || {
+            assert!(running.runs(), "it has ended: {}", running.said());
+            is_bound(udp, port)
+        });
+        assert!(bound, "nothing on {port}: {}", running.said());
+        Server { tool, running }
     }
 
-    /// Its process id.
-    pub(crate) fn pid(&self) -> u32 {
-        self.0.id()
-    }
-
-    /// Interrupts it once the last client's lines are out, and gives what it printed.
-    pub(crate) fn stop(self) -> String {
-        // The server has seen the end of a test a moment after the client has.
-        std::thread::sleep(Duration::from_millis(700));
-        signal(self.0.id(), "INT");
-        ended(self.0).0
+    /// Interrupts it once it has printed these rows.
+    pub(crate) fn stop_after(self, rows: Rows) -> Ended {
+        let Server { tool, running } = self;
+        let needed = if tool == Tool::Real { Rows { sums: 0, ..rows } } else { rows };
+        let printed = until(PATIENCE, || needed.are_in(&running.printed()));
+        assert!(printed, "not {needed:?} that begin with the test: {}", running.said());
+        // The real server prints its sums at once, or never when it has lost them.
+        until(GRACE, || rows.are_in(&running.printed()));
+        running.signal("INT");
+        let ended = running.ended();
+        assert_eq!(ended.status, Some(0), "{ended:#?}");
+        ended
     }
 }
 
-/// Runs a client to its end: its lines, its complaints and its exit code.
-pub(crate) fn client_run(tool: Tool, words: &str, port: u16) -> (String, String, i32) {
-    let child = command(tool, &format!("-c 127.0.0.1 {words}"), port).spawn().expect("the program starts");
-    ended(child)
+/// Runs a client to its end.
+pub(crate) fn client_run(tool: Tool, words: &str, port: u16) -> Ended {
+    Running::start(command(tool, &format!("-c 127.0.0.1 {words}"), port)).ended()
 }
 
-/// Waits for the end of a process, and kills it when it does not come.
-pub(crate) fn ended(mut child: Child) -> (String, String, i32) {
-    let mut out = child.stdout.take().expect("piped");
-    let mut err = child.stderr.take().expect("piped");
-    let read = std::thread::spawn(move || {
-        let mut text = String::new();
-        out.read_to_string(&mut text).map(|_| text)
-    });
-    let complaints = std::thread::spawn(move || {
-        let mut text = String::new();
-        err.read_to_string(&mut text).map(|_| text)
-    });
-    let deadline = Instant::now() + PATIENCE;
-    let status = loop {
-        if let Some(status) = child.try_wait().expect("our own child") {
-            break status.code().unwrap_or(-1);
-        }
-        if Instant::now() > deadline {
-            child.kill().expect("our own child");
-            panic!("process {} does not end", child.id());
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    let text = read.join().expect("no panic").expect("UTF-8");
-    (text, complaints.join().expect("no panic").expect("UTF-8"), status)
+/// A program that runs, and what it has said so far; killed on drop.
+pub(crate) struct Running {
+    child: Child,
+    said: [Arc<Mutex<String>>; 2],
+    readers: Vec<JoinHandle<()>>,
+    named: String,
 }
 
-/// A process is to stop.
-pub(crate) fn signal(pid: u32, name: &str) {
-    let sent = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status();
-    assert!(sent.is_ok_and(|status| status.success()), "{pid} has gone by itself");
+impl Running {
+    /// Starts it.
+    pub(crate) fn start(mut command: Command) -> Running {
+        let named = format!("{command:?}");
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("start {named}: {error}"));
+        let said = [Arc::<Mutex<String>>::default(), Arc::<Mutex<String>>::default()];
+        let out = read_along(child.stdout.take().expect("piped"), said[0].clone());
+        let err = read_along(child.stderr.take().expect("piped"), said[1].clone());
+        Running { child, said, readers: vec![out, err], named }
+    }
+
+    /// What it has printed until now.
+    pub(crate) fn printed(&self) -> String {
+        self.said[0].lock().expect("readers do not panic").clone()
+    }
+
+    /// What it is, what it has printed and what it has complained of.
+    pub(crate) fn said(&self) -> String {
+        let errors = self.said[1].lock().expect("readers do not panic");
+        format!("{}\n{}\n--- standard error:\n{errors}", self.named, self.printed())
+    }
+
+    /// Waits until it has printed this.
+    pub(crate) fn wait_for(&self, text: &str) {
+        let printed = until(PATIENCE, || self.printed().contains(text));
+        assert!(printed, "no {text:?}: {}", self.said());
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "it has gone by itself: {}", self.said());
+    }
+
+    /// Is it still there?
+    pub(crate) fn runs(&mut self) -> bool {
+        self.child.try_wait().expect("a child of ours").is_none()
+    }
+
+    /// Waits for its end. One that hangs is a failure.
+    pub(crate) fn ended(mut self) -> Ended {
+        let over = until(PATIENCE, || !self.runs());
+        assert!(over, "it does not end: {}", self.said());
+        let status = self.child.wait().expect("a child of ours");
+        for reader in self.readers.drain(..) {
+            reader.join().expect("readers do not panic");
+        }
+        let [text, errors] = [0, 1].map(|at| std::mem::take(&mut *self.said[at].lock().expect("as above")));
+        Ended { text, errors, status: status.code() }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// A client or server as a command.
@@ -115,28 +217,29 @@ pub(crate) fn command(tool: Tool, words: &str, port: u16) -> Command {
     command
 }
 
-/// A port that nobody listens on, with TCP or UDP.
-pub(crate) fn free_port() -> u16 {
-    loop {
-        let tcp = TcpListener::bind("0.0.0.0:0").expect("a free port");
-        let port = tcp.local_addr().expect("bound").port();
-        if UdpSocket::bind(("0.0.0.0", port)).is_ok() {
-            return port;
+/// Asks again and again until it is so, or for this long; was it?
+fn until(longest: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + longest;
+    while !is_so() {
+        if Instant::now() >= deadline {
+            return false;
         }
+        std::thread::sleep(STEP);
     }
+    true
 }
 
-/// Is there a listener? Asked of the kernel: a connection would be a client.
-fn tcp_taken(port: u16) -> bool {
-    let wanted = format!(":{port:04X}");
-    ["/proc/net/tcp", "/proc/net/tcp6"].iter().any(|file| {
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        text.lines().any(|line| {
-            let mut fields = line.split_whitespace().skip(1);
-            let local = fields.next().is_some_and(|local| local.ends_with(&wanted));
-            local && fields.nth(1) == Some("0A")
-        })
+fn read_along(mut from: impl Read + Send + 'static, said: Arc<Mutex<String>>) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(n @ 1..) = from.read(&mut buffer) {
+            said.lock().expect("nobody panics with it").push_str(&String::from_utf8_lossy(&buffer[..n]));
+        }
     })
 }
 
+/// A busy machine must not fail a test; one that hangs must.
 const PATIENCE: Duration = Duration::from_secs(30);
+const GRACE: Duration = Duration::from_secs(1);
+const STEP: Duration = Duration::from_millis(10);
+const STILL_LISTENING: &str = "Waiting for server threads to complete. Interrupt again to force quit.\n";

@@ -1,60 +1,202 @@
-//! The shapes of lines: numbers and units masked, so that two runs compare.
+//! What an end printed, in the parts that two runs of a mode have in common: its lines in their order with what changes
+//! from run to run masked, and nothing else.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-/// The different shapes in a text.
-pub(crate) fn shapes(text: &str) -> BTreeSet<String> {
-    text.lines().map(shape).filter(|line| !line.is_empty()).collect()
+/// The lines of one end.
+///
+/// Streams run side by side, so the order of lines of different streams is chance at the real tool; within a stream, and
+/// for the sum, it is not.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Shapes {
+    /// What it will do.
+    settings: Vec<String>,
+    /// Lines of connections, by their numbers.
+    connections: Vec<String>,
+    headings: Vec<String>,
+    /// Of each stream and of the sum, by what stands in brackets.
+    lines: BTreeMap<String, Vec<String>>,
 }
 
-/// Shapes of the first that the second lacks, and those it adds.
-pub(crate) fn missing(model: &BTreeSet<String>, ours: &BTreeSet<String>) -> (Vec<String>, Vec<String>) {
-    // What a run has or has not by chance.
-    let chance = |line: &&String| !line.contains("out-of-order") && !line.starts_with("WARNING");
-    let lacks = model.difference(ours).filter(chance).cloned().collect();
-    let adds = ours.difference(model).filter(chance).cloned().collect();
-    (lacks, adds)
-}
-
-fn shape(line: &str) -> String {
-    // 2.1.8 prints connect times with -e alone; 2.1.5 did without too, as this does.
-    if line.starts_with("[ CT]") {
-        return String::new();
-    }
-    let mut masked = String::new();
-    for character in line.chars() {
-        match character {
-            '0'..='9' if masked.ends_with('#') => {}
-            '0'..='9' => masked.push('#'),
-            '.' if masked.ends_with('#') => {}
-            other => masked.push(other),
+/// The shapes of what an end of a mode printed. `unit`: the mode fixes the unit of amounts and rates.
+pub(crate) fn shapes(text: &str, unit: bool) -> Shapes {
+    let mut shapes = Shapes::default();
+    let (mut rules, mut before) = (0, "");
+    for line in text.lines() {
+        // 2.1.8 has a heading over each server's report, or one over all of them.
+        let again =
+            before.ends_with("Server Report:") && shapes.headings.iter().any(|heading| heading == line);
+        before = line;
+        if again {
+            continue;
+        }
+        if line.starts_with("-----") {
+            rules += 1;
+        } else if line.starts_with("[ ID]") || line.starts_with("[SUM-cnt]") {
+            shapes.headings.push(line.to_owned());
+        } else if line.contains(" connected with ") {
+            shapes.connections.push(connection(line));
+        } else if rules % 2 == 1 {
+            shapes.settings.push(setting(line));
+        } else if !by_chance(line) {
+            let id = id(line);
+            let lines = shapes.lines.entry(id).or_default();
+            let line = row(line, unit);
+            // How many intervals there are follows from the times, which `rows.rs` holds.
+            if !(is_interval(&line) && lines.last() == Some(&line)) {
+                lines.push(line);
+            }
         }
     }
-    for unit in ["KByte", "MByte", "GByte", "Byte", "Kbit", "Mbit", "Gbit", "bit"] {
-        masked = masked.replace(unit, "U");
-    }
-    // What is known of a connection differs: a server here tells the segment size as 2.1.5 did, and a Kalman filter
-    // is a matter of the build.
-    masked =
-        masked.replace(" (kalman adjust)", "").replace(" (icwnd/mss/irtt=#/#/#)", "").replace(" (MSS=#)", "");
-    // On one host a delay is a microsecond below zero now and then: both ends cut their times to whole ones.
-    masked = masked.replace("/-#", "/#");
-    // Calls and delays stand where this end counts them, and 2.1.8's total of a client in CSV is -1.
-    masked = masked.replace("-/-/-/- ms # pps", DELAYS).replace("-/- ", "#/# ").replace(",-#", ",#");
-    masked = masked.replace(" #=#:#:#:#:#:#:#:#", "").replace("#/#/#/- ms", "#/#/#/# ms");
-    for gone in ["UU", "Us"] {
-        masked = masked.replace(gone, "U");
-    }
-    masked.split_whitespace().collect::<Vec<_>>().join(" ")
+    assert!(rules % 2 == 0, "a block of settings has no end: {text}");
+    shapes.connections.sort();
+    shapes
 }
 
-const DELAYS: &str = "#/#/#/# ms # pps #/#(#) pkts #";
+/// What a run has or has not by chance: also on loopback datagrams overtake one another when a sender changes its CPU.
+fn by_chance(line: &str) -> bool {
+    line.contains("datagrams received out-of-order")
+}
 
-#[test]
-fn numbers_and_units_are_masked() {
-    let one = "[  1] 0.0000-1.0004 sec  2.72 GBytes  23.3 Gbits/sec";
-    let other = "[ 12] 1.0000-2.0 sec   926 MBytes  7 Kbits/sec";
-    assert_eq!(shape(one), shape(other));
-    assert_ne!(shape(one), shape("[ *1] 0.0000-1.0004 sec  2.72 GBytes  23.3 Gbits/sec"));
-    assert_eq!(shape(one), "[ #] #-# sec # U # U/sec");
+/// What stands in brackets, or the number in a line of CSV.
+pub(crate) fn id(line: &str) -> String {
+    match line.split_once(']') {
+        Some((id, _)) if line.starts_with('[') => id.to_owned() + "]",
+        _ => line.split(',').nth(5).unwrap_or_default().to_owned(),
+    }
+}
+
+fn is_interval(line: &str) -> bool {
+    line.contains("#-# sec ") || line.contains(",#-#,")
+}
+
+/// All but ports and process numbers is the same each time.
+fn setting(line: &str) -> String {
+    // Whether the pace has a Kalman filter is a matter of the build.
+    let line = line.replace(" (kalman adjust)", "");
+    masked_behind(&line, &[" port ", " pid "])
+}
+
+/// A client of 2.1.8 looks at its socket's buffer while another thread connects it: before that, it is the kernel's
+/// default, which is what is printed here, and later what the kernel has made of it.
+pub(crate) fn without_window(mut shapes: Shapes) -> Shapes {
+    shapes.settings.retain(|line| !line.starts_with("TCP window size: "));
+    shapes
+}
+
+fn connection(line: &str) -> String {
+    let mut line = masked_behind(line, &[" port ", "(sock=", "(ct=", " on "]);
+    // The first round trip; the window and the segment before it are the kernel's defaults.
+    if let Some((front, behind)) = line.split_once("irtt=")
+        && let Some((facts, rest)) = behind.split_once(')')
+        && let Some((known, _)) = facts.rsplit_once('/')
+    {
+        line = format!("{front}irtt={known}/#){rest}");
+    }
+    line
+}
+
+/// Numbers behind these words, and the signs between them, are one mark.
+fn masked_behind(line: &str, words: &[&str]) -> String {
+    let mut masked = line.to_owned();
+    for word in words {
+        let parts: Vec<&str> = masked.split(word).collect();
+        let rest = parts[1..].iter().map(|part| {
+            let end = part.find(|c: char| !(c.is_ascii_digit() || "-:. ".contains(c))).unwrap_or(part.len());
+            let end = part[..end].trim_end().len();
+            format!("{word}{}{}", if end > 0 { "#" } else { "" }, &part[end..])
+        });
+        masked = parts[0].to_owned() + &rest.collect::<String>();
+    }
+    masked
+}
+
+/// Numbers are masked. A column that numbers are set flush right in keeps its width, and units stay: all of them when the
+/// mode fixes them, and whether it is bits or bytes where their size chooses the prefix.
+fn row(line: &str, unit: bool) -> String {
+    // 2.1.8 does not know the total at a client and prints -1.
+    let line = line.replace(",-1,-0.000,", ",0,0.000,");
+    // On one host a delay is a microsecond below zero now and then: both ends cut their times to whole ones. How much
+    // delays spread is not read here from a server's report, whose field for it is too small for most paths.
+    let delays = |line: &str| line.replace("/- ms", "/0 ms").replace("/-", "/").replace(" ms -", " ms ");
+    let line = if line.contains(" pps ") { delays(&line) } else { line };
+    let mut masked = String::new();
+    let mut rest = line.as_str();
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let end = rest[at..].find(|c: char| !(c.is_ascii_digit() || c == '.')).map_or(rest.len(), |n| at + n);
+        let blanks = rest[..at].len() - rest[..at].trim_end_matches(' ').len();
+        let right = blanks >= 4 || (blanks >= 2 && UNITS.iter().any(|unit| rest[end..].starts_with(unit)));
+        // A fixed unit makes numbers that are wider than their column of four.
+        let amount = [" ms", " pps"].iter().all(|unit| !rest[end..].starts_with(unit));
+        let digits = if blanks == 2 && amount { (end - at).min(4) } else { end - at };
+        let width = blanks + if right { digits } else { 1 };
+        masked.push_str(&rest[..at - blanks]);
+        masked.push_str(&format!("{:>width$}", "#"));
+        rest = &rest[end..];
+    }
+    masked.push_str(rest);
+    if !unit && !line.contains(',') {
+        for prefix in [" K", " M", " G", " "] {
+            masked = masked.replace(&format!("#{prefix}Byte"), "# UByte");
+            masked = masked.replace(&format!("#{prefix}bit"), "# Ubit");
+        }
+    }
+    masked
+}
+
+/// What stands behind a number that is set flush right.
+const UNITS: [&str; 11] = [" KB", " MB", " GB", " By", " Kb", " Mb", " Gb", " bi", " ms", " pps", "K/"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_masked_and_columns_kept() {
+        let one = "[  1] 0.0000-1.0004 sec  2.72 GBytes  23.3 Gbits/sec";
+        let other = "[  2] 1.0000-2.0000 sec   926 MBytes   773 Kbits/sec";
+        assert_eq!(row(one, false), row(other, false));
+        assert_eq!(row(one, false), "[  #] #-# sec     # UBytes     # Ubits/sec");
+        let others = [
+            "[  1] 0.0000-1.0004 sec  2.72 GBytes  23.3 GBytes/sec",
+            "[  1] 0.0000-1.0004 sec 2.72 GBytes  23.3 Gbits/sec",
+            "[ *1] 0.0000-1.0004 sec  2.72 GBytes  23.3 Gbits/sec",
+            "[  1] 0.0000--1.0004 sec  2.72 GBytes  23.3 Gbits/sec",
+            "[  1] 0.0000-1.0004 sec  2.72 GBytes  23.3 Gbits/sec  3",
+        ];
+        others.iter().for_each(|line| assert_ne!(row(line, false), row(one, false), "{line}"));
+        assert_ne!(row(one, true), row("[  1] 0.0000-1.0004 sec  2.72 MBytes  23.3 Gbits/sec", true));
+        assert_eq!(row("/sec   0.003 ms 0/91 (0%)", false), row("/sec  11.037 ms 12/910 (0.1%)", false));
+        let writes = "  8.21 Gbits/sec  1250/0          8     1023K/141(169) us  1161986";
+        assert_eq!(row(writes, false), row("  8.21 Gbits/sec  9/0        238       10K/1(1) us  6", false));
+    }
+
+    #[test]
+    fn the_order_and_the_number_of_lines_count() {
+        let row = |id, times| format!("[{id}] {times} sec   926 MBytes   773 Mbits/sec\n");
+        let (one, two) = (row("  1", "0.0000-1.0000"), row("  2", "0.0000-1.0000"));
+        let sum = row("SUM", "0.0000-1.0000");
+        let sent = "[  1] Sent 3 datagrams\n";
+        let of = |parts: &[&str]| shapes(&parts.concat(), false);
+        assert_eq!(of(&[&one, &two, &sum]), of(&[&two, &one, &sum]), "streams run side by side");
+        assert_ne!(of(&[&one, &two, &sum]), of(&[&one, &two]));
+        assert_ne!(of(&[&one, sent]), of(&[sent, &one]));
+        assert_ne!(of(&[&one, sent]), of(&[&one, sent, sent]));
+    }
+
+    #[test]
+    fn what_a_connection_starts_with_is_kept() {
+        let line = |window, port| {
+            format!(
+                "[  1] local 127.0.0.1 port {port} connected with 127.0.0.1 port 5001 \
+                     (icwnd/mss/irtt={window}/1448/{port}) (ct=0.42 ms) on 2026-11-21 21:39:54 (UTC)"
+            )
+        };
+        assert_eq!(connection(&line(14, 40_000)), connection(&line(14, 50_001)));
+        assert_ne!(connection(&line(14, 40_000)), connection(&line(10, 40_000)));
+        assert_eq!(
+            setting("Server listening on TCP port 5001 with pid 7"),
+            "Server listening on TCP port # with pid #"
+        );
+    }
 }

@@ -1,36 +1,39 @@
 //! What goes wrong, and the other modes: nobody there, interrupts, ways back, bounceback, connects alone.
 
-use super::process::{Server, Tool, client_run, command, ended, free_port, played, signal};
-use std::time::Duration;
+use super::process::{Rows, Running, Server, Tool, client_run, command, free_port, played, played_until};
 
 #[test]
 fn nobody_there_is_told_with_a_way_out() {
-    let (text, errors, status) = client_run(Tool::Ours, "-t 1", free_port());
-    assert_eq!(status, 1, "{text}{errors}");
-    assert!(errors.contains("connect failed: ") && errors.contains("refused"), "{errors}");
+    let ended = client_run(Tool::Ours, "-t 1", free_port());
+    assert_eq!(ended.status, Some(1), "{ended:#?}");
+    assert!(ended.errors.contains("connect failed: ") && ended.errors.contains("refused"), "{ended:#?}");
 }
 
 #[test]
 fn an_unknown_option_is_refused() {
-    let (_, errors, status) = client_run(Tool::Ours, "--no-such-option", 5001);
-    assert!(status == 1 && errors.contains("unrecognized option '--no-such-option'"), "{errors}");
-    let (_, errors, status) = client_run(Tool::Ours, "-F /etc/passwd", 5001);
-    assert!(status == 1 && errors.contains("-F/--fileinput is not served"), "{errors}");
+    for (words, sentence) in [
+        ("--no-such-option", "unrecognized option '--no-such-option'"),
+        ("-F /etc/passwd", "-F/--fileinput is not served"),
+    ] {
+        let ended = client_run(Tool::Ours, words, 5001);
+        assert!(ended.status == Some(1) && ended.errors.contains(sentence), "{ended:#?}");
+    }
 }
 
 /// Ctrl-C ends a test with the rows of what it was.
 #[test]
 fn an_interrupt_prints_the_end() {
     let port = free_port();
-    let server = Server::start(Tool::Ours, "-s", port, false);
-    let client = command(Tool::Ours, "-c 127.0.0.1 -t 60 -P 2 -i 1", port).spawn().expect("it starts");
-    std::thread::sleep(Duration::from_millis(1500));
-    signal(client.id(), "INT");
-    let (text, errors, status) = ended(client);
-    assert_eq!(status, 0, "{errors}");
-    let whole = text.lines().filter(|line| line.contains(" 0.0000-1.") || line.contains(" 0.0000-2."));
-    assert!(whole.filter(|line| line.starts_with("[SUM]")).count() >= 1, "{text}");
-    assert!(server.pid() > 0 && server.stop().contains("[SUM]"));
+    let server = Server::start(Tool::Ours, "-s", port);
+    let client = Running::start(command(Tool::Ours, "-c 127.0.0.1 -t 60 -P 2 -i 1", port));
+    client.wait_for("[SUM] 0.0000-");
+    client.signal("INT");
+    let ended = client.ended();
+    assert_eq!((ended.status, ended.errors.as_str()), (Some(0), ""), "{ended:#?}");
+    let wholes =
+        |id: &str| ended.text.lines().filter(|line| line.starts_with(&format!("{id} 0.0000-"))).count();
+    assert_eq!([wholes("[  1]"), wholes("[  2]"), wholes("[SUM]")], [2, 2, 2], "{}", ended.text);
+    assert_eq!(server.stop_after(Rows { streams: 2, sums: 1 }).text.matches("[SUM]").count(), 1);
 }
 
 #[test]
@@ -38,7 +41,6 @@ fn ways_back_are_measured() {
     for (option, server) in [("-d", Tool::Real), ("-r", Tool::Real), ("-d", Tool::Ours), ("-r", Tool::Ours)] {
         let words = format!("-t 1 {option} -L {}", free_port());
         let played = played((server, "-s"), (Tool::Ours, &words));
-        assert_eq!(played.status, 0, "{words}: {}", played.client_errors);
         for id in ["[  1] 0.0000-", "[  2] 0.0000-"] {
             assert!(played.client.contains(id), "{words} {server:?}: {}", played.client);
         }
@@ -48,8 +50,7 @@ fn ways_back_are_measured() {
 #[test]
 fn round_trips_bounce() {
     for server in [Tool::Real, Tool::Ours] {
-        let played = played((server, "-s"), (Tool::Ours, "--bounceback -t 1"));
-        assert_eq!(played.status, 0, "{}", played.client_errors);
+        let played = played_until((server, "-s"), (Tool::Ours, "--bounceback -t 1"), Rows::NONE);
         assert!(played.client.contains("10="), "{}", played.client);
         assert!(played.client.contains("BB8(f)-PDF: bin(w=100us):cnt(10)="), "{}", played.client);
     }
@@ -57,8 +58,7 @@ fn round_trips_bounce() {
 
 #[test]
 fn connects_alone_send_nothing() {
-    let played = played((Tool::Ours, "-s"), (Tool::Ours, "--connect-only=3"));
-    assert_eq!(played.status, 0, "{}", played.client_errors);
+    let played = played_until((Tool::Ours, "-s"), (Tool::Ours, "--connect-only=3"), Rows::NONE);
     assert_eq!(played.client.matches("connected with").count(), 3, "{}", played.client);
     assert!(played.client.contains("[ CT] final connect times"), "{}", played.client);
 }

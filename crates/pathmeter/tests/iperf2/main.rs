@@ -5,6 +5,8 @@
 //! fast anything is. A server of theirs serves one test: 2.1.8 falls over a second UDP client.
 
 mod client;
+#[path = "../peers/ports.rs"]
+mod ports;
 mod process;
 mod server;
 mod troubled;

@@ -1,7 +1,8 @@
 //! Starting the two programs, waiting for them with a deadline, and reading what they say.
 
+pub(crate) use crate::ports::free_port;
+use crate::ports::is_bound;
 use std::io::Read;
-use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -31,13 +32,11 @@ pub(crate) struct Row {
     pub(crate) datagrams: Option<(u64, u64)>,
 }
 
-/// Can the real program be run? In CI it must.
-#[expect(clippy::print_stderr, reason = "a test that is left out says so")]
+/// Can the real program be run?
 pub(crate) fn has_iperf() -> bool {
     let there = Command::new("iperf").arg("-v").output().is_ok();
-    assert!(there || std::env::var_os("CI").is_none(), "no iperf: apt-get install iperf");
     if !there {
-        eprintln!("SKIPPED: no iperf: apt-get install iperf");
+        skip::skip("no iperf: apt-get install iperf");
     }
     there
 }
@@ -54,14 +53,10 @@ pub(crate) fn start_their_client(port: u16, options: &str) -> Running {
 
 /// A server of theirs.
 pub(crate) fn their_server(port: u16, options: &str) -> Running {
-    let server = Running::start("iperf", &format!("-s -p {port} -y C {options}"));
+    let mut server = Running::start("iperf", &format!("-s -p {port} -y C {options}"));
     until("the server listens", || {
-        let taken = if options.contains("-u") {
-            UdpSocket::bind(("0.0.0.0", port)).is_err()
-        } else {
-            TcpListener::bind(("0.0.0.0", port)).is_err()
-        };
-        taken.then_some(())
+        assert!(server.runs(), "it has ended: {}", server.said());
+        is_bound(options.contains("-u"), port).then_some(())
     });
     server
 }
@@ -121,6 +116,18 @@ impl Running {
         })
     }
 
+    /// Is it still there?
+    pub(crate) fn runs(&mut self) -> bool {
+        self.child.try_wait().expect("a child of ours").is_none()
+    }
+
+    /// Waits until it has said the figures of so many whole tests, each a line that begins with the test.
+    pub(crate) fn wait_for_rows(&self, rows: usize) {
+        until(&format!("{rows} rows of {}: {}", self.named, self.said()), || {
+            (self.said().lines().filter(|line| line.contains(",0.0-")).count() >= rows).then_some(())
+        });
+    }
+
     /// Ends it at once.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("a child of ours");
@@ -177,17 +184,6 @@ pub(crate) fn number_before(text: &str, words: &str) -> u64 {
     let at = text.find(words).unwrap_or_else(|| panic!("no {words:?} in {text}"));
     let digits: String = text[..at].chars().rev().take_while(char::is_ascii_digit).collect();
     digits.chars().rev().collect::<String>().parse().unwrap_or_else(|_| panic!("no number: {text}"))
-}
-
-/// A port that nobody has, TCP and UDP.
-pub(crate) fn free_port() -> u16 {
-    loop {
-        let listener = TcpListener::bind(("0.0.0.0", 0)).expect("loopback");
-        let port = listener.local_addr().expect("bound").port();
-        if UdpSocket::bind(("0.0.0.0", port)).is_ok() {
-            return port;
-        }
-    }
 }
 
 /// Asks again and again until there is an answer.

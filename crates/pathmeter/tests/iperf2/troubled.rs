@@ -92,9 +92,10 @@ fn a_client_that_vanishes() {
     }
     let port = free_port();
     let server = our_server(port, "");
-    for options in ["-t 30 -b 10M", "-u -t 30 -b 10M"] {
+    for options in ["-t 30 -b 10M -i 0.5", "-u -t 30 -b 10M -i 0.5"] {
         let client = start_their_client(port, options);
-        std::thread::sleep(Duration::from_millis(500));
+        // It is served: its first interval is over.
+        client.wait_for(" 0.0000-0.5");
         client.kill();
         is_served(port);
     }

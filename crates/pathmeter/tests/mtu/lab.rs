@@ -6,6 +6,9 @@
 //!   fd71:1::2   ::1          fd71:12::1   ::2        fd71:2::1   ::2
 //! ```
 
+#[path = "../peers/program.rs"]
+mod program;
+
 use super::net::{ip, may_make_networks, nft};
 use super::support::{Ended, Running, pathmeter, skip};
 use std::process::{Command, Stdio};
@@ -90,7 +93,7 @@ impl Lab {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let prefix = format!("pathmeter-{}-m{number}", std::process::id());
         let program = std::env::temp_dir().join(&prefix);
-        std::fs::copy(env!("CARGO_BIN_EXE_pathmeter"), &program).expect("copy the program");
+        self::program::copy_program(&program);
         let lab = Lab { prefix, program: program.to_str().expect("a plain path").to_owned() };
         for node in Node::ALL {
             ip(&["netns", "add", &lab.ns(node)]);

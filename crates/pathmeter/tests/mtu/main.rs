@@ -5,7 +5,6 @@
 mod fragments;
 mod helper;
 mod judge;
-mod kernel;
 mod lab;
 mod lies;
 mod lossy;

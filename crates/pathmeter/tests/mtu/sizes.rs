@@ -1,7 +1,7 @@
 //! Cases A, B, F, F2, G and G2: links and routes that are too small, and whether they say so.
 
 use super::judge::About::{Back, Both, There};
-use super::judge::{Wanted, Way, asked, found, judge};
+use super::judge::{Wanted, Way, asked, each_family, found, judge};
 use super::lab::{Family, Lab, Node, Who};
 
 #[test]
@@ -39,21 +39,40 @@ fn case_b_a_smaller_link_that_is_not_told_of() {
 
 #[test]
 fn a_black_hole_of_any_size_is_found_to_the_byte() {
-    let Some(lab) = Lab::new("a_black_hole_of_any_size") else { return };
+    black_holes("a_black_hole_of_any_size", &[1499, 1372]);
+}
+
+#[test]
+fn a_black_hole_of_pppoe_is_found_to_the_byte() {
+    black_holes("a_black_hole_of_pppoe", &[1493, 1281]);
+}
+
+#[test]
+fn a_black_hole_of_what_ipv6_needs_is_found_to_the_byte() {
+    black_holes("a_black_hole_of_what_ipv6_needs", &[1280]);
+}
+
+fn black_holes(test: &str, sizes: &[u32]) {
+    let Some(lab) = Lab::new(test) else { return };
     lab.silence();
     let _server = lab.serve(Node::S, Who::Root, &[]);
-    for mtu in [1499, 1493, 1372, 1281, 1280] {
-        lab.middle(mtu);
-        for family in Family::BOTH {
-            let run = asked(&lab, family, &[]);
+    for mtu in sizes {
+        lab.middle(*mtu);
+        for run in each_family(|family| asked(&lab, family, &[])) {
             for way in ["up", "down"] {
                 let way = &run["summary"]["path"][way];
-                assert_eq!((&way["path_mtu"], &way["bound"]), (&mtu.into(), &"exact".into()), "{way:#}");
+                assert_eq!((&way["path_mtu"], &way["bound"]), (&(*mtu).into(), &"exact".into()), "{way:#}");
                 assert_eq!(way["black_hole"]["first"], mtu + 1, "{way:#}");
             }
         }
     }
-    // Less than IPv6 needs.
+}
+
+#[test]
+fn a_black_hole_of_less_than_ipv6_needs_is_found_to_the_byte() {
+    let Some(lab) = Lab::new("a_black_hole_of_less") else { return };
+    lab.silence();
+    let _server = lab.serve(Node::S, Who::Root, &[]);
     for mtu in [1279, 600, 577] {
         lab.middle(mtu);
         let run = asked(&lab, Family::V4, &[]);

@@ -27,6 +27,17 @@ pub(super) fn fake(
 }
 
 impl Fake {
+    /// Takes the next client's connection in the place of this one.
+    pub(super) fn next(&mut self) -> std::io::Result<()> {
+        self.control = accept(&self.listener)?;
+        Ok(())
+    }
+
+    /// Where clients connect: who still waits there has not been taken.
+    pub(super) fn door(&self) -> std::io::Result<TcpListener> {
+        self.listener.try_clone()
+    }
+
     /// Takes the client's greeting and answers with these versions.
     pub(super) fn greet(&mut self, versions: [u8; 2]) -> std::io::Result<()> {
         let mut greeting = [0; 10];
@@ -74,19 +85,30 @@ impl Fake {
 
     /// Lets the client in, takes its TCP flows and begins the test.
     pub(super) fn begin(&mut self, flows: usize) -> std::io::Result<Vec<TcpStream>> {
-        self.let_in()?;
+        self.begin_test(flows).map(|(_, flows)| flows)
+    }
+
+    /// The same, with the test that the client asked for.
+    pub(super) fn begin_test(&mut self, flows: usize) -> std::io::Result<(Value, Vec<TcpStream>)> {
+        let test = self.let_in()?;
         let flows = (0..flows).map(|_| self.take_flow()).collect::<std::io::Result<_>>()?;
         self.send(&json!({"type": "ready"}))?;
         self.receive("start")?;
         self.send(&json!({"type": "started"}))?;
-        Ok(flows)
+        Ok((test, flows))
     }
 
     /// The next data flow, welcomed.
     pub(super) fn take_flow(&mut self) -> std::io::Result<TcpStream> {
+        let mut flow = self.greeted_flow()?;
+        flow.write_all(&[0])?;
+        Ok(flow)
+    }
+
+    /// The next data flow, which waits to be welcomed.
+    pub(super) fn greeted_flow(&mut self) -> std::io::Result<TcpStream> {
         let mut flow = accept(&self.listener)?;
         flow.read_exact(&mut [0; 46])?;
-        flow.write_all(&[0])?;
         Ok(flow)
     }
 

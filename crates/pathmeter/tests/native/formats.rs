@@ -45,11 +45,11 @@ fn ndjson_is_events_and_then_the_result() {
 fn csv_has_a_header_and_rows_of_its_width() {
     let server = Server::start(&[]);
     let host = server.host();
-    let throughput = server.throughput(&["-t", "300ms", "--bidir", "--format", "csv"]).code(0);
+    let throughput = server.throughput(&["-n", "1M", "--bidir", "--format", "csv"]).code(0);
     let measure = run(&["measure", &host, "--quick", "--format", "csv"]).code(0);
     for text in [throughput.stdout, measure.stdout] {
         let rows: Vec<Vec<String>> = text.lines().map(fields).collect();
-        assert!(rows.len() > 5, "{text}");
+        assert!(rows.len() > 2, "{text}");
         assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{text}");
         assert!(rows[0].iter().any(|name| name == "bits_per_second"), "{text}");
     }
@@ -87,11 +87,11 @@ fn expectations_decide_the_exit_code() {
 #[test]
 fn a_dry_run_prints_the_plan_and_sends_nothing() {
     let schema = Schema::named("plan");
-    let plan = run(&["throughput", "192.0.2.1", "-u", "--bidir", "-P", "2", "--dry-run"]).code(0).json();
+    let plan = run(&["throughput", "127.0.0.9", "-u", "--bidir", "-P", "2", "--dry-run"]).code(0).json();
     schema.accept(&plan);
-    assert_eq!(plan["target"]["address"], "192.0.2.1:5210");
+    assert_eq!(plan["target"]["address"], "127.0.0.9:5210");
     assert!(plan["test"]["length"].as_u64().unwrap() > 0, "every default is filled: {plan:#}");
-    let plans = run(&["measure", "192.0.2.1", "--dry-run"]).code(0).json();
+    let plans = run(&["measure", "127.0.0.9", "--dry-run"]).code(0).json();
     plans.as_array().unwrap().iter().for_each(|plan| schema.accept(plan));
 }
 

@@ -57,16 +57,17 @@ fn ctrl_c_before_anything_was_measured() {
         thread.join().unwrap().unwrap();
     }
     // Waits for its data flow to be welcomed.
-    let (host, thread) = fake(|fake| {
+    let (come, has_come) = mpsc::channel();
+    let (host, thread) = fake(move |fake| {
         fake.let_in()?;
+        come.send(()).ok();
         fake.until_closed();
         Ok(())
     });
     let client = start(&["throughput", &host, "--connect-timeout", "2s"]);
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    has_come.recv().expect("the client is let in, or the script ends");
     client.signal("INT");
-    let ended = client.end();
-    assert!(matches!(ended.code, Some(3 | 4)), "{ended:?}");
+    client.end().code(4).says("stopped before anything was measured");
     thread.join().unwrap().unwrap();
 }
 
@@ -94,15 +95,18 @@ fn ctrl_c_during_measure_shows_the_parts_that_are_done() {
 #[test]
 fn a_second_ctrl_c_ends_at_once() {
     // A server that never stops the test: without the second signal the client would wait for it.
-    let (host, _thread) = fake(|fake| {
+    let (come, has_come) = mpsc::channel();
+    let (host, _thread) = fake(move |fake| {
         let _flows = fake.begin(1)?;
+        fake.receive("stop")?;
+        come.send(()).ok();
         fake.until_closed();
         Ok(())
     });
     let client = start(&["throughput", &host, "-t", "100s", "-i", "100ms"]);
     client.wait_for_output("Time");
     client.signal("INT");
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    has_come.recv().expect("the client asks for the end, or the script ends");
     client.signal("INT");
     client.end().code(130);
 }

@@ -1,8 +1,13 @@
 //! Running the built program: a server on a free port, clients with a limit, and what they said.
 
+#[path = "../peers/ports.rs"]
+#[expect(dead_code, reason = "some of it is for tests of foreign servers")]
+mod ports;
+
+pub(super) use ports::free_port;
+
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
-use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -196,23 +201,10 @@ impl Server {
     }
 }
 
-/// A port that is free now for TCP and UDP.
-pub(super) fn free_port() -> u16 {
-    for _ in 0..100 {
-        let tcp = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = tcp.local_addr().expect("it is bound");
-        if UdpSocket::bind(address).is_ok() {
-            return address.port();
-        }
-    }
-    panic!("no port is free for both TCP and UDP");
-}
-
-/// Says why a test cannot run here. Where it must run (CI), that is a failure.
-#[expect(clippy::print_stderr, reason = "a skipped test says so, loudly")]
+/// Says why a test cannot run here.
+#[track_caller]
 pub(super) fn skip(test: &str, why: &str) {
-    assert!(std::env::var_os("CI").is_none(), "{test} would be skipped: {why}");
-    eprintln!("SKIPPED {test}: {why}");
+    skip::skip(format!("{test}: {why}"));
 }
 
 /// A directory of its own for a test, removed at the end.

@@ -21,7 +21,7 @@ pub(super) struct Device {
     pub(super) near: String,
     pub(super) device: String,
     pub(super) far: String,
-    _alone: MutexGuard<'static, ()>,
+    _turn: Turn,
 }
 
 impl Device {
@@ -33,7 +33,7 @@ impl Device {
         }
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = |end: &str| format!("pathmeter-2544-{}-{number}-{end}", std::process::id());
-        let made = Device { near: name("n"), device: name("d"), far: name("f"), _alone: alone() };
+        let made = Device { near: name("n"), device: name("d"), far: name("f"), _turn: turn() };
         for ns in [&made.near, &made.device, &made.far] {
             ip(&["netns", "add", ns]);
         }
@@ -119,10 +119,13 @@ impl Drop for Device {
     }
 }
 
+/// The right to run a benchmark, given back on drop.
+pub(super) struct Turn(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
+
 /// Benchmarks take a CPU each: one at a time.
-pub(super) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+pub(super) fn turn() -> Turn {
+    static TURN: Mutex<()> = Mutex::new(());
+    Turn(TURN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// The first device of a report.

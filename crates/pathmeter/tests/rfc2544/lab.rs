@@ -1,6 +1,6 @@
 //! Devices in topologies of the lab, from the command line to the result.
 
-use super::device::alone;
+use super::device::turn;
 use super::net::may_make_networks;
 use super::support::{Running, pathmeter};
 use serde_json::Value;
@@ -15,7 +15,7 @@ fn devices_are_measured_one_after_the_other_and_compared() {
     if !may_make_networks(test) {
         return;
     }
-    let _alone = alone();
+    let _turn = turn();
     let file = std::env::temp_dir().join(format!("pathmeter-dut-{}.json", std::process::id()));
     let before = file.to_str().expect("a plain path");
     let both = ["--lab", "direct,forward", "--tests", "mrr", "--frame", "64,9018", "-4", "-6", "--json"];
@@ -49,7 +49,7 @@ fn what_was_measured_is_kept_when_it_is_stopped() {
     if !may_make_networks("what_was_measured_is_kept_when_it_is_stopped") {
         return;
     }
-    let _alone = alone();
+    let _turn = turn();
     let words = ["--lab", "forward", "--tests", "mrr,recovery", "--frame", "64", "--time", "10m"];
     let running = start(&words);
     running.wait_for("forward: IPv4 64, throughput");

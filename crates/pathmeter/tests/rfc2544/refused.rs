@@ -1,6 +1,9 @@
 //! What cannot be tested is refused before a frame is sent, with its name and the way out.
 
-use super::device::{Device, Kind, LITTLE, alone};
+#[path = "../peers/program.rs"]
+mod program;
+
+use super::device::{Device, Kind, LITTLE, turn};
 use super::net::{ip, may_make_networks};
 use super::support::{Ended, Running, Scratch, pathmeter, run};
 use std::process::Command;
@@ -51,7 +54,7 @@ fn without_privilege_it_says_what_is_needed() {
     // The program is read by another user: what leads to it need not be open to all.
     let scratch = Scratch::new("rfc2544-nobody");
     let binary = scratch.file("pathmeter", None);
-    std::fs::copy(env!("CARGO_BIN_EXE_pathmeter"), &binary).unwrap();
+    program::copy_program(&binary);
     let nobody = |ns: &[&str], ports: [&str; 2]| {
         let words =
             [&["ip", "netns"], ns, &["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]];
@@ -96,6 +99,6 @@ fn a_cpu_that_is_not_there_is_refused() {
     if !may_make_networks("a_cpu_that_is_not_there_is_refused") {
         return;
     }
-    let _alone = alone();
+    let _turn = turn();
     run(&["rfc2544", "--lab", "direct", "--quick", "--cpus", "4095"]).code(2).says("CPU 4095 is not there");
 }

@@ -1,11 +1,10 @@
 //! The two ports on two hosts: a bridge between them, and a cable beside it for the control connection.
 
-use super::device::alone;
+use super::device::{Turn, turn};
 use super::net::{ip, may_make_networks};
 use super::support::{Ended, Running, pathmeter};
 use serde_json::Value;
 use std::process::Command;
-use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ struct Hosts {
     near: String,
     far: String,
     device: String,
-    _alone: MutexGuard<'static, ()>,
+    _turn: Turn,
 }
 
 impl Hosts {
@@ -26,7 +25,7 @@ impl Hosts {
         }
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = |end: &str| format!("pathmeter-dut-{}-{number}-{end}", std::process::id());
-        let hosts = Hosts { near: name("n"), far: name("f"), device: name("d"), _alone: alone() };
+        let hosts = Hosts { near: name("n"), far: name("f"), device: name("d"), _turn: turn() };
         let (near, far, device) = (hosts.near.as_str(), hosts.far.as_str(), hosts.device.as_str());
         for ns in [near, far, device] {
             ip(&["netns", "add", ns]);

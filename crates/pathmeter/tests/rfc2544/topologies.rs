@@ -1,6 +1,6 @@
 //! Every device of the lab that forwards: each is built, tested and taken away, and what is sent arrives.
 
-use super::device::{LITTLE, alone, device, steps};
+use super::device::{LITTLE, device, steps, turn};
 use super::net::may_make_networks;
 use super::support::{Running, pathmeter};
 use serde_json::Value;
@@ -10,7 +10,7 @@ fn tested(test: &str, lab: &str, words: &[&str]) -> Option<Value> {
     if !may_make_networks(test) {
         return None;
     }
-    let _alone = alone();
+    let _turn = turn();
     let all = [&["rfc2544", "--lab", lab, "--json"], &LITTLE[..], words].concat();
     Some(Running::start(pathmeter(None, &all)).end().code(0).json())
 }
@@ -56,7 +56,7 @@ fn the_rate_of_a_router_both_ways_is_what_was_asked_for() {
 #[test]
 fn a_reset_interrupts_for_a_time() {
     let Some(report) = may_make_networks("a_reset_interrupts_for_a_time").then(|| {
-        let _alone = alone();
+        let _turn = turn();
         let words = ["rfc2544", "--lab", "forward", "--quick", "--max-rate", "200pps", "--time", "2s"];
         let all = [&words[..], &["--frame", "128", "--tests", "reset", "--json"]].concat();
         device(&Running::start(pathmeter(None, &all)).end().code(0))

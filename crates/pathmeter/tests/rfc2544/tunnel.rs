@@ -1,6 +1,6 @@
 //! One end of a tunnel of IPv4 in IPv6, made by hand of SRv6's routes, which on the wire is the same.
 
-use super::device::{LITTLE, alone, steps};
+use super::device::{LITTLE, steps, turn};
 use super::net::{ip, may_make_networks};
 use super::support::{Running, pathmeter};
 use serde_json::Value;
@@ -66,7 +66,7 @@ fn an_end_of_a_tunnel_is_tested_between_ports() {
     if !may_make_networks("an_end_of_a_tunnel_is_tested_between_ports") {
         return;
     }
-    let _alone = alone();
+    let _turn = turn();
     let made = Made::new();
     let words =
         ["--tunnel", "2001:db8:12::2,2001:db8:12::9", "--both", "--frame", "64,1478,1518", "--link", "1G"];

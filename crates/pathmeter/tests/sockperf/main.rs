@@ -4,6 +4,8 @@
 mod as_typed;
 mod figures;
 mod modes;
+#[path = "../peers/ports.rs"]
+mod ports;
 mod process;
 mod relay;
 mod troubled;

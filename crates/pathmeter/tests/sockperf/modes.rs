@@ -1,6 +1,6 @@
 //! Every mode over both transports, our client with their server, theirs with ours, and ours with ours.
 
-use crate::process::{Said, Scratch, Tool, free_port, wait_for, wait_until_read};
+use crate::process::{Said, Scratch, Tool, drops, free_port, wait_for, wait_until_read};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::process::Command;
 use std::time::Duration;
@@ -60,10 +60,12 @@ fn throughput() {
             client.run(&format!("tp -i 127.0.0.1 -p {port} {transport} -m 1400 -t 1 --mps=2000")).good();
         let sent = said.number("Total of ");
         wait_until_read(transport, port);
+        let dropped = drops(port) as f64;
         let served = serving.stop().good();
         let who = format!("{client:?} with {server:?} {transport}: {said:#?} {served:#?}");
         let arrived = served.number("Total ");
-        assert!(arrived > 0.0 && (sent - arrived).abs() <= 2.0, "{who}");
+        // A server that had no CPU for a while has a full queue, which the kernel counts.
+        assert!(arrived > 0.0 && (sent - arrived - dropped).abs() <= 2.0, "{dropped} dropped: {who}");
         assert!(
             said.stdout.contains("Summary: BandWidth is ")
                 && said.stdout.contains("using msg-size=1400, mps=2000"),

@@ -1,9 +1,9 @@
 //! Starting the two programs, waiting for them with a deadline, and reading what they say.
 
+pub(crate) use crate::ports::free_port;
+use crate::ports::is_bound;
 use std::io::{Read, Write};
-use std::net::UdpSocket;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 /// Who plays a role.
@@ -52,8 +52,15 @@ impl Tool {
 
     /// A server that listens on this port.
     pub(crate) fn serve(self, port: u16, options: &str) -> Running {
-        let server = self.start(&format!("sr -i 127.0.0.1 -p {port} {options}"));
-        wait_for(options, port);
+        let mut server = self.start(&format!("sr -i 127.0.0.1 -p {port} {options}"));
+        let deadline = Instant::now() + PATIENCE;
+        while !is_bound(!options.contains("--tcp"), port) {
+            if !server.runs() {
+                panic!("it has ended: {:#?}", server.wait());
+            }
+            assert!(Instant::now() < deadline, "nothing is bound to port {port}: {}", server.command);
+            std::thread::sleep(STEP);
+        }
         server
     }
 }
@@ -83,10 +90,15 @@ impl Running {
         self.wait()
     }
 
+    /// Is it still there?
+    pub(crate) fn runs(&mut self) -> bool {
+        self.child.try_wait().expect("a child of ours").is_none()
+    }
+
     /// Waits for its end. One that hangs is a failure.
     pub(crate) fn wait(mut self) -> Said {
         let deadline = Instant::now() + PATIENCE;
-        while self.child.try_wait().expect("a child of ours").is_none() {
+        while self.runs() {
             assert!(Instant::now() < deadline, "still runs after {PATIENCE:?}: {}", self.command);
             std::thread::sleep(STEP);
         }
@@ -124,20 +136,6 @@ pub(crate) fn number(text: &str, before: &str) -> Option<f64> {
     let rest = rest.trim_start();
     let end = rest.find(|byte: char| !(byte.is_ascii_digit() || byte == '.')).unwrap_or(rest.len());
     rest[..end].trim_end_matches('.').parse().ok()
-}
-
-/// A port that is free on loopback for both transports, given out once by this process.
-pub(crate) fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let block = 30_000 + (std::process::id() % 100) as u16 * 20;
-    for _ in 0..1000 {
-        let port = block.saturating_add(NEXT.fetch_add(1, Ordering::Relaxed));
-        let free = UdpSocket::bind(("127.0.0.1", port)).is_ok();
-        if free && std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
-    panic!("no free port left");
 }
 
 /// A new directory under the one for temporary files; removed on drop.
@@ -180,7 +178,7 @@ impl Drop for Scratch {
 
 /// Waits until a server with these options has bound its port, without sending anything to it.
 pub(crate) fn wait_for(options: &str, port: u16) {
-    wait_until(&format!("a socket on port {port}"), || !queues(options, port).is_empty());
+    wait_until(&format!("a socket on port {port}"), || is_bound(!options.contains("--tcp"), port));
 }
 
 /// Waits until a server with these options has read all that came for it.
@@ -189,6 +187,18 @@ pub(crate) fn wait_until_read(options: &str, port: u16) {
     wait_until(&format!("nothing is left to read on port {port}"), empty);
     // What it has just read it counts within a moment.
     std::thread::sleep(STEP);
+}
+
+/// Datagrams that the kernel had no room for in the queues of this local port.
+pub(crate) fn drops(port: u16) -> u64 {
+    let suffix = format!(":{port:04X}");
+    let of = |table: &str| {
+        let text = std::fs::read_to_string(table).unwrap_or_default();
+        let own = |line: &&str| line.split_whitespace().nth(1).is_some_and(|local| local.ends_with(&suffix));
+        let count = |line: &str| line.split_whitespace().last()?.parse::<u64>().ok();
+        text.lines().filter(own).filter_map(count).sum::<u64>()
+    };
+    of("/proc/net/udp") + of("/proc/net/udp6")
 }
 
 /// The receive queues of the sockets on this local port, as /proc/net tells them.

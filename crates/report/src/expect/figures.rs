@@ -5,9 +5,9 @@ mod path;
 mod transfer;
 
 use super::quantity::Quantity;
-use model::analysis::{Together, Way};
 use model::finding::Severity;
 use model::latency::{LoadPhase, WayResult};
+use model::pairs::{Together, Way};
 use model::path::PathWay;
 use model::run::Run;
 use model::stats::histogram::Distribution;
@@ -141,3 +141,6 @@ fn findings(run: &Run, severity: Severity) -> Option<f64> {
     let count = run.findings.iter().filter(|finding| finding.severity == severity).count();
     Some(count as f64)
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ pub use csv::COLUMNS;
 use super::table::{Section, markdown, plain};
 use super::text::words;
 use super::{Paint, Style};
-use model::analysis::{Analysis, RunFinding};
+use insight::analysis::{Analysis, RunFinding};
 
 /// Tables, and what follows from them, for people.
 pub fn text(analysis: &Analysis, style: &Style) -> String {

@@ -1,10 +1,10 @@
 //! Putting a throughput run together from what an output told, through the same events as a live run.
 
 use super::{Imported, Known, Tool};
+use insight::run_of_events;
 use model::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Started, Warning};
 use model::host::Host;
 use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
-use model::run::Run;
 use model::sample::{
     CpuUse, IntervalSample, Role, Side, SideResult, StreamInfo, StreamResult, StreamSample, TcpCounters,
     UdpCounters,
@@ -117,7 +117,7 @@ impl Told {
     pub(super) fn imported(mut self, name: &str) -> Imported {
         self.assume_segments();
         self.credit_senders();
-        let mut run = Run::of(&format!("{name}:{}", self.line), "throughput", &self.events());
+        let mut run = run_of_events(&format!("{name}:{}", self.line), "throughput", &self.events());
         (run.started, run.finished) = (self.started, self.started.map(|from| from + self.longest()));
         run.host = self.client_host.clone();
         for summary in [&mut run.summary.up, &mut run.summary.down].into_iter().flatten() {

@@ -1,6 +1,7 @@
 //! Putting a latency run together from what an output told, through the same events as a live run.
 
 use super::{Imported, Tool};
+use insight::run_of_events;
 use model::event::{Event, Finished, Outcome, Warning};
 use model::host::Host;
 use model::latency::{
@@ -9,7 +10,6 @@ use model::latency::{
 };
 use model::path::PathResult;
 use model::plan::{End, Target, Transport};
-use model::run::Run;
 use model::stats::batch_means::{BatchMeans, MeanInterval};
 use model::stats::histogram::{Distribution, Histogram};
 use model::stats::percentile::{Percentile, percentiles};
@@ -136,8 +136,12 @@ impl Told {
     }
 
     /// The run, called `NAME:LINE`.
-    pub(super) fn imported(self, name: &str) -> Imported {
-        let mut run = Run::of(&format!("{name}:{}", self.line), self.kind, &self.events());
+    pub(super) fn imported(mut self, name: &str) -> Imported {
+        if self.rtt.take_if(|rtt| !is_possible(rtt)).is_some() {
+            (self.mad, self.iqr) = (None, None);
+            self.warn("contradictory-times", "The output's times contradict each other: a percentile is above a higher one, or the mean beyond the extremes. They are left out.");
+        }
+        let mut run = run_of_events(&format!("{name}:{}", self.line), self.kind, &self.events());
         (run.started, run.finished, run.host) = (None, None, None);
         Imported { tool: self.tool, version: self.version, line: self.line, run }
     }
@@ -229,6 +233,16 @@ impl Told {
             load: None,
         }
     }
+}
+
+/// Can these be figures of the same times? A mean may be printed more roughly than the extremes.
+fn is_possible(rtt: &Distribution) -> bool {
+    let times = [rtt.min, rtt.p50, rtt.p90, rtt.p99, rtt.p999, rtt.p9999, rtt.max];
+    let roughly = |time: Nanos| time.0 / 50;
+    rtt.count == 0
+        || (times.is_sorted()
+            && rtt.mean.0 >= rtt.min.0 - roughly(rtt.min)
+            && rtt.mean.0 <= rtt.max.0.saturating_add(roughly(rtt.max)))
 }
 
 /// An address that no output told.

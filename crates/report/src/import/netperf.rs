@@ -124,7 +124,7 @@ fn stream(
     let mut told = heading.told(block, if down { Directions::Down } else { Directions::Up }, elapsed, known);
     let (direction, role) =
         if down { (Direction::Down, Role::Receiver) } else { (Direction::Up, Role::Sender) };
-    told.at_client.streams.push(result(direction, role, elapsed, rate, None));
+    told.at_client.streams.push(result(direction, role, elapsed, rate));
     Some(told)
 }
 
@@ -139,20 +139,42 @@ fn datagrams(
 ) -> Option<build::Told> {
     let at = rows.iter().position(|row| row.len() >= 6)?;
     let sent = &rows[at];
-    let (length, elapsed) = (sent[1].parse::<u32>().ok()?, seconds(sent[2])?);
-    let count = sent[3].parse::<u64>().ok()?;
+    let (length, printed, count) = (sent[1].parse::<u32>().ok()?, seconds(sent[2])?, sent[3].parse().ok()?);
+    let rate = |figure: &str| Printed::of(figure).map(|printed| printed.value * unit);
+    let elapsed = exact_time(count, length, rate(sent[5])?, printed);
     let mut told = heading.told(block, Directions::Up, elapsed, known);
     told.test.length = length;
     told.assume_mtu();
-    let bytes = |count: u64| (count as f64 * f64::from(length) * 8.0) / elapsed.as_secs_f64().max(1e-9);
-    let udp = |datagrams, lost| Some(UdpCounters { datagrams, lost, ..UdpCounters::default() });
-    told.at_client.streams.push(result(Direction::Up, Role::Sender, elapsed, bytes(count), udp(count, 0)));
+    let udp = |datagrams, lost| UdpCounters { datagrams, lost, ..UdpCounters::default() };
+    told.at_client.streams.push(counted(Role::Sender, elapsed, length, udp(count, 0)));
     let Some(row) = rows.get(at + 1).filter(|row| row.len() >= 4) else { return Some(told) };
-    let (elapsed, received) = (seconds(row[1])?, row[2].parse::<u64>().ok()?);
-    let rate = Printed::of(row[3])?.value * unit;
+    let (printed, received) = (seconds(row[1])?, row[2].parse::<u64>().ok()?);
+    let elapsed = exact_time(received, length, rate(row[3])?, printed);
     let lost = count.saturating_sub(received);
-    told.at_server.streams.push(result(Direction::Up, Role::Receiver, elapsed, rate, udp(received, lost)));
+    told.at_server.streams.push(counted(Role::Receiver, elapsed, length, udp(received, lost)));
     Some(told)
+}
+
+/// The time in which so many datagrams have the printed rate, where it rounds to the printed time, which has two places.
+fn exact_time(datagrams: u64, length: u32, rate: f64, printed: Nanos) -> Nanos {
+    let exact = datagrams as f64 * f64::from(length) * 8e9 / rate;
+    let agrees = (exact - printed.0 as f64).abs() <= ROUNDING;
+    if agrees { Nanos(exact.round() as u64) } else { printed }
+}
+
+fn counted(role: Role, elapsed: Nanos, length: u32, counters: UdpCounters) -> StreamResult {
+    let bytes = Bytes(counters.datagrams.saturating_mul(length.into()));
+    let udp = Some(counters);
+    StreamResult {
+        stream: 0,
+        direction: Direction::Up,
+        role,
+        elapsed,
+        bytes,
+        total_bytes: bytes,
+        tcp: None,
+        udp,
+    }
 }
 
 /// `16384  131072 1        1       10.00    2041.68`: one transaction after another, so each took 1 ÷ rate on average.
@@ -179,16 +201,12 @@ fn request(heading: &Heading, block: &Block, rows: &[Vec<&str>]) -> Option<laten
     Some(told)
 }
 
-fn result(
-    direction: Direction,
-    role: Role,
-    elapsed: Nanos,
-    rate: f64,
-    udp: Option<UdpCounters>,
-) -> StreamResult {
+fn result(direction: Direction, role: Role, elapsed: Nanos, rate: f64) -> StreamResult {
     let bytes = Bytes((rate.max(0.0) * elapsed.as_secs_f64() / 8.0).round() as u64);
-    StreamResult { stream: 0, direction, role, elapsed, bytes, total_bytes: bytes, tcp: None, udp }
+    StreamResult { stream: 0, direction, role, elapsed, bytes, total_bytes: bytes, tcp: None, udp: None }
 }
 
+/// Half of the last place of a time, and a little for that of a rate: nanoseconds.
+const ROUNDING: f64 = 6e6;
 /// The receiver's row of UDP has the fewest figures.
 const FEWEST: usize = 4;

@@ -2,16 +2,21 @@
 
 use super::json::Document;
 use super::{Imported, Tool};
+use insight::run_of_events;
 use model::event::{Event, Outcome};
 use model::run::{Run, SCHEMA};
 use serde_json::Value;
 
 /// The run of a document of our schema.
 pub(super) fn document(document: &Document) -> Option<Imported> {
-    let alone = document.value.get("event").is_none();
-    let named = alone && document.value.get("schema").and_then(Value::as_str) == Some(SCHEMA);
-    let run: Run = named.then(|| serde_json::from_value(document.value.clone()).ok()).flatten()?;
+    let run = run_of(&document.value).filter(|_| document.value.get("event").is_none())?;
     Some(imported(document.line, run))
+}
+
+/// What says of itself that it is a run of our schema, and is.
+fn run_of(value: &Value) -> Option<Run> {
+    let named = value.get("schema").and_then(Value::as_str) == Some(SCHEMA);
+    named.then(|| serde_json::from_value(value.clone()).ok()).flatten()
 }
 
 /// Whether this is one of our events.
@@ -32,7 +37,7 @@ pub(super) fn events(documents: &[&Document]) -> Vec<Imported> {
         line.get_or_insert(document.line);
         if name == Some("run") {
             let begun = line.take().unwrap_or(document.line);
-            let whole = serde_json::from_value::<Run>(document.value.clone()).ok();
+            let whole = run_of(&document.value);
             runs.extend(whole.map(|run| imported(begun, with_intervals(run, &events))));
             events.clear();
         } else {
@@ -66,7 +71,7 @@ fn of_events(events: &mut Vec<Event>, line: usize) -> Option<Imported> {
         Event::PathStarted(_) => Some("mtu"),
         _ => None,
     })?;
-    let mut run = Run::of(&format!("events of line {line}"), kind, &taken);
+    let mut run = run_of_events(&format!("events of line {line}"), kind, &taken);
     run.summary.outcome.get_or_insert(Outcome::Interrupted);
     Some(imported(line, run))
 }

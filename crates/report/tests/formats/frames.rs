@@ -1,13 +1,17 @@
 //! Sweeps over frame sizes: one over a link of known speed, one over a tunnel of unknown speed, one that could not be.
 
+use crate::runs;
+use crate::throughput::{Throughput, cpu, spec, tcp_received, tcp_sent, udp};
+use insight::{analysis::sum_pairs, frames::measured, run_of_frames, run_of_pairs};
 use model::event::{Event, Probe, Warning};
-use model::frames::{DeviceFrames, FrameAsked, FrameRow};
+use model::frames::{FrameAsked, FrameRow, Setting};
 use model::framing::{Encaps, Network};
-use model::plan::{Direction, Transport};
+use model::plan::{Direction, Directions, TestSpec, Transport};
 use model::run::Run;
-use model::units::{BitRate, Bytes, PacketRate};
-use report::format::frames::chart;
-use report::plot::png;
+use model::sample::{CpuUse, Role, StreamSample, UdpCounters};
+use model::units::{BitRate, Bytes};
+use pathmeter_report::format::frames::chart;
+use pathmeter_report::plot::png;
 
 /// Every kind of sweep.
 pub(super) fn all() -> Vec<(&'static str, Run)> {
@@ -19,20 +23,60 @@ fn asked(frame: u64, protocol: Transport) -> FrameAsked {
     FrameAsked { frame: Bytes(frame), network, protocol, direction, encaps }
 }
 
-fn row(frame: u64, protocol: Transport, payload: f64, mpps: f64, line: Option<f64>) -> FrameRow {
-    let rate = |mpps: f64| PacketRate((mpps * 1e6) as u64);
-    FrameRow {
-        payload: Some(payload),
-        offered: Some(rate(mpps * 1.01)),
-        goodput: BitRate((mpps * 8e6 * payload) as u64),
-        packets_per_second: Some(rate(mpps)),
-        line_rate_pps: line.map(rate),
-        share: line.map(|line| mpps / line),
-        sender_cpu: Some(0.98),
-        receiver_cpu: Some(0.5),
-        limited_by: vec![if line == Some(mpps) { "at-line-rate" } else { "sender-limited" }.into()],
-        ..asked(frame, protocol).row()
-    }
+/// A second of packets that fill such frames, so many sent and lost, by a sender whose thread fills a CPU.
+fn second(asked: &FrameAsked, packets: u64, lost: u64) -> Run {
+    let (up, stream) = (Direction::Up, 0);
+    let test = spec(asked.protocol, Directions::Up, 1);
+    let (test, sent, received) = match asked.setting(1500).expect("such frames can be sent") {
+        Setting::Payload(length) => {
+            let row = |role, datagrams, lost| {
+                udp(
+                    (stream, up),
+                    role,
+                    length.into(),
+                    UdpCounters { datagrams, lost, ..UdpCounters::default() },
+                )
+            };
+            let test = TestSpec { length, ..test };
+            (test, row(Role::Sender, packets, 0), row(Role::Receiver, packets - lost, lost))
+        }
+        Setting::Mss(mss) => {
+            let payload = mss - TIMESTAMPS;
+            let bytes = packets * u64::from(payload);
+            let segments = |mut row: StreamSample| {
+                let tcp = row.tcp.as_mut().expect("a TCP stream");
+                (tcp.send_mss, tcp.data_segments) = (payload, packets);
+                row
+            };
+            let received = segments(tcp_received(stream, up, bytes));
+            (TestSpec { mss: Some(mss), ..test }, segments(tcp_sent(stream, up, bytes, 0)), received)
+        }
+    };
+    runs::of(Throughput::new(test, vec![vec![sent]], vec![vec![received]]).with(|test| {
+        let busy = CpuUse { busiest_thread: 0.97, threads: vec![0.97], busiest_cpu: 0.98, ..cpu(0.99) };
+        test.local_end.cpu = busy;
+        test.peer_mut().cpu = CpuUse { busiest_cpu: 0.5, ..cpu(0.45) };
+    }))
+}
+
+fn row(frame: u64, protocol: Transport, packets: u64, lost: u64) -> FrameRow {
+    let asked = asked(frame, protocol);
+    measured(&asked, &second(&asked, packets, lost), Some(LINK), None)
+}
+
+/// Super-packets of up to 64 KiB passed the interface, 148 of the packets in each.
+fn with_super_packets() -> FrameRow {
+    let asked = asked(512, Transport::Tcp);
+    let device = Some(("eth0".to_owned(), 4_200_000_u64.div_ceil(148)));
+    measured(&asked, &second(&asked, 4_200_000, 0), Some(LINK), device)
+}
+
+/// Three pairs at once fill the link.
+fn of_pairs() -> FrameRow {
+    let asked = asked(1518, Transport::Tcp);
+    let tests = vec![second(&asked, 677_287, 0); 3];
+    let pairs = sum_pairs(3, &tests.iter().collect::<Vec<_>>(), Vec::new(), Some(LINK));
+    measured(&asked, &run_of_pairs("00000000000000f0", &[], tests, pairs), Some(LINK), None)
 }
 
 fn refused(frame: u64, protocol: Transport) -> FrameRow {
@@ -41,38 +85,36 @@ fn refused(frame: u64, protocol: Transport) -> FrameRow {
 }
 
 pub(super) fn sweep() -> Run {
-    let link = Event::Probe(Probe::Link { rate: BitRate(25_000_000_000), source: "--link".into() });
-    let device = DeviceFrames { interface: "eth0".into(), frames: 4_100, packets: 3_880_000 };
+    let link = Event::Probe(Probe::Link { rate: LINK, source: "--link".into() });
     let rows = vec![
         refused(64, Transport::Tcp),
         refused(128, Transport::Tcp),
-        FrameRow {
-            mss: Some(454),
-            device: Some(device),
-            notes: vec!["eth0 counted fewer frames than the test had packets".into()],
-            ..row(512, Transport::Tcp, 442.0, 4.2, Some(5.874_06))
-        },
-        FrameRow { mss: Some(1460), pairs: 3, ..row(1518, Transport::Tcp, 1448.0, 2.031_86, Some(2.031_86)) },
-        FrameRow { loss_share: Some(0.01), ..row(64, Transport::Udp, 18.0, 3.2, Some(37.202_381)) },
-        row(512, Transport::Udp, 466.0, 3.1, Some(5.874_06)),
-        row(1518, Transport::Udp, 1472.0, 1.9, Some(2.031_86)),
+        with_super_packets(),
+        of_pairs(),
+        row(64, Transport::Udp, 3_200_000, 32_000),
+        row(512, Transport::Udp, 3_100_000, 0),
+        row(1518, Transport::Udp, 1_900_000, 0),
     ];
-    Run::of_frames("00000000000000f1", &[link], Vec::new(), rows)
+    run_of_frames("00000000000000f1", &[link], Vec::new(), rows)
 }
 
 fn tunnel() -> Run {
     let warning = Event::Warning(Warning::new("link-unknown", "The speed of the link is not known."));
-    let encap = Some("ipip6".to_owned());
-    let rows = [(64, 18.0, 0.9), (1478, 1432.0, 0.4)].map(|(frame, payload, mpps)| FrameRow {
-        encap: encap.clone(),
-        ..row(frame, Transport::Udp, payload, mpps, None)
+    let rows = [(64, 900_000), (1478, 400_000)].map(|(frame, packets)| {
+        let encaps = "ipip6".parse().expect("it is known");
+        let asked = FrameAsked { encaps, ..asked(frame, Transport::Udp) };
+        measured(&asked, &second(&asked, packets, 0), None, None)
     });
-    Run::of_frames("00000000000000f2", &[warning], Vec::new(), rows.into())
+    run_of_frames("00000000000000f2", &[warning], Vec::new(), rows.into())
 }
 
 fn impossible() -> Run {
-    Run::of_frames("00000000000000f3", &[], Vec::new(), vec![refused(40, Transport::Udp)])
+    run_of_frames("00000000000000f3", &[], Vec::new(), vec![refused(40, Transport::Udp)])
 }
+
+const LINK: BitRate = BitRate(25_000_000_000);
+/// Bytes of each TCP segment.
+const TIMESTAMPS: u32 = 12;
 
 #[test]
 fn the_chart_has_both_lines_and_line_rate_above_them() {

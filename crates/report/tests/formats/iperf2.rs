@@ -6,11 +6,18 @@ use model::sample::{
     IntervalSample, Role, Side, SideResult, StreamInfo, StreamResult, StreamSample, TcpCounters, UdpCounters,
 };
 use model::units::{Bytes, Nanos};
-use report::format::iperf2::{
+use pathmeter_report::format::iperf2::{
     Detail, Iperf2Bounceback, Iperf2Options, Iperf2Role, Iperf2Settings, Iperf2Text, Pace, Spread,
 };
-use report::import::{Imported, Known, read};
+use pathmeter_report::import::{Imported, Known, read};
 use std::net::SocketAddr;
+use std::ops::Range;
+
+/// Of a stream in each second: no total is that of an interval.
+const RETRANSMITS: [u64; 2] = [3, 11];
+const LOST: [u64; 2] = [7, 16];
+/// Both seconds.
+const ALL: Range<usize> = 0..2;
 
 /// One test: two TCP streams or a UDP flow of two seconds, an interval each.
 #[derive(Clone, Copy)]
@@ -25,30 +32,32 @@ impl Case {
         if self.role == Iperf2Role::Client { Role::Sender } else { Role::Receiver }
     }
 
-    fn tcp(self) -> Option<TcpCounters> {
+    /// Of the intervals from this second to that one; gauges are those of the last.
+    fn tcp(self, seconds: Range<usize>) -> Option<TcpCounters> {
+        let last = seconds.end as u64;
         let counters = TcpCounters {
-            retransmits: 3,
-            cwnd: Bytes(1278 * 1024),
-            rtt: Nanos(88_000),
-            rttvar: Nanos(40_000),
+            retransmits: RETRANSMITS[seconds].iter().sum(),
+            cwnd: Bytes((1277 + last) * 1024),
+            rtt: Nanos::from_micros(87 + last),
+            rttvar: Nanos::from_micros(39 + last),
             ..TcpCounters::default()
         };
         (self.transport == Transport::Tcp).then_some(counters)
     }
 
-    fn udp(self, datagrams: u64) -> Option<UdpCounters> {
+    fn udp(self, seconds: Range<usize>) -> Option<UdpCounters> {
         let receives = self.role == Iperf2Role::Server;
-        let lost = if receives { 7 } else { 0 };
-        let jitter = Nanos(if receives { 12_000 } else { 0 });
-        let counters = UdpCounters { datagrams: datagrams - lost, lost, jitter, ..UdpCounters::default() };
+        let (sent, last) = (893 * seconds.len() as u64, seconds.end as u64);
+        let lost = if receives { LOST[seconds].iter().sum() } else { 0 };
+        let jitter = Nanos::from_micros(if receives { 11 + last } else { 0 });
+        let counters = UdpCounters { datagrams: sent - lost, lost, jitter, ..UdpCounters::default() };
         (self.transport == Transport::Udp).then_some(counters)
     }
 
-    /// Bytes of a stream in so many seconds.
-    fn bytes(self, stream: u32, seconds: u64) -> u64 {
-        match self.udp(893 * seconds) {
+    fn bytes(self, stream: u32, seconds: Range<usize>) -> u64 {
+        match self.udp(seconds.clone()) {
             Some(udp) => udp.datagrams * 1470,
-            None => (1_250_000_000 + 100_000_000 * u64::from(stream)) * seconds,
+            None => (1_250_000_000 + 100_000_000 * u64::from(stream)) * seconds.len() as u64,
         }
     }
 
@@ -89,28 +98,31 @@ impl Case {
         }
     }
 
+    /// A UDP receiver's delays of each second, and of both at once.
     fn details(self, seconds: u64) -> Vec<Detail> {
-        let spread = Spread { count: 886, min: 9e3, mean: 16e3, max: 237e3, stddev: Some(76e3) };
-        let delay = self.udp(893).map(|_| spread);
+        let spread = Spread { count: 886 * seconds, min: 9e3, mean: 16e3, max: 237e3, stddev: Some(76e3) };
+        let delay = self.udp(ALL).map(|_| spread);
         let detail = |stream| Detail {
             stream,
             calls: 9536 * seconds,
-            reads: [1, 2, 3, 4, 5, 6, 7, 8],
+            reads: [1, 2, 3, 4, 5, 6, 7, 9_508].map(|count| count * seconds),
             delay,
             ..Detail::default()
         };
         (0..self.streams).map(detail).collect()
     }
 
-    fn sample(self, second: u64) -> Event {
+    fn sample(self, second: usize) -> Event {
+        let own = second..second + 1;
         let row = |stream| StreamSample {
             stream,
             direction: Direction::Up,
             role: self.sends(),
-            bytes: Bytes(self.bytes(stream, 1)),
-            tcp: self.tcp(),
-            udp: self.udp(893),
+            bytes: Bytes(self.bytes(stream, own.clone())),
+            tcp: self.tcp(own.clone()),
+            udp: self.udp(own.clone()),
         };
+        let second = second as u64;
         Event::Sample(IntervalSample {
             side: Side::Local,
             start: Nanos::from_secs(second),
@@ -126,10 +138,10 @@ impl Case {
             direction: Direction::Up,
             role: self.sends(),
             elapsed: Nanos::from_secs(2),
-            bytes: Bytes(self.bytes(stream, 2)),
-            total_bytes: Bytes(self.bytes(stream, 2)),
-            tcp: self.tcp(),
-            udp: self.udp(1786),
+            bytes: Bytes(self.bytes(stream, ALL)),
+            total_bytes: Bytes(self.bytes(stream, ALL)),
+            tcp: self.tcp(ALL),
+            udp: self.udp(ALL),
         };
         let streams = (0..self.streams).map(row).collect();
         Event::Result(EndResult {
@@ -203,7 +215,7 @@ fn every_output_to_the_letter_and_back() {
                 let imported = only(&text);
                 let summary = &imported.run.summary;
                 let up = summary.up.as_ref().unwrap_or_else(|| panic!("{text}"));
-                let bytes: u64 = (0..streams).map(|stream| case.bytes(stream, 2)).sum();
+                let bytes: u64 = (0..streams).map(|stream| case.bytes(stream, ALL)).sum();
                 // A client knows what it has sent; over UDP it is told what arrived by a report, which is not here.
                 if case.sends() == Role::Sender {
                     near(up.sent.bytes.0, bytes, csv, &text);
@@ -214,9 +226,9 @@ fn every_output_to_the_letter_and_back() {
                 }
                 assert_eq!((up.transport, up.streams.len()), (transport, streams as usize), "{text}");
                 assert_eq!(imported.run.intervals.len(), 2, "{text}");
-                if let (Some(udp), Iperf2Role::Server) = (case.udp(1786), role) {
+                if let (Some(udp), Iperf2Role::Server) = (case.udp(ALL), role) {
                     let loss = up.loss.as_ref().map(|loss| loss.path);
-                    assert_eq!((up.received.datagrams, loss), (udp.datagrams, Some(7)), "{text}");
+                    assert_eq!((up.received.datagrams, loss), (udp.datagrams, Some(udp.lost)), "{text}");
                     assert_eq!(up.jitter.as_ref().map(|jitter| jitter.rfc3550), Some(udp.jitter), "{text}");
                 }
             }

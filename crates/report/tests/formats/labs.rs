@@ -10,8 +10,13 @@ use model::lab::{
 use model::plan::Direction;
 use model::time::WallTime;
 use model::units::{BitRate, Nanos};
-use report::format::{Style, lab};
-use report::plot::png;
+use pathmeter_report::format::{Style, lab};
+use pathmeter_report::plot::png;
+
+/// Every report, by the name of its snapshots.
+pub(super) fn all() -> Vec<(&'static str, LabReport)> {
+    vec![("lab-compared", compared()), ("lab-judged", judged()), ("lab-swept", swept())]
+}
 
 /// Four topologies of which one cannot be built; five repetitions.
 fn compared() -> LabReport {
@@ -23,9 +28,16 @@ fn compared() -> LabReport {
         repetitions: 5,
         time: Nanos::from_secs(3),
         variants: vec![
-            variant("direct", 20_000.0, Encaps::NONE),
-            variant("forward", 16_000.0, Encaps::NONE),
-            variant("ipip6", 12_000.0, "ipip6".parse().expect("it is known")),
+            Topology::new("direct", 20_000.0).variant(),
+            Topology::new("forward", 16_000.0).variant(),
+            // 40 bytes of an outer IPv6 header.
+            Topology {
+                encaps: "ipip6".parse().expect("it is known"),
+                path_mtu: 1460,
+                rtt: Nanos::from_micros(61),
+                ..Topology::new("ipip6", 12_000.0)
+            }
+            .variant(),
             Variant {
                 unavailable: Some("not on this kernel: needs WireGuard (CONFIG_WIREGUARD)".into()),
                 ..empty("wireguard")
@@ -40,7 +52,7 @@ fn compared() -> LabReport {
 
 /// One topology with a shaped link, its expectations, one of them broken.
 fn judged() -> LabReport {
-    let mut variant = variant("bufferbloat", 9.6, Encaps::NONE);
+    let mut variant = Topology { path_mtu: 1430, ..Topology::new("bufferbloat", 9.72) }.variant();
     for series in &mut variant.series {
         series.speed = Some(LinkSpeed { rate: BitRate(10_000_000), basis: SpeedBasis::Shaped });
         series.runs.truncate(1);
@@ -57,7 +69,7 @@ fn judged() -> LabReport {
             severity: Severity::Warning,
             direction: Some(Direction::Up),
             way: None,
-            title: "12 % of the datagrams were lost on the path".into(),
+            title: "1.25 % of the datagrams were lost on the path".into(),
             evidence: [].into(),
             advice: String::new(),
         },
@@ -93,62 +105,105 @@ fn empty(name: &str) -> Variant {
     }
 }
 
-fn variant(name: &str, mbits: f64, encaps: Encaps) -> Variant {
-    let mut series = Vec::new();
-    for family in [Network::V4, Network::V6] {
-        for (test, factor) in [(LabTest::Tcp, 1.0), (LabTest::Udp, 0.25)] {
-            for way in [Direction::Up, Direction::Down] {
-                series.push(throughput(family, test, way, mbits * factor, &encaps));
+/// A topology, and what crosses it.
+struct Topology {
+    name: &'static str,
+    /// TCP over IPv4, upwards.
+    mbits: f64,
+    /// Of IPv4.
+    encaps: Encaps,
+    path_mtu: u32,
+    rtt: Nanos,
+    /// A router's queue has drops.
+    routed: bool,
+}
+
+impl Topology {
+    fn new(name: &'static str, mbits: f64) -> Topology {
+        let routed = name != "direct";
+        let rtt = Nanos::from_micros(if routed { 55 } else { 42 });
+        Topology { name, mbits, encaps: Encaps::NONE, path_mtu: 1500, rtt, routed }
+    }
+
+    fn variant(&self) -> Variant {
+        let mut series = Vec::new();
+        for family in [Network::V4, Network::V6] {
+            for test in [LabTest::Tcp, LabTest::Udp] {
+                for way in [Direction::Up, Direction::Down] {
+                    series.push(self.throughput(family, test, way));
+                }
             }
+            series.push(self.trips(family));
         }
-        series.push(trips(family));
+        for way in [Direction::Up, Direction::Down] {
+            let mut sizes = Series::new("pathmeter", Network::V4, LabTest::Mtu, Some(way));
+            let path_mtu = Some(self.path_mtu);
+            sizes.runs.push(Repetition { number: 1, path_mtu, ..Repetition::default() });
+            series.push(sizes);
+        }
+        Variant { series, ..empty(self.name) }
     }
-    for way in [Direction::Up, Direction::Down] {
-        let mut sizes = Series::new("pathmeter", Network::V4, LabTest::Mtu, Some(way));
-        sizes.runs.push(Repetition { number: 1, path_mtu: Some(1500), ..Repetition::default() });
-        series.push(sizes);
+
+    /// Full packets; IPv6 goes as it is, 20 bytes of header dearer.
+    fn throughput(&self, family: Network, test: LabTest, way: Direction) -> Series {
+        let mut series = Series::new("pathmeter", family, test, Some(way));
+        let (mtu, encaps, slower) = match family {
+            Network::V4 => (self.path_mtu, self.encaps.clone(), 1.0),
+            Network::V6 => (1500, Encaps::NONE, 0.97),
+        };
+        let (transport, headers, share) = match test {
+            LabTest::Udp => (Transport::Udp, 8, 0.25),
+            _ => (Transport::TCP_TIMESTAMPS, 32, 1.0),
+        };
+        let back = if way == Direction::Down { 0.99 } else { 1.0 };
+        let payload = mtu - family.header() as u32 - headers;
+        series.packet = Packet::new(family, transport, encaps, payload);
+        let rate = self.mbits * 1e6 * share * slower * back;
+        let one =
+            |(index, factor): (usize, &f64)| self.repetition((test, way), index, rate * factor, payload);
+        series.runs = [0.98, 1.0, 1.02, 0.99, 1.01].iter().enumerate().map(one).collect();
+        series
     }
-    Variant { series, ..empty(name) }
-}
 
-fn throughput(family: Network, test: LabTest, way: Direction, mbits: f64, encaps: &Encaps) -> Series {
-    let mut series = Series::new("pathmeter", family, test, Some(way));
-    let (transport, payload) = match test {
-        LabTest::Udp => (Transport::Udp, 1400),
-        _ => (Transport::TCP_TIMESTAMPS, 1400),
-    };
-    let encaps = if family == Network::V4 { encaps.clone() } else { Encaps::NONE };
-    series.packet = Packet::new(family, transport, encaps, payload);
-    let run = |(index, factor): (usize, &f64)| Repetition {
-        number: index as u32 + 1,
-        goodput: Some(BitRate((mbits * 1e6 * factor) as u64)),
-        payload: Some(payload),
-        sent: (test == LabTest::Udp).then_some(100_000),
-        lost: (test == LabTest::Udp).then_some(1_250),
-        retransmits: (test == LabTest::Tcp).then_some(3),
-        cpu: Some(LabCpu { busy: 0.98, softirq: 0.41, cpus: 2, own: false }),
-        drops: match test {
-            LabTest::Udp => {
-                vec![Drops { node: "router".into(), device: "to-server".into(), received: 0, sent: 250 }]
-            }
-            _ => Vec::new(),
-        },
-        ..Repetition::default()
-    };
-    series.runs = [0.98, 1.0, 1.02, 0.99, 1.01].iter().enumerate().map(run).collect();
-    series
-}
+    fn repetition(
+        &self,
+        (test, way): (LabTest, Direction),
+        index: usize,
+        rate: f64,
+        payload: u32,
+    ) -> Repetition {
+        let udp = test == LabTest::Udp;
+        // What arrived in three seconds is all but 1.25 % of what was sent.
+        let received = (rate * 3.0 / 8.0 / f64::from(payload)) as u64;
+        let sent = received * 80 / 79;
+        let device = if way == Direction::Up { "to-server" } else { "to-client" };
+        let drops = Drops { node: "router".into(), device: device.into(), received: 0, sent: sent / 400 };
+        Repetition {
+            number: index as u32 + 1,
+            goodput: Some(BitRate(rate as u64)),
+            payload: Some(payload),
+            sent: udp.then_some(sent),
+            lost: udp.then_some(sent - received),
+            retransmits: (!udp).then_some(3),
+            cpu: Some(LabCpu { busy: 0.98, softirq: 0.41, cpus: 2, own: false }),
+            drops: if udp && self.routed { vec![drops] } else { Vec::new() },
+            ..Repetition::default()
+        }
+    }
 
-fn trips(family: Network) -> Series {
-    let mut series = Series::new("pathmeter", family, LabTest::Latency, None);
-    series.runs = vec![Repetition {
-        number: 1,
-        rtt_min: Some(Nanos(31_000)),
-        rtt_p50: Some(Nanos(42_000)),
-        rtt_p99: Some(Nanos(95_000)),
-        ..Repetition::default()
-    }];
-    series
+    fn trips(&self, family: Network) -> Series {
+        let mut series = Series::new("pathmeter", family, LabTest::Latency, None);
+        let longer = if family == Network::V6 { 1_000 } else { 0 };
+        let times = |percent: u64| Some(Nanos(self.rtt.0 * percent / 100 + longer));
+        series.runs = vec![Repetition {
+            number: 1,
+            rtt_min: times(74),
+            rtt_p50: times(100),
+            rtt_p99: times(226),
+            ..Repetition::default()
+        }];
+        series
+    }
 }
 
 fn expectation(what: &str, expected: &str, found: &str, held: Option<bool>) -> Expectation {
@@ -171,14 +226,13 @@ fn sweeps_are_drawn_as_lines() {
     let lines: Vec<_> = chart.panels.iter().flat_map(|panel| &panel.lines).map(|line| &line.name).collect();
     assert_eq!(lines, ["forward, IPv4"; 2]);
     assert_eq!(chart.sizes, ["64", "128", "512", "1518"]);
-    assert_eq!(chart.panels[1].lines[0].values[0], Some(3.2));
+    assert_eq!(chart.panels[1].lines[0].values[0], Some(3.168));
     assert!(lab::sweeps(&compared()).is_none());
 }
 
 #[test]
 fn every_format_of_a_lab_report() {
-    let reports = [("lab-compared", compared()), ("lab-judged", judged()), ("lab-swept", swept())];
-    for (name, report) in reports {
+    for (name, report) in all() {
         insta::assert_snapshot!(format!("{name}.text"), lab::text(&report, &Style::default()));
         insta::assert_snapshot!(format!("{name}.csv"), lab::csv(&report));
         insta::assert_snapshot!(format!("{name}.markdown"), lab::to_markdown(&report));
@@ -203,19 +257,19 @@ fn rows_have_the_headers_columns() {
     }
 }
 
-/// A frame of 1466 bytes carries 1400 of TCP; in an IPv6 header it has 1506 bytes, so that a link as fast as that of
-/// `direct` carries 1466/1506 of its goodput.
+/// Full frames of 1514 bytes carry 1448 of TCP, in an outer IPv6 header 1408: a link as fast as that of `direct` carries
+/// that share of its goodput.
 #[test]
 fn the_limit_knows_the_encapsulation() {
     let report = compared();
     let tunnel = &report.variants[2].series[0];
-    assert_eq!(tunnel.packet.as_ref().unwrap().frame, 1400 + 32 + 20 + 14 + 40);
+    assert_eq!(tunnel.packet.as_ref().unwrap().frame, 1408 + 32 + 20 + 14 + 40);
     let limit = tunnel.limit.unwrap().0 as f64;
-    assert!((limit / 20e9 - 1466.0 / 1506.0).abs() < 1e-6, "{limit}");
+    assert!((limit / 20e9 - 1408.0 / 1448.0).abs() < 1e-6, "{limit}");
     assert!((tunnel.share_of_limit.unwrap() - 12e9 / limit).abs() < 1e-6);
-    assert!((tunnel.share_of_nic.unwrap() - 0.6 * 1506.0 / 1466.0).abs() < 1e-6);
+    assert!((tunnel.share_of_nic.unwrap() - 0.6 * 1448.0 / 1408.0).abs() < 1e-6);
     let native = report.variants[2].series.iter().find(|s| s.family == Network::V6).unwrap();
-    assert!(native.limit.unwrap().0.abs_diff(20_000_000_000) <= 1, "the same frames, rounded down");
+    assert!(native.limit.unwrap().0.abs_diff(19_400_000_000) <= 1, "the same frames, rounded down");
     assert_eq!(report.variants[0].series[0].limit, None, "the first is what the others are held against");
 }
 

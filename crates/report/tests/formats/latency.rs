@@ -1,5 +1,7 @@
-//! Latency runs made by hand, from events: findings and verdict are those of the rules.
+//! Latency runs from events whose distributions are those of histograms: findings and verdict are those of the rules.
 
+use crate::spread::{Shape, distribution};
+use insight::run_of_events;
 use model::event::{Event, Finished, Outcome};
 use model::host::Host;
 use model::latency::{
@@ -38,7 +40,7 @@ fn lan() -> Run {
     far.iqr = Some(Nanos(1_300));
     far.percentiles = percentiles(&histogram, &[50.0, 90.0, 99.0, 99.9, 99.99]);
     far.mean = Some(MeanInterval {
-        mean: 20_900.0,
+        mean: histogram.mean().expect("there are values"),
         half_width: 120.0,
         level: 0.95,
         count: 20_004,
@@ -58,13 +60,15 @@ fn lan() -> Run {
         note: ClockNote::Trusted,
     });
     far.outliers = vec![
-        outlier(4_100, 5_200, 5_150, Cause::Host),
-        outlier(700, 400, 370, Cause::Host),
-        outlier(9_000, 400, 2, Cause::Path),
-        outlier(9_500, 400, 0, Cause::Unknown),
+        outlier(1_410, 5_200, 5_150, Cause::Host),
+        outlier(70, 400, 370, Cause::Host),
+        outlier(900, 400, 2, Cause::Path),
+        outlier(950, 400, 0, Cause::Unknown),
     ];
     far.ends.seen_as = Some(socket("203.0.113.9:61000"));
-    (far.counted.sent, far.counted.asked, far.counted.lost, far.counted.strays) = (20_005, 20_005, 1, 2);
+    // Those of the warm-up are counted, and are in no figure.
+    let sent = histogram.count() + far.warm_up_count + 1;
+    far.counted = Counted { sent, asked: sent, received: sent - 1, lost: 1, strays: 2, ..Counted::default() };
     let floor = Floor { rtt: times(12, 16, 200), wait: WaitMode::Spin };
     far.ends.far_wait = Some(WaitMode::Block);
     let noise = HostNoise {
@@ -73,9 +77,12 @@ fn lan() -> Run {
         hiccup_worst: Nanos::from_micros(5_150),
         ..HostNoise::default()
     };
-    let plan = plan(&[&far], Transport::Udp, 64, 10);
-    let samples =
-        (0..2).map(|second| sample(second, &[(20_005, histogram.distribution(), second)])).collect();
+    let plan = plan(&[&far], Transport::Udp, 64, 2);
+    far.elapsed = Nanos::from_secs(2);
+    far.sent_rate = PacketRate(sent / 2);
+    let seconds = [(body(10_000, &[(400_000, 3)]), 0), (body(10_000, &[(5_200_000, 1)]), 1)];
+    let rows = seconds.map(|(values, lost)| [(values.count() + lost, values.distribution(), lost)]);
+    let samples = (0..).zip(&rows).map(|(second, row)| sample(second, row)).collect();
     run(plan, samples, LatencyResult { ways: vec![far], floor: Some(floor), noise, cpu_share: 1.0 }, None)
 }
 
@@ -83,8 +90,7 @@ fn lan() -> Run {
 fn five_ways() -> Run {
     let ways: Vec<WayResult> = FIXTURES.iter().map(|row| fixture(row)).collect();
     let plan = plan(&ways.iter().collect::<Vec<_>>(), Transport::Tcp, 350, 101);
-    let rows: Vec<_> =
-        ways.iter().map(|way| (3, way.rtt.map(|rtt| Distribution { count: 3, ..rtt }), 0)).collect();
+    let rows: Vec<_> = ways.iter().map(|way| (3, way.rtt.and_then(first_three), 0)).collect();
     let result = LatencyResult { ways, floor: None, noise: HostNoise::default(), cpu_share: 0.01 };
     run(plan, vec![sample(0, &rows)], result, None)
 }
@@ -108,10 +114,11 @@ fn fixed_rate() -> Run {
         behind: 20,
         ..far.counted
     };
+    far.sent_rate = PacketRate(33);
     far.one_way =
         Some(OneWayDelays { up: None, down: None, error: Nanos(10_000), note: ClockNote::ErrorTooLarge });
     let mut plan = plan(&[&far], Transport::Udp, 14, 10);
-    (plan.mode, plan.rate, plan.wait) = (LatencyMode::UnderLoad, Some(PacketRate(1000)), WaitMode::Hybrid);
+    (plan.mode, plan.rate, plan.wait) = (LatencyMode::UnderLoad, Some(PacketRate(33)), WaitMode::Hybrid);
     plan.wait_reason = "fewer than two idle CPUs".into();
     let noise = HostNoise { involuntary_switches: 2_000, steal_share: 0.08, ..HostNoise::default() };
     run(plan, Vec::new(), LatencyResult { ways: vec![far], floor: None, noise, cpu_share: 0.4 }, None)
@@ -123,7 +130,7 @@ fn silent_way() -> Run {
     let mut dead = way("vpn", &Histogram::default());
     dead.counted = Counted { sent: 10, asked: 10, lost: 10, ..Counted::default() };
     let plan = plan(&[&good, &dead], Transport::Udp, 64, 10);
-    let samples = vec![sample(0, &[(1_000, good.rtt, 0), (5, None, 5)])];
+    let samples = vec![sample(0, &[(200, body(200, &[]).distribution(), 0), (1, None, 1)])];
     let result =
         LatencyResult { ways: vec![good, dead], floor: None, noise: HostNoise::default(), cpu_share: 1.0 };
     run(plan, samples, result, None)
@@ -147,9 +154,9 @@ fn one_way() -> Run {
 /// Idle, then a full uplink with 110 ms of queue, a full downlink with little, and both.
 fn loaded() -> Run {
     let mut far = way("far.example", &Histogram::default());
-    far.rtt = Some(times(10_000, 12_000, 14_000));
-    far.counted = Counted { sent: 5_000, asked: 5_000, received: 5_000, ..Counted::default() };
-    far.sent_rate = PacketRate(500);
+    far.rtt = Some(idle());
+    far.counted = Counted { sent: 1_000, asked: 1_000, received: 1_000, ..Counted::default() };
+    far.sent_rate = PacketRate(100);
     let phases = vec![
         phase(None, 10_000, None, None),
         phase(Some(Directions::Up), 120_000, Some(9_400_000), None),
@@ -179,7 +186,7 @@ fn failed() -> Run {
     let mut run = run(plan, Vec::new(), result, None);
     let reason = "192.0.2.20:5210 closed the connection".to_owned();
     run.summary.outcome = Some(Outcome::Failed { reason });
-    run.verdict = model::finding::verdict(&run);
+    run.verdict = insight::finding::verdict(&run);
     run
 }
 
@@ -204,7 +211,7 @@ fn run(
         elapsed: Nanos::from_secs(10),
         outcome: Outcome::Completed,
     }));
-    Run::of("20260801-123000-ab12", "latency", &events)
+    run_of_events("20260801-123000-ab12", "latency", &events)
 }
 
 /// The same run with this number everywhere.
@@ -330,8 +337,17 @@ fn fixture(row: &str) -> WayResult {
     way.rtt = Some(Distribution { count, min, mean, stddev, p50, p90, p99, p999: max, p9999: max, max });
     (way.mad, way.iqr) = (Some(Nanos(mad)), Some(Nanos(iqr)));
     way.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
+    way.elapsed = Nanos::from_secs(101);
+    way.sent_rate = PacketRate::from_count(count, way.elapsed);
     way.ends.seen_as = Some(socket(seen));
     way
+}
+
+/// Three round trips of a second, of all that came.
+fn first_three(rtt: Distribution) -> Option<Distribution> {
+    let mut histogram = Histogram::default();
+    [rtt.min, rtt.p50, rtt.p90].iter().for_each(|value| histogram.record(value.0));
+    histogram.distribution()
 }
 
 /// A body of 18 to 27 µs, and what lies outside of it.
@@ -344,21 +360,13 @@ fn body(count: u64, far: &[(u64, u64)]) -> Histogram {
     histogram
 }
 
-/// Microseconds, of five thousand.
+/// Of five thousand round trips: microseconds.
 fn times(p50: u64, p99: u64, max: u64) -> Distribution {
-    let [min, p50, p90, p99, max] = [p50 - p50 / 10, p50, p50 + p50 / 20, p99, max].map(Nanos::from_micros);
-    Distribution {
-        count: 5_000,
-        min,
-        mean: p50,
-        stddev: Nanos(900),
-        p50,
-        p90,
-        p99,
-        p999: max,
-        p9999: max,
-        max,
-    }
+    counted(5_000, p50, p99, max)
+}
+
+fn counted(count: u64, p50: u64, p99: u64, max: u64) -> Distribution {
+    distribution(count, Shape { min: p50 - p50 / 10, p50, p90: p50 + p50 / 20, p99, max })
 }
 
 fn outlier(at_ms: u64, rtt_us: u64, host_us: u64, cause: Cause) -> Outlier {
@@ -384,13 +392,23 @@ fn sample(second: u64, ways: &[(u64, Option<Distribution>, u64)]) -> LatencySamp
     }
 }
 
+/// The thousand round trips before the load.
+fn idle() -> Distribution {
+    counted(1_000, 10_000, 12_000, 14_000)
+}
+
 fn phase(load: Option<Directions>, micros: u64, up: Option<u64>, down: Option<u64>) -> LoadPhase {
     let millis = micros / 1000;
+    let lost = if up.is_some() { 3 } else { 0 };
+    let rtt = match load {
+        Some(_) => counted(1_000 - lost, micros, micros * 5 / 4, micros * 3 / 2),
+        None => idle(),
+    };
     LoadPhase {
         load,
-        rtt: Some(times(micros, micros * 5 / 4, micros * 3 / 2)),
+        rtt: Some(rtt),
         sent: 1_000,
-        lost: if up.is_some() { 3 } else { 0 },
+        lost,
         up: up.map(BitRate),
         down: down.map(BitRate),
         responsiveness: load.map(|_| responsiveness(millis)),
@@ -398,17 +416,20 @@ fn phase(load: Option<Directions>, micros: u64, up: Option<u64>, down: Option<u6
 }
 
 fn responsiveness(millis: u64) -> Responsiveness {
-    let rpm = 60_000.0 / millis as f64;
+    // New connections take a handshake and a request, as long as each other.
+    let (tcp, http, loaded_http) = (millis, millis + 2, millis + 4);
+    let (foreign, loaded) = (60_000.0 / (millis + 1) as f64, 60_000.0 / loaded_http as f64);
+    let rpm = f64::midpoint(foreign, loaded);
     Responsiveness {
         rpm,
         band: Band::of(rpm),
         confidence: Confidence::High,
-        foreign: rpm * 1.1,
-        loaded: rpm * 0.9,
-        tcp: Nanos::from_millis(millis),
+        foreign,
+        loaded,
+        tcp: Nanos::from_millis(tcp),
         tls: None,
-        http: Nanos::from_millis(millis + 1),
-        loaded_http: Nanos::from_millis(millis + 2),
+        http: Nanos::from_millis(http),
+        loaded_http: Nanos::from_millis(loaded_http),
         foreign_probes: 80,
         loaded_probes: 95,
         goodput: BitRate(9_400_000),
@@ -424,7 +445,7 @@ fn moment(number: u64, step: u64, phase: &LoadPhase) -> LoadPoint {
     LoadPoint {
         at: Nanos::from_millis((number * 8 + step + 1) * 1_250),
         load: phase.load,
-        rtt: Some(times(micros, micros, micros)).filter(|_| step != 6),
+        rtt: Some(counted(125, micros, micros + micros / 10, micros + micros / 5)).filter(|_| step != 6),
         lost: u64::from(step == 6) * phase.lost,
         up: phase.up,
         down: phase.down,

@@ -1,9 +1,13 @@
-//! Runs with captured packets, made by hand.
+//! Runs with captured packets: the tests carry what the capture saw.
 
 use crate::runs;
+use crate::throughput::{Throughput, spec, tcp_received, tcp_sent, udp};
+use insight::run_of_events;
+use model::event::Event;
 use model::packets::{PacketProtocol, PacketResult, PcapFile, Pieces, Seen, Tally};
-use model::plan::Direction;
+use model::plan::{Direction, Directions, TestSpec, Transport};
 use model::run::Run;
+use model::sample::{Role, UdpCounters};
 use model::units::Nanos;
 use std::net::IpAddr;
 
@@ -30,7 +34,6 @@ fn tcp() -> Run {
         ..seen(Direction::Down, None, None, Pieces::one(576, 28))
     };
     tally.add(&router);
-    let mut run = named("tcp_up");
     let mut packets = result(tally);
     (packets.dropped, packets.complete) = (3, false);
     packets.pcap = Some(PcapFile {
@@ -39,8 +42,13 @@ fn tcp() -> Run {
         split: false,
         error: Some("No space left on device (os error 28)".into()),
     });
-    run.summary.packets = Some(Box::new(packets));
-    run
+    // As many bytes as the packets that were seen carry.
+    let (bytes, segments) = (packets.up.payload.0, packets.up.with_payload);
+    let mut rows = [tcp_sent(0, Direction::Up, bytes, 0), tcp_received(0, Direction::Up, bytes)];
+    rows.iter_mut().filter_map(|row| row.tcp.as_mut()).for_each(|tcp| tcp.data_segments = segments);
+    let [sent, received] = rows;
+    let test = spec(Transport::Tcp, Directions::Up, 1);
+    captured(Throughput::new(test, vec![vec![sent]], vec![vec![received]]).over_a_link(), packets)
 }
 
 /// Datagrams in three fragments each, and one whose first fragment never came.
@@ -53,23 +61,25 @@ fn fragments() -> Run {
         tally.add(&seen(Direction::Down, None, Some(id), Pieces::one(68, 20)));
     }
     tally.add(&seen(Direction::Down, None, Some(7777), Pieces::one(1500, 20)));
-    let mut run = named("udp_down");
     let mut packets = result(tally);
     packets.pcap = Some(PcapFile { path: "f.pcapng".into(), packets: 3001, split: true, error: None });
-    run.summary.packets = Some(Box::new(packets));
-    run
+    let row = |role, counters| vec![vec![udp((0, Direction::Down), role, 3_000, counters)]];
+    let sent = UdpCounters { datagrams: 1_001, ..UdpCounters::default() };
+    let received = UdpCounters { datagrams: 1_000, lost: 1, ..UdpCounters::default() };
+    let test = TestSpec { length: 3_000, ..spec(Transport::Udp, Directions::Down, 1) };
+    let test = Throughput::new(test, row(Role::Receiver, received), row(Role::Sender, sent));
+    captured(test.over_a_link(), packets)
 }
 
 /// Nothing was seen: the capture was on another interface.
 fn measure() -> Run {
-    let mut run = named("measure");
-    run.summary.packets = Some(Box::new(result(Tally::default())));
-    run
+    let nothing = PacketResult { frames: 0, ..result(Tally::default()) };
+    runs::measure(vec![Event::Packets(Box::new(nothing))])
 }
 
-fn named(name: &str) -> Run {
-    let found = runs::all().into_iter().find(|(other, _)| *other == name);
-    found.expect("a run of that name").1
+fn captured(test: Throughput, packets: PacketResult) -> Run {
+    let events = test.events(vec![Event::Packets(Box::new(packets))]);
+    run_of_events("20260801-123000-ab12", "throughput", &events)
 }
 
 fn seen(direction: Direction, ports: Option<(u16, u16)>, fragment: Option<u32>, pieces: Pieces) -> Seen {

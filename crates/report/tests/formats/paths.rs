@@ -1,5 +1,6 @@
 //! Runs about packet sizes made by hand, from events: findings, advice and verdict are those of the rules.
 
+use insight::run_of_events;
 use model::event::{Event, Finished, Outcome};
 use model::host::{Host, Nic};
 use model::path::{
@@ -31,7 +32,7 @@ fn clean() -> Run {
     run(plan(), found, Outcome::Completed)
 }
 
-/// 1400 up, with ICMP filtered; an MSS clamp for the other direction.
+/// 1400 up, with ICMP filtered, so that TCP stalls; the SYN up is clamped, which keeps segments small down only.
 fn black_hole() -> Run {
     let sizes = [(576, 3), (1280, 3), (1396, 3), (1400, 3), (1401, 0), (1403, 0), (1404, 0), (1500, 0)];
     let mut up = PathWay {
@@ -42,10 +43,8 @@ fn black_hole() -> Run {
         ..way(false, 1400)
     };
     up.fragments.tests.push(test(FragmentShape::MayBeCut, 1472, 2, 10, Some(1396)));
-    up.tcp = Some(TcpWay { stalled: true, retransmits: Some(7), largest_segment: None, ..tcp(1460) });
-    let mut down = way(false, 1500);
-    down.tcp = Some(TcpWay { mss_received: Some(1338), ..tcp(1460) });
-    let found = PathResult { up: Some(up), down: Some(down), ..native() };
+    up.tcp = Some(TcpWay { stalled: true, retransmits: Some(7), mss_received: Some(1338), ..tcp(1460) });
+    let found = PathResult { up: Some(up), down: Some(way(false, 1500)), ..native() };
     run(plan(), found, Outcome::Completed)
 }
 
@@ -153,7 +152,7 @@ fn service() -> Run {
         timeout: Nanos::from_millis(500),
         largest: 4096,
     };
-    let found = PathResult { method: PathMethod::Udp, service: Some(limit), packets: 12, ..native() };
+    let found = PathResult { method: PathMethod::Udp, service: Some(limit), packets: 18, ..native() };
     run(PathPlan { service: Some(asked), ..plan() }, found, Outcome::Completed)
 }
 
@@ -227,7 +226,7 @@ fn run(plan: PathPlan, found: PathResult, outcome: Outcome) -> Run {
         Finished { wall: WallTime(1_785_587_401_000_000_000), elapsed: Nanos::from_secs(1), outcome };
     let events =
         [Event::PathStarted(Box::new(begun)), Event::Path(Box::new(found)), Event::Finished(finished)];
-    Run::of("20260801-123000-ab12", "mtu", &events)
+    run_of_events("20260801-123000-ab12", "mtu", &events)
 }
 
 fn host(name: &str) -> Host {

@@ -1,5 +1,6 @@
 //! A measurement over IPv4 of a host whose IPv6 is dead, since its router answers no neighbour solicitation.
 
+use insight::run_of_tests;
 use model::event::Event;
 use model::reach::{AddressSource, Contact, FamilyReach, NeighbourChange, NeighbourState, NextHop, Reach};
 use model::run::Run;
@@ -30,6 +31,5 @@ fn one_family() -> Run {
             family("[2001:db8:7::7]:5210", AddressSource::Name, Contact::NeighbourFailed, [None, None]),
         ],
     };
-    let test = crate::runs::all().into_iter().find(|(name, _)| *name == "tcp_up").expect("it is there").1;
-    Run::of_tests("0123456789abcdef", "measure", &[Event::Reach(Box::new(reach))], vec![test])
+    run_of_tests("0123456789abcdef", "measure", &[Event::Reach(Box::new(reach))], vec![crate::runs::tcp_up()])
 }

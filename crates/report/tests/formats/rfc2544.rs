@@ -1,18 +1,19 @@
 //! Reports of devices under test: made-up documents in every format, and their chart.
 
 mod documents;
+mod tester;
 
 use model::dut::{DutReport, SCHEMA};
-use report::format::{Style, rfc2544};
-use report::plot::png;
+use pathmeter_report::format::{Style, rfc2544};
+use pathmeter_report::plot::png;
 use serde_json::Value;
+use std::sync::LazyLock;
 
-fn all() -> Vec<(&'static str, DutReport)> {
-    vec![
-        ("rfc2544-full", documents::full()),
-        ("rfc2544-quick", documents::quick()),
-        ("rfc2544-several", documents::several()),
-    ]
+/// Every report, simulated once for all tests.
+pub(super) fn all() -> Vec<(&'static str, DutReport)> {
+    static ALL: LazyLock<[DutReport; 3]> =
+        LazyLock::new(|| [documents::full(), documents::quick(), documents::several()]);
+    ["rfc2544-full", "rfc2544-quick", "rfc2544-several"].into_iter().zip(ALL.clone()).collect()
 }
 
 #[test]
@@ -21,6 +22,7 @@ fn every_format_of_a_devices_report() {
         insta::assert_snapshot!(format!("{name}.text"), rfc2544::text(&report, &Style::default()));
         insta::assert_snapshot!(format!("{name}.csv"), rfc2544::csv(&report));
         insta::assert_snapshot!(format!("{name}.markdown"), rfc2544::to_markdown(&report));
+        insta::assert_snapshot!(format!("{name}.json"), rfc2544::json(&report));
         insta::assert_snapshot!(format!("{name}.svg"), rfc2544::chart(&report).svg());
     }
 }
@@ -98,7 +100,7 @@ fn the_chart_can_be_drawn() {
 /// A report of which nothing was measured is shown too.
 #[test]
 fn nothing_measured_is_shown() {
-    let mut report = documents::full();
+    let mut report = all().swap_remove(0).1;
     report.devices.iter_mut().for_each(|device| device.rows.clear());
     assert!(rfc2544::text(&report, &Style::default()).contains("router"));
     assert_eq!(rfc2544::chart(&report).panels, []);
@@ -116,7 +118,7 @@ fn figures_of_any_size_are_shown() {
             set_numbers(&mut value, number);
             let mut report: DutReport = serde_json::from_value(value).unwrap();
             let setup = report.setup.clone();
-            report.devices.iter_mut().for_each(|device| model::dut::conclude(device, &setup));
+            report.devices.iter_mut().for_each(|device| insight::device::conclude(device, &setup));
             report.comparisons = model::dut::compare_devices(&report);
             let style = Style::default();
             for document in

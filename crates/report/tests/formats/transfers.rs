@@ -1,5 +1,6 @@
 //! Runs of transfers: an MTU sweep, files compared, uploads that fail.
 
+use insight::run_of_events;
 use model::event::{Event, Finished, Outcome, Warning};
 use model::host::{Host, Nic};
 use model::run::Run;
@@ -58,7 +59,7 @@ fn run(plan: TransferPlan, warnings: &[Warning], transfers: Vec<Transfer>, outco
     let finished =
         Finished { wall: WallTime(1_785_600_072_000_000_000), elapsed: Nanos::from_secs(72), outcome };
     events.push(Event::Finished(finished));
-    Run::of("0123456789abcdef", "transfer", &events)
+    run_of_events("0123456789abcdef", "transfer", &events)
 }
 
 fn transfer(label: &str, mtu: Option<u32>, repetition: u32, rate: u64) -> Transfer {

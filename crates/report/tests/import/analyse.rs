@@ -1,11 +1,11 @@
 //! Analysis of the field's outputs: every figure that must be reached.
 
 use super::{fixture, near};
-use model::analysis::{Analysis, Asked, Subject};
+use insight::analysis::{Analysis, Asked, Subject};
 use model::run::Run;
 use model::units::{BitRate, Nanos};
-use report::format::analysis::{COLUMNS, csv, json, text, to_markdown};
-use report::import::{Known, group, names, read};
+use pathmeter_report::format::analysis::{COLUMNS, csv, json, text, to_markdown};
+use pathmeter_report::import::{Known, group, names, read};
 
 fn analysed(files: &[&str], asked: Asked, mss: Option<u32>) -> Analysis {
     let runs: Vec<(&str, usize, Run)> = files

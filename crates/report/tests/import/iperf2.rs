@@ -4,7 +4,7 @@ use super::{fixture, near, only, warned};
 use model::event::Outcome;
 use model::plan::{Directions, Transport};
 use model::units::{BitRate, Nanos};
-use report::import::{Known, Tool, read};
+use pathmeter_report::import::{Known, Tool, read};
 
 #[test]
 fn ten_streams_of_25_gigabits() {

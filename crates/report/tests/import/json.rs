@@ -4,8 +4,8 @@ use super::{fixture, near, only, warned};
 use model::event::Outcome;
 use model::plan::Directions;
 use model::sample::Side;
-use report::format::{FORMATS, Style, by_name};
-use report::import::{Known, Tool, read};
+use pathmeter_report::format::{FORMATS, Style, by_name};
+use pathmeter_report::import::{Known, Tool, read};
 use serde_json::Value;
 
 fn folder() -> String {
@@ -126,6 +126,17 @@ fn our_own_documents_come_back() {
             assert_eq!(again.run.summary.ways, run.summary.ways, "{name} {format}");
             assert_eq!(again.run.intervals, run.intervals, "{name} {format}");
         }
+    }
+}
+
+#[test]
+fn a_document_of_another_schema_is_not_ours() {
+    let run = only(&fixture("iperf3-udp-1472.txt")).run;
+    for format in ["json", "ndjson"] {
+        let text = (by_name(format).unwrap().render)(&run, &Style::default());
+        let other = text.replace("pathmeter/result/1", "pathmeter/result/0");
+        assert_ne!(text, other, "{format}");
+        assert!(read("other", &other, Known::default()).is_err(), "{format}: {other}");
     }
 }
 

@@ -1,28 +1,59 @@
 //! What the tools that are installed here print today, in the same test run. Each that is missing is skipped loudly.
 
-use super::{near, only, say};
+use super::{near, only};
 use model::plan::Transport;
-use report::import::{Imported, Tool, read};
+use pathmeter_report::import::{Imported, Tool, read};
 use std::io::Write;
 use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A server that is ended with the test.
 struct Server(Child);
 
 impl Server {
-    /// Starts it and gives it the time to listen; `None`: it is not installed.
-    fn start(line: &str) -> Option<Server> {
+    /// Starts it and waits until it listens; `None`: it is not installed.
+    fn start(line: &str, port: u16, socket: Socket) -> Option<Server> {
         let mut words = line.split_whitespace();
         let program = words.next()?;
         let child = Command::new(program).args(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let Ok(child) = child else {
-            say(&format!("skipped: {program} is not installed"));
+            skip::skip(format!("{program} is not installed"));
             return None;
         };
-        std::thread::sleep(Duration::from_millis(500));
-        Some(Server(child))
+        let mut server = Server(child);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !socket.is_open(port) {
+            let ended = server.0.try_wait().expect("a child");
+            assert!(ended.is_none(), "`{line}` ended before it listened: {ended:?}");
+            assert!(Instant::now() < deadline, "`{line}` does not listen after 20 s");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Some(server)
+    }
+}
+
+/// What a server opens.
+#[derive(Clone, Copy)]
+enum Socket {
+    TcpListener,
+    Udp,
+}
+
+impl Socket {
+    /// As the kernel tells: a connection to find out would be a client to the server.
+    fn is_open(self, port: u16) -> bool {
+        let (files, state) = match self {
+            Socket::TcpListener => (["/proc/net/tcp", "/proc/net/tcp6"], "0A"),
+            Socket::Udp => (["/proc/net/udp", "/proc/net/udp6"], "07"),
+        };
+        let tables = files.iter().filter_map(|file| std::fs::read_to_string(file).ok());
+        let wanted = format!(":{port:04X}");
+        let open = |line: &str| {
+            let mut words = line.split_whitespace();
+            words.nth(1).is_some_and(|local| local.ends_with(&wanted)) && words.nth(1) == Some(state)
+        };
+        tables.into_iter().any(|table| table.lines().any(open))
     }
 }
 
@@ -33,11 +64,14 @@ impl Drop for Server {
     }
 }
 
-/// What a program prints within 20 seconds.
+/// What a program prints within 20 seconds, that succeeds.
 fn print(line: &str) -> String {
     let out = Command::new("timeout").arg("20").args(line.split_whitespace()).stdin(Stdio::null()).output();
     let out = out.expect("timeout is installed");
-    String::from_utf8_lossy(&out.stdout).into_owned()
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "`{line}`: {}\n{text}\n{errors}", out.status);
+    text
 }
 
 /// A port that is free for TCP and UDP now.
@@ -65,7 +99,9 @@ fn received(imported: &Imported) -> f64 {
 #[test]
 fn iperf3_says_the_same_as_text_and_as_json() {
     let port = port();
-    let Some(_server) = Server::start(&format!("iperf3 -s -p {port}")) else { return };
+    let Some(_server) = Server::start(&format!("iperf3 -s -p {port}"), port, Socket::TcpListener) else {
+        return;
+    };
     for options in [
         "-t 1",
         "-t 1 -R -P 2",
@@ -95,7 +131,9 @@ fn iperf3_says_the_same_as_text_and_as_json() {
 #[test]
 fn iperf2_in_text_and_csv() {
     let port = port();
-    let Some(_server) = Server::start(&format!("iperf -s -p {port}")) else { return };
+    let Some(_server) = Server::start(&format!("iperf -s -p {port}"), port, Socket::TcpListener) else {
+        return;
+    };
     for options in ["-t 1", "-t 1 -i 0.5 -P 3", "-t 1 -e -i 0.5", "-t 1 -R"] {
         let text = print(&format!("iperf -c 127.0.0.1 -p {port} {options}"));
         let imported = only(&text);
@@ -112,6 +150,11 @@ fn iperf2_in_text_and_csv() {
         let (amount, unit) = figure();
         let factor = if unit.starts_with('G') { f64::from(1 << 30) } else { f64::from(1 << 20) };
         near(received(&imported), amount * factor, 0.006);
+        let summary = &imported.run.summary;
+        let way = summary.up.as_ref().or(summary.down.as_ref()).expect("a direction");
+        assert_eq!(way.streams.len(), if options.contains("-P 3") { 3 } else { 1 }, "{text}");
+        let sum: u64 = way.streams.iter().map(|stream| stream.bytes.0).sum();
+        assert_eq!(sum, way.received.bytes.0, "{text}");
         if !options.contains("-P") {
             let (rate, unit) = figure();
             near(goodput(&imported), rate * if unit.starts_with('G') { 1e9 } else { 1e6 }, 0.01);
@@ -126,7 +169,10 @@ fn iperf2_in_text_and_csv() {
 #[test]
 fn sockperf_and_its_log() {
     let port = port();
-    let Some(_server) = Server::start(&format!("sockperf sr -i 127.0.0.1 -p {port}")) else { return };
+    let Some(_server) = Server::start(&format!("sockperf sr -i 127.0.0.1 -p {port}"), port, Socket::Udp)
+    else {
+        return;
+    };
     let log = std::env::temp_dir().join(format!("pathmeter-import-{}.log", std::process::id()));
     let text =
         print(&format!("sockperf pp -i 127.0.0.1 -p {port} -t 1 --full-rtt --full-log {}", log.display()));
@@ -143,22 +189,25 @@ fn sockperf_and_its_log() {
 #[test]
 fn a_shell_s_log_of_all_of_them() {
     let port = port();
-    let Some(_server) = Server::start(&format!("iperf3 -s -p {port}")) else { return };
-    let mut log = Vec::new();
-    for line in [
-        format!("iperf3 -c 127.0.0.1 -p {port} -t 1"),
-        "ping -c 2 -i 0.2 127.0.0.1".into(),
-        format!("iperf3 -c 127.0.0.1 -p {port} -t 1 -J"),
-    ] {
-        write!(log, "user@host:~$ {line}\r\n{}", print(&line)).expect("memory");
+    let Some(_server) = Server::start(&format!("iperf3 -s -p {port}"), port, Socket::TcpListener) else {
+        return;
+    };
+    let pings = Command::new("ping").args(["-c", "1", "127.0.0.1"]).output();
+    let pings = pings.is_ok_and(|out| out.status.success());
+    if !pings {
+        skip::skip("ping is not installed, or has no permission");
     }
-    let tools: Vec<Tool> = read("log", &String::from_utf8_lossy(&log), Default::default())
-        .expect("outputs")
-        .iter()
-        .map(|one| one.tool)
-        .collect();
-    assert!(
-        tools == [Tool::Iperf3, Tool::Ping, Tool::Iperf3] || tools == [Tool::Iperf3, Tool::Iperf3],
-        "{tools:?}"
-    );
+    let mut log = Vec::new();
+    let lines = [
+        (Tool::Iperf3, format!("iperf3 -c 127.0.0.1 -p {port} -t 1")),
+        (Tool::Ping, "ping -c 2 -i 0.2 127.0.0.1".into()),
+        (Tool::Iperf3, format!("iperf3 -c 127.0.0.1 -p {port} -t 1 -J")),
+    ];
+    let lines: Vec<_> = lines.into_iter().filter(|(tool, _)| pings || *tool != Tool::Ping).collect();
+    for (_, line) in &lines {
+        write!(log, "user@host:~$ {line}\r\n{}", print(line)).expect("memory");
+    }
+    let imported = read("log", &String::from_utf8_lossy(&log), Default::default()).expect("outputs");
+    let tools: Vec<Tool> = imported.iter().map(|one| one.tool).collect();
+    assert_eq!(tools, lines.iter().map(|(tool, _)| *tool).collect::<Vec<_>>());
 }

@@ -1,5 +1,7 @@
 //! Outputs of real tools read back: every fixture with the figures that must be read out of it.
 
+#[path = "../agree/mod.rs"]
+mod agree;
 mod analyse;
 mod iperf2;
 mod iperf3;
@@ -11,7 +13,7 @@ mod ping;
 mod qperf;
 mod sockperf;
 
-use report::import::{Imported, Known, read};
+use pathmeter_report::import::{Imported, Known, read};
 
 /// The text of a fixture.
 fn fixture(name: &str) -> String {
@@ -26,6 +28,14 @@ fn only(text: &str) -> Imported {
     all.remove(0)
 }
 
+/// The only output of a text of exact figures, which agrees with itself.
+fn exact(text: &str) -> Imported {
+    let one = only(text);
+    let found = agree::contradictions(&serde_json::to_value(&one.run).expect("a document"));
+    assert!(found.is_empty(), "{:?}: {}", one.tool, found.join("\n"));
+    one
+}
+
 fn warned(imported: &Imported, id: &str) -> bool {
     imported.run.summary.warnings.iter().any(|warning| warning.id == id)
 }
@@ -37,10 +47,4 @@ fn found(imported: &Imported, id: &str) -> bool {
 #[track_caller]
 fn near(found: f64, expected: f64, share: f64) {
     assert!((found / expected - 1.0).abs() <= share, "{found} is not {expected}");
-}
-
-/// A skipped test says why.
-fn say(why: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "{why}");
 }

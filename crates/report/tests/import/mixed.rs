@@ -2,7 +2,7 @@
 
 use super::warned;
 use model::finding::Status;
-use report::import::{Known, read};
+use pathmeter_report::import::{Known, read};
 
 /// Both outputs of iPerf2, line by line, with these numbers of streams.
 fn two(first: u32, second: u32) -> String {
@@ -29,7 +29,8 @@ fn two(first: u32, second: u32) -> String {
 #[test]
 fn streams_of_other_numbers_are_told_apart() {
     let all = read("file", &two(1, 2), Known::default()).expect("two outputs");
-    let goodput = |one: &report::import::Imported| one.run.summary.up.as_ref().expect("it went up").goodput.0;
+    let goodput =
+        |one: &pathmeter_report::import::Imported| one.run.summary.up.as_ref().expect("it went up").goodput.0;
     let rates: Vec<u64> = all.iter().map(|one| (goodput(one) + 50_000_000) / 100_000_000).collect();
     assert_eq!(rates, [100, 50]);
     let hosts = all.iter().map(|one| one.run.plan.as_ref().expect("a plan").target.address.ip().to_string());

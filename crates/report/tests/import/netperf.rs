@@ -1,94 +1,123 @@
-//! netperf's text. The outputs are written after the formats that its manual and published logs show: it is not free
-//! enough for the machines these tests run on.
+//! netperf's text, as netperf 2.7.1 printed it between two sockets of one host (`-l 1`), a file for each kind of test.
 
-use super::{near, only, warned};
-use model::plan::{Directions, Transport};
+use super::{exact, fixture, near, warned};
+use model::plan::{Direction, Transport};
+use model::run::Run;
+use model::summary::DirectionSummary;
 use model::units::{BitRate, Nanos};
-use report::import::{Known, Tool, read};
+use pathmeter_report::import::{Known, Tool, read};
 
-const TCP: &str = "\
-MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 10.0.0.2 () port 0 AF_INET : demo
-Recv   Send    Send                          
-Socket Socket  Message  Elapsed              
-Size   Size    Size     Time     Throughput  
-bytes  bytes   bytes    secs.    10^6bits/sec  
+/// What a netperf printed and the figure of its last column but CPUs, with the unit in bits per second.
+const STREAMS: [(&str, Direction, f64, f64); 9] = [
+    ("netperf-tcp-stream", Direction::Up, 1.01, 5152.26e6),
+    ("netperf-tcp-stream-cpu", Direction::Up, 1.0, 6701.75e6),
+    ("netperf-tcp-stream-conf", Direction::Up, 1.0, 11_783.94e6),
+    ("netperf-tcp-stream-demo", Direction::Up, 1.0, 10_817.75e6),
+    ("netperf-tcp-stream-name", Direction::Up, 1.0, 3172.12e6),
+    ("netperf-tcp-sendfile", Direction::Up, 1.0, 6.07e9),
+    ("netperf-tcp-maerts", Direction::Down, 1.0, 1325.59 * 8.0 * 1_048_576.0),
+    ("netperf-udp-stream", Direction::Up, 1.01, 597.99e6),
+    ("netperf-udp-stream-k", Direction::Up, 1.0, 3_699_782.56e3),
+];
 
- 87380  16384  16384    10.00     941.28   
-";
+fn text(name: &str) -> String {
+    fixture(&format!("{name}.txt"))
+}
 
-const UDP: &str = "\
-UDP UNIDIRECTIONAL SEND TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to far.example (10.10.10.3) port 0 AF_INET
-Socket  Message  Elapsed      Messages                
-Size    Size     Time         Okay Errors   Throughput
-bytes   bytes    secs            #      #   10^6bits/sec
-
-212992    1472   10.00      850000      0    1000.96
-212992           10.00      845000            995.07
-
-";
-
-const RR: &str = "\
-MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to ::1 (::1) port 0 AF_INET6 : first burst 0
-Local /Remote
-Socket Size   Request  Resp.   Elapsed  Trans.
-Send   Recv   Size     Size    Time     Rate         
-bytes  Bytes  bytes    bytes   secs.    per sec   
-
-16384  131072 128      1       10.00     2000.00   
-16384  131072 
-";
+/// The only direction of a run.
+fn way(run: &Run) -> (Direction, &DirectionSummary) {
+    match (&run.summary.up, &run.summary.down) {
+        (Some(up), None) => (Direction::Up, up),
+        (None, Some(down)) => (Direction::Down, down),
+        other => panic!("one direction: {other:?}"),
+    }
+}
 
 #[test]
-fn tcp_both_ways_and_units() {
-    let one = only(TCP);
-    let up = one.run.summary.up.as_ref().unwrap();
-    assert_eq!((one.tool, up.goodput, up.receiver_unknown), (Tool::Netperf, BitRate(941_280_000), true));
-    assert_eq!(one.run.plan.as_ref().unwrap().target.address.to_string(), "10.0.0.2:0");
-    let known = Known { link: Some(BitRate(1_000_000_000)), mss: Some(1448) };
-    let run = &read("x", TCP, known).unwrap()[0].run;
-    near(run.summary.up.as_ref().unwrap().wire.line_rate_share.unwrap(), 0.99978, 1e-4);
-
-    let maerts =
-        TCP.replace("STREAM", "MAERTS").replace("10^6bits/sec", "MBytes  /sec").replace("941.28", "112.00");
-    let run = only(&maerts).run;
-    assert_eq!(run.plan.as_ref().unwrap().test.directions, Directions::Down);
-    assert_eq!(run.summary.down.as_ref().unwrap().goodput, BitRate(112 * 1_048_576 * 8));
-    assert!(run.summary.up.is_none());
-    // With -c and -C there are the CPUs too.
-    let busy = TCP.replace("941.28   ", "941.28   3.01  4.20  1.0  1.4");
-    assert_eq!(only(&busy).run.summary.up.as_ref().unwrap().goodput, BitRate(941_280_000));
+fn every_stream_with_its_rate_and_time() {
+    for (name, direction, seconds, rate) in STREAMS {
+        let one = exact(&text(name));
+        let (found, way) = way(&one.run);
+        assert_eq!((one.tool, found), (Tool::Netperf, direction), "{name}");
+        near(way.goodput.0 as f64, rate, 1e-6);
+        // Times are printed with two places.
+        near(way.elapsed.as_secs_f64(), seconds, 0.0051);
+        assert_eq!(
+            way.receiver_unknown,
+            way.transport == Transport::Tcp && direction == Direction::Up,
+            "{name}"
+        );
+        let named = name.ends_with("name") || name.ends_with("conf");
+        let host = if named { "localhost" } else { "127.0.0.1" };
+        assert_eq!(one.run.plan.as_ref().unwrap().target.host, host, "{name}");
+    }
 }
 
 #[test]
 fn datagrams_at_both_ends() {
-    let one = only(UDP);
-    let up = one.run.summary.up.as_ref().unwrap();
-    assert_eq!((up.sent.datagrams, up.received.datagrams, up.loss.unwrap().path), (850_000, 845_000, 5000));
-    assert_eq!((up.mss, up.wire.frame), (Some(1472), Some(1518)));
-    near(up.goodput.0 as f64, 995.07e6, 1e-6);
-    let large = only(&UDP.replace("   1472 ", "  65507 ")).run;
-    assert!(large.summary.warnings.iter().any(|warning| warning.id == "assumed-mtu"));
-    assert_eq!(large.summary.up.as_ref().unwrap().wire.frames_per_packet, Some(45));
+    // Sent, received, and their bytes.
+    for (name, sent, received, length) in [
+        ("netperf-udp-stream", 109_553, 51_421, 1472),
+        ("netperf-udp-stream-k", 105_648, 56_459, 8192),
+        ("netperf-udp-stream-cpu", 38_834, 20_580, 1472),
+    ] {
+        let one = exact(&text(name));
+        let up = one.run.summary.up.as_ref().unwrap();
+        assert_eq!((up.sent.datagrams, up.received.datagrams), (sent, received), "{name}");
+        let loss = up.loss.unwrap();
+        assert_eq!((loss.path, loss.receiver, loss.sender), (sent - received, 0, 0), "{name}");
+        near(loss.share, (sent - received) as f64 / sent as f64, 1e-9);
+        assert_eq!(up.mss, Some(length), "{name}");
+        let bytes = [up.sent.bytes.0, up.received.bytes.0];
+        assert_eq!(bytes, [sent, received].map(|count| count * u64::from(length)), "{name}");
+    }
+    // Another host than this one is behind an Ethernet, as far as the output tells.
+    let far = exact(&text("netperf-udp-stream-k").replace("127.0.0.1", "10.10.10.3"));
+    assert!(warned(&far, "assumed-mtu"));
+    assert_eq!(far.run.summary.up.unwrap().wire.frames_per_packet, Some(6));
 }
 
 #[test]
 fn transactions_are_round_trips() {
-    let one = only(RR);
-    let way = &one.run.summary.ways[0];
-    assert_eq!(
-        (way.rtt.unwrap().mean, way.rtt.unwrap().count, way.host.as_str()),
-        (Nanos(500_000), 20_000, "::1")
-    );
-    assert!(warned(&one, "mean-alone") && !warned(&one, "connects-too"));
-    let burst = only(&RR.replace("first burst 0", "first burst 3"));
-    assert_eq!(burst.run.summary.rtt.unwrap().mean, Nanos(2_000_000));
-    let connects = only(&RR.replace("REQUEST/RESPONSE", "Connect/Request/Response"));
-    assert!(warned(&connects, "connects-too"));
+    // Transactions per second, how many are on their way at once, and the host.
+    for (name, per_second, at_once, host) in [
+        ("netperf-tcp-rr", 21_794.52, 1.0, "127.0.0.1"),
+        ("netperf-tcp-rr-sizes", 15_987.16, 1.0, "127.0.0.1"),
+        ("netperf-tcp-rr-cpu", 49_496.66, 1.0, "127.0.0.1"),
+        ("netperf-tcp-rr-v6", 51_373.88, 1.0, "::1"),
+        ("netperf-tcp-rr-burst", 73_862.43, 4.0, "127.0.0.1"),
+        ("netperf-udp-rr", 33_742.15, 1.0, "127.0.0.1"),
+        ("netperf-tcp-crr", 10_830.73, 1.0, "127.0.0.1"),
+    ] {
+        let one = exact(&text(name));
+        let way = &one.run.summary.ways[0];
+        let rtt = way.rtt.unwrap();
+        assert_eq!(rtt.mean, Nanos((at_once / per_second * 1e9) as u64), "{name}");
+        near(rtt.count as f64, per_second, 0.0101);
+        assert_eq!((one.tool, way.host.as_str()), (Tool::Netperf, host), "{name}");
+        assert!(warned(&one, "mean-alone"), "{name}");
+        assert_eq!(warned(&one, "connects-too"), name.ends_with("crr"), "{name}");
+    }
+}
+
+#[test]
+fn a_link_and_an_mss_that_are_known() {
+    let known = Known { link: Some(BitRate(10_000_000_000)), mss: Some(1448) };
+    let run = &read("x", &text("netperf-tcp-stream"), known).unwrap()[0].run;
+    // 1538 bytes on the wire for 1448 of payload.
+    let share = run.summary.up.as_ref().unwrap().wire.line_rate_share.unwrap();
+    near(share, 0.515_226 * 1538.0 / 1448.0, 1e-6);
+}
+
+#[test]
+fn an_omni_test_is_not_taken_for_another() {
+    assert!(read("x", &text("netperf-omni"), Known::default()).is_err());
 }
 
 #[test]
 fn many_in_one_and_cut_ones() {
-    let log = format!("$ netperf\n{TCP}{UDP}\n{RR}{}", super::qperf::PLAIN);
+    let outputs = ["netperf-tcp-stream", "netperf-udp-stream", "netperf-tcp-rr"].map(text);
+    let log = format!("$ netperf\n{}\n{}", outputs.concat(), super::qperf::PLAIN);
     let all = read("log", &log, Known::default()).unwrap();
     let tools: Vec<Tool> = all.iter().map(|one| one.tool).collect();
     assert_eq!(tools[..3], [Tool::Netperf; 3]);
@@ -100,7 +129,7 @@ fn many_in_one_and_cut_ones() {
         }
     }
     for odd in ["0 0 0 0 0 0", "-1 -1 -1 -1 -1 -1", "99999999999 99999999999 9 99999999999 9 9999999999"] {
-        for test in [TCP, UDP, RR] {
+        for test in &outputs {
             let head = test.split("\n\n").next().unwrap();
             let _ = read("odd", &format!("{head}\n\n{odd}\n{odd}\n"), Known::default());
         }

@@ -2,7 +2,7 @@
 
 use super::{near, only, warned};
 use model::units::{BitRate, Nanos};
-use report::import::{Known, Tool, read};
+use pathmeter_report::import::{Known, Tool, read};
 
 /// `qperf 127.0.0.1 -t 1 tcp_bw tcp_lat udp_bw udp_lat quit`.
 pub(crate) const PLAIN: &str = "\

@@ -95,7 +95,22 @@ fn a_silent_server_is_no_zero() {
 #[test]
 fn five_outputs_in_one_file() {
     let all: String = WAYS.iter().map(|(name, _)| fixture(&format!("sockperf-tcp-350-{name}.txt"))).collect();
-    let runs = report::import::read("all", &all, Default::default()).unwrap();
+    let runs = pathmeter_report::import::read("all", &all, Default::default()).unwrap();
     let means: Vec<u64> = runs.iter().map(|one| rtt(&one.run).mean.0).collect();
     assert_eq!(means, WAYS.map(|(_, [mean, ..])| mean));
+}
+
+#[test]
+fn times_that_contradict_each_other_are_left_out() {
+    let text = fixture("sockperf-tcp-350-nat-gateway.txt");
+    let whole = only(&text);
+    assert!(whole.run.summary.rtt.is_some() && !warned(&whole, "contradictory-times"));
+    for (figure, damaged) in [
+        ("<MIN> observation =", "<MIN> observation = 9999999.9; "),
+        ("percentile 50.000 =", "percentile 50.000 = 9999999.9; "),
+    ] {
+        let imported = only(&text.replace(figure, damaged));
+        assert_eq!(imported.run.summary.rtt, None, "{damaged}");
+        assert!(warned(&imported, "contradictory-times"), "{damaged}");
+    }
 }

@@ -6,8 +6,8 @@ mod read;
 
 use model::event::Event;
 use model::plan::{Directions, Transport};
+use pathmeter_report::format::iperf3::{Iperf3Options, Iperf3Role, Iperf3Text, server_banner};
 use read::{Case, Order, events};
-use report::format::iperf3::{Iperf3Options, Iperf3Role, Iperf3Text, server_banner};
 
 const TCP: Case = Case {
     file: "",

@@ -7,13 +7,13 @@
 mod fields;
 mod read;
 
-use read::{Capture, capture, file, number};
-use report::format::sockperf::banner::{self, Ended, Place};
-use report::format::sockperf::latency::{Report, report};
-use report::format::sockperf::stats::Figures;
-use report::format::sockperf::{
+use pathmeter_report::format::sockperf::banner::{self, Ended, Place};
+use pathmeter_report::format::sockperf::latency::{Report, report};
+use pathmeter_report::format::sockperf::stats::Figures;
+use pathmeter_report::format::sockperf::{
     Asked, Bins, Cut, End, Mode, NoWindow, Record, Totals, Version, server, stream, window,
 };
+use read::{Capture, capture, file, number};
 
 const V3_7: &str = "3.7-no.git";
 const V3_10: &str = "3.10-23.gited92afb185e6";
@@ -211,7 +211,7 @@ fn the_window_of_a_log_is_what_was_printed() {
     for case in all() {
         let capture = capture(case.name);
         let printed = capture.window();
-        let record = |(number, seen): (usize, &report::format::sockperf::Observation)| Record {
+        let record = |(number, seen): (usize, &pathmeter_report::format::sockperf::Observation)| Record {
             sequence: (number as u64 + 1) * u64::from(case.asked.reply_every),
             sent: seen.sent,
             received: Some(seen.received),

@@ -1,7 +1,7 @@
 //! What a capture of the real sockperf says: what it printed, and its full log.
 
 use model::units::Nanos;
-use report::format::sockperf::{Counters, Observation, Totals, Window};
+use pathmeter_report::format::sockperf::{Counters, Observation, Totals, Window};
 
 /// The files of one run.
 pub(crate) struct Capture {

@@ -100,6 +100,7 @@ impl TransitReport {
     fn read(bytes: &[u8], at: usize) -> Option<TransitReport> {
         let signed = |offset| {
             let (seconds, micros) = (word(bytes, at + offset)? as i32, word(bytes, at + offset + 4)? as i32);
+            (micros.unsigned_abs() < MICROS_PER_SECOND).then_some(())?;
             Some(i64::from(seconds) * NANOS_PER_SECOND as i64 + i64::from(micros) * 1000)
         };
         let count = word(bytes, at + 48)?;
@@ -205,6 +206,19 @@ mod tests {
     }
 
     /// The second report of 2.1.8: the client's FIN with its header, sent back.
+    #[test]
+    fn transit_times_with_more_microseconds_than_a_second_has_are_left_out() {
+        for micros in [1_000_000_u32, 0x8000_0000, (-1_000_000_i32) as u32] {
+            let mut bytes = recorded();
+            bytes[60..64].copy_from_slice(&micros.to_be_bytes());
+            let read = ServerReport::read(&bytes).unwrap();
+            assert_eq!(read, ServerReport { transit: None, ..expected() }, "{micros:#x}");
+        }
+        let mut bytes = recorded();
+        bytes[60..64].copy_from_slice(&(-999_999_i32).to_be_bytes());
+        assert_eq!(ServerReport::read(&bytes).unwrap().transit.unwrap().min_ns, -999_999_000);
+    }
+
     #[test]
     fn a_clients_own_datagram_is_no_report() {
         let mut echo = recorded();

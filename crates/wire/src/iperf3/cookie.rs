@@ -16,7 +16,7 @@ impl Cookie {
     /// A cookie from random bytes, five bits of each.
     ///
     /// ```
-    /// let cookie = wire::iperf3::Cookie::from_entropy(&[31; 36]);
+    /// let cookie = pathmeter_wire::iperf3::Cookie::from_entropy(&[31; 36]);
     /// assert_eq!(cookie.as_str(), "777777777777777777777777777777777777");
     /// ```
     #[must_use]

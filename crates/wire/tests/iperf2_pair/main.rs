@@ -4,12 +4,12 @@ mod world;
 
 use model::plan::Transport;
 use model::units::{BitRate, Bytes, Nanos};
-use proptest::prelude::*;
-use wire::iperf2::{
+use pathmeter_wire::iperf2::{
     Ack, Amount, BurstRecord, Flow, FlowInput, FlowOutput, Header, Number, Rate, Request, Shape, TcpClient,
     TcpServer, Told, Traffic, UdpClient, UdpServer, Version, number,
 };
-use wire::{Policy, ProtocolError};
+use pathmeter_wire::{Policy, ProtocolError};
+use proptest::prelude::*;
 use world::{Nature, START, World, clock};
 
 fn request(transport: Transport, traffic: Traffic) -> Request {
@@ -334,15 +334,15 @@ fn leftovers_and_strangers_begin_no_flow() {
     let mut datagram = Request::new(Transport::Udp).bytes();
     datagram[..12].copy_from_slice(b"\0\0\0\x01\x6b\x01\x4a\x74\0\0\0\x05");
     assert!(first(&datagram));
-    wire::iperf2::put_fin(&mut datagram, 9, clock().wall);
+    pathmeter_wire::iperf2::put_fin(&mut datagram, 9, clock().wall);
     assert!(!first(&datagram), "an end");
     assert!(!first(b"") && !first(&[0; 100]) && !first(b"GET / HTTP/1.1\r\nHost: example\r\n"));
 }
 
 #[test]
 fn frames_are_asked_for_and_heard() {
-    let frames = Shape::Isochronous(Some(wire::iperf2::Frames {
-        rate: wire::iperf2::Fixed { whole: 60, millionths: 0 },
+    let frames = Shape::Isochronous(Some(pathmeter_wire::iperf2::Frames {
+        rate: pathmeter_wire::iperf2::Fixed { whole: 60, millionths: 0 },
         ..Default::default()
     }));
     for transport in [Transport::Tcp, Transport::Udp] {

@@ -1,17 +1,17 @@
 //! A world of two ends of one flow on a virtual link: one clock in steps of a millisecond, TCP bytes in any portions,
-//! datagrams that may be lost. It drives any two machines by the rules of [`wire::iperf2::Flow`] and checks that they
+//! datagrams that may be lost. It drives any two machines by the rules of [`pathmeter_wire::iperf2::Flow`] and checks that they
 //! keep them.
 
 use model::plan::Transport;
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
-use std::collections::VecDeque;
-use wire::iperf2::{
+use pathmeter_wire::iperf2::{
     Amount, Flow, FlowInput, FlowOutput, Number, Numbered, Request, Run, ServerReport, Told, UdpServer,
     is_wide, number,
 };
-use wire::stamp::Clock;
-use wire::{Datagram, Policy, ProtocolError, Sent, Stamp};
+use pathmeter_wire::stamp::Clock;
+use pathmeter_wire::{Datagram, Policy, ProtocolError, Sent, Stamp};
+use std::collections::VecDeque;
 
 pub(crate) const START: MonoTime = MonoTime(5_000_000_000);
 

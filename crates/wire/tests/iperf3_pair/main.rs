@@ -6,10 +6,10 @@ use model::plan::{Directions, End, TestSpec, Transport};
 use model::sample::{Role, SideResult};
 use model::time::MonoTime;
 use model::units::{BitRate, Bytes, Nanos};
+use pathmeter_wire::iperf3::{Client, ClientConfig, Cookie, Extras, Server, ServerConfig};
+use pathmeter_wire::{Policy, ProtocolError, Report};
 use proptest::prelude::*;
 use serde_json::json;
-use wire::iperf3::{Client, ClientConfig, Cookie, Extras, Server, ServerConfig};
-use wire::{Policy, ProtocolError, Report};
 use world::{Nature, World};
 
 const START: MonoTime = MonoTime(5_000_000_000);
@@ -25,14 +25,16 @@ fn world_of(test: TestSpec, extras: Extras, config: ServerConfig, nature: Nature
 /// A client whose cookie has been read already.
 struct SkipCookie(Client);
 
-impl wire::Session for SkipCookie {
-    fn input(&mut self, now: MonoTime, input: wire::Input<'_>) -> Result<(), ProtocolError> {
+impl pathmeter_wire::Session for SkipCookie {
+    fn input(&mut self, now: MonoTime, input: pathmeter_wire::Input<'_>) -> Result<(), ProtocolError> {
         self.0.input(now, input)
     }
 
-    fn output(&mut self, now: MonoTime) -> wire::Output {
+    fn output(&mut self, now: MonoTime) -> pathmeter_wire::Output {
         match self.0.output(now) {
-            wire::Output::Send(bytes) if bytes.len() == wire::iperf3::COOKIE_LEN => self.0.output(now),
+            pathmeter_wire::Output::Send(bytes) if bytes.len() == pathmeter_wire::iperf3::COOKIE_LEN => {
+                self.0.output(now)
+            }
             other => other,
         }
     }

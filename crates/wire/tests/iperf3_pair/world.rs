@@ -1,14 +1,14 @@
 //! A world of two ends on a virtual link: one clock in steps of a millisecond, control bytes in any portions, data
-//! flows that count. It drives any two sessions by the rules of [`wire::Session`] and checks that they keep them.
+//! flows that count. It drives any two sessions by the rules of [`pathmeter_wire::Session`] and checks that they keep them.
 
 use model::event::Event;
 use model::plan::{Direction, End as TestEnd, TestSpec, Transport};
 use model::sample::{Role, SideResult, StreamResult, TcpCounters, UdpCounters};
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
+use pathmeter_wire::iperf3::block_length;
+use pathmeter_wire::{Expect, FlowPlan, Input, Output, ProtocolError, Report, Sent, Session, Until};
 use std::collections::VecDeque;
-use wire::iperf3::block_length;
-use wire::{Expect, FlowPlan, Input, Output, ProtocolError, Report, Sent, Session, Until};
 
 /// How the world treats the two ends.
 #[derive(Clone, Debug)]

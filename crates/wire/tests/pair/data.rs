@@ -5,7 +5,7 @@ use model::plan::{Direction, End, TestSpec, Transport};
 use model::sample::{Role, SideResult, StreamResult, StreamSample, UdpCounters};
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
-use wire::{Expect, Sent, Until};
+use pathmeter_wire::{Expect, Sent, Until};
 
 pub(crate) struct Data {
     rate: u64,

@@ -5,8 +5,8 @@ use crate::world::{Nature, Pair, Trouble, Who};
 use model::plan::{Directions, End, TestSpec, Transport};
 use model::sample::{Role, SideResult};
 use model::units::{BitRate, Bytes, Nanos};
+use pathmeter_wire::{Policy, ProtocolError};
 use proptest::prelude::*;
-use wire::{Policy, ProtocolError};
 
 const TRANSPORTS: [Transport; 2] = [Transport::Tcp, Transport::Udp];
 const DIRECTIONS: [Directions; 3] = [Directions::Up, Directions::Down, Directions::Both];
@@ -115,9 +115,14 @@ fn the_offset_of_the_clocks_is_found_within_its_error() {
 
 #[test]
 fn without_an_interval_the_server_reports_only_at_the_end() {
-    let server = |now| wire::native::Server::new(server_config(), now);
+    let server = |now| pathmeter_wire::native::Server::new(server_config(), now);
     let client = |now| {
-        wire::native::Client::new(client_config(), spec(Transport::Tcp, Directions::Down), Nanos::ZERO, now)
+        pathmeter_wire::native::Client::new(
+            client_config(),
+            spec(Transport::Tcp, Directions::Down),
+            Nanos::ZERO,
+            now,
+        )
     };
     let mut pair = Pair::new(Nature::default(), client, server);
     pair.run();
@@ -128,10 +133,16 @@ fn without_an_interval_the_server_reports_only_at_the_end() {
 fn a_token_is_proved_by_both_ends() {
     let spec = spec(Transport::Tcp, Directions::Up);
     let ends = |client: &str, server: &str, binding: &[u8]| {
-        let client =
-            wire::native::ClientConfig { token: token(client), binding: b"tls".to_vec(), ..client_config() };
-        let server =
-            wire::native::ServerConfig { token: token(server), binding: binding.to_vec(), ..server_config() };
+        let client = pathmeter_wire::native::ClientConfig {
+            token: token(client),
+            binding: b"tls".to_vec(),
+            ..client_config()
+        };
+        let server = pathmeter_wire::native::ServerConfig {
+            token: token(server),
+            binding: binding.to_vec(),
+            ..server_config()
+        };
         let mut pair = pair_of(Nature::default(), &spec, client, server);
         pair.run();
         pair
@@ -154,8 +165,8 @@ fn the_token_never_travels() {
     let seen = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
     let copy = seen.clone();
     let tamper = Box::new(move |_: Who, bytes: &mut Vec<u8>| copy.borrow_mut().extend_from_slice(bytes));
-    let client = wire::native::ClientConfig { token: token("open sesame"), ..client_config() };
-    let server = wire::native::ServerConfig { token: token("open sesame"), ..server_config() };
+    let client = pathmeter_wire::native::ClientConfig { token: token("open sesame"), ..client_config() };
+    let server = pathmeter_wire::native::ServerConfig { token: token("open sesame"), ..server_config() };
     let nature = Nature { tamper: Some(tamper), ..Nature::default() };
     let mut pair = pair_of(nature, &spec(Transport::Tcp, Directions::Up), client, server);
     pair.run();
@@ -173,9 +184,12 @@ fn a_busy_server_and_a_limited_one_say_so() {
         pair.run();
         pair.client.error.unwrap()
     };
-    assert_eq!(refusal(wire::native::ServerConfig { busy: true, ..server_config() }), ProtocolError::Busy);
+    assert_eq!(
+        refusal(pathmeter_wire::native::ServerConfig { busy: true, ..server_config() }),
+        ProtocolError::Busy
+    );
     let policy = Policy { max_rate: Some(BitRate(1_000_000)), ..Policy::default() };
-    let text = refusal(wire::native::ServerConfig { policy, ..server_config() }).to_string();
+    let text = refusal(pathmeter_wire::native::ServerConfig { policy, ..server_config() }).to_string();
     assert!(text.contains("1.00 Mbit/s") && text.contains("--bitrate"), "{text}");
 }
 
@@ -183,7 +197,7 @@ fn a_busy_server_and_a_limited_one_say_so() {
 fn a_server_ends_a_test_that_has_no_end_by_time() {
     let spec = TestSpec { end: End::Bytes(Bytes(1 << 40)), ..spec(Transport::Tcp, Directions::Up) };
     let policy = Policy { max_time: Some(Nanos::from_secs(20)), ..Policy::default() };
-    let server = wire::native::ServerConfig { policy, ..server_config() };
+    let server = pathmeter_wire::native::ServerConfig { policy, ..server_config() };
     let mut pair = pair_of(Nature::default(), &spec, client_config(), server);
     let took = pair.run();
     assert!((Nanos::from_secs(20)..Nanos::from_secs(21)).contains(&took), "{took}");

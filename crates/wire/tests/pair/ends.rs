@@ -4,8 +4,8 @@ use crate::world::{Nature, Pair};
 use model::host::Host;
 use model::plan::{Directions, End, TestSpec, Transport};
 use model::units::Nanos;
-use wire::Policy;
-use wire::native::{Client, ClientConfig, Server, ServerConfig, Token};
+use pathmeter_wire::Policy;
+use pathmeter_wire::native::{Client, ClientConfig, Server, ServerConfig, Token};
 
 pub(crate) type NativePair = Pair<Client, Server>;
 

@@ -4,13 +4,13 @@ use crate::ends::{client_config, server_config, token};
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
-use std::collections::VecDeque;
-use wire::native::frames::{
+use pathmeter_wire::native::frames::{
     FrameBurst, FrameSpec, FramesAddressing, FramesAsk, FramesClient, FramesCounted, FramesPort, FramesSent,
     FramesSilence, FramesTold, FramesVariation, FramesWish, PortAnswer, PortOrder,
 };
-use wire::native::{ClientConfig, EthernetAddress, Refusal, Server, ServerConfig};
-use wire::{Input, Output, Policy, ProtocolError, Session};
+use pathmeter_wire::native::{ClientConfig, EthernetAddress, Refusal, Server, ServerConfig};
+use pathmeter_wire::{Input, Output, Policy, ProtocolError, Session};
+use std::collections::VecDeque;
 
 /// The two machines, what the server's driver would do, and the connection.
 struct World {

@@ -3,10 +3,10 @@
 use model::plan::Transport;
 use model::time::MonoTime;
 use model::units::Nanos;
+use pathmeter_wire::native::udp::{GateAnswer, UdpGate, UdpOpen, UdpStep, acknowledge, acknowledge_again};
+use pathmeter_wire::native::{FlowKey, SessionId, flow::FlowHello};
 use proptest::prelude::*;
 use std::net::SocketAddr;
-use wire::native::udp::{GateAnswer, UdpGate, UdpOpen, UdpStep, acknowledge, acknowledge_again};
-use wire::native::{FlowKey, SessionId, flow::FlowHello};
 
 const SESSION: SessionId = SessionId::new([7; 16]);
 const KEY: FlowKey = FlowKey::new([8; 32]);

@@ -3,9 +3,9 @@
 use crate::ends::{NativePair, pair, spec};
 use crate::world::{Nature, Who};
 use model::plan::{Directions, Transport};
+use pathmeter_wire::ProtocolError;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use wire::ProtocolError;
 
 /// Runs a test in which what `who` sends as messages of one type is changed.
 fn run(who: Who, kind: &'static str, mut change: impl FnMut(&mut Value) + 'static) -> NativePair {
@@ -124,8 +124,8 @@ fn a_server_that_proves_nothing_is_not_believed() {
             *bytes = frame(&json!({"type": "proof", "mac": "00".repeat(32)}));
         }
     };
-    let client = wire::native::ClientConfig { token: token("secret"), ..client_config() };
-    let server = wire::native::ServerConfig { token: token("secret"), ..server_config() };
+    let client = pathmeter_wire::native::ClientConfig { token: token("secret"), ..client_config() };
+    let server = pathmeter_wire::native::ServerConfig { token: token("secret"), ..server_config() };
     let nature = Nature { tamper: Some(Box::new(change)), ..Nature::default() };
     let mut pair = pair_of(nature, &spec(Transport::Tcp, Directions::Up), client, server);
     pair.run();

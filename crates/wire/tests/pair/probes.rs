@@ -7,11 +7,13 @@ use model::path::{FragmentShape, Syn, TooBig};
 use model::plan::Transport;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos, PacketRate};
+use pathmeter_wire::native::probe::{
+    Echo, Ledger, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount,
+};
+use pathmeter_wire::native::{Expired, LatencySeen, PathSeen, Server, ServerConfig};
+use pathmeter_wire::{Input, Output, Policy, ProtocolError, Session};
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use wire::native::probe::{Echo, Ledger, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount};
-use wire::native::{Expired, LatencySeen, PathSeen, Server, ServerConfig};
-use wire::{Input, Output, Policy, ProtocolError, Session};
 
 /// The client driver's socket, the path, and the two machines.
 struct World {
@@ -374,7 +376,7 @@ fn what_a_server_does_not_allow_is_refused_with_the_option_that_helps() {
 fn counts_that_nobody_asked_for_are_a_violation() {
     let mut world = World::latency(server_config(), spec());
     world.run_until(|world| world.client.is_ready());
-    let json = serde_json::to_vec(&wire::native::Message::LatencySeen(SEEN)).unwrap();
+    let json = serde_json::to_vec(&pathmeter_wire::native::Message::LatencySeen(SEEN)).unwrap();
     let frame = [(json.len() as u32).to_be_bytes().as_slice(), &json].concat();
     world.input(true, Input::Received(&frame));
     assert!(matches!(world.errors[1], Some(ProtocolError::Violation { .. })), "{:?}", world.errors);

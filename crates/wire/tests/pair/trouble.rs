@@ -4,9 +4,9 @@ use crate::ends::{NativePair, pair, spec};
 use crate::world::{Nature, Trouble, Who};
 use model::plan::{Directions, TestSpec, Transport};
 use model::units::Nanos;
+use pathmeter_wire::ProtocolError;
+use pathmeter_wire::native::greeting;
 use proptest::prelude::*;
-use wire::ProtocolError;
-use wire::native::greeting;
 
 const WHO: [Who; 2] = [Who::Client, Who::Server];
 

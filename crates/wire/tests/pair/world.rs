@@ -6,8 +6,8 @@ use model::event::{Event, Probe, Warning};
 use model::sample::{IntervalSample, Side, SideResult};
 use model::time::MonoTime;
 use model::units::Nanos;
+use pathmeter_wire::{FlowPlan, Input, Output, ProtocolError, Session};
 use std::collections::BTreeMap;
-use wire::{FlowPlan, Input, Output, ProtocolError, Session};
 
 /// One of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,16 +3,15 @@
 use super::Checker;
 use crate::topology::Topology;
 use crate::topology::error::suggest;
-use model::finding::RULES;
+use model::finding::IDS;
 
 pub(super) fn check(topology: &Topology, checker: &mut Checker<'_>) {
     let expect = &topology.expect;
     for (key, ids) in [("findings", &expect.findings), ("absent", &expect.absent)] {
         for (index, id) in ids.iter().enumerate() {
             let path = ["expect", key, &index.to_string()];
-            if RULES.iter().all(|rule| rule.id != id) {
-                let text =
-                    format!("no finding is called `{id}`{}", suggest(id, RULES.iter().map(|rule| rule.id)));
+            if !IDS.contains(&id.as_str()) {
+                let text = format!("no finding is called `{id}`{}", suggest(id, IDS));
                 checker.wrong(&path, text);
             } else if key == "absent" && expect.findings.contains(id) {
                 checker.wrong(&path, format!("`{id}` is expected both to be raised and to be absent"));

@@ -3,7 +3,7 @@
 use super::super::counted::Counted;
 use super::super::frame::{Ended, Frame, Kind, PORT, Start};
 use super::{PATH, Role};
-use crate::{configure, counters};
+use crate::{configure, interfaces};
 use linux::namespace::Namespace;
 use linux::netlink::Network;
 use linux::process::{Signal, pin, signal_group};
@@ -78,7 +78,7 @@ impl Agent {
 
     fn count(&self, names: &[u8]) -> Result<Counted, String> {
         let names: Vec<String> = serde_json::from_slice(names).map_err(|error| error.to_string())?;
-        let interfaces = counters::interfaces(&names).map_err(|error| error.to_string())?;
+        let interfaces = interfaces::interfaces(&names).map_err(|error| error.to_string())?;
         let fragments = self.configured.as_ref().map(configure::Configured::dropped_fragments).transpose();
         Ok(Counted::new(&interfaces, fragments.map_err(|error| error.to_string())?.flatten()))
     }

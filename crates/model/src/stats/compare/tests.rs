@@ -195,6 +195,9 @@ fn runs() -> impl Strategy<Value = Vec<f64>> {
 }
 
 proptest! {
+    // Exact distributions take their time.
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
     #[test]
     fn exchanging_the_groups_turns_the_shift(base in runs(), other in runs()) {
         let (there, back) = (alone(&base, &other, Rules::new(true)), alone(&other, &base, Rules::new(true)));

@@ -5,7 +5,9 @@ use super::facts;
 use super::out::{Out, window};
 use super::zone;
 use crate::dialect::iperf2::{Bounceback, CommandLine};
-use crate::engine::interrupt::Interrupt;
+use crate::signals;
+use engine::interrupt::Interrupt;
+use engine::iperf2::TcpStart;
 use linux::clock::{mono_now, sleep_until, wall_now};
 use linux::socket::{TcpOptions, tcp_connect};
 use model::plan::{End, Plan, Transport};
@@ -37,7 +39,7 @@ pub(super) fn run(line: &CommandLine, asked: Bounceback) -> Result<(), String> {
         ));
     }
     out.write(&settings.text(&options));
-    let interrupt = Interrupt::on_signals().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
+    let interrupt = signals::interrupt().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
     let (socket, line) = connect(&plan, &options, size)?;
     out.write(&line);
     let clock = Clock { mono: mono_now(), wall: wall_now() };
@@ -87,9 +89,8 @@ fn connect(plan: &Plan, options: &Iperf2Options, size: u32) -> Result<(TcpStream
         ends: Some((socket.local_addr().map_err(failed)?, socket.peer_addr().map_err(failed)?)),
         words: vec![format!("bb w/quickack len/hold={size}/0")],
         tos: test.tos,
-        mss: linux::options::mss(&socket).ok().and_then(|mss| u32::try_from(mss.0).ok()),
         took: Some(took),
-        ..facts::requested(0, None)
+        ..facts::requested(0, None, TcpStart::of(&socket))
     };
     let text = Iperf2Text::new(options.clone(), 1).connected(&connection, wall_now());
     let silent = options.csv || options.exclude.connections;

@@ -3,9 +3,9 @@
 use super::out::{Out, window};
 use super::{complain, facts, zone};
 use crate::dialect::iperf2::CommandLine;
-use crate::engine::interrupt::Interrupt;
-use crate::engine::iperf2::{self, Back, Fact, Told};
-use crate::exit::Failure;
+use crate::signals;
+use engine::error::Failure;
+use engine::iperf2::{self, Back, Fact, Told};
 use linux::clock::wall_now;
 use model::event::{Event, Warning};
 use model::plan::Directions;
@@ -21,7 +21,7 @@ pub(super) fn run(line: &CommandLine) -> Result<(), String> {
     let mut out = Out::open(line)?;
     let mut printer = Printer::new(line);
     out.write(&printer.settings(line));
-    let interrupt = Interrupt::on_signals().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
+    let interrupt = signals::interrupt().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
     let rounds = line.client.connects.unwrap_or(1);
     for _ in 0..rounds {
         let mut print = |told: Told<'_>| out.write(&printer.told(told));
@@ -115,9 +115,7 @@ impl Printer {
                 for stream in &started.streams {
                     let known = self.connections.iter().find(|known| known.stream == stream.stream);
                     let plain = Iperf2Connection { stream: stream.stream, ..self.plain.clone() };
-                    let mut connection = known.cloned().unwrap_or(plain);
-                    connection.mss = stream.mss;
-                    self.text.connection(connection);
+                    self.text.connection(known.cloned().unwrap_or(plain));
                 }
             }
             Event::Warning(Warning { text, .. }) => complain(&format!("WARNING: {text}")),
@@ -128,12 +126,12 @@ impl Printer {
 
     fn fact(&mut self, fact: &Fact) -> String {
         match fact {
-            Fact::Connect { stream, local, remote, took, mss, tcp } => {
+            Fact::Connect { stream, local, remote, took, tcp } => {
                 self.times.push(*took);
                 let connection = Iperf2Connection {
                     stream: *stream,
                     ends: Some((*local, *remote)),
-                    tcp: facts::tcp(*mss, *tcp),
+                    tcp: tcp.map(facts::tcp),
                     took: Some(*took),
                     ..self.plain.clone()
                 };
@@ -163,9 +161,11 @@ impl Printer {
         String::new()
     }
 
-    /// The times of the connects, where there were several.
+    /// The times of the connects, where there were several: 2.1.8 prints them with `-e`, and none where they are all
+    /// there is.
     fn ended(&self) -> String {
-        let silent = self.options.csv || self.options.exclude.connections;
+        let shown = self.options.enhanced || self.connect_only;
+        let silent = self.options.csv || self.options.exclude.connections || !shown;
         connect_times(&self.times, self.failed).filter(|_| !silent).unwrap_or_default()
     }
 }

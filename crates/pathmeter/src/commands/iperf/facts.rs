@@ -1,9 +1,9 @@
 //! What the engine tells, in the terms of the output.
 
 use crate::dialect::iperf2::CommandLine;
-use crate::engine::iperf2::{Back, Detail, Spread};
+use engine::iperf2::{Back, Detail, Spread, TcpStart};
 use model::plan::{Directions, Transport};
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use report::format::iperf2::{self, Iperf2Connection};
 use wire::iperf2::{Request, ServerReport, Shape, Traffic, Version};
 
@@ -58,8 +58,9 @@ pub(super) fn asked_for(line: &CommandLine) -> Vec<String> {
 }
 
 /// A client's connection as the server knows it.
-pub(super) fn requested(stream: u32, request: Option<&Request>) -> Iperf2Connection {
-    let Some(request) = request else { return Iperf2Connection { stream, ..Iperf2Connection::default() } };
+pub(super) fn requested(stream: u32, request: Option<&Request>, start: Option<TcpStart>) -> Iperf2Connection {
+    let plain = Iperf2Connection { stream, tcp: start.map(tcp), ..Iperf2Connection::default() };
+    let Some(request) = request else { return plain };
     let mut words = said(&[(matches!(request.shape, Shape::Isochronous(_)), "isoch")]);
     if let Shape::Bursts(frames) = request.shape {
         let rate = f64::from(frames.rate.whole) + f64::from(frames.rate.millionths) / 1e6;
@@ -74,7 +75,7 @@ pub(super) fn requested(stream: u32, request: Option<&Request>) -> Iperf2Connect
         (request.trip_times, "trip-times"),
     ]));
     let peer = request.version.map(version);
-    Iperf2Connection { stream, words, tos: request.tos, peer, ..Iperf2Connection::default() }
+    Iperf2Connection { words, tos: request.tos, peer, ..plain }
 }
 
 /// `2.1.8`, `2.2.2-master`.
@@ -91,10 +92,9 @@ pub(super) fn version(version: Version) -> String {
     format!("{}.{}.{}{stage}", version.upper >> 16, version.upper & 0xffff, version.lower >> 16)
 }
 
-/// The first congestion window, largest segment and RTT, where all are known.
-pub(super) fn tcp(mss: Option<u32>, first: Option<(u32, Nanos)>) -> Option<(u32, u32, Nanos)> {
-    let (window, rtt) = first?;
-    Some((window, mss?, rtt))
+/// The first congestion window, largest segment and RTT.
+pub(super) fn tcp(start: TcpStart) -> (Bytes, u32, Nanos) {
+    (start.window, start.mss, start.rtt)
 }
 
 fn said(words: &[(bool, &str)]) -> Vec<String> {

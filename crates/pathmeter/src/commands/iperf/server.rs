@@ -3,8 +3,8 @@
 use super::out::{Out, window};
 use super::{complain, facts, zone};
 use crate::dialect::iperf2::CommandLine;
-use crate::engine::interrupt::Interrupt;
-use crate::engine::iperf2::{self, Config, Fact, Observer, Told, Watcher};
+use crate::signals;
+use engine::iperf2::{self, Config, Fact, Observer, Told, Watcher};
 use linux::socket::{TcpOptions, UdpOptions, tcp_listen, udp_bind};
 use model::event::{Event, Warning};
 use model::plan::Transport;
@@ -67,7 +67,7 @@ pub(super) fn run(line: &CommandLine) -> Result<(), String> {
     let options = line.output_options(Iperf2Role::Server, zone());
     let transport = line.client.test.transport;
     out.write(&line.settings(window(transport, false, line.client.test.window)).text(&options));
-    let interrupt = Interrupt::on_signals().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
+    let interrupt = signals::interrupt().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
     let shared = Shared { options, screen: Arc::new(Mutex::new(Screen { out, last: 0 })) };
     let config = Config {
         tcp: sockets.tcp,
@@ -142,7 +142,7 @@ impl Session {
                 for stream in &started.streams {
                     let known = self.connections.iter().find(|known| known.stream == stream.stream);
                     let mut connection = known.cloned().unwrap_or_default();
-                    (connection.stream, connection.mss) = (stream.stream, stream.mss);
+                    connection.stream = stream.stream;
                     connection.device.clone_from(&self.device);
                     self.text.connection(connection);
                 }
@@ -155,12 +155,19 @@ impl Session {
 
     fn fact(&mut self, fact: &Fact) -> String {
         match fact {
-            Fact::Request { stream, request, .. } => {
+            Fact::Connect { stream, took, tcp, .. } => self.connections.push(Iperf2Connection {
+                stream: *stream,
+                words: vec!["reverse".into()],
+                took: Some(*took),
+                tcp: tcp.map(facts::tcp),
+                ..Iperf2Connection::default()
+            }),
+            Fact::Request { stream, request, tcp, .. } => {
                 let back = |request: &wire::iperf2::Request| {
                     matches!(request.traffic, Traffic::Dual | Traffic::Tradeoff)
                 };
                 self.dual |= request.as_deref().is_some_and(back);
-                self.connections.push(facts::requested(*stream, request.as_deref()));
+                self.connections.push(facts::requested(*stream, request.as_deref(), *tcp));
             }
             Fact::Interval(details) => return self.text.interval(&facts::details(details)),
             Fact::Total(details) => self.text.totals(&facts::details(details)),

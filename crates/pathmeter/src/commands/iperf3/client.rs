@@ -5,10 +5,11 @@ use super::pidfile::PidFile;
 use super::printer::{Printer, system_info};
 use super::{FAILED, words};
 use crate::dialect::iperf3::{CommandLine, password};
-use crate::engine::client::{self, Security};
-use crate::engine::interrupt::Interrupt;
 use crate::exit::Exit;
+use crate::signals;
 use anyhow::Context;
+use engine::client;
+use engine::connect::Security;
 use linux::clock::wall_now;
 use report::format::iperf3::Iperf3Options;
 
@@ -54,7 +55,7 @@ fn test(line: &CommandLine, printer: &mut Printer, out: &mut Out) -> anyhow::Res
         None => None,
     };
     let plan = line.plan()?;
-    let interrupt = Interrupt::on_signals().context("catch signals")?;
+    let interrupt = signals::interrupt().context("catch signals")?;
     let mut print = |event: &_| {
         let text = printer.event(event, &out.stamp());
         out.write(&text);

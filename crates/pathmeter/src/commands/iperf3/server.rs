@@ -8,9 +8,10 @@ use super::printer::system_info;
 use super::session::Sessions;
 use super::{daemon, words};
 use crate::dialect::iperf3::{CommandLine, Json};
-use crate::engine::interrupt::Interrupt;
-use crate::engine::server::{self, Config};
 use crate::exit::Exit;
+use crate::signals;
+use engine::interrupt::Interrupt;
+use engine::server::{self, Config};
 use linux::clock::mono_now;
 use linux::socket::{TcpOptions, tcp_listen};
 use model::plan::LocalOptions;
@@ -44,7 +45,7 @@ fn prepare(line: &CommandLine) -> Result<(Out, TcpListener, Option<Verifier>), S
 fn serve(line: &CommandLine) -> Result<(), String> {
     let (out, listener, verifier) = prepare(line)?;
     let _pidfile = PidFile::write(line.both.pidfile.as_deref())?;
-    let interrupt = Interrupt::on_signals().map_err(|e| format!("error - unable to catch signals: {e:#}"))?;
+    let interrupt = signals::interrupt().map_err(|e| format!("error - unable to catch signals: {e:#}"))?;
     let sessions = sessions(line, out);
     let idle = watch_idleness(line, &sessions, &interrupt)?;
     let config = config(line, listener, sessions.clone(), verifier);
@@ -82,10 +83,7 @@ fn config(
         admitted.is_ok()
     };
     Config {
-        native: Vec::new(),
         iperf3: vec![listener],
-        token: None,
-        tls: None,
         policy: line.policy(),
         max_tests: if line.server.one_off { 1 } else { MAX_TESTS },
         tests: line.server.one_off.then_some(1),
@@ -96,10 +94,9 @@ fn config(
             receive_timeout: line.both.receive_timeout,
             ..LocalOptions::default()
         },
-        offers: Arc::default(),
         verifier: verifier
             .map(|gate| -> Arc<dyn Fn(&str) -> bool + Send + Sync> { Arc::new(move |t| check(&gate, t)) }),
-        observer: Arc::new(sessions),
+        ..Config::new(Vec::new(), Arc::new(sessions))
     }
 }
 

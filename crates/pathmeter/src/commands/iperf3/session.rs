@@ -4,7 +4,7 @@ use super::console::Console;
 use super::printer::{Printer, json_report};
 use super::words;
 use crate::dialect::iperf3::Json;
-use crate::engine::server::{Observer, Watcher};
+use engine::server::{Observer, Watcher};
 use model::event::Event;
 use model::plan::ProtocolName;
 use report::format::iperf3::Iperf3Options;

@@ -1,6 +1,6 @@
 //! What went wrong, in iPerf3's words where it has some (scripts look for them), with ours behind.
 
-use crate::exit::Failure;
+use engine::error::Failure;
 use wire::ProtocolError;
 
 /// The sentence of a client's error, after `error - `.

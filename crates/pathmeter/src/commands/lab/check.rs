@@ -3,7 +3,8 @@
 use super::list::lacking;
 use crate::cli::{Common, LabCheckArgs};
 use crate::commands::output::deliver;
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use engine::error::Failure;
 use lab::feature::Host;
 use lab::shipped::find;
 

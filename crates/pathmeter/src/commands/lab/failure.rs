@@ -1,33 +1,33 @@
 //! Refusals of the lab as exit codes, with the way out.
 
-use crate::exit::{Exit, Failure};
+use engine::error::{Failure, Kind};
 use lab::error::LabError;
 use lab::privilege::Unprivileged;
 
 /// What the lab refused.
 pub(super) fn failed(error: LabError) -> anyhow::Error {
     let message = error.to_string();
-    let (exit, advice) = match &error {
+    let (kind, advice) = match &error {
         LabError::NotOnThisKernel { .. } => (
-            Exit::Void,
+            Kind::Void,
             "`pathmeter lab list` says what can be built here; `lab run --in-vm` brings a kernel that has it"
                 .into(),
         ),
-        LabError::ProgramMissing { package, .. } => (Exit::Void, format!("apt-get install {package}")),
+        LabError::ProgramMissing { package, .. } => (Kind::Void, format!("apt-get install {package}")),
         LabError::NameInUse { name, .. } => (
-            Exit::Usage,
+            Kind::Usage,
             format!("give this one another with --name, or take that one away: pathmeter lab down {name}"),
         ),
         LabError::NoNode { .. } | LabError::NotHere { .. } => {
-            (Exit::Usage, "`pathmeter lab show NAME` draws the nodes of a topology".into())
+            (Kind::Usage, "`pathmeter lab show NAME` draws the nodes of a topology".into())
         }
-        LabError::NotUp(_) => (Exit::Usage, "`pathmeter lab list` has the labs that are up".into()),
+        LabError::NotUp(_) => (Kind::Usage, "`pathmeter lab list` has the labs that are up".into()),
         LabError::Interface { .. } => {
-            (Exit::Usage, "name another interface under `real` in the topology's file".into())
+            (Kind::Usage, "name another interface under `real` in the topology's file".into())
         }
         _ => return anyhow::Error::new(error),
     };
-    Failure { exit, message, advice: Some(advice) }.into()
+    Failure { kind, message, advice: Some(advice) }.into()
 }
 
 /// The user may not build labs here.

@@ -1,7 +1,8 @@
 //! `pathmeter lab prepare`: a kernel for virtual machines, downloaded and unpacked.
 
 use crate::cli::{Common, LabPrepareArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use engine::error::{Failure, Kind};
 use lab::vm::{Kernel, QemuProgram, VmError, fetch_kernel};
 use std::io::Write;
 
@@ -24,5 +25,5 @@ fn failed(error: VmError) -> anyhow::Error {
         VmError::Download { .. } => Some("`apt-get update` as root brings the lists of packages".to_owned()),
         _ => None,
     };
-    Failure { exit: Exit::Void, message: error.to_string(), advice }.into()
+    Failure { kind: Kind::Void, message: error.to_string(), advice }.into()
 }

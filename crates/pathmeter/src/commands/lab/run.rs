@@ -16,10 +16,12 @@ mod tools;
 use crate::cli::{Common, Format, LabRunArgs};
 use crate::commands::chart;
 use crate::commands::output::{Screen, deliver};
-use crate::engine::capture::Capture;
-use crate::engine::host;
-use crate::engine::interrupt::Interrupt;
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
+use crate::signals;
+use engine::capture::Capture;
+use engine::error::{Failure, Kind};
+use engine::host;
+use engine::interrupt::Interrupt;
 use lab::feature;
 use lab::privilege::{Unprivileged, gain_and_enclose};
 use lab::topology::Place;
@@ -45,11 +47,11 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> anyhow::Result<Exit> {
     }
     // Before any thread is started: an ordinary user's process moves into a user namespace here.
     gain_and_enclose().map_err(|refused| Failure {
-        exit: Exit::Void,
+        kind: Kind::Void,
         message: refused.to_string(),
         advice: Some(Unprivileged::ADVICE.into()),
     })?;
-    let interrupt = Interrupt::on_signals()?;
+    let interrupt = signals::interrupt()?;
     let report = measure(&plan, tap.as_ref(), &interrupt)?;
     finish(args, global, &report)
 }

@@ -2,8 +2,9 @@
 
 use super::failure::failed;
 use crate::cli::{Common, LabUpArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Ending, Exit, advice};
 use anyhow::Context;
+use engine::error::Failure;
 use lab::build::BuildOptions;
 use lab::hold::Held;
 use lab::privilege::gain_and_enclose;
@@ -66,9 +67,9 @@ fn wait(
 }
 
 fn refuse(error: &anyhow::Error, answer: &mut impl Write) -> anyhow::Result<Exit> {
-    let advice = error.chain().find_map(|cause| cause.downcast_ref::<Failure>()?.advice.clone());
+    let advice = advice(error).map(Into::into);
     let exit = Exit::of(error);
-    say(&Answer::Refused { exit: exit.code(), message: crate::exit::sentence(error), advice }, answer)?;
+    say(&Answer::Refused { exit: exit.code(), message: engine::error::sentence(error), advice }, answer)?;
     Ok(exit)
 }
 
@@ -97,7 +98,7 @@ fn told(name: &str, topology: &Topology, answer: PipeReader) -> anyhow::Result<E
             Ok(Exit::Done)
         }
         Answer::Refused { exit, message, advice } => {
-            Err(Failure { exit: Exit::from_code(exit), message, advice }.into())
+            Err(Ending { exit: Exit::from_code(exit), message, advice }.into())
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::cli::{Common, Format};
 use crate::commands::output::{Screen, deliver};
 use crate::commands::session::run_id;
 use anyhow::Context;
+use insight::run_of_events;
 use model::event::Event;
 use model::latency::{HostNoise, LatencyResult, WayResult};
 use model::run::Run;
@@ -24,7 +25,7 @@ pub(crate) fn save_and_show(run: &Run, file: &Path, global: &Common) -> anyhow::
         return Ok(());
     }
     let together = LatencyResult { ways, floor: None, noise: HostNoise::default(), cpu_share: 0.0 };
-    let together = Run::of(&run_id()?, "latency", &[Event::Latency(Box::new(together))]);
+    let together = run_of_events(&run_id()?, "latency", &[Event::Latency(Box::new(together))]);
     let text = format::text::result(&together, &Screen::of(global).style());
     if global.output.is_some() {
         // The run's own result is in the file of `-o`; the comparison is for whoever reads along.

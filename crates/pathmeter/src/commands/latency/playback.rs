@@ -1,7 +1,7 @@
 //! The messages of a playback, from a file.
 
-use crate::exit::Failure;
 use anyhow::Context;
+use engine::error::Failure;
 use model::latency::LatencyPlan;
 use model::plan::End;
 use model::playback::{Item, parse};

@@ -2,7 +2,7 @@
 
 use super::refused;
 use crate::cli::LinerateArgs;
-use crate::exit::Failure;
+use engine::error::Failure;
 use model::framing::{Framing, Layout, Ratio};
 use model::units::{BitRate, Bytes, PacketRate};
 use serde::Serialize;

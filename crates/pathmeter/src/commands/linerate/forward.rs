@@ -1,7 +1,7 @@
 //! From the link to the goodput: what each packet size gives at line rate.
 
 use super::refused;
-use crate::exit::Failure;
+use engine::error::Failure;
 use model::framing::{Framing, LINUX_MIN_MSS, Layout, Ratio, TcpReach, TcpSegment, Transport};
 use model::units::{BitRate, Bytes};
 use serde::Serialize;

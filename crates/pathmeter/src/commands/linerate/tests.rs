@@ -3,6 +3,7 @@
 use super::*;
 use crate::cli::{Cli, Command};
 use clap::Parser;
+use engine::error::Kind;
 
 fn ask(line: &str) -> Result<Answer, Failure> {
     let words = format!("pathmeter linerate {line}");
@@ -76,7 +77,7 @@ fn what_cannot_be_is_a_usage_error() {
         ("--link 1G --goodput 1G --frame 64", "46"),
     ] {
         let failure = ask(line).expect_err(line);
-        assert_eq!(failure.exit, Exit::Usage, "{line}");
+        assert_eq!(failure.kind, Kind::Usage, "{line}");
         assert!(failure.message.to_lowercase().contains(named), "{line}: {failure}");
     }
 }

@@ -4,13 +4,15 @@ use super::fit::fit;
 use super::plan::most;
 use super::progress::Live;
 use crate::commands::session::{run_id, too_early};
-use crate::engine::dut::bench::{Bench, BenchOptions};
-use crate::engine::host;
-use crate::engine::interrupt::Interrupt;
-use crate::exit::{Exit, Failure, sentence};
+use crate::exit::Exit;
 use crate::planner::Benchmark;
+use engine::dut::bench::{Bench, BenchOptions};
+use engine::error::{Failure, sentence};
+use engine::host;
+use engine::interrupt::Interrupt;
+use insight::device::conclude;
 use linux::clock::wall_now;
-use model::dut::{Action, DeviceReport, DutReport, SCHEMA, Setup, SetupError, Suite, Test, conclude};
+use model::dut::{Action, DeviceReport, DutReport, SCHEMA, Setup, SetupError, Suite, Test};
 use model::units::Nanos;
 
 /// Measures every device. What breaks one is told with its result, and ends it; the others are measured all the same.

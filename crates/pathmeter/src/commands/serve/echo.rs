@@ -3,9 +3,9 @@
 use super::{Log, listen};
 use crate::cli::ServeArgs;
 use crate::commands::latency::key;
-use crate::engine::latency::server::{Note, Servers, join};
-use crate::engine::server::Observer;
-use crate::exit::Failure;
+use engine::echo::server::{Note, Servers, join};
+use engine::error::Failure;
+use engine::server::Observer;
 use linux::socket::{UdpOptions, udp_bind};
 use model::latency::WaitMode;
 use std::io::ErrorKind;

@@ -1,9 +1,10 @@
 //! The HTTP endpoint beside our own protocol.
 
-use super::{DEFAULT_TESTS, Log, listen};
+use super::{Log, listen};
 use crate::cli::ServeArgs;
-use crate::engine::http_server::{HttpServer, Limits};
-use crate::engine::server::Observer;
+use engine::http_server::{HttpServer, Limits};
+use engine::server::DEFAULT_TESTS;
+use engine::server::Observer;
 use std::sync::Arc;
 
 /// Starts it, when it was asked for.

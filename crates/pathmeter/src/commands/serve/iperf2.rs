@@ -1,12 +1,13 @@
 //! The iPerf2 server beside our own protocol.
 
-use super::{DEFAULT_TESTS, Log, SessionLog, listen};
+use super::{Log, SessionLog, listen};
 use crate::cli::ServeArgs;
-use crate::engine::interrupt::Interrupt;
-use crate::engine::iperf2::{self, Config, Observer, Told, Watcher};
-use crate::engine::server::{self, Observer as _};
-use crate::exit::sentence;
 use anyhow::Context;
+use engine::error::sentence;
+use engine::interrupt::Interrupt;
+use engine::iperf2::{self, Config, Observer, Told, Watcher};
+use engine::server::DEFAULT_TESTS;
+use engine::server::{self, Observer as _};
 use model::plan::{LocalOptions, ProtocolName};
 use model::units::Nanos;
 use std::net::SocketAddr;

@@ -1,7 +1,8 @@
 //! How a run ends that cannot go on: sockperf's sentence and number.
 
 use super::note;
-use crate::exit::{Exit, Failure, sentence};
+use crate::exit::Exit;
+use engine::error::{Failure, sentence};
 
 /// What a step gives, or why there is nothing more to do.
 pub(super) type Told<T> = Result<T, End>;

@@ -4,8 +4,8 @@ use super::end::{End, Told};
 use super::plan::address;
 use super::{note, say};
 use crate::dialect::sockperf::{Activity, Both, Place, Server, version_name};
-use crate::engine::interrupt::Interrupt;
-use crate::engine::latency::server::{Note, Servers, join};
+use crate::signals;
+use engine::echo::server::{Note, Servers, join};
 use linux::clock::mono_now;
 use linux::options;
 use linux::socket::{TcpOptions, UdpOptions, tcp_listen, udp_bind};
@@ -24,7 +24,7 @@ use wire::sockperf::{Responder, Seen};
 /// Serves until the interrupt.
 pub(super) fn run(both: &Both, server: &Server, places: &[Place]) -> Told<()> {
     check(both, server, places)?;
-    let interrupt = Interrupt::on_signals().map_err(|e| End::fatal(e.to_string()))?;
+    let interrupt = signals::interrupt().map_err(|e| End::fatal(e.to_string()))?;
     say(&banner::version(&version_name(both.version)));
     pin(server)?;
     let watched = Arc::new(Mutex::new(Watched::new(both.activity, server.gaps)));

@@ -2,10 +2,10 @@
 
 use super::{keys, way};
 use crate::cli::{BucketIn, S3Args, TransferArgs};
-use crate::engine::transfer::source::{Source, host_and_port};
-use crate::exit::Failure;
 use crate::planner::{self, Family, resolve};
 use anyhow::Context;
+use engine::error::Failure;
+use engine::transfer::source::{Source, host_and_port};
 use model::transfer::{S3Plan, TransferBody, TransferFile, TransferMethod, TransferPlan, Trust};
 use model::units::{Bytes, Nanos};
 use rusty_s3::{Bucket, UrlStyle};

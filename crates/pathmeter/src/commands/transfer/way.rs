@@ -1,7 +1,7 @@
 //! Which interface, or which routes, an MTU sweep changes.
 
 use crate::cli::TransferArgs;
-use crate::exit::Failure;
+use engine::error::Failure;
 use linux::netlink::Network;
 use model::transfer::{MtuOf, TransferFile};
 use std::collections::BTreeSet;

@@ -2,7 +2,7 @@
 
 use super::{MAX_WRITE, exclude, range, within};
 use crate::cli::ThroughputArgs;
-use crate::exit::Failure;
+use engine::error::Failure;
 use model::units::Nanos;
 
 /// Options that need what the protocol does not have.

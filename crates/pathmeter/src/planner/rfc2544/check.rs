@@ -2,7 +2,7 @@
 
 use super::super::check::{at_most, positive, session};
 use crate::cli::{DeviceArgs, DutTest, GoalName, Rfc2544Args, Standard};
-use crate::exit::Failure;
+use engine::error::Failure;
 use model::plan::ProtocolName;
 use model::units::{Bytes, Nanos, PacketRate};
 use std::net::IpAddr;

@@ -2,7 +2,7 @@
 
 use super::streams::streams;
 use crate::cli::{GoalName, Rfc2544Args, Standard};
-use crate::exit::Failure;
+use engine::error::Failure;
 use model::dut::y1564::Profile;
 use model::dut::{NamedGoal, Setup, Test, Times};
 use model::framing::{Encap, Encaps};

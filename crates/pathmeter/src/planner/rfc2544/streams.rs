@@ -1,7 +1,7 @@
 //! What is sent: a stream for each IP version and frame size, and for a mix.
 
 use crate::cli::{Rfc2544Args, Standard, TrafficArgs};
-use crate::exit::Failure;
+use engine::error::Failure;
 use model::dut::{Frames, Stream, Test};
 use model::framing::{Imix, Network, RFC2544_SIZES, RFC8219_FURTHER_SIZES};
 use model::plan::Directions;

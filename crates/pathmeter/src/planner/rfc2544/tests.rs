@@ -2,9 +2,10 @@
 
 use super::rfc2544;
 use crate::cli::{Cli, Command};
-use crate::engine::client::Security;
-use crate::exit::{Exit, sentence};
+use crate::exit::Exit;
 use clap::Parser;
+use engine::connect::Security;
+use engine::error::sentence;
 use model::dut::{Setup, Test};
 use model::plan::Directions;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};

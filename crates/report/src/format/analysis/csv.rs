@@ -1,6 +1,6 @@
 //! The CSV of an analysis: a row for each direction and way of each run.
 
-use model::analysis::{Analysis, Flow, Trips};
+use insight::analysis::{Analysis, Flow, Trips};
 use std::fmt::Display;
 
 /// The header: each name carries its unit. Columns are only ever added at the end.

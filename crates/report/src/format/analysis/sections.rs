@@ -2,7 +2,7 @@
 
 use crate::format::table::{Cell, Section, section};
 use crate::format::text::words;
-use model::analysis::{Analysis, Flow, PathBound, Trips};
+use insight::analysis::{Analysis, Flow, PathBound, Trips};
 use model::path::Bound;
 use model::stats::compare::{Comparison, Judgement};
 use model::units::Bytes;

@@ -2,7 +2,7 @@
 
 use super::{Iperf2Options, Iperf2Role};
 use model::time::WallTime;
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use std::net::{IpAddr, SocketAddr};
 
 /// What is known of a connection or flow beside its addresses.
@@ -22,10 +22,8 @@ pub struct Iperf2Connection {
     pub socket: Option<i32>,
     /// The other end's version: `2.1.8`.
     pub peer: Option<String>,
-    /// TCP: initial congestion window (segments), largest segment, first RTT.
-    pub tcp: Option<(u32, u32, Nanos)>,
-    /// TCP: largest segment, where that is all that is known of it.
-    pub mss: Option<u32>,
+    /// TCP: initial congestion window, largest segment, first RTT.
+    pub tcp: Option<(Bytes, u32, Nanos)>,
     /// connect(2) took so long.
     pub took: Option<Nanos>,
 }
@@ -62,13 +60,8 @@ impl Iperf2Connection {
         if let (true, Some(peer)) = (options.enhanced, &self.peer) {
             words.push(format!("(peer {peer})"));
         }
-        match (self.tcp, self.mss) {
-            (Some((window, mss, rtt)), _) => {
-                words.push(format!("(icwnd/mss/irtt={window}/{mss}/{})", rtt.0 / 1000));
-            }
-            // As up to 2.1.5.
-            (None, Some(mss)) => words.push(format!("(MSS={mss})")),
-            (None, None) => {}
+        if let Some((window, mss, rtt)) = self.tcp {
+            words.push(format!("(icwnd/mss/irtt={}/{mss}/{})", window.0 / 1024, rtt.0 / 1000));
         }
         if options.enhanced {
             words.extend(self.took.map(|took| format!("(ct={:4.2} ms)", took.0 as f64 / 1e6)));
@@ -130,7 +123,7 @@ mod tests {
             words: vec!["reverse".into()],
             tos: 0x20,
             socket: Some(3),
-            tcp: Some((319, 32_741, Nanos(37_400))),
+            tcp: Some((Bytes(10 * 32_741), 32_741, Nanos(37_400))),
             took: Some(Nanos(420_000)),
             ..Iperf2Connection::default()
         };

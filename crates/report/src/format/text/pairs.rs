@@ -4,7 +4,7 @@ use super::super::table::{Column, plain};
 use super::super::{Paint, Style};
 use super::result::fact;
 use super::words;
-use model::analysis::{Pairs, Way};
+use model::pairs::{Pairs, Way};
 use model::plan::Direction;
 use model::run::Run;
 

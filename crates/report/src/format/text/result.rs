@@ -59,8 +59,9 @@ fn facts(summary: &DirectionSummary, all: &Summary) -> Vec<(&'static str, String
     if let Some(loss) = &summary.loss {
         let lost = loss.path + loss.receiver + loss.sender;
         let places = format!(
-            "{} ({lost} datagrams): {} on the path, {} in the receiving socket, {} at the sender",
+            "{} ({}): {} on the path, {} in the receiving socket, {} at the sender",
             words::percent(loss.share),
+            words::count(lost, "datagram"),
             loss.path,
             loss.receiver,
             loss.sender

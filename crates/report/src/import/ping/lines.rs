@@ -23,9 +23,12 @@ pub(super) struct Output {
     pub(super) elapsed: Option<Nanos>,
     /// The shortest, the mean, the longest and the standard deviation.
     pub(super) extremes: Option<[Nanos; 4]>,
-    /// The first time of `-D`.
+    /// The first time of `-D`; zero without it.
     first: Option<Nanos>,
 }
+
+/// What ping waits between packets, if nothing else is asked.
+const SECOND: Nanos = Nanos::from_secs(1);
 
 /// A packet that was too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +58,19 @@ impl Output {
     pub(super) fn of(lines: &[String]) -> Output {
         let mut output = Output::default();
         lines.iter().for_each(|line| output.take(line));
+        output.pace();
         output
+    }
+
+    /// Packets without times (`-D`) are as far apart as their number and the time of all of them tell.
+    fn pace(&mut self) {
+        let gaps = self.transmitted.map(|sent| sent.saturating_sub(1)).filter(|gaps| *gaps > 0);
+        let (Some(elapsed), Some(gaps), Some(Nanos(0))) = (self.elapsed, gaps, self.first) else { return };
+        let interval = u128::from(elapsed.0 / gaps);
+        for trip in &mut self.trips {
+            let at = u128::from(trip.at.0) * interval / u128::from(SECOND.0);
+            trip.at = Nanos(u64::try_from(at).unwrap_or(u64::MAX));
+        }
     }
 
     fn take(&mut self, line: &str) {

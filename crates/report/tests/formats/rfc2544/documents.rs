@@ -1,18 +1,17 @@
-//! Reports of devices, made up: figures of a router of 1.07 Mpps, and of devices that cannot be measured well.
+//! Reports of devices: a simulated router of 1.7 Mpps, and devices that cannot be measured well.
 
+use super::tester::Bench;
+use insight::device::conclude;
 use model::dut::y1564::{Observed, Profile};
 use model::dut::{
-    BackToBackReport, DelayVariationReport, DelayVariationWay, DeviceReport, DutReport, Frames, HopDrops,
-    LatencyReport, LatencyWay, LeftOut, LoadLimit, MrrReport, NamedGoal, Overload, PortFacts, RateReport,
-    Rates, RecoveryReport, ResetReport, ResetTime, SCHEMA, ServiceReport, ServiceStep, Setup, SinkKind,
-    SourceKind, Stream, StreamReport, Test, Tools, Tried, WayObservation, compare_devices, conclude,
+    DeviceReport, DutReport, Frames, HopDrops, LeftOut, LoadLimit, MrrReport, NamedGoal, PortFacts,
+    RateReport, Rates, ResetTime, SCHEMA, ServiceReport, ServiceStep, Setup, SinkKind, SourceKind, Stream,
+    StreamReport, Test, Tools, Tried, WayObservation, compare_devices,
 };
 use model::framing::{Imix, Network};
 use model::host::Host;
 use model::plan::{Direction, Directions};
-use model::search::{BackToBackOutcome, Goal, Irregular, Load, LossStep, LossStepsOutcome, TrialResult};
-use model::stats::histogram::Distribution;
-use model::stats::rfc8219::{InterPacketVariation, OverRuns};
+use model::search::{Goal, Irregular, Load, LossStep, LossStepsOutcome, TrialResult};
 use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
@@ -34,16 +33,35 @@ pub(super) fn full() -> DutReport {
         [64, 512, 1518].map(|size| stream(Network::V4, Frames::of(Bytes(size)), Directions::Both)).into();
     let mut setup = Setup::standard(&ALL, streams.clone());
     setup.link = Some(BitRate(10_000_000_000));
-    setup.departures = vec!["no frames of 128, 256, 1024 and 1280 bytes (RFC 2544 section 9.1)".into()];
     setup.service = Some(profile());
     setup.goals = goals(&[("throughput", Goal::rfc2544()), ("ndr", Goal::ndr()), ("pdr", Goal::pdr())]);
+    let bench =
+        Bench { queue: 1_200, collapse: 0.6, recovery: Nanos::from_micros(2_200), ..Bench::new(1.7e6) };
     let mut router = device("router");
     router.title = Some("a router of two cores".into());
-    router.rows = streams.iter().map(|stream| everything(stream, &setup)).collect();
+    router.rows = bench.run(&without_service(&setup)).0;
+    router.rows.iter_mut().for_each(reset_by_interfaces);
     router.service = Some(service(&streams[1], &setup));
-    router.hops = hops();
+    router.hops = hops(&bench.flood(&streams[0], Nanos::from_millis(100)));
     router.shares_cpu = Some(false);
     finished(setup, vec![router])
+}
+
+/// The others are not policed.
+fn without_service(setup: &Setup) -> Setup {
+    let tests = ALL.into_iter().filter(|test| *test != Test::Service).collect();
+    Setup { tests, service: None, ..setup.clone() }
+}
+
+/// As the command names what it did.
+fn reset_by_interfaces(row: &mut StreamReport) {
+    if let Some(reset) = &mut row.reset {
+        reset.how = "its interfaces were taken down and up again".into();
+        // One of the runs never ended.
+        if let Some(last) = reset.runs.last_mut() {
+            *last = ResetTime { by_time: None, by_loss: None };
+        }
+    }
 }
 
 /// A look at a device that cannot be measured well, over a link of unknown speed.
@@ -61,7 +79,6 @@ pub(super) fn quick() -> DutReport {
         Setup::quick(&[Test::Throughput, Test::FrameLoss, Test::Reset, Test::Mrr], streams.clone());
     setup.max = Some(PacketRate(5_000_000));
     setup.goals = goals(&[("throughput", Goal::tst009()), ("pdr", Goal::pdr())]);
-    setup.departures = vec!["frames go one way".into(), "trials of 500 ms".into()];
     let mut bridge = device("eth1 - eth2");
     let words = [
         (Some(4.1e6), None, vec![Irregular::NoUpperBound]),
@@ -83,8 +100,8 @@ pub(super) fn quick() -> DutReport {
     bridge.rows[0].loss = Some(losses(4.1e6, &[2.5, 0.0, 0.0], &[Irregular::GeneratorLimited]));
     bridge.rows[0].mrr = Some(MrrReport {
         offered: Load(4.1e6),
-        forwarded: rates(4e6, &[0.98, 1.0, 1.02]),
-        loss_ratio: 0.024,
+        forwarded: rates(4.1e6, &[0.98, 0.97, 0.975]),
+        loss_ratio: 0.025,
     });
     bridge.voided = 7;
     bridge.tools[0].tried.insert(0, refused());
@@ -102,25 +119,10 @@ pub(super) fn several() -> DutReport {
     setup.link = Some(BitRate(10_000_000_000));
     setup.link_is_nominal = true;
     setup.goals = goals(&[("throughput", Goal::rfc2544())]);
-    setup.departures = Vec::new();
-    let tested = |name: &str, pps: f64, shares: Option<bool>| {
+    let tested = |name: &str, capacity: f64, shares: Option<bool>| {
         let mut device = device(name);
         device.shares_cpu = shares;
-        let of = |stream: &Stream| {
-            let mut row = StreamReport::new(stream.clone());
-            let line = line_rate(&setup, stream);
-            row.line_rate = Some(line);
-            row.most = Some(line);
-            row.limit = Some(LoadLimit::LineRate);
-            let lower = pps.min(line.0);
-            let full = if lower >= line.0 { vec![Irregular::NoUpperBound] } else { Vec::new() };
-            row.rates = vec![rate("throughput", Some(lower), Some(lower * 1.005), &full)];
-            row.rates[0].repeats = Some(rates(lower, &[0.98, 1.0, 1.02]));
-            row.mrr =
-                Some(MrrReport { offered: line, forwarded: rates(lower, &[0.6, 0.62]), loss_ratio: 0.4 });
-            row
-        };
-        device.rows = streams.iter().map(of).collect();
+        device.rows = Bench::new(capacity).run(&setup).0;
         device
     };
     let gone = DeviceReport {
@@ -128,7 +130,7 @@ pub(super) fn several() -> DutReport {
         name: "wireguard".into(),
         ..DeviceReport::default()
     };
-    let devices = vec![tested("direct", 4.1e6, None), tested("forward", 1.07e6, Some(true)), gone];
+    let devices = vec![tested("direct", 20e6, None), tested("forward", 1.07e6, Some(true)), gone];
     let mut report = finished(setup, devices);
     report.comparisons = compare_devices(&report);
     report.notes = vec!["Generator and devices share 2 CPUs.".into()];
@@ -136,7 +138,8 @@ pub(super) fn several() -> DutReport {
 }
 
 /// Concludes each device, as the command does.
-fn finished(setup: Setup, mut devices: Vec<DeviceReport>) -> DutReport {
+fn finished(mut setup: Setup, mut devices: Vec<DeviceReport>) -> DutReport {
+    setup.departures = setup.find_departures();
     devices.iter_mut().for_each(|device| conclude(device, &setup));
     DutReport {
         schema: SCHEMA.into(),
@@ -236,101 +239,6 @@ fn flood(way: Direction, sent: u64, received: u64, reordered: u64) -> WayObserva
     }
 }
 
-/// A row with a result of each test; a router of 1.07 Mpps, all directions together, that nearly fills the link with
-/// large frames.
-fn everything(stream: &Stream, setup: &Setup) -> StreamReport {
-    let line = line_rate(setup, stream);
-    let found = (1.07e6 / 2.0_f64).min(line.0);
-    let full = found >= line.0 * 0.6;
-    let lower = if full { line.0 } else { found };
-    let mut row = StreamReport::new(stream.clone());
-    row.line_rate = Some(line);
-    row.ceiling = Some(Load(4.1e6));
-    let most = Load(line.0.min(4.1e6));
-    row.most = Some(most);
-    row.limit = Some(if line.0 < 4.1e6 { LoadLimit::LineRate } else { LoadLimit::Generator });
-    row.reference = Some("throughput".into());
-    row.flood = vec![flood(Direction::Up, 500_000, 310_000, 0), flood(Direction::Down, 500_000, 305_000, 0)];
-    let irregular = if full { vec![Irregular::NoUpperBound] } else { Vec::new() };
-    row.rates = [("throughput", 1.0), ("ndr", 1.01), ("pdr", 1.05)]
-        .map(|(goal, by)| rate(goal, Some((lower * by).min(line.0)), Some(lower * by * 1.005), &irregular))
-        .into();
-    row.mrr = Some(MrrReport {
-        offered: most,
-        forwarded: rates(lower, if full { &[2.0, 2.0] } else { &[1.24, 1.26, 1.25] }),
-        loss_ratio: if full { 0.0 } else { 0.38 },
-    });
-    row.latency = [(10, 21), (50, 34), (90, 88), (100, 2_100)]
-        .map(|(percent, micros)| latency(percent, Load(lower * f64::from(percent) / 100.0), micros))
-        .into();
-    let lost: &[f64] = if full { &[0.0, 0.0] } else { &[31.2, 23.4, 12.6, 0.04, 0.0, 0.0] };
-    row.loss = Some(losses(most.0, lost, &[]));
-    row.back_to_back =
-        Some(bursts(most, if full { LoadLimit::LineRate } else { LoadLimit::Generator }, Load(lower)));
-    row.recovery = Overload::of(Load(lower), most).map(|loads| {
-        let times = [12, 14, 13].map(Nanos::from_micros).to_vec();
-        RecoveryReport {
-            loads,
-            over_runs: over_runs(&[12e3, 14e3, 13e3]),
-            times,
-            unrecovered: u32::from(!full),
-        }
-    });
-    row.reset = (stream.frames.name == "64").then(|| ResetReport {
-        how: "its interfaces were taken down and up again".into(),
-        load: Load(lower),
-        runs: vec![
-            ResetTime { by_time: Some(Nanos::from_millis(310)), by_loss: Some(Nanos::from_millis(312)) },
-            ResetTime { by_time: Some(Nanos::from_millis(290)), by_loss: Some(Nanos::from_millis(291)) },
-            ResetTime { by_time: None, by_loss: None },
-        ],
-    });
-    row.delay_variation = Some(DelayVariationReport { load: Load(lower), ways: ways(variation) });
-    row
-}
-
-fn ways<T>(of: fn(Direction) -> T) -> Vec<T> {
-    vec![of(Direction::Up), of(Direction::Down)]
-}
-
-fn variation(way: Direction) -> DelayVariationWay {
-    let packet = over_runs(&[41e3, 42e3, 45e3]).expect("there are runs");
-    let inter_packet = Some(InterPacketVariation { min_ns: -38_000, median_ns: 12, max_ns: 40_100 });
-    DelayVariationWay { way, packet, inter_packet }
-}
-
-fn over_runs(values: &[f64]) -> Option<OverRuns> {
-    OverRuns::of(values)
-}
-
-fn latency(percent: u32, load: Load, micros: u64) -> LatencyReport {
-    let way = |way, more: u64| {
-        let at = |tenths: u64| Nanos(((micros + more) * 1000) * tenths / 10);
-        let (typical, worst) = (at(10).0 as f64, at(40).0 as f64);
-        LatencyWay {
-            way,
-            delays: Distribution {
-                count: 64_000,
-                min: at(5),
-                mean: at(11),
-                stddev: at(3),
-                p50: at(10),
-                p90: at(18),
-                p99: at(30),
-                p999: at(40),
-                p9999: at(60),
-                max: at(90),
-            },
-            typical: over_runs(&[typical, typical * 0.98, typical * 1.03]),
-            worst_case: over_runs(&[worst, worst * 1.1, worst * 1.4]),
-            store_and_forward: Some(at(10) - Nanos(102)),
-            bit_forwarding: Some(at(10) - Nanos(51)),
-            lost: if percent == 100 { 3 } else { 0 },
-        }
-    };
-    LatencyReport { percent, load, ways: vec![way(Direction::Up, 0), way(Direction::Down, 1)] }
-}
-
 fn losses(most: f64, percents: &[f64], irregular: &[Irregular]) -> LossStepsOutcome {
     let step = |(index, loss_percent): (usize, &f64)| {
         let offered_percent = 100.0 - 10.0 * index as f64;
@@ -352,27 +260,10 @@ fn losses(most: f64, percents: &[f64], irregular: &[Irregular]) -> LossStepsOutc
     LossStepsOutcome { rows: percents.iter().enumerate().map(step).collect(), irregular: irregular.to_vec() }
 }
 
-fn bursts(rate: Load, limit: LoadLimit, throughput: Load) -> BackToBackReport {
-    let outcome = BackToBackOutcome {
-        bursts: vec![1_190, 1_200, 1_213],
-        least: Some(1_190),
-        mean: Some(1_201.0),
-        most: Some(1_213),
-        stddev: Some(11.53),
-        irregular: if rate == throughput { vec![Irregular::NoUpperBound] } else { Vec::new() },
-    };
-    let buffer = outcome.buffer(rate, throughput);
-    BackToBackReport { rate, limit, outcome, buffer }
-}
-
 /// Of trials that forward so many times a rate.
 fn rates(rate: f64, factors: &[f64]) -> Rates {
     let trials: Vec<f64> = factors.iter().map(|factor| rate * factor).collect();
     Rates::of(&trials).expect("there are trials")
-}
-
-fn line_rate(setup: &Setup, stream: &Stream) -> Load {
-    setup.line_rate(stream).expect("frames of Ethernet").expect("the link is known")
 }
 
 fn profile() -> Profile {
@@ -411,7 +302,8 @@ fn service(stream: &Stream, setup: &Setup) -> ServiceReport {
     }
 }
 
-fn hops() -> Vec<HopDrops> {
+/// Where the frames of a flood were counted: most upwards are lost where they come in, downwards all but a few.
+fn hops(flood: &[WayObservation]) -> Vec<HopDrops> {
     let hop = |node: &str, interface: &str, received, sent, drops: &[(&str, u64)]| HopDrops {
         node: node.into(),
         interface: interface.into(),
@@ -420,10 +312,14 @@ fn hops() -> Vec<HopDrops> {
         sent,
         drops: drops.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(),
     };
+    let [up, down] = [flood[0].result, flood[1].result];
+    let (softnet, queue) = (9_000, 1_000);
+    let in_ring = |way: TrialResult| way.sent - way.received - softnet - queue;
+    let ring = |way: TrialResult| [("rx_dropped", in_ring(way)), ("softnet", softnet), ("tx_dropped", queue)];
     vec![
-        hop("a", "eth0", 305_000, 500_000, &[]),
-        hop("router", "to-a", 320_000, 305_000, &[("rx_dropped", 180_000), ("softnet", 9_000)]),
-        hop("router", "to-b", 500_000, 310_000, &[("tx_dropped", 1_000)]),
-        hop("b", "eth0", 310_000, 500_000, &[]),
+        hop("a", "eth0", down.received, up.sent, &[]),
+        hop("router", "to-a", up.sent - in_ring(up), down.received, &ring(up)),
+        hop("router", "to-b", down.sent - in_ring(down), up.received, &ring(down)),
+        hop("b", "eth0", up.received, down.sent, &[]),
     ]
 }

@@ -2,7 +2,7 @@
 
 use super::super::failure::failed;
 use super::{NOT_STARTED, as_a_shell_tells};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Ending, Exit};
 use lab::error::LabError;
 use lab::state::{Directory, HeldLab};
 use lab::vm::{Asker, Lost, RemoteCommand};
@@ -29,7 +29,7 @@ pub(super) fn run(
         Ok(ended) => ended,
         Err(Lost::Lab) => {
             let message = format!("the lab {} has gone, and the command with it", lab.name);
-            return Err(Failure { exit: Exit::Dialect(LOST), message, advice: None }.into());
+            return Err(Ending { exit: Exit::Dialect(LOST), message, advice: None }.into());
         }
         // As a command in a namespace ends of it: by SIGPIPE.
         Err(Lost::Output(error)) if error.kind() == ErrorKind::BrokenPipe => {
@@ -42,7 +42,7 @@ pub(super) fn run(
         None => Ok(Exit::Dialect(code.unwrap_or(u8::MAX))),
         Some(why) => {
             let exit = Exit::Dialect(code.unwrap_or(NOT_STARTED));
-            Err(Failure { exit, message: format!("node {node}: {why}"), advice: None }.into())
+            Err(Ending { exit, message: format!("node {node}: {why}"), advice: None }.into())
         }
     }
 }

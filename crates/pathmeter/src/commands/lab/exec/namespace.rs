@@ -2,7 +2,7 @@
 
 use super::super::failure::failed;
 use super::{NOT_STARTED, as_a_shell_tells};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Ending, Exit};
 use lab::hold::command;
 use lab::state::{HeldLab, HeldNode};
 use linux::process::{Process, Signal};
@@ -23,13 +23,13 @@ pub(super) fn run(lab: &HeldLab, node: &HeldNode, words: &[OsString]) -> anyhow:
     let child = command(lab, node, &program).map_err(failed)?.args(rest).spawn();
     let mut child = child.map_err(|error| {
         let message = format!("start {} in {}: {error}", program.display(), node.name);
-        Failure { exit: Exit::Dialect(NOT_STARTED), message, advice: None }
+        Ending { exit: Exit::Dialect(NOT_STARTED), message, advice: None }
     })?;
     let status = wait(&mut child, &mut signals)?;
     let code = as_a_shell_tells(status.code(), status.signal());
     if status.signal().is_some() && !lab.is_up() {
         let message = format!("the lab {} has gone, and the command with it", lab.name);
-        return Err(Failure { exit: Exit::Dialect(code.unwrap_or(u8::MAX)), message, advice: None }.into());
+        return Err(Ending { exit: Exit::Dialect(code.unwrap_or(u8::MAX)), message, advice: None }.into());
     }
     Ok(Exit::Dialect(code.unwrap_or(u8::MAX)))
 }

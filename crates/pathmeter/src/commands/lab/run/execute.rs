@@ -5,7 +5,7 @@ use super::plan::{Plan, Step, Work};
 use super::real_frames::RealFrames;
 use super::site::Site;
 use super::tools;
-use crate::engine::interrupt::Interrupt;
+use engine::interrupt::Interrupt;
 use lab::build::Lab;
 use lab::command::Running;
 use lab::counters::{Snapshot, Traffic};
@@ -173,9 +173,13 @@ impl Watch<'_> {
         (outcome, seen)
     }
 
+    /// The counters and when they were read. `None` when that took so long, on a busy host, that nobody knows when one of them
+    /// was read.
     fn moment(&self) -> Option<(Instant, Snapshot)> {
+        let begun = Instant::now();
         let counters = self.lab.counters().ok()?;
-        Some((Instant::now(), counters))
+        let took = begun.elapsed();
+        (took <= self.window() / LONGEST_READING).then(|| (begun + took / 2, counters))
     }
 
     /// A test of throughput has reported for the first time: it is past its beginning.
@@ -241,5 +245,7 @@ fn drops(traffic: &Traffic) -> Vec<Drops> {
     drops
 }
 
+/// A reading of all counters takes this part of the time between two of them at most: together they err by less than 2 %.
+const LONGEST_READING: u32 = 60;
 /// Beyond four times what a command should take; a machine under emulation is slow.
 const PATIENCE: Duration = Duration::from_secs(45);

@@ -4,8 +4,8 @@ use super::judge;
 use super::plan::Plan;
 use super::progress::say;
 use crate::cli::{LabRunArgs, LabTest};
-use crate::exit::{Exit, Failure};
 use clap::ValueEnum;
+use engine::error::{Failure, Kind};
 use lab::topology::Place;
 use lab::vm::Inside;
 use model::lab::LabReport;
@@ -34,7 +34,7 @@ pub(super) fn measure(args: &LabRunArgs, plan: &Plan) -> anyhow::Result<LabRepor
     // Progress is a courtesy: a closed standard error stops nothing.
     let tell = |bytes: &[u8]| drop(std::io::stderr().write_all(bytes));
     let done = work.run(tell).map_err(|error| Failure {
-        exit: Exit::Void,
+        kind: Kind::Void,
         message: error.to_string(),
         advice: None,
     })?;
@@ -130,3 +130,56 @@ fn arguments(args: &LabRunArgs, names: &[String]) -> Vec<String> {
 /// In emulation programs take many times longer to start, and the tests themselves as long as asked.
 const SLOWER: u64 = 4;
 const OVERHEAD: Nanos = Nanos(300_000_000_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::lab::{Expectation, Variant};
+
+    #[test]
+    fn only_what_rests_on_time_and_was_missed_is_left_open() {
+        let all = [
+            (judge::RATE_OF_LINK, Some(false)),
+            (judge::RATE_OF_LINK, Some(true)),
+            (judge::DELAY_ADDED, Some(false)),
+            (judge::DELAY_ADDED, Some(true)),
+            ("loss", Some(false)),
+            ("path MTU", Some(false)),
+            ("finding", None),
+        ];
+        let expectation = |(what, held): (&str, _)| Expectation {
+            what: format!("{what} up, IPv4"),
+            expected: String::new(),
+            found: String::new(),
+            held,
+        };
+        let variant = Variant {
+            name: String::new(),
+            title: String::new(),
+            device_under_test: None,
+            unavailable: None,
+            series: Vec::new(),
+            sweeps: Vec::new(),
+            expectations: all.map(expectation).into(),
+            findings: Vec::new(),
+            notes: Vec::new(),
+        };
+        let mut report = LabReport {
+            schema: String::new(),
+            started: None,
+            finished: None,
+            host: None,
+            repetitions: 1,
+            time: Nanos::ZERO,
+            variants: vec![variant],
+            comparisons: Vec::new(),
+            notes: Vec::new(),
+        };
+        leave_open(&mut report);
+        let held: Vec<_> = report.variants[0].expectations.iter().map(|one| one.held).collect();
+        assert_eq!(held, [None, Some(true), None, Some(true), Some(false), Some(false), None]);
+        assert_eq!(report.notes.len(), 1);
+        leave_open(&mut report);
+        assert_eq!(report.notes.len(), 1, "nothing is left to say");
+    }
+}

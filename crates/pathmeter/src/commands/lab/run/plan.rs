@@ -1,7 +1,7 @@
 //! What `lab run` will do: which tests of which topology, in which order, how often, and how long it takes.
 
 use crate::cli::{LabRunArgs, LabTest as Asked};
-use crate::exit::Failure;
+use engine::error::Failure;
 use lab::shipped;
 use lab::topology::{Node, Place, Tool, Topology};
 use model::framing::Network;

@@ -3,8 +3,8 @@
 use super::plan::Plan;
 use super::site::Site;
 use crate::cli::LabRunArgs;
-use crate::engine::capture::{self, Capture, CaptureOptions};
-use crate::exit::Failure;
+use engine::capture::{self, Capture, CaptureOptions};
+use engine::error::Failure;
 use std::path::PathBuf;
 
 /// What is to be captured.

@@ -1,0 +1,83 @@
+//! The client's end of a test: opens the control connection, chooses the protocol's machine and drives it.
+
+use super::connect::{Security, connect, native_config};
+use super::driver::{Driver, Opener, Setting};
+use super::host;
+use super::interrupt::Interrupt;
+use super::iperf2;
+use super::link::Link;
+use linux::clock::mono_now;
+use model::event::Event;
+use model::host::Host;
+use model::plan::{Plan, ProtocolName, Transport};
+use std::sync::Arc;
+use wire::{Session, iperf3, native};
+
+/// Runs one throughput test. Events go to `sink` as they happen; what was measured before a failure has been told.
+pub fn run(
+    plan: &Plan,
+    security: &Security,
+    extras: &iperf3::Extras,
+    interrupt: &Interrupt,
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<()> {
+    if plan.protocol == ProtocolName::Iperf2 {
+        return iperf2::client(plan, &iperf2::Extras::default(), interrupt, &mut |told| {
+            if let iperf2::Told::Event(event) = told {
+                sink(event);
+            }
+        });
+    }
+    let link = connect(&plan.target, plan.protocol, &plan.local, security)?;
+    let host = host::describe(Some(plan.target.address.ip()));
+    let mut plan = plan.clone();
+    if plan.test.transport == Transport::Udp && plan.test.length == 0 {
+        plan.test.length = iperf3_payload(&link);
+    }
+    let mut session = machine(&plan, security, extras, &host, &link)?;
+    let setting = Setting {
+        opener: Opener::Client { target: plan.target.clone() },
+        local: plan.local.clone(),
+        host,
+        interrupt: interrupt.clone(),
+        admit: Box::new(|_| true),
+        extras: Box::new(|_| {}),
+        sink: Box::new(sink),
+        reflected: Box::new(|_| {}),
+        framed: Box::new(|_| {}),
+        offers: Arc::default(),
+        report: Box::new(|_, _| None),
+    };
+    Driver::new(session.as_mut(), link, setting)?.run()?;
+    Ok(())
+}
+
+/// The UDP payload iPerf3 chooses: the segment size of the control connection, where it fits a datagram.
+fn iperf3_payload(link: &Link) -> u32 {
+    let mss = linux::options::mss(link.socket()).map_or(0, |mss| mss.0);
+    u32::try_from(mss).ok().filter(|mss| (16..=65_507).contains(mss)).unwrap_or(iperf3::DEFAULT_UDP_LENGTH)
+}
+
+fn machine(
+    plan: &Plan,
+    security: &Security,
+    extras: &iperf3::Extras,
+    host: &Host,
+    link: &Link,
+) -> anyhow::Result<Box<dyn Session>> {
+    let now = mono_now();
+    Ok(match plan.protocol {
+        ProtocolName::Iperf3 => {
+            let cookie = iperf3::Cookie::from_entropy(&host::entropy()?);
+            let config = iperf3::ClientConfig { cookie, test: plan.test.clone(), extras: extras.clone() };
+            Box::new(iperf3::Client::new(config, now))
+        }
+        ProtocolName::Native => {
+            let config = native_config(security, host, link)?;
+            Box::new(native::Client::new(config, plan.test.clone(), plan.local.interval, now))
+        }
+        ProtocolName::Iperf2 | ProtocolName::Foreign => {
+            anyhow::bail!("{}: nothing here speaks this protocol with a dialogue", plan.target.address)
+        }
+    })
+}

@@ -1,0 +1,151 @@
+//! The way to a server: a control connection, encrypted or not, and what this end says of itself. Says why there is none.
+
+use super::host;
+use super::link::Link;
+use super::reach;
+use super::tls::{self, Fingerprint};
+use crate::error::Failure;
+use anyhow::Context;
+use linux::clock::mono_now;
+use linux::socket::{TcpOptions, tcp_connect};
+use model::host::Host;
+use model::plan::{LocalOptions, ProtocolName, Target};
+use model::units::Nanos;
+use std::net::SocketAddr;
+use wire::{iperf3, native};
+
+/// How a client proves itself and knows its server.
+#[derive(Clone, Debug, Default)]
+pub struct Security {
+    /// The shared token.
+    pub token: Option<native::Token>,
+    /// Certificate of the server; present: the control connection is TLS.
+    pub fingerprint: Option<Fingerprint>,
+}
+
+/// Opens a control connection.
+pub(crate) fn connect(
+    target: &Target,
+    protocol: ProtocolName,
+    local: &LocalOptions,
+    security: &Security,
+) -> anyhow::Result<Link> {
+    let options =
+        TcpOptions { local_address: local.bind, device: local.device.clone(), ..TcpOptions::default() };
+    let timeout = local.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
+    let began = mono_now();
+    let socket = tcp_connect(target.address, &options, timeout)
+        .map_err(|e| with_other_family(unreachable(target, protocol, &e.source), &e.source, target, local))?;
+    let opened = mono_now().saturating_since(began);
+    let encrypted = security.fingerprint.map(tls::connect).transpose()?;
+    let mut link = Link::new(socket, Vec::new(), encrypted).context("set up the control connection")?;
+    link.opened = opened;
+    link.handshake(mono_now() + timeout).map_err(|e| no_tls(target.address, &e))?;
+    Ok(link)
+}
+
+/// Why a control connection could not be encrypted, and what to try.
+fn no_tls(address: SocketAddr, error: &std::io::Error) -> Failure {
+    use std::io::ErrorKind;
+    let cause = error.get_ref().and_then(|e| e.downcast_ref::<rustls::Error>());
+    match (error.kind(), cause) {
+        (ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe, _) => {
+            Failure::unreachable(
+                format!(
+                    "{address} closed the connection when TLS was asked for: it most likely runs without"
+                ),
+                "start `pathmeter serve --tls` there, or drop --tls and --fingerprint here",
+            )
+        }
+        (ErrorKind::TimedOut, _) => Failure::unreachable(
+            format!("{address} accepts connections but does not answer when TLS is asked for"),
+            "check that `pathmeter serve --tls` runs on this port",
+        ),
+        (_, Some(rustls::Error::General(other_certificate))) => Failure::unreachable(
+            format!("{address} is not the server that was expected: {other_certificate}"),
+            "give the --fingerprint that the server printed at its last start (each start makes a new \
+             certificate); if it did not start anew, somebody else answers in its place",
+        ),
+        _ => Failure::unreachable(
+            format!("TLS with {address}: {error}"),
+            "check that `pathmeter serve --tls` runs on this port",
+        ),
+    }
+}
+
+/// What this end tells of itself in our own protocol.
+pub(crate) fn native_config(
+    security: &Security,
+    host: &Host,
+    link: &Link,
+) -> anyhow::Result<native::ClientConfig> {
+    Ok(native::ClientConfig {
+        token: security.token.clone(),
+        entropy: host::entropy()?,
+        software: host.version.clone(),
+        host: host.clone(),
+        binding: link.binding()?,
+    })
+}
+
+/// The same, and over which family the host answers, where it has both and was silent.
+fn with_other_family(
+    mut failure: Failure,
+    error: &std::io::Error,
+    target: &Target,
+    local: &LocalOptions,
+) -> Failure {
+    if error.kind() != std::io::ErrorKind::ConnectionRefused
+        && let Some(other) = reach::other_family(target, local)
+    {
+        let advice = failure.advice.take().unwrap_or_default();
+        failure.advice = Some(format!("{advice}; {other}"));
+    }
+    failure
+}
+
+/// Why a server could not be reached, and what to try.
+pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, error: &std::io::Error) -> Failure {
+    use std::io::ErrorKind;
+    let Target { host, address } = target;
+    let named =
+        if *host == address.ip().to_string() { address.to_string() } else { format!("{host} ({address})") };
+    let port = address.port();
+    let reason = reach::reason(address.ip(), error.kind());
+    let why = reason.as_ref().map(|reason| format!(": {}", reason.what)).unwrap_or_default();
+    let advice = |general: String| reason.and_then(|reason| reason.advice).unwrap_or(general);
+    match error.kind() {
+        ErrorKind::ConnectionRefused => Failure::unreachable(
+            format!(
+                "{named} refused the connection: the host is there and nothing listens on TCP port {port}"
+            ),
+            match protocol {
+                _ if port == iperf3::PORT => IPERF3_ADVICE.into(),
+                ProtocolName::Iperf3 => IPERF3_ADVICE.into(),
+                ProtocolName::Iperf2 => IPERF2_ADVICE.into(),
+                ProtocolName::Native | ProtocolName::Foreign => format!(
+                    "start `pathmeter serve` there (it listens on {}), or give its port as HOST:PORT",
+                    native::PORT
+                ),
+            },
+        ),
+        ErrorKind::TimedOut => Failure::unreachable(
+            format!("{named} does not answer on TCP port {port}{why}"),
+            advice(format!(
+                "check the address, and that firewalls and security groups allow TCP and UDP port {port}"
+            )),
+        ),
+        ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => Failure::unreachable(
+            format!("{named} cannot be reached: {error}{why}"),
+            advice("check this host's routes; with -4 or -6 the other family can be tried".into()),
+        ),
+        _ => Failure::unreachable(
+            format!("connect to {named}: {error}"),
+            "check the address and the options given",
+        ),
+    }
+}
+
+const IPERF3_ADVICE: &str = "start `iperf3 -s` or `pathmeter serve --iperf3` there, or give its port with -p";
+const IPERF2_ADVICE: &str = "start `iperf -s` or `pathmeter serve --iperf2` there, or give its port with -p";
+const CONNECT_TIMEOUT: Nanos = Nanos(5_000_000_000);

@@ -1,0 +1,100 @@
+//! The bench: a device between two ports, and orders carried out on it.
+
+mod observe;
+mod options;
+mod pauses;
+mod sides;
+mod tester;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod void;
+
+pub use options::{BenchOptions, Device, SideOptions};
+
+use super::connect;
+use super::hops::Hops;
+use super::reset::Reset;
+use super::site::Site;
+use anyhow::Result;
+use linux::frames::Stop;
+use model::dut::{Action, DeviceReport, Observation, Order};
+use tester::Tester;
+
+/// A device between two ports, ready to be tested.
+pub struct Bench {
+    name: String,
+    title: Option<String>,
+    tester: Tester,
+    reset: Reset,
+    hops: Hops,
+    /// Kept for as long as the device is needed; absent where it is not made here.
+    site: Option<Site>,
+    notes: Vec<String>,
+}
+
+impl Bench {
+    /// Opens both ports, and builds the device where it is a topology. `stop` ends what is being sent.
+    ///
+    /// # Errors
+    /// `Unavailable` (void) where the topology cannot be built or tested on this host: others may be. Kind 2
+    /// for an interface or CPU that is not there, or a network that carries other traffic; exit 3 for a host that cannot be
+    /// reached.
+    pub fn open(options: &BenchOptions, stop: &Stop) -> Result<Bench> {
+        let places = options.cpus.on_this_host(&options.device, options.both_ways)?;
+        let (site, connected) = match &options.device {
+            Device::Ports(specs) => (None, connect::ports(specs, options, &places, stop)?),
+            Device::Lab(topology) => {
+                let site = Site::build(topology, &places)?;
+                let connected = connect::ends(&site, options, &places, stop)?;
+                (Some(site), connected)
+            }
+        };
+        let hops = Hops::new(&options.device);
+        let reset = Reset::new(&options.reset, site.as_ref())?;
+        let tester = Tester::new(connected.ports, options, stop);
+        Ok(Bench {
+            name: options.device.name(),
+            title: options.device.title(),
+            tester,
+            reset,
+            hops,
+            site,
+            notes: connected.notes,
+        })
+    }
+
+    /// Does what is ordered, with the pauses of RFC 2544 section 23, and again where the host spoilt it.
+    ///
+    /// # Errors
+    /// Kind 4 when the host spoils it again and again, when there is no way to reset the device, and when it was stopped;
+    /// exit 3 when no frame comes through with any tool, or a port is lost.
+    pub fn execute(&mut self, order: &Order) -> Result<Observation> {
+        let before = self.hops.read(self.site.as_ref())?;
+        let observation = self.tester.execute(order, &self.reset)?;
+        self.hops.take(&before, self.site.as_ref(), order, &observation)?;
+        if let (Action::Reset(_), Some(site)) = (order.action, &mut self.site) {
+            site.settle()?;
+        }
+        Ok(observation)
+    }
+
+    /// Tells what was tested, by whom, and where frames were dropped. To be called when all else is in the report.
+    pub fn describe(&self, report: &mut DeviceReport) {
+        report.name.clone_from(&self.name);
+        report.title.clone_from(&self.title);
+        self.tester.describe(report);
+        report.hops = self.hops.most_loaded();
+        report.shares_cpu = self.site.as_ref().and_then(Site::shares_cpu).or(report.shares_cpu);
+        for reset in report.rows.iter_mut().filter_map(|row| row.reset.as_mut()) {
+            reset.how = self.reset.words().to_owned();
+        }
+        let notes = self.site.iter().flat_map(Site::notes).chain(&self.notes);
+        report.notes.extend(notes.cloned());
+    }
+
+    /// Why the device cannot be reset; `None` where it can.
+    pub fn no_reset(&self) -> Option<&str> {
+        self.reset.impossible()
+    }
+}

@@ -1,0 +1,139 @@
+//! From where to where frames go.
+
+use super::super::local::{ipv4, ipv6};
+use super::super::port::{Port, Traffic};
+use super::options::{BenchOptions, SideOptions};
+use crate::error::Failure;
+use crate::host::entropy;
+use anyhow::Result;
+use linux::frames::{FrameSpec, Outer, Ports};
+use model::dut::TunnelEnds;
+use model::framing::Network;
+use model::plan::Direction;
+use model::units::Bytes;
+use std::net::IpAddr;
+
+/// What frames are like, at both ports.
+#[derive(Clone, Debug)]
+pub(super) struct Sides {
+    sides: [SideOptions; 2],
+    vlan: Option<u16>,
+    ports: Ports,
+    hop_limit: u8,
+    last_tag: u32,
+}
+
+impl Sides {
+    pub(super) fn new(options: &BenchOptions) -> Sides {
+        Sides {
+            sides: options.sides.clone(),
+            vlan: options.vlan,
+            ports: options.ports,
+            hop_limit: options.hop_limit,
+            last_tag: 0,
+        }
+    }
+
+    /// The frames of one trial in one direction. Each has a tag of its own, so that what is left of an earlier one does not
+    /// count; and the next hop is asked for each time, as it may change.
+    ///
+    /// # Errors
+    /// Kind 2 when only one port has an address of this family, exit 3 when the next hop is not found.
+    pub(super) fn frames(
+        &mut self,
+        ports: &mut [Box<dyn Port>; 2],
+        way: Direction,
+        network: Network,
+        sizes: &[Bytes],
+    ) -> Result<Traffic> {
+        let (from, to) = ends(way);
+        let (source, destination) = (self.address(ports, from, network)?, self.address(ports, to, network)?);
+        let out = self.tunnel(from, network);
+        let link_network = if out.is_some() { Network::V6 } else { network };
+        let gateway = self.sides[from].gateways.iter().copied().find(|address| is_of(link_network, address));
+        let destination_mac = match (gateway, out) {
+            (Some(gateway), _) => ports[from].next_hop(gateway)?,
+            (None, Some(tunnel)) => ports[from].next_hop(tunnel.remote.into())?,
+            (None, None) if own(&*ports[from], network).is_some() => ports[from].next_hop(destination)?,
+            // Without an address it has no neighbours to ask: only what does not route is between.
+            (None, None) => ports[to].mac(),
+        };
+        let sent = FrameSpec {
+            source_mac: ports[from].mac(),
+            destination_mac,
+            source,
+            destination,
+            hop_limit: self.hop_limit,
+            ports: self.ports,
+            vlan: self.vlan,
+            outer: out.map(|TunnelEnds { local, remote }| Outer { source: local, destination: remote }),
+            sizes: sizes.to_vec(),
+            tag: self.tag()?,
+        };
+        let arrives_in = self
+            .tunnel(to, network)
+            .map(|TunnelEnds { local, remote }| Outer { source: remote, destination: local });
+        Ok(Traffic { sent, arrives_in })
+    }
+
+    /// The address of a port: as asked for, or its own, or where neither port has one that of a benchmark.
+    fn address(&self, ports: &[Box<dyn Port>; 2], side: usize, network: Network) -> Result<IpAddr> {
+        let given = |side: usize| {
+            let asked = self.sides[side].addresses.iter().copied().find(|address| is_of(network, address));
+            asked.or_else(|| own(&*ports[side], network))
+        };
+        match (given(side), given(1 - side)) {
+            (Some(address), _) => Ok(address),
+            // It stands for a host beyond the tunnel, wherever that is.
+            (None, Some(_)) if self.tunnel(side, network).is_some() => Ok(benchmark_address(side, network)),
+            (None, None) => Ok(benchmark_address(side, network)),
+            (None, Some(_)) => Err(Failure::usage(
+                format!("{} has no {network} address, and the other port has one", ports[side].facts().name),
+                "give both with --address ADDR,ADDR, or leave that IP version out",
+            )
+            .into()),
+        }
+    }
+
+    /// The tunnel that packets of this network go through at a port.
+    fn tunnel(&self, side: usize, network: Network) -> Option<TunnelEnds> {
+        self.sides[side].tunnel.filter(|_| network == Network::V4)
+    }
+
+    /// The tunnel whose far end each port is, if any.
+    pub(super) fn tunnels(&self) -> [Option<TunnelEnds>; 2] {
+        [0, 1].map(|side| self.sides[side].tunnel)
+    }
+
+    /// What tells the frames of one trial from others. Never the last one.
+    pub(super) fn tag(&mut self) -> Result<u32> {
+        let tag = u32::from_be_bytes(entropy()?);
+        self.last_tag = if tag == self.last_tag { tag.wrapping_add(1) } else { tag };
+        Ok(self.last_tag)
+    }
+}
+
+/// The places of the ports that send and count in this direction.
+pub(super) fn ends(way: Direction) -> (usize, usize) {
+    match way {
+        Direction::Up => (0, 1),
+        Direction::Down => (1, 0),
+    }
+}
+
+fn own(port: &dyn Port, network: Network) -> Option<IpAddr> {
+    port.addresses().into_iter().find(|address| is_of(network, address))
+}
+
+fn is_of(network: Network, address: &IpAddr) -> bool {
+    address.is_ipv4() == (network == Network::V4)
+}
+
+/// Of the networks set aside for benchmarks: 198.18.0.0/15 (RFC 2544 appendix C), 2001:2::/48 (RFC 5180 section 8).
+fn benchmark_address(side: usize, network: Network) -> IpAddr {
+    let net = u8::from(side == 1);
+    match network {
+        Network::V4 => ipv4(net, 1),
+        Network::V6 => ipv6(net, 1),
+    }
+}

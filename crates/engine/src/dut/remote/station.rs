@@ -1,0 +1,171 @@
+//! The server's half of a session of frames: a thread that drives one interface as its client asks.
+
+use super::super::local::LocalPort;
+use super::super::port::Port;
+use super::offers::{Claim, Offers, refusal, refused};
+use super::words;
+use linux::clock::mono_now;
+use linux::frames::{Stop, Watch};
+use linux::poll::Waker;
+use std::net::IpAddr;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use wire::native::frames::{FramesAsk, FramesPort, FramesTold, FramesWish, PortAnswer};
+use wire::native::{EthernetAddress, Refusal};
+
+/// One session's interface. Dropped, it sends and counts no more, and is free for others.
+#[derive(Debug)]
+pub(crate) struct Station {
+    /// Absent: nothing more will be asked.
+    orders: Option<Sender<(u32, FramesAsk)>>,
+    answers: Receiver<PortAnswer>,
+    stop: Stop,
+    seen: Arc<Mutex<FramesSeen>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What a session of frames did, for the server's log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FramesSeen {
+    /// The interface.
+    pub interface: String,
+    /// Frames sent.
+    pub sent: u64,
+    /// Frames counted.
+    pub counted: u64,
+}
+
+/// What the thread has.
+struct Work {
+    claim: Claim,
+    port: LocalPort,
+    seen: Arc<Mutex<FramesSeen>>,
+}
+
+impl Station {
+    /// Takes an interface that is offered and free, and begins to open it. The waker is woken with each answer.
+    ///
+    /// # Errors
+    /// It is not offered, or another session has it.
+    pub(crate) fn start(
+        offers: &Arc<Offers>,
+        wish: FramesWish,
+        waker: &Arc<Waker>,
+    ) -> Result<Station, Refusal> {
+        let claim = offers.claim(&wish.interface)?;
+        let (orders, asked) = channel();
+        let (told, answers) = channel();
+        let stop = Stop::default();
+        let seen =
+            Arc::new(Mutex::new(FramesSeen { interface: wish.interface.clone(), ..FramesSeen::default() }));
+        let (watched, waker, log) = (stop.clone(), waker.clone(), seen.clone());
+        let work = move || {
+            // Where nobody listens any more, the session is over.
+            let tell = |answer| {
+                told.send(answer).ok();
+                waker.wake();
+            };
+            match claim.open(&wish, &watched) {
+                Ok(port) => Work { claim, port, seen: log }.run(&asked, &tell),
+                Err(error) => tell(PortAnswer::Refused(refused(&error))),
+            }
+        };
+        let thread = std::thread::Builder::new().name("station".into()).spawn(work);
+        let thread =
+            thread.map_err(|error| refusal("busy", format!("start a thread: {error}"), "try again later"))?;
+        Ok(Station { orders: Some(orders), answers, stop, seen, thread: Some(thread) })
+    }
+
+    /// Has something done; the answer comes later. After a stop, what was sent can still be asked for.
+    pub(crate) fn ask(&self, id: u32, ask: FramesAsk) {
+        if ask == (FramesAsk::Stop {}) {
+            self.stop.raise();
+        } else if let Some(orders) = &self.orders {
+            // A thread that has ended has told why.
+            orders.send((id, ask)).ok();
+        }
+    }
+
+    /// The next answer that is there.
+    pub(crate) fn answer(&self) -> Option<PortAnswer> {
+        self.answers.try_recv().ok()
+    }
+
+    /// Sends and counts no more, and gives the interface back; what it did.
+    pub(crate) fn finish(self) -> FramesSeen {
+        let seen = self.seen.clone();
+        drop(self);
+        seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Station {
+    fn drop(&mut self) {
+        self.stop.raise();
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            // A port ends its waits when the stop is raised.
+            thread.join().ok();
+        }
+    }
+}
+
+impl Work {
+    fn run(mut self, asked: &Receiver<(u32, FramesAsk)>, tell: &dyn Fn(PortAnswer)) {
+        tell(PortAnswer::Open(Box::new(self.describe())));
+        for (id, ask) in asked {
+            let told = self.carry_out(ask).unwrap_or_else(|error| FramesTold::Refused(refused(&error)));
+            tell(PortAnswer::Told { id, told });
+        }
+    }
+
+    fn describe(&self) -> FramesPort {
+        FramesPort {
+            facts: self.port.facts(),
+            mac: EthernetAddress::new(self.port.mac()),
+            addresses: self.port.addresses(),
+            sources: self.port.sources(),
+            sinks: self.port.sinks(),
+            notes: self.port.notes().to_vec(),
+        }
+    }
+
+    fn carry_out(&mut self, ask: FramesAsk) -> anyhow::Result<FramesTold> {
+        match ask {
+            FramesAsk::NextHop { to } => {
+                self.claim.check(&[to])?;
+                Ok(FramesTold::NextHop { mac: EthernetAddress::new(self.port.next_hop(to)?) })
+            }
+            FramesAsk::Count { sink, spec, frames, times } => {
+                let watch = if times { Watch::Times } else { Watch::Counts };
+                self.port.count(sink, &words::spec_in(&spec), frames, watch)?;
+                Ok(FramesTold::Begun {})
+            }
+            FramesAsk::Counted {} => {
+                let counted = self.port.counted()?;
+                self.log(|seen| seen.counted += counted.arrived.frames);
+                Ok(FramesTold::Counted(Box::new(words::counted_out(&counted, mono_now()))))
+            }
+            FramesAsk::Send { source, spec, burst } => {
+                let tunnel = spec.outer.map(|(_, end)| IpAddr::from(end));
+                self.claim.check(&[spec.destination].into_iter().chain(tunnel).collect::<Vec<_>>())?;
+                let mut spec = words::spec_in(&spec);
+                // Frames of this host say so, whatever the client would have them say.
+                spec.source_mac = self.port.mac();
+                self.port.send(source, &spec, &words::burst_in(&burst))?;
+                Ok(FramesTold::Begun {})
+            }
+            FramesAsk::Sent {} => {
+                let sent = self.port.sent()?;
+                self.log(|seen| seen.sent += sent.frames);
+                Ok(FramesTold::Sent(words::sent_out(&sent)))
+            }
+            FramesAsk::Stop {} => Ok(FramesTold::Begun {}),
+        }
+    }
+
+    fn log(&self, note: impl FnOnce(&mut FramesSeen)) {
+        note(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}

@@ -1,0 +1,66 @@
+//! The user's command that resets the device: run to its end, but for no longer than there is patience.
+
+use crate::error::{Failure, Kind};
+use anyhow::{Context, Result};
+use linux::process::{Process, Signal, signal_group};
+use linux::spawn::memory_file;
+use std::io::{Read, Seek};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Runs it by `sh -c`, without input.
+///
+/// # Errors
+/// Kind 4 when it ends with another code than 0, with what it said last, or does not end: then it is killed with all it has
+/// started.
+pub(super) fn run(command: &str, patience: Duration) -> Result<()> {
+    let mut said = memory_file()?;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).process_group(0).stdin(Stdio::null()).stdout(Stdio::null());
+    shell.stderr(said.try_clone()?);
+    let mut child = shell.spawn().context("start sh for the reset command")?;
+    let failed = |message: String| {
+        let advice = "try the command by itself: it must reset the device and end with 0";
+        Failure { kind: Kind::Void, message, advice: Some(advice.into()) }
+    };
+    if !Process::of_child(&child)?.wait(patience) {
+        // It may have ended just now.
+        signal_group(child.id(), Signal::Kill).ok();
+        child.wait()?;
+        let seconds = patience.as_secs();
+        return Err(failed(format!("the reset command did not end within {seconds} s: `{command}`")).into());
+    }
+    let status = child.wait()?;
+    if status.success() {
+        return Ok(());
+    }
+    let mut text = Vec::new();
+    said.rewind()?;
+    said.read_to_end(&mut text)?;
+    let text = String::from_utf8_lossy(&text);
+    let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    Err(failed(format!("the reset command failed ({status}): `{command}`: {last}")).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(command: &str, patience: Duration) -> String {
+        let error = run(command, patience).expect_err("it fails");
+        assert_eq!(Kind::of(&error), Kind::Void);
+        error.to_string()
+    }
+
+    #[test]
+    fn a_command_succeeds_fails_or_is_ended() {
+        let patience = Duration::from_secs(60);
+        assert!(run("true", patience).is_ok());
+        let failed = told("echo no such box >&2; exit 3", patience);
+        assert!(failed.contains("exit status: 3") && failed.ends_with("no such box"), "{failed}");
+        assert!(told("exit 1", patience).ends_with("it said nothing"));
+        let endless = told("sleep 1000 & sleep 1000", Duration::from_millis(50));
+        assert!(endless.contains("did not end within 0 s"), "{endless}");
+    }
+}

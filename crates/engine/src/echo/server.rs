@@ -1,0 +1,242 @@
+//! Servers of protocols without a dialogue: SockPerf's on UDP and TCP, STAMP's on UDP.
+
+use super::reflector::{Hooks, stream};
+use super::wait::Waiter;
+use crate::guests::Guests;
+use crate::interrupt::Interrupt;
+use anyhow::Context;
+use linux::clock::{mono_now, wall_now};
+use linux::message;
+use linux::poll::{Interest, wait};
+use model::latency::WaitMode;
+use model::units::{Bytes, Nanos};
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use wire::echo::{Arrival, Reflect};
+use wire::sockperf::Responder;
+use wire::stamp;
+
+/// Servers at work in threads of their own, until dropped.
+#[derive(Default)]
+pub struct Servers {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Told when a server ends or turns somebody away.
+pub type Note = Arc<dyn Fn(&str) + Send + Sync>;
+
+impl Servers {
+    /// Answers SockPerf's datagrams on this socket.
+    pub fn sockperf_datagrams(
+        &mut self,
+        socket: UdpSocket,
+        responder: Responder,
+        wait: WaitMode,
+        note: &Note,
+    ) -> anyhow::Result<()> {
+        self.spawn("sockperf UDP", note, move |stop, _| datagrams(&socket, responder, wait, stop, |_| {}))
+    }
+
+    /// Answers SockPerf's connections on this listener, each in a thread of its own.
+    pub fn sockperf_streams(
+        &mut self,
+        listener: TcpListener,
+        responder: Responder,
+        wait: WaitMode,
+        note: &Note,
+    ) -> anyhow::Result<()> {
+        self.spawn("sockperf TCP", note, move |stop, note| accept(&listener, &responder, wait, stop, note))
+    }
+
+    /// Answers STAMP and TWAMP-Light senders on this socket.
+    pub fn stamp(
+        &mut self,
+        socket: UdpSocket,
+        key: Option<stamp::Key>,
+        stateful: bool,
+        note: &Note,
+    ) -> anyhow::Result<()> {
+        let clock = || stamp::Clock { mono: mono_now(), wall: wall_now() };
+        let reflector = stamp::Reflector::new(stamp::ReflectorOptions {
+            clock: clock(),
+            format: stamp::Format::Ntp,
+            synced: false,
+            error: STAMP_ERROR,
+            stateful,
+            key,
+        });
+        // The host's clock may be set while the server runs: its time is asked for anew in every pause.
+        let keep = move |reflector: &mut stamp::Reflector| reflector.set_clock(clock());
+        self.spawn("STAMP", note, move |stop, _| datagrams(&socket, reflector, WaitMode::Hybrid, stop, keep))
+    }
+
+    /// Until the interrupt is raised.
+    pub fn run_until(&self, interrupt: &Interrupt) {
+        while !interrupt.is_raised() && !self.threads.iter().all(JoinHandle::is_finished) {
+            std::thread::sleep(STOP_STEP.to_duration());
+        }
+    }
+
+    fn spawn(
+        &mut self,
+        name: &'static str,
+        note: &Note,
+        serve: impl FnOnce(&Arc<AtomicBool>, &Note) -> io::Result<()> + Send + 'static,
+    ) -> anyhow::Result<()> {
+        let (stop, note) = (self.stop.clone(), note.clone());
+        let work = move || {
+            if let Err(e) = serve(&stop, &note) {
+                note(&format!("the {name} server ended: {e}"));
+            }
+        };
+        let thread = std::thread::Builder::new().name(name.into()).stack_size(512 << 10);
+        self.threads.push(thread.spawn(work).with_context(|| format!("start the {name} server"))?);
+        Ok(())
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+/// Answers whoever sends to this socket, from the address that was asked. `pause` is called when nothing has come for
+/// a while.
+fn datagrams<R: Reflect>(
+    socket: &UdpSocket,
+    mut reflect: R,
+    wait: WaitMode,
+    stop: &AtomicBool,
+    mut pause: impl FnMut(&mut R),
+) -> io::Result<()> {
+    message::set_receive_notes(socket).map_err(io::Error::other)?;
+    linux::options::set_recv_buffer(socket, BUFFER).map_err(io::Error::other)?;
+    let mut waiter = Waiter::new(wait);
+    let mut buf = vec![0; 1 << 16];
+    while !stop.load(Ordering::Acquire) {
+        let deadline = mono_now() + STOP_STEP;
+        let came = match waiter.until(deadline, socket, || message::receive(socket, &mut buf)) {
+            Ok(Some(came)) => came,
+            Ok(None) => {
+                pause(&mut reflect);
+                continue;
+            }
+            // ICMP about an earlier reply: its client has gone.
+            Err(e) if e.kind() == ErrorKind::ConnectionRefused => continue,
+            Err(e) => return Err(e),
+        };
+        let received = mono_now();
+        let Some(from) = came.from else { continue };
+        let now = if reflect.stamps() { mono_now() } else { received };
+        let arrival = Arrival { from, received, ttl: came.ttl };
+        if let Some(length) = reflect.reflect(arrival, now, &mut buf, came.len) {
+            // A reply that the kernel does not take is lost like any other. A group is no source address.
+            let local = came.local.filter(|local| !local.to_canonical().is_multicast());
+            message::send_from(socket, &buf[..length], from, local).ok();
+        }
+    }
+    Ok(())
+}
+
+fn accept(
+    listener: &TcpListener,
+    responder: &Responder,
+    wait_mode: WaitMode,
+    stop: &Arc<AtomicBool>,
+    note: &Note,
+) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let guests = Arc::<Guests>::default();
+    let mut threads: Vec<JoinHandle<()>> = Vec::new();
+    while !stop.load(Ordering::Acquire) {
+        wait(&mut [Interest::readable(listener)], Some(mono_now() + STOP_STEP))?;
+        threads.retain(|thread| !thread.is_finished());
+        let (socket, peer) = match listener.accept() {
+            Ok(accepted) => accepted,
+            Err(e) if e.kind() == ErrorKind::WouldBlock => continue,
+            Err(e) => {
+                note(&format!("accept: {e}"));
+                std::thread::sleep(STOP_STEP.to_duration());
+                continue;
+            }
+        };
+        let mut guest = match guests.enter(peer.ip()) {
+            Ok(guest) => guest,
+            Err(full) => {
+                note(&format!("{peer}: {full}"));
+                continue;
+            }
+        };
+        guest.admit();
+        let (responder, stop, note) = (responder.clone(), stop.clone(), note.clone());
+        let serve = move || {
+            let _guest = guest;
+            if let Err(e) = connection(&socket, peer, responder, wait_mode, &stop) {
+                note(&format!("{}: {e}; closed", SocketAddr::new(peer.ip().to_canonical(), peer.port())));
+            }
+        };
+        let thread =
+            std::thread::Builder::new().name("sockperf".into()).stack_size(256 << 10).spawn(serve)?;
+        threads.push(thread);
+    }
+    threads.into_iter().for_each(|thread| drop(thread.join()));
+    Ok(())
+}
+
+fn connection(
+    socket: &TcpStream,
+    peer: SocketAddr,
+    mut responder: Responder,
+    wait: WaitMode,
+    stop: &AtomicBool,
+) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], _| {} };
+    match stream(socket, peer, &mut responder, &mut Waiter::new(wait), || stop.load(Ordering::Acquire), hooks)
+    {
+        // The client has closed: the end of its test.
+        Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => Ok(()),
+        other => other,
+    }
+}
+
+/// Answers the messages of one connection until it ends, says nothing for so long, or the interrupt is raised.
+///
+/// # Errors
+/// It says something else, or breaks.
+pub(crate) fn reflect_on<R: Reflect>(
+    socket: &TcpStream,
+    mut reflect: R,
+    silence: Nanos,
+    interrupt: &Interrupt,
+) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    let peer = socket.peer_addr()?;
+    let last = std::cell::Cell::new(mono_now());
+    let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], now| last.set(now) };
+    let stop = || interrupt.is_raised() || mono_now().saturating_since(last.get()) > silence;
+    match stream(socket, peer, &mut reflect, &mut Waiter::new(WaitMode::Hybrid), stop, hooks) {
+        Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => Ok(()),
+        other => other,
+    }
+}
+
+/// Joins a multicast group on the interface that has this address, or on the one of the route to the group.
+pub fn join(socket: &UdpSocket, group: IpAddr, interface: Option<IpAddr>) -> io::Result<()> {
+    match (group, interface) {
+        (IpAddr::V4(group), Some(IpAddr::V4(interface))) => socket.join_multicast_v4(&group, &interface),
+        (IpAddr::V4(group), _) => socket.join_multicast_v4(&group, &std::net::Ipv4Addr::UNSPECIFIED),
+        (IpAddr::V6(group), _) => socket.join_multicast_v6(&group, 0),
+    }
+}
+
+const STOP_STEP: Nanos = Nanos(100_000_000);
+const BUFFER: Bytes = Bytes(4 << 20);
+/// What this host's clock may be off by when nobody says: a host with NTP in its own network is within that.
+const STAMP_ERROR: Nanos = Nanos(10_000_000);

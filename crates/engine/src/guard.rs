@@ -1,0 +1,239 @@
+//! Putting back what a run changes of the host, whatever happens.
+//!
+//! A guard, which is this program again in a process and a group of its own, puts the old state back when its standard
+//! input closes: at the end of the run, and just so when this process dies, be it by `kill -9`.
+
+use crate::error::{Failure, Kind};
+use anyhow::Context;
+use linux::netlink::{HostRoute, Network, Route};
+use linux::nic::{Offload, set_offload};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::IpAddr;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What there was before the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OldState {
+    /// An interface and its MTU.
+    Interface {
+        /// Its name.
+        name: String,
+        /// Its MTU.
+        mtu: u32,
+    },
+    /// No routes of ours to these hosts.
+    Routes(Vec<HostRoute>),
+    /// Offloads of an interface that were on.
+    Offloads {
+        /// Its name.
+        name: String,
+        /// Which.
+        on: Vec<Offload>,
+    },
+}
+
+/// A guard at work. Dropped, it puts the old state back.
+#[derive(Debug)]
+pub struct Guard {
+    old: OldState,
+    /// Its process, until it has done its work.
+    process: Option<Child>,
+}
+
+impl Guard {
+    /// Starts it, and waits until it watches.
+    ///
+    /// # Errors
+    /// When the process cannot be started.
+    pub fn start(old: OldState) -> anyhow::Result<Guard> {
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("pathmeter").arg(COMMAND).args(old.words());
+        // A group of its own: Ctrl-C goes to all of the terminal's group.
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = command.spawn().context("start the guard that puts things back")?;
+        let mut ready = String::new();
+        let out = process.stdout.take().context("the guard has no output")?;
+        BufReader::new(out).read_line(&mut ready).context("wait for the guard that puts things back")?;
+        anyhow::ensure!(ready.trim() == READY, "the guard that puts things back did not start");
+        Ok(Guard { old, process: Some(process) })
+    }
+
+    /// What there was before.
+    pub(crate) fn old(&self) -> &OldState {
+        &self.old
+    }
+
+    /// Puts the old state back and says whether that succeeded.
+    ///
+    /// # Errors
+    /// When neither the guard nor this process could: with the command that does it by hand.
+    pub fn put_back(&mut self) -> anyhow::Result<()> {
+        let Some(mut process) = self.process.take() else { return Ok(()) };
+        drop(process.stdin.take());
+        let mut said = String::new();
+        let read = process.stderr.take().map(|mut errors| errors.read_to_string(&mut said));
+        let ended = process.wait();
+        if ended.is_ok_and(|status| status.success()) && read.is_none_or(|read| read.is_ok()) {
+            return Ok(());
+        }
+        // The guard has been killed, or could not: what it did not, this process does.
+        let done = Network::open().and_then(|mut network| self.old.put_back(&mut network));
+        done.map_err(|e| {
+            let message = format!("{} put back: {e} {}", self.old.lost(), said.trim());
+            let advice = Some(format!("put it back by hand: {}", self.old.by_hand()));
+            Failure { kind: Kind::Fault, message, advice }.into()
+        })
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // An error here has an error before it, which is told.
+        self.put_back().ok();
+    }
+}
+
+impl OldState {
+    /// As words of a command line.
+    fn words(&self) -> Vec<String> {
+        match self {
+            OldState::Interface { name, mtu } => vec!["link".into(), name.clone(), mtu.to_string()],
+            OldState::Routes(routes) => {
+                let to = routes.iter().map(|route| route.destination.to_string());
+                std::iter::once("route".to_owned()).chain(to).collect()
+            }
+            OldState::Offloads { name, on } => {
+                let names = on.iter().map(|offload| offload.name().to_owned());
+                ["offload".to_owned(), name.clone()].into_iter().chain(names).collect()
+            }
+        }
+    }
+
+    /// Reads such words; to delete a route no way is needed.
+    fn read(words: &[String]) -> Option<OldState> {
+        match words {
+            [kind, name, mtu] if kind == "link" => {
+                Some(OldState::Interface { name: name.clone(), mtu: mtu.parse().ok()? })
+            }
+            [kind, to @ ..] if kind == "route" => {
+                let way = Route { link: 0, source: None, gateway: None, mtu: None };
+                let route = |to: &String| {
+                    Some(HostRoute { destination: to.parse::<IpAddr>().ok()?, way: way.clone() })
+                };
+                to.iter().map(route).collect::<Option<_>>().map(OldState::Routes)
+            }
+            [kind, name, on @ ..] if kind == "offload" => {
+                let known =
+                    |word: &String| Offload::ALL.iter().find(|offload| offload.name() == word).copied();
+                let on = on.iter().map(known).collect::<Option<_>>()?;
+                Some(OldState::Offloads { name: name.clone(), on })
+            }
+            _ => None,
+        }
+    }
+
+    /// What is wrong when it is not put back.
+    fn lost(&self) -> &'static str {
+        match self {
+            OldState::Interface { .. } | OldState::Routes(_) => "the MTU was not",
+            OldState::Offloads { .. } => "the offloads were not",
+        }
+    }
+
+    /// The command that does the same.
+    fn by_hand(&self) -> String {
+        match self {
+            OldState::Interface { name, mtu } => format!("ip link set {name} mtu {mtu}"),
+            OldState::Routes(routes) => {
+                let commands = routes.iter().map(|route| format!("ip route del {}", route.destination));
+                commands.collect::<Vec<_>>().join("; ")
+            }
+            OldState::Offloads { name, on } => {
+                let words: Vec<String> = on.iter().map(|offload| format!("{} on", offload.name())).collect();
+                format!("ethtool -K {name} {}", words.join(" "))
+            }
+        }
+    }
+
+    /// Makes it so again. A route that is not there needs no deleting.
+    fn put_back(&self, network: &mut Network) -> linux::Result<()> {
+        match self {
+            OldState::Interface { name, mtu } => network.set_mtu(name, *mtu),
+            OldState::Routes(routes) => {
+                let delete = |route: &HostRoute| match network.delete_host_route(route) {
+                    Err(e) if e.errno() == Some(NO_SUCH_ROUTE) => Ok(()),
+                    other => other,
+                };
+                routes.iter().map(delete).fold(Ok(()), linux::Result::and)
+            }
+            OldState::Offloads { name, on } => {
+                on.iter().map(|offload| set_offload(name, *offload, true)).fold(Ok(()), linux::Result::and)
+            }
+        }
+    }
+}
+
+/// Waits, and puts back. Run as a process of its own.
+///
+/// # Errors
+/// When the words make no sense, or the kernel refuses.
+pub fn watch(words: &[String]) -> anyhow::Result<()> {
+    let old = OldState::read(words).context("this command is for pathmeter itself")?;
+    // Whoever ends the run by a signal may send it here too: the pipe alone says when it is over.
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::<AtomicBool>::default())?;
+    }
+    // Opened in time: the process that started this one may have had more rights than its end leaves.
+    let mut network = Network::open()?;
+    let mut out = std::io::stdout();
+    writeln!(out, "{READY}").and_then(|()| out.flush()).context("tell that the guard watches")?;
+    let mut rest = [0; 16];
+    loop {
+        match std::io::stdin().read(&mut rest) {
+            Ok(0) => break,
+            Err(e) if e.kind() != std::io::ErrorKind::Interrupted => break,
+            _ => {}
+        }
+    }
+    Ok(old.put_back(&mut network)?)
+}
+
+/// The hidden sub-command.
+pub(crate) const COMMAND: &str = "guard";
+/// What the guard says when it watches.
+const READY: &str = "watching";
+/// `ESRCH`.
+const NO_SUCH_ROUTE: i32 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_old_state_is_told_in_words() {
+        let link = OldState::Interface { name: "eth0".into(), mtu: 1500 };
+        assert_eq!(OldState::read(&link.words()), Some(link.clone()));
+        assert_eq!(link.by_hand(), "ip link set eth0 mtu 1500");
+        let words = ["route", "192.0.2.1", "2001:db8::1"].map(String::from);
+        let routes = OldState::read(&words).expect("they are addresses");
+        assert_eq!(routes.words(), words);
+        let offloads = OldState::Offloads { name: "eth0".into(), on: vec![Offload::Tso, Offload::Gro] };
+        assert_eq!(OldState::read(&offloads.words()), Some(offloads.clone()));
+        assert_eq!(offloads.by_hand(), "ethtool -K eth0 tso on gro on");
+        for wrong in [
+            &["offload", "eth0", "x"][..],
+            &["link", "eth0"],
+            &["link", "eth0", "x"],
+            &["route", "far"],
+            &["x"],
+            &[],
+        ] {
+            let words: Vec<String> = wrong.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(OldState::read(&words), None, "{wrong:?}");
+        }
+    }
+}

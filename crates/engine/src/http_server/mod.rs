@@ -1,0 +1,125 @@
+//! An HTTP/1.1 endpoint to transfer against: bytes of any number down, and a sink for what goes up.
+//!
+//! One thread for each connection, like the other servers here. What a stranger can hold is bounded: the size and time of
+//! a request's head, the time without a byte, connections of one address and of all, transfers at the same time.
+
+mod answer;
+mod body;
+mod connection;
+
+use super::guests::Guests;
+use anyhow::Context;
+pub(crate) use body::Content;
+use connection::Connection;
+use linux::clock::mono_now;
+use linux::poll::{Interest, wait};
+use model::units::{BitRate, Nanos};
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::JoinHandle;
+
+/// What each transfer may take.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// Highest rate of one transfer.
+    pub rate: Option<BitRate>,
+    /// Longest transfer; its connection is closed then.
+    pub time: Option<Nanos>,
+    /// Most transfers at the same time; others are told to come back.
+    pub transfers: u32,
+}
+
+/// Told what is worth knowing: who transferred what, who was turned away.
+pub(crate) type Note = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The server at work in threads of its own, until dropped.
+pub struct HttpServer {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What all connections share.
+struct House {
+    limits: Limits,
+    /// Transfers now.
+    busy: AtomicU32,
+    stop: Arc<AtomicBool>,
+    note: Note,
+    content: body::Content,
+}
+
+impl HttpServer {
+    /// Answers on this listener.
+    pub fn start(listener: TcpListener, limits: Limits, note: Note) -> anyhow::Result<HttpServer> {
+        let stop = Arc::<AtomicBool>::default();
+        let (busy, content) = (AtomicU32::new(0), body::Content::new());
+        let house = Arc::new(House { limits, busy, stop: stop.clone(), note, content });
+        let work = move || {
+            if let Err(e) = accept(&listener, &house) {
+                (house.note)(&format!("the HTTP server ended: {e}"));
+            }
+        };
+        let thread = std::thread::Builder::new().name("http".into()).stack_size(STACK).spawn(work);
+        Ok(HttpServer { stop, thread: Some(thread.context("start the HTTP server")?) })
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+impl House {
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+}
+
+fn accept(listener: &TcpListener, house: &Arc<House>) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let guests = Arc::<Guests>::default();
+    let mut threads: Vec<JoinHandle<()>> = Vec::new();
+    while !house.stopped() {
+        wait(&mut [Interest::readable(listener)], Some(mono_now() + STOP_STEP))?;
+        threads.retain(|thread| !thread.is_finished());
+        let (socket, peer) = match listener.accept() {
+            Ok(accepted) => accepted,
+            Err(e) if e.kind() == ErrorKind::WouldBlock => continue,
+            Err(e) => {
+                (house.note)(&format!("accept: {e}"));
+                std::thread::sleep(STOP_STEP.to_duration());
+                continue;
+            }
+        };
+        let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+        // Never admitted: all connections of one address count, also those that have said something.
+        let guest = match guests.enter(peer.ip()) {
+            Ok(guest) => guest,
+            Err(full) => {
+                (house.note)(&format!("{peer}: {full}"));
+                continue;
+            }
+        };
+        let own = house.clone();
+        let serve = move || {
+            let _guest = guest;
+            Connection::new(socket, peer, own).serve();
+        };
+        match std::thread::Builder::new().name("http".into()).stack_size(STACK).spawn(serve) {
+            Ok(thread) => threads.push(thread),
+            Err(e) => (house.note)(&format!("{peer}: no thread for it, closed: {e}")),
+        }
+    }
+    threads.into_iter().for_each(|thread| drop(thread.join()));
+    Ok(())
+}
+
+/// How long nothing may be looked at before it is asked whether the server stops.
+const STOP_STEP: Nanos = Nanos(100_000_000);
+const STACK: usize = 256 << 10;

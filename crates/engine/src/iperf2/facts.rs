@@ -1,0 +1,126 @@
+//! What a test of iPerf2 tells: the events of every test, and what only iPerf2 has.
+
+use model::event::Event;
+use model::units::{Bytes, Nanos};
+use std::net::{SocketAddr, TcpStream};
+use wire::iperf2::{Ack, Request, ServerReport};
+
+/// Something that happened, in order.
+#[derive(Clone, Copy, Debug)]
+pub enum Told<'a> {
+    /// As in every test.
+    Event(&'a Event),
+    /// As only in iPerf2's.
+    Fact(&'a Fact),
+}
+
+/// A TCP connection before its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpStart {
+    /// The initial congestion window.
+    pub window: Bytes,
+    /// Largest segment, bytes of payload.
+    pub mss: u32,
+    /// Smoothed RTT.
+    pub rtt: Nanos,
+}
+
+impl TcpStart {
+    /// Of this connection; `None`: the kernel does not say.
+    pub fn of(socket: &TcpStream) -> Option<TcpStart> {
+        let info = linux::tcp_info::tcp_info(socket).ok()?;
+        let mss = u32::try_from(linux::options::mss(socket).ok()?.0).ok()?;
+        Some(TcpStart { window: info.cwnd_bytes, mss, rtt: info.rtt })
+    }
+}
+
+/// What only iPerf2 has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fact {
+    /// A client's TCP connection stands.
+    Connect {
+        /// Its stream.
+        stream: u32,
+        /// This end of it.
+        local: SocketAddr,
+        /// The other end.
+        remote: SocketAddr,
+        /// connect(2) took so long.
+        took: Nanos,
+        /// What the kernel says of it then.
+        tcp: Option<TcpStart>,
+    },
+    /// A connection was refused or timed out, and will be tried again.
+    Retry {
+        /// Its stream.
+        stream: u32,
+        /// Why.
+        reason: String,
+    },
+    /// A server's client asks for this; told for each flow, before [`Event::Connected`] for the first.
+    Request {
+        /// Its stream.
+        stream: u32,
+        /// Both ends of the flow.
+        ends: (SocketAddr, SocketAddr),
+        /// Absent: it says nothing of itself.
+        request: Option<Box<Request>>,
+        /// TCP: what the kernel says of it then.
+        tcp: Option<TcpStart>,
+    },
+    /// The server is this (TCP).
+    Ack {
+        /// On this stream.
+        stream: u32,
+        /// What it says.
+        ack: Ack,
+    },
+    /// The server's figures of a UDP flow as they came; [`Event::Result`] of the peer's side has them, too.
+    Report {
+        /// Of this stream.
+        stream: u32,
+        /// The figures; those of the end are among them.
+        report: ServerReport,
+    },
+    /// They did not come.
+    NoReport {
+        /// Of this stream.
+        stream: u32,
+    },
+    /// What the sample told before this has no field for.
+    Interval(Vec<Detail>),
+    /// The same of the whole test, told before [`Event::Result`] of this end.
+    Total(Vec<Detail>),
+}
+
+/// What iPerf2's extended reports (`-e`) tell of a stream in an interval.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Detail {
+    /// Stream number.
+    pub stream: u32,
+    /// Calls that moved data: writes or reads.
+    pub calls: u64,
+    /// TCP receivers: reads by size, in eighths of the buffer, as `Reads=Dist`.
+    pub reads: [u64; 8],
+    /// UDP receivers: one-way delays of the datagrams, on the two ends' wall clocks.
+    pub delay: Option<Spread>,
+    /// Delays of whole bursts over TCP; absent: not measured.
+    pub bursts: Option<Spread>,
+    /// Bytes of those bursts.
+    pub burst_bytes: u64,
+}
+
+/// Signed nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// How many.
+    pub count: u64,
+    /// Smallest.
+    pub min: i64,
+    /// Mean.
+    pub mean: f64,
+    /// Largest.
+    pub max: i64,
+    /// Standard deviation.
+    pub stddev: f64,
+}

@@ -1,0 +1,192 @@
+//! One flow of a session: its socket, its machine, and where they are.
+
+use super::{Fact, TcpStart};
+use crate::bulk::is_pause;
+use crate::guests::Guest;
+use crate::shared::FlowSocket;
+use linux::clock::mono_now;
+use model::plan::{Direction, TestSpec, Transport};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::io::{self, ErrorKind, Write};
+use std::net::{SocketAddr, TcpStream};
+use wire::iperf2::{Flow, Request, Shape};
+
+/// One flow.
+pub(super) struct Member {
+    /// Its machine.
+    pub(super) machine: Box<dyn Flow>,
+    /// Its socket.
+    pub(super) socket: FlowSocket,
+    /// Its number among those of its direction.
+    pub(super) index: u32,
+    /// The direction in which this end sends.
+    pub(super) way: Direction,
+    /// Datagrams have numbers of 64 bits.
+    pub(super) wide: bool,
+    /// How the data is cut.
+    pub(super) shape: Shape,
+    /// What this end knows of it before its data.
+    pub(super) known: Known,
+    /// Datagrams that have come before its data moves.
+    pub(super) early: Vec<Vec<u8>>,
+    /// Data moves, or has moved.
+    pub(super) started: bool,
+    /// The stream this end sends, once it does.
+    pub(super) sends: Option<u32>,
+    /// The stream this end receives, once it does.
+    pub(super) receives: Option<u32>,
+    /// The machine knows that the sender has stopped.
+    pub(super) sender_done: bool,
+    /// The receiving thread has ended.
+    pub(super) receiver_done: bool,
+    /// The machine waits for the figures of what came.
+    pub(super) measuring: bool,
+    /// The peer sends no more (TCP).
+    pub(super) ended: bool,
+    /// Since when the peer's host has said that nobody is at its port.
+    pub(super) refused: Option<MonoTime>,
+    /// When the machine wants to look again.
+    pub(super) until: Option<MonoTime>,
+    /// The flow is over.
+    pub(super) over: bool,
+    /// Its place in the server.
+    pub(super) guest: Option<Guest>,
+    /// TCP: what the kernel says of it before anything was sent on it.
+    pub(super) tcp: Option<TcpStart>,
+}
+
+/// What an end knows of a flow before its data.
+#[derive(Clone, Debug)]
+pub(super) enum Known {
+    /// A client has connected it, in this time.
+    Opened(Nanos),
+    /// A client has asked for this; absent: it says nothing of itself.
+    Asked(Option<Box<Request>>),
+    /// It is a way back.
+    Back,
+}
+
+impl Member {
+    /// A flow that has just been opened or found.
+    pub(super) fn new(machine: Box<dyn Flow>, socket: FlowSocket, way: Direction, known: Known) -> Member {
+        let (wide, shape) = match &known {
+            Known::Asked(Some(request)) => (request.wide, request.shape),
+            _ => (true, Shape::Stream),
+        };
+        let tcp = match &socket {
+            FlowSocket::Tcp(socket) => TcpStart::of(socket),
+            FlowSocket::Udp(_) => None,
+        };
+        Member {
+            tcp,
+            machine,
+            socket,
+            index: 0,
+            way,
+            wide,
+            shape,
+            known,
+            early: Vec::new(),
+            started: false,
+            sends: None,
+            receives: None,
+            sender_done: false,
+            receiver_done: false,
+            measuring: false,
+            ended: false,
+            refused: None,
+            until: None,
+            over: false,
+            guest: None,
+        }
+    }
+
+    /// Is it for the session to read its socket?
+    pub(super) fn hears(&self) -> bool {
+        !self.over && !self.ended && (self.receives.is_none() || self.receiver_done) && !self.measuring
+    }
+
+    /// It has a place among the guests, and has shown what it wants.
+    pub(super) fn admit(&mut self, mut guest: Guest) {
+        guest.admit();
+        self.guest = Some(guest);
+    }
+
+    /// What carries it.
+    pub(super) fn transport(&self) -> Transport {
+        match self.socket {
+            FlowSocket::Tcp(_) => Transport::Tcp,
+            FlowSocket::Udp(_) => Transport::Udp,
+        }
+    }
+
+    /// This end of it.
+    pub(super) fn local(&self) -> SocketAddr {
+        let local = match &self.socket {
+            FlowSocket::Tcp(socket) => socket.local_addr(),
+            FlowSocket::Udp(socket) => socket.local_addr(),
+        };
+        plain(local.unwrap_or(UNKNOWN))
+    }
+
+    /// The other end.
+    pub(super) fn peer(&self) -> SocketAddr {
+        let peer = match &self.socket {
+            FlowSocket::Tcp(socket) => socket.peer_addr(),
+            FlowSocket::Udp(socket) => socket.peer_addr(),
+        };
+        plain(peer.unwrap_or(UNKNOWN))
+    }
+
+    /// Is it a connection of the client's, and none that its server has opened?
+    fn way_is_first(&self) -> bool {
+        matches!(self.known, Known::Asked(_)) || self.way == Direction::Up
+    }
+
+    /// What is told of it when its session learns of it.
+    pub(super) fn fact(&self, test: &TestSpec) -> Option<Fact> {
+        // A way back that this server opens sends beside what it receives.
+        let up = test.directions.up() && self.way_is_first();
+        let stream = test.stream_numbers(if up { Direction::Up } else { Direction::Down }).start + self.index;
+        match (&self.known, &self.socket) {
+            (Known::Opened(took), FlowSocket::Tcp(_)) => Some(Fact::Connect {
+                stream,
+                local: self.local(),
+                remote: self.peer(),
+                took: *took,
+                tcp: self.tcp,
+            }),
+            (Known::Asked(request), _) => Some(Fact::Request {
+                stream,
+                ends: (self.local(), self.peer()),
+                request: request.clone(),
+                tcp: self.tcp,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Writes all of it, also to a socket with a short timeout.
+///
+/// # Errors
+/// The connection is gone, or takes nothing until the deadline.
+pub(super) fn write_all(mut socket: &TcpStream, mut bytes: &[u8], deadline: MonoTime) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match socket.write(bytes) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(n) => bytes = &bytes[n..],
+            Err(e) if is_pause(&e) && mono_now() < deadline => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// IPv4 as such, not mapped into IPv6.
+pub(super) fn plain(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+const UNKNOWN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0);

@@ -1,0 +1,341 @@
+//! The server: finds out what each connection and each first datagram is, puts the flows of one client together, and
+//! gives every client a thread of its own, so that a silent or hostile one delays nobody.
+
+use super::member::{Known, Member, plain};
+use super::session::{Session, Setting};
+use super::source::{Group, Source};
+use super::udp_door::{Newcomer, UdpDoor};
+use super::{Config, opening};
+use crate::error::sentence;
+use crate::guests::{Guest, Guests};
+use crate::host;
+use crate::interrupt::Interrupt;
+use anyhow::Context;
+use linux::clock::{mono_now, wall_now};
+use linux::poll::{Interest, Waker, wait};
+use model::plan::{Direction, Directions, Plan, ProtocolName, Target, TestSpec};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use wire::iperf2::{Request, Traffic};
+use wire::stamp::Clock;
+
+/// See [`super::serve`].
+pub(super) fn run(mut config: Config, interrupt: &Interrupt) -> anyhow::Result<()> {
+    let waker = Arc::new(Waker::new()?);
+    interrupt.watch(&waker);
+    config.policy.max_streams.get_or_insert(MOST_STREAMS);
+    let udp = std::mem::take(&mut config.udp);
+    let doors = udp.into_iter().map(|socket| UdpDoor::new(socket, config.policy.clone()));
+    let mut doors: Vec<UdpDoor> = doors.collect::<anyhow::Result<_>>()?;
+    let server = Arc::new(Server {
+        interrupt: interrupt.clone(),
+        guests: Arc::default(),
+        groups: Mutex::default(),
+        tests: AtomicU32::new(0),
+        left: AtomicU32::new(config.tests.unwrap_or(u32::MAX)),
+        until: config.time.map(|time| mono_now() + time),
+        waker,
+        config,
+    });
+    let mut threads = Vec::new();
+    let outcome = server.accept_all(&mut doors, &mut threads);
+    if server.config.time.is_some() && !interrupt.is_raised() {
+        interrupt.raise();
+    }
+    server.wait_for(threads);
+    outcome
+}
+
+/// A server at work.
+pub(super) struct Server {
+    pub(super) config: Config,
+    pub(super) interrupt: Interrupt,
+    guests: Arc<Guests>,
+    /// Clients whose flows are still coming.
+    groups: Mutex<Vec<Waiting>>,
+    tests: AtomicU32,
+    /// Sessions that may still begin.
+    left: AtomicU32,
+    until: Option<MonoTime>,
+    waker: Arc<Waker>,
+}
+
+/// A client whose flows are still coming.
+struct Waiting {
+    address: IpAddr,
+    request: Request,
+    since: MonoTime,
+    group: Arc<Group>,
+}
+
+impl Server {
+    fn accept_all(
+        self: &Arc<Self>,
+        doors: &mut [UdpDoor],
+        threads: &mut Vec<JoinHandle<()>>,
+    ) -> anyhow::Result<()> {
+        for listener in &self.config.tcp {
+            listener.set_nonblocking(true).context("make a listener non-blocking")?;
+        }
+        let is_over = || self.until.is_some_and(|until| mono_now() >= until);
+        while !self.interrupt.is_raised() && self.left.load(Ordering::Acquire) > 0 && !is_over() {
+            let mut interests: Vec<Interest<'_>> = self.config.tcp.iter().map(Interest::readable).collect();
+            interests.extend(doors.iter().map(|door| Interest::readable(&door.socket)));
+            interests.push(Interest::readable(&*self.waker));
+            wait(&mut interests, self.until).context("wait for clients")?;
+            drop(interests);
+            self.waker.drain();
+            threads.retain(|thread| !thread.is_finished());
+            for listener in &self.config.tcp {
+                self.accept_from(listener, threads);
+            }
+            for door in &mut *doors {
+                self.take_from(door, threads);
+            }
+        }
+        Ok(())
+    }
+
+    fn accept_from(self: &Arc<Self>, listener: &TcpListener, threads: &mut Vec<JoinHandle<()>>) {
+        loop {
+            let (socket, peer) = match listener.accept() {
+                Ok((socket, peer)) => (socket, plain(peer)),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return,
+                Err(e) if matches!(e.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {
+                    continue;
+                }
+                Err(e) => {
+                    // Out of descriptors or memory: those we have will end; do not spin on the error meanwhile.
+                    self.note(&format!("accept: {e}"));
+                    std::thread::sleep(ACCEPT_PAUSE.to_duration());
+                    return;
+                }
+            };
+            match self.guests.enter(peer.ip()) {
+                Ok(guest) => self.start(threads, move |server| server.welcome(socket, peer, guest)),
+                Err(full) => self.note(&format!("{peer}: {full}")),
+            }
+        }
+    }
+
+    fn take_from(self: &Arc<Self>, door: &mut UdpDoor, threads: &mut Vec<JoinHandle<()>>) {
+        let mut guests: Vec<(SocketAddr, Guest)> = Vec::new();
+        let clock = clock();
+        let newcomers = door.take(clock, |from| match self.guests.enter(from.ip()) {
+            Ok(guest) => {
+                guests.push((from, guest));
+                true
+            }
+            Err(_) => false,
+        });
+        for newcomer in newcomers {
+            let Some(at) = guests.iter().position(|(from, _)| *from == newcomer.from) else { continue };
+            let (from, guest) = guests.swap_remove(at);
+            let (member, request) = udp_member(newcomer, guest);
+            if let Some((member, waker)) = self.join(member, request.as_ref(), from.ip()) {
+                let lead = move |server: &Self| server.lead(member, request, waker, clock);
+                self.start(threads, lead);
+            }
+        }
+    }
+
+    /// Runs something in a thread of its own; what goes wrong is noted.
+    fn start(
+        self: &Arc<Self>,
+        threads: &mut Vec<JoinHandle<()>>,
+        work: impl FnOnce(&Server) -> anyhow::Result<()> + Send + 'static,
+    ) {
+        let server = self.clone();
+        let work = move || {
+            if let Err(e) = work(&server) {
+                server.note(&sentence(&e));
+            }
+        };
+        match std::thread::Builder::new().name("iperf2 session".into()).stack_size(512 << 10).spawn(work) {
+            Ok(thread) => threads.push(thread),
+            Err(e) => self.note(&format!("start a thread: {e}")),
+        }
+    }
+
+    /// Finds out what a connection is, and serves it or hands it to the client it belongs to.
+    fn welcome(&self, socket: TcpStream, peer: SocketAddr, guest: Guest) -> anyhow::Result<()> {
+        let clock = clock();
+        let opened = opening::open(self, socket, clock).with_context(|| peer.to_string())?;
+        let Some((mut member, request)) = opened else { return Ok(()) };
+        member.admit(guest);
+        match self.join(member, request.as_ref(), peer.ip()) {
+            Some((member, source)) => self.lead(member, request, source, clock),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives a flow to the client it belongs to; otherwise it is given back as the first of its client.
+    fn join(
+        &self,
+        mut member: Member,
+        request: Option<&Request>,
+        address: IpAddr,
+    ) -> Option<(Member, (Source, Arc<Waker>))> {
+        let alone = |waker| (Source::Complete, waker);
+        let waker = match Waker::new() {
+            Ok(waker) => Arc::new(waker),
+            Err(e) => {
+                self.note(&format!("{address}: {e}"));
+                return None;
+            }
+        };
+        let Some(request) = request.filter(|request| request.streams > 1) else {
+            return Some((member, alone(waker)));
+        };
+        let request = Request { start: None, ..request.clone() };
+        let now = mono_now();
+        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        groups.retain(|w| !w.group.is_full() && now.saturating_since(w.since) < GATHERING);
+        for waiting in groups.iter().filter(|w| w.address == address && w.request == request) {
+            member = waiting.group.join(member)?;
+        }
+        let group = Group::new(request.streams, waker.clone());
+        groups.push(Waiting { address, request, since: now, group: group.clone() });
+        Some((member, (Source::Group(group), waker)))
+    }
+
+    /// Runs the session of a client, and after it the one of the way back, where it was asked for.
+    fn lead(
+        &self,
+        member: Member,
+        request: Option<Request>,
+        (source, waker): (Source, Arc<Waker>),
+        clock: Clock,
+    ) -> anyhow::Result<()> {
+        let peer = member.peer();
+        let Some(_place) = TestPlace::take(self) else {
+            anyhow::bail!("{peer}: turned away: {} tests run already (--max-tests)", self.config.max_tests);
+        };
+        let test = test(&member, request.as_ref());
+        let plan = Plan {
+            target: Target { host: peer.ip().to_string(), address: peer },
+            protocol: ProtocolName::Iperf2,
+            test,
+            local: self.config.local.clone(),
+        };
+        let back = self.session(plan.clone(), vec![member], source, &waker, clock);
+        if back.is_empty() || self.interrupt.is_raised() {
+            return Ok(());
+        }
+        let mut members = Vec::new();
+        for (request, index) in back.iter().zip(0..) {
+            let member = super::back::connect(request, peer.ip(), &plan.local, index, clock);
+            members.push(member.with_context(|| format!("{peer}: open the way back"))?);
+        }
+        let test = TestSpec { directions: Directions::Down, ..plan.test.clone() };
+        self.session(Plan { test, ..plan }, members, Source::Complete, &waker, clock);
+        Ok(())
+    }
+
+    fn session(
+        &self,
+        plan: Plan,
+        members: Vec<Member>,
+        source: Source,
+        waker: &Arc<Waker>,
+        clock: Clock,
+    ) -> Vec<Request> {
+        let peer = plan.target.address;
+        let mut watcher = self.config.observer.session(peer);
+        let setting = Setting {
+            plan,
+            host: host::describe(Some(peer.ip())),
+            interrupt: self.interrupt.clone(),
+            waker: waker.clone(),
+            clock,
+            source,
+            sink: &mut |told| watcher.told(told),
+        };
+        let outcome = Session::new(setting, members).run();
+        watcher.ended(outcome.as_ref().map(|_| ()));
+        outcome.unwrap_or_default()
+    }
+
+    pub(super) fn note(&self, text: &str) {
+        self.config.observer.note(text);
+    }
+
+    /// Running sessions have seen the interrupt; they get time to end.
+    fn wait_for(&self, threads: Vec<JoinHandle<()>>) {
+        let deadline = mono_now() + STOP_LIMIT;
+        for thread in threads {
+            while !thread.is_finished() && mono_now() < deadline {
+                std::thread::sleep(STOP_STEP.to_duration());
+            }
+            if thread.is_finished() {
+                thread.join().ok();
+            }
+        }
+        let left = self.guests.count();
+        if left > 0 {
+            self.note(&format!("{left} flows did not end in time and were cut"));
+        }
+    }
+}
+
+fn udp_member(newcomer: Newcomer, guest: Guest) -> (Member, Option<Request>) {
+    let request = newcomer.request.clone();
+    let test = request.as_ref().map_or_else(|| TestSpec::new(model::plan::Transport::Udp), |r| r.test());
+    let mut member = newcomer.member(&test, Direction::Down, Known::Asked(request.clone()));
+    member.admit(guest);
+    (member, request.map(|request| *request))
+}
+
+/// What a session runs.
+fn test(member: &Member, request: Option<&Request>) -> TestSpec {
+    let Some(request) = request else { return TestSpec::new(member.transport()) };
+    let test = request.test();
+    let directions = if request.traffic == Traffic::Dual { Directions::Both } else { test.directions };
+    TestSpec { streams: request.streams.max(1), directions, ..test }
+}
+
+fn clock() -> Clock {
+    Clock { mono: mono_now(), wall: wall_now() }
+}
+
+/// One of the tests that may run at the same time; given back on drop.
+struct TestPlace<'a>(&'a Server);
+
+impl TestPlace<'_> {
+    fn take(server: &Server) -> Option<TestPlace<'_>> {
+        let taken = server.tests.fetch_add(1, Ordering::AcqRel);
+        let place = TestPlace(server);
+        if taken < server.config.max_tests {
+            return Some(place);
+        }
+        std::mem::forget(place);
+        server.tests.fetch_sub(1, Ordering::AcqRel);
+        None
+    }
+}
+
+impl Drop for TestPlace<'_> {
+    fn drop(&mut self) {
+        let server = self.0;
+        server.tests.fetch_sub(1, Ordering::AcqRel);
+        if server.config.tests.is_some() {
+            let less = |left: u32| Some(left.saturating_sub(1));
+            server.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok();
+            server.waker.wake();
+        }
+    }
+}
+
+/// Most streams of one client.
+const MOST_STREAMS: u32 = 128;
+/// How long the flows of one client may come one after the other.
+const GATHERING: Nanos = Nanos(5_000_000_000);
+const ACCEPT_PAUSE: Nanos = Nanos(100_000_000);
+const STOP_STEP: Nanos = Nanos(10_000_000);
+/// Time for running tests to end after an interrupt.
+const STOP_LIMIT: Nanos = Nanos(15_000_000_000);

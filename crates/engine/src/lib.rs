@@ -1,0 +1,78 @@
+//! The engine of pathmeter: what to measure goes in as a plan, what happens comes out as events. Threads drive the protocols
+//! of `wire` over the sockets of `linux`. It prints nothing and knows no command line.
+//!
+//! A test, from the plan to what it means (`examples/measure.rs`; `pathmeter serve` listens on the other host):
+//!
+//! ```no_run
+//! use pathmeter_engine::connect::Security;
+//! use pathmeter_engine::interrupt::Interrupt;
+//! use pathmeter_engine::model::plan::{LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
+//! use pathmeter_engine::resolve::{Family, resolve};
+//! use pathmeter_engine::{run, wire};
+//!
+//! let plan = Plan {
+//!     target: Target { host: "far.example".into(), address: resolve("far.example", wire::native::PORT, Family::Any)? },
+//!     protocol: ProtocolName::Native,
+//!     test: TestSpec::new(Transport::Tcp),
+//!     local: LocalOptions::default(),
+//! };
+//! let plan = run::Plan::Throughput(Box::new(plan));
+//! let mut events = Vec::new();
+//! run::run(&plan, &Security::default(), &Interrupt::default(), &mut |event| events.push(event.clone()))?;
+//! # Ok::<(), anyhow::Error>(())
+//! ```
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `run` | one test from its plan to its events; `pairs`: several at once |
+//! | `resolve`, `host_port`, `preflight` | names to addresses, and what cannot be is said before anything is sent |
+//! | `connect`, `tls`, `link`, `dialogue`, `driver` | a control connection and the session over it |
+//! | `server`, `arrivals`, `guests` | accepting, which flow belongs to which session, and who may still come |
+//! | `flows`, `threads`, `bulk`, `datagram`, `receive`, `pacer`, `shared`, `running`, `sampler`, `usage` | the data path of throughput |
+//! | `latency`, `echo` | round trips; the loops that wait for single messages and send them back |
+//! | `path`, `probe` | packet sizes; the dialogue and the flow of single datagrams |
+//! | `transfer`, `http_server` | files over HTTP at both ends |
+//! | `iperf2` | the protocol without a control connection |
+//! | `dut` | a device under test between two ports |
+//! | `reach`, `capture`, `guard`, `host`, `interrupt`, `error` | this host: what it says of a far one, its packets, what is put back, stop, errors |
+
+pub use {insight, model, wire};
+
+pub mod arrivals;
+mod bulk;
+pub mod capture;
+pub mod client;
+pub mod connect;
+mod datagram;
+mod dialogue;
+mod driver;
+pub mod dut;
+pub mod echo;
+pub mod error;
+pub mod flows;
+pub mod guard;
+mod guests;
+pub mod host;
+pub mod host_port;
+pub mod http_server;
+pub mod interrupt;
+pub mod iperf2;
+pub mod latency;
+mod link;
+mod pacer;
+pub mod pairs;
+pub mod path;
+pub mod preflight;
+pub mod probe;
+pub mod reach;
+mod receive;
+pub mod resolve;
+pub mod run;
+mod running;
+mod sampler;
+pub mod server;
+mod shared;
+mod threads;
+pub mod tls;
+pub mod transfer;
+mod usage;

@@ -1,0 +1,188 @@
+//! Which packet sizes a path carries, and why no larger: the run of `pathmeter mtu`, and its part in other runs.
+
+mod foreign;
+mod native;
+mod numbered;
+mod pieces;
+mod service;
+mod tcp;
+mod trace;
+
+use super::connect::Security;
+use super::flows;
+use super::host;
+use super::interrupt::Interrupt;
+use super::probe::Prober;
+use crate::error::{Kind, sentence};
+use linux::clock::{mono_now, wall_now};
+use model::event::{Event, Warning};
+use model::path::{PathMethod, PathPlan, PathResult, PathStarted, ServicePlan};
+use model::plan::Direction;
+use model::time::MonoTime;
+use native::WayFinder;
+use wire::ProtocolError;
+
+/// A run about packet sizes.
+pub struct Job<'a> {
+    /// What is to be found out.
+    pub plan: &'a PathPlan,
+    /// How the ends know each other.
+    pub security: &'a Security,
+    /// Asks it to stop.
+    pub interrupt: &'a Interrupt,
+}
+
+/// Runs it. `progress` is told what is being done; what was found before an error has been told to `sink`.
+pub fn run(
+    job: &Job<'_>,
+    progress: &mut dyn FnMut(&str),
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<()> {
+    if job.plan.service.is_some() {
+        return alone(job, progress, sink);
+    }
+    let began = mono_now();
+    let open = || Prober::open(&job.plan.target, &job.plan.local, job.security, job.interrupt);
+    match job.plan.method {
+        PathMethod::Native => native(job, open()?, began, progress, sink),
+        PathMethod::Auto => match open() {
+            Ok(prober) => native(job, prober, began, progress, sink),
+            Err(e) if is_absent(&e) && !job.interrupt.is_raised() => {
+                progress(&format!("no pathmeter there ({}): asking with ICMP, UDP and TCP", sentence(&e)));
+                alone(job, progress, sink)
+            }
+            Err(e) => Err(e),
+        },
+        PathMethod::Icmp | PathMethod::Udp | PathMethod::Tcp => alone(job, progress, sink),
+    }
+}
+
+/// Asks a host without a pathmeter.
+fn alone(job: &Job<'_>, progress: &mut dyn FnMut(&str), sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
+    let plan = job.plan;
+    sink(&Event::PathStarted(Box::new(PathStarted {
+        wall: wall_now(),
+        plan: plan.clone(),
+        host: host::describe(Some(plan.target.address.ip())),
+        peer: None,
+    })));
+    let result = match &plan.service {
+        Some(wanted) => service_alone(job, wanted, progress)?,
+        None => foreign::run(plan, job.interrupt, progress)?,
+    };
+    sink_learnt(plan, &result, sink);
+    sink(&Event::Path(Box::new(result)));
+    Ok(())
+}
+
+fn service_alone(
+    job: &Job<'_>,
+    wanted: &ServicePlan,
+    progress: &mut dyn FnMut(&str),
+) -> anyhow::Result<PathResult> {
+    let began = mono_now();
+    let limit = service::service(job.plan, wanted, job.interrupt, progress)?;
+    Ok(PathResult {
+        method: PathMethod::Udp,
+        packets: limit.sizes.iter().map(|probe| u64::from(probe.sent)).sum(),
+        elapsed: mono_now().saturating_since(began),
+        service: Some(limit),
+        ..PathResult::default()
+    })
+}
+
+/// Nobody answers there, or something else than a pathmeter.
+fn is_absent(error: &anyhow::Error) -> bool {
+    match error.downcast_ref::<ProtocolError>() {
+        Some(ProtocolError::Violation { .. } | ProtocolError::Closed(_) | ProtocolError::Timeout(_)) => true,
+        Some(_) => false,
+        None => Kind::of(error) == Kind::Unreachable,
+    }
+}
+
+/// Asks a pathmeter. `began`: when the session with it was begun.
+fn native(
+    job: &Job<'_>,
+    mut prober: Prober,
+    began: MonoTime,
+    progress: &mut dyn FnMut(&str),
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<()> {
+    let Job { plan, security, interrupt } = *job;
+    let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
+    sink(&Event::PathStarted(Box::new(PathStarted {
+        wall: wall_now(),
+        plan: PathPlan { method: PathMethod::Native, ..plan.clone() },
+        host: host::describe(Some(plan.target.address.ip())),
+        peer: prober.peer().cloned(),
+    })));
+    let outcome = find_all(job, &mut prober, &mut result, progress);
+    result.packets = prober.datagrams();
+    prober.close();
+    let outcome = outcome.and_then(|()| {
+        progress("segments of TCP, both ways");
+        tcp::segments(plan, security, interrupt, &mut result)
+    });
+    let segments =
+        [&result.up, &result.down].into_iter().flatten().filter_map(|way| way.tcp.as_ref()?.segments);
+    result.packets += segments.sum::<u64>();
+    result.elapsed = mono_now().saturating_since(began);
+    sink_learnt(plan, &result, sink);
+    if result.up.is_some() || result.down.is_some() {
+        sink(&Event::Path(Box::new(result)));
+    }
+    outcome
+}
+
+/// Says so when this host's kernel learnt from the probes, which it does not where they are made by hand.
+fn sink_learnt(plan: &PathPlan, result: &PathResult, sink: &mut dyn FnMut(&Event)) {
+    let before = result.up.as_ref().and_then(|way| way.cached_mtu);
+    let after = flows::believed_mtu(plan.target.address, &plan.local).ok();
+    if let (Some(before), Some(after)) = (before, after)
+        && after < before
+    {
+        let text = format!(
+            "This host's kernel has learnt a path MTU of {after} bytes from routers' answers to the probes and keeps to \
+             it for ten minutes (`ip route flush cache` makes it forget). With CAP_NET_RAW the probes go past its memory."
+        );
+        sink(&Event::Warning(Warning::new("path-mtu-learnt", text)));
+    }
+}
+
+fn find_all(
+    job: &Job<'_>,
+    prober: &mut Prober,
+    result: &mut PathResult,
+    progress: &mut dyn FnMut(&str),
+) -> anyhow::Result<()> {
+    for direction in [Direction::Up, Direction::Down] {
+        progress(&format!("packet sizes and fragments {direction}"));
+        find_way(prober, direction, job.plan.largest, result)?;
+    }
+    tcp::syns(prober, result)
+}
+
+/// Finds out what one direction carries.
+fn find_way(
+    prober: &mut Prober,
+    direction: Direction,
+    largest: Option<u32>,
+    result: &mut PathResult,
+) -> anyhow::Result<()> {
+    let (way, unknown) = WayFinder::find(prober, direction, largest)?;
+    result.unknown.extend(unknown);
+    *result.way_mut(direction) = Some(way);
+    Ok(())
+}
+
+/// The part of this in other runs: what some directions carry, without TCP.
+pub fn ways(prober: &mut Prober, directions: &[Direction]) -> anyhow::Result<PathResult> {
+    let (began, before) = (mono_now(), prober.datagrams());
+    let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
+    for &direction in directions {
+        find_way(prober, direction, None, &mut result)?;
+    }
+    result.packets = prober.datagrams() - before;
+    result.elapsed = mono_now().saturating_since(began);
+    Ok(result)
+}

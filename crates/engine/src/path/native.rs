@@ -1,0 +1,275 @@
+//! One direction of a path with a pathmeter at its far end, which says what arrives.
+
+use super::pieces::{pieces, room};
+use crate::probe::{Prober, Volley};
+use model::path::{
+    BlackHole, BlackHoleCause, Bound, Discovery, FragmentFate, FragmentShape, FragmentTest, Fragments,
+    HopSource, LimitingHop, PathWay, Search, SizeProbe, Unknown, least_mtu,
+};
+use model::plan::Direction;
+use wire::native::PathSeen;
+use wire::native::probe::{MAX_SIZE, MIN_SIZE, SizeCount};
+
+/// Finds out what a direction carries.
+pub(crate) struct WayFinder<'a> {
+    prober: &'a mut Prober,
+    direction: Direction,
+    /// What the sender knew before anything was sent.
+    sender: PathSeen,
+    way: PathWay,
+}
+
+impl WayFinder<'_> {
+    /// Finds it out. `largest`: no larger packet is tried.
+    /// And what could not be found out.
+    pub(crate) fn find(
+        prober: &mut Prober,
+        direction: Direction,
+        largest: Option<u32>,
+    ) -> anyhow::Result<(PathWay, Vec<Unknown>)> {
+        let mut sender = prober.sender(direction)?;
+        let least = least_mtu(prober.is_ipv6());
+        sender.interface_mtu = sender.interface_mtu.map(|mtu| mtu.max(least));
+        let way = PathWay {
+            ipv6: prober.is_ipv6(),
+            interface_mtu: sender.interface_mtu,
+            cached_mtu: sender.cached_mtu,
+            ..PathWay::default()
+        };
+        let mut finder = WayFinder { prober, direction, sender, way };
+        finder.search(largest)?;
+        if finder.way.path_mtu.is_some() {
+            finder.fragments()?;
+            finder.explain()?;
+        }
+        let unknown = finder.unknown();
+        Ok((finder.way, unknown))
+    }
+
+    /// The path MTU, to the byte.
+    fn search(&mut self, largest: Option<u32>) -> anyhow::Result<()> {
+        let (ipv6, headers) = (self.way.ipv6, self.way.headers());
+        let interface = self.sender.interface_mtu.unwrap_or(USUAL_MTU);
+        let most = largest.unwrap_or(interface).min(interface).clamp(MIN_SIZE + headers, MAX_SIZE + headers);
+        let mut search = Search::new(ipv6, MIN_SIZE + headers, most);
+        let mut hinted = false;
+        while let Some(round) = search.round() {
+            let sizes: Vec<u32> = round.sizes.iter().map(|size| size.saturating_sub(headers)).collect();
+            let rows = self.send(&sizes, round.copies, None)?;
+            let became: Vec<SizeProbe> = round
+                .sizes
+                .iter()
+                .zip(&sizes)
+                .map(|(&size, &payload)| SizeProbe {
+                    size,
+                    sent: round.copies,
+                    received: count(&rows, payload),
+                })
+                .collect();
+            search.take(&became);
+            if !hinted && search.round().is_some() {
+                hinted = true;
+                self.hint(&mut search, most)?;
+            }
+        }
+        let outcome = search.outcome();
+        self.way.path_mtu = outcome.path_mtu;
+        self.way.max_udp_payload = outcome.path_mtu.map(|mtu| mtu - headers);
+        self.way.bound = outcome.bound;
+        // More may cross than was tried.
+        if outcome.path_mtu == Some(most) && most < interface {
+            self.way.bound = Bound::AtLeast;
+        }
+        self.way.changed = outcome.changed;
+        self.way.sizes = outcome.probes;
+        self.way.size_dependent_loss = outcome.size_loss;
+        Ok(())
+    }
+
+    /// What routers say of large packets, and in which pieces one arrives that they may cut.
+    fn hint(&mut self, search: &mut Search, most: u32) -> anyhow::Result<()> {
+        self.way.too_big = self.prober.sender(self.direction)?.too_big;
+        self.way.too_big.iter().for_each(|told| search.hint_mtu(told.mtu));
+        if !self.way.ipv6 {
+            let payload = most - self.way.headers();
+            let test = self.fragment_test(FragmentShape::MayBeCut, payload, 1, 3)?;
+            if let Some(piece) = test.largest_piece {
+                search.hint_fragment(piece);
+            }
+            self.way.fragments.tests.push(test);
+        }
+        Ok(())
+    }
+
+    /// What becomes of fragments.
+    fn fragments(&mut self) -> anyhow::Result<()> {
+        if let Some((payload, pieces)) = self.kernel_pieces() {
+            let test = self.fragment_test(FragmentShape::ByKernel, payload, pieces, DATAGRAMS)?;
+            self.way.fragments.tests.push(test);
+        }
+        if self.sender.makes_packets {
+            let payload = if self.way.ipv6 { BY_HAND_V6 } else { BY_HAND_V4 };
+            for (shape, pieces) in [
+                (FragmentShape::InOrder, 2),
+                (FragmentShape::Reversed, 2),
+                (FragmentShape::FirstAlone, 1),
+                (FragmentShape::RestAlone, 1),
+            ] {
+                let test = self.fragment_test(shape, payload, pieces, DATAGRAMS)?;
+                self.way.fragments.tests.push(test);
+            }
+        }
+        let Fragments { fate, tests } = &mut self.way.fragments;
+        *fate = FragmentFate::of(tests);
+        Ok(())
+    }
+
+    /// A payload that the sender's kernel must cut into at least three pieces, and into how many they arrive; `None`:
+    /// its interface carries every datagram whole.
+    fn kernel_pieces(&self) -> Option<(u32, u32)> {
+        let interface = self.sender.interface_mtu?;
+        let ipv6 = self.way.ipv6;
+        let own = if ipv6 { crate::probe::flow::piece(ipv6) } else { interface };
+        let least = interface.saturating_sub(if ipv6 { 40 } else { 20 });
+        // Three pieces, the last of a hundred bytes; and more than the interface carries. 8 bytes are UDP's header.
+        let datagram = (2 * room(ipv6, own) + 100).max(least + 8);
+        let payload = Some(datagram - 8).filter(|payload| *payload <= MAX_SIZE)?;
+        Some((payload, pieces(ipv6, datagram, own, self.way.path_mtu.unwrap_or(own))))
+    }
+
+    fn fragment_test(
+        &mut self,
+        shape: FragmentShape,
+        payload: u32,
+        pieces: u32,
+        sent: u32,
+    ) -> anyhow::Result<FragmentTest> {
+        let receiver = self.direction.reversed();
+        let before = self.prober.sender(receiver)?.fragments_received;
+        let rows = self.send(&[payload], sent, Some(shape))?;
+        let after = self.prober.sender(receiver)?.fragments_received;
+        let row = rows.iter().find(|row| row.size == payload);
+        Ok(FragmentTest {
+            shape,
+            payload,
+            pieces,
+            sent,
+            received: row.map_or(0, |row| row.count),
+            pieces_received: before.zip(after).map(|(before, after)| after.saturating_sub(before)),
+            largest_piece: row.and_then(|row| row.fragment),
+        })
+    }
+
+    /// Why larger packets do not cross, and where they end.
+    fn explain(&mut self) -> anyhow::Result<()> {
+        let Some(mtu) = self.way.path_mtu else { return Ok(()) };
+        let interface = self.sender.interface_mtu.unwrap_or(USUAL_MTU);
+        if mtu >= interface {
+            self.way.discovery = Discovery::NotNeeded;
+            return Ok(());
+        }
+        if self.way.bound != Bound::Exact {
+            return Ok(());
+        }
+        if self.prober.is_refused(self.direction, mtu + 1 - self.way.headers()) {
+            self.way.discovery = Discovery::NotNeeded;
+            self.way.limiting_hop =
+                Some(LimitingHop { address: None, ttl: Some(0), found_by: HopSource::Sender });
+            return Ok(());
+        }
+        let sender = self.prober.sender(self.direction)?;
+        self.way.too_big = sender.too_big;
+        self.way.discovery = Discovery::of(&self.way.too_big, mtu);
+        if let Some(told) = self.way.too_big.iter().find(|told| told.mtu == mtu) {
+            let address = told.from;
+            self.way.limiting_hop = Some(LimitingHop { address, ttl: None, found_by: HopSource::TooBig });
+        } else {
+            self.way.limiting_hop = self.trace(mtu, interface)?;
+        }
+        if self.way.discovery == Discovery::Silent {
+            let cause = self.cause();
+            self.way.black_hole = Some(BlackHole { first: mtu + 1, last: interface, cause });
+        }
+        Ok(())
+    }
+
+    /// Why packets above the path MTU vanish: with leave to be cut they cross, or they do not either.
+    fn cause(&self) -> BlackHoleCause {
+        let cut = self.way.fragments.tests.iter().find(|test| test.shape == FragmentShape::MayBeCut);
+        match cut {
+            Some(cut) if cut.received > 0 => BlackHoleCause::IcmpFiltered,
+            Some(_) if !self.way.fragments.fate.is_lossy() => BlackHoleCause::LinkMismatch,
+            // What routers cut may have been dropped for being cut; IPv6's cut nothing.
+            _ => BlackHoleCause::Unknown,
+        }
+    }
+
+    /// The last hop that answers large packets, where later ones answer small ones.
+    fn trace(&mut self, mtu: u32, interface: u32) -> anyhow::Result<Option<LimitingHop>> {
+        let headers = self.way.headers();
+        let sizes = [interface - headers, mtu - headers];
+        self.prober
+            .volley(self.direction, Volley { sizes: &sizes, count: MOST_HOPS, cut: None, trace: true })?;
+        let expired = self.prober.sender(self.direction)?.expired;
+        let furthest = |size| expired.iter().filter(|told| told.size == size).max_by_key(|told| told.hops);
+        let [large, small] = sizes.map(furthest);
+        // Without an answer to small ones from beyond, silence about large ones says nothing.
+        Ok(match (large, small) {
+            (Some(large), Some(small)) if large.hops <= small.hops => {
+                Some(LimitingHop { address: large.from, ttl: Some(large.hops), found_by: HopSource::Trace })
+            }
+            (None, Some(_)) => Some(LimitingHop { address: None, ttl: Some(0), found_by: HopSource::Trace }),
+            _ => None,
+        })
+    }
+
+    fn unknown(&self) -> Vec<Unknown> {
+        let direction = Some(self.direction);
+        let mut unknown = Vec::new();
+        if !self.sender.makes_packets && self.way.path_mtu.is_some() {
+            let place = if self.direction == Direction::Up { "this host" } else { "the server" };
+            unknown.push(Unknown {
+                direction,
+                what: "whether fragments out of order cross, and whether a box on the way joins them".into(),
+                why: format!(
+                    "packets made by hand need CAP_NET_RAW at {place}: `setcap cap_net_raw+ep $(command -v pathmeter)` \
+                     there, or run it as root"
+                ),
+            });
+        }
+        if self.way.fragments.fate == FragmentFate::Unknown && self.way.path_mtu.is_some() {
+            let tested = self.way.fragments.tests.iter().any(|test| test.shape == FragmentShape::ByKernel);
+            let why = match tested {
+                true => {
+                    "those that the sender's kernel makes are as large as its interface, and such do not cross"
+                }
+                false => "the sender's interface carries every datagram whole",
+            };
+            unknown.push(Unknown { direction, what: "what becomes of fragments".into(), why: why.into() });
+        }
+        unknown
+    }
+
+    fn send(
+        &mut self,
+        sizes: &[u32],
+        count: u32,
+        cut: Option<FragmentShape>,
+    ) -> anyhow::Result<Vec<SizeCount>> {
+        self.prober.volley(self.direction, Volley { sizes, count, cut, trace: false })
+    }
+}
+
+fn count(rows: &[SizeCount], payload: u32) -> u32 {
+    rows.iter().find(|row| row.size == payload).map_or(0, |row| row.count)
+}
+
+/// Datagrams in each test of fragments.
+const DATAGRAMS: u32 = 5;
+/// Payloads of datagrams cut by hand: two pieces of [`crate::probe::flow::piece`].
+const BY_HAND_V4: u32 = 1000;
+const BY_HAND_V6: u32 = 2000;
+/// Where the sender's interface is not known.
+const USUAL_MTU: u32 = 1500;
+/// How far a trace goes.
+const MOST_HOPS: u32 = 16;

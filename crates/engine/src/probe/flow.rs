@@ -1,0 +1,275 @@
+//! The one UDP flow of a probe session, at either end: sends datagrams of every shape, hears what routers say of them.
+//!
+//! The kernel's path MTU cache is neither trusted nor taught: where this process may make packets by hand, probes are
+//! made so, and the socket they belong to ignores packet-too-big messages for the cache. Without the privilege IPv4
+//! does the same but for a router that answers within the system call; IPv6 has no way round the cache.
+
+use crate::flows::{EMSGSIZE, is_v4};
+use linux::counters::{Counter, Counters};
+use linux::error_queue::{self, NetworkError, Origin, QueueEntry};
+use linux::message;
+use linux::nic::Nic;
+use linux::options::{self, MtuDiscovery};
+use linux::raw::{RawSender, TooBigListener};
+use linux::tcp_info::tcp_info;
+use model::path::{FragmentShape, Syn, TooBig, headers};
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
+use wire::native::probe::{packet_too_big, quoted};
+use wire::native::{Expired, PathSeen};
+use wire::packet::{HandMade, syn_options};
+
+/// A probe flow.
+pub(crate) struct ProbeFlow {
+    pub(crate) socket: Arc<UdpSocket>,
+    local: SocketAddr,
+    remote: SocketAddr,
+    raw: Option<RawSender>,
+    listener: Option<TooBigListener>,
+    too_big: Vec<TooBig>,
+    expired: Vec<Expired>,
+    /// MTU of the interface toward the far end: no larger packet leaves it.
+    interface_mtu: Option<u32>,
+    /// Path MTU of the kernel's cache when the flow was opened.
+    cached_mtu: Option<u32>,
+    next_id: u32,
+    /// The SYN of the control connection: the kernel gives it once.
+    syn: Option<Syn>,
+}
+
+impl ProbeFlow {
+    /// Takes over a connected socket that does not block. `device`: the interface it is bound to.
+    pub(crate) fn open(socket: Arc<UdpSocket>, device: Option<&str>) -> anyhow::Result<ProbeFlow> {
+        let plain = |address: SocketAddr| match (address.ip().to_canonical(), address) {
+            (IpAddr::V4(ip), _) => SocketAddr::new(ip.into(), address.port()),
+            (IpAddr::V6(_), address) => address,
+        };
+        let (local, remote) = (plain(socket.local_addr()?), plain(socket.peer_addr()?));
+        let cached_mtu = options::path_mtu(socket.as_ref()).ok().and_then(|mtu| u32::try_from(mtu.0).ok());
+        let raw = RawSender::open(remote.is_ipv6()).ok();
+        if let (Some(raw), Some(device)) = (&raw, device) {
+            options::set_device(raw, device)?;
+        }
+        let listener = raw.as_ref().filter(|_| remote.is_ipv6()).and_then(|_| TooBigListener::open().ok());
+        let mut flow = ProbeFlow {
+            socket,
+            local,
+            remote,
+            raw,
+            listener,
+            too_big: Vec::new(),
+            expired: Vec::new(),
+            interface_mtu: interface_mtu(remote.ip()),
+            cached_mtu,
+            // The clock: datagrams of earlier sessions must not be joined with ours.
+            next_id: linux::clock::mono_now().0 as u32,
+            syn: None,
+        };
+        options::set_receive_errors(flow.socket.as_ref(), true)?;
+        options::set_receive_fragment_size(flow.socket.as_ref(), true)?;
+        flow.rest()?;
+        Ok(flow)
+    }
+
+    /// IPv4 all the way?
+    pub(crate) fn is_v4(&self) -> bool {
+        is_v4(self.remote.ip())
+    }
+
+    /// Sends one datagram: whole or not at all, or cut in this shape; it may go so many hops.
+    ///
+    /// # Errors
+    /// `EMSGSIZE` when the interface cannot send it so; fragments by hand without the privilege.
+    pub(crate) fn send(
+        &mut self,
+        bytes: &[u8],
+        cut: Option<FragmentShape>,
+        hops: Option<u8>,
+    ) -> io::Result<()> {
+        match (cut, &self.raw) {
+            (None, Some(_)) => self.send_by_hand(bytes, None, hops),
+            (None, None) => self.send_by_kernel(bytes, MtuDiscovery::Probe, hops),
+            (Some(FragmentShape::MayBeCut), _) => self.send_by_kernel(bytes, MtuDiscovery::Interface, hops),
+            (Some(FragmentShape::ByKernel), _) => self.send_by_kernel(bytes, MtuDiscovery::Omit, hops),
+            (Some(shape), _) => self.send_by_hand(bytes, Some(shape), hops),
+        }
+    }
+
+    /// Takes one datagram and the largest fragment it came in. Never blocks; `None`: nothing is there.
+    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> Option<(usize, Option<u32>)> {
+        for _ in 0..PENDING_ERRORS {
+            match message::receive(self.socket.as_ref(), buffer) {
+                Ok(received) => return Some((received.len, received.fragment)),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return None,
+                // An ICMP message is told here too; the queue has the details.
+                Err(_) => self.hear(),
+            }
+        }
+        None
+    }
+
+    /// Takes what routers have said of the probes.
+    pub(crate) fn hear(&mut self) {
+        let mut quote = [0; 64];
+        for _ in 0..MESSAGES_AT_ONCE {
+            match error_queue::take(self.socket.as_ref(), &mut quote) {
+                Ok(Some(QueueEntry::Error(error))) => self.note(&error, &quote[..error.quoted.min(64)]),
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => break,
+            }
+        }
+        let mut message = [0; 256];
+        for _ in 0..MESSAGES_AT_ONCE {
+            let Some(Ok((length, from))) = self.listener.as_ref().map(|l| l.receive(&mut message)) else {
+                break;
+            };
+            if let Some(told) = packet_too_big(&message[..length], self.local, self.remote) {
+                self.note_too_big(told.size + headers(true), told.mtu, from);
+            }
+        }
+    }
+
+    /// What this end knows of the path. `control`: the control connection of the session.
+    pub(crate) fn seen(&mut self, control: &TcpStream) -> PathSeen {
+        self.hear();
+        let kept = || syn_options(&options::saved_syn(control).ok()?);
+        self.syn = self.syn.or_else(kept);
+        let tcp = tcp_info(control).ok();
+        let announced = tcp.as_ref().map(|tcp| {
+            let options = if tcp.options.timestamps { TIMESTAMPS } else { 0 };
+            u32::try_from(tcp.advertised_mss.0).unwrap_or(u32::MAX).saturating_add(options)
+        });
+        let counters = Counters::snapshot().ok();
+        PathSeen {
+            interface_mtu: self.interface_mtu,
+            cached_mtu: self.cached_mtu,
+            makes_packets: self.raw.is_some(),
+            mtu_probing: mtu_probing(),
+            announced_mss: announced,
+            syn: self.syn,
+            fragments_received: counters
+                .and_then(|counters| counters.of_version(Counter::ReasmReqds, self.remote.is_ipv6())),
+            too_big: self.too_big.clone(),
+            expired: self.expired.clone(),
+        }
+    }
+
+    fn send_by_kernel(&mut self, bytes: &[u8], mode: MtuDiscovery, hops: Option<u8>) -> io::Result<()> {
+        options::set_mtu_discovery(self.socket.as_ref(), mode).map_err(|e| e.source)?;
+        if self.remote.is_ipv6() && mode == MtuDiscovery::Omit {
+            options::set_fragment_mtu(self.socket.as_ref(), piece(true)).map_err(|e| e.source)?;
+        }
+        if let Some(hops) = hops {
+            options::set_hops(self.socket.as_ref(), hops).map_err(|e| e.source)?;
+        }
+        let mut outcome = self.socket.send(bytes);
+        for _ in 0..PENDING_ERRORS {
+            // The first call after an ICMP message fails with its error, and sends nothing.
+            if outcome.is_ok() {
+                break;
+            }
+            self.hear();
+            outcome = self.socket.send(bytes);
+        }
+        if hops.is_some() {
+            options::set_hops(self.socket.as_ref(), USUAL_HOPS).map_err(|e| e.source)?;
+        }
+        self.rest().map_err(io::Error::other)?;
+        outcome.map(drop)
+    }
+
+    fn send_by_hand(&mut self, bytes: &[u8], cut: Option<FragmentShape>, hops: Option<u8>) -> io::Result<()> {
+        let Some(raw) = &self.raw else { return Err(ErrorKind::PermissionDenied.into()) };
+        self.next_id = self.next_id.wrapping_add(1);
+        let made = HandMade {
+            source: self.local,
+            destination: self.remote,
+            payload: bytes,
+            id: self.next_id,
+            hops: hops.unwrap_or(USUAL_HOPS),
+        };
+        let packets = match cut {
+            None => made.whole().map(|packet| vec![packet]),
+            Some(shape) => made.fragments(piece(self.remote.is_ipv6()), shape),
+        };
+        let packets = packets.ok_or_else(|| io::Error::from_raw_os_error(EMSGSIZE))?;
+        packets.iter().try_for_each(|packet| raw.send(packet, self.remote))
+    }
+
+    /// How the socket stands while nothing is sent: messages that come now must not teach the kernel's cache.
+    fn rest(&mut self) -> anyhow::Result<()> {
+        // IPv6's errors are told only to sockets that teach the cache.
+        let deaf = self.remote.is_ipv6() && self.listener.is_none();
+        let mode = if deaf { MtuDiscovery::Probe } else { MtuDiscovery::Omit };
+        options::set_mtu_discovery(self.socket.as_ref(), mode)?;
+        if self.remote.is_ipv6() {
+            options::set_fragment_mtu(self.socket.as_ref(), 0)?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, error: &NetworkError, quote: &[u8]) {
+        if !matches!(error.origin, Origin::Icmp | Origin::Icmp6) {
+            return;
+        }
+        let probe = quoted(quote);
+        if probe.is_none() && quote.len() >= QUOTE {
+            // It quotes something that was never sent.
+            return;
+        }
+        let headers = headers(!self.is_v4());
+        let expired = matches!((error.origin, error.icmp_type), (Origin::Icmp, 11) | (Origin::Icmp6, 3));
+        match (error.path_mtu(), probe) {
+            (_, Some((_, index, size))) if expired && self.expired.len() < MOST_NOTES => {
+                let hops = u8::try_from(index + 1).unwrap_or(u8::MAX);
+                self.expired.push(Expired { size, hops, from: error.offender });
+            }
+            (_, probe) if error.errno == EMSGSIZE => {
+                let size = probe.map_or(0, |(_, _, size)| size.saturating_add(headers));
+                self.note_too_big(size, error.info, error.offender);
+            }
+            _ => {}
+        }
+    }
+
+    fn note_too_big(&mut self, size: u32, mtu: u32, from: Option<IpAddr>) {
+        let same = |known: &TooBig| (known.size, known.mtu, known.from) == (size, mtu, from);
+        match self.too_big.iter().position(same) {
+            Some(at) => self.too_big[at].count = self.too_big[at].count.saturating_add(1),
+            None if self.too_big.len() < MOST_NOTES => {
+                self.too_big.push(TooBig { size, mtu, from, count: 1 })
+            }
+            None => {}
+        }
+    }
+}
+
+/// Largest fragment made by hand, whole packet. IPv4: small, so that no MTU interferes; IPv6: the least MTU, for some
+/// boxes drop smaller ones that are not the last.
+pub(crate) fn piece(ipv6: bool) -> u32 {
+    if ipv6 { 1280 } else { 524 }
+}
+
+/// MTU of the interface toward a host.
+fn interface_mtu(remote: IpAddr) -> Option<u32> {
+    let mtu = Nic::toward(remote).ok()?.link.mtu;
+    Some(if is_v4(remote) { mtu.min(LARGEST_V4) } else { mtu })
+}
+
+/// This host's `net.ipv4.tcp_mtu_probing`.
+fn mtu_probing() -> Option<u8> {
+    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_mtu_probing").ok()?.trim().parse().ok()
+}
+
+/// Bytes of TCP's timestamps in a segment.
+const TIMESTAMPS: u32 = 12;
+/// Largest IPv4 packet (RFC 791).
+const LARGEST_V4: u32 = 65_535;
+/// Beginning of a probe that tells which it is.
+const QUOTE: usize = 20;
+const USUAL_HOPS: u8 = 64;
+/// Errors of ICMP messages that may wait on a socket.
+const PENDING_ERRORS: usize = 4;
+const MESSAGES_AT_ONCE: usize = 256;
+const MOST_NOTES: usize = 256;

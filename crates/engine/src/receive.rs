@@ -1,0 +1,184 @@
+//! What a UDP receiver knows of its stream: every number seen, the jitter, the transit times.
+
+use model::sample::{Transit, UdpCounters};
+use model::stats::histogram::Distribution;
+use model::stats::jitter::Jitter;
+use model::stats::sequence::SequenceTracker;
+use model::time::MonoTime;
+use wire::Stamp;
+
+/// Transit times, signed nanoseconds: their number, extremes, mean and spread, by Welford's method.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Delays {
+    pub(crate) count: u64,
+    pub(crate) min: i64,
+    pub(crate) max: i64,
+    pub(crate) mean: f64,
+    /// Sum of the squared differences from the mean.
+    pub(crate) squares: f64,
+    /// Times are taken as differences from the first: sums of large numbers are not exact.
+    pub(crate) origin: i64,
+}
+
+impl Delays {
+    fn add(&mut self, transit: i64, count: u32) {
+        if self.count == 0 {
+            (self.min, self.max, self.origin) = (transit, transit, transit);
+        }
+        self.min = self.min.min(transit);
+        self.max = self.max.max(transit);
+        let at = transit.wrapping_sub(self.origin) as f64;
+        let (old, new) = (self.count as f64, f64::from(count));
+        self.count += u64::from(count);
+        let difference = at - self.mean;
+        self.mean += difference * new / (old + new);
+        self.squares += difference * difference * old * new / (old + new);
+    }
+
+    /// These and those that came after them.
+    pub(crate) fn with(self, later: Delays) -> Delays {
+        if self.count == 0 || later.count == 0 {
+            return if self.count == 0 { later } else { self };
+        }
+        let (old, new) = (self.count as f64, later.count as f64);
+        let difference = later.mean + later.origin.wrapping_sub(self.origin) as f64 - self.mean;
+        Delays {
+            count: self.count + later.count,
+            min: self.min.min(later.min),
+            max: self.max.max(later.max),
+            mean: self.mean + difference * new / (old + new),
+            squares: self.squares + later.squares + difference * difference * old * new / (old + new),
+            origin: self.origin,
+        }
+    }
+}
+
+/// The state of one receiving stream.
+#[derive(Clone, Debug)]
+pub(crate) struct UdpReceive {
+    tracker: SequenceTracker,
+    jitter: Jitter,
+    transit_min: i64,
+    transit_max: i64,
+    transit_sum: i128,
+    transit_count: u64,
+    /// Transit times since the last look at them, where somebody looks (iPerf2).
+    pub(crate) recent: Option<Delays>,
+    /// Messages the kernel handed over; with GRO each may hold many datagrams.
+    pub(crate) messages: u64,
+    /// Datagrams that were none of this test's.
+    pub(crate) strays: u64,
+    /// The first datagram that said that the flow ends (iPerf2).
+    pub(crate) end: Option<Vec<u8>>,
+}
+
+impl UdpReceive {
+    /// Nothing seen yet; the first datagram of a stream has number 1.
+    pub(crate) fn new() -> UdpReceive {
+        UdpReceive {
+            tracker: SequenceTracker::new(1, SequenceTracker::DEFAULT_WINDOW),
+            jitter: Jitter::default(),
+            transit_min: i64::MAX,
+            transit_max: i64::MIN,
+            transit_sum: 0,
+            transit_count: 0,
+            recent: None,
+            messages: 0,
+            strays: 0,
+            end: None,
+        }
+    }
+
+    /// Records datagrams of successive numbers and equal time of sending that came in one batch.
+    pub(crate) fn record(&mut self, first: Stamp, count: u32, now: MonoTime) {
+        self.tracker.record_run(first.sequence, count);
+        self.jitter.record_run(first.sent, now, count);
+        let transit = now.0.wrapping_sub(first.sent.0).cast_signed();
+        self.transit_min = self.transit_min.min(transit);
+        self.transit_max = self.transit_max.max(transit);
+        self.transit_sum += i128::from(transit) * i128::from(count);
+        self.transit_count += u64::from(count);
+        if let Some(recent) = &mut self.recent {
+            recent.add(transit, count);
+        }
+    }
+
+    /// Different datagrams so far.
+    pub(crate) fn received(&self) -> u64 {
+        self.tracker.received()
+    }
+
+    /// Highest number seen; 0: none.
+    pub(crate) fn highest(&self) -> u64 {
+        self.tracker.highest().unwrap_or(0)
+    }
+
+    /// The counters now; `last`: the number of the last datagram sent, where it is known.
+    pub(crate) fn counters(&self, last: Option<u64>) -> UdpCounters {
+        let seen = self.tracker.snapshot();
+        UdpCounters {
+            datagrams: seen.received,
+            lost: self.tracker.lost(last.or(self.tracker.highest())),
+            late: seen.late,
+            duplicates: seen.duplicates,
+            reordered: seen.reordered,
+            jitter: self.jitter.estimate(),
+            last_sequence: self.highest(),
+            ..UdpCounters::default()
+        }
+    }
+
+    /// Datagrams in `drops` messages that the kernel dropped at this socket. It counts messages, and a message joined
+    /// by GRO counts once: they are taken to have held as many datagrams as those that arrived.
+    pub(crate) fn dropped_datagrams(&self, drops: u64) -> u64 {
+        let datagrams = u128::from(drops) * u128::from(self.transit_count);
+        datagrams.checked_div(self.messages.into()).map_or(drops, |d| u64::try_from(d).unwrap_or(u64::MAX))
+    }
+
+    /// The distribution of the transit differences.
+    pub(crate) fn jitter_distribution(&self) -> Option<Distribution> {
+        self.jitter.variation().distribution()
+    }
+
+    /// Transit times across the two clocks.
+    pub(crate) fn transit(&self) -> Option<Transit> {
+        let count = i128::from(self.transit_count);
+        let mean_ns = i64::try_from(self.transit_sum.checked_div(count)?).ok()?;
+        Some(Transit { min_ns: self.transit_min, mean_ns, max_ns: self.transit_max })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_of_parts_are_those_of_the_whole() {
+        let all = [1_700_000_000_000_000_005_i64, 1_700_000_000_000_000_009, 1_700_000_000_000_000_001];
+        let of = |transits: &[i64]| {
+            let mut delays = Delays::default();
+            transits.iter().for_each(|transit| delays.add(*transit, 2));
+            delays
+        };
+        let (whole, parts) = (of(&all), of(&all[..1]).with(of(&all[1..])));
+        for delays in [whole, parts] {
+            assert_eq!((delays.count, delays.min, delays.max), (6, all[2], all[1]));
+            assert!((delays.mean + (delays.origin - all[0]) as f64).abs() < 1e-9, "{delays:?}");
+            assert!((delays.squares - 64.0).abs() < 1e-9, "{delays:?}");
+        }
+        assert_eq!(of(&all).with(Delays::default()).count, 6);
+        assert_eq!(Delays::default().with(of(&all)).count, 6);
+    }
+
+    #[test]
+    fn a_dropped_message_counts_as_many_datagrams_as_one_that_came() {
+        let mut state = UdpReceive::new();
+        assert_eq!(state.dropped_datagrams(5), 5, "nothing came that could say how many");
+        for first in [1, 31] {
+            state.messages += 1;
+            state.record(Stamp { sequence: first, sent: MonoTime(0) }, 30, MonoTime(7));
+        }
+        assert_eq!(state.dropped_datagrams(5), 150);
+        assert_eq!(state.dropped_datagrams(u64::MAX), u64::MAX);
+    }
+}

@@ -1,0 +1,140 @@
+//! What can go wrong with a transfer, in words that name the thing.
+
+use model::units::{Bytes, Nanos};
+use std::io;
+
+/// Why a transfer did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Trouble {
+    /// The name has no address.
+    #[error("{0}")]
+    Resolve(#[from] crate::error::Failure),
+    /// No connection.
+    #[error("{0}")]
+    Connect(#[from] linux::OsError),
+    /// No security.
+    #[error("TLS with {host}: {reason}")]
+    Tls {
+        /// The name the certificate is for.
+        host: String,
+        /// What rustls says.
+        reason: String,
+    },
+    /// The connection broke.
+    #[error("{doing}: {source}")]
+    Broken {
+        /// What was being done.
+        doing: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The far end stalled.
+    #[error("stalled: no byte moved for {0} (--timeout gives it longer)")]
+    Silence(Nanos),
+    /// The body ended early.
+    #[error("the answer was cut short: {came} of {announced} came")]
+    Truncated {
+        /// What came of it.
+        came: Bytes,
+        /// What Content-Length announced.
+        announced: Bytes,
+    },
+    /// The server's own refusal.
+    #[error("HTTP {status}{reason} from {url}{body}")]
+    Status {
+        /// The number.
+        status: u16,
+        /// Its name, with a space before it, or empty.
+        reason: String,
+        /// Who said it.
+        url: String,
+        /// The beginning of what it said, with a colon before it, or empty.
+        body: String,
+    },
+    /// Redirects without end.
+    #[error("more than {most} redirects: {way}")]
+    Redirects {
+        /// As many were allowed.
+        most: u32,
+        /// Where they led.
+        way: String,
+    },
+    /// A redirect that leads nowhere.
+    #[error("HTTP {status} from {url} redirects to `{location}`, which is no http or https URL")]
+    Location {
+        /// The number.
+        status: u16,
+        /// Who said it.
+        url: String,
+        /// Where to.
+        location: String,
+    },
+    /// The file to send cannot be read.
+    #[error("read {path}: {source}")]
+    File {
+        /// The file.
+        path: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// Not HTTP, or not understood.
+    #[error("{url}: {reason}")]
+    Http {
+        /// Who was asked.
+        url: String,
+        /// What the library says.
+        reason: String,
+    },
+    /// The user asked for the end.
+    #[error("stopped by the user")]
+    Interrupted,
+}
+
+/// The beginning of a text from outside, as one line without control codes; empty, or with a colon before it.
+pub(super) fn beginning(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let words: Vec<&str> = clean.split_whitespace().collect();
+    let words = words.join(" ");
+    let mut start: String = words.chars().take(MOST_SHOWN).collect();
+    if start.len() < words.len() {
+        start.push('…');
+    }
+    if start.is_empty() { start } else { format!(": {start}") }
+}
+
+/// The code and the message in an S3 error's XML, if that is what it is.
+pub(super) fn s3_error(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let inside = |tag: &str| {
+        let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+        rest.split_once(&format!("</{tag}>")).map(|(inside, _)| inside.to_owned())
+    };
+    let code = inside("Code").filter(|_| text.contains("<Error"))?;
+    let said = format!("{code}, {}", inside("Message").unwrap_or_default());
+    Some(format!("{} (S3)", beginning(said.trim_end_matches([',', ' ']).as_bytes())))
+}
+
+const MOST_SHOWN: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_from_outside_cannot_write_on_the_screen() {
+        assert_eq!(beginning(b"<h1>\x1b[31mNo</h1>\n\n such\tpage"), ": <h1> [31mNo</h1> such page");
+        assert_eq!(beginning(b" \n"), "");
+        let long = beginning("ä".repeat(1000).as_bytes());
+        assert_eq!((long.chars().count(), long.ends_with('…')), (2 + MOST_SHOWN + 1, true));
+    }
+
+    #[test]
+    fn s3_says_what_is_wrong() {
+        let xml =
+            b"<?xml version=\"1.0\"?><Error><Code>NoSuchKey</Code><Message>Not there.</Message></Error>";
+        assert_eq!(s3_error(xml).as_deref(), Some(": NoSuchKey, Not there. (S3)"));
+        assert_eq!(s3_error(b"<html>no</html>"), None);
+        assert_eq!(s3_error(b"<Error><Code>X</Code>").as_deref(), Some(": X (S3)"));
+    }
+}

@@ -1,0 +1,159 @@
+//! The numbers to set on a path of known MTU: tunnels, interfaces, MSS clamps, datagrams; each with its command.
+
+mod clamp;
+mod tunnel;
+
+use model::host::Host;
+use model::path::advice::{Advice, Setting};
+use model::path::{PathResult, PathWay, least_mtu};
+use model::plan::Direction;
+use model::run::Run;
+
+/// What to set on the path of a run; nothing where no path MTU is known.
+#[must_use]
+pub(crate) fn of_run(run: &Run) -> Vec<Advice> {
+    let Some(result) = &run.summary.path else { return Vec::new() };
+    let named = run.path.as_ref().and_then(|plan| plan.encap.as_deref());
+    Path { result, named, here: run.host.as_ref(), there: run.peer.as_ref() }.advice()
+}
+
+/// A path to advise on.
+struct Path<'a> {
+    result: &'a PathResult,
+    /// The encapsulation that was asked for.
+    named: Option<&'a str>,
+    here: Option<&'a Host>,
+    there: Option<&'a Host>,
+}
+
+impl Path<'_> {
+    fn advice(&self) -> Vec<Advice> {
+        let Some(mtu) = self.mtu() else { return Vec::new() };
+        let mut all: Vec<Advice> = self.each(|direction, way| self.interface(direction, way, mtu)).collect();
+        all.extend(self.probing());
+        if self.reduced(mtu) {
+            all.extend(clamp::both(mtu, self.whole()));
+        }
+        all.extend(self.udp_payload());
+        all.extend(tunnel::each(mtu, self.ipv6(), self.named, self.whole()));
+        all
+    }
+
+    fn ways(&self) -> impl Iterator<Item = (Direction, &PathWay)> {
+        let ways = [Direction::Up, Direction::Down].map(|direction| (direction, self.result.way(direction)));
+        ways.into_iter().filter_map(|(direction, way)| Some((direction, way?)))
+    }
+
+    fn each<'b, F>(&'b self, advise: F) -> impl Iterator<Item = Advice>
+    where
+        F: Fn(Direction, &'b PathWay) -> Option<Advice>,
+    {
+        self.ways().filter_map(move |(direction, way)| advise(direction, way))
+    }
+
+    /// The largest packet that is known to cross every way that was looked at.
+    fn mtu(&self) -> Option<u32> {
+        self.ways().filter_map(|(_, way)| way.crosses()).min()
+    }
+
+    fn ipv6(&self) -> bool {
+        self.ways().any(|(_, way)| way.ipv6)
+    }
+
+    /// Both ways are known.
+    fn whole(&self) -> bool {
+        self.ways().filter(|(_, way)| way.crosses().is_some()).count() == 2
+    }
+
+    /// Senders would send more than crosses.
+    fn reduced(&self, mtu: u32) -> bool {
+        self.ways().any(|(_, way)| way.interface_mtu.is_some_and(|own| own > mtu))
+    }
+
+    fn interface(&self, direction: Direction, way: &PathWay, mtu: u32) -> Option<Advice> {
+        way.interface_mtu.filter(|own| *own > mtu && way.untold())?;
+        let device = self.device(direction);
+        let mut why = format!(
+            "its kernel is not told that {direction} no more than {} bytes cross; the same {mtu} at both ends keeps TCP's \
+             segments small both ways",
+            way.crosses()?
+        );
+        if mtu < least_mtu(true) {
+            why.push_str("; below 1280 the interface has no IPv6 any more");
+        }
+        Some(Advice {
+            setting: Setting::InterfaceMtu,
+            value: mtu,
+            place: place(direction).into(),
+            commands: vec![format!("ip link set dev {device} mtu {mtu}")],
+            why,
+        })
+    }
+
+    fn probing(&self) -> Option<Advice> {
+        let off = |way: &PathWay| !matches!(way.tcp.as_ref().and_then(|tcp| tcp.mtu_probing), Some(1..));
+        let ends: Vec<Direction> =
+            self.ways().filter(|(_, way)| way.untold() && off(way)).map(|(direction, _)| direction).collect();
+        let place = match ends.as_slice() {
+            [] => return None,
+            [one] => place(*one),
+            _ => "both ends",
+        };
+        Some(Advice {
+            setting: Setting::MtuProbing,
+            value: 1,
+            place: place.into(),
+            commands: vec!["sysctl -w net.ipv4.tcp_mtu_probing=1".into()],
+            why: "TCP then finds out by itself when large segments vanish, after a stall of some seconds (RFC 4821)"
+                .into(),
+        })
+    }
+
+    fn udp_payload(&self) -> Option<Advice> {
+        let known = |way: &PathWay| way.max_udp_payload.filter(|_| way.crosses().is_some());
+        let payloads: Vec<u32> = self.ways().filter_map(|(_, way)| known(way)).collect();
+        let least = payloads.iter().copied().min()?;
+        let why = match (payloads.as_slice(), self.whole()) {
+            (_, false) => "the largest that crosses in one piece the way that could be looked at".into(),
+            ([up, down], true) if up != down => {
+                format!("the largest that crosses in one piece both ways: {up} up, {down} down")
+            }
+            _ => "the largest that crosses in one piece both ways".into(),
+        };
+        Some(Advice {
+            setting: Setting::UdpPayload,
+            value: least,
+            place: "programs that send datagrams".into(),
+            commands: vec![
+                format!("iperf3 -c HOST -u -l {least}"),
+                format!("pathmeter throughput HOST --udp -l {least}"),
+            ],
+            why,
+        })
+    }
+
+    /// The sender's interface in this direction, by name where it is known.
+    fn device(&self, direction: Direction) -> &str {
+        let host = match direction {
+            Direction::Up => self.here,
+            Direction::Down => self.there,
+        };
+        host.and_then(|host| host.nic.as_ref()).map_or("INTERFACE", |nic| nic.name.as_str())
+    }
+}
+
+/// The end that sends.
+fn place(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "this host",
+        Direction::Down => "the far host",
+    }
+}
+
+/// What a number rests on when only one way is known.
+fn caution(whole: bool) -> &'static str {
+    if whole { "" } else { "; the other way is not known and may carry less" }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! What follows from the tables, in sentences.
+
+use super::{Analysis, Flow, PathBound, Trips};
+use model::pairs::{Together, Way};
+use model::path::Bound;
+use model::plan::Direction;
+use model::stats::compare::{Judgement, NEEDED_RUNS};
+
+pub(super) fn of(analysis: &Analysis) -> Vec<String> {
+    let mut said: Vec<String> = analysis.flows.iter().filter_map(near_line_rate).collect();
+    said.extend(analysis.flows.iter().filter_map(unfair));
+    said.extend(medians(&analysis.trips));
+    said.extend(far(&analysis.trips));
+    said.extend(exact(&analysis.paths));
+    said.extend(analysis.together.iter().flat_map(together));
+    said.extend(compared(analysis));
+    said
+}
+
+fn near_line_rate(flow: &Flow) -> Option<String> {
+    let (line, share) = (flow.line_rate?, flow.wire.line_rate_share?);
+    let (packets, frame) = (flow.wire.packets_per_second?, flow.wire.frame?);
+    Some(format!(
+        "{} {}: {} is {:.1} % of line rate, {packets} of {} in frames of {frame} bytes; {} of payload would be line rate at {}.",
+        flow.run,
+        flow.direction,
+        flow.goodput,
+        share * 100.0,
+        line.packets_per_second,
+        line.goodput,
+        line.link
+    ))
+}
+
+fn unfair(flow: &Flow) -> Option<String> {
+    let fairness = flow.fairness?;
+    let (jain, share) = (fairness.jain?, fairness.least_over_most?);
+    (share < FAIR).then(|| {
+        format!(
+            "{} {}: its {} streams did not share equally: the slowest had {}, the fastest {}; Jain's index is {jain:.3}.",
+            flow.run, flow.direction, fairness.streams, fairness.least, fairness.most
+        )
+    })
+}
+
+fn medians(trips: &[Trips]) -> Option<String> {
+    let least = trips.iter().min_by_key(|one| one.rtt.p50)?;
+    let most = trips.iter().max_by_key(|one| one.rtt.p50)?;
+    if trips.len() < 2 || least.rtt.p50.0 == 0 {
+        return None;
+    }
+    // Within so much: rounded up.
+    let apart = ((most.rtt.p50.0 as f64 / least.rtt.p50.0 as f64 - 1.0) * 1000.0).ceil() / 10.0;
+    Some(format!(
+        "The medians of all {} lie within {apart:.1} %: the shortest is {:.3} ({}), the longest {:.3} ({}).",
+        trips.len(),
+        least.rtt.p50,
+        least.run,
+        most.rtt.p50,
+        most.run
+    ))
+}
+
+fn far(trips: &[Trips]) -> Option<String> {
+    let far: Vec<&Trips> = trips.iter().filter(|one| one.far).collect();
+    if trips.len() < 2 || far.is_empty() {
+        return None;
+    }
+    let name = |one: &&Trips| {
+        let times = one.max_over_median.map(|times| format!(", the longest {times:.1} times its median"));
+        format!("{}{}", one.run, times.unwrap_or_default())
+    };
+    let names = far.iter().map(name).collect::<Vec<_>>().join("; ");
+    let only = if far.len() < trips.len() { "Only these have" } else { "All have" };
+    let only = if far.len() == 1 { "Only one has" } else { only };
+    Some(format!("{only} round trips far off the others: {names}."))
+}
+
+/// One size that crossed and the next that did not.
+fn exact(paths: &[PathBound]) -> Vec<String> {
+    let mut said = Vec::new();
+    for least in paths.iter().filter(|one| one.bound == Bound::AtLeast) {
+        let other = |one: &&PathBound| {
+            (one.bound, one.direction, one.path_mtu) == (Bound::AtMost, least.direction, least.path_mtu)
+        };
+        said.extend(paths.iter().find(other).map(|most| {
+            let mtu = least.path_mtu;
+            format!(
+                "The path MTU is {mtu}: packets of {mtu} bytes crossed ({}), larger ones did not ({}).",
+                least.run, most.run
+            )
+        }));
+    }
+    said
+}
+
+fn together(sum: &Together) -> Vec<String> {
+    if sum.overlap.0 == 0 {
+        return vec!["The runs never ran all at once: there is no sum of them.".into()];
+    }
+    let begun = if sum.clocked { "" } else { ", if they began at once, which they do not tell" };
+    let ways = [(Direction::Up, sum.up), (Direction::Down, sum.down)];
+    let way = |(direction, way): (Direction, Option<Way>)| {
+        let way = way?;
+        let packets = way.packets_per_second.map(|rate| format!(", {rate}")).unwrap_or_default();
+        let share = way
+            .line_rate_share
+            .map(|share| format!(", {:.1} % of line rate", share * 100.0))
+            .unwrap_or_default();
+        Some(format!(
+            "Together the {} runs carried {} {direction}{packets}{share} in the {} that all ran{begun}.",
+            way.runs, way.goodput, sum.overlap
+        ))
+    };
+    ways.into_iter().filter_map(way).collect()
+}
+
+fn compared(analysis: &Analysis) -> Vec<String> {
+    let rows = &analysis.comparisons;
+    let sure = |judgement| matches!(judgement, Judgement::Better | Judgement::Worse);
+    let mut said: Vec<String> = rows
+        .iter()
+        .filter(|row| sure(row.judgement))
+        .filter_map(|row| {
+            let runs = format!("{} and {} runs", row.base.runs, row.other.runs);
+            Some(format!("{} is {}: {:+.1} %, from {runs}.", row.name, row.judgement, row.shift?.percent))
+        })
+        .collect();
+    let unsure = rows.len() - said.len();
+    if unsure > 0 {
+        said.push(format!(
+            "Of {} comparisons {unsure} show nothing that is surely more than noise.",
+            rows.len()
+        ));
+    }
+    if rows.iter().any(|row| row.few) {
+        said.push(format!(
+            "Some groups have fewer than {NEEDED_RUNS} runs: their comparison takes runs to spread normally."
+        ));
+    }
+    said
+}
+
+/// Streams further apart than this did not share equally.
+const FAIR: f64 = 0.8;

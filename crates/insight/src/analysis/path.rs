@@ -1,0 +1,35 @@
+//! What each run says of the size of packets that the path carries.
+
+use super::Subject;
+use model::path::Bound;
+use model::plan::Direction;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One direction of one run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PathBound {
+    /// Name of the run.
+    pub run: String,
+    /// Way of the packets.
+    pub direction: Direction,
+    /// The path MTU, bytes, as far as `bound` says.
+    #[serde(rename = "path_mtu_bytes")]
+    pub path_mtu: u32,
+    /// Whether it is that, at least that or at most that.
+    pub bound: Bound,
+}
+
+pub(super) fn of(subjects: &[Subject<'_>]) -> Vec<PathBound> {
+    let mut bounds = Vec::new();
+    for subject in subjects {
+        for direction in [Direction::Up, Direction::Down] {
+            let way = subject.run.summary.path.as_ref().and_then(|path| path.way(direction));
+            bounds.extend(way.and_then(|way| {
+                let (path_mtu, bound) = (way.path_mtu?, way.bound);
+                Some(PathBound { run: subject.name.into(), direction, path_mtu, bound })
+            }));
+        }
+    }
+    bounds
+}

@@ -1,0 +1,62 @@
+//! Round trips of each run and way, side by side.
+
+use super::{Subject, change};
+use model::run::Run;
+use model::stats::histogram::Distribution;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One way of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trips {
+    /// Name of the run; of several ways the way's label too.
+    pub run: String,
+    /// The round trips; percentiles beyond what so many can show are the longest.
+    #[serde(rename = "rtt_ns")]
+    pub rtt: Distribution,
+    /// Messages sent, where that is known.
+    pub sent: Option<u64>,
+    /// Messages without an answer.
+    pub lost: u64,
+    /// The longest as a multiple of the median; absent of a median of zero.
+    pub max_over_median: Option<f64>,
+    /// A round trip lies far off the others, as the finding `rtt-outliers` says.
+    pub far: bool,
+    /// The median against the first row's, percent; absent of that one.
+    pub change_percent: Option<f64>,
+}
+
+/// Every run and way with round trips.
+pub(super) fn of(subjects: &[Subject<'_>]) -> Vec<Trips> {
+    let mut all: Vec<Trips> = Vec::new();
+    for mut trips in subjects.iter().flat_map(|subject| of_run(subject.name, subject.run)) {
+        let first = all.first().map(|first| first.rtt.p50.0 as f64);
+        trips.change_percent = first.and_then(|first| change(first, trips.rtt.p50.0 as f64));
+        all.push(trips);
+    }
+    all
+}
+
+fn of_run(name: &str, run: &Run) -> Vec<Trips> {
+    let ways = &run.summary.ways;
+    let far = |label: Option<&str>| {
+        let outliers = run.findings.iter().filter(|finding| finding.id == "rtt-outliers");
+        outliers
+            .clone()
+            .any(|finding| finding.way.is_none() || label.is_none() || finding.way.as_deref() == label)
+    };
+    if ways.is_empty() {
+        let own = run.summary.rtt.map(|rtt| one(name.to_owned(), rtt, None, run.summary.lost, far(None)));
+        return own.into_iter().collect();
+    }
+    let way = |way: &model::latency::WayResult| {
+        let name = if ways.len() > 1 { format!("{name} {}", way.label) } else { name.to_owned() };
+        Some(one(name, way.rtt?, Some(way.counted.sent), way.counted.lost, far(Some(&way.label))))
+    };
+    ways.iter().filter_map(way).collect()
+}
+
+fn one(run: String, rtt: Distribution, sent: Option<u64>, lost: u64, far: bool) -> Trips {
+    let max_over_median = (rtt.p50.0 > 0).then(|| rtt.max.0 as f64 / rtt.p50.0 as f64);
+    Trips { run, rtt, sent, lost, max_over_median, far, change_percent: None }
+}

@@ -1,0 +1,54 @@
+//! Findings about a device under test, and its verdict. Pure functions of its report, one row each in [`RULES`].
+
+mod forwarding;
+mod latency;
+mod limits;
+mod names;
+mod verdict;
+
+use model::dut::{DeviceReport, Setup, StreamReport};
+use model::finding::Finding;
+use std::cmp::Reverse;
+
+/// A way to find one reason.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The stable name of what it finds.
+    pub id: &'static str,
+    /// Finds it in a device's figures, at most once for each direction.
+    pub find: fn(&DeviceReport, &Setup) -> Vec<Finding>,
+}
+
+/// Every rule; of equally bad findings the earlier comes first.
+pub const RULES: &[Rule] = &[
+    Rule { id: "no-forwarding", find: forwarding::no_forwarding },
+    Rule { id: "device-loses-at-low-rate", find: forwarding::loses_at_low_rate },
+    Rule { id: "service-failed", find: verdict::service_failed },
+    Rule { id: "host-noise", find: limits::host_noise },
+    Rule { id: "shares-cpu", find: limits::shares_cpu },
+    Rule { id: "generator-bound", find: limits::generator_bound },
+    Rule { id: "search-unfinished", find: limits::unfinished },
+    Rule { id: "overload-collapse", find: forwarding::overload_collapse },
+    Rule { id: "loss-inversion", find: forwarding::loss_inversion },
+    Rule { id: "duplicates", find: forwarding::duplicates },
+    Rule { id: "reordering", find: forwarding::reordering },
+    Rule { id: "direction-asymmetric", find: forwarding::asymmetric },
+    Rule { id: "latency-cliff", find: latency::cliff },
+    Rule { id: "at-line-rate", find: limits::at_line_rate },
+];
+
+/// Fills in a device's findings, the worst first, and its verdict. What stood there is replaced.
+pub fn conclude(device: &mut DeviceReport, setup: &Setup) {
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.find)(device, setup)).collect();
+    findings.sort_by_key(|finding| Reverse(finding.severity));
+    device.findings = findings;
+    device.verdict = verdict::of(device);
+}
+
+/// Rows of which something holds.
+fn rows(device: &DeviceReport, holds: impl Fn(&StreamReport) -> bool) -> Vec<&StreamReport> {
+    device.rows.iter().filter(|row| holds(row)).collect()
+}
+
+#[cfg(test)]
+mod tests;

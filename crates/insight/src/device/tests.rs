@@ -1,0 +1,322 @@
+//! Every rule: a device of which it must be raised, and one, close to it, of which it must not.
+
+use super::*;
+use model::dut::y1564::{Kind, Miss, Observed, Step};
+use model::dut::{
+    Frames, LatencyReport, LatencyWay, LeftOut, LoadLimit, MrrReport, RateReport, Rates, ServiceReport,
+    ServiceStep, Stream, Test, WayObservation,
+};
+use model::finding::{Severity, Status, Verdict};
+use model::framing::Network;
+use model::plan::{Direction, Directions};
+use model::search::{Irregular, Load, TrialResult};
+use model::stats::histogram::Distribution;
+use model::units::{BitRate, Bytes, Nanos};
+
+struct Scenario {
+    id: &'static str,
+    name: &'static str,
+    change: fn(&mut DeviceReport),
+    raised: bool,
+}
+
+const fn raises(id: &'static str, name: &'static str, change: fn(&mut DeviceReport)) -> Scenario {
+    Scenario { id, name, change, raised: true }
+}
+
+const fn spares(id: &'static str, name: &'static str, change: fn(&mut DeviceReport)) -> Scenario {
+    Scenario { id, name, change, raised: false }
+}
+
+const SCENARIOS: &[Scenario] = &[
+    raises("no-forwarding", "nothing came in the flood down", |d| d.rows[0].flood[1].result.received = 0),
+    spares("no-forwarding", "one frame came", |d| d.rows[0].flood[1].result.received = 1),
+    spares("no-forwarding", "nothing was sent", |d| {
+        d.rows[0].flood[1].result = TrialResult { received: 0, sent: 0, ..d.rows[0].flood[1].result };
+    }),
+    raises("device-loses-at-low-rate", "the least load failed", |d| no_rate(d, Irregular::NoLowerBound)),
+    spares("device-loses-at-low-rate", "nothing crosses at all", |d| {
+        no_rate(d, Irregular::NoLowerBound);
+        d.rows[0].flood.iter_mut().for_each(|way| way.result.received = 0);
+        d.rows[0].mrr = None;
+    }),
+    spares("device-loses-at-low-rate", "it failed for frames that came twice", |d| {
+        no_rate(d, Irregular::NoLowerBound);
+        d.rows[0].rates[0].irregular.push(Irregular::Duplicates);
+    }),
+    raises("service-failed", "too little came at the committed rate", |d| d.service = Some(service(90))),
+    spares("service-failed", "all of it came", |d| d.service = Some(service(100))),
+    raises("host-noise", "a fifth of the trials", |d| d.voided = 6),
+    spares("host-noise", "two trials", |d| d.voided = 2),
+    spares("host-noise", "a few of very many", |d| {
+        d.voided = 6;
+        d.rows[0].rates[0].trials = 200;
+    }),
+    raises("shares-cpu", "the same CPU", |d| d.shares_cpu = Some(true)),
+    spares("shares-cpu", "another CPU", |d| d.shares_cpu = Some(false)),
+    spares("shares-cpu", "no rate was found", |d| {
+        d.shares_cpu = Some(true);
+        no_rate(d, Irregular::Unfinished);
+        d.rows[0].mrr = None;
+    }),
+    raises("generator-bound", "the most that the generator has passed", |d| {
+        irregular(d, Irregular::NoUpperBound)
+    }),
+    raises("generator-bound", "the generator fell short below line rate", |d| {
+        d.rows[0].limit = Some(LoadLimit::LineRate);
+        irregular(d, Irregular::GeneratorLimited);
+    }),
+    spares("generator-bound", "the link is full", full),
+    spares("generator-bound", "no more was asked for", |d| {
+        d.rows[0].limit = Some(LoadLimit::Asked);
+        irregular(d, Irregular::NoUpperBound);
+    }),
+    spares("generator-bound", "the device holds it back on its CPU", |d| {
+        d.shares_cpu = Some(true);
+        irregular(d, Irregular::NoUpperBound);
+    }),
+    raises("search-unfinished", "the time ran out", |d| irregular(d, Irregular::Unfinished)),
+    spares("search-unfinished", "the bounds are close", |_| {}),
+    raises("overload-collapse", "half of the rate", |d| forwarded(d, &[0.5e6, 0.51e6])),
+    spares("overload-collapse", "five percent less", |d| forwarded(d, &[0.95e6, 0.95e6])),
+    spares("overload-collapse", "as much within the scatter", |d| forwarded(d, &[0.5e6, 1.1e6])),
+    spares("overload-collapse", "the generator offered no more", |d| {
+        forwarded(d, &[0.5e6, 0.51e6]);
+        d.rows[0].mrr.as_mut().expect("just made").loss_ratio = 0.0;
+    }),
+    spares("overload-collapse", "both ways count together", |d| {
+        d.rows[0].stream.ways = Directions::Both;
+        forwarded(d, &[1.95e6, 1.96e6]);
+    }),
+    raises("overload-collapse", "one of both ways is lost", |d| {
+        d.rows[0].stream.ways = Directions::Both;
+        forwarded(d, &[1.1e6, 1.12e6]);
+    }),
+    raises("loss-inversion", "a higher load passes", |d| irregular(d, Irregular::LossInversion)),
+    spares("loss-inversion", "it does not", |_| {}),
+    raises("duplicates", "in the search", |d| irregular(d, Irregular::Duplicates)),
+    raises("duplicates", "in the flood", |d| d.rows[0].flood[0].result.duplicates = 9),
+    spares("duplicates", "each frame once", |d| d.rows[0].flood[0].result.received = 1_000_000),
+    raises("reordering", "one in a hundred", |d| d.rows[0].flood[0].reordered = 10_000),
+    spares("reordering", "one in ten thousand", |d| d.rows[0].flood[0].reordered = 60),
+    raises("direction-asymmetric", "half of it down", |d| d.rows[0].flood[1].result.received = 300_000),
+    spares("direction-asymmetric", "nearly as much", |d| d.rows[0].flood[1].result.received = 550_000),
+    spares("direction-asymmetric", "the generator is the slower one", |d| {
+        d.rows[0].flood[1].result =
+            TrialResult { sent: 300_000, received: 300_000, ..d.rows[0].flood[1].result };
+    }),
+    raises("latency-cliff", "hundred times the idle median", |d| d.rows[0].latency = latency(20, 2_000)),
+    spares("latency-cliff", "three times", |d| d.rows[0].latency = latency(2_000, 6_000)),
+    spares("latency-cliff", "twenty times of nearly nothing", |d| d.rows[0].latency = latency(2, 40)),
+    raises("at-line-rate", "the rate of the link", full),
+    spares("at-line-rate", "a tenth below", |d| d.rows[0].line_rate = Some(Load(1.12e6))),
+    spares("at-line-rate", "a link of unknown speed", |d| d.rows[0].line_rate = None),
+];
+
+#[test]
+fn each_rule_raises_and_spares() {
+    for scenario in SCENARIOS {
+        let device = concluded(scenario.change);
+        let found = device.findings.iter().filter(|finding| finding.id == scenario.id);
+        let count = found.clone().count();
+        assert_eq!(count > 0, scenario.raised, "{} of {}: {:?}", scenario.id, scenario.name, device.findings);
+        for finding in found {
+            assert!(!finding.title.ends_with('.') && !finding.evidence.is_empty(), "{finding:?}");
+            assert!(finding.title.chars().next().is_some_and(|c| c.is_uppercase() || c.is_numeric()));
+        }
+    }
+    for rule in RULES {
+        for raised in [true, false] {
+            let has = SCENARIOS.iter().any(|one| one.id == rule.id && one.raised == raised);
+            assert!(has, "{} lacks a scenario that {}", rule.id, if raised { "raises" } else { "spares" });
+        }
+    }
+}
+
+#[test]
+fn a_clean_device_has_no_finding() {
+    let device = concluded(|_| {});
+    assert_eq!(device.findings, []);
+    let text = "Throughput 1.00 Mpps of 64-byte frames (6.72 % of line rate).";
+    assert_eq!(device.verdict, Verdict { status: Status::Ok, text: text.into() });
+}
+
+#[test]
+fn the_worst_comes_first_and_leads_the_verdict() {
+    let device = concluded(|d| {
+        d.shares_cpu = Some(true);
+        d.service = Some(service(90));
+        full(d);
+    });
+    let ids: Vec<&str> = device.findings.iter().map(|finding| finding.id.as_str()).collect();
+    assert_eq!(ids, ["service-failed", "shares-cpu", "at-line-rate"]);
+    assert_eq!(device.findings[0].severity, Severity::Problem);
+    assert_eq!(device.verdict.status, Status::Problem);
+    assert!(
+        device
+            .verdict
+            .text
+            .contains("The service breaks its promises within its committed rate, at 100 Mbit/s.")
+    );
+}
+
+#[test]
+fn what_was_not_measured_is_void() {
+    let unavailable = concluded(|d| {
+        d.rows.clear();
+        d.unavailable = Some("no such interface.".into());
+    });
+    let dead = concluded(|d| {
+        no_rate(d, Irregular::NoLowerBound);
+        d.rows[0].mrr = None;
+        d.rows[0].latency.clear();
+        d.rows[0].flood.iter_mut().for_each(|way| way.result.received = 0);
+    });
+    let left = concluded(|d| {
+        d.rows = vec![StreamReport::new(d.rows[0].stream.clone())];
+        d.rows[0].left_out =
+            vec![LeftOut { test: Test::Throughput, why: "The generator sent no frame".into() }];
+    });
+    let nothing = concluded(|d| d.rows.clear());
+    for (device, text) in [
+        (unavailable, "The device was not tested: no such interface."),
+        (dead, "Nothing was measured: the device forwarded none of the 64-byte frames up."),
+        (left, "Nothing was measured: the generator sent no frame."),
+        (nothing, "Nothing was measured: no trial was finished."),
+    ] {
+        assert_eq!((device.verdict.status, device.verdict.text.as_str()), (Status::Void, text));
+    }
+}
+
+#[test]
+fn a_stream_without_a_figure_is_told_beside_the_others() {
+    let device = concluded(|d| {
+        let mut other = StreamReport::new(d.rows[0].stream.clone());
+        other.stream.network = Network::V6;
+        other.left_out = vec![LeftOut { test: Test::Throughput, why: "none came out of the device".into() }];
+        d.rows.push(other);
+    });
+    assert_eq!(device.verdict.status, Status::Degraded);
+    let text = &device.verdict.text;
+    assert!(text.ends_with("Nothing was measured of IPv6 64: none came out of the device."), "{text}");
+}
+
+#[test]
+fn frames_are_named_with_their_ip_version_where_both_were_tested() {
+    let device = concluded(|d| {
+        let mut other = d.rows[0].clone();
+        other.stream.network = Network::V6;
+        other.stream.frames.name = "imix".into();
+        d.rows.push(other);
+        d.rows.iter_mut().for_each(|row| row.rates[0].irregular = vec![Irregular::NoUpperBound]);
+    });
+    let finding = &device.findings[0];
+    let title = "The generator, not the device, set the limit for 64-byte frames of IPv4 and imix frames of IPv6: the device \
+                 forwards 1.00 Mpps or more";
+    assert_eq!((finding.id.as_str(), finding.title.as_str()), ("generator-bound", title));
+    assert_eq!(finding.evidence["ipv4_64_pps"], 1_000_000);
+    assert_eq!(finding.evidence["ipv6_imix_pps"], 1_000_000);
+    assert!(device.verdict.text.starts_with("Throughput at least 1.00 Mpps of 64-byte frames"));
+}
+
+/// A router of a million frames per second over 10 Gbit/s, with the change, concluded.
+fn concluded(change: fn(&mut DeviceReport)) -> DeviceReport {
+    let stream = Stream { network: Network::V4, frames: Frames::of(Bytes(64)), ways: Directions::Up };
+    let setup = Setup::standard(&[Test::Throughput], vec![stream.clone()]);
+    let mut row = StreamReport::new(stream);
+    row.line_rate = Some(Load(14_880_952.0));
+    row.most = Some(Load(4e6));
+    row.limit = Some(LoadLimit::Generator);
+    row.flood = vec![flood(Direction::Up), flood(Direction::Down)];
+    row.rates = vec![RateReport {
+        goal: "throughput".into(),
+        lower: Some(Load(1e6)),
+        upper: Some(Load(1.005e6)),
+        conditional_throughput: Some(Load(1e6)),
+        repeats: None,
+        irregular: Vec::new(),
+        trials: 23,
+    }];
+    row.latency = latency(20, 60);
+    let mut device = DeviceReport { name: "router".into(), rows: vec![row], ..DeviceReport::default() };
+    forwarded(&mut device, &[1.1e6, 1.12e6]);
+    change(&mut device);
+    conclude(&mut device, &setup);
+    device
+}
+
+fn flood(way: Direction) -> WayObservation {
+    let duration = Nanos::from_millis(500);
+    let result =
+        TrialResult { intended: 1_000_000, sent: 1_000_000, received: 600_000, duplicates: 0, duration };
+    WayObservation {
+        way,
+        result,
+        time: duration,
+        reordered: 0,
+        delays: None,
+        variation: None,
+        last_lost: None,
+        silence: None,
+        resumed: true,
+    }
+}
+
+fn irregular(device: &mut DeviceReport, word: Irregular) {
+    device.rows[0].rates[0].irregular = vec![word];
+}
+
+fn no_rate(device: &mut DeviceReport, word: Irregular) {
+    irregular(device, word);
+    device.rows[0].rates[0].lower = None;
+}
+
+/// The link carries no more than what was found.
+fn full(device: &mut DeviceReport) {
+    device.rows[0].line_rate = Some(Load(1e6));
+    device.rows[0].limit = Some(LoadLimit::LineRate);
+    irregular(device, Irregular::NoUpperBound);
+}
+
+fn forwarded(device: &mut DeviceReport, trials: &[f64]) {
+    device.rows[0].mrr =
+        Rates::of(trials).map(|forwarded| MrrReport { offered: Load(4e6), forwarded, loss_ratio: 0.7 });
+}
+
+/// Medians in microseconds at 10 and at 100 % of the throughput.
+fn latency(idle: u64, full: u64) -> Vec<LatencyReport> {
+    let at = |percent, micros| {
+        let delays = Distribution { count: 1000, p50: Nanos::from_micros(micros), ..Distribution::default() };
+        let way = LatencyWay {
+            way: Direction::Up,
+            delays,
+            typical: None,
+            worst_case: None,
+            store_and_forward: None,
+            bit_forwarding: None,
+            lost: 0,
+        };
+        LatencyReport { percent, load: Load(1e4 * f64::from(percent)), ways: vec![way] }
+    };
+    vec![at(10, idle), at(100, full)]
+}
+
+/// A service of 100 Mbit/s of which so many came.
+fn service(megabits: u64) -> ServiceReport {
+    let committed = BitRate(100_000_000);
+    let received = BitRate(megabits * 1_000_000);
+    let observed = Observed { received, loss: 0.0, delay: None, variation: None };
+    let misses = if received < committed { vec![Miss::RateBelow(committed)] } else { Vec::new() };
+    ServiceReport {
+        stream: Stream { network: Network::V4, frames: Frames::of(Bytes(512)), ways: Directions::Up },
+        passed: misses.is_empty(),
+        steps: vec![ServiceStep {
+            step: Step { kind: Kind::Committed, offered: committed },
+            observed,
+            misses,
+        }],
+        performance: None,
+        availability: None,
+        notes: Vec::new(),
+    }
+}

@@ -1,0 +1,83 @@
+//! Findings: the reason behind a number, with its evidence and the way out. Pure functions, one row each in [`RULES`].
+
+mod contradiction;
+mod cpu;
+mod fragments;
+mod frames;
+mod latency;
+mod loss;
+mod noise;
+mod one_way;
+mod path;
+mod reach;
+mod text;
+mod transfer;
+mod verdict;
+mod way;
+mod window;
+
+pub(crate) use text::{capital, lower, percent};
+pub(crate) use verdict::{first_sentence, status};
+
+use model::finding::{Finding, Severity, Status, Verdict};
+use model::run::Run;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// A way to find one reason.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The stable name of what it finds.
+    pub id: &'static str,
+    /// Finds it in the figures of a run, at most once for each direction and way.
+    pub find: fn(&Run) -> Vec<Finding>,
+}
+
+/// Every rule; of equally bad findings the earlier comes first.
+pub const RULES: &[Rule] = &[
+    Rule { id: "contradictory-figures", find: contradiction::contradictory },
+    Rule { id: "neighbour-failed", find: reach::neighbour_failed },
+    Rule { id: "one-way-reachable", find: one_way::one_way_reachable },
+    Rule { id: "udp-unreachable", find: contradiction::udp_unreachable },
+    Rule { id: "no-reply", find: latency::no_reply },
+    Rule { id: "one-family-only", find: reach::one_family_only },
+    Rule { id: "mtu-black-hole", find: path::black_hole },
+    Rule { id: "mtu-discovery-wrong", find: path::wrong },
+    Rule { id: "fragments-dropped", find: fragments::fragments_dropped },
+    Rule { id: "udp-fragmented", find: fragments::udp_fragmented },
+    Rule { id: "service-limit", find: path::service_limit },
+    Rule { id: "receiver-buffer-loss", find: loss::receiver_buffer_loss },
+    Rule { id: "path-loss", find: loss::path_loss },
+    Rule { id: "size-dependent-loss", find: path::size_dependent_loss },
+    Rule { id: "path-changed", find: path::changed },
+    Rule { id: "mss-clamped", find: path::clamped },
+    Rule { id: "stale-path-mtu", find: path::stale },
+    Rule { id: "mtu-asymmetric", find: path::asymmetric },
+    Rule { id: "mtu-reduced", find: path::reduced },
+    Rule { id: "window-limited", find: window::window_limited },
+    Rule { id: "receiver-limited", find: cpu::receiver_limited },
+    Rule { id: "sender-limited", find: cpu::sender_limited },
+    Rule { id: "at-line-rate", find: window::at_line_rate },
+    Rule { id: "reordering", find: loss::reordering },
+    Rule { id: "duplicates", find: loss::duplicates },
+    Rule { id: "rtt-outliers", find: latency::rtt_outliers },
+    Rule { id: "bufferbloat", find: latency::bufferbloat },
+    Rule { id: "host-noise", find: noise::host_noise },
+];
+
+/// All findings of a run and of its tests, worst first, each id, direction and way once.
+pub fn all(run: &Run) -> Vec<Finding> {
+    let own = RULES.iter().flat_map(|rule| (rule.find)(run));
+    let of_tests = run.tests.iter().flat_map(|test| test.findings.iter().cloned());
+    let mut found: Vec<Finding> = own.chain(of_tests).collect();
+    let place = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
+    found.sort_by_key(|finding| (Reverse(finding.severity), place(finding), finding.direction));
+    let mut seen = BTreeSet::new();
+    found.retain(|finding| seen.insert((finding.id.clone(), finding.direction, finding.way.clone())));
+    found
+}
+
+/// The conclusion of a run, from its figures and its findings.
+pub fn verdict(run: &Run) -> Verdict {
+    verdict::of(run)
+}

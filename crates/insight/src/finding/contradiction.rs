@@ -1,0 +1,91 @@
+//! Figures that cannot be true, and a transport that does not work at all.
+
+use super::way::{Way, ways};
+use super::{Finding, Severity};
+use model::plan::{Direction, ProtocolName};
+use model::run::Run;
+use model::sample::{Role, StreamResult};
+use model::units::Nanos;
+
+/// More arrived than was sent, or in no time: an end counts wrongly, or lies.
+pub(super) fn contradictory(run: &Run) -> Vec<Finding> {
+    ways(run).filter_map(|way| contradiction(&way)).collect()
+}
+
+/// No UDP between the hosts while TCP works: said by the engine, which tried.
+pub(super) fn udp_unreachable(run: &Run) -> Vec<Finding> {
+    let told = run.summary.warnings.iter().find(|warning| warning.id == UDP_UNREACHABLE);
+    let carried = |test: &&Run| ways(test).any(|way| !way.udp() && way.figures.received.bytes.0 > 0);
+    let finding = |text: &str| {
+        let title = text.trim_end_matches('.').to_owned();
+        let finding = Finding::new(UDP_UNREACHABLE, Severity::Problem, Direction::Up, title).everywhere();
+        finding.with("working_tcp_tests_count", run.tests.iter().filter(carried).count()).advise(
+            "Look at the server's firewall, at yours, and at the cloud's security groups; then measure again for the \
+             largest payload and UDP's throughput.",
+        )
+    };
+    told.map(|warning| finding(&warning.text)).into_iter().collect()
+}
+
+fn contradiction(way: &Way<'_>) -> Option<Finding> {
+    way.rows(Role::Receiver).find_map(|receiver| {
+        let sender = way.rows(Role::Sender).find(|row| row.stream == receiver.stream)?;
+        let what = too_much(way, sender, receiver).or_else(|| too_soon(sender, receiver))?;
+        let title = format!("The two ends contradict each other {}: {what}", way.direction);
+        let finding = Finding::new("contradictory-figures", Severity::Problem, way.direction, title)
+            .with("sent_bytes", sender.total_bytes.0)
+            .with("received_bytes", receiver.total_bytes.0)
+            .with("sender_ns", sender.elapsed.0)
+            .with("receiver_ns", receiver.elapsed.0);
+        Some(finding.advise(
+            "Do not use these figures. Run the same version of the software at both ends and measure again; if this \
+             stays, the far end or something in between falsifies what it reports.",
+        ))
+    })
+}
+
+/// Received and never sent. Our own protocol's totals agree to the byte; iPerf3's ends count different times.
+fn too_much(way: &Way<'_>, sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
+    let stream = receiver.stream;
+    if let (Some(sent), Some(received)) = (&sender.udp, &receiver.udp) {
+        let (sent, received) = (sent.datagrams.max(sent.last_sequence), received.datagrams);
+        let exact = way.plan.protocol == ProtocolName::Native;
+        return (received > if exact { sent } else { with_tolerance(sent, LATE_DATAGRAMS) })
+            .then(|| format!("stream {stream} received {received} datagrams of {sent} sent"));
+    }
+    let (sent, received) = match way.plan.protocol {
+        ProtocolName::Native => (sender.total_bytes.0, receiver.total_bytes.max(receiver.bytes).0),
+        ProtocolName::Iperf3 | ProtocolName::Iperf2 | ProtocolName::Foreign => {
+            (with_tolerance(sender.bytes.0, BUFFERED), receiver.bytes.0)
+        }
+    };
+    (received > sent)
+        .then(|| format!("stream {stream} received {received} bytes of {} sent", sender.total_bytes.0))
+}
+
+/// What took long to send cannot all arrive within a moment.
+fn too_soon(sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
+    let moment = receiver.elapsed.0.saturating_mul(SOONER) < sender.elapsed.0;
+    let most = receiver.bytes.0 > sender.bytes.0 / 2;
+    (moment && most && sender.elapsed >= LONG).then(|| {
+        format!(
+            "stream {} was sent for {} and received in {}",
+            receiver.stream, sender.elapsed, receiver.elapsed
+        )
+    })
+}
+
+fn with_tolerance(sent: u64, more: u64) -> u64 {
+    sent.saturating_add(sent / 10).saturating_add(more)
+}
+
+/// The warning of the engine, and the finding made of it.
+const UDP_UNREACHABLE: &str = "udp-unreachable";
+/// Bytes that buffers may hold between the times of the two ends.
+const BUFFERED: u64 = 64 << 20;
+/// The same in datagrams.
+const LATE_DATAGRAMS: u64 = 1 << 16;
+/// A receiver that is this many times faster than its sender.
+const SOONER: u64 = 10;
+/// Shorter tests fit into buffers.
+const LONG: Nanos = Nanos(1_000_000_000);

@@ -1,0 +1,207 @@
+//! A CPU, not the path, set the rate: at the sender or at the receiver.
+
+use super::text::percent;
+use super::way::{Way, ways};
+use super::{Finding, Severity, latency};
+use model::plan::Wait;
+use model::run::Run;
+use model::sample::{CpuUse, Role};
+use model::units::BitRate;
+
+/// The sender could not send more.
+pub(super) fn sender_limited(run: &Run) -> Vec<Finding> {
+    let of_streams = ways(run).filter_map(|way| queue_full(&way).or_else(|| sender_busy(&way)));
+    of_streams.chain(latency::behind(run)).collect()
+}
+
+/// The receiver could not take more.
+pub(super) fn receiver_limited(run: &Run) -> Vec<Finding> {
+    ways(run).filter_map(|way| receiver_busy(&way)).collect()
+}
+
+/// Is the CPU of this end used up by this direction?
+pub(super) fn saturated(way: &Way<'_>, role: Role) -> bool {
+    bottleneck(way, role).is_some()
+}
+
+/// Which CPU is used up, in words with its share.
+fn bottleneck(way: &Way<'_>, role: Role) -> Option<String> {
+    let cpu = &way.end(role)?.cpu;
+    let thread = if spins(way, role) { 0.0 } else { way.busiest_thread(role) };
+    let shared_core = thread + cpu.busiest_softirq;
+    if thread >= FULL {
+        Some(format!("its busiest stream thread used {} of a CPU", percent(thread)))
+    } else if cpu.busiest_softirq >= FULL {
+        Some(format!("the kernel's packet work (softirq) used {} of a CPU", percent(cpu.busiest_softirq)))
+    } else if cpu.busiest_cpu >= FULL && thread > 0.0 && shared_core >= FULL {
+        Some(format!(
+            "its stream thread ({}) and the kernel's packet work ({}) filled one CPU",
+            percent(thread),
+            percent(cpu.busiest_softirq)
+        ))
+    } else {
+        whole_host(cpu, spins(way, role))
+    }
+}
+
+/// Many streams on few CPUs: no thread is full, all CPUs together are.
+fn whole_host(cpu: &CpuUse, spins: bool) -> Option<String> {
+    let (used, all) = (cpu.process + cpu.softirq, f64::from(cpu.cpus));
+    let full = !spins && all > 0.0 && used >= all * FULL;
+    full.then(|| format!("the test and the kernel's packet work used all {} CPUs", cpu.cpus))
+}
+
+/// A spinning receiver's thread is always full, which says nothing.
+fn spins(way: &Way<'_>, role: Role) -> bool {
+    role == Role::Receiver && way.end(role).is_some_and(|end| end.datapath.wait == Some(Wait::Spin))
+}
+
+fn sender_busy(way: &Way<'_>) -> Option<Finding> {
+    let delivered = !way.udp() || way.loss().share < DELIVERED;
+    if !way.unlimited() || way.at_line_rate() || !delivered {
+        return None;
+    }
+    let why = bottleneck(way, Role::Sender)?;
+    let title = format!(
+        "The sender set the rate {}, {}: {why}, and the path may carry more",
+        way.direction, way.figures.goodput
+    );
+    let finding = Finding::new("sender-limited", Severity::Warning, way.direction, title);
+    Some(cpu_evidence(finding, way, Role::Sender).advise(sender_advice(way)))
+}
+
+/// The sender's own queue overflowed: the kernel took datagrams and had no room for them.
+fn queue_full(way: &Way<'_>) -> Option<Finding> {
+    let dropped = way.loss().sender;
+    let share = way.share_of_sent(dropped);
+    if share < NOTICEABLE {
+        return None;
+    }
+    let title = format!(
+        "The sender's own kernel had no room for {dropped} datagrams {} ({} of those sent): they never reached the path",
+        way.direction,
+        percent(share)
+    );
+    let finding = Finding::new("sender-limited", Severity::Warning, way.direction, title)
+        .with("sender_drops_count", dropped)
+        .with("sender_drops_share", share);
+    Some(finding.advise(format!(
+        "Send slower with `-b`, or give the interface a longer queue: `ip link set {} txqueuelen 10000`.",
+        way.interface(Role::Sender)
+    )))
+}
+
+fn receiver_busy(way: &Way<'_>) -> Option<Finding> {
+    if !way.unlimited() || way.at_line_rate() {
+        return None;
+    }
+    let backlog = way.receiver?.kernel.softnet_drops;
+    let overrun = way.share_of_sent(way.loss().receiver.saturating_add(backlog)) >= NOTICEABLE;
+    if way.udp() && !overrun {
+        return None;
+    }
+    // Spinning or not, a receiver that loses datagrams already in its host is too slow for them.
+    let why = bottleneck(way, Role::Receiver)
+        .or_else(|| (way.udp() && backlog > 0).then(|| backlog_text(backlog)))?;
+    let copy = copy_cost(way);
+    let title = format!(
+        "The receiver set the rate {}, {}: {why}, and the path may carry more{}",
+        way.direction,
+        way.figures.goodput,
+        copy.as_ref().map(CopyCost::text).unwrap_or_default()
+    );
+    let finding = Finding::new("receiver-limited", Severity::Warning, way.direction, title)
+        .with("receiver_backlog_drops_count", backlog);
+    let finding = match copy {
+        None => finding,
+        Some(CopyCost { goodput, share }) => {
+            finding.with("without_copy_goodput_bps", goodput.0).with("copy_cost_share", share)
+        }
+    };
+    Some(cpu_evidence(finding, way, Role::Receiver).advise(receiver_advice(way)))
+}
+
+/// What copying to the program costs a receiver: the host's, never the path's.
+struct CopyCost {
+    /// What it took without the copy.
+    goodput: BitRate,
+    /// By how much the copy makes that less, 0 to 1.
+    share: f64,
+}
+
+impl CopyCost {
+    fn text(&self) -> String {
+        let CopyCost { goodput, share } = self;
+        if *share < COSTLY {
+            return format!(
+                "; without the copy to the program it took {goodput}, so the copy is not what limits it"
+            );
+        }
+        format!("; without the copy to the program it took {goodput}, so the copy costs {}", percent(*share))
+    }
+}
+
+fn copy_cost(way: &Way<'_>) -> Option<CopyCost> {
+    let repeated = &way.run.summary.without_copy;
+    let goodput = repeated.iter().find(|repeated| repeated.direction == way.direction)?.goodput;
+    let with_copy = way.figures.goodput.0 as f64;
+    let share = (1.0 - with_copy / goodput.0.max(1) as f64).clamp(0.0, 1.0);
+    Some(CopyCost { goodput, share })
+}
+
+fn backlog_text(drops: u64) -> String {
+    format!("its kernel dropped {drops} packets before any socket because one CPU could not keep up")
+}
+
+fn cpu_evidence(finding: Finding, way: &Way<'_>, role: Role) -> Finding {
+    let Some(end) = way.end(role) else { return finding };
+    finding
+        .with("goodput_bps", way.figures.goodput.0)
+        .with("busiest_thread_cpus", way.busiest_thread(role))
+        .with("busiest_softirq_cpus", end.cpu.busiest_softirq)
+        .with("busiest_cpu_share", end.cpu.busiest_cpu)
+        .with("process_cpus", end.cpu.process)
+        .with("softirq_cpus", end.cpu.softirq)
+        .with("cpus_count", end.cpu.cpus)
+}
+
+fn sender_advice(way: &Way<'_>) -> String {
+    let cpus = way.sender.map_or(1, |end| end.cpu.cpus);
+    if way.udp() && way.sender.is_some_and(|end| end.datapath.gso_segments <= 1) {
+        return "Hand many datagrams to the kernel at once: leave out `--no-gso`, or use a kernel with UDP_SEGMENT (4.18).".into();
+    }
+    more_streams(way, cpus).unwrap_or_else(|| {
+        "This host gives no more with this test; use a host with more or faster CPUs to see the path's limit.".into()
+    })
+}
+
+fn receiver_advice(way: &Way<'_>) -> String {
+    let Some(end) = way.receiver else { return String::new() };
+    if end.cpu.busiest_softirq >= FULL && end.cpu.cpus > 1 {
+        let mask = (1_u128 << end.cpu.cpus.min(64)) - 1;
+        return format!(
+            "Spread the kernel's packet work over the CPUs of the receiver: `echo {mask:x} > /sys/class/net/{}/queues/rx-0/rps_cpus`.",
+            way.interface(Role::Receiver)
+        );
+    }
+    more_streams(way, end.cpu.cpus).unwrap_or_else(|| {
+        "The receiver gives no more with this test; use a host with more or faster CPUs to see the path's limit.".into()
+    })
+}
+
+/// More streams help while there are CPUs without one.
+fn more_streams(way: &Way<'_>, cpus: u32) -> Option<String> {
+    let streams = way.plan.test.streams;
+    (streams < cpus).then(|| format!("Use more streams, a CPU each: `-P {}`.", cpus.min(MOST_STREAMS)))
+}
+
+/// A thread that waits for nothing still loses some per cent to other work on its CPU.
+const FULL: f64 = 0.95;
+/// With more UDP loss than this the sender sends enough, and something behind it is the limit.
+const DELIVERED: f64 = 0.01;
+/// Below one datagram in a thousand, drops do not explain a rate.
+const NOTICEABLE: f64 = 0.001;
+/// A shorter test differs by this much for other reasons.
+const COSTLY: f64 = 0.03;
+/// A test has at most so many streams.
+const MOST_STREAMS: u32 = 128;

@@ -1,0 +1,44 @@
+//! Reasons behind round trips: far ones, silence, loss, disorder, this host's noise, queues under load.
+
+mod bufferbloat;
+mod disorder;
+mod host;
+mod loss;
+mod outliers;
+mod silence;
+mod verdict;
+
+pub(super) use bufferbloat::bufferbloat;
+pub(super) use disorder::{duplicates, reordering};
+pub(super) use host::noise;
+pub(super) use loss::{behind, loss};
+pub(super) use outliers::rtt_outliers;
+pub(super) use silence::no_reply;
+pub(super) use verdict::of as verdict;
+
+use super::Finding;
+use model::latency::{LatencyMode, WayResult};
+use model::run::Run;
+
+/// A finding of every way, with the way's name.
+fn each_way(run: &Run, find: fn(&Run, &WayResult) -> Option<Finding>) -> Vec<Finding> {
+    let named = |way: &WayResult| find(run, way).map(|finding| finding.on(&way.label));
+    run.summary.ways.iter().filter_map(named).collect()
+}
+
+/// Messages go one way only.
+fn one_way(run: &Run) -> bool {
+    run.latency.as_ref().is_some_and(|plan| plan.mode == LatencyMode::Throughput)
+}
+
+/// `to HOST` of a way that is alone or bears its host's name, else `by LABEL`.
+fn name(run: &Run, way: &WayResult) -> String {
+    match run.summary.ways.len() == 1 || way.label == way.host {
+        true => format!("to {}", way.host),
+        false => format!("by {}", way.label),
+    }
+}
+
+fn share(part: u64, all: u64) -> f64 {
+    if all == 0 { 0.0 } else { part as f64 / all as f64 }
+}

@@ -1,0 +1,69 @@
+//! Replies that came out of order, or twice.
+
+use super::super::text::{count, percent};
+use super::super::{Finding, Severity};
+use super::{each_way, name, share};
+use model::latency::WayResult;
+use model::plan::Direction;
+use model::run::Run;
+
+/// Replies came after replies to later messages.
+pub(in super::super) fn reordering(run: &Run) -> Vec<Finding> {
+    each_way(run, overtaken)
+}
+
+/// Replies came twice.
+pub(in super::super) fn duplicates(run: &Run) -> Vec<Finding> {
+    each_way(run, doubled)
+}
+
+fn overtaken(run: &Run, way: &WayResult) -> Option<Finding> {
+    let counted = &way.counted;
+    let part = share(counted.reordered, counted.received);
+    if counted.reordered < A_FEW || part < REORDERED {
+        return None;
+    }
+    let title = format!(
+        "The path changes the order of packets {}: {} of {} ({}) came after those to later messages",
+        name(run, way),
+        counted.reordered,
+        count(counted.received, "round trip"),
+        percent(part)
+    );
+    let finding = Finding::new("reordering", Severity::Warning, Direction::Up, title).everywhere();
+    let finding = finding
+        .with("reordered_count", counted.reordered)
+        .with("received_count", counted.received)
+        .with("reordered_share", part);
+    Some(finding.advise(
+        "Look for load sharing packet by packet (bonding mode balance-rr, equal-cost paths without flow hashing) at either end or between.",
+    ))
+}
+
+fn doubled(run: &Run, way: &WayResult) -> Option<Finding> {
+    let counted = &way.counted;
+    let part = share(counted.duplicates, counted.received);
+    if counted.duplicates < A_FEW || part < DUPLICATED {
+        return None;
+    }
+    let title = format!(
+        "Replies come more than once {}: {} again, of {} ({})",
+        name(run, way),
+        counted.duplicates,
+        count(counted.received, "round trip"),
+        percent(part)
+    );
+    let finding = Finding::new("duplicates", Severity::Warning, Direction::Up, title).everywhere();
+    let finding = finding
+        .with("duplicates_count", counted.duplicates)
+        .with("received_count", counted.received)
+        .with("duplicates_share", part);
+    Some(finding.advise(
+        "Look for a loop or a mirror in the switched network, a bond in mode broadcast, a radio link that repeats frames, or two servers behind one address.",
+    ))
+}
+
+/// As for datagrams of throughput tests.
+const A_FEW: u64 = 3;
+const REORDERED: f64 = 0.001;
+const DUPLICATED: f64 = 0.000_1;

@@ -1,0 +1,154 @@
+//! `host-noise` of a latency run: what this host did to the measuring thread, and from which percentile on it shows.
+
+use super::super::text::{capital, count, percent};
+use super::super::{Finding, Severity};
+use super::share;
+use model::latency::{Cause, HostNoise, WaitMode};
+use model::plan::Direction;
+use model::run::Run;
+
+/// At most one finding: there is one measuring thread.
+pub(in super::super) fn noise(run: &Run) -> Vec<Finding> {
+    Disturbance::of(run).filter(Disturbance::worth_telling).map(|one| one.finding()).into_iter().collect()
+}
+
+struct Disturbance {
+    noise: HostNoise,
+    /// Round trips that a hiccup hit, as a share of all: one by each at most, and no more than are under way when one
+    /// comes.
+    hit: f64,
+    /// Time held, as a share of the counted time.
+    held: f64,
+    switches_per_second: f64,
+    /// The measuring thread never slept: whoever took its CPU pushed it aside.
+    spun: bool,
+    /// A hiccup is long enough to change a round trip.
+    matters: bool,
+    /// Far round trips, and those of them that this host caused.
+    far: u64,
+    by_host: u64,
+}
+
+impl Disturbance {
+    fn of(run: &Run) -> Option<Disturbance> {
+        let noise = run.summary.noise?;
+        let ways = &run.summary.ways;
+        let elapsed = ways.iter().map(|way| way.elapsed).max()?.as_secs_f64();
+        let round_trips = ways.iter().fold(0, |sum: u64, way| sum.saturating_add(way.counted.received));
+        let median = ways.iter().filter_map(|way| way.rtt).map(|rtt| rtt.p50).min()?;
+        let each = |total: f64| if elapsed > 0.0 { total / elapsed } else { 0.0 };
+        let under_way = each(noise.hiccup_total.as_secs_f64() + noise.hiccups as f64 * median.as_secs_f64());
+        let mean = noise.hiccup_total.0 / noise.hiccups.max(1);
+        let outliers = || ways.iter().flat_map(|way| &way.outliers).filter(|one| one.rtt.0 / 2 >= median.0);
+        Some(Disturbance {
+            noise,
+            hit: share(noise.hiccups, round_trips).min(under_way).min(1.0),
+            held: each(noise.hiccup_total.as_secs_f64()).min(1.0),
+            switches_per_second: each(noise.involuntary_switches as f64),
+            spun: run.latency.as_ref().is_some_and(|plan| plan.wait == WaitMode::Spin),
+            matters: mean.saturating_mul(SHOWS) >= median.0,
+            far: outliers().count() as u64,
+            by_host: outliers().filter(|one| one.cause == Cause::Host).count() as u64,
+        })
+    }
+
+    fn stolen(&self) -> bool {
+        self.noise.steal_share >= STOLEN
+    }
+
+    fn interrupted(&self) -> bool {
+        self.spun && self.noise.involuntary_switches >= A_FEW && self.switches_per_second >= OFTEN
+    }
+
+    /// The highest percentiles are this host's: hiccups that show hit so many round trips.
+    fn percentile(&self) -> Option<&'static str> {
+        let reached = PERCENTILES.iter().find(|(share, _)| self.hit >= *share);
+        reached.filter(|_| self.matters).map(|(_, name)| *name)
+    }
+
+    /// A spinning thread missed a part of the time.
+    fn missed_time(&self) -> bool {
+        self.matters && self.held >= MISSED
+    }
+
+    fn worth_telling(&self) -> bool {
+        self.stolen() || self.interrupted() || self.missed_time() || self.percentile().is_some()
+    }
+
+    /// The usual percentiles, or most of the far round trips, are not the path's.
+    fn serious(&self) -> bool {
+        let upper = self.matters && self.hit >= SERIOUS;
+        let far = self.matters && self.far >= A_FEW && self.by_host * 2 > self.far && self.hit >= NOTED;
+        self.noise.steal_share >= MUCH_STOLEN || self.missed_time() || upper || far
+    }
+
+    fn title(&self) -> String {
+        let mut parts = Vec::new();
+        if self.stolen() {
+            parts.push(format!(
+                "the hypervisor gave {} of the CPU time to others",
+                percent(self.noise.steal_share)
+            ));
+        }
+        if self.interrupted() {
+            parts.push(format!(
+                "other work interrupted the measuring thread {:.0} times a second",
+                self.switches_per_second
+            ));
+        }
+        if self.missed_time() {
+            parts.push(format!(
+                "it kept the measuring thread from running {} of the time",
+                percent(self.held)
+            ));
+        }
+        if let Some(percentile) = self.percentile() {
+            parts.push(format!(
+                "it held the measuring thread {} for over 50 µs, at worst {}, so that {percentile} and all above are this host's and not the path's",
+                count(self.noise.hiccups, "time"),
+                self.noise.hiccup_worst
+            ));
+        }
+        if self.by_host * 2 > self.far && self.far >= A_FEW {
+            parts.push(format!("it caused {} of the {} farthest round trips", self.by_host, self.far));
+        }
+        capital(&format!("this host was disturbed: {}", parts.join("; ")))
+    }
+
+    fn finding(&self) -> Finding {
+        let severity = if self.serious() { Severity::Warning } else { Severity::Info };
+        let noise = &self.noise;
+        let finding = Finding::new("host-noise", severity, Direction::Up, self.title()).everywhere();
+        let finding = finding
+            .with("steal_share", noise.steal_share)
+            .with("involuntary_switches_per_second", self.switches_per_second)
+            .with("hiccups_count", noise.hiccups)
+            .with("hiccup_total_ns", noise.hiccup_total.0)
+            .with("hiccup_worst_ns", noise.hiccup_worst.0)
+            .with("held_share", self.held)
+            .with("round_trips_hit_share", self.hit)
+            .with("outliers_count", self.far)
+            .with("outliers_by_host_count", self.by_host);
+        finding.advise(match self.stolen() {
+            true => "Repeat when the neighbours are quiet, or on a host with CPUs of its own; trust the minimum and the median more than the tail.",
+            false => "Stop other work on this host, or keep a CPU for the measuring thread (`--affinity 3`, isolcpus, nohz_full); trust the minimum and the median more than the tail.",
+        })
+    }
+}
+
+/// Hiccups whose mean is at least this part of the median show in a round trip.
+const SHOWS: u64 = 10;
+/// From which share of round trips hit on which percentile is the host's.
+const PERCENTILES: [(f64, &str); 3] = [(0.01, "p99"), (0.001, "p99.9"), (NOTED, "p99.99")];
+const NOTED: f64 = 0.000_1;
+/// p99.9 is what people judge a path by.
+const SERIOUS: f64 = 0.001;
+/// Of all CPUs' time; one in a hundred is felt in p99.
+const STOLEN: f64 = 0.01;
+const MUCH_STOLEN: f64 = 0.05;
+/// A spinning thread with a CPU of its own is interrupted about once a second. One that sleeps is mostly interrupted by
+/// those it wakes, which harms nothing.
+const OFTEN: f64 = 10.0;
+const A_FEW: u64 = 3;
+/// Of the counted time, in pieces of over 50 µs: one in a hundred of anything measured at a chance moment is hit.
+const MISSED: f64 = 0.01;

@@ -1,0 +1,210 @@
+//! `rtt-outliers`: the tail is far from the body, and whose fault that is.
+
+use super::super::text::{capital, count};
+use super::super::{Finding, Severity};
+use super::{each_way, name, share};
+use model::latency::{Cause, WayResult};
+use model::plan::Direction;
+use model::run::Run;
+use model::stats::histogram::{Distribution, Histogram};
+use model::stats::percentile::samples_needed;
+use model::units::Nanos;
+
+/// Round trips far beyond the median, of each way.
+pub(in super::super) fn rtt_outliers(run: &Run) -> Vec<Finding> {
+    each_way(run, |run, way| Some(finding(run, way, &Tail::of(way)?)))
+}
+
+/// What lies far from the body.
+struct Tail {
+    rtt: Distribution,
+    /// From here on a round trip is far.
+    limit: Nanos,
+    /// How many are, and whether there may be more of them.
+    far: u64,
+    at_least: bool,
+    /// Of the far ones that were looked at: the fault of this host, of the path, of nobody known.
+    causes: [u64; 3],
+    /// The most by which one that is not this host's fault exceeds the median.
+    excess: Nanos,
+}
+
+impl Tail {
+    fn of(way: &WayResult) -> Option<Tail> {
+        let rtt = way.rtt.filter(|rtt| rtt.count > 1 && rtt.p50.0 > 0)?;
+        let limit = rtt.p50.saturating_mul(FAR).max(rtt.p50.saturating_add(NOTICEABLE));
+        let lone = rtt.max >= limit;
+        let heavy = heavy(&rtt);
+        if !lone && !heavy && way.counted.late == 0 {
+            return None;
+        }
+        let limit = if lone { limit } else { rtt.p50.saturating_mul(HEAVY) };
+        let seen = way.outliers.iter().filter(|outlier| outlier.rtt >= limit);
+        let causes = [Cause::Host, Cause::Path, Cause::Unknown]
+            .map(|cause| seen.clone().filter(|o| o.cause == cause).count() as u64);
+        let counted = way.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
+        let counted = counted.map(|histogram| beyond(&histogram, limit));
+        let known = counted.unwrap_or_else(|| causes.iter().sum::<u64>()).max(u64::from(rtt.max >= limit));
+        let far = known.saturating_add(way.counted.late);
+        let others =
+            seen.clone().filter(|outlier| outlier.cause != Cause::Host).map(|outlier| outlier.rtt).max();
+        let farthest = others.unwrap_or(if seen.count() == 0 { rtt.max } else { rtt.p50 });
+        let excess = farthest.saturating_sub(rtt.p50);
+        Some(Tail { rtt, limit, far, at_least: counted.is_none(), causes, excess })
+    }
+
+    /// Whose fault: the path's when any far one is, else this host's when all looked at are.
+    fn cause(&self) -> Cause {
+        match self.causes {
+            [_, path, _] if path > 0 => Cause::Path,
+            [host, _, 0] if host > 0 => Cause::Host,
+            _ => Cause::Unknown,
+        }
+    }
+
+    fn longer_than_a_host(&self) -> bool {
+        self.excess >= LONG
+    }
+
+    /// The far ones that are not this host's fault, as a share of all round trips: as among those looked at.
+    fn not_host_share(&self) -> f64 {
+        let [host, path, unknown] = self.causes;
+        let part =
+            if host + path + unknown == 0 { 1.0 } else { share(path + unknown, host + path + unknown) };
+        share(self.far, self.rtt.count) * part
+    }
+
+    /// A single hiccup of some milliseconds is a remark; a long one, or many, is more.
+    fn severity(&self, late: u64) -> Severity {
+        let many = self.not_host_share() >= MANY || late > 0;
+        match self.cause() {
+            Cause::Host => Severity::Info,
+            Cause::Path | Cause::Unknown if many || self.longer_than_a_host() => Severity::Warning,
+            Cause::Path | Cause::Unknown => Severity::Info,
+        }
+    }
+}
+
+/// The largest of p99 and p99.9 that so many values carry is far from the median.
+fn heavy(rtt: &Distribution) -> bool {
+    let carried = [(99.9, rtt.p999), (99.0, rtt.p99)];
+    let carried =
+        carried.into_iter().find(|(percent, _)| samples_needed(*percent).is_some_and(|n| rtt.count >= n));
+    carried.is_some_and(|(_, value)| {
+        value >= rtt.p50.saturating_mul(HEAVY) && value.saturating_sub(rtt.p50) >= HEAVY_EXCESS
+    })
+}
+
+/// Values that lie above the limit, whole buckets.
+fn beyond(histogram: &Histogram, limit: Nanos) -> u64 {
+    histogram.buckets().filter(|(values, _)| *values.end() >= limit.0).map(|(_, count)| count).sum()
+}
+
+fn finding(run: &Run, way: &WayResult, tail: &Tail) -> Finding {
+    let (rtt, late) = (&tail.rtt, way.counted.late);
+    let ratio = rtt.max.0 as f64 / rtt.p50.0 as f64;
+    let [host, path, unknown] = tail.causes;
+    let severity = tail.severity(late);
+    let finding = Finding::new("rtt-outliers", severity, Direction::Up, title(run, way, tail)).everywhere();
+    let finding = finding
+        .with("rtt_max_ns", rtt.max.0)
+        .with("rtt_p50_ns", rtt.p50.0)
+        .with("rtt_p99_ns", rtt.p99.0)
+        .with("max_over_median_ratio", (ratio * 1000.0).round() / 1000.0)
+        .with("far_limit_ns", tail.limit.0)
+        .with("far_count", tail.far)
+        .with("round_trips_count", rtt.count)
+        .with("late_count", late)
+        .with("caused_by_host_count", host)
+        .with("caused_by_path_count", path)
+        .with("cause_unknown_count", unknown);
+    finding.advise(advice(tail))
+}
+
+fn title(run: &Run, way: &WayResult, tail: &Tail) -> String {
+    let (rtt, name) = (&tail.rtt, name(run, way));
+    let all = count(rtt.count.saturating_add(way.counted.late), "round trip");
+    if way.counted.late > 0 && way.counted.late == tail.far {
+        return format!(
+            "{} of {all} {name} came only after the timeout; the others took up to {}, with a median of {}",
+            tail.far, rtt.max, rtt.p50
+        );
+    }
+    let least = if tail.at_least { "at least " } else { "" };
+    let ratio = rtt.max.0 as f64 / rtt.p50.0 as f64;
+    let late = match way.counted.late {
+        0 => String::new(),
+        1 => "1 came after the timeout, ".into(),
+        late => format!("{late} came after the timeout, "),
+    };
+    let title = format!(
+        "{least}{} of {all} {name} took far longer than the rest: {late}up to {}, {ratio:.1} times the median of {}; {}",
+        tail.far,
+        rtt.max,
+        rtt.p50,
+        blame(tail)
+    );
+    capital(&title)
+}
+
+/// Whose fault, in words.
+fn blame(tail: &Tail) -> String {
+    let [host, path, unknown] = tail.causes;
+    let looked = host + path + unknown;
+    match tail.cause() {
+        Cause::Path if host == 0 => {
+            format!("not this host but the path or the far end caused {}", all_of(path, looked))
+        }
+        Cause::Path => {
+            format!("the path or the far end caused {}, this host {host}", all_of(path, looked))
+        }
+        Cause::Host => format!("this host held the measuring thread in {}", all_of(host, looked)),
+        Cause::Unknown if host > 0 => {
+            format!(
+                "this host held the measuring thread in {}, of the rest it is not known",
+                all_of(host, looked)
+            )
+        }
+        Cause::Unknown if tail.longer_than_a_host() => {
+            format!("{} beyond the median is more than a host's scheduler takes", tail.excess)
+        }
+        Cause::Unknown => "whether this host or the path is to blame cannot be told".into(),
+    }
+}
+
+fn all_of(part: u64, looked: u64) -> String {
+    match (part, looked) {
+        (1, 1) => "it".into(),
+        (part, looked) if part == looked => format!("all {looked} looked at"),
+        (part, looked) => format!("{part} of the {looked} looked at"),
+    }
+}
+
+fn advice(tail: &Tail) -> &'static str {
+    match tail.cause() {
+        Cause::Host => {
+            "The tail is this host's, not the path's: give the measuring thread a CPU of its own (`--affinity`, isolcpus), stop other work, and measure again."
+        }
+        Cause::Path | Cause::Unknown if tail.longer_than_a_host() => {
+            "Look for what holds single packets back on this way: a lost segment sent again (over TCP at least 200 ms), a connection or address set up on first use, a device that reboots or fails over, Wi-Fi roaming. Repeat to see whether it comes back, and compare with another way: `--via`."
+        }
+        Cause::Path => {
+            "See whether it comes back with another run, and with the far end's server on a CPU of its own; compare with another way: `--via`."
+        }
+        Cause::Unknown => "Repeat with `--wait spin`, which sees whether this host held the reply back.",
+    }
+}
+
+/// A round trip of twice the median is far …
+const FAR: u64 = 2;
+/// … when it also exceeds it by a millisecond: below that, on a path of some microseconds, every host's interrupts and
+/// timers make one in some ten thousand round trips many times the median, which says nothing about the path.
+const NOTICEABLE: Nanos = Nanos(1_000_000);
+/// The carried percentile of a heavy tail, in medians …
+const HEAVY: u64 = 10;
+/// … and at least so far beyond it: a wake-up of an idle CPU takes 50 µs.
+const HEAVY_EXCESS: Nanos = Nanos(100_000);
+/// An excess that no scheduler makes: Linux gives a waking thread its turn within some milliseconds.
+const LONG: Nanos = Nanos(10_000_000);
+/// One in a thousand is no accident.
+const MANY: f64 = 0.001;

@@ -1,0 +1,122 @@
+//! The conclusion of a latency run.
+
+use super::super::text::{lower, percent};
+use super::super::verdict::{ending, status};
+use super::super::{Status, Verdict};
+use super::{one_way, share, silence};
+use model::event::Outcome;
+use model::latency::{LoadPhase, WayResult};
+use model::plan::Directions;
+use model::run::Run;
+use model::stats::percentile::samples_needed;
+
+/// Void when no way got a reply; else what each way takes, the worst reason, and how it ended.
+pub(in super::super) fn of(run: &Run) -> Verdict {
+    let ways = &run.summary.ways;
+    let measured = ways.iter().any(|way| crossed(run, way)) || phases(run).next().is_some();
+    if !measured && let Some(text) = void(run) {
+        return Verdict { status: Status::Void, text };
+    }
+    let silent = |way: &&WayResult| silence::silent(run, way);
+    let mut sentences: Vec<String> = match ways.as_slice() {
+        [] => Vec::new(),
+        [way] => vec![format!("The {} to {} {}.", subject(run), way.host, takes(run, way))],
+        several => {
+            several.iter().filter(|way| !silent(way)).take(MOST).map(|way| of_several(run, way)).collect()
+        }
+    };
+    sentences.extend(phases(run).filter_map(|phase| loaded(run, phase)));
+    let told = run.findings.iter().filter(|finding| finding.severity == worst(run));
+    sentences.extend(told.take(TOLD).map(|finding| format!("{}.", finding.title)));
+    let (ended, least) = ending(run);
+    if let Some(ended) = ended.strip_prefix("; ") {
+        sentences.push(format!("{}.", super::super::text::capital(ended)));
+    }
+    Verdict { status: status(&run.findings).max(least), text: sentences.join(" ") }
+}
+
+/// Why nothing is known; `None` when the user ended it before anything could be.
+fn void(run: &Run) -> Option<String> {
+    let reason = match &run.summary.outcome {
+        Some(Outcome::Failed { reason }) => reason.clone(),
+        Some(Outcome::PeerStopped { reason }) => format!("the peer ended the test ({reason})"),
+        _ => match run.findings.iter().find(|finding| finding.id == "no-reply") {
+            Some(finding) => lower(&finding.title),
+            None => "no round trip was completed".into(),
+        },
+    };
+    Some(format!("Nothing was measured: {}.", reason.trim_end_matches('.')))
+}
+
+/// Something came back, or arrived at the far end.
+fn crossed(run: &Run, way: &WayResult) -> bool {
+    way.rtt.is_some_and(|rtt| rtt.count > 0)
+        || (one_way(run) && way.counted.far_received.is_some_and(|n| n > 0))
+}
+
+fn subject(run: &Run) -> &'static str {
+    if one_way(run) { "way" } else { "round trip" }
+}
+
+fn of_several(run: &Run, way: &WayResult) -> String {
+    format!("{} {}.", way.label, takes(run, way))
+}
+
+fn takes(run: &Run, way: &WayResult) -> String {
+    let counted = &way.counted;
+    if let (true, Some(rate)) = (one_way(run), way.received_rate) {
+        return format!(
+            "carried {rate} ({} of {} messages arrived)",
+            counted.far_received.unwrap_or_default(),
+            counted.sent
+        );
+    }
+    let Some(rtt) = way.rtt else { return "gave no round trip".into() };
+    let lost = match counted.lost {
+        0 => String::new(),
+        lost => format!("; {} lost", percent(share(lost, counted.asked))),
+    };
+    let within = if samples_needed(99.0).is_some_and(|needed| rtt.count >= needed) {
+        format!("; 99 % within {}", rtt.p99)
+    } else {
+        String::new()
+    };
+    format!("takes {} (median of {}{within}{lost})", rtt.p50, rtt.count)
+}
+
+fn phases(run: &Run) -> impl Iterator<Item = &LoadPhase> {
+    let phases = run.summary.loaded.iter().flat_map(|loaded| &loaded.phases);
+    phases.filter(|phase| phase.rtt.is_some_and(|rtt| rtt.count > 0))
+}
+
+/// What a phase under load did, unless a finding tells it.
+fn loaded(run: &Run, phase: &LoadPhase) -> Option<String> {
+    let (load, rtt) = (phase.load?, phase.rtt?);
+    let direction = match load {
+        Directions::Up => Some(model::plan::Direction::Up),
+        Directions::Down => Some(model::plan::Direction::Down),
+        Directions::Both => None,
+    };
+    let told = |id: &str| {
+        run.findings.iter().any(|f| f.id == id && f.direction == direction && f.severity == worst(run))
+    };
+    let name = match load {
+        Directions::Up => "up",
+        Directions::Down => "down",
+        Directions::Both => "both ways",
+    };
+    let rpm = phase.responsiveness.map(|figure| format!(", {:.0} round trips per minute", figure.rpm));
+    let rpm = rpm.unwrap_or_default();
+    (!told("bufferbloat")).then(|| format!("Under load {name} it takes {}{rpm}.", rtt.p50))
+}
+
+/// Of the findings that are more than a remark, the worst severity there is.
+fn worst(run: &Run) -> super::super::Severity {
+    let severities = run.findings.iter().map(|finding| finding.severity);
+    severities.max().unwrap_or(super::super::Severity::Info).max(super::super::Severity::Warning)
+}
+
+/// More ways nobody reads in a sentence each; the table has them all.
+const MOST: usize = 6;
+/// More findings nobody reads twice.
+const TOLD: usize = 3;

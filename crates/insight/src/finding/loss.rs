@@ -1,0 +1,198 @@
+//! What happened to packets on their way: lost on the path or in the receiving socket, overtaken, doubled.
+
+use super::text::{count, option, percent};
+use super::way::{Way, ways};
+use super::{Finding, Severity, fragments, latency};
+use model::path::PathWay;
+use model::run::Run;
+use model::sample::Role;
+use model::units::{BitRate, Bytes, Nanos};
+
+/// Datagrams died in the receiving socket.
+pub(super) fn receiver_buffer_loss(run: &Run) -> Vec<Finding> {
+    ways(run).filter_map(|way| socket_loss(&way)).collect()
+}
+
+/// Packets died between the hosts.
+pub(super) fn path_loss(run: &Run) -> Vec<Finding> {
+    let of_streams = ways(run).filter_map(|way| if way.udp() { udp_loss(&way) } else { tcp_loss(&way) });
+    of_streams.chain(latency::loss(run)).collect()
+}
+
+/// Datagrams arrived after later ones.
+pub(super) fn reordering(run: &Run) -> Vec<Finding> {
+    ways(run).filter_map(|way| overtaken(&way)).chain(latency::reordering(run)).collect()
+}
+
+/// Datagrams arrived twice.
+pub(super) fn duplicates(run: &Run) -> Vec<Finding> {
+    ways(run).filter_map(|way| doubled(&way)).chain(latency::duplicates(run)).collect()
+}
+
+fn socket_loss(way: &Way<'_>) -> Option<Finding> {
+    let dropped = way.loss().receiver;
+    let share = way.share_of_sent(dropped);
+    if share < SOCKET_LOSS {
+        return None;
+    }
+    let buffer = way.receiver.map_or(Bytes::ZERO, |end| end.datapath.receive_buffer);
+    let kernel_count = way.receiver.map_or(0, |end| end.kernel.udp_receive_buffer_errors);
+    let title = format!(
+        "The receiver's socket, not the path, dropped {} {} ({} of those sent): its buffer of {buffer:#} was full",
+        count(dropped, "datagram"),
+        way.direction,
+        percent(share)
+    );
+    let finding = Finding::new("receiver-buffer-loss", Severity::Warning, way.direction, title)
+        .with("socket_drops_count", dropped)
+        .with("socket_drops_share", share)
+        .with("receive_buffer_bytes", buffer.0)
+        .with("udp_receive_buffer_errors_count", kernel_count);
+    Some(finding.advise(buffer_advice(way, buffer)))
+}
+
+/// A buffer for a twentieth of a second at the sent rate outlasts a receiver that is scheduled late.
+fn buffer_advice(way: &Way<'_>, buffer: Bytes) -> String {
+    let sent = BitRate::from_bytes(way.figures.sent.bytes, way.figures.elapsed);
+    let wanted = sent.bytes_in(PAUSE).0.clamp(1 << 20, LARGEST_BUFFER).next_power_of_two();
+    if buffer.0 < wanted {
+        format!(
+            "Allow a larger buffer at the receiver, `sysctl -w net.core.rmem_max={wanted}`, and ask for it: `-w {wanted}`."
+        )
+    } else {
+        "The buffer is large enough; the receiver is too slow. Give it a CPU of its own (`--affinity`), more streams (`-P`), or send slower (`-b`).".into()
+    }
+}
+
+fn udp_loss(way: &Way<'_>) -> Option<Finding> {
+    let loss = way.loss();
+    let backlog = way.receiver.map_or(0, |end| end.kernel.softnet_drops);
+    let on_path = loss.path.saturating_sub(backlog);
+    let share = way.share_of_sent(on_path);
+    if share < PATH_LOSS || lost_by_size(way) {
+        return None;
+    }
+    let (figures, direction) = (way.figures, way.direction);
+    let sent = BitRate::from_bytes(figures.sent.bytes, figures.elapsed);
+    let streams = u64::from(way.plan.test.streams.max(1));
+    let lost = format!("{} ({} of those sent)", count(on_path, "datagram"), percent(share));
+    let (severity, title, advice) = if way.unlimited() {
+        let title = format!(
+            "Sent as fast as possible, {sent}, the path lost {lost} {direction} and delivered {}",
+            figures.goodput
+        );
+        let advice = format!(
+            "Expected above the path's capacity. To see whether it loses below it, send less than it delivered: `-b {}`.",
+            option(BitRate(figures.goodput.0 / 10 * 9 / streams))
+        );
+        (Severity::Info, title, advice)
+    } else {
+        let title = format!("The path lost {lost} {direction} at {sent}");
+        let advice = format!(
+            "Measure at half the rate, `-b {}`: loss that stays has its cause on the line (errors, a bad cable or radio), loss that goes is a limit of rate. Look at the drops of each interface: `ip -s link`.",
+            option(BitRate(sent.0 / 2 / streams))
+        );
+        (Severity::Warning, title, advice)
+    };
+    let finding = Finding::new("path-loss", severity, direction, title)
+        .with("lost_count", on_path)
+        .with("lost_share", share)
+        .with("sent_bps", sent.0)
+        .with("goodput_bps", figures.goodput.0);
+    Some(finding.advise(advice))
+}
+
+fn tcp_loss(way: &Way<'_>) -> Option<Finding> {
+    let retransmits = way.figures.retransmits?;
+    let segments = way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
+    let share = retransmits as f64 / segments.max(retransmits).max(1) as f64;
+    if share < RETRANSMITTED || segments < ENOUGH_SEGMENTS {
+        return None;
+    }
+    let congestion = way.figures.congestion.as_deref().unwrap_or("the congestion control");
+    let title = format!(
+        "TCP {} had to send {} again ({}): the path loses packets, and {congestion} slows down for each loss",
+        way.direction,
+        count(retransmits, "segment"),
+        percent(share)
+    );
+    let finding = Finding::new("path-loss", Severity::Warning, way.direction, title)
+        .with("retransmits_count", retransmits)
+        .with("segments_count", segments)
+        .with("retransmits_share", share);
+    Some(finding.advise(
+        "Find where: measure with UDP below the rate TCP reached (`--udp -b`), and look at the drops of each interface (`ip -s link`). `--congestion bbr` bears random loss better.",
+    ))
+}
+
+fn overtaken(way: &Way<'_>) -> Option<Finding> {
+    let (late, received) = (way.figures.reordered, way.figures.received.datagrams);
+    let share = late as f64 / received.max(1) as f64;
+    if !way.udp() || late < A_FEW || share < REORDERED {
+        return None;
+    }
+    let title = format!(
+        "The path changes the order of packets {}: {} ({}) arrived after later ones",
+        way.direction,
+        count(late, "datagram"),
+        percent(share)
+    );
+    let finding = Finding::new("reordering", Severity::Warning, way.direction, title)
+        .with("reordered_count", late)
+        .with("received_count", received)
+        .with("reordered_share", share);
+    Some(finding.advise(format!(
+        "Look for load sharing packet by packet (bonding mode balance-rr, equal-cost paths without flow hashing) or a receive queue per packet: `ethtool -x {}`.",
+        way.interface(Role::Receiver)
+    )))
+}
+
+fn doubled(way: &Way<'_>) -> Option<Finding> {
+    let (again, received) = (way.figures.duplicates, way.figures.received.datagrams);
+    let share = again as f64 / received.max(1) as f64;
+    if !way.udp() || again < A_FEW || share < DUPLICATED {
+        return None;
+    }
+    let title = format!(
+        "The path doubles packets {}: {} arrived again ({} of those received)",
+        way.direction,
+        count(again, "datagram"),
+        percent(share)
+    );
+    let finding = Finding::new("duplicates", Severity::Warning, way.direction, title)
+        .with("duplicates_count", again)
+        .with("received_count", received)
+        .with("duplicates_share", share);
+    Some(finding.advise(
+        "Look for a loop or a mirror in the switched network, a bond in mode broadcast, or a radio link that repeats frames.",
+    ))
+}
+
+/// The path loses datagrams of this size, which another finding tells.
+fn lost_by_size(way: &Way<'_>) -> bool {
+    let cut = way.figures.wire.frames_per_packet.is_some_and(|frames| frames > 1);
+    let path = way.run.summary.path.as_ref().and_then(|path| path.way(way.direction));
+    let packet = |path: &PathWay| Some(way.figures.mss?.saturating_add(path.headers()));
+    let vanish =
+        |path: &PathWay| Some((path.black_hole?.first..=path.black_hole?.last).contains(&packet(path)?));
+    (cut && fragments::dropped(way.run, way.direction).is_some()) || path.and_then(vanish).unwrap_or(false)
+}
+
+/// One datagram in ten thousand: below it a buffer was full for a moment, which changes no figure.
+const SOCKET_LOSS: f64 = 0.000_1;
+/// One packet in a thousand: TCP's rate is bounded by it on any path longer than a metropolitan one (Mathis et al. 1997).
+const PATH_LOSS: f64 = 0.001;
+/// TCP finds a path's limit by losing packets, so that some are normal; one in a hundred is not.
+const RETRANSMITTED: f64 = 0.01;
+/// Shares of fewer segments say nothing.
+const ENOUGH_SEGMENTS: u64 = 1000;
+/// One in a thousand overtaken is not chance any more, and costs TCP spurious retransmissions.
+const REORDERED: f64 = 0.001;
+/// Sound networks duplicate nothing; below one in ten thousand it harms nobody.
+const DUPLICATED: f64 = 0.000_1;
+/// Fewer are an accident, such as a route that changed once.
+const A_FEW: u64 = 3;
+/// A busy host wakes a receiver within this time.
+const PAUSE: Nanos = Nanos(50_000_000);
+/// Beyond this a buffer only hides that the receiver is too slow.
+const LARGEST_BUFFER: u64 = 1 << 28;

@@ -1,0 +1,108 @@
+//! Other work on the hosts disturbed the measurement.
+
+use super::text::percent;
+use super::{Finding, Severity, latency};
+use model::plan::Direction;
+use model::run::Run;
+use model::sample::SideResult;
+use model::units::Nanos;
+
+/// The hypervisor took CPU time, or other processes pushed the stream threads aside: one finding for both ends, and one
+/// for the measuring thread of a latency run.
+pub(super) fn host_noise(run: &Run) -> Vec<Finding> {
+    let ends = [("this host", "local", &run.summary.local), ("the peer", "peer", &run.summary.peer)];
+    let disturbed: Vec<_> = ends
+        .iter()
+        .filter_map(|(name, prefix, end)| end.as_ref().map(|end| (*name, *prefix, Noise::of(end))))
+        .filter(|(.., noise)| noise.stolen() || noise.pushed_aside())
+        .collect();
+    let of_streams = (!disturbed.is_empty()).then(|| finding(&disturbed));
+    of_streams.into_iter().chain(latency::noise(run)).collect()
+}
+
+/// What disturbed one end.
+struct Noise {
+    /// CPUs that the hypervisor gave to others.
+    steal: f64,
+    cpus: u32,
+    /// Involuntary switches of a stream thread, each second of the test.
+    preemptions: f64,
+    /// The same, each second that it ran.
+    per_cpu_second: f64,
+    /// A CPU of the host had no time left.
+    full: bool,
+}
+
+impl Noise {
+    fn of(end: &SideResult) -> Noise {
+        let elapsed = end.streams.iter().map(|row| row.elapsed).max().unwrap_or(Nanos(0)).as_secs_f64();
+        let threads = end.streams.len().max(1) as f64;
+        let each = |time: f64| if time > 0.0 { end.cpu.preemptions as f64 / time } else { 0.0 };
+        Noise {
+            steal: end.cpu.steal,
+            cpus: end.cpu.cpus,
+            preemptions: each(elapsed * threads),
+            per_cpu_second: each(elapsed * end.cpu.threads.iter().sum::<f64>()),
+            full: end.cpu.busiest_cpu >= FULL,
+        }
+    }
+
+    fn stolen(&self) -> bool {
+        self.steal >= STOLEN
+    }
+
+    fn pushed_aside(&self) -> bool {
+        self.per_cpu_second >= PUSHED_ASIDE && self.preemptions >= OFTEN
+    }
+
+    /// The figures are not what the path could give.
+    fn serious(&self) -> bool {
+        self.stolen() || (self.pushed_aside() && self.full)
+    }
+
+    fn text(&self, end: &str) -> String {
+        let stolen = format!("the hypervisor took {} of a CPU from {end}", percent(self.steal));
+        let pushed =
+            format!("other work interrupted each stream of {end} {:.0} times a second", self.preemptions);
+        match (self.stolen(), self.pushed_aside()) {
+            (true, true) => format!("{stolen} and {pushed}"),
+            (true, false) => stolen,
+            _ => pushed,
+        }
+    }
+}
+
+fn finding(ends: &[(&str, &str, Noise)]) -> Finding {
+    let stolen = ends.iter().any(|(.., noise)| noise.stolen());
+    let serious = ends.iter().any(|(.., noise)| noise.serious());
+    let severity = if serious { Severity::Warning } else { Severity::Info };
+    let texts: Vec<String> = ends.iter().map(|(name, _, noise)| noise.text(name)).collect();
+    let title = format!("The hosts were disturbed: {}", texts.join("; "));
+    let base = Finding::new("host-noise", severity, Direction::Up, title).everywhere();
+    let finding = ends.iter().fold(base, |finding, (_, prefix, noise)| {
+        finding
+            .with(&format!("{prefix}_steal_cpus"), noise.steal)
+            .with(&format!("{prefix}_preemptions_per_second"), noise.preemptions)
+            .with(&format!("{prefix}_preemptions_per_cpu_second"), noise.per_cpu_second)
+            .with(&format!("{prefix}_cpus_count"), noise.cpus)
+    });
+    let few = ends.iter().any(|(.., noise)| noise.cpus < ENOUGH_CPUS);
+    finding.advise(match (stolen, few) {
+        (true, _) => {
+            "Repeat when the neighbours are quiet, or on a host with CPUs of its own; take the median of several runs."
+        }
+        (false, true) => "Stop other work on the host, or measure from one with more CPUs.",
+        (false, false) => "Stop other work on the host, or keep CPUs for the streams: `--affinity 2,3`.",
+    })
+}
+
+/// A twentieth of a CPU stolen is more than the differences worth measuring.
+const STOLEN: f64 = 0.05;
+/// A thread that has a CPU to itself runs for seconds; one that shares it runs for a slice of some milliseconds.
+const PUSHED_ASIDE: f64 = 100.0;
+/// A thread that hardly runs is interrupted now and then without harm.
+const OFTEN: f64 = 10.0;
+/// With fewer there are none to keep for the streams.
+const ENOUGH_CPUS: u32 = 4;
+/// Of one CPU.
+const FULL: f64 = 0.95;

@@ -1,0 +1,95 @@
+//! What a path does with packets of each size: the reasons that lie in `summary.path`.
+
+mod black_hole;
+mod discovery;
+mod mss;
+mod reduced;
+mod service;
+mod verdict;
+
+pub(super) use black_hole::black_hole;
+pub(super) use discovery::{stale, wrong};
+pub(super) use mss::clamped;
+pub(super) use reduced::{asymmetric, changed, reduced, size_dependent_loss};
+pub(super) use service::service_limit;
+pub(super) use verdict::of as verdict;
+
+use super::Finding;
+use model::path::{HopSource, LimitingHop, PathResult, PathWay};
+use model::plan::Direction;
+use model::run::Run;
+
+/// One direction of a path, with what lies around it.
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    run: &'a Run,
+    direction: Direction,
+    way: &'a PathWay,
+    /// The other direction, where it is known.
+    other: Option<&'a PathWay>,
+}
+
+/// Asks every direction whose packet sizes are known, up first.
+fn each_way(run: &Run, judge: fn(Side<'_>) -> Option<Finding>) -> Vec<Finding> {
+    let Some(path) = &run.summary.path else { return Vec::new() };
+    [Direction::Up, Direction::Down]
+        .into_iter()
+        .filter_map(|each| judge(Side::of(run, path, each)?))
+        .collect()
+}
+
+impl<'a> Side<'a> {
+    fn of(run: &'a Run, path: &'a PathResult, direction: Direction) -> Option<Side<'a>> {
+        Some(Side { run, direction, way: path.way(direction)?, other: path.way(direction.reversed()) })
+    }
+
+    /// The end that sends, in words.
+    fn sender(&self) -> &'static str {
+        match self.direction {
+            Direction::Up => "this host",
+            Direction::Down => "the far host",
+        }
+    }
+
+    /// The sender's interface.
+    fn interface(&self) -> &'a str {
+        let host = match self.direction {
+            Direction::Up => &self.run.host,
+            Direction::Down => &self.run.peer,
+        };
+        host.as_ref().and_then(|host| host.nic.as_ref()).map_or("INTERFACE", |nic| nic.name.as_str())
+    }
+
+    /// Headers of IP and TCP without options.
+    fn tcp_headers(&self) -> u32 {
+        if self.way.ipv6 { 60 } else { 40 }
+    }
+
+    /// The hop that limits, in words: `hop 2 (10.0.0.1)`.
+    fn hop(&self) -> Option<String> {
+        self.way.limiting_hop.as_ref().and_then(hop)
+    }
+}
+
+fn hop(hop: &LimitingHop) -> Option<String> {
+    match (hop.ttl, hop.address) {
+        _ if hop.found_by == HopSource::Sender => None,
+        (Some(ttl), Some(address)) => Some(format!("hop {ttl} ({address})")),
+        (Some(ttl), None) => Some(format!("hop {ttl}")),
+        (None, Some(address)) => Some(address.to_string()),
+        (None, None) => None,
+    }
+}
+
+/// Adds the hop that limits, as far as it is known.
+fn with_hop(finding: Finding, way: &PathWay) -> Finding {
+    let Some(hop) = &way.limiting_hop else { return finding };
+    let finding = match hop.address {
+        Some(address) => finding.with("hop_address", address.to_string()),
+        None => finding,
+    };
+    match hop.ttl {
+        Some(ttl) => finding.with("distance_hops", ttl),
+        None => finding,
+    }
+}

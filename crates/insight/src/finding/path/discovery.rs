@@ -1,0 +1,84 @@
+//! What senders are told and believe: packet-too-big messages with a wrong size, and a path MTU remembered too long.
+
+use super::super::{Finding, Severity};
+use super::{Side, each_way};
+use model::path::{Discovery, TooBig};
+use model::run::Run;
+
+/// ICMP packet-too-big messages tell another size than the one that crosses.
+pub(in super::super) fn wrong(run: &Run) -> Vec<Finding> {
+    each_way(run, |side| {
+        let (mtu, told) = (side.way.path_mtu?, worst(&side)?);
+        (side.way.discovery == Discovery::Lies).then(|| lie(side, mtu, told))
+    })
+}
+
+/// The kernel of the sender remembers a path MTU below what crosses.
+pub(in super::super) fn stale(run: &Run) -> Vec<Finding> {
+    each_way(run, |side| {
+        let (cached, crosses) = (side.way.cached_mtu?, side.way.crosses()?);
+        (cached < crosses).then(|| remembered(side, cached, crosses))
+    })
+}
+
+/// The largest size told that does not cross; else none told, or the smallest.
+fn worst(side: &Side<'_>) -> Option<TooBig> {
+    let mtu = side.way.path_mtu?;
+    let wrong = || side.way.too_big.iter().filter(|told| told.mtu != mtu);
+    let above = wrong().filter(|told| told.mtu > mtu).max_by_key(|told| told.mtu);
+    above.or_else(|| wrong().min_by_key(|told| told.mtu)).copied()
+}
+
+fn lie(side: Side<'_>, mtu: u32, told: TooBig) -> Finding {
+    let direction = side.direction;
+    let from = told.from.map_or_else(|| "A router on the way".into(), |from| from.to_string());
+    let (severity, title) = match told.mtu {
+        0 => (
+            Severity::Warning,
+            format!(
+                "{from} says that packets are too big {direction} and not which size crosses, which is {mtu} bytes"
+            ),
+        ),
+        high if high > mtu => (
+            Severity::Problem,
+            format!(
+                "{from} says that packets of {high} bytes cross {direction}, and {mtu} is the largest that does"
+            ),
+        ),
+        low => (
+            Severity::Warning,
+            format!(
+                "{from} says that no more than {low} bytes cross {direction}, though packets of {mtu} do"
+            ),
+        ),
+    };
+    let finding = Finding::new("mtu-discovery-wrong", severity, direction, title)
+        .with("told_mtu_bytes", told.mtu)
+        .with("path_mtu_bytes", mtu)
+        .with("messages_count", told.count);
+    let finding = match told.from {
+        Some(from) => finding.with("told_by_address", from.to_string()),
+        None => finding,
+    };
+    finding.advise(format!(
+        "Look at the MTU of that router's interfaces, routes and tunnels. Until it tells the right size, set it by hand: `ip link set dev {} mtu {mtu}` at {}, UDP payloads of at most {} bytes.",
+        side.interface(),
+        side.sender(),
+        mtu.saturating_sub(side.way.headers()),
+    ))
+}
+
+fn remembered(side: Side<'_>, cached: u32, crosses: u32) -> Finding {
+    let sender = side.sender();
+    let title = format!(
+        "The kernel of {sender} still believes that packets of at most {cached} bytes cross {}, and {crosses} bytes do",
+        side.direction
+    );
+    let flush = if side.way.ipv6 { "ip -6 route flush cache" } else { "ip route flush cache" };
+    Finding::new("stale-path-mtu", Severity::Warning, side.direction, title)
+        .with("cached_mtu_bytes", cached)
+        .with("path_mtu_bytes", crosses)
+        .advise(format!(
+            "TCP and most UDP programs of {sender} use it for up to 10 minutes after the ICMP message that told it: `{flush}` there ends it (and `ip tcp_metrics flush`). If it comes back, a route has an `mtu` of its own (`ip route get`), or something keeps telling it."
+        ))
+}

@@ -1,0 +1,114 @@
+//! `mss-clamped`: TCP is held to smaller segments than its hosts agreed on.
+
+use super::super::text::percent;
+use super::super::{Finding, Severity};
+use super::{Side, each_way};
+use model::path::TcpWay;
+use model::run::Run;
+
+/// A SYN arrived with another MSS than it left with, or segments stay smaller than MSS and path allow.
+///
+/// The direction is that of the SYN, or that of the segments.
+pub(in super::super) fn clamped(run: &Run) -> Vec<Finding> {
+    each_way(run, |side| {
+        let tcp = side.way.tcp.as_ref()?;
+        match (tcp.mss_sent, tcp.mss_received) {
+            // Without the SYN itself the MSS is known from the segments, which a window may hold smaller.
+            (Some(sent), Some(received))
+                if sent > received && received > HALF_A_WINDOW && tcp.syn.is_none() =>
+            {
+                None
+            }
+            (Some(sent), Some(received)) if sent != received => Some(changed(side, sent, received)),
+            _ => small(side, tcp),
+        }
+    })
+}
+
+/// A box on the way wrote another MSS into the SYN, which limits the segments of the other direction.
+fn changed(side: Side<'_>, sent: u32, received: u32) -> Finding {
+    let limited = side.direction.reversed();
+    let headers = side.tcp_headers();
+    let packet = received.saturating_add(headers);
+    let path = side.other.and_then(|way| way.crosses()).or_else(|| side.way.crosses());
+    let (severity, fits) = match path {
+        None => (Severity::Info, String::new()),
+        Some(mtu) if packet == mtu => (Severity::Info, format!(", which fits the path's {mtu} exactly")),
+        Some(mtu) if packet < mtu => {
+            let costs = gain(mtu.saturating_sub(headers), received, headers) >= COSTLY;
+            (if costs { Severity::Warning } else { Severity::Info }, format!(", though {mtu} cross"))
+        }
+        Some(mtu) => (Severity::Warning, format!(", and no more than {mtu} cross")),
+    };
+    let title = format!(
+        "A box on the way {} changes the MSS of TCP's SYN from {sent} to {received}: packets {limited} have at most {packet} bytes{fits}",
+        side.direction
+    );
+    let largest = side.other.and_then(|way| way.tcp.as_ref()).and_then(|tcp| tcp.largest_segment);
+    let finding = Finding::new("mss-clamped", severity, side.direction, title)
+        .with("mss_sent_bytes", sent)
+        .with("mss_received_bytes", received)
+        .with_known("path_mtu_bytes", path)
+        .with_known("largest_segment_bytes", largest);
+    let best = path.map(|mtu| mtu.saturating_sub(headers));
+    let setting = |mss: u32| format!("`nft … tcp option maxseg size set {mss}` (or `rt mtu`)");
+    finding.advise(match best {
+        Some(best) if best == received => {
+            "Nothing to mend: the clamp keeps TCP's packets whole.".to_owned()
+        }
+        Some(best) if best < received => format!(
+            "The clamp does not go far enough: set it to {best} at the router that writes it, {}.",
+            setting(best)
+        ),
+        Some(best) => format!(
+            "Where the router that writes it can be reached, {best} is what fits this path: {}. It would give {} more goodput on a full link.",
+            setting(best),
+            percent(gain(best, received, headers))
+        ),
+        None => "Look at the path MTU before changing it: clamps are there for tunnels that are not told of.".to_owned(),
+    })
+}
+
+/// Segments smaller than anything known explains.
+fn small(side: Side<'_>, tcp: &TcpWay) -> Option<Finding> {
+    let (largest, segments) = (tcp.largest_segment?, tcp.segments?);
+    let mss = side.other?.tcp.as_ref()?.mss_received?;
+    let mtu = side.way.crosses()?;
+    let options = if tcp.timestamps { TIMESTAMPS } else { 0 };
+    let allowed = mss.min(mtu.checked_sub(side.tcp_headers())?).checked_sub(options)?;
+    let believed = side.way.cached_mtu.is_some_and(|cached| cached < mtu);
+    let explained = believed || tcp.stalled || tcp.mtu_probing == Some(2) || allowed > HALF_A_WINDOW;
+    if explained || largest >= allowed || segments < ENOUGH {
+        return None;
+    }
+    let title = format!(
+        "TCP's segments {} carried at most {largest} bytes, though MSS and path allow {allowed}",
+        side.direction
+    );
+    let finding = Finding::new("mss-clamped", Severity::Info, side.direction, title)
+        .with("largest_segment_bytes", largest)
+        .with("allowed_segment_bytes", allowed)
+        .with("mss_received_bytes", mss)
+        .with("segments_count", segments);
+    Some(finding.advise(format!(
+        "Look for a proxy on the way that ends TCP and begins it anew, or for an `advmss` of the route at {} (`ip route get`).",
+        side.sender()
+    )))
+}
+
+/// What larger segments give of the same link: the share of payload in a frame, against that of smaller ones.
+fn gain(best: u32, now: u32, headers: u32) -> f64 {
+    let share = |mss: u32| f64::from(mss) / (f64::from(mss) + f64::from(headers) + ETHERNET);
+    if now == 0 { 0.0 } else { share(best) / share(now) - 1.0 }
+}
+
+/// A smaller loss is the margin that a careful operator leaves.
+const COSTLY: f64 = 0.002;
+/// Addresses, type and FCS, preamble and gap of a frame.
+const ETHERNET: f64 = 38.0;
+/// Timestamps in every segment, padded (RFC 7323).
+const TIMESTAMPS: u32 = 12;
+/// Linux keeps segments to half of the first window (`tcp_bound_to_half_wnd`): loopback and the largest jumbo frames.
+const HALF_A_WINDOW: u32 = 16_384;
+/// Of fewer segments none may have been full.
+const ENOUGH: u64 = 20;

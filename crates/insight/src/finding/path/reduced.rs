@@ -1,0 +1,119 @@
+//! A path that takes less than the interfaces send, takes different sizes each way, or loses large packets oftener.
+
+use super::super::text::percent;
+use super::super::{Finding, Severity};
+use super::{Side, each_way, with_hop};
+use model::path::{Bound, Discovery, HopSource, PathWay, explanation};
+use model::plan::Direction;
+use model::run::Run;
+
+/// Less than the interface's MTU crosses, and senders can learn it: normal with tunnels, and good to know.
+pub(in super::super) fn reduced(run: &Run) -> Vec<Finding> {
+    each_way(run, |side| {
+        let (mtu, interface) = (side.way.path_mtu?, side.way.interface_mtu?);
+        let known = side.way.bound == Bound::Exact && mtu < interface && !side.way.untold();
+        known.then(|| less(side, mtu, interface))
+    })
+}
+
+/// The two directions carry different sizes for certain.
+pub(in super::super) fn asymmetric(run: &Run) -> Vec<Finding> {
+    let path = run.summary.path.as_ref();
+    let ways = path.and_then(|path| Some((path.up.as_ref()?, path.down.as_ref()?)));
+    ways.and_then(|(up, down)| differ(up, down)).into_iter().collect()
+}
+
+/// The path changed while it was looked at.
+pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
+    each_way(run, |side| {
+        let mtu = side.way.path_mtu.filter(|_| side.way.changed)?;
+        let title = format!(
+            "The path {} changed while it was looked at: what crossed no longer did, or the other way round; {mtu} bytes is the last answer",
+            side.direction
+        );
+        let finding = Finding::new("path-changed", Severity::Warning, side.direction, title);
+        Some(finding.with("path_mtu_bytes", mtu).advise(
+            "Look again. If it comes back, packets take several paths of different size (equal-cost routes, bonds, two uplinks): the least of them is the size to use.",
+        ))
+    })
+}
+
+/// Large packets are lost oftener than small ones, without being all lost.
+pub(in super::super) fn size_dependent_loss(run: &Run) -> Vec<Finding> {
+    each_way(run, |side| {
+        let loss = side.way.size_dependent_loss.filter(|loss| loss.large > loss.small)?;
+        let title = format!(
+            "Large packets are lost oftener than small ones {}: {} of those of {} bytes, {} of the small",
+            side.direction,
+            percent(loss.large),
+            loss.size,
+            percent(loss.small)
+        );
+        let finding = Finding::new("size-dependent-loss", Severity::Warning, side.direction, title)
+            .with("large_loss_share", loss.large)
+            .with("small_loss_share", loss.small)
+            .with("large_bytes", loss.size);
+        Some(finding.advise(
+            "A line with bit errors loses long packets oftener, and so does a queue counted in bytes: look at the error counters of each interface (`ip -s link`, `ethtool -S`), at cables, optics and radio links, and at duplex settings.",
+        ))
+    })
+}
+
+fn less(side: Side<'_>, mtu: u32, interface: u32) -> Finding {
+    let own = side.way.limiting_hop.as_ref().is_some_and(|hop| hop.found_by == HopSource::Sender);
+    let limit = match (side.hop(), own) {
+        (_, true) => format!("the route of {} limits it", side.sender()),
+        (Some(hop), _) => format!("{hop} limits it"),
+        (None, false) => "something on the way limits it".into(),
+    };
+    let told = match side.way.discovery {
+        Discovery::Works => " and tells senders",
+        _ => "",
+    };
+    let told = if own { "" } else { told };
+    let looks = explanation(mtu, side.way.ipv6).map(|text| format!(" ({text})")).unwrap_or_default();
+    let title = format!(
+        "The path {} takes packets of up to {mtu} bytes, less than the interface's {interface}: {limit}{told}{looks}",
+        side.direction
+    );
+    let finding = Finding::new("mtu-reduced", Severity::Info, side.direction, title)
+        .with("path_mtu_bytes", mtu)
+        .with("interface_mtu_bytes", interface);
+    let payload = mtu.saturating_sub(side.way.headers());
+    with_hop(finding, side.way).advise(format!(
+        "Nothing is broken: TCP learns the size by itself. Programs that send datagrams do best with payloads of at most {payload} bytes (`-l {payload}`)."
+    ))
+}
+
+fn differ(up: &PathWay, down: &PathWay) -> Option<Finding> {
+    let (up_mtu, down_mtu) = (up.path_mtu?, down.path_mtu?);
+    let (up_range, down_range) = (range(up)?, range(down)?);
+    if up_range.1 >= down_range.0 && down_range.1 >= up_range.0 {
+        return None;
+    }
+    let known = [up, down].iter().all(|way| !way.untold());
+    let severity = if known { Severity::Info } else { Severity::Warning };
+    let title =
+        format!("The two directions carry different sizes: packets of {up_mtu} bytes up, of {down_mtu} down");
+    let finding = Finding::new("mtu-asymmetric", severity, Direction::Up, title).everywhere();
+    let finding = finding.with("up_path_mtu_bytes", up_mtu).with("down_path_mtu_bytes", down_mtu);
+    let least = up_mtu.min(down_mtu);
+    let ping = match up.ipv6 {
+        true => "`ping -6 -M do` from here measures the way up alone, as the far host cuts its replies once it is told".to_owned(),
+        false => format!("`ping -M do` from here finds {up_mtu}, the way up, as replies may be cut on their way back"),
+    };
+    Some(finding.advise(format!(
+        "Where one number is set for both, take {least}. A look from one end does not show this: {ping}."
+    )))
+}
+
+/// What the path MTU is between.
+fn range(way: &PathWay) -> Option<(u32, u32)> {
+    let mtu = way.path_mtu?;
+    match way.bound {
+        Bound::Exact => Some((mtu, mtu)),
+        Bound::AtLeast => Some((mtu, u32::MAX)),
+        Bound::AtMost => Some((0, mtu)),
+        Bound::Unknown => None,
+    }
+}

@@ -1,0 +1,88 @@
+//! Figures in words, for the sentences of findings.
+
+use model::units::BitRate;
+
+/// A share, 0 to 1, in percent with three significant digits: `4.28 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let value = (share * 100.0).min(MOST_PERCENT);
+    match value {
+        99.95.. | 0.0 => format!("{value:.0} %"),
+        9.995.. => format!("{value:.1} %"),
+        0.9995.. => format!("{value:.2} %"),
+        0.09995.. => format!("{value:.3} %"),
+        LEAST_PERCENT.. => {
+            let zeros = -value.log10().floor();
+            format!("{value:.*} %", 2 + zeros as usize)
+        }
+        _ => format!("under {LEAST_PERCENT} %"),
+    }
+}
+
+/// `1 datagram`, `12 datagrams`.
+pub(super) fn count(number: u64, of: &str) -> String {
+    if number == 1 { format!("1 {of}") } else { format!("{number} {of}s") }
+}
+
+/// A rate as the options take it, rounded down to two digits: `4.2G`, `950K`.
+pub(super) fn option(rate: BitRate) -> String {
+    let digits = rate.0.max(1).ilog10();
+    let step = 10_u64.pow(digits.saturating_sub(1));
+    let rounded = rate.0 / step * step;
+    let in_unit = |unit: u64, name: &str| format!("{}{name}", rounded as f64 / unit as f64);
+    match digits {
+        9.. => in_unit(1_000_000_000, "G"),
+        6.. => in_unit(1_000_000, "M"),
+        3.. => in_unit(1_000, "K"),
+        _ => rounded.to_string(),
+    }
+}
+
+/// With a capital letter first.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// For the middle of a sentence; names in capitals (TCP, UDP) stay.
+pub(crate) fn lower(text: &str) -> String {
+    let mut letters = text.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain([second]).chain(letters).collect()
+        }
+        _ => text.into(),
+    }
+}
+
+/// A peer may report anything; more than ten thousand CPUs is nothing to be printed to the last digit.
+const MOST_PERCENT: f64 = 1e6;
+/// One in a million: fewer are few, but not none.
+const LEAST_PERCENT: f64 = 0.000_1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_print_as_options_take_them() {
+        assert_eq!(option(BitRate(4_250_000_000)), "4.2G");
+        assert_eq!(option(BitRate(12_400_000_000)), "12G");
+        assert_eq!(option(BitRate(954_321)), "950K");
+        assert_eq!(option(BitRate(7)), "7");
+        assert_eq!(option(BitRate(0)), "0");
+        assert_eq!(option(BitRate(4_250_000_000)).parse(), Ok(BitRate(4_200_000_000)));
+    }
+
+    #[test]
+    fn shares_print_three_digits() {
+        assert_eq!(percent(0.956), "95.6 %");
+        assert_eq!(percent(0.0428), "4.28 %");
+        assert_eq!(percent(0.001), "0.100 %");
+        assert_eq!(percent(0.000_999), "0.0999 %");
+        assert_eq!(percent(0.000_12), "0.0120 %");
+        assert_eq!(percent(0.000_001_2), "0.000120 %");
+        assert_eq!(percent(0.000_000_9), "under 0.0001 %");
+        assert_eq!(percent(1.0), "100 %");
+        assert_eq!(percent(0.0), "0 %");
+    }
+}

@@ -1,0 +1,234 @@
+//! The conclusion of a run in plain sentences.
+
+use super::text::{capital, lower, percent};
+use super::way::{Way, ways};
+use super::{Finding, Severity, Status, Verdict, frames, latency, path, transfer};
+use model::event::Outcome;
+use model::plan::{Direction, Plan, Transport};
+use model::run::Run;
+use model::summary::{DirectionSummary, Summary};
+use model::units::BitRate;
+
+/// The conclusion of one test, or of a run of several.
+pub(super) fn of(run: &Run) -> Verdict {
+    if run.latency.is_some() || !run.summary.ways.is_empty() {
+        return latency::verdict(run);
+    }
+    if run.is_path() {
+        return path::verdict(run);
+    }
+    if run.transfer.is_some() {
+        return transfer::verdict(run);
+    }
+    if run.is_frames() {
+        return frames::verdict(run);
+    }
+    match (&run.plan, run.tests.is_empty()) {
+        (_, false) => of_tests(run),
+        (Some(plan), true) => void(run, plan).unwrap_or_else(|| of_test(run)),
+        (None, true) => of_probes(run),
+    }
+}
+
+/// Why the figures of a test must not be used, if so.
+fn void(run: &Run, plan: &Plan) -> Option<Verdict> {
+    let problem = |text: String| {
+        let text = [Some(text), gone(run)].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        Some(Verdict { status: Status::Void, text })
+    };
+    if let Some(lie) = run.findings.iter().find(|finding| finding.id == "contradictory-figures") {
+        return problem(format!("{}.", lie.title));
+    }
+    let measured = ways(run).any(|way| way.figures.received.bytes.0 > 0);
+    match &run.summary.outcome {
+        Some(Outcome::Failed { reason }) if !measured => {
+            return problem(format!("Nothing was measured: {reason}."));
+        }
+        Some(Outcome::PeerStopped { reason }) if !measured => {
+            return problem(format!("Nothing was measured: the peer ended the test ({reason})."));
+        }
+        Some(Outcome::Interrupted) => return None,
+        _ => {}
+    }
+    plan.test.directions.each().find_map(|direction| silent(run, plan, direction)).and_then(problem)
+}
+
+/// Nothing arrived in this direction, or nobody knows what did, and no finding tells why.
+fn silent(run: &Run, plan: &Plan, direction: Direction) -> Option<String> {
+    let explained =
+        |f: &Finding| f.severity == Severity::Problem && f.direction.is_none_or(|d| d == direction);
+    let Some(way) = Way::of(run, plan, direction) else {
+        return Some(format!("There are no figures of the way {direction}: the peer sent no result."));
+    };
+    if way.udp() && way.figures.receiver_unknown {
+        return Some(format!("What arrived {direction} is not known: the receiver sent no result."));
+    }
+    if way.figures.received.bytes.0 > 0 || run.findings.iter().any(explained) {
+        return None;
+    }
+    Some(format!(
+        "Nothing arrived {direction} of {} sent, and nothing measured tells why: look for a firewall that lets the connection open and drops its data.",
+        way.figures.sent.bytes
+    ))
+}
+
+/// A first hop that went away explains whatever else went wrong.
+fn gone(run: &Run) -> Option<String> {
+    let failed = run.findings.iter().find(|finding| finding.id == "neighbour-failed")?;
+    Some(format!("{}.", failed.title))
+}
+
+fn of_test(run: &Run) -> Verdict {
+    let rates: Vec<String> = ways(run).map(|way| rate(&way)).collect();
+    let mut text = if rates.is_empty() { "Nothing was measured yet".into() } else { rates.join(", ") };
+    if let Some(finding) = run.findings.first() {
+        text = format!("{text}: {}", lower(&finding.title));
+    }
+    let (ended, least) = ending(run);
+    text.push_str(&ended);
+    text.push('.');
+    Verdict { status: status(&run.findings).max(least), text: capital(&text) }
+}
+
+fn rate(way: &Way<'_>) -> String {
+    let figures = way.figures;
+    let lost =
+        figures.loss.filter(|loss| loss.share > 0.0).map(|loss| format!(" ({} lost)", percent(loss.share)));
+    format!("{} {} carried {}{}", figures.transport, way.direction, figures.goodput, lost.unwrap_or_default())
+}
+
+/// How the test ended, when not as planned, and the least status that follows.
+pub(super) fn ending(run: &Run) -> (String, Status) {
+    match &run.summary.outcome {
+        Some(Outcome::Completed) | None => (String::new(), Status::Ok),
+        Some(Outcome::Interrupted) => ("; the test was interrupted".into(), Status::Ok),
+        Some(Outcome::PeerStopped { reason }) => {
+            (format!("; the peer ended it early ({reason})"), Status::Degraded)
+        }
+        Some(Outcome::Failed { reason }) => (format!("; then it broke off: {reason}"), Status::Degraded),
+    }
+}
+
+/// A run that only probed.
+fn of_probes(run: &Run) -> Verdict {
+    let mut sentences: Vec<String> =
+        [round_trip(&run.summary), payloads(&run.summary)].into_iter().flatten().collect();
+    let failed = match &run.summary.outcome {
+        Some(Outcome::Failed { reason }) => format!("Nothing was measured: {reason}."),
+        _ => "Nothing was measured.".into(),
+    };
+    if sentences.is_empty() {
+        return Verdict { status: Status::Void, text: failed };
+    }
+    sentences.extend(run.findings.first().map(|finding| format!("{}.", finding.title)));
+    Verdict { status: status(&run.findings), text: sentences.join(" ") }
+}
+
+/// Three to six sentences: rates, RTT, largest payload, what sets the limit, what is wrong, what to do.
+fn of_tests(run: &Run) -> Verdict {
+    let void = |test: &&Run| test.verdict.status == Status::Void;
+    if run.tests.iter().all(|test| void(&test)) {
+        let text = run.tests.first().map(|test| test.verdict.text.clone()).unwrap_or_default();
+        let text = [Some("No test gave figures to be used.".into()), gone(run), Some(text)];
+        let text = text.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        return Verdict { status: Status::Void, text };
+    }
+    let limits =
+        |f: &&Finding| LIMITS.contains(&f.id.as_str()) && (f.id != NOISE || f.severity > Severity::Info);
+    let limit = run.findings.iter().find(limits);
+    let wrong = run.findings.iter().find(|f| f.severity > Severity::Info && !LIMITS.contains(&f.id.as_str()));
+    let failed = run.tests.iter().find(void).map(|test| test.verdict.text.clone());
+    let why = limit.map_or_else(|| Some(no_limit(run)), |finding| Some(told(run, finding)));
+    let first_advice = run.findings.first().filter(|finding| finding.severity > Severity::Info);
+    let sentences = [
+        Some(carried(run)),
+        round_trip(&run.summary),
+        payloads(&run.summary),
+        why,
+        gone(run).or(failed).or_else(|| wrong.map(|finding| told(run, finding))),
+        first_advice.map(|finding| first_sentence(&finding.advice)),
+    ];
+    let least =
+        run.tests.iter().map(|test| test.verdict.status.min(Status::Problem)).max().unwrap_or_default();
+    let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    Verdict { status: status(&run.findings).max(least), text }
+}
+
+/// A finding in a sentence, with its twin of the other direction.
+fn told(run: &Run, finding: &Finding) -> String {
+    let other = finding.direction.map(Direction::reversed);
+    let twin = run.findings.iter().any(|f| f.id == finding.id && other.is_some() && f.direction == other);
+    match other.filter(|_| twin) {
+        Some(other) => format!("{}; the same holds {other}.", finding.title),
+        None => format!("{}.", finding.title),
+    }
+}
+
+pub(crate) fn first_sentence(text: &str) -> String {
+    text.split_once(". ").map_or_else(|| text.into(), |(first, _)| format!("{first}."))
+}
+
+/// The best goodput of each transport, each way.
+fn carried(run: &Run) -> String {
+    let ways = [Direction::Up, Direction::Down].into_iter().filter_map(|direction| {
+        let of = |transport| best(run, transport, direction).map(|rate| format!("{rate} of {transport}"));
+        let rates: Vec<String> = [of(Transport::Tcp), of(Transport::Udp)].into_iter().flatten().collect();
+        (!rates.is_empty()).then(|| format!("{direction} {}", rates.join(" and ")))
+    });
+    format!("The path carried {}.", ways.collect::<Vec<_>>().join(", "))
+}
+
+/// Of pairs that ran at once their sum counts.
+fn best(run: &Run, transport: Transport, direction: Direction) -> Option<BitRate> {
+    if let Some(sum) = run.summary.pairs.as_ref().and_then(|pairs| pairs.together.as_ref()) {
+        let way = if direction == Direction::Up { sum.up } else { sum.down };
+        let same = run.plan.as_ref().is_none_or(|plan| plan.test.transport == transport);
+        return way.filter(|_| same).map(|way| way.goodput);
+    }
+    let figures = run.tests.iter().filter(|test| test.verdict.status != Status::Void);
+    let figures = figures.filter_map(|test| test.summary.direction(direction));
+    figures.filter(|f: &&DirectionSummary| f.transport == transport).map(|f| f.goodput).max()
+}
+
+fn round_trip(summary: &Summary) -> Option<String> {
+    let rtt = summary.rtt.filter(|rtt| rtt.count > 0)?;
+    let lost = match summary.lost {
+        0 => String::new(),
+        lost => format!("; {lost} of {} probes had no answer", rtt.count.saturating_add(lost)),
+    };
+    Some(format!("The idle round trip takes {} (median; 99 % within {}){lost}.", rtt.p50, rtt.p99))
+}
+
+fn payloads(summary: &Summary) -> Option<String> {
+    let [up, down] = [Direction::Up, Direction::Down].map(|direction| summary.max_udp_payload(direction));
+    let text = match (up, down) {
+        (Some(up), Some(down)) if up == down => format!("{up} bytes each way"),
+        (Some(up), Some(down)) => format!("{up} bytes up and {down} bytes down"),
+        (Some(up), None) => format!("{up} bytes up; down none was found"),
+        (None, Some(down)) => format!("{down} bytes down; up none was found"),
+        (None, None) => return None,
+    };
+    Some(format!("The largest UDP payload that crosses in one piece is {text}."))
+}
+
+fn no_limit(run: &Run) -> String {
+    let links = run.tests.iter().filter_map(|test| test.summary.link.as_ref());
+    match links.chain(&run.summary.link).next() {
+        Some(link) => format!("Neither end nor the link's {} set the limit: the path between did.", link.rate),
+        None => "Neither end set the limit: the path between did, or the link, whose speed is not known (`--link 10G`).".into(),
+    }
+}
+
+pub(crate) fn status(findings: &[Finding]) -> Status {
+    match findings.iter().map(|finding| finding.severity).max() {
+        Some(Severity::Problem) => Status::Problem,
+        Some(Severity::Warning) => Status::Degraded,
+        Some(Severity::Info) | None => Status::Ok,
+    }
+}
+
+/// Findings that say what sets the rate, and are not faults by themselves.
+const LIMITS: &[&str] =
+    &["at-line-rate", "window-limited", "receiver-limited", "sender-limited", "receiver-buffer-loss", NOISE];
+/// Says what sets the rate only where it is more than a remark.
+const NOISE: &str = "host-noise";

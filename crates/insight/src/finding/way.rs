@@ -1,0 +1,110 @@
+//! One direction of one test, with what the rules ask of it.
+
+use model::plan::{Direction, Plan, Transport};
+use model::run::Run;
+use model::sample::{Role, SideResult, StreamResult, TcpCounters};
+use model::summary::{DirectionSummary, Loss};
+use model::units::Nanos;
+use model::wire_rate::LINE_RATE;
+
+/// A direction that has figures.
+#[derive(Clone, Copy)]
+pub(super) struct Way<'a> {
+    pub(super) run: &'a Run,
+    pub(super) plan: &'a Plan,
+    pub(super) direction: Direction,
+    pub(super) figures: &'a DirectionSummary,
+    /// The end that sent, where its result is known.
+    pub(super) sender: Option<&'a SideResult>,
+    /// The end that received, where its result is known.
+    pub(super) receiver: Option<&'a SideResult>,
+}
+
+/// The directions of this run that have figures, up first.
+pub(super) fn ways(run: &Run) -> impl Iterator<Item = Way<'_>> {
+    let plan = run.plan.as_ref();
+    plan.into_iter().flat_map(move |plan| {
+        plan.test.directions.each().filter_map(move |direction| Way::of(run, plan, direction))
+    })
+}
+
+impl<'a> Way<'a> {
+    pub(super) fn of(run: &'a Run, plan: &'a Plan, direction: Direction) -> Option<Way<'a>> {
+        let figures = run.summary.direction(direction)?;
+        let ends = (run.summary.local.as_ref(), run.summary.peer.as_ref());
+        let (sender, receiver) = match direction {
+            Direction::Up => ends,
+            Direction::Down => (ends.1, ends.0),
+        };
+        Some(Way { run, plan, direction, figures, sender, receiver })
+    }
+
+    pub(super) fn udp(&self) -> bool {
+        self.figures.transport == Transport::Udp
+    }
+
+    /// Nobody asked for less than all there is.
+    pub(super) fn unlimited(&self) -> bool {
+        self.plan.test.bitrate.is_none_or(|rate| rate.0 == 0) && self.plan.test.fq_rate.is_none()
+    }
+
+    pub(super) fn at_line_rate(&self) -> bool {
+        self.figures.wire.line_rate_share.is_some_and(|share| share >= LINE_RATE)
+    }
+
+    /// Losses by place; all zero when they are not known.
+    pub(super) fn loss(&self) -> Loss {
+        self.figures.loss.unwrap_or_default()
+    }
+
+    /// `count` as a share of the datagrams that were sent.
+    pub(super) fn share_of_sent(&self, count: u64) -> f64 {
+        let loss = self.loss();
+        let places = [self.figures.received.datagrams, loss.path, loss.receiver, loss.sender];
+        let accounted = places.into_iter().fold(0, u64::saturating_add);
+        let sent = self.figures.sent.datagrams.max(accounted);
+        if sent == 0 { 0.0 } else { count as f64 / sent as f64 }
+    }
+
+    pub(super) fn end(&self, role: Role) -> Option<&'a SideResult> {
+        match role {
+            Role::Sender => self.sender,
+            Role::Receiver => self.receiver,
+        }
+    }
+
+    /// The rows of this direction at one end.
+    pub(super) fn rows(&self, role: Role) -> impl Iterator<Item = &'a StreamResult> {
+        let direction = self.direction;
+        let rows = self.end(role).into_iter().flat_map(|end| &end.streams);
+        rows.filter(move |row| row.direction == direction && row.role == role)
+    }
+
+    pub(super) fn tcp_rows(&self) -> impl Iterator<Item = &'a TcpCounters> {
+        self.rows(Role::Sender).filter_map(|row| row.tcp.as_ref())
+    }
+
+    /// CPU share of the busiest stream thread of this direction at one end.
+    pub(super) fn busiest_thread(&self, role: Role) -> f64 {
+        let Some(end) = self.end(role) else { return 0.0 };
+        let mine = |row: &StreamResult| row.direction == self.direction && row.role == role;
+        let shares = end.streams.iter().zip(&end.cpu.threads).filter(|(row, _)| mine(row));
+        shares.map(|(_, share)| *share).reduce(f64::max).unwrap_or(end.cpu.busiest_thread)
+    }
+
+    /// Name of the interface towards the other end, or a word that stands for it.
+    pub(super) fn interface(&self, role: Role) -> &'a str {
+        let host = match (self.direction, role) {
+            (Direction::Up, Role::Sender) | (Direction::Down, Role::Receiver) => self.run.host.as_ref(),
+            _ => self.run.peer.as_ref(),
+        };
+        host.and_then(|h| h.nic.as_ref()).map_or("INTERFACE", |nic| nic.name.as_str())
+    }
+
+    /// RTT of the path with empty queues: the least that anything saw.
+    pub(super) fn idle_rtt(&self) -> Option<Nanos> {
+        let probed = self.run.summary.rtt.map(|rtt| rtt.min);
+        let seen = self.tcp_rows().map(|tcp| tcp.min_rtt);
+        probed.into_iter().chain(seen).filter(|rtt| rtt.0 > 0).min()
+    }
+}

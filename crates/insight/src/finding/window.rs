@@ -1,0 +1,137 @@
+//! What sets the rate when no CPU does: the TCP window, or the link itself.
+
+use super::cpu::saturated;
+use super::text::{capital, percent};
+use super::way::{Way, ways};
+use super::{Finding, Severity};
+use model::run::Run;
+use model::sample::{Role, TcpCounters};
+use model::units::{BitRate, Bytes, Nanos};
+use model::wire_rate::LINE_RATE;
+
+/// TCP waited for its window while the path had room.
+pub(super) fn window_limited(run: &Run) -> Vec<Finding> {
+    ways(run).filter_map(|way| limited(&way)).collect()
+}
+
+/// The path carries what its framing allows.
+pub(super) fn at_line_rate(run: &Run) -> Vec<Finding> {
+    ways(run).filter_map(|way| line_rate(&way)).collect()
+}
+
+/// Which of the two buffers stops a sender.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Buffer {
+    Receiver,
+    Sender,
+}
+
+fn limited(way: &Way<'_>) -> Option<Finding> {
+    let rtt = way.figures.loaded_rtt?;
+    let full_queue = way.idle_rtt().is_none_or(|idle| rtt.0 > idle.0.saturating_mul(QUEUED));
+    if way.udp() || !way.unlimited() || way.at_line_rate() || full_queue || saturated(way, Role::Receiver) {
+        return None;
+    }
+    let (buffer, share) = by_kernel(way).or_else(|| by_product(way, rtt))?;
+    let window: Bytes = way.tcp_rows().map(|tcp| tcp.max_send_window).sum();
+    let what = match buffer {
+        Buffer::Receiver => "the receiver's window",
+        Buffer::Sender => "the sender's buffer",
+    };
+    let title = format!(
+        "{} set the rate {}, {}: TCP stood still for it {} of the time at an RTT of {rtt}",
+        capital(what),
+        way.direction,
+        way.figures.goodput,
+        percent(share)
+    );
+    let needed = needed_window(way, rtt, window);
+    let finding = Finding::new("window-limited", Severity::Warning, way.direction, title)
+        .with("goodput_bps", way.figures.goodput.0)
+        .with("rtt_ns", rtt.0)
+        .with("receive_window_bytes", window.0)
+        .with("in_flight_bytes", way.figures.goodput.bytes_in(rtt).0)
+        .with("window_limited_share", share)
+        .with("needed_window_bytes", needed.0);
+    Some(finding.advise(advice(way, buffer, needed)))
+}
+
+/// The kernel's own account of what a busy connection waited for (`tcp_info.tcpi_rwnd_limited`, `tcpi_sndbuf_limited`).
+fn by_kernel(way: &Way<'_>) -> Option<(Buffer, f64)> {
+    let sum = |field: fn(&TcpCounters) -> Nanos| way.tcp_rows().map(|tcp| field(tcp).0 as f64).sum::<f64>();
+    let busy = sum(|tcp| tcp.busy);
+    let (receiver, sender) = (sum(|tcp| tcp.receive_window_limited), sum(|tcp| tcp.send_buffer_limited));
+    let share = (receiver + sender) / busy;
+    let buffer = if receiver >= sender { Buffer::Receiver } else { Buffer::Sender };
+    (busy > 0.0 && share >= MOSTLY).then(|| (buffer, share.min(1.0)))
+}
+
+/// Without that account (iPerf3's results have none): what is in flight fills the window the receiver offers.
+fn by_product(way: &Way<'_>, rtt: Nanos) -> Option<(Buffer, f64)> {
+    let accounted = way.tcp_rows().any(|tcp| tcp.busy.0 > 0);
+    let window: Bytes = way.tcp_rows().map(|tcp| tcp.max_send_window).sum();
+    let filled = way.figures.goodput.bytes_in(rtt).0 as f64 / window.0.max(1) as f64;
+    (!accounted && window.0 > 0 && filled >= FILLED).then(|| (Buffer::Receiver, filled.min(1.0)))
+}
+
+/// Enough for the link at this RTT, or twice what there is; for each stream.
+fn needed_window(way: &Way<'_>, rtt: Nanos, window: Bytes) -> Bytes {
+    let in_flight = way.figures.goodput.bytes_in(rtt).max(window);
+    let link = way.run.summary.link.as_ref().map(|link| link.rate.bytes_in(rtt));
+    let needed = link.unwrap_or(Bytes(in_flight.0.saturating_mul(2))).max(in_flight);
+    let streams = u64::from(way.plan.test.streams.max(1));
+    Bytes((needed.0 / streams).clamp(SMALLEST_WINDOW, LARGEST_WINDOW).next_power_of_two())
+}
+
+fn advice(way: &Way<'_>, buffer: Buffer, needed: Bytes) -> String {
+    if way.plan.test.window.is_some() {
+        return format!(
+            "Leave out `-w` so that the kernel sizes the window by itself, or ask for `-w {}`.",
+            needed.0
+        );
+    }
+    let (end, name, default) = match buffer {
+        Buffer::Receiver => ("receiver", "tcp_rmem", 131_072),
+        Buffer::Sender => ("sender", "tcp_wmem", 16_384),
+    };
+    // The kernel gives about half of a buffer to the window (net.ipv4.tcp_adv_win_scale).
+    let buffer = needed.0.saturating_mul(2);
+    format!("Allow a larger window at the {end}: `sysctl -w net.ipv4.{name}=\"4096 {default} {buffer}\"`.")
+}
+
+fn line_rate(way: &Way<'_>) -> Option<Finding> {
+    let wire = way.figures.wire;
+    let share = wire.line_rate_share.filter(|share| *share >= LINE_RATE)?;
+    let link = way.run.summary.link.as_ref()?;
+    let (frame, payload) = (wire.frame?, way.figures.mss?);
+    let carries = BitRate((way.figures.goodput.0 as f64 / share) as u64);
+    let title = format!(
+        "{} {} runs at line rate: {} of payload is {} of the {carries} that a link of {} carries in frames of {frame} bytes",
+        way.figures.transport,
+        way.direction,
+        way.figures.goodput,
+        percent(share),
+        link.rate
+    );
+    let finding = Finding::new("at-line-rate", Severity::Info, way.direction, title)
+        .with("goodput_bps", way.figures.goodput.0)
+        .with("line_rate_goodput_bps", carries.0)
+        .with("line_rate_share", share)
+        .with("link_bps", link.rate.0)
+        .with("link_source", link.source.as_str())
+        .with("frame_bytes", frame)
+        .with("payload_bytes", payload)
+        .with("packets_per_second", wire.packets_per_second.unwrap_or_default().0);
+    Some(finding.advise("Nothing is wrong: more needs larger frames (jumbo MTU) or a faster link."))
+}
+
+/// An RTT under load beyond so many times the idle one means a queue before the bottleneck is filled: then the path sets
+/// the rate, however small the window.
+const QUEUED: u64 = 2;
+/// Standing still for half of the time halves the rate.
+const MOSTLY: f64 = 0.5;
+/// Smoothed RTT and largest window are of different moments: a tenth is their disagreement.
+const FILLED: f64 = 0.9;
+/// Advice below what every kernel allows, or beyond TCP's largest window (RFC 7323: 1 GiB), helps nobody.
+const SMALLEST_WINDOW: u64 = 1 << 16;
+const LARGEST_WINDOW: u64 = 1 << 30;

@@ -1,0 +1,18 @@
+//! What figures mean: the findings and the verdict of a run, the advice that follows, conclusions about a device, and many
+//! runs looked at together. Pure functions of the documents of `model`, without I/O, clock or thread.
+//!
+//! ```
+//! use model::finding::Status;
+//!
+//! let run = pathmeter_insight::run_of_events("1", "throughput", &[]);
+//! assert_eq!(run.verdict.status, Status::Void);
+//! ```
+
+mod advice;
+pub mod analysis;
+pub mod device;
+pub mod finding;
+pub mod frames;
+mod run;
+
+pub use run::{run_of_events, run_of_frames, run_of_pairs, run_of_tests};

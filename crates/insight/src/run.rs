@@ -1,0 +1,46 @@
+//! Runs as documents that say what their figures mean: filled from events, then judged.
+
+use crate::{advice, analysis, finding};
+use model::event::Event;
+use model::frames::FrameRow;
+use model::pairs::Pairs;
+use model::run::Run;
+
+/// Makes the document of one test from its events.
+#[must_use]
+pub fn run_of_events(id: &str, kind: &str, events: &[Event]) -> Run {
+    judge(Run::unjudged(id, kind, events))
+}
+
+/// Makes the document of a run of several tests, with the findings of all of them.
+#[must_use]
+pub fn run_of_tests(id: &str, kind: &str, probes: &[Event], tests: Vec<Run>) -> Run {
+    judge(Run::unjudged(id, kind, probes).with_tests(tests))
+}
+
+/// Makes the document of pairs that ran at once: each is one of its tests, and the plan is the first one's.
+#[must_use]
+pub fn run_of_pairs(id: &str, probes: &[Event], tests: Vec<Run>, pairs: Pairs) -> Run {
+    let warnings = analysis::warnings(&pairs).into_iter().map(Event::Warning);
+    let events: Vec<Event> = probes.iter().cloned().chain(warnings).collect();
+    let mut run = Run::unjudged(id, "throughput", &events).with_tests(tests);
+    run.plan = run.tests.first().and_then(|test| test.plan.clone());
+    run.summary.pairs = Some(Box::new(pairs));
+    judge(run)
+}
+
+/// Makes the document of a sweep over frame sizes: its tests in order, and its rows.
+#[must_use]
+pub fn run_of_frames(id: &str, probes: &[Event], tests: Vec<Run>, rows: Vec<FrameRow>) -> Run {
+    let mut run = Run::unjudged(id, "frames", probes).with_tests(tests);
+    run.summary.rows = rows;
+    judge(run)
+}
+
+/// Fills in findings, advice and verdict of a run. What stood there is replaced.
+fn judge(mut run: Run) -> Run {
+    run.findings = finding::all(&run);
+    run.advice = if run.is_path() { advice::of_run(&run) } else { Vec::new() };
+    run.verdict = finding::verdict(&run);
+    run
+}

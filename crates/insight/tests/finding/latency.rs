@@ -1,0 +1,318 @@
+//! Round trips: a run in which each rule must be raised, one in which it must not, and the verdicts.
+
+use crate::rules::{Scenario, find, raises, spares};
+use crate::ways::{Ways, phase, times, way};
+use model::event::Outcome;
+use model::finding::{Severity, Status};
+use model::latency::{Cause, Floor, LatencyMode, LoadResult, Outlier, WaitMode};
+use model::plan::{Direction, Directions};
+use model::run::Run;
+use model::stats::histogram::Histogram;
+use model::units::Nanos;
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    raises("rtt-outliers", "the firewall of the fixtures", || Ways::fixtures().run()),
+    raises("rtt-outliers", "a path that holds one of 200 000 for 50 ms", || far(50_000, Cause::Path).run()),
+    raises("rtt-outliers", "a host that does", || far(50_000, Cause::Host).run()),
+    raises("rtt-outliers", "a heavy tail without a far one", || heavy(210).run()),
+    raises("rtt-outliers", "replies after the timeout", || {
+        Ways::lan().with(|w| w.first().counted.late = 1).run()
+    }),
+    spares("rtt-outliers", "the nat gateway of the fixtures: 1.035 medians", || {
+        Ways::fixtures().with(|w| w.ways.truncate(4)).run()
+    }),
+    spares("rtt-outliers", "a LAN whose longest is twenty medians", || Ways::lan().run()),
+    spares("rtt-outliers", "a LAN whose longest is fifty medians", || far(1000, Cause::Path).run()),
+    spares("rtt-outliers", "a tail that is not so heavy", || heavy(190).run()),
+    raises("no-reply", "nobody answers", || silent().run()),
+    raises("no-reply", "one-way messages that never arrive", || thrown(0).run()),
+    spares("no-reply", "a single reply", || silent().with(|w| w.first().counted.received = 1).run()),
+    spares("no-reply", "a reply after its timeout", || silent().with(|w| w.first().counted.late = 1).run()),
+    raises("path-loss", "round trips: 0.2 % lost", || lost(400).run()),
+    raises("path-loss", "two of ten lost", || {
+        Ways::of(vec![way("far", times([20; 7], 10))]).with(|w| w.first().counted.lost = 2).run()
+    }),
+    raises("path-loss", "a tenth of the one-way messages", || thrown(180_000).run()),
+    spares("path-loss", "round trips: 0.05 % lost", || lost(100).run()),
+    spares("path-loss", "one of 261", || Ways::fixtures().with(|w| w.first().counted.lost = 1).run()),
+    spares("path-loss", "no reply at all, which says it all", || silent().run()),
+    raises("reordering", "round trips: 1 % overtaken", || {
+        Ways::lan().with(|w| w.first().counted.reordered = 2_000).run()
+    }),
+    spares("reordering", "round trips: two overtaken", || {
+        Ways::lan().with(|w| w.first().counted.reordered = 2).run()
+    }),
+    raises("duplicates", "round trips: 0.1 % twice", || {
+        Ways::lan().with(|w| w.first().counted.duplicates = 200).run()
+    }),
+    spares("duplicates", "round trips: two twice", || {
+        Ways::lan().with(|w| w.first().counted.duplicates = 2).run()
+    }),
+    raises("sender-limited", "a tenth of the messages was sent late", || {
+        Ways::lan().with(|w| w.first().counted.behind = 20_000).run()
+    }),
+    spares("sender-limited", "a few messages were sent late", || {
+        Ways::lan().with(|w| w.first().counted.behind = 20).run()
+    }),
+    raises("host-noise", "latency: 2 % of the CPU time stolen", || {
+        Ways::lan().with(|w| w.noise.steal_share = 0.02).run()
+    }),
+    raises("host-noise", "latency: interrupted twenty times a second", || {
+        Ways::lan().with(|w| w.noise.involuntary_switches = 200).run()
+    }),
+    spares("host-noise", "latency: a thread that sleeps, interrupted twenty times a second", || {
+        Ways::lan()
+            .with(|w| (w.noise.involuntary_switches, w.plan.wait) = (200, model::latency::WaitMode::Block))
+            .run()
+    }),
+    raises("host-noise", "latency: held in 0.1 % of the round trips", || hiccups(200, 100).run()),
+    raises("host-noise", "latency: held for 2 % of the time, in few pieces", || hiccups(10, 20_000).run()),
+    spares("host-noise", "latency: held twice in ten seconds", || hiccups(2, 100).run()),
+    spares("host-noise", "latency: held for 100 µs beside round trips of 383 ms", || {
+        Ways::fixtures()
+            .with(|w| (w.noise.hiccups, w.noise.hiccup_total) = (1000, Nanos::from_millis(100)))
+            .run()
+    }),
+    spares("host-noise", "latency: nothing stolen, interrupted once a second", || {
+        Ways::lan().with(|w| w.noise.involuntary_switches = 10).run()
+    }),
+    raises("bufferbloat", "up: 10 ms become 120 ms", || Ways::lan().load(Directions::Up, 10, 120).run()),
+    raises("bufferbloat", "both: 10 ms become 16 ms", || Ways::lan().load(Directions::Both, 10, 16).run()),
+    spares("bufferbloat", "10 ms become 14 ms", || Ways::lan().load(Directions::Up, 10, 14).run()),
+    spares("bufferbloat", "385 ms become 400 ms, as routes do", || {
+        Ways::lan().load(Directions::Down, 385, 400).run()
+    }),
+    spares("bufferbloat", "no idle figure", || {
+        let phases = vec![phase(None), phase(Some(Directions::Up))];
+        Ways::lan().with(|w| w.loaded = Some(LoadResult { phases, series: Vec::new() })).run()
+    }),
+];
+
+fn far(micros: u64, cause: Cause) -> Ways {
+    Ways::lan().longest(Nanos::from_micros(micros), cause)
+}
+
+fn heavy(p999: u64) -> Ways {
+    Ways::of(vec![way("far", times([18, 20, 22, 30, p999, 300, 400], 200_000))])
+}
+
+fn silent() -> Ways {
+    Ways::lan().with(|w| {
+        let way = w.first();
+        (way.rtt, way.counted.received, way.counted.lost) = (None, 0, way.counted.asked);
+    })
+}
+
+fn thrown(arrived: u64) -> Ways {
+    Ways::lan().with(|w| {
+        w.plan.mode = LatencyMode::Throughput;
+        let way = w.first();
+        (way.rtt, way.counted.asked, way.counted.received) = (None, 0, 0);
+        way.counted.far_received = Some(arrived);
+    })
+}
+
+fn lost(count: u64) -> Ways {
+    Ways::lan().with(|w| {
+        w.first().counted.lost = count;
+        w.first().counted.received -= count;
+    })
+}
+
+fn hiccups(count: u64, micros: u64) -> Ways {
+    Ways::lan().with(|w| {
+        w.noise.hiccups = count;
+        w.noise.hiccup_total = Nanos::from_micros(count * micros);
+        w.noise.hiccup_worst = Nanos::from_micros(2 * micros);
+    })
+}
+
+#[test]
+fn of_the_fixtures_only_the_firewall_has_a_far_outlier() {
+    let run = Ways::fixtures().run();
+    assert_eq!(run.findings.len(), 1, "{:#?}", run.findings);
+    let finding = &run.findings[0];
+    assert_eq!((finding.id.as_str(), finding.way.as_deref()), ("rtt-outliers", Some("azure-firewall-snat")));
+    assert_eq!(finding.severity, Severity::Warning);
+    assert_eq!(finding.evidence["max_over_median_ratio"], 2.536);
+    assert_eq!(finding.evidence["rtt_max_ns"], 975_994_156_u64);
+    assert_eq!(
+        finding.title,
+        "At least 1 of 258 round trips by azure-firewall-snat took far longer than the rest: up to 976 ms, 2.5 times \
+         the median of 385 ms; 591 ms beyond the median is more than a host's scheduler takes"
+    );
+}
+
+#[test]
+fn whose_fault_sets_the_severity() {
+    for (micros, cause, severity) in [
+        (50_000, Cause::Host, Severity::Info),
+        (50_000, Cause::Path, Severity::Warning),
+        (50_000, Cause::Unknown, Severity::Warning),
+        (4_000, Cause::Path, Severity::Info),
+        (4_000, Cause::Unknown, Severity::Info),
+    ] {
+        let run = far(micros, cause).run();
+        assert_eq!(find(&run, "rtt-outliers").unwrap().severity, severity, "{micros} {cause:?}");
+    }
+}
+
+#[test]
+fn the_hosts_own_far_ones_do_not_make_the_paths_worse() {
+    let mut scene = far(50_000, Cause::Host);
+    let path = Outlier { at: Nanos(0), rtt: Nanos::from_millis(2), host: Nanos(0), cause: Cause::Path };
+    scene.first().outliers.push(path);
+    assert_eq!(find(&scene.run(), "rtt-outliers").unwrap().severity, Severity::Info);
+}
+
+#[test]
+fn a_histogram_counts_the_far_ones() {
+    let mut histogram = Histogram::default();
+    histogram.record_n(20_000, 9_990);
+    histogram.record_n(3_000_000, 9);
+    histogram.record_n(4_000_000, 1);
+    let mut far = way("far", histogram.distribution().unwrap());
+    far.histogram = Some(histogram.to_v2_base64());
+    let path = Outlier { at: Nanos(0), rtt: Nanos(3_000_000), host: Nanos(0), cause: Cause::Path };
+    far.outliers = vec![path; 10];
+    let run = Ways::of(vec![far]).run();
+    let finding = find(&run, "rtt-outliers").unwrap();
+    assert_eq!(finding.evidence["far_count"], 10);
+    assert!(finding.title.starts_with("10 of 10000 round trips to far.example"), "{}", finding.title);
+    // One in a thousand.
+    assert_eq!(finding.severity, Severity::Warning);
+}
+
+#[test]
+fn a_host_that_makes_the_tail_is_told_from_which_percentile_on() {
+    let run = hiccups(2_000, 100).run();
+    let noise = find(&run, "host-noise").unwrap();
+    assert_eq!(noise.severity, Severity::Warning);
+    assert!(noise.title.contains("so that p99 and all above are this host's"), "{}", noise.title);
+    let run = hiccups(20, 100).run();
+    assert_eq!(find(&run, "host-noise").unwrap().severity, Severity::Info);
+}
+
+#[test]
+fn hiccups_between_messages_hit_none() {
+    // 93 hiccups in ten seconds beside 200 round trips of 20 µs: 0.11 % of the time, not half of the round trips.
+    let few = Ways::of(vec![way("far", times([18, 20, 22, 30, 60, 150, 400], 200))]);
+    let run = few.with(|w| (w.noise.hiccups, w.noise.hiccup_total) = (93, Nanos::from_micros(9_300))).run();
+    let noise = find(&run, "host-noise").unwrap();
+    assert_eq!(noise.evidence["round_trips_hit_share"], 0.001_116);
+}
+
+#[test]
+fn each_way_has_findings_of_its_own() {
+    let run = Ways::fixtures().with(|w| w.ways.iter_mut().for_each(|way| way.counted.lost = 10)).run();
+    let ways: Vec<_> =
+        run.findings.iter().filter(|f| f.id == "path-loss").filter_map(|f| f.way.as_deref()).collect();
+    assert_eq!(ways.len(), 5, "{ways:?}");
+}
+
+#[test]
+fn loss_in_one_direction_names_it() {
+    let one = |up, down| {
+        let run = lost(400)
+            .with(|w| (w.first().counted.lost_up, w.first().counted.lost_down) = (Some(up), Some(down)));
+        find(&run.run(), "path-loss").unwrap().direction
+    };
+    assert_eq!(one(400, 0), Some(Direction::Up));
+    assert_eq!(one(0, 400), Some(Direction::Down));
+    assert_eq!(one(100, 300), None);
+}
+
+#[test]
+fn both_ways_at_once_speaks_only_when_neither_alone_does() {
+    let mut scene = Ways::lan().load(Directions::Up, 10, 120);
+    let both = scene.loaded.as_mut().unwrap().phases[1].clone();
+    scene
+        .loaded
+        .as_mut()
+        .unwrap()
+        .phases
+        .push(model::latency::LoadPhase { load: Some(Directions::Both), ..both });
+    let run = scene.run();
+    let directions: Vec<_> =
+        run.findings.iter().filter(|f| f.id == "bufferbloat").map(|f| f.direction).collect();
+    assert_eq!(directions, [Some(Direction::Up)]);
+}
+
+fn verdict(run: &Run) -> (Status, &str) {
+    (run.verdict.status, run.verdict.text.as_str())
+}
+
+#[test]
+fn a_healthy_run_is_a_sentence() {
+    let run = Ways::lan().run();
+    assert_eq!(run.findings, []);
+    let text = "The round trip to far.example takes 20.0 µs (median of 200000; 99 % within 30.0 µs).";
+    assert_eq!(verdict(&run), (Status::Ok, text));
+}
+
+#[test]
+fn silence_is_void_and_of_several_ways_a_problem() {
+    let run = silent().run();
+    let text = "Nothing was measured: no reply came to any of 200000 messages to far.example.";
+    assert_eq!(verdict(&run), (Status::Void, text));
+    let dead = silent().ways.remove(0);
+    let run = Ways::fixtures().with(|w| w.ways.push(dead)).run();
+    assert_eq!(run.verdict.status, Status::Problem);
+    assert!(
+        run.verdict.text.ends_with("No reply came to any of 200000 messages by far."),
+        "{}",
+        run.verdict.text
+    );
+    assert!(!run.verdict.text.contains(" 0 ns"), "{}", run.verdict.text);
+}
+
+#[test]
+fn a_failure_before_any_reply_is_void_and_after_it_is_not() {
+    let outcome = || Outcome::Failed { reason: "far: refused".into() };
+    let run = silent().with(|w| w.outcome = outcome()).run();
+    assert_eq!(verdict(&run), (Status::Void, "Nothing was measured: far: refused."));
+    let run = Ways::lan().with(|w| w.outcome = outcome()).run();
+    assert_eq!(run.verdict.status, Status::Degraded);
+    assert!(run.verdict.text.ends_with("Then it broke off: far: refused."), "{}", run.verdict.text);
+}
+
+#[test]
+fn figures_of_any_size_are_borne() {
+    for number in [0, 1, u64::MAX / 2, u64::MAX] {
+        let run = Ways::lan().load(Directions::Up, 1, 2).with(|w| {
+            let way = w.first();
+            let rtt = way.rtt.as_mut().unwrap();
+            (rtt.count, rtt.p50, rtt.p90, rtt.p99, rtt.max) =
+                (number, Nanos(number), Nanos(number), Nanos(number), Nanos(number));
+            let counted = &mut way.counted;
+            (counted.late, counted.lost, counted.behind, counted.duplicates) =
+                (number, number, number, number);
+            (counted.reordered, counted.received) = (number, number);
+            way.elapsed = Nanos(number);
+            way.outliers = vec![Outlier {
+                at: Nanos(number),
+                rtt: Nanos(number),
+                host: Nanos(number),
+                cause: Cause::Path,
+            }];
+            way.histogram = Some("not a histogram".into());
+            (w.noise.hiccups, w.noise.hiccup_total, w.noise.involuntary_switches) =
+                (number, Nanos(number), number);
+        });
+        let run = run.run();
+        assert!(run.verdict.text.ends_with('.'), "{}", run.verdict.text);
+        assert!(run.findings.iter().all(|finding| !finding.title.contains("NaN")), "{:?}", run.findings);
+    }
+}
+
+#[test]
+fn a_floor_above_the_usual_round_trip_was_spoiled_and_is_withheld() {
+    let floor = |least| {
+        let rtt = times([least, least + 5, least + 10, 90, 91, 92, 93], 1000);
+        let run = Ways::lan().with(|w| w.floor = Some(Floor { rtt, wait: WaitMode::Spin })).run();
+        run.summary.tool_floor.map(|floor| floor.min)
+    };
+    // The LAN's median is 20 µs.
+    assert_eq!(floor(20), Some(Nanos::from_micros(20)));
+    assert_eq!(floor(21), None);
+}

@@ -1,0 +1,436 @@
+//! Packet sizes: a run in which each rule must be raised, one in which it must not, and the verdicts.
+
+use crate::rules::{Scenario, find, raises, spares};
+use crate::scene::{DATAGRAMS, Scene, in_pieces};
+use model::event::{Event, Finished, Outcome};
+use model::finding::{Severity, Status};
+use model::path::{
+    BlackHole, BlackHoleCause, Bound, Discovery, FragmentFate, FragmentShape, FragmentTest, Fragments,
+    HopSource, LimitingHop, PathMethod, PathResult, PathWay, ServiceLimit, SizeLoss, SizeProbe, TcpWay,
+    TooBig, Unknown, headers,
+};
+use model::plan::Direction;
+use model::run::Run;
+use model::time::WallTime;
+use model::units::Nanos;
+use pathmeter_insight::run_of_events;
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    raises("mtu-black-hole", "ICMP is filtered", || hole(BlackHoleCause::IcmpFiltered).run()),
+    raises("mtu-black-hole", "two ends of a link disagree", || hole(BlackHoleCause::LinkMismatch).run()),
+    raises("mtu-black-hole", "IPv6", || {
+        Sizes::of(true, 1400).with(|s| s.up.black_hole = Some(band(BlackHoleCause::Unknown))).run()
+    }),
+    spares("mtu-black-hole", "the sender is told", || Sizes::of(false, 1400).run()),
+    spares("mtu-black-hole", "a clean path", || Sizes::clean(false).run()),
+    raises("mtu-discovery-wrong", "a size that does not cross", || lies(1450).run()),
+    raises("mtu-discovery-wrong", "a size smaller than what crosses", || lies(1280).run()),
+    raises("mtu-discovery-wrong", "no size", || lies(0).run()),
+    spares("mtu-discovery-wrong", "two hops with a limit each", || {
+        lies(1450).with(|s| s.up.discovery = Discovery::Works).run()
+    }),
+    raises("fragments-dropped", "all", || fate(FragmentFate::AllDropped).run()),
+    raises("fragments-dropped", "the later ones", || fate(FragmentFate::NonFirstDropped).run()),
+    raises("fragments-dropped", "the first ones", || fate(FragmentFate::FirstDropped).run()),
+    raises("fragments-dropped", "which is not known", || fate(FragmentFate::Dropped).run()),
+    raises("fragments-dropped", "those out of order", || fate(FragmentFate::OutOfOrderDropped).run()),
+    spares("fragments-dropped", "a box puts them together", || fate(FragmentFate::Reassembled).run()),
+    spares("fragments-dropped", "a clean path", || Sizes::clean(true).run()),
+    raises("udp-fragmented", "the path takes less than the interface", || {
+        Scene::udp().large(1472, DATAGRAMS).with(|s| s.path = Some(way(false, 1400))).run()
+    }),
+    spares("udp-fragmented", "the path takes more than the kernel believes", || {
+        Scene::udp().large(8192, DATAGRAMS).with(|s| s.path = Some(way(false, 9000))).run()
+    }),
+    spares("path-loss", "the datagrams fall in a black hole", || {
+        let scene = Scene::udp().with(|s| s.deliver(0));
+        scene
+            .with(|s| {
+                s.path = Some(PathWay { black_hole: Some(band(BlackHoleCause::Unknown)), ..way(false, 1400) })
+            })
+            .run()
+    }),
+    raises("path-loss", "smaller datagrams are lost beside a black hole", || {
+        let hole = BlackHole { first: 1501, last: 9000, cause: BlackHoleCause::Unknown };
+        let scene = Scene::udp().with(|s| s.deliver(DATAGRAMS / 2));
+        scene.with(|s| s.path = Some(PathWay { black_hole: Some(hole), ..way(false, 1500) })).run()
+    }),
+    raises("path-loss", "the path drops fragments, the datagrams were none", || {
+        Scene::udp().size(8192, true, 0).size(1472, false, 10).with(|s| s.deliver(DATAGRAMS / 2)).run()
+    }),
+    raises("mtu-asymmetric", "1400 and 1300", || asymmetric().run()),
+    raises("mtu-asymmetric", "at most 1300 and 1500", || {
+        asymmetric()
+            .with(|s| s.up.bound = Bound::AtLeast)
+            .with(|s| s.way(Direction::Down).bound = Bound::AtMost)
+            .run()
+    }),
+    spares("mtu-asymmetric", "at least 1300 and 1400", || {
+        asymmetric().with(|s| s.way(Direction::Down).bound = Bound::AtLeast).run()
+    }),
+    spares("mtu-asymmetric", "one way is not known", || asymmetric().with(|s| s.down = None).run()),
+    raises("mss-clamped", "1460 becomes 1338", || clamp(1460, 1338).run()),
+    raises("mss-clamped", "segments smaller than anything explains", || segments(1200).run()),
+    spares("mss-clamped", "the MSS arrives as it left", || clamp(1460, 1460).run()),
+    spares("mss-clamped", "loopback, where segments are half a window", || clamp(65_495, 32_780).run()),
+    spares("mss-clamped", "full segments with timestamps", || segments(1448).run()),
+    spares("mss-clamped", "the kernel starts small to find the size", || {
+        segments(1200).with(|s| s.tcp(Direction::Up).mtu_probing = Some(2)).run()
+    }),
+    spares("mss-clamped", "the kernel believes in a smaller path", || {
+        segments(1200).with(|s| s.up.cached_mtu = Some(1252)).run()
+    }),
+    raises("mtu-reduced", "a tunnel on the way", || Sizes::of(false, 1420).run()),
+    raises("mtu-reduced", "jumbo frames end", || {
+        Sizes::clean(false).with(|s| s.up.interface_mtu = Some(9000)).run()
+    }),
+    spares("mtu-reduced", "a clean path", || Sizes::clean(false).run()),
+    spares("mtu-reduced", "a black hole, which says it all", || hole(BlackHoleCause::IcmpFiltered).run()),
+    spares("mtu-reduced", "larger packets were not tried", || {
+        Sizes::of(false, 1420).with(|s| s.both(|way| way.bound = Bound::AtLeast)).run()
+    }),
+    raises("stale-path-mtu", "the kernel believes 1400 of a path of 1500", || cached(1400).run()),
+    spares("stale-path-mtu", "the kernel believes what is true", || cached(1500).run()),
+    spares("stale-path-mtu", "the true size is not known", || {
+        cached(1400).with(|s| s.up.bound = Bound::AtMost).run()
+    }),
+    raises("path-changed", "what crossed no longer does", || {
+        Sizes::clean(false).with(|s| s.up.changed = true).run()
+    }),
+    spares("path-changed", "a path that stays", || Sizes::of(false, 1400).run()),
+    raises("size-dependent-loss", "a tenth of the large ones", || lossy(0.1).run()),
+    spares("size-dependent-loss", "small ones are lost as often", || lossy(0.001).run()),
+    raises("service-limit", "fragments are not answered", || service(Some(1472), Some(1473)).run()),
+    raises("service-limit", "a limit below the path's", || service(Some(1024), Some(1025)).run()),
+    raises("service-limit", "a limit of its own above", || service(Some(4096), Some(4097)).run()),
+    raises("service-limit", "no answer at all", || service(None, Some(64)).run()),
+    spares("service-limit", "all are answered", || service(Some(4096), None).run()),
+];
+
+/// A run about packet sizes, to be bent in one place.
+struct Sizes {
+    up: PathWay,
+    down: Option<PathWay>,
+    service: Option<ServiceLimit>,
+    unknown: Vec<Unknown>,
+    outcome: Outcome,
+}
+
+impl Sizes {
+    /// Both ways carry packets of this size; the interfaces have 1500.
+    fn of(ipv6: bool, mtu: u32) -> Sizes {
+        let down = Some(way(ipv6, mtu));
+        Sizes { up: way(ipv6, mtu), down, service: None, unknown: Vec::new(), outcome: Outcome::Completed }
+    }
+
+    fn clean(ipv6: bool) -> Sizes {
+        let tcp = |mss| TcpWay {
+            mss_sent: Some(mss),
+            mss_received: Some(mss),
+            largest_segment: Some(mss - 12),
+            segments: Some(60),
+            timestamps: true,
+            mtu_probing: Some(0),
+            ..TcpWay::default()
+        };
+        let mss = if ipv6 { 1440 } else { 1460 };
+        Sizes::of(ipv6, 1500).with(|s| s.both(|way| way.tcp = Some(tcp(mss))))
+    }
+
+    fn with(mut self, bend: impl FnOnce(&mut Sizes)) -> Sizes {
+        bend(&mut self);
+        self
+    }
+
+    fn both(&mut self, bend: impl Fn(&mut PathWay)) {
+        bend(&mut self.up);
+        self.down.iter_mut().for_each(bend);
+    }
+
+    fn way(&mut self, direction: Direction) -> &mut PathWay {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => self.down.get_or_insert_default(),
+        }
+    }
+
+    fn tcp(&mut self, direction: Direction) -> &mut TcpWay {
+        self.way(direction).tcp.get_or_insert_default()
+    }
+
+    fn run(self) -> Run {
+        let asked = self.service.is_none();
+        let result = PathResult {
+            method: PathMethod::Native,
+            up: Some(self.up).filter(|_| asked),
+            down: self.down.filter(|_| asked),
+            service: self.service,
+            unknown: self.unknown,
+            elapsed: Nanos::from_millis(900),
+            packets: 120,
+        };
+        let finished = Finished { wall: WallTime(2), elapsed: Nanos(1), outcome: self.outcome };
+        run_of_events("1", "mtu", &[Event::Path(Box::new(result)), Event::Finished(finished)])
+    }
+}
+
+fn way(ipv6: bool, mtu: u32) -> PathWay {
+    let hop = LimitingHop { address: "10.71.1.1".parse().ok(), ttl: Some(2), found_by: HopSource::TooBig };
+    let reduced = mtu < 1500;
+    PathWay {
+        ipv6,
+        interface_mtu: Some(1500),
+        cached_mtu: Some(1500),
+        path_mtu: Some(mtu),
+        bound: Bound::Exact,
+        max_udp_payload: Some(mtu - headers(ipv6)),
+        limiting_hop: reduced.then_some(hop),
+        discovery: if reduced { Discovery::Works } else { Discovery::NotNeeded },
+        fragments: Fragments { fate: FragmentFate::Pass, tests: vec![in_pieces(8192, 10)] },
+        sizes: vec![SizeProbe { size: mtu, sent: 3, received: 3 }],
+        ..PathWay::default()
+    }
+}
+
+fn band(cause: BlackHoleCause) -> BlackHole {
+    BlackHole { first: 1401, last: 1500, cause }
+}
+
+/// 1401 to 1500 vanish up.
+fn hole(cause: BlackHoleCause) -> Sizes {
+    Sizes::of(false, 1400).with(|s| {
+        s.down = Some(way(false, 1500));
+        (s.up.black_hole, s.up.discovery, s.up.cached_mtu) = (Some(band(cause)), Discovery::Silent, None);
+        s.tcp(Direction::Up).mtu_probing = Some(0);
+    })
+}
+
+fn lies(told: u32) -> Sizes {
+    let too_big = TooBig { size: 1500, mtu: told, from: "10.71.1.1".parse().ok(), count: 3 };
+    Sizes::of(false, 1400).with(|s| (s.up.discovery, s.up.too_big) = (Discovery::Lies, vec![too_big]))
+}
+
+fn fate(fate: FragmentFate) -> Sizes {
+    let reversed = FragmentTest { shape: FragmentShape::Reversed, ..in_pieces(1000, 0) };
+    let in_order = if fate == FragmentFate::OutOfOrderDropped { 10 } else { 0 };
+    let tests = vec![in_pieces(8192, in_order), reversed];
+    Sizes::clean(false).with(|s| s.up.fragments = Fragments { fate, tests })
+}
+
+fn asymmetric() -> Sizes {
+    Sizes::of(false, 1400).with(|s| s.down = Some(way(false, 1300)))
+}
+
+/// The SYN up leaves with one MSS and arrives with another.
+fn clamp(sent: u32, received: u32) -> Sizes {
+    Sizes::clean(false).with(|s| {
+        (s.tcp(Direction::Up).mss_sent, s.tcp(Direction::Up).mss_received) = (Some(sent), Some(received));
+        s.tcp(Direction::Down).largest_segment = Some(received - 12);
+    })
+}
+
+/// The largest segment up.
+fn segments(largest: u32) -> Sizes {
+    Sizes::clean(false).with(|s| s.tcp(Direction::Up).largest_segment = Some(largest))
+}
+
+fn cached(mtu: u32) -> Sizes {
+    Sizes::clean(false).with(|s| s.up.cached_mtu = Some(mtu))
+}
+
+fn lossy(large: f64) -> Sizes {
+    let loss = SizeLoss { small: 0.001, large, size: 1472 };
+    Sizes::clean(false).with(|s| s.up.size_dependent_loss = Some(loss))
+}
+
+fn service(payload: Option<u32>, silent: Option<u32>) -> Sizes {
+    let sizes = [64, 1472, 1473].map(|size| SizeProbe {
+        size,
+        sent: 3,
+        received: if payload.is_some_and(|most| size <= most) { 3 } else { 0 },
+    });
+    let limit = ServiceLimit {
+        port: 5683,
+        payload,
+        silent,
+        fragmented_from: 1473,
+        refused: None,
+        sizes: sizes.into(),
+    };
+    Sizes::clean(false).with(|s| s.service = Some(limit))
+}
+
+fn verdict(sizes: Sizes) -> (Status, String) {
+    let verdict = sizes.run().verdict;
+    (verdict.status, verdict.text)
+}
+
+#[test]
+fn a_clean_path_raises_nothing() {
+    for ipv6 in [false, true] {
+        assert_eq!(Sizes::clean(ipv6).run().findings, []);
+    }
+}
+
+#[test]
+fn the_verdict_of_a_clean_path_is_what_crosses() {
+    let text = "Packets of up to 1500 bytes cross each way, UDP payloads of 1472. Nothing on the way takes less than \
+                the interfaces send; larger datagrams cross in fragments.";
+    assert_eq!(verdict(Sizes::clean(false)), (Status::Ok, text.to_owned()));
+}
+
+#[test]
+fn the_verdict_of_a_tunnel_names_hop_reason_and_payload() {
+    let text = "Packets of up to 1420 bytes cross each way, UDP payloads of 1392. Hop 2 (10.71.1.1) limits it and tells \
+                senders (1420 = 1500 − 80: WireGuard over IPv6 or with the default of wg-quick); the same holds down. \
+                Keep datagrams to 1392 bytes of payload (`-l 1392`); TCP adapts by itself.";
+    assert_eq!(verdict(Sizes::of(false, 1420)), (Status::Ok, text.to_owned()));
+}
+
+#[test]
+fn the_verdict_of_a_black_hole_names_band_cause_and_cure() {
+    let (status, text) = verdict(hole(BlackHoleCause::IcmpFiltered));
+    assert_eq!(status, Status::Problem);
+    let expected = "Packets of up to 1400 bytes cross up (UDP payloads of 1372), of up to 1500 bytes down (1472). \
+                    Packets of 1401 to 1500 bytes (UDP payloads of 1373 to 1472) vanish up without a word: hop 2 \
+                    (10.71.1.1) cannot pass them on, and its ICMP messages do not reach this host. Let ICMP type 3 \
+                    code 4 (fragmentation needed) through at the firewalls on the way, so that it reaches this host; \
+                    until then keep to packets of 1400 bytes: `ip link set dev INTERFACE mtu 1400` at this host, UDP \
+                    payloads of 1372 (`-l 1372`).";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn a_black_hole_says_what_tcp_and_larger_datagrams_do() {
+    let advice = |bend: fn(&mut Sizes)| {
+        let run = hole(BlackHoleCause::IcmpFiltered).with(bend).run();
+        find(&run, "mtu-black-hole").unwrap().advice.clone()
+    };
+    let default = advice(|_| ());
+    assert!(default.contains("Datagrams of more than 1472 bytes cross nevertheless"), "{default}");
+    assert!(default.contains("`sysctl -w net.ipv4.tcp_mtu_probing=1` there"), "{default}");
+    let stalled =
+        advice(|s| (s.tcp(Direction::Up).stalled, s.tcp(Direction::Up).mtu_probing) = (true, Some(1)));
+    assert!(
+        stalled.contains("stalls (it did in this test) for some seconds and then finds the size"),
+        "{stalled}"
+    );
+    let saved = advice(|s| s.tcp(Direction::Up).mtu_probing = Some(2));
+    assert!(saved.contains("finds the size by itself (`net.ipv4.tcp_mtu_probing` is 2)"), "{saved}");
+    let clamped = advice(|s| s.tcp(Direction::Down).mss_received = Some(1360));
+    assert!(clamped.contains("TCP is not hit: its MSS of 1360 keeps its packets to 1400 bytes"), "{clamped}");
+    let batches = advice(|s| s.tcp(Direction::Up).largest_segment = Some(1448));
+    assert!(batches.contains("TCP crossed in this test with segments of 1448 bytes"), "{batches}");
+    let link = find(&hole(BlackHoleCause::LinkMismatch).run(), "mtu-black-hole").unwrap().advice.clone();
+    assert!(link.contains("set to 1400 or to 1396"), "{link}");
+    let no_fragments = advice(|s| s.up.fragments.fate = FragmentFate::AllDropped);
+    assert!(!no_fragments.contains("cross nevertheless"), "{no_fragments}");
+}
+
+#[test]
+fn fragments_lost_degrade_a_run_about_sizes_and_break_a_test_that_needs_them() {
+    let run = fate(FragmentFate::AllDropped).run();
+    assert_eq!(run.verdict.status, Status::Degraded);
+    let title = "Fragments do not cross the path up: 0 of 10 datagrams sent in fragments arrived, while those of up to \
+                 1472 bytes sent whole did, and the receiver's kernel saw none of their 60 fragments";
+    assert_eq!(find(&run, "fragments-dropped").unwrap().title, title);
+    let test = Scene::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 10).run();
+    assert_eq!(find(&test, "fragments-dropped").unwrap().severity, Severity::Problem);
+    let azure = fate(FragmentFate::OutOfOrderDropped).run();
+    let title = "Fragments cross up only in order: 10 of 10 datagrams cut in order arrived, 0 of 10 whose first \
+                 fragment came last";
+    assert_eq!(find(&azure, "fragments-dropped").unwrap().title, title);
+}
+
+#[test]
+fn a_clamp_that_fits_is_a_remark_and_one_that_costs_a_warning() {
+    let clamped = |mtu, received| {
+        let sizes = clamp(1460, received).with(|s| s.both(|way| way.path_mtu = Some(mtu)));
+        find(&sizes.run(), "mss-clamped").unwrap().clone()
+    };
+    assert_eq!(clamped(1400, 1360).severity, Severity::Info);
+    assert_eq!(clamped(1500, 1452).severity, Severity::Info, "a margin of eight bytes");
+    let costly = clamped(1500, 1338);
+    assert_eq!(costly.severity, Severity::Warning);
+    assert_eq!(costly.direction, Some(Direction::Up));
+    let title = "A box on the way up changes the MSS of TCP's SYN from 1460 to 1338: packets down have at most 1378 \
+                 bytes, though 1500 cross";
+    assert_eq!(costly.title, title);
+    assert!(costly.advice.contains("It would give 0.462 % more goodput"), "{}", costly.advice);
+    let short = clamped(1300, 1338);
+    assert_eq!(short.severity, Severity::Warning);
+    assert!(short.advice.contains("set it to 1260"), "{}", short.advice);
+}
+
+#[test]
+fn nothing_found_out_is_void_and_says_why() {
+    let unknown = |s: &mut Sizes| {
+        s.both(|way| (way.path_mtu, way.bound, way.max_udp_payload) = (None, Bound::Unknown, None));
+        let why = "no probe was answered over ICMP, UDP and TCP: run `pathmeter serve` there".to_owned();
+        s.unknown = vec![Unknown { direction: None, what: "path MTU".into(), why }];
+    };
+    let text =
+        "Nothing was found out: no probe was answered over ICMP, UDP and TCP: run `pathmeter serve` there.";
+    assert_eq!(verdict(Sizes::of(false, 1500).with(unknown)), (Status::Void, text.to_owned()));
+    let failed = Outcome::Failed { reason: "connect to far: refused".into() };
+    let text = "Nothing was found out: connect to far: refused.";
+    assert_eq!(
+        verdict(Sizes::of(false, 1500).with(unknown).with(|s| s.outcome = failed)),
+        (Status::Void, text.to_owned())
+    );
+    let text = "Nothing was found out: the service at UDP port 5683 answered none of 9 datagrams.";
+    assert_eq!(verdict(service(None, Some(64))), (Status::Void, text.to_owned()));
+    assert_eq!(run_of_events("1", "mtu", &[]).verdict.text, "Nothing was found out: no probe was answered.");
+}
+
+#[test]
+fn a_service_is_told_by_its_limit() {
+    let (status, text) = verdict(service(Some(1472), Some(1473)));
+    assert_eq!(status, Status::Degraded);
+    let expected = "The service at UDP port 5683 answers payloads of up to 1472 bytes and is silent from 1473 on: \
+                    this host cuts these into fragments, which are lost or not accepted. Send at most 1472 bytes in a \
+                    datagram.";
+    assert_eq!(text, expected);
+    let text = "UDP port 5683 answers payloads of up to 4096 bytes; no larger ones were tried.";
+    assert_eq!(verdict(service(Some(4096), None)), (Status::Ok, text.to_owned()));
+}
+
+#[test]
+fn one_way_is_told_as_one_way() {
+    let (status, text) = verdict(Sizes::clean(false).with(|s| s.down = None));
+    assert_eq!(status, Status::Ok);
+    let start = "Packets of up to 1500 bytes cross up (UDP payloads of 1472); the way down is not known.";
+    assert!(text.starts_with(start), "{text}");
+}
+
+/// A far end may report any number.
+#[test]
+fn sizes_of_any_size_are_borne() {
+    for number in [0, 1, u32::MAX] {
+        let lie = |way: &mut PathWay| {
+            (way.interface_mtu, way.cached_mtu, way.path_mtu) =
+                (Some(number), Some(u32::MAX - number), Some(number));
+            way.black_hole =
+                Some(BlackHole { first: number, last: number, cause: BlackHoleCause::IcmpFiltered });
+            way.max_udp_payload = None;
+            way.sizes[0] = SizeProbe { size: number, sent: number, received: number };
+            for test in &mut way.fragments.tests {
+                (test.sent, test.received, test.pieces, test.payload) = (number, number, number, number);
+                test.pieces_received = Some(u64::from(number));
+            }
+            way.fragments.fate = FragmentFate::AllDropped;
+            let tcp = way.tcp.get_or_insert_default();
+            (tcp.mss_sent, tcp.mss_received, tcp.largest_segment) = (Some(1460), Some(number), Some(number));
+        };
+        for ipv6 in [false, true] {
+            let run = Sizes::clean(ipv6).with(|s| s.both(lie)).run();
+            assert!(run.verdict.text.ends_with('.'), "{}", run.verdict.text);
+            assert!(run.findings.iter().all(|finding| !finding.title.contains("NaN")), "{:#?}", run.findings);
+            assert!(
+                run.findings.iter().all(|finding| !finding.advice.contains("NaN")),
+                "{:#?}",
+                run.findings
+            );
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Every rule: a run in which it must be raised and one, close to it, in which it must not.
+
+use crate::scene::{DATAGRAMS, Scene, idle_rtt};
+use crate::{latency, paths, reach};
+use model::event::{Event, Probe, Warning, WithoutCopy};
+use model::finding::{Finding, IDS, Severity};
+use model::plan::{Direction, ProtocolName};
+use model::run::Run;
+use model::units::{BitRate, Bytes, Nanos};
+use pathmeter_insight::finding::RULES;
+use pathmeter_insight::{run_of_events, run_of_tests};
+
+pub(crate) struct Scenario {
+    id: &'static str,
+    name: &'static str,
+    run: fn() -> Run,
+    raised: bool,
+}
+
+pub(crate) const fn raises(id: &'static str, name: &'static str, run: fn() -> Run) -> Scenario {
+    Scenario { id, name, run, raised: true }
+}
+
+pub(crate) const fn spares(id: &'static str, name: &'static str, run: fn() -> Run) -> Scenario {
+    Scenario { id, name, run, raised: false }
+}
+
+const SCENARIOS: &[Scenario] = &[
+    raises("contradictory-figures", "TCP: one byte more arrived than was sent", || {
+        Scene::tcp().with(|s| s.receive_end().streams[0].total_bytes.0 += 1).run()
+    }),
+    raises("contradictory-figures", "UDP: one datagram more arrived than was sent", || {
+        Scene::udp().with(|s| s.received().datagrams += 1).run()
+    }),
+    raises("contradictory-figures", "ten seconds of sending arrive in a millisecond", || {
+        Scene::tcp().with(|s| s.receive_end().streams[0].elapsed = Nanos::from_millis(1)).run()
+    }),
+    raises("contradictory-figures", "iPerf3: twice as much arrived", || {
+        let scene = Scene::tcp().with(|s| s.plan.protocol = ProtocolName::Iperf3);
+        scene.with(|s| s.receive_end().streams[0].bytes = Bytes(2 * DATAGRAMS * 1472)).run()
+    }),
+    spares("contradictory-figures", "datagrams doubled by the path", || {
+        Scene::udp().with(|s| s.received().duplicates = DATAGRAMS).run()
+    }),
+    spares("contradictory-figures", "iPerf3: a little more in the receiver's time", || {
+        let scene = Scene::tcp().with(|s| s.plan.protocol = ProtocolName::Iperf3);
+        scene.with(|s| s.receive_end().streams[0].bytes.0 += 1 << 20).run()
+    }),
+    spares("contradictory-figures", "a little arrived early, the rest was lost", || {
+        Scene::udp().with(|s| s.deliver(9)).with(|s| s.receive_end().streams[0].elapsed = Nanos(5)).run()
+    }),
+    raises("udp-unreachable", "the engine tried", || warned("udp-unreachable")),
+    spares("udp-unreachable", "another warning", || warned("option-refused")),
+    raises("udp-fragmented", "8192 bytes over MTU 1500", || Scene::udp().large(8192, DATAGRAMS).run()),
+    spares("udp-fragmented", "1472 bytes over MTU 1500", || Scene::udp().large(1472, DATAGRAMS).run()),
+    raises("fragments-dropped", "probes: large ones vanish, small ones arrive", || {
+        Scene::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 10).run()
+    }),
+    raises("fragments-dropped", "no probes, nothing of the test arrived", || {
+        Scene::udp().large(8192, 0).run()
+    }),
+    spares("fragments-dropped", "probes: fragments arrive, the test was too fast", || {
+        Scene::udp().large(8192, 0).size(8192, true, 9).size(1472, false, 10).run()
+    }),
+    spares("fragments-dropped", "probes: nothing at all arrives", || {
+        Scene::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 0).run()
+    }),
+    spares("fragments-dropped", "half of the large ones arrive", || {
+        Scene::udp().large(8192, DATAGRAMS / 2).run()
+    }),
+    spares("fragments-dropped", "the receiver put fragments together, its program was lost", || {
+        let scene = Scene::udp().large(8192, 0);
+        scene.with(|s| s.receive_end().kernel.reassembled = DATAGRAMS).run()
+    }),
+    spares("fragments-dropped", "small ones do not arrive either", || Scene::udp().large(1472, 0).run()),
+    raises("receiver-buffer-loss", "0.2 % in the socket", || socket_drops(2000).run()),
+    spares("receiver-buffer-loss", "a handful in the socket", || socket_drops(9).run()),
+    spares("receiver-buffer-loss", "the same loss on the path", || lossy(2000).run()),
+    raises("path-loss", "0.2 % at a chosen rate", || lossy(2000).run()),
+    raises("path-loss", "TCP sends 2 % again", || {
+        Scene::tcp().with(|s| s.tcp_counters().retransmits = 20_000).run()
+    }),
+    spares("path-loss", "0.05 %", || lossy(500).run()),
+    spares("path-loss", "the same loss in the receiving socket", || socket_drops(2000).run()),
+    spares("path-loss", "fragments are dropped, which says it all", || Scene::udp().large(8192, 0).run()),
+    spares("path-loss", "TCP looks for the limit: 0.5 %", || {
+        Scene::tcp().with(|s| s.tcp_counters().retransmits = 5_000).run()
+    }),
+    raises("sender-limited", "a full thread, all arrives", || busy_sender(0.99).run()),
+    raises("sender-limited", "the kernel at the sender has no room", || {
+        lossy(2000).with(|s| s.sent().send_drops = 2000).run()
+    }),
+    raises("sender-limited", "thread and softirq fill one CPU", || {
+        let scene = busy_sender(0.6);
+        scene.with(|s| (s.sender.cpu.busiest_softirq, s.sender.cpu.busiest_cpu) = (0.4, 1.0)).run()
+    }),
+    raises("sender-limited", "many streams fill all CPUs", || {
+        busy_sender(0.4).with(|s| (s.sender.cpu.process, s.sender.cpu.softirq) = (3.0, 0.9)).run()
+    }),
+    spares("sender-limited", "a thread with time left", || busy_sender(0.9).run()),
+    spares("sender-limited", "a full thread at a chosen rate", || {
+        busy_sender(0.99).with(|s| s.plan.test.bitrate = Some(BitRate(1_177_600_000))).run()
+    }),
+    spares("sender-limited", "a full thread, and the path loses a tenth", || {
+        busy_sender(0.99).with(|s| s.deliver(DATAGRAMS / 10 * 9)).run()
+    }),
+    spares("sender-limited", "a full thread at line rate", || busy_sender(0.99).link(1_240_000_000).run()),
+    raises("receiver-limited", "TCP with a full thread", || busy_receiver(0.97).run()),
+    raises("receiver-limited", "TCP with a full thread, repeated without the copy", || {
+        busy_receiver(0.97).probe(without_copy(Direction::Up, 2_000_000_000)).run()
+    }),
+    spares("receiver-limited", "a repetition without the copy, and time left", || {
+        busy_receiver(0.9).probe(without_copy(Direction::Up, 2_000_000_000)).run()
+    }),
+    raises("receiver-limited", "UDP with a full softirq CPU and socket drops", || {
+        socket_drops(20_000).unlimited().with(|s| s.receive_end().cpu.busiest_softirq = 0.99).run()
+    }),
+    raises("receiver-limited", "the receiver's backlog overflows", || {
+        lossy(20_000).unlimited().with(|s| s.receive_end().kernel.softnet_drops = 20_000).run()
+    }),
+    spares("receiver-limited", "TCP with time left", || busy_receiver(0.9).run()),
+    spares("receiver-limited", "a receiver that spins and loses nothing", || {
+        let scene = Scene::udp().unlimited();
+        scene
+            .with(|s| {
+                (s.receive_end().cpu.threads, s.receive_end().datapath.wait) =
+                    (vec![1.0], Some(model::plan::Wait::Spin))
+            })
+            .run()
+    }),
+    spares("receiver-limited", "TCP with a full thread at line rate", || {
+        busy_receiver(0.97).link(1_250_000_000).run()
+    }),
+    raises("window-limited", "the kernel saw the window shut most of the time", || window(8, 11).run()),
+    raises("window-limited", "iPerf3's figures: rate times RTT fills the window", || {
+        let scene = Scene::tcp();
+        scene
+            .with(|s| {
+                (s.tcp_counters().busy, s.tcp_counters().max_send_window) = (Nanos::ZERO, Bytes(1_650_000))
+            })
+            .run()
+    }),
+    spares("window-limited", "shut a tenth of the time", || window(1, 11).run()),
+    spares("window-limited", "a full queue before the bottleneck", || window(8, 40).run()),
+    spares("window-limited", "a receiver without CPU shut it", || {
+        window(8, 11).with(|s| s.receive_end().cpu.threads = vec![0.99]).run()
+    }),
+    raises("at-line-rate", "a link of 1.24 Gbit/s is full", || Scene::udp().link(1_240_000_000).run()),
+    spares("at-line-rate", "a link of 2.5 Gbit/s is not", || Scene::udp().link(2_500_000_000).run()),
+    spares("at-line-rate", "nobody knows the link", || Scene::udp().run()),
+    raises("reordering", "1 % overtaken", || Scene::udp().with(|s| s.received().reordered = 10_000).run()),
+    spares("reordering", "0.01 % overtaken", || Scene::udp().with(|s| s.received().reordered = 100).run()),
+    raises("duplicates", "0.1 % twice", || Scene::udp().with(|s| s.received().duplicates = 1_000).run()),
+    spares("duplicates", "two in a million", || Scene::udp().with(|s| s.received().duplicates = 2).run()),
+    raises("host-noise", "a fifth of a CPU stolen", || Scene::udp().with(|s| s.sender.cpu.steal = 0.2).run()),
+    raises("host-noise", "200 preemptions a second", || {
+        Scene::udp().with(|s| s.receive_end().cpu.preemptions = 2_000).run()
+    }),
+    spares("host-noise", "100 preemptions in a second of CPU, in a thread that hardly runs", || {
+        let scene = Scene::udp().with(|s| s.receive_end().cpu.threads = vec![0.001]);
+        scene.with(|s| s.receive_end().cpu.preemptions = 10).run()
+    }),
+    spares("host-noise", "a hundredth of a CPU stolen", || {
+        Scene::udp().with(|s| s.sender.cpu.steal = 0.01).run()
+    }),
+];
+
+fn lossy(lost: u64) -> Scene {
+    Scene::udp().with(|s| s.deliver(DATAGRAMS - lost))
+}
+
+fn socket_drops(drops: u64) -> Scene {
+    lossy(drops).with(|s| s.received().socket_drops = drops)
+}
+
+fn busy_sender(share: f64) -> Scene {
+    Scene::udp().unlimited().with(|s| s.sender.cpu.threads = vec![share])
+}
+
+fn busy_receiver(share: f64) -> Scene {
+    Scene::tcp().with(|s| s.receive_end().cpu.threads = vec![share])
+}
+
+/// What the receiver took when it did not copy.
+fn without_copy(direction: Direction, goodput: u64) -> Probe {
+    let time = Nanos::from_millis(750);
+    Probe::WithoutCopy(WithoutCopy { direction, goodput: BitRate(goodput), time })
+}
+
+/// The window shut for so many of ten seconds, at this RTT under load; 10 ms idle.
+fn window(seconds_shut: u64, rtt: u64) -> Scene {
+    Scene::tcp().probe(idle_rtt(10, 0)).with(|s| {
+        s.tcp_counters().receive_window_limited = Nanos::from_secs(seconds_shut);
+        s.tcp_counters().mean_rtt = Nanos::from_millis(rtt);
+    })
+}
+
+/// Those of streams, of round trips and of packet sizes.
+fn scenarios() -> impl Iterator<Item = &'static Scenario> {
+    SCENARIOS.iter().chain(latency::SCENARIOS).chain(paths::SCENARIOS).chain(reach::SCENARIOS)
+}
+
+pub(crate) fn find<'a>(run: &'a Run, id: &str) -> Option<&'a Finding> {
+    run.findings.iter().find(|finding| finding.id == id)
+}
+
+/// A run of which only a warning is known.
+fn warned(id: &str) -> Run {
+    run_of_events("1", "measure", &[Event::Warning(Warning::new(id, "UDP to 192.0.2.7:5210 gets no answer"))])
+}
+
+#[test]
+fn each_scenario_raises_what_it_must_and_nothing_it_must_not() {
+    for Scenario { id, name, run, raised } in scenarios() {
+        let run = run();
+        assert_eq!(find(&run, id).is_some(), *raised, "{id}, {name}: {:#?}", run.findings);
+    }
+}
+
+#[test]
+fn the_ids_of_the_model_are_those_of_the_rules() {
+    assert_eq!(RULES.iter().map(|rule| rule.id).collect::<Vec<_>>(), IDS);
+}
+
+#[test]
+fn every_rule_has_a_scenario_of_both_kinds() {
+    for rule in RULES {
+        for raised in [true, false] {
+            let covered = scenarios().any(|s| s.id == rule.id && s.raised == raised);
+            assert!(covered, "{} has no scenario with raised = {raised}", rule.id);
+        }
+    }
+    assert!(scenarios().all(|s| RULES.iter().any(|rule| rule.id == s.id)), "a scenario of no rule");
+}
+
+#[test]
+fn every_finding_has_words_figures_and_advice() {
+    for Scenario { name, run, .. } in scenarios().filter(|s| s.raised) {
+        for finding in run().findings {
+            let Finding { id, title, evidence, advice, .. } = &finding;
+            assert!(RULES.iter().any(|rule| rule.id == id), "{id} is not in RULES");
+            assert!(!title.ends_with('.') && title.chars().any(|c| c.is_ascii_digit()), "{name}: {title}");
+            assert!(advice.ends_with('.') && !evidence.is_empty(), "{name}: {advice} {evidence:?}");
+            let units = [
+                "_bytes",
+                "_count",
+                "_share",
+                "_ratio",
+                "_bps",
+                "_ns",
+                "_cpus",
+                "_per_second",
+                "_per_minute",
+                "_per_cpu_second",
+                "_source",
+                "_address",
+                "_hops",
+                "_cause",
+                "_mode",
+                "_fate",
+                "_name",
+                "_state",
+                "_direction",
+            ];
+            assert!(
+                evidence.keys().all(|k| units.iter().any(|unit| k.ends_with(unit))),
+                "{name}: {evidence:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_healthy_run_raises_nothing() {
+    assert_eq!(Scene::udp().run().findings, []);
+    assert_eq!(Scene::tcp().run().findings, []);
+    assert_eq!(Scene::tcp().down().findings, []);
+}
+
+#[test]
+fn the_direction_of_a_finding_is_that_of_the_data() {
+    let run = Scene::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 10).down();
+    assert_eq!(find(&run, "fragments-dropped").unwrap().direction, Some(Direction::Down));
+    let run = busy_sender(0.99).down();
+    let limited = find(&run, "sender-limited").unwrap();
+    assert_eq!(limited.direction, Some(Direction::Down));
+    assert_eq!(limited.evidence["busiest_thread_cpus"], 0.99);
+}
+
+#[test]
+fn what_the_copy_costs_is_evidence_of_its_own_direction() {
+    let limited = |direction, goodput| {
+        let run = busy_receiver(0.97).probe(without_copy(direction, goodput)).run();
+        let goodput = run.summary.up.as_ref().unwrap().goodput.0 as f64;
+        (find(&run, "receiver-limited").unwrap().clone(), goodput)
+    };
+    let (faster, goodput) = limited(Direction::Up, 2_000_000_000);
+    assert_eq!(faster.evidence["without_copy_goodput_bps"], 2_000_000_000);
+    let share = faster.evidence["copy_cost_share"].as_f64().unwrap();
+    assert!((share - (1.0 - goodput / 2e9)).abs() < 1e-9, "{share}");
+    assert!(faster.title.contains("took 2.00 Gbit/s, so the copy costs 41.1 %"), "{}", faster.title);
+    let (same, _) = limited(Direction::Up, goodput as u64 - 1_000_000);
+    assert_eq!(same.evidence["copy_cost_share"], 0.0);
+    assert!(same.title.ends_with("so the copy is not what limits it"), "{}", same.title);
+    let (other, _) = limited(Direction::Down, 2_000_000_000);
+    assert!(!other.evidence.contains_key("copy_cost_share"), "{:?}", other.evidence);
+}
+
+#[test]
+fn dropped_fragments_name_the_payload_that_works() {
+    let with_probes = Scene::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 10).run();
+    for run in [with_probes, Scene::udp().large(8192, 0).run()] {
+        let finding = find(&run, "fragments-dropped").unwrap();
+        assert_eq!(finding.severity, Severity::Problem);
+        assert!(finding.advice.contains("`-l 1472`"), "{}", finding.advice);
+        assert_eq!(finding.evidence["working_payload_bytes"], 1472);
+    }
+    assert_eq!(
+        find(&Scene::udp().large(8192, 0).run(), "udp-fragmented").unwrap().evidence["fragments_per_datagram_count"],
+        6
+    );
+}
+
+#[test]
+fn loss_above_capacity_is_no_fault() {
+    let fast = find(&lossy(50_000).unlimited().run(), "path-loss").unwrap().clone();
+    assert_eq!(fast.severity, Severity::Info);
+    let chosen = find(&lossy(50_000).run(), "path-loss").unwrap().clone();
+    assert_eq!(chosen.severity, Severity::Warning);
+    assert!(
+        chosen.title.contains("50000 datagrams (5.00 % of those sent) up at 1.18 Gbit/s"),
+        "{}",
+        chosen.title
+    );
+}
+
+#[test]
+fn other_work_on_a_full_cpu_is_more_than_a_remark() {
+    let busy = |share| {
+        let scene = Scene::tcp().with(|s| s.receive_end().cpu.preemptions = 2_000);
+        find(&scene.with(|s| s.receive_end().cpu.busiest_cpu = share).run(), "host-noise").unwrap().severity
+    };
+    assert_eq!((busy(0.6), busy(1.0)), (Severity::Info, Severity::Warning));
+}
+
+#[test]
+fn a_run_of_tests_has_each_finding_once_and_the_worst_first() {
+    let tests = vec![lossy(2000).run(), lossy(3000).run(), Scene::udp().large(8192, 0).run()];
+    let run = run_of_tests("2", "measure", &[], tests);
+    let ids: Vec<&str> = run.findings.iter().map(|f| f.id.as_str()).collect();
+    assert_eq!(ids, ["fragments-dropped", "udp-fragmented", "path-loss"]);
+}

@@ -1,0 +1,142 @@
+//! Verdicts: the status and the sentences of one test and of several.
+
+use crate::scene::{DATAGRAMS, Scene, idle_rtt, in_pieces};
+use model::event::{Event, Outcome};
+use model::finding::{Status, Verdict};
+use model::path::{FragmentFate, Fragments, PathResult, PathWay};
+use model::run::Run;
+use pathmeter_insight::{run_of_events, run_of_tests};
+
+/// The path of both directions alike.
+fn path(way: &PathWay) -> Event {
+    let way = Some(way.clone());
+    Event::Path(Box::new(PathResult { up: way.clone(), down: way, ..PathResult::default() }))
+}
+
+fn largest(payload: u32) -> PathWay {
+    PathWay { max_udp_payload: Some(payload), ..PathWay::default() }
+}
+
+fn measure(probes: Vec<Event>, tests: Vec<Run>) -> Verdict {
+    run_of_tests("1", "measure", &probes, tests).verdict
+}
+
+fn sentences(text: &str) -> usize {
+    text.matches(". ").count() + 1
+}
+
+fn failed(scene: Scene) -> Scene {
+    scene.with(|s| s.outcome = Outcome::Failed { reason: "connect to far: refused".into() })
+}
+
+#[test]
+fn one_test_is_one_sentence() {
+    let verdict = Scene::tcp().run().verdict;
+    assert_eq!(verdict, Verdict { status: Status::Ok, text: "TCP up carried 1.18 Gbit/s.".into() });
+    let verdict = Scene::udp().with(|s| s.deliver(DATAGRAMS - 2000)).run().verdict;
+    assert_eq!(verdict.status, Status::Degraded);
+    assert_eq!(
+        verdict.text,
+        "UDP up carried 1.18 Gbit/s (0.200 % lost): the path lost 2000 datagrams (0.200 % of those sent) up at 1.18 Gbit/s."
+    );
+}
+
+#[test]
+fn lost_fragments_are_a_problem_and_not_void() {
+    let verdict = Scene::udp().large(8192, 0).run().verdict;
+    assert_eq!(verdict.status, Status::Problem);
+    assert!(
+        verdict.text.contains("ragments most likely do not cross the path up: none of 1000000"),
+        "{}",
+        verdict.text
+    );
+}
+
+#[test]
+fn silence_without_a_reason_is_void() {
+    let verdict = Scene::udp().with(|s| s.deliver(0)).run().verdict;
+    assert_eq!(verdict.status, Status::Void);
+    assert!(verdict.text.starts_with("Nothing arrived up of 1.47 GB sent"), "{}", verdict.text);
+}
+
+#[test]
+fn a_missing_receiver_makes_udp_void_and_not_tcp() {
+    let verdict = Scene::udp().with(|s| s.receiver = None).run().verdict;
+    assert_eq!(
+        (verdict.status, verdict.text.as_str()),
+        (Status::Void, "What arrived up is not known: the receiver sent no result.")
+    );
+    assert_eq!(Scene::tcp().with(|s| s.receiver = None).run().verdict.status, Status::Ok);
+}
+
+#[test]
+fn a_failure_is_void_only_when_nothing_was_measured() {
+    let nothing = failed(Scene::udp()).with(|s| s.deliver(0)).run().verdict;
+    assert_eq!(
+        (nothing.status, nothing.text.as_str()),
+        (Status::Void, "Nothing was measured: connect to far: refused.")
+    );
+    let some = failed(Scene::udp()).run().verdict;
+    assert_eq!(some.status, Status::Degraded);
+    assert!(some.text.ends_with("then it broke off: connect to far: refused."), "{}", some.text);
+}
+
+#[test]
+fn an_interrupted_test_is_not_void() {
+    let verdict = Scene::udp().with(|s| (s.outcome, s.receiver) = (Outcome::Interrupted, None)).run().verdict;
+    assert_ne!(verdict.status, Status::Void);
+    assert!(verdict.text.contains("interrupted"), "{}", verdict.text);
+}
+
+#[test]
+fn nothing_at_all_is_void() {
+    assert_eq!(run_of_events("1", "throughput", &[]).verdict.status, Status::Void);
+    assert_eq!(
+        measure(vec![], vec![failed(Scene::tcp()).with(|s| s.receiver = None).run()]).status,
+        Status::Degraded
+    );
+    let void = Scene::udp().with(|s| s.deliver(0)).run();
+    assert_eq!(measure(vec![], vec![void]).status, Status::Void);
+}
+
+#[test]
+fn measure_says_what_the_path_carries_and_why_no_more() {
+    let mut probes = vec![Event::Probe(idle_rtt(10, 2))];
+    probes.push(path(&largest(1472)));
+    let verdict = measure(probes, vec![Scene::tcp().run(), Scene::tcp().down(), Scene::udp().run()]);
+    assert_eq!(verdict.status, Status::Ok);
+    assert_eq!(
+        verdict.text,
+        "The path carried up 1.18 Gbit/s of TCP and 1.18 Gbit/s of UDP, down 1.18 Gbit/s of TCP. \
+         The idle round trip takes 10.0 ms (median; 99 % within 11.0 ms); 2 of 100 probes had no answer. \
+         The largest UDP payload that crosses in one piece is 1472 bytes each way. \
+         Neither end set the limit: the path between did, or the link, whose speed is not known (`--link 10G`)."
+    );
+}
+
+#[test]
+fn measure_names_the_limit_the_fault_and_the_cure_in_at_most_six_sentences() {
+    let mut probes = vec![Event::Probe(idle_rtt(10, 0))];
+    let tests = vec![in_pieces(2944, 0)];
+    let fragments = Fragments { fate: FragmentFate::AllDropped, tests };
+    probes.push(path(&PathWay { fragments, ..largest(1472) }));
+    let verdict = measure(probes, vec![Scene::tcp().link(1_240_000_000).run(), Scene::udp().run()]);
+    assert_eq!(verdict.status, Status::Problem);
+    assert!(verdict.text.contains("runs at line rate"), "{}", verdict.text);
+    assert!(
+        verdict.text.contains("Fragments do not cross the path up: 0 of 10 datagrams"),
+        "{}",
+        verdict.text
+    );
+    let end = "; the same holds down. Send datagrams of at most 1472 bytes, which cross: `-l 1472`.";
+    assert!(verdict.text.ends_with(end), "{}", verdict.text);
+    assert!((3..=6).contains(&sentences(&verdict.text)), "{}", verdict.text);
+}
+
+#[test]
+fn a_void_part_of_measure_is_told() {
+    let void = Scene::udp().with(|s| s.deliver(0)).run();
+    let verdict = measure(vec![Event::Probe(idle_rtt(10, 0))], vec![Scene::tcp().run(), void]);
+    assert_eq!(verdict.status, Status::Problem);
+    assert!(verdict.text.contains("Nothing arrived up"), "{}", verdict.text);
+}

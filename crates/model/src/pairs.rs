@@ -1,0 +1,90 @@
+//! Several pairs of client and server that ran at once, on purpose, as one measurement.
+
+use crate::units::{BitRate, Nanos, PacketRate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The sum of the pairs of a run; each pair is one of its tests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Pairs {
+    /// Pairs asked for.
+    pub asked: u64,
+    /// The sum over the time in which all of them ran; absent when fewer than two did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<Together>,
+    /// That time as a share of the time from the first begin to the last end.
+    pub overlap_share: f64,
+    /// Pairs that ended early or never began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub broken: Vec<BrokenPair>,
+    /// What was tried before, where the number was looked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<PairStep>,
+    /// Why no more were tried, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
+}
+
+/// A pair that did not do its part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BrokenPair {
+    /// Its number, from 1.
+    pub pair: u64,
+    /// What happened.
+    pub reason: String,
+}
+
+/// So many pairs, and their sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PairStep {
+    /// How many.
+    pub pairs: u64,
+    /// Payload per second, both directions.
+    #[serde(rename = "goodput_bps")]
+    pub goodput: BitRate,
+}
+
+impl Pairs {
+    /// Payload per second of both directions together.
+    #[must_use]
+    pub fn goodput(&self) -> BitRate {
+        let ways = self.together.iter().flat_map(|sum| [sum.up, sum.down]);
+        BitRate(ways.flatten().map(|way: Way| way.goodput.0).sum())
+    }
+}
+
+/// Several runs as one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Together {
+    /// How many runs.
+    pub runs: u64,
+    /// The time that all of them ran; zero when there was none.
+    #[serde(rename = "overlap_ns")]
+    pub overlap: Nanos,
+    /// From the first begin to the last end.
+    #[serde(rename = "whole_ns")]
+    pub whole: Nanos,
+    /// True when every run tells when it began; else they are taken to have begun at once.
+    pub clocked: bool,
+    /// Client to server.
+    pub up: Option<Way>,
+    /// Server to client.
+    pub down: Option<Way>,
+}
+
+/// The sum of one direction over the overlap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Way {
+    /// Runs that carried data this way.
+    pub runs: u64,
+    /// Payload per second.
+    #[serde(rename = "goodput_bps")]
+    pub goodput: BitRate,
+    /// On the wire; absent when the packets of one are not known.
+    #[serde(rename = "wire_bps")]
+    pub wire: Option<BitRate>,
+    /// Frames per second, likewise.
+    pub packets_per_second: Option<PacketRate>,
+    /// Share of the link's line rate.
+    pub line_rate_share: Option<f64>,
+}

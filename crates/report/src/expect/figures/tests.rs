@@ -1,0 +1,219 @@
+//! Every figure of the table held against the value that one run has for it and for nothing else.
+
+mod run;
+
+use super::{Figure, Source, all};
+use crate::expect::Expectation;
+use std::collections::BTreeMap;
+
+/// A figure's value: a number of this unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Value {
+    Mbits(u32),
+    Kpps(u32),
+    /// Of a thousand.
+    Share(u32),
+    Count(u32),
+    Bytes(u32),
+    Micros(u32),
+}
+
+use Value::{Bytes, Count, Kpps, Mbits, Micros, Share};
+
+impl Value {
+    /// As a user writes it, and as it is shown.
+    fn texts(self) -> (String, String) {
+        match self {
+            Mbits(n) => (format!("{n}Mbit/s"), format!("{n} Mbit/s")),
+            Kpps(n) => (format!("{n}kpps"), format!("{n} kpps")),
+            Share(n) => (format!("0.{n:03}"), format!("{}.{}000 %", n / 10, n % 10)),
+            Count(n) => (n.to_string(), n.to_string()),
+            Bytes(n) => (n.to_string(), format!("{n} bytes")),
+            Micros(n) => (format!("{n}us"), format!("{n} µs")),
+        }
+    }
+}
+
+/// Those of a direction whose numbers begin at `at`.
+fn of_a_direction(at: u32) -> Vec<(&'static str, Value)> {
+    vec![
+        ("goodput", Mbits(at + 1)),
+        ("wire", Mbits(at + 2)),
+        ("packets_per_second", Kpps(at + 3)),
+        ("line_rate_share", Share(at + 4)),
+        ("bytes", Bytes(at + 5)),
+        ("loss", Share(at + 6)),
+        ("loss.path", Count(at + 7)),
+        ("loss.receiver", Count(at + 8)),
+        ("loss.sender", Count(at + 9)),
+        ("reordered", Count(at + 10)),
+        ("duplicates", Count(at + 11)),
+        ("jitter", Micros(at + 13)),
+        ("jitter.p50", Micros(at + 17)),
+        ("jitter.p99", Micros(at + 19)),
+        ("jitter.max", Micros(at + 22)),
+        ("one_way.min", Micros(at + 23)),
+        ("one_way.mean", Micros(at + 24)),
+        ("one_way.max", Micros(at + 25)),
+        ("retransmits", Count(at + 27)),
+        ("loaded_rtt", Micros(at + 28)),
+        ("mss", Bytes(at + 29)),
+        ("cpu.sender", Share(at + 30)),
+        ("cpu.receiver", Share(at + 31)),
+        ("path_mtu", Bytes(at + 34)),
+        ("max_udp_payload", Bytes(at + 35)),
+        ("interface_mtu", Bytes(at + 36)),
+        ("cached_mtu", Bytes(at + 37)),
+        ("black_hole.first", Bytes(at + 38)),
+        ("black_hole.last", Bytes(at + 39)),
+        ("mss_sent", Bytes(at + 40)),
+        ("mss_received", Bytes(at + 41)),
+        ("largest_segment", Bytes(at + 42)),
+    ]
+}
+
+/// Those of the run as a whole.
+fn of_the_run() -> Vec<(&'static str, Value)> {
+    vec![
+        ("rtt.min", Micros(201)),
+        ("rtt.mean", Micros(202)),
+        ("rtt.stddev", Micros(203)),
+        ("rtt.p50", Micros(204)),
+        ("rtt.p90", Micros(205)),
+        ("rtt.p99", Micros(206)),
+        ("rtt.p999", Micros(207)),
+        ("rtt.p9999", Micros(208)),
+        ("rtt.max", Micros(209)),
+        // Over both ways.
+        ("lost", Count(2 * 311 + 2 * 361)),
+        ("late", Count(313 + 363)),
+        ("reordered", Count(314 + 364)),
+        ("duplicates", Count(315 + 365)),
+        ("problems", Count(3)),
+        ("warnings", Count(5)),
+        ("pairs.up.goodput", Mbits(211)),
+        ("pairs.down.goodput", Mbits(212)),
+        ("pairs.overlap", Share(213)),
+        ("tool_floor.min", Micros(221)),
+        ("tool_floor.p50", Micros(224)),
+        ("tool_floor.p99", Micros(226)),
+        ("one_way.up.min", Micros(231)),
+        ("one_way.up.p50", Micros(234)),
+        ("one_way.up.max", Micros(239)),
+        ("one_way.down.min", Micros(241)),
+        ("one_way.down.p50", Micros(244)),
+        ("one_way.down.max", Micros(249)),
+        ("one_way.error", Micros(251)),
+        ("steal", Share(252)),
+        ("service.max_payload", Bytes(253)),
+        ("path.packets", Count(254)),
+        ("path.elapsed", Micros(255)),
+        // Of two rows the worse.
+        ("transfer.rate", Mbits(263)),
+        ("transfer.rate.min", Mbits(262)),
+        ("transfer.total", Micros(273)),
+        ("transfer.total.max", Micros(274)),
+        ("transfer.first_byte", Micros(283)),
+        ("transfer.failed", Count(2 + 5)),
+        ("transfer.retransmits", Count(291 + 292)),
+    ]
+}
+
+/// Those of a way of a latency run.
+fn of_a_label(at: u32) -> Vec<(&'static str, Value)> {
+    vec![
+        ("rtt.min", Micros(at + 1)),
+        ("rtt.mean", Micros(at + 2)),
+        ("rtt.stddev", Micros(at + 3)),
+        ("rtt.p50", Micros(at + 4)),
+        ("rtt.p90", Micros(at + 5)),
+        ("rtt.p99", Micros(at + 6)),
+        ("rtt.p999", Micros(at + 7)),
+        ("rtt.p9999", Micros(at + 8)),
+        ("rtt.max", Micros(at + 9)),
+        ("sent", Count(at + 10)),
+        ("lost", Count(2 * (at + 11))),
+        // Of two thousand asked for.
+        ("loss", Share(at + 11)),
+        ("late", Count(at + 13)),
+        ("reordered", Count(at + 14)),
+        ("duplicates", Count(at + 15)),
+        ("received_rate", Kpps(at + 16)),
+    ]
+}
+
+/// Those of a phase under load.
+fn of_a_phase(at: u32) -> Vec<(&'static str, Value)> {
+    vec![
+        ("rtt.min", Micros(at + 1)),
+        ("rtt.mean", Micros(at + 2)),
+        ("rtt.p50", Micros(at + 4)),
+        ("rtt.p90", Micros(at + 5)),
+        ("rtt.p99", Micros(at + 6)),
+        ("rtt.max", Micros(at + 9)),
+        ("rpm", Count(at + 10)),
+        // Of three thousand sent.
+        ("lost", Count(3 * (at + 11))),
+        ("loss", Share(at + 11)),
+        ("up", Mbits(at + 12)),
+        ("down", Mbits(at + 13)),
+    ]
+}
+
+/// What stands before a figure's name, and the values of each such place.
+fn places(source: Source) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
+    match source {
+        Source::Way(_) | Source::Path(_) => {
+            vec![("up.", of_a_direction(run::UP)), ("down.", of_a_direction(run::DOWN))]
+        }
+        Source::Run(_) => vec![("", of_the_run())],
+        Source::Labelled(_) => {
+            vec![("way.nat.gateway.", of_a_label(run::GATEWAY)), ("way.other.", of_a_label(run::OTHER))]
+        }
+        Source::Loaded(_) => vec![
+            ("loaded.idle.", of_a_phase(run::IDLE)),
+            ("loaded.up.", of_a_phase(run::LOADED_UP)),
+            ("loaded.down.", of_a_phase(run::LOADED_DOWN)),
+            ("loaded.both.", of_a_phase(run::BOTH)),
+        ],
+    }
+}
+
+/// A figure by its full names, each with its value.
+fn named(figure: &Figure) -> Vec<(String, Value)> {
+    let known = |(prefix, values): (&str, Vec<(&str, Value)>)| {
+        let value = values.iter().find(|(name, _)| *name == figure.name);
+        let key = format!("{prefix}{}", figure.name);
+        let value = value.unwrap_or_else(|| panic!("{key} needs a value here, and a place in the run")).1;
+        (key, value)
+    };
+    places(figure.source).into_iter().map(known).collect()
+}
+
+#[test]
+fn every_figure_is_the_one_of_its_name() {
+    let run = run::of_different_figures();
+    let mut values = BTreeMap::new();
+    for (key, value) in all().flat_map(named) {
+        let (typed, shown) = value.texts();
+        let expectation: Expectation = format!("{key}=={typed}").parse().unwrap();
+        let checked = expectation.check(&run);
+        assert_eq!(checked.measured.as_deref(), Some(shown.as_str()), "{key}");
+        assert!(checked.held, "{key} is not exactly {typed}");
+        // Two figures of one value could be taken for each other.
+        let measured = expectation.measured(&run).unwrap();
+        let other = values.insert(measured.to_bits(), key.clone());
+        assert_eq!(other, None, "{key} has the same value");
+    }
+    assert!(values.len() > all().count());
+}
+
+#[test]
+fn no_value_is_known_of_a_figure_that_is_not_there() {
+    let keys: Vec<String> = all().flat_map(named).map(|(key, _)| key).collect();
+    for (prefix, values) in all().flat_map(|figure| places(figure.source)) {
+        for (name, _) in values {
+            assert!(keys.contains(&format!("{prefix}{name}")), "{prefix}{name}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Round trips: counts, rates, intervals, one-way delays, and the phases under load.
+
+use super::{Found, get, items, number, sum};
+use serde_json::Value;
+
+pub(super) fn check(found: &mut Found, run: &Value) {
+    let ways = items(run, "summary.ways");
+    for way in ways {
+        let at = format!("way {}", way["label"]);
+        counts(found, &at, way);
+        rates(found, &at, way);
+        delays(found, &at, way);
+        percentiles(found, &at, way);
+    }
+    if let [way] = ways {
+        let same = run["summary"]["rtt_ns"] == way["rtt_ns"];
+        found.that("the only way", same, || "its round trips are not the run's".into());
+    }
+    intervals(found, run, ways);
+    loaded(found, run, ways);
+}
+
+fn counts(found: &mut Found, at: &str, way: &Value) {
+    let counted = &way["counted"];
+    let of = |name: &str| number(counted, name);
+    if let (Some(asked), Some(received), Some(lost)) = (of("asked"), of("received"), of("lost")) {
+        found.same(at, "received and lost of those asked", Some(received + lost), Some(asked), 0.0);
+    }
+    found.at_most(at, "asked and sent", of("asked"), of("sent"));
+    // Those of the warm-up came too, and are in no figure.
+    let warm_up = number(way, "warm_up_count");
+    let all = number(way, "rtt_ns.count").zip(warm_up).map(|(count, warm_up)| count + warm_up);
+    found.same(at, "round trips and replies", all, of("received"), 0.0);
+    let ways = of("lost_up").zip(of("lost_down")).map(|(up, down)| up + down);
+    found.same(at, "lost up and down", of("lost").filter(|_| of("far_received").is_none()), ways, 0.0);
+    found.at_most(at, "late and lost", of("late"), of("lost"));
+    found.at_most(at, "reordered and received", of("reordered"), of("received"));
+    found.at_most(at, "received by the far end and sent", of("far_received"), of("sent"));
+}
+
+fn rates(found: &mut Found, at: &str, way: &Value) {
+    let seconds = number(way, "elapsed_ns").map(|time| time / 1e9).filter(|time| *time > 0.0);
+    let reckoned = number(way, "counted.sent").zip(seconds).map(|(sent, time)| sent / time);
+    found.same(at, "messages sent per second", number(way, "sent_pps"), reckoned, 1.0);
+    let received = number(way, "counted.far_received").zip(seconds).map(|(count, time)| count / time);
+    // Its time runs from the first to the last that came.
+    if let (Some(found_rate), Some(received)) = (number(way, "received_pps"), received) {
+        found.at_most(at, "received per second", Some(received * 0.99), Some(found_rate));
+    }
+}
+
+fn delays(found: &mut Found, at: &str, way: &Value) {
+    let error = number(way, "one_way.error_ns").unwrap_or_default();
+    let both = number(way, "one_way.up_ns.min").zip(number(way, "one_way.down_ns.min"));
+    let least = both.map(|(up, down)| up + down - 2.0 * error);
+    found.at_most(at, "one-way delays and round trip", least, number(way, "rtt_ns.min"));
+    found.at_most(at, "on the wire and in all", number(way, "wire.rtt_ns.mean"), number(way, "rtt_ns.mean"));
+    found.at_most(at, "service and response", number(way, "service_ns.mean"), number(way, "rtt_ns.mean"));
+    let deviation = number(way, "mad_ns");
+    let range = number(way, "rtt_ns.max").zip(number(way, "rtt_ns.min")).map(|(max, min)| max - min);
+    found.at_most(at, "median deviation and range", deviation, range);
+    found.at_most(at, "quartiles' distance and range", number(way, "iqr_ns"), range);
+    for outlier in items(way, "outliers") {
+        found.at_most(
+            at,
+            "held by the host and round trip",
+            number(outlier, "host_ns"),
+            number(outlier, "rtt_ns"),
+        );
+        found.at_most(at, "an outlier and the largest", number(outlier, "rtt_ns"), number(way, "rtt_ns.max"));
+        found.at_most(
+            at,
+            "an outlier's time and the run's",
+            number(outlier, "at_ns"),
+            number(way, "elapsed_ns"),
+        );
+    }
+    // Batches leave a remainder out.
+    let half = number(way, "mean.half_width").unwrap_or_default();
+    found.same(at, "mean and its interval", number(way, "rtt_ns.mean"), number(way, "mean.mean"), half);
+    let counted = number(way, "mean.count");
+    found.at_most(at, "round trips of the interval and all", counted, number(way, "rtt_ns.count"));
+}
+
+fn percentiles(found: &mut Found, at: &str, way: &Value) {
+    let rows: Vec<(f64, f64)> = items(way, "percentiles")
+        .iter()
+        .filter_map(|row| Some((number(row, "percent")?, number(row, "value_ns")?)))
+        .collect();
+    for pair in rows.windows(2) {
+        found.at_most(at, "a percentile and the next", Some(pair[0].1), Some(pair[1].1));
+    }
+}
+
+fn intervals(found: &mut Found, run: &Value, ways: &[Value]) {
+    let samples = items(run, "latency_intervals").iter().filter(|sample| sample["load"].is_null());
+    let samples: Vec<&Value> = samples.collect();
+    for (index, way) in ways.iter().enumerate() {
+        let rows: Vec<Value> = samples.iter().map(|sample| sample["ways"][index].clone()).collect();
+        let at = format!("intervals of way {}", way["label"]);
+        found.at_most(&at, "sent and in all", sum(&rows, "sent"), number(way, "counted.sent"));
+        found.at_most(&at, "lost and in all", sum(&rows, "lost"), number(way, "counted.lost"));
+        for row in &rows {
+            found.at_most(&at, "round trips and sent", number(row, "rtt_ns.count"), number(row, "sent"));
+        }
+    }
+}
+
+fn loaded(found: &mut Found, run: &Value, ways: &[Value]) {
+    let phases = items(run, "summary.loaded.phases");
+    for phase in phases {
+        let at = format!("load {}", phase["load"]);
+        let replies =
+            number(phase, "rtt_ns.count").zip(number(phase, "lost")).map(|(count, lost)| count + lost);
+        found.at_most(&at, "replies and losses of those sent", replies, number(phase, "sent"));
+        responsiveness(found, &at, &phase["responsiveness"]);
+    }
+    let idle = phases.iter().find(|phase| phase["load"].is_null());
+    if let (Some(idle), [way]) = (idle, ways) {
+        let all = get(way, "rtt_ns");
+        if idle["rtt_ns"]["count"] == all["count"] {
+            found.that("idle phase", idle["rtt_ns"] == *all, || "differs from the way's round trips".into());
+        }
+        found.at_most("idle phase", "sent and in all", number(idle, "sent"), number(way, "counted.sent"));
+    }
+}
+
+fn responsiveness(found: &mut Found, at: &str, of: &Value) {
+    let per_minute = |nanos: f64| 60e9 / nanos;
+    let parts: Vec<f64> =
+        ["tcp_ns", "tls_ns", "http_ns"].iter().filter_map(|name| number(of, name)).collect();
+    let foreign = (!parts.is_empty()).then(|| per_minute(parts.iter().sum::<f64>() / parts.len() as f64));
+    let rounding = number(of, "foreign").map_or(0.0, |rpm| rpm * 1e-3);
+    found.same(at, "round trips of new connections", number(of, "foreign"), foreign, rounding);
+    let own = number(of, "loaded_ns").map(per_minute);
+    found.same(at, "round trips of loaded connections", number(of, "loaded"), own, rounding);
+    let both =
+        number(of, "foreign").zip(number(of, "loaded")).map(|(foreign, own)| f64::midpoint(foreign, own));
+    found.same(at, "responsiveness", number(of, "rpm"), both, 1e-6);
+}

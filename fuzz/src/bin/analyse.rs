@@ -1,0 +1,52 @@
+//! Outputs of other tools looked at together: every analysis can be written in every format, and has figures that are.
+#![no_main]
+
+use insight::analysis::{Analysis, Asked, Subject};
+use model::units::BitRate;
+use report::format::{Style, analysis};
+use report::import::{Known, group, names, read};
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    // Two files, so that groups are compared: the second begins at a form feed, which no tool prints.
+    let (link, mss) = (Some(BitRate(1_000_000_000)), Some(1448));
+    for (link, mss, together) in [(None, None, false), (link, mss, true)] {
+        let files = text.split('\u{c}').take(3).zip(["one-1.txt", "one-2.txt", "two-1.txt"]);
+        let all: Vec<_> = files
+            .flat_map(|(text, file)| {
+                let read = read(file, text, Known { link, mss }).unwrap_or_default();
+                read.into_iter().map(move |one| (file, one))
+            })
+            .collect();
+        let places: Vec<(&str, usize)> = all.iter().map(|(file, one)| (*file, one.line)).collect();
+        let names = names(&places);
+        assert_eq!(names.len(), all.len());
+        for by_file in [false, true] {
+            let subjects = all.iter().zip(&names).map(|((file, one), name)| Subject {
+                name,
+                group: by_file.then(|| group(file)),
+                run: &one.run,
+            });
+            let subjects: Vec<_> = subjects.collect();
+            hold(&Analysis::of(&subjects, Asked { link, together }));
+        }
+    }
+});
+
+fn hold(found: &Analysis) {
+    let json = analysis::json(found);
+    let again: Analysis = serde_json::from_str(&json).expect("our own document is read");
+    assert!(
+        again == *found,
+        "an analysis changed on its way through JSON:\n{json}\n{}",
+        analysis::json(&again)
+    );
+    assert!(analysis::ndjson(found).lines().all(|line| line.starts_with('{')));
+    let _ = (analysis::text(found, &Style::default()), analysis::to_markdown(found));
+    // No row has more columns than the first, but for those in quotation marks.
+    let csv = analysis::csv(found);
+    let columns = |line: &str| line.split(',').count();
+    let mut lines = csv.lines().filter(|line| !line.contains('"') && !line.is_empty());
+    if let Some(first) = lines.next() {
+        assert!(lines.all(|line| columns(line) == columns(first)), "rows of other lengths:\n{csv}");
+    }
+}

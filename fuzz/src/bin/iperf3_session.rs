@@ -1,0 +1,29 @@
+//! An iPerf3 client and server over a spoiled control connection: both end, what they told can be judged,
+//! and undisturbed they agree.
+#![no_main]
+
+use model::sample::{Role, StreamResult};
+use spoiled::{Chance, agree, converse, iperf3, judge};
+use wire::iperf3::Extras;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let mut chance = Chance::new(data);
+    let extras = Extras { get_server_output: chance.byte() & 1 == 1, ..Extras::default() };
+    let test = chance.test();
+    let (mut client, mut server) = iperf3(test.clone(), extras);
+    converse(&mut client, &mut server, &mut chance);
+    if !chance.was_unusual() {
+        agree(&client.events, &server.events, same);
+    }
+    judge(test, client.events);
+});
+
+/// Of TCP only a sender's retransmissions travel, of UDP neither reordering nor duplicates.
+fn same(one: &StreamResult, other: &StreamResult) -> bool {
+    let figures = |row: &StreamResult| (row.stream, row.direction, row.role, row.elapsed, row.bytes);
+    let resent =
+        |row: &StreamResult| row.tcp.as_ref().filter(|_| row.role == Role::Sender).map(|tcp| tcp.retransmits);
+    let datagrams =
+        |row: &StreamResult| row.udp.as_ref().map(|udp| (udp.datagrams, udp.lost, udp.last_sequence));
+    figures(one) == figures(other) && resent(one) == resent(other) && datagrams(one) == datagrams(other)
+}

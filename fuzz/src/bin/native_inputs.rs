@@ -1,0 +1,165 @@
+//! Every native machine under any inputs in any order: what a peer and an engine could say at their worst.
+#![no_main]
+
+use model::dut::PortFacts;
+use model::host::Host;
+use model::plan::{TestSpec, Transport};
+use model::sample::{IntervalSample, Side, SideResult};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::sync::LazyLock;
+use wire::native::frames::{FramesAsk, FramesClient, FramesPort, FramesTold, FramesWish, PortAnswer};
+use wire::native::probe::{ProbeClient, ProbeSend};
+use wire::native::udp::{UdpOpen, UdpStep};
+use wire::native::{
+    Client, ClientConfig, EthernetAddress, FlowKey, PathSeen, Server, ServerConfig, SessionId, Token,
+    greeting,
+};
+use wire::{Input, Output, Policy, Sent, Session};
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let Some((&first, rest)) = data.split_first() else { return };
+    let now = MonoTime(1 << 40);
+    let token = if first & 4 == 0 { None } else { Token::new(b"secret") };
+    let (binding, entropy, software) = (Vec::new(), [1; 32], String::from("fuzz"));
+    match first & 3 {
+        0 => {
+            let (policy, busy, host) = (Policy::default(), false, Host::default());
+            let config = ServerConfig { token, binding, policy, busy, entropy, software, host };
+            torment(Server::new(config, now), rest, now, |_, _| ());
+        }
+        1 => {
+            let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
+            let spec = TestSpec::new(Transport::Udp);
+            torment(Client::new(config, spec, Nanos(1_000_000_000), now), rest, now, |_, _| ());
+        }
+        2 if first & 8 != 0 => {
+            let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
+            let wish = FramesWish { interface: "eth1".into(), ..FramesWish::default() };
+            torment(FramesClient::new(config, wish, now), rest, now, |client, now| {
+                let _ = client.ask(now, FramesAsk::Counted {});
+                let _ = client.ask(now, FramesAsk::Sent {});
+                client.take_told();
+            });
+        }
+        2 => {
+            let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
+            torment(ProbeClient::new(config, now), rest, now, |client, now| {
+                let order =
+                    ProbeSend { id: 1, sizes: vec![100], count: 1, cut: None, trace: false, gap: Nanos(0) };
+                let _ = client.order(now, order);
+                let _ = client.report(now, 1);
+                while client.take_reply().is_some() {}
+            });
+        }
+        _ => handshake(rest, now),
+    }
+});
+
+/// Says one thing after the other, and takes the outputs each time.
+fn torment<S: Session>(mut session: S, data: &[u8], mut now: MonoTime, also: impl Fn(&mut S, MonoTime)) {
+    let (mut rest, mut closed) = (data, false);
+    drain(&mut session, now, &mut closed);
+    while let Some((&what, after)) = rest.split_first() {
+        rest = after;
+        now = now + Nanos(u64::from(what >> 5) * 700_000_000);
+        let was_closed = closed;
+        let failed = say(&mut session, now, what & 31, &mut rest).is_err();
+        also(&mut session, now);
+        drain(&mut session, now, &mut closed);
+        assert!(!failed || (closed && !was_closed), "an error is the end, once");
+    }
+}
+
+fn say<S: Session>(
+    session: &mut S,
+    now: MonoTime,
+    what: u8,
+    rest: &mut &[u8],
+) -> Result<(), wire::ProtocolError> {
+    match what {
+        0 => session.input(now, Input::Timer),
+        1 => session.input(now, Input::Closed),
+        2 => session.input(now, Input::FlowsOpen(&[])),
+        3 => session.input(now, Input::FlowsFailed("no")),
+        4 => session.input(now, Input::SendersDone(&[Sent { stream: 0, bytes: 1000, datagrams: 1 }])),
+        5 => session.input(now, Input::Measured { result: &SideResult::default(), report: None }),
+        6 => session.input(now, Input::Interrupt("enough")),
+        7 => session.input(now, Input::Progress { sent: 1 << 40, received: 1 << 50, omitted: false }),
+        8 => {
+            let (start, end) = (Nanos(0), Nanos(1));
+            let sample =
+                IntervalSample { side: Side::Local, start, end, omitted: false, streams: Vec::new() };
+            session.input(now, Input::LocalSample(&sample))
+        }
+        9 => session.input(now, Input::Datagram { bytes: take(rest), fragment: None }),
+        10 => session.input(now, Input::DatagramTooBig(100)),
+        11 => session.input(now, Input::Received(take(rest))),
+        14 => session.input(now, Input::PathSeen(&PathSeen::default())),
+        15 => session.input(now, Input::Port(&PortAnswer::Open(Box::new(port())))),
+        16 => {
+            let told = FramesTold::Begun {};
+            session.input(now, Input::Port(&PortAnswer::Told { id: 1, told }))
+        }
+        12 => session.input(now, Input::Received(&frame(take(rest)))),
+        13 => session.input(now, Input::Received(&greeting((1, 9)))),
+        _ => {
+            let Some((&which, after)) = rest.split_first() else { return Ok(()) };
+            *rest = after;
+            session.input(now, Input::Received(&frame(MESSAGES[usize::from(which) % MESSAGES.len()])))
+        }
+    }
+}
+
+fn port() -> FramesPort {
+    let (facts, mac) = (PortFacts::default(), EthernetAddress::new([2; 6]));
+    let (addresses, sources, sinks, notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    FramesPort { facts, mac, addresses, sources, sinks, notes }
+}
+
+/// Takes the outputs. Nothing comes after `Close`.
+fn drain<S: Session>(session: &mut S, now: MonoTime, closed: &mut bool) {
+    for _ in 0..100_000 {
+        let output = session.output(now);
+        assert!(!*closed || matches!(output, Output::WaitUntil(None)), "{output:?} after Close");
+        match output {
+            Output::WaitUntil(_) => return,
+            Output::Close => *closed = true,
+            _ => {}
+        }
+    }
+    panic!("a session never stops giving outputs");
+}
+
+fn handshake(data: &[u8], mut now: MonoTime) {
+    let (session, key) = (SessionId::new([7; 16]), FlowKey::new([8; 32]));
+    let mut open = UdpOpen::new(session, 1, &key, now);
+    let mut rest = data;
+    while let Some((&what, after)) = rest.split_first() {
+        rest = after;
+        now = now + Nanos(u64::from(what) * 1_000_000);
+        open.input(take(&mut rest), now);
+        while let UdpStep::Send(_) = open.step(now) {
+            now = now + Nanos(1);
+        }
+        assert_ne!(open.step(now), UdpStep::Open, "an ACK was forged");
+    }
+}
+
+/// As many bytes as the next byte says.
+fn take<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
+    let Some((&length, after)) = rest.split_first() else { return &[] };
+    let (taken, after) = after.split_at(usize::from(length).min(after.len()));
+    *rest = after;
+    taken
+}
+
+fn frame(json: &[u8]) -> Vec<u8> {
+    [(json.len() as u32).to_be_bytes().as_slice(), json].concat()
+}
+
+/// A message in each line, which are also what `native_messages` begins with: there the first byte says that they are framed.
+static MESSAGES: LazyLock<Vec<&[u8]>> = LazyLock::new(|| {
+    let text = include_str!("../../seeds/native_messages/messages");
+    text.strip_prefix('P').expect("it begins with a P").lines().map(str::as_bytes).collect()
+});

@@ -1,0 +1,46 @@
+//! A native client and server over a spoiled control connection: both end, what they told can be judged,
+//! and undisturbed they agree.
+#![no_main]
+
+use model::host::Host;
+use model::sample::StreamResult;
+use model::units::Nanos;
+use spoiled::{Chance, End, START, agree, converse, judge};
+use wire::Policy;
+use wire::native::{Client, ClientConfig, Server, ServerConfig, Token};
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let mut chance = Chance::new(data);
+    let test = chance.test();
+    let secrets = [None, Token::new(b"secret"), Token::new(b"another")];
+    let token = |choice: u8| secrets[usize::from(choice % 3)].clone();
+    let (binding, software) = (Vec::new(), String::from("fuzz"));
+    let (ours, theirs) = match chance.byte() {
+        0..200 => (1, 1),
+        choice => (choice % 3, choice / 3 % 3),
+    };
+    let busy = chance.byte() > 250;
+    let client = ClientConfig {
+        token: token(ours),
+        binding: binding.clone(),
+        entropy: [1; 32],
+        software: software.clone(),
+        host: Host::default(),
+    };
+    let server = ServerConfig {
+        token: token(theirs),
+        binding,
+        policy: Policy::default(),
+        busy,
+        entropy: [2; 32],
+        software,
+        host: Host::default(),
+    };
+    let mut client = End::new(Client::new(client, test.clone(), Nanos(1_000_000_000), START), true);
+    let mut server = End::new(Server::new(server, START), false);
+    converse(&mut client, &mut server, &mut chance);
+    if ours == theirs && !busy && !chance.was_unusual() {
+        agree(&client.events, &server.events, StreamResult::eq);
+    }
+    judge(test, client.events);
+});
