@@ -261,17 +261,14 @@ fn send_batch(
 }
 
 /// Is this what a router or the far host said of an earlier datagram? Sending may go on then. What this host's own stack
-/// says, such as that there is no route, is said of every datagram.
+/// says, such as that there is no route or that no datagram of this length may leave, is said of every datagram.
 fn is_from_the_network(error: &io::Error, socket: &UdpSocket) -> bool {
-    if error.kind() == ErrorKind::ConnectionRefused {
-        return error_queue::clear(socket).is_ok();
-    }
-    let mut said = false;
-    while let Ok(Some(entry)) = error_queue::take(socket, &mut []) {
-        let QueueEntry::Error(entry) = entry else { continue };
+    let mut said = error.kind() == ErrorKind::ConnectionRefused;
+    let look = |entry| {
+        let QueueEntry::Error(entry) = entry else { return };
         said |= entry.origin != Origin::Local && Some(entry.errno) == error.raw_os_error();
-    }
-    said && !is_too_big(error)
+    };
+    error_queue::clear(socket, look).is_ok() && said
 }
 
 fn explain(error: &io::Error, sender: &GsoSender) -> String {

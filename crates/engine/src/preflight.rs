@@ -9,7 +9,7 @@ use model::plan::{LocalOptions, Plan, Target, TestSpec, Transport};
 use model::transfer::TransferPlan;
 use std::io::ErrorKind;
 
-/// Tries the socket options of a test, and its CPUs. Code 2 with the way out.
+/// Tries the socket options of a test, and its CPUs. `Kind::Usage` with the way out.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     cpus(&plan.local.affinity)?;
     way(&plan.target, &plan.local)?;

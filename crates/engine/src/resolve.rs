@@ -47,8 +47,8 @@ impl Family {
 /// The first address of a host that the family admits. Asks the system's resolver, which has its own deadline.
 ///
 /// # Errors
-/// Code 3 when the name does not resolve, or has no address of the family; code 2 when the host is an address of the
-/// other family.
+/// `Kind::Unreachable` when the name does not resolve, or has no address of the family; `Kind::Usage` when the host is an
+/// address of the other family.
 pub fn resolve(host: &str, port: u16, family: Family) -> Result<SocketAddr, Failure> {
     let addresses: Vec<SocketAddr> =
         (host, port).to_socket_addrs().map_err(|error| not_found(host, &error))?.collect();

@@ -263,8 +263,11 @@ fn budget_bytes(plan: &FlowPlan) -> Option<u64> {
 /// Is it the client that ends what the server sends? The omitted time of the two ends is not over at the same moment, so a
 /// server of iPerf3 that stopped after the amount by its own count could leave the client waiting for the rest.
 fn client_ends(plan: &FlowPlan, direction: Direction) -> bool {
-    let iperf3 = matches!(plan.hello, FlowHello::Iperf3 { .. });
-    iperf3 && direction == Direction::Down && plan.test.omit > Nanos(0)
+    is_iperf3(plan) && direction == Direction::Down && plan.test.omit > Nanos(0)
+}
+
+fn is_iperf3(plan: &FlowPlan) -> bool {
+    matches!(plan.hello, FlowHello::Iperf3 { .. })
 }
 
 /// Bytes of one write or datagram.
@@ -273,7 +276,7 @@ fn block_size(plan: &FlowPlan) -> u32 {
     match (test.length, test.bitrate) {
         (0, _) if counts_blocks(plan) => wire::iperf3::block_length(test),
         // iPerf3's servers from 3.16 on count whole blocks of the length that was announced.
-        (0, Some(_)) if matches!(plan.hello, FlowHello::Iperf3 { .. }) => wire::iperf3::block_length(test),
+        (0, Some(_)) if is_iperf3(plan) => wire::iperf3::block_length(test),
         (0, Some(rate)) => paced_block(rate),
         (0, None) => BEST_BLOCK,
         (length, _) => length,
@@ -282,8 +285,7 @@ fn block_size(plan: &FlowPlan) -> u32 {
 
 /// Must each stream send whole blocks?
 fn counts_blocks(plan: &FlowPlan) -> bool {
-    let iperf3 = matches!(plan.hello, FlowHello::Iperf3 { .. });
-    iperf3 && plan.test.transport == Transport::Tcp && !matches!(plan.test.end, End::Time(_))
+    is_iperf3(plan) && plan.test.transport == Transport::Tcp && !matches!(plan.test.end, End::Time(_))
 }
 
 fn payload(plan: &FlowPlan) -> linux::buffer::PageBuffer {

@@ -83,15 +83,14 @@ pub fn take(fd: &impl AsFd, quote: &mut [u8]) -> io::Result<Option<QueueEntry>> 
     Ok(Some(read(notes, received.len, received.address)))
 }
 
-/// Empties the queue and returns how many entries were dropped; stops at 10,000, lest a flood hold it for ever.
+/// Empties the queue and shows each entry; returns how many there were. Stops at 10,000, lest a flood hold it for ever.
 ///
 /// # Errors
 /// What `recvmsg(2)` gives.
-pub fn clear(fd: &impl AsFd) -> io::Result<usize> {
+pub fn clear(fd: &impl AsFd, mut look: impl FnMut(QueueEntry)) -> io::Result<usize> {
     for count in 0..CLEAR_LIMIT {
-        if take(fd, &mut [])?.is_none() {
-            return Ok(count);
-        }
+        let Some(entry) = take(fd, &mut [])? else { return Ok(count) };
+        look(entry);
     }
     Ok(CLEAR_LIMIT)
 }
@@ -227,8 +226,8 @@ mod tests {
             // Every other call reports the refusal of the one before instead of sending.
             let _ = socket.send(b"x");
         }
-        assert!(clear(&socket).unwrap() > 0);
-        assert_eq!(clear(&socket).unwrap(), 0);
+        assert!(clear(&socket, |_| {}).unwrap() > 0);
+        assert_eq!(clear(&socket, |_| {}).unwrap(), 0);
     }
 
     #[test]

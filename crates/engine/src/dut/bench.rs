@@ -37,9 +37,9 @@ impl Bench {
     /// Opens both ports, and builds the device where it is a topology. `stop` ends what is being sent.
     ///
     /// # Errors
-    /// `Unavailable` (void) where the topology cannot be built or tested on this host: others may be. Kind 2
-    /// for an interface or CPU that is not there, or a network that carries other traffic; exit 3 for a host that cannot be
-    /// reached.
+    /// `Unavailable` (void) where the topology cannot be built or tested on this host: others may be. `Kind::Usage`
+    /// for an interface or CPU that is not there, or a network that carries other traffic; `Kind::Unreachable` for a host
+    /// that cannot be reached.
     pub fn open(options: &BenchOptions, stop: &Stop) -> Result<Bench> {
         let places = options.cpus.on_this_host(&options.device, options.both_ways)?;
         let (site, connected) = match &options.device {
@@ -67,8 +67,8 @@ impl Bench {
     /// Does what is ordered, with the pauses of RFC 2544 section 23, and again where the host spoilt it.
     ///
     /// # Errors
-    /// Kind 4 when the host spoils it again and again, when there is no way to reset the device, and when it was stopped;
-    /// exit 3 when no frame comes through with any tool, or a port is lost.
+    /// `Kind::Void` when the host spoils it again and again, when there is no way to reset the device, and when it was stopped;
+    /// `Kind::Unreachable` when no frame comes through with any tool, or a port is lost.
     pub fn execute(&mut self, order: &Order) -> Result<Observation> {
         let before = self.hops.read(self.site.as_ref())?;
         let observation = self.tester.execute(order, &self.reset)?;

@@ -13,8 +13,8 @@ use model::units::{Bytes, Nanos, PacketRate};
 /// Tries what the ports can, and takes the sink that sees the most, and the fastest of the sources whose frames arrive.
 ///
 /// # Errors
-/// Kind 2 for frames that do not fit an interface; exit 3 where nothing can be sent or counted, or nothing comes out of the
-/// device: with what to look at.
+/// `Kind::Usage` for frames that do not fit an interface; `Kind::Unreachable` where nothing can be sent or counted, or
+/// nothing comes out of the device: with what to look at.
 pub(crate) fn choose(
     from: &mut dyn Port,
     to: &mut dyn Port,

@@ -30,7 +30,7 @@ struct Opened {
 /// lets each port find the other in it, as a switch does, and of two with a router between where it does not.
 ///
 /// # Errors
-/// Kind 2 for what is not there or carries other traffic, exit 3 for what cannot be used or reached.
+/// `Kind::Usage` for what is not there or carries other traffic, `Kind::Unreachable` for what cannot be used or reached.
 pub(crate) fn ports(
     specs: &[PortSpec; 2],
     options: &BenchOptions,
@@ -59,7 +59,7 @@ pub(crate) fn ports(
 /// Opens the ends of a topology as ports.
 ///
 /// # Errors
-/// Kind 2 and 3 for what cannot be a port.
+/// `Kind::Usage` and `Kind::Unreachable` for what cannot be a port.
 pub(crate) fn ends(site: &Site, options: &BenchOptions, places: &Places, stop: &Stop) -> Result<Connected> {
     let open = |side: usize| -> Result<Opened> {
         let end = &site.ends()[side];

@@ -50,7 +50,7 @@ impl Cpus {
     /// and take turns on one.
     ///
     /// # Errors
-    /// Kind 2 when a CPU that was asked for is not there.
+    /// `Kind::Usage` when a CPU that was asked for is not there.
     pub(crate) fn places(&self, available: &[u32], both_ways: bool) -> Result<Places, Failure> {
         let asked = self.generators.iter().chain(&self.device);
         if let Some(missing) = asked.into_iter().find(|cpu| !available.contains(cpu)) {

@@ -72,8 +72,8 @@ impl LocalPort {
     /// Opens the interface of this name in a namespace.
     ///
     /// # Errors
-    /// Kind 2 where there is no such interface or it is none of Ethernet; exit 3 where it is down or without carrier, or this
-    /// process has no privilege for it: with the command that mends it.
+    /// `Kind::Usage` where there is no such interface or it is none of Ethernet; `Kind::Unreachable` where it is down or
+    /// without carrier, or this process has no privilege for it: with the command that mends it.
     pub(crate) fn open(
         namespace: Namespace,
         interface: &str,

@@ -21,7 +21,7 @@ pub(crate) trait Port: Send {
     /// routes between.
     ///
     /// # Errors
-    /// Kind 3 with the reason: no route, no neighbour answers.
+    /// `Kind::Unreachable` with the reason: no route, no neighbour answers.
     fn next_hop(&mut self, to: IpAddr) -> anyhow::Result<[u8; 6]>;
 
     /// What it can send with, the fastest first: not tried yet.

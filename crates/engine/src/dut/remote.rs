@@ -61,7 +61,7 @@ impl RemotePort {
     /// Opens an interface of the host that the port names, which must offer it: `pathmeter serve --frames-port`.
     ///
     /// # Errors
-    /// Kind 3 where the host cannot be reached, refuses, or its software is too old.
+    /// `Kind::Unreachable` where the host cannot be reached, refuses, or its software is too old.
     pub(crate) fn open(spec: &PortSpec, options: &RemoteOptions) -> anyhow::Result<RemotePort> {
         let name = spec.to_string();
         let target = target(spec)?;

@@ -93,7 +93,7 @@ impl Reset {
     /// Does it, and waits for its end.
     ///
     /// # Errors
-    /// Kind 2 when there is no way, exit 4 when the command fails or does not end in a minute.
+    /// `Kind::Usage` when there is no way, `Kind::Void` when the command fails or does not end in a minute.
     pub(crate) fn act(&self) -> Result<()> {
         match &self.act {
             Act::None(why) => {

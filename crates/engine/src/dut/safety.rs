@@ -72,7 +72,7 @@ impl Exposure {
 /// Refuses ports and destinations that others may depend on; with `allowed` says in notes what was let through.
 ///
 /// # Errors
-/// Kind 2, with every objection and the way out.
+/// `Kind::Usage`, with every objection and the way out.
 pub(crate) fn check(
     ports: &[&Exposure],
     destinations: &[IpAddr],

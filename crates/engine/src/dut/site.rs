@@ -33,7 +33,7 @@ pub(crate) struct Site {
 }
 
 /// Why a topology cannot be tested on this host: no fault of the topology or of ours. It is the context of a failure that
-/// ends with exit 4.
+/// ends with `Kind::Void`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unavailable(pub(crate) String);
 

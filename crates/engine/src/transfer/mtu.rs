@@ -21,7 +21,7 @@ pub(crate) struct Sweep {
 /// Looks whether these MTUs can be set, before anything is changed.
 ///
 /// # Errors
-/// Code 2, with the way out: no permission, an MTU that the interface does not take, IPv6 that would be lost.
+/// `Kind::Usage`, with the way out: no permission, an MTU that the interface does not take, IPv6 that would be lost.
 pub fn check(mtus: &[u32], of: &MtuOf, ipv6: bool) -> anyhow::Result<()> {
     if !Capabilities::of_this_thread()?.has(Capability::NetAdmin) {
         let advice = "run it as root, or once: setcap cap_net_admin+ep $(which pathmeter)";

@@ -34,7 +34,7 @@ impl Pauses {
 /// Waits so long.
 ///
 /// # Errors
-/// Kind 4 as soon as `stop` is raised.
+/// `Kind::Void` as soon as `stop` is raised.
 pub(super) fn wait(time: Nanos, stop: &Stop) -> Result<(), Failure> {
     let end = Instant::now().checked_add(Duration::from_nanos(time.0));
     loop {
@@ -50,7 +50,7 @@ pub(super) fn wait(time: Nanos, stop: &Stop) -> Result<(), Failure> {
 /// Goes on unless it is to end.
 ///
 /// # Errors
-/// Kind 4 when `stop` is raised.
+/// `Kind::Void` when `stop` is raised.
 pub(super) fn check(stop: &Stop) -> Result<(), Failure> {
     if stop.is_raised() {
         return Err(Failure { kind: Kind::Void, message: "stopped before its end".into(), advice: None });

@@ -38,7 +38,7 @@ impl Sides {
     /// count; and the next hop is asked for each time, as it may change.
     ///
     /// # Errors
-    /// Kind 2 when only one port has an address of this family, exit 3 when the next hop is not found.
+    /// `Kind::Usage` when only one port has an address of this family, `Kind::Unreachable` when the next hop is not found.
     pub(super) fn frames(
         &mut self,
         ports: &mut [Box<dyn Port>; 2],

@@ -38,8 +38,8 @@ impl Offers {
     /// Offers these interfaces, after a look at each. `anywhere`: frames may go to any address.
     ///
     /// # Errors
-    /// Kind 2 for an interface that is not there, is named twice, or carries other traffic; exit 3 for one that cannot be
-    /// used: it is down, or there is no privilege.
+    /// `Kind::Usage` for an interface that is not there, is named twice, or carries other traffic; `Kind::Unreachable` for
+    /// one that cannot be used: it is down, or there is no privilege.
     pub fn new(ports: &[PortSpec], anywhere: bool) -> anyhow::Result<Offers> {
         let mut offers = Offers { ports: Vec::new(), anywhere };
         for port in ports {

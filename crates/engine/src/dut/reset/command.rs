@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Runs it by `sh -c`, without input.
 ///
 /// # Errors
-/// Kind 4 when it ends with another code than 0, with what it said last, or does not end: then it is killed with all it has
+/// `Kind::Void` when it ends with another code than 0, with what it said last, or does not end: then it is killed with all it has
 /// started.
 pub(super) fn run(command: &str, patience: Duration) -> Result<()> {
     let mut said = memory_file()?;

@@ -45,7 +45,7 @@ pub(super) fn why(output: &Output) -> String {
 pub(super) fn series_of(step: &Step) -> Vec<Series> {
     let series = |way| Series::new(tool(step), step.family, step.test(), way);
     match &step.work {
-        Work::Throughput(_, directions) => directions.each().map(|way| series(Some(way))).collect(),
+        Work::Throughput(_, directions, _) => directions.each().map(|way| series(Some(way))).collect(),
         Work::Loss(way, _) => vec![series(Some(*way))],
         Work::Mtu => [Direction::Up, Direction::Down].map(|way| series(Some(way))).into(),
         Work::Latency => vec![series(None)],

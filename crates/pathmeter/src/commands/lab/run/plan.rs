@@ -43,8 +43,8 @@ pub(super) struct Step {
 /// What a step does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Work {
-    /// As much as goes.
-    Throughput(Transport, Directions),
+    /// As much as goes, or datagrams at this rate.
+    Throughput(Transport, Directions, Option<BitRate>),
     /// Datagrams at this rate, to see what the path itself loses.
     Loss(Direction, BitRate),
     Latency,
@@ -169,10 +169,10 @@ impl Step {
     /// The kind of its figures.
     pub(super) fn test(&self) -> LabTest {
         match &self.work {
-            Work::Throughput(Transport::Tcp, Directions::Both) => LabTest::TcpBoth,
-            Work::Throughput(Transport::Tcp, _) => LabTest::Tcp,
-            Work::Throughput(Transport::Udp, Directions::Both) => LabTest::UdpBoth,
-            Work::Throughput(Transport::Udp, _) => LabTest::Udp,
+            Work::Throughput(Transport::Tcp, Directions::Both, _) => LabTest::TcpBoth,
+            Work::Throughput(Transport::Tcp, ..) => LabTest::Tcp,
+            Work::Throughput(Transport::Udp, Directions::Both, _) => LabTest::UdpBoth,
+            Work::Throughput(Transport::Udp, ..) => LabTest::Udp,
             Work::Loss(..) => LabTest::Loss,
             Work::Latency | Work::Loaded | Work::Reach => LabTest::Latency,
             Work::Mtu => LabTest::Mtu,
@@ -207,14 +207,18 @@ impl Step {
         let span = |time: Nanos| format!("{}us", time.0 / 1_000);
         let timed = ["-t".to_owned(), span(time), "-i".to_owned(), span(Nanos(time.0 / 4))];
         let (command, options): (&str, Vec<String>) = match &self.work {
-            Work::Throughput(transport, directions) => {
+            Work::Throughput(transport, directions, rate) => {
                 let udp = (*transport == Transport::Udp).then(|| "--udp".to_owned());
+                let rate = rate.map(|rate| ["-b".to_owned(), rate.0.to_string()]);
                 let way = match directions {
                     Directions::Up => None,
                     Directions::Down => Some("--reverse".to_owned()),
                     Directions::Both => Some("--bidir".to_owned()),
                 };
-                ("throughput", timed.into_iter().chain(udp).chain(way).collect())
+                (
+                    "throughput",
+                    timed.into_iter().chain(udp).chain(rate.into_iter().flatten()).chain(way).collect(),
+                )
             }
             Work::Loss(way, rate) => {
                 let rate = ["--udp".to_owned(), "-b".into(), rate.0.to_string()];
@@ -243,9 +247,17 @@ impl Step {
 impl std::fmt::Display for Step {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.work {
-            Work::Throughput(transport, Directions::Both) => write!(f, "{transport} both ways at once")?,
-            Work::Throughput(transport, Directions::Up) => write!(f, "{transport} up")?,
-            Work::Throughput(transport, Directions::Down) => write!(f, "{transport} down")?,
+            Work::Throughput(transport, directions, rate) => {
+                let way = match directions {
+                    Directions::Up => "up",
+                    Directions::Down => "down",
+                    Directions::Both => "both ways at once",
+                };
+                write!(f, "{transport} {way}")?;
+                if let Some(rate) = rate {
+                    write!(f, " at {rate}")?;
+                }
+            }
             Work::Loss(way, rate) => write!(f, "UDP {way} at {rate}, for the loss")?,
             Work::Latency => f.write_str("round trips")?,
             Work::Loaded => f.write_str("round trips under load")?,
@@ -279,7 +291,8 @@ fn of_family(topology: &Topology, args: &LabRunArgs, compared: bool, family: Net
     for (test, transport) in [(Asked::Tcp, Transport::Tcp), (Asked::Udp, Transport::Udp)] {
         if asked(test) {
             let ways = [Directions::Up, Directions::Down, Directions::Both];
-            works.extend(ways.map(|way| Work::Throughput(transport, way)));
+            let filling = |way| filling(topology, way).filter(|_| transport == Transport::Udp);
+            works.extend(ways.map(|way| Work::Throughput(transport, way, filling(way))));
         }
     }
     if asked(Asked::Latency) {
@@ -306,6 +319,15 @@ fn of_family(topology: &Topology, args: &LabRunArgs, compared: bool, family: Net
     let tools = topology.tools.iter().filter(|tool| super::tools::is_of(tool, family));
     works.extend(tools.filter(|_| asked(Asked::Tools)).cloned().map(Work::Tool));
     works.into_iter().map(step).collect()
+}
+
+/// The rate of datagrams that overloads every direction of a shaped path. As much as goes would take the CPUs from the
+/// queues that shape: they let less through than they should.
+fn filling(topology: &Topology, directions: Directions) -> Option<BitRate> {
+    let shaped = super::path::shaped(topology);
+    let rates = directions.each().map(|way| shaped[super::path::place(way)].as_ref().map(|side| side.rate.0));
+    let rates: Option<Vec<u64>> = rates.collect();
+    rates?.into_iter().max().map(|most| BitRate(most / 2 * 3))
 }
 
 /// Where the far end answers over a family.
@@ -336,3 +358,19 @@ const BOOT: Nanos = Nanos::from_secs(25);
 const SWEEP_TESTS: u64 = 14;
 /// Enough datagrams to count losses by, and far below what any path here carries.
 const LOSS_RATE: u64 = 20_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(topology: &str, directions: Directions) -> Option<u64> {
+        filling(&shipped::find(topology).expect("it is shipped"), directions).map(|rate| rate.0)
+    }
+
+    #[test]
+    fn datagrams_overload_a_shaped_path_and_not_the_host() {
+        let all = [Directions::Up, Directions::Down, Directions::Both];
+        assert_eq!(all.map(|directions| rate("tbf-mtu", directions)), [Some(30_000_000); 3]);
+        assert_eq!(all.map(|directions| rate("forward", directions)), [None; 3]);
+    }
+}
