@@ -1,7 +1,5 @@
 //! Follows a test while it runs: prints what arrived in each tenth of a second: `follow HOST`.
 
-use pathmeter_engine::connect::Security;
-use pathmeter_engine::interrupt::Interrupt;
 use pathmeter_engine::model::event::Event;
 use pathmeter_engine::model::plan::{End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use pathmeter_engine::model::units::Nanos;
@@ -27,5 +25,6 @@ fn main() -> anyhow::Result<()> {
         }
     };
     let plan = run::Plan::Throughput(Box::new(plan));
-    run::run(&plan, &Security::default(), &Interrupt::default(), &mut row)
+    run::run(&plan, &run::Options::default(), &mut row)?;
+    Ok(())
 }

@@ -1,8 +1,5 @@
 //! Measures how much the path to a pathmeter server carries, and prints the verdict: `measure HOST`.
 
-use pathmeter_engine::connect::Security;
-use pathmeter_engine::insight::run_of_events;
-use pathmeter_engine::interrupt::Interrupt;
 use pathmeter_engine::model::plan::{End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use pathmeter_engine::model::units::Nanos;
 use pathmeter_engine::resolve::{Family, resolve};
@@ -18,10 +15,8 @@ fn main() -> anyhow::Result<()> {
         test: TestSpec { end: End::Time(Nanos::from_secs(1)), ..TestSpec::new(Transport::Tcp) },
         local: LocalOptions::default(),
     };
-    let mut events = Vec::new();
     let plan = run::Plan::Throughput(Box::new(plan));
-    run::run(&plan, &Security::default(), &Interrupt::default(), &mut |event| events.push(event.clone()))?;
-    let run = run_of_events("example", "throughput", &events);
-    writeln!(std::io::stdout(), "{}", run.verdict.text)?;
+    let ended = run::run(&plan, &run::Options::default(), &mut |_| {})?;
+    writeln!(std::io::stdout(), "{}", ended.run.verdict.text)?;
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! Errors: of what kind they are, what went wrong, and the way out.
 
+use model::plan::{ProtocolName, Target};
 use std::fmt::{Display, Formatter};
 use std::io;
+use wire::ProtocolError;
 
 /// Whose an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +64,52 @@ pub fn advice(error: &anyhow::Error) -> Option<&str> {
     error.downcast_ref::<Failure>().or_else(cause)?.advice.as_deref()
 }
 
+/// Names the far end in an error of the dialogue with it, and says what to try. `begun`: the test had.
+pub(crate) fn blame(
+    target: &Target,
+    protocol: ProtocolName,
+    begun: bool,
+    error: anyhow::Error,
+) -> anyhow::Error {
+    let Some(cause) = error.downcast_ref::<ProtocolError>() else { return error };
+    let advice = match cause {
+        ProtocolError::Closed(_) | ProtocolError::Timeout(_) if begun => {
+            "it, its host or the path broke down; what was measured until then is shown, and its log may tell more"
+        }
+        ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_) => {
+            match protocol {
+                ProtocolName::Native | ProtocolName::Foreign => {
+                    "check that `pathmeter serve` listens there, and not another service (`iperf3 -s` is reached with \
+                 --protocol iperf3); its log may tell more"
+                }
+                ProtocolName::Iperf3 => {
+                    "check that `iperf3 -s` or `pathmeter serve --iperf3` listens there, and not another service; its log \
+                 may tell more"
+                }
+                ProtocolName::Iperf2 => {
+                    "check that `iperf -s` (`iperf -s -u` for UDP) or `pathmeter serve --iperf2` listens there, and not \
+                 another service; its log may tell more"
+                }
+            }
+        }
+        _ => return error.context(target.address.to_string()),
+    };
+    advised(error, target.address, advice)
+}
+
+/// The error of a user who stopped before anything was measured.
+pub fn too_early() -> Failure {
+    let message = "stopped before anything was measured".into();
+    Failure { kind: Kind::Void, message, advice: None }
+}
+
+/// The same error with the thing it is about and what to try.
+pub(crate) fn advised(error: anyhow::Error, thing: impl Display, advice: &str) -> anyhow::Error {
+    let failure =
+        Failure { kind: Kind::of(&error), message: thing.to_string(), advice: Some(advice.to_owned()) };
+    error.context(failure)
+}
+
 /// The chain of causes on one line. A cause that the error before it has told already is not told again.
 pub fn sentence(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |said, cause| match cause.to_string() {
@@ -75,15 +123,15 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Kind> {
     if let Some(failure) = cause.downcast_ref::<Failure>() {
         return Some(failure.kind);
     }
-    if let Some(error) = cause.downcast_ref::<wire::ProtocolError>() {
+    if let Some(error) = cause.downcast_ref::<ProtocolError>() {
         return Some(of_protocol(error));
     }
     cause.downcast_ref::<io::Error>().and_then(|error| of_io(error.kind()))
 }
 
-fn of_protocol(error: &wire::ProtocolError) -> Kind {
+fn of_protocol(error: &ProtocolError) -> Kind {
     match error {
-        wire::ProtocolError::PeerStopped(_) | wire::ProtocolError::Stopped(_) => Kind::Void,
+        ProtocolError::PeerStopped(_) | ProtocolError::Stopped(_) => Kind::Void,
         _ => Kind::Unreachable,
     }
 }
@@ -137,8 +185,8 @@ pub(crate) mod tests {
         let full =
             anyhow::Error::new(io::Error::from(io::ErrorKind::StorageFull)).context("write result.json");
         assert_eq!(Kind::of(&full), Kind::Usage);
-        assert_eq!(Kind::of(&anyhow::Error::new(wire::ProtocolError::Busy)), Kind::Unreachable);
-        assert_eq!(Kind::of(&anyhow::Error::new(wire::ProtocolError::Stopped("x".into()))), Kind::Void);
+        assert_eq!(Kind::of(&anyhow::Error::new(ProtocolError::Busy)), Kind::Unreachable);
+        assert_eq!(Kind::of(&anyhow::Error::new(ProtocolError::Stopped("x".into()))), Kind::Void);
         assert_eq!(Kind::of(&anyhow::anyhow!("index out of step")), Kind::Fault);
     }
 

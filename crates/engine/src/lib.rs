@@ -4,8 +4,6 @@
 //! A test, from the plan to what it means (`examples/measure.rs`; `pathmeter serve` listens on the other host):
 //!
 //! ```no_run
-//! use pathmeter_engine::connect::Security;
-//! use pathmeter_engine::interrupt::Interrupt;
 //! use pathmeter_engine::model::plan::{LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 //! use pathmeter_engine::resolve::{Family, resolve};
 //! use pathmeter_engine::{run, wire};
@@ -17,14 +15,15 @@
 //!     local: LocalOptions::default(),
 //! };
 //! let plan = run::Plan::Throughput(Box::new(plan));
-//! let mut events = Vec::new();
-//! run::run(&plan, &Security::default(), &Interrupt::default(), &mut |event| events.push(event.clone()))?;
+//! let ended = run::run(&plan, &run::Options::default(), &mut |event| println!("{event:?}"))?;
+//! println!("{}", ended.run.verdict.text);
 //! # Ok::<(), anyhow::Error>(())
 //! ```
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `run` | one test from its plan to its events; `pairs`: several at once |
+//! | `run` | a plan carried out: one test, or what orders several (`measure`, `pairs`, `frames`) |
+//! | `client`, `together` | the client's end of a test; several sessions begun at once |
 //! | `resolve`, `host_port`, `preflight` | names to addresses, and what cannot be is said before anything is sent |
 //! | `connect`, `tls`, `link`, `dialogue`, `driver` | a control connection and the session over it |
 //! | `server`, `arrivals`, `guests` | accepting, which flow belongs to which session, and who may still come |
@@ -60,7 +59,6 @@ pub mod iperf2;
 pub mod latency;
 mod link;
 mod pacer;
-pub mod pairs;
 pub mod path;
 pub mod preflight;
 pub mod probe;
@@ -74,5 +72,6 @@ pub mod server;
 mod shared;
 mod threads;
 pub mod tls;
+mod together;
 pub mod transfer;
 mod usage;

@@ -32,33 +32,30 @@ pub struct Job<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-/// Runs it. `progress` is told what is being done; what was found before an error has been told to `sink`.
-pub fn run(
-    job: &Job<'_>,
-    progress: &mut dyn FnMut(&str),
-    sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<()> {
+/// Runs it. What was found before an error has been told to `sink`.
+pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
     if job.plan.service.is_some() {
-        return alone(job, progress, sink);
+        return alone(job, sink);
     }
     let began = mono_now();
     let open = || Prober::open(&job.plan.target, &job.plan.local, job.security, job.interrupt);
     match job.plan.method {
-        PathMethod::Native => native(job, open()?, began, progress, sink),
+        PathMethod::Native => native(job, open()?, began, sink),
         PathMethod::Auto => match open() {
-            Ok(prober) => native(job, prober, began, progress, sink),
+            Ok(prober) => native(job, prober, began, sink),
             Err(e) if is_absent(&e) && !job.interrupt.is_raised() => {
-                progress(&format!("no pathmeter there ({}): asking with ICMP, UDP and TCP", sentence(&e)));
-                alone(job, progress, sink)
+                let asking = format!("no pathmeter there ({}): asking with ICMP, UDP and TCP", sentence(&e));
+                sink(&Event::progress(asking));
+                alone(job, sink)
             }
             Err(e) => Err(e),
         },
-        PathMethod::Icmp | PathMethod::Udp | PathMethod::Tcp => alone(job, progress, sink),
+        PathMethod::Icmp | PathMethod::Udp | PathMethod::Tcp => alone(job, sink),
     }
 }
 
 /// Asks a host without a pathmeter.
-fn alone(job: &Job<'_>, progress: &mut dyn FnMut(&str), sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
+fn alone(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
     let plan = job.plan;
     sink(&Event::PathStarted(Box::new(PathStarted {
         wall: wall_now(),
@@ -67,8 +64,8 @@ fn alone(job: &Job<'_>, progress: &mut dyn FnMut(&str), sink: &mut dyn FnMut(&Ev
         peer: None,
     })));
     let result = match &plan.service {
-        Some(wanted) => service_alone(job, wanted, progress)?,
-        None => foreign::run(plan, job.interrupt, progress)?,
+        Some(wanted) => service_alone(job, wanted, sink)?,
+        None => foreign::run(plan, job.interrupt, sink)?,
     };
     sink_learnt(plan, &result, sink);
     sink(&Event::Path(Box::new(result)));
@@ -78,10 +75,10 @@ fn alone(job: &Job<'_>, progress: &mut dyn FnMut(&str), sink: &mut dyn FnMut(&Ev
 fn service_alone(
     job: &Job<'_>,
     wanted: &ServicePlan,
-    progress: &mut dyn FnMut(&str),
+    sink: &mut dyn FnMut(&Event),
 ) -> anyhow::Result<PathResult> {
     let began = mono_now();
-    let limit = service::service(job.plan, wanted, job.interrupt, progress)?;
+    let limit = service::service(job.plan, wanted, job.interrupt, sink)?;
     Ok(PathResult {
         method: PathMethod::Udp,
         packets: limit.sizes.iter().map(|probe| u64::from(probe.sent)).sum(),
@@ -105,7 +102,6 @@ fn native(
     job: &Job<'_>,
     mut prober: Prober,
     began: MonoTime,
-    progress: &mut dyn FnMut(&str),
     sink: &mut dyn FnMut(&Event),
 ) -> anyhow::Result<()> {
     let Job { plan, security, interrupt } = *job;
@@ -116,11 +112,11 @@ fn native(
         host: host::describe(Some(plan.target.address.ip())),
         peer: prober.peer().cloned(),
     })));
-    let outcome = find_all(job, &mut prober, &mut result, progress);
+    let outcome = find_all(job, &mut prober, &mut result, sink);
     result.packets = prober.datagrams();
     prober.close();
     let outcome = outcome.and_then(|()| {
-        progress("segments of TCP, both ways");
+        sink(&Event::progress("segments of TCP, both ways"));
         tcp::segments(plan, security, interrupt, &mut result)
     });
     let segments =
@@ -153,10 +149,10 @@ fn find_all(
     job: &Job<'_>,
     prober: &mut Prober,
     result: &mut PathResult,
-    progress: &mut dyn FnMut(&str),
+    sink: &mut dyn FnMut(&Event),
 ) -> anyhow::Result<()> {
     for direction in [Direction::Up, Direction::Down] {
-        progress(&format!("packet sizes and fragments {direction}"));
+        sink(&Event::progress(format!("packet sizes and fragments {direction}")));
         find_way(prober, direction, job.plan.largest, result)?;
     }
     tcp::syns(prober, result)

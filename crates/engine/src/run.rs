@@ -1,40 +1,106 @@
-//! One test from its plan to its document.
+//! A plan carried out: events as they come, and the run that they add up to.
 
+mod begun;
+mod explain;
+pub mod frames;
+mod latency;
+pub mod measure;
+pub mod pairs;
+mod path;
+mod throughput;
+mod transfer;
+mod without_copy;
+
+pub use frames::{FramesPlan, FramesStep};
+pub use latency::LatencyWork;
+pub use measure::MeasurePlan;
+pub use pairs::{MAX_PAIRS, PairCount, PairsPlan};
+pub use transfer::TransferWork;
+
+use crate::capture::CaptureOptions;
 use crate::connect::Security;
+use crate::host::entropy;
 use crate::interrupt::Interrupt;
-use crate::{client, latency, path};
-use model::event::Event;
-use model::latency::LatencyPlan;
+use linux::nic::Nic;
+use model::event::{Event, Probe};
 use model::path::PathPlan;
+use model::plan::{LocalOptions, Target};
+use model::run::Run;
 
 /// What is to be done.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Plan {
     /// How much a path carries.
     Throughput(Box<model::plan::Plan>),
+    /// How much it carries in several sessions at once.
+    Pairs(PairsPlan),
+    /// The main job: round trips, packet sizes, TCP and UDP each way.
+    Measure(Box<MeasurePlan>),
+    /// How much it carries in frames of each size.
+    Frames(Box<FramesPlan>),
     /// How long it takes there and back.
-    Latency(Box<LatencyPlan>),
+    Latency(Box<LatencyWork>),
     /// Which packet sizes cross.
     Path(Box<PathPlan>),
+    /// How long files take.
+    Transfer(Box<TransferWork>),
+}
+
+/// What a run needs beside its plan.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// How the ends know each other.
+    pub security: Security,
+    /// Asks it to stop.
+    pub stop: Interrupt,
+    /// What is captured of its packets.
+    pub capture: CaptureOptions,
+    /// The run is to have no intervals: whoever shows them as they come spares the memory, for a day of many streams
+    /// gigabytes.
+    pub drop_intervals: bool,
+}
+
+/// A run that has ended, whole or early.
+#[derive(Debug)]
+pub struct Ended {
+    /// What was measured.
+    pub run: Run,
+    /// Why it ended early, if an error did it. Not when it was asked to stop.
+    pub error: Option<anyhow::Error>,
 }
 
 /// Carries a plan out. What happens is told to `sink` as it happens, also before an error.
 ///
 /// # Errors
-/// When the far end cannot be reached, refuses, or vanishes; [`crate::error::Kind::of`] says which kind it is.
-pub fn run(
-    plan: &Plan,
-    security: &Security,
-    stop: &Interrupt,
-    sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<()> {
+/// Nothing was measured: the far end cannot be reached, refuses, or vanishes; [`crate::error::Kind::of`] says which kind it
+/// is.
+pub fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<Ended> {
     match plan {
-        Plan::Throughput(plan) => client::run(plan, security, &wire::iperf3::Extras::default(), stop, sink),
-        Plan::Latency(plan) => {
-            let job = latency::Job { plan, security, key: None, playback: &[], raw: None, interrupt: stop };
-            latency::run(&job, sink)
-        }
-        Plan::Path(plan) => path::run(&path::Job { plan, security, interrupt: stop }, &mut |_| {}, sink),
+        Plan::Throughput(plan) => throughput::run(plan, options, sink),
+        Plan::Pairs(plan) => pairs::run(plan, options, sink),
+        Plan::Measure(plan) => measure::run(plan, options, sink),
+        Plan::Frames(plan) => frames::run(plan, options, sink),
+        Plan::Latency(work) => latency::run(work, options, sink),
+        Plan::Path(plan) => path::run(plan, options, sink),
+        Plan::Transfer(work) => transfer::run(work, options, sink),
     }
+}
+
+/// A name for a run: 16 hexadecimal digits.
+///
+/// # Errors
+/// The kernel gives no entropy.
+pub fn run_id() -> anyhow::Result<String> {
+    Ok(format!("{:016x}", u64::from_be_bytes(entropy()?)))
+}
+
+/// The speed of the link, as an event: given by the user, or what the interface on the way says.
+fn link(target: &Target, local: &LocalOptions) -> Option<Event> {
+    if let Some(rate) = local.link {
+        return Some(Event::Probe(Probe::Link { rate, source: "--link".into() }));
+    }
+    let nic = Nic::toward(target.address.ip().to_canonical()).ok()?;
+    let rate = nic.speed?;
+    Some(Event::Probe(Probe::Link { rate, source: nic.fingerprint().name }))
 }

@@ -1,5 +1,6 @@
 //! The events of a test: the only thing the engine says. Everything shown, stored or judged is made from them.
 
+use crate::frames::FrameRow;
 use crate::host::Host;
 use crate::latency::{Floor, LatencyResult, LatencySample, LatencyStarted, LoadResult};
 use crate::packets::PacketResult;
@@ -53,8 +54,29 @@ pub enum Event {
     Packets(Box<PacketResult>),
     /// What was seen of the first hop, and of the far host over each family.
     Reach(Box<Reach>),
+    /// A row of a sweep over frame sizes has been measured.
+    FrameRow(Box<FrameRow>),
+    /// What is being done now. It stands in no result.
+    Progress(Progress),
     /// The test is over.
     Finished(Finished),
+}
+
+impl Event {
+    /// A note of what is being done.
+    #[must_use]
+    pub fn progress(doing: impl Into<String>) -> Event {
+        Event::Progress(Progress { part: None, doing: doing.into() })
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Progress {
+    /// Which part of how many, from 1 on; absent for a note.
+    pub part: Option<[u32; 2]>,
+    /// What is done, in plain words.
+    pub doing: String,
 }
 
 /// The control connection.

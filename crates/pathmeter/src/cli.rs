@@ -17,7 +17,7 @@ mod values;
 pub(crate) use analyse::{AnalyseArgs, GroupBy};
 pub(crate) use capture::CaptureArgs;
 pub(crate) use engine::host_port::HostPort;
-pub(crate) use frames::{FrameTest, FramesArgs};
+pub(crate) use frames::FramesArgs;
 pub(crate) use import::{ImportArgs, OutputsArgs};
 pub(crate) use lab::{
     LabArgs, LabCheckArgs, LabCommand, LabDownArgs, LabExecArgs, LabListArgs, LabPrepareArgs, LabRunArgs,
@@ -28,7 +28,7 @@ pub(crate) use linerate::LinerateArgs;
 pub(crate) use mtu::{MtuArgs, ServiceArgs};
 pub(crate) use rfc2544::{DeviceArgs, DutTest, Flows, GoalName, Rfc2544Args, Standard, TrafficArgs};
 pub(crate) use serve::{IPERF3_PORT, NATIVE_PORT, ServeArgs};
-pub(crate) use throughput::{MAX_PAIRS, PairCount, TestArgs, ThroughputArgs};
+pub(crate) use throughput::{TestArgs, ThroughputArgs};
 pub(crate) use transfer::{BucketIn, S3Args, TransferArgs};
 pub(crate) use values::{CpuList, Dscp, Fingerprint, Pattern, TosByte};
 

@@ -6,9 +6,10 @@ mod latency;
 mod mtu;
 mod rfc2544;
 
-use engine::flows::paced_block;
+use engine::flows::{self, paced_block};
+use engine::preflight;
 pub(crate) use engine::resolve::{Family, resolve};
-pub(crate) use frames::{Step, frames};
+pub(crate) use frames::frames;
 pub(crate) use latency::latency;
 pub(crate) use mtu::mtu;
 
@@ -16,14 +17,31 @@ pub(crate) use rfc2544::{Benchmark, rfc2544};
 
 use crate::cli::{IPERF3_PORT, MeasureArgs, NATIVE_PORT, OriginArgs, TargetArgs, TestArgs, ThroughputArgs};
 use engine::error::Failure;
+use engine::run::{self, MeasurePlan, PairCount, PairsPlan};
 use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::units::{BitRate, Bytes, Nanos};
 
-/// The plan of `pathmeter throughput`.
+/// The plan of `pathmeter throughput`: one test, or one for each pair, to the hosts in turn.
 ///
 /// # Errors
-/// Code 2 for options that exclude each other or exceed what can be; code 3 for a host without a usable address.
-pub(crate) fn throughput(args: &ThroughputArgs) -> Result<Plan, Failure> {
+/// `Kind::Usage` for options that exclude each other or exceed what can be, or that this host refuses; `Kind::Unreachable`
+/// for a host without a usable address.
+pub(crate) fn throughput(args: &ThroughputArgs) -> anyhow::Result<run::Plan> {
+    let asked = args.pairs.unwrap_or(PairCount::Fixed(args.more.len() as u32 + 1));
+    let mut tests = tests(args)?;
+    tests.iter().try_for_each(preflight::check)?;
+    tests.iter_mut().try_for_each(fill_payload)?;
+    match tests.pop() {
+        Some(test) if tests.is_empty() && args.pairs.is_none() => Ok(run::Plan::Throughput(Box::new(test))),
+        last => {
+            tests.extend(last);
+            Ok(run::Plan::Pairs(PairsPlan::new(&tests, asked)?))
+        }
+    }
+}
+
+/// The test of each host.
+fn tests(args: &ThroughputArgs) -> Result<Vec<Plan>, Failure> {
     check::throughput(args)?;
     let protocol = ProtocolName::from(args.protocol);
     let mut test = spec(args);
@@ -33,38 +51,41 @@ pub(crate) fn throughput(args: &ThroughputArgs) -> Result<Plan, Failure> {
         // Its servers are told the length: from 3.16 on they count whole blocks alone.
         test.length = paced_block(rate);
     }
-    Ok(Plan { target: target(&args.target, protocol)?, protocol, test, local: local(args) })
-}
-
-/// A plan for each pair of `pathmeter throughput --pairs`: the hosts in turn.
-///
-/// # Errors
-/// As [`throughput`].
-pub(crate) fn pairs(args: &ThroughputArgs, count: usize) -> Result<Vec<Plan>, Failure> {
-    let first = throughput(args)?;
-    let mut targets = vec![first.target.clone()];
+    let mut targets = vec![target(&args.target, protocol)?];
     for host in &args.more {
         let other = TargetArgs { host: host.clone(), ..args.target.clone() };
         check::target(&other)?;
-        targets.push(target(&other, first.protocol)?);
+        targets.push(target(&other, protocol)?);
     }
-    let of = |target: &Target| Plan { target: target.clone(), ..first.clone() };
-    Ok(targets.iter().cycle().take(count).map(of).collect())
+    let plan = |target| Plan { target, protocol, test: test.clone(), local: local(args) };
+    Ok(targets.into_iter().map(plan).collect())
 }
 
-/// The far end of `pathmeter measure`.
+/// UDP without a length gets the payload that this path carries in one packet.
+fn fill_payload(plan: &mut Plan) -> anyhow::Result<()> {
+    if plan.test.transport == Transport::Udp && plan.test.length == 0 {
+        let fits = flows::default_udp_payload(plan.target.address, &plan.local)?;
+        // Servers of iPerf2 read no more of a datagram than their own -l, and 2.1 falls over larger ones.
+        let most = match (plan.protocol, plan.target.address.is_ipv4()) {
+            (ProtocolName::Iperf2, true) => IPERF2_PAYLOAD,
+            (ProtocolName::Iperf2, false) => IPERF2_PAYLOAD_V6,
+            _ => u32::MAX,
+        };
+        plan.test.length = fits.min(most);
+    }
+    Ok(())
+}
+
+/// The plan of `pathmeter measure`.
 ///
 /// # Errors
 /// As [`throughput`].
-pub(crate) fn measure_target(args: &MeasureArgs) -> Result<Target, Failure> {
+pub(crate) fn measure(args: &MeasureArgs) -> Result<MeasurePlan, Failure> {
     check::target(&args.target)?;
     check::session(&args.session, ProtocolName::Native)?;
-    target(&args.target, ProtocolName::Native)
-}
-
-/// What this end of a `pathmeter measure` does by itself.
-pub(crate) fn measure_local(args: &MeasureArgs) -> LocalOptions {
-    LocalOptions { interval: Nanos::from_secs(1), link: args.session.link, ..way(&args.target.origin) }
+    let (target, origin) = (target(&args.target, ProtocolName::Native)?, &args.target.origin);
+    let local = LocalOptions { interval: Nanos::from_secs(1), link: args.session.link, ..way(origin) };
+    Ok(MeasurePlan::new(target, local, args.quick, origin.ipv4 || origin.ipv6))
 }
 
 /// Resolves the far end to one address.
@@ -148,6 +169,9 @@ fn fits_u32(size: Bytes) -> u32 {
 }
 
 const DEFAULT_TIME: Nanos = Nanos::from_secs(10);
+/// What `iperf -u` sends, and what its servers read, over IPv4 and IPv6.
+const IPERF2_PAYLOAD: u32 = 1470;
+const IPERF2_PAYLOAD_V6: u32 = 1450;
 
 #[cfg(test)]
 mod tests;

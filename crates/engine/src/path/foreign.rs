@@ -16,6 +16,7 @@ use echo::Echo;
 use facts::Facts;
 use linux::clock::mono_now;
 use linux::options::MtuDiscovery;
+use model::event::Event;
 use model::path::{PathMethod, PathPlan, PathResult};
 use model::time::MonoTime;
 use tcp::Tcp;
@@ -27,7 +28,7 @@ use tcp::Tcp;
 pub(crate) fn run(
     plan: &PathPlan,
     interrupt: &Interrupt,
-    progress: &mut dyn FnMut(&str),
+    sink: &mut dyn FnMut(&Event),
 ) -> anyhow::Result<PathResult> {
     let began = mono_now();
     let facts = Facts::of(plan)?;
@@ -37,7 +38,7 @@ pub(crate) fn run(
     std::thread::scope(|scope| {
         // A filtered port takes seconds to be given up.
         let tcp = wants(PathMethod::Tcp).then(|| scope.spawn(|| tcp::look(plan)));
-        progress(&format!("asking {host}"));
+        sink(&Event::progress(format!("asking {host}")));
         let mut asked =
             Asked { plan, facts, interrupt, began, port: None, echo: EchoState::NotAsked, tcp: None };
         if wants(PathMethod::Udp) {
@@ -51,9 +52,9 @@ pub(crate) fn run(
         if !asked.answers() {
             asked.tcp = join();
             asked.check()?;
-            return asked.conclude(progress);
+            return asked.conclude(sink);
         }
-        let mut result = asked.conclude(progress)?;
+        let mut result = asked.conclude(sink)?;
         asked.tcp = join();
         asked.add_tcp(&mut result);
         Ok(result)

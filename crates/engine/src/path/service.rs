@@ -10,6 +10,7 @@ use super::foreign::bisect::Bisect;
 use super::foreign::facts::Facts;
 use crate::interrupt::Interrupt;
 use ask::{Asker, Reply};
+use model::event::Event;
 use model::path::{PathPlan, ServiceLimit, ServicePlan, headers};
 
 /// Looks for it.
@@ -20,16 +21,16 @@ pub(crate) fn service(
     plan: &PathPlan,
     service: &ServicePlan,
     interrupt: &Interrupt,
-    progress: &mut dyn FnMut(&str),
+    sink: &mut dyn FnMut(&Event),
 ) -> anyhow::Result<ServiceLimit> {
     let facts = Facts::of(plan)?;
     let headers = headers(facts.ipv6);
     let whole = facts.interface.saturating_sub(headers);
     let most = service.largest.min(LARGEST_PACKET - if facts.ipv6 { 8 } else { headers });
     let mut asker = Asker::new(plan, service, interrupt);
-    progress(&format!("asking the service at UDP port {}", service.port));
+    sink(&Event::progress(format!("asking the service at UDP port {}", service.port)));
     let found = match first(&mut asker, service, whole, most)? {
-        Some(base) => search(&mut asker, base, whole, most, headers, progress)?,
+        Some(base) => search(&mut asker, base, whole, most, headers, sink)?,
         None => Found::default(),
     };
     Ok(ServiceLimit {
@@ -72,7 +73,7 @@ fn search(
     whole: u32,
     most: u32,
     headers: u32,
-    progress: &mut dyn FnMut(&str),
+    sink: &mut dyn FnMut(&Event),
 ) -> anyhow::Result<Found> {
     let mut bisect = Bisect::new(base + headers, most + headers);
     bisect.hint(whole + headers);
@@ -89,7 +90,7 @@ fn search(
             }
         };
         let size = packet - headers;
-        progress(&format!("does it answer {size} bytes?"));
+        sink(&Event::progress(format!("does it answer {size} bytes?")));
         match asker.ask(size, bisect.low() - headers)? {
             Reply::Answered => bisect.take(packet, true),
             Reply::Silent => {

@@ -1,7 +1,8 @@
 //! The command line of `pathmeter frames`.
 
-use super::{PairCount, SessionArgs, TargetArgs};
+use super::{SessionArgs, TargetArgs};
 use clap::{Args, ValueEnum};
+use engine::run::PairCount;
 use model::framing::Encaps;
 use model::plan::Transport;
 use model::units::{Bytes, Nanos};

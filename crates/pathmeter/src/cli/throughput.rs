@@ -2,9 +2,9 @@
 
 use super::{CaptureArgs, CpuList, Dscp, HostPort, SessionArgs, TargetArgs, TosByte};
 use clap::{Args, ValueEnum};
+use engine::run::PairCount;
 use model::plan::{ProtocolName, Wait};
 use model::units::{BitRate, Bytes, Nanos};
-use std::str::FromStr;
 
 /// Measure how much data a path carries, over TCP or UDP, in either direction or both
 #[derive(Clone, Debug, Args)]
@@ -43,29 +43,6 @@ pub(crate) struct ThroughputArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }
-
-/// How many sessions run at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PairCount {
-    /// So many.
-    Fixed(u32),
-    /// Until the sum grows no more.
-    Auto,
-}
-
-impl FromStr for PairCount {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<PairCount, String> {
-        let count =
-            || text.parse().ok().filter(|count| (1..=MAX_PAIRS).contains(count)).map(PairCount::Fixed);
-        let auto = text.eq_ignore_ascii_case("auto").then_some(PairCount::Auto);
-        auto.or_else(count).ok_or_else(|| format!("a number from 1 to {MAX_PAIRS}, or auto"))
-    }
-}
-
-/// Sessions at once.
-pub(crate) const MAX_PAIRS: u32 = 128;
 
 /// What is sent, which way, and until when.
 #[derive(Clone, Debug, Args)]

@@ -1,15 +1,14 @@
 //! `pathmeter demo`: a path with a fault, made on this machine, measured and explained.
 
-use super::measure::{Job, Measured};
 use super::serve::listen;
+use super::session::{conclude_all, run_in_steps};
 use crate::cli::{Common, DemoArgs};
 use crate::exit::Exit;
 use crate::signals;
 use anyhow::Context;
-use engine::capture::CaptureOptions;
-use engine::connect::Security;
 use engine::error::Failure;
 use engine::interrupt::Interrupt;
+use engine::run::{Ended, MeasurePlan, Options, Plan};
 use engine::server::{self, Config, Observer, Watcher};
 use lab::build::{BuildOptions, Lab};
 use lab::feature::Feature;
@@ -51,7 +50,7 @@ pub(crate) fn run(args: &DemoArgs, global: &Common) -> anyhow::Result<Exit> {
     if let Some(dropped) = traffic.nodes.iter().find_map(|node| node.fragments) {
         say(&format!("\nThe router's own count: {} IPv4 fragments dropped.\n", dropped.ipv4));
     }
-    measured.conclude(&[], global)
+    conclude_all(measured, false, &[], global)
 }
 
 /// The topology `demo`, as far as this kernel can build it, and what it cannot.
@@ -77,17 +76,12 @@ fn address(topology: &Topology) -> anyhow::Result<IpAddr> {
     addresses.into_iter().find(IpAddr::is_ipv4).context("the demo's server has an IPv4 address")
 }
 
-fn measure(server: IpAddr, quick: bool, interrupt: &Interrupt) -> anyhow::Result<Measured> {
+fn measure(server: IpAddr, quick: bool, interrupt: &Interrupt) -> anyhow::Result<Ended> {
     let address = SocketAddr::new(server, wire::native::PORT);
-    let job = Job {
-        target: Target { host: address.ip().to_string(), address },
-        local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
-        security: Security::default(),
-        quick,
-        one_family: true,
-        capture: CaptureOptions::default(),
-    };
-    job.measure(interrupt, &mut |line| say(line))
+    let target = Target { host: address.ip().to_string(), address };
+    let local = LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() };
+    let plan = MeasurePlan::new(target, local, quick, true);
+    run_in_steps(&Plan::Measure(Box::new(plan)), &Options { stop: interrupt.clone(), ..Options::default() })
 }
 
 fn config(listener: std::net::TcpListener) -> Config {

@@ -5,22 +5,18 @@ use crate::cli::{Common, Format, SessionArgs};
 use crate::exit::Exit;
 use anyhow::Context;
 use engine::connect::Security;
-use engine::error::{Failure, Kind};
-use engine::host::entropy;
-use insight::run_of_events;
-use linux::nic::Nic;
-use model::event::{Event, Probe};
+use engine::error::Failure;
+use engine::run::{self, Ended, Options, Plan};
+use model::event::{Event, Progress};
 use model::finding::Status;
 use model::latency::LatencyPlan;
-use model::plan::{LocalOptions, Plan, ProtocolName, Target};
 use model::run::Run;
 use model::sample::Side;
 use model::transfer::TransferPlan;
 use report::expect::{Checked, ExpectError, Expectation};
-use report::format::{self, Style, ndjson, text};
+use report::format::{self, Style, frames, ndjson, text};
 use std::io::{IsTerminal, Write};
 use std::str::FromStr;
-use wire::ProtocolError;
 use wire::native::Token;
 
 /// Reads the token and the fingerprint that the command line names.
@@ -48,21 +44,6 @@ pub(crate) fn token(file: &std::path::Path) -> anyhow::Result<Token> {
     })
 }
 
-/// The speed of the link, as an event: given by the user, or what the interface on the way says.
-pub(crate) fn link(target: &Target, local: &LocalOptions) -> Option<Event> {
-    if let Some(rate) = local.link {
-        return Some(Event::Probe(Probe::Link { rate, source: "--link".into() }));
-    }
-    let nic = Nic::toward(target.address.ip().to_canonical()).ok()?;
-    let rate = nic.speed?;
-    Some(Event::Probe(Probe::Link { rate, source: nic.fingerprint().name }))
-}
-
-/// A name for a run: 16 hexadecimal digits.
-pub(crate) fn run_id() -> anyhow::Result<String> {
-    Ok(format!("{:016x}", u64::from_be_bytes(entropy()?)))
-}
-
 /// Reads what the user expects, before anything runs.
 pub(crate) fn expectations(args: &SessionArgs) -> Result<Vec<Expectation>, Failure> {
     parse_expectations(&args.expect, EXPECT_OF_RUN)
@@ -80,62 +61,21 @@ pub(crate) fn parse_expectations<T: FromStr<Err = ExpectError>>(
     expect.iter().map(parse).collect()
 }
 
-/// Names the far end in an error of the dialogue with it, and says what to try. `begun`: the test had.
-pub(crate) fn blame(
-    target: &Target,
-    protocol: ProtocolName,
-    begun: bool,
-    error: anyhow::Error,
-) -> anyhow::Error {
-    let Some(cause) = error.downcast_ref::<ProtocolError>() else { return error };
-    let advice = match cause {
-        ProtocolError::Closed(_) | ProtocolError::Timeout(_) if begun => {
-            "it, its host or the path broke down; what was measured until then is shown, and its log may tell more"
-        }
-        ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_) => {
-            match protocol {
-                ProtocolName::Native | ProtocolName::Foreign => {
-                    "check that `pathmeter serve` listens there, and not another service (`iperf3 -s` is reached with \
-                 --protocol iperf3); its log may tell more"
-                }
-                ProtocolName::Iperf3 => {
-                    "check that `iperf3 -s` or `pathmeter serve --iperf3` listens there, and not another service; its log \
-                 may tell more"
-                }
-                ProtocolName::Iperf2 => {
-                    "check that `iperf -s` (`iperf -s -u` for UDP) or `pathmeter serve --iperf2` listens there, and not \
-                 another service; its log may tell more"
-                }
-            }
-        }
-        _ => return error.context(target.address.to_string()),
-    };
-    let failure =
-        Failure { kind: Kind::of(&error), message: target.address.to_string(), advice: Some(advice.into()) };
-    error.context(failure)
-}
-
-/// The error of a user who stopped before anything was measured.
-pub(crate) fn too_early() -> Failure {
-    let message = "stopped before anything was measured".into();
-    Failure { kind: Kind::Void, message, advice: None }
-}
-
 /// Prints a plan: what `--dry-run` is for.
 pub(crate) fn print_plan<P: serde::Serialize>(plan: &P, global: &Common) -> anyhow::Result<Exit> {
     deliver(global, (serde_json::to_string_pretty(plan)? + "\n").as_bytes())?;
     Ok(Exit::Done)
 }
 
-/// Shows a test while it runs, in the way the format asks for, and keeps its events.
+/// Shows a test while it runs, in the way the format asks for.
 pub(crate) struct Live<'a> {
     global: &'a Common,
     style: Style,
-    plan: Option<Plan>,
+    plan: Option<model::plan::Plan>,
     latency: Option<LatencyPlan>,
     transfer: Option<TransferPlan>,
-    /// Everything that happened, but for intervals that have been shown.
-    pub(crate) events: Vec<Event>,
+    /// Warnings are printed as they come.
+    warns: bool,
     /// The reader has gone (a closed pipe): do not write any more.
     gone: bool,
 }
@@ -144,15 +84,33 @@ impl<'a> Live<'a> {
     /// Nothing has happened yet.
     pub(crate) fn new(global: &'a Common) -> Live<'a> {
         let style = Screen::of(global).style();
-        Live { global, style, plan: None, latency: None, transfer: None, events: Vec::new(), gone: false }
+        Live { global, style, plan: None, latency: None, transfer: None, warns: false, gone: false }
     }
 
-    /// Shows and keeps one event.
-    pub(crate) fn event(&mut self, event: &Event) {
+    /// Carries a plan out and shows what happens.
+    pub(crate) fn run(mut self, plan: &Plan, options: Options) -> anyhow::Result<Ended> {
+        // What has been shown is in no document.
+        let shown =
+            matches!(self.global.format(), Format::Text | Format::Ndjson) && self.global.output.is_none();
+        let options = Options { drop_intervals: shown, ..options };
+        self.warns = matches!(plan, Plan::Transfer(_));
+        let ended = run::run(plan, &options, &mut |event| self.event(event));
+        if matches!(plan, Plan::Path(_)) && std::io::stderr().is_terminal() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+        ended
+    }
+
+    fn event(&mut self, event: &Event) {
         match event {
             Event::Connected(connected) => self.plan = Some(connected.plan.clone()),
             Event::LatencyStarted(begun) => self.latency = Some(begun.plan.clone()),
             Event::TransferStarted(begun) => self.transfer = Some(begun.plan.clone()),
+            Event::Progress(progress) => return self.progress(&progress.doing),
+            // What is changed and who is trusted must be known before it happens. Standard error may be closed.
+            Event::Warning(warning) if self.warns => {
+                let _ = writeln!(std::io::stderr(), "warning: {}", warning.text);
+            }
             _ => {}
         }
         if self.global.verbose > 0 {
@@ -170,21 +128,16 @@ impl<'a> Live<'a> {
             }
             _ => {}
         }
-        if self.is_needed(event) {
-            self.events.push(event.clone());
+    }
+
+    /// Progress is a courtesy: a closed standard error stops nothing.
+    fn progress(&self, doing: &str) {
+        if self.plan.is_some() {
+            // Between rows of a test, and rare.
+            let _ = writeln!(std::io::stderr(), "{doing}");
+        } else if std::io::stderr().is_terminal() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K{doing} …");
         }
-    }
-
-    /// What has been shown and is in no document is not kept: a day of many streams is gigabytes of intervals.
-    fn is_needed(&self, event: &Event) -> bool {
-        let live =
-            matches!(self.global.format(), Format::Text | Format::Ndjson) && self.global.output.is_none();
-        !live || !matches!(event, Event::Sample(_))
-    }
-
-    /// The run of these events.
-    pub(crate) fn run(&self, kind: &str) -> anyhow::Result<Run> {
-        Ok(run_of_events(&run_id()?, kind, &self.events))
     }
 
     fn text(&self, event: &Event) -> String {
@@ -214,6 +167,31 @@ impl<'a> Live<'a> {
     }
 }
 
+/// Carries out a plan of several tests, of which only the steps are shown.
+pub(crate) fn run_in_steps(plan: &Plan, options: &Options) -> anyhow::Result<Ended> {
+    run::run(plan, options, &mut |event| {
+        let line = match event {
+            Event::Progress(Progress { part: Some([part, of]), doing }) => format!("{part}/{of}  {doing}"),
+            Event::Progress(progress) => progress.doing.clone(),
+            Event::FrameRow(row) => frames::progress(row),
+            _ => return,
+        };
+        // Progress is a courtesy: a closed standard error stops nothing.
+        let _ = writeln!(std::io::stderr(), "{line}");
+    })
+}
+
+/// Writes the result of a run; the error that ended it comes after it.
+pub(crate) fn conclude_all(
+    ended: Ended,
+    live: bool,
+    expected: &[Expectation],
+    global: &Common,
+) -> anyhow::Result<Exit> {
+    let exit = conclude(&ended.run, live, expected, global)?;
+    ended.error.map_or(Ok(exit), Err)
+}
+
 /// For `--verbose`: what was decided, as JSON, and which features of the kernels carried the data.
 fn decided(event: &Event) -> String {
     fn line(name: &str, value: &impl serde::Serialize) -> String {
@@ -233,12 +211,7 @@ fn decided(event: &Event) -> String {
 }
 
 /// Writes the result of a run and says how it went. `live`: intervals have already been shown on standard output.
-pub(crate) fn conclude(
-    run: &Run,
-    live: bool,
-    expected: &[Expectation],
-    global: &Common,
-) -> anyhow::Result<Exit> {
+fn conclude(run: &Run, live: bool, expected: &[Expectation], global: &Common) -> anyhow::Result<Exit> {
     let style = Screen::of(global).style();
     let shown = live && global.output.is_none();
     let document = match global.format() {

@@ -3,36 +3,19 @@
 use super::{check, target, way};
 use crate::cli::FramesArgs;
 use engine::error::Failure;
+use engine::flows::believed_mtu;
+use engine::preflight;
+use engine::run::{FramesPlan, FramesStep};
 use model::frames::{DEFAULT_SIZES, FrameAsked, Setting};
 use model::framing::{Framing, Network, Transport as Header};
-use model::plan::{
-    Direction, Directions, End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport,
-};
-use model::units::{Bytes, Nanos};
-use serde::Serialize;
+use model::plan::{Direction, Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport};
+use model::units::Nanos;
 
-/// One row of the sweep.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Step {
-    /// Its frame and what it carries.
-    #[serde(skip)]
-    pub(crate) asked: FrameAsked,
-    frame: Bytes,
-    protocol: Transport,
-    /// What will be done.
-    pub(crate) plan: Option<Plan>,
-    /// Why nothing will.
-    pub(crate) skipped: Option<String>,
-}
-
-/// The far end, and the rows in the order in which they run. `mtu` asks this host's kernel for the path's.
+/// The plan of `pathmeter frames`.
 ///
 /// # Errors
-/// Code 2 for options that exclude each other or exceed what can be; code 3 for a host without a usable address.
-pub(crate) fn frames(
-    args: &FramesArgs,
-    mtu: impl FnOnce(&Target, &LocalOptions) -> anyhow::Result<u32>,
-) -> anyhow::Result<(Target, LocalOptions, Vec<Step>)> {
+/// `Kind::Usage` for options that exclude each other or exceed what can be; `Kind::Unreachable` for a host without a usable address.
+pub(crate) fn frames(args: &FramesArgs) -> anyhow::Result<FramesPlan> {
     check::target(&args.target)?;
     check::session(&args.session, ProtocolName::Native)?;
     let time = args.time.unwrap_or(if args.quick { QUICK } else { DEFAULT_TIME });
@@ -44,7 +27,8 @@ pub(crate) fn frames(
     // Sums of pairs are taken from intervals.
     let interval = Nanos(time.0 / 10).max(Nanos::from_millis(10));
     let local = LocalOptions { interval, link: args.session.link, ..way(&args.target.origin) };
-    let mtu = mtu(&target, &local)?;
+    preflight::way(&target, &local)?;
+    let mtu = believed_mtu(target.address, &local)?;
     let mut sizes = if args.frame.is_empty() { DEFAULT_SIZES.to_vec() } else { args.frame.clone() };
     sizes.sort_unstable();
     sizes.dedup();
@@ -61,10 +45,10 @@ pub(crate) fn frames(
             test: spec(args, protocol, *setting, time),
             local: local.clone(),
         });
-        Step { asked, frame, protocol, plan, skipped: setting.err() }
+        FramesStep { asked, frame, protocol, plan, skipped: setting.err() }
     };
-    let steps = all.map(step).collect();
-    Ok((target, local, steps))
+    let rows = all.map(step).collect();
+    Ok(FramesPlan { target, local, rows, pairs: args.pairs, no_offload: args.no_offload })
 }
 
 fn spec(args: &FramesArgs, protocol: Transport, setting: Setting, time: Nanos) -> TestSpec {

@@ -13,7 +13,7 @@ use wire::{iperf2, native, sockperf, stamp};
 /// The plan of `pathmeter latency`.
 ///
 /// # Errors
-/// Code 2 for options that exclude each other or exceed what can be; code 3 for a host without a usable address.
+/// `Kind::Usage` for options that exclude each other or exceed what can be; `Kind::Unreachable` for a host without a usable address.
 pub(crate) fn latency(args: &LatencyArgs) -> Result<LatencyPlan, Failure> {
     let protocol = LatencyProtocol::from(args.protocol);
     let mode = mode(args);

@@ -10,7 +10,7 @@ use model::plan::{LocalOptions, ProtocolName, Target};
 /// The plan of `pathmeter mtu`. Port 0: the method finds one.
 ///
 /// # Errors
-/// Code 2 for options that cannot be; code 3 for a host without a usable address.
+/// `Kind::Usage` for options that cannot be; `Kind::Unreachable` for a host without a usable address.
 pub(crate) fn mtu(args: &MtuArgs) -> Result<PathPlan, Failure> {
     check::target(&args.target)?;
     check::session(&args.session, ProtocolName::Native)?;

@@ -10,7 +10,7 @@ fn plan(line: &str) -> Result<Plan, Failure> {
     let words = format!("pathmeter throughput {line}");
     let cli = Cli::try_parse_from(words.split_whitespace()).expect("clap takes it");
     match cli.command {
-        Command::Throughput(args) => throughput(&args),
+        Command::Throughput(args) => Ok(tests(&args)?.remove(0)),
         other => panic!("another command: {other:?}"),
     }
 }

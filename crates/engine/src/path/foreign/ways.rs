@@ -9,6 +9,7 @@ use super::{Asked, EchoState};
 use crate::path::trace::{Sizes, trace};
 use linux::clock::mono_now;
 use linux::options::MtuDiscovery;
+use model::event::Event;
 use model::path::{
     BlackHole, BlackHoleCause, Bound, Discovery, FragmentFate, FragmentShape, FragmentTest, HopSource,
     LimitingHop, Outcome, PathMethod, PathResult, PathWay, TcpWay, headers,
@@ -17,7 +18,7 @@ use std::net::SocketAddr;
 
 impl Asked<'_> {
     /// Looks at both directions.
-    pub(super) fn conclude(&mut self, progress: &mut dyn FnMut(&str)) -> anyhow::Result<PathResult> {
+    pub(super) fn conclude(&mut self, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<PathResult> {
         let mut result = PathResult { method: self.method(), ..PathResult::default() };
         let facts = self.facts;
         let blank = PathWay { ipv6: facts.ipv6, ..PathWay::default() };
@@ -25,15 +26,15 @@ impl Asked<'_> {
             PathWay { interface_mtu: Some(facts.interface), cached_mtu: facts.cached, ..blank.clone() };
         let mut down = blank;
         if self.answers() {
-            progress("which packets arrive");
+            sink(&Event::progress("which packets arrive"));
             let echo = self.search_by_echo()?;
             let port = self.search_by_port(echo.as_ref().and_then(|outcome| outcome.path_mtu))?;
             self.set_up(&mut up, echo.as_ref(), port);
-            progress("what comes back");
+            sink(&Event::progress("what comes back"));
             let back = self.look_back(&up)?;
             self.set_fragments(&mut up, &mut down, back.as_ref())?;
             set_down(&mut down, back.as_ref(), &up, echo.as_ref());
-            progress("where large packets end");
+            sink(&Event::progress("where large packets end"));
             let packets = self.explain(&mut up, back.as_ref())?;
             result.packets += packets;
             self.tell_doubts(&mut result, &up, &down, echo.as_ref(), port);

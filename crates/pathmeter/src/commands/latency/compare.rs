@@ -2,8 +2,8 @@
 
 use crate::cli::{Common, Format};
 use crate::commands::output::{Screen, deliver};
-use crate::commands::session::run_id;
 use anyhow::Context;
+use engine::run::run_id;
 use insight::run_of_events;
 use model::event::Event;
 use model::latency::{HostNoise, LatencyResult, WayResult};

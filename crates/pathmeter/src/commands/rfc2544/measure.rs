@@ -3,13 +3,14 @@
 use super::fit::fit;
 use super::plan::most;
 use super::progress::Live;
-use crate::commands::session::{run_id, too_early};
 use crate::exit::Exit;
 use crate::planner::Benchmark;
 use engine::dut::bench::{Bench, BenchOptions};
+use engine::error::too_early;
 use engine::error::{Failure, sentence};
 use engine::host;
 use engine::interrupt::Interrupt;
+use engine::run::run_id;
 use insight::device::conclude;
 use linux::clock::wall_now;
 use model::dut::{Action, DeviceReport, DutReport, SCHEMA, Setup, SetupError, Suite, Test};

@@ -5,6 +5,7 @@ use crate::cli::{BucketIn, S3Args, TransferArgs};
 use crate::planner::{self, Family, resolve};
 use anyhow::Context;
 use engine::error::Failure;
+use engine::run::TransferWork;
 use engine::transfer::source::{Source, host_and_port};
 use model::transfer::{S3Plan, TransferBody, TransferFile, TransferMethod, TransferPlan, Trust};
 use model::units::{Bytes, Nanos};
@@ -13,19 +14,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use url::Url;
 
-/// A plan and what it does not tell.
-pub(super) struct Planned {
-    pub(super) plan: TransferPlan,
-    /// The plan's files, in its order.
-    pub(super) sources: Vec<Source>,
-    pub(super) family: Family,
-}
-
 /// Plans.
 ///
 /// # Errors
-/// Code 2 when the command line asks for what cannot be; code 3 when a host is not found.
-pub(super) fn plan(args: &TransferArgs) -> anyhow::Result<Planned> {
+/// `Kind::Usage` when the command line asks for what cannot be; `Kind::Unreachable` when a host is not found.
+pub(super) fn plan(args: &TransferArgs) -> anyhow::Result<TransferWork> {
     exclusions(args)?;
     let body = body(args)?;
     let method = method(args, body.is_some())?;
@@ -73,7 +66,7 @@ pub(super) fn plan(args: &TransferArgs) -> anyhow::Result<Planned> {
         mss: connection.mss,
         congestion: connection.congestion.clone(),
     };
-    Ok(Planned { plan, sources, family })
+    Ok(TransferWork { plan, sources, family })
 }
 
 fn exclusions(args: &TransferArgs) -> Result<(), Failure> {
@@ -222,7 +215,7 @@ mod tests {
     }
 
     fn refusal(words: &str) -> String {
-        plan(&args(words)).err().expect("it cannot be").to_string()
+        plan(&args(words)).expect_err("it cannot be").to_string()
     }
 
     #[test]

@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 use wire::iperf3::Extras;
 
 /// What became of one session.
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// Everything that happened in it.
-    pub events: Vec<Event>,
+    pub(crate) events: Vec<Event>,
     /// Why it failed.
-    pub error: Option<anyhow::Error>,
+    pub(crate) error: Option<anyhow::Error>,
 }
 
 /// Runs all of them; the outcomes are in the order of the plans.
-pub fn run(plans: &[Plan], security: &Security, interrupt: &Interrupt) -> Vec<Outcome> {
+pub(crate) fn run(plans: &[Plan], security: &Security, interrupt: &Interrupt) -> Vec<Outcome> {
     let gate = Gate::new(plans.len());
     std::thread::scope(|scope| {
         let session = |plan| {

@@ -1,88 +1,114 @@
-//! `pathmeter throughput --pairs`: several sessions at once as one measurement, and the search for how many it takes.
+//! Several sessions at once as one measurement, and the search for how many it takes.
 
-use super::session::{blame, conclude, link, print_plan, run_id, too_early};
-use super::throughput::fill_payload;
-use crate::cli::{Common, MAX_PAIRS, PairCount, ThroughputArgs};
-use crate::exit::Exit;
-use crate::planner;
-use crate::signals;
-use engine::connect::Security;
-use engine::error::{Failure, sentence};
-use engine::interrupt::Interrupt;
-use engine::{pairs, preflight};
+use super::{Ended, Options, link, run_id};
+use crate::error::{Failure, blame, sentence, too_early};
+use crate::together;
 use insight::{analysis::sum_pairs, run_of_events, run_of_pairs};
 use model::event::{Event, Outcome, Probe};
 use model::pairs::{BrokenPair, PairStep};
 use model::plan::{End, Plan};
 use model::run::Run;
 use model::units::{BitRate, Bytes};
-use report::expect::Expectation;
-use std::io::Write;
+use std::str::FromStr;
 
-/// Runs the command.
-pub(crate) fn run(
-    args: &ThroughputArgs,
-    security: &Security,
-    expected: &[Expectation],
-    global: &Common,
-) -> anyhow::Result<Exit> {
-    let asked = args.pairs.unwrap_or(PairCount::Fixed(args.more.len() as u32 + 1));
-    if args.capture.options(None).is_wanted() {
+/// Sessions at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairsPlan {
+    /// As many as there may be.
+    pub plans: Vec<Plan>,
+    /// How many there are to be.
+    pub count: PairCount,
+    /// How many a search begins with.
+    pub least: usize,
+}
+
+/// How many sessions run at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairCount {
+    /// So many.
+    Fixed(u32),
+    /// Until the sum grows no more.
+    Auto,
+}
+
+impl FromStr for PairCount {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PairCount, String> {
+        let count =
+            || text.parse().ok().filter(|count| (1..=MAX_PAIRS).contains(count)).map(PairCount::Fixed);
+        let auto = text.eq_ignore_ascii_case("auto").then_some(PairCount::Auto);
+        auto.or_else(count).ok_or_else(|| format!("a number from 1 to {MAX_PAIRS}, or auto"))
+    }
+}
+
+/// Most sessions at once.
+pub const MAX_PAIRS: u32 = 128;
+
+impl PairsPlan {
+    /// The test of each host, in turn, as often as it takes.
+    ///
+    /// # Errors
+    /// `Kind::Usage` for fewer sessions than hosts.
+    pub fn new(hosts: &[Plan], count: PairCount) -> Result<PairsPlan, Failure> {
+        let least = hosts.len();
+        let most = match count {
+            PairCount::Fixed(count) if (count as usize) < least => {
+                let message = format!("--pairs {count} for {least} hosts: some would have none");
+                return Err(Failure::usage(message, format!("give --pairs {least} or more")));
+            }
+            PairCount::Fixed(count) => count,
+            PairCount::Auto => MAX_PAIRS,
+        };
+        Ok(PairsPlan { plans: hosts.iter().cycle().take(most as usize).cloned().collect(), count, least })
+    }
+}
+
+pub(super) fn run(
+    plan: &PairsPlan,
+    options: &Options,
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<Ended> {
+    if options.capture.is_wanted() {
         let message = "--pairs and a capture: one capture sees one path";
         return Err(Failure::usage(message, "capture a run without --pairs").into());
     }
-    let hosts = args.more.len() as u32 + 1;
-    let most = match asked {
-        PairCount::Fixed(count) if count < hosts => {
-            let message = format!("--pairs {count} for {hosts} hosts: some would have none");
-            return Err(Failure::usage(message, format!("give --pairs {hosts} or more")).into());
-        }
-        PairCount::Fixed(count) => count,
-        PairCount::Auto => MAX_PAIRS,
-    };
-    let mut plans = planner::pairs(args, most as usize)?;
-    let first = plans.get(..hosts as usize).unwrap_or_default();
-    first.iter().try_for_each(preflight::check)?;
-    plans.iter_mut().try_for_each(fill_payload)?;
-    if args.session.dry_run {
-        return print_plan(&plans, global);
-    }
-    let interrupt = signals::interrupt()?;
-    let job = Job { plans, security, interrupt: &interrupt };
-    let measured = match asked {
-        PairCount::Fixed(_) => job.measure(&job.plans, most as usize)?,
-        PairCount::Auto => job.search(hosts as usize)?,
-    };
-    let exit = conclude(&measured.run, false, expected, global)?;
-    match measured.error {
-        Some(error) if !job.interrupt.is_raised() => Err(error),
-        _ => Ok(exit),
+    let mut ended = at_once(plan, options, sink)?;
+    ended.error.take_if(|_| options.stop.is_raised());
+    Ok(ended)
+}
+
+/// The same, with the error of one that was asked to stop.
+pub(super) fn at_once(
+    plan: &PairsPlan,
+    options: &Options,
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<Ended> {
+    let mut job = Job { plans: &plan.plans, options, sink };
+    match plan.count {
+        PairCount::Fixed(count) => job.measure(&plan.plans, count as usize),
+        PairCount::Auto => job.search(plan.least),
     }
 }
 
 /// Sessions to run at once.
-pub(super) struct Job<'a> {
+struct Job<'a> {
     /// As many as there may be.
-    pub(super) plans: Vec<Plan>,
-    pub(super) security: &'a Security,
-    pub(super) interrupt: &'a Interrupt,
-}
-
-/// What they did.
-pub(super) struct Measured {
-    pub(super) run: Run,
-    /// Why a pair failed: told after the result.
-    pub(super) error: Option<anyhow::Error>,
+    plans: &'a [Plan],
+    options: &'a Options,
+    sink: &'a mut dyn FnMut(&Event),
 }
 
 impl Job<'_> {
     /// So many pairs at once.
-    pub(super) fn measure(&self, plans: &[Plan], count: usize) -> anyhow::Result<Measured> {
+    fn measure(&self, plans: &[Plan], count: usize) -> anyhow::Result<Ended> {
         let plans = plans.get(..count).unwrap_or(plans);
         let known = plans.first().and_then(|plan| link(&plan.target, &plan.local));
         let mut tests = Vec::new();
         let (mut broken, mut error) = (Vec::new(), None);
-        for (index, outcome) in pairs::run(plans, self.security, self.interrupt).into_iter().enumerate() {
+        for (index, outcome) in
+            together::run(plans, &self.options.security, &self.options.stop).into_iter().enumerate()
+        {
             let begun = outcome.events.iter().any(|event| matches!(event, Event::Started(_)));
             if let Some(reason) = short(&outcome.events, outcome.error.as_ref()) {
                 broken.push(BrokenPair { pair: index as u64 + 1, reason });
@@ -95,38 +121,38 @@ impl Job<'_> {
             }
         }
         if tests.is_empty() {
-            return Err(error.filter(|_| !self.interrupt.is_raised()).unwrap_or_else(|| too_early().into()));
+            return Err(error
+                .filter(|_| !self.options.stop.is_raised())
+                .unwrap_or_else(|| too_early().into()));
         }
         let pairs = sum_pairs(count as u64, &tests.iter().collect::<Vec<_>>(), broken, rate(known.as_ref()));
         let probes: Vec<Event> = known.into_iter().collect();
         let run = run_of_pairs(&run_id()?, &probes, tests, pairs);
-        Ok(Measured { run, error })
+        Ok(Ended { run, error })
     }
 
     /// So many pairs at once, and once more for longer where they ran too little of the time together.
-    fn step(&self, count: usize) -> anyhow::Result<Measured> {
-        let measured = self.measure(&self.plans, count)?;
-        if !apart(&measured.run) || measured.error.is_some() || self.interrupt.is_raised() {
+    fn step(&mut self, count: usize) -> anyhow::Result<Ended> {
+        let measured = self.measure(self.plans, count)?;
+        if !apart(&measured.run) || measured.error.is_some() || self.options.stop.is_raised() {
             return Ok(measured);
         }
         let share = overlap(&measured.run) * 100.0;
-        let _ = writeln!(
-            std::io::stderr(),
-            "{count} at once: all ran for {share:.0} % of the time: again, for longer"
-        );
+        let doing = format!("{count} at once: all ran for {share:.0} % of the time: again, for longer");
+        (self.sink)(&Event::progress(doing));
         let longer: Vec<Plan> = self.plans.iter().map(longer).collect();
         self.measure(&longer, count)
     }
 
     /// One more pair at a time, until two in a row have added little.
-    pub(super) fn search(&self, least: usize) -> anyhow::Result<Measured> {
+    fn search(&mut self, least: usize) -> anyhow::Result<Ended> {
         let mut steps: Vec<PairStep> = Vec::new();
-        let mut best: Option<Measured> = None;
+        let mut best: Option<Ended> = None;
         let mut idle = 0;
         let mut count = least;
         let stopped = loop {
             let measured = self.step(count)?;
-            if apart(&measured.run) && !self.interrupt.is_raised() && measured.error.is_none() {
+            if apart(&measured.run) && !self.options.stop.is_raised() && measured.error.is_none() {
                 // A sum over a part of the time is of too little to be held against the others.
                 let share = overlap(&measured.run) * 100.0;
                 if best.is_none() {
@@ -137,7 +163,7 @@ impl Job<'_> {
                 );
             }
             let goodput = sum(&measured.run);
-            let _ = writeln!(std::io::stderr(), "{count} at once: {goodput}");
+            (self.sink)(&Event::progress(format!("{count} at once: {goodput}")));
             let before = best.as_ref().map_or(BitRate(0), |best| sum(&best.run));
             steps.push(PairStep { pairs: count as u64, goodput });
             let broke = measured.error.is_some();
@@ -145,7 +171,7 @@ impl Job<'_> {
             if goodput > before && (idle == 0 || best.is_none()) || best.is_none() {
                 best = Some(measured);
             }
-            if broke || self.interrupt.is_raised() {
+            if broke || self.options.stop.is_raised() {
                 break "a pair failed".to_owned();
             }
             if idle == 2 {

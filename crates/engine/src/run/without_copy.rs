@@ -1,18 +1,18 @@
 //! A receiver-limited TCP test repeated for a moment without the copy to the program: what the copy costs is the host's
 //! limit, not the path's.
 
-use engine::client;
-use engine::connect::Security;
-use engine::interrupt::Interrupt;
+use super::Options;
+use crate::client;
 use insight::run_of_events;
 use model::event::{Event, Probe, WithoutCopy};
 use model::plan::{Direction, End, Plan, ProtocolName, Transport};
 use model::summary::Summary;
 use model::units::Nanos;
+use wire::iperf3::Extras;
 
 /// Repeats the test of these events when its receiver was the limit, and says what it took without the copy. What goes
 /// wrong here takes nothing from the result that is there.
-pub(crate) fn repeat(events: &[Event], security: &Security, interrupt: &Interrupt) -> Vec<Event> {
+pub(super) fn repeat(events: &[Event], options: &Options) -> Vec<Event> {
     let run = run_of_events("", "throughput", events);
     let limited: Vec<Direction> = run
         .findings
@@ -23,12 +23,12 @@ pub(crate) fn repeat(events: &[Event], security: &Security, interrupt: &Interrup
     let Some(plan) = run.plan.as_ref().filter(|_| !limited.is_empty()).and_then(shortened) else {
         return Vec::new();
     };
-    if interrupt.is_raised() {
+    if options.stop.is_raised() {
         return Vec::new();
     }
     let mut repeated = Vec::new();
     let mut keep = |event: &Event| repeated.push(event.clone());
-    if client::run(&plan, security, &wire::iperf3::Extras::default(), interrupt, &mut keep).is_err() {
+    if client::run(&plan, &options.security, &Extras::default(), &options.stop, &mut keep).is_err() {
         return Vec::new();
     }
     let summary = Summary::of(&repeated);

@@ -1,40 +1,36 @@
 //! Which datagram sizes cross the path, asked after a UDP test that needs explaining.
 
-use super::session::Live;
-use engine::connect::Security;
-use engine::error::sentence;
-use engine::interrupt::Interrupt;
-use engine::path;
-use engine::probe::Prober;
+use super::Options;
+use super::begun::Begun;
+use crate::error::sentence;
+use crate::path;
+use crate::probe::Prober;
 use model::event::{Event, Outcome, Warning};
 use model::plan::{Direction, Plan, ProtocolName, Transport};
 use model::summary::Summary;
-use std::io::Write;
 
 /// After a UDP test of which nearly nothing arrived, or whose datagrams went in fragments: probes the path, so that
 /// the findings can name the reason and the payload that works. iPerf3's servers answer no probes.
-pub(crate) fn explain(plan: &Plan, security: &Security, interrupt: &Interrupt, live: &mut Live<'_>) {
-    let ways = unexplained(plan, &Summary::of(&live.events));
-    if ways.is_empty() || interrupt.is_raised() || plan.protocol != ProtocolName::Native {
+pub(super) fn explain(plan: &Plan, options: &Options, begun: &mut Begun<'_>) {
+    let ways = unexplained(plan, &Summary::of(begun.events()));
+    if ways.is_empty() || options.stop.is_raised() || plan.protocol != ProtocolName::Native {
         return;
     }
-    // Progress is a courtesy: a closed standard error stops nothing.
-    let _ =
-        writeln!(std::io::stderr(), "Probing which datagram sizes cross the path, to explain this result …");
+    begun.event(&Event::progress("Probing which datagram sizes cross the path, to explain this result …"));
     let probe = || -> anyhow::Result<Event> {
-        let mut prober = Prober::open(&plan.target, &plan.local, security, interrupt)?;
+        let mut prober = Prober::open(&plan.target, &plan.local, &options.security, &options.stop)?;
         let found = path::ways(&mut prober, &ways)?;
         prober.close();
         Ok(Event::Path(Box::new(found)))
     };
     match probe() {
-        Ok(found) => live.event(&found),
-        Err(_) if interrupt.is_raised() => {}
+        Ok(found) => begun.event(&found),
+        Err(_) if options.stop.is_raised() => {}
         Err(e) => {
             let why = sentence(&e);
             let text =
                 format!("The path could not be probed after the test, so its loss is not explained: {why}.");
-            live.event(&Event::Warning(Warning::new("probe-failed", text)));
+            begun.event(&Event::Warning(Warning::new("probe-failed", text)));
         }
     }
 }

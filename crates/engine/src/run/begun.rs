@@ -1,0 +1,91 @@
+//! A run while it lasts: its events are told and kept, the first hop is watched and packets are captured meanwhile.
+
+use super::{Ended, Options, run_id};
+use crate::capture::{self, Capture, CaptureOptions};
+use crate::error::too_early;
+use crate::reach::{self, Watch};
+use insight::run_of_events;
+use model::event::Event;
+use model::reach::Reach;
+use std::net::IpAddr;
+
+/// A run that has begun.
+pub(super) struct Begun<'a> {
+    sink: &'a mut dyn FnMut(&Event),
+    drop_intervals: bool,
+    events: Vec<Event>,
+}
+
+impl<'a> Begun<'a> {
+    pub(super) fn new(options: &Options, sink: &'a mut dyn FnMut(&Event)) -> Begun<'a> {
+        Begun { sink, drop_intervals: options.drop_intervals, events: Vec::new() }
+    }
+
+    /// Tells an event, and keeps what the run is made of.
+    pub(super) fn event(&mut self, event: &Event) {
+        (self.sink)(event);
+        let is_kept = match event {
+            Event::Progress(_) => false,
+            Event::Sample(_) => !self.drop_intervals,
+            _ => true,
+        };
+        if is_kept {
+            self.events.push(event.clone());
+        }
+    }
+
+    /// What was kept.
+    pub(super) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The end of a run of this kind, of which something `was_measured`, or not. `blame` says what to try after an error; it
+    /// is asked whether the test had begun.
+    pub(super) fn end(
+        self,
+        kind: &str,
+        outcome: anyhow::Result<()>,
+        options: &Options,
+        was_measured: fn(&Event) -> bool,
+        blame: impl FnOnce(bool, anyhow::Error) -> anyhow::Error,
+    ) -> anyhow::Result<Ended> {
+        let measured = self.events.iter().any(was_measured);
+        match outcome {
+            _ if !measured && options.stop.is_raised() => Err(too_early().into()),
+            Err(error) if !measured => Err(blame(false, error)),
+            outcome => {
+                let run = run_of_events(&run_id()?, kind, &self.events);
+                Ok(Ended { run, error: outcome.err().map(|error| blame(true, error)) })
+            }
+        }
+    }
+}
+
+/// What looks on while a test runs.
+pub(super) struct Watched {
+    watch: Option<Watch>,
+    capture: Option<Capture>,
+}
+
+impl Watched {
+    /// Watches the first hop toward a host, and begins to capture.
+    ///
+    /// # Errors
+    /// There is no such interface, or the capture's file cannot be made.
+    pub(super) fn start(peer: IpAddr, capture: &CaptureOptions) -> anyhow::Result<Watched> {
+        Ok(Watched { watch: reach::watch(peer), capture: capture::start(capture, peer)? })
+    }
+
+    /// Tells what was seen. After a failure the kernel is given the time to find out.
+    pub(super) fn finish(self, has_failed: bool, options: &Options, begun: &mut Begun<'_>) {
+        if let (true, Some(watch)) = (has_failed, &self.watch) {
+            watch.settle(&options.stop);
+        }
+        if let Some(seen) = self.watch.and_then(|watch| watch.finish(Reach::default())) {
+            begun.event(&seen);
+        }
+        if let Some(capture) = self.capture {
+            begun.event(&capture.finish());
+        }
+    }
+}

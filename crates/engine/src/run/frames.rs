@@ -1,0 +1,267 @@
+//! What the path carries in Ethernet frames of each size, row by row.
+
+use super::pairs::{self, PairCount, PairsPlan};
+use super::{Ended, Options, link, run_id};
+use crate::client;
+use crate::error::{blame, sentence, too_early};
+use crate::guard::{Guard, OldState};
+use insight::{frames, run_of_events, run_of_frames};
+use linux::clock::wall_now;
+use linux::nic::{Nic, Offload, set_offload};
+use linux::privilege::{Capabilities, Capability};
+use model::event::{Event, Probe, Warning};
+use model::frames::{FrameAsked, FrameRow};
+use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target, Transport};
+use model::run::Run;
+use model::units::{BitRate, Bytes};
+use serde::Serialize;
+use wire::iperf3::Extras;
+
+/// A sweep over frame sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FramesPlan {
+    /// The far end.
+    pub target: Target,
+    /// This end's choices.
+    pub local: LocalOptions,
+    /// The rows, in the order in which they run.
+    pub rows: Vec<FramesStep>,
+    /// Sessions at once in each row; one without.
+    pub pairs: Option<PairCount>,
+    /// What joins packets at the interface is switched off meanwhile.
+    pub no_offload: bool,
+}
+
+/// One row of the sweep. Serialized, it is what `--dry-run` prints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FramesStep {
+    /// Its frame and what it carries.
+    #[serde(skip)]
+    pub asked: FrameAsked,
+    /// Bytes of the frame.
+    pub frame: Bytes,
+    /// What it carries.
+    pub protocol: Transport,
+    /// What will be done.
+    pub plan: Option<Plan>,
+    /// Why nothing will.
+    pub skipped: Option<String>,
+}
+
+pub(super) fn run(
+    plan: &FramesPlan,
+    options: &Options,
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<Ended> {
+    let (mut real, note) = if plan.no_offload { real_frames(plan)? } else { (None, None) };
+    let mut sweep = Sweep { plan, options, link: link(&plan.target, &plan.local), note, sink };
+    let measured = sweep.measure();
+    real.as_mut().map_or(Ok(()), Guard::put_back)?;
+    let mut ended = measured?;
+    ended.error.take_if(|_| options.stop.is_raised());
+    Ok(ended)
+}
+
+/// What all rows share.
+struct Sweep<'a> {
+    plan: &'a FramesPlan,
+    options: &'a Options,
+    /// The link's speed, where it is known.
+    link: Option<Event>,
+    /// What is to be known of the offloads.
+    note: Option<Event>,
+    sink: &'a mut dyn FnMut(&Event),
+}
+
+/// Switches off what joins packets at the interface toward the target, until the guard is dropped: TCP has no such choice for
+/// a connection. Where that cannot be, it is told.
+fn real_frames(plan: &FramesPlan) -> anyhow::Result<(Option<Guard>, Option<Event>)> {
+    let Some(tcp) = plan.rows.iter().find(|row| row.protocol == Transport::Tcp) else {
+        return Ok((None, None));
+    };
+    let told = |text: String| Some(Event::Warning(Warning::new("offloads-on", text)));
+    let Some(nic) = toward(&plan.target, &plan.local) else { return Ok((None, None)) };
+    let name = nic.link.name.clone();
+    if tcp.asked.direction == Direction::Down {
+        let text = format!(
+            "--no-offload: the far end sends, and its offloads are its own: TCP may leave it as super-packets. \
+             There: `ethtool -K INTERFACE tso off gso off`; {name} here only receives."
+        );
+        return Ok((None, told(text)));
+    }
+    let on: Vec<Offload> =
+        [Offload::Tso, Offload::Gso].into_iter().filter(|offload| nic.has(*offload)).collect();
+    if on.is_empty() {
+        return Ok((None, None));
+    }
+    if !Capabilities::of_this_thread()?.has(Capability::NetAdmin) {
+        let text = format!(
+            "--no-offload: TCP's super-packets stay on, as switching {name} needs the capability \
+             CAP_NET_ADMIN: run it as root, or `setcap cap_net_admin+ep $(which pathmeter)`."
+        );
+        return Ok((None, told(text)));
+    }
+    let guard = Guard::start(OldState::Offloads { name: name.clone(), on: on.clone() })?;
+    let refused = on.into_iter().find_map(|offload| set_offload(&name, offload, false).err());
+    Ok((
+        Some(guard),
+        refused.and_then(|why| told(format!("--no-offload: {why}; TCP may cross as super-packets."))),
+    ))
+}
+
+impl Sweep<'_> {
+    /// Measures row by row. What breaks a row is told with the result, and ends the rows of its transport.
+    ///
+    /// # Errors
+    /// The first test did not begin, or the user stopped it before any did.
+    fn measure(&mut self) -> anyhow::Result<Ended> {
+        let started = wall_now();
+        let mut so_far = SoFar::default();
+        let mut rows = Vec::new();
+        for step in &self.plan.rows {
+            let row = self.row(step, &mut so_far)?;
+            (self.sink)(&Event::FrameRow(Box::new(row.clone())));
+            rows.push(row);
+        }
+        if so_far.tests.is_empty() && self.options.stop.is_raised() {
+            return Err(too_early().into());
+        }
+        let mut run = run_of_frames(&run_id()?, &self.known(), so_far.tests, rows);
+        (run.started, run.finished) = (Some(started), Some(wall_now()));
+        Ok(Ended { run, error: so_far.broke })
+    }
+
+    fn row(&mut self, step: &FramesStep, so_far: &mut SoFar) -> anyhow::Result<FrameRow> {
+        let asked = &step.asked;
+        if let Some(why) = &step.skipped {
+            return Ok(skipped(asked.row(), why));
+        }
+        let Some(plan) = step.plan.as_ref().filter(|_| !self.options.stop.is_raised()) else {
+            return Ok(skipped(asked.row(), STOPPED));
+        };
+        if let Some((_, why)) = so_far.down.as_ref().filter(|(protocol, _)| *protocol == asked.protocol) {
+            return Ok(skipped(asked.row(), &format!("not tried after a size that failed: {why}")));
+        }
+        // A search for how many pairs it takes counts frames of all that it tries.
+        let alone = self.plan.pairs != Some(PairCount::Auto);
+        let counter =
+            alone.then(|| Counter::start(&self.plan.target, &self.plan.local, asked.direction)).flatten();
+        match self.test(plan) {
+            Ok(measured) => {
+                let mut row =
+                    frames::measured(asked, &measured.run, self.rate(), counter.and_then(Counter::frames));
+                if self.options.stop.is_raised() {
+                    row.notes.push("stopped before its time was over".into());
+                } else if let Some(error) = measured.error {
+                    row.notes.push(sentence(&error));
+                    so_far.broke.get_or_insert(error);
+                }
+                so_far.tests.push(measured.run);
+                Ok(row)
+            }
+            Err(_) if self.options.stop.is_raised() => Ok(skipped(asked.row(), STOPPED)),
+            Err(error) if so_far.tests.is_empty() => Err(error),
+            Err(error) => {
+                let why = sentence(&error);
+                let row = skipped(asked.row(), &why);
+                so_far.down = Some((asked.protocol, why));
+                so_far.broke.get_or_insert(error);
+                Ok(row)
+            }
+        }
+    }
+
+    /// One test, or pairs of them.
+    fn test(&mut self, plan: &Plan) -> anyhow::Result<Ended> {
+        match self.plan.pairs {
+            None => self.alone(plan),
+            Some(count) => {
+                let plan = PairsPlan::new(std::slice::from_ref(plan), count)?;
+                pairs::at_once(&plan, self.options, self.sink)
+            }
+        }
+    }
+
+    fn alone(&mut self, plan: &Plan) -> anyhow::Result<Ended> {
+        let mut events: Vec<Event> = self.link.iter().cloned().collect();
+        let mut keep = |event: &Event| {
+            (self.sink)(event);
+            events.push(event.clone());
+        };
+        let outcome =
+            client::run(plan, &self.options.security, &Extras::default(), &self.options.stop, &mut keep);
+        let begun = events.iter().any(|event| matches!(event, Event::Started(_)));
+        let error = outcome.err().map(|error| blame(&plan.target, ProtocolName::Native, begun, error));
+        match error {
+            Some(error) if !begun => Err(error),
+            error => Ok(Ended { run: run_of_events(&run_id()?, "throughput", &events), error }),
+        }
+    }
+
+    fn rate(&self) -> Option<BitRate> {
+        match &self.link {
+            Some(Event::Probe(Probe::Link { rate, .. })) => Some(*rate),
+            _ => None,
+        }
+    }
+
+    /// What stands above the rows: the link, or that it is not known.
+    fn known(&self) -> Vec<Event> {
+        let unknown = || {
+            let text = "The speed of the link is not known, so there is no line rate to compare with: give --link 25G.";
+            Event::Warning(Warning::new("link-unknown", text))
+        };
+        std::iter::once(self.link.clone().unwrap_or_else(unknown)).chain(self.note.clone()).collect()
+    }
+}
+
+/// What has been measured, and what went wrong.
+#[derive(Default)]
+struct SoFar {
+    tests: Vec<Run>,
+    /// The first error: told after the result.
+    broke: Option<anyhow::Error>,
+    /// A transport that failed, and why.
+    down: Option<(Transport, String)>,
+}
+
+fn skipped(row: FrameRow, why: &str) -> FrameRow {
+    FrameRow { skipped: Some(why.to_owned()), ..row }
+}
+
+/// Frames that the interface toward the target counts, in the direction of the data.
+struct Counter {
+    interface: String,
+    direction: Direction,
+    before: u64,
+}
+
+impl Counter {
+    fn start(target: &Target, local: &LocalOptions, direction: Direction) -> Option<Counter> {
+        let nic = toward(target, local)?;
+        Some(Counter { before: count(&nic, direction), interface: nic.link.name, direction })
+    }
+
+    fn frames(self) -> Option<(String, u64)> {
+        let after = count(&Nic::named(&self.interface).ok()?, self.direction);
+        Some((self.interface, after.checked_sub(self.before)?))
+    }
+}
+
+/// The interface toward the target.
+fn toward(target: &Target, local: &LocalOptions) -> Option<Nic> {
+    let nic = match &local.device {
+        Some(device) => Nic::named(device),
+        None => Nic::toward(target.address.ip().to_canonical()),
+    };
+    nic.ok()
+}
+
+fn count(nic: &Nic, direction: Direction) -> u64 {
+    match direction {
+        Direction::Up => nic.link.statistics.tx_packets,
+        Direction::Down => nic.link.statistics.rx_packets,
+    }
+}
+
+const STOPPED: &str = "stopped before it";

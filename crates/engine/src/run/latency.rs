@@ -1,0 +1,69 @@
+//! A run of round trips.
+
+use super::begun::{Begun, Watched};
+use super::{Ended, Options};
+use crate::error::{Failure, advised};
+use crate::latency::raw::RawFile;
+use crate::latency::{self, Job};
+use model::event::Event;
+use model::latency::LatencyPlan;
+use model::playback::Item;
+use std::path::PathBuf;
+use wire::ProtocolError;
+use wire::stamp::Key;
+
+/// The plan of a run of round trips, and what it reads and writes.
+#[derive(Clone, Debug)]
+pub struct LatencyWork {
+    /// What is measured.
+    pub plan: LatencyPlan,
+    /// Of STAMP's authenticated mode.
+    pub key: Option<Key>,
+    /// The messages of a playback.
+    pub playback: Vec<Item>,
+    /// The file in which every round trip is a line.
+    pub raw: Option<PathBuf>,
+}
+
+pub(super) fn run(
+    work: &LatencyWork,
+    options: &Options,
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<Ended> {
+    let [way, more @ ..] = work.plan.ways.as_slice() else {
+        return Err(Failure::usage("there is no host to measure", "give one").into());
+    };
+    if !more.is_empty() && options.capture.is_wanted() {
+        let message =
+            "--capture and --pcap with several ways: a capture sees one far end through one interface";
+        return Err(Failure::usage(message, "measure one host at a time, without --via").into());
+    }
+    let raw = work.raw.as_deref().map(RawFile::create).transpose()?;
+    let mut begun = Begun::new(options, sink);
+    let watched = Watched::start(way.target.address.ip(), &options.capture)?;
+    let job = Job {
+        plan: &work.plan,
+        security: &options.security,
+        key: work.key.as_ref(),
+        playback: &work.playback,
+        raw,
+        interrupt: &options.stop,
+    };
+    let outcome = latency::run(&job, &mut |event| begun.event(event));
+    watched.finish(false, options, &mut begun);
+    begun.end("latency", outcome, options, |event| matches!(event, Event::Latency(_)), blame)
+}
+
+/// Says what to try after an error of the dialogue with a server.
+fn blame(measured: bool, error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<ProtocolError>() {
+        Some(ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_))
+            if !measured =>
+        {
+            let advice = "check that `pathmeter serve` listens there, and not another service (`sockperf sr` is reached with \
+                          --protocol sockperf); its log may tell more";
+            advised(error, "latency session", advice)
+        }
+        _ => error,
+    }
+}

@@ -1,0 +1,248 @@
+//! The main job. Reach, idle RTT, datagram sizes, TCP and UDP each way, reasons, verdict.
+
+use super::{Ended, Options, link, run_id, without_copy};
+use crate::capture::{self, Capture};
+use crate::client;
+use crate::error::{blame, sentence, too_early};
+use crate::path;
+use crate::probe::Prober;
+use crate::reach::{self, Others};
+use insight::{run_of_events, run_of_tests};
+use linux::clock::wall_now;
+use model::event::{Event, Probe, Progress, Warning};
+use model::host::Host;
+use model::plan::{
+    Direction, Directions, End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport,
+};
+use model::reach::{AddressSource, Contact, FamilyReach, Reach};
+use model::run::Run;
+use model::units::{BitRate, Nanos};
+use wire::ProtocolError;
+use wire::iperf3::Extras;
+use wire::native::Limits;
+
+/// A measurement of a path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasurePlan {
+    /// The far end.
+    pub target: Target,
+    /// This end's choices.
+    pub local: LocalOptions,
+    /// The tests of throughput, in order. The payload and the rate of UDP follow from what the tests before it find.
+    pub tests: Vec<Plan>,
+    /// A look, not a measurement.
+    pub quick: bool,
+    /// The other IP family is not tried.
+    pub one_family: bool,
+}
+
+impl MeasurePlan {
+    /// TCP and UDP each way, or a look at them.
+    #[must_use]
+    pub fn new(target: Target, local: LocalOptions, quick: bool, one_family: bool) -> MeasurePlan {
+        let time = if quick { Nanos::from_millis(1200) } else { Nanos::from_secs(6) };
+        let order = [Transport::Tcp, Transport::Udp]
+            .into_iter()
+            .flat_map(|t| [(t, Directions::Up), (t, Directions::Down)]);
+        let plan = |(transport, directions)| Plan {
+            target: target.clone(),
+            protocol: ProtocolName::Native,
+            test: TestSpec { directions, end: End::Time(time), ..TestSpec::new(transport) },
+            local: local.clone(),
+        };
+        MeasurePlan { tests: order.map(plan).collect(), target, local, quick, one_family }
+    }
+}
+
+/// Of what TCP carried, UDP is sent so many hundredths: loss at that rate says something, loss above it nothing.
+pub const UDP_PERCENT: u64 = 95;
+
+pub(super) fn run(
+    plan: &MeasurePlan,
+    options: &Options,
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<Ended> {
+    Job { plan, options, sink }.measure()
+}
+
+struct Job<'a> {
+    plan: &'a MeasurePlan,
+    options: &'a Options,
+    sink: &'a mut dyn FnMut(&Event),
+}
+
+impl Job<'_> {
+    /// Measures the path.
+    ///
+    /// # Errors
+    /// Nothing was measured. What ends a measurement later comes with what was measured until then.
+    fn measure(&mut self) -> anyhow::Result<Ended> {
+        let (plan, stop) = (self.plan, &self.options.stop);
+        let mut probes: Vec<Event> = link(&plan.target, &plan.local).into_iter().collect();
+        let known = probes.len();
+        let started = wall_now();
+        let watch = reach::watch(plan.target.address.ip());
+        let mut met = Met::default();
+        let capture = capture::start(&self.options.capture, plan.target.address.ip())?;
+        if let Some(reason) = capture.as_ref().and_then(Capture::refusal) {
+            (self.sink)(&Event::progress(reason));
+        }
+        self.part(1, "idle round trips and datagram sizes");
+        let mut limits = Limits::default();
+        match self.probe(&mut probes, &mut limits, &mut met) {
+            Err(e) if !stop.is_raised() => {
+                probes.push(without_probes(e, self.sink).map_err(|e| self.blame(e))?);
+            }
+            _ => {}
+        }
+        let seen = Reach { families: self.families(&met), ..Reach::default() };
+        let mut tests: Vec<Run> = Vec::new();
+        let mut broke = None;
+        for (index, mut test) in plan.tests.iter().cloned().enumerate() {
+            if stop.is_raised() {
+                break;
+            }
+            if test.test.transport == Transport::Udp && !prepare_udp(&mut test.test, &probes, &tests) {
+                continue;
+            }
+            heed(&mut test.test, &limits);
+            self.part(index + 2, &format!("{} {}", test.test.transport, direction(&test.test)));
+            match self.test(&test, &probes) {
+                Ok(test) => tests.push(test),
+                Err(_) if stop.is_raised() => break,
+                Err(e) => {
+                    broke = Some(e);
+                    break;
+                }
+            }
+        }
+        if tests.is_empty() && probes.len() == known {
+            return Err(broke.map_or_else(|| too_early().into(), |e| self.blame(e)));
+        }
+        if let (Some(_), Some(watch)) = (&broke, &watch) {
+            watch.settle(stop);
+        }
+        probes.extend(watch.and_then(|watch| watch.finish(seen)));
+        probes.extend(capture.map(Capture::finish));
+        let mut run = run_of_tests(&run_id()?, "measure", &probes, tests);
+        run.started = Some(started);
+        run.finished = Some(wall_now());
+        Ok(Ended { run, error: broke.map(|e| self.blame(e)) })
+    }
+
+    /// Says which part begins.
+    fn part(&mut self, number: usize, doing: &str) {
+        let part = Some([number as u32, self.plan.tests.len() as u32 + 1]);
+        (self.sink)(&Event::Progress(Progress { part, doing: doing.to_owned() }));
+    }
+
+    fn probe(&mut self, events: &mut Vec<Event>, limits: &mut Limits, met: &mut Met) -> anyhow::Result<()> {
+        let (plan, options) = (self.plan, self.options);
+        let mut prober = Prober::open(&plan.target, &plan.local, &options.security, &options.stop)?;
+        *met = Met { opened: Some(prober.opened()), peer: prober.peer().cloned() };
+        limits.clone_from(prober.limits());
+        events.extend(limits.max_rate.map(limited));
+        events.push(Event::Probe(prober.idle_rtt(if plan.quick { 60 } else { 300 })?));
+        let found = path::ways(&mut prober, &[Direction::Up, Direction::Down])?;
+        events.push(Event::Path(Box::new(found)));
+        prober.close();
+        Ok(())
+    }
+
+    /// The far host over the family in use, and over the other.
+    fn families(&self, met: &Met) -> Vec<FamilyReach> {
+        let plan = self.plan;
+        let used = FamilyReach {
+            address: plan.target.address,
+            source: AddressSource::Used,
+            contact: Contact::Open,
+            first: met.opened,
+            again: None,
+        };
+        let others = Others { target: &plan.target, local: &plan.local, peer: met.peer.as_ref() };
+        let others = if plan.one_family { Vec::new() } else { others.contact() };
+        [used].into_iter().chain(others).collect()
+    }
+
+    fn blame(&self, error: anyhow::Error) -> anyhow::Error {
+        blame(&self.plan.target, ProtocolName::Native, false, error)
+    }
+
+    fn test(&mut self, plan: &Plan, probes: &[Event]) -> anyhow::Result<Run> {
+        let known = |event: &&Event| matches!(event, Event::Probe(Probe::Link { .. }) | Event::Path(_));
+        let mut events: Vec<Event> = probes.iter().filter(known).cloned().collect();
+        let options = self.options;
+        let mut keep = |event: &Event| {
+            (self.sink)(event);
+            events.push(event.clone());
+        };
+        let outcome = client::run(plan, &options.security, &Extras::default(), &options.stop, &mut keep);
+        let started = events.iter().any(|event| matches!(event, Event::Started(_)));
+        match outcome {
+            // A test that broke half-way stands in the result with what it measured.
+            Err(error) if !started => return Err(error),
+            Err(_) => {}
+            Ok(()) => {
+                let repeated = without_copy::repeat(&events, options);
+                events.extend(repeated);
+            }
+        }
+        Ok(run_of_events(&run_id()?, "throughput", &events))
+    }
+}
+
+/// The one direction of a test.
+fn direction(test: &TestSpec) -> Direction {
+    if test.directions == Directions::Up { Direction::Up } else { Direction::Down }
+}
+
+/// UDP fits its payload to the path and its rate to what TCP carried; false: nothing crosses this way.
+fn prepare_udp(test: &mut TestSpec, probes: &[Event], tests: &[Run]) -> bool {
+    let summary = model::summary::Summary::of(probes);
+    let way = direction(test);
+    let Some(payload) = summary.max_udp_payload(way) else { return false };
+    test.length = payload;
+    let carried = tests.iter().filter_map(|t| t.summary.direction(way)).map(|d| d.goodput).max();
+    let carried = carried.unwrap_or_default().max(LEAST_UDP_RATE);
+    test.bitrate = Some(BitRate(carried.0 / 100 * UDP_PERCENT));
+    true
+}
+
+/// The far end, as the first session met it.
+#[derive(Debug, Default)]
+struct Met {
+    /// How long the connection to it took to open.
+    opened: Option<Nanos>,
+    /// What it tells of itself.
+    peer: Option<Host>,
+}
+
+/// No more is asked for than the server allows.
+fn heed(test: &mut TestSpec, limits: &Limits) {
+    if let Some(most) = limits.max_rate {
+        test.bitrate = Some(test.bitrate.map_or(most, |rate| rate.min(most)));
+    }
+    if let (Some(most), End::Time(time)) = (limits.max_time, test.end) {
+        test.end = End::Time(time.min(most));
+    }
+}
+
+fn limited(rate: BitRate) -> Event {
+    let text =
+        format!("The server allows {rate} each way, so no more was asked for: the path may carry more.");
+    Event::Warning(Warning::new("limited-by-server", text))
+}
+
+/// A path without UDP is measured with TCP alone, and so is one whose probes broke off. Anything else is an error.
+fn without_probes(error: anyhow::Error, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<Event> {
+    let id = match error.downcast_ref::<ProtocolError>() {
+        Some(ProtocolError::Flows(_)) => "udp-unreachable",
+        Some(ProtocolError::Timeout(_) | ProtocolError::Closed(_)) => "probe-failed",
+        _ => return Err(error),
+    };
+    let text = sentence(&error);
+    sink(&Event::progress(format!("{text}: going on with TCP alone")));
+    Ok(Event::Warning(Warning::new(id, text)))
+}
+
+const LEAST_UDP_RATE: BitRate = BitRate(1_000_000);

@@ -1,0 +1,32 @@
+//! A run about packet sizes.
+
+use super::begun::{Begun, Watched};
+use super::{Ended, Options};
+use crate::error::advised;
+use crate::path::{self, Job};
+use model::event::Event;
+use model::path::PathPlan;
+use wire::ProtocolError;
+
+pub(super) fn run(plan: &PathPlan, options: &Options, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<Ended> {
+    let mut begun = Begun::new(options, sink);
+    let watched = Watched::start(plan.target.address.ip(), &options.capture)?;
+    let job = Job { plan, security: &options.security, interrupt: &options.stop };
+    let outcome = path::run(&job, &mut |event| begun.event(event));
+    watched.finish(false, options, &mut begun);
+    begun.end("mtu", outcome, options, |event| matches!(event, Event::Path(_)), blame)
+}
+
+fn blame(found: bool, error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<ProtocolError>() {
+        _ if found => error,
+        Some(ProtocolError::Flows(_)) => {
+            advised(error, "probe session", "ask the host itself: --protocol icmp, udp or tcp")
+        }
+        Some(ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_)) => {
+            let advice = "check that `pathmeter serve` listens there, or ask the host itself: --protocol icmp, udp or tcp";
+            advised(error, "probe session", advice)
+        }
+        _ => error,
+    }
+}

@@ -1,0 +1,32 @@
+//! One test of throughput, and what explains it.
+
+use super::begun::{Begun, Watched};
+use super::{Ended, Options, explain, link, without_copy};
+use crate::client;
+use crate::error::blame;
+use model::event::Event;
+use model::plan::Plan;
+use wire::iperf3::Extras;
+
+pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<Ended> {
+    let mut begun = Begun::new(options, sink);
+    if let Some(link) = link(&plan.target, &plan.local) {
+        begun.event(&link);
+    }
+    let watched = Watched::start(plan.target.address.ip(), &options.capture)?;
+    let outcome = client::run(plan, &options.security, &Extras::default(), &options.stop, &mut |event| {
+        begun.event(event);
+    });
+    watched.finish(outcome.is_err(), options, &mut begun);
+    if outcome.is_ok() {
+        explain::explain(plan, options, &mut begun);
+        for event in without_copy::repeat(begun.events(), options) {
+            begun.event(&event);
+        }
+    }
+    let blame = |has_begun, error| blame(&plan.target, plan.protocol, has_begun, error);
+    let started = |event: &Event| matches!(event, Event::Started(_));
+    let mut ended = begun.end("throughput", outcome, options, started, blame)?;
+    ended.error.take_if(|_| options.stop.is_raised());
+    Ok(ended)
+}
