@@ -66,6 +66,12 @@ fn silent(run: &Run, plan: &Plan, direction: Direction) -> Option<String> {
     if way.figures.received.bytes.0 > 0 || run.findings.iter().any(explained) {
         return None;
     }
+    if way.figures.sent.bytes.0 == 0 {
+        return Some(format!(
+            "Nothing was sent {direction}: the sending host did not get to it in the time of the test. Measure for longer, with less \
+             other work there."
+        ));
+    }
     Some(format!(
         "Nothing arrived {direction} of {} sent, and nothing measured tells why: look for a firewall that lets the connection open and drops its data.",
         way.figures.sent.bytes

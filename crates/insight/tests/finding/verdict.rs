@@ -60,6 +60,13 @@ fn silence_without_a_reason_is_void() {
 }
 
 #[test]
+fn no_path_is_blamed_for_what_was_not_sent() {
+    let verdict = Scene::udp().with(|s| s.sent().datagrams = 0).with(|s| s.deliver(0)).run().verdict;
+    assert_eq!(verdict.status, Status::Void);
+    assert!(verdict.text.starts_with("Nothing was sent up: the sending host"), "{}", verdict.text);
+}
+
+#[test]
 fn a_missing_receiver_makes_udp_void_and_not_tcp() {
     let verdict = Scene::udp().with(|s| s.receiver = None).run().verdict;
     assert_eq!(

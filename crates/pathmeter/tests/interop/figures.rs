@@ -167,7 +167,7 @@ fn datagrams(mode: Mode, suffix: &str, client: &Value, server: &Value, down: boo
     let is_share_of = |whole: f64| (told_share - 100.0 * lost / whole).abs() < 1e-6;
     assert!(is_share_of(packets) || is_share_of(sent), "{lost} of {packets} or {sent} lost: {told_share} %");
     let jitter = of("jitter_ms");
-    assert!(jitter > 0.0, "{packets} datagrams at the same pace to the nanosecond");
+    assert!(jitter > 0.0 || packets < 2.0, "{packets} datagrams at the same pace to the nanosecond");
     // What the receiver says, the other end prints.
     let told = |key: &str| number(client, &format!("end.sum_received{suffix}.{key}"));
     // 3.12 rounds it to a nanosecond on the way, and counts datagrams of the omitted time at one end alone.

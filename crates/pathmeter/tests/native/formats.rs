@@ -60,7 +60,7 @@ fn markdown_and_text_name_the_figures_and_the_verdict() {
     let server = Server::start(&[]);
     let host = server.host();
     for format in ["markdown", "text"] {
-        for words in [&["throughput", &host, "-t", "300ms"][..], &["measure", &host, "--quick"]] {
+        for words in [&["throughput", &host, "-t", "1s"][..], &["measure", &host, "--quick"]] {
             let text = run(&[words, &["--format", format]].concat()).code(0).stdout;
             assert!(text.contains("bit/s") && text.contains("Verdict"), "{format}: {text}");
             assert!(!text.contains('\x1b'), "no colour without a terminal");
