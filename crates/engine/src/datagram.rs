@@ -110,13 +110,13 @@ pub(crate) fn send<D: Datagram>(
 pub(crate) fn receive<D: Datagram>(
     header: D,
     socket: &UdpSocket,
-    (rest, offload): (Rest, bool),
+    rest: Rest,
     early: &[Vec<u8>],
     counters: &Counters,
     orders: &Orders,
 ) -> Result<(), String> {
     let mut batch = BatchReceiver::new();
-    let gro = offload && linux::options::set_udp_gro(socket, true).is_ok();
+    let gro = linux::options::udp_gro(socket).unwrap_or(false);
     let spins = rest == Rest::Spin;
     let facts = StreamFacts { gro, receiver: Some("recvmmsg"), spins, ..StreamFacts::default() };
     counters.facts.set(facts).ok();

@@ -208,8 +208,8 @@ impl Job {
             return datagram::send(sender, header, socket, &self.counters, &self.budget, &self.orders);
         }
         let early = self.flow.own.as_ref().map_or(&[][..], |own| &own.early);
-        let how = (self.rest(), sender.offload);
-        datagram::receive(header, socket, how, early, &self.counters, &self.orders)
+        let rest = self.rest();
+        datagram::receive(header, socket, rest, early, &self.counters, &self.orders)
     }
 
     /// Unpaced datagrams come in such numbers that a receiver may let them gather, given room for them.

@@ -22,7 +22,7 @@ pub use tcp::{
     set_keepalive, set_mss, set_nodelay, set_reset_on_close, set_save_syn, set_user_timeout, unacknowledged,
     unsent,
 };
-pub use udp::{set_udp_gro, set_udp_segment};
+pub use udp::{set_udp_gro, set_udp_segment, udp_gro};
 
 /// The receive buffer (`SO_RCVBUF`) as the kernel states it: twice the payload that was asked for, the other half
 /// being its own overhead (socket(7)).

@@ -17,6 +17,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     exit::install_panic_hook();
     let words: Vec<OsString> = std::env::args_os().collect();
+    #[cfg(debug_assertions)]
+    assert!(std::env::var_os("PATHMETER_TEST_FAULT").is_none(), "asked for by a test");
     if let Some(ended) = lab::vm::guest::run(&words) {
         return ended;
     }

@@ -32,6 +32,11 @@ impl Waiter {
         Waiter { mode, started, seen: mono_now(), watch: HostWatch::default() }
     }
 
+    /// How it waits.
+    pub(crate) fn mode(&self) -> WaitMode {
+        self.mode
+    }
+
     /// What kept the thread from running so far, since the start.
     pub(crate) fn watch(&self) -> &HostWatch {
         &self.watch

@@ -309,6 +309,9 @@ impl<'a> Session<'a> {
             member.sends = Some(sends);
         }
         member.started = true;
+        if test.offload {
+            flows.iter().for_each(flows::join_datagrams);
+        }
         flows
     }
 

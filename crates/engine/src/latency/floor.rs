@@ -33,18 +33,14 @@ pub(crate) fn measure(plan: &LatencyPlan, cpus: &[usize]) -> anyhow::Result<Opti
             answer(&far, wait, &stop);
         };
         reflector.spawn_scoped(scope, work).context("start the floor's reflector")?;
-        let rtt = ping(near, size, wait);
+        let floor = ping(near, size, wait);
         stop.store(true, Ordering::Release);
         // On a host that gives them no CPU, two threads that spin measure only that.
-        Ok(rtt?.filter(|rtt| rtt.count >= FEWEST).map(|rtt| Floor { rtt, wait }))
+        Ok(floor?.filter(|floor| floor.rtt.count >= FEWEST))
     })
 }
 
-fn ping(
-    socket: Socket,
-    size: usize,
-    wait: WaitMode,
-) -> anyhow::Result<Option<model::stats::histogram::Distribution>> {
+fn ping(socket: Socket, size: usize, wait: WaitMode) -> anyhow::Result<Option<Floor>> {
     let started = mono_now();
     let gather =
         Gather { started, room: 0, last_number: 0, warm_up: Some(WARM_UP), scheduled: false, raw: None };
@@ -53,7 +49,8 @@ fn ping(
     while mono_now() < started + TIME {
         lane.ping(1, size, TIMEOUT, &mut waiter);
     }
-    Ok(lane.tally.finish(waiter.watch(), false)?.rtt)
+    let rtt = lane.tally.finish(waiter.watch(), false)?.rtt;
+    Ok(rtt.map(|rtt| Floor { rtt, wait: waiter.mode() }))
 }
 
 fn answer(far: &Socket, wait: WaitMode, stop: &AtomicBool) {
@@ -145,7 +142,7 @@ mod tests {
             stop.store(true, Ordering::Release);
             rtt
         });
-        Some((rtt?, slow.1))
+        Some((rtt?.rtt, slow.1))
     }
 
     const HELD: Nanos = Nanos::from_millis(5);

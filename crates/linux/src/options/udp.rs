@@ -1,6 +1,6 @@
 //! Options of UDP: letting the kernel cut and join datagrams (udp(7)).
 
-use super::{Opt, set_int};
+use super::{Opt, get_int, set_int};
 use crate::error::Result;
 use std::net::UdpSocket;
 
@@ -21,13 +21,20 @@ pub fn set_udp_gro(socket: &UdpSocket, on: bool) -> Result<()> {
     set_int(socket, UDP_GRO, u32::from(on))
 }
 
+/// Is it so?
+///
+/// # Errors
+/// What `getsockopt(2)` gives; `ENOPROTOOPT` on older kernels.
+pub fn udp_gro(socket: &UdpSocket) -> Result<bool> {
+    Ok(get_int(socket, UDP_GRO)? != 0)
+}
+
 const UDP_SEGMENT: Opt = Opt(libc::SOL_UDP, libc::UDP_SEGMENT, "UDP_SEGMENT");
 const UDP_GRO: Opt = Opt(libc::SOL_UDP, libc::UDP_GRO, "UDP_GRO");
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::get_int;
 
     #[test]
     fn both_are_taken() {

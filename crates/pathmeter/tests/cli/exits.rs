@@ -5,6 +5,19 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
 #[test]
+fn a_fault_of_ours_is_70() {
+    let output = Command::new(env!("CARGO_BIN_EXE_pathmeter"))
+        .arg("--version")
+        .env("PATHMETER_TEST_FAULT", "1")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(70), "{said}");
+    assert!(said.contains("a fault of ours: ") && said.contains("please report it"), "{said}");
+}
+
+#[test]
 fn what_cannot_be_asked_is_2() {
     for (line, named) in [
         ("nonsense", "nonsense"),

@@ -45,6 +45,21 @@ fn beside_its_floor(server: &Server, words: &[&str]) -> Value {
 }
 
 #[test]
+fn the_floor_waits_as_the_test_does() {
+    let server = Server::start(&[]);
+    for wait in ["hybrid", "block"] {
+        let said =
+            latency(&server.host(), &["-n", "10", "--wait", wait, "--format", "ndjson"]).code(0).stdout;
+        let events = said.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let waits: Vec<Value> =
+            events.filter(|event| event["event"] == "floor").map(|floor| floor["wait"].clone()).collect();
+        // Without a CPU for it there is none.
+        assert!(waits.iter().all(|floor| floor == wait) && waits.len() <= 1, "{waits:?}");
+    }
+    server.stop();
+}
+
+#[test]
 fn the_warm_up_that_is_asked_for_is_left_out() {
     let server = Server::start(&[]);
     let run = measured(&server.host(), &["-t", "300ms", "--warm-up", "100ms"]);

@@ -108,6 +108,8 @@ fn loss_is_told_where_it_happened() {
         // What leaves as one piece arrives as one, and is dropped as one.
         let piece = count(&run["summary"][sender]["datapath"]["gso_segments"]).max(1);
         assert_eq!(piece == 1, words.contains(&"--no-gso"), "{case}");
+        let receiver = if direction == "up" { "peer" } else { "local" };
+        assert_eq!(run["summary"][receiver]["datapath"]["gro"], !words.contains(&"--no-gso"), "{case}");
         let path = if drops { dropped(at) } else { 0 };
         let overflow = (overflowed(at) - before) * piece;
         assert_eq!(counted(&run, direction), [path, overflow, 0, 0, 0, 0], "{case}");
