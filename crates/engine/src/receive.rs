@@ -57,6 +57,8 @@ impl Delays {
 #[derive(Clone, Debug)]
 pub(crate) struct UdpReceive {
     tracker: SequenceTracker,
+    /// When the datagram of the highest number came.
+    advanced: Option<MonoTime>,
     jitter: Jitter,
     transit_min: i64,
     transit_max: i64,
@@ -77,6 +79,7 @@ impl UdpReceive {
     pub(crate) fn new() -> UdpReceive {
         UdpReceive {
             tracker: SequenceTracker::new(1, SequenceTracker::DEFAULT_WINDOW),
+            advanced: None,
             jitter: Jitter::default(),
             transit_min: i64::MAX,
             transit_max: i64::MIN,
@@ -91,7 +94,11 @@ impl UdpReceive {
 
     /// Records datagrams of successive numbers and equal time of sending that came in one batch.
     pub(crate) fn record(&mut self, first: Stamp, count: u32, now: MonoTime) {
+        let highest = self.tracker.highest();
         self.tracker.record_run(first.sequence, count);
+        if self.tracker.highest() > highest {
+            self.advanced = Some(now);
+        }
         self.jitter.record_run(first.sent, now, count);
         let transit = now.0.wrapping_sub(first.sent.0).cast_signed();
         self.transit_min = self.transit_min.min(transit);
@@ -108,9 +115,14 @@ impl UdpReceive {
         self.tracker.received()
     }
 
-    /// Highest number seen; 0: none.
-    pub(crate) fn highest(&self) -> u64 {
-        self.tracker.highest().unwrap_or(0)
+    /// When the flow last went on. What comes later has been overtaken by others: it is no time of the flow.
+    pub(crate) fn advanced(&self) -> Option<MonoTime> {
+        self.advanced
+    }
+
+    /// Has every datagram up to this number come?
+    pub(crate) fn is_whole(&self, last: u64) -> bool {
+        self.tracker.lost(Some(last)) == 0
     }
 
     /// The counters now; `last`: the number of the last datagram sent, where it is known.
@@ -123,7 +135,7 @@ impl UdpReceive {
             duplicates: seen.duplicates,
             reordered: seen.reordered,
             jitter: self.jitter.estimate(),
-            last_sequence: self.highest(),
+            last_sequence: self.tracker.highest().unwrap_or(0),
             ..UdpCounters::default()
         }
     }

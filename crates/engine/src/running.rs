@@ -4,7 +4,7 @@ mod own;
 
 pub(crate) use own::StreamDetails;
 
-use super::sampler::{Extremes, Reading, last_data};
+use super::sampler::{Extremes, Reading, last_advance, last_data};
 use super::shared::{Counters, Flow, FlowSocket};
 use super::threads::{self, Stream};
 use super::usage::HostUsage;
@@ -199,7 +199,7 @@ impl Running {
         let (zero, _) = self.base.as_ref()?;
         let from = self.previous.0;
         let is_tcp = self.streams.iter().all(|stream| matches!(stream.flow.socket, FlowSocket::Tcp(_)));
-        let last = self.streams.iter().map(|stream| last_data(&stream.counters, from)).max();
+        let last = self.streams.iter().map(|stream| last_advance(&stream.counters, from)).max();
         // As far as the result reaches.
         let end = match &self.mark {
             Some((time, _)) if is_tcp => *time,
@@ -293,7 +293,7 @@ impl Running {
         let role = stream.flow.info.role;
         let is_tcp = matches!(stream.flow.socket, FlowSocket::Tcp(_));
         let planned = self.planned(now);
-        let until_data = last_data(&stream.counters, base.0).saturating_since(base.0);
+        let until_data = last_advance(&stream.counters, base.0).saturating_since(base.0);
         let (reading, elapsed) = match (&self.mark, role) {
             (Some((time, readings)), Role::Sender) => (&readings[index], time.saturating_since(base.0)),
             (Some((time, readings)), Role::Receiver) if is_tcp => {
@@ -411,7 +411,7 @@ impl Running {
                 Until::Bytes(bytes, quiet) => {
                     stream.counters.bytes.load(Ordering::Relaxed) >= bytes || quiet_for(quiet)
                 }
-                Until::Sequence(last, quiet) => stream.highest() >= last || quiet_for(quiet),
+                Until::Sequence(last, quiet) => stream.is_whole(last) || quiet_for(quiet),
                 Until::Quiet(quiet) => quiet_for(quiet),
             }
     }
@@ -442,10 +442,10 @@ impl Stream {
         }
     }
 
-    /// Highest datagram number seen.
-    fn highest(&self) -> u64 {
+    /// Has every datagram up to this number come?
+    fn is_whole(&self, last: u64) -> bool {
         let state = self.counters.udp.as_ref();
-        state.map_or(0, |s| s.lock().unwrap_or_else(std::sync::PoisonError::into_inner).highest())
+        state.is_some_and(|s| s.lock().unwrap_or_else(std::sync::PoisonError::into_inner).is_whole(last))
     }
 }
 

@@ -207,3 +207,9 @@ pub(crate) fn last_data(counters: &Counters, fallback: MonoTime) -> MonoTime {
         last => MonoTime(last),
     }
 }
+
+/// The same, but of datagrams the time at which the flow last went on.
+pub(crate) fn last_advance(counters: &Counters, fallback: MonoTime) -> MonoTime {
+    let state = counters.udp.as_ref().map(|state| state.lock().unwrap_or_else(PoisonError::into_inner));
+    state.and_then(|state| state.advanced()).unwrap_or_else(|| last_data(counters, fallback))
+}

@@ -55,12 +55,16 @@ fn socket_loss(way: &Way<'_>) -> Option<Finding> {
 fn buffer_advice(way: &Way<'_>, buffer: Bytes) -> String {
     let sent = BitRate::from_bytes(way.figures.sent.bytes, way.figures.elapsed);
     let wanted = sent.bytes_in(PAUSE).0.clamp(1 << 20, LARGEST_BUFFER).next_power_of_two();
-    if buffer.0 < wanted {
-        format!(
-            "Allow a larger buffer at the receiver, `sysctl -w net.core.rmem_max={wanted}`, and ask for it: `-w {wanted}`."
-        )
-    } else {
-        "The buffer is large enough; the receiver is too slow. Give it a CPU of its own (`--affinity`), more streams (`-P`), or send slower (`-b`).".into()
+    match way.plan.test.window {
+        _ if buffer.0 >= wanted => {
+            "The buffer is large enough; the receiver is too slow. Give it a CPU of its own (`--affinity`), more streams (`-P`), or send slower (`-b`).".into()
+        }
+        Some(window) if buffer.0 >= u64::from(window) => {
+            format!("It is what `-w {window}` asked for: leave that out, or give `-w {wanted}`.")
+        }
+        _ => format!(
+            "Allow a larger buffer at the receiver, `sysctl -w net.core.rmem_max={wanted}` where it is less, and ask for it: `-w {wanted}`."
+        ),
     }
 }
 
@@ -110,8 +114,11 @@ fn tcp_loss(way: &Way<'_>) -> Option<Finding> {
         return None;
     }
     let congestion = way.figures.congestion.as_deref().unwrap_or("the congestion control");
+    // BBR goes by the rate of delivery, and by loss only where it is much (Linux tcp_bbr.c).
+    let is_bbr = congestion.starts_with("bbr");
+    let slower = if is_bbr { String::new() } else { format!(", and {congestion} slows down for each loss") };
     let title = format!(
-        "TCP {} had to send {} again ({}): the path loses packets, and {congestion} slows down for each loss",
+        "TCP {} had to send {} again ({}): the path loses packets{slower}",
         way.direction,
         count(retransmits, "segment"),
         percent(share)
@@ -120,9 +127,11 @@ fn tcp_loss(way: &Way<'_>) -> Option<Finding> {
         .with("retransmits_count", retransmits)
         .with("segments_count", segments)
         .with("retransmits_share", share);
-    Some(finding.advise(
-        "Find where: measure with UDP below the rate TCP reached (`--udp -b`), and look at the drops of each interface (`ip -s link`). `--congestion bbr` bears random loss better.",
-    ))
+    let mut advice = "Find where: measure with UDP below the rate TCP reached (`--udp -b`), and look at the drops of each interface (`ip -s link`).".to_owned();
+    if !is_bbr {
+        advice.push_str(" `--congestion bbr` bears random loss better.");
+    }
+    Some(finding.advise(advice))
 }
 
 fn overtaken(way: &Way<'_>) -> Option<Finding> {

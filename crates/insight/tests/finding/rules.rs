@@ -350,3 +350,40 @@ fn a_run_of_tests_has_each_finding_once_and_the_worst_first() {
     let ids: Vec<&str> = run.findings.iter().map(|f| f.id.as_str()).collect();
     assert_eq!(ids, ["fragments-dropped", "udp-fragmented", "path-loss"]);
 }
+
+/// The advice of the one finding with this id.
+#[track_caller]
+fn advice(run: &Run, id: &str) -> String {
+    let found = run.findings.iter().find(|finding| finding.id == id);
+    found.unwrap_or_else(|| panic!("no {id}: {:?}", run.findings)).advice.clone()
+}
+
+#[test]
+fn a_small_buffer_that_was_asked_for_is_named_and_no_limit_is_lowered() {
+    let with = |window: Option<u32>, buffer| {
+        let scene = socket_drops(2000).with(|s| s.plan.test.window = window);
+        scene.with(|s| s.receive_end().datapath.receive_buffer = Bytes(buffer)).run()
+    };
+    let own = advice(&with(Some(65_536), 65_536), "receiver-buffer-loss");
+    assert!(own.contains("what `-w 65536` asked for") && !own.contains("rmem_max"), "{own}");
+    for capped in [with(Some(64 << 20), 212_992), with(None, 212_992)] {
+        let capped = advice(&capped, "receiver-buffer-loss");
+        assert!(capped.contains("net.core.rmem_max=8388608` where it is less"), "{capped}");
+    }
+    let enough = advice(&with(Some(64 << 20), 64 << 20), "receiver-buffer-loss");
+    assert!(enough.contains("the receiver is too slow"), "{enough}");
+}
+
+#[test]
+fn bbr_is_not_said_to_slow_down_for_each_loss() {
+    let with = |congestion: &str| {
+        let scene = Scene::tcp().with(|s| s.tcp_counters().retransmits = 20_000);
+        scene.with(|s| s.sender.datapath.congestion = Some(congestion.into())).run()
+    };
+    for (congestion, slows) in [("cubic", true), ("bbr", false)] {
+        let run = with(congestion);
+        let found = run.findings.iter().find(|finding| finding.id == "path-loss").expect("raised");
+        assert_eq!(found.title.contains("slows down"), slows, "{}", found.title);
+        assert_eq!(found.advice.contains("--congestion bbr"), slows, "{}", found.advice);
+    }
+}

@@ -33,6 +33,25 @@ fn numbered_datagrams_are_counted_under_their_own_names() {
     server.stop();
 }
 
+/// Two ways of unequal length: what comes by the longer one after the datagram of the last number is not lost.
+#[test]
+fn what_comes_after_the_last_number_is_not_lost() {
+    let server = Server::start(&[]);
+    let relay = Relay::to(server.port, |number| match number {
+        150 | 190 | 199 => Delivery::Behind(Duration::from_millis(120)),
+        _ => Delivery::Once,
+    });
+    for direction in ["up", "down"] {
+        let run = through(&relay, direction, 0);
+        let figures = &run["summary"][direction];
+        assert_eq!(figures["received"]["datagrams"], 200, "{direction}: {run:#}");
+        assert_eq!(counted(&run, direction), [0, 0, 0, 3, 0, 0], "{direction}: {figures:#}");
+        // 20 ms, as long as the flow itself: what is overtaken takes none of its time.
+        assert!(figures["seconds"].as_f64().unwrap() < 0.1, "{direction}: {figures:#}");
+    }
+    server.stop();
+}
+
 /// A number far ahead, which nobody sent, moves the window of remembered numbers: what comes again from before it cannot
 /// be told from a first arrival.
 #[test]

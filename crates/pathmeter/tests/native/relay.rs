@@ -1,13 +1,13 @@
 //! A path on the loopback that loses, doubles and swaps data datagrams of our protocol, each as its number says, and
 //! carries everything else as it is.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How a data datagram is delivered.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,8 @@ pub(super) enum Delivery {
     Lost,
     Twice,
     AfterTheNext,
+    /// By a way that is so much longer.
+    Behind(Duration),
     /// After it comes a copy with a number so far ahead, and copies with these numbers.
     ThenAgain {
         ahead: u64,
@@ -85,10 +87,12 @@ fn carry_datagrams(near: &UdpSocket, server: u16, delivery: fn(u64) -> Delivery,
             let Flow { far, up, .. } = flow;
             up.take(&buf[..length], delivery, |datagram| drop(far.send(datagram)));
         }
-        for (client, Flow { far, down, .. }) in &mut clients {
+        for (client, Flow { far, up, down }) in &mut clients {
             while let Ok(length) = far.recv(&mut buf) {
                 down.take(&buf[..length], delivery, |datagram| drop(near.send_to(datagram, client)));
             }
+            up.bring(|datagram| drop(far.send(datagram)));
+            down.bring(|datagram| drop(near.send_to(datagram, client)));
         }
     }
 }
@@ -112,6 +116,8 @@ impl Flow {
 #[derive(Default)]
 struct Path {
     held: Option<Vec<u8>>,
+    /// What goes the longer way, and when it is there.
+    behind: VecDeque<(Instant, Vec<u8>)>,
 }
 
 impl Path {
@@ -121,6 +127,10 @@ impl Path {
             Delivery::Lost => return,
             Delivery::AfterTheNext => {
                 self.held = Some(datagram.to_vec());
+                return;
+            }
+            Delivery::Behind(time) => {
+                self.behind.push_back((Instant::now() + time, datagram.to_vec()));
                 return;
             }
             _ => deliver(datagram),
@@ -134,6 +144,13 @@ impl Path {
         }
         if let Some(held) = self.held.take() {
             deliver(&held);
+        }
+    }
+
+    /// What went the longer way and is there now.
+    fn bring(&mut self, mut deliver: impl FnMut(&[u8])) {
+        while self.behind.front().is_some_and(|(at, _)| Instant::now() >= *at) {
+            self.behind.pop_front().into_iter().for_each(|(_, datagram)| deliver(&datagram));
         }
     }
 }
