@@ -6,6 +6,7 @@ pub(crate) mod completions;
 mod daemon;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod file;
 pub(crate) mod frames;
 pub(crate) mod import;
 pub(crate) mod iperf;

@@ -41,6 +41,7 @@ fn main() -> ExitCode {
 /// One sub-command, one function.
 fn run(cli: &Cli) -> anyhow::Result<Exit> {
     let global = &cli.common;
+    global.output.as_deref().map_or(Ok(()), commands::file::check)?;
     match &cli.command {
         Command::Measure(args) => commands::measure::run(args, global),
         Command::Serve(args) => commands::serve::run(args, global),

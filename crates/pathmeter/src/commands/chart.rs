@@ -1,5 +1,6 @@
 //! A chart as a file, for the commands that draw one.
 
+use super::file;
 use anyhow::Context;
 use engine::error::Failure;
 use report::plot::png;
@@ -8,13 +9,14 @@ use std::path::{Path, PathBuf};
 /// Refuses files that would be no picture, before anything is measured for them.
 ///
 /// # Errors
-/// When a name ends neither in `.svg` nor in `.png`.
+/// When a name ends neither in `.svg` nor in `.png`, or the file cannot be written.
 pub(crate) fn check(files: &[PathBuf]) -> anyhow::Result<()> {
-    for file in files {
-        if kind(file).is_none() {
-            let said = format!("--chart {}: it is neither an .svg nor a .png", file.display());
+    for path in files {
+        if kind(path).is_none() {
+            let said = format!("--chart {}: it is neither an .svg nor a .png", path.display());
             return Err(Failure::usage(said, "the ending of the name says which of them it is").into());
         }
+        file::check(path)?;
     }
     Ok(())
 }
@@ -28,12 +30,12 @@ pub(crate) fn write(files: &[PathBuf], svg: impl FnOnce() -> String) -> anyhow::
         return Ok(());
     }
     let svg = svg();
-    for file in files {
-        let written = match kind(file) {
-            Some(Kind::Png) => std::fs::write(file, png(&svg, PIXELS)?),
-            _ => std::fs::write(file, &svg),
+    for path in files {
+        let written = match kind(path) {
+            Some(Kind::Png) => file::write(path, &png(&svg, PIXELS)?),
+            _ => file::write(path, svg.as_bytes()),
         };
-        written.with_context(|| format!("write {}", file.display()))?;
+        written.with_context(|| format!("write {}", path.display()))?;
     }
     Ok(())
 }
@@ -43,8 +45,8 @@ enum Kind {
     Png,
 }
 
-fn kind(file: &Path) -> Option<Kind> {
-    match file.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+fn kind(path: &Path) -> Option<Kind> {
+    match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
         "svg" => Some(Kind::Svg),
         "png" => Some(Kind::Png),
         _ => None,

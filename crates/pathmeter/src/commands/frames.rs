@@ -20,6 +20,8 @@ pub(crate) fn run(args: &FramesArgs, global: &Common) -> anyhow::Result<Exit> {
     }
     let options = Options { security, stop: signals::interrupt()?, ..Options::default() };
     let ended = run_in_steps(&Plan::Frames(Box::new(plan)), &options)?;
-    chart::write(&args.chart, || format::chart(&ended.run).svg())?;
-    conclude_all(ended, false, &expected, global)
+    let measured = ended.run.clone();
+    let concluded = conclude_all(ended, false, &expected, global);
+    chart::write(&args.chart, || format::chart(&measured).svg())?;
+    concluded
 }

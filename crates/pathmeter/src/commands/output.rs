@@ -1,5 +1,6 @@
 //! Where a command's finished text goes: standard output, or the file of `-o`.
 
+use super::file;
 use crate::cli::Common;
 use anyhow::Context;
 use report::format::Style;
@@ -17,7 +18,7 @@ pub(crate) fn deliver(global: &Common, text: &[u8]) -> anyhow::Result<()> {
             written => written.context("write standard output"),
         };
     };
-    let Err(error) = std::fs::write(path, text) else { return Ok(()) };
+    let Err(error) = file::write(path, text) else { return Ok(()) };
     // What was measured must not be lost with the file.
     let mut out = std::io::stdout().lock();
     out.write_all(text).and_then(|()| out.flush()).ok();

@@ -1,6 +1,6 @@
 //! `lab run`: its figures, comparison, chart, capture, foreign tools and refusals.
 
-use super::support::{Scratch, run};
+use super::support::{Scratch, run, start};
 use super::topologies::buildable;
 use serde_json::Value;
 
@@ -101,6 +101,22 @@ fn a_broken_expectation_is_told_and_ends_with_1() {
         "{}",
         ended.stdout
     );
+}
+
+/// What did not run is neither held nor broken.
+#[test]
+fn an_interrupt_judges_nothing_that_did_not_run() {
+    if buildable("an_interrupt_judges_nothing_that_did_not_run").is_none() {
+        return;
+    }
+    let lab = start(&["lab", "run", "black-hole", "-4", "-t", "1s", "--json"]);
+    lab.wait_for("TCP up, IPv4");
+    lab.signal("INT");
+    let report = lab.end().code(4).json();
+    for (what, held) in expectations(&report) {
+        assert!(held.is_null() || held == true, "{what}: {held}");
+        assert!(held.is_null() || !what.starts_with("finding"), "{what}: {held}");
+    }
 }
 
 #[test]

@@ -140,6 +140,13 @@ fn pairs_are_summed_and_a_chart_is_drawn() {
     let drawn = std::fs::read_to_string(&svg).expect("the chart");
     assert!(drawn.contains("9018") && !drawn.contains(">line rate<"), "{drawn}");
     assert!(std::fs::read(&png).expect("the chart").starts_with(b"\x89PNG"));
+    // A picture that no disk takes costs the picture alone.
+    let full = scratch.file("full.svg", None);
+    std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+    let words =
+        ["frames", &host, "--frame", "1518", "--tests", "udp", "-t", "200ms", "--json", "--chart", &full];
+    let kept = super::support::run(&words).code(2).says("full.svg").json();
+    assert!(number(&rows(&kept)[0], "goodput_bps") > 0.0, "{kept:#}");
 }
 
 #[test]
@@ -164,6 +171,7 @@ fn what_cannot_be_is_refused() {
     run(&["frames", "127.0.0.1", "-t", "0"]).code(2).says("--time 0");
     run(&["frames", "127.0.0.1", "--encap", "nonsense"]).code(2).says("nonsense");
     run(&["frames", "127.0.0.1", "--chart", "x.pdf"]).code(2).says("x.pdf");
+    run(&["frames", "127.0.0.1", "--chart", "/no/such/x.svg"]).code(2).says("/no/such/x.svg");
     run(&["frames", "127.0.0.1", "--tests", "sctp"]).code(2).says("sctp");
     // Every size is impossible: nothing is measured, and the reason is the result.
     let ended = run(&["frames", "127.0.0.1", "--frame", "40"]).code(4);

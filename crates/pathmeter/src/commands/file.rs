@@ -1,0 +1,111 @@
+//! Files that a command writes: tried before anything is measured, and then written whole or not at all.
+
+use engine::error::Failure;
+use std::fs::{OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tempfile::{Builder, NamedTempFile};
+
+/// Refuses a file that cannot be written.
+///
+/// # Errors
+/// `Kind::Usage`: there is no such directory, no permission, or no room for a file in it.
+pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+    let tried = match Place::of(path) {
+        Ok(Place::Special) => Ok(()),
+        Ok(Place::Regular(file)) => beside(&file).map(drop).or_else(|error| in_place(path, error).map(drop)),
+        Err(error) => Err(error),
+    };
+    tried.map_err(|error| {
+        let advice = "give a file in a directory that this user may write to; nothing was measured";
+        Failure::usage(format!("write {}: {error}", path.display()), advice)
+    })
+}
+
+/// Writes the whole file: beside it first, so that what was there before is not lost with a full disk.
+///
+/// # Errors
+/// What the file system gives.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let Place::Regular(file) = Place::of(path)? else { return std::fs::write(path, bytes) };
+    match beside(&file) {
+        Ok(mut whole) => {
+            whole.write_all(bytes)?;
+            whole.as_file().sync_all()?;
+            whole.persist(&file)?;
+            Ok(())
+        }
+        Err(error) => {
+            let mut file = in_place(path, error)?;
+            file.set_len(0)?;
+            file.write_all(bytes)
+        }
+    }
+}
+
+/// What a path names.
+enum Place {
+    /// A regular file, there or not, without the links that lead to it.
+    Regular(PathBuf),
+    /// A device, a pipe or a socket.
+    Special,
+}
+
+impl Place {
+    fn of(path: &Path) -> io::Result<Place> {
+        match std::fs::metadata(path) {
+            Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
+            Ok(found) if found.is_file() => Ok(Place::Regular(path.canonicalize()?)),
+            Ok(_) => Ok(Place::Special),
+            Err(_) => Ok(Place::Regular(path.to_owned())),
+        }
+    }
+}
+
+/// A new file in the same directory, with the permissions of the old one; removed unless it takes the old one's place.
+fn beside(file: &Path) -> io::Result<NamedTempFile> {
+    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let old = std::fs::metadata(file).map(|old| old.permissions());
+    // The process's umask applies to a new one.
+    let permissions = old.unwrap_or_else(|_| Permissions::from_mode(0o666));
+    Builder::new().prefix(".pathmeter-").permissions(permissions).tempfile_in(directory)
+}
+
+/// A file that is there, in a directory that takes no new ones.
+fn in_place(path: &Path, error: io::Error) -> io::Result<std::fs::File> {
+    // Not truncated: it is only tried, perhaps.
+    OpenOptions::new().write(true).open(path).map_err(|_| error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_whole_and_keeps_its_permissions_and_links() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, link) = (directory.path().join("result"), directory.path().join("link"));
+        check(&file).unwrap();
+        assert!(!file.exists(), "it was only tried");
+        write(&file, b"one, long").unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write(&link, b"two").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&file).unwrap(), b"two");
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2, "nothing is left beside it");
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_refused_by_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        for path in [directory.path().to_owned(), directory.path().join("no/such"), "/proc/result".into()] {
+            let refused = check(&path).unwrap_err();
+            assert!(refused.message.contains(path.to_str().unwrap()), "{refused}");
+        }
+        check(Path::new("/dev/full")).unwrap();
+        assert_eq!(write(Path::new("/dev/full"), b"x").unwrap_err().kind(), ErrorKind::StorageFull);
+    }
+}
