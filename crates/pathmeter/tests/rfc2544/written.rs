@@ -12,7 +12,7 @@ fn a_result_is_drawn_compared_and_held_to_what_was_expected() {
     let Some(switch) = Device::new(test, Kind::Bridge) else { return };
     let scratch = Scratch::new("rfc2544-written");
     let [before, svg, png] = ["before.json", "dut.svg", "dut.png"].map(|name| scratch.file(name, None));
-    let expect = ["--expect", "mrr>=1", "--expect", "mrr.loss<=50%"];
+    let expect = ["--expect", "mrr>=1pps", "--expect", "mrr.loss<=50%"];
     let drawn = ["--chart", &svg, "--chart", &png, "--json", "-o", &before];
     let search = ["--frame", "128", "--tests", "throughput,mrr"];
     switch.start(&[&search[..], &expect, &drawn].concat()).end().code(0);
@@ -23,10 +23,10 @@ fn a_result_is_drawn_compared_and_held_to_what_was_expected() {
     assert_eq!(stored["schema"], "pathmeter/rfc2544/1");
 
     // The same device at half of the load forwards half as much.
-    let half = ["--max-rate", "500pps", "--expect", "128.mrr>=900", "--against", &before, "--json"];
+    let half = ["--max-rate", "500pps", "--expect", "128.mrr>=900pps", "--against", &before, "--json"];
     let [near, far] = switch.ports();
     let words = [&["rfc2544", &near, &far, "--quick", "--time", "200ms"], &MRR[..], &half].concat();
-    let ended = super::support::run(&words).code(1).says("expectation broken: 128.mrr>=900");
+    let ended = super::support::run(&words).code(1).says("expectation broken: 128.mrr>=900pps");
     let comparison = &ended.json()["comparisons"][0];
     let mrr = &comparison["rows"][0];
     assert_eq!((&mrr["figure"], &mrr["stream"]["frames"]["name"]), (&"mrr".into(), &"128".into()));

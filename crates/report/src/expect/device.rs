@@ -223,16 +223,16 @@ mod tests {
             ("a.b.64.ndr>200kpps", false),
             ("1518.ndr>=900kpps", true),
             ("a.b.ndr>=300kpps", false),
-            ("ndr>=1", false),
-            ("dead.ndr>=1", false),
-            ("512.ndr>=1", false),
-            ("a.b.64.mrr>=1", false),
+            ("ndr>=1pps", false),
+            ("dead.ndr>=1pps", false),
+            ("512.ndr>=1pps", false),
+            ("a.b.64.mrr>=1pps", false),
         ] {
             let checked = check(text);
             assert_eq!(checked.held, held, "{text}: {checked}");
         }
         assert_eq!(check("a.b.ndr>=300kpps").measured.as_deref(), Some("200 kpps of a.b, 64 IPv4"));
-        assert_eq!(check("512.ndr>=1").measured, None);
+        assert_eq!(check("512.ndr>=1pps").measured, None);
     }
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
         row.mrr = Some(MrrReport { offered: Load(1e6), forwarded, loss_ratio: 0.25 });
         row.loss = Some(LossStepsOutcome { rows: Vec::new(), irregular: Vec::new() });
         let check = |text: &str| text.parse::<DeviceExpectation>().expect(text).check(&report);
-        assert!(check("a.b.64.mrr=150").held && check("a.b.64.mrr.loss<=25%").held);
+        assert!(check("a.b.64.mrr=150pps").held && check("a.b.64.mrr.loss<=25%").held);
         assert!(!check("a.b.64.loss<=1").held, "no step of it was measured");
     }
 
@@ -256,7 +256,7 @@ mod tests {
             assert!(std::ptr::eq(read.figure, figure), "{text}");
             assert!(known_device_keys().contains(figure.name), "{text}");
         }
-        for text in ["nrd>=1", "64>=1", "64.>=1", ".ndr>=1", "ndr>=fast", "ndr", "xndr>=1"] {
+        for text in ["nrd>=1pps", "64>=1", "64.>=1pps", ".ndr>=1pps", "ndr>=fast", "ndr", "xndr>=1pps", "ndr>=1"] {
             assert!(text.parse::<DeviceExpectation>().is_err(), "{text}");
         }
     }

@@ -20,8 +20,13 @@ pub(super) enum Quantity {
 }
 
 impl Quantity {
-    /// The value of a text, in the base unit.
+    /// The value of a text, in the base unit. A number without the unit that it must have is none: `9` of a rate would be
+    /// 9 bit/s.
     pub(super) fn read(self, text: &str) -> Option<f64> {
+        let has_unit = matches!(self, Quantity::Rate | Quantity::Packets | Quantity::Time);
+        if has_unit && text.parse::<f64>().is_ok_and(|number| number != 0.0) {
+            return None;
+        }
         match self {
             Quantity::Rate => text.parse::<BitRate>().ok().map(|rate| rate.0 as f64),
             Quantity::Packets => text.parse::<PacketRate>().ok().map(|rate| rate.0 as f64),
@@ -48,12 +53,12 @@ impl Quantity {
     /// Its name in an error.
     pub(super) fn what(self) -> &'static str {
         match self {
-            Quantity::Rate => "a rate",
-            Quantity::Packets => "a packet rate",
+            Quantity::Rate => "a rate with its unit",
+            Quantity::Packets => "a packet rate with its unit",
             Quantity::Share => "a share",
             Quantity::Count => "a whole number",
             Quantity::Size => "an amount of bytes",
-            Quantity::Time => "a time",
+            Quantity::Time => "a time with its unit",
         }
     }
 
