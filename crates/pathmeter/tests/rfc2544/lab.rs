@@ -36,7 +36,7 @@ fn devices_are_measured_one_after_the_other_and_compared() {
     assert_eq!(report["comparisons"][0]["compared"], "forward");
 
     let again = ["--lab", "forward", "--tests", "mrr", "--frame", "64", "--against", before];
-    let expect = ["--expect", "forward.64.mrr>=1pps", "--expect", "ndr>=1"];
+    let expect = ["--expect", "forward.64.mrr>=1pps", "--expect", "ndr>=1pps"];
     let ended = start(&[&again[..], &expect].concat()).end().code(1);
     std::fs::remove_file(&file).expect("it is there");
     let ended = ended.says("expectation broken: ndr>=1: not measured");
