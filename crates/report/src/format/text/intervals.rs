@@ -8,8 +8,9 @@ use model::units::{BitRate, Bytes, Nanos, PacketRate};
 /// The head of the table.
 pub(super) fn header(plan: &Plan, style: &Style) -> String {
     let names = match plan.test.transport {
-        Transport::Tcp => ["Time", "Way", "Goodput", "Resent", "Window", "RTT"],
-        Transport::Udp => ["Time", "Way", "Goodput", "Datagrams", "Lost", "Jitter"],
+        Transport::Tcp => ["Time", "Way", "Goodput", "Retransmits", "Window", "RTT"],
+        // Of what a sender alone knows nobody says that it arrived.
+        Transport::Udp => ["Time", "Way", "Rate", "Datagrams", "Lost", "Jitter"],
     };
     let line = line(&names.map(String::from));
     format!("{}\n", style.paint(Paint::Bold, &line))
@@ -95,9 +96,10 @@ impl Row {
         };
         let rate = BitRate::from_bytes(self.bytes, length).to_string();
         let cells = [time(self.span, length), self.direction.to_string(), rate, first, second, third];
+        let sent = if self.udp.is_some() && !self.received { "  sent" } else { "" };
         match omitted {
-            true => format!("{}\n", style.paint(Paint::Dim, &(line(&cells) + "  omitted"))),
-            false => line(&cells) + "\n",
+            true => format!("{}\n", style.paint(Paint::Dim, &(line(&cells) + sent + "  omitted"))),
+            false => line(&cells) + sent + "\n",
         }
     }
 }
