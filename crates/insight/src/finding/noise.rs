@@ -16,8 +16,21 @@ pub(super) fn host_noise(run: &Run) -> Vec<Finding> {
         .filter_map(|(name, prefix, end)| end.as_ref().map(|end| (*name, *prefix, Noise::of(end))))
         .filter(|(.., noise)| noise.stolen() || noise.pushed_aside())
         .collect();
-    let of_streams = (!disturbed.is_empty()).then(|| finding(&disturbed));
+    let of_streams = (!disturbed.is_empty()).then(|| finding(&disturbed, is_reached(run)));
     of_streams.into_iter().chain(latency::noise(run)).collect()
+}
+
+/// The asked rate was reached without a loss: noise has moved no figure.
+fn is_reached(run: &Run) -> bool {
+    let Some(test) = run.plan.as_ref().map(|plan| &plan.test) else { return false };
+    let Some(rate) = test.bitrate else { return false };
+    let asked = rate.0 as f64 * f64::from(test.streams.max(1));
+    test.directions.each().all(|direction| {
+        run.summary.direction(direction).is_some_and(|figures| {
+            figures.goodput.0 as f64 >= REACHED * asked
+                && figures.loss.is_none_or(|loss| loss.share < UNTOUCHED)
+        })
+    })
 }
 
 /// What disturbed one end.
@@ -72,9 +85,9 @@ impl Noise {
     }
 }
 
-fn finding(ends: &[(&str, &str, Noise)]) -> Finding {
+fn finding(ends: &[(&str, &str, Noise)], is_reached: bool) -> Finding {
     let stolen = ends.iter().any(|(.., noise)| noise.stolen());
-    let serious = ends.iter().any(|(.., noise)| noise.serious());
+    let serious = !is_reached && ends.iter().any(|(.., noise)| noise.serious());
     let severity = if serious { Severity::Warning } else { Severity::Info };
     let texts: Vec<String> = ends.iter().map(|(name, _, noise)| noise.text(name)).collect();
     let title = format!("The hosts were disturbed: {}", texts.join("; "));
@@ -96,6 +109,10 @@ fn finding(ends: &[(&str, &str, Noise)]) -> Finding {
     })
 }
 
+/// Of the asked rate.
+const REACHED: f64 = 0.99;
+/// One datagram in 100,000 says nothing of a host.
+const UNTOUCHED: f64 = 1e-5;
 /// A twentieth of a CPU stolen is more than the differences worth measuring.
 const STOLEN: f64 = 0.05;
 /// A thread that has a CPU to itself runs for seconds; one that shares it runs for a slice of some milliseconds.

@@ -3,7 +3,7 @@
 use crate::scene::{DATAGRAMS, Scene, idle_rtt};
 use crate::{latency, paths, reach};
 use model::event::{Event, Probe, Warning, WithoutCopy};
-use model::finding::{Finding, IDS, Severity};
+use model::finding::{Finding, IDS, Severity, Status};
 use model::plan::{Direction, ProtocolName};
 use model::run::Run;
 use model::units::{BitRate, Bytes, Nanos};
@@ -386,4 +386,20 @@ fn bbr_is_not_said_to_slow_down_for_each_loss() {
         assert_eq!(found.title.contains("slows down"), slows, "{}", found.title);
         assert_eq!(found.advice.contains("--congestion bbr"), slows, "{}", found.advice);
     }
+}
+
+#[test]
+fn noise_is_a_remark_where_the_asked_rate_was_reached() {
+    let stolen = |scene: Scene| {
+        let run = scene.with(|s| s.sender.cpu.steal = 0.2).run();
+        let found = run.findings.iter().find(|finding| finding.id == "host-noise").expect("raised");
+        (found.severity, run.verdict.status)
+    };
+    assert_eq!(stolen(Scene::udp()), (Severity::Info, Status::Ok));
+    assert_eq!(stolen(Scene::udp().unlimited()).0, Severity::Warning);
+    assert_eq!(stolen(Scene::udp().with(|s| s.deliver(DATAGRAMS - 100))).0, Severity::Warning);
+    assert_eq!(
+        stolen(Scene::udp().with(|s| s.plan.test.bitrate = Some(BitRate(2_000_000_000)))).0,
+        Severity::Warning
+    );
 }

@@ -256,7 +256,9 @@ mod tests {
             assert!(std::ptr::eq(read.figure, figure), "{text}");
             assert!(known_device_keys().contains(figure.name), "{text}");
         }
-        for text in ["nrd>=1pps", "64>=1", "64.>=1pps", ".ndr>=1pps", "ndr>=fast", "ndr", "xndr>=1pps", "ndr>=1"] {
+        for text in
+            ["nrd>=1pps", "64>=1", "64.>=1pps", ".ndr>=1pps", "ndr>=fast", "ndr", "xndr>=1pps", "ndr>=1"]
+        {
             assert!(text.parse::<DeviceExpectation>().is_err(), "{text}");
         }
     }
