@@ -32,8 +32,9 @@ pub(crate) use throughput::{TestArgs, ThroughputArgs};
 pub(crate) use transfer::{BucketIn, S3Args, TransferArgs};
 pub(crate) use values::{CpuList, Dscp, Fingerprint, Pattern, TosByte};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use model::units::{BitRate, Nanos};
+use report::format::{FORMATS, Format, by_name};
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -87,16 +88,16 @@ pub(crate) enum Command {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Common {
-    /// How the result is written: text, json, ndjson (one event a line), csv or markdown
     #[arg(
         long,
         global = true,
-        value_enum,
+        value_parser = values::format_parser(),
         value_name = "FORMAT",
-        default_value_t,
+        default_value = FORMATS[0].name,
+        help = values::format_help(),
         hide_possible_values = true
     )]
-    pub(crate) format: Format,
+    pub(crate) format: &'static Format,
     /// Short for --format json
     #[arg(long, global = true, conflicts_with = "format")]
     pub(crate) json: bool,
@@ -110,37 +111,8 @@ pub(crate) struct Common {
 
 impl Common {
     /// The format asked for, by either option.
-    pub(crate) fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
-    }
-}
-
-/// How a result is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Tables and sentences for people
-    #[default]
-    Text,
-    /// One document
-    Json,
-    /// One event a line, as it happens
-    Ndjson,
-    /// One row a figure, with a header
-    Csv,
-    /// Tables for documents and tickets
-    Markdown,
-}
-
-impl Format {
-    /// The name in the table of formats.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Format::Text => "text",
-            Format::Json => "json",
-            Format::Ndjson => "ndjson",
-            Format::Csv => "csv",
-            Format::Markdown => "markdown",
-        }
+    pub(crate) fn format(&self) -> &'static Format {
+        by_name("json").filter(|_| self.json).unwrap_or(self.format)
     }
 }
 

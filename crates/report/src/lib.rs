@@ -1,8 +1,10 @@
-//! Reading results: output formats, the text and JSON of foreign tools, and expectations.
+//! Reading results: documents in every output format, the text and JSON of foreign tools, and expectations.
 //!
 //! Everything here is pure: a run or an event in, text out.
 
+pub mod document;
 pub mod expect;
 pub mod format;
 pub mod import;
 pub mod plot;
+mod xml;

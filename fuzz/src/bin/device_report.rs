@@ -4,12 +4,14 @@
 
 use model::dut::{DutReport, compare_devices, compare_with};
 use report::expect::DeviceExpectation;
-use report::format::{Style, rfc2544};
+use report::document::Document;
+use report::format::rfc2544::{self, DeviceDocument};
+use report::format::{FORMATS, Style, render};
 use spoiled::Chance;
 use spoiled::samples::devices;
 use std::sync::LazyLock;
 
-static DEVICES: LazyLock<Vec<String>> = LazyLock::new(|| devices().iter().map(rfc2544::json).collect());
+static DEVICES: LazyLock<Vec<String>> = LazyLock::new(|| devices().iter().map(json).collect());
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     if let Ok(text) = std::str::from_utf8(data) {
@@ -32,17 +34,27 @@ fn read(text: &str) {
 }
 
 fn hold(report: &DutReport) {
-    let written = rfc2544::json(report);
+    let written = json(report);
     let again = rfc2544::read(&written).expect("our own document is read");
-    assert_eq!(rfc2544::json(&again), written, "a report changed on its way through JSON");
-    let again = rfc2544::read(&rfc2544::ndjson(report)).expect("our own lines are read");
-    assert_eq!(rfc2544::json(&again), written, "a report changed on its way through lines");
-    let style = Style::default();
-    let _ = (rfc2544::text(report, &style), rfc2544::csv(report), rfc2544::to_markdown(report));
+    assert_eq!(json(&again), written, "a report changed on its way through JSON");
+    let again = rfc2544::read(&DeviceDocument::of(report).ndjson()).expect("our own lines are read");
+    assert_eq!(json(&again), written, "a report changed on its way through lines");
+    every_format(report);
     let comparisons = [compare_with(report, &again), compare_devices(report)];
     let compared = DutReport { comparisons: comparisons.concat(), ..again };
-    let _ = (rfc2544::text(&compared, &style), rfc2544::csv(&compared), rfc2544::to_markdown(&compared));
+    every_format(&compared);
     for expectation in ["throughput>=1kpps", "64.latency.p99<1ms", "service.broken==0"] {
         let _ = expectation.parse::<DeviceExpectation>().expect(expectation).check(report);
+    }
+}
+
+fn json(report: &DutReport) -> String {
+    DeviceDocument::of(report).json()
+}
+
+fn every_format(report: &DutReport) {
+    for format in FORMATS {
+        let text = render(&DeviceDocument::of(report), format, &Style::default());
+        assert!(text.ends_with('\n'), "{} does not end with a line feed", format.name);
     }
 }

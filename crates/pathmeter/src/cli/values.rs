@@ -1,8 +1,23 @@
-//! Values of options that are no plain numbers: DSCP, TOS byte, CPU list, fingerprint.
+//! Values of options that are no plain numbers: formats, DSCP, TOS byte, CPU list, fingerprint.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use model::path::from_hex;
+use report::format::{FORMATS, Format, by_name};
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
+
+/// Takes the name of a format of the table.
+pub(super) fn format_parser() -> impl TypedValueParser<Value = &'static Format> {
+    let names = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about));
+    PossibleValuesParser::new(names).map(|name| by_name(&name).expect("only names of the table are taken"))
+}
+
+/// What `--format` is for, with every name of the table.
+pub(super) fn format_help() -> String {
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    let (last, others) = names.split_last().expect("the table has rows");
+    format!("How the result is written: {} or {last}", others.join(", "))
+}
 
 /// A differentiated services code point, 0 to 63 (RFC 2474).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,10 @@
 //! `pathmeter analyse`: imported and stored runs looked at together.
 
 use super::import::read_all;
-use super::output::{Screen, deliver};
-use crate::cli::{AnalyseArgs, Common, Format, GroupBy};
+use super::output::write;
+use crate::cli::{AnalyseArgs, Common, GroupBy};
 use crate::exit::Exit;
 use insight::analysis::{Analysis, Asked, Subject};
-use report::format::analysis;
 use report::import::{Imported, group, names};
 
 /// Prints the analysis of every output of every file. A file that holds none does not keep the others from being read.
@@ -14,8 +13,7 @@ pub(crate) fn run(args: &AnalyseArgs, global: &Common) -> anyhow::Result<Exit> {
     if runs.is_empty() {
         return Ok(worst);
     }
-    let text = written(&of_runs(&runs, args), global);
-    deliver(global, text.as_bytes())?;
+    write(&[&of_runs(&runs, args)], global)?;
     Ok(worst)
 }
 
@@ -31,14 +29,4 @@ fn of_runs(runs: &[(String, Imported)], args: &AnalyseArgs) -> Analysis {
         })
         .collect();
     Analysis::of(&subjects, Asked { link: args.outputs.link, together: args.together })
-}
-
-fn written(of: &Analysis, global: &Common) -> String {
-    match global.format() {
-        Format::Text => analysis::text(of, &Screen::of(global).style()),
-        Format::Json => analysis::json(of),
-        Format::Ndjson => analysis::ndjson(of),
-        Format::Csv => analysis::csv(of),
-        Format::Markdown => analysis::to_markdown(of),
-    }
 }

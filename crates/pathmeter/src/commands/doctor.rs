@@ -6,8 +6,8 @@ mod facts;
 mod latency;
 mod render;
 
-use super::output::{Screen, deliver};
-use crate::cli::{Common, DoctorArgs, Format};
+use super::output::write;
+use crate::cli::{Common, DoctorArgs};
 use crate::exit::Exit;
 use facts::{Facts, NfTables};
 use linux::nic::{Nic, Offload};
@@ -44,17 +44,7 @@ pub(crate) enum Status {
 
 /// Runs the command.
 pub(crate) fn run(_args: &DoctorArgs, global: &Common) -> anyhow::Result<Exit> {
-    let checks = examine();
-    let text = match global.format() {
-        Format::Json => serde_json::to_string_pretty(&checks)? + "\n",
-        Format::Ndjson => {
-            checks.iter().map(|c| Ok(serde_json::to_string(c)? + "\n")).collect::<anyhow::Result<_>>()?
-        }
-        Format::Csv => render::csv(&checks),
-        Format::Markdown => render::markdown(&checks),
-        Format::Text => render::text(&checks, &Screen::of(global).style()),
-    };
-    deliver(global, text.as_bytes())?;
+    write(&[&render::Checks(&examine())], global)?;
     Ok(Exit::Done)
 }
 

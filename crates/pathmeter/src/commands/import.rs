@@ -1,24 +1,20 @@
 //! `pathmeter import`: outputs of other tools, told as if they were runs of our own.
 
-use super::output::{Screen, deliver};
-use crate::cli::{Common, Format, ImportArgs, OutputsArgs};
+use super::output::write;
+use crate::cli::{Common, ImportArgs, OutputsArgs};
 use crate::exit::{Exit, Told};
 use anyhow::Context;
 use engine::error::Failure;
-use report::format::{Style, by_name};
+use report::document::Document;
 use report::import::{Imported, Known, read};
 use std::io::{Read, Write};
 use std::path::Path;
 
 /// Prints every output of every file. A file that holds none does not keep the others from being read.
 pub(crate) fn run(args: &ImportArgs, global: &Common) -> anyhow::Result<Exit> {
-    let style = Screen::of(global).style();
     let (runs, worst) = read_all(&args.outputs);
-    let mut text = String::new();
-    for (_, one) in &runs {
-        add(&mut text, &told(one, global.format(), &style), global.format());
-    }
-    deliver(global, text.as_bytes())?;
+    let documents: Vec<&dyn Document> = runs.iter().map(|(_, one)| one as &dyn Document).collect();
+    write(&documents, global)?;
     Ok(worst)
 }
 
@@ -57,21 +53,4 @@ fn of_file(file: &Path, known: Known) -> anyhow::Result<Vec<Imported>> {
         let advice = "see `pathmeter import --help` for the outputs that are read";
         Failure::usage(error.to_string(), advice).into()
     })
-}
-
-/// Puts a document behind the others: a table has its heading once.
-fn add(text: &mut String, document: &str, format: Format) {
-    let heading = document.split_inclusive('\n').next().unwrap_or_default();
-    let again = format == Format::Csv && text.starts_with(heading);
-    text.push_str(if again { &document[heading.len()..] } else { document });
-}
-
-fn told(one: &Imported, format: Format, style: &Style) -> String {
-    let render = by_name(format.name()).expect("every format of the command line has a writer").render;
-    let document = render(&one.run, style);
-    if format != Format::Text {
-        return document;
-    }
-    let version = one.version.iter().fold(one.tool.to_string(), |tool, version| format!("{tool} {version}"));
-    format!("--- {}: {version}\n{document}\n", one.run.id)
 }

@@ -4,8 +4,8 @@ mod backward;
 mod forward;
 mod render;
 
-use super::output::deliver;
-use crate::cli::{Common, Format, LinerateArgs};
+use super::output::write;
+use crate::cli::{Common, LinerateArgs};
 use crate::exit::Exit;
 use engine::error::Failure;
 use model::framing::{Encaps, Framing, FramingError, Network, RFC2544_SIZES, Transport};
@@ -14,15 +14,7 @@ use serde::Serialize;
 
 /// Answers in the format asked for.
 pub(crate) fn run(args: &LinerateArgs, global: &Common) -> anyhow::Result<Exit> {
-    let answer = answer(args)?;
-    let text = match global.format() {
-        Format::Text => render::text(&answer),
-        Format::Markdown => render::markdown(&answer),
-        Format::Csv => render::csv(&answer),
-        Format::Json => serde_json::to_string_pretty(&answer)? + "\n",
-        Format::Ndjson => serde_json::to_string(&answer)? + "\n",
-    };
-    deliver(global, text.as_bytes())?;
+    write(&[&answer(args)?], global)?;
     Ok(Exit::Done)
 }
 

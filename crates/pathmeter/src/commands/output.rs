@@ -3,8 +3,18 @@
 use super::file;
 use crate::cli::Common;
 use anyhow::Context;
+use report::document::Document;
 use report::format::Style;
 use std::io::{ErrorKind, IsTerminal, Write};
+
+/// Writes documents in the format asked for.
+///
+/// # Errors
+/// As [`deliver`].
+pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> anyhow::Result<()> {
+    let text = (global.format().render)(documents, &Screen::of(global).style());
+    deliver(global, text.as_bytes())
+}
 
 /// Writes the whole text. A reader that has seen enough (`| head`) is no error.
 ///

@@ -1,7 +1,7 @@
 //! What the commands that run tests share: identity, the link's speed, showing events live, ending with a verdict.
 
-use super::output::{Screen, deliver};
-use crate::cli::{Common, Format, SessionArgs};
+use super::output::{Screen, deliver, write};
+use crate::cli::{Common, SessionArgs};
 use crate::exit::Exit;
 use anyhow::Context;
 use engine::connect::Security;
@@ -14,7 +14,7 @@ use model::run::Run;
 use model::sample::Side;
 use model::transfer::TransferPlan;
 use report::expect::{Checked, ExpectError, Expectation};
-use report::format::{self, Style, frames, ndjson, text};
+use report::format::{self, RunDocument, Style, frames, ndjson, text};
 use std::io::{IsTerminal, Write};
 use std::str::FromStr;
 use wire::native::Token;
@@ -90,8 +90,7 @@ impl<'a> Live<'a> {
     /// Carries a plan out and shows what happens.
     pub(crate) fn run(mut self, plan: &Plan, options: Options) -> anyhow::Result<Ended> {
         // What has been shown is in no document.
-        let shown =
-            matches!(self.global.format(), Format::Text | Format::Ndjson) && self.global.output.is_none();
+        let shown = self.global.format().live != format::Live::Nothing && self.global.output.is_none();
         let options = Options { drop_intervals: shown, ..options };
         self.warns = matches!(plan, Plan::Transfer(_));
         let ended = run::run(plan, &options, &mut |event| self.event(event));
@@ -116,9 +115,9 @@ impl<'a> Live<'a> {
         if self.global.verbose > 0 {
             let _ = std::io::stderr().write_all(decided(event).as_bytes());
         }
-        match self.global.format() {
-            Format::Ndjson if self.global.output.is_none() => self.out(&ndjson::line(event)),
-            Format::Text if self.global.output.is_none() => {
+        match self.global.format().live {
+            format::Live::Events if self.global.output.is_none() => self.out(&ndjson::line(event)),
+            format::Live::Rows if self.global.output.is_none() => {
                 let text = self.text(event);
                 self.out(&text);
             }
@@ -212,18 +211,10 @@ fn decided(event: &Event) -> String {
 
 /// Writes the result of a run and says how it went. `live`: intervals have already been shown on standard output.
 fn conclude(run: &Run, live: bool, expected: &[Expectation], global: &Common) -> anyhow::Result<Exit> {
-    let style = Screen::of(global).style();
+    let checked: Vec<Checked> = expected.iter().map(|expectation| expectation.check(run)).collect();
     let shown = live && global.output.is_none();
-    let document = match global.format() {
-        Format::Text if shown => text::result(run, &style),
-        Format::Ndjson if shown => ndjson::last_line(run),
-        other => {
-            let format = format::by_name(other.name()).context("a format without a row in the table")?;
-            (format.render)(run, &style)
-        }
-    };
-    deliver(global, document.as_bytes())?;
-    let broken = broken(expected.iter().map(|expectation| expectation.check(run)));
+    write(&[&RunDocument { run, checked: &checked, shown }], global)?;
+    let broken = broken(&checked);
     Ok(match run.verdict.status {
         Status::Void => Exit::Void,
         _ if broken => Exit::ExpectationBroken,
@@ -232,8 +223,8 @@ fn conclude(run: &Run, live: bool, expected: &[Expectation], global: &Common) ->
 }
 
 /// Tells on standard error which expectations do not hold.
-pub(crate) fn broken(checked: impl Iterator<Item = Checked>) -> bool {
-    let broken: Vec<_> = checked.filter(|checked| !checked.held).collect();
+pub(crate) fn broken(checked: &[Checked]) -> bool {
+    let broken: Vec<_> = checked.iter().filter(|checked| !checked.held).collect();
     for checked in &broken {
         let measured = checked.measured.as_deref().unwrap_or("not measured");
         let _ = writeln!(std::io::stderr(), "expectation broken: {}: {measured}", checked.expectation);

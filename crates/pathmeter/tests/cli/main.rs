@@ -2,6 +2,7 @@
 
 mod analyse;
 mod exits;
+mod formats;
 mod help;
 mod import;
 mod iperf3;

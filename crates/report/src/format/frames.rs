@@ -1,9 +1,10 @@
 //! A sweep over frame sizes: its table, its notes, its bars, and its chart.
 
-use super::table::{Column, plain};
+use super::table::plain;
 use super::text::latency::bar;
 use super::text::words;
 use super::{Paint, Style};
+use crate::document::Column;
 use crate::plot::{Line, LineChart, LinePanel};
 use model::frames::FrameRow;
 use model::plan::Transport;

@@ -1,11 +1,9 @@
-//! JSON: the run document itself, `pathmeter/result/1`.
+//! JSON: each document as it is, indented.
 
 use super::Style;
-use model::run::Run;
+use crate::document::Document;
 
-/// The whole run, indented.
-pub fn document(run: &Run, _style: &Style) -> String {
-    let mut text = serde_json::to_string_pretty(run).expect("a run has string keys and plain values only");
-    text.push('\n');
-    text
+/// One document after the other.
+pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
+    documents.iter().map(|document| document.json()).collect()
 }

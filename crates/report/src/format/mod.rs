@@ -1,49 +1,99 @@
-//! The output formats: one file and one row in [`FORMATS`] each.
+//! The output formats: one file and one row in [`FORMATS`] each; and the documents of runs and reports.
 
 pub mod analysis;
-pub mod csv;
+mod csv;
 pub mod frames;
+mod imported;
 pub mod iperf2;
 pub mod iperf3;
-pub mod json;
+mod json;
 pub mod lab;
-pub mod markdown;
+mod markdown;
 pub mod ndjson;
 pub mod rfc2544;
+mod run;
 pub mod sockperf;
-mod style;
 mod table;
 pub mod text;
 mod units;
 
-use model::run::Run;
+pub use crate::document::{Paint, Style};
+pub use run::{COLUMNS, RunDocument};
 
-pub use style::{Paint, Style};
+use crate::document::{Document, Table};
 
-/// An output format of a whole run.
+/// An output format.
+#[derive(Debug)]
 pub struct Format {
     /// The name given to `--format`.
     pub name: &'static str,
     /// What it is for, in a few words.
     pub about: &'static str,
-    /// Writes the whole document; it ends with a line feed.
-    pub render: fn(&Run, &Style) -> String,
+    /// What is written while something runs.
+    pub live: Live,
+    /// Writes documents, one after the other; what is written ends with a line feed.
+    pub render: fn(&[&dyn Document], &Style) -> String,
 }
 
-/// Every format, in the order help shows them.
+/// What a format writes while something runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Live {
+    /// Rows for people; the document is the end of them.
+    Rows,
+    /// Every event, as a line of JSON.
+    Events,
+    /// Nothing: the document comes whole.
+    Nothing,
+}
+
+/// Every format, in the order help shows them. The first is the usual one.
 pub static FORMATS: &[Format] = &[
-    Format { name: "text", about: "tables and sentences for people", render: text::document },
-    Format { name: "json", about: "one document, schema pathmeter/result/1", render: json::document },
-    Format { name: "ndjson", about: "one JSON object per line, as things happen", render: ndjson::document },
     Format {
-        name: "csv",
-        about: "one row per interval and stream, and per direction",
-        render: csv::document,
+        name: "text",
+        about: "tables and sentences for people",
+        live: Live::Rows,
+        render: text::documents,
     },
-    Format { name: "markdown", about: "tables to paste into a ticket", render: markdown::document },
+    Format { name: "json", about: "one document", live: Live::Nothing, render: json::documents },
+    Format {
+        name: "ndjson",
+        about: "one event a line, as it happens",
+        live: Live::Events,
+        render: ndjson::documents,
+    },
+    Format { name: "csv", about: "rows with a header", live: Live::Nothing, render: csv::documents },
+    Format {
+        name: "markdown",
+        about: "tables for a ticket",
+        live: Live::Nothing,
+        render: markdown::documents,
+    },
 ];
 
 /// The format of this name.
 pub fn by_name(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
+}
+
+/// One document in a format.
+pub fn render(document: &dyn Document, format: &Format, style: &Style) -> String {
+    (format.render)(&[document], style)
+}
+
+/// A table as text: columns set apart by two spaces, each line indented by two.
+pub fn text_table(table: &Table) -> String {
+    table::plain(&table.columns, &table.rows)
+}
+
+impl Default for &'static Format {
+    fn default() -> &'static Format {
+        &FORMATS[0]
+    }
+}
+
+impl PartialEq for Format {
+    /// Names are unique.
+    fn eq(&self, other: &Format) -> bool {
+        self.name == other.name
+    }
 }

@@ -1,13 +1,19 @@
 //! Newline-delimited JSON: one object per line, each with an `event`; the last of a run is `run`.
 
 use super::Style;
+use crate::document::{Document, json_line};
 use model::event::Event;
 use model::run::Run;
 use serde::Serialize;
 
 /// One event as one line, as it happens.
 pub fn line(event: &Event) -> String {
-    to_line(event)
+    json_line(event)
+}
+
+/// One document after the other.
+pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
+    documents.iter().map(|document| document.ndjson()).collect()
 }
 
 /// The last line of a run: the document without its intervals, which went before.
@@ -15,7 +21,7 @@ pub fn last_line(run: &Run) -> String {
     let mut run = run.clone();
     without_intervals(&mut run);
     run.tests.iter_mut().for_each(without_intervals);
-    to_line(&Tagged { event: "run", test: None, body: &run })
+    json_line(&Tagged { event: "run", test: None, body: &run })
 }
 
 fn without_intervals(run: &mut Run) {
@@ -24,16 +30,16 @@ fn without_intervals(run: &mut Run) {
 }
 
 /// A stored run: its intervals, those of its tests with the number of the `test`, and the last line.
-pub fn document(run: &Run, _style: &Style) -> String {
+pub(super) fn stored(run: &Run) -> String {
     let of_tests = run.tests.iter().enumerate().flat_map(|(test, part)| samples(Some(test), part));
     samples(None, run).chain(of_tests).chain([last_line(run)]).collect()
 }
 
 /// The intervals of one test, under the names that their events have.
 fn samples(test: Option<usize>, run: &Run) -> impl Iterator<Item = String> {
-    let streams = run.intervals.iter().map(move |body| to_line(&Tagged { event: "sample", test, body }));
+    let streams = run.intervals.iter().map(move |body| json_line(&Tagged { event: "sample", test, body }));
     let ways = run.latency_intervals.iter();
-    streams.chain(ways.map(move |body| to_line(&Tagged { event: "latency_sample", test, body })))
+    streams.chain(ways.map(move |body| json_line(&Tagged { event: "latency_sample", test, body })))
 }
 
 #[derive(Serialize)]
@@ -43,11 +49,4 @@ struct Tagged<'a, T> {
     test: Option<usize>,
     #[serde(flatten)]
     body: &'a T,
-}
-
-fn to_line(value: &impl Serialize) -> String {
-    let mut text =
-        serde_json::to_string(value).expect("events and runs have string keys and plain values only");
-    text.push('\n');
-    text
 }

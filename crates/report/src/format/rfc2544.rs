@@ -1,4 +1,4 @@
-//! The report of a device under test: as text, JSON, CSV and Markdown, and as a chart.
+//! The report of a device under test as a document, and as a chart.
 
 mod bursts;
 mod chart;
@@ -17,50 +17,98 @@ pub use chart::chart;
 pub use csv::COLUMNS;
 pub use read::{ReadError, read};
 
-use super::table::{markdown, plain};
-use super::text::findings_and_verdict;
-use super::{Paint, Style};
+use crate::document::{
+    Block, Chart, Conclusion, Csv, Document, Expectation, Head, Judgement, Table, indented_json, json_line,
+};
+use crate::expect::Checked;
 use model::dut::{DeviceReport, DutReport, StreamReport};
-use sections::Part;
 use serde::Serialize;
 
-/// Tables and sentences for people.
-pub fn text(report: &DutReport, style: &Style) -> String {
-    let mut text = format!("{}\n", style.paint(Paint::Bold, &sentences::title(report)));
-    text.push_str(&style.list(&sentences::circumstances(report), "  "));
-    text.push_str(&style.list(&report.notes, "  - "));
-    for device in &report.devices {
-        text.push_str(&part(device, report, style));
+/// A report, and what was expected of its devices.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceDocument<'a> {
+    /// The report.
+    pub report: &'a DutReport,
+    /// What was expected.
+    pub checked: &'a [Checked],
+}
+
+impl DeviceDocument<'_> {
+    /// A report of which nothing was expected.
+    #[must_use]
+    pub fn of(report: &DutReport) -> DeviceDocument<'_> {
+        DeviceDocument { report, checked: &[] }
     }
-    text.extend(sections::comparisons(report).iter().map(|part| table(part, style)));
-    text
 }
 
-fn part(device: &DeviceReport, report: &DutReport, style: &Style) -> String {
-    let mut text = format!("\n{}\n", style.paint(Paint::Bold, &sentences::name(device)));
-    text.push_str(&style.list(&sentences::of(device), "  "));
-    text.extend(sections::of(device, &report.setup).iter().map(|part| table(part, style)));
-    let remarks = sentences::remarks(device);
-    if !remarks.is_empty() {
-        text.push_str(&format!("\n{}", style.list(&remarks, "  - ")));
+impl Document for DeviceDocument<'_> {
+    fn head(&self) -> Head {
+        let DutReport { started, finished, .. } = self.report;
+        let title = sentences::title(self.report);
+        Head { kind: "rfc2544".into(), title, depth: 1, started: *started, finished: *finished }
     }
-    text + &findings_and_verdict(&device.findings, &device.verdict, style)
+
+    fn blocks(&self) -> Vec<Block> {
+        let report = self.report;
+        let mut blocks = vec![
+            Block::Sentences(sentences::circumstances(report)),
+            Block::list(report.notes.iter().cloned()),
+        ];
+        let drawn = chart(report);
+        if !drawn.panels.is_empty() {
+            blocks.push(Block::Chart(Chart::Lines(drawn)));
+        }
+        blocks.extend(report.devices.iter().flat_map(|device| part(device, report)));
+        let compared = sections::comparisons(report);
+        blocks.extend(compared.map(|table| Block::Table(Table { apart: true, ..table })));
+        blocks
+    }
+
+    fn expectations(&self) -> Vec<Expectation> {
+        let promised = self.report.devices.iter().filter_map(promise);
+        super::run::expectations(self.checked).into_iter().chain(promised).collect()
+    }
+
+    fn csv(&self) -> Csv {
+        csv::rows(self.report)
+    }
+
+    fn json(&self) -> String {
+        indented_json(self.report)
+    }
+
+    /// A line for each stream of each device, `"event":"stream"`, and the document in the last line.
+    fn ndjson(&self) -> String {
+        let devices = self.report.devices.iter();
+        let streams = devices.flat_map(|device| device.rows.iter().map(|row| line(&device.name, row)));
+        streams.chain([json_line(self.report)]).collect()
+    }
 }
 
-/// The document, indented, schema `pathmeter/rfc2544/1`.
-pub fn json(report: &DutReport) -> String {
-    serde_json::to_string_pretty(report).expect("a report has string keys and plain values only") + "\n"
+/// A device: sentences, tables, findings and verdict.
+fn part(device: &DeviceReport, report: &DutReport) -> Vec<Block> {
+    let mut blocks = vec![Block::Heading(sentences::name(device)), Block::Sentences(sentences::of(device))];
+    blocks.extend(sections::of(device, &report.setup).into_iter().map(Block::Table));
+    blocks.push(Block::list(sentences::remarks(device)));
+    blocks.push(Block::Findings(device.findings.clone()));
+    let of = if report.devices.len() > 1 { device.name.clone() } else { String::new() };
+    blocks.push(Block::Conclusion(Conclusion { of, ..Conclusion::of(&device.verdict) }));
+    blocks
 }
 
-/// A line for each stream of each device, `"event":"stream"`, and the document in the last line.
-pub fn ndjson(report: &DutReport) -> String {
-    let streams =
-        report.devices.iter().flat_map(|device| device.rows.iter().map(|row| line(&device.name, row)));
-    let whole = serde_json::to_string(report).expect("a report has string keys and plain values only");
-    streams.chain([whole + "\n"]).collect()
+/// What the provider of a service promised, as the exit code judges it.
+fn promise(device: &DeviceReport) -> Option<Expectation> {
+    let kept = device.service.as_ref()?.passed;
+    Some(Expectation {
+        of: device.name.clone(),
+        what: "the promise of the service".into(),
+        expected: "kept".into(),
+        found: if kept { "kept" } else { "not kept" }.into(),
+        judgement: if kept { Judgement::Held } else { Judgement::Broken },
+    })
 }
 
-/// One stream of a device as a line of [`ndjson`], also while others are still tested.
+/// One stream of a device as a line of JSON, also while others are still tested.
 pub fn line(device: &str, row: &StreamReport) -> String {
     #[derive(Serialize)]
     struct Line<'a> {
@@ -69,45 +117,5 @@ pub fn line(device: &str, row: &StreamReport) -> String {
         #[serde(flatten)]
         row: &'a StreamReport,
     }
-    let line = Line { event: "stream", device, row };
-    serde_json::to_string(&line).expect("a stream has string keys and plain values only") + "\n"
-}
-
-/// A row for each figure, under one stable header.
-pub fn csv(report: &DutReport) -> String {
-    csv::document(report)
-}
-
-/// Tables to paste into a ticket.
-pub fn to_markdown(report: &DutReport) -> String {
-    let mut text = format!("# {}\n\n", sentences::title(report));
-    text.push_str(&list(&sentences::circumstances(report)));
-    text.push_str(&list(&report.notes));
-    for device in &report.devices {
-        text.push_str(&format!("\n## {}\n\n{}", sentences::name(device), list(&sentences::of(device))));
-        text.extend(sections::of(device, &report.setup).iter().map(|part| markdown_table(part, "###")));
-        let remarks = list(&sentences::remarks(device));
-        text.push_str(&if remarks.is_empty() { remarks } else { format!("\n{remarks}") });
-        let concluded = super::markdown::findings_and_verdict(&device.findings, &device.verdict);
-        text.push_str(&if concluded.is_empty() { concluded } else { format!("\n{concluded}") });
-    }
-    text.extend(sections::comparisons(report).iter().map(|part| markdown_table(part, "##")));
-    text
-}
-
-fn table(part: &Part, style: &Style) -> String {
-    let Part { section, notes } = part;
-    let title = style.paint(Paint::Dim, &section.title);
-    let notes: String = style.list(notes, "  ");
-    format!("\n  {title}\n{}{notes}", plain(&section.columns, &section.rows))
-}
-
-fn markdown_table(part: &Part, level: &str) -> String {
-    let Part { section, notes } = part;
-    let notes = if notes.is_empty() { String::new() } else { format!("\n{}", list(notes)) };
-    format!("\n{level} {}\n\n{}{notes}", section.title, markdown(&section.columns, &section.rows))
-}
-
-fn list(lines: &[String]) -> String {
-    lines.iter().map(|line| format!("- {}\n", line.replace('*', "\\*"))).collect()
+    json_line(&Line { event: "stream", device, row })
 }

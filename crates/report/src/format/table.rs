@@ -1,46 +1,7 @@
 //! Aligned tables, from the table library, in the two looks we use.
 
+use crate::document::Column;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
-/// A column: its heading and where its values stand.
-#[derive(Clone, Debug)]
-pub(super) struct Column {
-    heading: String,
-    right: bool,
-}
-
-impl Column {
-    /// Words.
-    pub(super) fn left(heading: impl Into<String>) -> Column {
-        Column { heading: heading.into(), right: false }
-    }
-
-    /// Numbers.
-    pub(super) fn right(heading: impl Into<String>) -> Column {
-        Column { heading: heading.into(), right: true }
-    }
-}
-
-/// A table with its title.
-#[derive(Clone, Debug)]
-pub(super) struct Section {
-    pub(super) title: String,
-    pub(super) columns: Vec<Column>,
-    pub(super) rows: Vec<Vec<String>>,
-}
-
-/// A column: its heading, whether it holds numbers, and what stands in it.
-pub(super) struct Cell<T>(pub(super) &'static str, pub(super) bool, pub(super) fn(&T) -> Option<String>);
-
-/// A row for each thing; a column that no row fills is left out, and so is a table without rows.
-pub(super) fn section<T>(title: &str, cells: &[Cell<T>], of: &[T]) -> Option<Section> {
-    let filled: Vec<&Cell<T>> =
-        cells.iter().filter(|cell| of.iter().any(|one| (cell.2)(one).is_some())).collect();
-    let column = |cell: &&Cell<T>| if cell.1 { Column::right(cell.0) } else { Column::left(cell.0) };
-    let row = |one: &T| filled.iter().map(|cell| (cell.2)(one).unwrap_or_default()).collect();
-    let columns = filled.iter().map(column).collect();
-    (!of.is_empty()).then(|| Section { title: title.into(), columns, rows: of.iter().map(row).collect() })
-}
 
 /// Columns set apart by two spaces, each line indented by two, without trailing spaces.
 pub(super) fn plain(columns: &[Column], rows: &[Vec<String>]) -> String {

@@ -10,7 +10,7 @@ pub(super) struct Axis {
 impl Axis {
     /// The axis from zero that holds values up to `most`.
     pub(super) fn to(most: f64) -> Axis {
-        let most = if most.is_finite() && most > 0.0 { most } else { 1.0 };
+        let most = if most.is_finite() && most > 0.0 { most.min(LARGEST) } else { 1.0 };
         let rough = most / TICKS;
         let power = 10_f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().map(|of| of * power).find(|step| *step >= rough);
@@ -23,6 +23,7 @@ impl Axis {
     /// powers alone where there are many.
     pub(super) fn logarithmic(values: impl Iterator<Item = f64>) -> Axis {
         let known = values.filter(|value| value.is_finite() && *value > 0.0);
+        let known = known.map(|value| value.clamp(1.0 / LARGEST, LARGEST));
         let (least, most) = known.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), value| {
             (least.min(value), most.max(value))
         });
@@ -78,6 +79,8 @@ pub(super) fn number(value: f64) -> String {
     apart + &rest
 }
 
+/// A round number above it is still a number.
+const LARGEST: f64 = 1e300;
 /// About so many ticks.
 const TICKS: f64 = 5.0;
 /// Over so many powers of ten there is room for ticks between them.

@@ -1,5 +1,6 @@
 //! The few elements of SVG that charts are made of.
 
+use crate::xml::escaped;
 use std::fmt::Write;
 
 /// A drawing that grows downwards and is closed at the end.
@@ -71,22 +72,6 @@ impl Svg {
         // Writing to a string cannot fail.
         let _ = writeln!(self.body, "{element}");
     }
-}
-
-/// Text for XML; characters that XML has not are left out.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// Room that a text takes in Roboto, about: no measure of it.

@@ -10,7 +10,7 @@ use model::lab::{
 use model::plan::Direction;
 use model::time::WallTime;
 use model::units::{BitRate, Nanos};
-use pathmeter_report::format::{Style, lab};
+use pathmeter_report::format::{Style, by_name, lab, render};
 use pathmeter_report::plot::png;
 
 /// Every report, by the name of its snapshots.
@@ -233,26 +233,26 @@ fn sweeps_are_drawn_as_lines() {
 #[test]
 fn every_format_of_a_lab_report() {
     for (name, report) in all() {
-        insta::assert_snapshot!(format!("{name}.text"), lab::text(&report, &Style::default()));
-        insta::assert_snapshot!(format!("{name}.csv"), lab::csv(&report));
-        insta::assert_snapshot!(format!("{name}.markdown"), lab::to_markdown(&report));
-        let read: LabReport = serde_json::from_str(&lab::json(&report)).unwrap();
+        insta::assert_snapshot!(format!("{name}.text"), super::written(&report, "text"));
+        insta::assert_snapshot!(format!("{name}.csv"), super::written(&report, "csv"));
+        insta::assert_snapshot!(format!("{name}.markdown"), super::written(&report, "markdown"));
+        let read: LabReport = serde_json::from_str(&super::written(&report, "json")).unwrap();
         assert_eq!(read, report);
-        assert_eq!(lab::ndjson(&report).lines().count(), 1);
+        assert_eq!(super::written(&report, "ndjson").lines().count(), 1);
     }
-    insta::assert_snapshot!("lab-judged.json", lab::json(&judged()));
+    insta::assert_snapshot!("lab-judged.json", super::written(&judged(), "json"));
 }
 
 #[test]
 fn colour_changes_no_letter() {
     let report = compared();
-    let colour = lab::text(&report, &Style { colour: true, width: 80 });
-    assert_eq!(super::without_codes(&colour), lab::text(&report, &Style::default()));
+    let colour = render(&report, by_name("text").unwrap(), &Style { colour: true, width: 80 });
+    assert_eq!(super::without_codes(&colour), super::written(&report, "text"));
 }
 
 #[test]
 fn rows_have_the_headers_columns() {
-    for line in lab::csv(&compared()).lines() {
+    for line in super::written(&compared(), "csv").lines() {
         assert_eq!(line.split(',').count(), lab::COLUMNS.len(), "{line}");
     }
 }

@@ -24,18 +24,24 @@ use model::run::Run;
 use model::sample::{Role, StreamInfo};
 use model::time::WallTime;
 use model::units::Bytes;
-use pathmeter_report::format::{FORMATS, Style, by_name, ndjson, text};
+use pathmeter_report::document::Document;
+use pathmeter_report::format::{COLUMNS, FORMATS, RunDocument, Style, by_name, ndjson, render, text};
 
 fn all() -> Vec<(&'static str, Run)> {
     let tests = runs::all().into_iter().chain(latency::all()).chain(paths::all());
     tests.chain(packets::all()).chain(reach::all()).chain(transfers::all()).chain(frames::all()).collect()
 }
 
+/// A document in the format of this name, on a plain screen.
+fn written(document: &dyn Document, format: &str) -> String {
+    render(document, by_name(format).expect(format), &Style::default())
+}
+
 #[test]
 fn every_format_of_every_run() {
     for (name, run) in all() {
         for format in FORMATS {
-            let document = (format.render)(&run, &Style::default());
+            let document = written(&RunDocument::of(&run), format.name);
             assert!(document.ends_with('\n'), "{} of {name} ends in a line feed", format.name);
             assert!(!document.contains('\x1b'), "{} of {name} has no control codes", format.name);
             insta::assert_snapshot!(format!("{name}.{}", format.name), document);
@@ -75,7 +81,7 @@ fn without_codes(text: &str) -> String {
 #[test]
 fn json_is_the_document_itself() {
     for (name, run) in all() {
-        let json = (by_name("json").unwrap().render)(&run, &Style::default());
+        let json = written(&RunDocument::of(&run), "json");
         let read: Run = serde_json::from_str(&json).unwrap();
         // What the fold remembers of the plan is not written.
         assert_eq!(serde_json::to_value(&read).unwrap(), serde_json::to_value(&run).unwrap(), "{name}");
@@ -85,7 +91,7 @@ fn json_is_the_document_itself() {
 #[test]
 fn ndjson_has_one_object_per_line_and_ends_with_the_run() {
     for (name, run) in all() {
-        let lines = ndjson::document(&run, &Style::default());
+        let lines = written(&RunDocument::of(&run), "ndjson");
         let objects: Vec<serde_json::Value> =
             lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let (last, samples) = objects.split_last().unwrap();
@@ -110,12 +116,11 @@ fn an_event_is_a_line() {
 #[test]
 fn csv_rows_have_the_headers_columns() {
     for (name, run) in all() {
-        let csv = pathmeter_report::format::csv::document(&run, &Style::default());
-        let columns = pathmeter_report::format::csv::COLUMNS.len();
+        let csv = written(&RunDocument::of(&run), "csv");
         for line in csv.lines() {
             // A comma between quotes is part of a field.
             let plain: String = line.split('"').step_by(2).collect();
-            assert_eq!(plain.split(',').count(), columns, "{name}: {line}");
+            assert_eq!(plain.split(',').count(), COLUMNS.len(), "{name}: {line}");
         }
     }
 }
@@ -205,7 +210,7 @@ fn figures_of_any_size_are_shown() {
         for (name, run) in latency::all() {
             let run = latency::of_size(run, number);
             for format in FORMATS {
-                let document = (format.render)(&run, &Style::default());
+                let document = written(&RunDocument::of(&run), format.name);
                 assert!(!document.contains("NaN"), "{} of {name} with {number}: {document}", format.name);
             }
         }
@@ -218,7 +223,7 @@ fn packet_sizes_of_any_size_are_shown() {
         for (name, run) in paths::all() {
             let run = paths::of_size(run, number);
             for format in FORMATS {
-                let document = (format.render)(&run, &Style::default());
+                let document = written(&RunDocument::of(&run), format.name);
                 assert!(!document.contains("NaN"), "{} of {name} with {number}: {document}", format.name);
             }
         }

@@ -4,7 +4,8 @@ mod documents;
 mod tester;
 
 use model::dut::{DutReport, SCHEMA};
-use pathmeter_report::format::{Style, rfc2544};
+use pathmeter_report::format::rfc2544::DeviceDocument;
+use pathmeter_report::format::{Style, by_name, render, rfc2544};
 use pathmeter_report::plot::png;
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -19,10 +20,13 @@ pub(super) fn all() -> Vec<(&'static str, DutReport)> {
 #[test]
 fn every_format_of_a_devices_report() {
     for (name, report) in all() {
-        insta::assert_snapshot!(format!("{name}.text"), rfc2544::text(&report, &Style::default()));
-        insta::assert_snapshot!(format!("{name}.csv"), rfc2544::csv(&report));
-        insta::assert_snapshot!(format!("{name}.markdown"), rfc2544::to_markdown(&report));
-        insta::assert_snapshot!(format!("{name}.json"), rfc2544::json(&report));
+        insta::assert_snapshot!(format!("{name}.text"), super::written(&DeviceDocument::of(&report), "text"));
+        insta::assert_snapshot!(format!("{name}.csv"), super::written(&DeviceDocument::of(&report), "csv"));
+        insta::assert_snapshot!(
+            format!("{name}.markdown"),
+            super::written(&DeviceDocument::of(&report), "markdown")
+        );
+        insta::assert_snapshot!(format!("{name}.json"), super::written(&DeviceDocument::of(&report), "json"));
         insta::assert_snapshot!(format!("{name}.svg"), rfc2544::chart(&report).svg());
     }
 }
@@ -31,8 +35,16 @@ fn every_format_of_a_devices_report() {
 fn colour_changes_no_letter_and_text_fits() {
     for (name, report) in all() {
         for width in [80, 100, 132] {
-            let plain = rfc2544::text(&report, &Style { colour: false, width });
-            let colour = rfc2544::text(&report, &Style { colour: true, width });
+            let plain = render(
+                &DeviceDocument::of(&report),
+                by_name("text").unwrap(),
+                &Style { colour: false, width },
+            );
+            let colour = render(
+                &DeviceDocument::of(&report),
+                by_name("text").unwrap(),
+                &Style { colour: true, width },
+            );
             assert_eq!(super::without_codes(&colour), plain, "{name}");
             let widest = plain.lines().max_by_key(|line| line.chars().count()).unwrap();
             assert!(widest.chars().count() <= width.max(100), "{name}: {widest}");
@@ -43,7 +55,7 @@ fn colour_changes_no_letter_and_text_fits() {
 #[test]
 fn rows_have_the_headers_columns() {
     for (name, report) in all() {
-        for line in rfc2544::csv(&report).lines() {
+        for line in super::written(&DeviceDocument::of(&report), "csv").lines() {
             let plain: String = line.split('"').step_by(2).collect();
             assert_eq!(plain.split(',').count(), rfc2544::COLUMNS.len(), "{name}: {line}");
         }
@@ -53,8 +65,12 @@ fn rows_have_the_headers_columns() {
 #[test]
 fn a_report_is_read_back() {
     for (name, report) in all() {
-        assert_eq!(rfc2544::read(&rfc2544::json(&report)).unwrap(), report, "{name}");
-        let lines = rfc2544::ndjson(&report);
+        assert_eq!(
+            rfc2544::read(&super::written(&DeviceDocument::of(&report), "json")).unwrap(),
+            report,
+            "{name}"
+        );
+        let lines = super::written(&DeviceDocument::of(&report), "ndjson");
         assert_eq!(rfc2544::read(&lines).unwrap(), report, "{name}");
         let streams: usize = report.devices.iter().map(|device| device.rows.len()).sum();
         assert_eq!(lines.lines().count(), streams + 1, "{name}");
@@ -68,8 +84,10 @@ fn a_report_is_read_back() {
 
 #[test]
 fn what_is_no_report_says_why() {
-    let newer = rfc2544::json(&documents::quick()).replace(SCHEMA, "pathmeter/rfc2544/2");
-    let cut = rfc2544::json(&documents::quick()).replace("\"devices\"", "\"device\"");
+    let newer = super::written(&DeviceDocument::of(&documents::quick()), "json")
+        .replace(SCHEMA, "pathmeter/rfc2544/2");
+    let cut =
+        super::written(&DeviceDocument::of(&documents::quick()), "json").replace("\"devices\"", "\"device\"");
     for (text, part) in [
         ("Device under test: router", "it is no JSON"),
         ("", "it is no JSON"),
@@ -102,10 +120,10 @@ fn the_chart_can_be_drawn() {
 fn nothing_measured_is_shown() {
     let mut report = all().swap_remove(0).1;
     report.devices.iter_mut().for_each(|device| device.rows.clear());
-    assert!(rfc2544::text(&report, &Style::default()).contains("router"));
+    assert!(super::written(&DeviceDocument::of(&report), "text").contains("router"));
     assert_eq!(rfc2544::chart(&report).panels, []);
     report.devices.clear();
-    assert!(rfc2544::text(&report, &Style::default()).contains("Tests: throughput"));
+    assert!(super::written(&DeviceDocument::of(&report), "text").contains("Tests: throughput"));
     assert!(png(&rfc2544::chart(&report).svg(), 1.0).is_ok());
 }
 
@@ -114,16 +132,18 @@ fn nothing_measured_is_shown() {
 fn figures_of_any_size_are_shown() {
     for number in [0, 1, u32::MAX] {
         for (name, report) in all() {
-            let mut value: Value = serde_json::from_str(&rfc2544::json(&report)).unwrap();
+            let mut value: Value =
+                serde_json::from_str(&super::written(&DeviceDocument::of(&report), "json")).unwrap();
             set_numbers(&mut value, number);
             let mut report: DutReport = serde_json::from_value(value).unwrap();
             let setup = report.setup.clone();
             report.devices.iter_mut().for_each(|device| insight::device::conclude(device, &setup));
             report.comparisons = model::dut::compare_devices(&report);
-            let style = Style::default();
-            for document in
-                [rfc2544::text(&report, &style), rfc2544::csv(&report), rfc2544::to_markdown(&report)]
-            {
+            for document in [
+                super::written(&DeviceDocument::of(&report), "text"),
+                super::written(&DeviceDocument::of(&report), "csv"),
+                super::written(&DeviceDocument::of(&report), "markdown"),
+            ] {
                 assert!(!document.contains("NaN"), "{name} with {number}: {document}");
             }
             let svg = rfc2544::chart(&report).svg();

@@ -4,7 +4,8 @@ use super::{fixture, near};
 use insight::analysis::{Analysis, Asked, Subject};
 use model::run::Run;
 use model::units::{BitRate, Nanos};
-use pathmeter_report::format::analysis::{COLUMNS, csv, json, text, to_markdown};
+use pathmeter_report::format::analysis::COLUMNS;
+use pathmeter_report::format::{Style, by_name, render};
 use pathmeter_report::import::{Known, group, names, read};
 
 fn analysed(files: &[&str], asked: Asked, mss: Option<u32>) -> Analysis {
@@ -104,7 +105,7 @@ fn fragments_that_do_not_cross() {
     assert_eq!(flow.sent.datagrams, 1_327_830);
     let finding = analysis.findings.iter().find(|one| one.finding.id == "fragments-dropped").unwrap();
     assert!(finding.finding.advice.contains("-l 1472"));
-    assert!(text(&analysis, &Default::default()).contains("6 × 1518 B"));
+    assert!(written(&analysis, "text").contains("6 × 1518 B"));
 }
 
 #[test]
@@ -219,13 +220,17 @@ fn groups_are_compared_with_the_first() {
 #[test]
 fn every_format_tells_it() {
     let analysis = analysed(&["iperf2-tcp-p10-final.txt", WAYS[0]], LINK, Some(1448));
-    let rows = csv(&analysis);
+    let rows = written(&analysis, "csv");
     let fields: Vec<usize> = rows.lines().map(|line| line.split(',').count()).collect();
     assert_eq!(fields, [COLUMNS.len(); 3]);
-    let again: Analysis = serde_json::from_str(&json(&analysis)).unwrap();
+    let again: Analysis = serde_json::from_str(&written(&analysis, "json")).unwrap();
     assert_eq!(again.schema, "pathmeter/analysis/1");
     assert_eq!(again.conclusions, analysis.conclusions);
-    let markdown = to_markdown(&analysis);
+    let markdown = written(&analysis, "markdown");
     assert!(markdown.contains("## On the wire\n\n| run") && markdown.contains(" 1460 − 12 |"), "{markdown}");
-    insta::assert_snapshot!("analysis", text(&analysis, &Default::default()));
+    insta::assert_snapshot!("analysis", written(&analysis, "text"));
+}
+
+fn written(analysis: &Analysis, format: &str) -> String {
+    render(analysis, by_name(format).expect(format), &Style::default())
 }

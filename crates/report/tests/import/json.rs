@@ -4,7 +4,7 @@ use super::{fixture, near, only, warned};
 use model::event::Outcome;
 use model::plan::Directions;
 use model::sample::Side;
-use pathmeter_report::format::{FORMATS, Style, by_name};
+use pathmeter_report::format::{FORMATS, RunDocument, Style, by_name, render};
 use pathmeter_report::import::{Known, Tool, read};
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ fn every_document_of_iperf3() {
         assert_eq!(summary.outcome, Some(Outcome::Completed), "{name}");
         assert!(!imported.run.intervals.is_empty(), "{name}");
         for format in FORMATS {
-            assert!(!(format.render)(&imported.run, &Style::default()).is_empty());
+            assert!(!render(&imported, format, &Style::default()).is_empty());
         }
     }
     assert!(seen >= 16, "{seen}");
@@ -119,7 +119,7 @@ fn our_own_documents_come_back() {
     for name in ["iperf3-udp-1472.txt", "sockperf-tcp-350-nat-gateway.txt", "iperf2-tcp-p10-final.txt"] {
         let run = only(&fixture(name)).run;
         for format in ["json", "ndjson"] {
-            let text = (by_name(format).unwrap().render)(&run, &Style::default());
+            let text = render(&RunDocument::of(&run), by_name(format).unwrap(), &Style::default());
             let again = only(&text);
             assert_eq!(again.tool, Tool::Pathmeter);
             assert_eq!(again.run.summary.up, run.summary.up, "{name} {format}");
@@ -133,7 +133,7 @@ fn our_own_documents_come_back() {
 fn a_document_of_another_schema_is_not_ours() {
     let run = only(&fixture("iperf3-udp-1472.txt")).run;
     for format in ["json", "ndjson"] {
-        let text = (by_name(format).unwrap().render)(&run, &Style::default());
+        let text = render(&RunDocument::of(&run), by_name(format).unwrap(), &Style::default());
         let other = text.replace("pathmeter/result/1", "pathmeter/result/0");
         assert_ne!(text, other, "{format}");
         assert!(read("other", &other, Known::default()).is_err(), "{format}: {other}");

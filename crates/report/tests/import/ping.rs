@@ -3,7 +3,7 @@
 use super::{exact, fixture, near, only, warned};
 use model::path::{Bound, HopSource, PathWay};
 use model::units::Nanos;
-use pathmeter_report::format::{Style, by_name};
+use pathmeter_report::format::{RunDocument, Style, by_name, render};
 use pathmeter_report::import::Imported;
 
 fn way(imported: &Imported) -> &PathWay {
@@ -34,7 +34,7 @@ fn sizes_that_do_not() {
             way.limiting_hop.as_ref().map(|hop| (hop.ttl, hop.found_by)),
             Some((Some(0), HopSource::Sender))
         );
-        let text = (by_name("text").unwrap().render)(&imported.run, &Style::default());
+        let text = render(&RunDocument::of(&imported.run), by_name("text").unwrap(), &Style::default());
         let words: Vec<&str> = text.split_whitespace().collect();
         assert!(words.join(" ").contains(&format!("the path MTU is at most {mtu}.")), "{text}");
         // Nothing was sent, so nothing was lost.

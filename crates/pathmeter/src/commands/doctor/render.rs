@@ -1,14 +1,99 @@
 //! How the doctor's checks are shown.
 
 use super::{Check, Status};
-use report::format::{Paint, Style};
+use model::finding::{self, Finding, Severity};
+use report::document::{
+    Block, Column, Conclusion, Csv, Document, Field, Head, Paint, Style, Table, indented_json, json_line,
+};
 
-/// For people: what is wrong first, with its mend.
-pub(super) fn text(checks: &[Check], style: &Style) -> String {
+/// The checks as a document.
+pub(super) struct Checks<'a>(pub(super) &'a [Check]);
+
+impl Document for Checks<'_> {
+    fn head(&self) -> Head {
+        Head { kind: "doctor".into(), title: "What this host can do".into(), depth: 1, ..Head::default() }
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let Checks(checks) = self;
+        let columns = ["check", "status", "found"].map(Column::left);
+        let row = |c: &Check| vec![c.name.into(), c.status.word().into(), c.found.clone()];
+        vec![
+            Block::Conclusion(conclusion(checks)),
+            Block::Findings(sorted(checks).into_iter().filter_map(finding).collect()),
+            Block::Table(Table::of(columns.into(), checks.iter().map(row).collect())),
+        ]
+    }
+
+    /// One row for each check.
+    fn csv(&self) -> Csv {
+        let row = |c: &Check| {
+            let mend = c.mend.clone().unwrap_or_default();
+            let [name, status] = [c.name, c.status.word()].map(|word| Field::Value(word.into()));
+            vec![name, status, Field::Prose(c.found.clone()), Field::Prose(mend)]
+        };
+        Csv { columns: vec!["name", "status", "found", "mend"], rows: self.0.iter().map(row).collect() }
+    }
+
+    fn json(&self) -> String {
+        indented_json(self.0)
+    }
+
+    fn ndjson(&self) -> String {
+        self.0.iter().map(json_line).collect()
+    }
+
+    fn own_text(&self, style: &Style) -> Option<String> {
+        Some(text(self.0, style))
+    }
+
+    fn own_markdown(&self) -> Option<String> {
+        Some(markdown(self.0))
+    }
+}
+
+/// The worst first.
+fn sorted(checks: &[Check]) -> Vec<&Check> {
     let mut sorted: Vec<&Check> = checks.iter().collect();
     sorted.sort_by_key(|check| std::cmp::Reverse(check.status));
+    sorted
+}
+
+fn conclusion(checks: &[Check]) -> Conclusion {
+    let count = |status: Status| checks.iter().filter(|check| check.status == status).count();
+    let (warned, failed) = (count(Status::Warn), count(Status::Fail));
+    let status = match (failed, warned) {
+        (0, 0) => finding::Status::Ok,
+        (0, _) => finding::Status::Degraded,
+        _ => finding::Status::Problem,
+    };
+    let text = format!("{} checks: {failed} failed, {warned} with a warning.", checks.len());
+    Conclusion { of: String::new(), status, text, wordless: false }
+}
+
+/// What is wrong, and the command that mends it.
+fn finding(check: &Check) -> Option<Finding> {
+    let severity = match check.status {
+        Status::Ok => return None,
+        Status::Warn => Severity::Warning,
+        Status::Fail => Severity::Problem,
+    };
+    let mend = check.mend.as_ref().map(|mend| format!(" `{mend}`")).unwrap_or_default();
+    Some(Finding {
+        id: check.name.into(),
+        severity,
+        direction: None,
+        way: None,
+        title: check.found.clone(),
+        evidence: [].into(),
+        advice: format!("{}{mend}", check.why_it_matters),
+    })
+}
+
+/// For people: what is wrong first, with its mend.
+fn text(checks: &[Check], style: &Style) -> String {
     let mut text = String::new();
-    for check in sorted {
+    for check in sorted(checks) {
         let (paint, word) = match check.status {
             Status::Ok => (Paint::Good, "ok"),
             Status::Warn => (Paint::Warning, "warn"),
@@ -29,18 +114,8 @@ pub(super) fn text(checks: &[Check], style: &Style) -> String {
     text
 }
 
-/// One row for each check.
-pub(super) fn csv(checks: &[Check]) -> String {
-    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let row = |c: &Check| {
-        let mend = c.mend.as_deref().unwrap_or("");
-        format!("{},{},{},{}\n", c.name, c.status.word(), quoted(&c.found), quoted(mend))
-    };
-    checks.iter().fold("name,status,found,mend\n".into(), |text, c| text + &row(c))
-}
-
 /// A table for a ticket.
-pub(super) fn markdown(checks: &[Check]) -> String {
+fn markdown(checks: &[Check]) -> String {
     let cell = |text: &str| text.replace('|', "\\|");
     let row = |c: &Check| {
         let mend = c.mend.as_ref().map(|m| format!("`{}`", cell(m))).unwrap_or_default();

@@ -1,13 +1,15 @@
 //! `pathmeter lab list`: the topologies, and what this host lacks for them.
 
 use super::failure::failed;
-use crate::cli::{Common, Format, LabListArgs};
-use crate::commands::output::{Screen, deliver};
+use crate::cli::{Common, LabListArgs};
+use crate::commands::output::write;
 use crate::exit::Exit;
 use lab::feature::{Host, Lack};
 use lab::shipped::SHIPPED;
 use lab::state::{Directory, HeldLab};
-use report::format::{Paint, Style};
+use report::document::{
+    Block, Column, Csv, Document, Field, Head, Paint, Style, Table, indented_json, json_line,
+};
 use serde::Serialize;
 
 /// Prints the list.
@@ -26,17 +28,46 @@ pub(crate) fn run(_args: &LabListArgs, global: &Common) -> anyhow::Result<Exit> 
     for lab in labs.into_iter().filter(HeldLab::is_up) {
         add(&mut rows, lab);
     }
-    let text = match global.format() {
-        Format::Text => text(&rows, &Screen::of(global).style()),
-        Format::Markdown => markdown(&rows),
-        Format::Csv => csv(&rows),
-        Format::Json => serde_json::to_string_pretty(&rows)? + "\n",
-        Format::Ndjson => {
-            rows.iter().map(|row| Ok(serde_json::to_string(row)? + "\n")).collect::<anyhow::Result<_>>()?
-        }
-    };
-    deliver(global, text.as_bytes())?;
+    write(&[&Topologies(rows)], global)?;
     Ok(Exit::Done)
+}
+
+/// The list.
+struct Topologies(Vec<Row>);
+
+impl Document for Topologies {
+    fn head(&self) -> Head {
+        Head { kind: "lab-list".into(), title: "Topologies of the lab".into(), depth: 1, ..Head::default() }
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let columns = ["Topology", "What it is", "Runs here", "Up"].map(Column::left);
+        let row = |row: &Row| vec![row.name.clone(), row.title.clone(), row.here(), row.up.join(", ")];
+        vec![Block::Table(Table::of(columns.into(), self.0.iter().map(row).collect()))]
+    }
+
+    fn csv(&self) -> Csv {
+        let row = |row: &Row| {
+            vec![Field::Value(row.name.clone()), Field::Prose(row.title.clone()), Field::Prose(row.here())]
+        };
+        Csv { columns: vec!["name", "title", "runs_here"], rows: self.0.iter().map(row).collect() }
+    }
+
+    fn json(&self) -> String {
+        indented_json(&self.0)
+    }
+
+    fn ndjson(&self) -> String {
+        self.0.iter().map(json_line).collect()
+    }
+
+    fn own_text(&self, style: &Style) -> Option<String> {
+        Some(text(&self.0, style))
+    }
+
+    fn own_markdown(&self) -> Option<String> {
+        Some(markdown(&self.0))
+    }
 }
 
 /// A topology.
@@ -124,10 +155,4 @@ fn text(rows: &[Row], style: &Style) -> String {
 fn markdown(rows: &[Row]) -> String {
     let head = "| topology | what it is | runs here |\n|---|---|---|\n".to_owned();
     rows.iter().fold(head, |text, row| text + &format!("| {} | {} | {} |\n", row.name, row.title, row.here()))
-}
-
-fn csv(rows: &[Row]) -> String {
-    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let row = |row: &Row| format!("{},{},{}\n", row.name, quoted(&row.title), quoted(&row.here()));
-    rows.iter().fold("name,title,runs_here\n".to_owned(), |text, one| text + &row(one))
 }

@@ -13,9 +13,9 @@ mod site;
 mod tap;
 mod tools;
 
-use crate::cli::{Common, Format, LabRunArgs};
+use crate::cli::{Common, LabRunArgs};
 use crate::commands::chart;
-use crate::commands::output::{Screen, deliver};
+use crate::commands::output::{deliver, write};
 use crate::exit::Exit;
 use crate::signals;
 use engine::capture::Capture;
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> anyhow::Result<Exit> {
 
 fn finish(args: &LabRunArgs, global: &Common, report: &LabReport) -> anyhow::Result<Exit> {
     let drawn = || format::sweeps(report).map_or_else(|| format::chart(report).svg(), |lines| lines.svg());
-    deliver(global, written(report, global).as_bytes())?;
+    write(&[report], global)?;
     chart::write(&args.chart, drawn)?;
     Ok(match (report.is_void(), report.is_broken()) {
         (true, _) => Exit::Void,
@@ -133,15 +133,5 @@ fn report(plan: &Plan, sites: Vec<Site>, is_cut: bool) -> LabReport {
         comparisons: Vec::new(),
         notes: notes::notes(plan, &host),
         host: Some(host),
-    }
-}
-
-fn written(report: &LabReport, global: &Common) -> String {
-    match global.format() {
-        Format::Text => format::text(report, &Screen::of(global).style()),
-        Format::Json => format::json(report),
-        Format::Ndjson => format::ndjson(report),
-        Format::Csv => format::csv(report),
-        Format::Markdown => format::to_markdown(report),
     }
 }

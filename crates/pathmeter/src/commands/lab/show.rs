@@ -4,14 +4,14 @@ mod document;
 mod drawing;
 
 use super::list::lacking;
-use crate::cli::{Common, Format, LabShowArgs};
-use crate::commands::output::{Screen, deliver};
+use crate::cli::{Common, LabShowArgs};
+use crate::commands::output::{deliver, write};
 use crate::exit::Exit;
 use engine::error::Failure;
 use lab::feature::{Host, Lack};
 use lab::shipped::{FindError, find, text_of};
 use lab::topology::{Expect, Place, Topology};
-use report::format::{Paint, Style};
+use report::document::{Block, Column, Csv, Document, Head, Paint, Style, Table, indented_json, json_line};
 
 /// Prints each topology.
 pub(crate) fn run(args: &LabShowArgs, global: &Common) -> anyhow::Result<Exit> {
@@ -25,30 +25,68 @@ pub(crate) fn run(args: &LabShowArgs, global: &Common) -> anyhow::Result<Exit> {
     }
     lab::privilege::gain().ok();
     let mut host = Host::default();
-    let mut text = String::new();
-    for name in &args.topologies {
+    let show = |name: &String| -> anyhow::Result<Shown> {
         let topology = find(name).map_err(refused)?;
         let lacks = host.lacks(&topology);
-        text.push_str(&match global.format() {
-            Format::Json => serde_json::to_string_pretty(&document::of(&topology, &lacks))? + "\n",
-            Format::Ndjson => serde_json::to_string(&document::of(&topology, &lacks))? + "\n",
-            Format::Text => shown(name, &topology, &lacks, &Screen::of(global).style()) + "\n",
-            Format::Markdown => {
-                let drawn = drawing::draw(&topology);
-                format!(
-                    "### {}: {}\n\n{}\n\n```\n{drawn}```\n\n",
-                    topology.name, topology.title, topology.about
-                )
-            }
-            Format::Csv => {
-                return Err(
-                    Failure::usage("a topology is no table", "leave --format csv out, or take json").into()
-                );
-            }
-        });
-    }
-    deliver(global, text.as_bytes())?;
+        Ok(Shown { asked: name.clone(), topology, lacks })
+    };
+    let shown: Vec<Shown> = args.topologies.iter().map(show).collect::<anyhow::Result<_>>()?;
+    let documents: Vec<&dyn Document> = shown.iter().map(|one| one as &dyn Document).collect();
+    write(&documents, global)?;
     Ok(Exit::Done)
+}
+
+/// A topology, and what this host lacks for it.
+struct Shown {
+    /// As it was asked for: a name or a file.
+    asked: String,
+    topology: Topology,
+    lacks: Vec<Lack>,
+}
+
+impl Document for Shown {
+    fn head(&self) -> Head {
+        let title = format!("{}: {}", self.topology.name, self.topology.title);
+        Head { kind: "topology".into(), title, depth: 3, ..Head::default() }
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let columns = ["What a measurement must find", ""].map(Column::left);
+        let rows = expectations(&self.topology).into_iter().map(|(name, value)| vec![name.into(), value]);
+        let lacks = lacking(self.lacks.iter().map(|lack| (lack.needs.as_str(), lack.in_vm)));
+        let lacks = (!self.lacks.is_empty()).then_some(lacks);
+        vec![
+            Block::Preformatted(drawing::draw(&self.topology)),
+            Block::Preformatted(self.topology.about.clone()),
+            Block::Table(Table::of(columns.into(), rows.collect())),
+            Block::list(lacks.into_iter().chain(self.lacks.iter().map(|lack| lack.reason.clone()))),
+        ]
+    }
+
+    /// A row for each thing that it expects.
+    fn csv(&self) -> Csv {
+        let row = |(name, value): (&str, String)| [self.topology.name.clone(), name.into(), value];
+        Csv::new(&["topology", "what", "expected"], expectations(&self.topology).into_iter().map(row))
+    }
+
+    fn json(&self) -> String {
+        indented_json(&document::of(&self.topology, &self.lacks))
+    }
+
+    fn ndjson(&self) -> String {
+        json_line(&document::of(&self.topology, &self.lacks))
+    }
+
+    fn own_text(&self, style: &Style) -> Option<String> {
+        Some(shown(&self.asked, &self.topology, &self.lacks, style) + "\n")
+    }
+
+    /// In a ticket the drawing says it.
+    fn own_markdown(&self) -> Option<String> {
+        let (topology, drawn) = (&self.topology, drawing::draw(&self.topology));
+        let (name, title, about) = (&topology.name, &topology.title, &topology.about);
+        Some(format!("### {name}: {title}\n\n{about}\n\n```\n{drawn}```\n\n"))
+    }
 }
 
 /// The drawing, then sections of text.
@@ -106,13 +144,19 @@ fn paragraphs(about: &str, style: &Style) -> Vec<String> {
 }
 
 fn expected(topology: &Topology, style: &Style) -> Vec<String> {
-    let Expect { path_mtu, rate, delay, loss, reachable, findings, absent } = &topology.expect;
     let mut lines = Vec::new();
-    let mut row = |name: &str, value: String| {
+    for (name, value) in expectations(topology) {
         for (index, line) in style.wrap(&value, 20).into_iter().enumerate() {
             lines.push(format!("{:<16}  {line}", if index == 0 { name } else { "" }));
         }
-    };
+    }
+    lines
+}
+
+/// What a measurement must find, by name.
+fn expectations(topology: &Topology) -> Vec<(&'static str, String)> {
+    let Expect { path_mtu, rate, delay, loss, reachable, findings, absent } = &topology.expect;
+    let mut rows = Vec::new();
     let mut mtus: Vec<String> = Vec::new();
     for (mtu, family) in path_mtu.iter().zip(["IPv4", "IPv6"]) {
         mtus.extend(mtu.map(|mtu| format!("{} over {family}", ways(mtu.map(|mtu| mtu.to_string())))));
@@ -121,23 +165,24 @@ fn expected(topology: &Topology, style: &Style) -> Vec<String> {
         mtus = path_mtu[0].iter().map(|mtu| ways(mtu.map(|mtu| mtu.to_string()))).collect();
     }
     if !mtus.is_empty() {
-        row("path MTU", mtus.join(", "));
+        rows.push(("path MTU", mtus.join(", ")));
     }
-    rate.iter().for_each(|rate| row("rate", ways(rate.map(|rate| rate.to_string()))));
-    delay.iter().for_each(|delay| row("round trip", format!("{delay} more than without the links' delays")));
-    loss.iter().for_each(|loss| row("loss", ways(loss.map(drawing::percent))));
+    rows.extend(rate.iter().map(|rate| ("rate", ways(rate.map(|rate| rate.to_string())))));
+    let added = |delay| format!("{delay} more than without the links' delays");
+    rows.extend(delay.iter().map(|delay| ("round trip", added(delay))));
+    rows.extend(loss.iter().map(|loss| ("loss", ways(loss.map(drawing::percent)))));
     match reachable {
-        [true, false] => row("reachable", "over IPv4 alone".to_owned()),
-        [false, true] => row("reachable", "over IPv6 alone".to_owned()),
-        [false, false] => row("reachable", "over neither family".to_owned()),
+        [true, false] => rows.push(("reachable", "over IPv4 alone".to_owned())),
+        [false, true] => rows.push(("reachable", "over IPv6 alone".to_owned())),
+        [false, false] => rows.push(("reachable", "over neither family".to_owned())),
         [true, true] => {}
     }
     for (name, ids) in [("must be found", findings), ("must not be", absent)] {
         if !ids.is_empty() {
-            row(name, ids.join(", "));
+            rows.push((name, ids.join(", ")));
         }
     }
-    lines
+    rows
 }
 
 /// One figure where both ways have the same.

@@ -1,6 +1,6 @@
 //! Ways measured one after the other, kept in a file and compared in one table.
 
-use crate::cli::{Common, Format};
+use crate::cli::Common;
 use crate::commands::output::{Screen, deliver};
 use anyhow::Context;
 use engine::run::run_id;
@@ -8,7 +8,7 @@ use insight::run_of_events;
 use model::event::Event;
 use model::latency::{HostNoise, LatencyResult, WayResult};
 use model::run::Run;
-use report::format;
+use report::format::{self, Live};
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(crate) fn save_and_show(run: &Run, file: &Path, global: &Common) -> anyhow::
     line.push(b'\n');
     out.write_all(&line).with_context(named)?;
     let ways = kept(file)?;
-    if ways.len() < 2 || global.format() != Format::Text {
+    if ways.len() < 2 || global.format().live != Live::Rows {
         return Ok(());
     }
     let together = LatencyResult { ways, floor: None, noise: HostNoise::default(), cpu_share: 0.0 };

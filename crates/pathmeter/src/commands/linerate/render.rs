@@ -1,49 +1,45 @@
-//! The answer as tables for people and documents, and as CSV.
+//! The answer as a document.
 
 use super::{Answer, backward, forward};
-use comfy_table::{CellAlignment, Table, presets};
 use model::framing::{Encaps, Network, Ratio, Transport};
 use model::units::{BitRate, Bytes, PacketRate};
-use std::fmt::Display;
+use report::document::{Block, Column, Csv, Document, Field, Head, Style, Table, indented_json, json_line};
+use report::format::text_table;
 
-/// Tables and sentences for people.
-pub(super) fn text(answer: &Answer) -> String {
-    let table = |mut table: Table| -> String {
-        table.load_preset(presets::NOTHING);
-        for column in table.column_iter_mut() {
-            column.set_padding((0, 2));
-        }
-        table.lines().map(|line| format!("  {}\n", line.trim_end())).collect()
-    };
-    format!("{}\n\n{}{}", heading(answer), tables(answer, table), remarks(answer))
-}
-
-/// The same as tables for documents.
-pub(super) fn markdown(answer: &Answer) -> String {
-    let table = |mut table: Table| -> String {
-        table.load_preset(presets::ASCII_MARKDOWN);
-        let mut lines: Vec<String> = table.lines().collect();
-        if let Some(rule) = lines.get_mut(1) {
-            *rule = rule.replace("-|", ":|");
-        }
-        lines.join("\n") + "\n"
-    };
-    format!("### {}\n\n{}{}", heading(answer), tables(answer, table), remarks(answer))
-}
-
-/// One row a packet size, numbers in base units: bytes, packets a second, bits a second.
-pub(super) fn csv(answer: &Answer) -> String {
-    let mut text = String::new();
-    let mut line = |cells: &[String]| text.push_str(&(cells.join(",") + "\n"));
-    if !answer.rows.is_empty() {
-        line(&FORWARD_NAMES.map(String::from));
-        answer.rows.iter().for_each(|row| line(&forward_values(row)));
+impl Document for Answer {
+    fn head(&self) -> Head {
+        Head { kind: "linerate".into(), title: heading(self), depth: 3, ..Head::default() }
     }
-    if !answer.measured.is_empty() {
-        line(&BACKWARD_NAMES.map(String::from));
-        answer.measured.iter().for_each(|row| line(&backward_values(row)));
+
+    fn blocks(&self) -> Vec<Block> {
+        let tables = tables(self).into_iter().map(Block::Table);
+        tables.chain([Block::Paragraph(remarks(self).join("\n"))]).collect()
     }
-    text
+
+    /// One row a packet size, numbers in base units: bytes, packets a second, bits a second.
+    fn csv(&self) -> Csv {
+        if self.measured.is_empty() {
+            let rows = self.rows.iter().map(forward_values).collect();
+            return Csv { columns: FORWARD_NAMES.to_vec(), rows };
+        }
+        Csv { columns: BACKWARD_NAMES.to_vec(), rows: self.measured.iter().map(backward_values).collect() }
+    }
+
+    fn json(&self) -> String {
+        indented_json(self)
+    }
+
+    fn ndjson(&self) -> String {
+        json_line(self)
+    }
+
+    /// An answer has no parts, and its remarks stand for themselves.
+    fn own_text(&self, _style: &Style) -> Option<String> {
+        let tables: String = tables(self).iter().map(text_table).collect();
+        let remarks: String = remarks(self).iter().map(|line| format!("{line}\n")).collect();
+        let gap = if remarks.is_empty() { "" } else { "\n" };
+        Some(format!("{}\n\n{tables}{gap}{remarks}", heading(self)))
+    }
 }
 
 fn heading(answer: &Answer) -> String {
@@ -64,10 +60,10 @@ fn heading(answer: &Answer) -> String {
     format!("Link {}{mtu}, {network} {transport} {carried}", answer.link_bps)
 }
 
-fn tables(answer: &Answer, show: impl Fn(Table) -> String) -> String {
+fn tables(answer: &Answer) -> Vec<Table> {
     match answer.rows.as_slice() {
-        [] => answer.measured.iter().map(|row| show(measured_table(answer.link_bps, row))).collect(),
-        rows => show(forward_table(answer, rows)),
+        [] => answer.measured.iter().map(|row| measured_table(answer.link_bps, row)).collect(),
+        rows => vec![forward_table(answer, rows)],
     }
 }
 
@@ -78,8 +74,7 @@ fn forward_table(answer: &Answer, rows: &[forward::Row]) -> Table {
     header.extend(if tcp { &["MSS", "MSS (timestamps)"][..] } else { &["Payload"] });
     header.extend(if carried { &["Outer MTU", "Outer frame"][..] } else { &[] });
     header.extend(["Packets", "Goodput", "Share"]);
-    let mut table = right_aligned(&header);
-    for row in rows {
+    let row = |row: &forward::Row| {
         let mut cells = vec![bytes(row.frame), bytes(row.mtu)];
         if tcp {
             cells.extend([or_none(row.mss, bytes), or_none(row.mss_timestamps, bytes)]);
@@ -91,25 +86,24 @@ fn forward_table(answer: &Answer, rows: &[forward::Row]) -> Table {
         }
         cells.push(packets(row.packets_per_second));
         cells.extend([or_none(row.goodput_bps, bits), or_none(row.share, percent)]);
-        table.add_row(cells);
-    }
-    table
+        cells
+    };
+    Table::of(header.into_iter().map(Column::right).collect(), rows.iter().map(row).collect())
 }
 
 fn measured_table(link: BitRate, row: &backward::Row) -> Table {
-    let mut table = right_aligned(&["", "Measured", "Line rate"]);
-    table.add_row(["Packets".into(), packets(row.packets_per_second), packets(row.line_rate_pps)]);
-    table.add_row(["Goodput".into(), bits(row.goodput_bps), bits(row.line_rate_goodput_bps)]);
-    table.add_row(["On the wire".into(), bits(row.wire_bps), format!("{link:.2}")]);
-    table.add_row(["Share".into(), percent(row.line_rate_share), "100.0 %".into()]);
-    if let Some(column) = table.column_mut(0) {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
-    table
+    let columns = vec![Column::left(""), Column::right("Measured"), Column::right("Line rate")];
+    let rows = [
+        ["Packets".into(), packets(row.packets_per_second), packets(row.line_rate_pps)],
+        ["Goodput".into(), bits(row.goodput_bps), bits(row.line_rate_goodput_bps)],
+        ["On the wire".into(), bits(row.wire_bps), format!("{link:.2}")],
+        ["Share".into(), percent(row.line_rate_share), "100.0 %".into()],
+    ];
+    Table::of(columns, rows.map(Vec::from).into())
 }
 
-/// What the tables cannot say, one sentence a line.
-fn remarks(answer: &Answer) -> String {
+/// What the tables cannot say, sentence by sentence.
+fn remarks(answer: &Answer) -> Vec<String> {
     let forward = answer
         .rows
         .iter()
@@ -121,15 +115,7 @@ fn remarks(answer: &Answer) -> String {
         );
         [Some(packets), Some(row.arithmetic.clone()), row.note.clone()].into_iter().flatten()
     });
-    let lines: String = forward.chain(backward).map(|line| format!("{line}\n")).collect();
-    if lines.is_empty() { lines } else { format!("\n{lines}") }
-}
-
-fn right_aligned(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.set_header(header);
-    table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    table
+    forward.chain(backward).collect()
 }
 
 fn bytes(size: Bytes) -> String {
@@ -152,8 +138,8 @@ fn or_none<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), show)
 }
 
-fn forward_values(row: &forward::Row) -> [String; 12] {
-    [
+fn forward_values(row: &forward::Row) -> Vec<Field> {
+    let values = [
         bytes(row.frame),
         bytes(row.mtu),
         or_empty(row.mss.map(bytes)),
@@ -165,12 +151,12 @@ fn forward_values(row: &forward::Row) -> [String; 12] {
         format!("{:.3}", row.packets_per_second),
         or_empty(row.goodput_bps.map(|rate| format!("{rate:.3}"))),
         or_empty(row.share.map(|share| format!("{share:.6}"))),
-        or_empty(row.note.as_deref().map(quoted)),
-    ]
+    ];
+    with_note(values, row.note.as_ref())
 }
 
-fn backward_values(row: &backward::Row) -> [String; 9] {
-    [
+fn backward_values(row: &backward::Row) -> Vec<Field> {
+    let values = [
         bytes(row.layout.payload),
         bytes(row.layout.outer_frame),
         bytes(row.layout.wire),
@@ -179,17 +165,17 @@ fn backward_values(row: &backward::Row) -> [String; 9] {
         format!("{:.3}", row.wire_bps),
         format!("{:.3}", row.line_rate_pps),
         format!("{:.6}", row.line_rate_share),
-        or_empty(row.note.as_deref().map(quoted)),
-    ]
+    ];
+    with_note(values, row.note.as_ref())
 }
 
-fn or_empty(value: Option<impl Display>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
+fn with_note<const N: usize>(values: [String; N], note: Option<&String>) -> Vec<Field> {
+    let note = note.map_or(Field::Value(String::new()), |note| Field::Prose(note.clone()));
+    values.into_iter().map(Field::Value).chain([note]).collect()
 }
 
-/// A text as CSV has it (RFC 4180 section 2).
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
+fn or_empty(value: Option<String>) -> String {
+    value.unwrap_or_default()
 }
 
 const FORWARD_NAMES: [&str; 12] = [

@@ -1,13 +1,13 @@
 //! The result of a benchmark written down, and the exit code it ends with.
 
-use crate::cli::{Common, Format};
-use crate::commands::output::{Screen, deliver};
+use crate::cli::Common;
+use crate::commands::output::write;
 use crate::commands::session::broken;
 use crate::exit::Exit;
 use model::dut::{DeviceReport, DutReport};
 use model::finding::Status;
-use report::expect::DeviceExpectation;
-use report::format::rfc2544 as format;
+use report::expect::{Checked, DeviceExpectation};
+use report::format::rfc2544::DeviceDocument;
 
 /// Writes the result, and says which expectations do not hold.
 pub(super) fn conclude(
@@ -15,16 +15,9 @@ pub(super) fn conclude(
     expected: &[DeviceExpectation],
     global: &Common,
 ) -> anyhow::Result<Exit> {
-    let document = match global.format() {
-        Format::Text => format::text(report, &Screen::of(global).style()),
-        Format::Json => format::json(report),
-        Format::Ndjson => format::ndjson(report),
-        Format::Csv => format::csv(report),
-        Format::Markdown => format::to_markdown(report),
-    };
-    deliver(global, document.as_bytes())?;
-    let broken = broken(expected.iter().map(|expectation| expectation.check(report)));
-    Ok(exit(report, !broken))
+    let checked: Vec<Checked> = expected.iter().map(|expectation| expectation.check(report)).collect();
+    write(&[&DeviceDocument { report, checked: &checked }], global)?;
+    Ok(exit(report, !broken(&checked)))
 }
 
 /// Nothing can be trusted of a void result; a promise of a service that is not kept is an expectation broken.

@@ -1,6 +1,6 @@
 //! The plan of a benchmark, shown before the first frame: what is done how often, and how long it takes at most.
 
-use crate::cli::{Common, Format};
+use crate::cli::Common;
 use crate::commands::output::deliver;
 use crate::commands::session::print_plan;
 use crate::exit::Exit;
@@ -21,7 +21,7 @@ pub(super) fn print(benchmark: &Benchmark, global: &Common) -> anyhow::Result<Ex
         most_ns: Nanos,
         notes: &'a [String],
     }
-    if !matches!(global.format(), Format::Json | Format::Ndjson) {
+    if !matches!(global.format().name, "json" | "ndjson") {
         deliver(global, text(benchmark).as_bytes())?;
         return Ok(Exit::Done);
     }

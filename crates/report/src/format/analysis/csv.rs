@@ -1,5 +1,6 @@
 //! The CSV of an analysis: a row for each direction and way of each run.
 
+use crate::document::Csv;
 use insight::analysis::{Analysis, Flow, Trips};
 use std::fmt::Display;
 
@@ -43,28 +44,18 @@ pub const COLUMNS: [&str; 36] = [
     "rtt_max_ns",
 ];
 
-pub(super) fn document(analysis: &Analysis) -> String {
+pub(super) fn rows(analysis: &Analysis) -> Csv {
     let flows = analysis.flows.iter().map(flow);
     let rows = flows.chain(analysis.trips.iter().map(trips));
-    rows.fold(COLUMNS.join(",") + "\n", |text, row| text + &line(&row))
+    Csv::new(&COLUMNS, rows.map(|row| fields(&row)))
 }
 
 /// A row: values by the name of their column.
 type Row = Vec<(&'static str, String)>;
 
-fn line(row: &Row) -> String {
-    let value = |name: &&str| row.iter().find(|(of, _)| of == name).map(|(_, value)| quoted(value));
-    let fields: Vec<String> = COLUMNS.iter().map(|name| value(name).unwrap_or_default()).collect();
-    fields.join(",") + "\n"
-}
-
-/// RFC 4180 section 2.
-fn quoted(value: &str) -> String {
-    if value.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", value.replace('"', "\"\""))
-    } else {
-        value.into()
-    }
+fn fields(row: &Row) -> [String; COLUMNS.len()] {
+    let value = |name| row.iter().find(|(of, _)| *of == name).map(|(_, value)| value.clone());
+    COLUMNS.map(|name| value(name).unwrap_or_default())
 }
 
 fn put<T: Display>(row: &mut Row, name: &'static str, value: Option<T>) {

@@ -1,22 +1,22 @@
 //! The tables of an analysis. A column that no row fills is left out, a table without rows too.
 
-use crate::format::table::{Cell, Section, section};
+use crate::document::{Cell, Table};
 use crate::format::text::words;
 use insight::analysis::{Analysis, Flow, PathBound, Trips};
 use model::path::Bound;
 use model::stats::compare::{Comparison, Judgement};
 use model::units::Bytes;
 
-pub(super) fn of(analysis: &Analysis) -> Vec<Section> {
+pub(super) fn of(analysis: &Analysis) -> Vec<Table> {
     let parallel: Vec<Flow> = analysis.flows.iter().filter(|flow| flow.fairness.is_some()).cloned().collect();
     let framed: Vec<Flow> = analysis.flows.iter().filter(|flow| flow.wire.frame.is_some()).cloned().collect();
     let sections = [
-        section("Throughput", &THROUGHPUT, &analysis.flows),
-        section("On the wire", &WIRE, &framed),
-        section("Parallel streams", &STREAMS, &parallel),
-        section("Round trips", &TRIPS, &analysis.trips),
-        section("Packet sizes", &PATHS, &analysis.paths),
-        section("Comparison", &COMPARED, &analysis.comparisons),
+        Table::of_cells("Throughput", &THROUGHPUT, &analysis.flows),
+        Table::of_cells("On the wire", &WIRE, &framed),
+        Table::of_cells("Parallel streams", &STREAMS, &parallel),
+        Table::of_cells("Round trips", &TRIPS, &analysis.trips),
+        Table::of_cells("Packet sizes", &PATHS, &analysis.paths),
+        Table::of_cells("Comparison", &COMPARED, &analysis.comparisons),
     ];
     sections.into_iter().flatten().collect()
 }

@@ -1,6 +1,6 @@
 //! The CSV of a lab report: a row for each repetition of each series.
 
-use crate::format::csv::quoted;
+use crate::document::Csv;
 use model::frames::FrameRow;
 use model::lab::{FrameSweep, LabReport, LabTest, Repetition, Series, Variant};
 
@@ -37,22 +37,17 @@ pub const COLUMNS: [&str; 29] = [
     "line_rate_pps",
 ];
 
-pub(super) fn document(report: &LabReport) -> String {
-    let mut text = COLUMNS.join(",") + "\n";
+pub(super) fn rows(report: &LabReport) -> Csv {
+    let mut rows = Vec::new();
     for variant in &report.variants {
         for series in &variant.series {
-            for run in &series.runs {
-                let row = row(variant, series, run).map(quoted);
-                text.push_str(&(row.join(",") + "\n"));
-            }
+            rows.extend(series.runs.iter().map(|run| row(variant, series, run)));
         }
         for sweep in &variant.sweeps {
-            for row in &sweep.rows {
-                text.push_str(&(of_frames(variant, sweep, row).map(quoted).join(",") + "\n"));
-            }
+            rows.extend(sweep.rows.iter().map(|row| of_frames(variant, sweep, row)));
         }
     }
-    text
+    Csv::new(&COLUMNS, rows)
 }
 
 /// In the order of [`COLUMNS`].

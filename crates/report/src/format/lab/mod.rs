@@ -1,4 +1,4 @@
-//! A lab report: as text with bars, JSON, CSV and Markdown, and as a chart.
+//! A lab report as a document, with bars on a terminal, and as a chart.
 
 mod bars;
 mod chart;
@@ -11,12 +11,109 @@ pub use chart::chart;
 pub use csv::COLUMNS;
 pub use sweeps::sweeps;
 
-use super::table::{Section, markdown, plain};
+use super::table::plain;
 use super::{Paint, Style};
+use crate::document::{
+    Block, Chart, Conclusion, Csv, Document, Expectation, Head, Item, Judgement, Table, indented_json,
+    json_line,
+};
+use crate::plot::BarChart;
+use model::finding::Status;
 use model::lab::{LabReport, Variant};
 
-/// Tables, bars and sentences for people.
-pub fn text(report: &LabReport, style: &Style) -> String {
+impl Document for LabReport {
+    fn head(&self) -> Head {
+        let (title, started, finished) = (sentences::title(self), self.started, self.finished);
+        Head { kind: "lab".into(), title, depth: 1, started, finished }
+    }
+
+    /// What is compared comes first; each topology after it.
+    fn blocks(&self) -> Vec<Block> {
+        let mut blocks = vec![Block::Paragraph(sentences::circumstances(self))];
+        if !self.comparisons.is_empty() {
+            blocks.push(Block::Heading("Compared".into()));
+            blocks.extend(sections::compared(self).into_iter().map(Block::Table));
+        }
+        // What is noted in the picture stands in the document, too.
+        let bars = BarChart { notes: Vec::new(), ..chart(self) };
+        let bars = (!bars.panels.is_empty()).then_some(Chart::Bars(bars));
+        blocks.extend(sweeps(self).map(Chart::Lines).into_iter().chain(bars).map(Block::Chart));
+        blocks.extend(self.variants.iter().flat_map(part));
+        if !self.notes.is_empty() {
+            blocks.extend([Block::Heading("Notes".into()), Block::list(self.notes.iter().cloned())]);
+        }
+        let (of, status, text) = (String::new(), status(self), sentences::verdict(self));
+        blocks.push(Block::Conclusion(Conclusion { of, status, text, wordless: true }));
+        blocks
+    }
+
+    fn expectations(&self) -> Vec<Expectation> {
+        let of = |variant: &Variant| -> Vec<Expectation> {
+            variant.expectations.iter().map(|one| expectation(variant, one)).collect()
+        };
+        self.variants.iter().flat_map(of).collect()
+    }
+
+    /// A row for each repetition.
+    fn csv(&self) -> Csv {
+        csv::rows(self)
+    }
+
+    /// Schema `pathmeter/lab/1`.
+    fn json(&self) -> String {
+        indented_json(self)
+    }
+
+    fn ndjson(&self) -> String {
+        json_line(self)
+    }
+
+    /// A terminal shows bars, and what is compared below the topologies.
+    fn own_text(&self, style: &Style) -> Option<String> {
+        Some(text(self, style))
+    }
+}
+
+fn part(variant: &Variant) -> Vec<Block> {
+    let mut blocks = vec![Block::Heading(format!("{}: {}", variant.name, variant.title))];
+    blocks.extend(sections::of(variant).into_iter().map(Block::Table));
+    let before = sentences::of_measuring(variant).into_iter().map(plain_item);
+    let findings = variant
+        .findings
+        .iter()
+        .map(|one| Item { line: sentences::finding(one), finding: Some(one.finding.clone()) });
+    let notes = variant.notes.iter().cloned().map(plain_item);
+    blocks.push(Block::List(before.chain(findings).chain(notes).collect()));
+    blocks
+}
+
+fn plain_item(line: String) -> Item {
+    Item { line, finding: None }
+}
+
+fn expectation(variant: &Variant, one: &model::lab::Expectation) -> Expectation {
+    Expectation {
+        of: variant.name.clone(),
+        what: one.what.clone(),
+        expected: one.expected.clone(),
+        found: one.found.clone(),
+        judgement: match one.held {
+            Some(true) => Judgement::Held,
+            Some(false) => Judgement::Broken,
+            None => Judgement::Open,
+        },
+    }
+}
+
+fn status(report: &LabReport) -> Status {
+    match (report.is_void(), report.is_broken()) {
+        (true, _) => Status::Void,
+        (_, true) => Status::Problem,
+        _ => Status::Ok,
+    }
+}
+
+fn text(report: &LabReport, style: &Style) -> String {
     let mut text = format!("{}\n", style.paint(Paint::Bold, &sentences::title(report)));
     text.push_str(&style.list(&[sentences::circumstances(report)], "  "));
     for variant in &report.variants {
@@ -31,67 +128,21 @@ pub fn text(report: &LabReport, style: &Style) -> String {
         text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Notes")));
         text.push_str(&style.list(&report.notes, "  - "));
     }
-    text.push_str(&format!("\n{}\n", style.paint(paint(report), &sentences::verdict(report))));
-    text
+    text + &format!("\n{}\n", style.paint(paint(status(report)), &sentences::verdict(report)))
 }
 
-/// The document, indented, schema `pathmeter/lab/1`.
-pub fn json(report: &LabReport) -> String {
-    serde_json::to_string_pretty(report).expect("a report has string keys and plain values only") + "\n"
-}
-
-/// The document in a line.
-pub fn ndjson(report: &LabReport) -> String {
-    serde_json::to_string(report).expect("a report has string keys and plain values only") + "\n"
-}
-
-/// A row for each repetition, under one stable header.
-pub fn csv(report: &LabReport) -> String {
-    csv::document(report)
-}
-
-/// Tables to paste into a ticket.
-pub fn to_markdown(report: &LabReport) -> String {
-    let mut text = format!("# {}\n\n{}\n", sentences::title(report), sentences::circumstances(report));
-    if !report.comparisons.is_empty() {
-        text.push_str("\n## Compared\n");
-        sections::compared(report).iter().for_each(|section| text.push_str(&table(section, "###")));
-    }
-    report.variants.iter().for_each(|variant| text.push_str(&part(variant)));
-    if !report.notes.is_empty() {
-        text.push_str("\n## Notes\n\n");
-        report.notes.iter().for_each(|note| text.push_str(&format!("- {}\n", note.replace('*', "\\*"))));
-    }
-    text + &format!("\n**{}**\n", sentences::verdict(report))
-}
-
-fn part(variant: &Variant) -> String {
-    let mut text = format!("\n## {}: {}\n", variant.name, variant.title);
-    sections::of(variant).iter().for_each(|section| text.push_str(&table(section, "###")));
-    let lines = sentences::of(variant);
-    if !lines.is_empty() {
-        text.push('\n');
-    }
-    lines.iter().for_each(|line| text.push_str(&format!("- {}\n", line.replace('*', "\\*"))));
-    text
-}
-
-fn table(section: &Section, level: &str) -> String {
-    format!("\n{level} {}\n\n{}", section.title, markdown(&section.columns, &section.rows))
-}
-
-fn tables(sections: &[Section], style: &Style) -> String {
-    let table = |section: &Section| {
+fn tables(sections: &[Table], style: &Style) -> String {
+    let table = |section: &Table| {
         let title = style.paint(Paint::Dim, &section.title);
         format!("\n  {title}\n{}", plain(&section.columns, &section.rows))
     };
     sections.iter().map(table).collect()
 }
 
-fn paint(report: &LabReport) -> Paint {
-    match (report.is_void(), report.is_broken()) {
-        (true, _) => Paint::Warning,
-        (_, true) => Paint::Problem,
-        _ => Paint::Good,
+fn paint(status: Status) -> Paint {
+    match status {
+        Status::Void => Paint::Warning,
+        Status::Problem => Paint::Problem,
+        Status::Ok | Status::Degraded => Paint::Good,
     }
 }

@@ -1,8 +1,8 @@
 //! The tables of a lab report.
 
 use super::sentences::{OWN, name};
+use crate::document::{Cell, Table};
 use crate::format::frames;
-use crate::format::table::{Cell, Section, section};
 use crate::format::text::words;
 use model::framing::Network;
 use model::lab::{Drops, Expectation, LabReport, LabTest, Repetition, Series, Variant, Versus};
@@ -11,25 +11,24 @@ use model::stats::compare::Judgement;
 use model::units::Nanos;
 
 /// What one topology showed.
-pub(super) fn of(variant: &Variant) -> Vec<Section> {
+pub(super) fn of(variant: &Variant) -> Vec<Table> {
     let with = |keep: fn(&Series) -> bool| -> Vec<Series> {
         variant.series.iter().filter(|series| keep(series)).cloned().collect()
     };
-    let sweeps = variant.sweeps.iter().filter(|sweep| !sweep.rows.is_empty()).map(|sweep| Section {
+    let sweeps = variant.sweeps.iter().filter(|sweep| !sweep.rows.is_empty()).map(|sweep| Table {
         title: format!("Frames of each size, {}", sweep.family),
-        columns: frames::columns(),
-        rows: frames::cells(&sweep.rows),
+        ..Table::of(frames::columns(), frames::cells(&sweep.rows))
     });
     let sections = [
-        section(
+        Table::of_cells(
             "Throughput, Mbit/s: the median, and how far the repetitions scatter",
             &THROUGHPUT,
             &with(|one| one.goodput.is_some()),
         ),
-        section("Round trips", &TRIPS, &with(|one| one.rtt.is_some())),
-        section("Path MTU", &SIZES, &with(|one| one.path_mtu.is_some())),
-        section("Packets dropped", &DROPPED, &dropped(variant)),
-        section("Expected", &EXPECTED, &variant.expectations),
+        Table::of_cells("Round trips", &TRIPS, &with(|one| one.rtt.is_some())),
+        Table::of_cells("Path MTU", &SIZES, &with(|one| one.path_mtu.is_some())),
+        Table::of_cells("Packets dropped", &DROPPED, &dropped(variant)),
+        Table::of_cells("Expected", &EXPECTED, &variant.expectations),
     ];
     sections.into_iter().flatten().chain(sweeps).collect()
 }
@@ -110,7 +109,7 @@ const EXPECTED: [Cell<Expectation>; 4] = [
 ];
 
 /// A table for each kind of measurement: a row for each topology, the two families side by side.
-pub(super) fn compared(report: &LabReport) -> Vec<Section> {
+pub(super) fn compared(report: &LabReport) -> Vec<Table> {
     if report.comparisons.is_empty() {
         return Vec::new();
     }
@@ -119,7 +118,7 @@ pub(super) fn compared(report: &LabReport) -> Vec<Section> {
         .filter_map(|kind| {
             let rows: Vec<Row> =
                 report.variants.iter().map(|variant| Row::of(report, variant, kind)).collect();
-            section(&kind.title(), &COMPARED, &rows)
+            Table::of_cells(&kind.title(), &COMPARED, &rows)
         })
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::format::frames;
 use crate::format::text::words;
-use model::lab::{LabReport, Series, Variant};
+use model::lab::{LabReport, Series, Variant, VariantFinding};
 
 pub(super) fn title(report: &LabReport) -> String {
     let names: Vec<&str> = report.variants.iter().map(|variant| variant.name.as_str()).collect();
@@ -32,6 +32,14 @@ pub(super) fn circumstances(report: &LabReport) -> String {
 
 /// Everything of a topology that is no table.
 pub(super) fn of(variant: &Variant) -> Vec<String> {
+    let mut lines = of_measuring(variant);
+    lines.extend(variant.findings.iter().map(finding));
+    lines.extend(variant.notes.iter().cloned());
+    lines
+}
+
+/// What there is to say of how it was measured: what could not be, and notes on frames.
+pub(super) fn of_measuring(variant: &Variant) -> Vec<String> {
     let mut lines: Vec<String> =
         variant.unavailable.iter().map(|why| format!("not measured: {why}")).collect();
     lines.extend(failures(variant));
@@ -41,19 +49,16 @@ pub(super) fn of(variant: &Variant) -> Vec<String> {
             frames::notes_of_rows(&sweep.rows).into_iter().map(|note| format!("{}, {note}", sweep.family)),
         );
     }
-    for one in &variant.findings {
-        let finding = &one.finding;
-        let way = finding.direction.map(|way| format!(" {way}")).unwrap_or_default();
-        let severity = words::severity(finding.severity);
-        lines.push(format!(
-            "{} ({severity}, {}{way}): {}",
-            finding.id,
-            one.family,
-            finding.title.trim_end_matches('.')
-        ));
-    }
-    lines.extend(variant.notes.iter().cloned());
     lines
+}
+
+/// A finding in a line.
+pub(super) fn finding(one: &VariantFinding) -> String {
+    let finding = &one.finding;
+    let way = finding.direction.map(|way| format!(" {way}")).unwrap_or_default();
+    let severity = words::severity(finding.severity);
+    let title = finding.title.trim_end_matches('.');
+    format!("{} ({severity}, {}{way}): {title}", finding.id, one.family)
 }
 
 /// Tests that gave nothing, each reason once.

@@ -2,8 +2,8 @@
 
 use super::latency::{over_runs, range};
 use super::rates::{mega, rate};
-use super::sections::{Head, Part, bare};
-use crate::format::table::{Cell, section};
+use super::sections::Head;
+use crate::document::{Cell, Table};
 use crate::format::text::words;
 use model::dut::{
     BackToBackReport, DeviceReport, LoadLimit, RecoveryReport, ResetReport, ResetTime, StreamReport,
@@ -16,14 +16,14 @@ use model::units::Nanos;
 type Bursts = (Head, BackToBackReport);
 
 /// RFC 2544 section 26.4's table, with RFC 9004's buffer.
-pub(super) fn back_to_back(device: &DeviceReport) -> Option<Part> {
+pub(super) fn back_to_back(device: &DeviceReport) -> Option<Table> {
     let rows = of(device, |row| row.back_to_back.clone());
-    let section = section("Back-to-back frames (RFC 2544 section 26.4, RFC 9004)", &BURSTS, &rows)?;
+    let table = Table::of_cells("Back-to-back frames (RFC 2544 section 26.4, RFC 9004)", &BURSTS, &rows)?;
     let mut notes = vec![BUFFER.to_owned()];
     if rows.iter().any(|(_, report)| report.limit != LoadLimit::LineRate) {
         notes.push("Bursts came slower than line rate, where nothing else was possible or asked for: that is not RFC 9004's burst.".into());
     }
-    Some(Part { section, notes })
+    Some(table.with_notes(notes))
 }
 
 const BURSTS: [Cell<Bursts>; 11] = [
@@ -51,9 +51,9 @@ const BURSTS: [Cell<Bursts>; 11] = [
 ];
 
 /// RFC 2544 section 26.5's table.
-pub(super) fn recovery(device: &DeviceReport) -> Option<Part> {
+pub(super) fn recovery(device: &DeviceReport) -> Option<Table> {
     let rows = of(device, |row| row.recovery.clone());
-    section("System recovery (RFC 2544 section 26.5)", &RECOVERY, &rows).map(bare)
+    Table::of_cells("System recovery (RFC 2544 section 26.5)", &RECOVERY, &rows)
 }
 
 const RECOVERY: [Cell<(Head, RecoveryReport)>; 7] = [
@@ -74,16 +74,16 @@ const RECOVERY: [Cell<(Head, RecoveryReport)>; 7] = [
 ];
 
 /// RFC 2544 section 26.6's table.
-pub(super) fn reset(device: &DeviceReport) -> Option<Part> {
+pub(super) fn reset(device: &DeviceReport) -> Option<Table> {
     let rows = of(device, |row| row.reset.clone());
-    let section = section("Reset (RFC 2544 section 26.6, RFC 6201)", &RESET, &rows)?;
+    let table = Table::of_cells("Reset (RFC 2544 section 26.6, RFC 6201)", &RESET, &rows)?;
     let mut how: Vec<String> =
         rows.iter().map(|(_, report)| report.how.clone()).filter(|how| !how.is_empty()).collect();
     how.dedup();
     let mut notes: Vec<String> =
         how.iter().map(|how| format!("How: {}.", how.trim_end_matches('.'))).collect();
     notes.push("Median (least–most) of the runs. By time: from the last frame before to the first after; by loss: frames lost by the load.".into());
-    Some(Part { section, notes })
+    Some(table.with_notes(notes))
 }
 
 const RESET: [Cell<(Head, ResetReport)>; 7] = [

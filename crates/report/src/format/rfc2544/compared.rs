@@ -1,21 +1,20 @@
 //! A device held against another, as CSIT's comparison tables do.
 
 use super::rates::{least, mega};
-use super::sections::Part;
-use crate::format::table::{Cell, section};
+use crate::document::{Cell, Table};
 use model::dut::{DeviceComparison, RateChange};
 
 /// Every figure that both have, the largest loss first.
-pub(super) fn table(comparison: &DeviceComparison) -> Option<Part> {
+pub(super) fn table(comparison: &DeviceComparison) -> Option<Table> {
     let title = format!("{} compared with {}, Mpps", comparison.compared, comparison.reference);
     let networks = comparison.rows.iter().any(|row| row.stream.network != comparison.rows[0].stream.network);
     let rows: Vec<Row> = comparison.rows.iter().map(|change| (change.clone(), networks)).collect();
-    let section = section(&title, &CHANGES, &rows)?;
+    let table = Table::of_cells(&title, &CHANGES, &rows)?;
     let open = comparison.rows.iter().any(|row| row.reference_is_least || row.compared_is_least);
     let notes = open.then(|| {
         "≥: the generator or the link was the limit, so that the change may be larger or none.".into()
     });
-    Some(Part { section, notes: notes.into_iter().collect() })
+    Some(table.with_notes(notes.into_iter().collect()))
 }
 
 /// A change, and whether the IP version differs among them.

@@ -2,7 +2,7 @@
 
 mod figures;
 
-use crate::format::csv::quoted;
+use crate::document::Csv;
 use figures::Figure;
 use model::dut::{DeviceReport, DutReport, Stream};
 
@@ -28,27 +28,26 @@ pub const COLUMNS: [&str; 13] = [
     "remarks",
 ];
 
-pub(super) fn document(report: &DutReport) -> String {
-    let mut text = COLUMNS.join(",") + "\n";
+pub(super) fn rows(report: &DutReport) -> Csv {
+    let mut rows = Vec::new();
     for device in &report.devices {
         for row in &device.rows {
-            text.extend(
-                figures::of_row(row).into_iter().map(|figure| line(device, Some(&row.stream), figure)),
-            );
+            let figures = figures::of_row(row).into_iter();
+            rows.extend(figures.map(|figure| fields(device, Some(&row.stream), figure)));
         }
         if let Some(service) = &device.service {
             let figures = figures::of_service(service).into_iter();
-            text.extend(figures.map(|figure| line(device, Some(&service.stream), figure)));
+            rows.extend(figures.map(|figure| fields(device, Some(&service.stream), figure)));
         }
-        text.extend(figures::of_hops(&device.hops).into_iter().map(|figure| line(device, None, figure)));
+        rows.extend(figures::of_hops(&device.hops).into_iter().map(|figure| fields(device, None, figure)));
     }
-    text
+    Csv::new(&COLUMNS, rows)
 }
 
 /// In the order of [`COLUMNS`].
-fn line(device: &DeviceReport, stream: Option<&Stream>, figure: Figure) -> String {
+fn fields(device: &DeviceReport, stream: Option<&Stream>, figure: Figure) -> [String; COLUMNS.len()] {
     let frame = figure.frame.or_else(|| stream.map(|stream| stream.frames.name.clone()));
-    let fields: [String; COLUMNS.len()] = [
+    [
         device.name.clone(),
         text(stream.map(|stream| stream.network)),
         frame.unwrap_or_default(),
@@ -62,8 +61,7 @@ fn line(device: &DeviceReport, stream: Option<&Stream>, figure: Figure) -> Strin
         figure.value.to_string(),
         figure.unit.to_owned(),
         figure.remarks.iter().map(word).collect::<Vec<_>>().join(" "),
-    ];
-    fields.map(quoted).join(",") + "\n"
+    ]
 }
 
 fn text<T: ToString>(value: Option<T>) -> String {

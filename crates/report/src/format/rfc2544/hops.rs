@@ -1,12 +1,11 @@
 //! Where frames were dropped, hop by hop, as NFVbench shows it.
 
-use super::sections::Part;
-use crate::format::table::{Cell, section};
+use crate::document::{Cell, Table};
 use model::dut::{DeviceReport, HopDrops};
 
 /// Every interface that was seen, in the order of the way.
-pub(super) fn drops(device: &DeviceReport) -> Option<Part> {
-    let section = section("Frames at each hop, in the trial at the most load", &HOPS, &device.hops)?;
+pub(super) fn drops(device: &DeviceReport) -> Option<Table> {
+    let table = Table::of_cells("Frames at each hop, in the trial at the most load", &HOPS, &device.hops)?;
     let worst = device.hops.iter().max_by_key(|hop| dropped(hop)).filter(|hop| dropped(hop) > 0);
     let note = match worst {
         Some(hop) => format!(
@@ -18,7 +17,7 @@ pub(super) fn drops(device: &DeviceReport) -> Option<Part> {
         ),
         None => "No interface counted a drop.".into(),
     };
-    Some(Part { section, notes: vec![note] })
+    Some(table.with_notes(vec![note]))
 }
 
 const HOPS: [Cell<HopDrops>; 6] = [

@@ -1,8 +1,8 @@
 //! Latency: percentiles over load as CSIT shows them, RFC 2544's and RFC 8219's figures at the throughput, delay variation.
 
 use super::rates::rate;
-use super::sections::{Head, Part, bare};
-use crate::format::table::{Cell, section};
+use super::sections::Head;
+use crate::document::{Cell, Table};
 use model::dut::{DelayVariationWay, DeviceReport, LatencyReport, LatencyWay};
 use model::plan::Direction;
 use model::search::Load;
@@ -16,7 +16,7 @@ struct AtLoad {
 }
 
 /// Percentiles at each share of the throughput, both directions side by side.
-pub(super) fn over_load(device: &DeviceReport) -> Option<Part> {
+pub(super) fn over_load(device: &DeviceReport) -> Option<Table> {
     let rows: Vec<AtLoad> = device
         .rows
         .iter()
@@ -25,7 +25,7 @@ pub(super) fn over_load(device: &DeviceReport) -> Option<Part> {
             row.latency.iter().map(move |report| AtLoad { head: head.clone(), report: report.clone() })
         })
         .collect();
-    section("Latency at shares of the throughput, of all frames of the last run", &OVER_LOAD, &rows).map(bare)
+    Table::of_cells("Latency at shares of the throughput, of all frames of the last run", &OVER_LOAD, &rows)
 }
 
 const OVER_LOAD: [Cell<AtLoad>; 11] = [
@@ -59,7 +59,7 @@ struct AtThroughput {
 }
 
 /// RFC 2544 section 26.2's table, with RFC 8219's typical and worst-case latency over the runs.
-pub(super) fn at_throughput(device: &DeviceReport) -> Option<Part> {
+pub(super) fn at_throughput(device: &DeviceReport) -> Option<Table> {
     let rows: Vec<AtThroughput> = device
         .rows
         .iter()
@@ -76,13 +76,13 @@ pub(super) fn at_throughput(device: &DeviceReport) -> Option<Part> {
     let percent = rows.first()?.percent;
     let title =
         format!("Latency at {percent} % of the throughput (RFC 2544 section 26.2, RFC 8219 section 7.2)");
-    let section = section(&title, &AT_THROUGHPUT, &rows)?;
+    let table = Table::of_cells(&title, &AT_THROUGHPUT, &rows)?;
     let mut notes = vec![LATENCY.to_owned()];
     if rows.iter().any(|row| row.way.store_and_forward.is_some()) {
         notes.push(RFC1242.to_owned());
     }
     notes.extend(few(rows.iter().filter_map(|row| row.way.typical)));
-    Some(Part { section, notes })
+    Some(table.with_notes(notes))
 }
 
 const AT_THROUGHPUT: [Cell<AtThroughput>; 9] = [
@@ -105,7 +105,7 @@ struct Variation {
 }
 
 /// RFC 8219's delay variation at the throughput.
-pub(super) fn variation(device: &DeviceReport) -> Option<Part> {
+pub(super) fn variation(device: &DeviceReport) -> Option<Table> {
     let rows: Vec<Variation> = device
         .rows
         .iter()
@@ -119,10 +119,10 @@ pub(super) fn variation(device: &DeviceReport) -> Option<Part> {
             report.ways.iter().map(of)
         })
         .collect();
-    let section = section("Delay variation (RFC 8219 section 7.3)", &VARIATION, &rows)?;
+    let table = Table::of_cells("Delay variation (RFC 8219 section 7.3)", &VARIATION, &rows)?;
     let mut notes = vec![DELAY_VARIATION.to_owned()];
     notes.extend(few(rows.iter().map(|row| row.way.packet)));
-    Some(Part { section, notes })
+    Some(table.with_notes(notes))
 }
 
 const VARIATION: [Cell<Variation>; 9] = [

@@ -1,18 +1,18 @@
 //! RFC 2544's frame loss rate: what is lost at each share of the most load.
 
-use super::sections::{Part, network};
-use crate::format::table::{Column, Section};
+use super::sections::network;
+use crate::document::{Column, Table};
 use crate::format::text::words;
 use model::dut::{DeviceReport, StreamReport};
 use model::framing::Network;
 use model::search::{Irregular, LossStep};
 
 /// A table for each IP version: offered load down, frame size across.
-pub(super) fn steps(device: &DeviceReport) -> Vec<Part> {
+pub(super) fn steps(device: &DeviceReport) -> Vec<Table> {
     [Network::V4, Network::V6].into_iter().filter_map(|family| of_network(device, family)).collect()
 }
 
-fn of_network(device: &DeviceReport, family: Network) -> Option<Part> {
+fn of_network(device: &DeviceReport, family: Network) -> Option<Table> {
     let stepped = device.rows.iter().filter(|row| row.stream.network == family && row.loss.is_some());
     let rows: Vec<&StreamReport> = stepped.collect();
     let shown =
@@ -30,7 +30,7 @@ fn of_network(device: &DeviceReport, family: Network) -> Option<Part> {
         table.push([vec![name], rows.iter().map(cell).collect()].concat());
     }
     let title = format!("Frame loss rate (RFC 2544 section 26.3){shown}");
-    Some(Part { section: Section { title, columns, rows: table }, notes: notes(&rows) })
+    Some(Table { title, notes: notes(&rows), ..Table::of(columns, table) })
 }
 
 fn most(row: &StreamReport) -> String {

@@ -1,8 +1,8 @@
 //! The rates that searches found: RFC 2544's throughput, and NDR, PDR and MRR as CSIT shows them.
 
-use super::sections::{Head, Part, frames, network};
+use super::sections::{Head, frames, network};
 use super::sentences::goal_name;
-use crate::format::table::{Cell, Column, Section, section};
+use crate::document::{Cell, Column, Table};
 use crate::format::text::words;
 use model::dut::{DeviceReport, LoadLimit, RateReport, Stream, StreamReport};
 use model::framing::WIRE_OVERHEAD;
@@ -21,10 +21,10 @@ struct Rate {
 }
 
 /// RFC 2544 section 26.1's table.
-pub(super) fn throughput(device: &DeviceReport) -> Option<Part> {
+pub(super) fn throughput(device: &DeviceReport) -> Option<Table> {
     let rows: Vec<Rate> = device.rows.iter().flat_map(|row| of_row(device, row)).collect();
-    let section = section("Throughput (RFC 2544 section 26.1)", &THROUGHPUT, &rows)?;
-    Some(Part { section, notes: vec![LAYERS.to_owned()] })
+    let table = Table::of_cells("Throughput (RFC 2544 section 26.1)", &THROUGHPUT, &rows)?;
+    Some(table.with_notes(vec![LAYERS.to_owned()]))
 }
 
 fn of_row(device: &DeviceReport, row: &StreamReport) -> Vec<Rate> {
@@ -75,7 +75,7 @@ const THROUGHPUT: [Cell<Rate>; 9] = [
 ];
 
 /// NDR, PDR and MRR, as CSIT shows them: all directions together.
-pub(super) fn csit(device: &DeviceReport) -> Option<Part> {
+pub(super) fn csit(device: &DeviceReport) -> Option<Table> {
     let goals: Vec<&str> = GOALS.into_iter().filter(|goal| has(device, goal)).collect();
     let with_mrr = device.rows.iter().any(|row| row.mrr.is_some());
     let shown =
@@ -104,8 +104,8 @@ pub(super) fn csit(device: &DeviceReport) -> Option<Part> {
     };
     let title =
         format!("{}: frames, and Gbit/s of layers 2 and 1, all directions together", names.join(", "));
-    let section = Section { title, columns, rows: rows.iter().map(row).collect() };
-    Some(Part { section, notes: remarks(device, &rows, &goals) })
+    let table = Table::of(columns, rows.iter().map(row).collect());
+    Some(Table { title, notes: remarks(device, &rows, &goals), ..table })
 }
 
 fn goal_cells(row: &StreamReport, goal: &str) -> [String; 3] {

@@ -1,18 +1,12 @@
 //! The tables of a device, in order.
 
 use super::{bursts, compared, hops, latency, loss, rates, service};
-use crate::format::table::Section;
+use crate::document::Table;
 use model::dut::{DeviceReport, DutReport, Setup, Stream, StreamReport};
 use model::framing::Network;
 
-/// A table, and what is said below it.
-pub(super) struct Part {
-    pub(super) section: Section,
-    pub(super) notes: Vec<String>,
-}
-
 /// Every table that has rows.
-pub(super) fn of(device: &DeviceReport, setup: &Setup) -> Vec<Part> {
+pub(super) fn of(device: &DeviceReport, setup: &Setup) -> Vec<Table> {
     let parts = [
         rates::throughput(device),
         rates::csit(device),
@@ -31,13 +25,8 @@ pub(super) fn of(device: &DeviceReport, setup: &Setup) -> Vec<Part> {
 }
 
 /// A table for each comparison.
-pub(super) fn comparisons(report: &DutReport) -> Vec<Part> {
-    report.comparisons.iter().filter_map(compared::table).collect()
-}
-
-/// A table without further words.
-pub(super) fn bare(section: Section) -> Part {
-    Part { section, notes: Vec::new() }
+pub(super) fn comparisons(report: &DutReport) -> impl Iterator<Item = Table> {
+    report.comparisons.iter().filter_map(compared::table)
 }
 
 /// The IP version, where the device was tested with both.

@@ -1,18 +1,18 @@
 //! Activation of a service (ITU-T Y.1564).
 
-use super::sections::{Part, frames};
-use crate::format::table::{Cell, section};
+use super::sections::frames;
+use crate::document::{Cell, Table};
 use crate::format::text::words;
 use model::dut::y1564::{Kind, Miss};
 use model::dut::{DeviceReport, ServiceStep, Setup};
 
 /// The steps, each passed or with the promises it broke.
-pub(super) fn steps(device: &DeviceReport, setup: &Setup) -> Option<Part> {
+pub(super) fn steps(device: &DeviceReport, setup: &Setup) -> Option<Table> {
     let service = device.service.as_ref()?;
     let mut rows: Vec<Step> = service.steps.iter().map(|step| (kind(step), step.clone())).collect();
     rows.extend(service.performance.iter().map(|step| ("performance", step.clone())));
     let title = format!("Service activation (ITU-T Y.1564), {}", frames(device, &service.stream));
-    let section = section(&title, &STEPS, &rows)?;
+    let table = Table::of_cells(&title, &STEPS, &rows)?;
     let mut notes: Vec<String> = setup
         .service
         .iter()
@@ -34,7 +34,7 @@ pub(super) fn steps(device: &DeviceReport, setup: &Setup) -> Option<Part> {
     );
     notes.extend(service.notes.iter().cloned());
     notes.push(if service.passed { "Passed: all promises hold.".into() } else { "Failed.".into() });
-    Some(Part { section, notes })
+    Some(table.with_notes(notes))
 }
 
 type Step = (&'static str, ServiceStep);

@@ -8,7 +8,12 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Findings, if any, and the verdict.
-pub(in crate::format) fn of(findings: &[Finding], verdict: &Verdict, style: &Style) -> String {
+pub(super) fn of(findings: &[Finding], verdict: &Verdict, style: &Style) -> String {
+    list(findings, style) + &conclusion(verdict.status, &verdict.text, style)
+}
+
+/// The findings under their heading, if any.
+pub(super) fn list(findings: &[Finding], style: &Style) -> String {
     let mut text = String::new();
     if !findings.is_empty() {
         text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Findings")));
@@ -17,7 +22,6 @@ pub(in crate::format) fn of(findings: &[Finding], verdict: &Verdict, style: &Sty
         let twin = findings[..index].iter().find(|other| is_twin(other, finding));
         text.push_str(&one(finding, twin, style));
     }
-    text.push_str(&conclusion(verdict, style));
     text
 }
 
@@ -79,17 +83,18 @@ fn evidence_value(value: &Value) -> String {
     }
 }
 
-fn conclusion(verdict: &Verdict, style: &Style) -> String {
-    if verdict.text.is_empty() {
+/// `Verdict: ok.` and the sentences.
+pub(super) fn conclusion(status: Status, sentences: &str, style: &Style) -> String {
+    if sentences.is_empty() {
         return String::new();
     }
-    let paint = match verdict.status {
+    let paint = match status {
         Status::Ok => Paint::Good,
         Status::Degraded => Paint::Warning,
         Status::Problem | Status::Void => Paint::Problem,
     };
-    let mark = format!("Verdict: {}.", words::status(verdict.status));
-    let mut lines = style.wrap(&format!("{mark} {}", verdict.text), 0);
+    let mark = format!("Verdict: {}.", words::status(status));
+    let mut lines = style.wrap(&format!("{mark} {sentences}"), 0);
     if let Some(first) = lines.first_mut()
         && let Some(rest) = first.strip_prefix(&mark)
     {

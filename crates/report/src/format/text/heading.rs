@@ -36,7 +36,7 @@ pub(super) fn of_run(run: &Run, style: &Style) -> String {
     join(&title, &lines, style)
 }
 
-pub(super) fn host_line(host: &Host) -> String {
+pub(in crate::format) fn host_line(host: &Host) -> String {
     let mut parts = vec![host.name.clone()];
     parts.extend(Some(&host.kernel).filter(|kernel| !kernel.is_empty()).cloned());
     if host.cpus > 0 {

@@ -21,11 +21,8 @@ pub(super) fn header(plan: &Plan, style: &Style) -> String {
 pub(super) fn rows(samples: &[IntervalSample], plan: &Plan, style: &Style) -> String {
     let mut lines: Vec<(Nanos, Direction, String)> = Vec::new();
     for direction in plan.test.directions.each() {
-        let of_role = |role| samples.iter().filter(move |sample| has(sample, direction, role));
-        let senders: Vec<&IntervalSample> = of_role(Role::Sender).collect();
-        let receivers: Vec<&IntervalSample> = of_role(Role::Receiver).collect();
-        let counted = if receivers.is_empty() { &senders } else { &receivers };
-        for sample in counted {
+        let senders = of_role(samples, direction, Role::Sender);
+        for sample in counted(samples, direction) {
             let sender = senders.iter().find(|sender| same_time(sender, sample));
             let row = Row::of(sample, sender.copied(), direction, plan);
             lines.push((order(sample), direction, row.print(plan, sample.omitted, style)));
@@ -33,6 +30,30 @@ pub(super) fn rows(samples: &[IntervalSample], plan: &Plan, style: &Style) -> St
     }
     lines.sort_by_key(|(start, direction, _)| (*start, *direction));
     lines.into_iter().map(|(_, _, line)| line).collect()
+}
+
+/// The end of each interval that counts, and the rate in it.
+pub(in crate::format) fn rates(
+    samples: &[IntervalSample],
+    plan: &Plan,
+    direction: Direction,
+) -> Vec<(Nanos, BitRate)> {
+    let rate = |sample: &&IntervalSample| {
+        let row = Row::of(sample, None, direction, plan);
+        (sample.end, BitRate::from_bytes(row.bytes, sample.end.saturating_sub(sample.start)))
+    };
+    let counted = counted(samples, direction);
+    counted.iter().filter(|sample| !sample.omitted).map(rate).collect()
+}
+
+/// What the receiver counted, or the sender where no receiver told.
+fn counted(samples: &[IntervalSample], direction: Direction) -> Vec<&IntervalSample> {
+    let receivers = of_role(samples, direction, Role::Receiver);
+    if receivers.is_empty() { of_role(samples, direction, Role::Sender) } else { receivers }
+}
+
+fn of_role(samples: &[IntervalSample], direction: Direction, role: Role) -> Vec<&IntervalSample> {
+    samples.iter().filter(|sample| has(sample, direction, role)).collect()
 }
 
 /// Omitted intervals count from their own zero: they come first.

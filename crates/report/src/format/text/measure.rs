@@ -1,9 +1,10 @@
 //! The tables of a `measure` run: what the probes found, and every test up and down.
 
-use super::super::table::{Column, plain};
+use super::super::table::plain;
 use super::super::{Paint, Style};
 use super::result::fact;
 use super::words;
+use crate::document::Column;
 use model::run::Run;
 use model::summary::DirectionSummary;
 

@@ -1,5 +1,6 @@
 //! Text for people: a heading, the intervals, a block per direction, the findings and the verdict.
 
+mod blocks;
 mod findings;
 mod heading;
 mod intervals;
@@ -13,10 +14,13 @@ mod result;
 pub(super) mod transfer;
 pub(super) mod words;
 
-pub(super) use findings::{evidence, of as findings_and_verdict};
+pub(super) use blocks::documents;
+pub(super) use findings::evidence;
+pub(super) use heading::host_line;
+pub(super) use intervals::rates as interval_rates;
 pub(super) use measure::{path_facts, test_rows};
-pub(super) use pairs::facts as pair_facts;
-pub(super) use result::segments;
+pub(super) use pairs::{facts as pair_facts, table as pair_table};
+pub(super) use result::{data_paths, ended, facts as direction_facts, segments, stream_table};
 
 use super::{Style, frames};
 use model::event::Started;

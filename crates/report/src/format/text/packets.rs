@@ -1,9 +1,10 @@
 //! What a capture of packets saw: totals each way, the sizes as a bar chart, the flows, the file.
 
-use super::super::table::{Column, plain};
+use super::super::table::plain;
 use super::super::{Paint, Style};
 use super::result::fact;
 use super::words;
+use crate::document::Column;
 use model::packets::{FlowKey, PacketFlow, PacketProtocol, PacketResult, PacketWay, SizeCount};
 use model::plan::Direction;
 

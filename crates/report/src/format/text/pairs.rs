@@ -1,24 +1,18 @@
 //! Several pairs at once: a row for each, and their sum.
 
-use super::super::table::{Column, plain};
+use super::super::table::plain;
 use super::super::{Paint, Style};
 use super::result::fact;
 use super::words;
+use crate::document::{Column, Table};
 use model::pairs::{Pairs, Way};
 use model::plan::Direction;
 use model::run::Run;
 
 /// Everything between the heading and the findings.
 pub(super) fn of(run: &Run, pairs: &Pairs, style: &Style) -> String {
-    let columns = [
-        Column::left("Pair"),
-        Column::left("To"),
-        Column::right("Up"),
-        Column::right("Down"),
-        Column::right("Began"),
-        Column::right("Ran"),
-    ];
-    let mut text = format!("\n{}", plain(&columns, &rows(run)));
+    let table = table(run);
+    let mut text = format!("\n{}", plain(&table.columns, &table.rows));
     text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Sum of the pairs")));
     text.extend(facts(pairs).iter().map(|(name, value)| fact(name, value, style)));
     for warning in &run.summary.warnings {
@@ -30,6 +24,19 @@ pub(super) fn of(run: &Run, pairs: &Pairs, style: &Style) -> String {
         );
     }
     text
+}
+
+/// A row for each pair.
+pub(in crate::format) fn table(run: &Run) -> Table {
+    let columns = [
+        Column::left("Pair"),
+        Column::left("To"),
+        Column::right("Up"),
+        Column::right("Down"),
+        Column::right("Began"),
+        Column::right("Ran"),
+    ];
+    Table::of(columns.into(), rows(run))
 }
 
 /// The sum by name: over which time, how much, and what was tried.

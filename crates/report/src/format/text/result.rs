@@ -1,12 +1,13 @@
 //! The result of one test: a block per direction, the streams, and how it ran.
 
-use super::super::table::{Column, plain};
+use super::super::table::plain;
 use super::super::{Paint, Style};
 use super::words;
+use crate::document::{Column, Table};
 use model::event::Outcome;
 use model::plan::{Direction, Plan, Transport, Wait};
 use model::run::Run;
-use model::sample::{CpuUse, DataPath, Role};
+use model::sample::{CpuUse, DataPath, Role, SideResult};
 use model::summary::{DirectionSummary, Summary};
 
 /// Everything between the intervals and the findings.
@@ -49,7 +50,8 @@ pub(super) fn fact(name: &str, value: &str, style: &Style) -> String {
     text
 }
 
-fn facts(summary: &DirectionSummary, all: &Summary) -> Vec<(&'static str, String)> {
+/// The figures of a direction, by name.
+pub(in crate::format) fn facts(summary: &DirectionSummary, all: &Summary) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if let Some(wire) = on_the_wire(summary, all) {
         facts.push(("on the wire", wire));
@@ -153,23 +155,8 @@ fn cpu(summary: &DirectionSummary) -> Option<String> {
 
 /// Each stream, when there are several, and how equal they are.
 fn streams(summary: &DirectionSummary, style: &Style) -> String {
+    let Some(table) = stream_table(summary) else { return String::new() };
     let rows = &summary.streams;
-    if rows.len() < 2 {
-        return String::new();
-    }
-    let last = if summary.transport == Transport::Tcp { "Sent again" } else { "Lost" };
-    let columns =
-        [Column::left("Stream"), Column::right("Goodput"), Column::right("Share"), Column::right(last)];
-    let total: u64 = rows.iter().map(|row| row.goodput.0).sum();
-    let cells: Vec<Vec<String>> = rows
-        .iter()
-        .take(MOST_STREAMS)
-        .map(|row| {
-            let share = if total > 0 { row.goodput.0 as f64 / total as f64 } else { 0.0 };
-            let last = row.retransmits.or(row.lost).map_or("-".into(), |count| count.to_string());
-            vec![row.stream.to_string(), row.goodput.to_string(), words::percent(share), last]
-        })
-        .collect();
     let hidden = rows.len().saturating_sub(MOST_STREAMS);
     let more =
         if hidden > 0 { format!("  … and {hidden} more, all of them in --json\n") } else { String::new() };
@@ -177,7 +164,25 @@ fn streams(summary: &DirectionSummary, style: &Style) -> String {
     let fastest = rows.iter().map(|row| row.goodput).max().unwrap_or_default();
     let index = jain(&rows.iter().map(|row| row.goodput.0 as f64).collect::<Vec<_>>());
     let spread = format!("slowest {slowest}, fastest {fastest}, fairness {index:.3} of 1");
-    format!("{}{more}{}", plain(&columns, &cells), fact("spread", &spread, style))
+    format!("{}{more}{}", plain(&table.columns, &table.rows), fact("spread", &spread, style))
+}
+
+/// The first streams of a direction, when there are several.
+pub(in crate::format) fn stream_table(summary: &DirectionSummary) -> Option<Table> {
+    let rows = &summary.streams;
+    if rows.len() < 2 {
+        return None;
+    }
+    let last = if summary.transport == Transport::Tcp { "Sent again" } else { "Lost" };
+    let columns =
+        [Column::left("Stream"), Column::right("Goodput"), Column::right("Share"), Column::right(last)];
+    let total: u64 = rows.iter().map(|row| row.goodput.0).sum();
+    let cells = rows.iter().take(MOST_STREAMS).map(|row| {
+        let share = if total > 0 { row.goodput.0 as f64 / total as f64 } else { 0.0 };
+        let last = row.retransmits.or(row.lost).map_or("-".into(), |count| count.to_string());
+        vec![row.stream.to_string(), row.goodput.to_string(), words::percent(share), last]
+    });
+    Some(Table::of(columns.into(), cells.collect()))
 }
 
 /// Jain's fairness index: (Σx)² ÷ (n·Σx²), 1 for equal shares; 1 of nothing.
@@ -189,20 +194,26 @@ fn jain(values: &[f64]) -> f64 {
 
 /// Congestion control, offloads, copying, waiting and buffers at both ends.
 fn how_it_ran(run: &Run, plan: &Plan, style: &Style) -> String {
-    let ends = [("this end", &run.summary.local, true), ("far end", &run.summary.peer, false)];
-    let mut text = String::new();
-    for (name, side, local) in ends {
-        let Some(side) = side else { continue };
-        let line = data_path(&side.datapath, plan.test.transport, &roles(plan, local));
-        text.push_str(&fact(name, &line, style));
+    let facts = data_paths(run, plan);
+    if facts.is_empty() {
+        return String::new();
     }
-    if text.is_empty() {
-        return text;
-    }
-    if let Some(line) = segmentation(run, plan) {
-        text.push_str(&fact("offload", &line, style));
-    }
+    let text: String = facts.iter().map(|(name, value)| fact(name, value, style)).collect();
     format!("\n{}\n{text}", style.paint(Paint::Bold, "How it ran"))
+}
+
+/// The same by name.
+pub(in crate::format) fn data_paths(run: &Run, plan: &Plan) -> Vec<(&'static str, String)> {
+    let ends = [("this end", &run.summary.local, true), ("far end", &run.summary.peer, false)];
+    let line = |(name, side, local): (_, &Option<SideResult>, bool)| {
+        let line = data_path(&side.as_ref()?.datapath, plan.test.transport, &roles(plan, local));
+        Some((name, line)).filter(|(_, line)| !line.is_empty())
+    };
+    let mut facts: Vec<_> = ends.into_iter().filter_map(line).collect();
+    if !facts.is_empty() {
+        facts.extend(segmentation(run, plan).map(|line| ("offload", line)));
+    }
+    facts
 }
 
 fn roles(plan: &Plan, local: bool) -> Vec<Role> {
@@ -277,17 +288,9 @@ fn segmentation(run: &Run, plan: &Plan) -> Option<String> {
 /// Why it ended, when not as planned, and the warnings.
 pub(super) fn outcome(summary: &Summary, style: &Style) -> String {
     let mut text = String::new();
-    let ended = match &summary.outcome {
-        Some(Outcome::Completed) | None => None,
-        Some(Outcome::Interrupted) => {
-            Some((Paint::Warning, "Interrupted: the figures are those until then.".to_owned()))
-        }
-        Some(Outcome::PeerStopped { reason }) => {
-            Some((Paint::Warning, format!("The far end stopped the test: {reason}")))
-        }
-        Some(Outcome::Failed { reason }) => Some((Paint::Problem, format!("The test failed: {reason}"))),
-    };
-    if let Some((paint, sentence)) = ended {
+    if let Some(sentence) = ended(summary) {
+        let failed = matches!(summary.outcome, Some(Outcome::Failed { .. }));
+        let paint = if failed { Paint::Problem } else { Paint::Warning };
         text.push('\n');
         text.extend(style.wrap(&sentence, 0).iter().map(|line| style.paint(paint, line) + "\n"));
     }
@@ -301,6 +304,16 @@ pub(super) fn outcome(summary: &Summary, style: &Style) -> String {
         }
     }
     text
+}
+
+/// Why it ended, when not as planned.
+pub(in crate::format) fn ended(summary: &Summary) -> Option<String> {
+    match &summary.outcome {
+        Some(Outcome::Completed) | None => None,
+        Some(Outcome::Interrupted) => Some("Interrupted: the figures are those until then.".to_owned()),
+        Some(Outcome::PeerStopped { reason }) => Some(format!("The far end stopped the test: {reason}")),
+        Some(Outcome::Failed { reason }) => Some(format!("The test failed: {reason}")),
+    }
 }
 
 const NAME_WIDTH: usize = 16;

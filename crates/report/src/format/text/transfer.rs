@@ -5,9 +5,10 @@ mod table;
 
 pub(in crate::format) use table::{changes, columns, rows};
 
-use super::super::table::{Column, plain};
+use super::super::table::plain;
 use super::super::{Paint, Style};
 use super::{heading, words};
+use crate::document::Column;
 use model::run::Run;
 use model::transfer::{
     MtuOf, Transfer, TransferBody, TransferPlan, TransferRow, TransferStarted, TransferTimes, Trust,

@@ -1,7 +1,7 @@
 //! Several ways in one table, in one unit, and a sentence for each.
 
 use super::super::super::Style;
-use super::super::super::table::{Column, plain};
+use super::super::super::table::plain;
 use super::super::result::fact;
 use super::super::words;
 use super::counts::share;
@@ -9,6 +9,7 @@ use super::percentiles::median_bounds;
 use super::times::Unit;
 use super::title;
 use super::way::this_host;
+use crate::document::Column;
 use model::latency::{WayResult, WireTimes};
 use model::run::Run;
 use model::stats::percentile::samples_needed;

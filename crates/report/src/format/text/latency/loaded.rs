@@ -1,11 +1,12 @@
 //! Round trips idle and under load: a table of the phases, and both on one time axis.
 
 use super::super::super::Style;
-use super::super::super::table::{Column, plain};
+use super::super::super::table::plain;
 use super::super::result::fact;
 use super::super::words;
 use super::counts::share;
 use super::{chart, title};
+use crate::document::Column;
 use model::latency::{LoadPhase, LoadPoint, LoadResult};
 use model::plan::Directions;
 use model::run::Run;

@@ -22,6 +22,7 @@ pub(super) use heading::{of_run, started};
 pub(super) use intervals::{header, row};
 pub(in crate::format) use loaded::{columns as load_columns, responsiveness, rows as load_rows};
 pub(in crate::format) use percentiles::{given, missing};
+pub(in crate::format) use tables::histogram_rows;
 pub(in crate::format) use way::facts;
 
 use super::super::{Paint, Style};

@@ -1,10 +1,11 @@
 //! The tables of a single way: percentiles, the histogram, the farthest round trips.
 
-use super::super::super::table::{Column, plain};
+use super::super::super::table::plain;
 use super::super::super::{Paint, Style};
 use super::super::result::fact;
 use super::percentiles::{given, missing};
 use super::{chart, title};
+use crate::document::Column;
 use model::latency::{Cause, Outlier, WayResult};
 use model::stats::histogram::Histogram;
 use model::units::Nanos;
@@ -46,9 +47,7 @@ pub(super) fn not_given(way: &WayResult, style: &Style) -> String {
 
 /// How long they took, as bars.
 pub(super) fn histogram(way: &WayResult, style: &Style) -> String {
-    let decoded = way.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
-    let Some(decoded) = decoded else { return String::new() };
-    let rows = chart::histogram(&decoded, style.width.clamp(60, 120) - BESIDE);
+    let rows = histogram_rows(way, style.width.clamp(60, 120) - BESIDE);
     if rows.is_empty() {
         return String::new();
     }
@@ -58,6 +57,12 @@ pub(super) fn histogram(way: &WayResult, style: &Style) -> String {
     };
     let lines: String = rows.iter().map(line).collect();
     title("How long they took", style) + &lines
+}
+
+/// From and to, the count and a bar of so many columns, for each row of the histogram.
+pub(in crate::format) fn histogram_rows(way: &WayResult, width: usize) -> Vec<(Nanos, Nanos, u64, String)> {
+    let decoded = way.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
+    decoded.map(|decoded| chart::histogram(&decoded, width)).unwrap_or_default()
 }
 
 /// The farthest round trips and whose fault they are.

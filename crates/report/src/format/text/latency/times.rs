@@ -17,11 +17,16 @@ impl Unit {
         *fits.unwrap_or(&UNITS[0])
     }
 
+    /// How many of it a time is.
+    pub(in crate::format) fn of_time(self, time: Nanos) -> f64 {
+        time.0 as f64 / self.nanos as f64
+    }
+
     /// The number without its unit: two decimals, none of nanoseconds.
     pub(in crate::format) fn print(self, time: Nanos) -> String {
         match self.nanos {
             1 => time.0.to_string(),
-            nanos => format!("{:.2}", time.0 as f64 / nanos as f64),
+            _ => format!("{:.2}", self.of_time(time)),
         }
     }
 }

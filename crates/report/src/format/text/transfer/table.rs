@@ -1,7 +1,7 @@
 //! The tables of a run of transfers: a row for each MTU and file, and its change against the baseline. A column that would
 //! be empty is left out.
 
-use crate::format::table::Column;
+use crate::document::Column;
 use model::stats::compare::Judgement;
 use model::transfer::{Gain, TransferRow};
 use model::units::{BitRate, Nanos};

@@ -1,12 +1,12 @@
 //! The CSV rows of a run of transfers: one for each transfer, and one for each row of the table.
 
-use super::{COLUMNS, line, seconds};
+use super::{COLUMNS, seconds};
 use model::run::Run;
 use model::transfer::{Transfer, TransferRow};
 
 /// Every row of a test with transfers; none of another.
-pub(super) fn rows(run: &Run, test: &Run, number: usize) -> String {
-    let Some(result) = &test.summary.transfer else { return String::new() };
+pub(super) fn rows(run: &Run, test: &Run, number: usize) -> Vec<Vec<String>> {
+    let Some(result) = &test.summary.transfer else { return Vec::new() };
     let way = test.transfer.as_ref().map(|plan| plan.method.direction().to_string()).unwrap_or_default();
     let start = |kind: &str, label: &str, mtu: Option<u32>| {
         let row = Row(vec![String::new(); COLUMNS.len()]).with("run", &run.id).with("test", number);
@@ -18,7 +18,7 @@ pub(super) fn rows(run: &Run, test: &Run, number: usize) -> String {
     each.chain(table).collect()
 }
 
-fn transfer(row: Row, one: &Transfer) -> String {
+fn transfer(row: Row, one: &Transfer) -> Vec<String> {
     let (times, tcp) = (&one.times, one.tcp.as_ref());
     row.with("repetition", one.repetition)
         .with("start_s", seconds(one.at.as_secs_f64()))
@@ -40,10 +40,10 @@ fn transfer(row: Row, one: &Transfer) -> String {
         .maybe("data_segments", tcp.and_then(|tcp| tcp.data_segments))
         .maybe("mean_segment_bytes", tcp.and_then(|tcp| tcp.mean_payload))
         .maybe("error", one.error.as_ref())
-        .print()
+        .fields()
 }
 
-fn total(row: Row, total: &TransferRow) -> String {
+fn total(row: Row, total: &TransferRow) -> Vec<String> {
     let gain = total.gain.as_ref();
     let shift = gain.and_then(|gain| gain.comparison.shift);
     row.with("repetition", total.count)
@@ -60,7 +60,7 @@ fn total(row: Row, total: &TransferRow) -> String {
         .maybe("change_high_percent", shift.and_then(|shift| shift.high))
         .maybe("expected_percent", gain.and_then(|gain| gain.expected_percent))
         .maybe("judgement", gain.map(|gain| gain.comparison.judgement.to_string()))
-        .print()
+        .fields()
 }
 
 /// A row whose fields are named.
@@ -80,7 +80,7 @@ impl Row {
         }
     }
 
-    fn print(self) -> String {
-        line(self.0)
+    fn fields(self) -> Vec<String> {
+        self.0
     }
 }

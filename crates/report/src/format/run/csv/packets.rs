@@ -1,28 +1,28 @@
 //! The CSV rows of a capture of packets: one per direction, per size, and per flow and direction.
 
-use super::{COLUMNS, line};
+use super::COLUMNS;
 use model::packets::{FlowKey, PacketProtocol, PacketWay};
 use model::plan::Direction;
 use model::run::Run;
 use std::net::SocketAddr;
 
 /// Every row of a test whose packets were captured; none of another. A part has its number, the whole run none.
-pub(super) fn rows(run: &Run, test: &Run, number: Option<usize>) -> String {
-    let Some(packets) = &test.summary.packets else { return String::new() };
-    let mut text = String::new();
+pub(super) fn rows(run: &Run, test: &Run, number: Option<usize>) -> Vec<Vec<String>> {
+    let Some(packets) = &test.summary.packets else { return Vec::new() };
+    let mut rows = Vec::new();
     for (direction, way) in [(Direction::Up, &packets.up), (Direction::Down, &packets.down)] {
         let start = |kind: &str| {
             let mut fields = start(run, number, kind, direction);
             set(&mut fields, "complete", packets.complete);
             fields
         };
-        text.push_str(&counts(start("packets"), way));
+        rows.push(counts(start("packets"), way));
         for row in way.sizes.rows() {
             let mut fields = start("packets_size");
             set(&mut fields, "size_bytes", row.from);
             set(&mut fields, "size_to_bytes", row.to);
             set(&mut fields, "packets", row.packets);
-            text.push_str(&line(fields));
+            rows.push(fields);
         }
     }
     for flow in &packets.flows {
@@ -30,10 +30,10 @@ pub(super) fn rows(run: &Run, test: &Run, number: Option<usize>) -> String {
             let mut fields = start(run, number, "packets_flow", direction);
             set(&mut fields, "complete", packets.complete);
             ends(&mut fields, &flow.key);
-            text.push_str(&counts(fields, way));
+            rows.push(counts(fields, way));
         }
     }
-    text
+    rows
 }
 
 fn start(run: &Run, number: Option<usize>, kind: &str, direction: Direction) -> Vec<String> {
@@ -46,12 +46,12 @@ fn start(run: &Run, number: Option<usize>, kind: &str, direction: Direction) -> 
     fields
 }
 
-fn counts(mut fields: Vec<String>, way: &PacketWay) -> String {
+fn counts(mut fields: Vec<String>, way: &PacketWay) -> Vec<String> {
     set(&mut fields, "bytes", way.bytes.0);
     set(&mut fields, "packets", way.packets);
     set(&mut fields, "fragment_packets", way.fragments);
     set(&mut fields, "super_packets", way.super_packets);
-    line(fields)
+    fields
 }
 
 fn ends(fields: &mut [String], key: &FlowKey) {

@@ -1,6 +1,6 @@
 //! The CSV rows of a latency run: one per interval and way, per way, per phase under load and per moment of them.
 
-use super::{COLUMNS, line, outcome};
+use super::{COLUMNS, outcome};
 use model::latency::{LatencySample, LoadPhase, LoadPoint, WayResult};
 use model::plan::Directions;
 use model::run::Run;
@@ -8,30 +8,30 @@ use model::stats::histogram::Distribution;
 use model::units::{BitRate, Nanos};
 
 /// Every row of a test with round trips; none of another.
-pub(super) fn rows(run: &Run, test: &Run, number: usize) -> String {
+pub(super) fn rows(run: &Run, test: &Run, number: usize) -> Vec<Vec<String>> {
     let start = |kind| Row::new(run, test, number, kind);
-    let mut text = String::new();
+    let mut rows = Vec::new();
     for sample in &test.latency_intervals {
         let labels = test.latency.iter().flat_map(|plan| &plan.ways).map(|way| way.label.as_str());
-        let rows = labels.chain(std::iter::repeat("")).enumerate().take(sample.ways.len());
-        text.extend(rows.map(|(index, label)| interval(start("latency_interval"), sample, index, label)));
+        let labels = labels.chain(std::iter::repeat("")).enumerate().take(sample.ways.len());
+        rows.extend(labels.map(|(index, label)| interval(start("latency_interval"), sample, index, label)));
     }
-    text.extend(test.summary.ways.iter().map(|way| total(start("latency"), test, way)));
+    rows.extend(test.summary.ways.iter().map(|way| total(start("latency"), test, way)));
     if let Some(loaded) = &test.summary.loaded {
-        text.extend(loaded.phases.iter().map(|each| phase(start("load_phase"), each)));
-        text.extend(loaded.series.iter().map(|each| moment(start("load_moment"), each)));
+        rows.extend(loaded.phases.iter().map(|each| phase(start("load_phase"), each)));
+        rows.extend(loaded.series.iter().map(|each| moment(start("load_moment"), each)));
     }
-    text
+    rows
 }
 
-fn interval(row: Row, sample: &LatencySample, index: usize, label: &str) -> String {
+fn interval(row: Row, sample: &LatencySample, index: usize, label: &str) -> Vec<String> {
     let way = &sample.ways[index];
     let row =
         row.with("start_s", seconds(sample.start)).with("end_s", seconds(sample.end)).with("way", label);
-    row.with("sent", way.sent).with("lost", way.lost).times(way.rtt).print()
+    row.with("sent", way.sent).with("lost", way.lost).times(way.rtt).fields()
 }
 
-fn total(row: Row, test: &Run, way: &WayResult) -> String {
+fn total(row: Row, test: &Run, way: &WayResult) -> Vec<String> {
     let counted = &way.counted;
     let mut row = row
         .with("way", &way.label)
@@ -63,20 +63,20 @@ fn total(row: Row, test: &Run, way: &WayResult) -> String {
             row = row.with("one_way_down_p50_ns", down.p50.0);
         }
     }
-    row.print()
+    row.fields()
 }
 
-fn phase(row: Row, phase: &LoadPhase) -> String {
+fn phase(row: Row, phase: &LoadPhase) -> Vec<String> {
     row.load(phase.load, phase.up, phase.down)
         .with("sent", phase.sent)
         .with("lost", phase.lost)
         .times(phase.rtt)
-        .print()
+        .fields()
 }
 
-fn moment(row: Row, moment: &LoadPoint) -> String {
+fn moment(row: Row, moment: &LoadPoint) -> Vec<String> {
     let row = row.load(moment.load, moment.up, moment.down).with("end_s", seconds(moment.at));
-    row.with("lost", moment.lost).times(moment.rtt).print()
+    row.with("lost", moment.lost).times(moment.rtt).fields()
 }
 
 /// A row whose fields are named.
@@ -131,8 +131,8 @@ impl Row {
         carried.fold(row, |row, (_, column, time)| row.with(column, time.0))
     }
 
-    fn print(self) -> String {
-        line(self.fields)
+    fn fields(self) -> Vec<String> {
+        self.fields
     }
 }
 

@@ -1,31 +1,31 @@
 //! The CSV rows of packet sizes: one per direction, per size tried, per test of fragments, and of a service.
 
-use super::{COLUMNS, line};
+use super::COLUMNS;
 use model::path::{FragmentTest, PathResult, PathWay, ServiceLimit, SizeProbe};
 use model::plan::Direction;
 use model::run::Run;
 use serde::Serialize;
 
 /// Every row of a test whose packet sizes are known; none of another. A part has its number, the whole run none.
-pub(super) fn rows(run: &Run, test: &Run, number: Option<usize>) -> String {
-    let Some(path) = &test.summary.path else { return String::new() };
+pub(super) fn rows(run: &Run, test: &Run, number: Option<usize>) -> Vec<Vec<String>> {
+    let Some(path) = &test.summary.path else { return Vec::new() };
     let start = |kind: &str| Row::new(run, path, number, kind);
-    let mut text = String::new();
+    let mut rows = Vec::new();
     for direction in [Direction::Up, Direction::Down] {
         let Some(found) = path.way(direction) else { continue };
         let start = |kind: &str| start(kind).with("direction", direction);
-        text.push_str(&way(start("path"), found));
-        text.extend(found.sizes.iter().map(|probe| size(start("path_size"), probe)));
-        text.extend(found.fragments.tests.iter().map(|test| fragments(start("path_fragments"), test)));
+        rows.push(way(start("path"), found));
+        rows.extend(found.sizes.iter().map(|probe| size(start("path_size"), probe)));
+        rows.extend(found.fragments.tests.iter().map(|test| fragments(start("path_fragments"), test)));
     }
     if let Some(found) = &path.service {
-        text.push_str(&service(start("service"), found));
-        text.extend(found.sizes.iter().map(|probe| size(start("service_size"), probe)));
+        rows.push(service(start("service"), found));
+        rows.extend(found.sizes.iter().map(|probe| size(start("service_size"), probe)));
     }
-    text
+    rows
 }
 
-fn way(row: Row, way: &PathWay) -> String {
+fn way(row: Row, way: &PathWay) -> Vec<String> {
     let tcp = way.tcp.as_ref();
     row.with("bound", name(&way.bound))
         .with("discovery", name(&way.discovery))
@@ -42,27 +42,27 @@ fn way(row: Row, way: &PathWay) -> String {
         .known("mss_received_bytes", tcp.and_then(|tcp| tcp.mss_received))
         .known("largest_segment_bytes", tcp.and_then(|tcp| tcp.largest_segment))
         .known("retransmits", tcp.and_then(|tcp| tcp.retransmits))
-        .print()
+        .fields()
 }
 
-fn size(row: Row, probe: &SizeProbe) -> String {
+fn size(row: Row, probe: &SizeProbe) -> Vec<String> {
     let row = row.with("size_bytes", probe.size).with("sent", probe.sent).with("datagrams", probe.received);
-    row.with("lost", probe.sent.saturating_sub(probe.received)).print()
+    row.with("lost", probe.sent.saturating_sub(probe.received)).fields()
 }
 
-fn fragments(row: Row, test: &FragmentTest) -> String {
+fn fragments(row: Row, test: &FragmentTest) -> Vec<String> {
     row.with("fragments", name(&test.shape))
         .with("size_bytes", test.payload)
         .with("sent", test.sent)
         .with("datagrams", test.received)
         .with("lost", test.sent.saturating_sub(test.received))
-        .print()
+        .fields()
 }
 
-fn service(row: Row, limit: &ServiceLimit) -> String {
+fn service(row: Row, limit: &ServiceLimit) -> Vec<String> {
     row.known("max_udp_payload_bytes", limit.payload)
         .with("fragmented_from_bytes", limit.fragmented_from)
-        .print()
+        .fields()
 }
 
 /// A case as documents name it.
@@ -96,7 +96,7 @@ impl Row {
         }
     }
 
-    fn print(self) -> String {
-        line(self.fields)
+    fn fields(self) -> Vec<String> {
+        self.fields
     }
 }

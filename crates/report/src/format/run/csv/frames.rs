@@ -1,15 +1,15 @@
 //! The CSV rows of a sweep over frame sizes: one for each size and transport.
 
-use super::{COLUMNS, line, or_empty, packets::set};
+use super::{COLUMNS, or_empty, packets::set};
 use model::frames::FrameRow;
 use model::run::Run;
 
 /// Every row of the sweep; none of another run.
-pub(super) fn rows(run: &Run) -> String {
+pub(super) fn rows(run: &Run) -> Vec<Vec<String>> {
     run.summary.rows.iter().map(|row| of(run, row)).collect()
 }
 
-fn of(run: &Run, row: &FrameRow) -> String {
+fn of(run: &Run, row: &FrameRow) -> Vec<String> {
     let mut fields = vec![String::new(); COLUMNS.len()];
     let device = row.device.as_ref();
     let share = |share: Option<f64>| or_empty(share.map(|share| format!("{share:.6}")));
@@ -40,5 +40,5 @@ fn of(run: &Run, row: &FrameRow) -> String {
     ] {
         set(&mut fields, column, value);
     }
-    line(fields)
+    fields
 }

@@ -1,0 +1,146 @@
+//! The blocks that documents are made of.
+
+use super::Table;
+use crate::plot::{BarChart, LineChart};
+use model::finding::{Finding, Status, Verdict};
+
+/// A part of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// The heading of what follows, up to the next one.
+    Heading(String),
+    /// Running text.
+    Paragraph(String),
+    /// Names and values.
+    Facts(Vec<(String, String)>),
+    /// Sentences, each for itself.
+    Sentences(Vec<String>),
+    /// A list. Behind facts or sentences it goes on with them.
+    List(Vec<Item>),
+    /// A table.
+    Table(Table),
+    /// A drawing, for formats that show pictures.
+    Chart(Chart),
+    /// The reasons behind the figures.
+    Findings(Vec<Finding>),
+    /// What it comes to.
+    Conclusion(Conclusion),
+    /// Text that is laid out already.
+    Preformatted(String),
+    /// What stands behind the figures, under a heading of its own: formats that are to be short leave it out.
+    Details(String, Vec<Block>),
+}
+
+impl Block {
+    /// A list of plain lines.
+    pub fn list(lines: impl IntoIterator<Item = String>) -> Block {
+        Block::List(lines.into_iter().map(|line| Item { line, finding: None }).collect())
+    }
+
+    /// Names and values, the names in words of the program.
+    pub fn facts<N: Into<String>>(facts: impl IntoIterator<Item = (N, String)>) -> Block {
+        Block::Facts(facts.into_iter().map(|(name, value)| (name.into(), value)).collect())
+    }
+
+    /// It would show nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Block::Heading(text) | Block::Paragraph(text) | Block::Preformatted(text) => text.is_empty(),
+            Block::Facts(facts) => facts.is_empty(),
+            Block::Sentences(sentences) => sentences.is_empty(),
+            Block::List(items) => items.is_empty(),
+            Block::Table(table) => table.rows.is_empty(),
+            Block::Chart(_) => false,
+            Block::Details(_, blocks) => blocks.iter().all(Block::is_empty),
+            Block::Findings(findings) => findings.is_empty(),
+            Block::Conclusion(conclusion) => conclusion.text.is_empty(),
+        }
+    }
+}
+
+/// A line of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// What it says.
+    pub line: String,
+    /// The finding that the line tells in short.
+    pub finding: Option<Finding>,
+}
+
+/// A drawing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Chart {
+    /// Lines over sizes or time.
+    Lines(LineChart),
+    /// Bars.
+    Bars(BarChart),
+}
+
+impl Chart {
+    /// What it shows.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        match self {
+            Chart::Lines(chart) => &chart.title,
+            Chart::Bars(chart) => &chart.title,
+        }
+    }
+
+    /// The drawing as an SVG document.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        match self {
+            Chart::Lines(chart) => chart.svg(),
+            Chart::Bars(chart) => chart.svg(),
+        }
+    }
+}
+
+/// A verdict, and what it is of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conclusion {
+    /// The device, where a document has several; empty: the whole document.
+    pub of: String,
+    /// In one word.
+    pub status: Status,
+    /// In sentences.
+    pub text: String,
+    /// The sentences say all of it, and text and Markdown leave the word out.
+    pub wordless: bool,
+}
+
+impl Conclusion {
+    /// The verdict of a whole document.
+    #[must_use]
+    pub fn of(verdict: &Verdict) -> Conclusion {
+        let Verdict { status, text } = verdict.clone();
+        Conclusion { of: String::new(), status, text, wordless: false }
+    }
+}
+
+/// Something that was expected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    /// The topology or the device, where a document has several; empty: the whole document.
+    pub of: String,
+    /// What: `path MTU up, IPv4`, or the expectation as it was given.
+    pub what: String,
+    /// What was expected, where `what` does not say it.
+    pub expected: String,
+    /// What was found.
+    pub found: String,
+    /// Whether it held.
+    pub judgement: Judgement,
+}
+
+/// Whether an expectation held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// As expected.
+    Held,
+    /// Otherwise than expected; the exit code says so, too.
+    Broken,
+    /// Not to be judged: it was not measured, and need not have been.
+    Open,
+}

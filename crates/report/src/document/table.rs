@@ -1,0 +1,65 @@
+//! Tables of documents.
+
+/// A table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// What it shows; empty where a heading says it.
+    pub title: String,
+    /// It is beside the parts of the document and belongs to none of them.
+    pub apart: bool,
+    /// The head.
+    pub columns: Vec<Column>,
+    /// Rows of as many cells.
+    pub rows: Vec<Vec<String>>,
+    /// What is said below it.
+    pub notes: Vec<String>,
+}
+
+/// A column: its heading and where its values stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// What stands in it.
+    pub heading: String,
+    /// Its values are numbers, which stand at the right.
+    pub right: bool,
+}
+
+impl Column {
+    /// Words.
+    pub fn left(heading: impl Into<String>) -> Column {
+        Column { heading: heading.into(), right: false }
+    }
+
+    /// Numbers.
+    pub fn right(heading: impl Into<String>) -> Column {
+        Column { heading: heading.into(), right: true }
+    }
+}
+
+impl Table {
+    /// A table without a title.
+    #[must_use]
+    pub fn of(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Table {
+        Table { columns, rows, ..Table::default() }
+    }
+
+    /// A row for each thing; a column that no row fills is left out, and so is a table without rows.
+    pub(crate) fn of_cells<T>(title: &str, cells: &[Cell<T>], of: &[T]) -> Option<Table> {
+        let filled: Vec<&Cell<T>> =
+            cells.iter().filter(|cell| of.iter().any(|one| (cell.2)(one).is_some())).collect();
+        let column = |cell: &&Cell<T>| if cell.1 { Column::right(cell.0) } else { Column::left(cell.0) };
+        let row = |one: &T| filled.iter().map(|cell| (cell.2)(one).unwrap_or_default()).collect();
+        let columns = filled.iter().map(column).collect();
+        let rows = of.iter().map(row).collect();
+        (!of.is_empty()).then(|| Table { title: title.into(), ..Table::of(columns, rows) })
+    }
+
+    /// The same with this said below it.
+    #[must_use]
+    pub fn with_notes(self, notes: Vec<String>) -> Table {
+        Table { notes, ..self }
+    }
+}
+
+/// A column: its heading, whether it holds numbers, and what stands in it.
+pub(crate) struct Cell<T>(pub(crate) &'static str, pub(crate) bool, pub(crate) fn(&T) -> Option<String>);

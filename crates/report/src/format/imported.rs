@@ -1,0 +1,35 @@
+//! The document of a run that was read from another tool's output.
+
+use super::{RunDocument, Style};
+use crate::document::{Block, Csv, Document, Head};
+use crate::import::Imported;
+
+impl Document for Imported {
+    fn head(&self) -> Head {
+        RunDocument::of(&self.run).head()
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        RunDocument::of(&self.run).blocks()
+    }
+
+    fn csv(&self) -> Csv {
+        RunDocument::of(&self.run).csv()
+    }
+
+    fn json(&self) -> String {
+        RunDocument::of(&self.run).json()
+    }
+
+    fn ndjson(&self) -> String {
+        RunDocument::of(&self.run).ndjson()
+    }
+
+    /// Whose output it was stands above it: a file may hold many.
+    fn own_text(&self, style: &Style) -> Option<String> {
+        let tool = self.tool.to_string();
+        let tool = self.version.iter().fold(tool, |tool, version| format!("{tool} {version}"));
+        let text = RunDocument::of(&self.run).own_text(style)?;
+        Some(format!("--- {}: {tool}\n{text}\n", self.run.id))
+    }
+}

@@ -1,0 +1,83 @@
+//! The document of a run.
+
+mod blocks;
+mod charts;
+mod csv;
+mod details;
+
+pub use csv::COLUMNS;
+
+use super::{Style, ndjson, text};
+use crate::document::{Block, Csv, Document, Expectation, Head, Judgement, indented_json};
+use crate::expect::Checked;
+use model::run::Run;
+
+/// A run, and what was expected of it.
+#[derive(Clone, Copy, Debug)]
+pub struct RunDocument<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// What was expected of it.
+    pub checked: &'a [Checked],
+    /// Its intervals have been shown while it ran, by a format that does so.
+    pub shown: bool,
+}
+
+impl RunDocument<'_> {
+    /// A run of which nothing was expected.
+    #[must_use]
+    pub fn of(run: &Run) -> RunDocument<'_> {
+        RunDocument { run, checked: &[], shown: false }
+    }
+}
+
+impl Document for RunDocument<'_> {
+    fn head(&self) -> Head {
+        let Run { kind, started, finished, .. } = self.run;
+        Head {
+            kind: kind.clone(),
+            title: blocks::title(self.run),
+            depth: 3,
+            started: *started,
+            finished: *finished,
+        }
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        blocks::of(self.run)
+    }
+
+    fn expectations(&self) -> Vec<Expectation> {
+        expectations(self.checked)
+    }
+
+    fn csv(&self) -> Csv {
+        csv::rows(self.run)
+    }
+
+    fn json(&self) -> String {
+        indented_json(self.run)
+    }
+
+    fn ndjson(&self) -> String {
+        if self.shown { ndjson::last_line(self.run) } else { ndjson::stored(self.run) }
+    }
+
+    /// The rows that are shown live, and what follows them.
+    fn own_text(&self, style: &Style) -> Option<String> {
+        Some(if self.shown { text::result(self.run, style) } else { text::document(self.run, style) })
+    }
+}
+
+/// Expectations that were written on the command line. One of a figure that was not measured is broken, as the exit code
+/// says.
+pub(super) fn expectations(checked: &[Checked]) -> Vec<Expectation> {
+    let one = |checked: &Checked| Expectation {
+        of: String::new(),
+        what: checked.expectation.clone(),
+        expected: String::new(),
+        found: checked.measured.clone().unwrap_or_else(|| "not measured".into()),
+        judgement: if checked.held { Judgement::Held } else { Judgement::Broken },
+    };
+    checked.iter().map(one).collect()
+}

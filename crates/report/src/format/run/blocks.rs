@@ -1,0 +1,262 @@
+//! What a run says, by its kind.
+
+use super::{charts, details};
+use crate::document::{Block, Column, Conclusion, Table};
+use crate::format::frames;
+use crate::format::text::{
+    latency, packets, pair_facts, path, path_facts, segments, test_rows, transfer, words,
+};
+use model::latency::WayResult;
+use model::path::PathResult;
+use model::path::advice::Advice;
+use model::plan::Direction;
+use model::run::Run;
+use model::summary::{DirectionSummary, Summary};
+use model::units::Nanos;
+
+/// All of it: results, findings, verdict, and what stands behind them.
+pub(super) fn of(run: &Run) -> Vec<Block> {
+    let started = run.started.map(|started| format!("Started {started}. ")).unwrap_or_default();
+    let mut blocks = vec![Block::Paragraph(format!("{started}Run `{}`.", run.id))];
+    blocks.extend(match () {
+        () if latency::is_latency(run) => of_latency(run),
+        () if run.is_path() => of_path(run),
+        () if transfer::is_transfer(run) => of_transfers(run),
+        () if run.is_frames() => of_frames(run),
+        () => of_throughput(run),
+    });
+    blocks.push(Block::Findings(run.findings.clone()));
+    blocks.push(Block::Conclusion(Conclusion::of(&run.verdict)));
+    blocks.extend(details::of(run));
+    blocks
+}
+
+/// Tests of throughput: one, several pairs, or those of a `measure` run. The intervals stay in JSON and CSV.
+fn of_throughput(run: &Run) -> Vec<Block> {
+    let (first, rows) = match run.tests.is_empty() {
+        true => ("Figure", figures(&run.summary)),
+        false => ("Test", nested(test_rows(run))),
+    };
+    let columns = [Column::left(first), Column::right("Up"), Column::right("Down")];
+    let pairs = run.summary.pairs.iter().flat_map(|pairs| pair_facts(pairs));
+    let facts = path_facts(run).into_iter().chain(pairs);
+    let mut blocks = vec![Block::facts(facts), Block::Table(Table::of(columns.into(), rows))];
+    blocks.extend(charts::rates(run));
+    blocks.extend(captured(run));
+    blocks
+}
+
+/// A sweep over frame sizes: its table, notes and chart.
+fn of_frames(run: &Run) -> Vec<Block> {
+    vec![
+        Block::Paragraph(format!("{}. {}", frames::subtitle(run), frames::LEGEND)),
+        Block::Table(Table::of(frames::columns(), frames::cells(&run.summary.rows))),
+        charts::frames(run),
+        Block::list(frames::notes(run)),
+    ]
+}
+
+/// A latency run: the way or the table of ways, and the load.
+fn of_latency(run: &Run) -> Vec<Block> {
+    let ways = run.summary.ways.as_slice();
+    let mut blocks = match ways {
+        [] => Vec::new(),
+        [way] => vec![one_way(run, way)],
+        several => {
+            let unit = latency::compare_unit(several);
+            let rows = latency::compare_rows(several, unit, latency::More::ALL);
+            let columns = latency::compare_columns(several, latency::More::ALL);
+            let mut blocks = vec![
+                Block::Paragraph(format!("Round trips in {}.", unit.name)),
+                Block::Table(Table::of(columns, rows)),
+            ];
+            blocks.extend(latency::compare_note(several).map(Block::Paragraph));
+            blocks.push(Block::list(latency::sentences(run)));
+            blocks
+        }
+    };
+    blocks.extend(charts::round_trips(ways));
+    if let Some(loaded) = &run.summary.loaded {
+        blocks.push(Block::Table(Table::of(latency::load_columns(), latency::load_rows(loaded))));
+        let responsiveness = latency::responsiveness(loaded).into_iter();
+        let line = |(load, sentence)| Block::list([format!("Responsiveness, {load}: {sentence}")]);
+        blocks.extend(responsiveness.map(line));
+    }
+    blocks.extend(captured(run));
+    blocks
+}
+
+/// A run of transfers: the table by MTU and file, and warnings.
+fn of_transfers(run: &Run) -> Vec<Block> {
+    let files = run.transfer.iter().flat_map(|plan| &plan.files);
+    let file = |file: &model::transfer::TransferFile| {
+        (file.label.clone(), format!("`{}` at {}", file.url, file.address))
+    };
+    let mut blocks = vec![Block::facts(files.map(file))];
+    if let Some(result) = &run.summary.transfer {
+        let rows = &result.rows;
+        blocks.push(Block::Table(Table::of(transfer::columns(rows), transfer::rows(rows))));
+        let (columns, changes) = transfer::changes(rows);
+        blocks.push(Block::Table(Table::of(columns, changes)));
+        blocks.extend(charts::transfers(run, rows));
+    }
+    let warnings = run.summary.warnings.iter().map(|warning| format!("{}: {}", warning.id, warning.text));
+    blocks.push(Block::list(warnings));
+    blocks
+}
+
+/// A run about packet sizes: what crosses, fragments, what is not known, what to set.
+fn of_path(run: &Run) -> Vec<Block> {
+    let mut blocks = run.summary.path.iter().flat_map(sizes).collect::<Vec<_>>();
+    blocks.extend(captured(run));
+    blocks.push(advice(run));
+    blocks
+}
+
+fn sizes(found: &PathResult) -> Vec<Block> {
+    let directions = [Direction::Up, Direction::Down].into_iter().filter(|d| found.way(*d).is_some());
+    let headings: Vec<Column> = directions.map(|direction| Column::left(words::way(direction))).collect();
+    let columns = |first: &str| [vec![Column::left(first)], headings.clone()].concat();
+    let rows = path::rows(found).into_iter().map(|row| (row.name.to_owned(), row.cells)).collect();
+    let service = found.service.iter().flat_map(path::service);
+    vec![
+        of_ways(columns("Figure"), rows),
+        of_ways(columns("Fragments: datagrams that arrived"), path::fragment_rows(found)),
+        Block::facts(service),
+        Block::list(found.unknown.iter().map(|unknown| format!("Not known. {}", path::unknown(unknown)))),
+    ]
+}
+
+/// What a capture of packets saw.
+fn captured(run: &Run) -> Vec<Block> {
+    let Some(seen) = &run.summary.packets else { return Vec::new() };
+    let mut blocks = vec![
+        Block::Paragraph(format!("Packets on `{}`:", seen.interface)),
+        Block::facts(packets::facts(seen)),
+    ];
+    for (direction, way) in packets::ways(seen) {
+        let first = format!("Size {}", words::way(direction).to_lowercase());
+        let columns = packets::size_columns(first).into();
+        blocks.push(Block::Table(Table::of(columns, packets::size_rows(way))));
+    }
+    if seen.flows.len() > 1 {
+        let columns = packets::flow_columns().into();
+        blocks.push(Block::Table(Table::of(columns, packets::flow_rows(seen))));
+    }
+    blocks
+}
+
+/// A table of names and a cell for each direction; none without a direction.
+fn of_ways(columns: Vec<Column>, rows: Vec<(String, Vec<String>)>) -> Block {
+    let rows = rows.into_iter().map(|(name, cells)| [vec![name], cells].concat());
+    let rows = if columns.len() < 2 { Vec::new() } else { rows.collect() };
+    Block::Table(Table::of(columns, rows))
+}
+
+/// The numbers to set.
+fn advice(run: &Run) -> Block {
+    let columns = [
+        Column::left("Setting"),
+        Column::right("Value"),
+        Column::left("Where"),
+        Column::left("Command"),
+        Column::left("Why"),
+    ];
+    let row = |one: &Advice| {
+        let commands: Vec<String> = one.commands.iter().map(|command| format!("`{command}`")).collect();
+        vec![
+            path::setting(&one.setting),
+            one.value.to_string(),
+            one.place.clone(),
+            commands.join(" or "),
+            one.why.clone(),
+        ]
+    };
+    Block::Table(Table::of(columns.into(), run.advice.iter().map(row).collect()))
+}
+
+/// A row for each figure of a single way.
+fn one_way(run: &Run, way: &WayResult) -> Block {
+    let columns = [Column::left("Figure"), Column::left("Value")];
+    let bounds = |bounds: &Option<(Nanos, Nanos)>| {
+        bounds.map(|(low, high)| format!(" ({low} to {high} at 95 %)")).unwrap_or_default()
+    };
+    let given = latency::given(way);
+    let percentiles = given
+        .iter()
+        .map(|(percent, value, sure)| vec![format!("p{percent}"), format!("{value}{}", bounds(sure))]);
+    let missing = latency::missing(way).into_iter().map(|(percent, more)| {
+        vec![format!("p{percent}"), format!("not given: takes {more} more round trips")]
+    });
+    let facts = latency::facts(&run.summary, way).into_iter().map(|(name, value)| vec![name.into(), value]);
+    let missing = missing.filter(|_| way.rtt.is_some());
+    Block::Table(Table::of(columns.into(), percentiles.chain(missing).chain(facts).collect()))
+}
+
+/// Markdown and HTML drop the spaces that indent a detail under its test.
+fn nested(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
+        if let Some(detail) = name.strip_prefix("  ") {
+            *name = format!("– {detail}");
+        }
+    }
+    rows
+}
+
+/// What was measured, and of whom.
+pub(super) fn title(run: &Run) -> String {
+    let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
+    match plan {
+        _ if latency::is_latency(run) => latency_title(run),
+        _ if run.is_frames() => frames::title(run),
+        _ if run.is_path() => path::subject(run.path.as_ref()),
+        _ if transfer::is_transfer(run) => {
+            run.transfer.as_ref().map_or_else(|| format!("Run `{}`", run.id), transfer::title)
+        }
+        Some(plan) if run.tests.is_empty() => {
+            format!("Throughput to `{}`: {}", plan.target.host, words::test(&plan.test))
+        }
+        Some(plan) => format!("Measurement of the path to `{}`", plan.target.host),
+        None => format!("Run `{}`", run.id),
+    }
+}
+
+fn latency_title(run: &Run) -> String {
+    let Some(plan) = &run.latency else {
+        return format!("Latency, {}", words::count(run.summary.ways.len() as u64, "way"));
+    };
+    let mut hosts: Vec<String> = plan.ways.iter().map(|way| format!("`{}`", way.target.host)).collect();
+    hosts.dedup();
+    format!("Latency to {}: {}", hosts.join(", "), latency::phrase(plan))
+}
+
+type Cell = fn(&DirectionSummary) -> Option<String>;
+
+fn figures(summary: &Summary) -> Vec<Vec<String>> {
+    let ways = [Direction::Up, Direction::Down].map(|direction| summary.direction(direction));
+    let rows: [(&str, Cell); 13] = [
+        ("Goodput", |way| Some(way.goodput.to_string())),
+        ("On the wire", |way| way.wire.rate.map(|rate| rate.to_string())),
+        ("Packets", |way| way.wire.packets_per_second.map(|rate| rate.to_string())),
+        ("Share of line rate", |way| way.wire.line_rate_share.map(words::percent)),
+        ("Received", |way| Some(format!("{} in {}", way.received.bytes, way.elapsed))),
+        ("Lost", |way| way.loss.map(|loss| words::percent(loss.share))),
+        ("Lost on the path, in the receiving socket, at the sender", |way| {
+            way.loss.map(|loss| format!("{}, {}, {}", loss.path, loss.receiver, loss.sender))
+        }),
+        ("Jitter (RFC 3550)", |way| way.jitter.map(|jitter| jitter.rfc3550.to_string())),
+        ("One-way delay", |way| way.one_way.map(|delay| format!("{} ± {}", delay.mean, delay.error))),
+        ("Segments", segments),
+        ("Segments sent again", |way| way.retransmits.map(|count| count.to_string())),
+        ("RTT under load", |way| way.loaded_rtt.map(|rtt| rtt.to_string())),
+        ("Congestion control", |way| way.congestion.clone()),
+    ];
+    rows.into_iter()
+        .map(|(name, cell)| (name, ways.map(|way| way.and_then(cell))))
+        .filter(|(_, cells)| cells.iter().any(Option::is_some))
+        .map(|(name, cells)| {
+            let [up, down] = cells.map(|cell| cell.unwrap_or_default());
+            vec![name.into(), up, down]
+        })
+        .collect()
+}

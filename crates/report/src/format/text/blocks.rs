@@ -1,0 +1,63 @@
+//! Documents as text, block after block.
+
+use super::super::table::plain;
+use super::super::{Paint, Style};
+use super::{findings, result};
+use crate::document::{Block, Conclusion, Document, Table};
+
+/// One document after the other.
+pub(in crate::format) fn documents(documents: &[&dyn Document], style: &Style) -> String {
+    let text = |document: &&dyn Document| {
+        document.own_text(style).unwrap_or_else(|| {
+            let title = style.paint(Paint::Bold, &without_marks(&document.head().title));
+            format!("{title}\n{}", blocks(&document.blocks(), style))
+        })
+    };
+    documents.iter().map(text).collect()
+}
+
+fn blocks(blocks: &[Block], style: &Style) -> String {
+    let mut text = String::new();
+    let mut before: Option<&Block> = None;
+    for block in blocks.iter().filter(|block| !block.is_empty()) {
+        if matches!((before, block), (Some(Block::Table(_)), Block::List(_))) {
+            text.push('\n');
+        }
+        text.push_str(&one(block, style));
+        before = Some(block);
+    }
+    text
+}
+
+fn one(block: &Block, style: &Style) -> String {
+    match block {
+        Block::Heading(heading) => format!("\n{}\n", style.paint(Paint::Bold, &without_marks(heading))),
+        Block::Paragraph(sentence) => style.list(std::slice::from_ref(sentence), "  "),
+        Block::Facts(facts) => facts.iter().map(|(name, value)| result::fact(name, value, style)).collect(),
+        Block::Sentences(sentences) => style.list(sentences, "  "),
+        Block::List(items) => {
+            let lines: Vec<String> = items.iter().map(|item| item.line.clone()).collect();
+            style.list(&lines, "  - ")
+        }
+        Block::Table(table) => titled(table, style),
+        Block::Findings(found) => findings::list(found, style),
+        Block::Conclusion(Conclusion { wordless: true, text, .. }) => format!("\n{text}\n"),
+        Block::Conclusion(conclusion) => findings::conclusion(conclusion.status, &conclusion.text, style),
+        Block::Preformatted(text) => format!("\n{text}"),
+        // What is drawn is in the tables, too; details are for those who look for them.
+        Block::Chart(_) | Block::Details(..) => String::new(),
+    }
+}
+
+fn titled(table: &Table, style: &Style) -> String {
+    let title = match table.title.as_str() {
+        "" => String::new(),
+        title => format!("\n  {}\n", style.paint(Paint::Dim, title)),
+    };
+    title + &plain(&table.columns, &table.rows) + &style.list(&table.notes, "  ")
+}
+
+/// Backticks mark code where letters can look otherwise.
+fn without_marks(text: &str) -> String {
+    text.replace('`', "")
+}
