@@ -1,6 +1,6 @@
 //! `--format`: the names are those of the table, and each of them writes every document.
 
-use super::{run, succeed};
+use super::{Scratch, run, succeed};
 use report::format::FORMATS;
 
 /// Commands that need neither a far end nor rights.
@@ -18,6 +18,12 @@ fn every_document_is_written_in_every_format() {
         for format in FORMATS {
             let written = succeed(&format!("{command} --format {}", format.name));
             assert!(written.ends_with('\n') && !written.contains('\u{1b}'), "{command} as {}", format.name);
+            let begin = match format.name {
+                "html" => "<!DOCTYPE html>\n",
+                "junit" => "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n",
+                _ => "",
+            };
+            assert!(written.starts_with(begin), "{command} as {}: {written}", format.name);
         }
     }
 }
@@ -30,4 +36,24 @@ fn the_names_are_those_of_the_table() {
         assert!(refused.stderr.contains(format.name), "{}: {}", format.name, refused.stderr);
         assert!(succeed("linerate --help").contains(format.name), "{}", format.name);
     }
+}
+
+#[test]
+fn several_outputs_of_other_tools_are_one_page() {
+    let fixture =
+        |name: &str| format!("{}/../report/tests/import/outputs/{name}", env!("CARGO_MANIFEST_DIR"));
+    let files = format!("{} {}", fixture("iperf3-udp-1472.txt"), fixture("iperf3-tcp-p20-summary.txt"));
+    let scratch = Scratch::new("formats");
+    let page = scratch.0.join("page.html");
+    assert_eq!(succeed(&format!("import {files} --format html -o {}", page.display())), "");
+    let page = std::fs::read_to_string(page).expect("the file of -o");
+    assert_eq!((page.matches("<article>").count(), page.matches("</html>").count()), (2, 1), "{page}");
+    let suites = succeed(&format!("import {files} --format junit"));
+    assert_eq!(
+        (suites.matches("<testsuite ").count(), suites.matches("<testsuites ").count()),
+        (2, 1),
+        "{suites}"
+    );
+    let analysis = succeed(&format!("analyse {files} --format html"));
+    assert!(analysis.contains("<h2>Throughput</h2>") && analysis.contains("class=\"finding"), "{analysis}");
 }

@@ -21,6 +21,9 @@ fn every_format() {
     insta::assert_snapshot!("linerate_csv", succeed("linerate --link 25G --format csv"));
     insta::assert_snapshot!("linerate_json", succeed("linerate --link 1G --frame 64,1518 --json"));
     insta::assert_snapshot!("linerate_backward_json", succeed("linerate --link 25G --pps 1.9M --json"));
+    let page = succeed("linerate --link 25G --frame 64,1518 --format html");
+    insta::assert_snapshot!("linerate_html", page.split_once("<body>").expect("a page").1);
+    insta::assert_snapshot!("linerate_junit", succeed("linerate --link 25G --format junit"));
     let line = succeed("linerate --link 1G --format ndjson");
     assert_eq!(line.lines().count(), 1);
 }

@@ -3,10 +3,12 @@
 pub mod analysis;
 mod csv;
 pub mod frames;
+mod html;
 mod imported;
 pub mod iperf2;
 pub mod iperf3;
 mod json;
+mod junit;
 pub mod lab;
 mod markdown;
 pub mod ndjson;
@@ -67,6 +69,13 @@ pub static FORMATS: &[Format] = &[
         about: "tables for a ticket",
         live: Live::Nothing,
         render: markdown::documents,
+    },
+    Format { name: "html", about: "one page to send or print", live: Live::Nothing, render: html::documents },
+    Format {
+        name: "junit",
+        about: "expectations as test cases, for CI",
+        live: Live::Nothing,
+        render: junit::documents,
     },
 ];
 

@@ -229,6 +229,10 @@ fn every_format_tells_it() {
     let markdown = written(&analysis, "markdown");
     assert!(markdown.contains("## On the wire\n\n| run") && markdown.contains(" 1460 − 12 |"), "{markdown}");
     insta::assert_snapshot!("analysis", written(&analysis, "text"));
+    let page = written(&analysis, "html");
+    let (_, article) = page.split_once("<body>").expect("a page");
+    insta::assert_snapshot!("analysis.html", article);
+    insta::assert_snapshot!("analysis.junit", written(&analysis, "junit"));
 }
 
 fn written(analysis: &Analysis, format: &str) -> String {

@@ -73,12 +73,12 @@ fn unit(rates: impl Iterator<Item = f64>) -> (&'static str, f64) {
     units.into_iter().find(|(_, size)| most >= *size).unwrap_or(("bit/s", 1.0))
 }
 
-/// The distribution of one way, or the percentiles of several.
+/// The distribution of one way, or the medians of several.
 pub(super) fn round_trips(ways: &[WayResult]) -> Option<Block> {
     match ways {
         [] => None,
         [way] => distribution(way),
-        several => percentiles(several),
+        several => medians(several),
     }
 }
 
@@ -101,33 +101,29 @@ fn distribution(way: &WayResult) -> Option<Block> {
     })
 }
 
-fn percentiles(ways: &[WayResult]) -> Option<Block> {
+/// The median of each way.
+fn medians(ways: &[WayResult]) -> Option<Block> {
     let unit = latency::compare_unit(ways);
-    let given: Vec<_> = ways.iter().map(latency::given).collect();
-    let mut percents: Vec<f64> = given.iter().flatten().map(|(percent, ..)| *percent).collect();
-    percents.sort_by(f64::total_cmp);
-    percents.dedup();
-    let lines = ways.iter().zip(&given).map(|(way, given)| Line {
+    let bar = |way: &WayResult| {
+        let rtt = way.rtt.filter(|rtt| rtt.count > 0)?;
+        let whisker = [rtt.min, rtt.p90].map(|time| unit.of_time(time));
+        Some(Bar { value: unit.of_time(rtt.p50), whisker: Some(whisker), mark: None })
+    };
+    let row = |way: &WayResult| BarRow {
         name: way.label.clone(),
-        values: percents
-            .iter()
-            .map(|percent| given.iter().find(|one| one.0.total_cmp(percent).is_eq()))
-            .map(|one| one.map(|(_, value, _)| unit.of_time(*value)))
-            .collect(),
-        limit: Vec::new(),
-    });
-    (percents.len() > 1).then(|| {
-        Block::Chart(Chart::Lines(LineChart {
-            title: "Round trips by percentile".into(),
-            across: "Percentile".into(),
-            sizes: percents.iter().map(|percent| format!("p{percent}")).collect(),
-            panels: vec![LinePanel {
-                title: format!("Round trip, {}", unit.name),
-                lines: lines.collect(),
-                across: None,
-                logarithmic: true,
-            }],
-            ..LineChart::default()
+        bars: vec![bar(way)],
+        missing: "no reply".into(),
+    };
+    let rows: Vec<BarRow> = ways.iter().map(row).collect();
+    rows.iter().any(|row| row.bars.iter().any(Option::is_some)).then(|| {
+        Block::Chart(Chart::Bars(BarChart {
+            title: "Round trips".into(),
+            subtitle: "of each way".into(),
+            unit: unit.name.into(),
+            series: vec!["median".into()],
+            whiskers: Some("from the least to the 90th percentile".into()),
+            panels: vec![BarPanel { title: String::new(), rows }],
+            ..BarChart::default()
         }))
     })
 }
@@ -137,7 +133,7 @@ pub(super) fn frames(run: &Run) -> Block {
     Block::Chart(Chart::Lines(sweep::chart(run)))
 }
 
-/// The median rate of each row, with what half of the transfers reached; none of a single row.
+/// The median rate of each row; none of a single one.
 pub(super) fn transfers(run: &Run, rows: &[TransferRow]) -> Option<Block> {
     let known: Vec<(&TransferRow, _)> = rows.iter().filter_map(|row| Some((row, row.rate?))).collect();
     let (unit, scale) = unit(known.iter().map(|(_, rate)| rate.max));
