@@ -34,7 +34,7 @@ pub enum Block {
 impl Block {
     /// A list of plain lines.
     pub fn list(lines: impl IntoIterator<Item = String>) -> Block {
-        Block::List(lines.into_iter().map(|line| Item { line, finding: None }).collect())
+        Block::List(lines.into_iter().map(Item::from).collect())
     }
 
     /// Names and values, the names in words of the program.
@@ -66,6 +66,12 @@ pub struct Item {
     pub line: String,
     /// The finding that the line tells in short.
     pub finding: Option<Finding>,
+}
+
+impl From<String> for Item {
+    fn from(line: String) -> Item {
+        Item { line, finding: None }
+    }
 }
 
 /// A drawing.

@@ -96,7 +96,7 @@ fn outcome(one: &Expectation) -> Outcome {
     match one.judgement {
         Judgement::Held => Outcome::Passed,
         Judgement::Broken => Outcome::Failed(said),
-        Judgement::Open => Outcome::Skipped(said),
+        Judgement::Open => Outcome::Skipped(format!("cannot be judged: {said}")),
     }
 }
 

@@ -99,10 +99,3 @@ impl Default for &'static Format {
         &FORMATS[0]
     }
 }
-
-impl PartialEq for Format {
-    /// Names are unique.
-    fn eq(&self, other: &Format) -> bool {
-        self.name == other.name
-    }
-}

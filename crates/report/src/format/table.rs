@@ -16,13 +16,16 @@ pub(super) fn plain(columns: &[Column], rows: &[Vec<String>]) -> String {
 
 /// A table of GitHub's Markdown; a bar inside a value is escaped.
 pub(super) fn markdown(columns: &[Column], rows: &[Vec<String>]) -> String {
+    let escaped = |cell: &str| cell.replace('|', "\\|");
     let rows: Vec<Vec<String>> =
-        rows.iter().map(|row| row.iter().map(|cell| cell.replace('|', "\\|")).collect()).collect();
-    let mut table = table(columns, &rows);
+        rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect()).collect();
+    let columns: Vec<Column> =
+        columns.iter().map(|one| Column { heading: escaped(&one.heading), right: one.right }).collect();
+    let mut table = table(&columns, &rows);
     table.load_preset(presets::ASCII_MARKDOWN);
     let mut lines: Vec<String> = table.lines().collect();
     if let Some(rule) = lines.get_mut(1) {
-        *rule = aligned_rule(rule, columns);
+        *rule = aligned_rule(rule, &columns);
     }
     lines.iter().map(|line| format!("{line}\n")).collect()
 }

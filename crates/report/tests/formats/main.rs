@@ -3,6 +3,7 @@
 #[path = "../agree/mod.rs"]
 mod agree;
 mod agreement;
+mod blocks;
 mod frames;
 mod iperf2;
 mod labs;

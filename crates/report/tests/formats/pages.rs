@@ -1,13 +1,17 @@
 //! The formats that are read by other programs' rules, HTML and JUnit: well-formed whatever the documents hold.
 
 use super::{labs, latency, rfc2544, runs, written};
+use model::dut::DutReport;
 use model::finding::Status;
+use model::lab::LabReport;
 use model::run::Run;
 use pathmeter_report::document::Document;
 use pathmeter_report::expect::{Checked, DeviceExpectation, Expectation};
 use pathmeter_report::format::rfc2544::DeviceDocument;
 use pathmeter_report::format::{Format, RunDocument, Style, by_name};
 use roxmltree::{Document as Tree, ParsingOptions};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// Pages are long, and made of the same parts: of these runs they are kept.
 const KEPT: [&str; 8] = [
@@ -132,33 +136,42 @@ fn charts_are_drawn_in_the_page() {
 #[test]
 fn nobody_writes_into_the_page() {
     for (name, run) in super::all() {
-        let hostile = spoiled(&run);
-        let document = RunDocument::of(&hostile);
-        for format in ["html", "junit"] {
-            let page = written(&document, format);
-            assert!(page.contains("&lt;script&gt;"), "{format} of {name}");
-            assert!(
-                !page.contains("<script") && !page.contains("\u{1b}") && !page.contains('\u{202e}'),
-                "{name}"
-            );
-            parsed(&page, |tree| {
-                let odd = tree.descendants().find(|node| node.attributes().any(|one| one.name() == "onload"));
-                assert!(odd.is_none(), "{format} of {name}");
-            });
-        }
+        let mut run: Run = spoiled(&run);
+        run.verdict.text.push_str(HOSTILE);
+        (run.kind, run.id) = (HOSTILE.into(), HOSTILE.into());
+        hold_harmless(&RunDocument::of(&run), name);
+    }
+    for (name, report) in labs::all() {
+        let report: LabReport = spoiled(&report);
+        hold_harmless(&report, name);
+    }
+    for (name, report) in rfc2544::all() {
+        let report: DutReport = spoiled(&report);
+        let said = Checked { expectation: HOSTILE.into(), measured: Some(HOSTILE.into()), held: false };
+        hold_harmless(&DeviceDocument { report: &report, checked: &[said] }, name);
     }
 }
 
-/// The same run with hostile words wherever words of others can stand.
-fn spoiled(run: &Run) -> Run {
-    const HOSTILE: &str = "<script>alert('x')</script>\" onload=\"y`&amp;]]>\u{1b}[31m\u{202e}\u{0}";
-    let mut value = serde_json::to_value(run).expect("a run is JSON");
+fn hold_harmless(document: &dyn Document, name: &str) {
+    for format in ["html", "junit"] {
+        let page = written(document, format);
+        assert!(page.contains("&lt;script&gt;"), "{format} of {name}");
+        let refused = ["<script", "\u{1b}", "\u{202e}", "\u{0}"];
+        assert!(refused.iter().all(|text| !page.contains(text)), "{format} of {name}");
+        parsed(&page, |tree| {
+            let odd = tree.descendants().find(|node| node.attributes().any(|one| one.name() == "onload"));
+            assert!(odd.is_none(), "{format} of {name}");
+        });
+    }
+}
+
+const HOSTILE: &str = "<script>alert('x')</script>\" onload=\"y`&amp;]]>\u{1b}[31m\u{202e}\u{0}";
+
+/// The same document with hostile words wherever words of others can stand.
+fn spoiled<T: Serialize + DeserializeOwned>(document: &T) -> T {
+    let mut value = serde_json::to_value(document).expect("a document is JSON");
     spoil(&mut value, HOSTILE);
-    let mut run: Run = serde_json::from_value(value).expect("only words are others");
-    run.verdict.text.push_str(HOSTILE);
-    run.kind = HOSTILE.into();
-    run.id = HOSTILE.into();
-    run
+    serde_json::from_value(value).expect("only words are others")
 }
 
 fn spoil(value: &mut serde_json::Value, with: &str) {

@@ -77,18 +77,14 @@ impl Document for LabReport {
 fn part(variant: &Variant) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(format!("{}: {}", variant.name, variant.title))];
     blocks.extend(sections::of(variant).into_iter().map(Block::Table));
-    let before = sentences::of_measuring(variant).into_iter().map(plain_item);
+    let before = sentences::of_measuring(variant).into_iter().map(Item::from);
     let findings = variant
         .findings
         .iter()
         .map(|one| Item { line: sentences::finding(one), finding: Some(one.finding.clone()) });
-    let notes = variant.notes.iter().cloned().map(plain_item);
+    let notes = variant.notes.iter().cloned().map(Item::from);
     blocks.push(Block::List(before.chain(findings).chain(notes).collect()));
     blocks
-}
-
-fn plain_item(line: String) -> Item {
-    Item { line, finding: None }
 }
 
 fn expectation(variant: &Variant, one: &model::lab::Expectation) -> Expectation {

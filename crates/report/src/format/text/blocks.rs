@@ -20,10 +20,14 @@ fn blocks(blocks: &[Block], style: &Style) -> String {
     let mut text = String::new();
     let mut before: Option<&Block> = None;
     for block in blocks.iter().filter(|block| !block.is_empty()) {
+        let shown = one(block, style);
+        if shown.is_empty() {
+            continue;
+        }
         if matches!((before, block), (Some(Block::Table(_)), Block::List(_))) {
             text.push('\n');
         }
-        text.push_str(&one(block, style));
+        text.push_str(&shown);
         before = Some(block);
     }
     text

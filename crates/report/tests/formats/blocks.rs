@@ -1,0 +1,97 @@
+//! A document of every kind of block, in every format: how a block looks does not depend on whose it is.
+
+use super::{pages, written};
+use model::finding::{Finding, Severity, Status};
+use model::plan::Direction;
+use model::time::WallTime;
+use pathmeter_report::document::{
+    Block, Chart, Column, Conclusion, Csv, Document, Expectation, Field, Head, Item, Judgement, Table,
+    indented_json, json_line,
+};
+use pathmeter_report::format::FORMATS;
+use pathmeter_report::plot::{Bar, BarChart, BarPanel, BarRow};
+
+struct Everything;
+
+impl Document for Everything {
+    fn head(&self) -> Head {
+        let (started, finished) =
+            (Some(WallTime(1_790_000_000_000_000_000)), Some(WallTime(1_790_000_001_500_000_000)));
+        Head { kind: "everything".into(), title: "All of `it`".into(), depth: 2, started, finished }
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let columns = vec![Column::left("what"), Column::right("how|many")];
+        let rows = vec![vec!["a".into(), "1".into()], vec!["<b>".into(), "1 000".into()]];
+        let table = Table::of(columns, rows).with_notes(vec!["Below * it.".into()]);
+        let finding = Finding::new("some-id", Severity::Warning, Direction::Up, "It is slow".into())
+            .with("share", 0.123_456)
+            .advise("Use `-w 8M`.");
+        vec![
+            Block::Sentences(vec!["One sentence.".into(), "Another one.".into()]),
+            Block::list(["what goes on with them".to_owned()]),
+            Block::Heading("A part".into()),
+            Block::Paragraph("Running text.".into()),
+            Block::facts([("name", "value".to_owned()), ("another", "one".to_owned())]),
+            Block::Table(Table { title: "Within the part".into(), ..table.clone() }),
+            Block::list(["behind a table".to_owned()]),
+            Block::Table(Table { title: "Beside it".into(), apart: true, ..table }),
+            Block::Chart(Chart::Bars(bars())),
+            Block::List(vec![Item { line: "run 1: it is slow".into(), finding: Some(finding.clone()) }]),
+            Block::Preformatted("a --- b\n".into()),
+            Block::Findings(vec![finding]),
+            Block::Paragraph(String::new()),
+            Block::Conclusion(Conclusion {
+                of: "a device".into(),
+                status: Status::Degraded,
+                text: "It works, but slowly.".into(),
+                wordless: false,
+            }),
+            Block::Details("Behind it".into(), vec![Block::Paragraph("For those who look for it.".into())]),
+        ]
+    }
+
+    fn expectations(&self) -> Vec<Expectation> {
+        let one = |what: &str, judgement| Expectation {
+            of: "a device".into(),
+            what: what.into(),
+            expected: "1".into(),
+            found: "2".into(),
+            judgement,
+        };
+        let of = [("one", Judgement::Held), ("other", Judgement::Broken), ("third", Judgement::Open)];
+        of.map(|(what, judgement)| one(what, judgement)).into()
+    }
+
+    fn csv(&self) -> Csv {
+        let words = Field::Prose("It is slow.".into());
+        Csv { columns: vec!["value", "words"], rows: vec![vec![Field::Value("1,5".into()), words]] }
+    }
+
+    fn json(&self) -> String {
+        indented_json(&["everything"])
+    }
+
+    fn ndjson(&self) -> String {
+        json_line(&["everything"])
+    }
+}
+
+fn bars() -> BarChart {
+    let bar = Bar { value: 2.0, whisker: Some([1.0, 3.0]), mark: Some(4.0) };
+    let row = BarRow { name: "a".into(), bars: vec![Some(bar)], missing: String::new() };
+    BarChart {
+        title: "Bars".into(),
+        series: vec!["one".into()],
+        panels: vec![BarPanel { title: "Panel".into(), rows: vec![row] }],
+        ..BarChart::default()
+    }
+}
+
+#[test]
+fn every_block_in_every_format() {
+    for format in FORMATS {
+        let text = written(&Everything, format.name);
+        insta::assert_snapshot!(format!("everything.{}", format.name), pages::without_style(&text));
+    }
+}
