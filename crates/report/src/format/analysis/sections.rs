@@ -31,7 +31,7 @@ const THROUGHPUT: [Cell<Flow>; 8] = [
         (flow.received.bytes > Bytes::ZERO).then(|| flow.received.bytes.to_string())
     }),
     Cell("lost", true, |flow| flow.loss.map(|loss| words::percent(loss.share))),
-    Cell("sent again", true, |flow| flow.retransmits.map(|count| count.to_string())),
+    Cell("retransmits", true, |flow| flow.retransmits.map(|count| count.to_string())),
 ];
 
 const WIRE: [Cell<Flow>; 9] = [

@@ -247,7 +247,7 @@ fn figures(summary: &Summary) -> Vec<Vec<String>> {
         ("Jitter (RFC 3550)", |way| way.jitter.map(|jitter| jitter.rfc3550.to_string())),
         ("One-way delay", |way| way.one_way.map(|delay| format!("{} ± {}", delay.mean, delay.error))),
         ("Segments", segments),
-        ("Segments sent again", |way| way.retransmits.map(|count| count.to_string())),
+        ("Retransmits", |way| way.retransmits.map(|count| count.to_string())),
         ("RTT under load", |way| way.loaded_rtt.map(|rtt| rtt.to_string())),
         ("Congestion control", |way| way.congestion.clone()),
     ];

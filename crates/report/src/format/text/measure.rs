@@ -80,7 +80,7 @@ fn group_rows(label: String, ways: [Option<&DirectionSummary>; 2]) -> Vec<Vec<St
     let details: [(&str, Cell); 6] = [
         ("share of line rate", |way| way.wire.line_rate_share.map(words::percent)),
         ("lost", |way| way.loss.map(|loss| words::percent(loss.share))),
-        ("sent again", |way| way.retransmits.map(|count| count.to_string())),
+        ("retransmits", |way| way.retransmits.map(|count| count.to_string())),
         ("jitter", |way| way.jitter.map(|jitter| jitter.rfc3550.to_string())),
         ("RTT under load", |way| way.loaded_rtt.map(|rtt| rtt.to_string())),
         ("one-way delay", |way| way.one_way.map(|delay| format!("{} ± {}", delay.mean, delay.error))),

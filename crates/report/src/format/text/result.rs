@@ -89,7 +89,7 @@ pub(in crate::format) fn facts(summary: &DirectionSummary, all: &Summary) -> Vec
         facts.push(("segments", segments));
     }
     if let Some(resent) = summary.retransmits {
-        facts.push(("sent again", words::count(resent, "segment")));
+        facts.push(("retransmits", resent.to_string()));
     }
     if let Some(rtt) = summary.loaded_rtt {
         facts.push(("RTT under load", rtt.to_string()));
@@ -173,7 +173,7 @@ pub(in crate::format) fn stream_table(summary: &DirectionSummary) -> Option<Tabl
     if rows.len() < 2 {
         return None;
     }
-    let last = if summary.transport == Transport::Tcp { "Sent again" } else { "Lost" };
+    let last = if summary.transport == Transport::Tcp { "Retransmits" } else { "Lost" };
     let columns =
         [Column::left("Stream"), Column::right("Goodput"), Column::right("Share"), Column::right(last)];
     let total: u64 = rows.iter().map(|row| row.goodput.0).sum();

@@ -131,7 +131,7 @@ fn mss(tcp: &TcpWay) -> Option<String> {
 fn segments(tcp: &TcpWay) -> Option<String> {
     let largest = tcp.largest_segment.map(|largest| format!("up to {largest} bytes"));
     let stalled = tcp.stalled.then(|| "stalled".to_owned());
-    let again = tcp.retransmits.filter(|count| *count > 0).map(|count| format!("{count} sent again"));
+    let again = tcp.retransmits.filter(|count| *count > 0).map(|count| format!("{count} retransmits"));
     let parts: Vec<String> = [largest, stalled, again].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
