@@ -15,7 +15,7 @@ pub enum Kind {
     Unreachable,
     /// The result is void: it must not be trusted.
     Void,
-    /// A fault of ours.
+    /// An internal error.
     Fault,
 }
 

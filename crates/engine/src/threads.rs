@@ -233,7 +233,7 @@ struct Ending<'a> {
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.counters.failure.set("a stream's thread failed: a fault of ours".into()).ok();
+            self.counters.failure.set("a stream's thread failed: an internal error".into()).ok();
         }
         self.counters.usage.set(Usage::of_thread().since(&self.before)).ok();
         self.counters.finished.store(true, Ordering::Release);

@@ -16,7 +16,8 @@ mod verdict;
 mod way;
 mod window;
 
-pub(crate) use text::{capital, lower, percent};
+pub use text::capital;
+pub(crate) use text::{lower, percent};
 pub(crate) use verdict::{first_sentence, status};
 
 use model::finding::{Finding, Severity, Status, Verdict};

@@ -45,8 +45,7 @@ use std::path::PathBuf;
     name = "pathmeter",
     version,
     after_help = EXAMPLES,
-    max_term_width = 100,
-    disable_help_subcommand = true
+    max_term_width = 100
 )]
 pub(crate) struct Cli {
     /// Options that every sub-command takes.
@@ -316,4 +315,4 @@ EXAMPLES
 EXIT CODES
   0 done and every expectation held    1 an expectation broken    2 usage
   3 cannot reach or refused            4 result void: do not trust it
-  5 regression against the baseline    70 a fault of ours";
+  5 regression against the baseline    70 internal error";

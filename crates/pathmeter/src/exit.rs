@@ -18,7 +18,9 @@ pub(crate) enum Exit {
     Unreachable,
     /// 4: the result is void: it must not be trusted, and the output says why.
     Void,
-    /// 70: a fault of ours.
+    /// 5: slower than what it was held against (`rfc2544 --against`).
+    Regression,
+    /// 70: an internal error.
     Fault,
     /// The code of a foreign tool whose command line was used.
     Dialect(u8),
@@ -33,6 +35,7 @@ impl Exit {
             Exit::Usage => 2,
             Exit::Unreachable => 3,
             Exit::Void => 4,
+            Exit::Regression => 5,
             Exit::Fault => 70,
             Exit::Dialect(code) => code,
         }
@@ -40,8 +43,15 @@ impl Exit {
 
     /// The meaning of a number that another process of this program ended with.
     pub(crate) fn from_code(code: u8) -> Exit {
-        let all =
-            [Exit::Done, Exit::ExpectationBroken, Exit::Usage, Exit::Unreachable, Exit::Void, Exit::Fault];
+        let all = [
+            Exit::Done,
+            Exit::ExpectationBroken,
+            Exit::Usage,
+            Exit::Unreachable,
+            Exit::Void,
+            Exit::Regression,
+            Exit::Fault,
+        ];
         all.into_iter().find(|exit| exit.code() == code).unwrap_or(Exit::Dialect(code))
     }
 
@@ -94,7 +104,7 @@ impl Display for Told<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         write!(f, "error: {}", sentence(self.0))?;
         if Exit::of(self.0) == Exit::Fault {
-            write!(f, "\n  This is a fault of ours: {REPORT_IT}")?;
+            write!(f, "\n  This is an internal error: {REPORT_IT}")?;
         }
         match advice(self.0) {
             Some(advice) => write!(f, "\n  {advice}"),
@@ -119,7 +129,7 @@ fn ending(error: &anyhow::Error) -> Option<&Ending> {
 /// thread ends the work of that thread alone: a server goes on serving others.
 pub(crate) fn install_panic_hook() {
     std::panic::set_hook(Box::new(|panic| {
-        let told = format!("pathmeter: a fault of ours: {panic}\n  {REPORT_IT}\n");
+        let told = format!("pathmeter: internal error: {panic}\n  {REPORT_IT}\n");
         let _ = io::Write::write_all(&mut io::stderr(), told.as_bytes());
         if std::thread::current().name() == Some("main") {
             std::process::exit(Exit::Fault.code().into());
@@ -138,9 +148,16 @@ mod tests {
 
     #[test]
     fn codes_are_the_documented_ones() {
-        let all =
-            [Exit::Done, Exit::ExpectationBroken, Exit::Usage, Exit::Unreachable, Exit::Void, Exit::Fault];
-        assert_eq!(all.map(Exit::code), [0, 1, 2, 3, 4, 70]);
+        let all = [
+            Exit::Done,
+            Exit::ExpectationBroken,
+            Exit::Usage,
+            Exit::Unreachable,
+            Exit::Void,
+            Exit::Regression,
+            Exit::Fault,
+        ];
+        assert_eq!(all.map(Exit::code), [0, 1, 2, 3, 4, 5, 70]);
         assert_eq!(Exit::Dialect(1).code(), 1);
     }
 
@@ -165,7 +182,7 @@ mod tests {
         let output = std::process::Command::new(this).args(words).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(70), "{said}");
-        assert!(said.contains("a fault of ours: ") && said.contains("on purpose"), "{said}");
+        assert!(said.contains("internal error: ") && said.contains("on purpose"), "{said}");
         assert!(said.contains(REPORT_IT), "{said}");
     }
 
@@ -198,6 +215,6 @@ mod tests {
             "{}",
             Told(&wrapped)
         );
-        assert!(Told(&anyhow::anyhow!("lost")).to_string().contains("a fault of ours"));
+        assert!(Told(&anyhow::anyhow!("lost")).to_string().contains("internal error"));
     }
 }

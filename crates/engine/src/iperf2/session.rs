@@ -18,7 +18,7 @@ use model::sample::{IntervalSample, Side, SideResult, StreamInfo, StreamResult};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::Read;
-use std::net::Shutdown;
+use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use wire::iperf2::{FlowInput, FlowOutput, Numbered, Request, Run, ServerReport};
 use wire::stamp::Clock;
@@ -207,9 +207,8 @@ impl<'a> Session<'a> {
             Ok(member) => self.members.push(member),
             Err(e) => {
                 let text = format!(
-                    "the way back could not be opened to {}:{}: {}; -R and --full-duplex need none",
-                    peer.ip(),
-                    request.port,
+                    "the way back could not be opened to {}: {}; -R and --full-duplex need none",
+                    SocketAddr::new(peer.ip(), request.port),
                     sentence(&e)
                 );
                 self.emit(&Event::Warning(Warning::new("no-way-back", text)));

@@ -245,7 +245,7 @@ impl WayFinder<'_> {
                 }
                 false => "the sender's interface carries every datagram whole",
             };
-            unknown.push(Unknown { direction, what: "what becomes of fragments".into(), why: why.into() });
+            unknown.push(Unknown { direction, what: "how fragments are handled".into(), why: why.into() });
         }
         unknown
     }

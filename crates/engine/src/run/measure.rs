@@ -30,7 +30,7 @@ pub struct MeasurePlan {
     pub local: LocalOptions,
     /// The tests of throughput, in order. The payload and the rate of UDP follow from what the tests before it find.
     pub tests: Vec<Plan>,
-    /// A look, not a measurement.
+    /// A quick check, not a measurement.
     pub quick: bool,
     /// The other IP family is not tried.
     pub one_family: bool,

@@ -76,7 +76,7 @@ impl Noise {
     fn text(&self, end: &str) -> String {
         let stolen = format!("the hypervisor took {} of a CPU from {end}", percent(self.steal));
         let pushed =
-            format!("other work interrupted each stream of {end} {:.0} times a second", self.preemptions);
+            format!("other work interrupted each stream of {end} {:.0} times per second", self.preemptions);
         match (self.stolen(), self.pushed_aside()) {
             (true, true) => format!("{stolen} and {pushed}"),
             (true, false) => stolen,
@@ -90,7 +90,7 @@ fn finding(ends: &[(&str, &str, Noise)], is_reached: bool) -> Finding {
     let serious = !is_reached && ends.iter().any(|(.., noise)| noise.serious());
     let severity = if serious { Severity::Warning } else { Severity::Info };
     let texts: Vec<String> = ends.iter().map(|(name, _, noise)| noise.text(name)).collect();
-    let title = format!("The hosts were disturbed: {}", texts.join("; "));
+    let title = format!("The hosts were busy: {}", texts.join("; "));
     let base = Finding::new("host-noise", severity, Direction::Up, title).everywhere();
     let finding = ends.iter().fold(base, |finding, (_, prefix, noise)| {
         finding

@@ -37,21 +37,31 @@ pub(super) fn option(rate: BitRate) -> String {
     }
 }
 
-/// With a capital letter first.
-pub(crate) fn capital(text: &str) -> String {
+/// For the beginning of a sentence; an address stays as it is.
+#[must_use]
+pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    match letters.next() {
+        Some(first) if !begins_with_a_name(text) => first.to_uppercase().chain(letters).collect(),
+        _ => text.into(),
+    }
 }
 
-/// For the middle of a sentence; names in capitals (TCP, UDP) stay.
+/// For the middle of a sentence; names in capitals (TCP, UDP) and addresses stay.
 pub(crate) fn lower(text: &str) -> String {
     let mut letters = text.chars();
     match (letters.next(), letters.next()) {
-        (Some(first), Some(second)) if !second.is_uppercase() => {
+        (Some(first), Some(second)) if !second.is_uppercase() && !begins_with_a_name(text) => {
             first.to_lowercase().chain([second]).chain(letters).collect()
         }
         _ => text.into(),
     }
+}
+
+/// Of a host: an address, or a name with a domain.
+fn begins_with_a_name(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    first.trim_end_matches([':', '.', ',']).contains([':', '.'])
 }
 
 /// A peer may report anything; more than ten thousand CPUs is nothing to be printed to the last digit.
@@ -71,6 +81,16 @@ mod tests {
         assert_eq!(option(BitRate(7)), "7");
         assert_eq!(option(BitRate(0)), "0");
         assert_eq!(option(BitRate(4_250_000_000)).parse(), Ok(BitRate(4_200_000_000)));
+    }
+
+    #[test]
+    fn addresses_are_no_words() {
+        for text in ["fd77:4::2 limits it", "fe80::1%eth0: no answer", "far.example says so", "192.0.2.1 too"]
+        {
+            assert_eq!((capital(text), lower(text)), (text.to_owned(), text.to_owned()));
+        }
+        assert_eq!((capital("up: dead"), lower("Up: dead")), ("Up: dead".into(), "up: dead".into()));
+        assert_eq!((capital("ended."), lower("TCP ended.")), ("Ended.".into(), "TCP ended.".into()));
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Reader {
             if statistics.dropped > 0 {
                 let lost = statistics.dropped;
                 return wrong(format!(
-                    "it could not keep up and lost {lost} of them itself: send fewer a second"
+                    "it could not keep up and lost {lost} of them itself: send fewer per second"
                 ));
             }
             if state.tally.joined() > 0 {
@@ -267,7 +267,7 @@ mod tests {
         let said = |reader: &Reader| reader.arrived().unwrap_err().to_string();
         let lossy = reader(3, Statistics { frames: 5, dropped: 2 }, |_| ());
         let why = "count frames on interface 7, AF_PACKET: it could not keep up and lost 2 of them itself: \
-                   send fewer a second";
+                   send fewer per second";
         assert_eq!(said(&lossy), why);
         assert!(lossy.missing(5, 1).is_err() && lossy.last_missing(5).is_err());
         let joined = reader(1, Statistics { frames: 1, dropped: 0 }, |fake| fake.is_joined = true);

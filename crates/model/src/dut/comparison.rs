@@ -123,6 +123,22 @@ fn rates(rate: &RateReport) -> Option<Rates> {
     rate.repeats.or(single)
 }
 
+impl RateChange {
+    /// Slower by more than chance explains: three standard deviations and 5 % of the reference, or 10 % where a side was found
+    /// but once. A figure that may be higher than it was found is no regression.
+    #[must_use]
+    pub fn is_regression(&self) -> bool {
+        let Some(change) = self.change.filter(|_| !self.compared_is_least) else { return false };
+        change.percent < -change.stddev.map_or(FOUND_ONCE, |stddev| (DEVIATIONS * stddev).max(LEAST_CHANGE))
+    }
+}
+
+const DEVIATIONS: f64 = 3.0;
+/// Percent.
+const LEAST_CHANGE: f64 = 5.0;
+/// Percent.
+const FOUND_ONCE: f64 = 10.0;
+
 impl RateReport {
     /// The true figure may be higher: the most load passed, or the generator fell short.
     #[must_use]
@@ -161,6 +177,28 @@ mod tests {
         assert_eq!(rates(8.0, 0.4).against(&rates(0.0, 0.0)), None);
         let dead = rates(0.0, 0.0).against(&rates(10.0, 0.3)).unwrap();
         assert_eq!((dead.percent, dead.stddev), (-100.0, None));
+    }
+
+    #[test]
+    fn a_regression_is_more_than_chance() {
+        let one = device("one", &[64], 1e6);
+        let changed = |mean: f64, stddev: Option<f64>, is_least: bool| {
+            let mut row = compare(&one, &device("other", &[64], 1e6)).remove(0);
+            row.reference = Rates { trials: 10, mean: 100.0, stddev: stddev.map(|_| 1.0) };
+            row.compared = Rates { trials: 10, mean, stddev };
+            row.compared_is_least = is_least;
+            row.change = row.compared.against(&row.reference);
+            row.is_regression()
+        };
+        // 90 ± 1 against 100 ± 1: −10 % ± 1.3; with ± 5 it is ± 5.1.
+        assert!(changed(90.0, Some(1.0), false) && !changed(90.0, Some(5.0), false));
+        assert!(!changed(96.0, Some(0.1), false), "under 5 % nobody cares");
+        assert!(changed(89.9, None, false) && !changed(90.1, None, false), "found once each");
+        assert!(
+            changed(0.0, Some(0.0), false)
+                && !changed(50.0, Some(1.0), true)
+                && !changed(150.0, Some(1.0), false)
+        );
     }
 
     fn device(name: &str, frames: &[u64], pps: f64) -> DeviceReport {

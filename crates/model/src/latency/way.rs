@@ -59,7 +59,7 @@ pub struct WayResult {
     pub wire: Option<WireTimes>,
     /// One-way delays.
     pub one_way: Option<OneWayDelays>,
-    /// The farthest round trips and whose fault they are, farthest first, at most 16.
+    /// The slowest round trips and whose fault they are, farthest first, at most 16.
     pub outliers: Vec<Outlier>,
     /// Messages a second that were sent.
     #[serde(rename = "sent_pps")]

@@ -37,9 +37,16 @@ pub(crate) struct FramesArgs {
     #[arg(short = 'R', long, help_heading = "Test")]
     pub(crate) reverse: bool,
     /// How long to measure each size [default: 2s, or 500ms with --quick]
-    #[arg(short, long, value_name = "TIME", conflicts_with = "quick", help_heading = "Test")]
+    #[arg(
+        short,
+        long,
+        value_name = "TIME",
+        allow_negative_numbers = true,
+        conflicts_with = "quick",
+        help_heading = "Test"
+    )]
     pub(crate) time: Option<Nanos>,
-    /// A look, not a measurement: about 10 seconds in all
+    /// A quick check, not a measurement: about 10 seconds in all
     #[arg(long, help_heading = "Test")]
     pub(crate) quick: bool,
     /// Parallel streams of each session, 1 to 128

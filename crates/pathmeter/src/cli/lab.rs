@@ -113,7 +113,7 @@ pub(crate) struct LabRunArgs {
     #[arg(short = '6', long)]
     pub(crate) ipv6: bool,
     /// How long each test of throughput and latency lasts [default: 3s, or 1s with --quick]
-    #[arg(short, long, value_name = "TIME")]
+    #[arg(short, long, value_name = "TIME", allow_negative_numbers = true)]
     pub(crate) time: Option<Nanos>,
     /// Repetitions of every test [default: 1, or 5 with --compare]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]

@@ -6,7 +6,7 @@ use model::latency::{LatencyMode, LatencyProtocol};
 use model::units::{Bytes, Nanos, PacketRate};
 use std::path::PathBuf;
 
-/// Measure round trips: how long, how steady, idle or under load, and whose fault the tail is
+/// Measure round trips: how long, how steady, idle or under load, and what causes the tail
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
@@ -81,7 +81,7 @@ pub(crate) struct LatencyTestArgs {
     #[arg(short = 'm', long, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
     /// How long to measure; with --loaded, each phase [default: 5s]
-    #[arg(short, long, value_name = "TIME", conflicts_with = "count")]
+    #[arg(short, long, value_name = "TIME", allow_negative_numbers = true, conflicts_with = "count")]
     pub(crate) time: Option<Nanos>,
     /// End after so many messages on each way
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -102,7 +102,7 @@ pub(crate) struct LatencyTestArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<Nanos>,
     /// Time between reports; 0 for the end only
-    #[arg(short, long, value_name = "TIME", default_value = "1s")]
+    #[arg(short, long, value_name = "TIME", allow_negative_numbers = true, default_value = "1s")]
     pub(crate) interval: Nanos,
     /// Write every round trip to this file, as CSV
     #[arg(long, value_name = "FILE")]

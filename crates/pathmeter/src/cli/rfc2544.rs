@@ -60,7 +60,7 @@ pub(crate) struct Rfc2544Args {
         help_heading = "Test"
     )]
     pub(crate) tests: Vec<DutTest>,
-    /// A look, not a measurement: trials of half a second, three frame sizes
+    /// A quick check, not a measurement: trials of half a second, three frame sizes
     #[arg(long, help_heading = "Test")]
     pub(crate) quick: bool,
     #[command(flatten)]
@@ -135,7 +135,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "RATE")]
     pub(crate) max_rate: Option<PacketRate>,
     /// A trial that decides [default: 60s, of ndr and pdr 1s; 500ms with --quick]
-    #[arg(short, long, value_name = "TIME")]
+    #[arg(short, long, value_name = "TIME", allow_negative_numbers = true)]
     pub(crate) time: Option<Nanos>,
     /// Repeat each search, for its spread
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]

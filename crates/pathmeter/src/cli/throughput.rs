@@ -61,7 +61,7 @@ pub(crate) struct TestArgs {
     #[arg(short = 'P', long, value_name = "N", default_value_t = 1)]
     pub(crate) parallel: u32,
     /// How long to measure [default: 10s]
-    #[arg(short, long, value_name = "TIME")]
+    #[arg(short, long, value_name = "TIME", allow_negative_numbers = true)]
     pub(crate) time: Option<Nanos>,
     /// End after exactly this many payload bytes in each direction, all streams together; UDP rounds up to whole datagrams
     #[arg(short = 'n', long, value_name = "SIZE")]
@@ -70,7 +70,7 @@ pub(crate) struct TestArgs {
     #[arg(short = 'O', long, value_name = "TIME", default_value = "0s")]
     pub(crate) omit: Nanos,
     /// Time between reports; 0 for the end only
-    #[arg(short, long, value_name = "TIME", default_value = "1s")]
+    #[arg(short, long, value_name = "TIME", allow_negative_numbers = true, default_value = "1s")]
     pub(crate) interval: Nanos,
     /// Bytes of one write, or of one datagram's payload [default: TCP the best, UDP what the path MTU carries]
     #[arg(short, long, value_name = "SIZE")]

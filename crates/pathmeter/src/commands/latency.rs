@@ -1,4 +1,4 @@
-//! `pathmeter latency`: round trips, and whose fault the tail is.
+//! `pathmeter latency`: round trips, and what causes the tail.
 
 mod compare;
 mod playback;

@@ -7,7 +7,7 @@ use engine::flows::believed_mtu;
 use engine::preflight;
 use engine::run::{FramesPlan, FramesStep};
 use model::frames::{DEFAULT_SIZES, FrameAsked, Setting};
-use model::framing::{Framing, Network, Transport as Header};
+use model::framing::{Framing, MIN_FRAME, Network, Transport as Header};
 use model::plan::{Direction, Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport};
 use model::units::Nanos;
 
@@ -30,6 +30,10 @@ pub(crate) fn frames(args: &FramesArgs) -> anyhow::Result<FramesPlan> {
     preflight::way(&target, &local)?;
     let mtu = believed_mtu(target.address, &local)?;
     let mut sizes = if args.frame.is_empty() { DEFAULT_SIZES.to_vec() } else { args.frame.clone() };
+    if let Some(small) = sizes.iter().find(|size| **size < MIN_FRAME) {
+        let said = format!("--frame {}: the least frame has {} bytes", small.0, MIN_FRAME.0);
+        return Err(Failure::usage(said, "give 64 or more, the FCS included").into());
+    }
     sizes.sort_unstable();
     sizes.dedup();
     let mut tests: Vec<Transport> = args.tests.iter().copied().map(Transport::from).collect();

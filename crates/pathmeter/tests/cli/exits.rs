@@ -14,7 +14,7 @@ fn a_fault_of_ours_is_70() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(70), "{said}");
-    assert!(said.contains("a fault of ours: ") && said.contains("please report it"), "{said}");
+    assert!(said.contains("internal error: ") && said.contains("please report it"), "{said}");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn what_we_did_not_foresee_is_70() {
     let line = ["-c", "ulimit -n 4; exec \"$0\" throughput 127.0.0.1:1", program];
     let ended = Ended::from(Command::new("sh").args(line).stdin(Stdio::null()).output().expect("it starts"));
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(70), ""), "{}", ended.stderr);
-    let said = "This is a fault of ours: please report it with the command line at https://";
+    let said = "This is an internal error: please report it with the command line at https://";
     assert!(ended.stderr.starts_with("error: ") && ended.stderr.contains(said), "{}", ended.stderr);
 }
 

@@ -1,4 +1,4 @@
-//! Cases C, D, D2, D3 and H: what becomes of fragments.
+//! Cases C, D, D2, D3 and H: how fragments are handled.
 
 use super::judge::About::{Back, There};
 use super::judge::{Wanted, Way, judge};

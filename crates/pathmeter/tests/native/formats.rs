@@ -9,10 +9,10 @@ fn json_is_as_its_schema_says() {
     let schema = Schema::named("result");
     let server = Server::start(&[]);
     for words in [
-        &["-t", "300ms", "-i", "100ms"][..],
-        &["-t", "300ms", "-R", "-P", "2"],
+        &["-t", "1s", "-i", "100ms"][..],
+        &["-t", "1s", "-R", "-P", "2"],
         &["-n", "1M", "--bidir"],
-        &["-u", "-b", "10M", "-t", "300ms", "--bidir", "--link", "10G"],
+        &["-u", "-b", "10M", "-t", "1s", "--bidir", "--link", "10G"],
     ] {
         schema.accept(&server.measured(words));
     }

@@ -144,7 +144,7 @@ fn pairs_are_summed_and_a_chart_is_drawn() {
     let full = scratch.file("full.svg", None);
     std::os::unix::fs::symlink("/dev/full", &full).unwrap();
     let words =
-        ["frames", &host, "--frame", "1518", "--tests", "udp", "-t", "200ms", "--json", "--chart", &full];
+        ["frames", &host, "--frame", "1518", "--tests", "udp", "-t", "1s", "--json", "--chart", &full];
     let kept = super::support::run(&words).code(2).says("full.svg").json();
     assert!(number(&rows(&kept)[0], "goodput_bps") > 0.0, "{kept:#}");
 }
@@ -173,9 +173,11 @@ fn what_cannot_be_is_refused() {
     run(&["frames", "127.0.0.1", "--chart", "x.pdf"]).code(2).says("x.pdf");
     run(&["frames", "127.0.0.1", "--chart", "/no/such/x.svg"]).code(2).says("/no/such/x.svg");
     run(&["frames", "127.0.0.1", "--tests", "sctp"]).code(2).says("sctp");
+    run(&["frames", "127.0.0.1", "--frame", "40"]).code(2).says("least frame has 64 bytes");
+    run(&["frames", "127.0.0.1", "-t", "-5"]).code(2).says("'-5' for '--time <TIME>'");
     // Every size is impossible: nothing is measured, and the reason is the result.
-    let ended = run(&["frames", "127.0.0.1", "--frame", "40"]).code(4);
-    assert!(ended.stdout.contains("least frame has 64 bytes"), "{}", ended.stdout);
+    let ended = run(&["frames", "127.0.0.1", "--frame", "64", "--tests", "tcp"]).code(4);
+    assert!(ended.stdout.contains("it cannot"), "{}", ended.stdout);
 }
 
 #[test]

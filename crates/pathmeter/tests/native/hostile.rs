@@ -134,7 +134,7 @@ fn garbage_on_the_udp_port() {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
-    let run = server.measured(&["-u", "-b", "10M", "-t", "300ms", "-l", "1000"]);
+    let run = server.measured(&["-u", "-b", "10M", "-t", "1s", "-l", "1000"]);
     let lost = run["summary"]["up"]["loss"]["share"].as_f64().unwrap();
     assert!(lost < 0.5, "the flow of a test is not the port of strangers: {lost}");
     assert_good(server);
@@ -207,7 +207,7 @@ fn assert_good(server: Server) {
 /// The server has not stumbled, and ends in order.
 fn assert_ends_well(server: Server) {
     let said = server.stop().stderr;
-    assert!(!said.contains("fault of ours") && !said.contains("panicked"), "{said}");
+    assert!(!said.contains("internal error") && !said.contains("panicked"), "{said}");
 }
 
 fn connect(server: &Server) -> TcpStream {

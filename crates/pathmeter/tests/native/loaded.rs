@@ -179,8 +179,8 @@ fn ctrl_c_keeps_the_phases_so_far() {
 
 #[test]
 fn a_server_that_refuses_the_load_costs_the_load_alone() {
-    // Its limit leaves room for the messages; the load has no rate.
-    let server = Server::start(&["--max-rate", "1M"]);
+    // It has room for the messages alone.
+    let server = Server::start(&["--max-tests", "1"]);
     let host = server.host();
     let run = run(&["latency", &host, "--loaded", "-t", "300ms", "--json"]).code(0).json();
     assert_eq!(phases(&run), [None]);
@@ -188,6 +188,9 @@ fn a_server_that_refuses_the_load_costs_the_load_alone() {
     let warnings = run["summary"]["warnings"].as_array().expect("warnings");
     let told = warnings.iter().filter(|warning| warning["id"] == "load-failed").count();
     assert_eq!(told, 3, "one for each phase: {warnings:#?}");
+    let verdict = &run["verdict"];
+    assert_eq!(verdict["status"], "degraded", "{verdict:#}");
+    assert!(verdict["text"].as_str().unwrap().contains("no load ran"), "{verdict:#}");
 }
 
 #[test]

@@ -20,14 +20,18 @@ fn one_off_serves_one_test_and_ends() {
 fn limits_are_told_with_the_way_out() {
     let server = Server::start(&["--max-time", "2s", "--max-rate", "10M"]);
     server.throughput(&["-t", "3s", "-b", "1M"]).code(3).says("a test of 3.00 s").says("--time");
-    server.throughput(&["-t", "1s"]).code(3).says("10.0 Mbit/s").says("--bitrate");
+    // Without a rate the limit is the rate.
+    let run = server.measured(&["-t", "1s", "-P", "2"]);
+    assert_eq!(run["plan"]["test"]["bitrate"], 5_000_000);
+    assert!(run["summary"]["up"]["goodput_bps"].as_u64().unwrap() < 11_000_000, "{:#}", run["summary"]);
+    assert_eq!(run["summary"]["warnings"][0]["id"], "limited-by-server");
     server
         .throughput(&["-t", "1s", "-b", "6M", "-P", "2"])
         .code(3)
         .says("12.0 Mbit/s in all")
         .says("--bitrate");
     server.throughput(&["-t", "1500ms", "-O", "1s", "-b", "1M"]).code(3).says("--time");
-    let run = server.measured(&["-t", "300ms", "-b", "5M", "-P", "2"]);
+    let run = server.measured(&["-t", "1s", "-b", "5M", "-P", "2"]);
     assert!(run["summary"]["up"]["received"]["bytes"].as_u64().unwrap() > 0);
     // A measurement asks for no more than is allowed.
     let host = server.host();

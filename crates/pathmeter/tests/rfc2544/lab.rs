@@ -39,7 +39,7 @@ fn devices_are_measured_one_after_the_other_and_compared() {
     let expect = ["--expect", "forward.64.mrr>=1pps", "--expect", "ndr>=1pps"];
     let ended = start(&[&again[..], &expect].concat()).end().code(1);
     std::fs::remove_file(&file).expect("it is there");
-    let ended = ended.says("expectation broken: ndr>=1: not measured");
+    let ended = ended.says("expectation broken: ndr>=1pps: not measured");
     assert!(!ended.stderr.contains("broken: forward.64.mrr"), "{}", ended.stderr);
     assert!(ended.stdout.contains("forward compared with forward of "), "{}", ended.stdout);
 }

@@ -32,6 +32,9 @@ fn a_result_is_drawn_compared_and_held_to_what_was_expected() {
     assert_eq!((&mrr["figure"], &mrr["stream"]["frames"]["name"]), (&"mrr".into(), &"128".into()));
     let percent = mrr["change"]["percent"].as_f64().unwrap_or_else(|| panic!("{comparison:#}"));
     assert!((-100.0..0.0).contains(&percent), "{comparison:#}");
+    // No expectation is broken: what is left is that it was faster.
+    let words = words.iter().copied().filter(|word| !word.contains("expect") && !word.starts_with("128."));
+    super::support::run(&words.collect::<Vec<_>>()).code(5).says("regression: mrr of 128 bytes: ");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use model::plan::Transport;
 use pathmeter_report::import::{Imported, Tool, read};
 use std::io::Write;
 use std::net::{TcpListener, UdpSocket};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// A server that is ended with the test.
@@ -66,8 +66,21 @@ impl Drop for Server {
 
 /// What a program prints within 20 seconds, that succeeds.
 fn print(line: &str) -> String {
-    let out = Command::new("timeout").arg("20").args(line.split_whitespace()).stdin(Stdio::null()).output();
-    let out = out.expect("timeout is installed");
+    let run = || {
+        let line = line.split_whitespace();
+        let out = Command::new("timeout").arg("20").args(line).stdin(Stdio::null()).output();
+        out.expect("timeout is installed")
+    };
+    // A server of iPerf3 says that it is busy until it has done away with the test before.
+    let is_busy = |out: &Output| String::from_utf8_lossy(&out.stderr).contains("the server is busy");
+    let mut out = run();
+    for _ in 0..50 {
+        if !is_busy(&out) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        out = run();
+    }
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     let errors = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success(), "`{line}`: {}\n{text}\n{errors}", out.status);

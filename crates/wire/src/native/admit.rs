@@ -41,7 +41,7 @@ pub(super) fn check_latency(spec: &LatencySpec, policy: &Policy) -> Result<(), R
             format!(
                 "messages without a rate or at a higher one, where this server allows {allowed} (--max-rate)"
             ),
-            format!("ask for at most {messages} messages a second (--rate {messages})"),
+            format!("ask for at most {messages} messages per second (--rate {messages})"),
         )),
     }
 }

@@ -147,6 +147,9 @@ impl Client {
     }
 
     fn grant(&mut self, now: MonoTime, granted: Granted) {
+        if let Some(test) = self.entry.test() {
+            self.spec.clone_from(test);
+        }
         let hello = FlowHello::Native { session: granted.session, key: granted.key };
         self.granted = Some(granted);
         self.pinger = Pinger::new(now);

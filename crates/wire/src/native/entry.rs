@@ -9,7 +9,9 @@ use super::message::{Ask, Hello, Limits, Message};
 use crate::{Output, ProtocolError};
 use model::event::{Event, Warning};
 use model::host::Host;
+use model::plan::TestSpec;
 use model::time::MonoTime;
+use model::units::BitRate;
 
 /// What a client is and knows, apart from what it wants.
 #[derive(Clone, Debug)]
@@ -142,7 +144,29 @@ impl Entry {
         Ok(())
     }
 
+    /// The test as it was asked for: a rate that the server allows takes the place of none.
+    pub(super) fn test(&self) -> Option<&TestSpec> {
+        match &self.ask {
+            Ask::Throughput { spec, .. } => Some(spec),
+            _ => None,
+        }
+    }
+
+    fn keep_to_the_limit(&mut self, link: &mut Link) {
+        let (Ask::Throughput { spec, .. }, Some(most)) = (&mut self.ask, self.limits.max_rate) else {
+            return;
+        };
+        if spec.bitrate.is_none() {
+            spec.bitrate = Some(BitRate((most.0 / u64::from(spec.streams.max(1))).max(1)));
+            let text = format!(
+                "The server allows {most} each way, so no more was asked for: the path may carry more."
+            );
+            link.push(Output::Event(Event::Warning(Warning::new("limited-by-server", text))));
+        }
+    }
+
     fn ask(&mut self, link: &mut Link) {
+        self.keep_to_the_limit(link);
         link.decoder.set_limit(MAX_FRAME);
         link.send(&Message::Test { ask: self.ask.clone(), host: self.config.host.clone() });
         self.stage = Stage::Accept;

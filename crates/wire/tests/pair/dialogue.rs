@@ -178,19 +178,21 @@ fn the_token_never_travels() {
 
 #[test]
 fn a_busy_server_and_a_limited_one_say_so() {
-    let spec = spec(Transport::Udp, Directions::Up);
-    let refusal = |server| {
+    let with = |bitrate, server| {
+        let spec = TestSpec { bitrate, ..spec(Transport::Udp, Directions::Up) };
         let mut pair = pair_of(Nature::default(), &spec, client_config(), server);
         pair.run();
-        pair.client.error.unwrap()
+        pair.client
     };
-    assert_eq!(
-        refusal(pathmeter_wire::native::ServerConfig { busy: true, ..server_config() }),
-        ProtocolError::Busy
-    );
+    let busy = pathmeter_wire::native::ServerConfig { busy: true, ..server_config() };
+    assert_eq!(with(None, busy).error, Some(ProtocolError::Busy));
     let policy = Policy { max_rate: Some(BitRate(1_000_000)), ..Policy::default() };
-    let text = refusal(pathmeter_wire::native::ServerConfig { policy, ..server_config() }).to_string();
+    let limited = || pathmeter_wire::native::ServerConfig { policy: policy.clone(), ..server_config() };
+    let text = with(Some(BitRate(2_000_000)), limited()).error.unwrap().to_string();
     assert!(text.contains("1.00 Mbit/s") && text.contains("--bitrate"), "{text}");
+    // Who asks for no rate gets the most that is allowed, and is told.
+    let client = with(None, limited());
+    assert_eq!((&client.error, client.warnings()), (&None, vec!["limited-by-server"]));
 }
 
 #[test]

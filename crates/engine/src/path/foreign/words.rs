@@ -169,7 +169,7 @@ impl Asked<'_> {
     }
 }
 
-const FRAGMENTS: &str = "what becomes of fragments";
+const FRAGMENTS: &str = "how fragments are handled";
 /// What ICMP echo takes.
 const ECHO_RIGHT: &str = "ICMP echo is not allowed to this user: `setcap cap_net_raw+ep $(command -v pathmeter)`, run as \
                           root, or `sysctl -w net.ipv4.ping_group_range=\"0 2147483647\"`";

@@ -92,7 +92,7 @@ impl Disturbance {
         }
         if self.interrupted() {
             parts.push(format!(
-                "other work interrupted the measuring thread {:.0} times a second",
+                "other work interrupted the measuring thread {:.0} times per second",
                 self.switches_per_second
             ));
         }
@@ -110,9 +110,9 @@ impl Disturbance {
             ));
         }
         if self.by_host * 2 > self.far && self.far >= A_FEW {
-            parts.push(format!("it caused {} of the {} farthest round trips", self.by_host, self.far));
+            parts.push(format!("it caused {} of the {} slowest round trips", self.by_host, self.far));
         }
-        capital(&format!("this host was disturbed: {}", parts.join("; ")))
+        capital(&format!("this host was busy: {}", parts.join("; ")))
     }
 
     fn finding(&self) -> Finding {

@@ -32,7 +32,21 @@ pub(in super::super) fn of(run: &Run) -> Verdict {
     if let Some(ended) = ended.strip_prefix("; ") {
         sentences.push(format!("{}.", super::super::text::capital(ended)));
     }
+    let least = if lacks_its_load(run) {
+        sentences.push("The path was measured idle alone: no load ran beside the round trips.".into());
+        least.max(Status::Degraded)
+    } else {
+        least
+    };
     Verdict { status: status(&run.findings).max(least), text: sentences.join(" ") }
+}
+
+/// A load was asked for, and none ran.
+fn lacks_its_load(run: &Run) -> bool {
+    let is_wanted = run.latency.as_ref().is_some_and(|plan| plan.load.is_some());
+    is_wanted
+        && !matches!(run.summary.outcome, Some(Outcome::Interrupted))
+        && !phases(run).any(|phase| phase.load.is_some())
 }
 
 /// Why nothing is known; `None` when the user ended it before anything could be.

@@ -1,4 +1,4 @@
-//! The farthest round trips of a test, in bounded memory, so that those of the warm-up can be left out at its end.
+//! The slowest round trips of a test, in bounded memory, so that those of the warm-up can be left out at its end.
 
 use crate::units::Nanos;
 

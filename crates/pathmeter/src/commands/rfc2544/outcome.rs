@@ -4,20 +4,41 @@ use crate::cli::Common;
 use crate::commands::output::write;
 use crate::commands::session::broken;
 use crate::exit::Exit;
-use model::dut::{DeviceReport, DutReport};
+use model::dut::{DeviceReport, DutReport, RateChange};
 use model::finding::Status;
+use model::units::PacketRate;
 use report::expect::{Checked, DeviceExpectation};
 use report::format::rfc2544::DeviceDocument;
+use std::io::Write;
 
 /// Writes the result, and says which expectations do not hold.
 pub(super) fn conclude(
     report: &DutReport,
     expected: &[DeviceExpectation],
+    has_reference: bool,
     global: &Common,
 ) -> anyhow::Result<Exit> {
     let checked: Vec<Checked> = expected.iter().map(|expectation| expectation.check(report)).collect();
     write(&[&DeviceDocument { report, checked: &checked }], global)?;
-    Ok(exit(report, !broken(&checked)))
+    let slower = if has_reference { regressions(report) } else { Vec::new() };
+    for line in &slower {
+        let _ = writeln!(std::io::stderr(), "regression: {line}");
+    }
+    Ok(match exit(report, !broken(&checked)) {
+        Exit::Done if !slower.is_empty() => Exit::Regression,
+        exit => exit,
+    })
+}
+
+/// What is slower than in the result of `--against`, a line each.
+fn regressions(report: &DutReport) -> Vec<String> {
+    let rows = report.comparisons.iter().flat_map(|comparison| &comparison.rows);
+    let line = |row: &RateChange| {
+        let [was, is] = [row.reference, row.compared].map(|rates| PacketRate(rates.mean.round() as u64));
+        let percent = row.change.map_or(0.0, |change| change.percent);
+        format!("{} of {} bytes: {is}, which was {was} ({percent:.1} %)", row.figure, row.stream.frames.name)
+    };
+    rows.filter(|row| row.is_regression()).map(line).collect()
 }
 
 /// Nothing can be trusted of a void result; a promise of a service that is not kept is an expectation broken.

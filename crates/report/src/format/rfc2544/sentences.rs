@@ -201,7 +201,7 @@ pub(super) fn remarks(device: &DeviceReport) -> Vec<String> {
     let mut lines: Vec<String> = groups
         .into_iter()
         .map(|(left, names)| {
-            let test = words::capital(&left.test.to_string());
+            let test = insight::finding::capital(&left.test.to_string());
             format!("{test} of {} left out: {}.", names.join(", "), left.why.trim_end_matches('.'))
         })
         .collect();

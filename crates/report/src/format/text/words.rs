@@ -84,12 +84,6 @@ pub(in crate::format) fn test(test: &TestSpec) -> String {
     parts.join(", ")
 }
 
-/// With a capital letter first.
-pub(in crate::format) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
 /// `Up` or `Down`.
 pub(in crate::format) fn way(direction: Direction) -> &'static str {
     match direction {

@@ -96,7 +96,7 @@ fn check_rate(spec: &FrameSpec, burst: &FrameBurst, policy: &Policy) -> Result<(
             let most = allowed.0 * spec.sizes.len() as u64 / (bytes * 8);
             Err(limit(
                 format!("frames at {what}, where this server allows {allowed} (--max-rate)"),
-                format!("ask for at most {most} frames a second"),
+                format!("ask for at most {most} frames per second"),
             ))
         }
     }

@@ -1,4 +1,4 @@
-//! The tables of a single way: percentiles, the histogram, the farthest round trips.
+//! The tables of a single way: percentiles, the histogram, the slowest round trips.
 
 use super::super::super::table::plain;
 use super::super::super::{Paint, Style};
@@ -65,7 +65,7 @@ pub(in crate::format) fn histogram_rows(way: &WayResult, width: usize) -> Vec<(N
     decoded.map(|decoded| chart::histogram(&decoded, width)).unwrap_or_default()
 }
 
-/// The farthest round trips and whose fault they are.
+/// The slowest round trips and whose fault they are.
 pub(super) fn outliers(way: &WayResult, style: &Style) -> String {
     let Some(rtt) = way.rtt else { return String::new() };
     let far: Vec<&Outlier> = way.outliers.iter().filter(|one| one.rtt.0 / FAR >= rtt.p50.0).collect();
@@ -89,7 +89,7 @@ pub(super) fn outliers(way: &WayResult, style: &Style) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, name)| format!("{count} {name}"))
         .collect();
-    let heading = format!("The farthest round trips: {}", causes.join(", "));
+    let heading = format!("The slowest round trips: {}", causes.join(", "));
     title(&heading, style) + &plain(&columns, &rows)
 }
 

@@ -2,7 +2,6 @@
 
 use super::super::super::{Paint, Style};
 use super::super::heading::{host_line, join};
-use super::super::words;
 use model::path::{PathMethod, PathPlan, PathResult, PathStarted, Unknown};
 use model::plan::Direction;
 use model::run::Run;
@@ -74,7 +73,7 @@ pub(super) fn not_known(path: &PathResult, style: &Style) -> String {
 /// `down: fragments: …`
 pub(in crate::format) fn unknown(unknown: &Unknown) -> String {
     let direction = unknown.direction.map(|direction| format!(" {direction}")).unwrap_or_default();
-    format!("{}{direction}: {}", words::capital(&unknown.what), unknown.why)
+    format!("{}{direction}: {}", insight::finding::capital(&unknown.what), unknown.why)
 }
 
 /// The directions that were looked at.
