@@ -18,6 +18,7 @@ pub use pairs::{MAX_PAIRS, PairCount, PairsPlan};
 pub use transfer::TransferWork;
 
 use crate::capture::CaptureOptions;
+use crate::client;
 use crate::connect::Security;
 use crate::host::entropy;
 use crate::interrupt::Interrupt;
@@ -26,6 +27,8 @@ use model::event::{Event, Probe};
 use model::path::PathPlan;
 use model::plan::{LocalOptions, Target};
 use model::run::Run;
+use model::units::BitRate;
+use wire::iperf3::Extras;
 
 /// What is to be done.
 #[derive(Clone, Debug)]
@@ -103,4 +106,30 @@ fn link(target: &Target, local: &LocalOptions) -> Option<Event> {
     let nic = Nic::toward(target.address.ip().to_canonical()).ok()?;
     let rate = nic.speed?;
     Some(Event::Probe(Probe::Link { rate, source: nic.fingerprint().name }))
+}
+
+/// The speed that [`link`] found.
+fn link_rate(link: Option<&Event>) -> Option<BitRate> {
+    match link {
+        Some(Event::Probe(Probe::Link { rate, .. })) => Some(*rate),
+        _ => None,
+    }
+}
+
+/// From this event of a test on something is measured.
+fn is_start(event: &Event) -> bool {
+    matches!(event, Event::Started(_))
+}
+
+/// One test of several: what happens is told, and kept behind what was known before.
+fn test(
+    plan: &model::plan::Plan,
+    options: &Options,
+    sink: &mut dyn FnMut(&Event),
+    events: &mut Vec<Event>,
+) -> anyhow::Result<()> {
+    client::run(plan, &options.security, &Extras::default(), &options.stop, &mut |event| {
+        sink(event);
+        events.push(event.clone());
+    })
 }

@@ -27,17 +27,14 @@ use model::units::{BitRate, Bytes, Nanos};
 /// `Kind::Usage` for options that exclude each other or exceed what can be, or that this host refuses; `Kind::Unreachable`
 /// for a host without a usable address.
 pub(crate) fn throughput(args: &ThroughputArgs) -> anyhow::Result<run::Plan> {
-    let asked = args.pairs.unwrap_or(PairCount::Fixed(args.more.len() as u32 + 1));
     let mut tests = tests(args)?;
     tests.iter().try_for_each(preflight::check)?;
     tests.iter_mut().try_for_each(fill_payload)?;
-    match tests.pop() {
-        Some(test) if tests.is_empty() && args.pairs.is_none() => Ok(run::Plan::Throughput(Box::new(test))),
-        last => {
-            tests.extend(last);
-            Ok(run::Plan::Pairs(PairsPlan::new(&tests, asked)?))
-        }
+    if let (None, [test]) = (args.pairs, tests.as_slice()) {
+        return Ok(run::Plan::Throughput(Box::new(test.clone())));
     }
+    let asked = args.pairs.unwrap_or(PairCount::Fixed(tests.len() as u32));
+    Ok(run::Plan::Pairs(PairsPlan::new(&tests, asked)?))
 }
 
 /// The test of each host.

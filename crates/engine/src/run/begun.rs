@@ -3,6 +3,7 @@
 use super::{Ended, Options, run_id};
 use crate::capture::{self, Capture, CaptureOptions};
 use crate::error::too_early;
+use crate::interrupt::Interrupt;
 use crate::reach::{self, Watch};
 use insight::run_of_events;
 use model::event::Event;
@@ -76,16 +77,17 @@ impl Watched {
         Ok(Watched { watch: reach::watch(peer), capture: capture::start(capture, peer)? })
     }
 
-    /// Tells what was seen. After a failure the kernel is given the time to find out.
-    pub(super) fn finish(self, has_failed: bool, options: &Options, begun: &mut Begun<'_>) {
+    /// Why no packets are captured although they should be.
+    pub(super) fn refusal(&self) -> Option<&str> {
+        self.capture.as_ref().and_then(Capture::refusal)
+    }
+
+    /// What was seen, added to what is known of the far host. After a failure the kernel is given the time to find out.
+    pub(super) fn finish(self, has_failed: bool, stop: &Interrupt, known: Reach) -> Vec<Event> {
         if let (true, Some(watch)) = (has_failed, &self.watch) {
-            watch.settle(&options.stop);
+            watch.settle(stop);
         }
-        if let Some(seen) = self.watch.and_then(|watch| watch.finish(Reach::default())) {
-            begun.event(&seen);
-        }
-        if let Some(capture) = self.capture {
-            begun.event(&capture.finish());
-        }
+        let seen = self.watch.and_then(|watch| watch.finish(known));
+        seen.into_iter().chain(self.capture.map(Capture::finish)).collect()
     }
 }

@@ -1,21 +1,19 @@
 //! What the path carries in Ethernet frames of each size, row by row.
 
 use super::pairs::{self, PairCount, PairsPlan};
-use super::{Ended, Options, link, run_id};
-use crate::client;
+use super::{Ended, Options, is_start, link, link_rate, run_id, test};
 use crate::error::{blame, sentence, too_early};
 use crate::guard::{Guard, OldState};
 use insight::{frames, run_of_events, run_of_frames};
 use linux::clock::wall_now;
 use linux::nic::{Nic, Offload, set_offload};
 use linux::privilege::{Capabilities, Capability};
-use model::event::{Event, Probe, Warning};
+use model::event::{Event, Warning};
 use model::frames::{FrameAsked, FrameRow};
 use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target, Transport};
 use model::run::Run;
-use model::units::{BitRate, Bytes};
+use model::units::Bytes;
 use serde::Serialize;
-use wire::iperf3::Extras;
 
 /// A sweep over frame sizes.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,8 +146,12 @@ impl Sweep<'_> {
             alone.then(|| Counter::start(&self.plan.target, &self.plan.local, asked.direction)).flatten();
         match self.test(plan) {
             Ok(measured) => {
-                let mut row =
-                    frames::measured(asked, &measured.run, self.rate(), counter.and_then(Counter::frames));
+                let mut row = frames::measured(
+                    asked,
+                    &measured.run,
+                    link_rate(self.link.as_ref()),
+                    counter.and_then(Counter::frames),
+                );
                 if self.options.stop.is_raised() {
                     row.notes.push("stopped before its time was over".into());
                 } else if let Some(error) = measured.error {
@@ -184,24 +186,12 @@ impl Sweep<'_> {
 
     fn alone(&mut self, plan: &Plan) -> anyhow::Result<Ended> {
         let mut events: Vec<Event> = self.link.iter().cloned().collect();
-        let mut keep = |event: &Event| {
-            (self.sink)(event);
-            events.push(event.clone());
-        };
-        let outcome =
-            client::run(plan, &self.options.security, &Extras::default(), &self.options.stop, &mut keep);
-        let begun = events.iter().any(|event| matches!(event, Event::Started(_)));
+        let outcome = test(plan, self.options, self.sink, &mut events);
+        let begun = events.iter().any(is_start);
         let error = outcome.err().map(|error| blame(&plan.target, ProtocolName::Native, begun, error));
         match error {
             Some(error) if !begun => Err(error),
             error => Ok(Ended { run: run_of_events(&run_id()?, "throughput", &events), error }),
-        }
-    }
-
-    fn rate(&self) -> Option<BitRate> {
-        match &self.link {
-            Some(Event::Probe(Probe::Link { rate, .. })) => Some(*rate),
-            _ => None,
         }
     }
 

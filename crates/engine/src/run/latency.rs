@@ -8,6 +8,7 @@ use crate::latency::{self, Job};
 use model::event::Event;
 use model::latency::LatencyPlan;
 use model::playback::Item;
+use model::reach::Reach;
 use std::path::PathBuf;
 use wire::ProtocolError;
 use wire::stamp::Key;
@@ -50,7 +51,9 @@ pub(super) fn run(
         interrupt: &options.stop,
     };
     let outcome = latency::run(&job, &mut |event| begun.event(event));
-    watched.finish(false, options, &mut begun);
+    for event in watched.finish(false, &options.stop, Reach::default()) {
+        begun.event(&event);
+    }
     begun.end("latency", outcome, options, |event| matches!(event, Event::Latency(_)), blame)
 }
 

@@ -1,12 +1,11 @@
 //! The main job. Reach, idle RTT, datagram sizes, TCP and UDP each way, reasons, verdict.
 
-use super::{Ended, Options, link, run_id, without_copy};
-use crate::capture::{self, Capture};
-use crate::client;
+use super::begun::Watched;
+use super::{Ended, Options, is_start, link, run_id, test, without_copy};
 use crate::error::{blame, sentence, too_early};
 use crate::path;
 use crate::probe::Prober;
-use crate::reach::{self, Others};
+use crate::reach::Others;
 use insight::{run_of_events, run_of_tests};
 use linux::clock::wall_now;
 use model::event::{Event, Probe, Progress, Warning};
@@ -18,7 +17,6 @@ use model::reach::{AddressSource, Contact, FamilyReach, Reach};
 use model::run::Run;
 use model::units::{BitRate, Nanos};
 use wire::ProtocolError;
-use wire::iperf3::Extras;
 use wire::native::Limits;
 
 /// A measurement of a path.
@@ -81,10 +79,9 @@ impl Job<'_> {
         let mut probes: Vec<Event> = link(&plan.target, &plan.local).into_iter().collect();
         let known = probes.len();
         let started = wall_now();
-        let watch = reach::watch(plan.target.address.ip());
         let mut met = Met::default();
-        let capture = capture::start(&self.options.capture, plan.target.address.ip())?;
-        if let Some(reason) = capture.as_ref().and_then(Capture::refusal) {
+        let watched = Watched::start(plan.target.address.ip(), &self.options.capture)?;
+        if let Some(reason) = watched.refusal() {
             (self.sink)(&Event::progress(reason));
         }
         self.part(1, "idle round trips and datagram sizes");
@@ -119,11 +116,7 @@ impl Job<'_> {
         if tests.is_empty() && probes.len() == known {
             return Err(broke.map_or_else(|| too_early().into(), |e| self.blame(e)));
         }
-        if let (Some(_), Some(watch)) = (&broke, &watch) {
-            watch.settle(stop);
-        }
-        probes.extend(watch.and_then(|watch| watch.finish(seen)));
-        probes.extend(capture.map(Capture::finish));
+        probes.extend(watched.finish(broke.is_some(), stop, seen));
         let mut run = run_of_tests(&run_id()?, "measure", &probes, tests);
         run.started = Some(started);
         run.finished = Some(wall_now());
@@ -141,7 +134,7 @@ impl Job<'_> {
         let mut prober = Prober::open(&plan.target, &plan.local, &options.security, &options.stop)?;
         *met = Met { opened: Some(prober.opened()), peer: prober.peer().cloned() };
         limits.clone_from(prober.limits());
-        events.extend(limits.max_rate.map(limited));
+        events.extend(limits.max_rate.map(Limits::warning));
         events.push(Event::Probe(prober.idle_rtt(if plan.quick { 60 } else { 300 })?));
         let found = path::ways(&mut prober, &[Direction::Up, Direction::Down])?;
         events.push(Event::Path(Box::new(found)));
@@ -171,19 +164,12 @@ impl Job<'_> {
     fn test(&mut self, plan: &Plan, probes: &[Event]) -> anyhow::Result<Run> {
         let known = |event: &&Event| matches!(event, Event::Probe(Probe::Link { .. }) | Event::Path(_));
         let mut events: Vec<Event> = probes.iter().filter(known).cloned().collect();
-        let options = self.options;
-        let mut keep = |event: &Event| {
-            (self.sink)(event);
-            events.push(event.clone());
-        };
-        let outcome = client::run(plan, &options.security, &Extras::default(), &options.stop, &mut keep);
-        let started = events.iter().any(|event| matches!(event, Event::Started(_)));
-        match outcome {
+        match test(plan, self.options, self.sink, &mut events) {
             // A test that broke half-way stands in the result with what it measured.
-            Err(error) if !started => return Err(error),
+            Err(error) if !events.iter().any(is_start) => return Err(error),
             Err(_) => {}
             Ok(()) => {
-                let repeated = without_copy::repeat(&events, options);
+                let repeated = without_copy::repeat(&events, self.options);
                 events.extend(repeated);
             }
         }
@@ -225,12 +211,6 @@ fn heed(test: &mut TestSpec, limits: &Limits) {
     if let (Some(most), End::Time(time)) = (limits.max_time, test.end) {
         test.end = End::Time(time.min(most));
     }
-}
-
-fn limited(rate: BitRate) -> Event {
-    let text =
-        format!("The server allows {rate} each way, so no more was asked for: the path may carry more.");
-    Event::Warning(Warning::new("limited-by-server", text))
 }
 
 /// A path without UDP is measured with TCP alone, and so is one whose probes broke off. Anything else is an error.

@@ -1,10 +1,10 @@
 //! Several sessions at once as one measurement, and the search for how many it takes.
 
-use super::{Ended, Options, link, run_id};
+use super::{Ended, Options, is_start, link, link_rate, run_id};
 use crate::error::{Failure, blame, sentence, too_early};
 use crate::together;
 use insight::{analysis::sum_pairs, run_of_events, run_of_pairs};
-use model::event::{Event, Outcome, Probe};
+use model::event::{Event, Outcome};
 use model::pairs::{BrokenPair, PairStep};
 use model::plan::{End, Plan};
 use model::run::Run;
@@ -109,7 +109,7 @@ impl Job<'_> {
         for (index, outcome) in
             together::run(plans, &self.options.security, &self.options.stop).into_iter().enumerate()
         {
-            let begun = outcome.events.iter().any(|event| matches!(event, Event::Started(_)));
+            let begun = outcome.events.iter().any(is_start);
             if let Some(reason) = short(&outcome.events, outcome.error.as_ref()) {
                 broken.push(BrokenPair { pair: index as u64 + 1, reason });
             }
@@ -125,7 +125,8 @@ impl Job<'_> {
                 .filter(|_| !self.options.stop.is_raised())
                 .unwrap_or_else(|| too_early().into()));
         }
-        let pairs = sum_pairs(count as u64, &tests.iter().collect::<Vec<_>>(), broken, rate(known.as_ref()));
+        let pairs =
+            sum_pairs(count as u64, &tests.iter().collect::<Vec<_>>(), broken, link_rate(known.as_ref()));
         let probes: Vec<Event> = known.into_iter().collect();
         let run = run_of_pairs(&run_id()?, &probes, tests, pairs);
         Ok(Ended { run, error })
@@ -262,13 +263,6 @@ fn reason(run: &Run) -> String {
         _ if share >= FULL => format!("the link is full: {:.0} % of its rate", share * 100.0),
         Some((name, cpu)) if cpu >= FULL => format!("a CPU of {name} is full: {:.0} %", cpu * 100.0),
         _ => "neither the link nor a CPU is known to be full".into(),
-    }
-}
-
-fn rate(link: Option<&Event>) -> Option<BitRate> {
-    match link {
-        Some(Event::Probe(Probe::Link { rate, .. })) => Some(*rate),
-        _ => None,
     }
 }
 

@@ -6,6 +6,7 @@ use crate::error::advised;
 use crate::path::{self, Job};
 use model::event::Event;
 use model::path::PathPlan;
+use model::reach::Reach;
 use wire::ProtocolError;
 
 pub(super) fn run(plan: &PathPlan, options: &Options, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<Ended> {
@@ -13,7 +14,9 @@ pub(super) fn run(plan: &PathPlan, options: &Options, sink: &mut dyn FnMut(&Even
     let watched = Watched::start(plan.target.address.ip(), &options.capture)?;
     let job = Job { plan, security: &options.security, interrupt: &options.stop };
     let outcome = path::run(&job, &mut |event| begun.event(event));
-    watched.finish(false, options, &mut begun);
+    for event in watched.finish(false, &options.stop, Reach::default()) {
+        begun.event(&event);
+    }
     begun.end("mtu", outcome, options, |event| matches!(event, Event::Path(_)), blame)
 }
 

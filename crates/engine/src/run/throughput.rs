@@ -1,11 +1,12 @@
 //! One test of throughput, and what explains it.
 
 use super::begun::{Begun, Watched};
-use super::{Ended, Options, explain, link, without_copy};
+use super::{Ended, Options, explain, is_start, link, without_copy};
 use crate::client;
 use crate::error::blame;
 use model::event::Event;
 use model::plan::Plan;
+use model::reach::Reach;
 use wire::iperf3::Extras;
 
 pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<Ended> {
@@ -17,7 +18,9 @@ pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) 
     let outcome = client::run(plan, &options.security, &Extras::default(), &options.stop, &mut |event| {
         begun.event(event);
     });
-    watched.finish(outcome.is_err(), options, &mut begun);
+    for event in watched.finish(outcome.is_err(), &options.stop, Reach::default()) {
+        begun.event(&event);
+    }
     if outcome.is_ok() {
         explain::explain(plan, options, &mut begun);
         for event in without_copy::repeat(begun.events(), options) {
@@ -25,8 +28,7 @@ pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) 
         }
     }
     let blame = |has_begun, error| blame(&plan.target, plan.protocol, has_begun, error);
-    let started = |event: &Event| matches!(event, Event::Started(_));
-    let mut ended = begun.end("throughput", outcome, options, started, blame)?;
+    let mut ended = begun.end("throughput", outcome, options, is_start, blame)?;
     ended.error.take_if(|_| options.stop.is_raised());
     Ok(ended)
 }

@@ -21,7 +21,7 @@ pub fn set_udp_gro(socket: &UdpSocket, on: bool) -> Result<()> {
     set_int(socket, UDP_GRO, u32::from(on))
 }
 
-/// Is it so?
+/// Does one receive call return many joined datagrams?
 ///
 /// # Errors
 /// What `getsockopt(2)` gives; `ENOPROTOOPT` on older kernels.

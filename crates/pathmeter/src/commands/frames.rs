@@ -1,7 +1,7 @@
 //! `pathmeter frames`: what the path carries in Ethernet frames of each size, against line rate.
 
 use super::chart;
-use super::session::{conclude_all, expectations, print_plan, run_in_steps, security};
+use super::session::{conclude, expectations, print_plan, run_in_steps, security};
 use crate::cli::{Common, FramesArgs};
 use crate::exit::Exit;
 use crate::planner;
@@ -20,8 +20,7 @@ pub(crate) fn run(args: &FramesArgs, global: &Common) -> anyhow::Result<Exit> {
     }
     let options = Options { security, stop: signals::interrupt()?, ..Options::default() };
     let ended = run_in_steps(&Plan::Frames(Box::new(plan)), &options)?;
-    let measured = ended.run.clone();
-    let concluded = conclude_all(ended, false, &expected, global);
-    chart::write(&args.chart, || format::chart(&measured).svg())?;
-    concluded
+    let exit = conclude(&ended.run, false, &expected, global);
+    chart::write(&args.chart, || format::chart(&ended.run).svg())?;
+    exit.and_then(|exit| ended.error.map_or(Ok(exit), Err))
 }

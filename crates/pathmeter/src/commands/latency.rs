@@ -3,7 +3,7 @@
 mod compare;
 mod playback;
 
-use super::session::{Live, conclude_all, expectations, print_plan, security};
+use super::session::{Live, conclude, expectations, print_plan, security};
 use crate::cli::{Common, LatencyArgs};
 use crate::exit::Exit;
 use crate::planner;
@@ -33,12 +33,11 @@ pub(crate) fn run(args: &LatencyArgs, global: &Common) -> anyhow::Result<Exit> {
     let options = Options { security, stop: signals::interrupt()?, capture, ..Options::default() };
     let work = LatencyWork { plan, key, playback: items, raw: args.test.raw.clone() };
     let ended = Live::new(global).run(&Plan::Latency(Box::new(work)), options)?;
-    let measured = ended.run.clone();
-    let exit = conclude_all(ended, true, &expected, global)?;
-    if let Some(file) = &args.ways.save {
-        compare::save_and_show(&measured, file, global)?;
+    let exit = conclude(&ended.run, true, &expected, global)?;
+    if let (Some(file), None) = (&args.ways.save, &ended.error) {
+        compare::save_and_show(&ended.run, file, global)?;
     }
-    Ok(exit)
+    ended.error.map_or(Ok(exit), Err)
 }
 
 /// Reads a key of STAMP.

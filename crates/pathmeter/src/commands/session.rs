@@ -210,7 +210,12 @@ fn decided(event: &Event) -> String {
 }
 
 /// Writes the result of a run and says how it went. `live`: intervals have already been shown on standard output.
-fn conclude(run: &Run, live: bool, expected: &[Expectation], global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn conclude(
+    run: &Run,
+    live: bool,
+    expected: &[Expectation],
+    global: &Common,
+) -> anyhow::Result<Exit> {
     let checked: Vec<Checked> = expected.iter().map(|expectation| expectation.check(run)).collect();
     let shown = live && global.output.is_none();
     write(&[&RunDocument { run, checked: &checked, shown }], global)?;

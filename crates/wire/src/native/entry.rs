@@ -158,10 +158,7 @@ impl Entry {
         };
         if spec.bitrate.is_none() {
             spec.bitrate = Some(BitRate((most.0 / u64::from(spec.streams.max(1))).max(1)));
-            let text = format!(
-                "The server allows {most} each way, so no more was asked for: the path may carry more."
-            );
-            link.push(Output::Event(Event::Warning(Warning::new("limited-by-server", text))));
+            link.push(Output::Event(Limits::warning(most)));
         }
     }
 

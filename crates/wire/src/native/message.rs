@@ -3,6 +3,7 @@
 use super::frames::{FramesAsk, FramesPort, FramesTold, FramesWish};
 use super::hex::{FlowKey, Mac, Nonce, SessionId};
 use crate::Sent;
+use model::event::{Event, Warning};
 use model::host::Host;
 use model::latency::{LatencySpec, WaitMode};
 use model::path::{FragmentShape, Syn, TooBig};
@@ -181,6 +182,16 @@ pub struct Limits {
     /// Most streams in each direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_streams: Option<u32>,
+}
+
+impl Limits {
+    /// What is to be known of a test that was kept to this rate.
+    #[must_use]
+    pub fn warning(rate: BitRate) -> Event {
+        let text =
+            format!("The server allows {rate} each way, so no more was asked for: the path may carry more.");
+        Event::Warning(Warning::new("limited-by-server", text))
+    }
 }
 
 /// The kind of session a client wants.
