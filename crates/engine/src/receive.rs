@@ -128,14 +128,16 @@ impl UdpReceive {
     /// The counters now; `last`: the number of the last datagram sent, where it is known.
     pub(crate) fn counters(&self, last: Option<u64>) -> UdpCounters {
         let seen = self.tracker.snapshot();
+        // What was lost after the highest number that came was sent too: received and lost are all up to the last number.
+        let last = last.max(self.tracker.highest());
         UdpCounters {
             datagrams: seen.received,
-            lost: self.tracker.lost(last.or(self.tracker.highest())),
+            lost: self.tracker.lost(last),
             late: seen.late,
             duplicates: seen.duplicates,
             reordered: seen.reordered,
             jitter: self.jitter.estimate(),
-            last_sequence: self.tracker.highest().unwrap_or(0),
+            last_sequence: last.unwrap_or(0),
             ..UdpCounters::default()
         }
     }
@@ -192,5 +194,18 @@ mod tests {
         }
         assert_eq!(state.dropped_datagrams(5), 150);
         assert_eq!(state.dropped_datagrams(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn a_lost_tail_was_sent_too() {
+        let mut state = UdpReceive::new();
+        state.record(Stamp { sequence: 1, sent: MonoTime(0) }, 49, MonoTime(7));
+        let known = |last| {
+            let seen = state.counters(last);
+            (seen.datagrams, seen.lost, seen.last_sequence)
+        };
+        assert_eq!(known(None), (49, 0, 49));
+        assert_eq!(known(Some(50)), (49, 1, 50), "the peer is told of 50, of which one was lost");
+        assert_eq!(known(Some(40)), (49, 0, 49), "more came than the sender says it sent");
     }
 }
