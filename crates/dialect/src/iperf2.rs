@@ -6,8 +6,10 @@ mod help;
 mod numbers;
 mod options;
 mod plan;
+mod run;
 
 pub(crate) use help::{help_text, version_text};
+pub use run::run;
 
 use super::getopt::{self, Misspelt, Word};
 use engine::iperf2::Extras;

@@ -7,9 +7,11 @@ mod numbers;
 mod options;
 mod password;
 mod plan;
+mod run;
 
 pub(crate) use help::{help_text, version_text};
 pub(crate) use password::password;
+pub use run::{run, text_report};
 
 use super::getopt::{self, Misspelt, Word};
 use model::plan::TestSpec;

@@ -1,17 +1,28 @@
-//! Foreign command lines: a name we are called by, or a first word, that means another tool's options.
+//! Other tools' command lines and outputs on our engine: iPerf3's, iPerf2's and SockPerf's, read as they read them, refused
+//! where they are silent, and printed as they print. Each ends with the code that its tool ends with.
 
+mod daemon;
 mod getopt;
-pub(crate) mod iperf2;
-pub(crate) mod iperf3;
+pub mod iperf2;
+pub mod iperf3;
 mod numbers;
-pub(crate) mod sockperf;
+pub mod sockperf;
 
+use engine::interrupt::Interrupt;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+/// Makes the interrupt that signals raise. It is asked for when the work begins, and not before a server has gone into the
+/// background.
+pub type Interrupts = fn() -> anyhow::Result<Interrupt>;
+
+/// The exit code after work that was done.
+const DONE: u8 = 0;
+
 /// The words of a foreign tool's command line, when this is one: called by its name (a link), or with its name as the
 /// first word. They are taken apart before our own options are looked for, as both have a `-v` and a `--json`.
-pub(crate) fn words_of(tool: &str, words: &[OsString]) -> Option<Vec<OsString>> {
+#[must_use]
+pub fn words_of(tool: &str, words: &[OsString]) -> Option<Vec<OsString>> {
     let named = words.first().map(Path::new).and_then(Path::file_name) == Some(OsStr::new(tool));
     let skipped = if named { 1 } else { 2 };
     (named || words.get(1).is_some_and(|word| word == tool)).then(|| words[skipped..].to_vec())

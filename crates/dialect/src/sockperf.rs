@@ -8,12 +8,14 @@ mod finish;
 mod help;
 mod numbers;
 mod options;
+mod run;
 
 pub(crate) use feed::parse as feed;
 pub(crate) use help::{help_text, version_name, version_text};
+pub use run::run;
 
-use crate::cli::CpuList;
 use aopt::Found;
+use model::cpus::CpuList;
 use model::units::Nanos;
 use report::format::sockperf::{Asked, Mode};
 use std::ffi::OsString;

@@ -27,6 +27,11 @@ impl Family {
         }
     }
 
+    /// The family of a local address to bind to.
+    pub(crate) fn of_bind(address: IpAddr) -> Family {
+        Family::of(false, false, Some(address))
+    }
+
     fn admits(self, address: SocketAddr) -> bool {
         match self {
             Family::Any => true,
@@ -49,12 +54,17 @@ impl Family {
 /// # Errors
 /// `Kind::Unreachable` when the name does not resolve, or has no address of the family; `Kind::Usage` when the host is an
 /// address of the other family.
-pub fn resolve(host: &str, port: u16, family: Family) -> Result<SocketAddr, Failure> {
+pub fn lookup(host: &str, port: u16, family: Family) -> Result<SocketAddr, Failure> {
     let addresses: Vec<SocketAddr> =
         (host, port).to_socket_addrs().map_err(|error| not_found(host, &error))?.collect();
+    first(host, &addresses, family)
+}
+
+/// The first of a host's addresses that the family admits.
+pub(crate) fn first(host: &str, addresses: &[SocketAddr], family: Family) -> Result<SocketAddr, Failure> {
     match addresses.iter().copied().find(|&address| family.admits(address)) {
         Some(address) => Ok(address),
-        None => Err(none_left(host, &addresses, family)),
+        None => Err(none_left(host, addresses, family)),
     }
 }
 

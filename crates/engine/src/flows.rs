@@ -152,10 +152,9 @@ pub fn paced_block(rate: BitRate) -> u32 {
 /// One write of an unpaced stream, bytes: the fastest measured, with nothing to win above it.
 pub(crate) const BEST_BLOCK: u32 = 1 << 20;
 
-/// The largest UDP payload that needs no fragments as far as this host's kernel knows the path.
-pub fn default_udp_payload(remote: SocketAddr, local: &LocalOptions) -> anyhow::Result<u32> {
-    let mtu = believed_mtu(remote, local)?;
-    Ok(mtu.saturating_sub(headers(!is_v4(remote.ip()))).clamp(16, LARGEST_PAYLOAD))
+/// The largest UDP payload that needs no fragments on a path of this MTU.
+pub(crate) fn udp_payload(mtu: u32, remote: IpAddr) -> u32 {
+    mtu.saturating_sub(headers(!is_v4(remote))).clamp(16, LARGEST_PAYLOAD)
 }
 
 /// The path MTU that this host's kernel believes in.

@@ -1,30 +1,26 @@
 //! The engine of pathmeter: what to measure goes in as a plan, what happens comes out as events. Threads drive the protocols
 //! of `wire` over the sockets of `linux`. It prints nothing and knows no command line.
 //!
-//! A test, from the plan to what it means (`examples/measure.rs`; `pathmeter serve` listens on the other host):
+//! A measurement, from what is asked to what it means (`pathmeter serve` listens on the other host; `examples/` has more):
 //!
 //! ```no_run
-//! use pathmeter_engine::model::plan::{LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
-//! use pathmeter_engine::resolve::{Family, resolve};
-//! use pathmeter_engine::{run, wire};
+//! use pathmeter_engine::request::{Host, Request, resolve};
+//! use pathmeter_engine::run::{Options, run};
 //!
-//! let plan = Plan {
-//!     target: Target { host: "far.example".into(), address: resolve("far.example", wire::native::PORT, Family::Any)? },
-//!     protocol: ProtocolName::Native,
-//!     test: TestSpec::new(Transport::Tcp),
-//!     local: LocalOptions::default(),
-//! };
-//! let plan = run::Plan::Throughput(Box::new(plan));
-//! let ended = run::run(&plan, &run::Options::default(), &mut |event| println!("{event:?}"))?;
-//! println!("{}", ended.run.verdict.text);
+//! let plan = resolve(&Request::measure("far.example"), &Host::here())?;
+//! let ended = run(&plan, &Options::default(), &mut |event| println!("{event:?}"))?;
+//! if let Some(run) = ended.run() {
+//!     println!("{}", run.verdict.text);
+//! }
 //! # Ok::<(), anyhow::Error>(())
 //! ```
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `run` | a plan carried out: one test, or what orders several (`measure`, `pairs`, `frames`) |
+//! | `request` | what was asked, and the plan it makes: defaults, names, checks |
+//! | `run` | a plan carried out: one test, or what orders several (`measure`, `pairs`, `frames`, devices) |
 //! | `client`, `together` | the client's end of a test; several sessions begun at once |
-//! | `resolve`, `host_port`, `preflight` | names to addresses, and what cannot be is said before anything is sent |
+//! | `address`, `host_port`, `preflight` | names to addresses, and what this host refuses, found before anything is sent |
 //! | `connect`, `tls`, `link`, `dialogue`, `driver` | a control connection and the session over it |
 //! | `server`, `arrivals`, `guests` | accepting, which flow belongs to which session, and who may still come |
 //! | `flows`, `threads`, `bulk`, `datagram`, `receive`, `pacer`, `shared`, `running`, `sampler`, `usage` | the data path of throughput |
@@ -37,6 +33,7 @@
 
 pub use {insight, model, wire};
 
+pub mod address;
 pub mod arrivals;
 mod bulk;
 pub mod capture;
@@ -64,7 +61,7 @@ pub mod preflight;
 pub mod probe;
 pub mod reach;
 mod receive;
-pub mod resolve;
+pub mod request;
 pub mod run;
 mod running;
 mod sampler;

@@ -1,6 +1,7 @@
 //! A plan carried out: events as they come, and the run that they add up to.
 
 mod begun;
+mod device;
 mod explain;
 pub mod frames;
 mod latency;
@@ -11,6 +12,7 @@ mod throughput;
 mod transfer;
 mod without_copy;
 
+pub use device::DevicePlan;
 pub use frames::{FramesPlan, FramesStep};
 pub use latency::LatencyWork;
 pub use measure::MeasurePlan;
@@ -23,11 +25,13 @@ use crate::connect::Security;
 use crate::host::entropy;
 use crate::interrupt::Interrupt;
 use linux::nic::Nic;
+use model::dut::DutReport;
 use model::event::{Event, Probe};
 use model::path::PathPlan;
 use model::plan::{LocalOptions, Target};
 use model::run::Run;
 use model::units::BitRate;
+use serde::{Serialize, Serializer};
 use wire::iperf3::Extras;
 
 /// What is to be done.
@@ -48,6 +52,24 @@ pub enum Plan {
     Path(Box<PathPlan>),
     /// How long files take.
     Transfer(Box<TransferWork>),
+    /// What a device between two ports carries.
+    Device(Box<DevicePlan>),
+}
+
+/// What is printed of a plan before anything is done.
+impl Serialize for Plan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Plan::Throughput(plan) => plan.serialize(serializer),
+            Plan::Pairs(pairs) => pairs.plans.serialize(serializer),
+            Plan::Measure(plan) => plan.tests.serialize(serializer),
+            Plan::Frames(plan) => plan.rows.serialize(serializer),
+            Plan::Latency(work) => work.plan.serialize(serializer),
+            Plan::Path(plan) => plan.serialize(serializer),
+            Plan::Transfer(work) => work.plan.serialize(serializer),
+            Plan::Device(plan) => plan.serialize(serializer),
+        }
+    }
 }
 
 /// What a run needs beside its plan.
@@ -64,13 +86,47 @@ pub struct Options {
     pub drop_intervals: bool,
 }
 
-/// A run that has ended, whole or early.
+/// What was measured.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Document {
+    /// Of a path.
+    Run(Box<Run>),
+    /// Of devices.
+    Device(Box<DutReport>),
+}
+
+/// A plan that was carried out, whole or in part.
 #[derive(Debug)]
 pub struct Ended {
     /// What was measured.
-    pub run: Run,
+    pub document: Document,
     /// Why it ended early, if an error did it. Not when it was asked to stop.
     pub error: Option<anyhow::Error>,
+}
+
+impl Ended {
+    /// The run, where it is one of a path.
+    #[must_use]
+    pub fn run(&self) -> Option<&Run> {
+        match &self.document {
+            Document::Run(run) => Some(run),
+            Document::Device(_) => None,
+        }
+    }
+}
+
+/// A run of a path, and the error that ended it early.
+#[derive(Debug)]
+struct Measured {
+    run: Run,
+    error: Option<anyhow::Error>,
+}
+
+impl From<Measured> for Ended {
+    fn from(measured: Measured) -> Ended {
+        Ended { document: Document::Run(Box::new(measured.run)), error: measured.error }
+    }
 }
 
 /// Carries a plan out. What happens is told to `sink` as it happens, also before an error.
@@ -79,7 +135,7 @@ pub struct Ended {
 /// Nothing was measured: the far end cannot be reached, refuses, or vanishes; [`crate::error::Kind::of`] says which kind it
 /// is.
 pub fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<Ended> {
-    match plan {
+    let measured = match plan {
         Plan::Throughput(plan) => throughput::run(plan, options, sink),
         Plan::Pairs(plan) => pairs::run(plan, options, sink),
         Plan::Measure(plan) => measure::run(plan, options, sink),
@@ -87,7 +143,9 @@ pub fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> anyh
         Plan::Latency(work) => latency::run(work, options, sink),
         Plan::Path(plan) => path::run(plan, options, sink),
         Plan::Transfer(work) => transfer::run(work, options, sink),
-    }
+        Plan::Device(plan) => return device::run(plan, options, sink),
+    };
+    Ok(measured?.into())
 }
 
 /// A name for a run: 16 hexadecimal digits.

@@ -58,6 +58,8 @@ pub enum Event {
     FrameRow(Box<FrameRow>),
     /// What is being done now. It stands in no result.
     Progress(Progress),
+    /// How far the benchmark of a device is. It stands in no result.
+    DeviceProgress(Box<DeviceProgress>),
     /// The test is over.
     Finished(Finished),
 }
@@ -77,6 +79,19 @@ pub struct Progress {
     pub part: Option<[u32; 2]>,
     /// What is done, in plain words.
     pub doing: String,
+}
+
+/// How far the benchmark of a device is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceProgress {
+    /// Which device.
+    pub device: String,
+    /// What is done with it.
+    #[serde(flatten)]
+    pub progress: crate::dut::Progress,
+    /// At most, of all that is to be done.
+    #[serde(rename = "left_ns")]
+    pub left: Nanos,
 }
 
 /// The control connection.

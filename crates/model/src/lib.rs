@@ -1,5 +1,6 @@
 //! The shared words of pathmeter: pure values and arithmetic, without I/O, clock or thread.
 
+pub mod cpus;
 pub mod dut;
 pub mod event;
 pub mod finding;
@@ -8,6 +9,7 @@ pub mod framing;
 pub mod host;
 pub mod lab;
 pub mod latency;
+pub mod marks;
 pub mod packets;
 pub mod pairs;
 pub mod path;

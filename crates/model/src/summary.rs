@@ -245,7 +245,7 @@ impl Summary {
         match event {
             Event::Connected(Connected { plan, .. }) => self.facts.plan = Some(plan.clone()),
             Event::Started(started) => self.facts.streams.clone_from(&started.streams),
-            Event::Sample(_) | Event::Progress(_) => {}
+            Event::Sample(_) | Event::Progress(_) | Event::DeviceProgress(_) => {}
             Event::FrameRow(row) => self.rows.push((**row).clone()),
             Event::Warning(warning) => self.warnings.push(warning.clone()),
             Event::Result(result) => self.fold_result(result),

@@ -1,4 +1,4 @@
-//! What a user types: every sub-command and option, with its help. Meaning is given to it in `planner.rs`.
+//! What a user types: every sub-command and option, with its help. Meaning is given to it in `request/`.
 
 mod analyse;
 mod capture;
@@ -25,16 +25,19 @@ pub(crate) use lab::{
 };
 pub(crate) use latency::{LatencyArgs, LatencyWaitArg};
 pub(crate) use linerate::LinerateArgs;
+pub(crate) use model::cpus::CpuList;
+pub(crate) use model::marks::{Dscp, TosByte};
 pub(crate) use mtu::{MtuArgs, ServiceArgs};
-pub(crate) use rfc2544::{DeviceArgs, DutTest, Flows, GoalName, Rfc2544Args, Standard, TrafficArgs};
-pub(crate) use serve::{IPERF3_PORT, NATIVE_PORT, ServeArgs};
+pub(crate) use rfc2544::{Flows, Rfc2544Args, TrafficArgs};
+pub(crate) use serve::ServeArgs;
 pub(crate) use throughput::{TestArgs, ThroughputArgs};
 pub(crate) use transfer::{BucketIn, S3Args, TransferArgs};
-pub(crate) use values::{CpuList, Dscp, Fingerprint, Pattern, TosByte};
+pub(crate) use values::{Fingerprint, Pattern};
 
 use clap::{Args, Parser, Subcommand};
 use model::units::{BitRate, Nanos};
 use report::format::{FORMATS, Format, by_name};
+#[cfg(feature = "dialects")]
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -73,8 +76,11 @@ pub(crate) enum Command {
     Analyse(AnalyseArgs),
     Demo(DemoArgs),
     Doctor(DoctorArgs),
+    #[cfg(feature = "dialects")]
     Iperf3(Iperf3Args),
+    #[cfg(feature = "dialects")]
     Iperf(IperfArgs),
+    #[cfg(feature = "dialects")]
     Sockperf(SockperfArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -212,6 +218,7 @@ EXAMPLES
   pathmeter doctor --json")]
 pub(crate) struct DoctorArgs {}
 
+#[cfg(feature = "dialects")]
 /// Take iPerf3's command line and print iPerf3's output, on pathmeter's engine
 #[derive(Clone, Debug, Default, Args)]
 #[command(
@@ -230,6 +237,7 @@ pub(crate) struct Iperf3Args {
     pub(crate) args: Vec<OsString>,
 }
 
+#[cfg(feature = "dialects")]
 /// Take iPerf2's command line and print iPerf2's output, on pathmeter's engine
 #[derive(Clone, Debug, Default, Args)]
 #[command(
@@ -248,6 +256,7 @@ pub(crate) struct IperfArgs {
     pub(crate) args: Vec<OsString>,
 }
 
+#[cfg(feature = "dialects")]
 /// Take SockPerf's command line and print SockPerf's output, on pathmeter's engine
 #[derive(Clone, Debug, Default, Args)]
 #[command(

@@ -2,13 +2,13 @@
 
 mod cli;
 mod commands;
-mod dialect;
 mod exit;
-mod planner;
+mod files;
+mod request;
 mod signals;
 
 use clap::Parser;
-use cli::{Cli, Command, Common, Iperf3Args};
+use cli::{Cli, Command};
 use exit::{Exit, Told};
 use std::ffi::OsString;
 use std::io::Write;
@@ -22,15 +22,7 @@ fn main() -> ExitCode {
     if let Some(ended) = lab::vm::guest::run(&words) {
         return ended;
     }
-    let ended = if let Some(args) = dialect::words_of("iperf3", &words) {
-        commands::iperf3::run(&Iperf3Args { args }, &Common::default())
-    } else if let Some(args) = dialect::words_of("iperf", &words) {
-        commands::iperf::run(&args)
-    } else if let Some(args) = dialect::words_of("sockperf", &words) {
-        commands::sockperf::run(&args)
-    } else {
-        run(&Cli::parse_from(words))
-    };
+    let ended = commands::dialect::called_as(&words).unwrap_or_else(|| run(&Cli::parse_from(words)));
     let exit = ended.unwrap_or_else(|error| {
         let _ = writeln!(std::io::stderr(), "{}", Told(&error));
         Exit::of(&error)
@@ -57,9 +49,12 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Import(args) => commands::import::run(args, global),
         Command::Demo(args) => commands::demo::run(args, global),
         Command::Doctor(args) => commands::doctor::run(args, global),
-        Command::Iperf3(args) => commands::iperf3::run(args, global),
-        Command::Iperf(args) => commands::iperf::run(&args.args),
-        Command::Sockperf(args) => commands::sockperf::run(&args.args),
+        #[cfg(feature = "dialects")]
+        Command::Iperf3(args) => commands::dialect::iperf3(&args.args),
+        #[cfg(feature = "dialects")]
+        Command::Iperf(args) => commands::dialect::iperf2(&args.args),
+        #[cfg(feature = "dialects")]
+        Command::Sockperf(args) => commands::dialect::sockperf(&args.args),
         Command::Completions(args) => commands::completions::run(args, global),
         Command::Man(args) => commands::man::run(args, global),
         Command::Guard(args) => engine::guard::watch(&args.words).map(|()| exit::Exit::Done),

@@ -1,7 +1,7 @@
 //! Numbers as iPerf2 means them: k, m and g are powers of 1000, K, M and G of 1024, in rates too.
 
 use super::Fault;
-use crate::dialect::numbers::number;
+use crate::numbers::number;
 
 /// A whole number of bytes, bits a second or the like. iPerf2 takes what it does not understand for 0 or passes over
 /// it; here it is refused.

@@ -11,7 +11,7 @@ use refused::REFUSED;
 pub(super) use server::SERVER;
 
 use super::{CommandLine, Fault};
-use crate::dialect::getopt::{OptionRow, Value};
+use crate::getopt::{OptionRow, Value};
 
 type Row = OptionRow<CommandLine, Fault>;
 type Taken = Result<(), Fault>;

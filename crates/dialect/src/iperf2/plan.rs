@@ -3,7 +3,7 @@
 use super::CommandLine;
 use super::check::TCP_LENGTH;
 use super::options::CONNECT_TIMEOUT;
-use crate::planner::{Family, resolve};
+use engine::address::{Family, lookup};
 use engine::error::Failure;
 use model::plan::{LocalOptions, Plan, ProtocolName, Target, Transport};
 use model::units::{Bytes, Nanos};
@@ -18,7 +18,7 @@ impl CommandLine {
     pub(crate) fn plan(&self) -> Result<Plan, Failure> {
         let host = self.client.host.clone().unwrap_or_default();
         let bind = self.bind_address()?;
-        let address = resolve(&host, self.both.port, Family::of(self.both.ipv4, self.both.ipv6, bind))?;
+        let address = lookup(&host, self.both.port, Family::of(self.both.ipv4, self.both.ipv6, bind))?;
         let local = LocalOptions {
             bind,
             client_port: self.both.bind_port,
@@ -112,7 +112,7 @@ impl CommandLine {
     fn bind_address(&self) -> Result<Option<IpAddr>, Failure> {
         let Some(bind) = &self.both.bind else { return Ok(None) };
         let family = Family::of(self.both.ipv4, self.both.ipv6, None);
-        resolve(bind, self.both.port, family).map(|address| Some(address.ip()))
+        lookup(bind, self.both.port, family).map(|address| Some(address.ip()))
     }
 }
 

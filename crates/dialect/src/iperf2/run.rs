@@ -6,9 +6,8 @@ mod facts;
 mod out;
 mod server;
 
-use super::daemon;
-use crate::dialect::iperf2::{CommandLine, Request, help_text, parse, version_text};
-use crate::exit::Exit;
+use super::{CommandLine, Request, help_text, parse, version_text};
+use crate::{DONE, Interrupts, daemon};
 use jiff::Zoned;
 use report::format::iperf2::Zone;
 use std::ffi::OsString;
@@ -16,13 +15,14 @@ use std::io::Write;
 
 /// Runs the command with the words after `iperf`. It ends with 0, or with 1 after an error told on standard error:
 /// iPerf2 itself ends with 0 after many of its errors, which no script can use.
-pub(crate) fn run(words: &[OsString]) -> anyhow::Result<Exit> {
+#[must_use]
+pub fn run(words: &[OsString], stop: Interrupts) -> u8 {
     let request = match parse(words) {
         Ok(request) => request,
         Err(fault) => {
             // Standard error may be closed: the exit code says it too.
             let _ = write!(std::io::stderr(), "{fault}");
-            return Ok(FAILED);
+            return FAILED;
         }
     };
     let done = match request {
@@ -31,22 +31,22 @@ pub(crate) fn run(words: &[OsString]) -> anyhow::Result<Exit> {
         Request::Client(line) => {
             warned(&line);
             match line.client.bounceback {
-                Some(asked) => bounceback::run(&line, asked),
-                None => client::run(&line),
+                Some(asked) => bounceback::run(&line, asked, stop),
+                None => client::run(&line, stop),
             }
         }
-        Request::Server(line) => serve(&line, words),
+        Request::Server(line) => serve(&line, words, stop),
     };
-    Ok(match done {
-        Ok(()) => Exit::Done,
+    match done {
+        Ok(()) => DONE,
         Err(sentence) => {
             complain(&sentence);
             FAILED
         }
-    })
+    }
 }
 
-fn serve(line: &CommandLine, words: &[OsString]) -> Result<(), String> {
+fn serve(line: &CommandLine, words: &[OsString], stop: Interrupts) -> Result<(), String> {
     warned(line);
     if line.server.daemon && !daemon::is_detached() {
         // What can be refused is refused here, where it is seen.
@@ -56,7 +56,7 @@ fn serve(line: &CommandLine, words: &[OsString]) -> Result<(), String> {
     if daemon::is_detached() {
         linux::screen::leave_terminal().map_err(|error| format!("unable to become a daemon: {error}"))?;
     }
-    server::run(line)
+    server::run(line, stop)
 }
 
 fn show(text: &str) -> Result<(), String> {
@@ -84,4 +84,4 @@ fn zone() -> Zone {
 }
 
 /// Every error.
-const FAILED: Exit = Exit::Dialect(1);
+const FAILED: u8 = 1;

@@ -3,10 +3,10 @@
 //! What follows a number is passed over, as there (`-t 10s` is 10). A text without any digit is refused: C would take
 //! it for 0, which for most options means something else altogether.
 
-pub(super) use crate::dialect::numbers::{any_base, nanos, seconds, whole};
+pub(super) use crate::numbers::{any_base, nanos, seconds, whole};
 
 use super::Fault;
-use crate::dialect::numbers::number;
+use crate::numbers::number;
 use model::units::BitRate;
 
 /// A whole number within bounds, or iPerf3's sentence for the option.

@@ -10,7 +10,7 @@ pub(super) use server::SERVER;
 
 use super::numbers::within;
 use super::{CommandLine, Fault};
-use crate::dialect::getopt::{OptionRow, Value};
+use crate::getopt::{OptionRow, Value};
 use std::net::Ipv6Addr;
 
 type Row = OptionRow<CommandLine, Fault>;

@@ -2,7 +2,7 @@
 
 use super::auth::{AuthError, Credentials, Gate, Padding};
 use super::{Both, Client, CommandLine, Server};
-use crate::planner::{Family, resolve};
+use engine::address::{Family, lookup};
 use engine::error::Failure;
 use model::plan::{LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::units::Nanos;
@@ -20,7 +20,7 @@ impl CommandLine {
         let host = self.client.host.clone().unwrap_or_default();
         let bind = self.bind_address()?;
         let family = Family::of(self.both.ipv4, self.both.ipv6, bind);
-        let address = resolve(&host, self.both.port, family)?;
+        let address = lookup(&host, self.both.port, family)?;
         let local = LocalOptions {
             interval: self.both.interval,
             bind,
@@ -110,7 +110,7 @@ impl CommandLine {
     fn bind_address(&self) -> Result<Option<IpAddr>, Failure> {
         let Some(bind) = &self.both.bind else { return Ok(None) };
         let family = Family::of(self.both.ipv4, self.both.ipv6, None);
-        resolve(bind, self.both.port, family).map(|address| Some(address.ip()))
+        lookup(bind, self.both.port, family).map(|address| Some(address.ip()))
     }
 }
 

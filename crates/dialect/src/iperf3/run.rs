@@ -11,16 +11,19 @@ mod session;
 mod stamp;
 mod words;
 
-pub(crate) use printer::text_report;
+pub use printer::text_report;
 
-use crate::cli::{Common, Iperf3Args};
-use crate::dialect::iperf3::{Request, help_text, parse, version_text};
-use crate::exit::Exit;
+use super::{Request, help_text, parse, version_text};
+use crate::{DONE, Interrupts};
+use std::ffi::OsString;
 use std::io::Write;
 
 /// Runs the command. It ends as iPerf3 ends: 0, or 1 after an error told as iPerf3 tells it.
-pub(crate) fn run(args: &Iperf3Args, _global: &Common) -> anyhow::Result<Exit> {
-    let request = match parse(&args.args) {
+///
+/// # Errors
+/// Standard output cannot be written to.
+pub fn run(words: &[OsString], stop: Interrupts) -> anyhow::Result<u8> {
+    let request = match parse(words) {
         Ok(request) => request,
         Err(fault) => {
             // Standard error may be closed: the exit code says it too.
@@ -31,17 +34,17 @@ pub(crate) fn run(args: &Iperf3Args, _global: &Common) -> anyhow::Result<Exit> {
     match request {
         Request::Help => show(&help_text()),
         Request::Version => show(&version_text()),
-        Request::Client(line) => Ok(client::run(&line)),
-        Request::Server(line) => Ok(server::run(&line, &args.args)),
+        Request::Client(line) => Ok(client::run(&line, stop)),
+        Request::Server(line) => Ok(server::run(&line, words, stop)),
     }
 }
 
-fn show(text: &str) -> anyhow::Result<Exit> {
+fn show(text: &str) -> anyhow::Result<u8> {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(Exit::Done),
+        _ => Ok(DONE),
     }
 }
 
 /// Every error of iPerf3.
-const FAILED: Exit = Exit::Dialect(1);
+const FAILED: u8 = 1;

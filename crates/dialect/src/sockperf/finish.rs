@@ -1,7 +1,7 @@
 //! From options as they stand to a job: defaults, and what cannot go together.
 
 use super::{Activity, Both, Client, Command, Fault, Job, Multicast, Place, Places, Request, Role, Server};
-use crate::cli::CpuList;
+use model::cpus::CpuList;
 use model::units::Nanos;
 use report::format::sockperf::{Asked, Bins, End, Mode, Version};
 use std::path::PathBuf;

@@ -8,9 +8,9 @@ use super::Fault;
 use super::aopt::{Of, Row, Value};
 use super::finish::Line;
 use super::numbers::within;
-use crate::cli::CpuList;
 use both::BOTH;
 use client::{CLIENT, TEST};
+use model::cpus::CpuList;
 use server::SERVER;
 
 /// Every option, in the groups of the help.

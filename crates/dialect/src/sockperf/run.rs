@@ -7,23 +7,22 @@ mod plan;
 mod records;
 mod server;
 
-use crate::dialect::sockperf::{
-    Both, Job, Place, Places, Request, Role, feed, help_text, parse, version_text,
-};
-use crate::exit::Exit;
+use super::{Both, Job, Place, Places, Request, Role, feed, help_text, parse, version_text};
+use crate::{DONE, Interrupts};
 use std::ffi::OsString;
 use std::io::Write;
 
 use end::{End, Told};
 
 /// Runs the command with the words after `sockperf`. It ends with sockperf's numbers: 0, or that of the fault.
-pub(crate) fn run(words: &[OsString]) -> anyhow::Result<Exit> {
+#[must_use]
+pub fn run(words: &[OsString], stop: Interrupts) -> u8 {
     let request = match parse(words) {
         Ok(request) => request,
         Err(fault) => {
             // Standard error may be closed: the exit code says it too.
             let _ = write!(std::io::stderr(), "{fault}");
-            return Ok(Exit::Dialect(fault.code));
+            return fault.code;
         }
     };
     match request {
@@ -31,13 +30,13 @@ pub(crate) fn run(words: &[OsString]) -> anyhow::Result<Exit> {
         Request::Version => say(&version_text()),
         Request::Run(job, notes) => {
             notes.iter().for_each(|line| note(line));
-            return Ok(end::exit(start(&job, words)));
+            return end::exit(start(&job, words, stop));
         }
     }
-    Ok(Exit::Done)
+    DONE
 }
 
-fn start(job: &Job, words: &[OsString]) -> Told<()> {
+fn start(job: &Job, words: &[OsString], stop: Interrupts) -> Told<()> {
     if job.both.daemon && !daemon::is_detached() {
         return daemon::start(words);
     }
@@ -46,8 +45,8 @@ fn start(job: &Job, words: &[OsString]) -> Told<()> {
     }
     let places = places(&job.both, matches!(job.role, Role::Client(_)))?;
     match &job.role {
-        Role::Client(client) => client::run(&job.both, client, &places),
-        Role::Server(server) => server::run(&job.both, server, &places),
+        Role::Client(client) => client::run(&job.both, client, &places, stop),
+        Role::Server(server) => server::run(&job.both, server, &places, stop),
     }
 }
 

@@ -10,10 +10,10 @@ mod words;
 use super::local::Addressing;
 use super::port::{Counted, Port};
 use super::spec::PortSpec;
+use crate::address::{Family, lookup};
 use crate::connect::Security;
 use crate::error::{Failure, Kind};
 use crate::host_port::HostPort;
-use crate::resolve::{Family, resolve};
 use anyhow::Context;
 use converse::{Conversation, Question};
 use linux::clock::mono_now;
@@ -202,7 +202,7 @@ fn target(spec: &PortSpec) -> anyhow::Result<Target> {
     let Some(HostPort { host, port }) = &spec.host else {
         anyhow::bail!("{spec} is no port of another host");
     };
-    let address = resolve(host, port.unwrap_or(native::PORT), Family::Any)?;
+    let address = lookup(host, port.unwrap_or(native::PORT), Family::Any)?;
     Ok(Target { host: host.clone(), address })
 }
 

@@ -1,107 +1,237 @@
-//! The plan of `pathmeter rfc2544`: what is sent through which devices, and what cannot be, said before anything is.
+//! What a device carries: what was asked, and the tests of each device. Topologies are read; nothing is built or opened.
 
 mod check;
 mod setup;
 mod streams;
 
-use crate::cli::{Flows, Rfc2544Args};
-use engine::connect::Security;
-use engine::dut::bench::{BenchOptions, Device, SideOptions};
-use engine::dut::cpu::Cpus;
-use engine::dut::reset::ResetWay;
-use engine::dut::site;
-use engine::error::Failure;
+use crate::connect::Security;
+use crate::dut::bench::{BenchOptions, Device as Tested, SideOptions};
+use crate::dut::cpu::Cpus;
+use crate::dut::reset::ResetWay;
+use crate::dut::site;
+use crate::dut::spec::PortSpec;
+use crate::error::Failure;
+use crate::run::{DevicePlan, Plan};
 use lab::shipped;
 use linux::frames::Ports;
-use model::dut::{Setup, Test, TunnelEnds};
+use model::dut::{SearchMethod, Setup, Test, TunnelEnds};
+use model::framing::Encaps;
 use model::plan::{Directions, LocalOptions};
-use model::units::Nanos;
-use std::net::IpAddr;
+use model::units::{BitRate, Bytes, Nanos, PacketRate};
+use std::net::{IpAddr, Ipv6Addr};
 
-/// All that will be done.
-pub(crate) struct Benchmark {
-    /// The tests of every device.
-    pub(crate) setup: Setup,
-    /// The devices, one after the other.
-    pub(crate) benches: Vec<BenchOptions>,
-    /// What became other than it was asked for, in words.
-    pub(crate) notes: Vec<String>,
+/// A benchmark of a device between two ports, or of one in each of several topologies.
+#[derive(Clone, Debug, Default)]
+pub struct Device {
+    /// The two ports around the device.
+    pub ports: Vec<PortSpec>,
+    /// Topologies in place of ports, by name or file.
+    pub lab: Vec<String>,
+    /// Whose tests, frames, directions and IP version are taken.
+    pub standard: Standard,
+    /// What is measured; none: as the standard has them.
+    pub tests: Vec<Test>,
+    /// A look, not a measurement.
+    pub quick: bool,
+    /// What is sent.
+    pub traffic: Traffic,
+    /// How rates are searched for.
+    pub search: Search,
+    /// What was promised of a service.
+    pub service: Option<Service>,
+    /// Time of a service's long test; absent: the standard's.
+    pub service_time: Option<Nanos>,
+    /// Addresses that frames come from: of the first port and of the second, of each IP version.
+    pub addresses: Vec<IpAddr>,
+    /// Addresses of the device at the ports, in the same order.
+    pub gateways: Vec<IpAddr>,
+    /// Ends of the tunnel that the second port speaks for: its own and the device's.
+    pub tunnel: Vec<Ipv6Addr>,
+    /// The command that resets the device.
+    pub reset_command: Option<String>,
+    /// CPUs that send.
+    pub cpus: Vec<u32>,
+    /// The CPU of a lab's device.
+    pub device_cpu: Option<u32>,
+    /// Frames may be sent through interfaces that carry other traffic too.
+    pub allow_live_network: bool,
+    /// Speed of the link, where the ports' own is not to be used.
+    pub link: Option<BitRate>,
 }
 
-/// Everything with its defaults filled. Topologies are read; nothing is built or opened.
-///
-/// # Errors
-/// Code 2 for options that exclude each other or exceed what can be.
-pub(crate) fn rfc2544(args: &Rfc2544Args, security: &Security) -> anyhow::Result<Benchmark> {
-    check::check(args)?;
-    let devices = devices(args)?;
-    let (setup, notes) = setup::setup(args)?;
-    let bench = |device: Device| BenchOptions {
-        sides: sides(args, &device),
-        vlan: args.traffic.vlan,
-        ports: match args.traffic.flows {
-            Flows::Random => Ports::Random,
-            Flows::One => ONE_FLOW,
-        },
+/// What is sent through a device.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic {
+    /// Sizes of the frames, FCS included; none: the standard's.
+    pub frames: Vec<Bytes>,
+    /// A mix of sizes: `simple`, or letters of RFC 6985.
+    pub imix: Option<String>,
+    /// Frames of IPv4.
+    pub ipv4: bool,
+    /// Frames of IPv6.
+    pub ipv6: bool,
+    /// From which port to which; absent: the standard's.
+    pub directions: Option<Directions>,
+    /// All frames are of one flow, and not of many with random UDP ports.
+    pub one_flow: bool,
+    /// The number of the VLAN whose tag the frames carry.
+    pub vlan: Option<u16>,
+    /// What stands between Ethernet and IP on the link.
+    pub encap: Encaps,
+}
+
+/// How rates are searched for.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// The algorithm.
+    pub method: SearchMethod,
+    /// What is searched for; none: throughput.
+    pub goals: Vec<GoalName>,
+    /// Share of frames that the partial drop rate may lose, 0 to 1.
+    pub loss_ratio: f64,
+    /// Least load tried.
+    pub min_rate: Option<PacketRate>,
+    /// Largest load tried.
+    pub max_rate: Option<PacketRate>,
+    /// Time of the longest trial; absent: the standard's.
+    pub time: Option<Nanos>,
+    /// Searches for each rate.
+    pub repeat: u32,
+}
+
+/// What was promised of a service (Y.1564).
+#[derive(Clone, Copy, Debug)]
+pub struct Service {
+    /// The committed rate.
+    pub committed: BitRate,
+    /// The excess rate above it.
+    pub excess: BitRate,
+    /// Largest share of frames lost, 0 to 1.
+    pub loss: f64,
+    /// Largest delay.
+    pub delay: Nanos,
+    /// Largest variation of the delay.
+    pub variation: Nanos,
+}
+
+/// Whose tests, frames, directions and IP version are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standard {
+    /// Benchmarks of a device: throughput, latency, loss, bursts, recovery, reset.
+    #[default]
+    Rfc2544,
+    /// The same over IPv6.
+    Rfc5180,
+    /// Switches: both ways at once.
+    Rfc2889,
+    /// IPv6 transition, tunnels among it.
+    Rfc8219,
+    /// A service against its promise.
+    Y1564,
+}
+
+/// A rate that is searched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoalName {
+    /// RFC 2544's: without loss in the longest trial.
+    Throughput,
+    /// No drop: without loss in most trials.
+    Ndr,
+    /// Partial drop: with a small loss.
+    Pdr,
+}
+
+impl GoalName {
+    /// As it is typed and stored.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            GoalName::Throughput => "throughput",
+            GoalName::Ndr => "ndr",
+            GoalName::Pdr => "pdr",
+        }
+    }
+}
+
+impl Default for Search {
+    fn default() -> Search {
+        Search {
+            method: SearchMethod::default(),
+            goals: Vec::new(),
+            loss_ratio: 0.005,
+            min_rate: None,
+            max_rate: None,
+            time: None,
+            repeat: 1,
+        }
+    }
+}
+
+pub(super) fn resolve(asked: &Device) -> anyhow::Result<Plan> {
+    check::check(asked)?;
+    let devices = devices(asked)?;
+    let (setup, notes) = setup::setup(asked)?;
+    let bench = |device: Tested| BenchOptions {
+        sides: sides(asked, &device),
+        vlan: asked.traffic.vlan,
+        ports: if asked.traffic.one_flow { ONE_FLOW } else { Ports::Random },
         hop_limit: HOP_LIMIT,
-        allow_live_network: args.device.allow_live_network,
-        cpus: Cpus {
-            generators: args.device.cpus.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default(),
-            device: args.device.device_cpu,
-        },
+        allow_live_network: asked.allow_live_network,
+        cpus: Cpus { generators: asked.cpus.clone(), device: asked.device_cpu },
         both_ways: setup.streams.iter().any(|stream| stream.ways == Directions::Both),
-        reset: reset(args, &setup, &device),
+        reset: reset(asked, &setup, &device),
         pause: setup.times.pause,
-        security: security.clone(),
+        // Known when it is run.
+        security: Security::default(),
         local: LocalOptions { connect_timeout: Some(TO_CONNECT), ..LocalOptions::default() },
         device,
     };
     let benches = devices.into_iter().map(bench).collect();
-    Ok(Benchmark { setup, benches, notes })
+    Ok(Plan::Device(Box::new(DevicePlan { setup, benches, notes })))
 }
 
-fn devices(args: &Rfc2544Args) -> anyhow::Result<Vec<Device>> {
-    if let [one, other] = args.ports.as_slice() {
-        return Ok(vec![Device::Ports([one.clone(), other.clone()])]);
+fn devices(asked: &Device) -> anyhow::Result<Vec<Tested>> {
+    if let [one, other] = asked.ports.as_slice() {
+        return Ok(vec![Tested::Ports([one.clone(), other.clone()])]);
     }
     let device = |name: &String| {
         let advice = "docs/lab.md tells how to write one";
         let found = shipped::find(name).map_err(|error| Failure::usage(error.to_string(), advice))?;
-        Ok(Device::Lab(Box::new(found)))
+        Ok(Tested::Lab(Box::new(found)))
     };
-    args.lab.iter().map(device).collect()
+    asked.lab.iter().map(device).collect()
 }
 
 /// Of each IP version the first address is for the first port, the second for the second.
-fn sides(args: &Rfc2544Args, device: &Device) -> [SideOptions; 2] {
+fn sides(asked: &Device, device: &Tested) -> [SideOptions; 2] {
     let of = |addresses: &[IpAddr], side: usize| -> Vec<IpAddr> {
         let family = |ipv4: bool| addresses.iter().filter(move |address| address.is_ipv4() == ipv4);
         [true, false].into_iter().filter_map(|ipv4| family(ipv4).nth(side)).copied().collect()
     };
     [0, 1].map(|side| SideOptions {
-        addresses: of(&args.device.address, side),
-        gateways: of(&args.device.gateway, side),
-        tunnel: tunnel(args, device, side),
+        addresses: of(&asked.addresses, side),
+        gateways: of(&asked.gateways, side),
+        tunnel: tunnel(asked, device, side),
     })
 }
 
 /// The second port's as asked for; a topology says itself which of its ends are those of tunnels.
-fn tunnel(args: &Rfc2544Args, device: &Device, side: usize) -> Option<TunnelEnds> {
-    match (device, args.device.tunnel.as_slice()) {
-        (Device::Lab(topology), _) => site::tunnel(topology, [&topology.from, &topology.to][side]),
-        (Device::Ports(_), [local, remote]) if side == 1 => {
+fn tunnel(asked: &Device, device: &Tested, side: usize) -> Option<TunnelEnds> {
+    match (device, asked.tunnel.as_slice()) {
+        (Tested::Lab(topology), _) => site::tunnel(topology, [&topology.from, &topology.to][side]),
+        (Tested::Ports(_), [local, remote]) if side == 1 => {
             Some(TunnelEnds { local: *local, remote: *remote })
         }
-        (Device::Ports(_), _) => None,
+        (Tested::Ports(_), _) => None,
     }
 }
 
-fn reset(args: &Rfc2544Args, setup: &Setup, device: &Device) -> ResetWay {
-    match (&args.device.reset_command, device) {
+fn reset(asked: &Device, setup: &Setup, device: &Tested) -> ResetWay {
+    match (&asked.reset_command, device) {
         _ if !setup.tests.contains(&Test::Reset) => ResetWay::None,
         (Some(command), _) => ResetWay::Command(command.clone()),
-        (None, Device::Lab(_)) => ResetWay::Link,
-        (None, Device::Ports(_)) => ResetWay::None,
+        (None, Tested::Lab(_)) => ResetWay::Link,
+        (None, Tested::Ports(_)) => ResetWay::None,
     }
 }
 
@@ -110,6 +240,3 @@ const ONE_FLOW: Ports = Ports::Fixed { source: 49_152, destination: 49_151 };
 /// Enough for every device between two ports.
 const HOP_LIMIT: u8 = 64;
 const TO_CONNECT: Nanos = Nanos::from_secs(5);
-
-#[cfg(test)]
-mod tests;

@@ -1,6 +1,6 @@
 //! A run while it lasts: its events are told and kept, the first hop is watched and packets are captured meanwhile.
 
-use super::{Ended, Options, run_id};
+use super::{Measured, Options, run_id};
 use crate::capture::{self, Capture, CaptureOptions};
 use crate::error::too_early;
 use crate::interrupt::Interrupt;
@@ -49,14 +49,14 @@ impl<'a> Begun<'a> {
         options: &Options,
         was_measured: fn(&Event) -> bool,
         blame: impl FnOnce(bool, anyhow::Error) -> anyhow::Error,
-    ) -> anyhow::Result<Ended> {
+    ) -> anyhow::Result<Measured> {
         let measured = self.events.iter().any(was_measured);
         match outcome {
             _ if !measured && options.stop.is_raised() => Err(too_early().into()),
             Err(error) if !measured => Err(blame(false, error)),
             outcome => {
                 let run = run_of_events(&run_id()?, kind, &self.events);
-                Ok(Ended { run, error: outcome.err().map(|error| blame(true, error)) })
+                Ok(Measured { run, error: outcome.err().map(|error| blame(true, error)) })
             }
         }
     }

@@ -1,40 +1,78 @@
-//! The devices one after the other: each order carried out, and what was observed put together.
+//! Devices benchmarked one after the other: each order carried out, and what was observed put together.
 
-use super::fit::fit;
-use super::plan::most;
-use super::progress::Live;
-use crate::exit::Exit;
-use crate::planner::Benchmark;
-use engine::dut::bench::{Bench, BenchOptions};
-use engine::error::too_early;
-use engine::error::{Failure, sentence};
-use engine::host;
-use engine::interrupt::Interrupt;
-use engine::run::run_id;
+mod fit;
+
+use super::{Document, Ended, Options, run_id};
+use crate::dut::bench::{Bench, BenchOptions};
+use crate::error::{Failure, Kind, sentence, too_early};
+use crate::host;
+use crate::interrupt::Interrupt;
+use fit::fit;
 use insight::device::conclude;
 use linux::clock::wall_now;
-use model::dut::{Action, DeviceReport, DutReport, SCHEMA, Setup, SetupError, Suite, Test};
+use model::dut::{Action, DeviceReport, DutReport, SCHEMA, Setup, SetupError, Suite, Test, TrialPlan};
+use model::event::{DeviceProgress, Event, Progress};
 use model::units::Nanos;
+use serde::{Serialize, Serializer};
+
+/// A benchmark of devices.
+#[derive(Clone, Debug)]
+pub struct DevicePlan {
+    /// The tests of every device.
+    pub setup: Setup,
+    /// The devices, one after the other.
+    pub benches: Vec<BenchOptions>,
+    /// What became other than it was asked for, in words.
+    pub notes: Vec<String>,
+}
+
+impl DevicePlan {
+    /// How long all devices take at most, but for trials that this host spoils, which are repeated.
+    #[must_use]
+    pub fn most(&self) -> Nanos {
+        self.setup.plan().most().saturating_mul(self.benches.len() as u64)
+    }
+}
+
+/// What is printed of it before anything is done.
+impl Serialize for DevicePlan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shown<'a> {
+            devices: Vec<String>,
+            setup: &'a Setup,
+            plan: TrialPlan,
+            most_ns: Nanos,
+            notes: &'a [String],
+        }
+        let devices = self.benches.iter().map(|bench| bench.device.name()).collect();
+        let (setup, plan) = (&self.setup, self.setup.plan());
+        Shown { devices, setup, plan, most_ns: self.most(), notes: &self.notes }.serialize(serializer)
+    }
+}
 
 /// Measures every device. What breaks one is told with its result, and ends it; the others are measured all the same.
 ///
 /// # Errors
 /// The only device could not be tested at all, or the user stopped it before anything was measured.
-pub(super) fn measure(
-    benchmark: &Benchmark,
-    interrupt: &Interrupt,
-) -> anyhow::Result<(DutReport, Option<anyhow::Error>)> {
+pub(super) fn run(
+    plan: &DevicePlan,
+    options: &Options,
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<Ended> {
+    let interrupt = &options.stop;
     let started = wall_now();
     let mut tested = Vec::new();
     let mut broke = None;
-    let each = Nanos(most(benchmark).0 / benchmark.benches.len().max(1) as u64);
-    for (number, options) in benchmark.benches.iter().enumerate() {
+    let each = Nanos(plan.most().0 / plan.benches.len().max(1) as u64);
+    for (number, bench) in plan.benches.iter().enumerate() {
         if interrupt.is_raised() {
             break;
         }
-        let later = each.saturating_mul((benchmark.benches.len() - number - 1) as u64);
-        let (device, setup, error) = one(options, &benchmark.setup, later, interrupt);
-        if device.rows.is_empty() && benchmark.benches.len() == 1 {
+        let later = each.saturating_mul((plan.benches.len() - number - 1) as u64);
+        let bench = BenchOptions { security: options.security.clone(), ..bench.clone() };
+        let (device, setup, error) = one(&bench, &plan.setup, later, interrupt, sink);
+        if device.rows.is_empty() && plan.benches.len() == 1 {
             return Err(error.unwrap_or_else(|| too_early().into()));
         }
         broke = broke.or(error);
@@ -42,8 +80,8 @@ pub(super) fn measure(
     }
     // What the ports say of the link is the setup's where there is one device only.
     let setup = match tested.as_slice() {
-        [(_, setup)] => Setup { streams: benchmark.setup.streams.clone(), ..setup.clone() },
-        _ => benchmark.setup.clone(),
+        [(_, setup)] => Setup { streams: plan.setup.streams.clone(), ..setup.clone() },
+        _ => plan.setup.clone(),
     };
     let report = DutReport {
         schema: SCHEMA.to_owned(),
@@ -54,9 +92,10 @@ pub(super) fn measure(
         setup,
         devices: tested.into_iter().map(|(device, _)| device).collect(),
         comparisons: Vec::new(),
-        notes: benchmark.notes.clone(),
+        notes: plan.notes.clone(),
     };
-    Ok((report, broke))
+    let error = broke.filter(|_| !interrupt.is_raised());
+    Ok(Ended { document: Document::Device(Box::new(report)), error })
 }
 
 /// One device, with its own setup. `later`: what the devices after it take at most.
@@ -65,11 +104,13 @@ fn one(
     asked: &Setup,
     later: Nanos,
     interrupt: &Interrupt,
+    sink: &mut dyn FnMut(&Event),
 ) -> (DeviceReport, Setup, Option<anyhow::Error>) {
     let (name, title) = (options.device.name(), options.device.title());
     let mut report = DeviceReport { name, title, ..DeviceReport::default() };
     let mut setup = asked.clone();
-    let result = run(options, &mut setup, later, interrupt, &mut report);
+    let job = Job { later, interrupt, name: report.name.clone(), sink };
+    let result = job.run(options, &mut setup, &mut report);
     let error = result.err().filter(|_| !interrupt.is_raised());
     if let Some(error) = &error {
         match report.rows.is_empty() {
@@ -83,68 +124,75 @@ fn one(
     (report, setup, error)
 }
 
-/// Fills in the report as far as it comes, and in the setup what the ports say of the link.
-fn run(
-    options: &BenchOptions,
-    setup: &mut Setup,
+/// The tests of one device.
+struct Job<'a> {
+    name: String,
+    /// What the devices after it take at most.
     later: Nanos,
-    interrupt: &Interrupt,
-    report: &mut DeviceReport,
-) -> anyhow::Result<()> {
-    let mut bench = Bench::open(options, &interrupt.stop())?;
-    let mut known = DeviceReport::default();
-    bench.describe(&mut known);
-    report.ports = known.ports;
-    *setup = fit(setup, report, options.vlan.is_some());
-    let refused = |error: SetupError| Failure::usage(error.to_string(), report.notes.join(" "));
-    let mut suite = Suite::new(setup).map_err(refused)?;
-    let ended = conduct(&mut suite, &mut bench, later, interrupt, &report.name);
-    (report.rows, report.service) = suite.finish();
-    bench.describe(report);
-    ended
+    interrupt: &'a Interrupt,
+    sink: &'a mut dyn FnMut(&Event),
 }
 
-/// Carries out order after order. A test that cannot be done is left out of the result, with the reason; the first such
-/// reason is told where nothing else was measured either.
-fn conduct(
-    suite: &mut Suite,
-    bench: &mut Bench,
-    later: Nanos,
-    interrupt: &Interrupt,
-    name: &str,
-) -> anyhow::Result<()> {
-    let mut live = Live::new(name);
-    let (mut failed, mut measured) = (None, false);
-    while let Some(order) = suite.order().filter(|_| !interrupt.is_raised()) {
-        let progress = suite.progress();
-        live.tell(&progress, suite.left().saturating_add(later));
-        let impossible = bench.no_reset().filter(|_| order.test == Test::Reset);
-        if let Some(why) = impossible {
-            suite.leave_out(why);
-            continue;
-        }
-        match bench.execute(&order) {
-            Ok(observation) => {
-                measured = true;
-                suite.take(&observation);
-            }
-            // One test or stream may fail where others do not.
-            Err(error) if is_of_one(&error, &order.action) && !interrupt.is_raised() => {
-                suite.leave_out(&sentence(&error));
-                live.say(&format!("{}, {}: {}", progress.stream, progress.test, sentence(&error)));
-                failed.get_or_insert(error);
-            }
-            Err(error) => return Err(error),
-        }
+impl Job<'_> {
+    /// Fills in the report as far as it comes, and in the setup what the ports say of the link.
+    fn run(
+        mut self,
+        options: &BenchOptions,
+        setup: &mut Setup,
+        report: &mut DeviceReport,
+    ) -> anyhow::Result<()> {
+        let mut bench = Bench::open(options, &self.interrupt.stop())?;
+        let mut known = DeviceReport::default();
+        bench.describe(&mut known);
+        report.ports = known.ports;
+        *setup = fit(setup, report, options.vlan.is_some());
+        let refused = |error: SetupError| Failure::usage(error.to_string(), report.notes.join(" "));
+        let mut suite = Suite::new(setup).map_err(refused)?;
+        let ended = self.conduct(&mut suite, &mut bench);
+        (report.rows, report.service) = suite.finish();
+        bench.describe(report);
+        ended
     }
-    failed.filter(|_| !measured).map_or(Ok(()), Err)
+
+    /// Carries out order after order. A test that cannot be done is left out of the result, with the reason; the first such
+    /// reason is told where nothing else was measured either.
+    fn conduct(&mut self, suite: &mut Suite, bench: &mut Bench) -> anyhow::Result<()> {
+        let (mut failed, mut measured) = (None, false);
+        while let Some(order) = suite.order().filter(|_| !self.interrupt.is_raised()) {
+            let progress = suite.progress();
+            let (stream, test) = (progress.stream.clone(), progress.test);
+            let left = suite.left().saturating_add(self.later);
+            let device = self.name.clone();
+            (self.sink)(&Event::DeviceProgress(Box::new(DeviceProgress { device, progress, left })));
+            let impossible = bench.no_reset().filter(|_| order.test == Test::Reset);
+            if let Some(why) = impossible {
+                suite.leave_out(why);
+                continue;
+            }
+            match bench.execute(&order) {
+                Ok(observation) => {
+                    measured = true;
+                    suite.take(&observation);
+                }
+                // One test or stream may fail where others do not.
+                Err(error) if is_of_one(&error, &order.action) && !self.interrupt.is_raised() => {
+                    suite.leave_out(&sentence(&error));
+                    let doing = format!("{}: {stream}, {test}: {}", self.name, sentence(&error));
+                    (self.sink)(&Event::Progress(Progress { part: None, doing }));
+                    failed.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        failed.filter(|_| !measured).map_or(Ok(()), Err)
+    }
 }
 
 /// Whether an error is of this order alone: the host spoilt its trials, or no frame of this stream comes through.
 fn is_of_one(error: &anyhow::Error, action: &Action) -> bool {
-    match Exit::of(error) {
-        Exit::Void => true,
-        Exit::Unreachable => matches!(action, Action::Flood(_)),
+    match Kind::of(error) {
+        Kind::Void => true,
+        Kind::Unreachable => matches!(action, Action::Flood(_)),
         _ => false,
     }
 }

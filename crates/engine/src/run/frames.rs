@@ -1,7 +1,7 @@
 //! What the path carries in Ethernet frames of each size, row by row.
 
 use super::pairs::{self, PairCount, PairsPlan};
-use super::{Ended, Options, is_start, link, link_rate, run_id, test};
+use super::{Measured, Options, is_start, link, link_rate, run_id, test};
 use crate::error::{blame, sentence, too_early};
 use crate::guard::{Guard, OldState};
 use insight::{frames, run_of_events, run_of_frames};
@@ -50,7 +50,7 @@ pub(super) fn run(
     plan: &FramesPlan,
     options: &Options,
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<Measured> {
     let (mut real, note) = if plan.no_offload { real_frames(plan)? } else { (None, None) };
     let mut sweep = Sweep { plan, options, link: link(&plan.target, &plan.local), note, sink };
     let measured = sweep.measure();
@@ -112,7 +112,7 @@ impl Sweep<'_> {
     ///
     /// # Errors
     /// The first test did not begin, or the user stopped it before any did.
-    fn measure(&mut self) -> anyhow::Result<Ended> {
+    fn measure(&mut self) -> anyhow::Result<Measured> {
         let started = wall_now();
         let mut so_far = SoFar::default();
         let mut rows = Vec::new();
@@ -126,7 +126,7 @@ impl Sweep<'_> {
         }
         let mut run = run_of_frames(&run_id()?, &self.known(), so_far.tests, rows);
         (run.started, run.finished) = (Some(started), Some(wall_now()));
-        Ok(Ended { run, error: so_far.broke })
+        Ok(Measured { run, error: so_far.broke })
     }
 
     fn row(&mut self, step: &FramesStep, so_far: &mut SoFar) -> anyhow::Result<FrameRow> {
@@ -174,7 +174,7 @@ impl Sweep<'_> {
     }
 
     /// One test, or pairs of them.
-    fn test(&mut self, plan: &Plan) -> anyhow::Result<Ended> {
+    fn test(&mut self, plan: &Plan) -> anyhow::Result<Measured> {
         match self.plan.pairs {
             None => self.alone(plan),
             Some(count) => {
@@ -184,14 +184,14 @@ impl Sweep<'_> {
         }
     }
 
-    fn alone(&mut self, plan: &Plan) -> anyhow::Result<Ended> {
+    fn alone(&mut self, plan: &Plan) -> anyhow::Result<Measured> {
         let mut events: Vec<Event> = self.link.iter().cloned().collect();
         let outcome = test(plan, self.options, self.sink, &mut events);
         let begun = events.iter().any(is_start);
         let error = outcome.err().map(|error| blame(&plan.target, ProtocolName::Native, begun, error));
         match error {
             Some(error) if !begun => Err(error),
-            error => Ok(Ended { run: run_of_events(&run_id()?, "throughput", &events), error }),
+            error => Ok(Measured { run: run_of_events(&run_id()?, "throughput", &events), error }),
         }
     }
 

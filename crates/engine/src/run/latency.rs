@@ -1,7 +1,7 @@
 //! A run of round trips.
 
 use super::begun::{Begun, Watched};
-use super::{Ended, Options};
+use super::{Measured, Options};
 use crate::error::{Failure, advised};
 use crate::latency::raw::RawFile;
 use crate::latency::{self, Job};
@@ -30,7 +30,7 @@ pub(super) fn run(
     work: &LatencyWork,
     options: &Options,
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<Measured> {
     let [way, more @ ..] = work.plan.ways.as_slice() else {
         return Err(Failure::usage("there is no host to measure", "give one").into());
     };

@@ -1,7 +1,7 @@
 //! The main job. Reach, idle RTT, datagram sizes, TCP and UDP each way, reasons, verdict.
 
 use super::begun::Watched;
-use super::{Ended, Options, is_start, link, run_id, test, without_copy};
+use super::{Measured, Options, is_start, link, run_id, test, without_copy};
 use crate::error::{blame, sentence, too_early};
 use crate::path;
 use crate::probe::Prober;
@@ -59,7 +59,7 @@ pub(super) fn run(
     plan: &MeasurePlan,
     options: &Options,
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<Measured> {
     Job { plan, options, sink }.measure()
 }
 
@@ -74,7 +74,7 @@ impl Job<'_> {
     ///
     /// # Errors
     /// Nothing was measured. What ends a measurement later comes with what was measured until then.
-    fn measure(&mut self) -> anyhow::Result<Ended> {
+    fn measure(&mut self) -> anyhow::Result<Measured> {
         let (plan, stop) = (self.plan, &self.options.stop);
         let mut probes: Vec<Event> = link(&plan.target, &plan.local).into_iter().collect();
         let known = probes.len();
@@ -120,7 +120,7 @@ impl Job<'_> {
         let mut run = run_of_tests(&run_id()?, "measure", &probes, tests);
         run.started = Some(started);
         run.finished = Some(wall_now());
-        Ok(Ended { run, error: broke.map(|e| self.blame(e)) })
+        Ok(Measured { run, error: broke.map(|e| self.blame(e)) })
     }
 
     /// Says which part begins.

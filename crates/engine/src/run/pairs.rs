@@ -1,6 +1,6 @@
 //! Several sessions at once as one measurement, and the search for how many it takes.
 
-use super::{Ended, Options, is_start, link, link_rate, run_id};
+use super::{Measured, Options, is_start, link, link_rate, run_id};
 use crate::error::{Failure, blame, sentence, too_early};
 use crate::together;
 use insight::{analysis::sum_pairs, run_of_events, run_of_pairs};
@@ -68,7 +68,7 @@ pub(super) fn run(
     plan: &PairsPlan,
     options: &Options,
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<Measured> {
     if options.capture.is_wanted() {
         let message = "--pairs and a capture: one capture sees one path";
         return Err(Failure::usage(message, "capture a run without --pairs").into());
@@ -83,7 +83,7 @@ pub(super) fn at_once(
     plan: &PairsPlan,
     options: &Options,
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<Measured> {
     let mut job = Job { plans: &plan.plans, options, sink };
     match plan.count {
         PairCount::Fixed(count) => job.measure(&plan.plans, count as usize),
@@ -101,7 +101,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// So many pairs at once.
-    fn measure(&self, plans: &[Plan], count: usize) -> anyhow::Result<Ended> {
+    fn measure(&self, plans: &[Plan], count: usize) -> anyhow::Result<Measured> {
         let plans = plans.get(..count).unwrap_or(plans);
         let known = plans.first().and_then(|plan| link(&plan.target, &plan.local));
         let mut tests = Vec::new();
@@ -129,11 +129,11 @@ impl Job<'_> {
             sum_pairs(count as u64, &tests.iter().collect::<Vec<_>>(), broken, link_rate(known.as_ref()));
         let probes: Vec<Event> = known.into_iter().collect();
         let run = run_of_pairs(&run_id()?, &probes, tests, pairs);
-        Ok(Ended { run, error })
+        Ok(Measured { run, error })
     }
 
     /// So many pairs at once, and once more for longer where they ran too little of the time together.
-    fn step(&mut self, count: usize) -> anyhow::Result<Ended> {
+    fn step(&mut self, count: usize) -> anyhow::Result<Measured> {
         let measured = self.measure(self.plans, count)?;
         if !apart(&measured.run) || measured.error.is_some() || self.options.stop.is_raised() {
             return Ok(measured);
@@ -146,9 +146,9 @@ impl Job<'_> {
     }
 
     /// One more pair at a time, until two in a row have added little.
-    fn search(&mut self, least: usize) -> anyhow::Result<Ended> {
+    fn search(&mut self, least: usize) -> anyhow::Result<Measured> {
         let mut steps: Vec<PairStep> = Vec::new();
-        let mut best: Option<Ended> = None;
+        let mut best: Option<Measured> = None;
         let mut idle = 0;
         let mut count = least;
         let stopped = loop {

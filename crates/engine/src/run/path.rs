@@ -1,7 +1,7 @@
 //! A run about packet sizes.
 
 use super::begun::{Begun, Watched};
-use super::{Ended, Options};
+use super::{Measured, Options};
 use crate::error::advised;
 use crate::path::{self, Job};
 use model::event::Event;
@@ -9,7 +9,11 @@ use model::path::PathPlan;
 use model::reach::Reach;
 use wire::ProtocolError;
 
-pub(super) fn run(plan: &PathPlan, options: &Options, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<Ended> {
+pub(super) fn run(
+    plan: &PathPlan,
+    options: &Options,
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<Measured> {
     let mut begun = Begun::new(options, sink);
     let watched = Watched::start(plan.target.address.ip(), &options.capture)?;
     let job = Job { plan, security: &options.security, interrupt: &options.stop };

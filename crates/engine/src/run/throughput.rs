@@ -1,7 +1,7 @@
 //! One test of throughput, and what explains it.
 
 use super::begun::{Begun, Watched};
-use super::{Ended, Options, explain, is_start, link, without_copy};
+use super::{Measured, Options, explain, is_start, link, without_copy};
 use crate::client;
 use crate::error::blame;
 use model::event::Event;
@@ -9,7 +9,7 @@ use model::plan::Plan;
 use model::reach::Reach;
 use wire::iperf3::Extras;
 
-pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<Ended> {
+pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<Measured> {
     let mut begun = Begun::new(options, sink);
     if let Some(link) = link(&plan.target, &plan.local) {
         begun.event(&link);

@@ -1,12 +1,14 @@
 //! A run of transfers.
 
 use super::begun::Begun;
-use super::{Ended, Options};
-use crate::resolve::Family;
+use super::{Measured, Options};
+use crate::address::Family;
+use crate::error::Failure;
 use crate::transfer::source::Source;
 use crate::transfer::{self, Job};
 use model::event::Event;
 use model::transfer::TransferPlan;
+use std::collections::BTreeSet;
 
 /// The plan of a run of transfers, and where the files are.
 #[derive(Clone, Debug)]
@@ -23,8 +25,13 @@ pub(super) fn run(
     work: &TransferWork,
     options: &Options,
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<Measured> {
     let TransferWork { plan, sources, family } = work;
+    let hosts: BTreeSet<_> = plan.files.iter().map(|file| file.address.ip()).collect();
+    if options.capture.is_wanted() && hosts.len() > 1 {
+        let message = "--capture: it sees the packets of one far host, and the URLs have several";
+        return Err(Failure::usage(message, "give the URLs of one host, or drop --capture").into());
+    }
     let mut begun = Begun::new(options, sink);
     let capture = options.capture.clone();
     let job = Job { plan, sources, family: *family, capture, interrupt: &options.stop };

@@ -4,7 +4,7 @@ use super::source::{Source, host_and_port, shown};
 use super::trouble::{Trouble, beginning, s3_error};
 use super::upload::Upload;
 use super::wire::{Dial, Pinned, Probe, Seen, Setup};
-use crate::resolve::{Family, resolve};
+use crate::address::{Family, lookup};
 use linux::clock::mono_now;
 use linux::tcp_info::tcp_info;
 use model::plan::Direction;
@@ -92,7 +92,7 @@ impl Courier<'_> {
     ) -> Result<Answer, Trouble> {
         let (host, port) = host_and_port(url)?;
         let asked = mono_now();
-        let found = resolve(&host, port, self.family)?;
+        let found = lookup(&host, port, self.family)?;
         transfer.times.dns = host.parse::<IpAddr>().is_err().then(|| mono_now() - asked);
         let address = pinned.unwrap_or(found);
         (transfer.remote, transfer.bytes) = (Some(address), Bytes(0));

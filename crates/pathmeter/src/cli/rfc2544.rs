@@ -7,6 +7,7 @@ pub(crate) use values::LossShare;
 use super::{CpuList, SessionArgs};
 use clap::{Args, ValueEnum};
 use engine::dut::spec::PortSpec;
+use engine::request;
 use model::dut::{SearchMethod, Test};
 use model::framing::Encaps;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
@@ -246,17 +247,6 @@ pub(crate) enum GoalName {
     Pdr,
 }
 
-impl GoalName {
-    /// What it is called in results.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            GoalName::Throughput => "throughput",
-            GoalName::Ndr => "ndr",
-            GoalName::Pdr => "pdr",
-        }
-    }
-}
-
 /// How a rate is searched for, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Search {
@@ -298,6 +288,28 @@ impl From<Search> for SearchMethod {
         match search {
             Search::Mlr => SearchMethod::Mlr,
             Search::Binary => SearchMethod::Binary,
+        }
+    }
+}
+
+impl From<Standard> for request::Standard {
+    fn from(standard: Standard) -> request::Standard {
+        match standard {
+            Standard::Rfc2544 => request::Standard::Rfc2544,
+            Standard::Rfc5180 => request::Standard::Rfc5180,
+            Standard::Rfc2889 => request::Standard::Rfc2889,
+            Standard::Rfc8219 => request::Standard::Rfc8219,
+            Standard::Y1564 => request::Standard::Y1564,
+        }
+    }
+}
+
+impl From<GoalName> for request::GoalName {
+    fn from(goal: GoalName) -> request::GoalName {
+        match goal {
+            GoalName::Throughput => request::GoalName::Throughput,
+            GoalName::Ndr => request::GoalName::Ndr,
+            GoalName::Pdr => request::GoalName::Pdr,
         }
     }
 }

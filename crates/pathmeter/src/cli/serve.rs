@@ -85,11 +85,11 @@ pub(crate) struct ServeArgs {
 }
 
 /// Where pathmeter's own protocol listens, TCP and UDP.
-pub(crate) const NATIVE_PORT: u16 = wire::native::PORT;
+const NATIVE_PORT: u16 = wire::native::PORT;
 /// Where HTTP listens.
 pub(crate) const HTTP_PORT: u16 = 8080;
 /// Where iPerf3 listens.
-pub(crate) const IPERF3_PORT: u16 = 5201;
+const IPERF3_PORT: u16 = wire::iperf3::PORT;
 
 impl ServeArgs {
     /// Where iPerf3 clients are answered.

@@ -1,14 +1,16 @@
 //! `pathmeter demo`: a path with a fault, made on this machine, measured and explained.
 
 use super::serve::listen;
-use super::session::{conclude_all, run_in_steps};
+use super::session::{Measured, conclude_all, run_in_steps};
 use crate::cli::{Common, DemoArgs};
 use crate::exit::Exit;
 use crate::signals;
 use anyhow::Context;
+use engine::address::Family;
 use engine::error::Failure;
 use engine::interrupt::Interrupt;
-use engine::run::{Ended, MeasurePlan, Options, Plan};
+use engine::request::{FarEnd, Host, Measure, Request, resolve};
+use engine::run::Options;
 use engine::server::{self, Config, Observer, Watcher};
 use lab::build::{BuildOptions, Lab};
 use lab::feature::Feature;
@@ -17,8 +19,7 @@ use lab::shipped;
 use lab::topology::{Filter, Topology};
 use linux::namespace::Namespace;
 use model::event::Event;
-use model::plan::{LocalOptions, ProtocolName, Target};
-use model::units::Nanos;
+use model::plan::ProtocolName;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -76,12 +77,12 @@ fn address(topology: &Topology) -> anyhow::Result<IpAddr> {
     addresses.into_iter().find(IpAddr::is_ipv4).context("the demo's server has an IPv4 address")
 }
 
-fn measure(server: IpAddr, quick: bool, interrupt: &Interrupt) -> anyhow::Result<Ended> {
-    let address = SocketAddr::new(server, wire::native::PORT);
-    let target = Target { host: address.ip().to_string(), address };
-    let local = LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() };
-    let plan = MeasurePlan::new(target, local, quick, true);
-    run_in_steps(&Plan::Measure(Box::new(plan)), &Options { stop: interrupt.clone(), ..Options::default() })
+fn measure(server: IpAddr, quick: bool, interrupt: &Interrupt) -> anyhow::Result<Measured> {
+    let mut far = FarEnd::named(&server.to_string());
+    far.origin.family = Family::V4("the demo");
+    let asked = Measure { quick, ..Measure::to(far) };
+    let plan = resolve(&Request::Measure(Box::new(asked)), &Host::here())?;
+    run_in_steps(&plan, &Options { stop: interrupt.clone(), ..Options::default() })
 }
 
 fn config(listener: std::net::TcpListener) -> Config {

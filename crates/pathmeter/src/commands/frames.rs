@@ -4,9 +4,9 @@ use super::chart;
 use super::session::{conclude, expectations, print_plan, run_in_steps, security};
 use crate::cli::{Common, FramesArgs};
 use crate::exit::Exit;
-use crate::planner;
+use crate::request;
 use crate::signals;
-use engine::run::{Options, Plan};
+use engine::run::Options;
 use report::format::frames as format;
 
 /// Runs the command.
@@ -14,12 +14,12 @@ pub(crate) fn run(args: &FramesArgs, global: &Common) -> anyhow::Result<Exit> {
     let expected = expectations(&args.session)?;
     let security = security(&args.session)?;
     chart::check(&args.chart)?;
-    let plan = planner::frames(args)?;
+    let plan = request::plan(args)?;
     if args.session.dry_run {
-        return print_plan(&plan.rows, global);
+        return print_plan(&plan, global);
     }
     let options = Options { security, stop: signals::interrupt()?, ..Options::default() };
-    let ended = run_in_steps(&Plan::Frames(Box::new(plan)), &options)?;
+    let ended = run_in_steps(&plan, &options)?;
     let exit = conclude(&ended.run, false, &expected, global);
     chart::write(&args.chart, || format::chart(&ended.run).svg())?;
     exit.and_then(|exit| ended.error.map_or(Ok(exit), Err))

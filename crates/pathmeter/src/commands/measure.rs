@@ -3,29 +3,27 @@
 use super::session::{conclude_all, expectations, print_plan, run_in_steps, security};
 use crate::cli::{Common, MeasureArgs};
 use crate::exit::Exit;
-use crate::planner;
+use crate::request;
 use crate::signals;
-use engine::preflight;
+use engine::run::Options;
 use engine::run::measure::UDP_PERCENT;
-use engine::run::{Options, Plan};
 use std::io::Write;
 
 /// Runs the command.
 pub(crate) fn run(args: &MeasureArgs, global: &Common) -> anyhow::Result<Exit> {
     let expected = expectations(&args.session)?;
-    let plan = planner::measure(args)?;
+    let plan = request::plan(args)?;
     let security = security(&args.session)?;
-    preflight::way(&plan.target, &plan.local)?;
     if args.session.dry_run {
         let _ = writeln!(
             std::io::stderr(),
             "note: of the UDP tests, length and bitrate are known only then: the largest payload found to cross whole, \
              {UDP_PERCENT} % of what TCP carried"
         );
-        return print_plan(&plan.tests, global);
+        return print_plan(&plan, global);
     }
     let capture = args.capture.options(args.target.origin.device.as_deref());
     let options = Options { security, stop: signals::interrupt()?, capture, ..Options::default() };
-    let ended = run_in_steps(&Plan::Measure(Box::new(plan)), &options)?;
+    let ended = run_in_steps(&plan, &options)?;
     conclude_all(ended, false, &expected, global)
 }

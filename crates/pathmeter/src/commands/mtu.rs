@@ -3,22 +3,20 @@
 use super::session::{Live, conclude_all, expectations, print_plan, security};
 use crate::cli::{Common, MtuArgs};
 use crate::exit::Exit;
-use crate::planner;
+use crate::request;
 use crate::signals;
-use engine::preflight;
-use engine::run::{Options, Plan};
+use engine::run::Options;
 
 /// Runs the command.
 pub(crate) fn run(args: &MtuArgs, global: &Common) -> anyhow::Result<Exit> {
     let expected = expectations(&args.session)?;
     let security = security(&args.session)?;
-    let plan = planner::mtu(args)?;
+    let plan = request::plan(args)?;
     if args.session.dry_run {
         return print_plan(&plan, global);
     }
-    preflight::way(&plan.target, &plan.local)?;
     let capture = args.capture.options(args.target.origin.device.as_deref());
     let options = Options { security, stop: signals::interrupt()?, capture, ..Options::default() };
-    let ended = Live::new(global).run(&Plan::Path(Box::new(plan)), options)?;
+    let ended = Live::new(global).run(&plan, options)?;
     conclude_all(ended, true, &expected, global)
 }

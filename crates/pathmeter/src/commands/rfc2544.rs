@@ -1,21 +1,23 @@
 //! `pathmeter rfc2544`: a device between two ports, or in a topology of the lab, benchmarked.
 
-mod fit;
-mod measure;
 mod outcome;
 mod plan;
 mod progress;
 
 use super::chart;
-use super::session::{parse_expectations, security};
+use super::output::deliver;
+use super::session::{parse_expectations, print_plan, security};
 use crate::cli::{Common, Rfc2544Args};
 use crate::exit::Exit;
-use crate::planner;
+use crate::files;
+use crate::request;
 use crate::signals;
-use anyhow::Context;
+use anyhow::bail;
 use engine::error::Failure;
+use engine::run::{Document, Ended, Options, Plan};
 use lab::privilege::{Unprivileged, gain_and_enclose};
 use model::dut::{DutReport, compare_devices, compare_with};
+use progress::Live;
 use report::format::rfc2544 as format;
 use std::path::Path;
 
@@ -25,17 +27,25 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> anyhow::Result<Exit> {
     let expected = parse_expectations(&args.session.expect, EXAMPLE)?;
     let reference = args.against.as_deref().map(reference).transpose()?;
     let security = security(&args.session)?;
-    let benchmark = planner::rfc2544(args, &security)?;
+    let plan = request::plan(args)?;
+    let Plan::Device(devices) = &plan else { bail!("the plan is none of devices") };
     if args.session.dry_run {
-        return plan::print(&benchmark, global);
+        return match global.format().name {
+            "json" | "ndjson" => print_plan(&plan, global),
+            _ => deliver(global, plan::text(devices).as_bytes()).map(|()| Exit::Done),
+        };
     }
     if !args.lab.is_empty() {
         // Before any thread is started: an ordinary user's process moves into a user namespace here.
         gain_and_enclose().map_err(|refused| Failure::usage(refused.to_string(), Unprivileged::ADVICE))?;
     }
-    let interrupt = signals::interrupt()?;
-    progress::say(plan::text(&benchmark).trim_end());
-    let (mut report, broke) = measure::measure(&benchmark, &interrupt)?;
+    progress::say(plan::text(devices).trim_end());
+    let options = Options { security, stop: signals::interrupt()?, ..Options::default() };
+    let mut live = Live::new();
+    let ended = engine::run::run(&plan, &options, &mut |event| live.event(event));
+    drop(live);
+    let Ended { document, error } = ended?;
+    let Document::Device(mut report) = document else { bail!("devices made another document") };
     report.comparisons = match &reference {
         Some(reference) => compare_with(reference, &report),
         None => compare_devices(&report),
@@ -46,12 +56,12 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> anyhow::Result<Exit> {
     let exit = outcome::conclude(&report, &expected, reference.is_some(), global)?;
     chart::write(&args.chart, || format::chart(&report).svg())?;
     // What broke it is told below what was measured.
-    broke.filter(|_| !interrupt.is_raised()).map_or(Ok(exit), Err)
+    error.map_or(Ok(exit), Err)
 }
 
 /// The result to compare with, read before anything is measured.
 fn reference(file: &Path) -> anyhow::Result<DutReport> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
+    let text = files::text(file)?;
     let read = format::read(&text).map_err(|error| {
         let advice = "give the file that `pathmeter rfc2544 --json -o FILE` wrote";
         Failure::usage(format!("--against {}: {error}", file.display()), advice)

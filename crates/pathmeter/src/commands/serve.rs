@@ -4,10 +4,10 @@ mod echo;
 mod http;
 mod iperf2;
 
-use super::iperf3::text_report;
-use super::session::token;
+use super::dialect::server_output;
 use crate::cli::{Common, ServeArgs};
 use crate::exit::Exit;
+use crate::files::token;
 use crate::signals;
 use engine::dut::remote::offers::Offers;
 use engine::dut::remote::station::FramesSeen;
@@ -156,7 +156,7 @@ impl Watcher for SessionLog {
     }
 
     fn report(&self, events: &[Event], _extras: &wire::iperf3::Extras) -> Option<Report> {
-        Some(text_report(events))
+        server_output(events)
     }
 
     fn ended(&mut self, outcome: Result<(), &ProtocolError>) {

@@ -3,10 +3,11 @@
 use super::output::{Screen, deliver, write};
 use crate::cli::{Common, SessionArgs};
 use crate::exit::Exit;
-use anyhow::Context;
+use crate::files;
+use anyhow::bail;
 use engine::connect::Security;
 use engine::error::Failure;
-use engine::run::{self, Ended, Options, Plan};
+use engine::run::{self, Document, Ended, Options, Plan};
 use model::event::{Event, Progress};
 use model::finding::Status;
 use model::latency::LatencyPlan;
@@ -17,11 +18,10 @@ use report::expect::{Checked, ExpectError, Expectation};
 use report::format::{self, RunDocument, Style, frames, ndjson, text};
 use std::io::{IsTerminal, Write};
 use std::str::FromStr;
-use wire::native::Token;
 
 /// Reads the token and the fingerprint that the command line names.
 pub(crate) fn security(args: &SessionArgs) -> anyhow::Result<Security> {
-    let token = args.token_file.as_deref().map(token).transpose()?;
+    let token = args.token_file.as_deref().map(files::token).transpose()?;
     if args.tls && args.fingerprint.is_none() {
         return Err(Failure::usage(
             "--tls without --fingerprint: this end would not know whom it talks to",
@@ -30,18 +30,6 @@ pub(crate) fn security(args: &SessionArgs) -> anyhow::Result<Security> {
         .into());
     }
     Ok(Security { token, fingerprint: args.fingerprint.map(|f| f.0) })
-}
-
-/// Reads a token file.
-pub(crate) fn token(file: &std::path::Path) -> anyhow::Result<Token> {
-    let bytes = std::fs::read(file).with_context(|| format!("read the token file {}", file.display()))?;
-    Token::new(&bytes).ok_or_else(|| {
-        Failure::usage(
-            format!("the token file {} is empty", file.display()),
-            "put a long random line into it, the same at both ends",
-        )
-        .into()
-    })
 }
 
 /// Reads what the user expects, before anything runs.
@@ -88,16 +76,16 @@ impl<'a> Live<'a> {
     }
 
     /// Carries a plan out and shows what happens.
-    pub(crate) fn run(mut self, plan: &Plan, options: Options) -> anyhow::Result<Ended> {
+    pub(crate) fn run(mut self, plan: &Plan, options: Options) -> anyhow::Result<Measured> {
         // What has been shown is in no document.
         let shown = self.global.format().live != format::Live::Nothing && self.global.output.is_none();
         let options = Options { drop_intervals: shown, ..options };
         self.warns = matches!(plan, Plan::Transfer(_));
-        let ended = run::run(plan, &options, &mut |event| self.event(event));
+        let measured = measured(run::run(plan, &options, &mut |event| self.event(event)));
         if matches!(plan, Plan::Path(_)) && std::io::stderr().is_terminal() {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
-        ended
+        measured
     }
 
     fn event(&mut self, event: &Event) {
@@ -167,8 +155,8 @@ impl<'a> Live<'a> {
 }
 
 /// Carries out a plan of several tests, of which only the steps are shown.
-pub(crate) fn run_in_steps(plan: &Plan, options: &Options) -> anyhow::Result<Ended> {
-    run::run(plan, options, &mut |event| {
+pub(crate) fn run_in_steps(plan: &Plan, options: &Options) -> anyhow::Result<Measured> {
+    measured(run::run(plan, options, &mut |event| {
         let line = match event {
             Event::Progress(Progress { part: Some([part, of]), doing }) => format!("{part}/{of}  {doing}"),
             Event::Progress(progress) => progress.doing.clone(),
@@ -177,12 +165,28 @@ pub(crate) fn run_in_steps(plan: &Plan, options: &Options) -> anyhow::Result<End
         };
         // Progress is a courtesy: a closed standard error stops nothing.
         let _ = writeln!(std::io::stderr(), "{line}");
-    })
+    }))
+}
+
+/// A run of a path, and the error that ended it early.
+pub(crate) struct Measured {
+    /// What was measured.
+    pub(crate) run: Run,
+    /// Why it ended early.
+    pub(crate) error: Option<anyhow::Error>,
+}
+
+fn measured(ended: anyhow::Result<Ended>) -> anyhow::Result<Measured> {
+    let Ended { document, error } = ended?;
+    match document {
+        Document::Run(run) => Ok(Measured { run: *run, error }),
+        _ => bail!("a plan of a path made another document than a run"),
+    }
 }
 
 /// Writes the result of a run; the error that ended it comes after it.
 pub(crate) fn conclude_all(
-    ended: Ended,
+    ended: Measured,
     live: bool,
     expected: &[Expectation],
     global: &Common,

@@ -3,7 +3,7 @@
 use super::session::{Live, conclude_all, expectations, print_plan, run_in_steps, security};
 use crate::cli::{Common, ThroughputArgs};
 use crate::exit::Exit;
-use crate::planner;
+use crate::request;
 use crate::signals;
 use engine::run::{Options, Plan};
 
@@ -11,13 +11,9 @@ use engine::run::{Options, Plan};
 pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit> {
     let expected = expectations(&args.session)?;
     let security = security(&args.session)?;
-    let plan = planner::throughput(args)?;
+    let plan = request::plan(args)?;
     if args.session.dry_run {
-        return match &plan {
-            Plan::Pairs(pairs) => print_plan(&pairs.plans, global),
-            Plan::Throughput(plan) => print_plan(plan, global),
-            _ => Ok(Exit::Done),
-        };
+        return print_plan(&plan, global);
     }
     let capture = args.capture.options(args.target.origin.device.as_deref());
     let options = Options { security, stop: signals::interrupt()?, capture, ..Options::default() };

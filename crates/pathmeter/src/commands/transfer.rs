@@ -1,31 +1,21 @@
 //! `pathmeter transfer`: real files over HTTP, HTTPS and S3, repeated and compared.
 
-mod keys;
-mod plan;
-mod way;
-
 use super::session::{EXPECT_OF_RUN, Live, conclude_all, parse_expectations, print_plan};
 use crate::cli::{Common, TransferArgs};
 use crate::exit::Exit;
+use crate::request;
 use crate::signals;
-use engine::preflight;
-use engine::run::{Options, Plan};
-use engine::transfer::mtu;
+use engine::run::Options;
 
 /// Runs the command.
 pub(crate) fn run(args: &TransferArgs, global: &Common) -> anyhow::Result<Exit> {
     let expected = parse_expectations(&args.expect, EXPECT_OF_RUN)?;
-    let work = plan::plan(args)?;
-    let plan = &work.plan;
+    let plan = request::plan(args)?;
     if args.dry_run {
-        return print_plan(plan, global);
-    }
-    preflight::transfer(plan)?;
-    if let Some(of) = &plan.mtu_of {
-        mtu::check(&plan.mtus, of, plan.files.iter().any(|file| file.address.is_ipv6()))?;
+        return print_plan(&plan, global);
     }
     let capture = args.capture.options(args.connection.origin.device.as_deref());
     let options = Options { stop: signals::interrupt()?, capture, ..Options::default() };
-    let ended = Live::new(global).run(&Plan::Transfer(Box::new(work)), options)?;
+    let ended = Live::new(global).run(&plan, options)?;
     conclude_all(ended, true, &expected, global)
 }

@@ -37,6 +37,7 @@ fn what_cannot_be_asked_is_2() {
         ("throughput h:70000", "70000"),
         ("throughput h -p 0", "0"),
         ("throughput h --tls", "--fingerprint"),
+        ("transfer http://127.0.0.1/x http://127.0.0.2/x --capture", "one far host"),
         ("measure h -4 -6", "-6"),
         ("measure 127.0.0.1 -6", "127.0.0.1"),
         ("serve --max-tests 0", "--max-tests"),

@@ -1,15 +1,15 @@
 //! The options of both roles, one row each.
 
 use super::{Row, Taken, host_port_device, row};
-use crate::cli::Dscp;
-use crate::dialect::getopt::Value;
-use crate::dialect::iperf2::numbers::{amount, real, within};
-use crate::dialect::iperf2::{CommandLine, Fault, Request};
-use crate::dialect::numbers::{any_base, nanos};
+use crate::getopt::Value;
+use crate::iperf2::numbers::{amount, real, within};
+use crate::iperf2::{CommandLine, Fault, Request};
+use crate::numbers::{any_base, nanos};
+use model::marks::Dscp;
 use model::plan::Transport;
 
 /// Of client and server.
-pub(in crate::dialect::iperf2) const BOTH: &[Row] = &[
+pub(in crate::iperf2) const BOTH: &[Row] = &[
     row(Some('e'), "enhanced", Value::None, "say more of each interval", |line, _| {
         line.both.enhanced = true;
         Ok(())

@@ -1,16 +1,16 @@
 //! The options of a client, one row each.
 
 use super::{Row, Taken, both::port, host_port_device, row};
-use crate::dialect::getopt::Value;
-use crate::dialect::iperf2::numbers::{amount, real, within};
-use crate::dialect::iperf2::{CommandLine, Fault};
-use crate::dialect::numbers::nanos;
+use crate::getopt::Value;
+use crate::iperf2::numbers::{amount, real, within};
+use crate::iperf2::{CommandLine, Fault};
+use crate::numbers::nanos;
 use model::plan::Directions;
 use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos};
 
 /// Of the client alone.
-pub(in crate::dialect::iperf2) const CLIENT: &[Row] = &[
+pub(in crate::iperf2) const CLIENT: &[Row] = &[
     row(
         Some('c'),
         "client",
@@ -232,4 +232,4 @@ fn frames(line: &mut CommandLine, text: &str) -> Taken {
 }
 
 /// Nothing is waited for longer than the kernel does.
-pub(in crate::dialect::iperf2) const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(30);
+pub(in crate::iperf2) const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(30);

@@ -1,8 +1,8 @@
 //! Options that iPerf2 has and this program does not serve, each with what to do instead.
 
 use super::{Row, row};
-use crate::dialect::getopt::Value;
-use crate::dialect::iperf2::Fault;
+use crate::getopt::Value;
+use crate::iperf2::Fault;
 
 /// A row that refuses its option.
 macro_rules! refused {

@@ -1,11 +1,11 @@
 //! The options of a server, one row each.
 
 use super::{Row, row};
-use crate::dialect::getopt::Value;
-use crate::dialect::iperf2::Fault;
+use crate::getopt::Value;
+use crate::iperf2::Fault;
 
 /// Of the server alone.
-pub(in crate::dialect::iperf2) const SERVER: &[Row] = &[
+pub(in crate::iperf2) const SERVER: &[Row] = &[
     row(Some('s'), "server", Value::None, "serve clients, many at once", |line, _| {
         line.server.asked = true;
         Ok(())

@@ -4,8 +4,8 @@ use super::client::{Ended, told};
 use super::facts;
 use super::out::{Out, window};
 use super::zone;
-use crate::dialect::iperf2::{Bounceback, CommandLine};
-use crate::signals;
+use crate::Interrupts;
+use crate::iperf2::{Bounceback, CommandLine};
 use engine::interrupt::Interrupt;
 use engine::iperf2::TcpStart;
 use linux::clock::{mono_now, sleep_until, wall_now};
@@ -27,7 +27,7 @@ use wire::stamp::Clock;
 ///
 /// # Errors
 /// A sentence for the user.
-pub(super) fn run(line: &CommandLine, asked: Bounceback) -> Result<(), String> {
+pub(super) fn run(line: &CommandLine, asked: Bounceback, stop: Interrupts) -> Result<(), String> {
     let plan = line.plan().map_err(|failure| told(&failure))?;
     let options = line.output_options(Iperf2Role::Client, zone());
     let mut out = Out::open(line)?;
@@ -39,7 +39,7 @@ pub(super) fn run(line: &CommandLine, asked: Bounceback) -> Result<(), String> {
         ));
     }
     out.write(&settings.text(&options));
-    let interrupt = signals::interrupt().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
+    let interrupt = stop().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
     let (socket, line) = connect(&plan, &options, size)?;
     out.write(&line);
     let clock = Clock { mono: mono_now(), wall: wall_now() };

@@ -2,8 +2,8 @@
 
 use super::out::{Out, window};
 use super::{complain, facts, zone};
-use crate::dialect::iperf2::CommandLine;
-use crate::signals;
+use crate::Interrupts;
+use crate::iperf2::CommandLine;
 use engine::error::Failure;
 use engine::iperf2::{self, Back, Fact, Told};
 use linux::clock::wall_now;
@@ -16,12 +16,12 @@ use report::format::iperf2::{Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2
 ///
 /// # Errors
 /// A sentence for the user.
-pub(super) fn run(line: &CommandLine) -> Result<(), String> {
+pub(super) fn run(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
     let plan = line.plan().map_err(|failure| told(&failure))?;
     let mut out = Out::open(line)?;
     let mut printer = Printer::new(line);
     out.write(&printer.settings(line));
-    let interrupt = signals::interrupt().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
+    let interrupt = stop().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
     let rounds = line.client.connects.unwrap_or(1);
     for _ in 0..rounds {
         let mut print = |told: Told<'_>| out.write(&printer.told(told));

@@ -1,6 +1,6 @@
 //! What the engine tells, in the terms of the output.
 
-use crate::dialect::iperf2::CommandLine;
+use crate::iperf2::CommandLine;
 use engine::iperf2::{Back, Detail, Spread, TcpStart};
 use model::plan::{Directions, Transport};
 use model::units::{Bytes, Nanos};

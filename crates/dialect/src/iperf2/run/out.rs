@@ -1,6 +1,6 @@
 //! Where the reports go: standard output, or the file of `-o`; and the socket buffer that the settings name.
 
-use crate::dialect::iperf2::CommandLine;
+use crate::iperf2::CommandLine;
 use model::plan::Transport;
 use model::units::Bytes;
 use std::fs::{File, OpenOptions};

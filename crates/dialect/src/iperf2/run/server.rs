@@ -2,8 +2,8 @@
 
 use super::out::{Out, window};
 use super::{complain, facts, zone};
-use crate::dialect::iperf2::CommandLine;
-use crate::signals;
+use crate::Interrupts;
+use crate::iperf2::CommandLine;
 use engine::iperf2::{self, Config, Fact, Observer, Told, Watcher};
 use linux::socket::{TcpOptions, UdpOptions, tcp_listen, udp_bind};
 use model::event::{Event, Warning};
@@ -61,13 +61,13 @@ pub(super) fn listen(line: &CommandLine) -> Result<Sockets, String> {
 ///
 /// # Errors
 /// A sentence for the user.
-pub(super) fn run(line: &CommandLine) -> Result<(), String> {
+pub(super) fn run(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
     let sockets = listen(line)?;
     let mut out = Out::open(line)?;
     let options = line.output_options(Iperf2Role::Server, zone());
     let transport = line.client.test.transport;
     out.write(&line.settings(window(transport, false, line.client.test.window)).text(&options));
-    let interrupt = signals::interrupt().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
+    let interrupt = stop().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
     let shared = Shared { options, screen: Arc::new(Mutex::new(Screen { out, last: 0 })) };
     let config = Config {
         tcp: sockets.tcp,

@@ -1,13 +1,13 @@
 //! The options of both roles, one row each.
 
 use super::{MAX_TIME, Row, Taken, client_only, host_and_device, no_sctp, port, row};
-use crate::dialect::getopt::Value;
-use crate::dialect::iperf3::numbers::{any_base, nanos, seconds, whole, within};
-use crate::dialect::iperf3::{CommandLine, Fault, Json, Keepalive, Request};
+use crate::getopt::Value;
+use crate::iperf3::numbers::{any_base, nanos, seconds, whole, within};
+use crate::iperf3::{CommandLine, Fault, Json, Keepalive, Request};
 use model::units::Nanos;
 
 /// Of client and server.
-pub(in crate::dialect::iperf3) const BOTH: &[Row] = &[
+pub(in crate::iperf3) const BOTH: &[Row] = &[
     row(Some('p'), "port", Value::Needed("N"), "port of control and data, 5201 without it", |line, text| {
         line.both.port = port(text)?;
         Ok(())

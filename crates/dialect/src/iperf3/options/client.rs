@@ -3,15 +3,15 @@
 use super::{
     BLOCK_SIZE, DURATION, MAX_TIME, Row, Taken, both_roles, client_only, host_and_device, no_sctp, port, row,
 };
-use crate::cli::Dscp;
-use crate::dialect::getopt::Value;
-use crate::dialect::iperf3::numbers::{amount, any_base, rate, within};
-use crate::dialect::iperf3::{CommandLine, Fault};
+use crate::getopt::Value;
+use crate::iperf3::numbers::{amount, any_base, rate, within};
+use crate::iperf3::{CommandLine, Fault};
+use model::marks::Dscp;
 use model::plan::{Directions, End, Transport};
 use model::units::{Bytes, Nanos};
 
 /// Of the client alone.
-pub(in crate::dialect::iperf3) const CLIENT: &[Row] = &[
+pub(in crate::iperf3) const CLIENT: &[Row] = &[
     row(
         Some('c'),
         "client",

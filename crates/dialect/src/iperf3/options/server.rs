@@ -1,13 +1,13 @@
 //! The options of a server, one row each.
 
 use super::{DURATION, MAX_TIME, Row, Taken, both_roles, row, server_only};
-use crate::dialect::getopt::Value;
-use crate::dialect::iperf3::numbers::{nanos, rate, seconds, within};
-use crate::dialect::iperf3::{CommandLine, Fault};
+use crate::getopt::Value;
+use crate::iperf3::numbers::{nanos, rate, seconds, within};
+use crate::iperf3::{CommandLine, Fault};
 use model::units::{BitRate, Nanos};
 
 /// Of the server alone.
-pub(in crate::dialect::iperf3) const SERVER: &[Row] = &[
+pub(in crate::iperf3) const SERVER: &[Row] = &[
     row(Some('s'), "server", Value::None, "serve clients, many at once", |line, _| {
         if line.client.host.is_some() {
             return Err(both_roles());

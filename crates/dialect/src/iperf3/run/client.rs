@@ -4,9 +4,8 @@ use super::out::Out;
 use super::pidfile::PidFile;
 use super::printer::{Printer, system_info};
 use super::{FAILED, words};
-use crate::dialect::iperf3::{CommandLine, password};
-use crate::exit::Exit;
-use crate::signals;
+use crate::iperf3::{CommandLine, password};
+use crate::{DONE, Interrupts};
 use anyhow::Context;
 use engine::client;
 use engine::connect::Security;
@@ -14,7 +13,7 @@ use linux::clock::wall_now;
 use report::format::iperf3::Iperf3Options;
 
 /// Runs the test.
-pub(super) fn run(line: &CommandLine) -> Exit {
+pub(super) fn run(line: &CommandLine, stop: Interrupts) -> u8 {
     let mut out = match Out::open(&line.both) {
         Ok(out) => out,
         Err(sentence) => return told(&format!("error - {sentence}")),
@@ -29,9 +28,9 @@ pub(super) fn run(line: &CommandLine) -> Exit {
     };
     let options = Iperf3Options { system_info: system_info(), ..line.output_options() };
     let mut printer = Printer::new(line.both.json, options);
-    let (sentence, exit) = match test(line, &mut printer, &mut out) {
-        Ok(Ended::Completed) => (None, Exit::Done),
-        Ok(Ended::Interrupted) => (Some(words::CLIENT_ENDED.to_owned()), Exit::Done),
+    let (sentence, exit) = match test(line, &mut printer, &mut out, stop) {
+        Ok(Ended::Completed) => (None, DONE),
+        Ok(Ended::Interrupted) => (Some(words::CLIENT_ENDED.to_owned()), DONE),
         Err(error) => (Some(format!("error - {}", words::of_client(&error))), FAILED),
     };
     out.write(&printer.ended(sentence.as_deref()));
@@ -49,13 +48,13 @@ enum Ended {
     Interrupted,
 }
 
-fn test(line: &CommandLine, printer: &mut Printer, out: &mut Out) -> anyhow::Result<Ended> {
+fn test(line: &CommandLine, printer: &mut Printer, out: &mut Out, stop: Interrupts) -> anyhow::Result<Ended> {
     let token = match &line.client.username {
         Some(_) => line.auth_token(&password()?, unix_seconds())?,
         None => None,
     };
     let plan = line.plan()?;
-    let interrupt = signals::interrupt().context("catch signals")?;
+    let interrupt = stop().context("catch signals")?;
     let mut print = |event: &_| {
         let text = printer.event(event, &out.stamp());
         out.write(&text);
@@ -78,7 +77,7 @@ pub(super) fn warn(warning: &str) {
 }
 
 /// An error without an output to tell it in.
-pub(super) fn told(sentence: &str) -> Exit {
+pub(super) fn told(sentence: &str) -> u8 {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("iperf3: {sentence}\n").as_bytes());
     FAILED
 }

@@ -116,7 +116,7 @@ impl Console {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::iperf3::Both;
+    use crate::iperf3::Both;
 
     #[test]
     fn lines_of_two_sessions_never_mix() {

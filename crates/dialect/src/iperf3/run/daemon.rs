@@ -1,6 +1,6 @@
 //! `-D`: the server in the background, and its words when that fails.
 
-pub(super) use crate::commands::daemon::is_detached;
+pub(super) use crate::daemon::is_detached;
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -10,7 +10,7 @@ use std::fmt::Display;
 /// # Errors
 /// A sentence for the user.
 pub(super) fn start(words: &[OsString]) -> Result<(), String> {
-    crate::commands::daemon::start("iperf3", words).map_err(told)
+    crate::daemon::start("iperf3", words).map_err(told)
 }
 
 /// Leaves the terminal: its signals and its end do not come here any more.

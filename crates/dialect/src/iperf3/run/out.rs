@@ -1,7 +1,7 @@
 //! Where the lines go: standard output and standard error, or the file of `--logfile`.
 
 use super::stamp;
-use crate::dialect::iperf3::Both;
+use crate::iperf3::Both;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! What one test prints, in the form that was asked for: text, a document at the end, or a line for each event.
 
-use crate::dialect::iperf3::Json;
+use crate::iperf3::Json;
 use model::event::Event;
 use report::format::iperf3::{Iperf3JsonStream, Iperf3Options, Iperf3Role, Iperf3Text, cjson, iperf3_json};
 use std::io;
@@ -86,7 +86,8 @@ impl Printer {
 }
 
 /// A server's text of these events, for the client that asked for it (`--get-server-output`).
-pub(crate) fn text_report(events: &[Event]) -> Report {
+#[must_use]
+pub fn text_report(events: &[Event]) -> Report {
     let mut text = Iperf3Text::new(Iperf3Options { role: Iperf3Role::Server, ..Iperf3Options::default() });
     Report::Text(events.iter().map(|event| text.event(event)).collect())
 }

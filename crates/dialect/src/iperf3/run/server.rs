@@ -7,9 +7,8 @@ use super::pidfile::PidFile;
 use super::printer::system_info;
 use super::session::Sessions;
 use super::{daemon, words};
-use crate::dialect::iperf3::{CommandLine, Json};
-use crate::exit::Exit;
-use crate::signals;
+use crate::iperf3::{CommandLine, Json};
+use crate::{DONE, Interrupts};
 use engine::interrupt::Interrupt;
 use engine::server::{self, Config};
 use linux::clock::mono_now;
@@ -22,14 +21,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Serves until it is stopped. `words`: the command line, to start in the background.
-pub(super) fn run(line: &CommandLine, words: &[OsString]) -> Exit {
+pub(super) fn run(line: &CommandLine, words: &[OsString], stop: Interrupts) -> u8 {
     let served = match (line.server.daemon, daemon::is_detached()) {
         (true, false) => prepare(line).map(drop).and_then(|()| daemon::start(words)),
-        (true, true) => daemon::detach().and_then(|()| serve(line)),
-        (false, _) => serve(line),
+        (true, true) => daemon::detach().and_then(|()| serve(line, stop)),
+        (false, _) => serve(line, stop),
     };
     match served {
-        Ok(()) => Exit::Done,
+        Ok(()) => DONE,
         Err(sentence) => told(&sentence),
     }
 }
@@ -42,10 +41,10 @@ fn prepare(line: &CommandLine) -> Result<(Out, TcpListener, Option<Verifier>), S
     Ok((out, listen(line)?, verifier))
 }
 
-fn serve(line: &CommandLine) -> Result<(), String> {
+fn serve(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
     let (out, listener, verifier) = prepare(line)?;
     let _pidfile = PidFile::write(line.both.pidfile.as_deref())?;
-    let interrupt = signals::interrupt().map_err(|e| format!("error - unable to catch signals: {e:#}"))?;
+    let interrupt = stop().map_err(|e| format!("error - unable to catch signals: {e:#}"))?;
     let sessions = sessions(line, out);
     let idle = watch_idleness(line, &sessions, &interrupt)?;
     let config = config(line, listener, sessions.clone(), verifier);
@@ -137,7 +136,7 @@ fn watch_idleness(
     thread.map_err(|e| format!("error - unable to start a thread: {e}")).map(|_| idle)
 }
 
-type Verifier = crate::dialect::iperf3::auth::Gate;
+type Verifier = crate::iperf3::auth::Gate;
 
 const BACKLOG: u16 = 512;
 /// Tests at the same time; iPerf3 takes one.

@@ -3,7 +3,7 @@
 use super::console::Console;
 use super::printer::{Printer, json_report};
 use super::words;
-use crate::dialect::iperf3::Json;
+use crate::iperf3::Json;
 use engine::server::{Observer, Watcher};
 use model::event::Event;
 use model::plan::ProtocolName;

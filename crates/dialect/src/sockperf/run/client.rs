@@ -3,8 +3,8 @@
 use super::end::{End, Told};
 use super::records::of_all;
 use super::{note, plan, say};
-use crate::dialect::sockperf::{Both, Client, Place, version_name};
-use crate::signals;
+use crate::Interrupts;
+use crate::sockperf::{Both, Client, Place, version_name};
 use engine::connect::Security;
 use engine::latency::raw::RawFile;
 use engine::latency::{self, Job};
@@ -21,14 +21,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wire::echo::Stray;
 
 /// Runs the test.
-pub(super) fn run(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
+pub(super) fn run(both: &Both, client: &Client, places: &[Place], stop: Interrupts) -> Told<()> {
     let items = match &client.playback {
         Some(file) => items(file)?,
         None => Vec::new(),
     };
     let plan = plan::plan(both, client, places, items.len())?;
     let mut log = client.full_log.as_deref().map(create).transpose()?;
-    let interrupt = signals::interrupt().map_err(|e| End::fatal(e.to_string()))?;
+    let interrupt = stop().map_err(|e| End::fatal(e.to_string()))?;
     say(&banner::version(&version_name(both.version)));
     std::thread::sleep(both.pause.to_duration());
     let security = Security::default();

@@ -1,6 +1,6 @@
 //! `--daemonize`: in the background, and the words when that fails.
 
-pub(super) use crate::commands::daemon::is_detached;
+pub(super) use crate::daemon::is_detached;
 
 use super::end::{End, Told};
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 /// Starts the same words in the background. Output goes nowhere, as with sockperf.
 pub(super) fn start(words: &[OsString]) -> Told<()> {
-    crate::commands::daemon::start("sockperf", words).map_err(told)
+    crate::daemon::start("sockperf", words).map_err(told)
 }
 
 /// Leaves the terminal: its signals and its end do not come here any more.

@@ -1,7 +1,7 @@
 //! How a run ends that cannot go on: sockperf's sentence and number.
 
 use super::note;
-use crate::exit::Exit;
+use crate::DONE;
 use engine::error::{Failure, sentence};
 
 /// What a step gives, or why there is nothing more to do.
@@ -59,12 +59,12 @@ impl End {
 }
 
 /// Tells why on standard error, and with which code the program ends.
-pub(super) fn exit(ended: Told<()>) -> Exit {
+pub(super) fn exit(ended: Told<()>) -> u8 {
     match ended {
-        Ok(()) => Exit::Done,
+        Ok(()) => DONE,
         Err(end) => {
             note(&format!("ERROR: {}", end.what));
-            Exit::Dialect(end.code)
+            end.code
         }
     }
 }

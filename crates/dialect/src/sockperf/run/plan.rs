@@ -2,8 +2,8 @@
 
 use super::end::{End, Told};
 use super::note;
-use crate::dialect::sockperf::{Both, Client, Place};
-use crate::planner::{Family, resolve};
+use crate::sockperf::{Both, Client, Place};
+use engine::address::{Family, lookup};
 use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, SizeRange, SocketSetup, WaitMode, Way};
 use model::plan::{End as Ending, Target, Transport};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
@@ -96,7 +96,7 @@ fn way(client: &Client, place: &Place, number: usize) -> Told<Way> {
     let bind = bind.as_deref().map(|host| address(host, 0)).transpose()?.map(|address| address.ip());
     let host = place.host.clone().unwrap_or_else(|| "localhost".into());
     let family = Family::of(false, false, bind);
-    let resolved = resolve(&host, place.port, family)
+    let resolved = lookup(&host, place.port, family)
         .map_err(|e| End::bad(format!("'-i/-p': invalid host:port value: {e}")))?;
     Ok(Way {
         label: format!("[{number}] {resolved}"),
@@ -109,7 +109,7 @@ fn way(client: &Client, place: &Place, number: usize) -> Told<Way> {
 
 /// The first address of a name.
 pub(super) fn address(host: &str, port: u16) -> Told<std::net::SocketAddr> {
-    resolve(host, port, Family::Any).map_err(|e| End::bad(e.to_string()))
+    lookup(host, port, Family::Any).map_err(|e| End::bad(e.to_string()))
 }
 
 /// What the engine has no part in: refused where it would change the figures, else told.

@@ -3,8 +3,8 @@
 use super::end::{End, Told};
 use super::plan::address;
 use super::{note, say};
-use crate::dialect::sockperf::{Activity, Both, Place, Server, version_name};
-use crate::signals;
+use crate::Interrupts;
+use crate::sockperf::{Activity, Both, Place, Server, version_name};
 use engine::echo::server::{Note, Servers, join};
 use linux::clock::mono_now;
 use linux::options;
@@ -22,9 +22,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wire::sockperf::{Responder, Seen};
 
 /// Serves until the interrupt.
-pub(super) fn run(both: &Both, server: &Server, places: &[Place]) -> Told<()> {
+pub(super) fn run(both: &Both, server: &Server, places: &[Place], stop: Interrupts) -> Told<()> {
     check(both, server, places)?;
-    let interrupt = signals::interrupt().map_err(|e| End::fatal(e.to_string()))?;
+    let interrupt = stop().map_err(|e| End::fatal(e.to_string()))?;
     say(&banner::version(&version_name(both.version)));
     pin(server)?;
     let watched = Arc::new(Mutex::new(Watched::new(both.activity, server.gaps)));

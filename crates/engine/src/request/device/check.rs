@@ -1,33 +1,34 @@
 //! Options of `pathmeter rfc2544` that exclude each other, and values beyond what can be.
 
-use super::super::check::{at_most, positive, session};
-use crate::cli::{DeviceArgs, DutTest, GoalName, Rfc2544Args, Standard};
-use engine::error::Failure;
-use model::plan::ProtocolName;
-use model::units::{Bytes, Nanos, PacketRate};
+use super::super::check::{MAX_TIME, at_most, positive};
+use super::super::far::check_link;
+use super::{Device, GoalName, Service, Standard};
+use crate::error::Failure;
+use model::dut::Test;
+use model::units::{Bytes, PacketRate};
 use std::net::IpAddr;
 
-pub(super) fn check(args: &Rfc2544Args) -> Result<(), Failure> {
-    session(&args.session, ProtocolName::Native)?;
-    ports(args)?;
-    lab(args)?;
-    frames(&args.traffic.frame)?;
-    pair("--address", &args.device.address)?;
-    pair("--gateway", &args.device.gateway)?;
-    tunnel(args)?;
-    bounds(args.search.min_rate, args.search.max_rate)?;
-    goals(args)?;
-    service(args)?;
-    reset(args)?;
-    for (name, time) in [("--time", args.search.time), ("--service-time", args.profile.service_time)] {
+pub(super) fn check(asked: &Device) -> Result<(), Failure> {
+    check_link(asked.link)?;
+    ports(asked)?;
+    lab(asked)?;
+    frames(&asked.traffic.frames)?;
+    pair("--address", &asked.addresses)?;
+    pair("--gateway", &asked.gateways)?;
+    tunnel(asked)?;
+    bounds(asked.search.min_rate, asked.search.max_rate)?;
+    goals(asked)?;
+    service(asked)?;
+    reset(asked)?;
+    for (name, time) in [("--time", asked.search.time), ("--service-time", asked.service_time)] {
         at_most(name, time.unwrap_or_default(), MAX_TIME)?;
     }
-    args.search.time.map_or(Ok(()), |time| positive("--time", time))
+    asked.search.time.map_or(Ok(()), |time| positive("--time", time))
 }
 
-fn ports(args: &Rfc2544Args) -> Result<(), Failure> {
-    match args.ports.as_slice() {
-        [] if args.lab.is_empty() => Err(Failure::usage(
+fn ports(asked: &Device) -> Result<(), Failure> {
+    match asked.ports.as_slice() {
+        [] if asked.lab.is_empty() => Err(Failure::usage(
             "nothing to test: a device is between two ports, or in a topology of the lab",
             "as in `pathmeter rfc2544 eth1 eth2` or `pathmeter rfc2544 --lab forward --quick`",
         )),
@@ -44,15 +45,14 @@ fn ports(args: &Rfc2544Args) -> Result<(), Failure> {
 }
 
 /// What a topology says itself.
-fn lab(args: &Rfc2544Args) -> Result<(), Failure> {
-    if args.lab.is_empty() {
+fn lab(asked: &Device) -> Result<(), Failure> {
+    if asked.lab.is_empty() {
         return Ok(());
     }
-    let DeviceArgs { address, gateway, tunnel, .. } = &args.device;
     let said = [
-        ("--address", address.is_empty()),
-        ("--gateway", gateway.is_empty()),
-        ("--tunnel", tunnel.is_empty()),
+        ("--address", asked.addresses.is_empty()),
+        ("--gateway", asked.gateways.is_empty()),
+        ("--tunnel", asked.tunnel.is_empty()),
     ];
     match said.iter().find(|(_, absent)| !absent) {
         Some((name, _)) => Err(Failure::usage(
@@ -86,9 +86,9 @@ fn pair(name: &str, addresses: &[IpAddr]) -> Result<(), Failure> {
 }
 
 /// Two ends, around IPv4 alone.
-fn tunnel(args: &Rfc2544Args) -> Result<(), Failure> {
-    let has_ipv6 = args.traffic.ipv6 || (args.standard == Standard::Rfc5180 && !args.traffic.ipv4);
-    match args.device.tunnel.as_slice() {
+fn tunnel(asked: &Device) -> Result<(), Failure> {
+    let has_ipv6 = asked.traffic.ipv6 || (asked.standard == Standard::Rfc5180 && !asked.traffic.ipv4);
+    match asked.tunnel.as_slice() {
         [] => Ok(()),
         [_, _] if has_ipv6 => Err(Failure::usage(
             "--tunnel carries IPv4, and frames of IPv6 are asked for",
@@ -119,24 +119,24 @@ fn bounds(min: Option<PacketRate>, max: Option<PacketRate>) -> Result<(), Failur
     }
 }
 
-fn goals(args: &Rfc2544Args) -> Result<(), Failure> {
-    let asked = |goal| args.search.goals.contains(&goal);
-    if asked(GoalName::Pdr) && asked(GoalName::Ndr) && args.search.loss_ratio.0 == 0.0 {
+fn goals(asked: &Device) -> Result<(), Failure> {
+    let wants = |goal| asked.search.goals.contains(&goal);
+    if wants(GoalName::Pdr) && wants(GoalName::Ndr) && asked.search.loss_ratio == 0.0 {
         let said = "--loss-ratio 0 makes pdr the same as ndr";
         return Err(Failure::usage(said, "give a share above 0, or drop one of the goals"));
     }
     Ok(())
 }
 
-fn service(args: &Rfc2544Args) -> Result<(), Failure> {
-    let asked =
-        args.tests.contains(&DutTest::Service) || (args.tests.is_empty() && args.standard == Standard::Y1564);
-    match args.profile.cir {
-        None if asked => Err(Failure::usage(
+fn service(asked: &Device) -> Result<(), Failure> {
+    let wanted =
+        asked.tests.contains(&Test::Service) || (asked.tests.is_empty() && asked.standard == Standard::Y1564);
+    match asked.service.map(|service: Service| service.committed) {
+        None if wanted => Err(Failure::usage(
             "a service is tested against what was promised of it, and --cir is not given",
             "give the committed rate, as in --cir 200M",
         )),
-        Some(_) if !asked => Err(Failure::usage(
+        Some(_) if !wanted => Err(Failure::usage(
             "--cir is for the test of a service, which is not asked for",
             "add --standard y1564 or --tests service, or drop --cir",
         )),
@@ -147,14 +147,14 @@ fn service(args: &Rfc2544Args) -> Result<(), Failure> {
     }
 }
 
-fn reset(args: &Rfc2544Args) -> Result<(), Failure> {
-    let asked = args.tests.contains(&DutTest::Reset);
-    match &args.device.reset_command {
-        None if asked && args.lab.is_empty() => Err(Failure::usage(
+fn reset(asked: &Device) -> Result<(), Failure> {
+    let wanted = asked.tests.contains(&Test::Reset);
+    match &asked.reset_command {
+        None if wanted && asked.lab.is_empty() => Err(Failure::usage(
             "nothing says how the device is reset",
             "give the command that does it, as in --reset-command 'ssh router reboot'; a lab's device resets by itself",
         )),
-        Some(_) if !asked && !args.tests.is_empty() => Err(Failure::usage(
+        Some(_) if !wanted && !asked.tests.is_empty() => Err(Failure::usage(
             "--reset-command is for the test of reset, which is not asked for",
             "add reset to --tests, or drop --reset-command",
         )),
@@ -165,8 +165,6 @@ fn reset(args: &Rfc2544Args) -> Result<(), Failure> {
     }
 }
 
-/// A week.
-const MAX_TIME: Nanos = Nanos::from_secs(7 * 86_400);
 const LEAST_FRAME: Bytes = Bytes(64);
 /// The longest IP packet in an Ethernet frame.
 const MOST_FRAME: Bytes = Bytes(65_535 + 18);

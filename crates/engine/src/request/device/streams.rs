@@ -1,7 +1,7 @@
 //! What is sent: a stream for each IP version and frame size, and for a mix.
 
-use crate::cli::{Rfc2544Args, Standard, TrafficArgs};
-use engine::error::Failure;
+use super::{Device, Standard, Traffic};
+use crate::error::Failure;
 use model::dut::{Frames, Stream, Test};
 use model::framing::{Imix, Network, RFC2544_SIZES, RFC8219_FURTHER_SIZES};
 use model::plan::Directions;
@@ -10,12 +10,12 @@ use model::units::Bytes;
 /// The streams in order, IPv4 first, and what became of sizes that are too small for the test's signature.
 ///
 /// # Errors
-/// Code 2 when the mix is none.
-pub(super) fn streams(args: &Rfc2544Args, tests: &[Test]) -> Result<(Vec<Stream>, Vec<String>), Failure> {
-    let sizes = sizes(args);
+/// `Kind::Usage` when the mix is none.
+pub(super) fn streams(asked: &Device, tests: &[Test]) -> Result<(Vec<Stream>, Vec<String>), Failure> {
+    let sizes = sizes(asked);
     let (mut streams, mut notes) = (Vec::new(), Vec::new());
-    for network in networks(args) {
-        let least = least(network, args.traffic.vlan.is_some(), is_timed(tests));
+    for network in networks(asked) {
+        let least = least(network, asked.traffic.vlan.is_some(), is_timed(tests));
         let small: Vec<String> =
             sizes.iter().filter(|size| **size < least).map(|size| size.0.to_string()).collect();
         if !small.is_empty() {
@@ -27,21 +27,21 @@ pub(super) fn streams(args: &Rfc2544Args, tests: &[Test]) -> Result<(Vec<Stream>
         }
         let mut raised: Vec<Bytes> = sizes.iter().map(|size| (*size).max(least)).collect();
         raised.dedup();
-        let mixes = args.traffic.imix.as_deref().map(|text| mix(text, network, least)).transpose()?;
+        let mixes = asked.traffic.imix.as_deref().map(|text| mix(text, network, least)).transpose()?;
         let frames = raised.into_iter().map(Frames::of).chain(mixes);
-        streams.extend(frames.map(|frames| Stream { network, frames, ways: ways(args) }));
+        streams.extend(frames.map(|frames| Stream { network, frames, ways: directions(asked) }));
     }
     Ok((streams, notes))
 }
 
 /// Sizes ascending, each once; none where a mix is all that is asked for.
-fn sizes(args: &Rfc2544Args) -> Vec<Bytes> {
+fn sizes(asked: &Device) -> Vec<Bytes> {
     let further = [&RFC2544_SIZES[..], &RFC8219_FURTHER_SIZES].concat();
-    let mut sizes = match (&args.traffic, args.standard) {
-        (TrafficArgs { frame, .. }, _) if !frame.is_empty() => frame.clone(),
-        (TrafficArgs { imix: Some(_), .. }, _) => Vec::new(),
+    let mut sizes = match (&asked.traffic, asked.standard) {
+        (Traffic { frames, .. }, _) if !frames.is_empty() => frames.clone(),
+        (Traffic { imix: Some(_), .. }, _) => Vec::new(),
         (_, Standard::Y1564) => vec![SERVICE_FRAME],
-        _ if args.quick => QUICK_FRAMES.to_vec(),
+        _ if asked.quick => QUICK_FRAMES.to_vec(),
         (_, Standard::Rfc2544 | Standard::Rfc2889) => RFC2544_SIZES.to_vec(),
         // RFC 8219's without 768.
         (_, Standard::Rfc5180) => further.into_iter().filter(|size| *size != Bytes(768)).collect(),
@@ -52,22 +52,19 @@ fn sizes(args: &Rfc2544Args) -> Vec<Bytes> {
     sizes
 }
 
-fn networks(args: &Rfc2544Args) -> Vec<Network> {
-    match (args.traffic.ipv4, args.traffic.ipv6, args.standard) {
+fn networks(asked: &Device) -> Vec<Network> {
+    match (asked.traffic.ipv4, asked.traffic.ipv6, asked.standard) {
         (true, true, _) => vec![Network::V4, Network::V6],
         (false, true, _) | (false, false, Standard::Rfc5180) => vec![Network::V6],
         _ => vec![Network::V4],
     }
 }
 
-fn ways(args: &Rfc2544Args) -> Directions {
-    let both = matches!(args.standard, Standard::Rfc2889 | Standard::Rfc8219);
-    match (args.traffic.both, args.traffic.reverse) {
-        (true, _) => Directions::Both,
-        (_, true) => Directions::Down,
-        _ if both => Directions::Both,
+fn directions(asked: &Device) -> Directions {
+    asked.traffic.directions.unwrap_or(match asked.standard {
+        Standard::Rfc2889 | Standard::Rfc8219 => Directions::Both,
         _ => Directions::Up,
-    }
+    })
 }
 
 /// A test that needs the time of sending in every frame.

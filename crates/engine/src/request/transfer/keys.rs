@@ -1,6 +1,6 @@
 //! Keys of S3: from the environment, or from a profile in the files that Amazon's own tools use.
 
-use engine::error::Failure;
+use crate::error::Failure;
 use rusty_s3::Credentials;
 use std::path::{Path, PathBuf};
 

@@ -1,23 +1,23 @@
 //! Which interface, or which routes, an MTU sweep changes.
 
-use crate::cli::TransferArgs;
-use engine::error::Failure;
+use super::Transfer;
+use crate::error::Failure;
 use linux::netlink::Network;
 use model::transfer::{MtuOf, TransferFile};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 /// What carries the MTU of these files; none without `--mtu`.
-pub(super) fn mtu_of(args: &TransferArgs, files: &[TransferFile]) -> anyhow::Result<Option<MtuOf>> {
-    if args.mtu.mtu.is_empty() {
+pub(super) fn mtu_of(asked: &Transfer, files: &[TransferFile]) -> anyhow::Result<Option<MtuOf>> {
+    if asked.mtus.is_empty() {
         return Ok(None);
     }
     let to: BTreeSet<IpAddr> = files.iter().map(|file| file.address.ip().to_canonical()).collect();
-    if args.mtu.mtu_route {
+    if asked.by_route {
         return Ok(Some(MtuOf::Route { to: to.into_iter().collect() }));
     }
     let mut network = Network::open()?;
-    let names: BTreeSet<String> = match &args.connection.origin.device {
+    let names: BTreeSet<String> = match &asked.origin.device {
         Some(device) => BTreeSet::from([device.clone()]),
         None => {
             let name = |to: &IpAddr| {

@@ -2,10 +2,12 @@
 
 use super::super::Test;
 use crate::search::Load;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
 /// Where a benchmark is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
     /// What is sent: `IPv4 64`; empty when all is done.
     pub stream: String,

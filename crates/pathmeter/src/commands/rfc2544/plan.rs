@@ -1,70 +1,41 @@
-//! The plan of a benchmark, shown before the first frame: what is done how often, and how long it takes at most.
+//! The plan of a plan, shown before the first frame: what is done how often, and how long it takes at most.
 
-use crate::cli::Common;
-use crate::commands::output::deliver;
-use crate::commands::session::print_plan;
-use crate::exit::Exit;
-use crate::planner::Benchmark;
-use model::dut::{PlanRow, Setup, TrialPlan};
+use engine::run::DevicePlan;
+use model::dut::{PlanRow, Setup};
 use model::plan::Directions;
 use model::units::Nanos;
-use serde::Serialize;
 use std::fmt::Write;
 
-/// Prints the plan: what `--dry-run` is for.
-pub(super) fn print(benchmark: &Benchmark, global: &Common) -> anyhow::Result<Exit> {
-    #[derive(Serialize)]
-    struct Document<'a> {
-        devices: Vec<String>,
-        setup: &'a Setup,
-        plan: TrialPlan,
-        most_ns: Nanos,
-        notes: &'a [String],
-    }
-    if !matches!(global.format().name, "json" | "ndjson") {
-        deliver(global, text(benchmark).as_bytes())?;
-        return Ok(Exit::Done);
-    }
-    let devices = benchmark.benches.iter().map(|bench| bench.device.name()).collect();
-    let (setup, plan) = (&benchmark.setup, benchmark.setup.plan());
-    print_plan(&Document { devices, setup, plan, most_ns: most(benchmark), notes: &benchmark.notes }, global)
-}
-
 /// The plan for people.
-pub(super) fn text(benchmark: &Benchmark) -> String {
+pub(super) fn text(plan: &DevicePlan) -> String {
     let mut text = String::new();
-    for bench in &benchmark.benches {
+    for bench in &plan.benches {
         let title = bench.device.title().map(|title| format!(": {title}")).unwrap_or_default();
         let _ = writeln!(text, "{}{title}", bench.device.name());
     }
-    let setup = &benchmark.setup;
+    let setup = &plan.setup;
     let names: Vec<String> = setup.streams.iter().map(ToString::to_string).collect();
     let _ = writeln!(text, "  Frames: {}; {}", joined(&names), ways(setup));
-    let plan = setup.plan();
+    let trials = setup.plan();
     for test in &setup.tests {
-        let rows: Vec<&PlanRow> = plan.rows.iter().filter(|row| row.test == *test).collect();
+        let rows: Vec<&PlanRow> = trials.rows.iter().filter(|row| row.test == *test).collect();
         let Some(first) = rows.first() else { continue };
-        let trials = rows.iter().map(|row| row.trials).max().unwrap_or_default();
+        let count = rows.iter().map(|row| row.trials).max().unwrap_or_default();
         let most = rows.iter().fold(Nanos::ZERO, |sum, row| sum + row.most);
         let only = if rows.len() < names.len() { format!(" ({} only)", first.stream) } else { String::new() };
-        let each = format!("{trials} × {}", first.trial);
+        let each = format!("{count} × {}", first.trial);
         let _ = writeln!(text, "  {:<22} {each:<16} at most {}{only}", test.to_string(), about(most));
     }
-    for note in &benchmark.notes {
+    for note in &plan.notes {
         let _ = writeln!(text, "  - {note}");
     }
-    let each = if benchmark.benches.len() > 1 { " for all" } else { "" };
+    let each = if plan.benches.len() > 1 { " for all" } else { "" };
     let _ = writeln!(
         text,
         "At most {}{each}, but for trials that this host spoils, which are repeated. Ctrl-C ends it with what was measured.",
-        about(most(benchmark))
+        about(plan.most())
     );
     text
-}
-
-/// How long all devices take at most.
-pub(super) fn most(benchmark: &Benchmark) -> Nanos {
-    benchmark.setup.plan().most().saturating_mul(benchmark.benches.len() as u64)
 }
 
 /// From which port to which.

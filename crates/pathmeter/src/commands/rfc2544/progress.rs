@@ -2,44 +2,48 @@
 
 use super::plan::about;
 use model::dut::{Progress, Test};
-use model::units::Nanos;
+use model::event::{DeviceProgress, Event};
 use std::io::{IsTerminal, Write};
 
 /// Tells how far a benchmark has come: one line that changes on a terminal, elsewhere one for each test and stream.
 pub(super) struct Live {
-    device: String,
     terminal: bool,
-    last: Option<(String, Test)>,
+    last: Option<(String, String, Test)>,
 }
 
 impl Live {
-    /// Of this device.
-    pub(super) fn new(device: &str) -> Live {
-        Live { device: device.to_owned(), terminal: std::io::stderr().is_terminal(), last: None }
+    /// Nothing has begun.
+    pub(super) fn new() -> Live {
+        Live { terminal: std::io::stderr().is_terminal(), last: None }
     }
 
-    /// This begins. `left`: at most, of all that is to be done.
-    pub(super) fn tell(&mut self, progress: &Progress, left: Nanos) {
-        let now = (progress.stream.clone(), progress.test);
-        let left = about(left);
+    /// Tells what an event says of it.
+    pub(super) fn event(&mut self, event: &Event) {
+        match event {
+            Event::DeviceProgress(progress) => self.tell(progress),
+            Event::Progress(progress) => {
+                let clear = if self.terminal { CLEAR } else { "" };
+                let _ = writeln!(std::io::stderr(), "{clear}{}", progress.doing);
+            }
+            _ => {}
+        }
+    }
+
+    fn tell(&mut self, DeviceProgress { device, progress, left }: &DeviceProgress) {
+        let now = (device.clone(), progress.stream.clone(), progress.test);
+        let left = about(*left);
         if self.terminal {
-            let line = format!("{}: {}  at most {left} left", self.device, words(progress));
+            let line = format!("{device}: {}  at most {left} left", words(progress));
             let width = linux::screen::columns().map_or(80, usize::from).saturating_sub(1);
             let line: String = line.chars().take(width).collect();
             // Progress is a courtesy: a closed standard error stops nothing.
             let _ = write!(std::io::stderr(), "{CLEAR}{line}");
         } else if self.last.as_ref() != Some(&now) {
             let Progress { stream, test, row, rows, .. } = progress;
-            let line = format!("{row:>4}/{rows}  {}: {stream}, {test}; at most {left} left", self.device);
+            let line = format!("{row:>4}/{rows}  {device}: {stream}, {test}; at most {left} left");
             let _ = writeln!(std::io::stderr(), "{line}");
         }
         self.last = Some(now);
-    }
-
-    /// A line that stays.
-    pub(super) fn say(&self, line: &str) {
-        let clear = if self.terminal { CLEAR } else { "" };
-        let _ = writeln!(std::io::stderr(), "{clear}{}: {line}", self.device);
     }
 }
 

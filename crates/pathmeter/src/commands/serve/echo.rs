@@ -2,7 +2,7 @@
 
 use super::{Log, listen};
 use crate::cli::ServeArgs;
-use crate::commands::latency::key;
+use crate::files::key;
 use engine::echo::server::{Note, Servers, join};
 use engine::error::Failure;
 use engine::server::Observer;

@@ -1,17 +1,22 @@
 //! Command lines and the plans or refusals they become.
 
-use super::*;
 use crate::cli::{Cli, Command};
+use crate::request::Asks;
 use clap::Parser;
-use engine::error::Kind;
-use model::plan::Wait;
+use engine::error::{Failure, Kind};
+use engine::request::{Host, resolve};
+use engine::run;
+use model::plan::{Directions, End, Plan, TestSpec, Transport, Wait};
+use model::units::{BitRate, Bytes, Nanos};
 
 fn plan(line: &str) -> Result<Plan, Failure> {
     let words = format!("pathmeter throughput {line}");
     let cli = Cli::try_parse_from(words.split_whitespace()).expect("clap takes it");
-    match cli.command {
-        Command::Throughput(args) => Ok(tests(&args)?.remove(0)),
-        other => panic!("another command: {other:?}"),
+    let Command::Throughput(args) = cli.command else { panic!("another command") };
+    let plan = args.request().and_then(|asked| resolve(&asked, &Host::here().with_path_mtu(1500)));
+    match plan.map_err(|error| error.downcast::<Failure>().expect("a refusal with its reason"))? {
+        run::Plan::Throughput(plan) => Ok(*plan),
+        other => panic!("another plan: {other:?}"),
     }
 }
 
@@ -26,9 +31,10 @@ fn defaults_are_filled() {
 }
 
 #[test]
-fn udp_has_no_rate_and_no_length_of_its_own() {
+fn udp_has_no_rate_of_its_own_and_fits_one_packet() {
     let test = plan("127.0.0.1 --udp").expect("UDP").test;
-    assert_eq!((test.transport, test.bitrate, test.length), (Transport::Udp, None, 0));
+    assert_eq!((test.transport, test.bitrate, test.length), (Transport::Udp, None, 1472));
+    assert_eq!(plan("::1 --udp").expect("UDP").test.length, 1452);
     assert_eq!(plan("::1 --udp -b 0").expect("b 0").test.bitrate, None);
     assert_eq!(plan("::1 -u -b 1M").expect("b 1M").test.bitrate, Some(BitRate(1_000_000)));
 }
@@ -37,7 +43,7 @@ fn udp_has_no_rate_and_no_length_of_its_own() {
 fn options_arrive_in_the_plan() {
     let plan = plan(
         "[::1]:99 -R -P 8 -n 1G -O 1 -i 500ms -l 128K -b 10G -M 1400 -w 4M --congestion cubic --dscp ef --nodelay \
-         -Z --receive-discard --affinity 0,2-3 --device lo -6 --wait spin --link 25G --connect-timeout 2s",
+         -Z --receive-discard --affinity 0 --device lo -6 --wait spin --link 25G --connect-timeout 2s",
     )
     .expect("all at once");
     assert_eq!(plan.target.address.to_string(), "[::1]:99");
@@ -48,7 +54,7 @@ fn options_arrive_in_the_plan() {
     assert_eq!((test.congestion.as_deref(), test.tos), (Some("cubic"), 0xb8));
     assert!(test.nodelay && test.zero_copy && test.skip_receive_copy && test.offload);
     let local = &plan.local;
-    assert_eq!((local.affinity.as_slice(), local.wait), ([0, 2, 3].as_slice(), Wait::Spin));
+    assert_eq!((local.affinity.as_slice(), local.wait), ([0].as_slice(), Wait::Spin));
     assert_eq!((local.device.as_deref(), local.link), (Some("lo"), Some(BitRate(25_000_000_000))));
     assert_eq!(local.connect_timeout, Some(Nanos::from_secs(2)));
 }
@@ -75,7 +81,6 @@ fn conflicts_name_both_options_and_the_way_out() {
         ("h -4 -6", "-4", "-6"),
         ("h --bind ::1 -4", "--bind ::1", "-4"),
         ("h:1 -p 2", "HOST:1", "--port 2"),
-        ("h --tls", "--tls", "--fingerprint"),
         ("h --protocol iperf3 --token-file x", "--token-file", "--protocol iperf3"),
         ("h --protocol iperf3 -t 1.5", "--time 1.50 s", "--protocol iperf3"),
     ] {
@@ -127,10 +132,4 @@ fn a_host_without_an_address_is_named() {
     assert!(failure.message.contains("127.0.0.1") && failure.message.contains("-6"), "{}", failure.message);
     let failure = plan("::1 --bind 127.0.0.1").expect_err("the other family");
     assert!(failure.message.contains("IPv4"), "{}", failure.message);
-}
-
-#[test]
-fn the_family_chooses_among_addresses() {
-    let address = resolve("localhost", 1, Family::V4("-4")).expect("localhost has an IPv4 address");
-    assert!(address.is_ipv4());
 }

@@ -1,19 +1,22 @@
 //! Command lines of `pathmeter rfc2544`, and what becomes of them.
 
-use super::rfc2544;
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
+use crate::request;
 use clap::Parser;
-use engine::connect::Security;
 use engine::error::sentence;
+use engine::run::{DevicePlan, Plan};
 use model::dut::{Setup, Test};
 use model::plan::Directions;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
-fn plan(line: &str) -> anyhow::Result<super::Benchmark> {
+fn plan(line: &str) -> anyhow::Result<DevicePlan> {
     let words = ["pathmeter", "rfc2544"].into_iter().chain(line.split_whitespace());
     let Command::Rfc2544(args) = Cli::try_parse_from(words)?.command else { panic!("it is rfc2544") };
-    rfc2544(&args, &Security::default())
+    match request::plan(&*args)? {
+        Plan::Device(plan) => Ok(*plan),
+        other => panic!("another plan: {other:?}"),
+    }
 }
 
 fn setup(line: &str) -> Setup {
@@ -130,7 +133,6 @@ fn what_cannot_be_is_said() {
         ("eth1 eth2 --tests mrr --reset-command reboot", "--reset-command is for the test of reset"),
         ("eth1 eth2 --time 0", "--time 0"),
         ("eth1 eth2 --link 0", "--link 0"),
-        ("eth1 eth2 --tls", "--tls without --fingerprint"),
         ("eth1 eth2 --imix 7(a", "--imix 7(a"),
         ("eth1 eth2 --imix simple --tests back-to-back", "back-to-back frames are of one size"),
     ] {

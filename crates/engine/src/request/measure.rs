@@ -1,0 +1,40 @@
+//! The main job: what was asked, and its plan.
+
+use super::Host;
+use super::far::{FarEnd, check_link};
+use crate::address::Family;
+use crate::preflight;
+use crate::run::{MeasurePlan, Plan};
+use model::plan::LocalOptions;
+use model::units::{BitRate, Nanos};
+use wire::native;
+
+/// A measurement of a path: reach, round trips, packet sizes, TCP and UDP each way.
+#[derive(Clone, Debug)]
+pub struct Measure {
+    /// The far end.
+    pub far: FarEnd,
+    /// A check of eight seconds, not a measurement of thirty.
+    pub quick: bool,
+    /// Speed of the link, where the interface's own is not to be used.
+    pub link: Option<BitRate>,
+}
+
+impl Measure {
+    /// Of the path to this host, in full.
+    #[must_use]
+    pub fn to(far: FarEnd) -> Measure {
+        Measure { far, quick: false, link: None }
+    }
+}
+
+pub(super) fn resolve(asked: &Measure, host: &Host) -> anyhow::Result<Plan> {
+    asked.far.check()?;
+    check_link(asked.link)?;
+    let target = asked.far.target(native::PORT, host)?;
+    let origin = &asked.far.origin;
+    let local = LocalOptions { interval: Nanos::from_secs(1), ..origin.local(asked.link) };
+    preflight::way(&target, &local)?;
+    let one_family = origin.family != Family::Any;
+    Ok(Plan::Measure(Box::new(MeasurePlan::new(target, local, asked.quick, one_family))))
+}

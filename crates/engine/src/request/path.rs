@@ -1,0 +1,95 @@
+//! Which packet sizes cross: what was asked, and its plan.
+
+use super::Host;
+use super::far::{FarEnd, check_link};
+use super::throughput::fits_u32;
+use crate::error::Failure;
+use crate::preflight;
+use crate::run::Plan;
+use model::framing::Encaps;
+use model::path::{PathMethod, PathPlan, ServicePlan, least_mtu};
+use model::plan::LocalOptions;
+use model::units::{BitRate, Bytes, Nanos};
+use wire::native;
+
+/// A search for the packet sizes that a path carries.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// The far end. Port 0: the method finds one.
+    pub far: FarEnd,
+    /// How it is asked.
+    pub method: PathMethod,
+    /// Largest packet tried; absent: what the interface on the way can send.
+    pub largest: Option<Bytes>,
+    /// A tunnel to be laid over the path, whose MTU is wanted.
+    pub encap: Option<Encaps>,
+    /// A UDP service whose largest datagram is wanted too.
+    pub service: Option<Service>,
+    /// Speed of the link, where the interface's own is not to be used.
+    pub link: Option<BitRate>,
+}
+
+/// A UDP service that answers.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// Its port.
+    pub port: u16,
+    /// The datagram's first bytes.
+    pub payload: Vec<u8>,
+    /// The byte that fills it up.
+    pub fill: u8,
+    /// The reply's first bytes; none: any reply will do.
+    pub reply: Vec<u8>,
+    /// Longest wait for a reply.
+    pub timeout: Nanos,
+}
+
+impl Path {
+    /// Of the path to this host, both ways where it runs a pathmeter.
+    #[must_use]
+    pub fn to(far: FarEnd) -> Path {
+        Path { far, method: PathMethod::Auto, largest: None, encap: None, service: None, link: None }
+    }
+}
+
+pub(super) fn resolve(asked: &Path, host: &Host) -> anyhow::Result<Plan> {
+    asked.far.check()?;
+    check_link(asked.link)?;
+    let ours = matches!(asked.method, PathMethod::Auto | PathMethod::Native);
+    let target = asked.far.target(if ours { native::PORT } else { 0 }, host)?;
+    let ipv6 = target.address.ip().to_canonical().is_ipv6();
+    let largest = asked.largest.map(fits_u32);
+    if let Some(largest) = largest.filter(|largest| !(least_mtu(ipv6)..=LARGEST_PACKET).contains(largest)) {
+        let family = if ipv6 { "IPv6" } else { "IPv4" };
+        return Err(Failure::usage(
+            format!("--largest {largest}: no packet of {family} is so large or so small"),
+            format!("give {} to {LARGEST_PACKET} bytes", least_mtu(ipv6)),
+        )
+        .into());
+    }
+    let local: LocalOptions = asked.far.origin.local(asked.link);
+    preflight::way(&target, &local)?;
+    Ok(Plan::Path(Box::new(PathPlan {
+        target,
+        method: asked.method,
+        largest,
+        service: asked.service.as_ref().map(|service| plan_of(service, ipv6)).transpose()?,
+        encap: asked.encap.as_ref().map(ToString::to_string),
+        local,
+    })))
+}
+
+fn plan_of(asked: &Service, ipv6: bool) -> Result<ServicePlan, Failure> {
+    let largest = if ipv6 { LARGEST_PACKET - 8 } else { LARGEST_PACKET - 28 };
+    if asked.payload.len() > largest as usize {
+        return Err(Failure::usage(
+            format!("--payload: {} bytes are more than a datagram carries", asked.payload.len()),
+            format!("give at most {largest}"),
+        ));
+    }
+    let Service { port, payload, fill, reply, timeout } = asked.clone();
+    Ok(ServicePlan { port, payload, fill, reply, timeout, largest })
+}
+
+/// Largest packet that the length fields of IPv4, and of IPv6 without jumbograms, can tell.
+const LARGEST_PACKET: u32 = 65_535;

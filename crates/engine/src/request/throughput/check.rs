@@ -1,0 +1,166 @@
+//! What no test of throughput can do: options of the other transport or protocol, and numbers beyond their limits.
+
+use super::Throughput;
+use super::limits::{MAX_TIME, at_most, exclude, positive, range, within};
+use crate::error::Failure;
+use model::framing::LINUX_MIN_MSS;
+use model::plan::{Directions, End, ProtocolName, Transport};
+use model::units::{Bytes, Nanos};
+
+pub(super) fn check(asked: &Throughput) -> Result<(), Failure> {
+    transport(asked)?;
+    numbers(asked)?;
+    match asked.protocol {
+        ProtocolName::Native | ProtocolName::Foreign => Ok(()),
+        ProtocolName::Iperf3 => iperf3(asked),
+        ProtocolName::Iperf2 => iperf2(asked),
+    }
+}
+
+/// Options of the other transport.
+fn transport(asked: &Throughput) -> Result<(), Failure> {
+    let sockets = &asked.sockets;
+    if asked.transport == Transport::Tcp {
+        return match sockets.offload {
+            false => Err(Failure::usage(
+                "--no-gso is for UDP, and this test is TCP",
+                "add --udp, or drop --no-gso",
+            )),
+            true => Ok(()),
+        };
+    }
+    let of_tcp = [
+        ("--mss", sockets.mss.is_some(), "set the payload with --length"),
+        ("--congestion", sockets.congestion.is_some(), "set the rate with --bitrate"),
+        ("--nodelay", sockets.nodelay, "datagrams are never held back"),
+        ("--zero-copy", sockets.zero_copy, "segmentation offload serves UDP better, and is on"),
+        ("--receive-discard", sockets.receive_discard, "every datagram's number is read"),
+    ];
+    match of_tcp.iter().find(|(_, asked, _)| *asked) {
+        Some((name, _, instead)) => {
+            let advice = format!("drop {name} ({instead}), or drop --udp");
+            exclude(name, "--udp", &format!("{name} is for TCP"), &advice)
+        }
+        None => Ok(()),
+    }
+}
+
+fn numbers(asked: &Throughput) -> Result<(), Failure> {
+    within("--parallel", u64::from(asked.streams), 1, 128, "streams")?;
+    match asked.end {
+        End::Time(time) => {
+            positive("--time", time)?;
+            at_most("--time", time, MAX_TIME)?;
+        }
+        End::Bytes(Bytes(0)) => {
+            return Err(Failure::usage("--bytes 0 sends nothing", "give an amount, or --time"));
+        }
+        End::Bytes(_) | End::Blocks(_) => {}
+    }
+    at_most("--omit", asked.omit, MAX_OMIT)?;
+    if asked.interval > Nanos::ZERO && asked.interval < MIN_INTERVAL {
+        return Err(Failure::usage(
+            format!("--interval {} is too short to mean anything", asked.interval),
+            format!("give {MIN_INTERVAL} or more, or 0 for a report at the end only"),
+        ));
+    }
+    length(asked.length, asked.transport)?;
+    if let Some(mss) = asked.sockets.mss {
+        let advice = "Linux takes no other (use --udp -l for smaller packets)";
+        range("--mss", mss.0, LINUX_MIN_MSS.0, MAX_MSS, "bytes", advice)?;
+    }
+    match asked.sockets.window {
+        Some(window) => within("--window", window.0, 1, MAX_WINDOW, "bytes"),
+        None => Ok(()),
+    }
+}
+
+fn length(length: Option<Bytes>, transport: Transport) -> Result<(), Failure> {
+    match length {
+        Some(length) if transport == Transport::Udp => {
+            let why = "a datagram holds our 16-byte header, and 65507 bytes at most over IPv4";
+            range("--length", length.0, MIN_UDP, MAX_UDP, "bytes with --udp", why)
+        }
+        Some(length) => within("--length", length.0, 1, MAX_WRITE, "bytes"),
+        None => Ok(()),
+    }
+}
+
+/// What iPerf3's parameters cannot say or its servers refuse.
+fn iperf3(asked: &Throughput) -> Result<(), Failure> {
+    let time = if let End::Time(time) = asked.end { time } else { Nanos::ZERO };
+    for (name, value) in [("--time", time), ("--omit", asked.omit)] {
+        if value.0 % Nanos::from_secs(1).0 != 0 {
+            return Err(Failure::usage(
+                format!("{name} {value} with --protocol iperf3: it knows whole seconds only"),
+                "give whole seconds, or use --protocol native",
+            ));
+        }
+        at_most(&format!("{name} with --protocol iperf3"), value, Nanos::from_secs(86_400))?;
+    }
+    match asked.length {
+        Some(length) if asked.transport == Transport::Tcp => {
+            within("--length with --protocol iperf3", length.0, 1, MAX_IPERF3_BLOCK, "bytes")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What iPerf2's protocol cannot say.
+fn iperf2(asked: &Throughput) -> Result<(), Failure> {
+    let sockets = &asked.sockets;
+    let (back, only_back) = (asked.directions.down(), asked.directions == Directions::Down);
+    let unknown = [
+        ("--omit", asked.omit > Nanos::ZERO, "it has no omitted time"),
+        ("--receive-discard", sockets.receive_discard && !back, "only the receiver can do that"),
+        ("--congestion", sockets.congestion.is_some() && only_back, "the sending server cannot be told"),
+        ("--nodelay", sockets.nodelay && only_back, "the sending server cannot be told"),
+        ("--zero-copy", sockets.zero_copy && only_back, "the sending server cannot be told"),
+    ];
+    if let Some((name, _, why)) = unknown.iter().find(|(_, asked, _)| *asked) {
+        let advice = format!("drop {name}, or use --protocol native");
+        return exclude(name, "--protocol iperf2", why, &advice);
+    }
+    match asked.end {
+        End::Time(time) if time < IPERF2_SHORTEST => {
+            return Err(Failure::usage(
+                format!("--time {time} with --protocol iperf2: it counts in hundredths of a second"),
+                format!("give {IPERF2_SHORTEST} or more"),
+            ));
+        }
+        End::Bytes(bytes) if back => {
+            let why = "so much can a server be asked for; of more it would send a part";
+            let most = u64::from(asked.streams.max(1)) * IPERF2_MAX_AMOUNT;
+            range("--bytes with --protocol iperf2", bytes.0, 1, most, "bytes", why)?;
+        }
+        _ => {}
+    }
+    match asked.length {
+        Some(length) if asked.transport == Transport::Udp => {
+            let why = "each datagram holds the 76 bytes of the test header";
+            range("--length with --protocol iperf2", length.0, IPERF2_MIN_UDP, MAX_UDP, "bytes", why)
+        }
+        Some(length) => within("--length with --protocol iperf2", length.0, 1, MAX_WRITE, "bytes"),
+        None => Ok(()),
+    }
+}
+
+const MAX_OMIT: Nanos = Nanos::from_secs(600);
+const MIN_INTERVAL: Nanos = Nanos::from_millis(10);
+/// `TCP_MAXSEG` of Linux (`MAX_TCP_WINDOW` in `include/net/tcp.h`).
+const MAX_MSS: u64 = 32_767;
+/// Twice of it still fits the kernel's signed 32 bits.
+const MAX_WINDOW: u64 = 1 << 30;
+const MAX_WRITE: u64 = 16 << 20;
+/// iPerf3's `MAX_BLOCKSIZE`.
+const MAX_IPERF3_BLOCK: u64 = 1 << 20;
+/// Our header, and iPerf3's least.
+const MIN_UDP: u64 = 16;
+/// 65,535 less the headers of IPv4 and UDP.
+const MAX_UDP: u64 = 65_507;
+/// iPerf2's time travels in hundredths of a second.
+const IPERF2_SHORTEST: Nanos = Nanos::from_millis(10);
+/// Of iPerf2's amount 31 bits travel.
+const IPERF2_MAX_AMOUNT: u64 = 0x7fff_ffff;
+/// iPerf2's number, time and header.
+const IPERF2_MIN_UDP: u64 = 76;

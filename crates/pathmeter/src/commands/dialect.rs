@@ -1,0 +1,51 @@
+//! Other tools' command lines: by the tool's name, as a link to this program has it, or as a sub-command.
+
+use crate::exit::Exit;
+use model::event::Event;
+use std::ffi::OsString;
+use wire::Report;
+
+/// Runs as another tool, when the words are those of one. They are taken apart before our own options are looked for, as both
+/// have a `-v` and a `--json`.
+#[cfg(feature = "dialects")]
+pub(crate) fn called_as(words: &[OsString]) -> Option<anyhow::Result<Exit>> {
+    type Run = fn(&[OsString]) -> anyhow::Result<Exit>;
+    let tools: [(&str, Run); 3] = [("iperf3", iperf3), ("iperf", iperf2), ("sockperf", sockperf)];
+    tools.into_iter().find_map(|(tool, run)| Some(run(&dialect::words_of(tool, words)?)))
+}
+
+/// `pathmeter iperf3`.
+#[cfg(feature = "dialects")]
+pub(crate) fn iperf3(words: &[OsString]) -> anyhow::Result<Exit> {
+    dialect::iperf3::run(words, crate::signals::interrupt).map(Exit::Dialect)
+}
+
+/// `pathmeter iperf`.
+#[cfg(feature = "dialects")]
+pub(crate) fn iperf2(words: &[OsString]) -> anyhow::Result<Exit> {
+    Ok(Exit::Dialect(dialect::iperf2::run(words, crate::signals::interrupt)))
+}
+
+/// `pathmeter sockperf`.
+#[cfg(feature = "dialects")]
+pub(crate) fn sockperf(words: &[OsString]) -> anyhow::Result<Exit> {
+    Ok(Exit::Dialect(dialect::sockperf::run(words, crate::signals::interrupt)))
+}
+
+/// What a server of iPerf3's tells its client of a test, where the client asks for it.
+#[cfg(feature = "dialects")]
+pub(crate) fn server_output(events: &[Event]) -> Option<Report> {
+    Some(dialect::iperf3::text_report(events))
+}
+
+/// Without the dialects no name is special.
+#[cfg(not(feature = "dialects"))]
+pub(crate) fn called_as(_words: &[OsString]) -> Option<anyhow::Result<Exit>> {
+    None
+}
+
+/// Without the dialects nothing prints as iPerf3 does.
+#[cfg(not(feature = "dialects"))]
+pub(crate) fn server_output(_events: &[Event]) -> Option<Report> {
+    None
+}

@@ -1,0 +1,45 @@
+//! Files that the command line names: tokens, keys, results to compare with.
+
+use anyhow::Context;
+use engine::error::Failure;
+use std::path::Path;
+use wire::native::Token;
+use wire::stamp::Key;
+
+/// Reads a text.
+///
+/// # Errors
+/// It cannot be read, or is no UTF-8.
+pub(crate) fn text(file: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(file).with_context(|| format!("read {}", file.display()))
+}
+
+/// Reads a token.
+///
+/// # Errors
+/// The file cannot be read, or is empty.
+pub(crate) fn token(file: &Path) -> anyhow::Result<Token> {
+    let bytes = std::fs::read(file).with_context(|| format!("read the token file {}", file.display()))?;
+    Token::new(&bytes).ok_or_else(|| {
+        Failure::usage(
+            format!("the token file {} is empty", file.display()),
+            "put a long random line into it, the same at both ends",
+        )
+        .into()
+    })
+}
+
+/// Reads a key of STAMP.
+///
+/// # Errors
+/// The file cannot be read, or holds no key.
+pub(crate) fn key(file: &Path) -> anyhow::Result<Key> {
+    let bytes = std::fs::read(file).with_context(|| format!("read the key file {}", file.display()))?;
+    Key::new(bytes.trim_ascii_end()).map_err(|e| {
+        Failure::usage(
+            format!("the key file {}: {e}", file.display()),
+            "put 16 bytes or more into it, the same at both ends",
+        )
+        .into()
+    })
+}
