@@ -5,10 +5,11 @@ use crate::cli::{Dscp, LatencyArgs, LatencyWaitArg};
 use crate::files;
 use engine::error::Failure;
 use engine::request::{Latency, LatencyLoad, LatencyWait, Request, Via};
-use model::latency::{LatencyMode, WaitMode};
+use model::latency::{LatencyMode, LatencyProtocol, WaitMode};
 use model::plan::Transport;
 use model::playback::{Item, parse};
 use std::path::Path;
+use wire::stamp::Key;
 
 impl Asks for LatencyArgs {
     fn request(&self) -> anyhow::Result<Request> {
@@ -32,7 +33,7 @@ impl Asks for LatencyArgs {
             timeout: self.test.timeout,
             interval: self.test.interval,
             raw: self.test.raw.clone(),
-            key: self.test.key_file.as_deref().map(files::key).transpose()?,
+            key: key(self)?,
             load: self.load.loaded.then(|| LatencyLoad {
                 streams: self.load.parallel,
                 congestion: self.load.congestion.clone(),
@@ -51,6 +52,16 @@ impl Asks for LatencyArgs {
             secured: self.session.token_file.is_some() || self.session.fingerprint.is_some(),
         })))
     }
+}
+
+/// Reads the key of STAMP's authenticated mode.
+fn key(args: &LatencyArgs) -> anyhow::Result<Option<Key>> {
+    let Some(file) = args.test.key_file.as_deref() else { return Ok(None) };
+    if LatencyProtocol::from(args.protocol) != LatencyProtocol::Stamp {
+        let advice = "drop it, or give --token-file for our own protocol";
+        return Err(Failure::usage("--key-file goes with --protocol stamp", advice).into());
+    }
+    files::key(file).map(Some)
 }
 
 /// Reads a playback file.

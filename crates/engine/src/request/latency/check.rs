@@ -13,10 +13,7 @@ pub(super) fn check(asked: &Latency, mode: LatencyMode) -> Result<(), Failure> {
         return no("--timeout is out of range", "give a time above 0 and up to 8s");
     }
     if asked.protocol != LatencyProtocol::Stamp && asked.key.is_some() {
-        return no(
-            "--key-file goes with --protocol stamp",
-            "drop it, or give --token-file for our own protocol",
-        );
+        return no("a key goes with --protocol stamp alone", "leave the key out");
     }
     if mode == LatencyMode::Playback && asked.playback.is_empty() {
         return no(

@@ -1,6 +1,9 @@
 //! What `lab run` will do: which tests of which topology, in which order, how often, and how long it takes.
 
-use crate::cli::{LabRunArgs, LabTest as Asked};
+mod tap;
+
+pub(super) use tap::Tap;
+
 use engine::error::Failure;
 use lab::shipped;
 use lab::topology::{Node, Place, Tool, Topology};
@@ -10,10 +13,71 @@ use model::plan::{Direction, Directions, Transport};
 use model::units::{BitRate, Nanos};
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+/// What is to be measured.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Topologies by name or file, each for itself.
+    pub topologies: Vec<String>,
+    /// Topologies in place of these, all compared with the first.
+    pub compare: Vec<String>,
+    /// Kinds of measurement; none: all that fit.
+    pub tests: Vec<Test>,
+    /// A sweep over frame sizes.
+    pub frames: bool,
+    /// IPv4 alone.
+    pub ipv4: bool,
+    /// IPv6 alone.
+    pub ipv6: bool,
+    /// How long each test of throughput and latency lasts.
+    pub time: Option<Nanos>,
+    /// How often each test runs.
+    pub rounds: Option<u32>,
+    /// Shorter tests, once.
+    pub quick: bool,
+    /// `NODE:DEVICE` whose packets are written to this file.
+    pub capture: Option<(String, PathBuf)>,
+}
+
+/// A kind of measurement in a lab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    /// TCP throughput: up, down, and both at once.
+    Tcp,
+    /// UDP throughput: up, down, and both at once.
+    Udp,
+    /// Round trips of an idle path.
+    Latency,
+    /// Path MTU and fragments, both ways.
+    Mtu,
+    /// All that `pathmeter measure` does, for its findings.
+    Measure,
+    /// The tools that the topology names.
+    Tools,
+}
+
+impl Test {
+    /// As `lab run --tests` takes it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Test::Tcp => "tcp",
+            Test::Udp => "udp",
+            Test::Latency => "latency",
+            Test::Mtu => "mtu",
+            Test::Measure => "measure",
+            Test::Tools => "tools",
+        }
+    }
+}
 
 /// Everything that will be done.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub struct Plan {
+    /// What was asked for.
+    pub(super) asked: Request,
+    /// What is captured of it.
+    pub(super) tap: Option<Tap>,
     /// The topologies, in the order asked for.
     pub(super) variants: Vec<Planned>,
     /// How often each test runs.
@@ -62,14 +126,14 @@ pub(super) enum Work {
 }
 
 impl Plan {
-    /// What the command line asks for.
+    /// The tests of what is asked for.
     ///
     /// # Errors
     /// When a topology is unknown or faulty, a name stands twice, or nothing would be measured.
-    pub(super) fn of(args: &LabRunArgs) -> anyhow::Result<Plan> {
-        let compared = !args.compare.is_empty();
-        let names = if compared { &args.compare } else { &args.topologies };
-        let time = args.time.unwrap_or(Nanos::from_secs(if args.quick { 1 } else { 3 }));
+    pub fn of(asked: &Request) -> anyhow::Result<Plan> {
+        let compared = !asked.compare.is_empty();
+        let names = if compared { &asked.compare } else { &asked.topologies };
+        let time = asked.time.unwrap_or(Nanos::from_secs(if asked.quick { 1 } else { 3 }));
         if time < LEAST_TIME {
             return Err(Failure::usage(
                 format!("-t {time} is too short to measure in"),
@@ -89,7 +153,7 @@ impl Plan {
                 let said = format!("the topology {} is asked for twice", topology.name);
                 return Err(Failure::usage(said, "name each once; --runs N repeats all").into());
             }
-            let steps = steps(&topology, args, compared);
+            let steps = steps(&topology, asked, compared);
             variants.push(Planned { topology, steps });
         }
         if variants.iter().all(|one| one.steps.is_empty()) {
@@ -97,12 +161,13 @@ impl Plan {
             return Err(Failure::usage("there is nothing to measure", advice).into());
         }
         let repeats = variants.iter().flat_map(|one| &one.steps).any(Step::repeats);
-        let rounds = args.runs.unwrap_or(match (compared && repeats, args.quick) {
+        let rounds = asked.rounds.unwrap_or(match (compared && repeats, asked.quick) {
             (true, false) => 5,
             (true, true) => 3,
             (false, _) => 1,
         });
-        Ok(Plan { variants, rounds, time, compared })
+        let tap = Tap::of(asked, &variants)?;
+        Ok(Plan { asked: asked.clone(), tap, variants, rounds, time, compared })
     }
 
     /// Every step in the order done: each round all steps of all topologies, so that a slow drift of the host meets all
@@ -129,7 +194,8 @@ impl Plan {
     }
 
     /// The plan in words.
-    pub(super) fn text(&self) -> String {
+    #[must_use]
+    pub fn text(&self) -> String {
         let mut text = String::new();
         for one in &self.variants {
             let _ = writeln!(text, "{}: {}", one.topology.name, one.topology.title);
@@ -272,52 +338,52 @@ impl std::fmt::Display for Step {
 }
 
 /// The tests of one topology, in order.
-fn steps(topology: &Topology, args: &LabRunArgs, compared: bool) -> Vec<Step> {
-    let families = [(Network::V4, args.ipv6), (Network::V6, args.ipv4)];
+fn steps(topology: &Topology, asked: &Request, compared: bool) -> Vec<Step> {
+    let families = [(Network::V4, asked.ipv6), (Network::V6, asked.ipv4)];
     let families = families.into_iter().filter(|(_, left_out)| !left_out);
-    families.flat_map(|(family, _)| of_family(topology, args, compared, family)).collect()
+    families.flat_map(|(family, _)| of_family(topology, asked, compared, family)).collect()
 }
 
-fn of_family(topology: &Topology, args: &LabRunArgs, compared: bool, family: Network) -> Vec<Step> {
+fn of_family(topology: &Topology, asked: &Request, compared: bool, family: Network) -> Vec<Step> {
     let Some(target) = target(topology, family) else { return Vec::new() };
     let step = |work| Step { family, target, work };
     if !topology.expect.reachable[usize::from(family == Network::V6)] {
         return vec![step(Work::Reach)];
     }
     // A sweep alone, where it is all that is asked for.
-    let all = args.tests.is_empty() && !args.frames;
-    let asked = |test| all || args.tests.contains(&test);
+    let all = asked.tests.is_empty() && !asked.frames;
+    let wants = |test| all || asked.tests.contains(&test);
     let mut works = Vec::new();
-    for (test, transport) in [(Asked::Tcp, Transport::Tcp), (Asked::Udp, Transport::Udp)] {
-        if asked(test) {
+    for (test, transport) in [(Test::Tcp, Transport::Tcp), (Test::Udp, Transport::Udp)] {
+        if wants(test) {
             let ways = [Directions::Up, Directions::Down, Directions::Both];
             let filling = |way| filling(topology, way).filter(|_| transport == Transport::Udp);
             works.extend(ways.map(|way| Work::Throughput(transport, way, filling(way))));
         }
     }
-    if asked(Asked::Latency) {
+    if wants(Test::Latency) {
         works.push(Work::Latency);
     }
-    if asked(Asked::Latency) && !compared && topology.expect.findings.iter().any(|id| id == "bufferbloat") {
+    if wants(Test::Latency) && !compared && topology.expect.findings.iter().any(|id| id == "bufferbloat") {
         works.push(Work::Loaded);
     }
-    if asked(Asked::Udp) && topology.expect.loss.is_some() && !compared {
+    if wants(Test::Udp) && topology.expect.loss.is_some() && !compared {
         let rate = super::path::shaped(topology).into_iter().flatten().map(|side| side.rate.0 / 2).min();
         let rate = BitRate(rate.unwrap_or(LOSS_RATE).min(LOSS_RATE));
         works.extend([Direction::Up, Direction::Down].map(|way| Work::Loss(way, rate)));
     }
-    if asked(Asked::Mtu) {
+    if wants(Test::Mtu) {
         works.push(Work::Mtu);
     }
-    if asked(Asked::Measure) && !compared && !topology.expect.findings.is_empty() {
+    if wants(Test::Measure) && !compared && !topology.expect.findings.is_empty() {
         works.push(Work::Measure);
     }
-    if args.frames {
+    if asked.frames {
         let shaped = super::path::shaped(topology).into_iter().flatten();
         works.push(Work::Frames(shaped.map(|side| side.rate).min()));
     }
-    let tools = topology.tools.iter().filter(|tool| super::tools::is_of(tool, family));
-    works.extend(tools.filter(|_| asked(Asked::Tools)).cloned().map(Work::Tool));
+    let tools = topology.tools.iter().filter(|tool| is_of(tool, family));
+    works.extend(tools.filter(|_| wants(Test::Tools)).cloned().map(Work::Tool));
     works.into_iter().map(step).collect()
 }
 
@@ -336,7 +402,7 @@ pub(super) fn target(topology: &Topology, family: Network) -> Option<SocketAddr>
     if let Place::Remote { address } = &node.place {
         return (address.is_ipv4() == (family == Network::V4)).then_some(*address);
     }
-    address(node, family).map(|address| SocketAddr::new(address, wire::native::PORT))
+    address(node, family).map(|address| SocketAddr::new(address, engine::wire::native::PORT))
 }
 
 /// A node by its name.
@@ -348,6 +414,16 @@ pub(super) fn node<'a>(topology: &'a Topology, name: &str) -> Option<&'a Node> {
 pub(super) fn address(node: &Node, family: Network) -> Option<IpAddr> {
     let of = |address: &IpAddr| address.is_ipv4() == (family == Network::V4);
     node.addresses.iter().map(|own| own.address).find(of)
+}
+
+/// Whether a tool measures over this family: `{to4}` and `{to6}` say so, `{to}` is both in turn. Without any of them it is
+/// run once, with IPv4.
+fn is_of(tool: &Tool, family: Network) -> bool {
+    let names = |what: &str| tool.run.iter().any(|word| word.contains(what));
+    match family {
+        Network::V4 => names("{to4}") || names("{to}") || !names("{to6}"),
+        Network::V6 => names("{to6}") || names("{to}"),
+    }
 }
 
 /// Two samples and what is between them need so much.

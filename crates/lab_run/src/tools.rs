@@ -1,8 +1,8 @@
 //! Foreign tools in a topology: run as ours are, and read by the importer.
 
-use super::execute::Seen;
 use super::outcome::{Outcome, packet, why};
 use super::plan::{Step, address, node};
+use super::seen::Seen;
 use super::site::Site;
 use lab::build::Lab;
 use lab::command::{Output, Running};
@@ -17,16 +17,6 @@ use std::time::Duration;
 pub(super) struct Started {
     pub(super) running: Running,
     pub(super) server: Option<Running>,
-}
-
-/// Whether a tool measures over this family: `{to4}` and `{to6}` say so, `{to}` is both in turn. Without any of them it is
-/// run once, with IPv4.
-pub(super) fn is_of(tool: &Tool, family: Network) -> bool {
-    let names = |what: &str| tool.run.iter().any(|word| word.contains(what));
-    match family {
-        Network::V4 => names("{to4}") || names("{to}") || !names("{to6}"),
-        Network::V6 => names("{to6}") || names("{to}"),
-    }
 }
 
 /// Starts the answering end, and then the tool.

@@ -1,8 +1,8 @@
-//! What is being done, and how long the rest takes, on standard error.
+//! What is being done, and how long the rest takes.
 
 use super::plan::{Step, minutes};
+use model::event::{self, Event};
 use model::units::Nanos;
-use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
 /// Tells how far a plan has come.
@@ -23,7 +23,7 @@ impl Progress {
     }
 
     /// Step `number`, from 0, begins.
-    pub(super) fn step(&self, number: usize, topology: &str, step: &Step) {
+    pub(super) fn step(&self, number: usize, topology: &str, step: &Step) -> Event {
         let all = self.until.len() - 1;
         let (done, whole) = (self.until[number], self.until[all]);
         let left = whole.saturating_sub(done).0 as f64;
@@ -33,25 +33,12 @@ impl Progress {
             planned => (self.begun.elapsed().as_nanos() as f64 / planned as f64).clamp(0.5, 20.0),
         };
         let left = minutes(Nanos((left * slower) as u64));
-        let line = format!("{:>4}/{all}  {left} left  {topology}: {step}", number + 1);
-        let terminal = std::io::stderr().is_terminal();
-        let (before, after) = if terminal { (CLEAR, "") } else { ("", "\n") };
-        // Progress is a courtesy: a closed standard error stops nothing.
-        let _ = write!(std::io::stderr(), "{before}{line}{after}");
+        let part = u32::try_from(number + 1).ok().zip(u32::try_from(all).ok()).map(|(step, all)| [step, all]);
+        Event::Progress(event::Progress { part, doing: format!("{left} left  {topology}: {step}") })
     }
 
     /// Nothing more is to be done.
-    pub(super) fn end(&self) {
-        let time = Nanos::from_duration(self.begun.elapsed());
-        say(&format!("measured for {}", minutes(time)));
+    pub(super) fn end(&self) -> Event {
+        Event::progress(format!("measured for {}", minutes(Nanos::from_duration(self.begun.elapsed()))))
     }
 }
-
-/// A line that stays.
-pub(super) fn say(line: &str) {
-    let clear = if std::io::stderr().is_terminal() { CLEAR } else { "" };
-    let _ = writeln!(std::io::stderr(), "{clear}{line}");
-}
-
-/// To the begin of the line, and away with what stands there.
-const CLEAR: &str = "\r\x1b[K";

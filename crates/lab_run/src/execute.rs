@@ -3,6 +3,7 @@
 use super::outcome::{Outcome, of_output, packet, repetition, series_of};
 use super::plan::{Plan, Step, Work};
 use super::real_frames::RealFrames;
+use super::seen::Seen;
 use super::site::Site;
 use super::tools;
 use engine::interrupt::Interrupt;
@@ -11,19 +12,9 @@ use lab::command::Running;
 use lab::counters::{Snapshot, Traffic};
 use model::framing::Network;
 use model::lab::{Drops, FrameSweep, LabCpu, Repetition};
-use model::plan::Direction;
 use model::run::Run;
 use model::units::{BitRate, Bytes, Nanos};
 use std::time::{Duration, Instant};
-
-/// What was seen beside a command.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
-    cpu: Option<LabCpu>,
-    drops: Vec<Drops>,
-    /// Rate of the frames on the shaped links, up and down.
-    shaped: [Option<BitRate>; 2],
-}
 
 /// Runs one step and takes its figures.
 pub(super) fn step(
@@ -97,18 +88,6 @@ fn take(site: &mut Site, step: &Step, round: u32, run: &Run, seen: &Seen) {
             shaped: seen.shaped,
             ..figures
         });
-    }
-}
-
-impl Seen {
-    /// As the part of a repetition in one direction.
-    pub(super) fn repetition(&self, way: Option<Direction>) -> Repetition {
-        Repetition {
-            cpu: self.cpu,
-            drops: self.drops.clone(),
-            shaped: way.and_then(|way| self.shaped[super::path::place(way)]),
-            ..Repetition::default()
-        }
     }
 }
 

@@ -1,38 +1,44 @@
 //! `lab run --in-vm`: the same command inside a virtual machine, and its document brought out.
 
 use super::judge;
-use super::plan::Plan;
-use super::progress::say;
-use crate::cli::{LabRunArgs, LabTest};
-use clap::ValueEnum;
+use super::plan::{Plan, Request, Test};
 use engine::error::{Failure, Kind};
 use lab::topology::Place;
 use lab::vm::Inside;
+use model::event::Event;
 use model::lab::LabReport;
 use model::units::Nanos;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Measures every topology of the plan in one machine.
+/// Measures every topology of the plan in one virtual machine. What it tells is told to `sink`, line by line.
 ///
 /// # Errors
 /// When a topology cannot be had in a machine, there can be no machine, or what ran in it failed.
-pub(super) fn measure(args: &LabRunArgs, plan: &Plan) -> anyhow::Result<LabReport> {
-    check(args, plan)?;
-    let names = if args.compare.is_empty() { &args.topologies } else { &args.compare };
+pub fn run_in_machine(plan: &Plan, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<LabReport> {
+    check(plan)?;
+    let asked = &plan.asked;
+    let names = if asked.compare.is_empty() { &asked.topologies } else { &asked.compare };
     let (names, files) = along(names);
     let limit = plan.duration().0.saturating_mul(SLOWER).saturating_add(OVERHEAD.0);
     let work = Inside {
         executable: std::env::current_exe()?,
-        arguments: arguments(args, &names),
+        arguments: arguments(asked, &names),
         topologies: plan.variants.iter().map(|planned| &planned.topology).collect(),
         files,
         limit: Duration::from_nanos(limit),
     };
-    say("booting a virtual machine");
-    // Progress is a courtesy: a closed standard error stops nothing.
-    let tell = |bytes: &[u8]| drop(std::io::stderr().write_all(bytes));
+    sink(&Event::progress("booting a virtual machine"));
+    let mut line = Vec::new();
+    let tell = |bytes: &[u8]| {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            line.extend_from_slice(part);
+            if line.ends_with(b"\n") {
+                sink(&Event::progress(String::from_utf8_lossy(&line).trim_end()));
+                line.clear();
+            }
+        }
+    };
     let done = work.run(tell).map_err(|error| Failure {
         kind: Kind::Void,
         message: error.to_string(),
@@ -69,8 +75,8 @@ fn leave_open(report: &mut LabReport) {
     missed.into_iter().for_each(|one| one.held = None);
 }
 
-fn check(args: &LabRunArgs, plan: &Plan) -> anyhow::Result<()> {
-    if args.capture.is_some() {
+fn check(plan: &Plan) -> anyhow::Result<()> {
+    if plan.tap.is_some() {
         let said = "--capture with --in-vm: the links are inside the machine";
         return Err(Failure::usage(said, "leave one of them out").into());
     }
@@ -105,23 +111,22 @@ fn along(names: &[String]) -> (Vec<String>, Vec<(PathBuf, PathBuf)>) {
     (inside.collect(), files)
 }
 
-fn arguments(args: &LabRunArgs, names: &[String]) -> Vec<String> {
+fn arguments(asked: &Request, names: &[String]) -> Vec<String> {
     let mut words: Vec<String> = ["lab", "run", "--json"].map(str::to_owned).to_vec();
     let mut option = |name: &str, value: Option<String>| {
         words.extend(value.map(|value| format!("--{name}={value}")));
     };
-    let tests: Vec<_> = args.tests.iter().filter_map(LabTest::to_possible_value).collect();
-    let tests: Vec<&str> = tests.iter().map(clap::builder::PossibleValue::get_name).collect();
+    let tests: Vec<&str> = asked.tests.iter().copied().map(Test::name).collect();
     option("tests", (!tests.is_empty()).then(|| tests.join(",")));
-    option("time", args.time.map(|Nanos(time)| format!("{time}ns")));
-    option("runs", args.runs.map(|runs| runs.to_string()));
-    option("compare", (!args.compare.is_empty()).then(|| names.join(",")));
+    option("time", asked.time.map(|Nanos(time)| format!("{time}ns")));
+    option("runs", asked.rounds.map(|runs| runs.to_string()));
+    option("compare", (!asked.compare.is_empty()).then(|| names.join(",")));
     for (flag, given) in
-        [("--frames", args.frames), ("--ipv4", args.ipv4), ("--ipv6", args.ipv6), ("--quick", args.quick)]
+        [("--frames", asked.frames), ("--ipv4", asked.ipv4), ("--ipv6", asked.ipv6), ("--quick", asked.quick)]
     {
         words.extend(given.then(|| flag.to_owned()));
     }
-    if args.compare.is_empty() {
+    if asked.compare.is_empty() {
         words.extend(names.iter().cloned());
     }
     words

@@ -1,0 +1,115 @@
+//! What `pathmeter lab run` does: builds topologies, starts programs in their nodes (our own as any other), reads what these
+//! print, and judges and compares it. It knows our program by its command line and its documents alone.
+
+mod execute;
+mod inside;
+mod judge;
+mod notes;
+mod outcome;
+mod path;
+mod plan;
+mod progress;
+mod real_frames;
+mod seen;
+mod site;
+mod tap;
+mod tools;
+
+pub use inside::run_in_machine;
+pub use plan::{Plan, Request, Test};
+
+use engine::capture::Capture;
+use engine::host;
+use engine::interrupt::Interrupt;
+use lab::feature;
+use lab::topology::Place;
+use linux::clock::wall_now;
+use model::event::Event;
+use model::lab::{LabReport, SCHEMA, conclude};
+use plan::minutes;
+use progress::Progress;
+use site::Site;
+
+/// Measures every topology of the plan in turn. What is done is told to `sink`. It takes
+/// [`lab::privilege::gain_and_enclose`], before the first thread is started.
+///
+/// # Errors
+/// A capture cannot be started, or the program is not found. A topology that cannot be built is void in the report.
+pub fn run(plan: &Plan, stop: &Interrupt, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<LabReport> {
+    let program = program()?;
+    let started = wall_now();
+    let mut sites = build(plan, &program, sink);
+    let mut schedule = plan.schedule();
+    schedule.retain(|(_, variant, _)| sites[*variant].lab.is_some());
+    let first = schedule.first().map(|(_, _, step)| step.target.ip());
+    let capture = plan
+        .tap
+        .as_ref()
+        .zip(first)
+        .map(|(tap, peer)| tap::start(tap, &sites[0], peer))
+        .transpose()?
+        .flatten();
+    let progress = Progress::new(&schedule, plan.time);
+    for (number, (round, variant, step)) in schedule.iter().enumerate() {
+        if stop.is_raised() {
+            break;
+        }
+        sink(&progress.step(number, &plan.variants[*variant].topology.name, step));
+        execute::step(&mut sites[*variant], step, *round, plan, &program, stop);
+    }
+    sink(&progress.end());
+    capture.map(Capture::finish);
+    let mut report = report(plan, sites, stop.is_raised());
+    report.started = Some(started);
+    if stop.is_raised() {
+        report.notes.push("It was interrupted: some tests are missing.".into());
+    }
+    conclude(&mut report, plan.compared);
+    Ok(report)
+}
+
+/// Builds every topology, so that their tests can take turns.
+fn build(plan: &Plan, program: &str, sink: &mut dyn FnMut(&Event)) -> Vec<Site> {
+    let mut say = |text: String| sink(&Event::progress(text));
+    say(format!("about {}", minutes(plan.duration())));
+    let mut host = feature::Host::default();
+    let mut sites = Vec::new();
+    for planned in &plan.variants {
+        say(format!("building {}", planned.topology.name));
+        for node in &planned.topology.nodes {
+            if let Place::External { instructions } = &node.place {
+                say(format!("{} is set up by hand:\n{instructions}", node.name));
+            }
+        }
+        sites.push(Site::new(planned, &mut host, program));
+    }
+    sites
+}
+
+fn report(plan: &Plan, sites: Vec<Site>, is_cut: bool) -> LabReport {
+    let host = host::describe(None);
+    let judged = plan.variants.iter().zip(sites).map(|(planned, mut site)| {
+        let complete = planned.is_complete() && !is_cut;
+        site.variant.expectations = judge::judge(&planned.topology, &site, complete);
+        if planned.is_sweep() {
+            site.variant.expectations.retain(|one| one.held.is_some());
+        }
+        site.variant
+    });
+    LabReport {
+        schema: SCHEMA.into(),
+        started: None,
+        finished: Some(wall_now()),
+        repetitions: plan.rounds,
+        time: plan.time,
+        variants: judged.collect(),
+        comparisons: Vec::new(),
+        notes: notes::notes(plan, &host),
+        host: Some(host),
+    }
+}
+
+/// This program, which is started in the nodes.
+fn program() -> std::io::Result<String> {
+    Ok(std::env::current_exe()?.to_string_lossy().into_owned())
+}

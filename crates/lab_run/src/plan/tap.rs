@@ -1,0 +1,42 @@
+//! `--capture NODE:DEVICE`: what crosses one interface of the topology while it is measured, as pcapng.
+
+use super::{Planned, Request};
+use engine::error::Failure;
+use std::path::PathBuf;
+
+/// What is to be captured.
+#[derive(Clone, Debug)]
+pub(crate) struct Tap {
+    pub(crate) node: String,
+    pub(crate) device: String,
+    pub(crate) file: PathBuf,
+}
+
+impl Tap {
+    /// What the command line asks for, when it fits the topology.
+    ///
+    /// # Errors
+    /// With several topologies, or without such a node.
+    pub(super) fn of(asked: &Request, variants: &[Planned]) -> anyhow::Result<Option<Tap>> {
+        let Some((place, file)) = &asked.capture else { return Ok(None) };
+        let [planned] = variants else {
+            let said = "--capture takes one topology: its interface is in that one alone";
+            return Err(Failure::usage(said, "run them one after another").into());
+        };
+        let topology = &planned.topology;
+        let names = || topology.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ");
+        match place.split_once(':') {
+            Some((node, device)) if topology.nodes.iter().any(|one| one.name == node) => {
+                Ok(Some(Tap { node: node.into(), device: device.into(), file: file.clone() }))
+            }
+            Some((node, _)) => {
+                let said = format!("--capture {place}: {} has no node {node}", topology.name);
+                Err(Failure::usage(said, format!("there is {}", names())).into())
+            }
+            None => {
+                let said = format!("--capture {place}: it names no interface");
+                Err(Failure::usage(said, "write NODE:DEVICE, such as router:far").into())
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What was seen beside a command: CPUs, drops, and the frames on shaped links.
+
+use super::path::place;
+use model::lab::{Drops, LabCpu, Repetition};
+use model::plan::Direction;
+use model::units::BitRate;
+
+/// What was seen beside a command.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    pub(super) cpu: Option<LabCpu>,
+    pub(super) drops: Vec<Drops>,
+    /// Rate of the frames on the shaped links, up and down.
+    pub(super) shaped: [Option<BitRate>; 2],
+}
+
+impl Seen {
+    /// As the part of a repetition in one direction.
+    pub(super) fn repetition(&self, way: Option<Direction>) -> Repetition {
+        Repetition {
+            cpu: self.cpu,
+            drops: self.drops.clone(),
+            shaped: way.and_then(|way| self.shaped[place(way)]),
+            ..Repetition::default()
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The capture of a run, at one interface of the topology.
+
+use super::plan::Tap;
+use super::site::Site;
+use engine::capture::{self, Capture, CaptureOptions};
+use engine::error::Failure;
+
+/// Begins to capture.
+///
+/// # Errors
+/// When the node is no namespace of this host, has no such interface, or the file cannot be made.
+pub(super) fn start(tap: &Tap, site: &Site, peer: std::net::IpAddr) -> anyhow::Result<Option<Capture>> {
+    let Some(lab) = &site.lab else { return Ok(None) };
+    let Some(namespace) = lab.node(&tap.node)?.namespace() else {
+        let said = format!("--capture {}:{}: it is inside a virtual machine", tap.node, tap.device);
+        return Err(Failure::usage(said, "capture at the other end of its link").into());
+    };
+    let options = CaptureOptions {
+        count: false,
+        pcap: Some(tap.file.clone()),
+        split: false,
+        interface: Some(tap.device.clone()),
+        snap: None,
+    };
+    let captured = namespace.run(|| capture::start(&options, peer))??;
+    match captured.as_ref().and_then(Capture::refusal) {
+        Some(refused) => anyhow::bail!("{refused}"),
+        None => Ok(captured),
+    }
+}
