@@ -2,6 +2,7 @@
 //! anything is sent. Refusals name options as the command line does (`--mss 87 is out of range`).
 
 mod check;
+#[cfg(feature = "device")]
 mod device;
 mod far;
 mod frames;
@@ -12,6 +13,7 @@ mod path;
 mod throughput;
 mod transfer;
 
+#[cfg(feature = "device")]
 pub use device::{Device, GoalName, Search, Service, Standard, Traffic};
 pub use far::{FarEnd, Origin};
 pub use frames::Frames;
@@ -41,6 +43,7 @@ pub enum Request {
     /// How long files take.
     Transfer(Box<Transfer>),
     /// What a device between two ports carries.
+    #[cfg(feature = "device")]
     Device(Box<Device>),
 }
 
@@ -83,6 +86,7 @@ pub fn resolve(request: &Request, host: &Host) -> anyhow::Result<Plan> {
         Request::Latency(asked) => latency::resolve(asked, host),
         Request::Path(asked) => path::resolve(asked, host),
         Request::Transfer(asked) => transfer::resolve(asked, host),
+        #[cfg(feature = "device")]
         Request::Device(asked) => device::resolve(asked),
     }
 }

@@ -1,6 +1,7 @@
 //! A plan carried out: events as they come, and the run that they add up to.
 
 mod begun;
+#[cfg(feature = "device")]
 mod device;
 mod explain;
 pub mod frames;
@@ -12,6 +13,7 @@ mod throughput;
 mod transfer;
 mod without_copy;
 
+#[cfg(feature = "device")]
 pub use device::DevicePlan;
 pub use frames::{FramesPlan, FramesStep};
 pub use latency::LatencyWork;
@@ -53,6 +55,7 @@ pub enum Plan {
     /// How long files take.
     Transfer(Box<TransferWork>),
     /// What a device between two ports carries.
+    #[cfg(feature = "device")]
     Device(Box<DevicePlan>),
 }
 
@@ -67,6 +70,7 @@ impl Serialize for Plan {
             Plan::Latency(work) => work.plan.serialize(serializer),
             Plan::Path(plan) => plan.serialize(serializer),
             Plan::Transfer(work) => work.plan.serialize(serializer),
+            #[cfg(feature = "device")]
             Plan::Device(plan) => plan.serialize(serializer),
         }
     }
@@ -143,6 +147,7 @@ pub fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> anyh
         Plan::Latency(work) => latency::run(work, options, sink),
         Plan::Path(plan) => path::run(plan, options, sink),
         Plan::Transfer(work) => transfer::run(work, options, sink),
+        #[cfg(feature = "device")]
         Plan::Device(plan) => return device::run(plan, options, sink),
     };
     Ok(measured?.into())

@@ -4,10 +4,12 @@ mod analyse;
 mod capture;
 mod frames;
 mod import;
+#[cfg(feature = "lab")]
 mod lab;
 mod latency;
 mod linerate;
 mod mtu;
+#[cfg(feature = "device")]
 mod rfc2544;
 mod serve;
 mod throughput;
@@ -19,6 +21,7 @@ pub(crate) use capture::CaptureArgs;
 pub(crate) use engine::host_port::HostPort;
 pub(crate) use frames::FramesArgs;
 pub(crate) use import::{ImportArgs, OutputsArgs};
+#[cfg(feature = "lab")]
 pub(crate) use lab::{
     LabArgs, LabCheckArgs, LabCommand, LabDownArgs, LabExecArgs, LabListArgs, LabPrepareArgs, LabRunArgs,
     LabShowArgs, LabSweepArgs, LabTest, LabUpArgs,
@@ -28,6 +31,7 @@ pub(crate) use linerate::LinerateArgs;
 pub(crate) use model::cpus::CpuList;
 pub(crate) use model::marks::{Dscp, TosByte};
 pub(crate) use mtu::{MtuArgs, ServiceArgs};
+#[cfg(feature = "device")]
 pub(crate) use rfc2544::{Flows, Rfc2544Args, TrafficArgs};
 pub(crate) use serve::ServeArgs;
 pub(crate) use throughput::{TestArgs, ThroughputArgs};
@@ -69,11 +73,14 @@ pub(crate) enum Command {
     Mtu(Box<MtuArgs>),
     Transfer(Box<TransferArgs>),
     Frames(Box<FramesArgs>),
+    #[cfg(feature = "device")]
     Rfc2544(Box<Rfc2544Args>),
     Linerate(LinerateArgs),
+    #[cfg(feature = "lab")]
     Lab(LabArgs),
     Import(ImportArgs),
     Analyse(AnalyseArgs),
+    #[cfg(feature = "lab")]
     Demo(DemoArgs),
     Doctor(DoctorArgs),
     #[cfg(feature = "dialects")]
@@ -198,6 +205,7 @@ pub(crate) struct MeasureArgs {
     pub(crate) session: SessionArgs,
 }
 
+#[cfg(feature = "lab")]
 /// Show what pathmeter does, on two hosts and a router made on this machine; the router drops IP fragments
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\

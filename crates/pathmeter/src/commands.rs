@@ -3,12 +3,14 @@
 pub(crate) mod analyse;
 mod chart;
 pub(crate) mod completions;
+#[cfg(feature = "lab")]
 pub(crate) mod demo;
 pub(crate) mod dialect;
 pub(crate) mod doctor;
 pub(crate) mod file;
 pub(crate) mod frames;
 pub(crate) mod import;
+#[cfg(feature = "lab")]
 pub(crate) mod lab;
 pub(crate) mod latency;
 pub(crate) mod linerate;
@@ -16,6 +18,7 @@ pub(crate) mod man;
 pub(crate) mod measure;
 pub(crate) mod mtu;
 pub(crate) mod output;
+#[cfg(feature = "device")]
 pub(crate) mod rfc2544;
 pub(crate) mod serve;
 pub(crate) mod session;

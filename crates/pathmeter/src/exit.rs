@@ -6,6 +6,10 @@ use std::io;
 use std::process::ExitCode;
 
 /// What the program tells its caller. Listed in the manual page and in `docs/`.
+#[cfg_attr(
+    not(any(feature = "device", feature = "dialects", feature = "lab")),
+    expect(dead_code, reason = "some codes are those of commands that this build does not have")
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// 0: done, and every expectation held.
@@ -42,6 +46,7 @@ impl Exit {
     }
 
     /// The meaning of a number that another process of this program ended with.
+    #[cfg(feature = "lab")]
     pub(crate) fn from_code(code: u8) -> Exit {
         let all = [
             Exit::Done,

@@ -19,6 +19,7 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     #[cfg(debug_assertions)]
     assert!(std::env::var_os("PATHMETER_TEST_FAULT").is_none(), "asked for by a test");
+    #[cfg(feature = "lab")]
     if let Some(ended) = lab::vm::guest::run(&words) {
         return ended;
     }
@@ -43,10 +44,13 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Transfer(args) => commands::transfer::run(args, global),
         Command::Linerate(args) => commands::linerate::run(args, global),
         Command::Frames(args) => commands::frames::run(args, global),
+        #[cfg(feature = "device")]
         Command::Rfc2544(args) => commands::rfc2544::run(args, global),
+        #[cfg(feature = "lab")]
         Command::Lab(args) => commands::lab::run(args, global),
         Command::Analyse(args) => commands::analyse::run(args, global),
         Command::Import(args) => commands::import::run(args, global),
+        #[cfg(feature = "lab")]
         Command::Demo(args) => commands::demo::run(args, global),
         Command::Doctor(args) => commands::doctor::run(args, global),
         #[cfg(feature = "dialects")]

@@ -1,6 +1,7 @@
 //! From the command line to what the engine is asked for. Options that exclude each other are refused here, values where the
 //! plan is made.
 
+#[cfg(feature = "device")]
 mod device;
 mod frames;
 mod latency;

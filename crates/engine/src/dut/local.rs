@@ -10,7 +10,9 @@ mod kinds;
 mod next_hop;
 mod sender;
 
-pub(crate) use addresses::{Addressing, ipv4, ipv6};
+pub(crate) use addresses::Addressing;
+#[cfg(feature = "device")]
+pub(crate) use addresses::{ipv4, ipv6};
 
 use super::port::{Counted, Port};
 use super::safety::Exposure;

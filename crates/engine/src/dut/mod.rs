@@ -1,16 +1,22 @@
 //! The tester around a device under test: two ports, orders carried out between them, and what was observed.
 
+#[cfg(feature = "device")]
 pub mod bench;
 mod choose;
+#[cfg(feature = "device")]
 mod connect;
+#[cfg(feature = "device")]
 pub mod cpu;
+#[cfg(feature = "device")]
 mod hops;
 mod local;
 mod port;
 pub mod remote;
+#[cfg(feature = "device")]
 pub mod reset;
 mod safety;
 #[cfg(test)]
 mod scene;
+#[cfg(feature = "device")]
 pub mod site;
 pub mod spec;

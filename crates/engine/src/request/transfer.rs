@@ -1,5 +1,6 @@
 //! How long files take: what was asked, and the plan, every URL with its address.
 
+#[cfg(feature = "s3")]
 mod keys;
 mod mtu_of;
 
@@ -13,6 +14,7 @@ use crate::transfer::source::{Source, host_and_port};
 use anyhow::Context;
 use model::transfer::{S3Plan, TransferBody, TransferFile, TransferMethod, TransferPlan, Trust};
 use model::units::{Bytes, Nanos};
+#[cfg(feature = "s3")]
 use rusty_s3::{Bucket, UrlStyle};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -225,6 +227,13 @@ fn source(text: &str, asked: &S3, s3: &mut Option<S3Plan>) -> anyhow::Result<Sou
     }
 }
 
+/// This build has no S3.
+#[cfg(not(feature = "s3"))]
+fn object(_bucket: &str, _key: &str, _asked: &S3, _s3: &mut Option<S3Plan>) -> anyhow::Result<Source> {
+    Err(Failure::usage("this build has no S3", "build it with the feature s3").into())
+}
+
+#[cfg(feature = "s3")]
 fn object(bucket: &str, key: &str, asked: &S3, s3: &mut Option<S3Plan>) -> anyhow::Result<Source> {
     let found = keys::find(asked.profile.as_deref(), &|name| std::env::var(name).ok())?;
     let var = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());

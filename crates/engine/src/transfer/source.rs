@@ -2,8 +2,11 @@
 
 use crate::error::Failure;
 use model::transfer::TransferMethod;
+#[cfg(feature = "s3")]
 use rusty_s3::actions::{GetObject, PutObject, S3Action};
+#[cfg(feature = "s3")]
 use rusty_s3::{Bucket, Credentials};
+#[cfg(feature = "s3")]
 use std::time::Duration;
 use url::Url;
 
@@ -13,6 +16,7 @@ pub enum Source {
     /// `http:` or `https:`.
     Web(Url),
     /// `s3:`.
+    #[cfg(feature = "s3")]
     Object {
         /// Where it is.
         bucket: Bucket,
@@ -25,9 +29,11 @@ pub enum Source {
 
 impl Source {
     /// The URL to ask for it now; a signature holds for an hour.
+    #[cfg_attr(not(feature = "s3"), expect(unused_variables, reason = "a signature is of one method"))]
     pub(super) fn url(&self, method: TransferMethod) -> Url {
         match self {
             Source::Web(url) => url.clone(),
+            #[cfg(feature = "s3")]
             Source::Object { bucket, key, credentials } => match method {
                 TransferMethod::Get => GetObject::new(bucket, Some(credentials), key).sign(SIGNED_FOR),
                 TransferMethod::Put | TransferMethod::Post => {
@@ -41,6 +47,7 @@ impl Source {
     pub fn shown(&self) -> String {
         match self {
             Source::Web(url) => shown(url),
+            #[cfg(feature = "s3")]
             Source::Object { bucket, key, .. } => format!("s3://{}/{key}", bucket.name()),
         }
     }
@@ -49,13 +56,14 @@ impl Source {
     pub fn place(&self) -> Url {
         match self {
             Source::Web(url) => url.clone(),
+            #[cfg(feature = "s3")]
             Source::Object { bucket, .. } => bucket.base_url().clone(),
         }
     }
 
     /// An object of S3.
     pub(super) fn is_object(&self) -> bool {
-        matches!(self, Source::Object { .. })
+        !matches!(self, Source::Web(_))
     }
 }
 
@@ -78,6 +86,7 @@ pub fn host_and_port(url: &Url) -> Result<(String, u16), Failure> {
     }
 }
 
+#[cfg(feature = "s3")]
 const SIGNED_FOR: Duration = Duration::from_secs(3600);
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use super::file;
 use anyhow::Context;
 use engine::error::Failure;
-use report::plot::png;
 use std::path::{Path, PathBuf};
 
 /// Refuses files that would be no picture, before anything is measured for them.
@@ -13,7 +12,8 @@ use std::path::{Path, PathBuf};
 pub(crate) fn check(files: &[PathBuf]) -> anyhow::Result<()> {
     for path in files {
         if kind(path).is_none() {
-            let said = format!("--chart {}: it is neither an .svg nor a .png", path.display());
+            let picture = if cfg!(feature = "png") { "neither an .svg nor a .png" } else { "no .svg" };
+            let said = format!("--chart {}: it is {picture}", path.display());
             return Err(Failure::usage(said, "the ending of the name says which of them it is").into());
         }
         file::check(path)?;
@@ -32,7 +32,8 @@ pub(crate) fn write(files: &[PathBuf], svg: impl FnOnce() -> String) -> anyhow::
     let svg = svg();
     for path in files {
         let written = match kind(path) {
-            Some(Kind::Png) => file::write(path, &png(&svg, PIXELS)?),
+            #[cfg(feature = "png")]
+            Some(Kind::Png) => file::write(path, &report::plot::png(&svg, PIXELS)?),
             _ => file::write(path, svg.as_bytes()),
         };
         written.with_context(|| format!("write {}", path.display()))?;
@@ -42,16 +43,19 @@ pub(crate) fn write(files: &[PathBuf], svg: impl FnOnce() -> String) -> anyhow::
 
 enum Kind {
     Svg,
+    #[cfg(feature = "png")]
     Png,
 }
 
 fn kind(path: &Path) -> Option<Kind> {
     match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
         "svg" => Some(Kind::Svg),
+        #[cfg(feature = "png")]
         "png" => Some(Kind::Png),
         _ => None,
     }
 }
 
 /// Pixels for each unit of the drawing: sharp on today's screens.
+#[cfg(feature = "png")]
 const PIXELS: f32 = 2.0;
