@@ -37,6 +37,7 @@ pub struct Rule {
 /// Every rule; of equally bad findings the earlier comes first.
 pub const RULES: &[Rule] = &[
     Rule { id: "contradictory-figures", find: contradiction::contradictory },
+    Rule { id: "link-speed-wrong", find: window::link_speed_wrong },
     Rule { id: "neighbour-failed", find: reach::neighbour_failed },
     Rule { id: "one-way-reachable", find: one_way::one_way_reachable },
     Rule { id: "udp-unreachable", find: contradiction::udp_unreachable },

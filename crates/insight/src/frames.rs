@@ -7,7 +7,7 @@ use model::run::Run;
 use model::sample::CpuUse;
 use model::summary::DirectionSummary;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
-use model::wire_rate::LINE_RATE;
+use model::wire_rate::{IMPOSSIBLE_SHARE, LINE_RATE};
 
 /// The row of a test, or of pairs, that sent such frames. `device`: the interface, and the frames it counted.
 #[must_use]
@@ -170,8 +170,10 @@ fn lost(ways: &[&DirectionSummary]) -> Option<f64> {
 
 /// What set the rate. At line rate under the encapsulation nothing else did.
 fn limits(run: &Run, direction: Direction, share: Option<f64>) -> Vec<String> {
-    if share.is_some_and(|share| share >= LINE_RATE) {
-        return vec![LIMITS[0].into()];
+    match share {
+        Some(share) if share >= IMPOSSIBLE_SHARE => return vec!["link-speed-wrong".into()],
+        Some(share) if share >= LINE_RATE => return vec![LIMITS[0].into()],
+        _ => {}
     }
     let here = |id: &&&str| {
         run.findings

@@ -117,8 +117,9 @@ pub enum Status {
 }
 
 /// Every finding that a run may have, in the order of the rules: of equally bad ones the earlier comes first.
-pub const IDS: [&str; 28] = [
+pub const IDS: [&str; 29] = [
     "contradictory-figures",
+    "link-speed-wrong",
     "neighbour-failed",
     "one-way-reachable",
     "udp-unreachable",

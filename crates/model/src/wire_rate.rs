@@ -126,6 +126,8 @@ fn divide(value: u64, factor: u64, divisor: u64) -> u64 {
 /// From this share of the link on, the link is the limit: what is missing to 1 are acknowledgements, ARP, the first
 /// round trips of a stream and the clocks' tolerance (IEEE 802.3: 100 ppm).
 pub const LINE_RATE: f64 = 0.97;
+/// From this share on the link is faster than it is said to be. Less may be a burst that a shaper lets through in a short test.
+pub const IMPOSSIBLE_SHARE: f64 = 1.1;
 
 #[cfg(test)]
 mod tests {

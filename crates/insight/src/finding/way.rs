@@ -5,7 +5,7 @@ use model::run::Run;
 use model::sample::{Role, SideResult, StreamResult, TcpCounters};
 use model::summary::{DirectionSummary, Loss};
 use model::units::Nanos;
-use model::wire_rate::LINE_RATE;
+use model::wire_rate::{IMPOSSIBLE_SHARE, LINE_RATE};
 
 /// A direction that has figures.
 #[derive(Clone, Copy)]
@@ -49,7 +49,7 @@ impl<'a> Way<'a> {
     }
 
     pub(super) fn at_line_rate(&self) -> bool {
-        self.figures.wire.line_rate_share.is_some_and(|share| share >= LINE_RATE)
+        self.figures.wire.line_rate_share.is_some_and(|share| (LINE_RATE..IMPOSSIBLE_SHARE).contains(&share))
     }
 
     /// Losses by place; all zero when they are not known.

@@ -4,10 +4,12 @@ use super::cpu::saturated;
 use super::text::{capital, percent};
 use super::way::{Way, ways};
 use super::{Finding, Severity};
+use model::frames::FrameRow;
+use model::plan::Direction;
 use model::run::Run;
 use model::sample::{Role, TcpCounters};
 use model::units::{BitRate, Bytes, Nanos};
-use model::wire_rate::LINE_RATE;
+use model::wire_rate::{IMPOSSIBLE_SHARE, LINE_RATE};
 
 /// TCP waited for its window while the path had room.
 pub(super) fn window_limited(run: &Run) -> Vec<Finding> {
@@ -101,7 +103,7 @@ fn advice(way: &Way<'_>, buffer: Buffer, needed: Bytes) -> String {
 
 fn line_rate(way: &Way<'_>) -> Option<Finding> {
     let wire = way.figures.wire;
-    let share = wire.line_rate_share.filter(|share| *share >= LINE_RATE)?;
+    let share = wire.line_rate_share.filter(|share| (LINE_RATE..IMPOSSIBLE_SHARE).contains(share))?;
     let link = way.run.summary.link.as_ref()?;
     let (frame, payload) = (wire.frame?, way.figures.mss?);
     let carries = BitRate((way.figures.goodput.0 as f64 / share) as u64);
@@ -123,6 +125,50 @@ fn line_rate(way: &Way<'_>) -> Option<Finding> {
         .with("payload_bytes", payload)
         .with("packets_per_second", wire.packets_per_second.unwrap_or_default().0);
     Some(finding.advise("Nothing is wrong: more needs larger frames (jumbo MTU) or a faster link."))
+}
+
+/// More was carried than the link is said to carry.
+pub(super) fn link_speed_wrong(run: &Run) -> Vec<Finding> {
+    let of_way = |way: Way<'_>| {
+        let share = way.figures.wire.line_rate_share.filter(|share| *share >= IMPOSSIBLE_SHARE)?;
+        let what = format!("{} {}", way.figures.transport, way.direction);
+        Some(too_fast(run, &what, way.direction, way.figures.goodput, share))
+    };
+    let found: Vec<Finding> = ways(run).filter_map(of_way).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    // Of a sweep over frame sizes the row that is furthest beyond.
+    let beyond = run.summary.rows.iter().filter_map(|row| Some((row, row.share?)));
+    let most = beyond.filter(|(_, share)| *share >= IMPOSSIBLE_SHARE).max_by(|a, b| a.1.total_cmp(&b.1));
+    let of_row = |(row, share): (&FrameRow, f64)| {
+        let what = format!("{} {} in frames of {} bytes", row.protocol, row.direction, row.frame);
+        too_fast(run, &what, row.direction, row.goodput, share)
+    };
+    most.map(of_row).into_iter().collect()
+}
+
+fn too_fast(run: &Run, what: &str, direction: Direction, goodput: BitRate, share: f64) -> Finding {
+    let carries = BitRate((goodput.0 as f64 / share) as u64);
+    let link = run.summary.link.as_ref();
+    let (speed, source) = link.map_or((BitRate(0), ""), |link| (link.rate, link.source.as_str()));
+    let title = format!(
+        "{what} carried {goodput} of payload, more than the {carries} that a link of {speed} ({source}) can: its speed \
+         is another"
+    );
+    let finding = Finding::new("link-speed-wrong", Severity::Warning, direction, title)
+        .with("goodput_bps", goodput.0)
+        .with("line_rate_goodput_bps", carries.0)
+        .with("line_rate_share", share)
+        .with("link_bps", speed.0)
+        .with("link_source", source);
+    finding.advise(match source {
+        "--link" => "Shares of line rate mean nothing here: give the speed of the slowest link on the path with `--link`.",
+        _ => {
+            "Shares of line rate mean nothing here: the interface reports another speed than it has, as virtual ones \
+             often do. Give the link's speed with `--link`."
+        }
+    })
 }
 
 /// An RTT under load beyond so many times the idle one means a queue before the bottleneck is filled: then the path sets

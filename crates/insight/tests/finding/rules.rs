@@ -145,6 +145,9 @@ const SCENARIOS: &[Scenario] = &[
     spares("window-limited", "a receiver without CPU shut it", || {
         window(8, 11).with(|s| s.receive_end().cpu.threads = vec![0.99]).run()
     }),
+    raises("link-speed-wrong", "a link of 1 Gbit/s cannot", || Scene::udp().link(1_000_000_000).run()),
+    spares("link-speed-wrong", "a link that is full", || Scene::udp().link(1_240_000_000).run()),
+    spares("at-line-rate", "more than a link of 1 Gbit/s can", || Scene::udp().link(1_000_000_000).run()),
     raises("at-line-rate", "a link of 1.24 Gbit/s is full", || Scene::udp().link(1_240_000_000).run()),
     spares("at-line-rate", "a link of 2.5 Gbit/s is not", || Scene::udp().link(2_500_000_000).run()),
     spares("at-line-rate", "nobody knows the link", || Scene::udp().run()),

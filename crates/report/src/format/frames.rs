@@ -161,6 +161,7 @@ fn limit(row: &FrameRow) -> String {
     match row.limited_by.first().map(String::as_str) {
         None => "-".into(),
         Some("at-line-rate") => "line rate".into(),
+        Some("link-speed-wrong") => "link speed?".into(),
         Some("receiver-limited" | "receiver-buffer-loss") => "receiver".into(),
         Some("sender-limited") => "sender".into(),
         Some("window-limited") => "window".into(),
