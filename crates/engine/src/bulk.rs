@@ -34,6 +34,8 @@ pub(crate) struct BulkReceiver {
     pub(crate) streams: usize,
     /// Do not copy to user space.
     pub(crate) discard: bool,
+    /// No more than this is read in a second.
+    pub(crate) rate: Option<BitRate>,
 }
 
 /// Sends until the orders, the budget or the peer end it.
@@ -100,18 +102,21 @@ pub(crate) fn receive(
     // With several streams io_uring is slower than plain calls.
     if how.streams == 1
         && !how.discard
+        && how.rate.is_none()
         && let Ok(mut ring) = RingReceiver::new(stream)
     {
         note(counters, "io_uring");
-        return receive_with(counters, orders, || ring.recv(POLL));
+        return receive_with(None, counters, orders, || ring.recv(POLL));
     }
     note(counters, if how.discard { "trunc" } else { "recv" });
     let mut plain =
         PlainReceiver::new(stream, receive_buffer(how), how.discard).map_err(|e| e.to_string())?;
-    receive_with(counters, orders, || plain.recv(POLL))
+    let pacer = how.rate.map(|rate| Pacer::new(rate, false, mono_now()));
+    receive_with(pacer, counters, orders, || plain.recv(POLL))
 }
 
 fn receive_with(
+    mut pacer: Option<Pacer>,
     counters: &Counters,
     orders: &Orders,
     mut receive: impl FnMut() -> io::Result<Received>,
@@ -128,6 +133,10 @@ fn receive_with(
                 if received.closed {
                     return Ok(());
                 }
+                if let Some(pacer) = &mut pacer {
+                    pacer.sent(received.bytes.0);
+                    hold_back(pacer, orders);
+                }
             }
             Err(e) if is_pause(&e) => {}
             Err(e) if e.kind() == ErrorKind::ConnectionReset => {
@@ -139,11 +148,21 @@ fn receive_with(
     Ok(())
 }
 
+/// Waits until more may be read.
+fn hold_back(pacer: &mut Pacer, orders: &Orders) {
+    let mut now = mono_now();
+    while now < pacer.due() && !orders.receiver_is_over() {
+        now = pacer.wait(now + POLL);
+    }
+}
+
 /// The buffer of one of so many streams: smaller ones for many, so that together they stay small. What is not copied touches
 /// no memory.
 fn receive_buffer(how: BulkReceiver) -> Bytes {
     let share = if how.discard { RECEIVE_MOST } else { RECEIVE_MEMORY / how.streams.max(1) as u64 };
-    Bytes(share.clamp(256 << 10, RECEIVE_MOST))
+    // What is held back is read in portions of some hundredths of a second.
+    let portion = how.rate.map_or(RECEIVE_MOST, |rate| (rate.0 / 8 / 50).max(16 << 10));
+    Bytes(share.clamp(256 << 10, RECEIVE_MOST).min(portion))
 }
 
 fn note(counters: &Counters, receiver: &'static str) {

@@ -41,6 +41,7 @@ pub fn run(
         host,
         interrupt: interrupt.clone(),
         admit: Box::new(|_| true),
+        leave: Arc::default(),
         extras: Box::new(|_| {}),
         sink: Box::new(sink),
         reflected: Box::new(|_| {}),

@@ -251,6 +251,9 @@ fn send_batch(
                 return Ok(sent);
             }
             Err(e) if is_pause(&e) || is_from_the_network(&e, socket) => {
+                if e.kind() == ErrorKind::ConnectionRefused {
+                    counters.note_refusal(orders);
+                }
                 if orders.sender_is_over(mono_now()) {
                     return Ok(0);
                 }

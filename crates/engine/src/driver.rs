@@ -24,6 +24,7 @@ use model::units::Nanos;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wire::native::frames::{FramesWish, PortAnswer, PortOrder};
 use wire::native::{LatencySeen, PathSeen, Refusal};
 use wire::{FlowHello, FlowPlan, Input, Output, ProtocolError, Report, Sent, Session, iperf3};
@@ -49,8 +50,10 @@ pub(crate) struct Setting<'a> {
     pub(crate) host: Host,
     /// Asks it to stop.
     pub(crate) interrupt: Interrupt,
-    /// May this session begin? Asked when its flows are due, and told whether it only probes.
-    pub(crate) admit: Box<dyn FnMut(bool) -> bool + 'a>,
+    /// May this session begin? Asked when its flows are due, and again when they are open: from then on it has its place.
+    pub(crate) admit: Box<dyn FnMut(Wanted) -> bool + 'a>,
+    /// Raised when a session that has no place yet is to make room for another client.
+    pub(crate) leave: Arc<AtomicBool>,
     /// What an iPerf3 client asked for beside the test, told before the first event.
     pub(crate) extras: Box<dyn FnMut(&iperf3::Extras) + 'a>,
     /// Where events go, as they happen.
@@ -63,6 +66,17 @@ pub(crate) struct Setting<'a> {
     pub(crate) offers: Arc<Offers>,
     /// Makes this end's own report of the test, when the peer asks for it.
     pub(crate) report: MakeReport<'a>,
+}
+
+/// What a session that is to begin needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// Streams of both directions.
+    pub(crate) streams: u32,
+    /// It only probes: it is none of the tests that are counted.
+    pub(crate) probes: bool,
+    /// It begins now; otherwise it is asked whether it could.
+    pub(crate) begins: bool,
 }
 
 /// Makes a server's own report from its events.
@@ -86,11 +100,15 @@ pub(crate) struct Driver<'a, S: Session + ?Sized> {
     /// The interface of a session of frames.
     station: Option<Station>,
     draining: bool,
+    /// The session has its place among the tests.
+    admitted: bool,
     /// The control connection has ended: it is told once, and not polled any more.
     peer_closed: bool,
     started: Option<MonoTime>,
     /// What was told, where the peer wants this end's report.
     events: Vec<Event>,
+    /// Rows of intervals among them.
+    rows_kept: usize,
     stopped: Option<String>,
     next_progress: MonoTime,
 }
@@ -135,9 +153,11 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
             probing: None,
             station: None,
             draining: false,
+            admitted: false,
             peer_closed: false,
             started: None,
             events: Vec::new(),
+            rows_kept: 0,
             stopped: None,
             next_progress: MonoTime::ZERO,
         })
@@ -250,7 +270,9 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         }
         let ticks = self.running.as_ref().and_then(Running::next_tick);
         let progress = self.running.as_ref().map(|_| self.next_progress);
-        let deadline = [until, ticks, progress].into_iter().flatten().min();
+        // One without a place may have to leave.
+        let look = (!self.admitted).then(|| mono_now() + LEAVE_STEP);
+        let deadline = [until, ticks, progress, look].into_iter().flatten().min();
         let mut interests = vec![Interest::readable(&*self.waker)];
         interests.extend((!self.peer_closed).then(|| Interest::readable(self.link.socket())));
         let repeated = self.arriving.iter().flat_map(|a| &a.flows).filter_map(|f| match &f.socket {
@@ -265,6 +287,9 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
 
     /// Tells the session everything that has happened.
     fn look_around(&mut self) -> Result<(), ProtocolError> {
+        if !self.admitted && self.setting.leave.load(Ordering::Relaxed) {
+            return Err(ProtocolError::Stopped(LEFT.into()));
+        }
         self.read_control()?;
         self.session.input(mono_now(), Input::Timer)?;
         if self.setting.interrupt.is_raised() && self.stopped.is_none() {
@@ -336,7 +361,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     }
 
     fn open_flows(&mut self, plan: FlowPlan) {
-        if !(self.setting.admit)(self.session.takes_datagrams()) {
+        if !self.admit(&plan, false) {
             self.pending.push_back(Queued::FlowsFailed(BUSY.into()));
             return;
         }
@@ -360,7 +385,19 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         }
     }
 
+    fn admit(&mut self, plan: &FlowPlan, begins: bool) -> bool {
+        let wanted = Wanted { streams: stream_count(plan), probes: self.session.takes_datagrams(), begins };
+        let may = (self.setting.admit)(wanted);
+        self.admitted |= may && begins;
+        may
+    }
+
     fn flows_are_open(&mut self, flows: Vec<Flow>) {
+        if let Some(plan) = self.plan.clone()
+            && !self.admit(&plan, true)
+        {
+            return self.pending.push_back(Queued::FlowsFailed(BUSY.into()));
+        }
         if let (true, Some(FlowSocket::Udp(socket))) =
             (self.session.takes_datagrams(), flows.first().map(|f| &f.socket))
         {
@@ -380,9 +417,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         let (Some(arriving), Some(plan)) = (&mut self.arriving, &self.plan) else { return };
         arriving.flows.extend(arriving.place.take());
         arriving.flows.iter().for_each(Arrival::greet_again);
-        let streams =
-            plan.test.stream_numbers(Direction::Up).len() + plan.test.stream_numbers(Direction::Down).len();
-        if arriving.complete || arriving.flows.len() < streams {
+        if arriving.complete || arriving.flows.len() < stream_count(plan) as usize {
             return;
         }
         arriving.complete = true;
@@ -393,7 +428,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         for (index, arrival) in arriving.flows.iter().enumerate() {
             let configured = match &arrival.socket {
                 FlowSocket::Tcp(socket) => flows::configure_accepted(socket, &test),
-                FlowSocket::Udp(socket) => flows::configure_udp(socket, &test),
+                FlowSocket::Udp(socket) => flows::configure_udp(socket, &test, flows::Wish::Peers),
             };
             if let Err(e) = configured {
                 warnings.push(Warning::new("option-refused", format!("{e}; the kernel's default is used")));
@@ -453,7 +488,8 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
 
     fn open_port(&mut self, wish: FramesWish) -> Result<Station, Refusal> {
         let station = Station::start(&self.setting.offers, wish, &self.waker)?;
-        if (self.setting.admit)(false) {
+        if (self.setting.admit)(Wanted { streams: 0, probes: false, begins: true }) {
+            self.admitted = true;
             return Ok(station);
         }
         Err(Refusal { code: "busy".into(), reason: BUSY.into(), advice: String::new() })
@@ -575,13 +611,27 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         self.emit(Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
     }
 
+    /// For this end's report. A day of many streams would be gigabytes of intervals: the last ones are not in it then.
+    fn keep(&mut self, event: Event) {
+        if let Event::Sample(sample) = &event {
+            self.rows_kept += sample.streams.len();
+            if self.rows_kept > MOST_ROWS {
+                return;
+            }
+        }
+        self.events.push(event);
+    }
+
     fn emit(&mut self, event: Event) {
         (self.setting.sink)(&event);
-        // A day of many streams is gigabytes of them.
         if self.session.extras().is_some_and(|extras| extras.get_server_output) {
-            self.events.push(event);
+            self.keep(event);
         }
     }
+}
+
+fn stream_count(plan: &FlowPlan) -> u32 {
+    plan.test.streams.saturating_mul(plan.test.directions.each().count() as u32)
 }
 
 enum Next {
@@ -589,6 +639,8 @@ enum Next {
     Over,
 }
 
+/// Why a session that had not begun was closed.
+pub(crate) const LEFT: &str = "it had said nothing for a while, and another client needed its place";
 const BUSY: &str = "as many tests run as this server allows; try again later";
 /// Longest time for the peer to take a control message.
 const WRITE_LIMIT: Nanos = Nanos(10_000_000_000);
@@ -598,5 +650,9 @@ const GOODBYE: Nanos = Nanos(500_000_000);
 const READS_AT_ONCE: usize = 128;
 /// Datagrams of a probe session read before looking at anything else.
 const DATAGRAMS_AT_ONCE: usize = 64;
+/// Rows of intervals that are kept for a report: some tens of megabytes, and more than a day of one stream.
+const MOST_ROWS: usize = 100_000;
+/// Time between two looks whether a session without a place is to leave.
+const LEAVE_STEP: Nanos = Nanos(250_000_000);
 /// Time between two reports of progress to the session.
 const PROGRESS_STEP: Nanos = Nanos(20_000_000);

@@ -94,11 +94,11 @@ pub(crate) fn tcp_options(test: &TestSpec, local: &LocalOptions) -> TcpOptions {
     }
 }
 
-/// Sets on an accepted TCP flow what its test asks for and a listener could not know. The first refusal is told.
+/// Sets on an accepted TCP flow what its test asks for and a listener could not know. The first refusal is told. The test
+/// is the client's wish: no buffer grows beyond this host's limits for it, and no kernel module is loaded.
 pub(crate) fn configure_accepted(socket: &TcpStream, test: &TestSpec) -> Result<(), linux::error::OsError> {
     if let Some(window) = test.window {
-        options::set_send_buffer(socket, Bytes(window.into()))?;
-        options::set_recv_buffer(socket, Bytes(window.into()))?;
+        options::set_buffers_within_limits(socket, Bytes(window.into()))?;
     }
     if test.tos > 0 {
         options::set_tos(socket, test.tos)?;
@@ -112,17 +112,39 @@ pub(crate) fn configure_accepted(socket: &TcpStream, test: &TestSpec) -> Result<
     if let Some(rate) = test.fq_rate {
         options::set_max_pacing_rate(socket, rate)?;
     }
-    match &test.congestion {
-        Some(algorithm) => options::set_congestion(socket, algorithm),
-        None => Ok(()),
+    let Some(algorithm) = &test.congestion else { return Ok(()) };
+    let loaded = options::available_congestion_controls()?;
+    if loaded.contains(algorithm) {
+        return options::set_congestion(socket, algorithm);
     }
+    let object = format!("{algorithm}: it is not loaded here, and not loaded for a client");
+    let none = std::io::Error::from(std::io::ErrorKind::NotFound);
+    Err(linux::error::OsError::new("use congestion control", object, none))
+}
+
+/// Whose wish a test is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// This end's user's: what this process may do is done.
+    Own,
+    /// The far end's: this host's limits hold.
+    Peers,
 }
 
 /// Sets buffers and marks of a UDP flow: large ones, or those asked for.
-pub(crate) fn configure_udp(socket: &UdpSocket, test: &TestSpec) -> Result<(), linux::error::OsError> {
-    let wanted = test.window.map_or(UDP_BUFFER, |w| Bytes(w.into()));
-    options::set_recv_buffer(socket, wanted)?;
-    options::set_send_buffer(socket, test.window.map_or(UDP_SEND_BUFFER, |w| Bytes(w.into())))?;
+pub(crate) fn configure_udp(
+    socket: &UdpSocket,
+    test: &TestSpec,
+    wish: Wish,
+) -> Result<(), linux::error::OsError> {
+    match (test.window, wish) {
+        (Some(window), Wish::Peers) => options::set_buffers_within_limits(socket, Bytes(window.into()))?,
+        (window, _) => {
+            let or = |default: Bytes| window.map_or(default, |window| Bytes(window.into()));
+            options::set_recv_buffer(socket, or(UDP_BUFFER))?;
+            options::set_send_buffer(socket, or(UDP_SEND_BUFFER))?;
+        }
+    }
     if test.tos > 0 {
         options::set_tos(socket, test.tos)?;
     }
@@ -221,7 +243,7 @@ pub(crate) fn connect_udp(
     local: &LocalOptions,
 ) -> anyhow::Result<UdpSocket> {
     let socket = bind_udp(remote, local, local_port(local, stream)?)?;
-    configure_udp(&socket, &plan.test)?;
+    configure_udp(&socket, &plan.test, Wish::Own)?;
     udp_connect(&socket, remote, plan.test.flow_label)?;
     socket.set_nonblocking(true)?;
     match &plan.hello {

@@ -21,8 +21,9 @@
 //! | `run` | a plan carried out: one test, or what orders several (`measure`, `pairs`, `frames`, devices) |
 //! | `client`, `together` | the client's end of a test; several sessions begun at once |
 //! | `address`, `host_port`, `preflight` | names to addresses, and what this host refuses, found before anything is sent |
-//! | `connect`, `tls`, `link`, `dialogue`, `driver` | a control connection and the session over it |
-//! | `server`, `arrivals`, `guests` | accepting, which flow belongs to which session, and who may still come |
+//! | `connect`, `tls`, `secret`, `link`, `dialogue`, `driver` | a control connection and the session over it |
+//! | `server`, `arrivals` | accepting, and which flow belongs to which session |
+//! | `budget`, `penalty`, `notes` | what clients may hold of a server, how long failed ones wait, what the log says of them |
 //! | `flows`, `threads`, `bulk`, `datagram`, `receive`, `pacer`, `shared`, `running`, `sampler`, `usage` | the data path of throughput |
 //! | `latency`, `echo` | round trips; the loops that wait for single messages and send them back |
 //! | `path`, `probe` | packet sizes; the dialogue and the flow of single datagrams |
@@ -35,6 +36,7 @@ pub use {insight, model, wire};
 
 pub mod address;
 pub mod arrivals;
+mod budget;
 mod bulk;
 pub mod capture;
 pub mod client;
@@ -48,7 +50,6 @@ pub mod echo;
 pub mod error;
 pub mod flows;
 pub mod guard;
-mod guests;
 pub mod host;
 pub mod host_port;
 pub mod http_server;
@@ -56,8 +57,10 @@ pub mod interrupt;
 pub mod iperf2;
 pub mod latency;
 mod link;
+mod notes;
 mod pacer;
 pub mod path;
+mod penalty;
 pub mod preflight;
 pub mod probe;
 pub mod reach;
@@ -66,6 +69,7 @@ pub mod request;
 pub mod run;
 mod running;
 mod sampler;
+pub mod secret;
 pub mod server;
 mod shared;
 mod threads;

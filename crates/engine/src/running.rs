@@ -433,7 +433,7 @@ impl Running {
 
 impl Stream {
     /// Tells the thread to end.
-    fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.orders.stop_senders();
         self.orders.stop_receivers();
         if let (FlowSocket::Tcp(socket), Role::Receiver) = (&self.flow.socket, self.flow.info.role) {

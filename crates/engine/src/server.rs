@@ -2,13 +2,15 @@
 //! client a thread of its own, so that a silent or hostile one delays nobody.
 
 use super::arrivals::Desk;
-use super::driver::{Driver, Opener, Setting};
+use super::budget::{self, Budget, Client, Held, Limits, client_of};
+use super::driver::{Driver, LEFT, Opener, Setting, Wanted};
 use super::dut::remote::offers::Offers;
 use super::dut::remote::station::FramesSeen;
-use super::guests::{Guest, Guests};
 use super::host;
 use super::interrupt::Interrupt;
 use super::link::Link;
+use super::notes::{NoteLimit, with_left_out};
+use super::penalty::Penalties;
 use super::tls::ServerTls;
 use crate::error::sentence;
 use anyhow::Context;
@@ -20,7 +22,7 @@ use model::plan::{LocalOptions, ProtocolName};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::{self, ErrorKind, Read};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
@@ -39,6 +41,8 @@ pub struct Config {
     pub tls: Option<ServerTls>,
     /// What clients may ask.
     pub policy: Policy,
+    /// What those of protocols may ask that have no token.
+    pub open_policy: Policy,
     /// Tests at the same time.
     pub max_tests: u32,
     /// End after this many sessions that ran.
@@ -62,6 +66,7 @@ impl Config {
             token: None,
             tls: None,
             policy: Policy::default(),
+            open_policy: Policy::default(),
             max_tests: DEFAULT_TESTS,
             tests: None,
             local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
@@ -106,9 +111,12 @@ struct Server {
     config: Config,
     desk: Arc<Desk>,
     interrupt: Interrupt,
-    guests: Arc<Guests>,
-    /// Tests that run.
-    tests: AtomicU32,
+    connections: Arc<Budget>,
+    /// Tests that run, and their streams.
+    tests: Arc<Budget>,
+    streams: Arc<Budget>,
+    notes: NoteLimit,
+    penalties: Penalties,
     /// Sessions that may still begin, for `tests`.
     left: AtomicU32,
     waker: Arc<Waker>,
@@ -119,11 +127,15 @@ pub fn run(config: Config, interrupt: &Interrupt) -> anyhow::Result<()> {
     let waker = Arc::new(Waker::new()?);
     interrupt.watch(&waker);
     let secret = host::entropy()?;
+    let has_secret = config.token.is_some() || config.verifier.is_some();
     let server = Arc::new(Server {
         desk: Desk::new(secret),
         interrupt: interrupt.clone(),
-        guests: Arc::default(),
-        tests: AtomicU32::new(0),
+        connections: Budget::new(budget::CONNECTIONS),
+        tests: Budget::new(Limits::quarters(config.max_tests, has_secret)),
+        streams: Budget::new(Limits::quarters(MOST_STREAMS, has_secret)),
+        notes: NoteLimit::default(),
+        penalties: Penalties::default(),
         left: AtomicU32::new(config.tests.unwrap_or(u32::MAX)),
         waker,
         config,
@@ -180,23 +192,30 @@ impl Server {
                 }
             };
             let order = self.desk.next_order();
-            let mut guest = match self.guests.enter(peer.ip()) {
-                Ok(guest) => guest,
+            let mut connection = match budget::enter(&self.connections, peer.ip()) {
+                Ok(connection) => connection,
                 Err(full) => {
-                    self.config.observer.note(&format!("{}: {full}", plain(peer)));
+                    self.note_of(peer, full);
                     continue;
                 }
             };
             let server = self.clone();
             let serve = move || {
-                if let Err(e) = server.welcome(socket, peer, protocol, order, &mut guest) {
-                    server.config.observer.note(&format!("{}: {}", plain(peer), sentence(&e)));
+                if let Err(e) = server.welcome(socket, peer, protocol, order, &mut connection) {
+                    server.note_of(peer, &sentence(&e));
                 }
             };
             match std::thread::Builder::new().name("session".into()).stack_size(512 << 10).spawn(serve) {
                 Ok(thread) => threads.push(thread),
-                Err(e) => self.config.observer.note(&format!("start a thread: {e}")),
+                Err(e) => self.note_of(peer, &format!("no thread for it, closed: {e}")),
             }
+        }
+    }
+
+    /// A line on a client that was turned away, unless there have been many.
+    fn note_of(&self, peer: SocketAddr, text: &str) {
+        if let Some(left_out) = self.notes.pass(peer.ip(), mono_now()) {
+            self.config.observer.note(&with_left_out(&format!("{}: {text}", plain(peer)), left_out));
         }
     }
 
@@ -207,13 +226,15 @@ impl Server {
         peer: SocketAddr,
         protocol: ProtocolName,
         order: u64,
-        guest: &mut Guest,
+        connection: &mut Held,
     ) -> anyhow::Result<()> {
+        // A client that has vanished without a word is given up also where this end only waits for it.
+        linux::options::set_keepalive(&socket, KEEPALIVE, KEEPALIVE_STEP, KEEPALIVE_TRIES).ok();
         match protocol {
             ProtocolName::Native | ProtocolName::Iperf2 | ProtocolName::Foreign => {
-                self.welcome_native(socket, peer, order, guest)
+                self.welcome_native(socket, peer, order, connection)
             }
-            ProtocolName::Iperf3 => self.welcome_iperf3(socket, peer, order, guest),
+            ProtocolName::Iperf3 => self.welcome_iperf3(socket, peer, order, connection),
         }
     }
 
@@ -222,14 +243,14 @@ impl Server {
         socket: TcpStream,
         peer: SocketAddr,
         order: u64,
-        guest: &mut Guest,
+        connection: &mut Held,
     ) -> anyhow::Result<()> {
         let mut first = Vec::new();
         let deadline = mono_now() + FIRST_BYTES_LIMIT;
         loop {
             match flow::classify(&first) {
                 flow::Opening::NeedMore(total) => {
-                    if !read_up_to(&socket, &mut first, total, deadline, &self.interrupt)? {
+                    if !self.read_up_to(&socket, &mut first, (total, deadline), connection)? {
                         return Ok(());
                     }
                 }
@@ -237,13 +258,13 @@ impl Server {
                     let Some(tls) = &self.config.tls else {
                         anyhow::bail!("a client wants TLS, and this server runs without --tls; closed");
                     };
-                    return self.converse_native(socket, peer, first, Some(tls.accept()?), guest);
+                    return self.converse_native(socket, peer, first, Some(tls.accept()?), connection);
                 }
                 flow::Opening::Control if self.config.tls.is_some() => {
                     turn_away(&socket, &native::refusal("unsupported", WITHOUT_TLS, GIVE_FINGERPRINT))?;
                     anyhow::bail!("a client came without TLS, and this server demands it; told so");
                 }
-                flow::Opening::Control => return self.converse_native(socket, peer, first, None, guest),
+                flow::Opening::Control => return self.converse_native(socket, peer, first, None, connection),
                 flow::Opening::Flow(hello) => {
                     let answered = socket.try_clone()?;
                     let answer = self.desk.deliver_native(&hello, socket, order);
@@ -262,7 +283,7 @@ impl Server {
         socket: TcpStream,
         peer: SocketAddr,
         order: u64,
-        guest: &mut Guest,
+        connection: &mut Held,
     ) -> anyhow::Result<()> {
         let mut first = Vec::new();
         let deadline = mono_now() + FIRST_BYTES_LIMIT;
@@ -271,7 +292,7 @@ impl Server {
                 iperf3::Classified::Cookie(cookie) => break cookie,
                 iperf3::Classified::Foreign => anyhow::bail!("not iPerf3's protocol, closed"),
                 iperf3::Classified::More => {
-                    if !read_up_to(&socket, &mut first, iperf3::COOKIE_LEN, deadline, &self.interrupt)? {
+                    if !self.read_up_to(&socket, &mut first, (iperf3::COOKIE_LEN, deadline), connection)? {
                         return Ok(());
                     }
                 }
@@ -281,19 +302,23 @@ impl Server {
             self.desk.deliver_iperf3(cookie.as_str(), socket, order);
             return Ok(());
         }
-        let Some(place) = TestPlace::take(self) else {
+        // Whether there is room is said at once, in iPerf3's own way; a place is taken when the flows are open.
+        let client = client_of(peer.ip(), self.config.verifier.is_some());
+        if !self.tests.has_room(peer.ip(), 1, client) {
             io::Write::write_all(&mut &socket, &iperf3::access_denied())?;
-            anyhow::bail!("turned away: {} tests run already (--max-tests)", self.config.max_tests);
-        };
+            anyhow::bail!(
+                "turned away: as many tests run as this server, or one address, may have (--max-tests)"
+            );
+        }
         let verifier = self.config.verifier.clone();
         let config = iperf3::ServerConfig {
-            policy: self.config.policy.clone(),
+            policy: self.config.open_policy.clone(),
             verifier: verifier.map(|v| -> iperf3::Verifier { Box::new(move |token| v(token)) }),
         };
         let mut session = iperf3::Server::new(config, cookie, mono_now());
         let link = Link::new(socket, Vec::new(), None)?;
         let host = host::describe(Some(peer.ip()));
-        self.drive(&mut session, link, peer, (ProtocolName::Iperf3, host), Some(place), guest)
+        self.drive(&mut session, link, peer, (ProtocolName::Iperf3, host, client), connection).map(drop)
     }
 
     fn converse_native(
@@ -302,8 +327,10 @@ impl Server {
         peer: SocketAddr,
         first: Vec<u8>,
         tls: Option<rustls::Connection>,
-        guest: &mut Guest,
+        connection: &mut Held,
     ) -> anyhow::Result<()> {
+        let client = client_of(peer.ip(), self.config.token.is_some());
+        self.wait_for_penalty(peer.ip(), connection)?;
         let mut link = Link::new(socket, first, tls)?;
         link.handshake(mono_now() + FIRST_BYTES_LIMIT).context("TLS")?;
         let config = native::ServerConfig {
@@ -313,34 +340,60 @@ impl Server {
             host: host::describe(Some(peer.ip())),
             entropy: host::entropy()?,
             binding: link.binding()?,
-            busy: self.tests.load(Ordering::Acquire) >= self.config.max_tests,
+            busy: !self.tests.has_room(peer.ip(), 1, client),
         };
         let host = config.host.clone();
         let mut session = native::Server::new(config, mono_now());
-        // A client that has asked for nothing yet takes no place: silent ones must not keep others out.
-        self.drive(&mut session, link, peer, (ProtocolName::Native, host), None, guest)
+        let driven = self.drive(&mut session, link, peer, (ProtocolName::Native, host, client), connection);
+        match session.authenticated() {
+            Some(true) => self.penalties.succeeded(peer.ip()),
+            Some(false) => self.penalties.failed(peer.ip(), mono_now()),
+            None => {}
+        }
+        driven
     }
 
-    fn drive<'a>(
-        &'a self,
+    /// An address that has given wrong tokens is heard again after a while.
+    fn wait_for_penalty(&self, source: IpAddr, connection: &Held) -> anyhow::Result<()> {
+        let Some(wait) = self.penalties.wait(source, mono_now()) else {
+            anyhow::bail!("too many attempts after wrong tokens, closed");
+        };
+        let until = mono_now() + wait;
+        while mono_now() < until {
+            anyhow::ensure!(!self.interrupt.is_raised() && !connection.must_leave(), LEFT);
+            std::thread::sleep(FIRST_BYTES_STEP.min((until - mono_now()).to_duration()));
+        }
+        Ok(())
+    }
+
+    fn drive(
+        &self,
         session: &mut dyn Session,
         link: Link,
         peer: SocketAddr,
-        (protocol, host): (ProtocolName, Host),
-        mut place: Option<TestPlace<'a>>,
-        guest: &mut Guest,
+        (protocol, host, client): (ProtocolName, Host, Client),
+        connection: &mut Held,
     ) -> anyhow::Result<()> {
         let watcher = std::cell::RefCell::new(self.config.observer.session(peer, protocol));
+        let mut slot = None;
+        let leave = connection.leave();
         let setting = Setting {
             opener: Opener::Server(self.desk.clone()),
             local: self.config.local.clone(),
             host,
             interrupt: self.interrupt.clone(),
-            admit: Box::new(|probes| {
-                guest.admit();
-                place = place.take().or_else(|| TestPlace::take(self));
-                place.as_mut().map(|place| place.counts |= !probes).is_some()
+            admit: Box::new(|wanted| {
+                if !wanted.begins {
+                    return self.tests.has_room(peer.ip(), 1, client)
+                        && self.streams.has_room(peer.ip(), wanted.streams, client);
+                }
+                slot = slot.take().or_else(|| TestSlot::take(self, peer.ip(), client, wanted));
+                if slot.is_some() {
+                    connection.trust();
+                }
+                slot.is_some()
             }),
+            leave,
             extras: Box::new(|extras| watcher.borrow_mut().extras(extras)),
             sink: Box::new(|event| watcher.borrow_mut().event(event)),
             reflected: Box::new(|seen| watcher.borrow_mut().reflected(seen)),
@@ -352,26 +405,62 @@ impl Server {
         watcher.borrow_mut().ended(outcome.as_ref().copied());
         Ok(())
     }
-}
 
-/// One of the tests that may run at the same time; given back on drop.
-struct TestPlace<'a> {
-    server: &'a Server,
-    /// A test was agreed on, so it is one of those after which this server ends (`--one-off`).
-    counts: bool,
-}
-
-impl TestPlace<'_> {
-    fn take(server: &Server) -> Option<TestPlace<'_>> {
-        let taken = server.tests.fetch_add(1, Ordering::AcqRel);
-        let place = TestPlace { server, counts: false };
-        (taken < server.config.max_tests).then_some(place)
+    /// Reads until `total` bytes are there; false: the peer closed, or this server stops.
+    fn read_up_to(
+        &self,
+        socket: &TcpStream,
+        bytes: &mut Vec<u8>,
+        (total, deadline): (usize, MonoTime),
+        connection: &Held,
+    ) -> anyhow::Result<bool> {
+        socket.set_read_timeout(Some(FIRST_BYTES_STEP))?;
+        let mut buffer = vec![0; total - bytes.len()];
+        loop {
+            match (&mut &*socket).read(&mut buffer) {
+                Ok(0) => return Ok(false),
+                Ok(n) => {
+                    bytes.extend_from_slice(&buffer[..n]);
+                    return Ok(true);
+                }
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                    ) =>
+                {
+                    if self.interrupt.is_raised() {
+                        return Ok(false);
+                    }
+                    anyhow::ensure!(!connection.must_leave(), LEFT);
+                    anyhow::ensure!(mono_now() < deadline, "said nothing for ten seconds, closed");
+                }
+                Err(e) if e.kind() == ErrorKind::ConnectionReset => return Ok(false),
+                Err(e) => return Err(e.into()),
+            }
+        }
     }
 }
 
-impl Drop for TestPlace<'_> {
+/// One of the tests that may run at the same time; given back on drop.
+struct TestSlot<'a> {
+    server: &'a Server,
+    /// A test was agreed on, so it is one of those after which this server ends (`--one-off`).
+    counts: bool,
+    _test: Held,
+    _streams: Held,
+}
+
+impl TestSlot<'_> {
+    fn take(server: &Server, source: IpAddr, client: Client, wanted: Wanted) -> Option<TestSlot<'_>> {
+        let test = server.tests.take(source, 1, client).ok()?;
+        let streams = server.streams.take(source, wanted.streams, client).ok()?;
+        Some(TestSlot { server, counts: !wanted.probes, _test: test, _streams: streams })
+    }
+}
+
+impl Drop for TestSlot<'_> {
     fn drop(&mut self) {
-        self.server.tests.fetch_sub(1, Ordering::AcqRel);
         if self.counts && self.server.config.tests.is_some() {
             let less = |left: u32| Some(left.saturating_sub(1));
             self.server.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok();
@@ -398,40 +487,6 @@ fn turn_away(socket: &TcpStream, words: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads until `total` bytes are there; false: the peer closed, or this server stops.
-fn read_up_to(
-    socket: &TcpStream,
-    bytes: &mut Vec<u8>,
-    total: usize,
-    deadline: MonoTime,
-    interrupt: &Interrupt,
-) -> anyhow::Result<bool> {
-    socket.set_read_timeout(Some(FIRST_BYTES_STEP))?;
-    let mut buffer = vec![0; total - bytes.len()];
-    loop {
-        match (&*socket).read(&mut buffer) {
-            Ok(0) => return Ok(false),
-            Ok(n) => {
-                bytes.extend_from_slice(&buffer[..n]);
-                return Ok(true);
-            }
-            Err(e)
-                if matches!(
-                    e.kind(),
-                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-                ) =>
-            {
-                if interrupt.is_raised() {
-                    return Ok(false);
-                }
-                anyhow::ensure!(mono_now() < deadline, "said nothing for ten seconds, closed");
-            }
-            Err(e) if e.kind() == ErrorKind::ConnectionReset => return Ok(false),
-            Err(e) => return Err(e.into()),
-        }
-    }
-}
-
 /// Running sessions have seen the interrupt; they get time to give their clients the results.
 fn interrupt_rest(server: &Server, threads: Vec<JoinHandle<()>>) {
     let deadline = mono_now() + STOP_LIMIT;
@@ -443,7 +498,7 @@ fn interrupt_rest(server: &Server, threads: Vec<JoinHandle<()>>) {
             thread.join().ok();
         }
     }
-    let left = server.guests.count();
+    let left = server.connections.held();
     if left > 0 {
         server.config.observer.note(&format!("{left} connections did not end in time and were cut"));
     }
@@ -462,5 +517,12 @@ const GIVE_FINGERPRINT: &str = "give --fingerprint HEX, which it printed when it
 const ACCEPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
 /// Time for running tests to end after an interrupt.
 const STOP_LIMIT: Nanos = Nanos(15_000_000_000);
+/// A silent control connection is asked whether it is still there after so long, and given up after some answers that do not
+/// come.
+const KEEPALIVE: Nanos = Nanos::from_secs(10);
+const KEEPALIVE_STEP: Nanos = Nanos::from_secs(5);
+const KEEPALIVE_TRIES: u8 = 4;
 /// Tests at the same time when nobody says otherwise.
 pub const DEFAULT_TESTS: u32 = 64;
+/// Streams of all tests at the same time: each has a thread and buffers.
+const MOST_STREAMS: u32 = 1024;

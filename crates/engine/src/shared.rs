@@ -5,6 +5,7 @@ use linux::cpu::Usage;
 use linux::poll::Waker;
 use model::sample::StreamInfo;
 use model::time::MonoTime;
+use model::units::BitRate;
 use std::net::{TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -34,6 +35,8 @@ pub(crate) struct OwnFlow {
     pub(crate) moved: u64,
     /// Datagrams that came before its thread begins.
     pub(crate) early: Vec<Vec<u8>>,
+    /// TCP: no more than this is read in a second; the sender is held back by its window.
+    pub(crate) receive_rate: Option<BitRate>,
 }
 
 /// The socket of a flow, shared by its thread and the sampler.
@@ -58,6 +61,8 @@ pub(crate) struct Counters {
     pub(crate) datagrams: AtomicU64,
     /// Datagrams the kernel refused for want of room (sender).
     pub(crate) send_drops: AtomicU64,
+    /// The peer's host has said that nobody is at its port (UDP sender).
+    pub(crate) refused: AtomicBool,
     /// Monotonic time of the first and last data, nanoseconds; 0: none yet.
     pub(crate) first: AtomicU64,
     /// See `first`.
@@ -143,6 +148,13 @@ impl Orders {
 }
 
 impl Counters {
+    /// Notes that the peer's host said that nobody is at its port; the first time wakes the driver.
+    pub(crate) fn note_refusal(&self, orders: &Orders) {
+        if !self.refused.swap(true, Ordering::Relaxed) {
+            orders.waker.wake();
+        }
+    }
+
     /// Notes data that came or went now; the first of a receiver wakes the driver.
     pub(crate) fn touch(&self, now: MonoTime) -> bool {
         self.last.store(now.0, Ordering::Relaxed);

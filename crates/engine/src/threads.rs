@@ -36,6 +36,15 @@ pub(crate) struct Stream {
     thread: Option<JoinHandle<()>>,
 }
 
+impl Drop for Stream {
+    /// A stream without an owner would go on for ever.
+    fn drop(&mut self) {
+        self.orders.stop_senders();
+        self.stop();
+        self.join();
+    }
+}
+
 impl Stream {
     /// Waits for the thread, which has been told to end.
     pub(crate) fn join(&mut self) {
@@ -150,7 +159,8 @@ impl Job {
     fn run_tcp(&self, socket: &std::net::TcpStream) -> Result<(), String> {
         let test = &self.plan.test;
         if self.flow.info.role == Role::Receiver {
-            let how = BulkReceiver { streams: self.receivers, discard: test.skip_receive_copy };
+            let rate = self.flow.own.as_ref().and_then(|own| own.receive_rate);
+            let how = BulkReceiver { streams: self.receivers, discard: test.skip_receive_copy, rate };
             return bulk::receive(how, socket, &self.counters, &self.orders);
         }
         if let Some((own, sending)) = own::cut(&self.flow) {

@@ -1,14 +1,17 @@
 //! TLS 1.3 for control connections: a certificate made at start, known to clients by its fingerprint.
 
+use crate::secret;
 use anyhow::Context;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, Error, ServerConfig, ServerConnection,
     SignatureScheme,
 };
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 /// SHA-256 of a certificate in DER form.
@@ -24,9 +27,30 @@ pub struct ServerTls {
 impl ServerTls {
     /// Makes a key and a certificate; they live as long as this process.
     pub fn new() -> anyhow::Result<ServerTls> {
-        let made = rcgen::generate_simple_self_signed([NAME.to_string()]).context("make a certificate")?;
-        let certificate = made.cert.der().clone();
-        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(anyhow::Error::msg)?;
+        ServerTls::with(Identity::make()?)
+    }
+
+    /// The key and the certificate in this file, which is made when it is not there: clients that know the fingerprint go on
+    /// knowing this server when it starts again.
+    ///
+    /// # Errors
+    /// The file cannot be read or made, others than its owner may read it, or it holds something else.
+    pub fn kept_in(file: &Path) -> anyhow::Result<ServerTls> {
+        match secret::read(file) {
+            Ok(pem) => {
+                ServerTls::with(Identity::read(&pem).with_context(|| format!("read {}", file.display()))?)
+            }
+            Err(e) if secret::is_missing(&e) => {
+                let made = Identity::make()?;
+                secret::write_new(file, made.pem.as_bytes())?;
+                ServerTls::with(made)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    fn with(identity: Identity) -> anyhow::Result<ServerTls> {
+        let Identity { key, certificate, .. } = identity;
         let fingerprint = fingerprint(&certificate);
         let config = ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])?
@@ -43,6 +67,32 @@ impl ServerTls {
     /// Begins one connection.
     pub(crate) fn accept(&self) -> anyhow::Result<rustls::Connection> {
         Ok(ServerConnection::new(self.config.clone())?.into())
+    }
+}
+
+/// What a server is known by.
+struct Identity {
+    key: PrivateKeyDer<'static>,
+    certificate: CertificateDer<'static>,
+    /// Both, as they are kept.
+    pem: String,
+}
+
+impl Identity {
+    fn make() -> anyhow::Result<Identity> {
+        let made = rcgen::generate_simple_self_signed([NAME.to_string()]).context("make a certificate")?;
+        Ok(Identity {
+            certificate: made.cert.der().clone(),
+            key: PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(anyhow::Error::msg)?,
+            pem: made.signing_key.serialize_pem() + &made.cert.pem(),
+        })
+    }
+
+    fn read(pem: &[u8]) -> anyhow::Result<Identity> {
+        let what = "it is no key with its certificate in PEM form";
+        let key = PrivateKeyDer::from_pem_slice(pem).context(what)?;
+        let certificate = CertificateDer::from_pem_slice(pem).context(what)?;
+        Ok(Identity { key, certificate, pem: String::new() })
     }
 }
 

@@ -60,6 +60,17 @@ pub fn set_send_buffer(fd: &impl AsFd, size: Bytes) -> Result<Bytes> {
     send_buffer(fd)
 }
 
+/// Asks for buffers of `size` in both directions, up to the kernel's limits also where this process could go beyond them:
+/// for a size that somebody else has chosen.
+///
+/// # Errors
+/// What `setsockopt(2)` gives; being cut by a limit is no error.
+pub fn set_buffers_within_limits(fd: &impl AsFd, size: Bytes) -> Result<()> {
+    let size = u32::try_from(size.0).unwrap_or(LARGEST_BUFFER).min(LARGEST_BUFFER);
+    set_int(fd, SO_SNDBUF, size)?;
+    set_int(fd, SO_RCVBUF, size)
+}
+
 fn set_buffer(fd: &impl AsFd, size: Bytes, force: Opt, polite: Opt) -> Result<()> {
     let size = u32::try_from(size.0).unwrap_or(LARGEST_BUFFER).min(LARGEST_BUFFER);
     match set_int(fd, force, size) {
@@ -217,6 +228,18 @@ pub fn describe(fd: &impl AsFd) -> String {
 mod tests {
     use super::*;
     use std::net::{TcpListener, UdpSocket};
+
+    #[test]
+    fn what_others_choose_stays_within_the_limits() {
+        let limit = |name| std::fs::read_to_string(format!("/proc/sys/net/core/{name}")).unwrap();
+        let limit = |name| Bytes(2 * limit(name).trim().parse::<u64>().unwrap());
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        set_buffers_within_limits(&socket, Bytes(u64::MAX)).unwrap();
+        assert_eq!(recv_buffer(&socket).unwrap(), limit("rmem_max"));
+        assert_eq!(send_buffer(&socket).unwrap(), limit("wmem_max"));
+        set_buffers_within_limits(&socket, Bytes(64_000)).unwrap();
+        assert_eq!(send_buffer(&socket).unwrap(), Bytes(128_000));
+    }
 
     #[test]
     fn buffers_report_what_the_kernel_gave() {

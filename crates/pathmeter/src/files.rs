@@ -19,11 +19,11 @@ pub(crate) fn text(file: &Path) -> anyhow::Result<String> {
 /// # Errors
 /// The file cannot be read, or is empty.
 pub(crate) fn token(file: &Path) -> anyhow::Result<Token> {
-    let bytes = std::fs::read(file).with_context(|| format!("read the token file {}", file.display()))?;
+    let bytes = engine::secret::read(file).context("the token file")?;
     Token::new(&bytes).ok_or_else(|| {
         Failure::usage(
-            format!("the token file {} is empty", file.display()),
-            "put a long random line into it, the same at both ends",
+            format!("the token file {} has fewer than {} bytes", file.display(), Token::SHORTEST),
+            "put a long random line into it, the same at both ends: head -c 24 /dev/urandom | base64",
         )
         .into()
     })

@@ -17,6 +17,7 @@ pub mod iperf3;
 pub mod native;
 pub mod packet;
 pub mod pcapng;
+mod rate_watch;
 pub mod sockperf;
 pub mod stamp;
 

@@ -20,7 +20,7 @@ use wire::{Input, Output, Policy, Sent, Session};
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some((&first, rest)) = data.split_first() else { return };
     let now = MonoTime(1 << 40);
-    let token = if first & 4 == 0 { None } else { Token::new(b"secret") };
+    let token = if first & 4 == 0 { None } else { Token::new(b"a secret of 16 b") };
     let (binding, entropy, software) = (Vec::new(), [1; 32], String::from("fuzz"));
     match first & 3 {
         0 => {

@@ -12,7 +12,7 @@ use wire::native::{Client, ClientConfig, Server, ServerConfig, Token};
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut chance = Chance::new(data);
     let test = chance.test();
-    let secrets = [None, Token::new(b"secret"), Token::new(b"another")];
+    let secrets = [None, Token::new(b"a secret of 16 b"), Token::new(b"another of 16 by")];
     let token = |choice: u8| secrets[usize::from(choice % 3)].clone();
     let (binding, software) = (Vec::new(), String::from("fuzz"));
     let (ours, theirs) = match chance.byte() {

@@ -2,14 +2,17 @@
 
 use super::reflector::{Hooks, stream};
 use super::wait::Waiter;
-use crate::guests::Guests;
+use crate::budget::{self, Budget, Held};
 use crate::interrupt::Interrupt;
+use crate::notes::{NoteLimit, with_left_out};
 use anyhow::Context;
 use linux::clock::{mono_now, wall_now};
 use linux::message;
 use linux::poll::{Interest, wait};
 use model::latency::WaitMode;
+use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
+use std::cell::Cell;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
@@ -106,6 +109,36 @@ impl Drop for Servers {
     }
 }
 
+/// When a connection has been silent for too long, or another one needs its place.
+struct Life<'a> {
+    held: &'a Held,
+    /// The last message.
+    last: Cell<MonoTime>,
+    /// The last one that was known when somebody asked: while messages come the clock need not be read.
+    known: Cell<MonoTime>,
+    /// The last one of which the budget knows.
+    told: Cell<MonoTime>,
+}
+
+impl Life<'_> {
+    fn new(held: &Held) -> Life<'_> {
+        let now = Cell::new(mono_now());
+        Life { held, last: now.clone(), known: now.clone(), told: now }
+    }
+
+    fn is_over(&self) -> bool {
+        let last = self.last.get();
+        if self.known.replace(last) == last {
+            return self.held.must_leave() || mono_now().saturating_since(last) > SILENCE;
+        }
+        if last.saturating_since(self.told.get()) > TELL_STEP {
+            self.told.set(last);
+            self.held.touch(last, true);
+        }
+        false
+    }
+}
+
 /// Answers whoever sends to this socket, from the address that was asked. `pause` is called when nothing has come for
 /// a while.
 fn datagrams<R: Reflect>(
@@ -152,7 +185,8 @@ fn accept(
     note: &Note,
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
-    let guests = Arc::<Guests>::default();
+    let connections = Budget::new(budget::CONNECTIONS);
+    let notes = Arc::<NoteLimit>::default();
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
     while !stop.load(Ordering::Acquire) {
         wait(&mut [Interest::readable(listener)], Some(mono_now() + STOP_STEP))?;
@@ -166,24 +200,32 @@ fn accept(
                 continue;
             }
         };
-        let mut guest = match guests.enter(peer.ip()) {
-            Ok(guest) => guest,
+        let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+        let (own_note, own_notes) = (note.clone(), notes.clone());
+        let tell = move |text: &str| {
+            if let Some(left_out) = own_notes.pass(peer.ip(), mono_now()) {
+                own_note(&with_left_out(&format!("{peer}: {text}"), left_out));
+            }
+        };
+        // Never trusted: all connections of one address count, also those that have said something.
+        let held = match budget::enter(&connections, peer.ip()) {
+            Ok(held) => held,
             Err(full) => {
-                note(&format!("{peer}: {full}"));
+                tell(full);
                 continue;
             }
         };
-        guest.admit();
-        let (responder, stop, note) = (responder.clone(), stop.clone(), note.clone());
+        let (responder, stop, tell_end) = (responder.clone(), stop.clone(), tell.clone());
         let serve = move || {
-            let _guest = guest;
-            if let Err(e) = connection(&socket, peer, responder, wait_mode, &stop) {
-                note(&format!("{}: {e}; closed", SocketAddr::new(peer.ip().to_canonical(), peer.port())));
+            if let Err(e) = connection(&socket, peer, responder, wait_mode, (&stop, &held)) {
+                tell_end(&format!("{e}; closed"));
             }
         };
-        let thread =
-            std::thread::Builder::new().name("sockperf".into()).stack_size(256 << 10).spawn(serve)?;
-        threads.push(thread);
+        match std::thread::Builder::new().name("sockperf".into()).stack_size(256 << 10).spawn(serve) {
+            Ok(thread) => threads.push(thread),
+            // The others go on being served, and so will be those that come later.
+            Err(e) => tell(&format!("no thread for it, closed: {e}")),
+        }
     }
     threads.into_iter().for_each(|thread| drop(thread.join()));
     Ok(())
@@ -194,12 +236,13 @@ fn connection(
     peer: SocketAddr,
     mut responder: Responder,
     wait: WaitMode,
-    stop: &AtomicBool,
+    (stop, held): (&AtomicBool, &Held),
 ) -> io::Result<()> {
     socket.set_nodelay(true)?;
-    let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], _| {} };
-    match stream(socket, peer, &mut responder, &mut Waiter::new(wait), || stop.load(Ordering::Acquire), hooks)
-    {
+    let life = Life::new(held);
+    let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], now| life.last.set(now) };
+    let over = || stop.load(Ordering::Acquire) || life.is_over();
+    match stream(socket, peer, &mut responder, &mut Waiter::new(wait), over, hooks) {
         // The client has closed: the end of its test.
         Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => Ok(()),
         other => other,
@@ -237,6 +280,10 @@ pub fn join(socket: &UdpSocket, group: IpAddr, interface: Option<IpAddr>) -> io:
 }
 
 const STOP_STEP: Nanos = Nanos(100_000_000);
+/// A connection on which nothing comes for so long is closed.
+const SILENCE: Nanos = Nanos(60_000_000_000);
+/// Time between two words to the budget that something comes.
+const TELL_STEP: Nanos = Nanos(500_000_000);
 const BUFFER: Bytes = Bytes(4 << 20);
 /// What this host's clock may be off by when nobody says: a host with NTP in its own network is within that.
 const STAMP_ERROR: Nanos = Nanos(10_000_000);

@@ -17,6 +17,8 @@ pub(crate) struct Waiter {
     started: MonoTime,
     /// When the thread was last seen running.
     seen: MonoTime,
+    /// Nothing came until the last deadline: [`WaitMode::Hybrid`] does not spin before there is something again.
+    idle: bool,
     watch: HostWatch,
 }
 
@@ -24,12 +26,12 @@ impl Waiter {
     /// Waits in this way from now on.
     pub(crate) fn new(mode: WaitMode) -> Waiter {
         let started = mono_now();
-        Waiter { mode, started, seen: started, watch: HostWatch::default() }
+        Waiter { mode, started, seen: started, idle: false, watch: HostWatch::default() }
     }
 
     /// The same, for a test that began at a given time.
     pub(crate) fn since(mode: WaitMode, started: MonoTime) -> Waiter {
-        Waiter { mode, started, seen: mono_now(), watch: HostWatch::default() }
+        Waiter { mode, started, seen: mono_now(), idle: false, watch: HostWatch::default() }
     }
 
     /// How it waits.
@@ -62,7 +64,10 @@ impl Waiter {
         loop {
             for _ in 0..TRIES {
                 match attempt() {
-                    Ok(value) => return Ok(Some(value)),
+                    Ok(value) => {
+                        self.idle = false;
+                        return Ok(Some(value));
+                    }
                     Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
                     Err(e) => return Err(e),
                 }
@@ -73,10 +78,12 @@ impl Waiter {
             let now = mono_now();
             self.look(now);
             if now >= deadline {
+                self.idle = true;
                 return Ok(None);
             }
             let spun = now.saturating_since(*began.get_or_insert(now));
-            if self.mode == WaitMode::Block || (self.mode == WaitMode::Hybrid && spun >= SPIN) {
+            if self.mode == WaitMode::Block || (self.mode == WaitMode::Hybrid && (self.idle || spun >= SPIN))
+            {
                 self.sleep(&mut [Interest::readable(sleep_on)], deadline)?;
             }
         }

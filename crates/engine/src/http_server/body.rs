@@ -39,6 +39,8 @@ pub(super) struct Meter<'a> {
     stop: &'a AtomicBool,
     started: MonoTime,
     moved: MonoTime,
+    /// Begin of the span over which the least rate counts, and the bytes until then.
+    span: (MonoTime, u64),
     /// What comes up goes through here.
     buffer: Vec<u8>,
     /// Bytes so far.
@@ -48,7 +50,7 @@ pub(super) struct Meter<'a> {
 impl<'a> Meter<'a> {
     pub(super) fn new(limits: &'a Limits, stop: &'a AtomicBool) -> Meter<'a> {
         let now = mono_now();
-        Meter { limits, stop, started: now, moved: now, buffer: Vec::new(), bytes: 0 }
+        Meter { limits, stop, started: now, moved: now, span: (now, 0), buffer: Vec::new(), bytes: 0 }
     }
 
     /// Time since the start.
@@ -114,13 +116,22 @@ impl<'a> Meter<'a> {
     }
 
     /// Waits until the rate allows more, and tells how much.
-    fn next(&self, most: u64) -> io::Result<u64> {
+    fn next(&mut self, most: u64) -> io::Result<u64> {
         let elapsed = self.elapsed();
         if self.stop.load(Ordering::Acquire) || self.limits.time.is_some_and(|limit| elapsed > limit) {
             return Err(io::Error::new(
                 ErrorKind::TimedOut,
                 "the transfer took longer than this server allows",
             ));
+        }
+        let now = mono_now();
+        if now - self.span.0 >= SPAN {
+            let least =
+                self.limits.rate.map_or(LEAST, |rate| LEAST.min(rate.0 / 16 * SPAN.0 / 1_000_000_000));
+            if self.bytes - self.span.1 < least {
+                return Err(io::Error::new(ErrorKind::TimedOut, "the transfer is slower than 1 KiB/s"));
+            }
+            self.span = (now, self.bytes);
         }
         let Some(rate) = self.limits.rate else { return Ok(most) };
         let due = rate.time_for(Bytes(self.bytes)).unwrap_or(Nanos::MAX);
@@ -150,6 +161,9 @@ fn step(rate: BitRate) -> u64 {
 
 const BLOCK: usize = 256 << 10;
 const READ: usize = 128 << 10;
+/// In each such span at least so many bytes move: who sends one now and then holds a place that others need.
+const SPAN: Nanos = Nanos(30_000_000_000);
+const LEAST: u64 = 30 << 10;
 /// Longest time without a byte.
 const PATIENCE: Nanos = Nanos(30_000_000_000);
 

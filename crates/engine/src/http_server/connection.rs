@@ -3,13 +3,13 @@
 use super::answer::{ABOUT, Answer};
 use super::body::Meter;
 use super::{House, STOP_STEP};
+use crate::budget::Held;
 use linux::clock::mono_now;
 use model::time::MonoTime;
 use model::units::{BitRate, Bytes, Nanos};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use wire::http::{Framing, MOST_HEAD, Method, Refused, Request, parse, size_in};
 
 /// The connection and what has been read ahead of it.
@@ -17,28 +17,13 @@ pub(super) struct Connection {
     socket: TcpStream,
     peer: SocketAddr,
     house: Arc<House>,
+    held: Held,
     ready: Vec<u8>,
 }
 
-/// A place among the transfers of the house; free again when dropped.
-struct Place<'a>(&'a House);
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.busy.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-impl House {
-    fn place(&self) -> Option<Place<'_>> {
-        let enter = |busy| (busy < self.limits.transfers).then_some(busy + 1);
-        self.busy.fetch_update(Ordering::AcqRel, Ordering::Acquire, enter).ok().map(|_| Place(self))
-    }
-}
-
 impl Connection {
-    pub(super) fn new(socket: TcpStream, peer: SocketAddr, house: Arc<House>) -> Connection {
-        Connection { socket, peer, house, ready: Vec::new() }
+    pub(super) fn new(socket: TcpStream, peer: SocketAddr, house: Arc<House>, held: Held) -> Connection {
+        Connection { socket, peer, house, held, ready: Vec::new() }
     }
 
     /// Until it is closed.
@@ -47,7 +32,7 @@ impl Connection {
         if let Err(e) = self.requests()
             && !gone(&e)
         {
-            (self.house.note)(&format!("{} (http): {e}; closed", self.peer));
+            self.house.note_of(self.peer, &format!(" (http): {e}; closed"));
         }
     }
 
@@ -66,7 +51,11 @@ impl Connection {
                 }
                 Head::End => return Ok(()),
             };
-            if !self.one(&request)? {
+            // Who transfers something need not make room for others.
+            self.held.touch(mono_now(), false);
+            let goes_on = self.one(&request)?;
+            self.held.touch(mono_now(), true);
+            if !goes_on {
                 return self.linger();
             }
         }
@@ -87,7 +76,10 @@ impl Connection {
                 }
                 Err(refused) => return Ok(Head::Refused(refused)),
             }
-            if self.house.stopped() || (begun.is_none() && mono_now() - asked > IDLE) {
+            if self.house.stopped()
+                || self.held.must_leave()
+                || (begun.is_none() && mono_now() - asked > IDLE)
+            {
                 return Ok(Head::End);
             }
             if begun.is_some_and(|begun| mono_now() - begun > SLOW_HEAD) {
@@ -110,8 +102,8 @@ impl Connection {
     /// Answers one request; false: the connection is at its end.
     fn one(&mut self, request: &Request) -> io::Result<bool> {
         let house = self.house.clone();
-        let Some(_place) = house.place() else {
-            let words = "as many transfers as this server allows at the same time: try again later\n";
+        let Some(_slot) = house.slot(self.peer.ip()) else {
+            let words = "as many transfers as this server, or one address, may have at the same time: try again later\n";
             self.answer(Answer::text(503, words).with("Retry-After", "5"), false, false)?;
             return Ok(false);
         };

@@ -7,7 +7,8 @@ mod answer;
 mod body;
 mod connection;
 
-use super::guests::Guests;
+use super::budget::{self, Budget, Limits as BudgetLimits, client_of};
+use super::notes::{NoteLimit, with_left_out};
 use anyhow::Context;
 pub(crate) use body::Content;
 use connection::Connection;
@@ -15,9 +16,9 @@ use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
 use model::units::{BitRate, Nanos};
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 /// What each transfer may take.
@@ -44,7 +45,8 @@ pub struct HttpServer {
 struct House {
     limits: Limits,
     /// Transfers now.
-    busy: AtomicU32,
+    transfers: Arc<Budget>,
+    notes: NoteLimit,
     stop: Arc<AtomicBool>,
     note: Note,
     content: body::Content,
@@ -54,8 +56,9 @@ impl HttpServer {
     /// Answers on this listener.
     pub fn start(listener: TcpListener, limits: Limits, note: Note) -> anyhow::Result<HttpServer> {
         let stop = Arc::<AtomicBool>::default();
-        let (busy, content) = (AtomicU32::new(0), body::Content::new());
-        let house = Arc::new(House { limits, busy, stop: stop.clone(), note, content });
+        let transfers = Budget::new(BudgetLimits::quarters(limits.transfers, false));
+        let (notes, content) = (NoteLimit::default(), body::Content::new());
+        let house = Arc::new(House { limits, transfers, notes, stop: stop.clone(), note, content });
         let work = move || {
             if let Err(e) = accept(&listener, &house) {
                 (house.note)(&format!("the HTTP server ended: {e}"));
@@ -76,6 +79,18 @@ impl Drop for HttpServer {
 }
 
 impl House {
+    /// A line on a client, unless there have been many.
+    fn note_of(&self, peer: SocketAddr, text: &str) {
+        if let Some(left_out) = self.notes.pass(peer.ip(), mono_now()) {
+            (self.note)(&with_left_out(&format!("{peer}{text}"), left_out));
+        }
+    }
+
+    /// A place among the transfers: at most a quarter of them for one address.
+    fn slot(&self, client: IpAddr) -> Option<budget::Held> {
+        self.transfers.take(client, 1, client_of(client, false)).ok()
+    }
+
     fn stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
@@ -83,7 +98,7 @@ impl House {
 
 fn accept(listener: &TcpListener, house: &Arc<House>) -> io::Result<()> {
     listener.set_nonblocking(true)?;
-    let guests = Arc::<Guests>::default();
+    let connections = Budget::new(budget::CONNECTIONS);
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
     while !house.stopped() {
         wait(&mut [Interest::readable(listener)], Some(mono_now() + STOP_STEP))?;
@@ -98,22 +113,19 @@ fn accept(listener: &TcpListener, house: &Arc<House>) -> io::Result<()> {
             }
         };
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
-        // Never admitted: all connections of one address count, also those that have said something.
-        let guest = match guests.enter(peer.ip()) {
-            Ok(guest) => guest,
+        // Never trusted: all connections of one address count, also those that have said something.
+        let held = match budget::enter(&connections, peer.ip()) {
+            Ok(held) => held,
             Err(full) => {
-                (house.note)(&format!("{peer}: {full}"));
+                house.note_of(peer, &format!(": {full}"));
                 continue;
             }
         };
         let own = house.clone();
-        let serve = move || {
-            let _guest = guest;
-            Connection::new(socket, peer, own).serve();
-        };
+        let serve = move || Connection::new(socket, peer, own, held).serve();
         match std::thread::Builder::new().name("http".into()).stack_size(STACK).spawn(serve) {
             Ok(thread) => threads.push(thread),
-            Err(e) => (house.note)(&format!("{peer}: no thread for it, closed: {e}")),
+            Err(e) => house.note_of(peer, &format!(": no thread for it, closed: {e}")),
         }
     }
     threads.into_iter().for_each(|thread| drop(thread.join()));

@@ -12,9 +12,9 @@ use crate::{flows, host};
 use linux::clock::{mono_now, wall_now};
 use linux::poll::Waker;
 use linux::socket::{UdpOptions, tcp_listen, udp_bind};
-use model::plan::{Direction, Directions, Plan, Transport};
+use model::plan::{Direction, Directions, LocalOptions, Plan, Transport};
 use model::units::Nanos;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use wire::iperf2::{Flow, Rate, Request, TcpClient, Traffic, UdpClient};
 use wire::stamp::Clock;
@@ -33,6 +33,7 @@ pub(super) fn run(
     if let Some((_, port)) = &door {
         request.port = *port;
     }
+    let _presence = shows_itself(plan, &request);
     let members = open_all(plan, extras, &request, clock, interrupt, sink)?;
     if extras.connect_only {
         members.iter().filter_map(|member| member.fact(&plan.test)).for_each(|fact| sink(Told::Fact(&fact)));
@@ -55,6 +56,7 @@ pub(super) fn run(
             waker: waker.clone(),
             clock,
             source,
+            held: None,
             sink,
         };
         Session::new(setting, members).run()?;
@@ -99,6 +101,19 @@ fn request(plan: &Plan, extras: &Extras, clock: Clock) -> Request {
         key: extras.key.clone(),
         ..asked
     }
+}
+
+/// Asked over UDP for data, a server of ours wants a sign that its client is at this address: a connection that says nothing
+/// is one. Others refuse it, or do not care.
+fn shows_itself(plan: &Plan, request: &Request) -> Option<TcpStream> {
+    let remote = plan.target.address;
+    let asks = request.transport == Transport::Udp && request.sends_to_source();
+    if !asks || remote.ip().to_canonical().is_loopback() {
+        return None;
+    }
+    let flow = FlowPlan { test: plan.test.clone(), hello: FlowHello::Iperf2, senders_wait_for_stop: true };
+    let local = LocalOptions { connect_timeout: Some(PRESENCE), client_port: None, ..plan.local.clone() };
+    flows::connect_tcp(&flow, 0, remote, &local).ok()
 }
 
 fn is_back(traffic: Traffic) -> bool {
@@ -194,4 +209,6 @@ fn machine(request: &Request, extras: &Extras, clock: Clock) -> Box<dyn Flow> {
 }
 
 const BACKLOG: u16 = 128;
+/// Longest wait for a connection that only shows that this end is there.
+const PRESENCE: Nanos = Nanos(500_000_000);
 const RETRY_PAUSE: Nanos = Nanos(1_000_000_000);

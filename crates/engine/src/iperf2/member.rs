@@ -1,8 +1,8 @@
 //! One flow of a session: its socket, its machine, and where they are.
 
 use super::{Fact, TcpStart};
+use crate::budget::Held;
 use crate::bulk::is_pause;
-use crate::guests::Guest;
 use crate::shared::FlowSocket;
 use linux::clock::mono_now;
 use model::plan::{Direction, TestSpec, Transport};
@@ -50,8 +50,9 @@ pub(super) struct Member {
     pub(super) until: Option<MonoTime>,
     /// The flow is over.
     pub(super) over: bool,
-    /// Its place in the server.
-    pub(super) guest: Option<Guest>,
+    /// Its place in the server, and what it had moved when that heard of it last.
+    pub(super) held: Option<Held>,
+    pub(super) known_moved: u64,
     /// TCP: what the kernel says of it before anything was sent on it.
     pub(super) tcp: Option<TcpStart>,
 }
@@ -98,7 +99,8 @@ impl Member {
             refused: None,
             until: None,
             over: false,
-            guest: None,
+            held: None,
+            known_moved: 0,
         }
     }
 
@@ -107,10 +109,13 @@ impl Member {
         !self.over && !self.ended && (self.receives.is_none() || self.receiver_done) && !self.measuring
     }
 
-    /// It has a place among the guests, and has shown what it wants.
-    pub(super) fn admit(&mut self, mut guest: Guest) {
-        guest.admit();
-        self.guest = Some(guest);
+    /// Something moved since the last call; its place is not to be another's then.
+    pub(super) fn note_moved(&mut self, moved: u64, now: MonoTime) -> bool {
+        let more = std::mem::replace(&mut self.known_moved, moved) != moved;
+        if let (true, Some(held)) = (more, &self.held) {
+            held.touch(now, true);
+        }
+        more
     }
 
     /// What carries it.

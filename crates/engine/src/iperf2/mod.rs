@@ -79,8 +79,11 @@ pub struct Config {
     pub udp: Vec<UdpSocket>,
     /// What clients may ask.
     pub policy: Policy,
-    /// Tests at the same time.
+    /// Tests at the same time, over TCP and over UDP each.
     pub max_tests: u32,
+    /// Data is sent over UDP to whoever asks for it. Nothing in the protocol proves that a request came from the address in
+    /// it: without this only addresses of this host, and those that have a TCP connection to it, are sent data.
+    pub unverified: bool,
     /// End after this many sessions that ran (`-P` of a server, `-1`).
     pub tests: Option<u32>,
     /// End after this time (`-t` of a server).

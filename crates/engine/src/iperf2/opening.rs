@@ -3,11 +3,14 @@
 use super::TcpStart;
 use super::member::{Known, Member, write_all};
 use super::server::Server;
+use crate::budget::Held;
 use crate::bulk::is_pause;
+use crate::driver::LEFT;
 use crate::echo::server::reflect_on;
 use crate::shared::FlowSocket;
 use linux::clock::mono_now;
 use model::plan::Direction;
+use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::Read;
 use std::net::TcpStream;
@@ -25,19 +28,20 @@ use wire::stamp::Clock;
 pub(super) fn open(
     server: &Server,
     socket: TcpStream,
-    clock: Clock,
+    (clock, held): (Clock, &Held),
 ) -> anyhow::Result<Option<(Member, Option<Request>)>> {
     socket.set_nonblocking(false)?;
     let tcp = TcpStart::of(&socket);
     socket.set_read_timeout(Some(STEP.to_duration()))?;
-    if server.config.key.is_none() && begins_with_a_record(server, &socket)? {
+    let deadline = mono_now() + LIMIT;
+    if server.config.key.is_none() && begins_with_a_record(server, &socket, (deadline, held))? {
         return bounce(server, &socket, clock).map(|()| None);
     }
     let mut machine = TcpServer::new(server.config.policy.clone(), clock, mono_now());
     if let Some(key) = &server.config.key {
         machine = machine.with_key(key.clone());
     }
-    let Some(request) = first_word(server, &socket, &mut machine)? else { return Ok(None) };
+    let Some(request) = first_word(server, &socket, &mut machine, (deadline, held))? else { return Ok(None) };
     if let Some(request) = &request {
         // What the kernel refuses is not worth a test: the client measures what it gets.
         crate::flows::configure_accepted(&socket, &request.test()).ok();
@@ -55,6 +59,7 @@ fn first_word(
     server: &Server,
     socket: &TcpStream,
     machine: &mut TcpServer,
+    (deadline, held): (MonoTime, &Held),
 ) -> anyhow::Result<Option<Option<Box<Request>>>> {
     let mut buffer = [0; 4096];
     loop {
@@ -71,6 +76,8 @@ fn first_word(
         if server.interrupt.is_raised() {
             return Ok(None);
         }
+        anyhow::ensure!(!held.must_leave(), LEFT);
+        anyhow::ensure!(mono_now() < deadline, "said nothing that is a test for ten seconds, closed");
         let input = match (&*socket).read(&mut buffer) {
             Ok(0) => FlowInput::Ended,
             Ok(n) => FlowInput::Received(&buffer[..n]),
@@ -82,9 +89,13 @@ fn first_word(
 }
 
 /// Waits for the first four bytes, which stay unread.
-fn begins_with_a_record(server: &Server, socket: &TcpStream) -> anyhow::Result<bool> {
-    let (mut first, deadline) = ([0; 4], mono_now() + LIMIT);
-    while mono_now() < deadline && !server.interrupt.is_raised() {
+fn begins_with_a_record(
+    server: &Server,
+    socket: &TcpStream,
+    (deadline, held): (MonoTime, &Held),
+) -> anyhow::Result<bool> {
+    let mut first = [0; 4];
+    while mono_now() < deadline && !server.interrupt.is_raised() && !held.must_leave() {
         match socket.peek(&mut first) {
             Ok(4) => return Ok(is_bounceback(&first) == Some(true)),
             Ok(0) => return Ok(false),

@@ -6,14 +6,15 @@ use super::session::{Session, Setting};
 use super::source::{Group, Source};
 use super::udp_door::{Newcomer, UdpDoor};
 use super::{Config, opening};
+use crate::budget::{self, Budget, Full, Held, Limits, client_of};
 use crate::error::sentence;
-use crate::guests::{Guest, Guests};
 use crate::host;
 use crate::interrupt::Interrupt;
+use crate::notes::{NoteLimit, with_left_out};
 use anyhow::Context;
 use linux::clock::{mono_now, wall_now};
 use linux::poll::{Interest, Waker, wait};
-use model::plan::{Direction, Directions, Plan, ProtocolName, Target, TestSpec};
+use model::plan::{Direction, Directions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::ErrorKind;
@@ -34,9 +35,12 @@ pub(super) fn run(mut config: Config, interrupt: &Interrupt) -> anyhow::Result<(
     let mut doors: Vec<UdpDoor> = doors.collect::<anyhow::Result<_>>()?;
     let server = Arc::new(Server {
         interrupt: interrupt.clone(),
-        guests: Arc::default(),
+        connections: Budget::new(budget::CONNECTIONS),
+        flows: Budget::new(FLOWS),
         groups: Mutex::default(),
-        tests: AtomicU32::new(0),
+        tcp_tests: Budget::new(Limits::quarters(config.max_tests, false)),
+        udp_tests: Budget::new(Limits::quarters(config.max_tests, false)),
+        notes: NoteLimit::default(),
         left: AtomicU32::new(config.tests.unwrap_or(u32::MAX)),
         until: config.time.map(|time| mono_now() + time),
         waker,
@@ -55,10 +59,15 @@ pub(super) fn run(mut config: Config, interrupt: &Interrupt) -> anyhow::Result<(
 pub(super) struct Server {
     pub(super) config: Config,
     pub(super) interrupt: Interrupt,
-    guests: Arc<Guests>,
+    /// What TCP connections hold, and UDP flows. These are whoever's their source address is: they share nothing with
+    /// those.
+    connections: Arc<Budget>,
+    flows: Arc<Budget>,
     /// Clients whose flows are still coming.
     groups: Mutex<Vec<Waiting>>,
-    tests: AtomicU32,
+    tcp_tests: Arc<Budget>,
+    udp_tests: Arc<Budget>,
+    notes: NoteLimit,
     /// Sessions that may still begin.
     left: AtomicU32,
     until: Option<MonoTime>,
@@ -116,58 +125,73 @@ impl Server {
                     return;
                 }
             };
-            match self.guests.enter(peer.ip()) {
-                Ok(guest) => self.start(threads, move |server| server.welcome(socket, peer, guest)),
-                Err(full) => self.note(&format!("{peer}: {full}")),
+            match budget::enter(&self.connections, peer.ip()) {
+                Ok(held) => self.start(threads, peer, move |server| server.welcome(socket, peer, held)),
+                Err(full) => self.note_of(peer, full),
             }
         }
     }
 
     fn take_from(self: &Arc<Self>, door: &mut UdpDoor, threads: &mut Vec<JoinHandle<()>>) {
-        let mut guests: Vec<(SocketAddr, Guest)> = Vec::new();
+        let mut admitted: Vec<(SocketAddr, Held)> = Vec::new();
         let clock = clock();
-        let newcomers = door.take(clock, |from| match self.guests.enter(from.ip()) {
-            Ok(guest) => {
-                guests.push((from, guest));
-                true
-            }
-            Err(_) => false,
+        let newcomers = door.take(clock, |from, request| {
+            let held = self.admit_flow(from, request);
+            let may = held.is_some();
+            admitted.extend(held.map(|held| (from, held)));
+            may
         });
         for newcomer in newcomers {
-            let Some(at) = guests.iter().position(|(from, _)| *from == newcomer.from) else { continue };
-            let (from, guest) = guests.swap_remove(at);
-            let (member, request) = udp_member(newcomer, guest);
+            let Some(at) = admitted.iter().position(|(from, _)| *from == newcomer.from) else { continue };
+            let (from, held) = admitted.swap_remove(at);
+            let (member, request) = udp_member(newcomer, held);
             if let Some((member, waker)) = self.join(member, request.as_ref(), from.ip()) {
                 let lead = move |server: &Self| server.lead(member, request, waker, clock);
-                self.start(threads, lead);
+                self.start(threads, from, lead);
             }
         }
+    }
+
+    /// A place for a UDP flow. What it begins with may be forged, so it is sent nothing but a report, unless something else
+    /// says that its client is there.
+    fn admit_flow(&self, from: SocketAddr, request: Option<&Request>) -> Option<Held> {
+        if request.is_some_and(Request::sends_to_source) && !self.is_there(from.ip()) {
+            self.note_of(from, UNPROVED);
+            return None;
+        }
+        let held = self.flows.enter(from.ip(), mono_now());
+        held.inspect_err(|_| self.note_of(from, "turned away: too many UDP flows")).ok()
+    }
+
+    /// Is it known that whoever says to be at this address is?
+    fn is_there(&self, address: IpAddr) -> bool {
+        self.config.unverified || address.is_loopback() || self.connections.is_held_by(address)
     }
 
     /// Runs something in a thread of its own; what goes wrong is noted.
     fn start(
         self: &Arc<Self>,
         threads: &mut Vec<JoinHandle<()>>,
+        peer: SocketAddr,
         work: impl FnOnce(&Server) -> anyhow::Result<()> + Send + 'static,
     ) {
         let server = self.clone();
         let work = move || {
             if let Err(e) = work(&server) {
-                server.note(&sentence(&e));
+                server.note_of(peer, &sentence(&e));
             }
         };
         match std::thread::Builder::new().name("iperf2 session".into()).stack_size(512 << 10).spawn(work) {
             Ok(thread) => threads.push(thread),
-            Err(e) => self.note(&format!("start a thread: {e}")),
+            Err(e) => self.note_of(peer, &format!("no thread for it, closed: {e}")),
         }
     }
 
     /// Finds out what a connection is, and serves it or hands it to the client it belongs to.
-    fn welcome(&self, socket: TcpStream, peer: SocketAddr, guest: Guest) -> anyhow::Result<()> {
+    fn welcome(&self, socket: TcpStream, peer: SocketAddr, held: Held) -> anyhow::Result<()> {
         let clock = clock();
-        let opened = opening::open(self, socket, clock).with_context(|| peer.to_string())?;
-        let Some((mut member, request)) = opened else { return Ok(()) };
-        member.admit(guest);
+        let Some((member, request)) = opening::open(self, socket, (clock, &held))? else { return Ok(()) };
+        let member = Member { held: Some(held), ..member };
         match self.join(member, request.as_ref(), peer.ip()) {
             Some((member, source)) => self.lead(member, request, source, clock),
             None => Ok(()),
@@ -213,9 +237,15 @@ impl Server {
         clock: Clock,
     ) -> anyhow::Result<()> {
         let peer = member.peer();
-        let Some(_place) = TestPlace::take(self) else {
-            anyhow::bail!("{peer}: turned away: {} tests run already (--max-tests)", self.config.max_tests);
-        };
+        let transport = member.transport();
+        let place = TestPlace::take(self, peer.ip(), transport).map_err(|full| match full {
+            Full::Total => {
+                anyhow::anyhow!("turned away: as many tests run as this server allows (--max-tests)")
+            }
+            Full::Source => {
+                anyhow::anyhow!("turned away: one address may have a quarter of the tests (--max-tests)")
+            }
+        })?;
         let test = test(&member, request.as_ref());
         let plan = Plan {
             target: Target { host: peer.ip().to_string(), address: peer },
@@ -223,17 +253,17 @@ impl Server {
             test,
             local: self.config.local.clone(),
         };
-        let back = self.session(plan.clone(), vec![member], source, &waker, clock);
+        let back = self.session(plan.clone(), vec![member], (source, &place.held), &waker, clock);
         if back.is_empty() || self.interrupt.is_raised() {
             return Ok(());
         }
         let mut members = Vec::new();
         for (request, index) in back.iter().zip(0..) {
             let member = super::back::connect(request, peer.ip(), &plan.local, index, clock);
-            members.push(member.with_context(|| format!("{peer}: open the way back"))?);
+            members.push(member.context("open the way back")?);
         }
         let test = TestSpec { directions: Directions::Down, ..plan.test.clone() };
-        self.session(Plan { test, ..plan }, members, Source::Complete, &waker, clock);
+        self.session(Plan { test, ..plan }, members, (Source::Complete, &place.held), &waker, clock);
         Ok(())
     }
 
@@ -241,7 +271,7 @@ impl Server {
         &self,
         plan: Plan,
         members: Vec<Member>,
-        source: Source,
+        (source, held): (Source, &Held),
         waker: &Arc<Waker>,
         clock: Clock,
     ) -> Vec<Request> {
@@ -254,6 +284,7 @@ impl Server {
             waker: waker.clone(),
             clock,
             source,
+            held: Some(held),
             sink: &mut |told| watcher.told(told),
         };
         let outcome = Session::new(setting, members).run();
@@ -263,6 +294,13 @@ impl Server {
 
     pub(super) fn note(&self, text: &str) {
         self.config.observer.note(text);
+    }
+
+    /// A line on a client, unless there have been many.
+    fn note_of(&self, peer: SocketAddr, text: &str) {
+        if let Some(left_out) = self.notes.pass(peer.ip(), mono_now()) {
+            self.note(&with_left_out(&format!("{peer}: {text}"), left_out));
+        }
     }
 
     /// Running sessions have seen the interrupt; they get time to end.
@@ -276,19 +314,18 @@ impl Server {
                 thread.join().ok();
             }
         }
-        let left = self.guests.count();
+        let left = self.connections.held() + self.flows.held();
         if left > 0 {
             self.note(&format!("{left} flows did not end in time and were cut"));
         }
     }
 }
 
-fn udp_member(newcomer: Newcomer, guest: Guest) -> (Member, Option<Request>) {
+fn udp_member(newcomer: Newcomer, held: Held) -> (Member, Option<Request>) {
     let request = newcomer.request.clone();
-    let test = request.as_ref().map_or_else(|| TestSpec::new(model::plan::Transport::Udp), |r| r.test());
-    let mut member = newcomer.member(&test, Direction::Down, Known::Asked(request.clone()));
-    member.admit(guest);
-    (member, request.map(|request| *request))
+    let test = request.as_ref().map_or_else(|| TestSpec::new(Transport::Udp), |r| r.test());
+    let member = newcomer.member(&test, Direction::Down, Known::Asked(request.clone()));
+    (Member { held: Some(held), ..member }, request.map(|request| *request))
 }
 
 /// What a session runs.
@@ -304,25 +341,23 @@ fn clock() -> Clock {
 }
 
 /// One of the tests that may run at the same time; given back on drop.
-struct TestPlace<'a>(&'a Server);
+struct TestPlace<'a> {
+    server: &'a Server,
+    held: Held,
+}
 
 impl TestPlace<'_> {
-    fn take(server: &Server) -> Option<TestPlace<'_>> {
-        let taken = server.tests.fetch_add(1, Ordering::AcqRel);
-        let place = TestPlace(server);
-        if taken < server.config.max_tests {
-            return Some(place);
-        }
-        std::mem::forget(place);
-        server.tests.fetch_sub(1, Ordering::AcqRel);
-        None
+    /// Those of UDP are counted by themselves, since their clients may not be there.
+    fn take(server: &Server, source: IpAddr, transport: Transport) -> Result<TestPlace<'_>, Full> {
+        let tests = if transport == Transport::Udp { &server.udp_tests } else { &server.tcp_tests };
+        let held = tests.admit(source, client_of(source, false), mono_now())?;
+        Ok(TestPlace { server, held })
     }
 }
 
 impl Drop for TestPlace<'_> {
     fn drop(&mut self) {
-        let server = self.0;
-        server.tests.fetch_sub(1, Ordering::AcqRel);
+        let server = self.server;
         if server.config.tests.is_some() {
             let less = |left: u32| Some(left.saturating_sub(1));
             server.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok();
@@ -331,6 +366,10 @@ impl Drop for TestPlace<'_> {
     }
 }
 
+const UNPROVED: &str = "refused: it asks for data over UDP, and nothing proves that it is at this address \
+                        (--iperf2-udp-reverse serves such clients)";
+/// UDP flows: a client may have as many as it may ask for.
+const FLOWS: Limits = Limits { total: 512, per_source: 128, per_site: 256, reserve: 0 };
 /// Most streams of one client.
 const MOST_STREAMS: u32 = 128;
 /// How long the flows of one client may come one after the other.

@@ -1,9 +1,11 @@
 //! One session: the flows of one client at one end, driven from their first bytes to the figures.
 
 use super::details::Details;
-use super::member::{Member, write_all};
+use super::member::{Known, Member, write_all};
 use super::source::Source;
 use super::{Fact, Told};
+use crate::budget::Held;
+use crate::driver::LEFT;
 use crate::error::sentence;
 use crate::flows;
 use crate::interrupt::Interrupt;
@@ -38,6 +40,8 @@ pub(super) struct Setting<'a> {
     pub(super) clock: Clock,
     /// Where further flows come from.
     pub(super) source: Source,
+    /// Its place among a server's tests.
+    pub(super) held: Option<&'a Held>,
     /// Where everything that happens goes.
     pub(super) sink: &'a mut dyn FnMut(Told<'_>),
 }
@@ -283,11 +287,17 @@ impl<'a> Session<'a> {
         let member = &mut self.members[index];
         let (sends, receives) = if member.way == Direction::Up { (up, down) } else { (down, up) };
         let numbered = Numbered { clock: self.setting.clock, wide: member.wide };
-        let (sent, received) = (run.sent, run.received);
-        let own = |sending, moved, early| OwnFlow { numbered, sending, shape: member.shape, moved, early };
+        let (sent, received, receive_rate) = (run.sent, run.received, run.receive_rate);
         let mut flows = Vec::new();
         if run.receives {
-            let own = own(None, received, std::mem::take(&mut member.early));
+            let own = OwnFlow {
+                numbered,
+                sending: None,
+                shape: member.shape,
+                moved: received,
+                early: std::mem::take(&mut member.early),
+                receive_rate,
+            };
             let flow = flows::describe(test, receives, member.socket.clone(), member.way);
             flows.push(Flow { own: Some(Box::new(own)), ..flow });
             member.receives = Some(receives);
@@ -302,6 +312,7 @@ impl<'a> Session<'a> {
                 shape: member.shape,
                 moved: sent,
                 early: Vec::new(),
+                receive_rate: None,
             };
             let flow = flows::describe(test, sends, member.socket.clone(), member.way);
             flows.push(Flow { own: Some(Box::new(own)), ..flow });
@@ -316,7 +327,8 @@ impl<'a> Session<'a> {
 
     fn wait(&mut self) -> std::io::Result<()> {
         let ticks = self.running.as_ref().and_then(Running::next_tick);
-        let progress = self.running.as_ref().map(|_| self.next_progress);
+        let looks = self.running.is_some() || self.setting.held.is_some();
+        let progress = looks.then_some(self.next_progress);
         let members = self.members.iter().filter(|member| !member.over).filter_map(|member| member.until);
         let source = self.setting.source.deadline();
         let deadline = [ticks, progress, self.hold, source].into_iter().flatten().chain(members).min();
@@ -364,8 +376,9 @@ impl<'a> Session<'a> {
             match linux::message::receive(socket, &mut buffer) {
                 Ok(came) => {
                     let datagram = &buffer[..came.len];
-                    if !self.members[index].started {
-                        self.members[index].early.push(datagram.to_vec());
+                    let member = &mut self.members[index];
+                    if !member.started && member.early.len() < MOST_EARLY {
+                        member.early.push(datagram.to_vec());
                     }
                     self.input(index, FlowInput::Received(datagram));
                 }
@@ -379,12 +392,13 @@ impl<'a> Session<'a> {
     }
 
     /// The peer's host says that nobody is at its port. iPerf2's server leaves it for a moment when a flow begins, so
-    /// while this end sends it must stay so.
+    /// while a client sends it must stay so. What a client asked for it did not ask for then: its address was another's.
     fn refused(&mut self, index: usize) {
         let (now, member) = (mono_now(), &mut self.members[index]);
         let since = *member.refused.get_or_insert(now);
         let sends = member.sends.is_some() && !member.sender_done;
-        if !sends || now.saturating_since(since) >= REFUSED_FOR {
+        let asked = self.setting.held.is_some() && matches!(member.known, Known::Asked(_));
+        if asked || !sends || now.saturating_since(since) >= REFUSED_FOR {
             self.input(index, FlowInput::Ended);
         }
     }
@@ -403,6 +417,10 @@ impl<'a> Session<'a> {
         if progress {
             self.next_progress = now + PROGRESS_STEP;
         }
+        if progress {
+            self.mind_places(now);
+        }
+        self.take_refusals();
         let interrupt = self.setting.interrupt.is_raised() && !std::mem::replace(&mut self.interrupted, true);
         self.interrupted |= self.setting.interrupt.is_raised();
         for index in 0..self.members.len() {
@@ -411,6 +429,36 @@ impl<'a> Session<'a> {
             if interrupt {
                 self.input(index, FlowInput::Interrupt("interrupted"));
             }
+        }
+    }
+
+    /// What the peer's host has said to the threads that send.
+    fn take_refusals(&mut self) {
+        let Some(running) = self.running.as_ref().filter(|_| self.setting.held.is_some()) else { return };
+        let sends = |member: &Member| member.sends.is_some_and(|stream| running.take_refusal(stream));
+        let refused: Vec<usize> = (0..self.members.len()).filter(|i| sends(&self.members[*i])).collect();
+        refused.into_iter().for_each(|index| self.refused(index));
+    }
+
+    /// Tells the server's budgets what is still alive, and ends what is to make room for others.
+    fn mind_places(&mut self, now: MonoTime) {
+        let mut alive = false;
+        for index in 0..self.members.len() {
+            let member = &mut self.members[index];
+            let moved = |stream: Option<u32>| {
+                stream.zip(self.running.as_ref()).map_or(0, |(stream, running)| running.moved(stream))
+            };
+            alive |= member.note_moved(moved(member.sends).saturating_add(moved(member.receives)), now);
+            if member.held.as_ref().is_some_and(Held::must_leave) {
+                self.fail(index, ProtocolError::Stopped(LEFT.into()));
+            }
+        }
+        let Some(held) = self.setting.held else { return };
+        if alive {
+            held.touch(now, true);
+        }
+        if held.must_leave() {
+            (0..self.members.len()).for_each(|index| self.fail(index, ProtocolError::Stopped(LEFT.into())));
         }
     }
 
@@ -565,6 +613,8 @@ const NO_WAY_BACK: &str = "the server did not connect back: a firewall or NAT is
 const WRITE_LIMIT: Nanos = Nanos(10_000_000_000);
 /// Datagrams of one flow read before looking at anything else.
 const DATAGRAMS_AT_ONCE: usize = 64;
+/// Datagrams that are kept for a flow whose data does not move yet.
+const MOST_EARLY: usize = 64;
 /// A port that is closed for so long stays closed.
 const REFUSED_FOR: Nanos = Nanos(500_000_000);
 /// Time between two reports of progress to the machines.

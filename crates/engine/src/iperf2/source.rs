@@ -117,7 +117,7 @@ impl Door {
                 .take(room as usize)
                 .collect(),
             Listener::Udp(door) => door
-                .take(clock, |from| from.ip() == server)
+                .take(clock, |from, _| from.ip() == server)
                 .into_iter()
                 .map(|newcomer| newcomer.member(test, Direction::Up, Known::Back))
                 .take(room as usize)
@@ -134,7 +134,7 @@ impl Door {
 impl Newcomer {
     /// The member it becomes.
     pub(super) fn member(self, test: &TestSpec, way: Direction, known: Known) -> Member {
-        flows::configure_udp(&self.socket, test).ok();
+        flows::configure_udp(&self.socket, test, flows::Wish::Peers).ok();
         let member = Member::new(Box::new(self.machine), FlowSocket::Udp(self.socket), way, known);
         Member { wide: self.wide, early: self.early, ..member }
     }

@@ -47,9 +47,15 @@ impl UdpDoor {
         Ok(UdpDoor { socket, policy, buffer: vec![0; 1 << 16], inside: HashMap::new() })
     }
 
-    /// The flows that have come since the last call. `admit` tells whether a flow of this address may begin.
-    pub(super) fn take(&mut self, clock: Clock, mut admit: impl FnMut(SocketAddr) -> bool) -> Vec<Newcomer> {
+    /// The flows that have come since the last call. `admit` tells whether a flow of this address may begin, which asks for
+    /// this; a flow that is not admitted costs nothing more.
+    pub(super) fn take(
+        &mut self,
+        clock: Clock,
+        mut admit: impl FnMut(SocketAddr, Option<&Request>) -> bool,
+    ) -> Vec<Newcomer> {
         let mut new: Vec<Newcomer> = Vec::new();
+        let mut early = 0;
         self.inside.retain(|_, socket| socket.strong_count() > 0);
         for _ in 0..MOST {
             let came = match linux::message::receive(&self.socket, &mut self.buffer) {
@@ -61,14 +67,17 @@ impl UdpDoor {
             let local = plain(SocketAddr::new(came.local.unwrap_or(bound.ip()), bound.port()));
             let datagram = &self.buffer[..came.len];
             if let Some(newcomer) = new.iter_mut().find(|newcomer| newcomer.from == from) {
-                newcomer.early.push(datagram.to_vec());
+                early += datagram.len();
+                if early <= MOST_EARLY {
+                    newcomer.early.push(datagram.to_vec());
+                }
                 continue;
             }
             // On its way to the door while its flow went in: one datagram in a million, lost like any other.
-            if self.inside.contains_key(&(local, from)) || !admit(from) {
+            if self.inside.contains_key(&(local, from)) {
                 continue;
             }
-            if let Some(newcomer) = newcomer(datagram, &self.policy, clock, (local, from)) {
+            if let Some(newcomer) = newcomer(datagram, &self.policy, clock, (local, from), &mut admit) {
                 self.inside.insert((local, from), Arc::downgrade(&newcomer.socket));
                 new.push(newcomer);
             }
@@ -82,6 +91,7 @@ fn newcomer(
     policy: &Policy,
     clock: Clock,
     (local, from): (SocketAddr, SocketAddr),
+    admit: &mut impl FnMut(SocketAddr, Option<&Request>) -> bool,
 ) -> Option<Newcomer> {
     let now = mono_now();
     let mut machine = UdpServer::new(datagram, policy, clock, now)?;
@@ -89,6 +99,9 @@ fn newcomer(
         FlowOutput::Told(Told::Request(request)) => Some(request),
         _ => None,
     };
+    if !admit(from, request.as_deref()) {
+        return None;
+    }
     let socket = Arc::new(connected(local, from).ok()?);
     socket.set_nonblocking(false).ok()?;
     let (wide, early) = (is_wide(datagram), vec![datagram.to_vec()]);
@@ -97,5 +110,7 @@ fn newcomer(
 
 /// Datagrams read before looking at anything else.
 const MOST: usize = 1 << 16;
+/// Bytes that are kept for the flows that come in at once: as many as the socket holds.
+const MOST_EARLY: usize = 16 << 20;
 /// What may gather at the door while a flow goes in.
 const BUFFER: Bytes = Bytes(16 << 20);

@@ -56,6 +56,11 @@ impl Running {
         self.of(stream, |stream| stream.counters.bytes.load(Ordering::Relaxed)).unwrap_or(0)
     }
 
+    /// Has the peer's host said, since the last call, that nobody is at the port the stream sends to?
+    pub(crate) fn take_refusal(&self, stream: u32) -> bool {
+        self.of(stream, |stream| stream.counters.refused.swap(false, Ordering::Relaxed)).unwrap_or(false)
+    }
+
     /// The datagram that ended the stream, once.
     pub(crate) fn take_end(&self, stream: u32) -> Option<Vec<u8>> {
         self.of(stream, |stream| {

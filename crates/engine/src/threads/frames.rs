@@ -169,7 +169,8 @@ pub(crate) fn send_datagrams(
             match socket.send(&datagram) {
                 Ok(_) => {}
                 // Refused by the network for an earlier one: like a loss.
-                Err(e) if is_pause(&e) || e.kind() == ErrorKind::ConnectionRefused => {}
+                Err(e) if e.kind() == ErrorKind::ConnectionRefused => counters.note_refusal(orders),
+                Err(e) if is_pause(&e) => {}
                 Err(e) => return Err(format!("send: {e}")),
             }
             counters.add_bytes(length as u64);

@@ -34,6 +34,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "5001",
           value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) iperf2: Option<u16>,
+    /// Send UDP to iPerf2 clients that ask for it (-R, --full-duplex, -d, -r) without a sign that they are there. Whoever
+    /// forges an address can then have data sent to it
+    #[arg(long)]
+    pub(crate) iperf2_udp_reverse: bool,
     /// Answer SockPerf clients too, UDP and TCP, on this port [without a port: 11111]
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "11111",
           value_parser = clap::value_parser!(u16).range(1..))]
@@ -58,25 +62,33 @@ pub(crate) struct ServeArgs {
     /// Copy STAMP senders' numbers and do not count replies: senders then cannot tell the directions of loss apart
     #[arg(long)]
     pub(crate) stamp_stateless: bool,
-    /// File with the token that clients must know
+    /// File with the token that clients must know: 16 bytes or more, readable by its owner alone
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
     /// Encrypt control connections (TLS 1.3), with a certificate made at start; prints its fingerprint
     #[arg(long)]
     pub(crate) tls: bool,
-    /// Interface that frames may be sent out of and counted on, for `pathmeter rfc2544` of another host; repeatable. Needs root
+    /// File with the key and the certificate of --tls, made at the first start: the fingerprint stays the same
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Interface that frames may be sent out of and counted on, for `pathmeter rfc2544` of another host; repeatable. Needs
+    /// root, and beyond loopback --token-file
     #[arg(long, value_name = "[NETNS/]IFACE")]
     pub(crate) frames_port: Vec<PortSpec>,
     /// Frames may go to any address, and out of interfaces that carry other traffic (RFC 6815)
     #[arg(long, requires = "frames_port")]
     pub(crate) frames_anywhere: bool,
-    /// Most tests at the same time; further clients are told to come back
+    /// VLAN that frames may be sent into; repeatable
+    #[arg(long, value_name = "ID", requires = "frames_port", value_parser = clap::value_parser!(u16).range(0..4095))]
+    pub(crate) frames_vlan: Vec<u16>,
+    /// Most tests at the same time [default: 64]; further clients are told to come back. One address may have a quarter of
+    /// them, one that knows the token all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_tests: Option<u32>,
     /// Highest rate of one test in each direction
     #[arg(long, value_name = "RATE")]
     pub(crate) max_rate: Option<BitRate>,
-    /// Longest test, omitted time included
+    /// Longest test, omitted time included [default: 10m for clients of other hosts that need no token, else a day]
     #[arg(long, value_name = "TIME")]
     pub(crate) max_time: Option<Nanos>,
     /// End after one test

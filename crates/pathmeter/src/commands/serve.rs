@@ -20,6 +20,7 @@ use linux::socket::{TcpOptions, tcp_listen};
 use model::event::Event;
 use model::plan::{ProtocolName, Transport};
 use model::sample::Role;
+use model::units::Nanos;
 use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -31,15 +32,25 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
     let interrupt = signals::interrupt()?;
     // Each connection and each stream is a file. What the kernel refuses here, it will tell when they run out.
     linux::privilege::raise_open_files().ok();
-    let tls = args.tls.then(ServerTls::new).transpose()?;
+    let tls = tls(args)?;
     let token = args.token_file.as_deref().map(token).transpose()?;
     let native = native_listeners(args)?;
     let iperf3 = args.iperf3_port().map(|port| listen(args.bind, port)).transpose()?;
-    let offers = Offers::new(&args.frames_port, args.frames_anywhere)?;
+    let beyond = native.iter().chain(&iperf3).any(|l| l.local_addr().is_ok_and(|a| !is_loopback(a.ip())));
+    let policy = policy(args, beyond && token.is_none());
+    let open = self::policy(args, beyond);
+    let offers = Offers::new(&args.frames_port, args.frames_anywhere)?.with_vlans(&args.frames_vlan);
+    if beyond && token.is_none() && !args.frames_port.is_empty() {
+        return Err(Failure::usage(
+            "--frames-port beyond loopback without a token: whoever reaches this host could send frames out of it",
+            "give --token-file FILE, the same at both ends, or --bind 127.0.0.1",
+        )
+        .into());
+    }
     let log = Log;
     let echoes = echo::start(args, &log)?;
-    let http = http::start(args)?;
-    let iperf2 = iperf2::start(args, &interrupt)?;
+    let http = http::start(args, &open)?;
+    let iperf2 = iperf2::start(args, &open, &interrupt)?;
     for listener in &native {
         log.note(&format!("listening on {} (TCP and UDP), pathmeter's own protocol", listener.local_addr()?));
     }
@@ -52,7 +63,11 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
     if let Some(tls) = &tls {
         log.note(&format!("clients connect with --fingerprint {}", tls::hex(&tls.fingerprint())));
     }
-    let beyond = native.iter().chain(&iperf3).any(|l| l.local_addr().is_ok_and(|a| !is_loopback(a.ip())));
+    if let (true, None, Some(longest)) = (beyond, args.max_time, open.max_time) {
+        log.note(&format!(
+            "clients that need no token may test for {longest} (--max-time TIME says otherwise)"
+        ));
+    }
     if token.is_none() && beyond {
         log.note("open to everyone who can reach this host: no token is asked for (--token-file FILE asks for one)");
     }
@@ -63,7 +78,8 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
         iperf3: iperf3.into_iter().collect(),
         token,
         tls,
-        policy: Policy { max_time: args.max_time, max_rate: args.max_rate, max_streams: None },
+        policy,
+        open_policy: open,
         max_tests: args.max_tests.unwrap_or(DEFAULT_TESTS),
         tests: args.one_off.then_some(1),
         offers: Arc::new(offers),
@@ -76,6 +92,20 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
         iperf2.join().ok();
     }
     served.map(|()| Exit::Done)
+}
+
+/// What clients may ask. `open`: of other hosts, and without having proved anything.
+fn policy(args: &ServeArgs, open: bool) -> Policy {
+    let max_time = args.max_time.or(open.then_some(LONGEST_OPEN_TEST));
+    Policy { max_time, max_rate: args.max_rate, max_streams: None }
+}
+
+/// What control connections are encrypted with.
+fn tls(args: &ServeArgs) -> anyhow::Result<Option<ServerTls>> {
+    match &args.tls_key {
+        Some(file) => ServerTls::kept_in(file).map(Some),
+        None => args.tls.then(ServerTls::new).transpose(),
+    }
 }
 
 /// The sockets systemd passed to us, or our own.
@@ -140,10 +170,12 @@ struct SessionLog {
 impl Watcher for SessionLog {
     fn event(&mut self, event: &Event) {
         match event {
-            // Intervals are for the client; a server that runs for months keeps none.
-            Event::Sample(_) => {}
             Event::Warning(warning) => Log.note(&format!("{}: {}", self.name(), warning.text)),
-            other => self.events.push(other.clone()),
+            // What the line at the end is made of. A server that runs for months keeps nothing that comes again and again.
+            Event::Connected(_) | Event::Started(_) | Event::Result(_) | Event::Finished(_) => {
+                self.events.push(event.clone());
+            }
+            _ => {}
         }
     }
 
@@ -220,3 +252,5 @@ impl SessionLog {
 }
 
 const BACKLOG: u16 = 512;
+/// Longest test of clients of other hosts that have proved nothing, where the operator says nothing.
+const LONGEST_OPEN_TEST: Nanos = Nanos::from_secs(600);

@@ -30,7 +30,7 @@ fn a_token_is_asked_for_and_proved() {
 #[test]
 fn an_open_server_says_so_and_warns_the_client_with_a_token() {
     let scratch = Scratch::new("open");
-    let token = scratch.file("token", Some("unused\n"));
+    let token = scratch.file("token", Some("a long line, unused\n"));
     let server = Server::start(&[]);
     let run = server.measured(&["-n", "100K", "--token-file", &token]);
     let warnings = run["summary"]["warnings"].as_array().unwrap();

@@ -222,6 +222,9 @@ impl Scratch {
         let path = self.0.join(name);
         if let Some(text) = text {
             std::fs::write(&path, text).expect("write a file");
+            // A secret that others may read is refused.
+            let own = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+            std::fs::set_permissions(&path, own).expect("it is ours");
         }
         path.to_str().expect("a plain path").to_owned()
     }

@@ -2,7 +2,7 @@
 
 use super::device::{Turn, turn};
 use super::net::{ip, may_make_networks};
-use super::support::{Ended, Running, pathmeter};
+use super::support::{Ended, Running, Scratch, pathmeter};
 use serde_json::Value;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,6 +13,9 @@ struct Hosts {
     near: String,
     far: String,
     device: String,
+    /// A file with the token of both ends.
+    token: String,
+    _scratch: Scratch,
     _turn: Turn,
 }
 
@@ -25,7 +28,10 @@ impl Hosts {
         }
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = |end: &str| format!("pathmeter-dut-{}-{number}-{end}", std::process::id());
-        let hosts = Hosts { near: name("n"), far: name("f"), device: name("d"), _turn: turn() };
+        let scratch = Scratch::new(&format!("remote-{number}"));
+        let token = scratch.file("token", Some("a long random line\n"));
+        let (near, far, device) = (name("n"), name("f"), name("d"));
+        let hosts = Hosts { near, far, device, token, _scratch: scratch, _turn: turn() };
         let (near, far, device) = (hosts.near.as_str(), hosts.far.as_str(), hosts.device.as_str());
         for ns in [near, far, device] {
             ip(&["netns", "add", ns]);
@@ -48,14 +54,18 @@ impl Hosts {
 
     /// `pathmeter serve` on the far host.
     fn serve(&self, words: &[&str]) -> Running {
-        let server = Running::start(pathmeter(Some(&self.far), &[&["serve"], words].concat()));
+        let server = Running::start(pathmeter(
+            Some(&self.far),
+            &[&["serve", "--token-file", &self.token], words].concat(),
+        ));
         server.wait_for("listening on");
         server
     }
 
     fn start(&self, far_port: &str, words: &[&str]) -> Running {
         let far_port = format!("{far_port}@10.76.0.2");
-        let all = [&["rfc2544", "eth0", &far_port, "--frame", "64"], words].concat();
+        let own = ["rfc2544", "eth0", &far_port, "--frame", "64", "--token-file", &self.token];
+        let all = [&own, words].concat();
         Running::start(pathmeter(Some(&self.near), &all))
     }
 
@@ -148,4 +158,5 @@ fn what_a_server_does_not_offer_is_refused_with_the_way_out() {
     started(&["eth7"]).says("eth7");
     started(&["eth0@far.example"]).says("names another host").says("--frames-port eth0");
     started(&["eth0", "--frames-port", "eth0"]).says("given twice");
+    started(&["eth0"]).says("without a token").says("--token-file");
 }

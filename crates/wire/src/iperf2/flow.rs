@@ -2,11 +2,11 @@
 //! itself. Its driver keeps the socket, and the rule of [`crate::Session`]: one input, then outputs until
 //! [`FlowOutput::WaitUntil`].
 
-use super::{Ack, Amount, DATAGRAM_LEN, Rate, Request, ServerReport, Shape};
-use crate::{ProtocolError, Sent};
+use super::{Ack, Amount, DATAGRAM_LEN, Fixed, Frames, Rate, Request, ServerReport, Shape};
+use crate::{Policy, ProtocolError, Sent};
 use model::plan::Transport;
 use model::time::{MonoTime, WallTime};
-use model::units::Nanos;
+use model::units::{BitRate, Nanos};
 use std::collections::VecDeque;
 
 /// One end of one flow.
@@ -80,6 +80,8 @@ pub struct Run {
     pub sent: u64,
     /// TCP payload that the machine has read; it counts as data.
     pub received: u64,
+    /// TCP: no more than this is read in a second.
+    pub receive_rate: Option<BitRate>,
 }
 
 /// How one end sends. The payload is digits, each by its place in the write or datagram (`0123456789012...`): so data
@@ -137,6 +139,10 @@ impl Steps {
 
     pub(super) fn wait(&mut self, now: MonoTime, span: Nanos) {
         self.deadline = Some(now + span);
+    }
+
+    pub(super) fn wait_until(&mut self, deadline: MonoTime) {
+        self.deadline = Some(deadline);
     }
 
     pub(super) fn is_due(&self, now: MonoTime) -> bool {
@@ -198,13 +204,29 @@ impl Request {
         self.transport == Transport::Tcp && (self.trip_times || self.shape != Shape::Stream)
     }
 
-    /// How long the flow may run before it must be dead; it is told that something comes until then.
+    /// How long a client's flow may run before it must be dead; it is told that something comes until then.
     pub(super) fn patience(&self) -> Nanos {
         match self.amount {
-            Amount::Time(time) if self.starts_then => time.saturating_add(STARTS_LATEST),
+            Amount::Time(time) if self.starts_then => time.saturating_add(CLIENT_STARTS_LATEST),
             Amount::Time(time) => time.saturating_add(SLOP),
             Amount::Bytes(_) => STALL,
         }
+    }
+
+    /// The longest this flow may last at a server with this policy, whatever its amount.
+    pub(super) fn time_limit(&self, policy: &Policy) -> Nanos {
+        let longest = policy.max_time.unwrap_or(A_DAY);
+        let span = match self.amount {
+            Amount::Time(time) if time <= longest => time.saturating_add(SLOP),
+            Amount::Time(_) | Amount::Bytes(_) => longest.saturating_add(GRACE),
+        };
+        if self.starts_then { span.saturating_add(STARTS_LATEST) } else { span }
+    }
+
+    /// Is the time of day at which it is to start too far ahead of `now`?
+    pub(super) fn starts_too_late(&self, now: WallTime) -> bool {
+        let latest = now.0.saturating_add(STARTS_LATEST.0);
+        self.starts_then && self.start.is_some_and(|start| start.0 > latest)
     }
 
     /// Is this flow over when its time is, rather than by what was sent?
@@ -212,19 +234,50 @@ impl Request {
         matches!(self.amount, Amount::Time(_))
     }
 
-    /// Cut to what a server's policy allows.
-    pub(super) fn within(mut self, policy: &crate::Policy) -> Request {
-        if let (Amount::Time(time), Some(max)) = (self.amount, policy.max_time) {
-            self.amount = Amount::Time(time.min(max));
+    /// Cut to what a server's policy allows. The rate is that of a test: each of its streams has its share.
+    pub(super) fn within(mut self, policy: &Policy) -> Request {
+        if let Amount::Time(time) = self.amount {
+            self.amount = Amount::Time(time.min(policy.max_time.unwrap_or(A_DAY)));
         }
-        if let Some(max) = policy.max_rate {
+        if let Some(max) = self.share_of_rate(policy) {
             let asked = match self.rate {
                 Some(Rate::Bits(rate)) => rate.min(max),
                 Some(Rate::Packets(_)) | None => max,
             };
             self.rate = Some(Rate::Bits(asked));
+            self.shape = self.shape.within(max);
         }
         self
+    }
+
+    /// What one stream of this client may send, or be sent.
+    pub(super) fn share_of_rate(&self, policy: &Policy) -> Option<BitRate> {
+        policy.max_rate.map(|max| BitRate((max.0 / u64::from(self.streams.max(1))).max(1)))
+    }
+}
+
+impl Shape {
+    /// The same with no more data in a second than this rate.
+    fn within(self, max: BitRate) -> Shape {
+        let mean = |whole: u64| Fixed { whole: u32::try_from(whole).unwrap_or(u32::MAX), millionths: 0 };
+        match self {
+            Shape::Isochronous(Some(frames)) => {
+                let fits = u64::from(frames.mean.whole) < max.0;
+                let mean = if fits { frames.mean } else { mean(max.0) };
+                Shape::Isochronous(Some(Frames { mean, variance: Fixed::default(), ..frames }))
+            }
+            Shape::Bursts(frames) => {
+                let period = frames.period().unwrap_or_default();
+                let most = u128::from(max.0) * u128::from(period.0) / 8_000_000_000;
+                let most = u64::try_from(most).unwrap_or(u64::MAX);
+                let fits = period == Nanos::ZERO || u64::from(frames.mean.whole) < most;
+                let mean = if fits { frames.mean } else { mean(most) };
+                // Too often for a burst of any size: without a period the rate alone counts.
+                let rate = if most < SMALLEST_BURST { Fixed::default() } else { frames.rate };
+                Shape::Bursts(Frames { rate, mean, variance: Fixed::default(), ..frames })
+            }
+            Shape::Stream | Shape::Isochronous(None) => self,
+        }
     }
 }
 
@@ -241,11 +294,21 @@ const DEFAULT_DATAGRAM: u32 = 1470;
 const MAX_DATAGRAM: u32 = 65_507;
 /// What a client may make a server allocate.
 const MAX_WRITE: u32 = 16 << 20;
+/// Bytes of a burst that has room for its record.
+const SMALLEST_BURST: u64 = 128;
 /// A first message, or the peer's part of the end.
 pub(super) const PATIENCE: Nanos = Nanos::from_secs(10);
 /// The other end's clock and last bytes.
 const SLOP: Nanos = Nanos::from_secs(10);
-/// Longest wait for the time of day at which a test begins.
-const STARTS_LATEST: Nanos = Nanos::from_secs(3600);
+/// What a test may last longer than a server's policy allows before the server ends it.
+const GRACE: Nanos = Nanos::from_secs(1);
+/// Longest test where the policy says nothing.
+pub(super) const A_DAY: Nanos = Nanos::from_secs(86_400);
+/// Longest wait of a server for the time of day at which a test begins: what waits holds memory and a thread.
+const STARTS_LATEST: Nanos = Nanos::from_secs(60);
+/// The same of a client.
+const CLIENT_STARTS_LATEST: Nanos = Nanos::from_secs(3600);
 /// Nothing comes for this long: the peer is gone.
 pub(super) const STALL: Nanos = Nanos::from_secs(60);
+/// The same where nothing proves that the peer is there: a UDP flow, and a connection that has sent a header alone.
+pub(super) const SILENCE: Nanos = Nanos::from_secs(10);

@@ -184,6 +184,13 @@ impl Request {
         matches!(self.traffic, Traffic::Reverse | Traffic::FullDuplex)
     }
 
+    /// Does the server send data to the address this came from, now or at the end, on whichever flow? Over UDP nothing
+    /// proves that whoever asks is there.
+    #[must_use]
+    pub fn sends_to_source(&self) -> bool {
+        self.traffic != Traffic::Forward
+    }
+
     /// Does the client send on its connection?
     #[must_use]
     pub fn client_sends(&self) -> bool {

@@ -42,6 +42,7 @@ impl TcpClient {
             receives: receiving,
             sent: header.len() as u64,
             received: 0,
+            receive_rate: None,
         };
         if !header.is_empty() {
             steps.push(FlowOutput::Send(header));

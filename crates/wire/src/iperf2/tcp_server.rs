@@ -1,7 +1,7 @@
 //! The server's end of a TCP flow: the first bytes say what it is. Also the client's end of a connection back (`-d`,
 //! `-r`), which begins with data.
 
-use super::flow::{Flow, FlowInput, FlowOutput, PATIENCE, Run, STALL, Steps, Told, Watch};
+use super::flow::{A_DAY, Flow, FlowInput, FlowOutput, PATIENCE, Run, SILENCE, STALL, Steps, Told, Watch};
 use super::{Ack, AckTimes, Header, Request, Traffic, Version, is_bounceback};
 use crate::stamp::Clock;
 use crate::{Policy, ProtocolError};
@@ -16,6 +16,12 @@ pub struct TcpServer {
     steps: Steps,
     watch: Watch,
     phase: Phase,
+    /// Bytes of the portions that said what it is.
+    opening: u64,
+    /// The flow is over then, whatever comes.
+    limit: MonoTime,
+    /// The sender was told to stop for good.
+    stopping: bool,
     sending: bool,
     receiving: bool,
 }
@@ -42,6 +48,9 @@ impl TcpServer {
             steps,
             watch: Watch::default(),
             phase: Phase::Opening(Vec::new()),
+            opening: 0,
+            limit: now + A_DAY,
+            stopping: false,
             sending: false,
             receiving: true,
         }
@@ -70,6 +79,7 @@ impl TcpServer {
             Header::More(_) => Ok(()),
             Header::Request(request, _) => self.admit(now, *request, received),
             Header::Plain if self.key.is_none() => {
+                self.limit = now + self.policy.max_time.unwrap_or(A_DAY);
                 self.steps.tell(Told::Plain);
                 self.start(now, None, received);
                 Ok(())
@@ -93,6 +103,11 @@ impl TcpServer {
                 request.streams
             )));
         }
+        if request.starts_too_late(self.clock.at(now)) {
+            let why = "the client asks for a start that is more than a minute ahead";
+            return Err(ProtocolError::Stopped(why.into()));
+        }
+        self.limit = now + request.time_limit(&self.policy);
         let request = request.within(&self.policy);
         if request.wants_ack() {
             self.steps.push(FlowOutput::Send(self.ack(&request, now).bytes()));
@@ -111,22 +126,27 @@ impl TcpServer {
         let header = sending.filter(|request| request.has_records()).map_or_else(Vec::new, own_header);
         (self.sending, self.receiving) =
             (sends.is_some(), request.as_ref().is_none_or(Request::client_sends));
-        let run = Run { sends, receives: self.receiving, sent: header.len() as u64, received };
+        let receive_rate = match &request {
+            Some(request) => request.share_of_rate(&self.policy),
+            None => self.policy.max_rate,
+        };
+        let run = Run { sends, receives: self.receiving, sent: header.len() as u64, received, receive_rate };
         if !header.is_empty() {
             self.steps.push(FlowOutput::Send(header));
         }
         self.steps.push(FlowOutput::Start(run));
         self.phase = Phase::Running(request.map(Box::new));
+        self.opening = received;
         self.wait(now);
     }
 
-    /// How long a flow of this kind may go on, or be silent.
+    /// One who is to send is over when nothing comes any more, soon where nothing but a header has come; one who only
+    /// takes, when its time is.
     fn wait(&mut self, now: MonoTime) {
-        let span = match &self.phase {
-            Phase::Running(Some(request)) => request.patience(),
-            _ => STALL,
-        };
-        self.steps.wait(now, span);
+        let starts_later = matches!(&self.phase, Phase::Running(Some(request)) if request.starts_then);
+        let silence = if self.watch.has_seen() || starts_later { STALL + SILENCE } else { SILENCE };
+        let silent = if self.receiving { now + silence } else { self.limit };
+        self.steps.wait_until(silent.min(self.limit));
     }
 
     fn ended(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
@@ -187,8 +207,15 @@ impl TcpServer {
                 self.steps.close();
                 Ok(())
             }
-            Phase::Running(Some(request)) if request.is_timed() => {
-                Err(ProtocolError::Timeout("at the end of the time it asked for".into()))
+            Phase::Running(_) if self.sending && now >= self.limit && !self.stopping => {
+                self.stopping = true;
+                self.steps.push(FlowOutput::StopSender);
+                self.steps.wait(now, PATIENCE);
+                Ok(())
+            }
+            Phase::Running(_) if now >= self.limit => {
+                let end = "at the end of the time it asked for, or that this server allows (--max-time)";
+                Err(ProtocolError::Timeout(end.into()))
             }
             Phase::Running(_) => {
                 Err(ProtocolError::Timeout("while the test was running: nothing comes".into()))
@@ -229,8 +256,9 @@ impl Flow for TcpServer {
             FlowInput::Ended => self.ended(now),
             FlowInput::Timer => self.timer(now),
             FlowInput::Progress(received) => {
-                let timed = matches!(&self.phase, Phase::Running(Some(request)) if request.is_timed());
-                if self.watch.progress(received) && !timed && matches!(self.phase, Phase::Running(_)) {
+                let running = matches!(self.phase, Phase::Running(_)) && !self.stopping;
+                let more = self.watch.progress(received.saturating_sub(self.opening));
+                if more && running && self.receiving {
                     self.wait(now);
                 }
                 Ok(())

@@ -83,7 +83,7 @@ impl UdpClient {
         let sends = self.request.client_sends();
         self.phase = Phase::Running { sends, receives };
         let sends = sends.then(|| self.sending.clone());
-        self.steps.push(FlowOutput::Start(Run { sends, receives, sent: 0, received: 0 }));
+        self.steps.push(FlowOutput::Start(Run { sends, receives, sent: 0, received: 0, receive_rate: None }));
         self.steps.wait(now, self.request.patience());
     }
 

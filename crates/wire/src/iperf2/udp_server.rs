@@ -1,13 +1,20 @@
 //! The server's end of a UDP flow: begun by a datagram with a positive number, ended by a negative one, which is
 //! answered by a report. Also the client's end of a flow back (`-d`, `-r`).
+//!
+//! Nothing in the protocol proves that the source of a datagram is its sender. So a flow that does not send is over when
+//! nothing has come for ten seconds, and its reports are never more than three times what came (RFC 9000 section 8.1).
+//! Whether this end may send data to an address is for the driver to know ([`Request::sends_to_source`]).
 
-use super::flow::{Flow, FlowInput, FlowOutput, PATIENCE, Run, Steps, Told, Watch, bare_head};
+use super::flow::{
+    A_DAY, Flow, FlowInput, FlowOutput, PATIENCE, Run, SILENCE, Steps, Told, Watch, bare_head,
+};
 use super::{Header, Number, Request, ServerReport, Traffic, is_wide, number, put_fin};
+use crate::rate_watch::RateWatch;
 use crate::stamp::Clock;
 use crate::{Policy, ProtocolError};
 use model::plan::Transport;
 use model::time::MonoTime;
-use model::units::Nanos;
+use model::units::{BitRate, Nanos};
 
 /// One flow that a server has taken up.
 pub struct UdpServer {
@@ -17,9 +24,19 @@ pub struct UdpServer {
     clock: Clock,
     steps: Steps,
     watch: Watch,
+    rate: RateWatch,
+    /// What the client may send in a second.
+    max_rate: Option<BitRate>,
     phase: Phase,
+    /// The flow is over then, whatever comes.
+    limit: MonoTime,
     /// Payload of the first end, and its number.
     end: (u64, u64),
+    /// Payload bytes that came, as far as they are known here, and that were sent in reports.
+    heard: u64,
+    answered: u64,
+    /// The sender was told to stop for good.
+    stopping: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,16 +59,37 @@ impl UdpServer {
             return None;
         };
         let request = match Request::read(Transport::Udp, first) {
-            Header::Request(request, _) => Some(request.within(policy)),
+            Header::Request(request, _) => Some(request),
             Header::Plain => None,
             Header::More(_) | Header::Foreign => return None,
         };
-        if request.as_ref().zip(policy.max_streams).is_some_and(|(request, max)| request.streams > max) {
-            return None;
+        if let Some(request) = &request {
+            let too_many = policy.max_streams.is_some_and(|max| request.streams > max);
+            if too_many || request.starts_too_late(clock.at(now)) {
+                return None;
+            }
         }
-        let phase = Phase::Running { sends: false, receives: true };
-        let steps = Steps::default();
-        let mut flow = UdpServer { request, wide, clock, steps, watch: Watch::default(), phase, end: (0, 0) };
+        let limit =
+            request.as_ref().map_or(policy.max_time.unwrap_or(A_DAY), |request| request.time_limit(policy));
+        let max_rate = match &request {
+            Some(request) => request.share_of_rate(policy),
+            None => policy.max_rate,
+        };
+        let mut flow = UdpServer {
+            request: request.map(|request| request.within(policy)),
+            wide,
+            clock,
+            steps: Steps::default(),
+            watch: Watch::default(),
+            rate: RateWatch::default(),
+            max_rate,
+            phase: Phase::Running { sends: false, receives: true },
+            limit: now + limit,
+            end: (0, 0),
+            heard: 0,
+            answered: 0,
+            stopping: false,
+        };
         flow.start(now);
         Some(flow)
     }
@@ -66,16 +104,21 @@ impl UdpServer {
         let sends = sends.map(|request| request.sending(bare_head()));
         let receives = request.is_none_or(Request::client_sends);
         self.phase = Phase::Running { sends: sends.is_some(), receives };
-        self.steps.push(FlowOutput::Start(Run { sends, receives, sent: 0, received: 0 }));
+        self.steps.push(FlowOutput::Start(Run { sends, receives, sent: 0, received: 0, receive_rate: None }));
         self.wait(now);
     }
 
+    /// One who is to send is over when nothing comes any more; one who only takes, when its time is.
     fn wait(&mut self, now: MonoTime) {
-        let span = self.request.as_ref().map_or(super::flow::STALL, Request::patience);
-        self.steps.wait(now, span);
+        let silent = match self.phase {
+            Phase::Running { receives: true, .. } => now + SILENCE,
+            _ => self.limit,
+        };
+        self.steps.wait_until(silent.min(self.limit));
     }
 
     fn received(&mut self, now: MonoTime, datagram: &[u8]) {
+        self.heard = self.heard.saturating_add(datagram.len() as u64);
         match self.phase {
             Phase::Running { receives: true, sends } => {
                 if let Some(Number::Fin(number)) = number(datagram, self.wide) {
@@ -108,6 +151,7 @@ impl UdpServer {
         if self.phase != Phase::Measuring {
             return;
         }
+        self.heard = self.heard.saturating_add(figures.bytes);
         let (payload, number) = self.end;
         let behind = number.saturating_sub(1).saturating_sub(figures.datagrams);
         let report = ServerReport {
@@ -120,7 +164,13 @@ impl UdpServer {
     }
 
     fn report(&mut self, now: MonoTime, report: ServerReport, times: u32) {
-        self.steps.push(FlowOutput::Send(report.bytes().to_vec()));
+        let bytes = report.bytes().to_vec();
+        let answered = self.answered.saturating_add(bytes.len() as u64);
+        // The address may be another's than the sender's.
+        if answered <= self.heard.saturating_mul(MOST_FOR_EACH) {
+            self.answered = answered;
+            self.steps.push(FlowOutput::Send(bytes));
+        }
         self.phase = Phase::Reported(report, times + 1);
         self.steps.wait(now, QUIET);
     }
@@ -134,7 +184,7 @@ impl UdpServer {
         put_fin(&mut fin, last.saturating_add(1), self.clock.at(now));
         self.steps.push(FlowOutput::Send(fin));
         self.phase = Phase::Running { sends: false, receives };
-        if receives { self.steps.wait(now, DUPLEX_SLOP) } else { self.steps.close() }
+        if receives && !self.stopping { self.steps.wait(now, DUPLEX_SLOP) } else { self.steps.close() }
     }
 
     fn finish(&mut self) {
@@ -152,7 +202,15 @@ impl UdpServer {
         match self.phase {
             // The client has its report.
             Phase::Reported(..) => self.finish(),
-            Phase::Running { sends: true, .. } => self.wait(now),
+            // The client is gone, or the time is over.
+            Phase::Running { sends: true, .. } if !self.stopping => {
+                self.stopping = true;
+                self.steps.push(FlowOutput::StopSender);
+                self.steps.wait(now, PATIENCE);
+            }
+            Phase::Running { sends: true, .. } => {
+                return Err(ProtocolError::Flows("this end does not stop sending".into()));
+            }
             // No end was promised, or the one of a full-duplex client is lost.
             Phase::Running { .. }
                 if duplex || self.request.as_ref().is_some_and(|request| request.no_fin) =>
@@ -163,6 +221,21 @@ impl UdpServer {
                 return Err(ProtocolError::Timeout("at the end of the test: nothing comes".into()));
             }
             Phase::Measuring => return Err(ProtocolError::Flows("this end does not measure".into())),
+        }
+        Ok(())
+    }
+
+    fn progress(&mut self, now: MonoTime, received: u64) -> Result<(), ProtocolError> {
+        if !matches!(self.phase, Phase::Running { .. }) || self.stopping {
+            return Ok(());
+        }
+        if self.watch.progress(received) {
+            self.wait(now);
+        }
+        if self.rate.exceeds(now, received, self.max_rate) {
+            return Err(ProtocolError::Stopped(
+                "the client sends at a higher rate than this server allows (--max-rate)".into(),
+            ));
         }
         Ok(())
     }
@@ -194,14 +267,7 @@ impl Flow for UdpServer {
             }
             FlowInput::Ended => Ok(()),
             FlowInput::Timer => self.timer(now),
-            FlowInput::Progress(received) => {
-                let timed = self.request.as_ref().is_some_and(Request::is_timed);
-                let running = matches!(self.phase, Phase::Running { sends: false, .. });
-                if self.watch.progress(received) && running && !timed {
-                    self.wait(now);
-                }
-                Ok(())
-            }
+            FlowInput::Progress(received) => self.progress(now, received),
             FlowInput::SenderDone(sent) => {
                 self.sender_done(now, sent.datagrams);
                 Ok(())
@@ -223,5 +289,7 @@ impl Flow for UdpServer {
 /// As iPerf2: a report is sent at most so often, and this silence is the client's thanks.
 const MOST_REPORTS: u32 = 9;
 const QUIET: Nanos = Nanos::from_millis(250);
+/// Bytes of reports for each byte that came, at most (RFC 9000 section 8.1).
+const MOST_FOR_EACH: u64 = 3;
 /// What the other direction may take longer.
 const DUPLEX_SLOP: Nanos = Nanos::from_secs(2);

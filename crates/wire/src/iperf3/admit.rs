@@ -31,6 +31,9 @@ fn admit_rate(max: BitRate, test: &mut TestSpec) -> Result<(), Refusal> {
     if asked.is_some_and(|asked| asked > max) {
         return Err(Refusal::of(ErrorCode::TOTAL_RATE, format!("a higher rate than {max}")));
     }
+    // What goes out back to back is little beside what goes out in a second.
+    let most = (max.0 / 8 / 100).max(SMALLEST_BURST) / u64::from(test.length.max(1));
+    test.burst = test.burst.min(u32::try_from(most).unwrap_or(u32::MAX));
     if test.bitrate.is_none() && test.directions.down() {
         test.bitrate = Some(BitRate((max.0 / u64::from(test.streams)).max(1)));
     }
@@ -40,13 +43,14 @@ fn admit_rate(max: BitRate, test: &mut TestSpec) -> Result<(), Refusal> {
 /// The longest a test may run before the server ends it: iPerf3's 40 s after the time agreed on, and for tests
 /// without a time what the policy allows, or a day.
 pub(super) fn time_limit(policy: &Policy, test: &TestSpec) -> Nanos {
-    let agreed = match test.end {
+    match test.end {
         End::Time(Nanos::MAX) | End::Bytes(_) | End::Blocks(_) => policy.max_time.unwrap_or(A_DAY),
-        End::Time(time) => time + test.omit,
-    };
-    agreed + GRACE
+        End::Time(time) => time + test.omit + GRACE,
+    }
 }
 
+/// Bytes.
+const SMALLEST_BURST: u64 = 64 << 10;
 const GRACE: Nanos = Nanos::from_secs(40);
 const A_DAY: Nanos = Nanos::from_secs(86_400);
 
@@ -78,7 +82,7 @@ mod tests {
         assert_eq!(answer(&policy, |test| test.omit = Nanos::from_secs(11)), Err(ErrorCode::MAX_DURATION));
         assert_eq!(answer(&policy, |test| test.end = End::Time(Nanos::MAX)), Err(ErrorCode::MAX_DURATION));
         let bytes = answer(&policy, |test| test.end = End::Bytes(Bytes(1))).unwrap();
-        assert_eq!(time_limit(&policy, &bytes), Nanos::from_secs(60));
+        assert_eq!(time_limit(&policy, &bytes), Nanos::from_secs(20), "nothing was agreed on");
         assert_eq!(time_limit(&Policy::default(), &TestSpec::new(Transport::Udp)), Nanos::from_secs(50));
     }
 

@@ -6,14 +6,14 @@ use crate::iperf3::dialogue::{DRAIN_LIMIT, DRAIN_QUIET, Dialogue, LOCAL_WORK, PA
 use crate::iperf3::params::{Extras, MAX_PARAMS, Params, Refusal};
 use crate::iperf3::results::{Results, StreamRow, stream_id};
 use crate::iperf3::state::{ErrorCode, State};
+use crate::rate_watch::RateWatch;
 use crate::{Expect, FlowHello, FlowPlan, Input, Output, Policy, ProtocolError, Report, Session, Until};
 use model::event::{EndResult, Event, Warning};
 use model::host::Host;
 use model::plan::{Direction, TestSpec, Transport};
 use model::sample::{Side, SideResult};
 use model::time::MonoTime;
-use model::units::{BitRate, Bytes, Nanos};
-use std::collections::VecDeque;
+use model::units::Nanos;
 
 /// Tells whether an authentication token (base64) is good.
 pub type Verifier = Box<dyn Fn(&str) -> bool + Send>;
@@ -46,8 +46,8 @@ pub struct Server {
     limit: MonoTime,
     /// Payload bytes moved in all when that last changed, and when.
     progress: Option<(u64, MonoTime)>,
-    /// Payload bytes received, by time, over the last seconds.
-    received: VecDeque<(MonoTime, u64)>,
+    /// Watches what the client sends.
+    rate: RateWatch,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl Server {
             measured: None,
             limit: now + PATIENCE,
             progress: None,
-            received: VecDeque::new(),
+            rate: RateWatch::default(),
         }
     }
 
@@ -254,24 +254,15 @@ impl Server {
         self.watch_rate(now, received)
     }
 
-    /// Ends a test whose client sends above the policy's rate, on average over some seconds.
+    /// Ends a test whose client sends above the policy's rate.
     fn watch_rate(&mut self, now: MonoTime, received: u64) -> Result<(), ProtocolError> {
-        let Some(max) = self.config.policy.max_rate else { return Ok(()) };
-        if self.received.back().is_some_and(|(_, before)| *before > received) {
-            // The counted time has begun: the count starts again.
-            self.received.clear();
-        }
-        self.received.push_back((now, received));
-        while self.received.get(1).is_some_and(|(time, _)| now - *time >= RATE_WINDOW) {
-            self.received.pop_front();
-        }
-        let Some((begin, before)) = self.received.front() else { return Ok(()) };
-        let rate = BitRate::from_bytes(Bytes(received - before), now - *begin);
-        if now - *begin < RATE_WINDOW || rate.0 <= max.0.saturating_add(max.0 / 20) {
+        let allowed = self.config.policy.max_rate;
+        if !self.rate.exceeds(now, received, allowed) {
             return Ok(());
         }
         self.talk.send_error(ErrorCode::TOTAL_RATE);
-        Err(ProtocolError::Stopped(format!("the client sent {rate}; {max} are allowed")))
+        let allowed = allowed.unwrap_or_default();
+        Err(ProtocolError::Stopped(format!("the client sent at a higher rate than the {allowed} allowed")))
     }
 
     fn end(&mut self, now: MonoTime) {
@@ -436,5 +427,3 @@ impl Session for Server {
 const IDLE: Nanos = Nanos::from_secs(10);
 /// Bytes of JSON: 256 streams take 64 KiB.
 const MAX_RESULTS: usize = 1 << 20;
-/// Over this long the rate of a client is averaged.
-const RATE_WINDOW: Nanos = Nanos::from_secs(5);

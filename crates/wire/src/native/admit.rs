@@ -132,6 +132,7 @@ fn check_time(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
 
 fn check_rate(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
     let Some(allowed) = policy.max_rate else { return Ok(()) };
+    check_burst(spec, allowed)?;
     let each = BitRate(allowed.0 / u64::from(spec.streams));
     let advice = format!("ask for at most {each} in each stream (--bitrate {})", each.0);
     match spec.bitrate {
@@ -142,6 +143,19 @@ fn check_rate(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
         }
         None => Err(limit(format!("no rate is given, where this server allows {allowed}"), advice)),
     }
+}
+
+/// What goes out back to back is little beside what goes out in a second.
+fn check_burst(spec: &TestSpec, allowed: BitRate) -> Result<(), Refusal> {
+    let burst = u64::from(spec.burst.max(1)).saturating_mul(spec.length.into());
+    let most = (allowed.0 / 8 / 100).max(SMALLEST_BURST);
+    if burst.saturating_mul(spec.streams.into()) <= most {
+        return Ok(());
+    }
+    Err(limit(
+        format!("bursts of {burst} bytes, where this server allows {allowed}"),
+        format!("send at most {most} bytes back to back in all streams (--length, --burst)"),
+    ))
 }
 
 pub(super) fn in_range(field: &str, value: u64, lowest: u64, highest: u64) -> Result<(), Refusal> {
@@ -160,6 +174,8 @@ pub(super) fn limit(reason: String, advice: impl Into<String>) -> Refusal {
 }
 
 const MAX_BLOCK: u32 = 16 << 20;
+/// Bytes: a datagram of any length is one.
+const SMALLEST_BURST: u64 = 64 << 10;
 const MAX_UDP_PAYLOAD: u32 = 65_507;
 const MAX_OMIT: Nanos = Nanos::from_secs(600);
 

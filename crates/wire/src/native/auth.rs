@@ -11,11 +11,14 @@ use std::fmt::{Debug, Formatter};
 pub struct Token(Vec<u8>);
 
 impl Token {
-    /// A token; `None` when there is nothing in it. White space at both ends is not part of it, so a token file may
-    /// end in a newline.
+    /// Fewest bytes of a token: whoever hears a proof could try all shorter ones.
+    pub const SHORTEST: usize = 16;
+
+    /// A token; `None` when it is shorter than [`Token::SHORTEST`]. White space at both ends is not part of it, so a token
+    /// file may end in a newline.
     pub fn new(secret: &[u8]) -> Option<Token> {
         let secret = secret.trim_ascii();
-        (!secret.is_empty()).then(|| Token(secret.to_vec()))
+        (secret.len() >= Token::SHORTEST).then(|| Token(secret.to_vec()))
     }
 }
 
@@ -63,7 +66,8 @@ mod tests {
 
     #[test]
     fn a_proof_depends_on_every_part() {
-        let (token, other) = (Token::new(b"secret").unwrap(), Token::new(b"Secret").unwrap());
+        let (token, other) =
+            (Token::new(b"a secret of 16 b").unwrap(), Token::new(b"A secret of 16 b").unwrap());
         let (one, two) = (Nonce::new([1; 32]), Nonce::new([2; 32]));
         let proof = Proof { token: &token, server: one, client: two, binding: b"tls" };
         let mac = proof.of_client();
@@ -81,7 +85,9 @@ mod tests {
 
     #[test]
     fn white_space_around_a_token_does_not_count() {
-        assert_eq!(Token::new(b" secret\r\n"), Token::new(b"secret"));
+        assert_eq!(Token::new(b" a secret of 16 b\r\n"), Token::new(b"a secret of 16 b"));
+        assert!(Token::new(b"a secret of 16 b").is_some());
         assert_eq!(Token::new(b" \n"), None);
+        assert_eq!(Token::new(b" too short a one\n"), None);
     }
 }

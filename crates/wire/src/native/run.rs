@@ -26,6 +26,8 @@ pub(super) struct Run {
     /// Payload bytes received in the counted time so far.
     received: u64,
     peer_axis: Option<Nanos>,
+    /// Intervals that the peer has reported.
+    peer_intervals: u64,
     result_of_peer: Option<SideResult>,
     /// Who ended the test before its time.
     ending: Option<ProtocolError>,
@@ -65,6 +67,7 @@ impl Run {
             rtt: Nanos::ZERO,
             received: 0,
             peer_axis: None,
+            peer_intervals: 0,
             result_of_peer: None,
             ending: None,
             gone: None,
@@ -187,7 +190,7 @@ impl Run {
         message: Message,
     ) -> Result<(), ProtocolError> {
         match message {
-            Message::Interval { sample } => self.peer_sample(link, sample),
+            Message::Interval { sample } => self.peer_sample(link, now, sample),
             Message::Stop { reason } => {
                 let why = ProtocolError::PeerStopped(reason);
                 if self.phase == Phase::Flowing {
@@ -203,14 +206,22 @@ impl Run {
         }
     }
 
-    fn peer_sample(&mut self, link: &mut Link, sample: IntervalSample) -> Result<(), ProtocolError> {
+    /// An interval of the peer. One that reports more than the time allows is heard no further: each may be kept.
+    fn peer_sample(
+        &mut self,
+        link: &mut Link,
+        now: MonoTime,
+        sample: IntervalSample,
+    ) -> Result<(), ProtocolError> {
         self.check_rows(sample.streams.iter().map(|row| (row.stream, row.direction, row.role)))?;
         if sample.start > sample.end {
             return Err(violation("an interval that ends before it begins".into()));
         }
         let axis = sample.end + if sample.omitted { Nanos::ZERO } else { self.spec.omit };
-        if self.peer_axis.is_none_or(|last| axis > last) {
+        let allowed = (now - self.started).0 / SHORTEST_INTERVAL.0 + INTERVALS_AT_ONCE;
+        if self.peer_axis.is_none_or(|last| axis > last) && self.peer_intervals < allowed {
             self.peer_axis = Some(axis);
+            self.peer_intervals += 1;
             link.push(Output::Event(Event::Sample(IntervalSample { side: Side::Peer, ..sample })));
         }
         Ok(())
@@ -369,6 +380,10 @@ fn are_distinct(numbers: impl Iterator<Item = u32>, range: &Range<u32>) -> bool 
     numbers.all(|number| range.contains(&number) && seen.insert(number))
 }
 
+/// Time between two intervals of the peer that are heard, on average.
+const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(50);
+/// Intervals that may come at once after a pause of the path.
+const INTERVALS_AT_ONCE: u64 = 64;
 /// How much longer than planned a test may take.
 const OVERTIME: Nanos = Nanos::from_secs(15);
 const SHORTEST_QUIET: Nanos = Nanos::from_millis(200);

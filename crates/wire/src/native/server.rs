@@ -11,6 +11,7 @@ use super::message::{Ask, Hello, Message, Refusal};
 use super::probe::latency_test;
 use super::probe::server::Probing;
 use super::run::Run;
+use crate::rate_watch::RateWatch;
 use crate::{FlowHello, FlowPlan, Input, Output, Policy, ProtocolError, Session};
 use model::host::Host;
 use model::plan::{Direction, End, TestSpec, Transport};
@@ -52,6 +53,10 @@ pub struct Server {
     peer: Option<Host>,
     software: String,
     knows_frames: bool,
+    /// Whether it has proved the token; absent: it has not tried to, or need not.
+    authenticated: Option<bool>,
+    /// Watches what the client sends; absent once it was too much.
+    rate: Option<RateWatch>,
 }
 
 #[derive(Debug)]
@@ -107,7 +112,20 @@ impl Server {
         let key = FlowKey::new(derive(&config.entropy, "flow key"));
         let (link, state) = (Link::new(now), State::Hello { deadline: now + ANSWER });
         let (software, knows_frames) = (String::new(), false);
-        Server { config, link, state, session, key, ask: None, peer: None, software, knows_frames }
+        let rate = Some(RateWatch::default());
+        Server {
+            config,
+            link,
+            state,
+            session,
+            key,
+            ask: None,
+            peer: None,
+            software,
+            knows_frames,
+            authenticated: None,
+            rate,
+        }
     }
 
     /// Name of the session: what its data flows present.
@@ -160,6 +178,11 @@ impl Server {
         if let State::Probing(probing) = &mut self.state {
             probing.too_big(size);
         }
+    }
+
+    /// Whether the client has proved the token; absent: it has not tried to, or there is none.
+    pub fn authenticated(&self) -> Option<bool> {
+        self.authenticated
     }
 
     /// The client's host, once it has asked for something.
@@ -250,7 +273,9 @@ impl Server {
     fn auth(&mut self, now: MonoTime, server: Nonce, client: Nonce, mac: Mac) {
         let Some(token) = &self.config.token else { return };
         let proof = Proof { token, server, client, binding: &self.config.binding };
-        if mac.proves(&proof.of_client()) {
+        let proved = mac.proves(&proof.of_client());
+        self.authenticated = Some(proved);
+        if proved {
             self.link.send(&Message::Proof { mac: proof.of_server() });
             self.state = State::Test { deadline: now + ANSWER };
             return;
@@ -472,6 +497,18 @@ impl Server {
         }
     }
 
+    /// Ends a test whose client sends more than it asked for and this server allows.
+    fn progress(&mut self, now: MonoTime, received: u64) -> Result<(), ProtocolError> {
+        self.running(|run, _| run.progress(received));
+        let Some(allowed) = self.config.policy.max_rate else { return Ok(()) };
+        let mut watch = self.rate.take();
+        if watch.as_mut().is_some_and(|watch| watch.exceeds(now, received, Some(allowed))) {
+            return self.interrupt(now, &format!("the highest rate this server allows is {allowed}"));
+        }
+        self.rate = watch;
+        Ok(())
+    }
+
     fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return Ok(());
@@ -536,7 +573,7 @@ impl Server {
             Input::FlowsFailed(reason) => self.flows_failed(now, reason),
             Input::LocalSample(_) if self.interval().is_none() => {}
             Input::LocalSample(sample) => self.running(|run, link| run.local_sample(link, sample)),
-            Input::Progress { received, .. } => self.running(|run, _| run.progress(received)),
+            Input::Progress { received, .. } => return self.progress(now, received),
             Input::SendersDone(sent) => self.running(|run, link| run.senders_done(link, now, sent)),
             Input::Measured { result, .. } => return self.measured(now, result),
             Input::Interrupt(reason) => return self.interrupt(now, reason),

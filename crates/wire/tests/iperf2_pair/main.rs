@@ -1,5 +1,6 @@
 //! The client's machine against the server's: every kind of flow, over links of every kind, to the end.
 
+mod unproved;
 mod world;
 
 use model::plan::Transport;

@@ -84,6 +84,7 @@ fn config(
     Config {
         iperf3: vec![listener],
         policy: line.policy(),
+        open_policy: line.policy(),
         max_tests: if line.server.one_off { 1 } else { MAX_TESTS },
         tests: line.server.one_off.then_some(1),
         local: LocalOptions {

@@ -7,6 +7,7 @@ use super::super::spec::PortSpec;
 use crate::error::{Failure, advice, sentence};
 use anyhow::Context;
 use linux::frames::Stop;
+use linux::netlink::Network;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +20,8 @@ pub struct Offers {
     ports: Vec<Offer>,
     /// Frames may go to any address.
     anywhere: bool,
+    /// VLAN tags that frames may have.
+    vlans: Vec<u16>,
 }
 
 #[derive(Debug)]
@@ -41,7 +44,7 @@ impl Offers {
     /// `Kind::Usage` for an interface that is not there, is named twice, or carries other traffic; `Kind::Unreachable` for
     /// one that cannot be used: it is down, or there is no privilege.
     pub fn new(ports: &[PortSpec], anywhere: bool) -> anyhow::Result<Offers> {
-        let mut offers = Offers { ports: Vec::new(), anywhere };
+        let mut offers = Offers { ports: Vec::new(), anywhere, vlans: Vec::new() };
         for port in ports {
             if port.host.is_some() {
                 let what = format!("--frames-port {port} names another host");
@@ -60,6 +63,12 @@ impl Offers {
             offers.ports.push(Offer { port: port.clone(), taken: AtomicBool::new(false) });
         }
         Ok(offers)
+    }
+
+    /// The same, with frames that may have these VLAN tags.
+    #[must_use]
+    pub fn with_vlans(self, vlans: &[u16]) -> Offers {
+        Offers { vlans: vlans.to_vec(), ..self }
     }
 
     /// Opens an interface and closes it again; tells what could be disturbed.
@@ -105,9 +114,12 @@ impl Claim {
     pub(super) fn open(&self, wish: &FramesWish, stop: &Stop) -> anyhow::Result<LocalPort> {
         let port = &self.offers.ports[self.place].port;
         let all = [&wish.addressing, &wish.fallback];
-        let given: Vec<IpAddr> =
-            all.iter().flat_map(|these| these.addresses.iter().map(|(address, _)| *address)).collect();
-        self.check(&given)?;
+        let given: Vec<(IpAddr, u8)> = all.iter().flat_map(|these| these.addresses.clone()).collect();
+        let gateways = all.iter().flat_map(|these| these.gateways.clone());
+        self.check(&given.iter().map(|(address, _)| *address).chain(gateways).collect::<Vec<_>>())?;
+        for (address, prefix) in given {
+            self.check_network(address, prefix)?;
+        }
         let options = LocalOptions {
             name: Some(port.clone()),
             cpu: self.cpu(),
@@ -128,6 +140,46 @@ impl Claim {
         self.offers.check(&Exposure::default(), addresses)
     }
 
+    /// Whether the interface may be given this address: in a network so small, and so far from all others, that no route of
+    /// this host leads elsewhere because of it.
+    fn check_network(&self, address: IpAddr, prefix: u8) -> anyhow::Result<()> {
+        let shortest = if address.is_ipv4() { 24 } else { 64 };
+        if prefix < shortest {
+            let what = format!("a network of a prefix as short as {address}/{prefix}");
+            return Err(Failure::usage(what, format!("ask for /{shortest} or longer")).into());
+        }
+        if !self.offers.anywhere && !is_for_benchmarks(address) {
+            let what = format!("{address} is not an address for benchmarks");
+            return Err(Failure::usage(what, BENCHMARK_ADDRESSES).into());
+        }
+        let port = &self.offers.ports[self.place].port;
+        let own = port.open_namespace()?.run(addresses_here)??;
+        let other = own.iter().find(|(link, own, length)| {
+            *link != port.interface && overlap((address, prefix), (*own, *length))
+        });
+        match other {
+            Some((link, own, length)) => {
+                let what = format!("the network of {address}/{prefix} has {own}/{length} of {link} in it");
+                Err(Failure::usage(what, "ask for one that this host is not in").into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether frames may have this VLAN tag.
+    ///
+    /// # Errors
+    /// The operator did not say that they may.
+    pub(super) fn check_vlan(&self, vlan: Option<u16>) -> anyhow::Result<()> {
+        match vlan.filter(|vlan| !self.offers.vlans.contains(vlan)) {
+            None => Ok(()),
+            Some(vlan) => {
+                let advice = format!("`pathmeter serve --frames-vlan {vlan}` allows it");
+                Err(Failure::usage(format!("this server sends no frames into VLAN {vlan}"), advice).into())
+            }
+        }
+    }
+
     /// A CPU for the generator, another one for each interface: the last ones, as interrupts are on the first.
     fn cpu(&self) -> Option<u32> {
         let cpus = linux::cpu::affinity().ok()?;
@@ -142,6 +194,36 @@ impl Drop for Claim {
     }
 }
 
+/// Interface, address and length of the prefix of every address of this thread's namespace.
+fn addresses_here() -> linux::Result<Vec<(String, IpAddr, u8)>> {
+    let mut network = Network::open()?;
+    let links = network.links()?;
+    let name = |number: u32| {
+        links.iter().find(|link| link.index == number).map_or_else(String::new, |link| link.name.clone())
+    };
+    let all = network.addresses()?;
+    Ok(all.iter().map(|own| (name(own.link), own.address, own.prefix)).collect())
+}
+
+/// Has one of these networks the other in it?
+fn overlap((one, one_prefix): (IpAddr, u8), (two, two_prefix): (IpAddr, u8)) -> bool {
+    let common = u32::from(one_prefix.min(two_prefix));
+    let same = |one: u128, two: u128, bits: u32| common == 0 || (one ^ two) >> (bits - common.min(bits)) == 0;
+    match (one, two) {
+        (IpAddr::V4(one), IpAddr::V4(two)) => same(one.to_bits().into(), two.to_bits().into(), 32),
+        (IpAddr::V6(one), IpAddr::V6(two)) => same(one.to_bits(), two.to_bits(), 128),
+        _ => false,
+    }
+}
+
+/// 198.18.0.0/15 (RFC 2544 appendix C.2.2) and 2001:2::/48 (RFC 5180 section 8).
+fn is_for_benchmarks(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.octets()[0] == 198 && v4.octets()[1] & 0xfe == 18,
+        IpAddr::V6(v6) => v6.segments()[..3] == [0x2001, 2, 0],
+    }
+}
+
 /// A refusal for a client, with the way out.
 pub(super) fn refusal(code: &str, reason: impl Into<String>, advice: impl Into<String>) -> Refusal {
     Refusal { code: code.into(), reason: reason.into(), advice: advice.into() }
@@ -152,5 +234,40 @@ pub(super) fn refused(error: &anyhow::Error) -> Refusal {
     refusal("unsupported", sentence(error), advice(error).unwrap_or_default())
 }
 
+const BENCHMARK_ADDRESSES: &str = "ask for one of 198.18.0.0/15 or 2001:2::/48; \
+                                   `pathmeter serve --frames-anywhere` allows others";
 const ANYWHERE: &str = "name an interface that leads to the device under test and nowhere else; \
                         `pathmeter serve --frames-anywhere` allows it all the same";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn networks_overlap_where_one_has_the_other_in_it() {
+        let overlaps =
+            |one: (&str, u8), two: (&str, u8)| overlap((address(one.0), one.1), (address(two.0), two.1));
+        assert!(overlaps(("198.18.0.2", 24), ("198.18.0.9", 24)));
+        assert!(overlaps(("198.18.0.2", 24), ("198.18.7.9", 15)));
+        assert!(overlaps(("10.0.0.1", 1), ("1.1.1.1", 32)));
+        assert!(overlaps(("10.0.0.1", 0), ("192.0.2.1", 32)));
+        assert!(!overlaps(("198.18.0.2", 24), ("198.18.1.2", 24)));
+        assert!(!overlaps(("198.18.0.2", 24), ("2001:2::1", 64)));
+        assert!(overlaps(("2001:2::2", 64), ("2001:2::9", 128)));
+        assert!(!overlaps(("2001:2::2", 64), ("2001:2:0:1::2", 64)));
+    }
+
+    #[test]
+    fn addresses_for_benchmarks_are_those_of_the_rfcs() {
+        for text in ["198.18.0.1", "198.19.255.255", "2001:2::1", "2001:2:0:ffff::1"] {
+            assert!(is_for_benchmarks(address(text)), "{text}");
+        }
+        for text in ["10.0.0.1", "198.20.0.1", "169.254.169.254", "2001:2:1::1", "fe80::1"] {
+            assert!(!is_for_benchmarks(address(text)), "{text}");
+        }
+    }
+}

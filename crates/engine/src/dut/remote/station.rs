@@ -148,6 +148,7 @@ impl Work {
                 Ok(FramesTold::Counted(Box::new(words::counted_out(&counted, mono_now()))))
             }
             FramesAsk::Send { source, spec, burst } => {
+                self.claim.check_vlan(spec.vlan)?;
                 let tunnel = spec.outer.map(|(_, end)| IpAddr::from(end));
                 self.claim.check(&[spec.destination].into_iter().chain(tunnel).collect::<Vec<_>>())?;
                 let mut spec = words::spec_in(&spec);

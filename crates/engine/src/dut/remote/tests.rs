@@ -131,6 +131,7 @@ fn config(listener: std::net::TcpListener, offers: Offers, log: Log) -> Config {
         token: None,
         tls: None,
         policy: Policy::default(),
+        open_policy: Policy::default(),
         max_tests: 4,
         tests: None,
         local: LocalOptions::default(),
@@ -285,6 +286,15 @@ fn what_is_not_offered_or_taken_is_refused_with_the_way_out() {
     let public = Addressing { addresses: vec![([8, 8, 4, 4].into(), 24)], gateways: Vec::new() };
     let (_, told) = far.refused(FAR, &RemoteOptions { addressing: public, ..far.options() });
     assert!(told.contains("8.8.4.4") && told.contains("--frames-anywhere"), "{told}");
+    for (address, prefix, why) in [
+        ([198, 18, 0, 1], 1, "as short as"),
+        ([10, 0, 0, 1], 24, "not an address for benchmarks"),
+        ([169, 254, 169, 254], 32, "not an address for benchmarks"),
+    ] {
+        let wish = Addressing { addresses: vec![(address.into(), prefix)], gateways: Vec::new() };
+        let (_, told) = far.refused(FAR, &RemoteOptions { addressing: wish, ..far.options() });
+        assert!(told.contains(why), "{address:?}/{prefix}: {told}");
+    }
     let (kind, told) = far.refused("eth0@192.168.99.2:5999", &far.options());
     assert!(kind == Kind::Unreachable && told.contains("refused the connection"), "{told}");
 }
@@ -294,6 +304,9 @@ fn frames_go_where_they_may_and_say_from_whom_they_are() {
     let Some(far) = Far::new(false) else { return };
     let (near, mut port) = (far.near(), far.port());
     let spec = FrameSpec { source_mac: [2, 0xba, 0xd, 0, 0, 1], ..frames(&mut port, &near, 6) };
+    let tagged = FrameSpec { vlan: Some(7), ..spec.clone() };
+    let told = words(&port.send(SourceKind::LiveFrames, &tagged, &burst(5)).unwrap_err());
+    assert!(told.contains("VLAN 7") && told.contains("--frames-vlan 7"), "{told}");
     let public = FrameSpec { destination: [9, 9, 9, 9].into(), ..spec.clone() };
     let error = port.send(SourceKind::LiveFrames, &public, &burst(5)).unwrap_err();
     let told = words(&error);

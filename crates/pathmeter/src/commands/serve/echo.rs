@@ -43,6 +43,13 @@ pub(super) fn start(args: &ServeArgs, log: &Log) -> anyhow::Result<Servers> {
         log.note(&format!("listening on {} (UDP), STAMP, {mode}, {counting}", socket.local_addr()?));
         servers.stamp(socket, key, !args.stamp_stateless, &note)?;
     }
+    let any = args.sockperf_port().is_some() || args.stamp_port().is_some();
+    if any && (args.max_rate.is_some() || args.max_time.is_some() || args.max_tests.is_some()) {
+        log.note(
+            "SockPerf and STAMP have no tests that could be limited: --max-rate, --max-time and --max-tests do not \
+             hold there; each message has one reply",
+        );
+    }
     Ok(servers)
 }
 

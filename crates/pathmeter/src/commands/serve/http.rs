@@ -6,9 +6,10 @@ use engine::http_server::{HttpServer, Limits};
 use engine::server::DEFAULT_TESTS;
 use engine::server::Observer;
 use std::sync::Arc;
+use wire::Policy;
 
 /// Starts it, when it was asked for.
-pub(super) fn start(args: &ServeArgs) -> anyhow::Result<Option<HttpServer>> {
+pub(super) fn start(args: &ServeArgs, open: &Policy) -> anyhow::Result<Option<HttpServer>> {
     let Some(port) = args.http_port() else { return Ok(None) };
     let listener = listen(args.bind, port)?;
     Log.note(&format!("listening on {} (TCP), HTTP: GET /bytes/10M, PUT /", listener.local_addr()?));
@@ -16,6 +17,6 @@ pub(super) fn start(args: &ServeArgs) -> anyhow::Result<Option<HttpServer>> {
         Log.note("the token does not protect the HTTP port: everyone may transfer there");
     }
     let transfers = args.max_tests.unwrap_or(DEFAULT_TESTS);
-    let limits = Limits { rate: args.max_rate, time: args.max_time, transfers };
+    let limits = Limits { rate: open.max_rate, time: open.max_time, transfers };
     HttpServer::start(listener, limits, Arc::new(|text| Log.note(text))).map(Some)
 }

@@ -16,7 +16,11 @@ use std::thread::JoinHandle;
 use wire::{Policy, ProtocolError};
 
 /// Starts it, when it was asked for; it ends when the interrupt is raised.
-pub(super) fn start(args: &ServeArgs, interrupt: &Interrupt) -> anyhow::Result<Option<JoinHandle<()>>> {
+pub(super) fn start(
+    args: &ServeArgs,
+    open: &Policy,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Option<JoinHandle<()>>> {
     let Some(port) = args.iperf2_port() else { return Ok(None) };
     let tcp = listen(args.bind, port)?;
     let udp = iperf2::listen_udp(args.bind, port)?;
@@ -24,11 +28,23 @@ pub(super) fn start(args: &ServeArgs, interrupt: &Interrupt) -> anyhow::Result<O
     if args.token_file.is_some() {
         Log.note("the token does not protect the iPerf2 port: that protocol has no such thing");
     }
+    if args.iperf2_udp_reverse {
+        Log.note(
+            "whoever forges an address can have UDP sent there by the iPerf2 port (--iperf2-udp-reverse): \
+             limit it with --max-rate and --max-time, or by a firewall",
+        );
+    } else {
+        Log.note(
+            "iPerf2 clients get UDP sent to them (-R, --full-duplex, -d, -r) only from this host or with a TCP \
+             connection beside (--iperf2-udp-reverse serves the others)",
+        );
+    }
     let config = Config {
         tcp: vec![tcp],
         udp: vec![udp],
-        policy: Policy { max_time: args.max_time, max_rate: args.max_rate, max_streams: None },
+        policy: open.clone(),
         max_tests: args.max_tests.unwrap_or(DEFAULT_TESTS),
+        unverified: args.iperf2_udp_reverse,
         tests: args.one_off.then_some(1),
         time: None,
         key: None,

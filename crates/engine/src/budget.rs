@@ -1,0 +1,451 @@
+//! What a server lets its clients hold of one thing (connections, tests, streams): so much in all and so much for one
+//! source, and it is given back on drop. Whoever takes much keeps out himself, and nobody else.
+//!
+//! A source is an IPv4 address, or for IPv6 the network of a link and that of a site (RFC 4291 section 2.5.4, RFC 6177):
+//! one host may have every address of its /64, one customer every /64 of a /48.
+//!
+//! Where all is taken, a newcomer may take the place of one that has been quiet: that of the source that holds most.
+
+use linux::clock::mono_now;
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Whose the budget is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Client {
+    /// Anybody.
+    Unknown,
+    /// It has proved who it is, or what it wants, or it is on this host: no source counts, and the reserve is for it.
+    Trusted,
+}
+
+/// How much there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// In all.
+    pub(crate) total: u32,
+    /// For one IPv4 address, or one /64.
+    pub(crate) per_source: u32,
+    /// For one /48.
+    pub(crate) per_site: u32,
+    /// Of the total, for trusted clients alone.
+    pub(crate) reserve: u32,
+}
+
+impl Limits {
+    /// A quarter of the total for one source and half of it for one site. `reserve`: a quarter is for trusted clients.
+    pub(crate) fn quarters(total: u32, reserve: bool) -> Limits {
+        let reserve = if reserve { total / 4 } else { 0 };
+        Limits { total, per_source: total.div_ceil(4), per_site: total.div_ceil(2), reserve }
+    }
+}
+
+/// Why nothing was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Full {
+    /// All is taken.
+    Total,
+    /// The source has its share.
+    Source,
+}
+
+/// A budget and what is taken of it.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limits: Limits,
+    counts: Mutex<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    all: u32,
+    /// What unknown clients hold.
+    unknown: u32,
+    sources: HashMap<Prefix, u32>,
+    /// Holders that a newcomer may take the place of, by number.
+    quiet: BTreeMap<u64, Quiet>,
+    next: u64,
+    /// Holders that have been told to go.
+    going: u32,
+}
+
+#[derive(Debug)]
+struct Quiet {
+    source: Prefix,
+    since: MonoTime,
+    /// Nothing is to be lost: it may be told to go.
+    idle: bool,
+    leave: Arc<AtomicBool>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Prefix {
+    /// An IPv4 address, or a /64.
+    Source(IpAddr),
+    /// A /48.
+    Site(Ipv6Addr),
+    /// An IPv6 address; nothing is limited by it.
+    Address(Ipv6Addr),
+}
+
+/// A part of a budget; given back on drop.
+#[derive(Debug)]
+pub(crate) struct Held {
+    budget: Arc<Budget>,
+    source: IpAddr,
+    amount: u32,
+    client: Client,
+    /// Its number, where a newcomer may take its place.
+    number: Option<u64>,
+    leave: Arc<AtomicBool>,
+}
+
+impl Budget {
+    /// A budget of which nothing is taken.
+    pub(crate) fn new(limits: Limits) -> Arc<Budget> {
+        Arc::new(Budget { limits, counts: Mutex::default() })
+    }
+
+    /// Takes so much for a client of this address.
+    pub(crate) fn take(self: &Arc<Self>, source: IpAddr, amount: u32, client: Client) -> Result<Held, Full> {
+        let mut counts = self.lock();
+        self.limits.check(&counts, source, amount, client)?;
+        counts.add(source, amount, client);
+        Ok(Held { budget: self.clone(), source, amount, client, number: None, leave: Arc::default() })
+    }
+
+    /// Takes one for an unknown client. What it gets may be asked back for another ([`Held::must_leave`]), and it may be
+    /// another's.
+    pub(crate) fn enter(self: &Arc<Self>, source: IpAddr, now: MonoTime) -> Result<Held, Full> {
+        let mut counts = self.lock();
+        match self.limits.check(&counts, source, 1, Client::Unknown) {
+            Ok(()) => {}
+            Err(Full::Total) if counts.make_room(source, now) => {}
+            Err(full) => return Err(full),
+        }
+        counts.add(source, 1, Client::Unknown);
+        let (number, leave) = (counts.next, Arc::<AtomicBool>::default());
+        counts.next += 1;
+        let quiet = Quiet { source: prefixes(source)[0], since: now, idle: true, leave: leave.clone() };
+        counts.quiet.insert(number, quiet);
+        let (budget, number) = (self.clone(), Some(number));
+        Ok(Held { budget, source, amount: 1, client: Client::Unknown, number, leave })
+    }
+
+    /// Could so much be taken now?
+    pub(crate) fn has_room(&self, source: IpAddr, amount: u32, client: Client) -> bool {
+        self.limits.check(&self.lock(), source, amount, client).is_ok()
+    }
+
+    /// As [`Budget::enter`] for an unknown client, and [`Budget::take`] for a trusted one.
+    pub(crate) fn admit(
+        self: &Arc<Self>,
+        source: IpAddr,
+        client: Client,
+        now: MonoTime,
+    ) -> Result<Held, Full> {
+        match client {
+            Client::Unknown => self.enter(source, now),
+            Client::Trusted => self.take(source, 1, client),
+        }
+    }
+
+    /// Does an unknown client of this very address hold something?
+    pub(crate) fn is_held_by(&self, source: IpAddr) -> bool {
+        let counts = self.lock();
+        prefixes(source).last().is_some_and(|address| counts.sources.contains_key(address))
+    }
+
+    /// What is taken in all.
+    pub(crate) fn held(&self) -> u32 {
+        self.lock().all
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Limits {
+    fn check(self, counts: &Counts, source: IpAddr, amount: u32, client: Client) -> Result<(), Full> {
+        let fits = |taken: u32, limit: u32| taken.checked_add(amount).is_some_and(|sum| sum <= limit);
+        if client == Client::Unknown {
+            let within = |prefix: &Prefix| {
+                let limit = match prefix {
+                    Prefix::Source(_) => self.per_source,
+                    Prefix::Site(_) => self.per_site,
+                    Prefix::Address(_) => u32::MAX,
+                };
+                fits(counts.sources.get(prefix).copied().unwrap_or(0), limit)
+            };
+            if !prefixes(source).iter().all(within) {
+                return Err(Full::Source);
+            }
+            if !fits(counts.unknown, self.total - self.reserve) {
+                return Err(Full::Total);
+            }
+        }
+        // Those that have been told to go leave in a moment.
+        let stay = counts.all - counts.going.min(counts.all);
+        if fits(stay, self.total) { Ok(()) } else { Err(Full::Total) }
+    }
+}
+
+impl Counts {
+    fn add(&mut self, source: IpAddr, amount: u32, client: Client) {
+        self.all += amount;
+        if client == Client::Unknown {
+            self.unknown += amount;
+            prefixes(source)
+                .into_iter()
+                .for_each(|prefix| *self.sources.entry(prefix).or_default() += amount);
+        }
+    }
+
+    fn remove(&mut self, source: IpAddr, amount: u32, client: Client) {
+        self.all -= amount;
+        if client == Client::Unknown {
+            self.unknown -= amount;
+            for prefix in prefixes(source) {
+                let left = self.sources.get_mut(&prefix).map_or(0, |held| {
+                    *held -= amount;
+                    *held
+                });
+                if left == 0 {
+                    self.sources.remove(&prefix);
+                }
+            }
+        }
+    }
+
+    /// Asks the quietest holder of the source with most to leave, for a newcomer from `source`; says whether there was one.
+    fn make_room(&mut self, source: IpAddr, now: MonoTime) -> bool {
+        if self.going >= MOST_GOING {
+            return false;
+        }
+        let sources = &self.sources;
+        let held_by = |source: &Prefix| sources.get(source).copied().unwrap_or(0);
+        let newcomers = held_by(&prefixes(source)[0]) + 1;
+        let asked = |quiet: &&mut Quiet| {
+            let is_greedy = held_by(&quiet.source) >= newcomers.saturating_mul(GREEDY);
+            let patience = if is_greedy { QUIET_OF_MANY } else { QUIET };
+            let is_quiet = now.saturating_since(quiet.since) >= patience;
+            quiet.idle && is_quiet && !quiet.leave.load(Ordering::Relaxed)
+        };
+        let weight = |quiet: &Quiet| (held_by(&quiet.source), std::cmp::Reverse(quiet.since));
+        let heaviest = self.quiet.values_mut().filter(asked).max_by_key(|quiet| weight(quiet));
+        let Some(quiet) = heaviest else { return false };
+        quiet.leave.store(true, Ordering::Relaxed);
+        self.going += 1;
+        self.unknown -= 1;
+        true
+    }
+}
+
+impl Held {
+    /// Another client needs its place: it is to end.
+    pub(crate) fn must_leave(&self) -> bool {
+        self.leave.load(Ordering::Relaxed)
+    }
+
+    /// Raised when it [must leave](Held::must_leave).
+    pub(crate) fn leave(&self) -> Arc<AtomicBool> {
+        self.leave.clone()
+    }
+
+    /// Something came from it. `idle`: it may be asked to leave when nothing more comes.
+    pub(crate) fn touch(&self, now: MonoTime, idle: bool) {
+        let Some(number) = self.number else { return };
+        if let Some(quiet) = self.budget.lock().quiet.get_mut(&number) {
+            quiet.since = now;
+            quiet.idle = idle;
+        }
+    }
+
+    /// It has shown what it wants, or who it is: from now on it counts in the total alone.
+    pub(crate) fn trust(&mut self) {
+        if self.client == Client::Trusted || self.must_leave() {
+            return;
+        }
+        let mut counts = self.budget.lock();
+        counts.forget(self.number.take());
+        counts.remove(self.source, self.amount, Client::Unknown);
+        counts.add(self.source, self.amount, Client::Trusted);
+        self.client = Client::Trusted;
+    }
+}
+
+impl Counts {
+    fn forget(&mut self, number: Option<u64>) {
+        let quiet = number.and_then(|number| self.quiet.remove(&number));
+        if quiet.is_some_and(|quiet| quiet.leave.load(Ordering::Relaxed)) {
+            self.going -= 1;
+            // It was taken off when it was told to go.
+            self.unknown += 1;
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut counts = self.budget.lock();
+        counts.forget(self.number);
+        counts.remove(self.source, self.amount, self.client);
+    }
+}
+
+/// Who has to prove something and has got so far has proved it; who is on this host need not.
+pub(crate) fn client_of(source: IpAddr, proves: bool) -> Client {
+    if proves || source.to_canonical().is_loopback() { Client::Trusted } else { Client::Unknown }
+}
+
+/// A client that connects now.
+pub(crate) fn enter(connections: &Arc<Budget>, source: IpAddr) -> Result<Held, &'static str> {
+    connections.enter(source, mono_now()).map_err(|full| match full {
+        Full::Total => "as many connections as this server can have, closed",
+        Full::Source => "too many connections of this address that say nothing, closed",
+    })
+}
+
+/// What the connections of a listener may hold: far more than honest clients, theirs say at once what they are.
+pub(crate) const CONNECTIONS: Limits = Limits { total: 1024, per_source: 256, per_site: 512, reserve: 128 };
+
+fn prefixes(source: IpAddr) -> Vec<Prefix> {
+    match source.to_canonical() {
+        v4 @ IpAddr::V4(_) => vec![Prefix::Source(v4)],
+        IpAddr::V6(v6) => {
+            let network = |bits: u32| Ipv6Addr::from_bits(v6.to_bits() >> (128 - bits) << (128 - bits));
+            vec![Prefix::Source(network(64).into()), Prefix::Site(network(48)), Prefix::Address(v6)]
+        }
+    }
+}
+
+/// Who has said nothing for so long may have to leave.
+const QUIET: Nanos = Nanos::from_secs(1);
+/// The same of a source that holds so many times what the newcomer's does.
+const QUIET_OF_MANY: Nanos = Nanos::from_millis(50);
+const GREEDY: u32 = 2;
+/// Most holders that have been told to go and are still there: the total is exceeded by no more.
+const MOST_GOING: u32 = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn v4(number: u32) -> IpAddr {
+        number.to_be_bytes().into()
+    }
+
+    fn v6(site: u16, link: u16, host: u16) -> IpAddr {
+        Ipv6Addr::new(0x2001, 0xdb8, site, link, 0, 0, 0, host).into()
+    }
+
+    fn at(millis: u64) -> MonoTime {
+        MonoTime(1) + Nanos::from_millis(millis)
+    }
+
+    #[test]
+    fn a_source_has_a_quarter_and_others_the_rest() {
+        let budget = Budget::new(Limits::quarters(64, false));
+        let take = |source| budget.take(source, 1, Client::Unknown);
+        let held: Vec<Held> = (0..16).map(|_| take(v4(1)).unwrap()).collect();
+        assert_eq!(take(v4(1)).unwrap_err(), Full::Source);
+        assert!(take(v4(2)).is_ok());
+        assert!(budget.take(v4(1), 1, Client::Trusted).is_ok(), "the token was right");
+        assert!(budget.is_held_by(v4(1)) && !budget.is_held_by(v4(3)));
+        drop(held);
+        assert!(take(v4(1)).is_ok());
+        assert_eq!(budget.held(), 0);
+        assert!(budget.lock().sources.is_empty());
+    }
+
+    #[test]
+    fn a_network_is_one_source_and_a_site_has_half() {
+        let budget = Budget::new(Limits::quarters(64, false));
+        let take = |source| budget.take(source, 1, Client::Unknown);
+        let mut held: Vec<Held> = (0..16).map(|host| take(v6(1, 1, host)).unwrap()).collect();
+        assert_eq!(take(v6(1, 1, 99)).unwrap_err(), Full::Source);
+        held.extend((0..16).map(|link| take(v6(1, 2 + link, 0)).unwrap()));
+        assert_eq!(take(v6(1, 99, 0)).unwrap_err(), Full::Source, "half of it has the site");
+        assert!(take(v6(2, 1, 0)).is_ok());
+        assert!(budget.is_held_by(v6(1, 1, 3)) && !budget.is_held_by(v6(1, 1, 99)), "the very address");
+        drop(held);
+    }
+
+    #[test]
+    fn the_reserve_is_for_those_who_know_the_token() {
+        let budget = Budget::new(Limits::quarters(64, true));
+        let held: Vec<Held> =
+            (0..48).map(|source| budget.take(v4(source), 1, Client::Unknown).unwrap()).collect();
+        assert_eq!(budget.take(v4(99), 1, Client::Unknown).unwrap_err(), Full::Total);
+        let trusted: Vec<Held> = (0..16).map(|_| budget.take(v4(99), 1, Client::Trusted).unwrap()).collect();
+        assert_eq!(budget.take(v4(99), 1, Client::Trusted).unwrap_err(), Full::Total);
+        assert!(!budget.has_room(v4(7), 1, Client::Trusted));
+        drop((held, trusted));
+        assert!(budget.has_room(v4(7), 64, Client::Trusted));
+        assert!(!budget.has_room(v4(7), u32::MAX, Client::Trusted));
+    }
+
+    #[test]
+    fn one_client_alone_is_always_served() {
+        for total in 1..5 {
+            assert!(Budget::new(Limits::quarters(total, true)).take(v4(1), 1, Client::Unknown).is_ok());
+        }
+    }
+
+    #[test]
+    fn who_has_shown_what_it_wants_counts_in_the_total_alone() {
+        let budget = Budget::new(Limits { total: 4, per_source: 1, per_site: 2, reserve: 1 });
+        let mut first = budget.enter(v4(1), at(0)).unwrap();
+        assert_eq!(budget.enter(v4(1), at(0)).unwrap_err(), Full::Source);
+        first.trust();
+        first.trust();
+        let second = budget.enter(v4(1), at(0)).unwrap();
+        assert_eq!(budget.held(), 2);
+        drop((first, second));
+        let counts = budget.lock();
+        assert_eq!((counts.all, counts.unknown, counts.quiet.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn who_has_been_quiet_for_long_makes_room() {
+        let budget = Budget::new(Limits { total: 3, per_source: 3, per_site: 3, reserve: 0 });
+        let enter = |n: u32, ms: u64| budget.enter(v4(n), at(ms));
+        let held = [(1, 0), (2, 100), (3, 200)].map(|(n, ms)| enter(n, ms).unwrap());
+        assert_eq!(enter(4, 900).unwrap_err(), Full::Total, "nobody has been quiet for long");
+        held[0].touch(at(1000), true);
+        held[1].touch(at(100), false);
+        let new = enter(4, 1500).unwrap();
+        assert_eq!(held.each_ref().map(Held::must_leave), [false, false, true]);
+        assert_eq!(enter(5, 1600).unwrap_err(), Full::Total, "one has just said something, one is busy");
+        drop((held, new));
+        let counts = budget.lock();
+        assert_eq!((counts.all, counts.unknown, counts.going), (0, 0, 0));
+    }
+
+    #[test]
+    fn who_holds_many_makes_room_at_once_for_who_has_none() {
+        let budget = Budget::new(Limits { total: 8, per_source: 8, per_site: 8, reserve: 0 });
+        let held: Vec<Held> = (0..8).map(|_| budget.enter(v4(1), at(0)).unwrap()).collect();
+        let new = budget.enter(v4(2), at(100)).unwrap();
+        assert!(held[0].must_leave());
+        assert_eq!(budget.enter(v4(1), at(100)).unwrap_err(), Full::Source);
+        drop((held, new));
+    }
+
+    #[test]
+    fn no_more_than_a_few_are_on_their_way_out() {
+        let limits = Limits { total: 2048, per_source: 1, per_site: 1, reserve: 0 };
+        let budget = Budget::new(limits);
+        let mut held: Vec<Held> = (0..2048).map(|n| budget.enter(v4(n), at(0)).unwrap()).collect();
+        held.extend((0..MOST_GOING).map(|n| budget.enter(v4(10_000 + n), at(2000)).unwrap()));
+        assert_eq!(budget.enter(v4(99_999), at(2000)).unwrap_err(), Full::Total);
+        assert_eq!(budget.held(), 2048 + MOST_GOING);
+        held.retain(|held| !held.must_leave());
+        assert_eq!(budget.held(), 2048);
+    }
+}

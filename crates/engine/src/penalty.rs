@@ -1,0 +1,108 @@
+//! How long a client waits whose address has given wrong tokens: so that nobody can try many.
+
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The addresses that have failed lately.
+#[derive(Debug, Default)]
+pub(crate) struct Penalties(Mutex<HashMap<IpAddr, Penalty>>);
+
+#[derive(Debug)]
+struct Penalty {
+    failures: u32,
+    /// When the next attempt may be made: they wait one behind the other.
+    next: MonoTime,
+}
+
+impl Penalties {
+    /// How long a client of this address waits before it is heard; `None`: too many wait already.
+    pub(crate) fn wait(&self, source: IpAddr, now: MonoTime) -> Option<Nanos> {
+        let mut penalties = self.lock();
+        let Some(penalty) = penalties.get_mut(&source.to_canonical()) else { return Some(Nanos::ZERO) };
+        let wait = penalty.next.saturating_since(now);
+        if wait > LONGEST_QUEUE {
+            return None;
+        }
+        penalty.next = penalty.next.max(now) + penalty.delay();
+        Some(wait)
+    }
+
+    /// A wrong token came from this address.
+    pub(crate) fn failed(&self, source: IpAddr, now: MonoTime) {
+        let mut penalties = self.lock();
+        if penalties.len() >= MOST_SOURCES {
+            penalties.retain(|_, penalty| now.saturating_since(penalty.next) < FORGOTTEN);
+        }
+        if penalties.len() >= MOST_SOURCES {
+            return;
+        }
+        let penalty = penalties.entry(source.to_canonical()).or_insert(Penalty { failures: 0, next: now });
+        penalty.failures += 1;
+        penalty.next = penalty.next.max(now + penalty.delay());
+    }
+
+    /// The right token came from this address.
+    pub(crate) fn succeeded(&self, source: IpAddr) {
+        self.lock().remove(&source.to_canonical());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Penalty>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Penalty {
+    fn delay(&self) -> Nanos {
+        SHORTEST.saturating_mul(1 << self.failures.min(10)).min(LONGEST)
+    }
+}
+
+/// Doubled with each failure.
+const SHORTEST: Nanos = Nanos::from_millis(50);
+const LONGEST: Nanos = Nanos::from_secs(5);
+/// Longest wait of one behind others.
+const LONGEST_QUEUE: Nanos = Nanos::from_secs(10);
+/// After so long a failure counts no more, when room is needed.
+const FORGOTTEN: Nanos = Nanos::from_secs(600);
+const MOST_SOURCES: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> MonoTime {
+        MonoTime(1) + Nanos::from_millis(millis)
+    }
+
+    #[test]
+    fn who_fails_waits_and_others_do_not() {
+        let penalties = Penalties::default();
+        let (bad, good) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
+        assert_eq!(penalties.wait(bad, at(0)), Some(Nanos::ZERO));
+        penalties.failed(bad, at(0));
+        assert_eq!(penalties.wait(bad, at(0)), Some(Nanos::from_millis(100)));
+        assert_eq!(penalties.wait(bad, at(0)), Some(Nanos::from_millis(200)), "one behind the other");
+        assert_eq!(penalties.wait(good, at(0)), Some(Nanos::ZERO));
+        penalties.succeeded(bad);
+        assert_eq!(penalties.wait(bad, at(0)), Some(Nanos::ZERO));
+    }
+
+    #[test]
+    fn parallel_guesses_are_no_faster() {
+        let penalties = Penalties::default();
+        let bad = IpAddr::from([192, 0, 2, 1]);
+        (0..20).for_each(|_| penalties.failed(bad, at(0)));
+        let heard = (0..1000).filter(|_| penalties.wait(bad, at(0)).is_some()).count();
+        assert!(heard <= 3, "{heard} guesses in fifteen seconds");
+    }
+
+    #[test]
+    fn many_addresses_take_no_memory() {
+        let penalties = Penalties::default();
+        (0..100_000_u32).for_each(|n| penalties.failed(n.to_be_bytes().into(), at(0)));
+        assert!(penalties.lock().len() <= MOST_SOURCES);
+    }
+}

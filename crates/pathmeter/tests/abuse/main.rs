@@ -1,0 +1,18 @@
+//! What a stranger can do to `pathmeter serve` and, through it, to others: forged sources, silent connections, places held
+//! by those who want nothing, threads that cannot be started. Each attack runs against the built program in network
+//! namespaces, beside honest clients that must be served as if nothing were. Nothing here asserts a time; every wait has a
+//! limit. `docs/security.md` has the figures.
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
+
+mod forged;
+mod held;
+mod limits;
+#[path = "../native/net.rs"]
+#[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
+mod net;
+mod silent;
+#[path = "../native/support.rs"]
+#[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
+mod support;
+mod testbed;
+mod threads;
