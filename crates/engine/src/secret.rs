@@ -15,7 +15,9 @@ pub fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     let named = || format!("read {}", file.display());
     let open = File::open(file).with_context(named)?;
     let mode = open.metadata().with_context(named)?.mode();
-    if open.metadata().is_ok_and(|meta| meta.is_file()) && mode & 0o077 != 0 {
+    // systemd lets a service read its credentials by an access list, whose mask stands where the group's mode does.
+    let refused = if file.starts_with(CREDENTIALS) { 0o007 } else { 0o077 };
+    if open.metadata().is_ok_and(|meta| meta.is_file()) && mode & refused != 0 {
         return Err(Failure::usage(
             format!("{} may be read by others than its owner (mode {:04o})", file.display(), mode & 0o7777),
             format!("make it yours alone: chmod 600 {}", file.display()),
@@ -43,6 +45,8 @@ pub(crate) fn is_missing(error: &anyhow::Error) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::NotFound)
 }
 
+/// Where systemd puts the credentials of services.
+const CREDENTIALS: &str = "/run/credentials";
 /// Longest file that is read, bytes.
 const LONGEST: u64 = 1 << 20;
 

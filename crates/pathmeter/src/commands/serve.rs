@@ -40,12 +40,8 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
     let policy = policy(args, beyond && token.is_none());
     let open = self::policy(args, beyond);
     let offers = Offers::new(&args.frames_port, args.frames_anywhere)?.with_vlans(&args.frames_vlan);
-    if beyond && token.is_none() && !args.frames_port.is_empty() {
-        return Err(Failure::usage(
-            "--frames-port beyond loopback without a token: whoever reaches this host could send frames out of it",
-            "give --token-file FILE, the same at both ends, or --bind 127.0.0.1",
-        )
-        .into());
+    if beyond && token.is_none() {
+        refuse_open_frames(args)?;
     }
     let log = Log;
     let echoes = echo::start(args, &log)?;
@@ -92,6 +88,17 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
         iperf2.join().ok();
     }
     served.map(|()| Exit::Done)
+}
+
+/// A port for frames that whoever reaches this host could use.
+fn refuse_open_frames(args: &ServeArgs) -> Result<(), Failure> {
+    if args.frames_port.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "--frames-port beyond loopback without a token: whoever reaches this host could send frames out of it",
+        "give --token-file FILE, the same at both ends, or --bind 127.0.0.1",
+    ))
 }
 
 /// What clients may ask. `open`: of other hosts, and without having proved anything.

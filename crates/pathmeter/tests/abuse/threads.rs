@@ -22,7 +22,7 @@ impl FewThreads {
             limits
         });
         if made.is_none() {
-            skip::skip(&format!("{test}: it limits threads, which needs the pids controller and root"));
+            skip::skip(format!("{test}: it limits threads, which needs the pids controller and root"));
         }
         made.map(FewThreads)
     }
