@@ -25,6 +25,10 @@ fn a_token_is_asked_for_and_proved() {
     }
     assert!(!server.process.said().contains("random line"));
     server.stop().says("refused the client");
+    let short = scratch.file("short", Some("fifteen bytes..\n"));
+    run(&["serve", "--bind", "127.0.0.1", "--token-file", &short]).code(2).says("fewer than 16 bytes");
+    std::fs::set_permissions(&right, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    run(&["serve", "--bind", "127.0.0.1", "--token-file", &right]).code(2).says("chmod 600");
 }
 
 #[test]
@@ -57,6 +61,29 @@ fn tls_knows_its_server_by_the_fingerprint() {
         ended.says("encrypts its control connections").says("--fingerprint").says(&server.host());
         server.throughput(&["--tls"]).code(2).says("--fingerprint");
     }
+}
+
+#[test]
+fn a_kept_key_is_the_same_server_after_a_restart() {
+    let scratch = Scratch::new("tls-key");
+    let key = scratch.file("tls.pem", None);
+    let printed = || {
+        let server = Server::start(&["--tls", "--tls-key", &key]);
+        let print = fingerprint(&server);
+        server.measured(&["-n", "100K", "--tls", "--fingerprint", &print]);
+        server.stop();
+        print
+    };
+    let first = printed();
+    assert_eq!(printed(), first);
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&key).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(&key, open).unwrap();
+    let words = ["serve", "--bind", "127.0.0.1", "-p", &free_port().to_string(), "--tls", "--tls-key", &key];
+    run(&words).code(2).says("read by others").says("chmod 600");
+    let garbage = scratch.file("garbage.pem", Some("no key"));
+    run(&[&words[..7], &[garbage.as_str()]].concat()).says("garbage.pem");
 }
 
 #[test]
