@@ -4,9 +4,10 @@ use super::host;
 use super::link::Link;
 use super::reach;
 use super::tls::{self, Fingerprint};
-use crate::error::Failure;
+use crate::error::{Failure, Kind};
 use anyhow::Context;
 use linux::clock::mono_now;
+use linux::error::OsError;
 use linux::socket::{TcpOptions, tcp_connect};
 use model::host::Host;
 use model::plan::{LocalOptions, ProtocolName, Target};
@@ -35,7 +36,7 @@ pub(crate) fn connect(
     let timeout = local.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
     let began = mono_now();
     let socket = tcp_connect(target.address, &options, timeout)
-        .map_err(|e| with_other_family(unreachable(target, protocol, &e.source), &e.source, target, local))?;
+        .map_err(|e| with_other_family(unreachable(target, protocol, &e), &e.source, target, local))?;
     let opened = mono_now().saturating_since(began);
     let encrypted = security.fingerprint.map(tls::connect).transpose()?;
     let mut link = Link::new(socket, Vec::new(), encrypted).context("set up the control connection")?;
@@ -105,12 +106,21 @@ fn with_other_family(
 }
 
 /// Why a server could not be reached, and what to try.
-pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, error: &std::io::Error) -> Failure {
+pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsError) -> Failure {
     use std::io::ErrorKind;
     let Target { host, address } = target;
     let named =
         if *host == address.ip().to_string() { address.to_string() } else { format!("{host} ({address})") };
     let port = address.port();
+    if let Some(rejection) = &refused.rejection {
+        let reach::Reason { what, advice } = reach::rejected(rejection, address.ip(), port);
+        return Failure {
+            kind: Kind::Unreachable,
+            message: format!("{named} cannot be reached: {what}"),
+            advice,
+        };
+    }
+    let error = &refused.source;
     let reason = reach::reason(address.ip(), error.kind());
     let why = reason.as_ref().map(|reason| format!(": {}", reason.what)).unwrap_or_default();
     let advice = |general: String| reason.and_then(|reason| reason.advice).unwrap_or(general);
@@ -138,6 +148,13 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, error: &std::
         ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => Failure::unreachable(
             format!("{named} cannot be reached: {error}{why}"),
             advice("check this host's routes; with -4 or -6 the other family can be tried".into()),
+        ),
+        ErrorKind::PermissionDenied => Failure::unreachable(
+            format!("{named} cannot be reached: this host itself prohibits it"),
+            format!(
+                "a rule, route or firewall of this host says no: look at `ip rule`, `ip route get {}` and `nft list ruleset`",
+                address.ip()
+            ),
         ),
         _ => Failure::unreachable(
             format!("connect to {named}: {error}"),

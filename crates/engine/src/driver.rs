@@ -232,9 +232,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         loop {
             match self.session.output(mono_now()) {
                 Output::Send(bytes) => {
-                    if let Err(e) = self.link.write(&bytes, mono_now() + WRITE_LIMIT) {
-                        return Err(ProtocolError::Closed(format!("while this end was sending: {e}")));
-                    }
+                    self.link.write(&bytes, mono_now() + WRITE_LIMIT).map_err(|e| cannot_tell(&e))?;
                 }
                 Output::OpenFlows(plan) => self.open_flows(plan),
                 Output::StartFlows => self.start_flows(),
@@ -632,6 +630,17 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
 
 fn stream_count(plan: &FlowPlan) -> u32 {
     plan.test.streams.saturating_mul(plan.test.directions.each().count() as u32)
+}
+
+/// A message that did not leave: the peer took none for long, or the connection is gone.
+fn cannot_tell(error: &std::io::Error) -> ProtocolError {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
+            ProtocolError::Timeout(format!("on the control connection: it takes no message ({error})"))
+        }
+        _ => ProtocolError::Closed(format!("before it had taken every message ({error})")),
+    }
 }
 
 enum Next {

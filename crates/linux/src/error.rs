@@ -1,6 +1,7 @@
 //! The one error of this crate: which operation on which object the system refused, and why.
 
 use std::io;
+use std::net::IpAddr;
 
 /// A refused system call, named so that a user can act on it.
 ///
@@ -14,6 +15,21 @@ pub struct OsError {
     pub object: String,
     /// The reason the system gave.
     pub source: io::Error,
+    /// The ICMP message that it comes from, where the kernel told it.
+    pub rejection: Option<Rejection>,
+}
+
+/// An ICMP message that ended an attempt to connect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// The router or host that sent it.
+    pub from: Option<IpAddr>,
+    /// ICMPv6; else ICMP of IPv4.
+    pub is_v6: bool,
+    /// Its type.
+    pub icmp_type: u8,
+    /// Its code.
+    pub icmp_code: u8,
 }
 
 /// What the set-up calls of this crate return.
@@ -22,7 +38,7 @@ pub type Result<T> = std::result::Result<T, OsError>;
 impl OsError {
     /// Names a refusal.
     pub fn new(operation: impl Into<String>, object: impl Into<String>, source: io::Error) -> Self {
-        Self { operation: operation.into(), object: object.into(), source }
+        Self { operation: operation.into(), object: object.into(), source, rejection: None }
     }
 
     /// The kernel does not have what was asked for (a kind of device, queueing discipline or tunnel): another kernel,

@@ -1,7 +1,8 @@
 //! Opening sockets: TCP connections with a deadline, listeners and UDP sockets of one or both address families.
 
 use crate::clock::mono_now;
-use crate::error::{Named, OsError, Result, check};
+use crate::error::{Named, OsError, Rejection, Result, check};
+use crate::error_queue::{self, Origin, QueueEntry};
 use crate::options::{self, MtuDiscovery, Opt, describe};
 use crate::poll::{Interest, wait};
 use crate::sockaddr;
@@ -74,7 +75,14 @@ pub fn tcp_connect(remote: SocketAddr, options: &TcpOptions, timeout: Nanos) -> 
         target = with_flow_label(v6, label).into();
     }
     bind_local(&fd, remote, options)?;
-    connect_within(fd.as_fd(), target, timeout).named("connect to", || format!("tcp {remote}"))?;
+    // Who refuses the connection, and with which words: a router or the far host. Where the kernel does not tell, the error
+    // number does.
+    options::set_receive_errors(&fd, true).ok();
+    connect_within(fd.as_fd(), target, timeout)
+        .named("connect to", || format!("tcp {remote}"))
+        .map_err(|error| OsError { rejection: rejection(&fd), ..error })?;
+    // An open connection bears such messages, as they may be forged.
+    options::set_receive_errors(&fd, false).ok();
     let stream = TcpStream::from(fd);
     stream.set_nonblocking(false).named("make blocking", || describe(&stream))?;
     Ok(stream)
@@ -221,6 +229,19 @@ fn connect_within(fd: BorrowedFd<'_>, remote: SocketAddr, timeout: Nanos) -> io:
     }
     let pending = options::take_error(&fd).map_err(|error| error.source)?;
     pending.map_or(Ok(()), Err)
+}
+
+/// The ICMP message that ended an attempt to connect (Linux 5.8).
+fn rejection(fd: &OwnedFd) -> Option<Rejection> {
+    let Ok(Some(QueueEntry::Error(error))) = error_queue::take(fd, &mut []) else { return None };
+    let is_v6 = error.origin == Origin::Icmp6;
+    let (icmp_type, icmp_code) = (error.icmp_type, error.icmp_code);
+    (is_v6 || error.origin == Origin::Icmp).then_some(Rejection {
+        from: error.offender,
+        is_v6,
+        icmp_type,
+        icmp_code,
+    })
 }
 
 /// Opens at `address`, and at `0.0.0.0` when that was `[::]` and the host has no IPv6.

@@ -185,7 +185,7 @@ fn open(plan: &Plan, flow_plan: &FlowPlan, index: u32) -> anyhow::Result<(FlowSo
         Transport::Tcp => {
             let socket = flows::connect_tcp(flow_plan, index, remote, &plan.local).map_err(|error| {
                 match error.downcast_ref::<linux::error::OsError>() {
-                    Some(os) => unreachable(&plan.target, plan.protocol, &os.source).into(),
+                    Some(os) => unreachable(&plan.target, plan.protocol, os).into(),
                     None => error,
                 }
             })?;

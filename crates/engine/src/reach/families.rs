@@ -2,6 +2,7 @@
 
 use super::{Way, way};
 use linux::clock::mono_now;
+use linux::error::OsError;
 use linux::netlink::{NeighbourState, Network};
 use linux::socket::{TcpOptions, tcp_connect};
 use model::host::Host;
@@ -84,12 +85,15 @@ pub(crate) fn contact(
     }
     match open() {
         Ok(first) => found(Contact::Open, Some(first), open().ok()),
-        Err(error) => found(refusal(address.ip(), error.source.kind()), None, None),
+        Err(error) => found(refusal(address.ip(), &error), None, None),
     }
 }
 
-fn refusal(address: IpAddr, kind: ErrorKind) -> Contact {
-    match kind {
+fn refusal(address: IpAddr, error: &OsError) -> Contact {
+    let from = error.rejection.as_ref().and_then(|rejection| rejection.from);
+    match error.source.kind() {
+        // A router that answers in the host's stead.
+        _ if from.is_some_and(|from| from.to_canonical() != address.to_canonical()) => Contact::Rejected,
         ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset => Contact::Refused,
         ErrorKind::NetworkUnreachable => Contact::NoRoute,
         ErrorKind::AddrNotAvailable => Contact::NoAddress,

@@ -1,6 +1,7 @@
 //! Why a host cannot be reached: what the kernel knows of the first hop toward it.
 
 use super::families::{contact, is_unanswered, named, neighbour};
+use linux::error::Rejection;
 use linux::netlink::{NeighbourState, Network};
 use model::plan::{LocalOptions, Target};
 use model::reach::{AddressSource, what_to_check};
@@ -24,6 +25,60 @@ pub(crate) fn reason(address: IpAddr, kind: ErrorKind) -> Option<Reason> {
         ErrorKind::NetworkUnreachable => no_route(address),
         ErrorKind::TimedOut | ErrorKind::HostUnreachable => first_hop(address, kind),
         _ => None,
+    }
+}
+
+/// Who rejects a connection to a port of a host, as the ICMP message that ended it says.
+pub(crate) fn rejected(error: &Rejection, host: IpAddr, port: u16) -> Reason {
+    let host = host.to_canonical();
+    let from = error.from.map(|from| from.to_canonical());
+    let who = match from {
+        Some(from) if from == host => "the host itself".to_owned(),
+        Some(from) => format!("the router {from}"),
+        None => "a router on the way".to_owned(),
+    };
+    let family = if error.is_v6 { "ICMPv6" } else { "ICMP" };
+    let (kind, code) = (error.icmp_type, error.icmp_code);
+    let (name, cause) = meaning(error);
+    let what = format!("{who} rejects it ({family} type {kind} code {code}: {name})");
+    let advice = match cause {
+        Cause::Firewall => format!(
+            "a firewall rule or a reject route at {} does so: allow TCP and UDP port {port} there; this host's routes are not \
+             the cause",
+            from.map_or_else(|| "that router".into(), |from| from.to_string())
+        ),
+        Cause::Beyond => format!(
+            "look at {}: it has no route to {host}, or the next hop there does not answer it",
+            from.map_or_else(|| "the routers on the way".into(), |from| from.to_string())
+        ),
+    };
+    Reason { what, advice: Some(advice) }
+}
+
+/// Whose matter a rejection is.
+#[derive(Clone, Copy)]
+enum Cause {
+    /// A rule says no.
+    Firewall,
+    /// The packet could not be passed on.
+    Beyond,
+}
+
+/// Codes of destination unreachable (RFC 792, RFC 1812 section 5.2.7.1; RFC 4443 section 3.1).
+fn meaning(error: &Rejection) -> (&'static str, Cause) {
+    match (error.is_v6, error.icmp_type, error.icmp_code) {
+        (false, 3, 0) => ("network unreachable", Cause::Beyond),
+        (false, 3, 1) | (true, 1, 3) => ("host unreachable", Cause::Beyond),
+        (true, 1, 0) => ("no route to destination", Cause::Beyond),
+        (false, 3, 2) => ("protocol unreachable", Cause::Firewall),
+        (false, 3, 3) | (true, 1, 4) => ("port unreachable", Cause::Firewall),
+        (false, 3, 9) => ("network administratively prohibited", Cause::Firewall),
+        (false, 3, 10) => ("host administratively prohibited", Cause::Firewall),
+        (false, 3, 13) | (true, 1, 1) => ("communication administratively prohibited", Cause::Firewall),
+        (true, 1, 5) => ("source address failed policy", Cause::Firewall),
+        (true, 1, 6) => ("reject route to destination", Cause::Firewall),
+        (_, 11, _) | (true, 3, _) => ("time exceeded: a routing loop", Cause::Beyond),
+        _ => ("destination unreachable", Cause::Beyond),
     }
 }
 
@@ -93,3 +148,26 @@ fn question(hop: IpAddr) -> &'static str {
 
 /// A courtesy to somebody who waits for an error.
 const SHORT_PATIENCE: Nanos = Nanos(1_000_000_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason_of(is_v6: bool, icmp_type: u8, icmp_code: u8, from: &str, host: &str) -> Reason {
+        let error = Rejection { from: from.parse().ok(), is_v6, icmp_type, icmp_code };
+        rejected(&error, host.parse().unwrap(), 5210)
+    }
+
+    #[test]
+    fn who_rejects_is_named_with_the_code() {
+        let firewall = reason_of(true, 1, 1, "fd77:1::1", "fd77:4::2");
+        let what = "the router fd77:1::1 rejects it (ICMPv6 type 1 code 1: communication administratively prohibited)";
+        assert_eq!(firewall.what, what);
+        assert!(firewall.advice.unwrap().contains("allow TCP and UDP port 5210 there"));
+        let lost = reason_of(false, 3, 1, "10.77.2.1", "10.77.4.2");
+        assert_eq!(lost.what, "the router 10.77.2.1 rejects it (ICMP type 3 code 1: host unreachable)");
+        assert!(lost.advice.unwrap().contains("look at 10.77.2.1"));
+        let own = reason_of(false, 3, 3, "10.77.4.2", "::ffff:10.77.4.2");
+        assert_eq!(own.what, "the host itself rejects it (ICMP type 3 code 3: port unreachable)");
+    }
+}

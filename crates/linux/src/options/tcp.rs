@@ -75,6 +75,14 @@ pub fn set_user_timeout(fd: &impl AsFd, span: Nanos) -> Result<()> {
     set_int(fd, TCP_USER_TIMEOUT, saturate(span.0 / 1_000_000))
 }
 
+/// The longest time between two retransmissions of the same data (`TCP_RTO_MAX_MS`), from one second on.
+///
+/// # Errors
+/// What `setsockopt(2)` gives: the option is Linux 6.15's.
+pub fn set_longest_retransmission(fd: &impl AsFd, span: Nanos) -> Result<()> {
+    set_int(fd, TCP_RTO_MAX_MS, saturate(span.0 / 1_000_000))
+}
+
 /// Probes a silent connection: first after `idle`, then every `interval` (both cut to seconds, at least one), and
 /// gives it up after `count` unanswered probes.
 ///
@@ -154,6 +162,8 @@ fn saturate(value: u64) -> u32 {
 const TCP_CONGESTION: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_CONGESTION, "TCP_CONGESTION");
 const TCP_MAXSEG: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_MAXSEG, "TCP_MAXSEG");
 const TCP_NODELAY: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_NODELAY, "TCP_NODELAY");
+/// `linux/tcp.h`.
+const TCP_RTO_MAX_MS: Opt = Opt(libc::IPPROTO_TCP, 44, "TCP_RTO_MAX_MS");
 const TCP_USER_TIMEOUT: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, "TCP_USER_TIMEOUT");
 const TCP_KEEPIDLE: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, "TCP_KEEPIDLE");
 const TCP_KEEPINTVL: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, "TCP_KEEPINTVL");

@@ -84,5 +84,6 @@ pub(super) fn opening(spec: &TestSpec) -> Nanos {
 
 /// Longest wait for the peer to close once all is said.
 pub(super) const LEAVING: Nanos = Nanos::from_secs(2);
-/// A peer not heard for this long during a test has vanished.
-const SILENCE: Nanos = Nanos::from_secs(10);
+/// A peer not heard for this long during a test has vanished: longer than routers take to fail over, with TCP's next
+/// retransmission after it.
+const SILENCE: Nanos = Nanos::from_secs(15);

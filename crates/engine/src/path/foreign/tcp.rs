@@ -92,7 +92,8 @@ fn read(stream: &std::net::TcpStream, address: SocketAddr) -> Option<Tcp> {
 }
 
 fn is_refusal(error: &OsError) -> bool {
-    error.source.kind() == ErrorKind::ConnectionRefused
+    // A router that answers in the far end's stead tells nothing of it by ICMP.
+    error.source.kind() == ErrorKind::ConnectionRefused && error.rejection.is_none()
 }
 
 /// A link-local address is nothing without its interface.
