@@ -1,6 +1,7 @@
 //! Which packet sizes a path carries, and why no larger: the run of `pathmeter mtu`, and its part in other runs.
 
 mod foreign;
+mod legs;
 mod native;
 mod numbered;
 mod pieces;
@@ -19,10 +20,12 @@ use model::event::{Event, Warning};
 use model::path::{PathMethod, PathPlan, PathResult, PathStarted, ServicePlan};
 use model::plan::Direction;
 use model::time::MonoTime;
+pub(crate) use native::Probes;
 use native::WayFinder;
 use wire::ProtocolError;
 
 /// A run about packet sizes.
+#[derive(Clone, Copy)]
 pub struct Job<'a> {
     /// What is to be found out.
     pub plan: &'a PathPlan,
@@ -37,7 +40,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
     if job.plan.service.is_some() {
         return alone(job, sink);
     }
-    let began = mono_now();
+    let began = (mono_now(), flows::believed_mtu(job.plan.target.address, &job.plan.local).ok());
     let open = || Prober::open(&job.plan.target, &job.plan.local, job.security, job.interrupt);
     match job.plan.method {
         PathMethod::Native => native(job, open()?, began, sink),
@@ -97,14 +100,14 @@ fn is_absent(error: &anyhow::Error) -> bool {
     }
 }
 
-/// Asks a pathmeter. `began`: when the session with it was begun.
+/// Asks a pathmeter. `began`, `believed`: when its session was begun, and the path MTU that this host's kernel believed in.
 fn native(
     job: &Job<'_>,
     mut prober: Prober,
-    began: MonoTime,
+    (began, believed): (MonoTime, Option<u32>),
     sink: &mut dyn FnMut(&Event),
 ) -> anyhow::Result<()> {
-    let Job { plan, security, interrupt } = *job;
+    let Job { plan, interrupt, .. } = *job;
     let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
     sink(&Event::PathStarted(Box::new(PathStarted {
         wall: wall_now(),
@@ -113,15 +116,18 @@ fn native(
         peer: prober.peer().cloned(),
     })));
     let outcome = find_all(job, &mut prober, &mut result, sink);
+    if let (Ok(()), Some(up)) = (&outcome, &mut result.up) {
+        // What the first packets of the session brought about was not there before.
+        up.cached_mtu = believed.or(up.cached_mtu);
+    }
     result.packets = prober.datagrams();
-    prober.close();
-    let outcome = outcome.and_then(|()| {
+    if outcome.is_ok() && !interrupt.is_raised() {
+        sink(&Event::progress("other flows"));
+        legs::look(job, &mut result);
         sink(&Event::progress("segments of TCP, both ways"));
-        tcp::segments(plan, security, interrupt, &mut result)
-    });
-    let segments =
-        [&result.up, &result.down].into_iter().flatten().filter_map(|way| way.tcp.as_ref()?.segments);
-    result.packets += segments.sum::<u64>();
+        tcp::segments(job, &mut prober, &mut result);
+    }
+    prober.close();
     result.elapsed = mono_now().saturating_since(began);
     sink_learnt(plan, &result, sink);
     if result.up.is_some() || result.down.is_some() {

@@ -8,13 +8,14 @@ use super::connect::Security;
 use super::dialogue::{Dialogue, Words};
 use super::flows::is_too_big;
 use super::interrupt::Interrupt;
+use super::path::Probes;
 use super::probe::flow::ProbeFlow;
 use super::shared::FlowSocket;
 use anyhow::Context;
 use linux::clock::{mono_now, sleep_until};
 use linux::tcp_info::tcp_info;
 use model::event::Probe;
-use model::path::FragmentShape;
+use model::path::{Flow, FragmentShape};
 use model::plan::{Direction, LocalOptions, Target, Transport};
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
@@ -308,6 +309,30 @@ impl Prober {
                 self.ledger.count(&buffer[..length], fragment);
             }
         }
+    }
+}
+
+impl Probes for Prober {
+    fn is_ipv6(&self) -> bool {
+        Prober::is_ipv6(self)
+    }
+
+    fn flow(&self, direction: Direction) -> Flow {
+        let (near, far) = self.flow.ends();
+        let (from, to) = if direction == Direction::Up { (near, far) } else { (far, near) };
+        Flow { transport: Transport::Udp, from, to }
+    }
+
+    fn sender(&mut self, direction: Direction) -> anyhow::Result<PathSeen> {
+        Prober::sender(self, direction)
+    }
+
+    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> anyhow::Result<Vec<SizeCount>> {
+        Prober::volley(self, direction, volley)
+    }
+
+    fn is_refused(&self, direction: Direction, payload: u32) -> bool {
+        Prober::is_refused(self, direction, payload)
     }
 }
 

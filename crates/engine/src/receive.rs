@@ -5,6 +5,7 @@ use model::stats::histogram::Distribution;
 use model::stats::jitter::Jitter;
 use model::stats::sequence::SequenceTracker;
 use model::time::MonoTime;
+use model::units::Nanos;
 use wire::Stamp;
 
 /// Transit times, signed nanoseconds: their number, extremes, mean and spread, by Welford's method.
@@ -59,6 +60,8 @@ pub(crate) struct UdpReceive {
     tracker: SequenceTracker,
     /// When the datagram of the highest number came.
     advanced: Option<MonoTime>,
+    /// The longest time in which no higher number came: its begin, its length, and the numbers missing behind it.
+    silence: Option<(MonoTime, Nanos, u64)>,
     jitter: Jitter,
     transit_min: i64,
     transit_max: i64,
@@ -80,6 +83,7 @@ impl UdpReceive {
         UdpReceive {
             tracker: SequenceTracker::new(1, SequenceTracker::DEFAULT_WINDOW),
             advanced: None,
+            silence: None,
             jitter: Jitter::default(),
             transit_min: i64::MAX,
             transit_max: i64::MIN,
@@ -96,8 +100,14 @@ impl UdpReceive {
     pub(crate) fn record(&mut self, first: Stamp, count: u32, now: MonoTime) {
         let highest = self.tracker.highest();
         self.tracker.record_run(first.sequence, count);
-        if self.tracker.highest() > highest {
-            self.advanced = Some(now);
+        if self.tracker.highest() > highest
+            && let Some(before) = self.advanced.replace(now)
+        {
+            let length = now.saturating_since(before);
+            if self.silence.is_none_or(|(_, longest, _)| length > longest) {
+                let missing = first.sequence.saturating_sub(highest.unwrap_or(0) + 1);
+                self.silence = Some((before, length, missing));
+            }
         }
         self.jitter.record_run(first.sent, now, count);
         let transit = now.0.wrapping_sub(first.sent.0).cast_signed();
@@ -118,6 +128,11 @@ impl UdpReceive {
     /// When the flow last went on. What comes later has been overtaken by others: it is no time of the flow.
     pub(crate) fn advanced(&self) -> Option<MonoTime> {
         self.advanced
+    }
+
+    /// The longest time in which the flow did not go on: when it began, how long it was, and the numbers missing behind it.
+    pub(crate) fn silence(&self) -> Option<(MonoTime, Nanos, u64)> {
+        self.silence
     }
 
     /// Has every datagram up to this number come?

@@ -4,7 +4,7 @@ mod own;
 
 pub(crate) use own::StreamDetails;
 
-use super::sampler::{Extremes, Reading, last_advance, last_data};
+use super::sampler::{Extremes, Reading, last_advance, last_data, silence};
 use super::shared::{Counters, Flow, FlowSocket};
 use super::threads::{self, Stream};
 use super::usage::HostUsage;
@@ -307,7 +307,14 @@ impl Running {
         };
         // An early end mark of a sender misses datagrams sent in its last moments: numbers must be complete.
         let reading = if is_tcp { reading } else { last };
-        reading.result(&base.1[index], &stream.flow, &stream.counters, &self.extremes[index], elapsed)
+        let counters = &stream.counters;
+        let mut row = reading.result(&base.1[index], &stream.flow, counters, &self.extremes[index], elapsed);
+        if let (Role::Receiver, End::Time(time)) = (role, self.plan.test.end) {
+            let silence = silence(counters, base.0, now.min(base.0 + time));
+            row.tcp.iter_mut().for_each(|tcp| tcp.silence = silence);
+            row.udp.iter_mut().for_each(|udp| udp.silence = silence);
+        }
+        row
     }
 
     /// Intervals are closed as they pass.

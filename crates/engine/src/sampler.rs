@@ -2,7 +2,7 @@
 
 use super::shared::{Counters, Flow, FlowSocket};
 use linux::tcp_info::{TcpInfo, tcp_info};
-use model::sample::{Role, StreamResult, StreamSample, TcpCounters, UdpCounters};
+use model::sample::{Role, Silence, StreamResult, StreamSample, TcpCounters, UdpCounters};
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use std::sync::PoisonError;
@@ -197,7 +197,28 @@ fn tcp_between(earlier: Option<&TcpInfo>, now: &TcpInfo) -> TcpCounters {
         receive_window_limited: Nanos(since(|i| i.window_limited.unwrap_or_default().0)),
         send_buffer_limited: Nanos(since(|i| i.buffer_limited.unwrap_or_default().0)),
         timestamps: now.options.timestamps,
+        silence: None,
     }
+}
+
+/// The longest time without data of a receiver, from `base` on; `end`: until when data was to come.
+pub(crate) fn silence(counters: &Counters, base: MonoTime, end: MonoTime) -> Option<Silence> {
+    let datagrams = counters.udp.as_ref().map(|state| {
+        let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.silence().map(|(began, length, missing)| (began, length, Some(missing)))
+    });
+    let (began, length, missing) = match datagrams {
+        Some(longest) => longest.unwrap_or((base, Nanos::ZERO, None)),
+        None => (counters.silence().0, counters.silence().1, None),
+    };
+    let last = last_advance(counters, base);
+    let (began, until, missing, ended) = match end.saturating_since(last.max(base)) > length {
+        true => (last, end, None, false),
+        false => (began, began + length, missing, true),
+    };
+    let began = began.max(base);
+    let length = until.saturating_since(began);
+    (length >= WORTH_A_WORD).then(|| Silence { at: began.saturating_since(base), length, ended, missing })
 }
 
 /// The time of a stream's last data, or `fallback` when none came.
@@ -213,3 +234,6 @@ pub(crate) fn last_advance(counters: &Counters, fallback: MonoTime) -> MonoTime 
     let state = counters.udp.as_ref().map(|state| state.lock().unwrap_or_else(PoisonError::into_inner));
     state.and_then(|state| state.advanced()).unwrap_or_else(|| last_data(counters, fallback))
 }
+
+/// Shorter ones are pauses of hosts and queues.
+const WORTH_A_WORD: Nanos = Nanos::from_millis(500);

@@ -5,7 +5,7 @@ use linux::cpu::Usage;
 use linux::poll::Waker;
 use model::sample::StreamInfo;
 use model::time::MonoTime;
-use model::units::BitRate;
+use model::units::{BitRate, Nanos};
 use std::net::{TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -67,6 +67,10 @@ pub(crate) struct Counters {
     pub(crate) first: AtomicU64,
     /// See `first`.
     pub(crate) last: AtomicU64,
+    /// The longest time between two pieces of data, nanoseconds, and when it began.
+    pub(crate) silence: AtomicU64,
+    /// See `silence`.
+    pub(crate) silence_began: AtomicU64,
     /// The thread has ended.
     pub(crate) finished: AtomicBool,
     /// What a UDP receiver knows.
@@ -157,12 +161,23 @@ impl Counters {
 
     /// Notes data that came or went now; the first of a receiver wakes the driver.
     pub(crate) fn touch(&self, now: MonoTime) -> bool {
+        let before = self.last.load(Ordering::Relaxed);
         self.last.store(now.0, Ordering::Relaxed);
+        let silence = now.0.saturating_sub(before);
+        if before > 0 && silence > self.silence.load(Ordering::Relaxed) {
+            self.silence.store(silence, Ordering::Relaxed);
+            self.silence_began.store(before, Ordering::Relaxed);
+        }
         let first = self.first.load(Ordering::Relaxed) == 0;
         if first {
             self.first.store(now.0, Ordering::Relaxed);
         }
         first
+    }
+
+    /// When the longest time without data began, and how long it was.
+    pub(crate) fn silence(&self) -> (MonoTime, Nanos) {
+        (MonoTime(self.silence_began.load(Ordering::Relaxed)), Nanos(self.silence.load(Ordering::Relaxed)))
     }
 
     /// Adds what one call has moved; only the stream's own thread does so.

@@ -51,9 +51,9 @@ impl Path<'_> {
         self.ways().filter_map(move |(direction, way)| advise(direction, way))
     }
 
-    /// The largest packet that is known to cross every way that was looked at.
+    /// The largest packet that is known to cross every way, and in every flow, that was looked at.
     fn mtu(&self) -> Option<u32> {
-        self.ways().filter_map(|(_, way)| way.crosses()).min()
+        self.ways().filter_map(|(_, way)| way.crosses_in_every_flow()).min()
     }
 
     fn ipv6(&self) -> bool {
@@ -71,7 +71,9 @@ impl Path<'_> {
     }
 
     fn interface(&self, direction: Direction, way: &PathWay, mtu: u32) -> Option<Advice> {
-        way.interface_mtu.filter(|own| *own > mtu && way.untold())?;
+        // An interface of less than 1280 bytes has no IPv6: what would be held small would not be sent at all.
+        let helps = !way.ipv6 || mtu >= least_mtu(true);
+        way.interface_mtu.filter(|own| *own > mtu && way.untold() && helps)?;
         let device = self.device(direction);
         let mut why = format!(
             "its kernel is not told that {direction} no more than {} bytes cross; the same {mtu} at both ends keeps TCP's \
@@ -110,7 +112,8 @@ impl Path<'_> {
     }
 
     fn udp_payload(&self) -> Option<Advice> {
-        let known = |way: &PathWay| way.max_udp_payload.filter(|_| way.crosses().is_some());
+        let known =
+            |way: &PathWay| way.crosses_in_every_flow()?.checked_sub(way.headers()).filter(|left| *left > 0);
         let payloads: Vec<u32> = self.ways().filter_map(|(_, way)| known(way)).collect();
         let least = payloads.iter().copied().min()?;
         let why = match (payloads.as_slice(), self.whole()) {

@@ -8,6 +8,7 @@ mod latency;
 mod loss;
 mod noise;
 mod one_way;
+mod outage;
 mod path;
 mod reach;
 mod text;
@@ -44,10 +45,13 @@ pub const RULES: &[Rule] = &[
     Rule { id: "no-reply", find: latency::no_reply },
     Rule { id: "one-family-only", find: reach::one_family_only },
     Rule { id: "mtu-black-hole", find: path::black_hole },
+    Rule { id: "tcp-blackhole", find: path::tcp_black_hole },
     Rule { id: "mtu-discovery-wrong", find: path::wrong },
+    Rule { id: "paths-differ", find: path::paths_differ },
     Rule { id: "fragments-dropped", find: fragments::fragments_dropped },
     Rule { id: "udp-fragmented", find: fragments::udp_fragmented },
     Rule { id: "service-limit", find: path::service_limit },
+    Rule { id: "outage", find: outage::outage },
     Rule { id: "receiver-buffer-loss", find: loss::receiver_buffer_loss },
     Rule { id: "path-loss", find: loss::path_loss },
     Rule { id: "size-dependent-loss", find: path::size_dependent_loss },

@@ -117,7 +117,7 @@ pub enum Status {
 }
 
 /// Every finding that a run may have, in the order of the rules: of equally bad ones the earlier comes first.
-pub const IDS: [&str; 29] = [
+pub const IDS: [&str; 32] = [
     "contradictory-figures",
     "link-speed-wrong",
     "neighbour-failed",
@@ -126,10 +126,13 @@ pub const IDS: [&str; 29] = [
     "no-reply",
     "one-family-only",
     "mtu-black-hole",
+    "tcp-blackhole",
     "mtu-discovery-wrong",
+    "paths-differ",
     "fragments-dropped",
     "udp-fragmented",
     "service-limit",
+    "outage",
     "receiver-buffer-loss",
     "path-loss",
     "size-dependent-loss",

@@ -4,10 +4,12 @@
 
 pub mod advice;
 mod fate;
+mod flow;
 mod overhead;
 mod search;
 mod segment;
 
+pub use flow::{EchoHole, Flow, FlowSize, TracedHop};
 pub use overhead::explanation;
 pub use search::{Outcome, Round, Search, size_loss};
 pub use segment::{Syn, TcpWay};
@@ -101,6 +103,8 @@ pub struct PathResult {
     pub down: Option<PathWay>,
     /// Answer of the search with `--service`.
     pub service: Option<ServiceLimit>,
+    /// Sizes at which echo requests stay without a reply, where only that tells of a direction.
+    pub echo_hole: Option<EchoHole>,
     /// What could not be found out, and what it takes.
     pub unknown: Vec<Unknown>,
     /// From the first packet to the answer.
@@ -116,6 +120,10 @@ pub struct PathResult {
 pub struct PathWay {
     /// IPv6; else IPv4.
     pub ipv6: bool,
+    /// The flow that was looked at.
+    pub flow: Option<Flow>,
+    /// The same of further flows between the two hosts, which may take other paths.
+    pub other_flows: Vec<FlowSize>,
     /// MTU of the sender's interface: no larger packet leaves it.
     pub interface_mtu: Option<u32>,
     /// Path MTU that the sender's kernel believed in before the test, from ICMP messages of the last ten minutes.
@@ -128,6 +136,8 @@ pub struct PathWay {
     pub max_udp_payload: Option<u32>,
     /// Where packets above it end.
     pub limiting_hop: Option<LimitingHop>,
+    /// The hops that answered a trace with packets just above and just below the path MTU, nearest first.
+    pub hops: Vec<TracedHop>,
     /// Whether senders are told of packets that are too big.
     pub discovery: Discovery,
     /// ICMP packet-too-big messages that quoted a probe.
@@ -159,6 +169,14 @@ pub enum Bound {
     AtLeast,
     /// Larger ones do not cross; whether this does could not be seen.
     AtMost,
+}
+
+impl Bound {
+    /// A packet of the size was seen to cross.
+    #[must_use]
+    pub fn is_lower(self) -> bool {
+        matches!(self, Bound::Exact | Bound::AtLeast)
+    }
 }
 
 /// The hop behind which large packets end.
@@ -197,18 +215,46 @@ pub enum Discovery {
     Works,
     /// The sender is told a size that does not cross either, or one smaller than what does.
     Lies,
+    /// One hop reports a size larger than what crosses, which may well be its own limit; what is not above that size and
+    /// does not cross vanishes at another hop, which reports nothing.
+    Partial,
     /// The sender is not told.
     Silent,
 }
 
 impl Discovery {
-    /// What the messages that quoted probes show, where packets above `mtu` do not cross.
-    pub fn of(told: &[TooBig], mtu: u32) -> Discovery {
+    /// What the messages that quoted probes show, where packets above `mtu` do not cross, and the largest that vanishes
+    /// without a message. `hops` and `limit`: what a trace with packets just above `mtu` showed.
+    pub fn of(
+        told: &[TooBig],
+        mtu: u32,
+        interface: u32,
+        limit: Option<&LimitingHop>,
+        hops: &[TracedHop],
+    ) -> (Discovery, Option<u32>) {
         match told {
-            [] => Discovery::Silent,
-            told if told.iter().any(|told| told.mtu == mtu) => Discovery::Works,
-            _ => Discovery::Lies,
+            [] => (Discovery::Silent, Some(interface)),
+            told if told.iter().any(|told| told.mtu == mtu) => (Discovery::Works, None),
+            told if told.iter().any(|one| one.is_wrong(mtu, limit, hops)) => (Discovery::Lies, None),
+            told => (Discovery::Partial, told.iter().map(|told| told.mtu).min()),
         }
+    }
+}
+
+impl TooBig {
+    /// It cannot be right, where `mtu` is the largest that crosses: it names a smaller size, or none; it refuses a packet that
+    /// it says crosses; or the hop that sent it is the one that a trace found to limit. Else it may tell its own limit, and a
+    /// smaller one lies behind it.
+    #[must_use]
+    pub fn is_wrong(&self, mtu: u32, limit: Option<&LimitingHop>, hops: &[TracedHop]) -> bool {
+        let contradicts = self.size > 0 && self.size <= self.mtu;
+        let limit = limit.filter(|limit| limit.found_by == HopSource::Trace);
+        let own = hops.iter().find(|hop| self.from.is_some() && hop.address == self.from);
+        let limits_itself = limit.is_some_and(|limit| match own {
+            Some(own) => limit.ttl <= Some(own.ttl),
+            None => limit.ttl == Some(0) || (self.from.is_some() && limit.address == self.from),
+        });
+        self.mtu < mtu || contradicts || limits_itself
     }
 }
 
@@ -394,6 +440,7 @@ impl PathResult {
             }
         }
         self.service = later.service.clone().or(self.service.take());
+        self.echo_hole = later.echo_hole.or(self.echo_hole);
         self.unknown.extend(later.unknown.iter().cloned());
         self.elapsed = Nanos(self.elapsed.0.saturating_add(later.elapsed.0));
         self.packets = self.packets.saturating_add(later.packets);
@@ -409,13 +456,22 @@ impl PathWay {
     /// The largest packet that is known to cross whole.
     #[must_use]
     pub fn crosses(&self) -> Option<u32> {
-        self.path_mtu.filter(|_| matches!(self.bound, Bound::Exact | Bound::AtLeast))
+        self.path_mtu.filter(|_| self.bound.is_lower())
+    }
+
+    /// The largest packet that is known to cross whole in every flow that was looked at.
+    #[must_use]
+    pub fn crosses_in_every_flow(&self) -> Option<u32> {
+        let others =
+            self.other_flows.iter().filter(|other| other.bound.is_lower()).map(|other| other.path_mtu);
+        others.chain(self.crosses()).min().filter(|_| self.crosses().is_some())
     }
 
     /// Large packets vanish and the sender does not learn of it, or learns a wrong size.
     #[must_use]
     pub fn untold(&self) -> bool {
-        self.black_hole.is_some() || matches!(self.discovery, Discovery::Lies | Discovery::Silent)
+        self.black_hole.is_some()
+            || matches!(self.discovery, Discovery::Lies | Discovery::Partial | Discovery::Silent)
     }
 }
 

@@ -38,6 +38,12 @@ pub struct NextHop {
     pub unanswered: Nanos,
     /// Its own frames came in while it never answered ours.
     pub heard_only: bool,
+    /// How long before the end of the run it was last known to answer; absent: the kernel does not say.
+    #[serde(rename = "confirmed_ago_ns", default, skip_serializing_if = "Option::is_none")]
+    pub confirmed_ago: Option<Nanos>,
+    /// How often the interface lost its carrier during the run.
+    #[serde(default)]
+    pub carrier_losses: u32,
 }
 
 /// A change of what the kernel knows of a neighbour.
@@ -130,7 +136,11 @@ impl Reach {
         for hop in &other.next_hops {
             let known = |k: &&mut NextHop| k.address == hop.address && k.interface == hop.interface;
             match self.next_hops.iter_mut().find(known) {
-                Some(known) if known.failures < hop.failures => *known = hop.clone(),
+                Some(known)
+                    if (known.carrier_losses, known.failures) < (hop.carrier_losses, hop.failures) =>
+                {
+                    *known = hop.clone();
+                }
                 Some(_) => {}
                 None => self.next_hops.push(hop.clone()),
             }
@@ -162,6 +172,8 @@ impl NextHop {
             failures: 0,
             unanswered: Nanos::ZERO,
             heard_only: false,
+            confirmed_ago: None,
+            carrier_losses: 0,
         };
         let mut since = (before == NeighbourState::Failed).then_some(Nanos::ZERO);
         for change in changes {

@@ -177,6 +177,24 @@ pub struct TcpCounters {
     pub send_buffer_limited: Nanos,
     /// TCP timestamps in use: 12 bytes of every segment.
     pub timestamps: bool,
+    /// The longest time without data (receiver, whole test), where it is worth a word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silence: Option<Silence>,
+}
+
+/// A time in which nothing came to a receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Silence {
+    /// When it began, from the beginning of the counted time.
+    #[serde(rename = "at_ns")]
+    pub at: Nanos,
+    /// How long it lasted: until data came again, or to the end.
+    #[serde(rename = "length_ns")]
+    pub length: Nanos,
+    /// Data came again.
+    pub ended: bool,
+    /// Datagrams whose numbers are missing in between; absent: a byte stream, or nothing came after it.
+    pub missing: Option<u64>,
 }
 
 /// UDP, of one stream.
@@ -207,6 +225,9 @@ pub struct UdpCounters {
     pub transit: Option<Transit>,
     /// Highest sequence number sent or seen; 0: none.
     pub last_sequence: u64,
+    /// The longest time without data (receiver, whole test), where it is worth a word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silence: Option<Silence>,
 }
 
 /// Transit times of datagrams across two clocks that are not the same: signed nanoseconds.

@@ -19,6 +19,7 @@ use linux::options::MtuDiscovery;
 use model::event::Event;
 use model::path::{PathMethod, PathPlan, PathResult};
 use model::time::MonoTime;
+use model::units::Nanos;
 use tcp::Tcp;
 
 /// Asks the far end in each way that the plan allows, and puts together what they tell.
@@ -39,15 +40,18 @@ pub(crate) fn run(
         // A filtered port takes seconds to be given up.
         let tcp = wants(PathMethod::Tcp).then(|| scope.spawn(|| tcp::look(plan)));
         sink(&Event::progress(format!("asking {host}")));
+        // So does one that says nothing.
+        let echo = wants(PathMethod::Icmp).then(|| scope.spawn(|| open_echo(plan, interrupt)));
         let mut asked =
             Asked { plan, facts, interrupt, began, port: None, echo: EchoState::NotAsked, tcp: None };
         if wants(PathMethod::Udp) {
             let (port, answers) = ClosedPort::find(plan.target.address, &plan.local, interrupt)?;
             asked.port = Some(Port { port, answers });
         }
-        if wants(PathMethod::Icmp) {
-            asked.echo = asked.open_echo()?;
+        if let Some(Ok(state)) = echo.map(std::thread::ScopedJoinHandle::join) {
+            asked.echo = state?;
         }
+        asked.ask_again()?;
         let join = || tcp.and_then(|thread| thread.join().ok());
         if !asked.answers() {
             asked.tcp = join();
@@ -92,20 +96,28 @@ enum EchoState {
 }
 
 impl<'a> Asked<'a> {
-    fn open_echo(&self) -> anyhow::Result<EchoState> {
-        let mut echo = match Echo::open(self.plan.target.address, &self.plan.local) {
-            Err(error) if is_forbidden(&error) => return Ok(EchoState::Forbidden),
-            other => other?,
-        };
-        // A host that far away answers within the same time.
-        echo.round_trip = self.port.as_ref().and_then(|port| port.port.round_trip);
-        for _ in 0..2 {
-            let rows = echo.volley(&[closed::CONTROL], 1, MtuDiscovery::Probe, self.interrupt)?;
-            if rows.iter().any(|row| row.received > 0) {
-                return Ok(EchoState::Answers(echo));
+    /// Where echo was not answered, its request may have been lost.
+    fn ask_again(&mut self) -> anyhow::Result<()> {
+        let round_trip = self.port.as_ref().and_then(|port| port.port.round_trip);
+        self.echo = match std::mem::replace(&mut self.echo, EchoState::NotAsked) {
+            EchoState::Silent(mut echo) => {
+                // A host that far away answers within the same time.
+                echo.round_trip = round_trip;
+                let answered = is_answered(&mut echo, self.interrupt)?;
+                if answered { EchoState::Answers(echo) } else { EchoState::Silent(echo) }
             }
+            other => other,
+        };
+        Ok(())
+    }
+
+    /// To the far end and back, as far as anything answered.
+    fn round_trip(&self) -> Option<Nanos> {
+        let port = self.port.as_ref().and_then(|port| port.port.round_trip);
+        match &self.echo {
+            EchoState::Answers(echo) => port.max(echo.round_trip),
+            _ => port,
         }
-        Ok(EchoState::Silent(echo))
     }
 
     /// Whether packets of any size can be asked about.
@@ -134,6 +146,20 @@ impl<'a> Asked<'a> {
         };
         port + echo
     }
+}
+
+fn open_echo(plan: &PathPlan, interrupt: &Interrupt) -> anyhow::Result<EchoState> {
+    let mut echo = match Echo::open(plan.target.address, &plan.local) {
+        Err(error) if is_forbidden(&error) => return Ok(EchoState::Forbidden),
+        other => other?,
+    };
+    let answered = is_answered(&mut echo, interrupt)?;
+    Ok(if answered { EchoState::Answers(echo) } else { EchoState::Silent(echo) })
+}
+
+fn is_answered(echo: &mut Echo, interrupt: &Interrupt) -> anyhow::Result<bool> {
+    let rows = echo.volley(&[closed::CONTROL], 1, MtuDiscovery::Probe, interrupt)?;
+    Ok(rows.iter().any(|row| row.received > 0))
 }
 
 fn is_forbidden(error: &anyhow::Error) -> bool {

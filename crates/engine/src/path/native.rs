@@ -1,18 +1,34 @@
 //! One direction of a path with a pathmeter at its far end, which says what arrives.
 
+mod trace;
+
 use super::pieces::{pieces, room};
-use crate::probe::{Prober, Volley};
+use crate::probe::Volley;
 use model::path::{
-    BlackHole, BlackHoleCause, Bound, Discovery, FragmentFate, FragmentShape, FragmentTest, Fragments,
-    HopSource, LimitingHop, PathWay, Search, SizeProbe, Unknown, least_mtu,
+    BlackHole, BlackHoleCause, Bound, Discovery, Flow, FlowSize, FragmentFate, FragmentShape, FragmentTest,
+    Fragments, HopSource, LimitingHop, PathWay, Search, SizeProbe, TracedHop, Unknown, least_mtu,
 };
 use model::plan::Direction;
 use wire::native::PathSeen;
 use wire::native::probe::{MAX_SIZE, MIN_SIZE, SizeCount};
 
+/// Sends probes over one flow and says what came of them. Beside the one that does, tests have paths that are simulated.
+pub(crate) trait Probes {
+    /// IPv6?
+    fn is_ipv6(&self) -> bool;
+    /// The flow whose packets go this way.
+    fn flow(&self, direction: Direction) -> Flow;
+    /// What the sender of a direction knows of the path.
+    fn sender(&mut self, direction: Direction) -> anyhow::Result<PathSeen>;
+    /// Sends datagrams one way; says which arrived, and in which fragments.
+    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> anyhow::Result<Vec<SizeCount>>;
+    /// The sender's own kernel refused to send a payload of this size in one piece.
+    fn is_refused(&self, direction: Direction, payload: u32) -> bool;
+}
+
 /// Finds out what a direction carries.
 pub(crate) struct WayFinder<'a> {
-    prober: &'a mut Prober,
+    prober: &'a mut dyn Probes,
     direction: Direction,
     /// What the sender knew before anything was sent.
     sender: PathSeen,
@@ -23,20 +39,11 @@ impl WayFinder<'_> {
     /// Finds it out. `largest`: no larger packet is tried.
     /// And what could not be found out.
     pub(crate) fn find(
-        prober: &mut Prober,
+        prober: &mut dyn Probes,
         direction: Direction,
         largest: Option<u32>,
     ) -> anyhow::Result<(PathWay, Vec<Unknown>)> {
-        let mut sender = prober.sender(direction)?;
-        let least = least_mtu(prober.is_ipv6());
-        sender.interface_mtu = sender.interface_mtu.map(|mtu| mtu.max(least));
-        let way = PathWay {
-            ipv6: prober.is_ipv6(),
-            interface_mtu: sender.interface_mtu,
-            cached_mtu: sender.cached_mtu,
-            ..PathWay::default()
-        };
-        let mut finder = WayFinder { prober, direction, sender, way };
+        let mut finder = WayFinder::begin(prober, direction)?;
         finder.search(largest)?;
         if finder.way.path_mtu.is_some() {
             finder.fragments()?;
@@ -44,6 +51,42 @@ impl WayFinder<'_> {
         }
         let unknown = finder.unknown();
         Ok((finder.way, unknown))
+    }
+
+    /// The path MTU of a further flow beside one of which it is `known`; `None`: not found out.
+    pub(crate) fn size(
+        prober: &mut dyn Probes,
+        direction: Direction,
+        known: &PathWay,
+    ) -> anyhow::Result<Option<FlowSize>> {
+        let Some(mtu) = known.path_mtu.filter(|_| known.bound.is_lower()) else { return Ok(None) };
+        let more = known.bound == Bound::Exact && Some(mtu) < known.interface_mtu;
+        let sizes: Vec<u32> = [mtu, mtu + 1].map(|size| size - known.headers()).into();
+        let sizes = if more { &sizes[..] } else { &sizes[..1] };
+        let flow = prober.flow(direction);
+        let rows = prober.volley(direction, Volley { sizes, count: COPIES, cut: None, trace: false })?;
+        let crosses = |at: usize| sizes.get(at).is_some_and(|size| count(&rows, *size) > 0);
+        if crosses(0) && !crosses(1) {
+            return Ok(Some(FlowSize { flow, path_mtu: mtu, bound: known.bound }));
+        }
+        let mut finder = WayFinder::begin(prober, direction)?;
+        finder.search(None)?;
+        let found = finder.way.path_mtu;
+        Ok(found.map(|path_mtu| FlowSize { flow, path_mtu, bound: finder.way.bound }))
+    }
+
+    fn begin(prober: &mut dyn Probes, direction: Direction) -> anyhow::Result<WayFinder<'_>> {
+        let mut sender = prober.sender(direction)?;
+        let ipv6 = prober.is_ipv6();
+        sender.interface_mtu = sender.interface_mtu.map(|mtu| mtu.max(least_mtu(ipv6)));
+        let way = PathWay {
+            ipv6,
+            flow: Some(prober.flow(direction)),
+            interface_mtu: sender.interface_mtu,
+            cached_mtu: sender.cached_mtu,
+            ..PathWay::default()
+        };
+        Ok(WayFinder { prober, direction, sender, way })
     }
 
     /// The path MTU, to the byte.
@@ -108,7 +151,7 @@ impl WayFinder<'_> {
             self.way.fragments.tests.push(test);
         }
         if self.sender.makes_packets {
-            let payload = if self.way.ipv6 { BY_HAND_V6 } else { BY_HAND_V4 };
+            let payload = self.by_hand();
             for (shape, pieces) in [
                 (FragmentShape::InOrder, 2),
                 (FragmentShape::Reversed, 2),
@@ -124,12 +167,27 @@ impl WayFinder<'_> {
         Ok(())
     }
 
+    /// A payload that is cut by hand into two pieces, which the path carries.
+    fn by_hand(&self) -> u32 {
+        let ipv6 = self.way.ipv6;
+        let usual = crate::probe::flow::piece(ipv6);
+        match self.way.path_mtu {
+            // What fits one piece of the usual size is cut in halves.
+            Some(mtu) if mtu < usual => (2 * room(ipv6, mtu) - 8).min(room(ipv6, usual)) - 8,
+            _ if ipv6 => BY_HAND_V6,
+            _ => BY_HAND_V4,
+        }
+    }
+
     /// A payload that the sender's kernel must cut into at least three pieces, and into how many they arrive; `None`:
-    /// its interface carries every datagram whole.
+    /// its interface carries every datagram whole, or the kernel makes no pieces as small as the path wants.
     fn kernel_pieces(&self) -> Option<(u32, u32)> {
         let interface = self.sender.interface_mtu?;
         let ipv6 = self.way.ipv6;
         let own = if ipv6 { crate::probe::flow::piece(ipv6) } else { interface };
+        if ipv6 && self.way.path_mtu < Some(own) {
+            return None;
+        }
         let least = interface.saturating_sub(if ipv6 { 40 } else { 20 });
         // Three pieces, the last of a hundred bytes; and more than the interface carries. 8 bytes are UDP's header.
         let datagram = (2 * room(ipv6, own) + 100).max(least + 8);
@@ -164,8 +222,9 @@ impl WayFinder<'_> {
     fn explain(&mut self) -> anyhow::Result<()> {
         let Some(mtu) = self.way.path_mtu else { return Ok(()) };
         let interface = self.sender.interface_mtu.unwrap_or(USUAL_MTU);
+        self.way.too_big = self.prober.sender(self.direction)?.too_big;
         if mtu >= interface {
-            self.way.discovery = Discovery::NotNeeded;
+            self.way.discovery = self.needless(mtu);
             return Ok(());
         }
         if self.way.bound != Bound::Exact {
@@ -177,20 +236,24 @@ impl WayFinder<'_> {
                 Some(LimitingHop { address: None, ttl: Some(0), found_by: HopSource::Sender });
             return Ok(());
         }
-        let sender = self.prober.sender(self.direction)?;
-        self.way.too_big = sender.too_big;
-        self.way.discovery = Discovery::of(&self.way.too_big, mtu);
         if let Some(told) = self.way.too_big.iter().find(|told| told.mtu == mtu) {
             let address = told.from;
             self.way.limiting_hop = Some(LimitingHop { address, ttl: None, found_by: HopSource::TooBig });
         } else {
-            self.way.limiting_hop = self.trace(mtu, interface)?;
+            (self.way.limiting_hop, self.way.hops) = self.trace(mtu)?;
         }
-        if self.way.discovery == Discovery::Silent {
-            let cause = self.cause();
-            self.way.black_hole = Some(BlackHole { first: mtu + 1, last: interface, cause });
-        }
+        let (limit, hops) = (self.way.limiting_hop.as_ref(), &self.way.hops);
+        let (discovery, silent) = Discovery::of(&self.way.too_big, mtu, interface, limit, hops);
+        self.way.discovery = discovery;
+        self.way.black_hole = silent.map(|last| BlackHole { first: mtu + 1, last, cause: self.cause() });
         Ok(())
+    }
+
+    /// Where the path carries all that the interface sends, a message that refuses what crosses is wrong, unless the path
+    /// changed meanwhile.
+    fn needless(&self, mtu: u32) -> Discovery {
+        let wrong = self.way.too_big.iter().any(|told| told.mtu < mtu && told.size <= mtu);
+        if wrong && !self.way.changed { Discovery::Lies } else { Discovery::NotNeeded }
     }
 
     /// Why packets above the path MTU vanish: with leave to be cut they cross, or they do not either.
@@ -204,23 +267,16 @@ impl WayFinder<'_> {
         }
     }
 
-    /// The last hop that answers large packets, where later ones answer small ones.
-    fn trace(&mut self, mtu: u32, interface: u32) -> anyhow::Result<Option<LimitingHop>> {
+    /// Where packets one byte larger than the path MTU end: larger ones may end before, at hops that limit less.
+    fn trace(&mut self, mtu: u32) -> anyhow::Result<(Option<LimitingHop>, Vec<TracedHop>)> {
         let headers = self.way.headers();
-        let sizes = [interface - headers, mtu - headers];
-        self.prober
-            .volley(self.direction, Volley { sizes: &sizes, count: MOST_HOPS, cut: None, trace: true })?;
+        let sizes = [mtu + 1 - headers, mtu - headers];
+        let volley = Volley { sizes: &sizes, count: MOST_HOPS, cut: None, trace: true };
+        let rows = self.prober.volley(self.direction, volley)?;
         let expired = self.prober.sender(self.direction)?.expired;
-        let furthest = |size| expired.iter().filter(|told| told.size == size).max_by_key(|told| told.hops);
-        let [large, small] = sizes.map(furthest);
-        // Without an answer to small ones from beyond, silence about large ones says nothing.
-        Ok(match (large, small) {
-            (Some(large), Some(small)) if large.hops <= small.hops => {
-                Some(LimitingHop { address: large.from, ttl: Some(large.hops), found_by: HopSource::Trace })
-            }
-            (None, Some(_)) => Some(LimitingHop { address: None, ttl: Some(0), found_by: HopSource::Trace }),
-            _ => None,
-        })
+        let distance = trace::distance(count(&rows, sizes[1]), MOST_HOPS);
+        let hops = trace::hops(&expired, sizes, distance);
+        Ok((trace::limit(&hops, distance), hops))
     }
 
     fn unknown(&self) -> Vec<Unknown> {
@@ -239,9 +295,13 @@ impl WayFinder<'_> {
         }
         if self.way.fragments.fate == FragmentFate::Unknown && self.way.path_mtu.is_some() {
             let tested = self.way.fragments.tests.iter().any(|test| test.shape == FragmentShape::ByKernel);
+            let too_small = self.way.ipv6 && self.way.path_mtu < Some(least_mtu(true));
             let why = match tested {
                 true => {
                     "those that the sender's kernel makes are as large as its interface, and such do not cross"
+                }
+                false if too_small => {
+                    "the sender's kernel makes none below 1280 bytes, and such do not cross"
                 }
                 false => "the sender's interface carries every datagram whole",
             };
@@ -264,6 +324,8 @@ fn count(rows: &[SizeCount], payload: u32) -> u32 {
     rows.iter().find(|row| row.size == payload).map_or(0, |row| row.count)
 }
 
+/// Datagrams of each size in a further flow.
+const COPIES: u32 = 3;
 /// Datagrams in each test of fragments.
 const DATAGRAMS: u32 = 5;
 /// Payloads of datagrams cut by hand: two pieces of [`crate::probe::flow::piece`].
@@ -273,3 +335,8 @@ const BY_HAND_V6: u32 = 2000;
 const USUAL_MTU: u32 = 1500;
 /// How far a trace goes.
 const MOST_HOPS: u32 = 16;
+
+#[cfg(test)]
+mod simulated;
+#[cfg(test)]
+mod tests;

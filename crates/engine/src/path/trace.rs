@@ -5,7 +5,7 @@ use crate::interrupt::Interrupt;
 use linux::clock::mono_now;
 use linux::options::{self, MtuDiscovery};
 use linux::poll::{Interest, wait};
-use model::path::{HopSource, LimitingHop};
+use model::path::{HopSource, LimitingHop, TracedHop};
 use model::plan::LocalOptions;
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -20,8 +20,19 @@ pub(crate) struct Sizes {
     pub(crate) small: u32,
 }
 
-/// Looks for the hop that passes small packets on and not large ones; `None` where the hops do not tell. Adds the
-/// packets it sent to `packets`.
+/// What the hops said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traced {
+    /// The hop that passes small packets on and not large ones; absent where the hops do not tell.
+    pub(crate) limit: Option<LimitingHop>,
+    /// The routers that answered, nearest first.
+    pub(crate) hops: Vec<TracedHop>,
+    /// A large packet reached the far end, which said so.
+    pub(crate) arrived: bool,
+}
+
+/// Looks for the hop that passes small packets on and not large ones. Adds the packets it sent to `packets`.
+/// `round_trip`: to the far end and back, where it is known.
 ///
 /// Every probe has a socket of its own, so that a router that quotes only eight bytes of it (RFC 792) is understood. A
 /// port of `target` that is closed lets the far end answer too; port 0 is taken for one.
@@ -31,16 +42,17 @@ pub(crate) struct Sizes {
 pub(crate) fn trace(
     target: SocketAddr,
     local: &LocalOptions,
-    sizes: Sizes,
+    (sizes, round_trip): (Sizes, Option<Nanos>),
     packets: &mut u64,
     interrupt: &Interrupt,
-) -> anyhow::Result<Option<LimitingHop>> {
+) -> anyhow::Result<Traced> {
     let mut remote = target;
     if remote.port() == 0 {
         remote.set_port(CLOSED_PORT);
     }
     let mut hops = Vec::new();
-    let mut patience = LONGEST_WAIT;
+    // A router may take longer to answer than to pass on.
+    let mut patience = round_trip.map_or(LONGEST_WAIT, |time| answer_time(time).max(UNHEARD_WAIT));
     while hops.len() < HOPS {
         let mut batch = open_batch(remote, local, hops.len())?;
         for round in 0..ROUNDS {
@@ -58,7 +70,26 @@ pub(crate) fn trace(
         }
     }
     let seen: Vec<Seen> = hops.iter().map(Hop::seen).collect();
-    Ok(judge(&seen))
+    let arrived = seen.iter().any(|hop| hop.large == Answer::Arrived);
+    Ok(Traced { limit: judge(&seen), hops: routers(&seen), arrived })
+}
+
+fn routers(hops: &[Seen]) -> Vec<TracedHop> {
+    let router = |answer| if let Answer::Router(router) = answer { Some(router) } else { None };
+    let hop = |(at, seen): (usize, &Seen)| {
+        let [large, small] = [seen.large, seen.small].map(router);
+        Some(TracedHop {
+            ttl: u8::try_from(at + 1).ok()?,
+            address: Some(large.or(small)?),
+            large: large.is_some(),
+            small: small.is_some(),
+        })
+    };
+    hops.iter().enumerate().filter_map(hop).collect()
+}
+
+fn answer_time(round_trip: Nanos) -> Nanos {
+    Nanos(round_trip.0.saturating_mul(ROUND_TRIPS)).clamp(SHORTEST_WAIT, LONGEST_WAIT)
 }
 
 /// One hop, asked with both sizes.
@@ -151,8 +182,7 @@ fn listen(batch: &mut [Hop], patience: &mut Nanos) -> anyhow::Result<()> {
             probe.hear()?;
             if probe.answered && probe.answer == Answer::Arrived {
                 let round_trip = mono_now().saturating_since(probe.sent);
-                *patience =
-                    Nanos(round_trip.0.saturating_mul(ROUND_TRIPS)).clamp(SHORTEST_WAIT, LONGEST_WAIT);
+                *patience = answer_time(round_trip);
             }
         }
     }
@@ -227,8 +257,9 @@ fn judge(hops: &[Seen]) -> Option<LimitingHop> {
     if last.is_some_and(|last| hops[last].large == Answer::Arrived) {
         return None;
     }
-    let behind = hops.get(last.map_or(0, |last| last + 1)..)?;
-    if !behind.iter().any(|hop| hop.large == Answer::Silence && hop.blamed >= ENOUGH) {
+    // Were the one right behind it silent to both, it might be that one which limits.
+    let behind = hops.get(last.map_or(0, |last| last + 1))?;
+    if behind.large != Answer::Silence || behind.blamed < ENOUGH {
         return None;
     }
     let address = last.and_then(|last| match hops[last].large {
@@ -253,6 +284,8 @@ const ENOUGH: u32 = 2;
 const SILENT_HOPS: usize = 8;
 const ROUND_TRIPS: u64 = 4;
 const SHORTEST_WAIT: Nanos = Nanos::from_millis(60);
+/// The same where the far end has not answered such packets yet.
+const UNHEARD_WAIT: Nanos = Nanos::from_millis(150);
 const LONGEST_WAIT: Nanos = Nanos::from_millis(700);
 
 #[cfg(test)]
@@ -274,10 +307,9 @@ mod tests {
 
     #[test]
     fn the_last_hop_that_answers_large_packets_is_it() {
-        let (one, two, three) = (Router(ip(1)), Router(ip(2)), Router(ip(3)));
+        let (one, two) = (Router(ip(1)), Router(ip(2)));
         let hole = Some((Some(ip(1)), 1, HopSource::Trace));
         assert_eq!(found(&[(one, one), (Silence, two), (Silence, Arrived)]), hole);
-        assert_eq!(found(&[(one, one), (Silence, Silence), (Silence, three), (Silence, Silence)]), hole);
         let second = Some((Some(ip(2)), 2, HopSource::Trace));
         assert_eq!(found(&[(Silence, one), (two, Silence), (Silence, Arrived)]), second, "a hop was lazy");
         let first_link = Some((None, 0, HopSource::Trace));
@@ -291,6 +323,7 @@ mod tests {
             &[][..],
             &[(Silence, Silence); 8],
             &[(one, one), (Silence, Silence), (Silence, Silence)],
+            &[(one, one), (Silence, Silence), (Silence, Router(ip(3))), (Silence, Silence)],
             &[(one, one), (Arrived, Arrived)],
             &[(one, one), (Silence, one), (Arrived, Silence)],
             &[(one, one), (Refused, Refused)],
@@ -316,11 +349,12 @@ mod tests {
         let run = |large, packets: &mut u64| {
             let target = SocketAddr::from(([127, 0, 0, 1], 0));
             let sizes = Sizes { large, small: 500 };
-            trace(target, &LocalOptions::default(), sizes, packets, &Interrupt::default()).unwrap()
+            trace(target, &LocalOptions::default(), (sizes, None), packets, &Interrupt::default()).unwrap()
         };
-        assert_eq!(run(1500, &mut packets), None);
+        let whole = run(1500, &mut packets);
+        assert_eq!((whole.limit, whole.arrived), (None, true));
         assert!((2..=4 * BATCH as u64).contains(&packets), "{packets}");
-        let own = run(70_000, &mut packets).unwrap();
+        let own = run(70_000, &mut packets).limit.unwrap();
         assert_eq!((own.ttl, own.found_by), (Some(0), HopSource::Sender));
     }
 }

@@ -72,6 +72,11 @@ impl ProbeFlow {
         Ok(flow)
     }
 
+    /// Address and port of this end, and of the far one.
+    pub(crate) fn ends(&self) -> (SocketAddr, SocketAddr) {
+        (self.local, self.remote)
+    }
+
     /// IPv4 all the way?
     pub(crate) fn is_v4(&self) -> bool {
         is_v4(self.remote.ip())
@@ -191,7 +196,7 @@ impl ProbeFlow {
         };
         let packets = match cut {
             None => made.whole().map(|packet| vec![packet]),
-            Some(shape) => made.fragments(piece(self.remote.is_ipv6()), shape),
+            Some(shape) => made.fragments(piece_of(self.remote.is_ipv6(), bytes.len()), shape),
         };
         let packets = packets.ok_or_else(|| io::Error::from_raw_os_error(EMSGSIZE))?;
         packets.iter().try_for_each(|packet| raw.send(packet, self.remote))
@@ -251,6 +256,15 @@ pub(crate) fn piece(ipv6: bool) -> u32 {
     if ipv6 { 1280 } else { 524 }
 }
 
+/// Largest fragment, whole packet, of a datagram with this payload that is cut by hand: one that fits a piece as it is, is
+/// cut in halves.
+fn piece_of(ipv6: bool, payload: usize) -> u32 {
+    let (usual, headers) = (piece(ipv6), if ipv6 { 40 + 8 } else { 20 });
+    let datagram = u32::try_from(payload).unwrap_or(u32::MAX).saturating_add(8);
+    let half = datagram.div_ceil(2).next_multiple_of(8);
+    if datagram <= (usual - headers) / 8 * 8 { half + headers } else { usual }
+}
+
 /// MTU of the interface toward a host.
 fn interface_mtu(remote: IpAddr) -> Option<u32> {
     let mtu = Nic::toward(remote).ok()?.link.mtu;
@@ -273,3 +287,16 @@ const USUAL_HOPS: u8 = 64;
 const PENDING_ERRORS: usize = 4;
 const MESSAGES_AT_ONCE: usize = 256;
 const MOST_NOTES: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datagrams_cut_by_hand_come_in_two_pieces() {
+        assert_eq!([piece_of(false, 1000), piece_of(true, 2000)], [524, 1280]);
+        // Where the path takes less than a usual piece, it takes halves of what would fit one.
+        assert_eq!([piece_of(false, 496), piece_of(true, 1224)], [20 + 256, 48 + 616]);
+        assert_eq!(piece_of(false, 24), 20 + 16);
+    }
+}

@@ -26,6 +26,8 @@ pub struct Watch {
     /// What was known before, and the way to the address in use.
     before: States,
     way: Option<Way>,
+    /// How often the interface of that way had lost its carrier before.
+    carrier_losses: Option<u32>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Vec<(Place, NeighbourChange)>>>,
 }
@@ -49,6 +51,7 @@ pub fn watch(toward: IpAddr) -> Option<Watch> {
     let mut network = Network::open().ok()?;
     let (began, before) = (mono_now(), states(&network.neighbours().ok()?));
     let way = way(&mut network, toward);
+    let carrier_losses = way.as_ref().and_then(|way| carrier_losses(&mut network, way.place.0));
     let stop = Arc::new(AtomicBool::new(false));
     let (known, stopped) = (before.clone(), stop.clone());
     let hear = move || {
@@ -76,21 +79,28 @@ pub fn watch(toward: IpAddr) -> Option<Watch> {
         heard
     };
     let thread = std::thread::Builder::new().name("neighbours".into()).spawn(hear).ok()?;
-    Some(Watch { began, before, way, stop, thread: Some(thread) })
+    Some(Watch { began, before, way, carrier_losses, stop, thread: Some(thread) })
 }
 
 impl Watch {
-    /// After a test that broke off: waits, for some seconds at most, until the kernel has made up its mind about a next hop
-    /// that it doubts. A dead neighbour is only then known as one.
+    /// After a test that broke off: waits, for some seconds at most, until the kernel has made up its mind about the next
+    /// hop. A dead neighbour is only then known as one; while it is trusted still, the kernel is made to ask it.
     pub fn settle(&self, interrupt: &Interrupt) {
         let (Some(way), Ok(mut network)) = (&self.way, Network::open()) else { return };
         let until = mono_now() + SETTLED;
+        let mut checked = false;
         while mono_now() < until && !interrupt.is_raised() {
             let Ok(all) = network.neighbours() else { return };
-            let doubted =
-                [NeighbourState::Delay, NeighbourState::Probe, NeighbourState::Incomplete].map(Some);
-            if !doubted.contains(&states(&all).get(&way.place).copied()) {
-                return;
+            match states(&all).get(&way.place) {
+                Some(NeighbourState::Delay | NeighbourState::Probe | NeighbourState::Incomplete) => {}
+                // It keeps a neighbour for REACHABLE for up to 45 seconds after the last sign of it.
+                Some(NeighbourState::Reachable | NeighbourState::Stale) if !checked => {
+                    checked = true;
+                    if network.check_neighbour(way.place.0, way.place.1).is_err() {
+                        return;
+                    }
+                }
+                _ => return,
             }
             std::thread::sleep(STEP.to_duration());
         }
@@ -101,7 +111,10 @@ impl Watch {
         let length = mono_now().saturating_since(self.began);
         let heard = self.end()?;
         let mut network = Network::open().ok()?;
-        let after = states(&network.neighbours().ok()?);
+        let all = network.neighbours().ok()?;
+        let after = states(&all);
+        let carrier_losses = self.lost_carrier(&mut network);
+        let used = self.way.as_ref().map(|way| way.place);
         let tried = seen.families.iter().map(|family| family.address.ip());
         let others = tried.filter_map(|address| way(&mut network, address));
         for way in self.way.take().into_iter().chain(others.collect::<Vec<_>>()) {
@@ -110,14 +123,27 @@ impl Watch {
                 heard.iter().filter(|(place, _)| *place == way.place).map(|(_, change)| *change).collect();
             let states = (state(&self.before), state(&after));
             // Loopback and tunnels have no neighbours.
-            let known = !changes.is_empty() || states != (NeighbourState::Unknown, NeighbourState::Unknown);
+            let lost = used == Some(way.place) && carrier_losses > 0;
+            let known =
+                lost || !changes.is_empty() || states != (NeighbourState::Unknown, NeighbourState::Unknown);
             let told = seen.next_hops.iter().any(|hop| hop.address == way.place.1);
             if known && !told {
                 let hop = (way.place.1, way.interface, way.is_far_host);
-                seen.next_hops.push(NextHop::of(hop, states, &changes, length));
+                let confirmed = all.iter().find(|known| (known.link, known.address) == way.place);
+                seen.next_hops.push(NextHop {
+                    confirmed_ago: confirmed.and_then(|known| known.confirmed),
+                    carrier_losses: if used == Some(way.place) { carrier_losses } else { 0 },
+                    ..NextHop::of(hop, states, &changes, length)
+                });
             }
         }
         (seen != Reach::default()).then(|| Event::Reach(Box::new(seen)))
+    }
+
+    /// How often the interface in use has lost its carrier since the begin.
+    fn lost_carrier(&self, network: &mut Network) -> u32 {
+        let now = self.way.as_ref().and_then(|way| carrier_losses(network, way.place.0));
+        now.zip(self.carrier_losses).map_or(0, |(now, before)| now.saturating_sub(before))
     }
 
     fn end(&mut self) -> Option<Vec<(Place, NeighbourChange)>> {
@@ -130,6 +156,10 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+fn carrier_losses(network: &mut Network, link: u32) -> Option<u32> {
+    network.link_by_index(link).ok()?.carrier_losses
 }
 
 fn states(neighbours: &[Neighbour]) -> States {

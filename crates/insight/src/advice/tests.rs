@@ -51,6 +51,25 @@ fn an_ipv6_path_carries_tunnels_over_ipv6() {
 }
 
 #[test]
+fn an_encapsulation_that_is_named_goes_over_the_family_of_the_path() {
+    let over = |ipv6, named: &'static str| {
+        let all = advice(way(ipv6, 1431), Some(way(ipv6, 1431)), Some(named));
+        let one = all.iter().find(|one| matches!(one.setting, Setting::TunnelMtu(_))).cloned().unwrap();
+        (one.value, one.why)
+    };
+    assert_eq!([over(false, "wireguard").0, over(true, "wireguard").0], [1371, 1351]);
+    assert_eq!([over(false, "gre").0, over(true, "gre").0], [1407, 1387]);
+    assert_eq!([over(false, "vxlan").0, over(true, "vxlan").0], [1381, 1361]);
+    let esp = [over(false, "esp-gcm").0, over(true, "esp-gcm").0, over(true, "esp6-gcm").0];
+    assert!(esp[1] < esp[0] && esp[1] == esp[2], "{esp:?}");
+    assert!(over(true, "wireguard").1.contains("WireGuard over IPv6"), "{}", over(true, "wireguard").1);
+    assert!(!over(true, "wireguard").1.contains("the path was looked at with"));
+    // IPv4 in IPv4 is nothing else over IPv6, and who says IPv6 means it.
+    assert!(over(true, "ipip").1.contains("the path was looked at with IPv6"), "{}", over(true, "ipip").1);
+    assert_eq!(over(false, "wireguard6").0, 1351);
+}
+
+#[test]
 fn the_smaller_way_counts() {
     let all = advice(way(false, 1400), Some(way(false, 1300)), Some("wireguard6"));
     assert_eq!(value(&all, |setting| *setting == Setting::UdpPayload), Some(1272));

@@ -9,10 +9,32 @@ use model::units::Bytes;
 pub(super) fn each(mtu: u32, ipv6: bool, named: Option<&str>, whole: bool) -> Vec<Advice> {
     let outer = if ipv6 { Network::V6 } else { Network::V4 };
     let encaps: Vec<Encaps> = match named {
-        Some(text) => text.parse().into_iter().collect(),
+        Some(text) => text.parse().into_iter().map(|encaps| over(encaps, outer)).collect(),
         None => usual(outer).into_iter().filter_map(|layer| Encaps::new(vec![layer]).ok()).collect(),
     };
     encaps.into_iter().filter_map(|encaps| one(mtu, outer, encaps, whole)).collect()
+}
+
+/// The same over IPv6, where the path is IPv6 and the outermost header can be. The name of an encapsulation means IPv4 where
+/// it says nothing (`wireguard`); over IPv4 the one that says IPv6 was asked for.
+fn over(encaps: Encaps, outer: Network) -> Encaps {
+    if outer == Network::V4 || outermost(&encaps) != Some(Network::V4) {
+        return encaps;
+    }
+    let mut layers = encaps.layers().to_vec();
+    let first = layers.iter_mut().find(|layer| outermost_of(**layer).is_some());
+    if let Some(layer) = first {
+        *layer = match *layer {
+            Encap::WireGuard(_) => Encap::WireGuard(outer),
+            Encap::Vxlan(_) => Encap::Vxlan(outer),
+            Encap::Gre(gre) => Encap::Gre(Gre { outer, ..gre }),
+            Encap::Gretap(gre) => Encap::Gretap(Gre { outer, ..gre }),
+            Encap::Geneve { options, .. } => Encap::Geneve { outer, options },
+            Encap::Esp { suite, nat_traversal, .. } => Encap::Esp { outer, suite, nat_traversal },
+            other => other,
+        };
+    }
+    Encaps::new(layers).unwrap_or(encaps)
 }
 
 /// Tunnels whose outer header is of the path's version.
@@ -60,14 +82,18 @@ fn least_headers(encaps: &Encaps) -> u32 {
 
 /// The version of the outermost IP header.
 fn outermost(encaps: &Encaps) -> Option<Network> {
-    encaps.layers().iter().find_map(|layer| match layer {
+    encaps.layers().iter().find_map(|layer| outermost_of(*layer))
+}
+
+fn outermost_of(layer: Encap) -> Option<Network> {
+    match layer {
         Encap::Ipip | Encap::Sit => Some(Network::V4),
         Encap::Ipip6 { .. } | Encap::Ip6Ip6 { .. } | Encap::Srv6 { .. } => Some(Network::V6),
         Encap::Gre(gre) | Encap::Gretap(gre) => Some(gre.outer),
-        Encap::Vxlan(outer) | Encap::WireGuard(outer) => Some(*outer),
-        Encap::Geneve { outer, .. } | Encap::Esp { outer, .. } => Some(*outer),
+        Encap::Vxlan(outer) | Encap::WireGuard(outer) => Some(outer),
+        Encap::Geneve { outer, .. } | Encap::Esp { outer, .. } => Some(outer),
         Encap::Vlan | Encap::Qinq | Encap::Pppoe | Encap::Mpls { .. } => None,
-    })
+    }
 }
 
 /// In words: `WireGuard over IPv4`.

@@ -2,20 +2,24 @@
 
 mod black_hole;
 mod discovery;
+mod flows;
 mod mss;
 mod reduced;
 mod service;
+mod tcp;
 mod verdict;
 
 pub(super) use black_hole::black_hole;
 pub(super) use discovery::{stale, wrong};
+pub(super) use flows::differ as paths_differ;
 pub(super) use mss::clamped;
 pub(super) use reduced::{asymmetric, changed, reduced, size_dependent_loss};
 pub(super) use service::service_limit;
+pub(super) use tcp::black_hole as tcp_black_hole;
 pub(super) use verdict::of as verdict;
 
 use super::Finding;
-use model::path::{HopSource, LimitingHop, PathResult, PathWay};
+use model::path::{HopSource, LimitingHop, PathResult, PathWay, least_mtu};
 use model::plan::Direction;
 use model::run::Run;
 
@@ -65,6 +69,14 @@ impl<'a> Side<'a> {
         if self.way.ipv6 { 60 } else { 40 }
     }
 
+    /// The largest packet that TCP's segments make this way, as the MSS, the sender's path MTU and its interface allow.
+    fn full_segment(&self) -> Option<u32> {
+        let mss = self.other.and_then(|other| other.tcp.as_ref()).and_then(|tcp| tcp.mss_received);
+        let packet = mss.map(|mss| mss.saturating_add(self.tcp_headers()));
+        let believed = self.way.tcp.as_ref().and_then(|tcp| tcp.path_mtu);
+        [packet, believed, self.way.interface_mtu].into_iter().flatten().min()
+    }
+
     /// The hop that limits, in words: `hop 2 (10.0.0.1)`.
     fn hop(&self) -> Option<String> {
         self.way.limiting_hop.as_ref().and_then(hop)
@@ -79,6 +91,11 @@ fn hop(hop: &LimitingHop) -> Option<String> {
         (None, Some(address)) => Some(address.to_string()),
         (None, None) => None,
     }
+}
+
+/// What else an interface MTU of this size does.
+fn without_ipv6(mtu: u32) -> &'static str {
+    if mtu < least_mtu(true) { " (which takes IPv6 from it: that needs 1280)" } else { "" }
 }
 
 /// Adds the hop that limits, as far as it is known.

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 /// The next hop was given up by the kernel: no packet left this host for it meanwhile.
 pub(super) fn neighbour_failed(run: &Run) -> Vec<Finding> {
     let hops = run.summary.reach.iter().flat_map(|reach| &reach.next_hops);
-    hops.filter(|hop| hop.failures > 0).take(1).map(neighbour).collect()
+    hops.filter(|hop| hop.failures > 0 || hop.carrier_losses > 0).take(1).map(neighbour).collect()
 }
 
 /// The far host answers over one IP family and not over the other.
@@ -30,7 +30,11 @@ fn neighbour(hop: &NextHop) -> Finding {
     let (address, interface, question) = (hop.address, &hop.interface, hop.question());
     let who = if hop.is_far_host { "the far host" } else { "the router toward the far host" };
     let answered = hop.before.is_usable() || hop.changes.iter().any(|change| change.state.is_usable());
+    let times = super::text::count(u64::from(hop.carrier_losses), "time");
     let title = match (answered, hop.after.is_usable()) {
+        _ if hop.carrier_losses > 0 => format!(
+            "{interface}, toward {address} ({who}), lost its carrier {times} during the run: the link itself was down"
+        ),
         (false, _) => format!(
             "{question} for {address} ({who}) on {interface} is never answered: the kernel gave up (FAILED)"
         ),
@@ -43,15 +47,28 @@ fn neighbour(hop: &NextHop) -> Finding {
             hop.unanswered
         ),
     };
-    Finding::new("neighbour-failed", Severity::Problem, Direction::Up, title)
+    let finding = match hop.confirmed_ago {
+        Some(ago) => Finding::new("neighbour-failed", Severity::Problem, Direction::Up, title)
+            .with("confirmed_ago_ns", ago.0),
+        None => Finding::new("neighbour-failed", Severity::Problem, Direction::Up, title),
+    };
+    let advice = match hop.carrier_losses {
+        0 => reach::what_to_check(address, interface),
+        _ => format!(
+            "Look at the cable, the port and the device at its other end: `ip -s link show dev {interface}`, `ethtool \
+             {interface}`, and the kernel's log (`dmesg`) for the times; in a virtual machine at the host's bridge or tap."
+        ),
+    };
+    finding
         .everywhere()
+        .with_known("carrier_losses_count", Some(hop.carrier_losses).filter(|losses| *losses > 0))
         .with("next_hop_address", address.to_string())
         .with("interface_name", interface.as_str())
         .with("failures_count", hop.failures)
         .with("unanswered_ns", hop.unanswered.0)
         .with("before_state", hop.before.to_string())
         .with("after_state", hop.after.to_string())
-        .advise(reach::what_to_check(address, interface))
+        .advise(advice)
 }
 
 fn family(seen: &Reach, works: &FamilyReach, dead: &FamilyReach) -> Finding {

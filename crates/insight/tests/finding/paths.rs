@@ -4,12 +4,13 @@ use crate::rules::{Scenario, find, raises, spares};
 use crate::scene::{DATAGRAMS, Scene, in_pieces};
 use model::event::{Event, Finished, Outcome};
 use model::finding::{Severity, Status};
+use model::path::advice::Setting;
 use model::path::{
-    BlackHole, BlackHoleCause, Bound, Discovery, FragmentFate, FragmentShape, FragmentTest, Fragments,
-    HopSource, LimitingHop, PathMethod, PathResult, PathWay, ServiceLimit, SizeLoss, SizeProbe, TcpWay,
-    TooBig, Unknown, headers,
+    BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, Flow, FlowSize, FragmentFate, FragmentShape,
+    FragmentTest, Fragments, HopSource, LimitingHop, PathMethod, PathResult, PathWay, ServiceLimit, SizeLoss,
+    SizeProbe, TcpWay, TooBig, Unknown, headers,
 };
-use model::plan::Direction;
+use model::plan::{Direction, Transport};
 use model::run::Run;
 use model::time::WallTime;
 use model::units::Nanos;
@@ -21,11 +22,42 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("mtu-black-hole", "IPv6", || {
         Sizes::of(true, 1400).with(|s| s.up.black_hole = Some(band(BlackHoleCause::Unknown))).run()
     }),
+    raises("mtu-black-hole", "one hop reports its limit, another is silent", || partial().run()),
+    raises("mtu-black-hole", "IPv6's routers report less than its hosts believe", || {
+        Sizes::of(true, 1200).run()
+    }),
+    raises("mtu-black-hole", "echo requests above a size stay without a reply", || echoed(false).run()),
+    spares("mtu-black-hole", "IPv4 with less than IPv6 needs, which is reported", || {
+        Sizes::of(false, 1200).run()
+    }),
     spares("mtu-black-hole", "the sender is told", || Sizes::of(false, 1400).run()),
     spares("mtu-black-hole", "a clean path", || Sizes::clean(false).run()),
     raises("mtu-discovery-wrong", "a size that does not cross", || lies(1450).run()),
     raises("mtu-discovery-wrong", "a size smaller than what crosses", || lies(1280).run()),
     raises("mtu-discovery-wrong", "no size", || lies(0).run()),
+    raises("mtu-discovery-wrong", "a message about packets that cross", || forged(552).run()),
+    spares("mtu-discovery-wrong", "a hop reports its own limit, a smaller one behind it is silent", || {
+        partial().run()
+    }),
+    raises("tcp-blackhole", "full segments vanish, datagrams of their size cross", || stalled(1500).run()),
+    raises("tcp-blackhole", "the segments of a clamped MSS vanish too", || {
+        stalled(1500).with(|s| s.tcp(Direction::Down).mss_received = Some(1300)).run()
+    }),
+    spares("tcp-blackhole", "packets of their size vanish anyway", || stalled(1400).run()),
+    spares("tcp-blackhole", "all of it crossed", || Sizes::clean(false).run()),
+    raises("paths-differ", "one of four flows carries 1400", || legs(&[1500, 1400, 1500, 1500]).run()),
+    raises("paths-differ", "TCP was told of a smaller path", || told_tcp(1400).run()),
+    spares("paths-differ", "all flows carry the same", || legs(&[1500; 4]).run()),
+    spares("paths-differ", "another flow was not found out to the byte", || {
+        legs(&[1400]).with(|s| s.up.other_flows[0].bound = Bound::AtLeast).run()
+    }),
+    spares("paths-differ", "TCP's kernel believed so before", || {
+        told_tcp(1400).with(|s| s.up.cached_mtu = Some(1400)).run()
+    }),
+    spares("mss-clamped", "routers told TCP of a smaller path", || told_tcp(1400).run()),
+    spares("stale-path-mtu", "learnt from the messages of this test", || {
+        forged(1280).with(|s| s.up.cached_mtu = Some(1280)).run()
+    }),
     spares("mtu-discovery-wrong", "two hops with a limit each", || {
         lies(1450).with(|s| s.up.discovery = Discovery::Works).run()
     }),
@@ -113,6 +145,7 @@ struct Sizes {
     down: Option<PathWay>,
     service: Option<ServiceLimit>,
     unknown: Vec<Unknown>,
+    echo_hole: Option<EchoHole>,
     outcome: Outcome,
 }
 
@@ -120,7 +153,14 @@ impl Sizes {
     /// Both ways carry packets of this size; the interfaces have 1500.
     fn of(ipv6: bool, mtu: u32) -> Sizes {
         let down = Some(way(ipv6, mtu));
-        Sizes { up: way(ipv6, mtu), down, service: None, unknown: Vec::new(), outcome: Outcome::Completed }
+        Sizes {
+            up: way(ipv6, mtu),
+            down,
+            service: None,
+            unknown: Vec::new(),
+            echo_hole: None,
+            outcome: Outcome::Completed,
+        }
     }
 
     fn clean(ipv6: bool) -> Sizes {
@@ -165,6 +205,7 @@ impl Sizes {
             up: Some(self.up).filter(|_| asked),
             down: self.down.filter(|_| asked),
             service: self.service,
+            echo_hole: self.echo_hole,
             unknown: self.unknown,
             elapsed: Nanos::from_millis(900),
             packets: 120,
@@ -208,6 +249,68 @@ fn hole(cause: BlackHoleCause) -> Sizes {
 fn lies(told: u32) -> Sizes {
     let too_big = TooBig { size: 1500, mtu: told, from: "10.71.1.1".parse().ok(), count: 3 };
     Sizes::of(false, 1400).with(|s| (s.up.discovery, s.up.too_big) = (Discovery::Lies, vec![too_big]))
+}
+
+/// The path carries all, and a message says otherwise.
+fn forged(told: u32) -> Sizes {
+    let too_big = TooBig { size: 1500, mtu: told, from: "10.71.1.1".parse().ok(), count: 3 };
+    Sizes::clean(false).with(|s| (s.up.discovery, s.up.too_big) = (Discovery::Lies, vec![too_big]))
+}
+
+/// Hop 1 reports its 1400, hop 2 lets 1300 through and says nothing.
+fn partial() -> Sizes {
+    let too_big = TooBig { size: 1500, mtu: 1400, from: "10.71.1.1".parse().ok(), count: 3 };
+    Sizes::of(false, 1300).with(|s| {
+        (s.up.discovery, s.up.too_big) = (Discovery::Partial, vec![too_big]);
+        s.up.limiting_hop = Some(LimitingHop {
+            address: "10.71.12.2".parse().ok(),
+            ttl: Some(2),
+            found_by: HopSource::Trace,
+        });
+        s.up.black_hole = Some(BlackHole { first: 1301, last: 1400, cause: BlackHoleCause::IcmpFiltered });
+    })
+}
+
+fn echoed(requests_arrive: bool) -> Sizes {
+    Sizes::of(true, 1400).with(|s| {
+        s.both(|way| (way.bound, way.discovery) = (Bound::AtLeast, Discovery::Unknown));
+        s.echo_hole = Some(EchoHole { first: 1401, last: 1500, requests_arrive });
+    })
+}
+
+/// Packets of `mtu` bytes cross each way, and a connection with an MSS of 1460 stalls.
+fn stalled(mtu: u32) -> Sizes {
+    Sizes::clean(false).with(|s| {
+        s.both(|way| way.path_mtu = Some(mtu));
+        let tcp = s.tcp(Direction::Up);
+        (tcp.stalled, tcp.retransmits, tcp.largest_segment) = (true, Some(4), None);
+    })
+}
+
+fn flow(transport: Transport, port: u16) -> Flow {
+    Flow { transport, from: ([10, 71, 1, 2], port).into(), to: ([10, 71, 2, 2], 5210).into() }
+}
+
+/// Path MTUs of further flows.
+fn legs(sizes: &[u32]) -> Sizes {
+    let other = |(port, mtu): (u16, &u32)| FlowSize {
+        flow: flow(Transport::Udp, port),
+        path_mtu: *mtu,
+        bound: Bound::Exact,
+    };
+    Sizes::clean(false).with(|s| {
+        s.up.flow = Some(flow(Transport::Udp, 40_000));
+        s.up.other_flows = (40_001..).zip(sizes).map(other).collect();
+    })
+}
+
+/// The segments are as small as the path MTU that TCP went by.
+fn told_tcp(mtu: u32) -> Sizes {
+    legs(&[]).with(|s| {
+        let tcp = s.tcp(Direction::Up);
+        (tcp.path_mtu, tcp.largest_segment) = (Some(mtu), Some(mtu - 52));
+        tcp.flow = Some(flow(Transport::Tcp, 50_000));
+    })
 }
 
 fn fate(fate: FragmentFate) -> Sizes {
@@ -325,6 +428,94 @@ fn a_black_hole_says_what_tcp_and_larger_datagrams_do() {
     assert!(link.contains("set to 1400 or to 1396"), "{link}");
     let no_fragments = advice(|s| s.up.fragments.fate = FragmentFate::AllDropped);
     assert!(!no_fragments.contains("cross nevertheless"), "{no_fragments}");
+}
+
+#[test]
+fn the_silent_one_of_two_limits_is_named_and_the_honest_one_is_not_blamed() {
+    let run = partial().run();
+    let found = find(&run, "mtu-black-hole").unwrap();
+    let title = "Packets of 1301 to 1400 bytes (UDP payloads of 1273 to 1372) vanish up without a word: hop 2 (10.71.12.2) \
+                 cannot pass them on, and its ICMP messages do not reach this host";
+    assert_eq!(found.title, title);
+    assert!(found.advice.contains("10.71.1.1 limits too, to 1400 bytes, and reports it"), "{}", found.advice);
+    assert!(!found.advice.contains("cross nevertheless"), "{}", found.advice);
+}
+
+#[test]
+fn a_link_too_small_for_ipv6_is_said_to_be_one_and_no_interface_loses_ipv6() {
+    let silent = |s: &mut Sizes| {
+        s.up.discovery = Discovery::Silent;
+        s.up.black_hole = Some(BlackHole { first: 1201, last: 1500, cause: BlackHoleCause::Unknown });
+    };
+    for run in [Sizes::of(true, 1200).run(), Sizes::of(true, 1200).with(silent).run()] {
+        let found = find(&run, "mtu-black-hole").unwrap();
+        assert!(
+            found.title.contains("takes less than the 1280 bytes that IPv6 needs (RFC 8200)"),
+            "{}",
+            found.title
+        );
+        assert!(found.advice.contains("as RFC 8200 section 5 demands"), "{}", found.advice);
+        let all = run.findings.iter().map(|finding| &finding.advice).chain([&run.verdict.text]);
+        assert!(all.clone().all(|text| !text.contains("ip link set")), "{all:?}");
+        assert!(run.advice.iter().all(|one| one.setting != Setting::InterfaceMtu), "{:#?}", run.advice);
+    }
+    let v4 = hole(BlackHoleCause::IcmpFiltered).with(|s| {
+        s.up.path_mtu = Some(500);
+        s.up.black_hole = Some(BlackHole { first: 501, last: 1500, cause: BlackHoleCause::IcmpFiltered });
+    });
+    let advice = find(&v4.run(), "mtu-black-hole").unwrap().advice.clone();
+    assert!(advice.contains("mtu 500` at this host (which takes IPv6 from it: that needs 1280)"), "{advice}");
+}
+
+#[test]
+fn echo_alone_does_not_tell_the_direction_and_the_verdict_says_so() {
+    let run = echoed(false).run();
+    let found = find(&run, "mtu-black-hole").unwrap();
+    assert_eq!((found.direction, found.severity), (None, Severity::Warning));
+    assert!(run.verdict.text.contains("vanish up or down"), "{}", run.verdict.text);
+    assert!(run.verdict.text.contains("1400 bytes and perhaps more"), "{}", run.verdict.text);
+    let replies = echoed(true).run();
+    assert_eq!(find(&replies, "mtu-black-hole").unwrap().direction, Some(Direction::Down));
+    assert_eq!(replies.verdict.status, Status::Degraded);
+}
+
+#[test]
+fn a_message_about_packets_that_cross_is_no_reason_for_a_smaller_mtu() {
+    let run = forged(552).run();
+    let found = find(&run, "mtu-discovery-wrong").unwrap();
+    assert_eq!(found.severity, Severity::Warning);
+    assert_eq!(found.title, "10.71.1.1 says that no more than 552 bytes cross up, though packets of 1500 do");
+    assert!(found.advice.contains("`ip route flush cache` there makes it forget"), "{}", found.advice);
+    assert!(!found.advice.contains("ip link set"), "{}", found.advice);
+}
+
+#[test]
+fn a_stalled_connection_says_what_crosses_and_which_flow_it_was() {
+    let sizes = stalled(1500).with(|s| {
+        s.up.flow = Some(flow(Transport::Udp, 40_000));
+        (s.tcp(Direction::Up).flow, s.tcp(Direction::Up).smaller_mss) =
+            (Some(flow(Transport::Tcp, 50_000)), Some(1200));
+    });
+    let run = sizes.run();
+    let found = find(&run, "tcp-blackhole").unwrap();
+    let title = "TCP's full segments, packets of 1500 bytes, do not cross up, though UDP packets of 1500 bytes do: the \
+                 connection stalled after 4 retransmits; with an MSS of 1200 all of it crossed";
+    assert_eq!((found.severity, found.title.as_str()), (Severity::Problem, title));
+    assert_eq!(found.evidence["stalled_flow"], "TCP 10.71.1.2:50000 to 10.71.2.2:5210");
+    assert!(found.advice.contains("tcp option maxseg size set 1200"), "{}", found.advice);
+    assert_eq!(run.verdict.status, Status::Problem);
+}
+
+#[test]
+fn flows_that_differ_are_counted_and_the_least_is_advised() {
+    let run = legs(&[1500, 1400, 1500, 1400]).run();
+    let found = find(&run, "paths-differ").unwrap();
+    let title = "Flows between the two hosts take paths of different size up: 1500 bytes in 3 of 5, 1400 bytes in 2 of 5, \
+                 told apart by their ports";
+    assert_eq!(found.title, title);
+    assert!(found.advice.contains("UDP payloads of 1372 (`-l 1372`)"), "{}", found.advice);
+    let payload = run.advice.iter().find(|one| one.setting == Setting::UdpPayload).unwrap();
+    assert_eq!(payload.value, 1372);
 }
 
 #[test]

@@ -27,6 +27,9 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("neighbour-failed", "an old failure that is none any more", || {
         hops(&[hop("10.0.0.2", Failed, &[(0, Reachable)])])
     }),
+    raises("neighbour-failed", "the link was down", || {
+        hops(&[NextHop { carrier_losses: 1, ..hop("10.0.0.2", Reachable, &[(4, Unknown), (12, Reachable)]) }])
+    }),
     raises("one-family-only", "IPv6 is silent", || families(Contact::Open, &[Contact::Silent])),
     raises("one-family-only", "no route of IPv6", || families(Contact::Open, &[Contact::NoRoute])),
     raises("one-family-only", "IPv4 refuses, IPv6 is rejected", || {
@@ -89,6 +92,16 @@ fn the_dead_direction_is_named() {
     let found = find(&found, "one-way-reachable").expect("down is dead");
     assert_eq!(found.direction, Some(Direction::Down));
     assert!(found.title.starts_with("UDP crosses up and never down"), "{}", found.title);
+}
+
+#[test]
+fn a_link_that_was_down_is_not_called_a_silent_neighbour() {
+    let down = NextHop { carrier_losses: 2, ..midway() };
+    let run = hops(&[down]);
+    let found = find(&run, "neighbour-failed").unwrap();
+    assert!(found.title.starts_with("eth0, toward 10.0.0.2"), "{}", found.title);
+    assert!(found.title.contains("lost its carrier 2 times"), "{}", found.title);
+    assert!(found.advice.contains("`ip -s link show dev eth0`"), "{}", found.advice);
 }
 
 fn midway() -> NextHop {

@@ -6,6 +6,7 @@ use model::event::{Event, Probe, Warning, WithoutCopy};
 use model::finding::{Finding, IDS, Severity, Status};
 use model::plan::{Direction, ProtocolName};
 use model::run::Run;
+use model::sample::{Silence, TcpCounters};
 use model::units::{BitRate, Bytes, Nanos};
 use pathmeter_insight::finding::RULES;
 use pathmeter_insight::{run_of_events, run_of_tests};
@@ -73,6 +74,15 @@ const SCENARIOS: &[Scenario] = &[
         scene.with(|s| s.receive_end().kernel.reassembled = DATAGRAMS).run()
     }),
     spares("fragments-dropped", "small ones do not arrive either", || Scene::udp().large(1472, 0).run()),
+    raises("outage", "UDP: nothing for eight seconds", || silent(8000, Some(9000)).run()),
+    raises("outage", "TCP: nothing for two seconds", || silent_tcp(2000, true).run()),
+    raises("outage", "TCP: nothing came any more", || silent_tcp(5000, false).run()),
+    spares("outage", "less than a second", || silent(900, Some(9000)).run()),
+    spares("outage", "all came, late", || silent(1500, Some(0)).run()),
+    spares("outage", "the rate leaves such pauses", || {
+        silent(1500, Some(1)).with(|s| s.plan.test.bitrate = Some(BitRate(11_776))).run()
+    }),
+    spares("outage", "no silence", || Scene::udp().run()),
     raises("receiver-buffer-loss", "0.2 % in the socket", || socket_drops(2000).run()),
     spares("receiver-buffer-loss", "a handful in the socket", || socket_drops(9).run()),
     spares("receiver-buffer-loss", "the same loss on the path", || lossy(2000).run()),
@@ -172,6 +182,31 @@ fn lossy(lost: u64) -> Scene {
     Scene::udp().with(|s| s.deliver(DATAGRAMS - lost))
 }
 
+/// Nothing arrived for so many milliseconds from the third second on.
+fn silence(milliseconds: u64, ended: bool, missing: Option<u64>) -> Silence {
+    Silence { at: Nanos::from_secs(2), length: Nanos::from_millis(milliseconds), ended, missing }
+}
+
+fn silent(milliseconds: u64, missing: Option<u64>) -> Scene {
+    Scene::udp().with(|s| s.received().silence = Some(silence(milliseconds, true, missing)))
+}
+
+fn silent_tcp(milliseconds: u64, ended: bool) -> Scene {
+    let tcp = TcpCounters { silence: Some(silence(milliseconds, ended, None)), ..TcpCounters::default() };
+    Scene::tcp().with(|s| s.receive_end().streams[0].tcp = Some(tcp))
+}
+
+#[test]
+fn an_outage_tells_begin_length_and_loss() {
+    let found = |scene: Scene| find(&scene.run(), "outage").unwrap().clone();
+    let udp = found(silent(8000, Some(9000)));
+    let title = "Nothing arrived up for 8.00 s, from 2.00 s into the test on, and 9000 datagrams of that time were lost";
+    assert_eq!((udp.severity, udp.title.as_str()), (Severity::Problem, title));
+    assert_eq!(found(silent_tcp(2000, true)).severity, Severity::Warning);
+    let gone = found(silent_tcp(5000, false));
+    assert_eq!(gone.title, "Nothing arrived up any more from 2.00 s into the test on, for 5.00 s to its end");
+}
+
 fn socket_drops(drops: u64) -> Scene {
     lossy(drops).with(|s| s.received().socket_drops = drops)
 }
@@ -264,6 +299,8 @@ fn every_finding_has_words_figures_and_advice() {
                 "_name",
                 "_state",
                 "_direction",
+                "_flow",
+                "_flows",
             ];
             assert!(
                 evidence.keys().all(|k| units.iter().any(|unit| k.ends_with(unit))),

@@ -29,6 +29,8 @@ pub struct Link {
     pub is_up: bool,
     /// Its driver sees the other end (`IFF_LOWER_UP`): at once, where the operational state may follow a second later.
     pub has_carrier: bool,
+    /// How often it lost the other end since it was made, where the kernel says (Linux 4.16).
+    pub carrier_losses: Option<u32>,
     /// The loopback interface.
     pub is_loopback: bool,
     /// RFC 2863 operational state.
@@ -281,6 +283,7 @@ pub(super) fn parse(reply: &Reply) -> Option<Link> {
         master: attributes.u32(libc::IFLA_MASTER),
         is_up: flags & libc::IFF_UP != 0,
         has_carrier: flags & libc::IFF_LOWER_UP != 0,
+        carrier_losses: attributes.u32(IFLA_CARRIER_DOWN_COUNT),
         is_loopback: flags & libc::IFF_LOOPBACK != 0,
         state: oper_state(attributes.value(libc::IFLA_OPERSTATE)),
         tx_queues: attributes.u32(libc::IFLA_NUM_TX_QUEUES),
@@ -294,6 +297,9 @@ fn mtu_limits(attributes: &Attributes<'_>) -> Option<(u32, u32)> {
     let largest = attributes.u32(libc::IFLA_MAX_MTU)?;
     Some((attributes.u32(libc::IFLA_MIN_MTU)?, if largest == 0 { u32::from(u16::MAX) } else { largest }))
 }
+
+/// `linux/if_link.h`.
+const IFLA_CARRIER_DOWN_COUNT: u16 = 48;
 
 fn oper_state(value: Option<&[u8]>) -> OperState {
     match value.and_then(<[u8]>::first) {

@@ -18,6 +18,8 @@ pub struct Neighbour {
     pub mac: Option<[u8; 6]>,
     /// How much the kernel trusts the entry.
     pub state: NeighbourState,
+    /// How long ago it was last known to answer, where the kernel says.
+    pub confirmed: Option<Nanos>,
 }
 
 /// State of a neighbour's entry (RFC 4861 §7.3.2; `linux/neighbour.h`).
@@ -56,6 +58,18 @@ impl Network {
             Message::new(libc::RTM_NEWNEIGH, flags, &neighbour(family, index, libc::NUD_PERMANENT));
         request.attribute(libc::NDA_DST, &bytes).attribute(libc::NDA_LLADDR, &mac);
         self.ask(&format!("add neighbour {address} to link"), link, request).map(drop)
+    }
+
+    /// Has the kernel ask a neighbour that it knows whether it is still there, as it does by itself once it doubts.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN`, or when it is not known.
+    pub fn check_neighbour(&mut self, link: u32, address: IpAddr) -> Result<()> {
+        let (family, bytes) = family_and_bytes(address);
+        let flags = libc::NLM_F_ACK | libc::NLM_F_REPLACE;
+        let mut request = Message::new(libc::RTM_NEWNEIGH, flags, &neighbour(family, link, libc::NUD_PROBE));
+        request.attribute(libc::NDA_DST, &bytes);
+        self.ask("check neighbour", &address.to_string(), request).map(drop)
     }
 
     /// Every neighbour the namespace knows, of both families.
@@ -121,7 +135,13 @@ pub(super) fn parse(reply: &Reply) -> Option<Neighbour> {
         address: address_from(attributes.value(libc::NDA_DST)?)?,
         mac: attributes.value(libc::NDA_LLADDR).and_then(|mac| mac.try_into().ok()),
         state: state(u16_at(&reply.payload, 8)?),
+        confirmed: attributes.value(libc::NDA_CACHEINFO).and_then(|info| u32_at(info, 0)).map(ticks),
     })
+}
+
+/// Times of `struct nda_cacheinfo`, in hundredths of a second (`USER_HZ`).
+fn ticks(count: u32) -> Nanos {
+    Nanos::from_millis(10).saturating_mul(u64::from(count))
 }
 
 fn state(bits: u16) -> NeighbourState {

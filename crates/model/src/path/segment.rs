@@ -1,5 +1,6 @@
 //! TCP's view of a path: what each SYN promised, what arrived of it, and the segments that crossed.
 
+use super::Flow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,6 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TcpWay {
+    /// The connection whose segments were looked at.
+    pub flow: Option<Flow>,
     /// MSS option of the SYN that went this way, as it left. It limits the segments of the *other* direction.
     pub mss_sent: Option<u32>,
     /// The same as it arrived.
@@ -15,6 +18,8 @@ pub struct TcpWay {
     pub syn: Option<Syn>,
     /// Largest segment this way that really crossed: payload bytes, TCP options not counted.
     pub largest_segment: Option<u32>,
+    /// Path MTU that the sender of the segments went by.
+    pub path_mtu: Option<u32>,
     /// Segments with payload that left this way in the test.
     pub segments: Option<u64>,
     /// Segments sent again.
@@ -23,6 +28,8 @@ pub struct TcpWay {
     pub timestamps: bool,
     /// The connection stalled: its large segments did not cross, and were sent again and again.
     pub stalled: bool,
+    /// After a stall: the MSS with which all of it crossed.
+    pub smaller_mss: Option<u32>,
     /// The sender's `net.ipv4.tcp_mtu_probing`: 0 never, 1 once a connection stalls, 2 always (RFC 4821).
     pub mtu_probing: Option<u8>,
 }

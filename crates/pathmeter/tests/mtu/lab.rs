@@ -269,12 +269,40 @@ impl Lab {
     /// Neither router's packet-too-big messages leave it.
     pub(super) fn silence(&self) {
         for router in [Node::R1, Node::R2] {
-            self.nft(
-                router,
-                "table inet silence {\nchain leaving {\ntype filter hook output priority 0;\n\
-                 icmp type destination-unreachable icmp code 4 drop\nicmpv6 type packet-too-big drop\n}\n}\n",
-            );
+            self.silence_one(router);
         }
+    }
+
+    /// The packet-too-big messages of one router do not leave it.
+    pub(super) fn silence_one(&self, router: Node) {
+        self.nft(
+            router,
+            "table inet silence {\nchain leaving {\ntype filter hook output priority 0;\n\
+             icmp type destination-unreachable icmp code 4 drop\nicmpv6 type packet-too-big drop\n}\n}\n",
+        );
+    }
+
+    /// A second link between the routers, of this MTU, which every other flow of UDP from c takes.
+    pub(super) fn second_path(&self, mtu: u32) {
+        self.wire((Node::R1, "other"), (Node::R2, "other"));
+        for (node, number) in [(Node::R1, "13::1"), (Node::R2, "13::2")] {
+            self.addresses(node, "other", number);
+            self.mtu(node, "other", mtu);
+        }
+        for (family, to, via) in [("-4", "10.71.2.0/24", "10.71.13.2"), ("-6", "fd71:2::/64", "fd71:13::2")] {
+            let line = format!(
+                "ip {family} route add {to} via {via} table 100 && ip {family} rule add fwmark 1 table 100"
+            );
+            self.sh(Node::R1, &line);
+        }
+        // Replies of the far end come by the first link.
+        self.sh(Node::R2, "for f in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 > $f; done");
+        self.nft(
+            Node::R1,
+            "table inet legs {\nchain arriving {\ntype filter hook prerouting priority -150;\n\
+             iifname near meta l4proto udp ct state new ct mark set numgen inc mod 2\n\
+             iifname near meta mark set ct mark\n}\n}\n",
+        );
     }
 
     /// The links of the routers carry no super-packets, which pass checks of the MTU.

@@ -18,3 +18,4 @@ mod sizes;
 #[path = "../native/support.rs"]
 #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
 mod support;
+mod two_faults;

@@ -92,6 +92,33 @@ fn case_f_each_way_has_its_own() {
 }
 
 #[test]
+fn a_way_back_that_is_silent_is_not_taken_for_the_way_there() {
+    let Some(lab) = lab("a_way_back_that_is_silent") else { return };
+    lab.route(Node::R2, "1::", "12::1", Some(1400));
+    lab.silence();
+    for words in [&["--protocol", "icmp"][..], &[]] {
+        let run =
+            lab.run(Node::C, Who::Root, &[&["mtu", Node::S.address(Family::V6), "--json"], words].concat());
+        let run = run.code(0).json();
+        let path = &run["summary"]["path"];
+        assert_ne!(
+            path["up"]["bound"].as_str().zip(path["up"]["path_mtu"].as_u64()),
+            Some(("exact", 1400)),
+            "{path:#}"
+        );
+        assert_eq!(path["up"]["black_hole"], Value::Null, "{path:#}");
+        let hole = &path["echo_hole"];
+        assert_eq!((&hole["first"], &hole["last"]), (&1401.into(), &1500.into()), "{path:#}");
+        let findings = run["findings"].as_array().unwrap();
+        let about = |id: &str| findings.iter().find(|finding| finding["id"] == id);
+        let hole = about("mtu-black-hole").unwrap();
+        assert_ne!(hole["direction"], "up", "{hole:#}");
+        assert!(!run.to_string().contains("ip link set dev eth0 mtu 1400"), "{findings:#?}");
+        assert_ne!(run["verdict"]["status"], "ok", "{:#}", run["verdict"]);
+    }
+}
+
+#[test]
 fn case_g_jumbo_frames() {
     let Some(lab) = lab("foreign_case_g") else { return };
     lab.every(9000);

@@ -3,9 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
 mod bridged;
+#[path = "../mtu/lab.rs"]
+#[expect(dead_code, reason = "shared with the tests of `mtu`, which use more of it")]
+mod lab;
 #[path = "../native/net.rs"]
 #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
 mod net;
+mod routed;
 #[path = "../native/support.rs"]
 #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
 mod support;

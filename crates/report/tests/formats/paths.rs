@@ -273,6 +273,7 @@ fn tcp(mss: u32) -> TcpWay {
         timestamps: true,
         stalled: false,
         mtu_probing: Some(0),
+        ..TcpWay::default()
     }
 }
 

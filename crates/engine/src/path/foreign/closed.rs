@@ -71,15 +71,50 @@ struct Heard {
 }
 
 impl<'a> ClosedPort<'a> {
-    /// Looks for a closed port of the far end; false when it says of none that it is closed.
+    /// Looks for a closed port of the far end, asking several at once, as some may be open; false when it says of none that
+    /// it is closed.
     pub(super) fn find(
         far: SocketAddr,
         local: &'a LocalOptions,
         interrupt: &'a Interrupt,
     ) -> anyhow::Result<(ClosedPort<'a>, bool)> {
-        let mut remote = far;
-        remote.set_port(CLOSED_PORT);
-        let mut port = ClosedPort {
+        let mut ports = Vec::new();
+        for port in (CLOSED_PORT..).take(TRIES) {
+            let mut remote = far;
+            remote.set_port(port);
+            ports.push(ClosedPort::at(remote, local, interrupt)?);
+        }
+        let start = mono_now();
+        for port in &mut ports {
+            port.send(CONTROL)?;
+        }
+        let deadline = start + patience(None);
+        let answers = loop {
+            let mut answers = None;
+            for (at, port) in ports.iter_mut().enumerate() {
+                let mut heard = Heard::default();
+                port.listen(1, CONTROL, start, &mut heard)?;
+                answers = answers.or(heard.size.then_some(at));
+            }
+            if answers.is_some() || interrupt.is_raised() || mono_now() >= deadline {
+                break answers;
+            }
+            let mut sockets: Vec<_> =
+                ports.iter().map(|port| Interest::readable(port.socket.socket())).collect();
+            wait(&mut sockets, Some(deadline))?;
+        };
+        let packets = ports.iter().map(|port| port.packets).sum();
+        let refused = ports.iter().find_map(|port| port.refused);
+        let chosen = ports.swap_remove(answers.unwrap_or(0));
+        Ok((ClosedPort { packets, refused: chosen.refused.or(refused), ..chosen }, answers.is_some()))
+    }
+
+    fn at(
+        remote: SocketAddr,
+        local: &'a LocalOptions,
+        interrupt: &'a Interrupt,
+    ) -> anyhow::Result<ClosedPort<'a>> {
+        Ok(ClosedPort {
             socket: Numbered::open(remote, local, MtuDiscovery::Probe)?,
             controls: Numbered::open(remote, local, MtuDiscovery::Probe)?,
             quotes_little: false,
@@ -94,18 +129,7 @@ impl<'a> ClosedPort<'a> {
             tried: BTreeMap::new(),
             packets: 0,
             unanswered: 0,
-        };
-        for _ in 0..TRIES {
-            let heard = port.volley(CONTROL, MtuDiscovery::Probe, 1, false)?;
-            if heard.size || interrupt.is_raised() {
-                return Ok((port, heard.size));
-            }
-            // It may be open, and silent.
-            port.remote.set_port(port.remote.port() + 1);
-            port.socket = Numbered::open(port.remote, local, MtuDiscovery::Probe)?;
-            port.controls = Numbered::open(port.remote, local, MtuDiscovery::Probe)?;
-        }
-        Ok((port, false))
+        })
     }
 
     /// Whether packets of `size` bytes arrive, sent with `mode`.
@@ -234,7 +258,7 @@ impl<'a> ClosedPort<'a> {
 
 /// A packet that every path carries.
 pub(super) const CONTROL: u32 = 100;
-/// Ports tried until one is closed.
+/// Ports asked at once.
 const TRIES: usize = 3;
 /// How long to leave a far end alone that says nothing of small datagrams, each time in a row.
 const WAITS: [Nanos; 4] = [

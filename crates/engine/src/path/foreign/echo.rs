@@ -33,6 +33,8 @@ pub(super) struct Echo {
     pub(super) too_big: Vec<TooBig>,
     /// Requests sent.
     pub(super) packets: u64,
+    /// Requests sent and answered, by size.
+    asked: BTreeMap<u32, (u32, u32)>,
 }
 
 /// What came back of one size.
@@ -75,7 +77,17 @@ impl Echo {
             round_trip: None,
             too_big: Vec::new(),
             packets: 0,
+            asked: BTreeMap::new(),
         })
+    }
+
+    /// Requests sent and answered of sizes that are known to be answered, where most were not: somebody limits how many.
+    pub(super) fn rationed(&self) -> Option<(u32, u32)> {
+        let largest =
+            self.asked.iter().rev().find(|(_, (_, answered))| *answered > 0).map(|(size, _)| *size)?;
+        let all = self.asked.range(..=largest).map(|(_, counts)| *counts);
+        let (sent, answered) = all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        (sent >= ENOUGH && answered < sent / 2).then_some((sent, answered))
     }
 
     /// The smallest packet a request can be.
@@ -116,6 +128,10 @@ impl Echo {
                 break;
             }
             self.listen(&mut rows, &mut open, deadline)?;
+        }
+        for row in &rows {
+            let asked = self.asked.entry(row.size).or_default();
+            *asked = (asked.0 + row.sent, asked.1 + row.received);
         }
         Ok(rows)
     }
@@ -248,6 +264,8 @@ pub(super) fn note(told: &mut Vec<TooBig>, new: TooBig) {
 }
 
 const SECRET: usize = 8;
+/// Of fewer requests most may be lost by chance.
+const ENOUGH: u32 = 20;
 const PENDING: usize = 8;
 /// Messages taken at once.
 const TAKEN: usize = 256;

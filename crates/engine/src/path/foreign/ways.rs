@@ -6,13 +6,13 @@ use super::echo::note;
 use super::facts::Facts;
 use super::forward::{self, Reach, best};
 use super::{Asked, EchoState};
-use crate::path::trace::{Sizes, trace};
+use crate::path::trace::{Sizes, Traced, trace};
 use linux::clock::mono_now;
 use linux::options::MtuDiscovery;
 use model::event::Event;
 use model::path::{
-    BlackHole, BlackHoleCause, Bound, Discovery, FragmentFate, FragmentShape, FragmentTest, HopSource,
-    LimitingHop, Outcome, PathMethod, PathResult, PathWay, TcpWay, headers,
+    BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, FragmentFate, FragmentShape, FragmentTest,
+    HopSource, LimitingHop, Outcome, PathMethod, PathResult, PathWay, TcpWay, headers,
 };
 use std::net::SocketAddr;
 
@@ -35,8 +35,9 @@ impl Asked<'_> {
             self.set_fragments(&mut up, &mut down, back.as_ref())?;
             set_down(&mut down, back.as_ref(), &up, echo.as_ref());
             sink(&Event::progress("where large packets end"));
-            let packets = self.explain(&mut up, back.as_ref())?;
+            let (packets, doubt) = self.explain(&mut up, back.as_ref(), echo.as_ref(), port)?;
             result.packets += packets;
+            result.echo_hole = doubt.or_else(|| unanswered(&up, &down, echo.as_ref(), facts.most));
             self.tell_doubts(&mut result, &up, &down, echo.as_ref(), port);
         }
         result.packets += self.packets();
@@ -188,37 +189,69 @@ impl Asked<'_> {
         }))
     }
 
-    /// Why larger packets do not arrive, and where they end. Returns how many packets the trace took.
-    fn explain(&mut self, up: &mut PathWay, back: Option<&Back>) -> anyhow::Result<u64> {
-        let Some(mtu) = up.path_mtu else { return Ok(0) };
+    /// Why larger packets do not arrive, and where they end. Returns how many packets the trace took, and the sizes without a
+    /// reply where it is not the way there for certain that limits.
+    fn explain(
+        &mut self,
+        up: &mut PathWay,
+        back: Option<&Back>,
+        echo: Option<&Outcome>,
+        port: Option<Reach>,
+    ) -> anyhow::Result<(u64, Option<EchoHole>)> {
+        let Some(mtu) = up.path_mtu else { return Ok((0, None)) };
         if mtu >= self.facts.interface {
-            up.discovery = Discovery::NotNeeded;
-            return Ok(0);
+            let wrong = up.too_big.iter().any(|told| told.mtu < mtu && told.size <= mtu);
+            up.discovery = if wrong && !up.changed { Discovery::Lies } else { Discovery::NotNeeded };
+            return Ok((0, None));
         }
         if up.bound != Bound::Exact {
-            return Ok(0);
-        }
-        up.discovery = Discovery::of(&up.too_big, mtu);
-        if up.discovery == Discovery::Silent {
-            let cause = self.cause(up, back)?;
-            up.black_hole = Some(BlackHole { first: mtu + 1, last: self.facts.interface, cause });
+            return Ok((0, None));
         }
         let mut packets = 0;
-        let target = match self.port() {
-            Some(port) => port.address(),
-            None => SocketAddr::new(self.plan.target.address.ip(), 0),
-        };
-        let sizes = Sizes { large: self.facts.interface, small: mtu };
-        let traced = trace(target, &self.plan.local, sizes, &mut packets, self.interrupt)?;
+        let traced = self.trace(mtu, &mut packets)?;
         let told = up.too_big.iter().find(|told| told.mtu == mtu).map(|told| told.from);
-        up.limiting_hop = match (traced, told) {
+        let cut = back.and_then(|back| back.may_be_cut).is_some_and(|row| row.received > 0);
+        let larger = back.is_some_and(|back| back.path_mtu > Some(mtu));
+        let arrived = port.is_some_and(|port| port.bound == Bound::Exact);
+        // Routers of IPv4 cut replies, as most hosts let them.
+        let sure = arrived || told.is_some() || larger || (cut && !up.ipv6) || traced.limit.is_some();
+        up.hops = traced.hops;
+        if !sure && echo.is_some_and(|echo| echo.path_mtu == Some(mtu)) {
+            return Ok((packets, Some(self.doubt(up, mtu, traced.arrived))));
+        }
+        up.limiting_hop = match (traced.limit, told) {
             (Some(hop), Some(from)) if hop.address != from => {
                 Some(LimitingHop { address: from, ttl: None, found_by: HopSource::TooBig })
             }
             (None, Some(from)) => Some(LimitingHop { address: from, ttl: None, found_by: HopSource::TooBig }),
             (traced, _) => traced,
         };
-        Ok(packets)
+        let (discovery, silent) =
+            Discovery::of(&up.too_big, mtu, self.facts.interface, up.limiting_hop.as_ref(), &up.hops);
+        up.discovery = discovery;
+        if let Some(last) = silent {
+            let cause = self.cause(up, back)?;
+            up.black_hole = Some(BlackHole { first: mtu + 1, last, cause });
+        }
+        Ok((packets, None))
+    }
+
+    /// Where packets one byte larger than the path MTU end: larger ones may end before, at hops that limit less.
+    fn trace(&mut self, mtu: u32, packets: &mut u64) -> anyhow::Result<Traced> {
+        let target = match self.port() {
+            Some(port) => port.address(),
+            None => SocketAddr::new(self.plan.target.address.ip(), 0),
+        };
+        let sizes = (Sizes { large: mtu + 1, small: mtu }, self.round_trip());
+        trace(target, &self.plan.local, sizes, packets, self.interrupt)
+    }
+
+    /// Requests or replies above a size vanish: each way carries that size, and one of them no more.
+    fn doubt(&self, up: &mut PathWay, mtu: u32, arrived: bool) -> EchoHole {
+        let least = if arrived { mtu + 1 } else { mtu };
+        (up.path_mtu, up.bound) = (Some(least), Bound::AtLeast);
+        up.max_udp_payload = Some(least.saturating_sub(up.headers()));
+        EchoHole { first: mtu + 1, last: self.facts.most, requests_arrive: arrived }
     }
 
     /// Why packets above the path MTU vanish: with leave to be cut they arrive, or they do not either.
@@ -263,4 +296,11 @@ fn set_down(down: &mut PathWay, back: Option<&Back>, up: &PathWay, echo: Option<
         down.bound = Bound::Exact;
     }
     down.max_udp_payload = down.path_mtu.map(|mtu| mtu.saturating_sub(down.headers()));
+}
+
+/// Datagrams larger than any reply arrive: what is lost are the replies.
+fn unanswered(up: &PathWay, down: &PathWay, echo: Option<&Outcome>, most: u32) -> Option<EchoHole> {
+    let echoed = echo.filter(|echo| echo.bound == Bound::Exact)?.path_mtu?;
+    let lost = up.path_mtu > Some(echoed) && down.path_mtu == Some(echoed) && echoed < most;
+    lost.then_some(EchoHole { first: echoed + 1, last: up.path_mtu.unwrap_or(most), requests_arrive: true })
 }

@@ -6,6 +6,7 @@ use crate::error::Failure;
 use crate::path::trace::CLOSED_PORT;
 use model::path::{Bound, Outcome, PathMethod, PathResult, PathWay, Unknown};
 use model::plan::Direction;
+use std::net::Ipv6Addr;
 
 impl Asked<'_> {
     /// That the far end gives no answer of any kind.
@@ -43,10 +44,11 @@ impl Asked<'_> {
         let advice = match (self.lacks_right(), self.plan.method) {
             (true, _) => ECHO_RIGHT.to_owned(),
             (false, PathMethod::Tcp) => {
-                format!("name an open port: {host}:PORT, or ask without --protocol tcp")
+                format!("name an open port: {}, or ask without --protocol tcp", at_port(host))
             }
             (false, PathMethod::Auto) => format!(
-                "run `pathmeter serve` on {host}, name an open TCP port ({host}:PORT), or try a host behind the same path"
+                "run `pathmeter serve` on {host}, name an open TCP port ({}), or try a host behind the same path",
+                at_port(host)
             ),
             _ => "ask without --protocol, in every way there is".to_owned(),
         };
@@ -69,8 +71,11 @@ impl Asked<'_> {
         match &self.echo {
             EchoState::Answers(_) => {}
             EchoState::Forbidden => add(Some(Direction::Down), back, ECHO_RIGHT.to_owned()),
-            EchoState::Silent(_) => {
-                let why = format!("{host} does not answer ICMP echo; `pathmeter serve` there would tell");
+            EchoState::Silent(echo) => {
+                let why = format!(
+                    "{host} answered none of {} ICMP echo requests; `pathmeter serve` there would tell",
+                    echo.packets
+                );
                 add(Some(Direction::Down), back, why);
             }
             EchoState::NotAsked => {
@@ -138,8 +143,21 @@ impl Asked<'_> {
             );
             add(Direction::Up, "whether larger packets arrive", why);
         }
+        if let EchoState::Answers(echo) = &self.echo
+            && let Some((sent, answered)) = echo.rationed()
+        {
+            let why = format!(
+                "only {answered} of {sent} ICMP echo requests were answered, of sizes that are answered at other times: the \
+                 far host or a router limits ICMP echo, or the path loses packets"
+            );
+            add(Direction::Up, "whether larger packets cross", why);
+        }
         let own = up.interface_mtu;
-        let one_way = port.is_none() && echoed.is_some() && echoed < own && down.path_mtu == echoed;
+        let one_way = up.limiting_hop.is_none()
+            && port.is_none()
+            && echoed.is_some()
+            && echoed < own
+            && down.path_mtu == echoed;
         if one_way && down.bound != Bound::Exact {
             let why = "echo requests and replies are as large as one another; a far end that forbids routers to cut its \
                        replies would make a narrow way back look like this"
@@ -161,7 +179,10 @@ impl Asked<'_> {
         let what = "which segments TCP sends".to_owned();
         let why = match named_port(self.plan) {
             None => {
-                format!("none of the ports 443, 80 and 22 is open; name one: {}:PORT", self.plan.target.host)
+                format!(
+                    "none of the ports 443, 80 and 22 is open; name one: {}",
+                    at_port(&self.plan.target.host)
+                )
             }
             Some(port) => format!("port {port} is not open"),
         };
@@ -169,7 +190,27 @@ impl Asked<'_> {
     }
 }
 
+/// How a port of a host is named: an IPv6 address stands in brackets (RFC 3986 section 3.2.2).
+fn at_port(host: &str) -> String {
+    match host.parse::<Ipv6Addr>() {
+        Ok(address) => format!("[{address}]:PORT"),
+        Err(_) => format!("{host}:PORT"),
+    }
+}
+
 const FRAGMENTS: &str = "how fragments are handled";
 /// What ICMP echo takes.
 const ECHO_RIGHT: &str = "ICMP echo is not allowed to this user: `setcap cap_net_raw+ep $(command -v pathmeter)`, run as \
                           root, or `sysctl -w net.ipv4.ping_group_range=\"0 2147483647\"`";
+
+#[cfg(test)]
+mod tests {
+    use super::at_port;
+
+    #[test]
+    fn an_ipv6_address_stands_in_brackets_before_a_port() {
+        assert_eq!(at_port("fd77:4::2"), "[fd77:4::2]:PORT");
+        assert_eq!(at_port("10.77.4.2"), "10.77.4.2:PORT");
+        assert_eq!(at_port("far.example"), "far.example:PORT");
+    }
+}

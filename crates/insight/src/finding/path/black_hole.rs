@@ -2,13 +2,45 @@
 
 use super::super::text::capital;
 use super::super::{Finding, Severity};
-use super::{Side, each_way, with_hop};
-use model::path::{BlackHole, BlackHoleCause, FragmentFate};
+use super::{Side, each_way, with_hop, without_ipv6};
+use model::path::{BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, FragmentFate, TooBig, least_mtu};
+use model::plan::Direction;
 use model::run::Run;
 
 /// Packets above a size are lost and their sender is not told.
 pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
-    each_way(run, |side| Some(finding(side, side.way.black_hole?)))
+    let echo = run.summary.path.as_ref().and_then(|path| path.echo_hole).map(by_echo);
+    let ways = each_way(run, |side| Some(finding(side, side.way.black_hole.or_else(|| not_believed(side))?)));
+    ways.into_iter().chain(echo).collect()
+}
+
+/// Routers report a size that IPv6's hosts do not believe: one below its least MTU (RFC 8201 section 4).
+fn not_believed(side: Side<'_>) -> Option<BlackHole> {
+    let (mtu, interface) = (side.way.path_mtu?, side.way.interface_mtu?);
+    let below = side.way.ipv6 && mtu < least_mtu(true) && mtu < interface && side.way.bound == Bound::Exact;
+    below.then_some(BlackHole { first: mtu + 1, last: interface, cause: BlackHoleCause::Unknown })
+}
+
+/// What echo alone shows: sizes without a reply, and not always in which direction they vanish.
+fn by_echo(hole: EchoHole) -> Finding {
+    let (first, last) = (hole.first, hole.last);
+    let fits = first.saturating_sub(1);
+    let title = match hole.requests_arrive {
+        true => format!(
+            "Echo replies of {first} to {last} bytes never come, though packets of these sizes reach the far host: they \
+             vanish down, or the far host answers no echo requests so large"
+        ),
+        false => format!(
+            "Echo requests of {first} to {last} bytes stay without a reply and without a word of a router: packets of these \
+             sizes vanish up or down, and echo alone does not tell which"
+        ),
+    };
+    let finding = Finding::new("mtu-black-hole", Severity::Warning, Direction::Down, title);
+    let finding = if hole.requests_arrive { finding } else { finding.everywhere() };
+    finding.with("first_lost_bytes", first).with("last_lost_bytes", last).advise(format!(
+        "Run `pathmeter serve` at the far host and look again, which tells the direction and the cause; until then keep to \
+         packets of {fits} bytes both ways."
+    ))
 }
 
 fn finding(side: Side<'_>, hole: BlackHole) -> Finding {
@@ -21,7 +53,7 @@ fn finding(side: Side<'_>, hole: BlackHole) -> Finding {
         payload(hole.first),
         payload(hole.last),
         side.direction,
-        reason(side, hole.cause),
+        reason(side, hole),
     );
     let finding = Finding::new("mtu-black-hole", Severity::Problem, side.direction, title)
         .with("first_lost_bytes", hole.first)
@@ -32,14 +64,15 @@ fn finding(side: Side<'_>, hole: BlackHole) -> Finding {
         .with_known("path_mtu_bytes", side.way.path_mtu);
     let probing = side.way.tcp.as_ref().and_then(|tcp| tcp.mtu_probing);
     let finding = with_hop(finding, side.way).with_known("tcp_mtu_probing_mode", probing.map(u32::from));
-    let sentences = [Some(cure(side, hole)), slack(hole), larger(side, hole), Some(tcp(side, hole))];
+    let cure = too_small_for_ipv6(side, hole).unwrap_or_else(|| cure(side, hole));
+    let sentences = [Some(cure), nearer(side), slack(hole), larger(side, hole), Some(tcp(side, hole))];
     finding.advise(sentences.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
-fn reason(side: Side<'_>, cause: BlackHoleCause) -> String {
+fn reason(side: Side<'_>, hole: BlackHole) -> String {
     let router = side.hop().unwrap_or_else(|| "a router on the way".into());
     let link = side.hop().map_or_else(|| "a link".into(), |hop| format!("the link behind {hop}"));
-    match cause {
+    match hole.cause {
         BlackHoleCause::IcmpFiltered => {
             format!("{router} cannot pass them on, and its ICMP messages do not reach {}", side.sender())
         }
@@ -48,10 +81,44 @@ fn reason(side: Side<'_>, cause: BlackHoleCause) -> String {
                 "they are dropped even where they may be cut, so that the two ends of {link} disagree about its MTU"
             )
         }
+        BlackHoleCause::Unknown if is_below_ipv6(side, hole) => {
+            format!("{link} takes less than the {} bytes that IPv6 needs (RFC 8200)", least_mtu(true))
+        }
         BlackHoleCause::Unknown => format!(
             "{router} cannot pass them on and its ICMP messages are filtered, or the two ends of a link there disagree about its MTU"
         ),
     }
+}
+
+fn is_below_ipv6(side: Side<'_>, hole: BlackHole) -> bool {
+    side.way.ipv6 && hole.first <= least_mtu(true)
+}
+
+/// What mends a path that is too small for IPv6, whose hosts send packets of 1280 bytes whatever they are told.
+fn too_small_for_ipv6(side: Side<'_>, hole: BlackHole) -> Option<String> {
+    let fits = hole.first.saturating_sub(1);
+    let behind = side.hop().map(|hop| format!(" behind {hop}")).unwrap_or_default();
+    let (payload, mss) = (fits.saturating_sub(side.way.headers()), fits.saturating_sub(side.tcp_headers()));
+    is_below_ipv6(side, hole).then(|| {
+        format!(
+            "Give the link{behind} an MTU of {} at least, or have it cut and join packets itself, as RFC 8200 section 5 \
+             demands; until then keep UDP payloads to {payload} (`-l {payload}`) and clamp TCP's MSS to {mss}. No message of \
+             a router helps, as hosts do not believe sizes below {0}, and no smaller interface MTU, which takes IPv6 from \
+             the interface.",
+            least_mtu(true)
+        )
+    })
+}
+
+/// A hop before the one that limits reports its own, larger limit.
+fn nearer(side: Side<'_>) -> Option<String> {
+    let reported: Option<&TooBig> = side.way.too_big.iter().min_by_key(|told| told.mtu);
+    let reported = reported.filter(|_| side.way.discovery == Discovery::Partial)?;
+    let from = reported.from.map_or_else(|| "A hop before it".into(), |from| from.to_string());
+    Some(format!(
+        "{from} limits too, to {} bytes, and reports it: the smaller limit behind it is the one that nobody reports.",
+        reported.mtu
+    ))
 }
 
 /// What mends it, and the number that works until then.
@@ -72,10 +139,11 @@ fn cure(side: Side<'_>, hole: BlackHole) -> String {
     };
     let payload = fits.saturating_sub(side.way.headers());
     format!(
-        "{}; until then keep to packets of {fits} bytes: `ip link set dev {} mtu {fits}` at {}, UDP payloads of {payload} (`-l {payload}`).",
+        "{}; until then keep to packets of {fits} bytes: `ip link set dev {} mtu {fits}` at {}{}, UDP payloads of {payload} (`-l {payload}`).",
         capital(&mend),
         side.interface(),
         side.sender(),
+        without_ipv6(fits),
     )
 }
 
@@ -99,7 +167,8 @@ fn larger(side: Side<'_>, hole: BlackHole) -> Option<String> {
             | FragmentFate::FirstDropped
             | FragmentFate::Dropped
     );
-    (hole.cause == BlackHoleCause::IcmpFiltered && !side.way.ipv6 && !lost).then(|| {
+    let whole = side.way.discovery != Discovery::Partial;
+    (hole.cause == BlackHoleCause::IcmpFiltered && !side.way.ipv6 && !lost && whole).then(|| {
         format!(
             "Datagrams of more than {} bytes cross nevertheless, as {}'s kernel cuts them itself and lets routers cut them further: a test with large datagrams does not show this fault.",
             hole.last.saturating_sub(side.way.headers()),

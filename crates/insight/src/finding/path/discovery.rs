@@ -1,7 +1,7 @@
 //! What senders are told and believe: packet-too-big messages with a wrong size, and a path MTU remembered too long.
 
 use super::super::{Finding, Severity};
-use super::{Side, each_way};
+use super::{Side, each_way, without_ipv6};
 use model::path::{Discovery, TooBig};
 use model::run::Run;
 
@@ -17,16 +17,23 @@ pub(in super::super) fn wrong(run: &Run) -> Vec<Finding> {
 pub(in super::super) fn stale(run: &Run) -> Vec<Finding> {
     each_way(run, |side| {
         let (cached, crosses) = (side.way.cached_mtu?, side.way.crosses()?);
-        (cached < crosses).then(|| remembered(side, cached, crosses))
+        // What the messages of this very test claim may have been learnt from it.
+        let claimed =
+            side.way.discovery == Discovery::Lies && side.way.too_big.iter().any(|told| told.mtu == cached);
+        (cached < crosses && !claimed).then(|| remembered(side, cached, crosses))
     })
 }
 
-/// The largest size told that does not cross; else none told, or the smallest.
+/// Of the messages that cannot be right, the one with the largest size that does not cross; else one without a size, or the
+/// smallest. A hop that reports its own limit is not to be blamed for another that does not.
 fn worst(side: &Side<'_>) -> Option<TooBig> {
-    let mtu = side.way.path_mtu?;
-    let wrong = || side.way.too_big.iter().filter(|told| told.mtu != mtu);
-    let above = wrong().filter(|told| told.mtu > mtu).max_by_key(|told| told.mtu);
-    above.or_else(|| wrong().min_by_key(|told| told.mtu)).copied()
+    let (way, mtu) = (side.way, side.way.path_mtu?);
+    let others = || way.too_big.iter().filter(move |told| told.mtu != mtu);
+    let provable: Vec<&TooBig> =
+        others().filter(|told| told.is_wrong(mtu, way.limiting_hop.as_ref(), &way.hops)).collect();
+    let wrong = if provable.is_empty() { others().collect() } else { provable };
+    let above = wrong.iter().filter(|told| told.mtu > mtu).max_by_key(|told| told.mtu);
+    above.or_else(|| wrong.iter().min_by_key(|told| told.mtu)).map(|told| **told)
 }
 
 fn lie(side: Side<'_>, mtu: u32, told: TooBig) -> Finding {
@@ -60,12 +67,26 @@ fn lie(side: Side<'_>, mtu: u32, told: TooBig) -> Finding {
         Some(from) => finding.with("told_by_address", from.to_string()),
         None => finding,
     };
+    if side.way.interface_mtu.is_some_and(|own| mtu >= own) {
+        return finding.advise(whole(side));
+    }
     finding.advise(format!(
-        "Look at the MTU of that router's interfaces, routes and tunnels. Until it tells the right size, set it by hand: `ip link set dev {} mtu {mtu}` at {}, UDP payloads of at most {} bytes.",
+        "Look at the MTU of that router's interfaces, routes and tunnels. Until it tells the right size, set it by hand: `ip link set dev {} mtu {mtu}` at {}{}, UDP payloads of at most {} bytes.",
         side.interface(),
         side.sender(),
+        without_ipv6(mtu),
         mtu.saturating_sub(side.way.headers()),
     ))
+}
+
+/// The path carries all that the interface sends: the messages do nothing but harm.
+fn whole(side: Side<'_>) -> String {
+    let (sender, family) = (side.sender(), if side.way.ipv6 { "-6 " } else { "" });
+    format!(
+        "Find out who sends them: a router with a wrong MTU on an interface, route or tunnel, or somebody who forges its \
+         address (a capture shows their TTL and link address). TCP and most programs of {sender} keep to the smaller size \
+         for up to 10 minutes after each; `ip {family}route flush cache` there makes it forget."
+    )
 }
 
 fn remembered(side: Side<'_>, cached: u32, crosses: u32) -> Finding {

@@ -77,7 +77,9 @@ fn small(side: Side<'_>, tcp: &TcpWay) -> Option<Finding> {
     let options = if tcp.timestamps { TIMESTAMPS } else { 0 };
     let allowed = mss.min(mtu.checked_sub(side.tcp_headers())?).checked_sub(options)?;
     let believed = side.way.cached_mtu.is_some_and(|cached| cached < mtu);
-    let explained = believed || tcp.stalled || tcp.mtu_probing == Some(2) || allowed > HALF_A_WINDOW;
+    // Routers told the connection of a smaller path: no box cut it short.
+    let told = tcp.path_mtu.is_some_and(|own| own < mtu);
+    let explained = believed || told || tcp.stalled || tcp.mtu_probing == Some(2) || allowed > HALF_A_WINDOW;
     if explained || largest >= allowed || segments < ENOUGH {
         return None;
     }

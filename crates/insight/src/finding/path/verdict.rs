@@ -145,8 +145,8 @@ fn keep_to(least: u32) -> String {
 
 /// The largest payload that is known to cross every way that was looked at.
 fn least_payload(path: &PathResult) -> Option<u32> {
-    let ways = [&path.up, &path.down].into_iter().flatten().filter(|way| way.crosses().is_some());
-    ways.filter_map(|way| way.max_udp_payload).min()
+    let ways = [&path.up, &path.down].into_iter().flatten();
+    ways.filter_map(|way| way.crosses_in_every_flow()?.checked_sub(way.headers())).min()
 }
 
 /// Why nothing is known.

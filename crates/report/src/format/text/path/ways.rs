@@ -45,7 +45,9 @@ const FIGURES: &[(&str, Cell)] = &[
     ("UDP payload", |way| way.max_udp_payload.map(|payload| format!("{payload} bytes"))),
     ("interface MTU", |way| way.interface_mtu.map(|mtu| mtu.to_string())),
     ("kernel believes", |way| way.cached_mtu.map(|mtu| mtu.to_string())),
+    ("other flows", other_flows),
     ("limiting hop", |way| way.limiting_hop.as_ref().map(hop)),
+    ("hops traced", hops),
     ("discovery", |way| Some(discovery(way)).filter(|_| way.discovery != Discovery::Unknown)),
     ("black hole", |way| way.black_hole.map(|hole| format!("{} to {} bytes vanish", hole.first, hole.last))),
     ("fragments", |way| Some(fate(way.fragments.fate).to_owned()).filter(|_| fate_known(way))),
@@ -92,12 +94,44 @@ fn discovery(way: &PathWay) -> String {
         Discovery::NotNeeded => "not needed".into(),
         Discovery::Works => "works: the sender is told".into(),
         Discovery::Silent => "silent: the sender is not told".into(),
+        Discovery::Partial => {
+            let told = way.too_big.iter().map(|told| told.mtu).min().unwrap_or_default();
+            format!("in part: reported to {told}, silent below")
+        }
         Discovery::Lies => {
             let mut told: Vec<String> = way.too_big.iter().map(|told| told.mtu.to_string()).collect();
             told.dedup();
             format!("wrong: the sender is told {}", told.join(", "))
         }
     }
+}
+
+/// Path MTUs of the flows beside the first, where they were looked at.
+fn other_flows(way: &PathWay) -> Option<String> {
+    let all = way.other_flows.len();
+    let same = way.other_flows.iter().filter(|flow| Some(flow.path_mtu) == way.path_mtu).count();
+    match all {
+        0 => None,
+        _ if same == all => Some(format!("{all} more, the same")),
+        _ => {
+            let least = way.other_flows.iter().map(|flow| flow.path_mtu).min().unwrap_or_default();
+            Some(format!("{} of {all} differ, least {least} bytes", all - same))
+        }
+    }
+}
+
+/// The routers that answered a trace, those that large packets reach before those that they do not.
+fn hops(way: &PathWay) -> Option<String> {
+    let each: Vec<String> = way
+        .hops
+        .iter()
+        .map(|hop| {
+            let name = hop.address.map_or_else(|| "?".to_owned(), |address| address.to_string());
+            let small = if hop.large { "" } else { " (small packets)" };
+            format!("{}: {name}{small}", hop.ttl)
+        })
+        .collect();
+    (!each.is_empty()).then(|| each.join(", "))
 }
 
 fn fate_known(way: &PathWay) -> bool {

@@ -1,0 +1,245 @@
+//! Every pair of faults on a simulated path: what is found, where, why and what is advised agree with what was built.
+
+use super::simulated::{INTERFACE, Router, Simulated};
+use super::*;
+use model::event::Event;
+use model::finding::Finding;
+use model::path::advice::Setting;
+use model::path::{PathMethod, PathResult, TcpWay};
+use model::run::Run;
+use proptest::prelude::*;
+
+/// A path and what is wrong with it.
+#[derive(Clone, Debug)]
+struct Faults {
+    ipv6: bool,
+    /// The routers up and down, nearest to the sender first.
+    routers: [[Router; 2]; 2],
+    /// Largest packet of TCP that each direction lets through.
+    tcp_limit: [Option<u32>; 2],
+    /// The MSS to which a box holds the SYN of each direction.
+    clamp: [Option<u32>; 2],
+}
+
+impl Faults {
+    fn limits(&self, at: usize) -> Vec<u32> {
+        self.routers[at].iter().filter_map(|router| router.limit).collect()
+    }
+
+    fn mtu(&self, at: usize) -> u32 {
+        self.limits(at).into_iter().min().unwrap_or(INTERFACE)
+    }
+
+    /// The first router that does not pass on what is just too large.
+    fn limiter(&self, at: usize) -> Option<usize> {
+        let mtu = self.mtu(at);
+        self.routers[at].iter().position(|router| router.limit == Some(mtu))
+    }
+
+    fn headers(&self) -> u32 {
+        if self.ipv6 { 60 } else { 40 }
+    }
+
+    /// MSS of the SYN of a direction, as it left and as it arrives.
+    fn mss(&self, at: usize) -> (u32, u32) {
+        let own = INTERFACE - self.headers();
+        (own, self.clamp[at].map_or(own, |clamp| clamp.min(own)))
+    }
+
+    /// The packets that full segments make.
+    fn full_segment(&self, at: usize) -> u32 {
+        self.mss(1 - at).1 + self.headers()
+    }
+
+    fn tcp(&self, at: usize) -> TcpWay {
+        let (sent, received) = self.mss(at);
+        let packet = self.full_segment(at);
+        let stalled = packet > self.mtu(at) || self.tcp_limit[at].is_some_and(|limit| packet > limit);
+        TcpWay {
+            mss_sent: Some(sent),
+            mss_received: Some(received),
+            largest_segment: (!stalled).then(|| packet - self.headers() - 12),
+            segments: Some(60),
+            retransmits: Some(if stalled { 4 } else { 0 }),
+            path_mtu: Some(INTERFACE),
+            timestamps: true,
+            stalled,
+            mtu_probing: Some(0),
+            ..TcpWay::default()
+        }
+    }
+
+    fn run(&self) -> Run {
+        let mut path = Simulated::new(self.ipv6, self.routers);
+        let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
+        for (at, direction) in [Direction::Up, Direction::Down].into_iter().enumerate() {
+            let (mut way, unknown) = WayFinder::find(&mut path, direction, None).unwrap();
+            way.tcp = Some(self.tcp(at));
+            *result.way_mut(direction) = Some(way);
+            result.unknown.extend(unknown);
+        }
+        insight::run_of_events("1", "mtu", &[Event::Path(Box::new(result))])
+    }
+}
+
+fn router(ipv6: bool) -> impl Strategy<Value = Router> {
+    let least = if ipv6 { 600_u32 } else { 300 };
+    (
+        prop::option::weighted(0.6, least..INTERFACE),
+        any::<bool>(),
+        prop::option::weighted(0.1, 68_u32..=INTERFACE),
+        prop::bool::weighted(0.2),
+        prop::bool::weighted(0.2),
+    )
+        .prop_map(|(limit, silent, lie, untraceable, drops_fragments)| Router {
+            limit,
+            silent,
+            lie: lie.filter(|lie| Some(*lie) != limit),
+            untraceable,
+            drops_fragments,
+        })
+}
+
+fn faults() -> impl Strategy<Value = Faults> {
+    any::<bool>().prop_flat_map(|ipv6| {
+        let ways = [[router(ipv6), router(ipv6)], [router(ipv6), router(ipv6)]];
+        let tcp = || prop::option::weighted(0.3, 1300_u32..INTERFACE);
+        let clamp = || prop::option::weighted(0.3, 1100_u32..1460);
+        (ways, [tcp(), tcp()], [clamp(), clamp()]).prop_map(move |(routers, tcp_limit, clamp)| Faults {
+            ipv6,
+            routers,
+            tcp_limit,
+            clamp,
+        })
+    })
+}
+
+fn about<'a>(run: &'a Run, id: &str, direction: Direction) -> Option<&'a Finding> {
+    run.findings.iter().find(|finding| finding.id == id && finding.direction == Some(direction))
+}
+
+/// Size, hop, band and cause of one direction.
+fn check_way(faults: &Faults, run: &Run, direction: Direction) {
+    let at = usize::from(direction == Direction::Down);
+    let way = run.summary.path.as_ref().and_then(|path| path.way(direction)).unwrap();
+    let (mtu, limiter) = (faults.mtu(at), faults.limiter(at));
+    assert_eq!((way.path_mtu, way.bound), (Some(mtu), Bound::Exact));
+    let Some(limiter) = limiter else {
+        assert_eq!((way.discovery, &way.limiting_hop, way.black_hole), (Discovery::NotNeeded, &None, None));
+        return;
+    };
+    let routers = &faults.routers[at];
+    let address = Simulated::new(faults.ipv6, faults.routers).address(at, limiter);
+    match &way.limiting_hop {
+        Some(hop) if hop.found_by == HopSource::Trace => {
+            // Ahead of the last hop that answers large packets lies none; behind it is the link that is too small.
+            assert_eq!((hop.address, hop.ttl), (Some(address), u8::try_from(limiter + 1).ok()));
+        }
+        Some(hop) => assert!(way.too_big.iter().any(|told| told.from == hop.address && told.mtu == mtu)),
+        None => assert!(routers.iter().any(|router| router.untraceable), "it answers a trace"),
+    }
+    if routers.iter().any(|router| router.lie.is_some()) {
+        return;
+    }
+    let reported =
+        routers[..limiter].iter().filter(|router| !router.silent).filter_map(|router| router.limit).min();
+    let hole = routers[limiter].silent.then(|| (mtu + 1, reported.unwrap_or(INTERFACE)));
+    assert_eq!(way.black_hole.map(|hole| (hole.first, hole.last)), hole);
+    let fragments = routers.iter().any(|router| router.drops_fragments);
+    if let Some(hole) = way.black_hole.filter(|_| !faults.ipv6 && !fragments) {
+        assert_eq!(hole.cause, BlackHoleCause::IcmpFiltered);
+    }
+}
+
+/// Which findings are raised of one direction, and whom they blame.
+fn check_findings(faults: &Faults, run: &Run, direction: Direction) {
+    let at = usize::from(direction == Direction::Down);
+    let (mtu, routers) = (faults.mtu(at), &faults.routers[at]);
+    let found = |id: &str| about(run, id, direction);
+    let limiter = faults.limiter(at).map(|at| routers[at]);
+    let path = Simulated::new(faults.ipv6, faults.routers);
+    let liars: Vec<String> = (0..2)
+        .filter(|hop| routers[*hop].lie.is_some())
+        .map(|hop| path.address(at, hop).to_string())
+        .collect();
+    if let Some(wrong) = found("mtu-discovery-wrong") {
+        let blamed = wrong.evidence["told_by_address"].as_str().unwrap();
+        assert!(liars.iter().any(|liar| liar == blamed), "{blamed} tells the truth: {}", wrong.title);
+    }
+    let lied_to = limiter.is_some_and(|router| !router.silent && router.lie.is_some());
+    let by_chance = routers.iter().any(|router| router.lie == Some(mtu));
+    assert!(!lied_to || by_chance || found("mtu-discovery-wrong").is_some(), "nobody says who lies");
+    if liars.is_empty() {
+        let too_small = faults.ipv6 && mtu < 1280;
+        let silent = limiter.is_some_and(|router| router.silent);
+        assert_eq!(found("mtu-black-hole").is_some(), silent || too_small);
+    }
+    let drops = routers.iter().any(|router| router.drops_fragments);
+    assert_eq!(found("fragments-dropped").is_some(), drops);
+    let packet = faults.full_segment(at);
+    let by_protocol = packet <= mtu && faults.tcp_limit[at].is_some_and(|limit| packet > limit);
+    assert_eq!(found("tcp-blackhole").is_some(), by_protocol);
+    let (sent, received) = faults.mss(at);
+    assert_eq!(found("mss-clamped").is_some(), sent != received);
+    assert!(found("paths-differ").is_none());
+}
+
+/// What is advised crosses, and takes IPv6 from no interface that has it.
+fn check_advice(faults: &Faults, run: &Run) {
+    let mtu = faults.mtu(0).min(faults.mtu(1));
+    let payload = run.advice.iter().find(|one| one.setting == Setting::UdpPayload).unwrap();
+    assert_eq!(payload.value, mtu - model::path::headers(faults.ipv6));
+    for one in run.advice.iter().filter(|one| one.setting == Setting::InterfaceMtu) {
+        assert!(one.value == mtu && !(faults.ipv6 && mtu < 1280), "{one:?}");
+    }
+    if faults.ipv6 && mtu < 1280 {
+        let words = run.findings.iter().map(|finding| &finding.advice).chain([&run.verdict.text]);
+        let small = (600..1280).map(|size| format!("mtu {size}`"));
+        let texts: Vec<&String> = words.filter(|text| text.contains("ip link set")).collect();
+        let bare =
+            |text: &&&String| small.clone().any(|set| text.contains(&set)) && !text.contains("takes IPv6");
+        assert!(!texts.iter().any(|text| bare(&text)), "{texts:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn two_faults_are_each_told_as_what_they_are(faults in faults()) {
+        let run = faults.run();
+        for direction in [Direction::Up, Direction::Down] {
+            check_way(&faults, &run, direction);
+            check_findings(&faults, &run, direction);
+        }
+        check_advice(&faults, &run);
+    }
+}
+
+#[test]
+fn a_further_flow_is_searched_only_where_it_differs() {
+    let limited = |limit| {
+        let router = Router { limit: Some(limit), ..Router::default() };
+        Simulated::new(false, [[router, Router::default()]; 2])
+    };
+    let (known, _) = WayFinder::find(&mut limited(1400), Direction::Up, None).unwrap();
+    for limit in [1400, 1399, 1450, 576] {
+        let size = WayFinder::size(&mut limited(limit), Direction::Up, &known).unwrap().unwrap();
+        assert_eq!((size.path_mtu, size.bound), (limit, Bound::Exact));
+    }
+}
+
+#[test]
+fn an_honest_hop_before_a_liar_is_not_blamed() {
+    let honest = Router { limit: Some(645), ..Router::default() };
+    let liar = Router { limit: Some(300), lie: Some(68), ..Router::default() };
+    let faults = Faults {
+        ipv6: false,
+        routers: [[honest, liar], [Router::default(); 2]],
+        tcp_limit: [None; 2],
+        clamp: [None; 2],
+    };
+    let run = faults.run();
+    let wrong = about(&run, "mtu-discovery-wrong", Direction::Up).unwrap();
+    assert_eq!(wrong.evidence["told_by_address"], "10.71.0.2", "{}", wrong.title);
+}

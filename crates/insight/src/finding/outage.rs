@@ -1,0 +1,77 @@
+//! `outage`: nothing came for a while, and then again, or never.
+
+use super::text::count;
+use super::way::{Way, ways};
+use super::{Finding, Severity};
+use model::plan::Transport;
+use model::run::Run;
+use model::sample::{Role, Silence};
+use model::units::Nanos;
+
+/// A receiver got nothing for a second or more, while its sender sent.
+pub(super) fn outage(run: &Run) -> Vec<Finding> {
+    ways(run).filter_map(|way| Some(finding(&way, longest(&way)?))).collect()
+}
+
+/// The silence that all streams share: of one alone its own path, or its window, may be the cause.
+fn longest(way: &Way<'_>) -> Option<Silence> {
+    let silences = way.rows(Role::Receiver).map(|row| match way.figures.transport {
+        Transport::Tcp => row.tcp.as_ref().and_then(|tcp| tcp.silence),
+        Transport::Udp => row.udp.as_ref().and_then(|udp| udp.silence),
+    });
+    let all: Vec<Silence> = silences.collect::<Option<Vec<Silence>>>()?;
+    let begin = all.iter().map(|one| one.at).max()?;
+    let end = all.iter().map(|one| one.at + one.length).min()?;
+    let length = end.saturating_sub(begin);
+    let missing = all.iter().filter_map(|one| one.missing).reduce(u64::saturating_add);
+    let ended = all.iter().any(|one| one.ended);
+    // Datagrams that came late were held up, not lost.
+    let lost = !ended || missing != Some(0);
+    (length >= LEAST && length >= pause(way) && lost).then_some(Silence { at: begin, length, ended, missing })
+}
+
+/// Longer than what a sender that is held to a rate leaves between two pieces of data.
+fn pause(way: &Way<'_>) -> Nanos {
+    let bits = u64::from(way.plan.test.length).saturating_mul(8);
+    let rate = way.plan.test.bitrate.map_or(0, |rate| rate.0);
+    let each = u128::from(bits) * 1_000_000_000;
+    let each = each.checked_div(u128::from(rate)).unwrap_or(0);
+    Nanos(u64::try_from(each).unwrap_or(u64::MAX)).saturating_mul(PAUSES)
+}
+
+fn finding(way: &Way<'_>, silence: Silence) -> Finding {
+    let direction = way.direction;
+    let missing = match silence.missing {
+        Some(missing @ 1..) => format!(", and {} of that time were lost", count(missing, "datagram")),
+        _ => String::new(),
+    };
+    let (at, length) = (silence.at, silence.length);
+    let title = match silence.ended {
+        true => format!("Nothing arrived {direction} for {length}, from {at} into the test on{missing}"),
+        false => format!(
+            "Nothing arrived {direction} any more from {at} into the test on, for {length} to its end"
+        ),
+    };
+    let long = !silence.ended || silence.length >= LONG;
+    let severity = if long { Severity::Problem } else { Severity::Warning };
+    let finding = Finding::new("outage", severity, direction, title)
+        .with("began_ns", at.0)
+        .with("length_ns", length.0)
+        .with("end_state", if silence.ended { "data came again" } else { "silent to the end" });
+    let finding = match silence.missing {
+        Some(missing) => finding.with("lost_count", missing),
+        None => finding,
+    };
+    finding.advise(
+        "Compare the time with the logs of routers, switches and both hosts: a link or a router that fails over, a routing \
+         protocol or a spanning tree that converges anew, a firewall whose state was lost, a host that was suspended. The \
+         rates of this test are averages over the outage too.",
+    )
+}
+
+/// Shorter ones are what TCP's retransmission timer and busy hosts make.
+const LEAST: Nanos = Nanos::from_secs(1);
+/// What people and protocols notice.
+const LONG: Nanos = Nanos::from_secs(3);
+/// Times that a sender's own pause must be exceeded.
+const PAUSES: u64 = 5;

@@ -1,0 +1,60 @@
+//! Which packets a path was looked at with, and where they went: flows, their path MTUs, the hops of a trace.
+
+use super::Bound;
+use crate::plan::Transport;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+/// What routers tell packets apart by: of several equal paths they take one for each flow (RFC 2992).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Flow {
+    /// UDP or TCP.
+    pub transport: Transport,
+    /// Address and port of the sender, as it sees itself.
+    pub from: SocketAddr,
+    /// Address and port that it sends to.
+    pub to: SocketAddr,
+}
+
+/// The path MTU of one flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowSize {
+    /// The flow.
+    pub flow: Flow,
+    /// Largest packet of it that crosses whole.
+    pub path_mtu: u32,
+    /// How sure that is.
+    pub bound: Bound,
+}
+
+/// A hop that answered a packet whose TTL ended there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TracedHop {
+    /// How many hops from the sender.
+    pub ttl: u8,
+    /// The router.
+    pub address: Option<IpAddr>,
+    /// It answered a packet that is too large to cross.
+    pub large: bool,
+    /// It answered one that crosses.
+    pub small: bool,
+}
+
+/// Sizes at which echo requests stay without a reply, though smaller ones are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EchoHole {
+    /// Smallest packet without a reply: the request and its reply are of one size.
+    pub first: u32,
+    /// Largest.
+    pub last: u32,
+    /// Requests of these sizes reach the far end: what is lost is the reply.
+    pub requests_arrive: bool,
+}
+
+impl fmt::Display for Flow {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {} to {}", self.transport, self.from, self.to)
+    }
+}
