@@ -112,8 +112,8 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsE
     let named =
         if *host == address.ip().to_string() { address.to_string() } else { format!("{host} ({address})") };
     let port = address.port();
-    if let Some(rejection) = &refused.rejection {
-        let reach::Reason { what, advice } = reach::rejected(rejection, address.ip(), port);
+    if let Some(rejection) = reach::of_another(refused.rejection) {
+        let reach::Reason { what, advice } = reach::rejected(&rejection, address.ip(), port);
         return Failure {
             kind: Kind::Unreachable,
             message: format!("{named} cannot be reached: {what}"),

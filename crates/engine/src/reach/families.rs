@@ -1,6 +1,6 @@
 //! The far host over the other IP family: its addresses, and whether they answer.
 
-use super::{Way, way};
+use super::{Way, of_another, way};
 use linux::clock::mono_now;
 use linux::error::OsError;
 use linux::netlink::{NeighbourState, Network};
@@ -90,7 +90,7 @@ pub(crate) fn contact(
 }
 
 fn refusal(address: IpAddr, error: &OsError) -> Contact {
-    let from = error.rejection.as_ref().and_then(|rejection| rejection.from);
+    let from = of_another(error.rejection).and_then(|rejection| rejection.from);
     match error.source.kind() {
         // A router that answers in the host's stead.
         _ if from.is_some_and(|from| from.to_canonical() != address.to_canonical()) => Contact::Rejected,

@@ -4,7 +4,7 @@ mod families;
 mod reason;
 
 pub use families::Others;
-pub(crate) use reason::{Reason, other_family, reason, rejected, unanswered};
+pub(crate) use reason::{Reason, of_another, other_family, reason, rejected, unanswered};
 
 use crate::interrupt::Interrupt;
 use linux::clock::mono_now;

@@ -28,6 +28,13 @@ pub(crate) fn reason(address: IpAddr, kind: ErrorKind) -> Option<Reason> {
     }
 }
 
+/// The rejection, unless this host's own kernel sent it, as it does to itself where a neighbour does not answer.
+pub(crate) fn of_another(rejection: Option<Rejection>) -> Option<Rejection> {
+    let own = Network::open().and_then(|mut network| network.addresses()).unwrap_or_default();
+    let is_own = |from: IpAddr| own.iter().any(|one| one.address == from.to_canonical());
+    rejection.filter(|rejection| !rejection.from.is_some_and(is_own))
+}
+
 /// Who rejects a connection to a port of a host, as the ICMP message that ended it says.
 pub(crate) fn rejected(error: &Rejection, host: IpAddr, port: u16) -> Reason {
     let host = host.to_canonical();

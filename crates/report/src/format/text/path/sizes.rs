@@ -107,7 +107,11 @@ fn cells(sizes: &[SizeProbe], low: u32, high: u32, room: usize) -> Vec<Fate> {
             let here: Vec<Fate> = sizes.iter().filter(within).map(Fate::of).collect();
             let before = sizes.iter().rev().find(|probe| f64::from(probe.size) <= from).map(Fate::of);
             let after = sizes.iter().find(|probe| f64::from(probe.size) >= to).map(Fate::of);
-            shown(&here, before, after)
+            match sizes.first() {
+                // The map begins with what crosses, however soon it ends.
+                Some(least) if place == 0 && Fate::of(least) == Fate::Crosses => Fate::Crosses,
+                _ => shown(&here, before, after),
+            }
         })
         .collect()
 }
@@ -202,6 +206,7 @@ mod tests {
         assert_eq!(strip(&[(100, 3), (145, 0), (200, 3)], 100, 200), "█···░····█");
         assert_eq!(strip(&[(100, 2), (200, 2)], 100, 200), "▒▒▒▒▒▒▒▒▒▒");
         assert_eq!(strip(&[(1500, 3)], 1500, 1500), "██████████");
+        assert_eq!(strip(&[(1280, 3), (1400, 3), (1401, 0), (9000, 0)], 1280, 9000), "█░░░░░░░░░");
     }
 
     #[test]
