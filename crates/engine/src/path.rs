@@ -20,7 +20,6 @@ use model::event::{Event, Warning};
 use model::path::{PathMethod, PathPlan, PathResult, PathStarted, ServicePlan};
 use model::plan::Direction;
 use model::time::MonoTime;
-pub(crate) use native::Probes;
 use native::WayFinder;
 use wire::ProtocolError;
 

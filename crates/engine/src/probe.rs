@@ -8,7 +8,6 @@ use super::connect::Security;
 use super::dialogue::{Dialogue, Words};
 use super::flows::is_too_big;
 use super::interrupt::Interrupt;
-use super::path::Probes;
 use super::probe::flow::ProbeFlow;
 use super::shared::FlowSocket;
 use anyhow::Context;
@@ -310,6 +309,20 @@ impl Prober {
             }
         }
     }
+}
+
+/// Sends probes over one flow and says what came of them. Beside the one that does, tests have paths that are simulated.
+pub(crate) trait Probes {
+    /// IPv6?
+    fn is_ipv6(&self) -> bool;
+    /// The flow whose packets go this way.
+    fn flow(&self, direction: Direction) -> Flow;
+    /// What the sender of a direction knows of the path.
+    fn sender(&mut self, direction: Direction) -> anyhow::Result<PathSeen>;
+    /// Sends datagrams one way; says which arrived, and in which fragments.
+    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> anyhow::Result<Vec<SizeCount>>;
+    /// The sender's own kernel refused to send a payload of this size in one piece.
+    fn is_refused(&self, direction: Direction, payload: u32) -> bool;
 }
 
 impl Probes for Prober {

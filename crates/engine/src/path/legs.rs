@@ -1,8 +1,8 @@
 //! Further flows between the same two hosts: routers that share packets out over equal paths send each flow one way.
 
 use super::Job;
-use super::native::{Probes, WayFinder};
-use crate::probe::Prober;
+use super::native::WayFinder;
+use crate::probe::{Prober, Probes};
 use model::path::{FlowSize, PathResult, Unknown};
 use model::plan::Direction;
 

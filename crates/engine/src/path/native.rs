@@ -3,28 +3,14 @@
 mod trace;
 
 use super::pieces::{pieces, room};
-use crate::probe::Volley;
+use crate::probe::{Probes, Volley};
 use model::path::{
-    BlackHole, BlackHoleCause, Bound, Discovery, Flow, FlowSize, FragmentFate, FragmentShape, FragmentTest,
+    BlackHole, BlackHoleCause, Bound, Discovery, FlowSize, FragmentFate, FragmentShape, FragmentTest,
     Fragments, HopSource, LimitingHop, PathWay, Search, SizeProbe, TracedHop, Unknown, least_mtu,
 };
 use model::plan::Direction;
 use wire::native::PathSeen;
 use wire::native::probe::{MAX_SIZE, MIN_SIZE, SizeCount};
-
-/// Sends probes over one flow and says what came of them. Beside the one that does, tests have paths that are simulated.
-pub(crate) trait Probes {
-    /// IPv6?
-    fn is_ipv6(&self) -> bool;
-    /// The flow whose packets go this way.
-    fn flow(&self, direction: Direction) -> Flow;
-    /// What the sender of a direction knows of the path.
-    fn sender(&mut self, direction: Direction) -> anyhow::Result<PathSeen>;
-    /// Sends datagrams one way; says which arrived, and in which fragments.
-    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> anyhow::Result<Vec<SizeCount>>;
-    /// The sender's own kernel refused to send a payload of this size in one piece.
-    fn is_refused(&self, direction: Direction, payload: u32) -> bool;
-}
 
 /// Finds out what a direction carries.
 pub(crate) struct WayFinder<'a> {

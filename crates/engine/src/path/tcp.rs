@@ -1,10 +1,10 @@
 //! TCP on a path: what each SYN promised and what arrived of it, and whether full segments cross.
 
 use super::Job;
-use super::native::{Probes, WayFinder};
+use super::native::WayFinder;
 use crate::client;
 use crate::interrupt::Interrupt;
-use crate::probe::Prober;
+use crate::probe::{Prober, Probes};
 use linux::tcp_info::TcpInfo;
 use model::event::Event;
 use model::path::{Discovery, Flow, PathResult, PathWay, TcpWay, Unknown};

@@ -1,7 +1,6 @@
 //! Paths that are simulated, for tests: two hosts, two routers, and faults at either, of which the truth is known.
 
-use super::Probes;
-use crate::probe::Volley;
+use crate::probe::{Probes, Volley};
 use model::path::{Flow, FragmentShape, TooBig, headers};
 use model::plan::{Direction, Transport};
 use std::collections::BTreeMap;
