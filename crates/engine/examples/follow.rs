@@ -9,10 +9,12 @@ use std::io::Write;
 
 fn main() -> anyhow::Result<()> {
     let host = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1".into());
+    let mut far = FarEnd::named(&host);
+    far.port = std::env::args().nth(2).map(|port| port.parse()).transpose()?;
     let asked = Throughput {
         end: End::Time(Nanos::from_secs(1)),
         interval: Nanos::from_millis(100),
-        ..Throughput::to(FarEnd::named(&host))
+        ..Throughput::to(far)
     };
     let plan = resolve(&Request::Throughput(Box::new(asked)), &Host::here())?;
     let mut out = std::io::stdout();

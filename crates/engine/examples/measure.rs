@@ -8,7 +8,9 @@ use std::io::Write;
 
 fn main() -> anyhow::Result<()> {
     let host = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1".into());
-    let asked = Throughput { end: End::Time(Nanos::from_secs(1)), ..Throughput::to(FarEnd::named(&host)) };
+    let mut far = FarEnd::named(&host);
+    far.port = std::env::args().nth(2).map(|port| port.parse()).transpose()?;
+    let asked = Throughput { end: End::Time(Nanos::from_secs(1)), ..Throughput::to(far) };
     let plan = resolve(&Request::Throughput(Box::new(asked)), &Host::here())?;
     let ended = run::run(&plan, &Options::default(), &mut |_| {})?;
     if let Some(run) = ended.run() {

@@ -23,8 +23,8 @@ fn round_trips_over_a_link_in_both_families() {
             assert_eq!(counts(way(&run), names), [150, 150, 150, 0], "{host} {words:?}");
             assert_eq!(way(&run)["ends"]["seen_as"], way(&run)["ends"]["local"], "{host}");
         }
-        // The kernel begins to time packets a little after it is asked to.
-        let run = measured(&net, &[host, "-t", "500ms"]);
+        // The kernel begins to time packets when it next has time for it.
+        let run = measured(&net, &[host, "-t", "2s"]);
         let wire = &way(&run)["wire"];
         assert!(number(&wire["rtt_ns"], "count") > 0, "the kernel times a link's packets: {wire:#}");
         assert!(number(&wire["rtt_ns"], "max") <= number(&wire["application_ns"], "max"), "{wire:#}");
