@@ -3,6 +3,7 @@
 pub mod cpus;
 pub mod dut;
 pub mod event;
+pub mod expectation;
 pub mod finding;
 pub mod frames;
 pub mod framing;

@@ -1,6 +1,7 @@
 //! One run as a document: everything a reader, a file or a database needs of it.
 
 use crate::event::Event;
+use crate::expectation::Checked;
 use crate::finding::{Finding, Verdict};
 use crate::host::Host;
 use crate::latency::{LatencyPlan, LatencySample};
@@ -57,6 +58,9 @@ pub struct Run {
     /// The numbers to set on the path, of a run about packet sizes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<Advice>,
+    /// What was expected (`--expect`), and what became of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<Checked>,
     /// The conclusion.
     pub verdict: Verdict,
 }
@@ -85,6 +89,7 @@ impl Run {
             tests: Vec::new(),
             findings: Vec::new(),
             advice: Vec::new(),
+            expectations: Vec::new(),
             verdict: Verdict::default(),
         };
         events.iter().for_each(|event| run.take(event));

@@ -6,6 +6,8 @@ mod quantity;
 mod scope;
 
 pub use device::{DeviceExpectation, known_device_keys};
+pub use model::expectation::Checked;
+
 use figures::{Figure, Source, all};
 use model::latency::{LoadPhase, WayResult};
 use model::plan::{Direction, Transport};
@@ -33,17 +35,6 @@ pub struct Expectation {
     wanted: f64,
 }
 
-/// What became of an expectation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Checked {
-    /// The expectation as it was written.
-    pub expectation: String,
-    /// The figure as measured, in its unit; absent: the run has no such figure.
-    pub measured: Option<String>,
-    /// It was measured, and it is as expected.
-    pub held: bool,
-}
-
 /// Why a text is no expectation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ExpectError {
@@ -56,12 +47,14 @@ pub enum ExpectError {
         text: String,
     },
     /// No figure has this name.
-    #[error("read expectation `{text}`: there is no figure `{key}`; the figures are {known}")]
+    #[error("read expectation `{text}`: there is no figure `{key}`{likely}; the figures are {known}")]
     UnknownKey {
         /// The text as it was given.
         text: String,
         /// What stands before the comparison.
         key: String,
+        /// `: did you mean …?`, or nothing.
+        likely: String,
         /// Every figure.
         known: String,
     },
@@ -95,7 +88,6 @@ impl FromStr for Expectation {
 
     fn from_str(text: &str) -> Result<Expectation, ExpectError> {
         let (key, comparison, value) = split(text)?;
-        let unknown = || ExpectError::UnknownKey { text: text.into(), key: key.into(), known: known_keys() };
         let plain = without_points(key);
         let (scope, name) = Scope::of(&plain, all());
         let (transport, rest) = prefixed(name, &[("tcp.", Transport::Tcp), ("udp.", Transport::Udp)]);
@@ -105,6 +97,16 @@ impl FromStr for Expectation {
             (Scope::Run, Source::Run(_)) | (Scope::Way(_), Source::Labelled(_)) => direction.is_none(),
             (Scope::Loaded(_), Source::Loaded(_)) => direction.is_none(),
             _ => false,
+        };
+        let unknown = || {
+            let before = &plain[..plain.len() - name.len()];
+            let way = if direction.is_none() && scope == Scope::Run { "down." } else { "" };
+            let names = all().map(|figure| match figure.source {
+                Source::Way(_) | Source::Path(_) => format!("{before}{way}{}", figure.name),
+                _ => format!("{before}{}", figure.name),
+            });
+            let likely = likely(&plain, names);
+            ExpectError::UnknownKey { text: text.into(), key: key.into(), likely, known: known_keys() }
         };
         let figure = all().find(|figure| figure.name == name && fits(figure)).ok_or_else(unknown)?;
         let wanted = read_value(figure.quantity, text, key, value)?;
@@ -149,16 +151,6 @@ impl Expectation {
     }
 }
 
-impl Display for Checked {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        match (self.held, &self.measured) {
-            (true, Some(measured)) => write!(f, "held: {} (measured {measured})", self.expectation),
-            (_, Some(measured)) => write!(f, "broken: {} (measured {measured})", self.expectation),
-            (_, None) => write!(f, "broken: {} (not measured in this run)", self.expectation),
-        }
-    }
-}
-
 impl Comparison {
     fn holds(self, value: f64, wanted: f64) -> bool {
         match self {
@@ -186,6 +178,16 @@ pub fn known_keys() -> String {
         names(|figure| matches!(figure.source, Source::Loaded(_)))
     )
 }
+
+/// `: did you mean …?` with the name most like this one, if there is any that could be meant.
+fn likely(key: &str, names: impl Iterator<Item = String>) -> String {
+    let rated = names.map(|name| (strsim::jaro_winkler(key, &name), name));
+    let best = rated.filter(|(likeness, _)| *likeness > LIKE).max_by(|a, b| a.0.total_cmp(&b.0));
+    best.map(|(_, name)| format!(": did you mean `{name}`?")).unwrap_or_default()
+}
+
+/// From here on two names are taken for the same, mistyped (Jaro and Winkler's likeness, 0 to 1).
+const LIKE: f64 = 0.8;
 
 /// `p99.9` is written `p999` in names.
 fn without_points(key: &str) -> String {
@@ -238,6 +240,21 @@ const COMPARISONS: [(&str, Comparison); 6] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_figure_that_was_meant_is_named() {
+        for (text, meant) in [
+            ("down.goodputt>=1Mbit/s", "did you mean `down.goodput`?"),
+            ("goodput>=1Mbit/s", "did you mean `down.goodput`?"),
+            ("rtt.p98<=1ms", "did you mean `rtt.p9"),
+            ("verdict==ok", "the figures are"),
+        ] {
+            let said = text.parse::<Expectation>().expect_err(text).to_string();
+            assert!(said.contains(meant), "{text}: {said}");
+        }
+        let said = "64.througput>=1Mpps".parse::<DeviceExpectation>().expect_err("mistyped").to_string();
+        assert!(said.contains("did you mean `64.throughput`?"), "{said}");
+    }
     use insight::{run_of_events, run_of_tests};
     use model::event::Event;
     use model::stats::histogram::Distribution;

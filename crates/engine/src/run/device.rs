@@ -93,6 +93,7 @@ pub(super) fn run(
         devices: tested.into_iter().map(|(device, _)| device).collect(),
         comparisons: Vec::new(),
         notes: plan.notes.clone(),
+        expectations: Vec::new(),
     };
     let error = broke.filter(|_| !interrupt.is_raised());
     Ok(Ended { document: Document::Device(Box::new(report)), error })

@@ -261,6 +261,7 @@ mod tests {
             devices,
             comparisons: Vec::new(),
             notes: Vec::new(),
+            expectations: Vec::new(),
         }
     }
 

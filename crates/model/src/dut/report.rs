@@ -1,6 +1,7 @@
 //! The document of a benchmark.
 
 use super::{Change, Overload, Rates, ResetTime, Stream, Test, Times, Tools, WayObservation, y1564};
+use crate::expectation::Checked;
 use crate::finding::{Finding, Verdict};
 use crate::framing::Encaps;
 use crate::host::Host;
@@ -40,6 +41,9 @@ pub struct DutReport {
     pub comparisons: Vec<DeviceComparison>,
     /// What a reader must know of all of it.
     pub notes: Vec<String>,
+    /// What was expected (`--expect`), and what became of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<Checked>,
 }
 
 /// What was asked.

@@ -19,8 +19,8 @@ pub(crate) fn run(args: &FramesArgs, global: &Common) -> anyhow::Result<Exit> {
         return print_plan(&plan, global);
     }
     let options = Options { security, stop: signals::interrupt()?, ..Options::default() };
-    let ended = run_in_steps(&plan, &options)?;
-    let exit = conclude(&ended.run, false, &expected, global);
+    let mut ended = run_in_steps(&plan, &options)?;
+    let exit = conclude(&mut ended.run, false, &expected, global);
     chart::write(&args.chart, || format::chart(&ended.run).svg())?;
     exit.and_then(|exit| ended.error.map_or(Ok(exit), Err))
 }

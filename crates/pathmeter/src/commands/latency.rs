@@ -23,8 +23,8 @@ pub(crate) fn run(args: &LatencyArgs, global: &Common) -> anyhow::Result<Exit> {
     };
     let capture = args.capture.options(device);
     let options = Options { security, stop: signals::interrupt()?, capture, ..Options::default() };
-    let ended = Live::new(global).run(&plan, options)?;
-    let exit = conclude(&ended.run, true, &expected, global)?;
+    let mut ended = Live::new(global).run(&plan, options)?;
+    let exit = conclude(&mut ended.run, true, &expected, global)?;
     if let (Some(file), None) = (&args.ways.save, &ended.error) {
         compare::save_and_show(&ended.run, file, global)?;
     }

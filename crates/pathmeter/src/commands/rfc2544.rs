@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> anyhow::Result<Exit> {
     if reference.is_some() && report.comparisons.is_empty() {
         report.notes.push("The result of --against has none of these devices: nothing is compared.".into());
     }
-    let exit = outcome::conclude(&report, &expected, reference.is_some(), global)?;
+    let exit = outcome::conclude(&mut report, &expected, reference.is_some(), global)?;
     chart::write(&args.chart, || format::chart(&report).svg())?;
     // What broke it is told below what was measured.
     error.map_or(Ok(exit), Err)

@@ -186,12 +186,12 @@ fn measured(ended: anyhow::Result<Ended>) -> anyhow::Result<Measured> {
 
 /// Writes the result of a run; the error that ended it comes after it.
 pub(crate) fn conclude_all(
-    ended: Measured,
+    mut ended: Measured,
     live: bool,
     expected: &[Expectation],
     global: &Common,
 ) -> anyhow::Result<Exit> {
-    let exit = conclude(&ended.run, live, expected, global)?;
+    let exit = conclude(&mut ended.run, live, expected, global)?;
     ended.error.map_or(Ok(exit), Err)
 }
 
@@ -215,15 +215,15 @@ fn decided(event: &Event) -> String {
 
 /// Writes the result of a run and says how it went. `live`: intervals have already been shown on standard output.
 pub(crate) fn conclude(
-    run: &Run,
+    run: &mut Run,
     live: bool,
     expected: &[Expectation],
     global: &Common,
 ) -> anyhow::Result<Exit> {
-    let checked: Vec<Checked> = expected.iter().map(|expectation| expectation.check(run)).collect();
+    run.expectations = expected.iter().map(|expectation| expectation.check(run)).collect();
     let shown = live && global.output.is_none();
-    write(&[&RunDocument { run, checked: &checked, shown }], global)?;
-    let broken = broken(&checked);
+    write(&[&RunDocument { run, shown }], global)?;
+    let broken = broken(&run.expectations);
     Ok(match run.verdict.status {
         Status::Void => Exit::Void,
         _ if broken => Exit::ExpectationBroken,

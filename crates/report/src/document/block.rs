@@ -114,6 +114,8 @@ pub struct Conclusion {
     pub text: String,
     /// The sentences say all of it, and text and Markdown leave the word out.
     pub wordless: bool,
+    /// Something that was expected is otherwise: the word says that too.
+    pub broken: bool,
 }
 
 impl Conclusion {
@@ -121,7 +123,7 @@ impl Conclusion {
     #[must_use]
     pub fn of(verdict: &Verdict) -> Conclusion {
         let Verdict { status, text } = verdict.clone();
-        Conclusion { of: String::new(), status, text, wordless: false }
+        Conclusion { of: String::new(), status, text, wordless: false, broken: false }
     }
 }
 

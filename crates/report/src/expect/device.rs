@@ -29,6 +29,7 @@ impl FromStr for DeviceExpectation {
         let (scope, figure) = named(key).ok_or_else(|| ExpectError::UnknownKey {
             text: text.into(),
             key: key.into(),
+            likely: likely(key, names_like(key)),
             known: known_device_keys(),
         })?;
         let wanted = read_value(figure.quantity, text, key, value)?;
@@ -86,6 +87,12 @@ impl DeviceExpectation {
 #[must_use]
 pub fn known_device_keys() -> String {
     FIGURES.iter().map(|figure| figure.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Every figure behind the scope of this key.
+fn names_like(key: &str) -> impl Iterator<Item = String> {
+    let scope = key.split_once('.').map_or(String::new(), |(scope, _)| format!("{scope}."));
+    FIGURES.iter().flat_map(move |figure| [figure.name.to_owned(), format!("{scope}{}", figure.name)])
 }
 
 /// The figure that a key ends with, and what stands before it. Names may have points in them, so the longest figure is meant.

@@ -3,7 +3,7 @@
 use super::Style;
 use super::table::markdown;
 use super::text::{evidence, words};
-use crate::document::{Block, Column, Conclusion, Document, Table};
+use crate::document::{Block, Column, Conclusion, Document, Expectation, Judgement, Table};
 use model::finding::Finding;
 
 /// One document after the other.
@@ -20,6 +20,9 @@ fn one(document: &dyn Document) -> String {
         let shown = shown(&block);
         if shown.is_empty() {
             continue;
+        }
+        if matches!(&block, Block::Conclusion(conclusion) if conclusion.of.is_empty()) {
+            text.push_str(&expectations(&document.expectations()));
         }
         let goes_on =
             matches!((&before, &block), (Some(Block::Facts(_) | Block::Sentences(_)), Block::List(_)));
@@ -42,13 +45,28 @@ fn shown(block: &Block) -> String {
         Block::Table(table) => titled(table),
         Block::Findings(found) => findings(found),
         Block::Conclusion(Conclusion { wordless: true, text, .. }) => format!("**{text}**\n"),
-        Block::Conclusion(Conclusion { status, text, .. }) => {
-            format!("**Verdict: {}.** {text}\n", words::status(*status))
+        Block::Conclusion(conclusion) => {
+            format!("**Verdict: {}.** {}\n", words::conclusion(conclusion), conclusion.text)
         }
         Block::Preformatted(text) => format!("```\n{text}```\n"),
         // A ticket has no room for them; what is drawn is in the tables, too.
         Block::Chart(_) | Block::Details(..) => String::new(),
     }
+}
+
+/// What was expected of the whole document.
+fn expectations(expected: &[Expectation]) -> String {
+    let of_all = expected.iter().filter(|expected| expected.of.is_empty());
+    let line = |expected: &Expectation| {
+        let word = match expected.judgement {
+            Judgement::Held => "held",
+            Judgement::Broken => "broken",
+            Judgement::Open => "not judged",
+        };
+        format!("{word}: `{}`, found {}", expected.what, expected.found)
+    };
+    let lines: Vec<String> = of_all.map(line).collect();
+    if lines.is_empty() { String::new() } else { format!("\n{}", list(lines.iter().map(String::as_str))) }
 }
 
 fn list<'a>(lines: impl Iterator<Item = &'a str>) -> String {

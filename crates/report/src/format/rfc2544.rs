@@ -20,24 +20,21 @@ pub use read::{ReadError, read};
 use crate::document::{
     Block, Chart, Conclusion, Csv, Document, Expectation, Head, Judgement, Table, indented_json, json_line,
 };
-use crate::expect::Checked;
 use model::dut::{DeviceReport, DutReport, StreamReport};
 use serde::Serialize;
 
-/// A report, and what was expected of its devices.
+/// A report as a document.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceDocument<'a> {
     /// The report.
     pub report: &'a DutReport,
-    /// What was expected.
-    pub checked: &'a [Checked],
 }
 
 impl DeviceDocument<'_> {
-    /// A report of which nothing was expected.
+    /// This report.
     #[must_use]
     pub fn of(report: &DutReport) -> DeviceDocument<'_> {
-        DeviceDocument { report, checked: &[] }
+        DeviceDocument { report }
     }
 }
 
@@ -66,7 +63,7 @@ impl Document for DeviceDocument<'_> {
 
     fn expectations(&self) -> Vec<Expectation> {
         let promised = self.report.devices.iter().filter_map(promise);
-        super::run::expectations(self.checked).into_iter().chain(promised).collect()
+        super::run::expectations(&self.report.expectations).into_iter().chain(promised).collect()
     }
 
     fn csv(&self) -> Csv {

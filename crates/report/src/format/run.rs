@@ -17,17 +17,15 @@ use model::run::Run;
 pub struct RunDocument<'a> {
     /// The run.
     pub run: &'a Run,
-    /// What was expected of it.
-    pub checked: &'a [Checked],
     /// Its intervals have been shown while it ran, by a format that does so.
     pub shown: bool,
 }
 
 impl RunDocument<'_> {
-    /// A run of which nothing was expected.
+    /// A run that was not shown while it ran.
     #[must_use]
     pub fn of(run: &Run) -> RunDocument<'_> {
-        RunDocument { run, checked: &[], shown: false }
+        RunDocument { run, shown: false }
     }
 }
 
@@ -48,7 +46,7 @@ impl Document for RunDocument<'_> {
     }
 
     fn expectations(&self) -> Vec<Expectation> {
-        expectations(self.checked)
+        expectations(&self.run.expectations)
     }
 
     fn csv(&self) -> Csv {

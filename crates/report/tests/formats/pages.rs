@@ -146,9 +146,10 @@ fn nobody_writes_into_the_page() {
         hold_harmless(&report, name);
     }
     for (name, report) in rfc2544::all() {
-        let report: DutReport = spoiled(&report);
+        let mut report: DutReport = spoiled(&report);
         let said = Checked { expectation: HOSTILE.into(), measured: Some(HOSTILE.into()), held: false };
-        hold_harmless(&DeviceDocument { report: &report, checked: &[said] }, name);
+        report.expectations = vec![said];
+        hold_harmless(&DeviceDocument::of(&report), name);
     }
 }
 
@@ -195,11 +196,16 @@ fn spoil(value: &mut serde_json::Value, with: &str) {
 
 #[test]
 fn expectations_are_test_cases() {
-    let run = runs::tcp_up();
+    let mut run = runs::tcp_up();
     let expected = ["up.goodput>=1Gbit/s", "up.goodput>=99Gbit/s", "down.goodput>=1bit/s"];
-    let checked: Vec<Checked> =
-        expected.map(|text| text.parse::<Expectation>().expect(text).check(&run)).into();
-    let document = RunDocument { run: &run, checked: &checked, shown: false };
+    run.expectations = expected.map(|text| text.parse::<Expectation>().expect(text).check(&run)).into();
+    let document = RunDocument::of(&run);
+    insta::assert_snapshot!("expected.markdown", written(&document, "markdown"));
+    let text = written(&document, "text");
+    let told = text.split_once("\nExpectations\n").expect("what was expected").1;
+    insta::assert_snapshot!("expected.text", told);
+    let read: Run = serde_json::from_str(&written(&document, "json")).unwrap();
+    assert_eq!(read.expectations, run.expectations);
     insta::assert_snapshot!("expected.junit", written(&document, "junit"));
     let page = written(&document, "html");
     parsed(&page, |tree| {
@@ -207,10 +213,10 @@ fn expectations_are_test_cases() {
         assert!(cells.iter().any(|cell| cell == "up.goodput>=99Gbit/s"), "{cells:?}");
         assert!(cells.iter().any(|cell| cell == "broken") && cells.iter().any(|cell| cell == "held"));
     });
-    let (_, report) = rfc2544::all().swap_remove(1);
+    let (_, mut report) = rfc2544::all().swap_remove(1);
     let expectation: DeviceExpectation = "throughput>=99Gpps".parse().unwrap();
-    let checked = [expectation.check(&report)];
-    let suite = written(&DeviceDocument { report: &report, checked: &checked }, "junit");
+    report.expectations = vec![expectation.check(&report)];
+    let suite = written(&DeviceDocument::of(&report), "junit");
     parsed(&suite, |tree| {
         assert_eq!(tree.root_element().attribute("failures"), Some("1"), "{suite}");
         check_counts(tree, "rfc2544");

@@ -7,24 +7,24 @@ use crate::exit::Exit;
 use model::dut::{DeviceReport, DutReport, RateChange};
 use model::finding::Status;
 use model::units::PacketRate;
-use report::expect::{Checked, DeviceExpectation};
+use report::expect::DeviceExpectation;
 use report::format::rfc2544::DeviceDocument;
 use std::io::Write;
 
 /// Writes the result, and says which expectations do not hold.
 pub(super) fn conclude(
-    report: &DutReport,
+    report: &mut DutReport,
     expected: &[DeviceExpectation],
     has_reference: bool,
     global: &Common,
 ) -> anyhow::Result<Exit> {
-    let checked: Vec<Checked> = expected.iter().map(|expectation| expectation.check(report)).collect();
-    write(&[&DeviceDocument { report, checked: &checked }], global)?;
+    report.expectations = expected.iter().map(|expectation| expectation.check(report)).collect();
+    write(&[&DeviceDocument { report }], global)?;
     let slower = if has_reference { regressions(report) } else { Vec::new() };
     for line in &slower {
         let _ = writeln!(std::io::stderr(), "regression: {line}");
     }
-    Ok(match exit(report, !broken(&checked)) {
+    Ok(match exit(report, !broken(&report.expectations)) {
         Exit::Done if !slower.is_empty() => Exit::Regression,
         exit => exit,
     })

@@ -43,7 +43,7 @@ impl Document for LabReport {
             blocks.extend([Block::Heading("Notes".into()), Block::list(self.notes.iter().cloned())]);
         }
         let (of, status, text) = (String::new(), status(self), sentences::verdict(self));
-        blocks.push(Block::Conclusion(Conclusion { of, status, text, wordless: true }));
+        blocks.push(Block::Conclusion(Conclusion { of, status, text, wordless: true, broken: false }));
         blocks
     }
 

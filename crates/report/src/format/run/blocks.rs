@@ -26,7 +26,8 @@ pub(super) fn of(run: &Run) -> Vec<Block> {
         () => of_throughput(run),
     });
     blocks.push(Block::Findings(run.findings.clone()));
-    blocks.push(Block::Conclusion(Conclusion::of(&run.verdict)));
+    let broken = run.expectations.iter().any(|expected| !expected.held);
+    blocks.push(Block::Conclusion(Conclusion { broken, ..Conclusion::of(&run.verdict) }));
     blocks.extend(details::of(run));
     blocks
 }

@@ -46,7 +46,7 @@ fn one(block: &Block, style: &Style) -> String {
         Block::Table(table) => titled(table, style),
         Block::Findings(found) => findings::list(found, style),
         Block::Conclusion(Conclusion { wordless: true, text, .. }) => format!("\n{text}\n"),
-        Block::Conclusion(conclusion) => findings::conclusion(conclusion.status, &conclusion.text, style),
+        Block::Conclusion(conclusion) => findings::conclusion(conclusion, style),
         Block::Preformatted(text) => format!("\n{text}"),
         // What is drawn is in the tables, too; details are for those who look for them.
         Block::Chart(_) | Block::Details(..) => String::new(),

@@ -2,14 +2,33 @@
 
 use super::super::{Paint, Style};
 use super::words;
-use model::finding::{Finding, Severity, Status, Verdict};
+use crate::document::Conclusion;
+use model::expectation::Checked;
+use model::finding::{Finding, Severity, Status};
 use model::plan::Direction;
+use model::run::Run;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Findings, if any, and the verdict.
-pub(super) fn of(findings: &[Finding], verdict: &Verdict, style: &Style) -> String {
-    list(findings, style) + &conclusion(verdict.status, &verdict.text, style)
+/// Findings, if any, what was expected, and the verdict.
+pub(super) fn of(run: &Run, style: &Style) -> String {
+    let broken = run.expectations.iter().any(|expected| !expected.held);
+    let conclusion = Conclusion { broken, ..Conclusion::of(&run.verdict) };
+    list(&run.findings, style) + &expectations(&run.expectations, style) + &self::conclusion(&conclusion, style)
+}
+
+/// What was expected, under its heading, if anything was.
+fn expectations(expected: &[Checked], style: &Style) -> String {
+    let mut text = String::new();
+    if !expected.is_empty() {
+        text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Expectations")));
+    }
+    for one in expected {
+        let (word, paint) = if one.held { ("held", Paint::Good) } else { ("broken", Paint::Problem) };
+        let mark = style.paint(paint, &format!("{word:<9}"));
+        text.push_str(&hanging(&mark, &format!("{}: {}", one.expectation, one.found()), None, style));
+    }
+    text
 }
 
 /// The findings under their heading, if any.
@@ -84,17 +103,17 @@ fn evidence_value(value: &Value) -> String {
 }
 
 /// `Verdict: ok.` and the sentences.
-pub(super) fn conclusion(status: Status, sentences: &str, style: &Style) -> String {
-    if sentences.is_empty() {
+pub(super) fn conclusion(conclusion: &Conclusion, style: &Style) -> String {
+    if conclusion.text.is_empty() {
         return String::new();
     }
-    let paint = match status {
-        Status::Ok => Paint::Good,
-        Status::Degraded => Paint::Warning,
-        Status::Problem | Status::Void => Paint::Problem,
+    let paint = match conclusion.status {
+        Status::Ok if !conclusion.broken => Paint::Good,
+        Status::Degraded if !conclusion.broken => Paint::Warning,
+        _ => Paint::Problem,
     };
-    let mark = format!("Verdict: {}.", words::status(status));
-    let mut lines = style.wrap(&format!("{mark} {sentences}"), 0);
+    let mark = format!("Verdict: {}.", words::conclusion(conclusion));
+    let mut lines = style.wrap(&format!("{mark} {}", conclusion.text), 0);
     if let Some(first) = lines.first_mut()
         && let Some(rest) = first.strip_prefix(&mark)
     {

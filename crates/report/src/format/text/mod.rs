@@ -93,7 +93,7 @@ pub fn result(run: &Run, style: &Style) -> String {
         false => measure::of(run, style),
     };
     text.extend(run.summary.packets.iter().map(|packets| packets::of(packets, style)));
-    text.push_str(&findings::of(&run.findings, &run.verdict, style));
+    text.push_str(&findings::of(run, style));
     text
 }
 

@@ -101,6 +101,15 @@ pub(in crate::format) fn severity(severity: Severity) -> &'static str {
     }
 }
 
+/// The word of a verdict. What was expected and is otherwise stands before what is ok.
+pub(in crate::format) fn conclusion(conclusion: &Conclusion) -> String {
+    match (conclusion.broken, conclusion.status) {
+        (false, status) => self::status(status).into(),
+        (true, Status::Ok) => "expectation broken".into(),
+        (true, status) => format!("{}, expectation broken", self::status(status)),
+    }
+}
+
 /// `ok`, `degraded`, `problem` or `void`.
 pub(in crate::format) fn status(status: Status) -> &'static str {
     match status {

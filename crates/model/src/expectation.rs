@@ -1,0 +1,34 @@
+//! What was expected of a result, and what became of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::{Display, Formatter};
+
+/// What became of an expectation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Checked {
+    /// The expectation as it was written.
+    pub expectation: String,
+    /// The figure as measured, in its unit; absent: the run has no such figure.
+    pub measured: Option<String>,
+    /// It was measured, and it is as expected.
+    pub held: bool,
+}
+
+impl Display for Checked {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let word = if self.held { "held" } else { "broken" };
+        write!(f, "{word}: {} ({})", self.expectation, self.found())
+    }
+}
+
+impl Checked {
+    /// `measured 9.41 Gbit/s`, or that it was not.
+    #[must_use]
+    pub fn found(&self) -> String {
+        match &self.measured {
+            Some(measured) => format!("measured {measured}"),
+            None => "not measured in this run".into(),
+        }
+    }
+}
