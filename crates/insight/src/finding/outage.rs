@@ -32,7 +32,9 @@ fn longest(way: &Way<'_>) -> Option<Silence> {
 
 /// Longer than what a sender that is held to a rate leaves between two pieces of data.
 fn pause(way: &Way<'_>) -> Nanos {
-    let bits = u64::from(way.plan.test.length).saturating_mul(8);
+    // Of a length that is left to this end, the least that paced TCP writes at once.
+    let length = way.plan.test.length.max(LEAST_BLOCK);
+    let bits = u64::from(length).saturating_mul(8);
     let rate = way.plan.test.bitrate.map_or(0, |rate| rate.0);
     let each = u128::from(bits) * 1_000_000_000;
     let each = each.checked_div(u128::from(rate)).unwrap_or(0);
@@ -73,5 +75,7 @@ fn finding(way: &Way<'_>, silence: Silence) -> Finding {
 const LEAST: Nanos = Nanos::from_secs(1);
 /// What people and protocols notice.
 const LONG: Nanos = Nanos::from_secs(3);
+/// Payload of a full segment, bytes.
+const LEAST_BLOCK: u32 = 1448;
 /// Times that a sender's own pause must be exceeded.
 const PAUSES: u64 = 5;

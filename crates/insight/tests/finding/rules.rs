@@ -82,6 +82,9 @@ const SCENARIOS: &[Scenario] = &[
     spares("outage", "the rate leaves such pauses", || {
         silent(1500, Some(1)).with(|s| s.plan.test.bitrate = Some(BitRate(11_776))).run()
     }),
+    spares("outage", "TCP: the rate leaves such pauses", || {
+        silent_tcp(2000, true).with(|s| s.plan.test.bitrate = Some(BitRate(5_000))).run()
+    }),
     spares("outage", "no silence", || Scene::udp().run()),
     raises("receiver-buffer-loss", "0.2 % in the socket", || socket_drops(2000).run()),
     spares("receiver-buffer-loss", "a handful in the socket", || socket_drops(9).run()),

@@ -1,7 +1,7 @@
 //! Expectations of a benchmarked device: `64.throughput>=1Mpps` held against a report.
 
 use super::quantity::Quantity;
-use super::{Checked, Comparison, ExpectError, read_value, split};
+use super::{Checked, Comparison, ExpectError, likely, read_value, split};
 use model::dut::{DeviceReport, DutReport, LatencyReport, StreamReport};
 use model::stats::histogram::Distribution;
 use model::units::Nanos;
