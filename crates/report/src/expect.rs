@@ -14,7 +14,6 @@ use model::plan::{Direction, Transport};
 use model::run::Run;
 use quantity::Quantity;
 use scope::Scope;
-use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -47,13 +46,13 @@ pub enum ExpectError {
         text: String,
     },
     /// No figure has this name.
-    #[error("read expectation `{text}`: there is no figure `{key}`{likely}; the figures are {known}")]
+    #[error("read expectation `{text}`: there is no figure `{key}`{likely} {known}")]
     UnknownKey {
         /// The text as it was given.
         text: String,
         /// What stands before the comparison.
         key: String,
-        /// `: did you mean …?`, or nothing.
+        /// `: did you mean …? The figures are`, or without a guess.
         likely: String,
         /// Every figure.
         known: String,
@@ -179,11 +178,12 @@ pub fn known_keys() -> String {
     )
 }
 
-/// `: did you mean …?` with the name most like this one, if there is any that could be meant.
+/// `: did you mean …? The figures are`, with the name most like this one, if there is any that could be meant.
 fn likely(key: &str, names: impl Iterator<Item = String>) -> String {
     let rated = names.map(|name| (strsim::jaro_winkler(key, &name), name));
     let best = rated.filter(|(likeness, _)| *likeness > LIKE).max_by(|a, b| a.0.total_cmp(&b.0));
-    best.map(|(_, name)| format!(": did you mean `{name}`?")).unwrap_or_default()
+    let guess = best.map(|(_, name)| format!(": did you mean `{name}`? The figures are"));
+    guess.unwrap_or_else(|| "; the figures are".into())
 }
 
 /// From here on two names are taken for the same, mistyped (Jaro and Winkler's likeness, 0 to 1).
@@ -394,7 +394,10 @@ mod tests {
             ("down.goodput>=", "write a figure"),
             (">=5", "write a figure"),
             ("", "write a figure"),
-            ("down.godput>=5G", "no figure `down.godput`; the figures are rtt.min"),
+            (
+                "down.godput>=5G",
+                "no figure `down.godput`: did you mean `down.goodput`? The figures are rtt.min",
+            ),
             ("goodput>=5G", "no figure `goodput`"),
             ("up.rtt.p99<5ms", "no figure `up.rtt.p99`"),
             ("down.goodput>=fast", "is a rate with its unit, such as 9.4Gbit/s: fast"),

@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 pub(super) fn of(run: &Run, style: &Style) -> String {
     let broken = run.expectations.iter().any(|expected| !expected.held);
     let conclusion = Conclusion { broken, ..Conclusion::of(&run.verdict) };
-    list(&run.findings, style) + &expectations(&run.expectations, style) + &self::conclusion(&conclusion, style)
+    list(&run.findings, style)
+        + &expectations(&run.expectations, style)
+        + &self::conclusion(&conclusion, style)
 }
 
 /// What was expected, under its heading, if anything was.

@@ -1,5 +1,6 @@
 //! Numbers as words and short phrases.
 
+use crate::document::Conclusion;
 use model::finding::{Severity, Status};
 use model::plan::{Direction, Directions, End, TestSpec, Transport};
 use model::stats::histogram::Distribution;

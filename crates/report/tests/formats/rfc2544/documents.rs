@@ -158,6 +158,7 @@ fn finished(mut setup: Setup, mut devices: Vec<DeviceReport>) -> DutReport {
         devices,
         comparisons: Vec::new(),
         notes: Vec::new(),
+        expectations: Vec::new(),
     }
 }
 
