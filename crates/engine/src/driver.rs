@@ -384,7 +384,8 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     }
 
     fn admit(&mut self, plan: &FlowPlan, begins: bool) -> bool {
-        let wanted = Wanted { streams: stream_count(plan), probes: self.session.takes_datagrams(), begins };
+        let wanted =
+            Wanted { streams: plan.test.all_streams(), probes: self.session.takes_datagrams(), begins };
         let may = (self.setting.admit)(wanted);
         self.admitted |= may && begins;
         may
@@ -415,7 +416,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         let (Some(arriving), Some(plan)) = (&mut self.arriving, &self.plan) else { return };
         arriving.flows.extend(arriving.place.take());
         arriving.flows.iter().for_each(Arrival::greet_again);
-        if arriving.complete || arriving.flows.len() < stream_count(plan) as usize {
+        if arriving.complete || arriving.flows.len() < plan.test.all_streams() as usize {
             return;
         }
         arriving.complete = true;
@@ -626,10 +627,6 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
             self.keep(event);
         }
     }
-}
-
-fn stream_count(plan: &FlowPlan) -> u32 {
-    plan.test.streams.saturating_mul(plan.test.directions.each().count() as u32)
 }
 
 /// A message that did not leave: the peer took none for long, or the connection is gone.

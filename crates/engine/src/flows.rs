@@ -26,8 +26,6 @@ pub(crate) fn connect_all(
     remote: SocketAddr,
     local: &LocalOptions,
 ) -> anyhow::Result<Vec<Flow>> {
-    let count =
-        plan.test.stream_numbers(Direction::Up).len() + plan.test.stream_numbers(Direction::Down).len();
     let open = |stream: u32| {
         let socket = match plan.test.transport {
             Transport::Tcp => FlowSocket::Tcp(Arc::new(connect_tcp(plan, stream, remote, local)?)),
@@ -35,7 +33,7 @@ pub(crate) fn connect_all(
         };
         Ok(describe(&plan.test, stream, socket, Direction::Up))
     };
-    (0..count as u32).map(open).collect()
+    (0..plan.test.all_streams()).map(open).collect()
 }
 
 /// Describes an open flow. `sends`: the direction in which this end sends.

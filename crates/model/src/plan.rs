@@ -263,6 +263,11 @@ impl TestSpec {
         }
     }
 
+    /// Streams of both directions together.
+    pub fn all_streams(&self) -> u32 {
+        self.streams.saturating_mul(self.directions.each().count() as u32)
+    }
+
     /// The direction in which the stream of this number carries data.
     pub fn direction_of(&self, stream: u32) -> Direction {
         if self.stream_numbers(Direction::Up).contains(&stream) { Direction::Up } else { Direction::Down }

@@ -18,6 +18,8 @@ pub(crate) mod man;
 pub(crate) mod measure;
 pub(crate) mod mtu;
 pub(crate) mod output;
+#[cfg(any(feature = "device", feature = "lab"))]
+mod progress;
 #[cfg(feature = "device")]
 pub(crate) mod rfc2544;
 pub(crate) mod serve;

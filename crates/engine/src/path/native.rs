@@ -47,13 +47,8 @@ impl WayFinder<'_> {
         known: &PathWay,
     ) -> anyhow::Result<Option<FlowSize>> {
         let Some(mtu) = known.path_mtu.filter(|_| known.bound.is_lower()) else { return Ok(None) };
-        let more = known.bound == Bound::Exact && Some(mtu) < known.interface_mtu;
-        let sizes: Vec<u32> = [mtu, mtu + 1].map(|size| size - known.headers()).into();
-        let sizes = if more { &sizes[..] } else { &sizes[..1] };
         let flow = prober.flow(direction);
-        let rows = prober.volley(direction, Volley { sizes, count: COPIES, cut: None, trace: false })?;
-        let crosses = |at: usize| sizes.get(at).is_some_and(|size| count(&rows, *size) > 0);
-        if crosses(0) && !crosses(1) {
+        if crosses_around(prober, direction, known, mtu, COPIES)? == (true, false) {
             return Ok(Some(FlowSize { flow, path_mtu: mtu, bound: known.bound }));
         }
         let mut finder = WayFinder::begin(prober, direction)?;
@@ -65,10 +60,7 @@ impl WayFinder<'_> {
     /// Asks once more what crosses: a path that changed meanwhile has given answers that belong to no path.
     fn confirm(&mut self) -> anyhow::Result<()> {
         let Some(mtu) = self.way.path_mtu.filter(|_| self.way.bound == Bound::Exact) else { return Ok(()) };
-        let more = Some(mtu) < self.way.interface_mtu;
-        let sizes = [mtu - self.way.headers(), mtu + 1 - self.way.headers()];
-        let rows = self.send(if more { &sizes } else { &sizes[..1] }, SURE_COPIES, None)?;
-        let now = match (count(&rows, sizes[0]) > 0, more && count(&rows, sizes[1]) > 0) {
+        let now = match crosses_around(self.prober, self.direction, &self.way, mtu, SURE_COPIES)? {
             (true, false) => return Ok(()),
             (_, true) => Bound::AtLeast,
             (false, false) => Bound::AtMost,
@@ -320,6 +312,22 @@ impl WayFinder<'_> {
     ) -> anyhow::Result<Vec<SizeCount>> {
         self.prober.volley(self.direction, Volley { sizes, count, cut, trace: false })
     }
+}
+
+/// Whether packets of this size cross a way, and whether those of one byte more do. Of one that is not known to the byte, or is
+/// the interface's, no more is tried.
+fn crosses_around(
+    prober: &mut dyn Probes,
+    direction: Direction,
+    way: &PathWay,
+    mtu: u32,
+    copies: u32,
+) -> anyhow::Result<(bool, bool)> {
+    let more = way.bound == Bound::Exact && Some(mtu) < way.interface_mtu;
+    let sizes = [mtu, mtu + 1].map(|size| size - way.headers());
+    let tried = if more { &sizes[..] } else { &sizes[..1] };
+    let rows = prober.volley(direction, Volley { sizes: tried, count: copies, cut: None, trace: false })?;
+    Ok((count(&rows, sizes[0]) > 0, more && count(&rows, sizes[1]) > 0))
 }
 
 fn count(rows: &[SizeCount], payload: u32) -> u32 {

@@ -3,9 +3,13 @@
 use crate::error::Failure;
 use model::units::Nanos;
 
-/// Streams and time of a test.
-pub(super) fn streams_and_time(streams: u32, time: Nanos) -> Result<(), Failure> {
-    within("--parallel", u64::from(streams), 1, 128, "streams")?;
+/// Streams of a test.
+pub(super) fn streams(streams: u32) -> Result<(), Failure> {
+    within("--parallel", u64::from(streams), 1, 128, "streams")
+}
+
+/// Time of a test.
+pub(super) fn time(time: Nanos) -> Result<(), Failure> {
     positive("--time", time)?;
     at_most("--time", time, MAX_TIME)
 }

@@ -62,7 +62,8 @@ pub(super) fn resolve(asked: &Frames, host: &Host) -> anyhow::Result<run::Plan> 
     asked.far.check()?;
     check_link(asked.link)?;
     let time = asked.time.unwrap_or(if asked.quick { QUICK } else { DEFAULT_TIME });
-    check::streams_and_time(asked.streams, time)?;
+    check::streams(asked.streams)?;
+    check::time(time)?;
     let target = asked.far.target(native::PORT, host)?;
     let network = if target.address.ip().to_canonical().is_ipv4() { Network::V4 } else { Network::V6 };
     let framing = Framing { network, transport: Header::Raw, encaps: asked.encaps.clone(), link_mtu: None };

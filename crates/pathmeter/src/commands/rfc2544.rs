@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> anyhow::Result<Exit> {
         // Before any thread is started: an ordinary user's process moves into a user namespace here.
         gain_and_enclose().map_err(|refused| Failure::usage(refused.to_string(), Unprivileged::ADVICE))?;
     }
-    progress::say(plan::text(devices).trim_end());
+    super::progress::say(plan::text(devices).trim_end());
     let options = Options { security, stop: signals::interrupt()?, ..Options::default() };
     let mut live = Live::new();
     let ended = engine::run::run(&plan, &options, &mut |event| live.event(event));

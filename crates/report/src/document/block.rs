@@ -3,6 +3,7 @@
 use super::Table;
 use crate::plot::{BarChart, LineChart};
 use model::finding::{Finding, Status, Verdict};
+use model::run::Run;
 
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,6 +126,13 @@ impl Conclusion {
         let Verdict { status, text } = verdict.clone();
         Conclusion { of: String::new(), status, text, wordless: false, broken: false }
     }
+
+    /// The verdict of a run, and whether something that was expected of it is otherwise.
+    #[must_use]
+    pub fn of_run(run: &Run) -> Conclusion {
+        let broken = run.expectations.iter().any(|expected| !expected.held);
+        Conclusion { broken, ..Conclusion::of(&run.verdict) }
+    }
 }
 
 /// Something that was expected.
@@ -151,4 +159,16 @@ pub enum Judgement {
     Broken,
     /// Not to be judged: it was not measured, and need not have been.
     Open,
+}
+
+impl Judgement {
+    /// In a word or two.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Judgement::Held => "held",
+            Judgement::Broken => "broken",
+            Judgement::Open => "not judged",
+        }
+    }
 }

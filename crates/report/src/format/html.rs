@@ -70,11 +70,12 @@ fn expectations(expected: &[Expectation]) -> String {
     let mut columns = COLUMNS.to_vec();
     columns.retain(|(_, cell)| expected.iter().any(|one| !cell(one).is_empty()));
     let row = |one: &Expectation| {
-        let (class, word) = match one.judgement {
-            Judgement::Held => ("good", "held"),
-            Judgement::Broken => ("problem", "broken"),
-            Judgement::Open => ("info", "not judged"),
+        let class = match one.judgement {
+            Judgement::Held => "good",
+            Judgement::Broken => "problem",
+            Judgement::Open => "info",
         };
+        let word = one.judgement.word();
         let cells: String = columns.iter().map(|(_, cell)| format!("<td>{}</td>", code(cell(one)))).collect();
         format!("<tr>{cells}<td><strong class=\"mark {class}\">{word}</strong></td></tr>\n")
     };

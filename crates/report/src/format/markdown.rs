@@ -3,7 +3,7 @@
 use super::Style;
 use super::table::markdown;
 use super::text::{evidence, words};
-use crate::document::{Block, Column, Conclusion, Document, Expectation, Judgement, Table};
+use crate::document::{Block, Column, Conclusion, Document, Expectation, Table};
 use model::finding::Finding;
 
 /// One document after the other.
@@ -58,12 +58,7 @@ fn shown(block: &Block) -> String {
 fn expectations(expected: &[Expectation]) -> String {
     let of_all = expected.iter().filter(|expected| expected.of.is_empty());
     let line = |expected: &Expectation| {
-        let word = match expected.judgement {
-            Judgement::Held => "held",
-            Judgement::Broken => "broken",
-            Judgement::Open => "not judged",
-        };
-        format!("{word}: `{}`, found {}", expected.what, expected.found)
+        format!("{}: `{}`, found {}", expected.judgement.word(), expected.what, expected.found)
     };
     let lines: Vec<String> = of_all.map(line).collect();
     if lines.is_empty() { String::new() } else { format!("\n{}", list(lines.iter().map(String::as_str))) }

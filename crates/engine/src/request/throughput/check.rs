@@ -1,7 +1,7 @@
 //! What no test of throughput can do: options of the other transport or protocol, and numbers beyond their limits.
 
 use super::Throughput;
-use super::limits::{MAX_TIME, at_most, exclude, positive, range, within};
+use super::limits::{self, at_most, exclude, range, within};
 use crate::error::Failure;
 use model::framing::LINUX_MIN_MSS;
 use model::plan::{Directions, End, ProtocolName, Transport};
@@ -46,12 +46,9 @@ fn transport(asked: &Throughput) -> Result<(), Failure> {
 }
 
 fn numbers(asked: &Throughput) -> Result<(), Failure> {
-    within("--parallel", u64::from(asked.streams), 1, 128, "streams")?;
+    limits::streams(asked.streams)?;
     match asked.end {
-        End::Time(time) => {
-            positive("--time", time)?;
-            at_most("--time", time, MAX_TIME)?;
-        }
+        End::Time(time) => limits::time(time)?,
         End::Bytes(Bytes(0)) => {
             return Err(Failure::usage("--bytes 0 sends nothing", "give an amount, or --time"));
         }

@@ -3,6 +3,7 @@
 use crate::cli::{Common, LabRunArgs, LabTest};
 use crate::commands::chart;
 use crate::commands::output::{deliver, write};
+use crate::commands::progress::{change, is_live, say};
 use crate::exit::Exit;
 use crate::signals;
 use engine::error::{Failure, Kind};
@@ -11,7 +12,6 @@ use lab_run::{Plan, Request, Test, run_in_machine};
 use model::event::{Event, Progress};
 use model::lab::LabReport;
 use report::format::lab as format;
-use std::io::{IsTerminal, Write};
 
 /// Measures every topology.
 pub(crate) fn run(args: &LabRunArgs, global: &Common) -> anyhow::Result<Exit> {
@@ -79,15 +79,9 @@ fn finish(args: &LabRunArgs, global: &Common, report: &LabReport) -> anyhow::Res
 /// Tells on standard error how far it is: steps on one line that changes on a terminal, elsewhere a line each.
 fn tell(event: &Event) {
     let Event::Progress(Progress { part, doing }) = event else { return };
-    let terminal = std::io::stderr().is_terminal();
-    let before = if terminal { CLEAR } else { "" };
-    // Progress is a courtesy: a closed standard error stops nothing.
-    let _ = match part {
-        Some([step, all]) if terminal => write!(std::io::stderr(), "{before}{step:>4}/{all}  {doing}"),
-        Some([step, all]) => writeln!(std::io::stderr(), "{step:>4}/{all}  {doing}"),
-        None => writeln!(std::io::stderr(), "{before}{doing}"),
-    };
+    match part {
+        Some([step, all]) if is_live() => change(&format!("{step:>4}/{all}  {doing}")),
+        Some([step, all]) => say(&format!("{step:>4}/{all}  {doing}")),
+        None => say(doing),
+    }
 }
-
-/// To the begin of the line, and away with what stands there.
-const CLEAR: &str = "\r\x1b[K";

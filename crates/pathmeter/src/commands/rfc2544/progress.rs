@@ -1,9 +1,9 @@
 //! What is being done, and how long the rest takes at most, on standard error.
 
 use super::plan::about;
+use crate::commands::progress::{change, is_live, say};
 use model::dut::{Progress, Test};
 use model::event::{DeviceProgress, Event};
-use std::io::{IsTerminal, Write};
 
 /// Tells how far a benchmark has come: one line that changes on a terminal, elsewhere one for each test and stream.
 pub(super) struct Live {
@@ -14,17 +14,14 @@ pub(super) struct Live {
 impl Live {
     /// Nothing has begun.
     pub(super) fn new() -> Live {
-        Live { terminal: std::io::stderr().is_terminal(), last: None }
+        Live { terminal: is_live(), last: None }
     }
 
     /// Tells what an event says of it.
     pub(super) fn event(&mut self, event: &Event) {
         match event {
             Event::DeviceProgress(progress) => self.tell(progress),
-            Event::Progress(progress) => {
-                let clear = if self.terminal { CLEAR } else { "" };
-                let _ = writeln!(std::io::stderr(), "{clear}{}", progress.doing);
-            }
+            Event::Progress(progress) => say(&progress.doing),
             _ => {}
         }
     }
@@ -36,12 +33,11 @@ impl Live {
             let line = format!("{device}: {}  at most {left} left", words(progress));
             let width = linux::screen::columns().map_or(80, usize::from).saturating_sub(1);
             let line: String = line.chars().take(width).collect();
-            // Progress is a courtesy: a closed standard error stops nothing.
-            let _ = write!(std::io::stderr(), "{CLEAR}{line}");
+            change(&line);
         } else if self.last.as_ref() != Some(&now) {
             let Progress { stream, test, row, rows, .. } = progress;
             let line = format!("{row:>4}/{rows}  {device}: {stream}, {test}; at most {left} left");
-            let _ = writeln!(std::io::stderr(), "{line}");
+            say(&line);
         }
         self.last = Some(now);
     }
@@ -50,7 +46,7 @@ impl Live {
 impl Drop for Live {
     fn drop(&mut self) {
         if self.terminal {
-            let _ = write!(std::io::stderr(), "{CLEAR}");
+            change("");
         }
     }
 }
@@ -63,11 +59,3 @@ fn words(progress: &Progress) -> String {
         None => format!("{row}/{rows} {stream}: as fast as can be"),
     }
 }
-
-/// A text on standard error.
-pub(super) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
-
-/// To the begin of the line, and away with what stands there.
-const CLEAR: &str = "\r\x1b[K";

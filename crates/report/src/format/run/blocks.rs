@@ -26,8 +26,7 @@ pub(super) fn of(run: &Run) -> Vec<Block> {
         () => of_throughput(run),
     });
     blocks.push(Block::Findings(run.findings.clone()));
-    let broken = run.expectations.iter().any(|expected| !expected.held);
-    blocks.push(Block::Conclusion(Conclusion { broken, ..Conclusion::of(&run.verdict) }));
+    blocks.push(Block::Conclusion(Conclusion::of_run(run)));
     blocks.extend(details::of(run));
     blocks
 }

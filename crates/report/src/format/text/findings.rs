@@ -12,11 +12,8 @@ use std::collections::BTreeMap;
 
 /// Findings, if any, what was expected, and the verdict.
 pub(super) fn of(run: &Run, style: &Style) -> String {
-    let broken = run.expectations.iter().any(|expected| !expected.held);
-    let conclusion = Conclusion { broken, ..Conclusion::of(&run.verdict) };
-    list(&run.findings, style)
-        + &expectations(&run.expectations, style)
-        + &self::conclusion(&conclusion, style)
+    let verdict = conclusion(&Conclusion::of_run(run), style);
+    list(&run.findings, style) + &expectations(&run.expectations, style) + &verdict
 }
 
 /// What was expected, under its heading, if anything was.
