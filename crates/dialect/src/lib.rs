@@ -8,13 +8,14 @@ pub mod iperf3;
 mod numbers;
 pub mod sockperf;
 
+use engine::error::Result;
 use engine::interrupt::Interrupt;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// Makes the interrupt that signals raise. It is asked for when the work begins, and not before a server has gone into the
 /// background.
-pub type Interrupts = fn() -> anyhow::Result<Interrupt>;
+pub type Interrupts = fn() -> Result<Interrupt>;
 
 /// The exit code after work that was done.
 const DONE: u8 = 0;

@@ -6,7 +6,7 @@ use pathmeter_engine::request::{FarEnd, Host, Request, Throughput, resolve};
 use pathmeter_engine::run::{self, Options};
 use std::io::Write;
 
-fn main() -> anyhow::Result<()> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let host = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1".into());
     let mut far = FarEnd::named(&host);
     far.port = std::env::args().nth(2).map(|port| port.parse()).transpose()?;

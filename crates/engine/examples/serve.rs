@@ -1,12 +1,12 @@
 //! A server for the other examples: `serve [PORT]`, until it is killed.
 
 use pathmeter_engine::interrupt::Interrupt;
-use pathmeter_engine::model::event::Event;
 use pathmeter_engine::model::plan::ProtocolName;
-use pathmeter_engine::server::{self, Config, Observer, Watcher};
+use pathmeter_engine::server::{Config, Server};
+use pathmeter_engine::session::{Observer, SessionEvent, Watcher};
 use pathmeter_engine::wire::{self, ProtocolError};
 use std::io::Write;
-use std::net::{Ipv6Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Prints who came and how it went.
@@ -26,15 +26,16 @@ impl Observer for Printer {
 }
 
 impl Watcher for Session {
-    fn event(&mut self, _event: &Event) {}
+    fn event(&mut self, _event: SessionEvent<'_>) {}
 
     fn ended(&mut self, outcome: Result<(), &ProtocolError>) {
         writeln!(std::io::stderr(), "{}: {outcome:?}", self.0).ok();
     }
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let port = std::env::args().nth(1).map_or(Ok(wire::native::PORT), |port| port.parse())?;
-    let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))?;
-    server::run(Config::new(vec![listener], Arc::new(Printer)), &Interrupt::default())
+    let server = Server::bind(Config { native: port, ..Config::default() })?;
+    let observer: Arc<dyn Observer> = Arc::new(Printer);
+    Ok(server.serve(&Interrupt::default(), &observer)?)
 }

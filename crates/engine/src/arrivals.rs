@@ -2,6 +2,7 @@
 
 use super::flows;
 use super::shared::FlowSocket;
+use crate::error::{Result, fault};
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
 use linux::socket::{UdpOptions, udp_bind, udp_connect};
@@ -103,11 +104,11 @@ impl Desk {
         local: SocketAddr,
         peer: SocketAddr,
         waker: &Arc<Waker>,
-    ) -> anyhow::Result<Place> {
+    ) -> Result<Place> {
         let test = &plan.test;
         let (name, key) = match &plan.hello {
             FlowHello::Iperf3 { cookie } => (Name::Iperf3(cookie.clone()), None),
-            FlowHello::Iperf2 => anyhow::bail!("iPerf2 has no dialogue that flows could belong to"),
+            FlowHello::Iperf2 => return Err(fault("iPerf2 has no dialogue that flows could belong to")),
             FlowHello::Native { session, key } => (Name::Native(*session), Some(*key)),
         };
         let count = test.streams * if test.directions == model::plan::Directions::Both { 2 } else { 1 };
@@ -195,7 +196,7 @@ impl Desk {
 
     /// Receives UDP openings at one local address. One door for each address that control connections came to,
     /// so that every answer leaves from the address the client knows.
-    fn open_door(self: &Arc<Self>, local: SocketAddr) -> anyhow::Result<()> {
+    fn open_door(self: &Arc<Self>, local: SocketAddr) -> Result<()> {
         let local = plain(local);
         let mut doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner);
         if doors.contains_key(&local) {
@@ -325,7 +326,7 @@ impl Arrival {
 }
 
 /// A socket for what comes from `remote` to `local`, which shares its port with others.
-pub(crate) fn connected(local: SocketAddr, remote: SocketAddr) -> anyhow::Result<UdpSocket> {
+pub(crate) fn connected(local: SocketAddr, remote: SocketAddr) -> Result<UdpSocket> {
     let (local, remote) = (plain(local), plain(remote));
     let socket = udp_bind(local, &UdpOptions { reuse_address: true, ..UdpOptions::default() })?;
     udp_connect(&socket, remote, None)?;

@@ -3,7 +3,7 @@
 mod file;
 mod thread;
 
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use file::PcapWriter;
 use linux::capture::{Captor, Capture as Setup};
 use model::event::{Event, Warning};
@@ -53,7 +53,7 @@ enum State {
 ///
 /// # Errors
 /// There is no such interface, or the file cannot be made.
-pub fn start(options: &CaptureOptions, peer: IpAddr) -> anyhow::Result<Option<Capture>> {
+pub fn start(options: &CaptureOptions, peer: IpAddr) -> Result<Option<Capture>> {
     if !options.is_wanted() {
         return Ok(None);
     }
@@ -160,7 +160,7 @@ mod tests {
         let options =
             CaptureOptions { count: true, interface: Some("nosuch0".into()), ..CaptureOptions::default() };
         match start(&options, IpAddr::from([127, 0, 0, 1])) {
-            Err(error) => assert_eq!(crate::error::Kind::of(&error), crate::error::Kind::Usage),
+            Err(error) => assert_eq!(error.kind(), crate::error::Kind::Usage),
             Ok(capture) => {
                 let Some(Event::Warning(warning)) = capture.map(Capture::finish) else { panic!("a warning") };
                 assert!(warning.text.contains("setcap cap_net_raw+ep"), "{warning:?}");

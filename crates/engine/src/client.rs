@@ -6,6 +6,8 @@ use super::host;
 use super::interrupt::Interrupt;
 use super::iperf2;
 use super::link::Link;
+use super::session::{SessionEvent, ToSink, Watcher};
+use crate::error::{Result, fault};
 use linux::clock::mono_now;
 use model::event::Event;
 use model::host::Host;
@@ -20,13 +22,11 @@ pub fn run(
     extras: &iperf3::Extras,
     interrupt: &Interrupt,
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<()> {
+) -> Result<()> {
     if plan.protocol == ProtocolName::Iperf2 {
-        return iperf2::client(plan, &iperf2::Extras::default(), interrupt, &mut |told| {
-            if let iperf2::Told::Event(event) = told {
-                sink(event);
-            }
-        });
+        let mut watcher = ToSink(sink);
+        let mut sink = |event: SessionEvent<'_>| watcher.event(event);
+        return iperf2::client(plan, &iperf2::Extras::default(), interrupt, &mut sink);
     }
     let link = connect(&plan.target, plan.protocol, &plan.local, security)?;
     let host = host::describe(Some(plan.target.address.ip()));
@@ -42,12 +42,8 @@ pub fn run(
         interrupt: interrupt.clone(),
         admit: Box::new(|_| true),
         leave: Arc::default(),
-        extras: Box::new(|_| {}),
-        sink: Box::new(sink),
-        reflected: Box::new(|_| {}),
-        framed: Box::new(|_| {}),
+        watcher: &mut ToSink(sink),
         offers: Arc::default(),
-        report: Box::new(|_, _| None),
     };
     Driver::new(session.as_mut(), link, setting)?.run()?;
     Ok(())
@@ -65,7 +61,7 @@ fn machine(
     extras: &iperf3::Extras,
     host: &Host,
     link: &Link,
-) -> anyhow::Result<Box<dyn Session>> {
+) -> Result<Box<dyn Session>> {
     let now = mono_now();
     Ok(match plan.protocol {
         ProtocolName::Iperf3 => {
@@ -78,7 +74,10 @@ fn machine(
             Box::new(native::Client::new(config, plan.test.clone(), plan.local.interval, now))
         }
         ProtocolName::Iperf2 | ProtocolName::Foreign => {
-            anyhow::bail!("{}: nothing here speaks this protocol with a dialogue", plan.target.address)
+            return Err(fault(format!(
+                "{}: nothing here speaks this protocol with a dialogue",
+                plan.target.address
+            )));
         }
     })
 }

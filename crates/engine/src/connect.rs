@@ -4,8 +4,7 @@ use super::host;
 use super::link::Link;
 use super::reach;
 use super::tls::{self, Fingerprint};
-use crate::error::{Failure, Kind};
-use anyhow::Context;
+use crate::error::{Context, Failure, Kind, Result};
 use linux::clock::mono_now;
 use linux::error::OsError;
 use linux::socket::{TcpOptions, tcp_connect};
@@ -30,7 +29,7 @@ pub(crate) fn connect(
     protocol: ProtocolName,
     local: &LocalOptions,
     security: &Security,
-) -> anyhow::Result<Link> {
+) -> Result<Link> {
     let options =
         TcpOptions { local_address: local.bind, device: local.device.clone(), ..TcpOptions::default() };
     let timeout = local.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
@@ -75,11 +74,7 @@ fn no_tls(address: SocketAddr, error: &std::io::Error) -> Failure {
 }
 
 /// What this end tells of itself in our own protocol.
-pub(crate) fn native_config(
-    security: &Security,
-    host: &Host,
-    link: &Link,
-) -> anyhow::Result<native::ClientConfig> {
+pub(crate) fn native_config(security: &Security, host: &Host, link: &Link) -> Result<native::ClientConfig> {
     Ok(native::ClientConfig {
         token: security.token.clone(),
         entropy: host::entropy()?,

@@ -6,7 +6,7 @@ use super::host;
 use super::interrupt::Interrupt;
 use super::link::Link;
 use super::shared::FlowSocket;
-use crate::error::sentence;
+use crate::error::{Result, sentence};
 use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
 use model::plan::{LocalOptions, ProtocolName, Target};
@@ -48,7 +48,7 @@ impl<M: Session> Dialogue<M> {
         interrupt: &Interrupt,
         words: Words,
         machine: impl FnOnce(ClientConfig, MonoTime) -> M,
-    ) -> anyhow::Result<Dialogue<M>> {
+    ) -> Result<Dialogue<M>> {
         let link = connect(target, ProtocolName::Native, local, security)?;
         let own = host::describe(Some(target.address.ip()));
         let config = native_config(security, &own, &link)?;
@@ -64,7 +64,7 @@ impl<M: Session> Dialogue<M> {
     }
 
     /// Does what the machine wants; when it wants to be asked again.
-    pub(crate) fn advance(&mut self) -> anyhow::Result<Option<MonoTime>> {
+    pub(crate) fn advance(&mut self) -> Result<Option<MonoTime>> {
         loop {
             match self.machine.output(mono_now()) {
                 Output::Send(bytes) => self.link.write(&bytes, mono_now() + WRITE_LIMIT)?,
@@ -109,7 +109,7 @@ impl<M: Session> Dialogue<M> {
         until: Option<MonoTime>,
         deadline: MonoTime,
         watched: Option<&UdpSocket>,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         let now = mono_now();
         if self.interrupt.is_raised() {
             return Err(ProtocolError::Stopped("interrupted".into()).into());
@@ -127,7 +127,7 @@ impl<M: Session> Dialogue<M> {
     }
 
     /// Tells the machine what the server has said and what time it is; does not wait.
-    pub(crate) fn hear(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn hear(&mut self) -> Result<()> {
         let mut buffer = [0; 4096];
         while let Some(length) = self.link.read(&mut buffer)? {
             let input = if length == 0 { Input::Closed } else { Input::Received(&buffer[..length]) };

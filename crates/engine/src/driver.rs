@@ -2,15 +2,16 @@
 
 use super::arrivals::{Arrival, Desk, Place};
 use super::dut::remote::offers::Offers;
-use super::dut::remote::station::{FramesSeen, Station};
+use super::dut::remote::station::Station;
 use super::echo::reflector::Reflecting;
 use super::flows;
 use super::interrupt::Interrupt;
 use super::link::Link;
 use super::probe::flow::ProbeFlow;
 use super::running::Running;
+use super::session::{SessionEvent, Watcher};
 use super::shared::{Flow, FlowSocket};
-use crate::error::sentence;
+use crate::error::{Result, sentence};
 use linux::clock::{mono_now, wall_now};
 use linux::poll::{Interest, Waker, wait};
 use model::event::{Connected, EndResult, Event, Finished, Outcome, Started, Warning};
@@ -27,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wire::native::frames::{FramesWish, PortAnswer, PortOrder};
 use wire::native::{LatencySeen, PathSeen, Refusal};
-use wire::{FlowHello, FlowPlan, Input, Output, ProtocolError, Report, Sent, Session, iperf3};
+use wire::{FlowHello, FlowPlan, Input, Output, ProtocolError, Sent, Session};
 
 /// How this end gets its data flows.
 pub(crate) enum Opener {
@@ -54,18 +55,10 @@ pub(crate) struct Setting<'a> {
     pub(crate) admit: Box<dyn FnMut(Wanted) -> bool + 'a>,
     /// Raised when a session that has no place yet is to make room for another client.
     pub(crate) leave: Arc<AtomicBool>,
-    /// What an iPerf3 client asked for beside the test, told before the first event.
-    pub(crate) extras: Box<dyn FnMut(&iperf3::Extras) + 'a>,
-    /// Where events go, as they happen.
-    pub(crate) sink: Box<dyn FnMut(&Event) + 'a>,
-    /// What a latency session has seen of its messages, at its end.
-    pub(crate) reflected: Box<dyn FnMut(&LatencySeen) + 'a>,
-    /// What a session of frames did, at its end.
-    pub(crate) framed: Box<dyn FnMut(FramesSeen) + 'a>,
+    /// Is told what happens, as it happens.
+    pub(crate) watcher: &'a mut dyn Watcher,
     /// Interfaces that a server offers.
     pub(crate) offers: Arc<Offers>,
-    /// Makes this end's own report of the test, when the peer asks for it.
-    pub(crate) report: MakeReport<'a>,
 }
 
 /// What a session that is to begin needs.
@@ -78,9 +71,6 @@ pub(crate) struct Wanted {
     /// It begins now; otherwise it is asked whether it could.
     pub(crate) begins: bool,
 }
-
-/// Makes a server's own report from its events.
-pub(crate) type MakeReport<'a> = Box<dyn Fn(&[Event], &iperf3::Extras) -> Option<Report> + 'a>;
 
 /// One session at work.
 pub(crate) struct Driver<'a, S: Session + ?Sized> {
@@ -134,7 +124,7 @@ enum Queued {
 
 impl<'a, S: Session + ?Sized> Driver<'a, S> {
     /// Takes over an open control connection.
-    pub(crate) fn new(session: &'a mut S, link: Link, setting: Setting<'a>) -> anyhow::Result<Driver<'a, S>> {
+    pub(crate) fn new(session: &'a mut S, link: Link, setting: Setting<'a>) -> Result<Driver<'a, S>> {
         let waker = Arc::new(Waker::new()?);
         setting.interrupt.watch(&waker);
         let ends = (link.socket().local_addr()?, link.socket().peer_addr()?);
@@ -176,10 +166,10 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
             self.link.hear_out(mono_now() + GOODBYE);
         }
         if let Some(reflecting) = self.reflecting.take() {
-            (self.setting.reflected)(&reflecting.seen());
+            self.setting.watcher.event(SessionEvent::Reflected(&reflecting.seen()));
         }
         if let Some(framed) = framed {
-            (self.setting.framed)(framed);
+            self.setting.watcher.event(SessionEvent::Framed(&framed));
         }
         self.finish(&outcome);
         outcome
@@ -352,7 +342,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
             Queued::SendersDone(sent) => self.session.input(now, Input::SendersDone(&sent)),
             Queued::Measured(result) => {
                 let extras = self.session.extras().filter(|e| e.get_server_output);
-                let report = extras.and_then(|extras| (self.setting.report)(&self.events, extras));
+                let report = extras.and_then(|extras| self.setting.watcher.report(&self.events, extras));
                 self.session.input(now, Input::Measured { result: &result, report })
             }
         }
@@ -577,7 +567,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
             FlowHello::Native { session, .. } => (ProtocolName::Native, session.to_string()),
         };
         if let Some(extras) = self.session.extras() {
-            (self.setting.extras)(extras);
+            self.setting.watcher.event(SessionEvent::Extras(extras));
             if let Some(cpu) = extras.server_affinity {
                 self.setting.local.affinity = vec![cpu];
             }
@@ -622,7 +612,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     }
 
     fn emit(&mut self, event: Event) {
-        (self.setting.sink)(&event);
+        self.setting.watcher.event(SessionEvent::Event(&event));
         if self.session.extras().is_some_and(|extras| extras.get_server_output) {
             self.keep(event);
         }

@@ -1,9 +1,15 @@
-//! Errors: of what kind they are, what went wrong, and the way out.
+//! The one error of the engine: whose it is, what was being done with what, what caused it, and the way out.
 
+#[cfg(feature = "device")]
+use lab::error::LabError;
+use linux::OsError;
 use model::plan::{ProtocolName, Target};
 use std::fmt::{Display, Formatter};
 use std::io;
 use wire::ProtocolError;
+
+/// What the engine returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Whose an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,14 +25,212 @@ pub enum Kind {
     Fault,
 }
 
-impl Kind {
-    /// The kind of an error: its own, where it is a [`Failure`], else by what caused it.
-    pub fn of(error: &anyhow::Error) -> Kind {
-        error.chain().find_map(of_cause).unwrap_or(Kind::Fault)
+/// What went wrong.
+///
+/// `{}` prints the outermost layer, `{:#}` all of them on one line, from what was being done down to the cause; the layers
+/// are those of [`std::error::Error::source`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A refusal or a failure whose reason is known here.
+    Failure(Failure),
+    /// The dialogue with the far end failed.
+    Protocol(ProtocolError),
+    /// The system refused an operation on an object; both are named.
+    System(OsError),
+    /// Reading or writing failed. A layer above names the object.
+    Io(io::Error),
+    /// TLS could not be set up; a handshake that fails is a [`Error::Failure`].
+    Tls(rustls::Error),
+    /// A topology could not be built or used.
+    #[cfg(feature = "device")]
+    Lab(Box<LabError>),
+    /// The layer above another error: what was being done, with what, and what may help.
+    During {
+        /// The operation and its object: `open data stream 0`; or the object alone: `10.0.0.2:5210`.
+        doing: String,
+        /// What to do about it.
+        advice: Option<String>,
+        /// What went wrong in it.
+        source: Box<Error>,
+    },
+}
+
+impl Error {
+    /// Whose it is: what the cause says.
+    pub fn kind(&self) -> Kind {
+        match self.cause() {
+            Error::Failure(failure) => failure.kind,
+            Error::Protocol(ProtocolError::PeerStopped(_) | ProtocolError::Stopped(_)) => Kind::Void,
+            Error::Protocol(_) => Kind::Unreachable,
+            Error::System(error) => of_io(error.source.kind()),
+            Error::Io(error) => of_io(error.kind()),
+            #[cfg(feature = "device")]
+            Error::Lab(error) => of_lab(error),
+            Error::Tls(_) | Error::During { .. } => Kind::Fault,
+        }
+    }
+
+    /// What to do about it, where that is known: what the outermost layer says that says anything.
+    pub fn advice(&self) -> Option<&str> {
+        match self {
+            Error::During { advice: Some(advice), .. } => Some(advice),
+            Error::During { source, .. } => source.advice(),
+            Error::Failure(failure) => failure.advice.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The innermost error.
+    pub fn cause(&self) -> &Error {
+        match self {
+            Error::During { source, .. } => source.cause(),
+            cause => cause,
+        }
+    }
+
+    /// The cause, where its reason was known.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self.cause() {
+            Error::Failure(failure) => Some(failure),
+            _ => None,
+        }
+    }
+
+    /// The cause, where the dialogue with the far end failed.
+    pub fn protocol(&self) -> Option<&ProtocolError> {
+        match self.cause() {
+            Error::Protocol(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The cause, where the system refused something.
+    pub fn system(&self) -> Option<&OsError> {
+        match self.cause() {
+            Error::System(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The same error with the thing it is about and what to try.
+    #[must_use]
+    pub fn advised(self, thing: impl Display, advice: impl Into<String>) -> Error {
+        Error::During { doing: thing.to_string(), advice: Some(advice.into()), source: Box::new(self) }
+    }
+
+    /// The same error with what was being done.
+    #[must_use]
+    pub fn context(self, doing: impl Display) -> Error {
+        Error::During { doing: doing.to_string(), advice: None, source: Box::new(self) }
     }
 }
 
-/// An error with its kind, what went wrong, and the way out.
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Failure(_) => None,
+            Error::Protocol(error) => error.source(),
+            Error::System(error) => error.source(),
+            Error::Io(error) => error.source(),
+            Error::Tls(error) => error.source(),
+            #[cfg(feature = "device")]
+            Error::Lab(error) => error.source(),
+            Error::During { source, .. } => Some(source),
+        }
+    }
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            _ if f.alternate() => f.write_str(&sentence(self)),
+            Error::Failure(failure) => failure.fmt(f),
+            Error::Protocol(error) => error.fmt(f),
+            Error::System(error) => error.fmt(f),
+            Error::Io(error) => error.fmt(f),
+            Error::Tls(error) => error.fmt(f),
+            #[cfg(feature = "device")]
+            Error::Lab(error) => error.fmt(f),
+            Error::During { doing, .. } => f.write_str(doing),
+        }
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Error {
+        Error::Failure(failure)
+    }
+}
+
+impl From<ProtocolError> for Error {
+    fn from(error: ProtocolError) -> Error {
+        Error::Protocol(error)
+    }
+}
+
+impl From<OsError> for Error {
+    fn from(error: OsError) -> Error {
+        Error::System(error)
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Error {
+        Error::Io(error)
+    }
+}
+
+impl From<rustls::Error> for Error {
+    fn from(error: rustls::Error) -> Error {
+        Error::Tls(error)
+    }
+}
+
+#[cfg(feature = "device")]
+impl From<LabError> for Error {
+    fn from(error: LabError) -> Error {
+        Error::Lab(Box::new(error))
+    }
+}
+
+/// Says what was being done when an error came.
+pub trait Context<T> {
+    /// Puts a layer above the error, if there is one.
+    ///
+    /// # Errors
+    /// The error of `self`, below the operation and its object.
+    fn context(self, doing: impl Display) -> Result<T>;
+
+    /// As [`Context::context`]; the words are made only when there is an error.
+    ///
+    /// # Errors
+    /// The error of `self`, below the operation and its object.
+    fn with_context<D: Display>(self, doing: impl FnOnce() -> D) -> Result<T>;
+}
+
+impl<T, E: Into<Error>> Context<T> for Result<T, E> {
+    fn context(self, doing: impl Display) -> Result<T> {
+        self.map_err(|error| error.into().context(doing))
+    }
+
+    fn with_context<D: Display>(self, doing: impl FnOnce() -> D) -> Result<T> {
+        self.map_err(|error| error.into().context(doing()))
+    }
+}
+
+/// What must be there is not: a fault.
+impl<T> Context<T> for Option<T> {
+    fn context(self, doing: impl Display) -> Result<T> {
+        self.ok_or_else(|| fault(doing.to_string()))
+    }
+
+    fn with_context<D: Display>(self, doing: impl FnOnce() -> D) -> Result<T> {
+        self.ok_or_else(|| fault(doing().to_string()))
+    }
+}
+
+/// A reason that is known where the error arises: whose it is, what went wrong, and the way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Whose it is.
@@ -49,29 +253,25 @@ impl Failure {
     }
 }
 
-impl std::error::Error for Failure {}
-
 impl Display for Failure {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-/// What to do about an error, where that is known.
-pub fn advice(error: &anyhow::Error) -> Option<&str> {
-    // A context is found by the error itself, a cause in the chain.
-    let cause = || error.chain().find_map(|cause| cause.downcast_ref::<Failure>());
-    error.downcast_ref::<Failure>().or_else(cause)?.advice.as_deref()
+/// What must not happen, did. [`Kind::Fault`].
+pub fn fault(message: impl Into<String>) -> Error {
+    Failure { kind: Kind::Fault, message: message.into(), advice: None }.into()
+}
+
+/// A peer refused, was refused or fell silent, and there is nothing to advise. [`Kind::Unreachable`].
+pub(crate) fn refused(message: impl Into<String>) -> Error {
+    Failure { kind: Kind::Unreachable, message: message.into(), advice: None }.into()
 }
 
 /// Names the far end in an error of the dialogue with it, and says what to try. `begun`: the test had.
-pub(crate) fn blame(
-    target: &Target,
-    protocol: ProtocolName,
-    begun: bool,
-    error: anyhow::Error,
-) -> anyhow::Error {
-    let Some(cause) = error.downcast_ref::<ProtocolError>() else { return error };
+pub(crate) fn blame(target: &Target, protocol: ProtocolName, begun: bool, error: Error) -> Error {
+    let Some(cause) = error.protocol() else { return error };
     let advice = match cause {
         ProtocolError::Closed(_) | ProtocolError::Timeout(_) if begun => {
             "it, its host or the path broke down; what was measured until then is shown, and its log may tell more"
@@ -92,9 +292,9 @@ pub(crate) fn blame(
                 }
             }
         }
-        _ => return error.context(target.address.to_string()),
+        _ => return error.context(target.address),
     };
-    advised(error, target.address, advice)
+    error.advised(target.address, advice)
 }
 
 /// The error of a user who stopped before anything was measured.
@@ -103,41 +303,28 @@ pub fn too_early() -> Failure {
     Failure { kind: Kind::Void, message, advice: None }
 }
 
-/// The same error with the thing it is about and what to try.
-pub(crate) fn advised(error: anyhow::Error, thing: impl Display, advice: &str) -> anyhow::Error {
-    let failure =
-        Failure { kind: Kind::of(&error), message: thing.to_string(), advice: Some(advice.to_owned()) };
-    error.context(failure)
-}
-
 /// The chain of causes on one line. A cause that the error before it has told already is not told again.
-pub fn sentence(error: &anyhow::Error) -> String {
-    error.chain().fold(String::new(), |said, cause| match cause.to_string() {
+pub fn sentence(error: &(dyn std::error::Error + 'static)) -> String {
+    let layers = std::iter::successors(Some(error), |error| error.source());
+    layers.fold(String::new(), |said, cause| match cause.to_string() {
         text if said.ends_with(&text) => said,
         text if said.is_empty() => text,
         text => format!("{said}: {text}"),
     })
 }
 
-fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Kind> {
-    if let Some(failure) = cause.downcast_ref::<Failure>() {
-        return Some(failure.kind);
-    }
-    if let Some(error) = cause.downcast_ref::<ProtocolError>() {
-        return Some(of_protocol(error));
-    }
-    cause.downcast_ref::<io::Error>().and_then(|error| of_io(error.kind()))
-}
-
-fn of_protocol(error: &ProtocolError) -> Kind {
+/// Steps that the system refused are of the kind of the refusal.
+#[cfg(feature = "device")]
+fn of_lab(error: &LabError) -> Kind {
     match error {
-        ProtocolError::PeerStopped(_) | ProtocolError::Stopped(_) => Kind::Void,
-        _ => Kind::Unreachable,
+        LabError::Node { source, .. } | LabError::System(source) => of_io(source.source.kind()),
+        LabError::Start { source, .. } => of_io(source.kind()),
+        _ => Kind::Fault,
     }
 }
 
 /// Network errors are the path's, file errors the caller's; what is left is not known to be either.
-fn of_io(kind: io::ErrorKind) -> Option<Kind> {
+fn of_io(kind: io::ErrorKind) -> Kind {
     match kind {
         io::ErrorKind::ConnectionRefused
         | io::ErrorKind::ConnectionReset
@@ -148,7 +335,7 @@ fn of_io(kind: io::ErrorKind) -> Option<Kind> {
         | io::ErrorKind::NotConnected
         | io::ErrorKind::TimedOut
         | io::ErrorKind::UnexpectedEof
-        | io::ErrorKind::BrokenPipe => Some(Kind::Unreachable),
+        | io::ErrorKind::BrokenPipe => Kind::Unreachable,
         io::ErrorKind::NotFound
         | io::ErrorKind::PermissionDenied
         | io::ErrorKind::AlreadyExists
@@ -161,8 +348,8 @@ fn of_io(kind: io::ErrorKind) -> Option<Kind> {
         | io::ErrorKind::InvalidFilename
         | io::ErrorKind::AddrInUse
         | io::ErrorKind::AddrNotAvailable
-        | io::ErrorKind::Unsupported => Some(Kind::Usage),
-        _ => None,
+        | io::ErrorKind::Unsupported => Kind::Usage,
+        _ => Kind::Fault,
     }
 }
 
@@ -170,34 +357,46 @@ fn of_io(kind: io::ErrorKind) -> Option<Kind> {
 pub(crate) mod tests {
     use super::*;
 
-    /// What a user reads of an error: the chain of causes, and the advice on the next line.
-    pub(crate) fn words(error: &anyhow::Error) -> String {
-        let advice = advice(error).map(|advice| format!("\n  {advice}"));
-        format!("error: {}{}", sentence(error), advice.unwrap_or_default())
+    /// What a user reads of an error: the layers, and the advice on the next line.
+    pub(crate) fn words(error: &Error) -> String {
+        let advice = error.advice().map(|advice| format!("\n  {advice}"));
+        format!("error: {error:#}{}", advice.unwrap_or_default())
     }
 
     #[test]
     fn the_cause_decides_the_kind() {
         let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
-        let named = linux::error::OsError::new("connect", "10.0.0.2:5210", refused);
-        let error = anyhow::Error::new(named).context("reach the server");
-        assert_eq!(Kind::of(&error), Kind::Unreachable);
-        let full =
-            anyhow::Error::new(io::Error::from(io::ErrorKind::StorageFull)).context("write result.json");
-        assert_eq!(Kind::of(&full), Kind::Usage);
-        assert_eq!(Kind::of(&anyhow::Error::new(ProtocolError::Busy)), Kind::Unreachable);
-        assert_eq!(Kind::of(&anyhow::Error::new(ProtocolError::Stopped("x".into()))), Kind::Void);
-        assert_eq!(Kind::of(&anyhow::anyhow!("index out of step")), Kind::Fault);
+        let error = Error::from(OsError::new("connect", "10.0.0.2:5210", refused));
+        assert_eq!(error.context("reach the server").kind(), Kind::Unreachable);
+        let full = Error::from(io::Error::from(io::ErrorKind::StorageFull)).context("write result.json");
+        assert_eq!(full.kind(), Kind::Usage);
+        assert_eq!(Error::from(ProtocolError::Busy).kind(), Kind::Unreachable);
+        assert_eq!(Error::from(ProtocolError::Stopped("x".into())).kind(), Kind::Void);
+        assert_eq!(fault("index out of step").kind(), Kind::Fault);
     }
 
     #[test]
     fn a_cause_is_told_once() {
         let missing = io::Error::from_raw_os_error(2);
-        let named = linux::error::OsError::new("set TCP_CONGESTION on", "tcp 10.0.0.2:5210", missing);
-        let error = anyhow::Error::new(named).context("open data stream 0");
+        let named = OsError::new("set TCP_CONGESTION on", "tcp 10.0.0.2:5210", missing);
+        let error = Error::from(named).context("open data stream 0");
+        assert_eq!(error.to_string(), "open data stream 0");
         assert_eq!(
-            sentence(&error),
+            format!("{error:#}"),
             "open data stream 0: set TCP_CONGESTION on tcp 10.0.0.2:5210: No such file or directory (os error 2)"
+        );
+    }
+
+    #[test]
+    fn the_outermost_advice_is_given() {
+        let failure = Failure::usage("-P 0: at least one stream is needed", "give -P 1 to -P 128");
+        let error = Error::from(failure).context("read the command line");
+        assert_eq!(error.advice(), Some("give -P 1 to -P 128"));
+        let error = error.advised("the plan", "look at --help");
+        assert_eq!((error.advice(), error.kind()), (Some("look at --help"), Kind::Usage));
+        assert_eq!(
+            format!("{error:#}"),
+            "the plan: read the command line: -P 0: at least one stream is needed"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Opening data flows from the client's side, and describing open flows of either side.
 
 use super::shared::{Flow, FlowSocket};
-use anyhow::{Context, bail};
+use crate::error::{Context, Failure, Result, refused};
 use linux::clock::mono_now;
 use linux::options::{self, MtuDiscovery};
 use linux::poll::{Interest, wait};
@@ -21,11 +21,7 @@ use wire::native::{FlowKey, SessionId};
 use wire::{FlowHello, FlowPlan, iperf3};
 
 /// Opens every data flow of the plan, in order of their numbers.
-pub(crate) fn connect_all(
-    plan: &FlowPlan,
-    remote: SocketAddr,
-    local: &LocalOptions,
-) -> anyhow::Result<Vec<Flow>> {
+pub(crate) fn connect_all(plan: &FlowPlan, remote: SocketAddr, local: &LocalOptions) -> Result<Vec<Flow>> {
     let open = |stream: u32| {
         let socket = match plan.test.transport {
             Transport::Tcp => FlowSocket::Tcp(Arc::new(connect_tcp(plan, stream, remote, local)?)),
@@ -178,7 +174,7 @@ pub(crate) fn udp_payload(mtu: u32, remote: IpAddr) -> u32 {
 }
 
 /// The path MTU that this host's kernel believes in.
-pub fn believed_mtu(remote: SocketAddr, local: &LocalOptions) -> anyhow::Result<u32> {
+pub fn believed_mtu(remote: SocketAddr, local: &LocalOptions) -> Result<u32> {
     let socket = bind_udp(remote, local, None)?;
     udp_connect(&socket, remote, None)?;
     Ok(u32::try_from(options::path_mtu(&socket)?.0).unwrap_or(u32::MAX))
@@ -200,7 +196,7 @@ pub(crate) fn connect_tcp(
     stream: u32,
     remote: SocketAddr,
     local: &LocalOptions,
-) -> anyhow::Result<TcpStream> {
+) -> Result<TcpStream> {
     let mut options = tcp_options(&plan.test, local);
     options.local_port = local_port(local, stream)?;
     let timeout = local.connect_timeout.unwrap_or(OPEN_TIMEOUT);
@@ -225,8 +221,14 @@ pub(crate) fn connect_tcp(
             socket.read_exact(&mut answer).with_context(named)?;
             match FlowAnswer::read(answer[0]) {
                 Some(FlowAnswer::Welcome) => {}
-                Some(refusal) => bail!("data stream {stream} was refused: {refusal:?}"),
-                None => bail!("data stream {stream}: the far end does not speak pathmeter's protocol"),
+                Some(refusal) => {
+                    return Err(refused(format!("data stream {stream} was refused: {refusal:?}")));
+                }
+                None => {
+                    return Err(refused(format!(
+                        "data stream {stream}: the far end does not speak pathmeter's protocol"
+                    )));
+                }
             }
         }
     }
@@ -239,7 +241,7 @@ pub(crate) fn connect_udp(
     stream: u32,
     remote: SocketAddr,
     local: &LocalOptions,
-) -> anyhow::Result<UdpSocket> {
+) -> Result<UdpSocket> {
     let socket = bind_udp(remote, local, local_port(local, stream)?)?;
     configure_udp(&socket, &plan.test, Wish::Own)?;
     udp_connect(&socket, remote, plan.test.flow_label)?;
@@ -259,13 +261,13 @@ fn open_native(
     key: &FlowKey,
     stream: u32,
     remote: SocketAddr,
-) -> anyhow::Result<()> {
+) -> Result<()> {
     let mut opening = UdpOpen::new(session, stream, key, mono_now());
     let mut buffer = [0; 2048];
     loop {
         match opening.step(mono_now()) {
             UdpStep::Open => return Ok(()),
-            UdpStep::NoAnswer => bail!(no_udp(remote, stream)),
+            UdpStep::NoAnswer => return Err(refused(no_udp(remote, stream))),
             // A refused datagram is repeated like a lost one.
             UdpStep::Send(datagram) => drop(socket.send(&datagram)),
             UdpStep::Wait(until) => drop(wait(&mut [Interest::readable(socket)], Some(until))?),
@@ -277,7 +279,7 @@ fn open_native(
 }
 
 /// iPerf3's four bytes, repeated until answered: harmless to its servers, and a lost datagram costs no test.
-fn open_iperf3(socket: &UdpSocket, stream: u32, remote: SocketAddr) -> anyhow::Result<()> {
+fn open_iperf3(socket: &UdpSocket, stream: u32, remote: SocketAddr) -> Result<()> {
     let deadline = mono_now() + OPEN_TIMEOUT;
     let mut buffer = [0; 65536];
     while mono_now() < deadline {
@@ -294,7 +296,7 @@ fn open_iperf3(socket: &UdpSocket, stream: u32, remote: SocketAddr) -> anyhow::R
             }
         }
     }
-    bail!(no_udp(remote, stream))
+    Err(refused(no_udp(remote, stream)))
 }
 
 fn no_udp(remote: SocketAddr, stream: u32) -> String {
@@ -305,7 +307,7 @@ fn no_udp(remote: SocketAddr, stream: u32) -> String {
     )
 }
 
-fn bind_udp(remote: SocketAddr, local: &LocalOptions, port: Option<u16>) -> anyhow::Result<UdpSocket> {
+fn bind_udp(remote: SocketAddr, local: &LocalOptions, port: Option<u16>) -> Result<UdpSocket> {
     let any: IpAddr =
         if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let address = SocketAddr::new(local.bind.unwrap_or(any), port.unwrap_or(0));
@@ -313,10 +315,15 @@ fn bind_udp(remote: SocketAddr, local: &LocalOptions, port: Option<u16>) -> anyh
     Ok(udp_bind(address, &options)?)
 }
 
-fn local_port(local: &LocalOptions, stream: u32) -> anyhow::Result<Option<u16>> {
+fn local_port(local: &LocalOptions, stream: u32) -> Result<Option<u16>> {
     let Some(first) = local.client_port else { return Ok(None) };
-    let port = u16::try_from(u32::from(first) + stream);
-    Ok(Some(port.context("the local port of the last stream is above 65535: use a smaller first port")?))
+    let port = u16::try_from(u32::from(first) + stream).map_err(|_| {
+        Failure::usage(
+            format!("the local port of stream {stream} is above 65535: {first} and on"),
+            "give a smaller first port",
+        )
+    });
+    Ok(Some(port?))
 }
 
 const OPEN_TIMEOUT: Nanos = Nanos(10_000_000_000);

@@ -3,8 +3,7 @@
 //! A guard, which is this program again in a process and a group of its own, puts the old state back when its standard
 //! input closes: at the end of the run, and just so when this process dies, be it by `kill -9`.
 
-use crate::error::{Failure, Kind};
-use anyhow::Context;
+use crate::error::{Context, Failure, Kind, Result, fault};
 use linux::netlink::{HostRoute, Network, Route};
 use linux::nic::{Offload, set_offload};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -49,7 +48,7 @@ impl Guard {
     ///
     /// # Errors
     /// When the process cannot be started.
-    pub fn start(old: OldState) -> anyhow::Result<Guard> {
+    pub fn start(old: OldState) -> Result<Guard> {
         let mut command = Command::new("/proc/self/exe");
         command.arg0("pathmeter").arg(COMMAND).args(old.words());
         // A group of its own: Ctrl-C goes to all of the terminal's group.
@@ -58,7 +57,9 @@ impl Guard {
         let mut ready = String::new();
         let out = process.stdout.take().context("the guard has no output")?;
         BufReader::new(out).read_line(&mut ready).context("wait for the guard that puts things back")?;
-        anyhow::ensure!(ready.trim() == READY, "the guard that puts things back did not start");
+        if ready.trim() != READY {
+            return Err(fault("the guard that puts things back did not start"));
+        }
         Ok(Guard { old, process: Some(process) })
     }
 
@@ -71,7 +72,7 @@ impl Guard {
     ///
     /// # Errors
     /// When neither the guard nor this process could: with the command that does it by hand.
-    pub fn put_back(&mut self) -> anyhow::Result<()> {
+    pub fn put_back(&mut self) -> Result<()> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         drop(process.stdin.take());
         let mut said = String::new();
@@ -181,7 +182,7 @@ impl OldState {
 ///
 /// # Errors
 /// When the words make no sense, or the kernel refuses.
-pub fn watch(words: &[String]) -> anyhow::Result<()> {
+pub fn watch(words: &[String]) -> Result<()> {
     let old = OldState::read(words).context("this command is for pathmeter itself")?;
     // Whoever ends the run by a signal may send it here too: the pipe alone says when it is over.
     for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -1,5 +1,6 @@
 //! The fingerprint of this host, as seen on the way to a peer.
 
+use crate::error::{Result, fault};
 use linux::nic::Nic;
 use model::host::Host;
 use std::net::IpAddr;
@@ -13,8 +14,8 @@ pub fn describe(toward: Option<IpAddr>) -> Host {
 }
 
 /// Random bytes from the operating system.
-pub fn entropy<const N: usize>() -> anyhow::Result<[u8; N]> {
+pub fn entropy<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
-    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| anyhow::anyhow!("the system's random generator failed"))?;
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| fault("the system's random generator failed"))?;
     Ok(bytes)
 }

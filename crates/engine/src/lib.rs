@@ -12,7 +12,7 @@
 //! if let Some(run) = ended.run() {
 //!     println!("{}", run.verdict.text);
 //! }
-//! # Ok::<(), anyhow::Error>(())
+//! # Ok::<(), Error>(())
 //! ```
 //!
 //! | module | what it holds |
@@ -22,7 +22,8 @@
 //! | `client`, `together` | the client's end of a test; several sessions begun at once |
 //! | `address`, `host_port`, `preflight` | names to addresses, and what this host refuses, found before anything is sent |
 //! | `connect`, `tls`, `secret`, `link`, `dialogue`, `driver` | a control connection and the session over it |
-//! | `server`, `arrivals` | accepting, and which flow belongs to which session |
+//! | `server`, `arrivals` | what is served where; accepting, and which flow belongs to which session |
+//! | `session` | what a session reports while it runs |
 //! | `budget`, `penalty`, `notes` | what clients may hold of a server, how long failed ones wait, what the log says of them |
 //! | `flows`, `threads`, `bulk`, `datagram`, `receive`, `pacer`, `shared`, `running`, `sampler`, `usage` | the data path of throughput |
 //! | `latency`, `echo` | round trips; the loops that wait for single messages and send them back |
@@ -71,6 +72,7 @@ mod running;
 mod sampler;
 pub mod secret;
 pub mod server;
+pub mod session;
 mod shared;
 mod threads;
 pub mod tls;

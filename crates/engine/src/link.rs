@@ -1,5 +1,6 @@
 //! The control connection as bytes: plain TCP or TLS, never blocking.
 
+use crate::error::Result;
 use linux::clock::mono_now;
 use linux::options;
 use linux::poll::{Interest, wait};
@@ -64,7 +65,7 @@ impl Link {
     }
 
     /// What only the two ends of this TLS connection know; empty without TLS.
-    pub(crate) fn binding(&self) -> anyhow::Result<Vec<u8>> {
+    pub(crate) fn binding(&self) -> Result<Vec<u8>> {
         Ok(self.tls.as_ref().map(super::tls::binding).transpose()?.map(Vec::from).unwrap_or_default())
     }
 

@@ -14,7 +14,7 @@ use super::flows;
 use super::host;
 use super::interrupt::Interrupt;
 use super::probe::Prober;
-use crate::error::{Kind, sentence};
+use crate::error::{Error, Kind, Result, sentence};
 use linux::clock::{mono_now, wall_now};
 use model::event::{Event, Warning};
 use model::path::{PathMethod, PathPlan, PathResult, PathStarted, ServicePlan};
@@ -35,7 +35,7 @@ pub struct Job<'a> {
 }
 
 /// Runs it. What was found before an error has been told to `sink`.
-pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
+pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     if job.plan.service.is_some() {
         return alone(job, sink);
     }
@@ -57,7 +57,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
 }
 
 /// Asks a host without a pathmeter.
-fn alone(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
+fn alone(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     let plan = job.plan;
     sink(&Event::PathStarted(Box::new(PathStarted {
         wall: wall_now(),
@@ -74,11 +74,7 @@ fn alone(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn service_alone(
-    job: &Job<'_>,
-    wanted: &ServicePlan,
-    sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<PathResult> {
+fn service_alone(job: &Job<'_>, wanted: &ServicePlan, sink: &mut dyn FnMut(&Event)) -> Result<PathResult> {
     let began = mono_now();
     let limit = service::service(job.plan, wanted, job.interrupt, sink)?;
     Ok(PathResult {
@@ -91,11 +87,11 @@ fn service_alone(
 }
 
 /// Nobody answers there, or something else than a pathmeter.
-fn is_absent(error: &anyhow::Error) -> bool {
-    match error.downcast_ref::<ProtocolError>() {
+fn is_absent(error: &Error) -> bool {
+    match error.protocol() {
         Some(ProtocolError::Violation { .. } | ProtocolError::Closed(_) | ProtocolError::Timeout(_)) => true,
         Some(_) => false,
-        None => Kind::of(error) == Kind::Unreachable,
+        None => error.kind() == Kind::Unreachable,
     }
 }
 
@@ -105,7 +101,7 @@ fn native(
     mut prober: Prober,
     (began, believed): (MonoTime, Option<u32>),
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<()> {
+) -> Result<()> {
     let Job { plan, interrupt, .. } = *job;
     let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
     sink(&Event::PathStarted(Box::new(PathStarted {
@@ -155,7 +151,7 @@ fn find_all(
     prober: &mut Prober,
     result: &mut PathResult,
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<()> {
+) -> Result<()> {
     for direction in [Direction::Up, Direction::Down] {
         sink(&Event::progress(format!("packet sizes and fragments {direction}")));
         find_way(prober, direction, job.plan.largest, result)?;
@@ -169,7 +165,7 @@ fn find_way(
     direction: Direction,
     largest: Option<u32>,
     result: &mut PathResult,
-) -> anyhow::Result<()> {
+) -> Result<()> {
     let (way, unknown) = WayFinder::find(prober, direction, largest)?;
     result.unknown.extend(unknown);
     *result.way_mut(direction) = Some(way);
@@ -177,7 +173,7 @@ fn find_way(
 }
 
 /// The part of this in other runs: what some directions carry, without TCP.
-pub fn ways(prober: &mut Prober, directions: &[Direction]) -> anyhow::Result<PathResult> {
+pub fn ways(prober: &mut Prober, directions: &[Direction]) -> Result<PathResult> {
     let (began, before) = (mono_now(), prober.datagrams());
     let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
     for &direction in directions {

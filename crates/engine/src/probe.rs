@@ -10,7 +10,7 @@ use super::flows::is_too_big;
 use super::interrupt::Interrupt;
 use super::probe::flow::ProbeFlow;
 use super::shared::FlowSocket;
-use anyhow::Context;
+use crate::error::{Context, Error, Result, fault};
 use linux::clock::{mono_now, sleep_until};
 use linux::tcp_info::tcp_info;
 use model::event::Probe;
@@ -58,7 +58,7 @@ impl Prober {
         local: &LocalOptions,
         security: &Security,
         interrupt: &Interrupt,
-    ) -> anyhow::Result<Prober> {
+    ) -> Result<Prober> {
         let mut dialogue = Dialogue::open(target, local, security, interrupt, WORDS, ProbeClient::new)?;
         let deadline = mono_now() + OPEN_LIMIT;
         while !dialogue.machine.is_ready() {
@@ -68,7 +68,7 @@ impl Prober {
             }
         }
         let Some(FlowSocket::Udp(socket)) = &dialogue.flow else {
-            anyhow::bail!("the probe session has no flow")
+            return Err(fault("the probe session has no flow"));
         };
         let flow =
             ProbeFlow::open(socket.clone(), local.device.as_deref()).context("set up the probe flow")?;
@@ -110,7 +110,7 @@ impl Prober {
     }
 
     /// Round trips of small datagrams on the idle path, one after the other.
-    pub fn idle_rtt(&mut self, count: u64) -> anyhow::Result<Probe> {
+    pub fn idle_rtt(&mut self, count: u64) -> Result<Probe> {
         let mut histogram = Histogram::default();
         let mut lost = 0;
         for sequence in 0..count {
@@ -142,11 +142,7 @@ impl Prober {
     }
 
     /// Sends datagrams one way; says which arrived, and in which fragments.
-    pub(crate) fn volley(
-        &mut self,
-        direction: Direction,
-        volley: Volley<'_>,
-    ) -> anyhow::Result<Vec<SizeCount>> {
+    pub(crate) fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> Result<Vec<SizeCount>> {
         let id = self.next_id;
         self.next_id += 1;
         let all = volley.sizes.len() as u64 * u64::from(volley.count);
@@ -179,7 +175,7 @@ impl Prober {
     }
 
     /// What the sender of a direction knows of the path.
-    pub(crate) fn sender(&mut self, direction: Direction) -> anyhow::Result<PathSeen> {
+    pub(crate) fn sender(&mut self, direction: Direction) -> Result<PathSeen> {
         match direction {
             Direction::Up => Ok(self.flow.seen(self.dialogue.link.socket())),
             Direction::Down => {
@@ -220,7 +216,7 @@ impl Prober {
         self.run_until(mono_now() + Nanos::from_millis(200), |_| false).ok();
     }
 
-    fn send_up(&mut self, id: u32, volley: Volley<'_>) -> anyhow::Result<()> {
+    fn send_up(&mut self, id: u32, volley: Volley<'_>) -> Result<()> {
         let mut refused = Vec::new();
         for index in 0..volley.count {
             let hops = volley.trace.then(|| u8::try_from(index + 1).unwrap_or(u8::MAX));
@@ -243,7 +239,7 @@ impl Prober {
         Ok(())
     }
 
-    fn seen(&mut self, wanted: u32) -> anyhow::Result<Vec<SizeCount>> {
+    fn seen(&mut self, wanted: u32) -> Result<Vec<SizeCount>> {
         self.dialogue.machine.report(mono_now(), wanted)?;
         let mut answer = None;
         self.run_until(mono_now() + ANSWER_LIMIT, |p| {
@@ -260,7 +256,7 @@ impl Prober {
     }
 
     /// Waits until an order is carried out; the sizes that were refused.
-    fn sent(&mut self, wanted: u32) -> anyhow::Result<Vec<u32>> {
+    fn sent(&mut self, wanted: u32) -> Result<Vec<u32>> {
         let mut answer = None;
         self.run_until(mono_now() + ANSWER_LIMIT, |p| {
             while let Some(reply) = p.dialogue.machine.take_reply() {
@@ -276,16 +272,12 @@ impl Prober {
     }
 
     /// Lets time pass.
-    pub(crate) fn pause(&mut self, time: Nanos) -> anyhow::Result<()> {
+    pub(crate) fn pause(&mut self, time: Nanos) -> Result<()> {
         self.run_until(mono_now() + time, |_| false).or_else(timed_out)
     }
 
     /// Keeps the session going until `done` or the deadline, which is an error.
-    fn run_until(
-        &mut self,
-        deadline: MonoTime,
-        mut done: impl FnMut(&mut Prober) -> bool,
-    ) -> anyhow::Result<()> {
+    fn run_until(&mut self, deadline: MonoTime, mut done: impl FnMut(&mut Prober) -> bool) -> Result<()> {
         loop {
             let until = self.dialogue.advance()?;
             if done(self) {
@@ -318,9 +310,9 @@ pub(crate) trait Probes {
     /// The flow whose packets go this way.
     fn flow(&self, direction: Direction) -> Flow;
     /// What the sender of a direction knows of the path.
-    fn sender(&mut self, direction: Direction) -> anyhow::Result<PathSeen>;
+    fn sender(&mut self, direction: Direction) -> Result<PathSeen>;
     /// Sends datagrams one way; says which arrived, and in which fragments.
-    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> anyhow::Result<Vec<SizeCount>>;
+    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> Result<Vec<SizeCount>>;
     /// The sender's own kernel refused to send a payload of this size in one piece.
     fn is_refused(&self, direction: Direction, payload: u32) -> bool;
 }
@@ -336,11 +328,11 @@ impl Probes for Prober {
         Flow { transport: Transport::Udp, from, to }
     }
 
-    fn sender(&mut self, direction: Direction) -> anyhow::Result<PathSeen> {
+    fn sender(&mut self, direction: Direction) -> Result<PathSeen> {
         Prober::sender(self, direction)
     }
 
-    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> anyhow::Result<Vec<SizeCount>> {
+    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> Result<Vec<SizeCount>> {
         Prober::volley(self, direction, volley)
     }
 
@@ -350,8 +342,8 @@ impl Probes for Prober {
 }
 
 /// A deadline that passes is expected where one only waits.
-fn timed_out(error: anyhow::Error) -> anyhow::Result<()> {
-    match error.downcast_ref::<ProtocolError>() {
+fn timed_out(error: Error) -> Result<()> {
+    match error.protocol() {
         Some(ProtocolError::Timeout(_)) => Ok(()),
         _ => Err(error),
     }

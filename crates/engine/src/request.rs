@@ -24,6 +24,7 @@ pub use path::{Path, Service as UdpService};
 pub use throughput::{Sockets, Throughput};
 pub use transfer::{Body, BucketPlace, S3, Transfer};
 
+use crate::error::Result;
 use crate::run::Plan;
 
 /// What is to be measured. Whatever is not given has a default.
@@ -78,7 +79,7 @@ impl Request {
 /// # Errors
 /// `Kind::Usage` for what excludes each other, exceeds what can be, or what this host refuses; `Kind::Unreachable` for a host
 /// without a usable address.
-pub fn resolve(request: &Request, host: &Host) -> anyhow::Result<Plan> {
+pub fn resolve(request: &Request, host: &Host) -> Result<Plan> {
     match request {
         Request::Throughput(asked) => throughput::resolve(asked, host),
         Request::Measure(asked) => measure::resolve(asked, host),

@@ -24,6 +24,7 @@ pub use transfer::TransferWork;
 use crate::capture::CaptureOptions;
 use crate::client;
 use crate::connect::Security;
+use crate::error::{Error, Result};
 use crate::host::entropy;
 use crate::interrupt::Interrupt;
 use linux::nic::Nic;
@@ -106,7 +107,7 @@ pub struct Ended {
     /// What was measured.
     pub document: Document,
     /// Why it ended early, if an error did it. Not when it was asked to stop.
-    pub error: Option<anyhow::Error>,
+    pub error: Option<Error>,
 }
 
 impl Ended {
@@ -124,7 +125,7 @@ impl Ended {
 #[derive(Debug)]
 struct Measured {
     run: Run,
-    error: Option<anyhow::Error>,
+    error: Option<Error>,
 }
 
 impl From<Measured> for Ended {
@@ -138,7 +139,7 @@ impl From<Measured> for Ended {
 /// # Errors
 /// Nothing was measured: the far end cannot be reached, refuses, or vanishes; [`crate::error::Kind::of`] says which kind it
 /// is.
-pub fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<Ended> {
+pub fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Ended> {
     let measured = match plan {
         Plan::Throughput(plan) => throughput::run(plan, options, sink),
         Plan::Pairs(plan) => pairs::run(plan, options, sink),
@@ -157,7 +158,7 @@ pub fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> anyh
 ///
 /// # Errors
 /// The kernel gives no entropy.
-pub fn run_id() -> anyhow::Result<String> {
+pub fn run_id() -> Result<String> {
     Ok(format!("{:016x}", u64::from_be_bytes(entropy()?)))
 }
 
@@ -190,7 +191,7 @@ fn test(
     options: &Options,
     sink: &mut dyn FnMut(&Event),
     events: &mut Vec<Event>,
-) -> anyhow::Result<()> {
+) -> Result<()> {
     client::run(plan, &options.security, &Extras::default(), &options.stop, &mut |event| {
         sink(event);
         events.push(event.clone());

@@ -8,6 +8,7 @@ use super::sampler::{Extremes, Reading, last_advance, last_data, silence};
 use super::shared::{Counters, Flow, FlowSocket};
 use super::threads::{self, Stream};
 use super::usage::HostUsage;
+use crate::error::Result;
 use linux::poll::Waker;
 use model::event::Warning;
 use model::plan::{End, LocalOptions};
@@ -63,7 +64,7 @@ impl Running {
         local: &LocalOptions,
         waker: &Arc<Waker>,
         now: MonoTime,
-    ) -> anyhow::Result<Running> {
+    ) -> Result<Running> {
         let sends = flows.iter().any(|f| f.info.role == Role::Sender);
         let deadline = match (plan.test.end, plan.senders_wait_for_stop) {
             (End::Time(time), false) => Some(now + plan.test.omit + time),

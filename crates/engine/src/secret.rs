@@ -1,7 +1,6 @@
 //! Files that hold a secret: others than their owner may not read them.
 
-use crate::error::Failure;
-use anyhow::Context;
+use crate::error::{Context, Error, Failure, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -11,7 +10,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// It cannot be read, or others than its owner may read it.
-pub fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+pub fn read(file: &Path) -> Result<Vec<u8>> {
     let named = || format!("read {}", file.display());
     let open = File::open(file).with_context(named)?;
     let mode = open.metadata().with_context(named)?.mode();
@@ -33,7 +32,7 @@ pub fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
 ///
 /// # Errors
 /// It is there already, or cannot be made.
-pub(crate) fn write_new(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+pub(crate) fn write_new(file: &Path, bytes: &[u8]) -> Result<()> {
     let named = || format!("make {}", file.display());
     let mut made =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).with_context(named)?;
@@ -41,8 +40,8 @@ pub(crate) fn write_new(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
 }
 
 /// Is the reason that there is no such file?
-pub(crate) fn is_missing(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::NotFound)
+pub(crate) fn is_missing(error: &Error) -> bool {
+    matches!(error.cause(), Error::Io(cause) if cause.kind() == ErrorKind::NotFound)
 }
 
 /// Where systemd puts the credentials of services.

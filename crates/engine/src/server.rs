@@ -1,528 +1,401 @@
-//! The server: accepts on its ports, tells control connections, data flows and strangers apart, and gives every
-//! client a thread of its own, so that a silent or hostile one delays nobody.
+//! A server: what is served where, and to whom.
+//!
+//! ```no_run
+//! use pathmeter_engine::interrupt::Interrupt;
+//! use pathmeter_engine::server::{Config, Server};
+//! # fn observer() -> std::sync::Arc<dyn pathmeter_engine::session::Observer> { unimplemented!() }
+//!
+//! let server = Server::bind(Config { iperf3: Some(5201), ..Config::default() })?;
+//! server.serve(&Interrupt::default(), &observer())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
-use super::arrivals::Desk;
-use super::budget::{self, Budget, Client, Held, Limits, client_of};
-use super::driver::{Driver, LEFT, Opener, Setting, Wanted};
-use super::dut::remote::offers::Offers;
-use super::dut::remote::station::FramesSeen;
-use super::host;
-use super::interrupt::Interrupt;
-use super::link::Link;
-use super::notes::{NoteLimit, with_left_out};
-use super::penalty::Penalties;
-use super::tls::ServerTls;
-use crate::error::sentence;
-use anyhow::Context;
-use linux::clock::mono_now;
-use linux::poll::{Interest, Waker, wait};
-use model::event::Event;
-use model::host::Host;
-use model::plan::{LocalOptions, ProtocolName};
-use model::time::MonoTime;
-use model::units::Nanos;
-use std::io::{self, ErrorKind, Read};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+pub mod dialogues;
+mod sockets;
+
+use crate::dut::remote::offers::Offers;
+use crate::dut::spec::PortSpec;
+use crate::echo::server::{Note, Servers, join};
+use crate::error::{Context, Failure, Result, sentence};
+use crate::http_server::{HttpServer, Limits};
+use crate::interrupt::Interrupt;
+use crate::iperf2;
+use crate::session::Observer;
+use crate::tls::{ServerTls, hex};
+use dialogues::DEFAULT_TESTS;
+use model::latency::WaitMode;
+use model::plan::LocalOptions;
+use model::units::{BitRate, Nanos};
+use sockets::{datagrams, listen};
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
-use wire::native::{self, LatencySeen, flow};
-use wire::{Policy, ProtocolError, Report, Session, iperf3};
+use wire::sockperf::{MAX_TCP_LEN, MAX_UDP_LEN, Responder};
+use wire::{Policy, native, stamp};
 
-/// What a server is started with.
+/// What is served where, and to whom. By default: our own protocol, on its port of every address, for everyone.
 pub struct Config {
-    /// Sockets that speak our own protocol.
-    pub native: Vec<TcpListener>,
-    /// Sockets that speak iPerf3's.
-    pub iperf3: Vec<TcpListener>,
-    /// Clients must know it.
+    /// The address listened on; absent: every one of this host.
+    pub bind: Option<IpAddr>,
+    /// Port of our own protocol, TCP and UDP.
+    pub native: u16,
+    /// Sockets that listen already, in place of that port (`sd_listen_fds(3)`).
+    pub listeners: Vec<TcpListener>,
+    /// Port of iPerf3's protocol, TCP and UDP.
+    pub iperf3: Option<u16>,
+    /// Port of iPerf2's protocol, TCP and UDP.
+    pub iperf2: Option<u16>,
+    /// iPerf2's clients have UDP sent to them without a proof that they are where they say.
+    pub iperf2_udp_reverse: bool,
+    /// Port of SockPerf's protocol, TCP and UDP.
+    pub sockperf: Option<u16>,
+    /// Multicast groups that SockPerf's server joins.
+    pub groups: Vec<IpAddr>,
+    /// Port of STAMP and TWAMP-Light, UDP.
+    pub stamp: Option<u16>,
+    /// Key of authenticated STAMP.
+    pub stamp_key: Option<stamp::Key>,
+    /// STAMP's replies carry the sender's numbers (RFC 8762, section 4.2: stateless).
+    pub stamp_stateless: bool,
+    /// Port of HTTP, for `transfer` and other tools.
+    pub http: Option<u16>,
+    /// Clients of our own protocol must know it.
     pub token: Option<native::Token>,
-    /// Control connections may be encrypted; without TLS they must not.
+    /// Control connections of our own protocol are encrypted.
     pub tls: Option<ServerTls>,
-    /// What clients may ask.
-    pub policy: Policy,
-    /// What those of protocols may ask that have no token.
-    pub open_policy: Policy,
+    /// Longest test. Absent: ten minutes for clients of other hosts that need no token, any for the others.
+    pub max_time: Option<Nanos>,
+    /// Highest rate of a test.
+    pub max_rate: Option<BitRate>,
     /// Tests at the same time.
     pub max_tests: u32,
-    /// End after this many sessions that ran.
-    pub tests: Option<u32>,
-    /// Report interval of this end, and its other choices.
-    pub local: LocalOptions,
+    /// End after one test.
+    pub one_off: bool,
     /// Interfaces that clients may send frames out of and count them on.
-    pub offers: Arc<Offers>,
-    /// Makes iPerf3's check of a user.
-    pub verifier: Option<Verifier>,
-    /// Watches sessions.
-    pub observer: Arc<dyn Observer>,
+    pub frames_ports: Vec<PortSpec>,
+    /// Those frames may go to any address.
+    pub frames_anywhere: bool,
+    /// VLANs they may be in.
+    pub frames_vlans: Vec<u16>,
 }
 
-impl Config {
-    /// A server of our own protocol that lets everybody measure, a few at a time.
-    pub fn new(native: Vec<TcpListener>, observer: Arc<dyn Observer>) -> Config {
+impl Default for Config {
+    fn default() -> Config {
         Config {
-            native,
-            iperf3: Vec::new(),
+            bind: None,
+            native: native::PORT,
+            listeners: Vec::new(),
+            iperf3: None,
+            iperf2: None,
+            iperf2_udp_reverse: false,
+            sockperf: None,
+            groups: Vec::new(),
+            stamp: None,
+            stamp_key: None,
+            stamp_stateless: false,
+            http: None,
             token: None,
             tls: None,
-            policy: Policy::default(),
-            open_policy: Policy::default(),
+            max_time: None,
+            max_rate: None,
             max_tests: DEFAULT_TESTS,
-            tests: None,
-            local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
-            offers: Arc::default(),
-            verifier: None,
-            observer,
+            one_off: false,
+            frames_ports: Vec::new(),
+            frames_anywhere: false,
+            frames_vlans: Vec::new(),
         }
     }
 }
 
-/// Tells whether an iPerf3 client's authentication token is good.
-pub type Verifier = Arc<dyn Fn(&str) -> bool + Send + Sync>;
-
-/// Watches a server at work.
-pub trait Observer: Send + Sync {
-    /// A client has come; the watcher returned is told of everything that happens in its session.
-    fn session(&self, client: SocketAddr, protocol: ProtocolName) -> Box<dyn Watcher>;
-    /// A connection was turned away, or something broke outside of a session.
-    fn note(&self, text: &str);
-}
-
-/// Watches one session.
-pub trait Watcher {
-    /// Something happened.
-    fn event(&mut self, event: &Event);
-    /// What the client asked for beside the test is known (iPerf3), before the first event.
-    fn extras(&mut self, _extras: &iperf3::Extras) {}
-    /// A latency session is over, and has seen this of its messages.
-    fn reflected(&mut self, _seen: &LatencySeen) {}
-    /// A session of frames is over, and has done this.
-    fn framed(&mut self, _seen: FramesSeen) {}
-    /// This end's report of the session, which the client asked for.
-    fn report(&self, _events: &[Event], _extras: &iperf3::Extras) -> Option<Report> {
-        None
-    }
-    /// The session has ended.
-    fn ended(&mut self, outcome: Result<(), &ProtocolError>);
-}
-
-/// A server at work.
-struct Server {
+/// A server whose sockets are open.
+pub struct Server {
     config: Config,
-    desk: Arc<Desk>,
-    interrupt: Interrupt,
-    connections: Arc<Budget>,
-    /// Tests that run, and their streams.
-    tests: Arc<Budget>,
-    streams: Arc<Budget>,
-    notes: NoteLimit,
-    penalties: Penalties,
-    /// Sessions that may still begin, for `tests`.
-    left: AtomicU32,
-    waker: Arc<Waker>,
+    sockets: Sockets,
+    offers: Offers,
+    /// Hosts other than this one can reach it.
+    beyond: bool,
 }
 
-/// Serves until the interrupt is raised or the tests asked for are done; running tests then get their results.
-pub fn run(config: Config, interrupt: &Interrupt) -> anyhow::Result<()> {
-    let waker = Arc::new(Waker::new()?);
-    interrupt.watch(&waker);
-    let secret = host::entropy()?;
-    let has_secret = config.token.is_some() || config.verifier.is_some();
-    let server = Arc::new(Server {
-        desk: Desk::new(secret),
-        interrupt: interrupt.clone(),
-        connections: Budget::new(budget::CONNECTIONS),
-        tests: Budget::new(Limits::quarters(config.max_tests, has_secret)),
-        streams: Budget::new(Limits::quarters(MOST_STREAMS, has_secret)),
-        notes: NoteLimit::default(),
-        penalties: Penalties::default(),
-        left: AtomicU32::new(config.tests.unwrap_or(u32::MAX)),
-        waker,
-        config,
-    });
-    let mut threads = Vec::new();
-    let outcome = server.accept_all(&mut threads);
-    server.desk.close();
-    interrupt_rest(&server, threads);
-    outcome
+/// The sockets of each protocol.
+struct Sockets {
+    native: Vec<TcpListener>,
+    iperf3: Option<TcpListener>,
+    iperf2: Option<(TcpListener, UdpSocket)>,
+    sockperf: Option<(TcpListener, Vec<UdpSocket>)>,
+    stamp: Option<UdpSocket>,
+    http: Option<TcpListener>,
 }
 
 impl Server {
-    fn accept_all(self: &Arc<Self>, threads: &mut Vec<JoinHandle<()>>) -> anyhow::Result<()> {
-        let native = self.config.native.iter().map(|l| (l, ProtocolName::Native));
-        let iperf3 = self.config.iperf3.iter().map(|l| (l, ProtocolName::Iperf3));
-        let listeners: Vec<(&TcpListener, ProtocolName)> = native.chain(iperf3).collect();
-        for (listener, _) in &listeners {
-            listener.set_nonblocking(true).context("make a listener non-blocking")?;
-            // A kernel that keeps no SYNs leaves a gap in what `pathmeter mtu` can say, and nothing else.
-            linux::options::set_save_syn(*listener).ok();
+    /// Opens the sockets. Clients may come from now on, and are answered as soon as it serves.
+    ///
+    /// # Errors
+    /// A port is taken or may not be used; a group, an interface or a limit cannot be had.
+    pub fn bind(mut config: Config) -> Result<Server> {
+        let sockets = Sockets::open(&mut config)?;
+        let dialogues = sockets.native.iter().chain(&sockets.iperf3);
+        let beyond = dialogues.filter_map(|listener| listener.local_addr().ok()).any(is_beyond);
+        if beyond && config.token.is_none() && !config.frames_ports.is_empty() {
+            return Err(Failure::usage(
+                "--frames-port beyond loopback without a token: whoever reaches this host could send frames out of it",
+                "give --token-file FILE, the same at both ends, or --bind 127.0.0.1",
+            )
+            .into());
         }
-        while !self.interrupt.is_raised() && self.left.load(Ordering::Acquire) > 0 {
-            let mut interests: Vec<Interest<'_>> =
-                listeners.iter().map(|(l, _)| Interest::readable(*l)).collect();
-            interests.push(Interest::readable(&*self.waker));
-            wait(&mut interests, None).context("wait for connections")?;
-            self.waker.drain();
-            threads.retain(|t| !t.is_finished());
-            for (listener, protocol) in &listeners {
-                self.accept_from(listener, *protocol, threads);
-            }
-        }
-        Ok(())
+        let offers = Offers::new(&config.frames_ports, config.frames_anywhere)?;
+        let offers = offers.with_vlans(&config.frames_vlans);
+        Ok(Server { config, sockets, offers, beyond })
     }
 
-    fn accept_from(
-        self: &Arc<Self>,
-        listener: &TcpListener,
-        protocol: ProtocolName,
-        threads: &mut Vec<JoinHandle<()>>,
-    ) {
-        loop {
-            let (socket, peer) = match listener.accept() {
-                Ok(accepted) => accepted,
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return,
-                Err(e) if e.kind() == ErrorKind::ConnectionAborted || e.kind() == ErrorKind::Interrupted => {
-                    continue;
-                }
-                Err(e) => {
-                    // Out of descriptors or memory: those we have will end; do not spin on the error meanwhile.
-                    self.config.observer.note(&format!("accept: {e}"));
-                    std::thread::sleep(ACCEPT_PAUSE);
-                    return;
-                }
-            };
-            let order = self.desk.next_order();
-            let mut connection = match budget::enter(&self.connections, peer.ip()) {
-                Ok(connection) => connection,
-                Err(full) => {
-                    self.note_of(peer, full);
-                    continue;
-                }
-            };
-            let server = self.clone();
-            let serve = move || {
-                if let Err(e) = server.welcome(socket, peer, protocol, order, &mut connection) {
-                    server.note_of(peer, &sentence(&e));
-                }
-            };
-            match std::thread::Builder::new().name("session".into()).stack_size(512 << 10).spawn(serve) {
-                Ok(thread) => threads.push(thread),
-                Err(e) => self.note_of(peer, &format!("no thread for it, closed: {e}")),
-            }
-        }
+    /// Where clients of our own protocol connect to.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn address(&self) -> Result<SocketAddr> {
+        let listener = self.sockets.native.first().context("no socket of our own protocol")?;
+        Ok(listener.local_addr()?)
     }
 
-    /// A line on a client that was turned away, unless there have been many.
-    fn note_of(&self, peer: SocketAddr, text: &str) {
-        if let Some(left_out) = self.notes.pass(peer.ip(), mono_now()) {
-            self.config.observer.note(&with_left_out(&format!("{}: {text}", plain(peer)), left_out));
-        }
-    }
-
-    /// Finds out what a connection is and serves it.
-    fn welcome(
-        &self,
-        socket: TcpStream,
-        peer: SocketAddr,
-        protocol: ProtocolName,
-        order: u64,
-        connection: &mut Held,
-    ) -> anyhow::Result<()> {
-        // A client that has vanished without a word is given up also where this end only waits for it.
-        linux::options::set_keepalive(&socket, KEEPALIVE, KEEPALIVE_STEP, KEEPALIVE_TRIES).ok();
-        match protocol {
-            ProtocolName::Native | ProtocolName::Iperf2 | ProtocolName::Foreign => {
-                self.welcome_native(socket, peer, order, connection)
-            }
-            ProtocolName::Iperf3 => self.welcome_iperf3(socket, peer, order, connection),
-        }
-    }
-
-    fn welcome_native(
-        &self,
-        socket: TcpStream,
-        peer: SocketAddr,
-        order: u64,
-        connection: &mut Held,
-    ) -> anyhow::Result<()> {
-        let mut first = Vec::new();
-        let deadline = mono_now() + FIRST_BYTES_LIMIT;
-        loop {
-            match flow::classify(&first) {
-                flow::Opening::NeedMore(total) => {
-                    if !self.read_up_to(&socket, &mut first, (total, deadline), connection)? {
-                        return Ok(());
-                    }
-                }
-                flow::Opening::Tls => {
-                    let Some(tls) = &self.config.tls else {
-                        anyhow::bail!("a client wants TLS, and this server runs without --tls; closed");
-                    };
-                    return self.converse_native(socket, peer, first, Some(tls.accept()?), connection);
-                }
-                flow::Opening::Control if self.config.tls.is_some() => {
-                    turn_away(&socket, &native::refusal("unsupported", WITHOUT_TLS, GIVE_FINGERPRINT))?;
-                    anyhow::bail!("a client came without TLS, and this server demands it; told so");
-                }
-                flow::Opening::Control => return self.converse_native(socket, peer, first, None, connection),
-                flow::Opening::Flow(hello) => {
-                    let answered = socket.try_clone()?;
-                    let answer = self.desk.deliver_native(&hello, socket, order);
-                    if answer != flow::FlowAnswer::Welcome {
-                        io::Write::write_all(&mut &answered, &[answer.byte()])?;
-                    }
-                    return Ok(());
-                }
-                flow::Opening::Garbage => anyhow::bail!("not pathmeter's protocol, closed"),
-            }
-        }
-    }
-
-    fn welcome_iperf3(
-        &self,
-        socket: TcpStream,
-        peer: SocketAddr,
-        order: u64,
-        connection: &mut Held,
-    ) -> anyhow::Result<()> {
-        let mut first = Vec::new();
-        let deadline = mono_now() + FIRST_BYTES_LIMIT;
-        let cookie = loop {
-            match iperf3::classify(&first) {
-                iperf3::Classified::Cookie(cookie) => break cookie,
-                iperf3::Classified::Foreign => anyhow::bail!("not iPerf3's protocol, closed"),
-                iperf3::Classified::More => {
-                    if !self.read_up_to(&socket, &mut first, (iperf3::COOKIE_LEN, deadline), connection)? {
-                        return Ok(());
-                    }
-                }
-            }
+    /// Serves until it is stopped, or its one test is over; running tests then get their results.
+    ///
+    /// # Errors
+    /// The sockets cannot be used, or no thread can be had.
+    pub fn serve(self, stop: &Interrupt, observer: &Arc<dyn Observer>) -> Result<()> {
+        self.notices()?.iter().for_each(|line| observer.note(line));
+        let note: Note = {
+            let observer = observer.clone();
+            Arc::new(move |text| observer.note(text))
         };
-        if self.desk.awaits_cookie(cookie.as_str()) {
-            self.desk.deliver_iperf3(cookie.as_str(), socket, order);
-            return Ok(());
-        }
-        // Whether there is room is said at once, in iPerf3's own way; a place is taken when the flows are open.
-        let client = client_of(peer.ip(), self.config.verifier.is_some());
-        if !self.tests.has_room(peer.ip(), 1, client) {
-            io::Write::write_all(&mut &socket, &iperf3::access_denied())?;
-            anyhow::bail!(
-                "turned away: as many tests run as this server, or one address, may have (--max-tests)"
-            );
-        }
-        let verifier = self.config.verifier.clone();
-        let config = iperf3::ServerConfig {
-            policy: self.config.open_policy.clone(),
-            verifier: verifier.map(|v| -> iperf3::Verifier { Box::new(move |token| v(token)) }),
+        let (limits, open) =
+            (self.policy(self.beyond && self.config.token.is_none()), self.policy(self.beyond));
+        let Server { config, sockets, offers, .. } = self;
+        let echoes = echoes(&config, sockets.sockperf, sockets.stamp, &note)?;
+        let http = sockets.http.map(|listener| http(&config, listener, &open, note)).transpose()?;
+        let iperf2 = sockets.iperf2.map(|both| iperf2(&config, both, &open, stop, observer)).transpose()?;
+        let dialogues = dialogues::Config {
+            iperf3: sockets.iperf3.into_iter().collect(),
+            token: config.token,
+            tls: config.tls,
+            policy: limits,
+            open_policy: open,
+            max_tests: config.max_tests,
+            tests: config.one_off.then_some(1),
+            offers: Arc::new(offers),
+            ..dialogues::Config::new(sockets.native, observer.clone())
         };
-        let mut session = iperf3::Server::new(config, cookie, mono_now());
-        let link = Link::new(socket, Vec::new(), None)?;
-        let host = host::describe(Some(peer.ip()));
-        self.drive(&mut session, link, peer, (ProtocolName::Iperf3, host, client), connection).map(drop)
-    }
-
-    fn converse_native(
-        &self,
-        socket: TcpStream,
-        peer: SocketAddr,
-        first: Vec<u8>,
-        tls: Option<rustls::Connection>,
-        connection: &mut Held,
-    ) -> anyhow::Result<()> {
-        let client = client_of(peer.ip(), self.config.token.is_some());
-        self.wait_for_penalty(peer.ip(), connection)?;
-        let mut link = Link::new(socket, first, tls)?;
-        link.handshake(mono_now() + FIRST_BYTES_LIMIT).context("TLS")?;
-        let config = native::ServerConfig {
-            token: self.config.token.clone(),
-            policy: self.config.policy.clone(),
-            software: concat!("pathmeter ", env!("CARGO_PKG_VERSION")).into(),
-            host: host::describe(Some(peer.ip())),
-            entropy: host::entropy()?,
-            binding: link.binding()?,
-            busy: !self.tests.has_room(peer.ip(), 1, client),
-        };
-        let host = config.host.clone();
-        let mut session = native::Server::new(config, mono_now());
-        let driven = self.drive(&mut session, link, peer, (ProtocolName::Native, host, client), connection);
-        match session.authenticated() {
-            Some(true) => self.penalties.succeeded(peer.ip()),
-            Some(false) => self.penalties.failed(peer.ip(), mono_now()),
-            None => {}
+        let served = dialogues::run(dialogues, stop);
+        drop((echoes, http));
+        if let Some(iperf2) = iperf2 {
+            stop.raise();
+            iperf2.join().ok();
         }
-        driven
+        served
     }
 
-    /// An address that has given wrong tokens is heard again after a while.
-    fn wait_for_penalty(&self, source: IpAddr, connection: &Held) -> anyhow::Result<()> {
-        let Some(wait) = self.penalties.wait(source, mono_now()) else {
-            anyhow::bail!("too many attempts after wrong tokens, closed");
-        };
-        let until = mono_now() + wait;
-        while mono_now() < until {
-            anyhow::ensure!(!self.interrupt.is_raised() && !connection.must_leave(), LEFT);
-            std::thread::sleep(FIRST_BYTES_STEP.min((until - mono_now()).to_duration()));
+    /// What clients may ask. `open`: of other hosts, and without having proved anything.
+    fn policy(&self, open: bool) -> Policy {
+        let max_time = self.config.max_time.or(open.then_some(LONGEST_OPEN_TEST));
+        Policy { max_time, max_rate: self.config.max_rate, max_streams: None }
+    }
+
+    /// What an operator should know before the first client comes.
+    fn notices(&self) -> Result<Vec<String>> {
+        let (config, sockets) = (&self.config, &self.sockets);
+        let mut lines = Vec::new();
+        let mut listens =
+            |socket: SocketAddr, what: &str| lines.push(format!("listening on {socket} {what}"));
+        if let Some((_, groups)) = &sockets.sockperf {
+            groups
+                .last()
+                .map_or(Ok(()), |own| own.local_addr().map(|at| listens(at, "(TCP and UDP), SockPerf")))?;
         }
-        Ok(())
-    }
-
-    fn drive(
-        &self,
-        session: &mut dyn Session,
-        link: Link,
-        peer: SocketAddr,
-        (protocol, host, client): (ProtocolName, Host, Client),
-        connection: &mut Held,
-    ) -> anyhow::Result<()> {
-        let watcher = std::cell::RefCell::new(self.config.observer.session(peer, protocol));
-        let mut slot = None;
-        let leave = connection.leave();
-        let setting = Setting {
-            opener: Opener::Server(self.desk.clone()),
-            local: self.config.local.clone(),
-            host,
-            interrupt: self.interrupt.clone(),
-            admit: Box::new(|wanted| {
-                if !wanted.begins {
-                    return self.tests.has_room(peer.ip(), 1, client)
-                        && self.streams.has_room(peer.ip(), wanted.streams, client);
-                }
-                slot = slot.take().or_else(|| TestSlot::take(self, peer.ip(), client, wanted));
-                if slot.is_some() {
-                    connection.trust();
-                }
-                slot.is_some()
-            }),
-            leave,
-            extras: Box::new(|extras| watcher.borrow_mut().extras(extras)),
-            sink: Box::new(|event| watcher.borrow_mut().event(event)),
-            reflected: Box::new(|seen| watcher.borrow_mut().reflected(seen)),
-            framed: Box::new(|seen| watcher.borrow_mut().framed(seen)),
-            offers: self.config.offers.clone(),
-            report: Box::new(|events, extras| watcher.borrow().report(events, extras)),
-        };
-        let outcome = Driver::new(session, link, setting)?.run();
-        watcher.borrow_mut().ended(outcome.as_ref().copied());
-        Ok(())
-    }
-
-    /// Reads until `total` bytes are there; false: the peer closed, or this server stops.
-    fn read_up_to(
-        &self,
-        socket: &TcpStream,
-        bytes: &mut Vec<u8>,
-        (total, deadline): (usize, MonoTime),
-        connection: &Held,
-    ) -> anyhow::Result<bool> {
-        socket.set_read_timeout(Some(FIRST_BYTES_STEP))?;
-        let mut buffer = vec![0; total - bytes.len()];
-        loop {
-            match (&mut &*socket).read(&mut buffer) {
-                Ok(0) => return Ok(false),
-                Ok(n) => {
-                    bytes.extend_from_slice(&buffer[..n]);
-                    return Ok(true);
-                }
-                Err(e)
-                    if matches!(
-                        e.kind(),
-                        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-                    ) =>
-                {
-                    if self.interrupt.is_raised() {
-                        return Ok(false);
-                    }
-                    anyhow::ensure!(!connection.must_leave(), LEFT);
-                    anyhow::ensure!(mono_now() < deadline, "said nothing for ten seconds, closed");
-                }
-                Err(e) if e.kind() == ErrorKind::ConnectionReset => return Ok(false),
-                Err(e) => return Err(e.into()),
-            }
+        if let Some(socket) = &sockets.stamp {
+            let mode = if config.stamp_key.is_some() { "authenticated" } else { "open" };
+            let counting = if config.stamp_stateless { "stateless" } else { "stateful" };
+            listens(socket.local_addr()?, &format!("(UDP), STAMP, {mode}, {counting}"));
         }
+        if let Some(listener) = &sockets.http {
+            listens(listener.local_addr()?, "(TCP), HTTP: GET /bytes/10M, PUT /");
+        }
+        if let Some((listener, _)) = &sockets.iperf2 {
+            listens(listener.local_addr()?, "(TCP and UDP), iPerf2");
+        }
+        for listener in &sockets.native {
+            listens(listener.local_addr()?, "(TCP and UDP), pathmeter's own protocol");
+        }
+        if let Some(listener) = &sockets.iperf3 {
+            listens(listener.local_addr()?, "(TCP and UDP), iPerf3");
+        }
+        for port in &config.frames_ports {
+            lines.push(format!(
+                "frames may be sent out of {port} and counted there, for one client at a time"
+            ));
+        }
+        lines.extend(self.warnings());
+        Ok(lines)
+    }
+
+    /// Who is let in, and what is not limited.
+    fn warnings(&self) -> Vec<String> {
+        let config = &self.config;
+        let has_token = config.token.is_some();
+        let limited =
+            config.max_rate.is_some() || config.max_time.is_some() || config.max_tests != DEFAULT_TESTS;
+        let tls = config.tls.as_ref();
+        let fingerprint =
+            tls.map(|tls| format!("clients connect with --fingerprint {}", hex(&tls.fingerprint())));
+        let longest = self.policy(self.beyond).max_time.filter(|_| self.beyond && config.max_time.is_none());
+        let longest = longest.map(|longest| {
+            format!("clients that need no token may test for {longest} (--max-time TIME says otherwise)")
+        });
+        let said = |is: bool, line: &str| is.then(|| line.to_owned());
+        let reverse = config.iperf2.is_some();
+        let lines = [
+            fingerprint,
+            longest,
+            said(self.beyond && !has_token, OPEN_TO_ALL),
+            said(
+                has_token && config.iperf3.is_some(),
+                "the token does not protect the iPerf3 port: that protocol has no such thing",
+            ),
+            said(
+                has_token && config.iperf2.is_some(),
+                "the token does not protect the iPerf2 port: that protocol has no such thing",
+            ),
+            said(
+                has_token && config.http.is_some(),
+                "the token does not protect the HTTP port: everyone may transfer there",
+            ),
+            said(reverse && config.iperf2_udp_reverse, REFLECTS),
+            said(reverse && !config.iperf2_udp_reverse, REFLECTS_NOT),
+            said(limited && (config.sockperf.is_some() || config.stamp.is_some()), NOT_LIMITED),
+        ];
+        lines.into_iter().flatten().collect()
     }
 }
 
-/// One of the tests that may run at the same time; given back on drop.
-struct TestSlot<'a> {
-    server: &'a Server,
-    /// A test was agreed on, so it is one of those after which this server ends (`--one-off`).
-    counts: bool,
-    _test: Held,
-    _streams: Held,
-}
-
-impl TestSlot<'_> {
-    fn take(server: &Server, source: IpAddr, client: Client, wanted: Wanted) -> Option<TestSlot<'_>> {
-        let test = server.tests.take(source, 1, client).ok()?;
-        let streams = server.streams.take(source, wanted.streams, client).ok()?;
-        Some(TestSlot { server, counts: !wanted.probes, _test: test, _streams: streams })
-    }
-}
-
-impl Drop for TestSlot<'_> {
-    fn drop(&mut self) {
-        if self.counts && self.server.config.tests.is_some() {
-            let less = |left: u32| Some(left.saturating_sub(1));
-            self.server.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok();
-            self.server.waker.wake();
+impl Sockets {
+    fn open(config: &mut Config) -> Result<Sockets> {
+        let bind = config.bind;
+        let mut native = std::mem::take(&mut config.listeners);
+        if native.is_empty() {
+            native.push(listen(bind, config.native)?);
         }
-    }
-}
-
-/// Says no to a client that has just come, and leaves it time to read that: closing at once, with unread bytes in the
-/// socket, would reset the connection and take the words back.
-fn turn_away(socket: &TcpStream, words: &[u8]) -> io::Result<()> {
-    socket.set_read_timeout(Some(ACCEPT_PAUSE))?;
-    io::Write::write_all(&mut &*socket, words)?;
-    socket.shutdown(std::net::Shutdown::Write)?;
-    let deadline = mono_now() + TURN_AWAY_LIMIT;
-    let mut unread = [0; 4096];
-    while mono_now() < deadline {
-        match (&*socket).read(&mut unread) {
-            Ok(0) => break,
-            Err(e) if e.kind() == ErrorKind::ConnectionReset => break,
-            _ => {}
+        for listener in &native {
+            // Before anyone is told to come. A kernel that keeps no SYNs leaves a gap in what `pathmeter mtu` can say.
+            linux::options::set_save_syn(listener).ok();
         }
-    }
-    Ok(())
-}
-
-/// Running sessions have seen the interrupt; they get time to give their clients the results.
-fn interrupt_rest(server: &Server, threads: Vec<JoinHandle<()>>) {
-    let deadline = mono_now() + STOP_LIMIT;
-    for thread in threads {
-        while !thread.is_finished() && mono_now() < deadline {
-            std::thread::sleep(ACCEPT_PAUSE / 10);
+        if config.sockperf.is_none() && !config.groups.is_empty() {
+            let advice = "add --sockperf, whose clients can send to a group";
+            return Err(Failure::usage("--group has no server to join it", advice).into());
         }
-        if thread.is_finished() {
-            thread.join().ok();
+        Ok(Sockets {
+            native,
+            iperf3: config.iperf3.map(|port| listen(bind, port)).transpose()?,
+            iperf2: config
+                .iperf2
+                .map(|port| {
+                    Ok::<_, crate::error::Error>((listen(bind, port)?, iperf2::listen_udp(bind, port)?))
+                })
+                .transpose()?,
+            sockperf: config.sockperf.map(|port| sockperf(bind, port, &config.groups)).transpose()?,
+            stamp: config.stamp.map(|port| datagrams(bind, port)).transpose()?,
+            http: config.http.map(|port| listen(bind, port)).transpose()?,
+        })
+    }
+}
+
+/// The sockets of SockPerf's server; that of the address listened on is the last for datagrams.
+fn sockperf(bind: Option<IpAddr>, port: u16, groups: &[IpAddr]) -> Result<(TcpListener, Vec<UdpSocket>)> {
+    let own = datagrams(bind, port)?;
+    let mut all = Vec::new();
+    for group in groups {
+        // A socket at one address of this host hears nothing that is sent to a group.
+        let apart = bind.map(|_| datagrams(Some(*group), port)).transpose()?;
+        join(apart.as_ref().unwrap_or(&own), *group, bind).map_err(|e| no_group(*group, &e))?;
+        all.extend(apart);
+    }
+    all.push(own);
+    Ok((listen(bind, port)?, all))
+}
+
+fn no_group(group: IpAddr, error: &std::io::Error) -> Failure {
+    let advice = if group.is_multicast() {
+        "give the group a route (`ip route add 239.0.0.0/8 dev eth0`), or with --bind the address of an interface"
+    } else {
+        "groups are 224.0.0.0 to 239.255.255.255, and those that begin with ff"
+    };
+    Failure::usage(format!("join the multicast group {group}: {error}"), advice)
+}
+
+/// Starts the servers of protocols without a dialogue.
+fn echoes(
+    config: &Config,
+    sockperf: Option<(TcpListener, Vec<UdpSocket>)>,
+    stamp: Option<UdpSocket>,
+    note: &Note,
+) -> Result<Servers> {
+    let mut servers = Servers::default();
+    if let Some((listener, sockets)) = sockperf {
+        for socket in sockets {
+            servers.sockperf_datagrams(socket, Responder::new(MAX_UDP_LEN), WaitMode::Hybrid, note)?;
         }
+        servers.sockperf_streams(listener, Responder::new(MAX_TCP_LEN), WaitMode::Hybrid, note)?;
     }
-    let left = server.connections.held();
-    if left > 0 {
-        server.config.observer.note(&format!("{left} connections did not end in time and were cut"));
+    if let Some(socket) = stamp {
+        servers.stamp(socket, config.stamp_key.clone(), !config.stamp_stateless, note)?;
     }
+    Ok(servers)
 }
 
-fn plain(peer: SocketAddr) -> SocketAddr {
-    SocketAddr::new(peer.ip().to_canonical(), peer.port())
+fn http(config: &Config, listener: TcpListener, open: &Policy, note: Note) -> Result<HttpServer> {
+    let limits = Limits { rate: open.max_rate, time: open.max_time, transfers: config.max_tests };
+    HttpServer::start(listener, limits, note)
 }
 
-const FIRST_BYTES_LIMIT: Nanos = Nanos(10_000_000_000);
-const FIRST_BYTES_STEP: std::time::Duration = std::time::Duration::from_millis(250);
-/// Longest wait for a client that was told no to go.
-const TURN_AWAY_LIMIT: Nanos = Nanos(2_000_000_000);
-const WITHOUT_TLS: &str = "this server encrypts its control connections and you came without TLS";
-const GIVE_FINGERPRINT: &str = "give --fingerprint HEX, which it printed when it started";
-const ACCEPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
-/// Time for running tests to end after an interrupt.
-const STOP_LIMIT: Nanos = Nanos(15_000_000_000);
-/// A silent control connection is asked whether it is still there after so long, and given up after some answers that do not
-/// come.
-const KEEPALIVE: Nanos = Nanos::from_secs(10);
-const KEEPALIVE_STEP: Nanos = Nanos::from_secs(5);
-const KEEPALIVE_TRIES: u8 = 4;
-/// Tests at the same time when nobody says otherwise.
-pub const DEFAULT_TESTS: u32 = 64;
-/// Streams of all tests at the same time: each has a thread and buffers.
-const MOST_STREAMS: u32 = 1024;
+/// Starts iPerf2's server; it ends when `stop` is raised, and raises it when its one test is over.
+fn iperf2(
+    config: &Config,
+    (tcp, udp): (TcpListener, UdpSocket),
+    open: &Policy,
+    stop: &Interrupt,
+    observer: &Arc<dyn Observer>,
+) -> Result<JoinHandle<()>> {
+    let served = iperf2::Config {
+        tcp: vec![tcp],
+        udp: vec![udp],
+        policy: open.clone(),
+        max_tests: config.max_tests,
+        unverified: config.iperf2_udp_reverse,
+        tests: config.one_off.then_some(1),
+        time: None,
+        key: None,
+        local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
+        observer: observer.clone(),
+    };
+    let (stop, observer) = (stop.clone(), observer.clone());
+    let serve = move || {
+        if let Err(error) = iperf2::serve(served, &stop) {
+            observer.note(&format!("the iPerf2 server ended: {}", sentence(&error)));
+        }
+        stop.raise();
+    };
+    let thread = std::thread::Builder::new().name("iperf2".into());
+    thread.spawn(serve).context("start the iPerf2 server")
+}
+
+/// Other hosts can reach it.
+fn is_beyond(address: SocketAddr) -> bool {
+    !address.ip().to_canonical().is_loopback()
+}
+
+const OPEN_TO_ALL: &str =
+    "open to everyone who can reach this host: no token is asked for (--token-file FILE asks for one)";
+const REFLECTS: &str = "whoever forges an address can have UDP sent there by the iPerf2 port (--iperf2-udp-reverse): \
+                        limit it with --max-rate and --max-time, or by a firewall";
+const REFLECTS_NOT: &str = "iPerf2 clients get UDP sent to them (-R, --full-duplex, -d, -r) only from this host or with \
+                            a TCP connection beside (--iperf2-udp-reverse serves the others)";
+const NOT_LIMITED: &str = "SockPerf and STAMP have no tests that could be limited: --max-rate, --max-time and \
+                           --max-tests do not hold there; each message has one reply";
+/// Longest test of clients of other hosts that have proved nothing, where the operator says nothing.
+const LONGEST_OPEN_TEST: Nanos = Nanos::from_secs(600);

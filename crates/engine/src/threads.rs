@@ -10,7 +10,7 @@ use super::datagram::{self, DatagramSender, Rest};
 use super::flows::{BEST_BLOCK, paced_block};
 use super::receive::UdpReceive;
 use super::shared::{Budget, Counters, Flow, FlowSocket, Orders};
-use anyhow::Context;
+use crate::error::{Context, Result};
 use linux::cpu::Usage;
 use linux::poll::Waker;
 use model::plan::{Direction, End, LocalOptions, Transport, Wait};
@@ -75,7 +75,7 @@ pub(crate) fn spawn(
     local: &LocalOptions,
     waker: &Arc<Waker>,
     deadline: Option<MonoTime>,
-) -> anyhow::Result<Vec<Stream>> {
+) -> Result<Vec<Stream>> {
     let budget = |direction| {
         let bytes = budget_bytes(plan).filter(|_| !client_ends(plan, direction));
         Arc::new(Budget::new(bytes, plan.test.omit > Nanos(0)))
@@ -131,7 +131,7 @@ pub(crate) fn data_path(plan: &FlowPlan, streams: &[Stream]) -> DataPath {
 }
 
 impl Job {
-    fn start(self) -> anyhow::Result<Stream> {
+    fn start(self) -> Result<Stream> {
         let (flow, counters) = (self.flow.clone(), self.counters.clone());
         let (budget, orders) = (self.budget.clone(), self.orders.clone());
         let thread =

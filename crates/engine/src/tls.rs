@@ -1,7 +1,7 @@
 //! TLS 1.3 for control connections: a certificate made at start, known to clients by its fingerprint.
 
+use crate::error::{Context, Failure, Result, fault};
 use crate::secret;
-use anyhow::Context;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
@@ -26,7 +26,7 @@ pub struct ServerTls {
 
 impl ServerTls {
     /// Makes a key and a certificate; they live as long as this process.
-    pub fn new() -> anyhow::Result<ServerTls> {
+    pub fn new() -> Result<ServerTls> {
         ServerTls::with(Identity::make()?)
     }
 
@@ -35,7 +35,7 @@ impl ServerTls {
     ///
     /// # Errors
     /// The file cannot be read or made, others than its owner may read it, or it holds something else.
-    pub fn kept_in(file: &Path) -> anyhow::Result<ServerTls> {
+    pub fn kept_in(file: &Path) -> Result<ServerTls> {
         match secret::read(file) {
             Ok(pem) => {
                 ServerTls::with(Identity::read(&pem).with_context(|| format!("read {}", file.display()))?)
@@ -49,7 +49,7 @@ impl ServerTls {
         }
     }
 
-    fn with(identity: Identity) -> anyhow::Result<ServerTls> {
+    fn with(identity: Identity) -> Result<ServerTls> {
         let Identity { key, certificate, .. } = identity;
         let fingerprint = fingerprint(&certificate);
         let config = ServerConfig::builder_with_provider(provider())
@@ -65,7 +65,7 @@ impl ServerTls {
     }
 
     /// Begins one connection.
-    pub(crate) fn accept(&self) -> anyhow::Result<rustls::Connection> {
+    pub(crate) fn accept(&self) -> Result<rustls::Connection> {
         Ok(ServerConnection::new(self.config.clone())?.into())
     }
 }
@@ -79,36 +79,41 @@ struct Identity {
 }
 
 impl Identity {
-    fn make() -> anyhow::Result<Identity> {
-        let made = rcgen::generate_simple_self_signed([NAME.to_string()]).context("make a certificate")?;
+    fn make() -> Result<Identity> {
+        let made = rcgen::generate_simple_self_signed([NAME.to_string()])
+            .map_err(|error| fault(format!("make a certificate: {error}")))?;
         Ok(Identity {
             certificate: made.cert.der().clone(),
-            key: PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(anyhow::Error::msg)?,
+            key: PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(fault)?,
             pem: made.signing_key.serialize_pem() + &made.cert.pem(),
         })
     }
 
-    fn read(pem: &[u8]) -> anyhow::Result<Identity> {
-        let what = "it is no key with its certificate in PEM form";
-        let key = PrivateKeyDer::from_pem_slice(pem).context(what)?;
-        let certificate = CertificateDer::from_pem_slice(pem).context(what)?;
+    fn read(pem: &[u8]) -> Result<Identity> {
+        let refused = |error| {
+            let message = format!("it is no key with its certificate in PEM form: {error}");
+            Failure::usage(message, "name a file that is not there: a new one is made")
+        };
+        let key = PrivateKeyDer::from_pem_slice(pem).map_err(refused)?;
+        let certificate = CertificateDer::from_pem_slice(pem).map_err(refused)?;
         Ok(Identity { key, certificate, pem: String::new() })
     }
 }
 
 /// Begins a client's connection to a server with this certificate.
-pub(crate) fn connect(expected: Fingerprint) -> anyhow::Result<rustls::Connection> {
+pub(crate) fn connect(expected: Fingerprint) -> Result<rustls::Connection> {
     let config = ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .dangerous()
         .with_custom_certificate_verifier(ByCertificate::pinned(expected))
         .with_no_client_auth();
-    let name = ServerName::try_from(NAME).context("the server's name in TLS")?;
+    let name =
+        ServerName::try_from(NAME).map_err(|error| fault(format!("the server's name in TLS: {error}")))?;
     Ok(ClientConnection::new(Arc::new(config), name)?.into())
 }
 
 /// A value that both ends of one TLS connection share and nobody else: binds the token's proof to the connection.
-pub(crate) fn binding(tls: &rustls::Connection) -> anyhow::Result<[u8; 32]> {
+pub(crate) fn binding(tls: &rustls::Connection) -> Result<[u8; 32]> {
     let exported = match tls {
         rustls::Connection::Client(c) => c.export_keying_material([0; 32], EXPORTER_LABEL, None),
         rustls::Connection::Server(c) => c.export_keying_material([0; 32], EXPORTER_LABEL, None),

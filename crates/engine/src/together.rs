@@ -4,6 +4,7 @@
 use super::client;
 use super::connect::Security;
 use super::interrupt::Interrupt;
+use crate::error::{Error, fault};
 use model::event::Event;
 use model::plan::Plan;
 use model::units::Nanos;
@@ -16,7 +17,7 @@ pub(crate) struct Outcome {
     /// Everything that happened in it.
     pub(crate) events: Vec<Event>,
     /// Why it failed.
-    pub(crate) error: Option<anyhow::Error>,
+    pub(crate) error: Option<Error>,
 }
 
 /// Runs all of them; the outcomes are in the order of the plans.
@@ -31,7 +32,7 @@ pub(crate) fn run(plans: &[Plan], security: &Security, interrupt: &Interrupt) ->
         let ended = |thread: std::thread::ScopedJoinHandle<'_, Outcome>| {
             thread.join().unwrap_or_else(|_| Outcome {
                 events: Vec::new(),
-                error: Some(anyhow::anyhow!("a session's thread broke")),
+                error: Some(fault("a session's thread broke")),
             })
         };
         running.into_iter().map(ended).collect()

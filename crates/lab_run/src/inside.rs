@@ -2,7 +2,7 @@
 
 use super::judge;
 use super::plan::{Plan, Request, Test};
-use engine::error::{Failure, Kind};
+use engine::error::{Failure, Kind, Result, fault};
 use lab::topology::Place;
 use lab::vm::Inside;
 use model::event::Event;
@@ -15,7 +15,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// When a topology cannot be had in a machine, there can be no machine, or what ran in it failed.
-pub fn run_in_machine(plan: &Plan, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<LabReport> {
+pub fn run_in_machine(plan: &Plan, sink: &mut dyn FnMut(&Event)) -> Result<LabReport> {
     check(plan)?;
     let asked = &plan.asked;
     let names = if asked.compare.is_empty() { &asked.topologies } else { &asked.compare };
@@ -52,7 +52,7 @@ pub fn run_in_machine(plan: &Plan, sink: &mut dyn FnMut(&Event)) -> anyhow::Resu
             (None, Some(code)) => format!("`lab run` ended with exit code {code}"),
             (None, None) => "`lab run` was killed: memory may not have sufficed".to_owned(),
         };
-        anyhow::bail!("in the virtual machine: {how}");
+        return Err(fault(format!("in the virtual machine: {how}")));
     };
     report.notes.splice(0..0, done.notes);
     if done.emulated {
@@ -75,7 +75,7 @@ fn leave_open(report: &mut LabReport) {
     missed.into_iter().for_each(|one| one.held = None);
 }
 
-fn check(plan: &Plan) -> anyhow::Result<()> {
+fn check(plan: &Plan) -> Result<()> {
     if plan.tap.is_some() {
         let said = "--capture with --in-vm: the links are inside the machine";
         return Err(Failure::usage(said, "leave one of them out").into());

@@ -19,6 +19,7 @@ pub use inside::run_in_machine;
 pub use plan::{Plan, Request, Test};
 
 use engine::capture::Capture;
+use engine::error::Result;
 use engine::host;
 use engine::interrupt::Interrupt;
 use lab::feature;
@@ -35,7 +36,7 @@ use site::Site;
 ///
 /// # Errors
 /// A capture cannot be started, or the program is not found. A topology that cannot be built is void in the report.
-pub fn run(plan: &Plan, stop: &Interrupt, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<LabReport> {
+pub fn run(plan: &Plan, stop: &Interrupt, sink: &mut dyn FnMut(&Event)) -> Result<LabReport> {
     let program = program()?;
     let started = wall_now();
     let mut sites = build(plan, &program, sink);

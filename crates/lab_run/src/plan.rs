@@ -4,7 +4,7 @@ mod tap;
 
 pub(super) use tap::Tap;
 
-use engine::error::Failure;
+use engine::error::{Failure, Result};
 use lab::shipped;
 use lab::topology::{Node, Place, Tool, Topology};
 use model::framing::Network;
@@ -130,7 +130,7 @@ impl Plan {
     ///
     /// # Errors
     /// When a topology is unknown or faulty, a name stands twice, or nothing would be measured.
-    pub fn of(asked: &Request) -> anyhow::Result<Plan> {
+    pub fn of(asked: &Request) -> Result<Plan> {
         let compared = !asked.compare.is_empty();
         let names = if compared { &asked.compare } else { &asked.topologies };
         let time = asked.time.unwrap_or(Nanos::from_secs(if asked.quick { 1 } else { 3 }));

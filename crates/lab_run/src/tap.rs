@@ -3,13 +3,13 @@
 use super::plan::Tap;
 use super::site::Site;
 use engine::capture::{self, Capture, CaptureOptions};
-use engine::error::Failure;
+use engine::error::{Failure, Result, fault};
 
 /// Begins to capture.
 ///
 /// # Errors
 /// When the node is no namespace of this host, has no such interface, or the file cannot be made.
-pub(super) fn start(tap: &Tap, site: &Site, peer: std::net::IpAddr) -> anyhow::Result<Option<Capture>> {
+pub(super) fn start(tap: &Tap, site: &Site, peer: std::net::IpAddr) -> Result<Option<Capture>> {
     let Some(lab) = &site.lab else { return Ok(None) };
     let Some(namespace) = lab.node(&tap.node)?.namespace() else {
         let said = format!("--capture {}:{}: it is inside a virtual machine", tap.node, tap.device);
@@ -24,7 +24,7 @@ pub(super) fn start(tap: &Tap, site: &Site, peer: std::net::IpAddr) -> anyhow::R
     };
     let captured = namespace.run(|| capture::start(&options, peer))??;
     match captured.as_ref().and_then(Capture::refusal) {
-        Some(refused) => anyhow::bail!("{refused}"),
+        Some(refused) => Err(fault(refused.to_string())),
         None => Ok(captured),
     }
 }

@@ -1,6 +1,6 @@
 //! How a run ends: the documented exit codes, the errors that carry one, and the panic that becomes code 70.
 
-use engine::error::{Kind, sentence};
+use engine::error::{Error, Kind};
 use std::fmt::{Display, Formatter};
 use std::io;
 use std::process::ExitCode;
@@ -45,24 +45,9 @@ impl Exit {
         }
     }
 
-    /// The meaning of a number that another process of this program ended with.
-    #[cfg(feature = "lab")]
-    pub(crate) fn from_code(code: u8) -> Exit {
-        let all = [
-            Exit::Done,
-            Exit::ExpectationBroken,
-            Exit::Usage,
-            Exit::Unreachable,
-            Exit::Void,
-            Exit::Regression,
-            Exit::Fault,
-        ];
-        all.into_iter().find(|exit| exit.code() == code).unwrap_or(Exit::Dialect(code))
-    }
-
     /// The code an error ends the program with.
-    pub(crate) fn of(error: &anyhow::Error) -> Exit {
-        ending(error).map_or_else(|| Kind::of(error).into(), |ending| ending.exit)
+    pub(crate) fn of(error: &Error) -> Exit {
+        error.kind().into()
     }
 }
 
@@ -70,6 +55,13 @@ impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
         ExitCode::from(exit.code())
     }
+}
+
+/// Whose the error was that another process of this program ended with.
+#[cfg(feature = "lab")]
+pub(crate) fn kind(code: u8) -> Kind {
+    let all = [Kind::Usage, Kind::Unreachable, Kind::Void];
+    all.into_iter().find(|kind| Exit::from(*kind).code() == code).unwrap_or(Kind::Fault)
 }
 
 impl From<Kind> for Exit {
@@ -83,51 +75,20 @@ impl From<Kind> for Exit {
     }
 }
 
-/// The end of another process that is this one's too: its code, and what it said.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ending {
-    /// The exit code.
-    pub(crate) exit: Exit,
-    /// What went wrong, naming the thing.
-    pub(crate) message: String,
-    /// What to do about it.
-    pub(crate) advice: Option<String>,
-}
-
-impl std::error::Error for Ending {}
-
-impl Display for Ending {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
 /// What stderr says of an error: the chain of causes on one line, and the advice on the next.
-pub(crate) struct Told<'a>(pub(crate) &'a anyhow::Error);
+pub(crate) struct Told<'a>(pub(crate) &'a Error);
 
 impl Display for Told<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        write!(f, "error: {}", sentence(self.0))?;
+        write!(f, "error: {:#}", self.0)?;
         if Exit::of(self.0) == Exit::Fault {
             write!(f, "\n  This is an internal error: {REPORT_IT}")?;
         }
-        match advice(self.0) {
+        match self.0.advice() {
             Some(advice) => write!(f, "\n  {advice}"),
             None => Ok(()),
         }
     }
-}
-
-/// What to do about an error, where that is known.
-pub(crate) fn advice(error: &anyhow::Error) -> Option<&str> {
-    match ending(error) {
-        Some(ending) => ending.advice.as_deref(),
-        None => engine::error::advice(error),
-    }
-}
-
-fn ending(error: &anyhow::Error) -> Option<&Ending> {
-    error.chain().find_map(|cause| cause.downcast_ref())
 }
 
 /// Makes every panic say a plain sentence, and one of the main thread end the program with code 70. A panic of another
@@ -148,8 +109,7 @@ const REPORT_IT: &str =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anyhow::Context;
-    use engine::error::Failure;
+    use engine::error::{Failure, fault};
 
     #[test]
     fn codes_are_the_documented_ones() {
@@ -169,15 +129,13 @@ mod tests {
     #[test]
     fn the_cause_decides_the_code() {
         let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
-        let named = linux::error::OsError::new("connect", "10.0.0.2:5210", refused);
-        let error = anyhow::Error::new(named).context("reach the server");
-        assert_eq!(Exit::of(&error), Exit::Unreachable);
-        let full =
-            anyhow::Error::new(io::Error::from(io::ErrorKind::StorageFull)).context("write result.json");
+        let error = Error::from(linux::error::OsError::new("connect", "10.0.0.2:5210", refused));
+        assert_eq!(Exit::of(&error.context("reach the server")), Exit::Unreachable);
+        let full = Error::from(io::Error::from(io::ErrorKind::StorageFull)).context("write result.json");
         assert_eq!(Exit::of(&full), Exit::Usage);
-        assert_eq!(Exit::of(&anyhow::Error::new(wire::ProtocolError::Busy)), Exit::Unreachable);
-        assert_eq!(Exit::of(&anyhow::Error::new(wire::ProtocolError::Stopped("x".into()))), Exit::Void);
-        assert_eq!(Exit::of(&anyhow::anyhow!("index out of step")), Exit::Fault);
+        assert_eq!(Exit::of(&wire::ProtocolError::Busy.into()), Exit::Unreachable);
+        assert_eq!(Exit::of(&wire::ProtocolError::Stopped("x".into()).into()), Exit::Void);
+        assert_eq!(Exit::of(&fault("index out of step")), Exit::Fault);
     }
 
     #[test]
@@ -206,20 +164,15 @@ mod tests {
     #[test]
     fn advice_follows_the_message() {
         let failure = Failure::usage("-P 0: at least one stream is needed", "give -P 1 to -P 128");
-        let error = Err::<(), _>(failure).context("read the command line").expect_err("it is an Err");
+        let error = Error::from(failure).context("read the command line");
         assert_eq!(Exit::of(&error), Exit::Usage);
         assert_eq!(
             Told(&error).to_string(),
             "error: read the command line: -P 0: at least one stream is needed\n  give -P 1 to -P 128"
         );
-        let wrapped = anyhow::Error::new(wire::ProtocolError::Busy);
-        let wrapped = wrapped.context(Failure::unreachable("10.0.0.2:5210", "come back later"));
-        assert_eq!(Exit::of(&wrapped), Exit::Unreachable);
-        assert!(
-            Told(&wrapped).to_string().ends_with("try again later\n  come back later"),
-            "{}",
-            Told(&wrapped)
-        );
-        assert!(Told(&anyhow::anyhow!("lost")).to_string().contains("internal error"));
+        let busy = Error::from(wire::ProtocolError::Busy).advised("10.0.0.2:5210", "come back later");
+        assert_eq!(Exit::of(&busy), Exit::Unreachable);
+        assert!(Told(&busy).to_string().ends_with("try again later\n  come back later"), "{}", Told(&busy));
+        assert!(Told(&fault("lost")).to_string().contains("internal error"));
     }
 }

@@ -1,7 +1,6 @@
 //! Files that the command line names: tokens, keys, results to compare with.
 
-use anyhow::Context;
-use engine::error::Failure;
+use engine::error::{Context, Failure, Result};
 use std::path::Path;
 use wire::native::Token;
 use wire::stamp::Key;
@@ -10,7 +9,7 @@ use wire::stamp::Key;
 ///
 /// # Errors
 /// It cannot be read, or is no UTF-8.
-pub(crate) fn text(file: &Path) -> anyhow::Result<String> {
+pub(crate) fn text(file: &Path) -> Result<String> {
     std::fs::read_to_string(file).with_context(|| format!("read {}", file.display()))
 }
 
@@ -18,7 +17,7 @@ pub(crate) fn text(file: &Path) -> anyhow::Result<String> {
 ///
 /// # Errors
 /// The file cannot be read, or is empty.
-pub(crate) fn token(file: &Path) -> anyhow::Result<Token> {
+pub(crate) fn token(file: &Path) -> Result<Token> {
     let bytes = engine::secret::read(file).context("the token file")?;
     Token::new(&bytes).ok_or_else(|| {
         Failure::usage(
@@ -33,7 +32,7 @@ pub(crate) fn token(file: &Path) -> anyhow::Result<Token> {
 ///
 /// # Errors
 /// The file cannot be read, or holds no key.
-pub(crate) fn key(file: &Path) -> anyhow::Result<Key> {
+pub(crate) fn key(file: &Path) -> Result<Key> {
     let bytes = std::fs::read(file).with_context(|| format!("read the key file {}", file.display()))?;
     Key::new(bytes.trim_ascii_end()).map_err(|e| {
         Failure::usage(

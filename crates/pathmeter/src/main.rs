@@ -9,6 +9,7 @@ mod signals;
 
 use clap::Parser;
 use cli::{Cli, Command};
+use engine::error::Result;
 use exit::{Exit, Told};
 use std::ffi::OsString;
 use std::io::Write;
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
 }
 
 /// One sub-command, one function.
-fn run(cli: &Cli) -> anyhow::Result<Exit> {
+fn run(cli: &Cli) -> Result<Exit> {
     let global = &cli.common;
     global.output.as_deref().map_or(Ok(()), commands::file::check)?;
     match &cli.command {

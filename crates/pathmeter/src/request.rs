@@ -11,7 +11,7 @@ mod transfer;
 
 use crate::cli::{MeasureArgs, OriginArgs, TargetArgs};
 use engine::address::Family;
-use engine::error::Failure;
+use engine::error::{Failure, Result};
 use engine::request::{FarEnd, Host, Measure, Origin, Request, resolve};
 use engine::run::Plan;
 use model::plan::Direction;
@@ -21,7 +21,7 @@ use model::plan::Direction;
 /// # Errors
 /// `Kind::Usage` for options that exclude each other or exceed what can be, or that this host refuses; `Kind::Unreachable`
 /// for a host without a usable address.
-pub(crate) fn plan(args: &impl Asks) -> anyhow::Result<Plan> {
+pub(crate) fn plan(args: &impl Asks) -> Result<Plan> {
     resolve(&args.request()?, &Host::here())
 }
 
@@ -31,11 +31,11 @@ pub(crate) trait Asks {
     ///
     /// # Errors
     /// Options that exclude each other, and files that cannot be read.
-    fn request(&self) -> anyhow::Result<Request>;
+    fn request(&self) -> Result<Request>;
 }
 
 impl Asks for MeasureArgs {
-    fn request(&self) -> anyhow::Result<Request> {
+    fn request(&self) -> Result<Request> {
         let far = far(&self.target)?;
         Ok(Request::Measure(Box::new(Measure { far, quick: self.quick, link: self.session.link })))
     }

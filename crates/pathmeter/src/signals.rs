@@ -1,10 +1,11 @@
 //! Ctrl-C and its like end tests in order.
 
+use engine::error::Result;
 use engine::interrupt::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// An interrupt that SIGINT, SIGTERM and SIGHUP raise. A second signal ends the process at once.
-pub(crate) fn interrupt() -> anyhow::Result<Interrupt> {
+pub(crate) fn interrupt() -> Result<Interrupt> {
     let interrupt = Interrupt::default();
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let raised = interrupt.clone();

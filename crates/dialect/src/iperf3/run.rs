@@ -15,6 +15,7 @@ pub use printer::text_report;
 
 use super::{Request, help_text, parse, version_text};
 use crate::{DONE, Interrupts};
+use engine::error::Result;
 use std::ffi::OsString;
 use std::io::Write;
 
@@ -22,7 +23,7 @@ use std::io::Write;
 ///
 /// # Errors
 /// Standard output cannot be written to.
-pub fn run(words: &[OsString], stop: Interrupts) -> anyhow::Result<u8> {
+pub fn run(words: &[OsString], stop: Interrupts) -> Result<u8> {
     let request = match parse(words) {
         Ok(request) => request,
         Err(fault) => {
@@ -39,7 +40,7 @@ pub fn run(words: &[OsString], stop: Interrupts) -> anyhow::Result<u8> {
     }
 }
 
-fn show(text: &str) -> anyhow::Result<u8> {
+fn show(text: &str) -> Result<u8> {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(DONE),

@@ -1,7 +1,7 @@
 //! The pcapng file of a capture. It is valid at any moment: only whole blocks are written, and a block that the disk
 //! has no room for is taken back.
 
-use anyhow::Context;
+use crate::error::{Context, Result};
 use linux::capture::{Captor, Capture as Setup, Frame, LinkLayer, Statistics};
 use linux::clock::wall_now;
 use linux::privilege::Uname;
@@ -36,12 +36,7 @@ pub(super) struct PcapWriter {
 
 impl PcapWriter {
     /// Makes the file and writes its beginning.
-    pub(super) fn create(
-        path: &Path,
-        setup: &Setup,
-        captor: &Captor,
-        split: bool,
-    ) -> anyhow::Result<PcapWriter> {
+    pub(super) fn create(path: &Path, setup: &Setup, captor: &Captor, split: bool) -> Result<PcapWriter> {
         let named = || format!("write the captured packets to {}", path.display());
         let link = match captor.layer() {
             LinkLayer::Ethernet | LinkLayer::Loopback => LinkType::Ethernet,

@@ -16,7 +16,7 @@ use super::connect;
 use super::hops::Hops;
 use super::reset::Reset;
 use super::site::Site;
-use anyhow::Result;
+use crate::error::Result;
 use linux::frames::Stop;
 use model::dut::{Action, DeviceReport, Observation, Order};
 use tester::Tester;
@@ -37,7 +37,7 @@ impl Bench {
     /// Opens both ports, and builds the device where it is a topology. `stop` ends what is being sent.
     ///
     /// # Errors
-    /// `Unavailable` (void) where the topology cannot be built or tested on this host: others may be. `Kind::Usage`
+    /// `Kind::Void` where the topology cannot be built or tested on this host: others may be. `Kind::Usage`
     /// for an interface or CPU that is not there, or a network that carries other traffic; `Kind::Unreachable` for a host
     /// that cannot be reached.
     pub fn open(options: &BenchOptions, stop: &Stop) -> Result<Bench> {

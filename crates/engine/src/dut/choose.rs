@@ -3,7 +3,7 @@
 mod words;
 
 use super::port::{Port, Traffic};
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use linux::clock::mono_now;
 use linux::frames::{Burst, Watch};
 use model::dut::{SinkKind, SourceKind, Tools, Tried};
@@ -20,7 +20,7 @@ pub(crate) fn choose(
     to: &mut dyn Port,
     traffic: &Traffic,
     way: Direction,
-) -> anyhow::Result<Tools> {
+) -> Result<Tools> {
     words::check_size(from, &traffic.sent)?;
     words::check_size(to, &traffic.arriving())?;
     let (sources, sinks) = (from.sources(), to.sinks());
@@ -151,7 +151,7 @@ impl Trial<'_> {
         row
     }
 
-    fn send_and_count(&mut self, row: &mut Tried, burst: &Burst) -> anyhow::Result<()> {
+    fn send_and_count(&mut self, row: &mut Tried, burst: &Burst) -> Result<()> {
         self.to.count(row.sink, &self.traffic.arriving(), burst.all_frames(), Watch::Counts)?;
         let sent = self.from.send(row.source, &self.traffic.sent, burst).and_then(|()| self.from.sent());
         if sent.is_ok() {

@@ -8,7 +8,7 @@ use super::remote::{RemoteOptions, RemotePort};
 use super::safety::{self, Exposure};
 use super::site::Site;
 use super::spec::PortSpec;
-use anyhow::Result;
+use crate::error::Result;
 use linux::frames::Stop;
 use linux::namespace::Namespace;
 use std::net::IpAddr;

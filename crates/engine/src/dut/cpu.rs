@@ -4,7 +4,7 @@
 //! own work, holds it back: so each gets one of its own as far as there are enough.
 
 use super::bench::Device;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use linux::cpu::affinity;
 
 /// CPUs, as the user asks for them.
@@ -30,7 +30,7 @@ impl Cpus {
     ///
     /// # Errors
     /// As [`Cpus::places`].
-    pub(crate) fn on_this_host(&self, device: &Device, both_ways: bool) -> anyhow::Result<Places> {
+    pub(crate) fn on_this_host(&self, device: &Device, both_ways: bool) -> Result<Places> {
         let available: Vec<u32> = affinity()?.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect();
         let named = match device {
             Device::Ports(_) => None,

@@ -3,7 +3,7 @@
 use super::bench::Device;
 use super::site::Site;
 use super::spec::PortSpec;
-use anyhow::Result;
+use crate::error::Result;
 use lab::counters::{InterfaceCounters, Snapshot, Traffic};
 use linux::counters::Softnet;
 use linux::netlink::{LinkStatistics, Network};

@@ -17,9 +17,8 @@ pub(crate) use addresses::{ipv4, ipv6};
 use super::port::{Counted, Port};
 use super::safety::Exposure;
 use super::spec::PortSpec;
-use crate::error::Failure;
+use crate::error::{Context, Error, Failure, Result, fault};
 use addresses::Added;
-use anyhow::Context;
 use interface::Interface;
 use kinds::Kinds;
 use linux::clock::mono_now;
@@ -76,13 +75,9 @@ impl LocalPort {
     /// # Errors
     /// `Kind::Usage` where there is no such interface or it is none of Ethernet; `Kind::Unreachable` where it is down or
     /// without carrier, or this process has no privilege for it: with the command that mends it.
-    pub(crate) fn open(
-        namespace: Namespace,
-        interface: &str,
-        options: &LocalOptions,
-    ) -> anyhow::Result<LocalPort> {
+    pub(crate) fn open(namespace: Namespace, interface: &str, options: &LocalOptions) -> Result<LocalPort> {
         let name = options.name.clone().unwrap_or_else(|| PortSpec::here(interface));
-        let inside = || -> anyhow::Result<_> {
+        let inside = || -> Result<_> {
             let interface = Interface::open(interface, &name)?;
             let kinds = Kinds::of(&interface)?;
             let exposure = Exposure::of(&interface.nic, &name, options.is_lab)?;
@@ -143,7 +138,7 @@ impl Port for LocalPort {
         self.interface.nic.addresses.clone()
     }
 
-    fn next_hop(&mut self, to: IpAddr) -> anyhow::Result<[u8; 6]> {
+    fn next_hop(&mut self, to: IpAddr) -> Result<[u8; 6]> {
         let gateway = self.gateways.iter().find(|gateway| gateway.is_ipv4() == to.is_ipv4()).copied();
         self.namespace.run(|| next_hop::find(&self.interface, gateway, to, &self.stop))?
     }
@@ -156,7 +151,7 @@ impl Port for LocalPort {
         self.kinds.sinks()
     }
 
-    fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> anyhow::Result<()> {
+    fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> Result<()> {
         // An interface has room for one XDP program.
         self.counting = None;
         let index = self.interface.nic.link.index;
@@ -166,7 +161,7 @@ impl Port for LocalPort {
         Ok(())
     }
 
-    fn counted(&mut self) -> anyhow::Result<Counted> {
+    fn counted(&mut self) -> Result<Counted> {
         let Counting { sink, frames } = self.counting.take().context("nothing is being counted")?;
         let (arrived, at) = (sink.arrived()?, mono_now());
         // Looked for word by word, which takes long for millions: not where all have come.
@@ -175,9 +170,13 @@ impl Port for LocalPort {
         Ok(Counted { arrived, last_missing, at: Some(at) })
     }
 
-    fn send(&mut self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> anyhow::Result<()> {
-        anyhow::ensure!(self.sending.is_none(), "{} is sending already", self.interface.name);
-        anyhow::ensure!(!self.stop.is_raised(), "{} has been told to stop", self.interface.name);
+    fn send(&mut self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> Result<()> {
+        if self.sending.is_some() {
+            return Err(fault(format!("{} is sending already", self.interface.name)));
+        }
+        if self.stop.is_raised() {
+            return Err(fault(format!("{} has been told to stop", self.interface.name)));
+        }
         let job = sender::Job {
             namespace: self.namespace.clone(),
             interface: self.interface.nic.link.index,
@@ -190,7 +189,7 @@ impl Port for LocalPort {
         Ok(())
     }
 
-    fn sent(&mut self) -> anyhow::Result<Sent> {
+    fn sent(&mut self) -> Result<Sent> {
         let sender = self.sending.take().context("nothing is being sent")?;
         sender.finish(&self.stop).with_context(|| format!("send out of {}", self.interface.name))
     }
@@ -201,7 +200,7 @@ impl Port for LocalPort {
 }
 
 /// Why the namespace of this port cannot be entered.
-fn not_entered(error: linux::OsError, name: &PortSpec) -> anyhow::Error {
+fn not_entered(error: linux::OsError, name: &PortSpec) -> Error {
     match error.source.kind() {
         ErrorKind::PermissionDenied => Failure::usage(
             format!("{name}: {error}"),

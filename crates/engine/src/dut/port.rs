@@ -1,6 +1,7 @@
 //! A port of the tester: an interface of this host or of another one, out of which frames are sent and on which they are
 //! counted.
 
+use crate::error::Result;
 use linux::frames::{Arrived, Burst, FrameSpec, Outer, Sent, Watch};
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::time::MonoTime;
@@ -22,7 +23,7 @@ pub(crate) trait Port: Send {
     ///
     /// # Errors
     /// `Kind::Unreachable` with the reason: no route, no neighbour answers.
-    fn next_hop(&mut self, to: IpAddr) -> anyhow::Result<[u8; 6]>;
+    fn next_hop(&mut self, to: IpAddr) -> Result<[u8; 6]>;
 
     /// What it can send with, the fastest first: not tried yet.
     fn sources(&self) -> Vec<SourceKind>;
@@ -34,25 +35,25 @@ pub(crate) trait Port: Send {
     ///
     /// # Errors
     /// The kernel refuses this kind here.
-    fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> anyhow::Result<()>;
+    fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> Result<()>;
 
     /// Ends the counting: what has come. To be asked when what is under way has had time to come.
     ///
     /// # Errors
     /// Nothing is being counted; the count is not to be trusted.
-    fn counted(&mut self) -> anyhow::Result<Counted>;
+    fn counted(&mut self) -> Result<Counted>;
 
     /// Begins to send; returns at once.
     ///
     /// # Errors
     /// The kernel refuses this kind here; something is being sent already.
-    fn send(&mut self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> anyhow::Result<()>;
+    fn send(&mut self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> Result<()>;
 
     /// Waits until all is sent.
     ///
     /// # Errors
     /// Nothing is being sent; the sending failed.
-    fn sent(&mut self) -> anyhow::Result<Sent>;
+    fn sent(&mut self) -> Result<Sent>;
 
     /// Whether its clock is that of this process, so that delays between two such ports are true.
     fn is_here(&self) -> bool;

@@ -12,9 +12,8 @@ use super::port::{Counted, Port};
 use super::spec::PortSpec;
 use crate::address::{Family, lookup};
 use crate::connect::Security;
-use crate::error::{Failure, Kind};
+use crate::error::{Context, Error, Failure, Kind, Result, fault};
 use crate::host_port::HostPort;
-use anyhow::Context;
 use converse::{Conversation, Question};
 use linux::clock::mono_now;
 use linux::frames::{Burst, FrameSpec, Sent, Stop, Watch};
@@ -62,7 +61,7 @@ impl RemotePort {
     ///
     /// # Errors
     /// `Kind::Unreachable` where the host cannot be reached, refuses, or its software is too old.
-    pub(crate) fn open(spec: &PortSpec, options: &RemoteOptions) -> anyhow::Result<RemotePort> {
+    pub(crate) fn open(spec: &PortSpec, options: &RemoteOptions) -> Result<RemotePort> {
         let name = spec.to_string();
         let target = target(spec)?;
         let wish = FramesWish {
@@ -91,7 +90,7 @@ impl RemotePort {
     }
 
     /// Asks, and waits for the answer: the machine of the dialogue has a deadline for each.
-    fn ask(&self, ask: FramesAsk) -> anyhow::Result<FramesTold> {
+    fn ask(&self, ask: FramesAsk) -> Result<FramesTold> {
         let (answer, told) = sync_channel(1);
         let asked = self.questions.as_ref().is_some_and(|asked| asked.send(Question { ask, answer }).is_ok());
         if !asked {
@@ -111,14 +110,14 @@ impl RemotePort {
         }
     }
 
-    fn lost(&self) -> anyhow::Error {
+    fn lost(&self) -> Error {
         let why = self.over.get().map_or("it does not say why", String::as_str);
         let what = format!("{}: the session with that host is over: {why}", self.name);
         Failure::unreachable(what, "look at the log of `pathmeter serve` there, and begin again").into()
     }
 
-    fn other(&self, told: &FramesTold) -> anyhow::Error {
-        anyhow::anyhow!("{}: {told:?} is no answer to what was asked", self.name)
+    fn other(&self, told: &FramesTold) -> Error {
+        fault(format!("{}: {told:?} is no answer to what was asked", self.name))
     }
 }
 
@@ -135,7 +134,7 @@ impl Port for RemotePort {
         self.port.addresses.clone()
     }
 
-    fn next_hop(&mut self, to: IpAddr) -> anyhow::Result<[u8; 6]> {
+    fn next_hop(&mut self, to: IpAddr) -> Result<[u8; 6]> {
         match self.ask(FramesAsk::NextHop { to })? {
             FramesTold::NextHop { mac } => Ok(EthernetAddress::bytes(&mac)),
             told => Err(self.other(&told)),
@@ -150,7 +149,7 @@ impl Port for RemotePort {
         self.port.sinks.clone()
     }
 
-    fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> anyhow::Result<()> {
+    fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> Result<()> {
         let times = watch == Watch::Times;
         let ask = FramesAsk::Count { sink: kind, spec: words::spec_out(spec), frames, times };
         match self.ask(ask)? {
@@ -159,14 +158,14 @@ impl Port for RemotePort {
         }
     }
 
-    fn counted(&mut self) -> anyhow::Result<Counted> {
+    fn counted(&mut self) -> Result<Counted> {
         match self.ask(FramesAsk::Counted {})? {
             FramesTold::Counted(counted) => Ok(words::counted_in(&counted, mono_now())),
             told => Err(self.other(&told)),
         }
     }
 
-    fn send(&mut self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> anyhow::Result<()> {
+    fn send(&mut self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> Result<()> {
         let ask =
             FramesAsk::Send { source: kind, spec: words::spec_out(spec), burst: words::burst_out(burst) };
         match self.ask(ask)? {
@@ -175,7 +174,7 @@ impl Port for RemotePort {
         }
     }
 
-    fn sent(&mut self) -> anyhow::Result<Sent> {
+    fn sent(&mut self) -> Result<Sent> {
         match self.ask(FramesAsk::Sent {})? {
             FramesTold::Sent(sent) => Ok(words::sent_in(&sent)),
             told => Err(self.other(&told)),
@@ -198,9 +197,9 @@ impl Drop for RemotePort {
     }
 }
 
-fn target(spec: &PortSpec) -> anyhow::Result<Target> {
+fn target(spec: &PortSpec) -> Result<Target> {
     let Some(HostPort { host, port }) = &spec.host else {
-        anyhow::bail!("{spec} is no port of another host");
+        return Err(fault(format!("{spec} is no port of another host")));
     };
     let address = lookup(host, port.unwrap_or(native::PORT), Family::Any)?;
     Ok(Target { host: host.clone(), address })

@@ -3,8 +3,7 @@
 mod command;
 
 use super::site::Site;
-use crate::error::{Failure, Kind};
-use anyhow::Result;
+use crate::error::{Failure, Kind, Result};
 use lab::configure::route_spec;
 use lab::topology::Node;
 use linux::namespace::Namespace;

@@ -4,7 +4,7 @@
 mod in_use;
 
 use super::spec::PortSpec;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use linux::nic::Nic;
 use std::net::{IpAddr, SocketAddr};
 
@@ -73,11 +73,7 @@ impl Exposure {
 ///
 /// # Errors
 /// `Kind::Usage`, with every objection and the way out.
-pub(crate) fn check(
-    ports: &[&Exposure],
-    destinations: &[IpAddr],
-    allowed: bool,
-) -> anyhow::Result<Vec<String>> {
+pub(crate) fn check(ports: &[&Exposure], destinations: &[IpAddr], allowed: bool) -> Result<Vec<String>> {
     let mut objections: Vec<String> = ports.iter().flat_map(|port| port.objections()).collect();
     if !ports.iter().all(|port| port.is_lab) {
         let public = destinations.iter().filter(|to| is_public(**to));
@@ -134,7 +130,7 @@ mod tests {
     fn refused(ports: &[&Exposure], destinations: &[&str]) -> String {
         let destinations: Vec<IpAddr> = destinations.iter().map(|text| text.parse().unwrap()).collect();
         let error = check(ports, &destinations, false).unwrap_err();
-        assert_eq!(crate::error::Kind::of(&error), crate::error::Kind::Usage);
+        assert_eq!(error.kind(), crate::error::Kind::Usage);
         let told = crate::error::tests::words(&error);
         assert!(told.contains("RFC 6815") && told.contains("--allow-live-network"), "{told}");
         let notes = check(ports, &destinations, true).unwrap();

@@ -1,8 +1,7 @@
 //! A topology as the device under test: built, with its two ends as ports, and on a CPU of its own where there is one.
 
 use super::cpu::Places;
-use crate::error::{Failure, Kind};
-use anyhow::Result;
+use crate::error::{Error, Failure, Kind, Result};
 use lab::build::{BuildOptions, Lab};
 use lab::counters::Snapshot;
 use lab::error::LabError;
@@ -14,7 +13,6 @@ use linux::napi::NapiThreads;
 use linux::netlink::Network;
 use linux::nic::{Offload, set_offload};
 use model::dut::TunnelEnds;
-use std::fmt::{Display, Formatter};
 use std::net::IpAddr;
 
 /// A topology that is up.
@@ -32,38 +30,23 @@ pub(crate) struct Site {
     notes: Vec<String>,
 }
 
-/// Why a topology cannot be tested on this host: no fault of the topology or of ours. It is the context of a failure that
-/// ends with `Kind::Void`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unavailable(pub(crate) String);
-
-impl std::error::Error for Unavailable {}
-
-impl Display for Unavailable {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Unavailable {
-    fn error(why: String, advice: &str) -> anyhow::Error {
-        let failure = Failure { kind: Kind::Void, message: why.clone(), advice: Some(advice.to_owned()) };
-        anyhow::Error::new(failure).context(Unavailable(why))
-    }
+/// Why a topology cannot be tested on this host: no fault of the topology or of ours, so the result is void.
+fn unavailable(why: String, advice: &str) -> Error {
+    Failure { kind: Kind::Void, message: why, advice: Some(advice.to_owned()) }.into()
 }
 
 impl Site {
     /// Builds a topology, and gives the device a CPU of its own.
     ///
     /// # Errors
-    /// [`Unavailable`] where this host cannot build it, or an end of it is no namespace of this host.
+    /// [`Kind::Void`] where this host cannot build it, or an end of it is no namespace of this host.
     pub(crate) fn build(topology: &Topology, places: &Places) -> Result<Site> {
         check_ends(topology)?;
         let lacks = feature::Host::default().lacks(topology);
         if !lacks.is_empty() {
             let needs: Vec<&str> = lacks.iter().map(|lack| lack.needs.as_str()).collect();
             let why = format!("not on this host: needs {}", needs.join(", "));
-            return Err(Unavailable::error(why, "`pathmeter lab list` says what can be built here"));
+            return Err(unavailable(why, "`pathmeter lab list` says what can be built here"));
         }
         let lab = Lab::build(topology, &BuildOptions::default()).map_err(not_built)?;
         let ends = [end(&lab, &topology.from, &topology.to)?, end(&lab, &topology.to, &topology.from)?];
@@ -145,15 +128,15 @@ fn check_ends(topology: &Topology) -> Result<()> {
             format!("{name} is {what}, and frames are sent and counted in namespaces of this host alone");
         let advice =
             "take a topology whose two ends are namespaces; the device between them may be a virtual machine";
-        return Err(Unavailable::error(why, advice));
+        return Err(unavailable(why, advice));
     }
     Ok(())
 }
 
-fn not_built(error: LabError) -> anyhow::Error {
+fn not_built(error: LabError) -> Error {
     match &error {
         LabError::NotOnThisKernel { .. } | LabError::ProgramMissing { .. } | LabError::Machine(_) => {
-            Unavailable::error(error.to_string(), "`pathmeter lab list` says what can be built here")
+            unavailable(error.to_string(), "`pathmeter lab list` says what can be built here")
         }
         _ => error.into(),
     }
@@ -189,7 +172,7 @@ fn end(lab: &Lab, node: &str, far: &str) -> Result<End> {
     let device = namespace.run(toward)??.ok_or_else(|| {
         let why =
             format!("no route leads from {node} to {far}, so that no interface is known to be its port");
-        Unavailable::error(why, "give the node a route in the topology's file")
+        unavailable(why, "give the node a route in the topology's file")
     })?;
     Ok(End { node: node.to_owned(), device })
 }

@@ -1,6 +1,6 @@
 //! A port of the tester as a user names it.
 
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::host_port::HostPort;
 use linux::namespace::Namespace;
 use std::fmt::{Display, Formatter};
@@ -28,7 +28,7 @@ impl PortSpec {
     ///
     /// # Errors
     /// There is none of this name; without privilege.
-    pub(crate) fn open_namespace(&self) -> anyhow::Result<Namespace> {
+    pub(crate) fn open_namespace(&self) -> Result<Namespace> {
         let Some(name) = &self.namespace else { return Ok(Namespace::current()?) };
         let open = Namespace::open(path_of(name));
         Ok(open.map_err(|error| {
@@ -174,7 +174,7 @@ mod tests {
     fn a_namespace_that_is_not_there_is_named() {
         let port: PortSpec = "no-such-netns/eth0".parse().unwrap();
         let error = port.open_namespace().unwrap_err();
-        assert_eq!(crate::error::Kind::of(&error), crate::error::Kind::Usage);
+        assert_eq!(error.kind(), crate::error::Kind::Usage);
         let told = crate::error::tests::words(&error);
         assert!(
             told.contains("no network namespace no-such-netns") && told.contains("ip netns list"),

@@ -2,8 +2,8 @@
 
 use super::socket::{Inbox, Next, Socket, finish};
 use super::wait::Waiter;
+use crate::error::{Context, Result};
 use crate::shared::FlowSocket;
-use anyhow::Context;
 use linux::clock::mono_now;
 use model::latency::{LatencySpec, WaitMode};
 use model::plan::Transport;
@@ -41,11 +41,7 @@ struct Ledger {
 
 impl Reflecting {
     /// Starts the thread. `client`: the far end of the flow.
-    pub(crate) fn start(
-        flow: FlowSocket,
-        client: SocketAddr,
-        spec: &LatencySpec,
-    ) -> anyhow::Result<Reflecting> {
+    pub(crate) fn start(flow: FlowSocket, client: SocketAddr, spec: &LatencySpec) -> Result<Reflecting> {
         let place = SpinPlace::take(spec.wait);
         let wait = place.wait;
         let stop = Arc::<AtomicBool>::default();

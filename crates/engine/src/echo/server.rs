@@ -3,9 +3,9 @@
 use super::reflector::{Hooks, stream};
 use super::wait::Waiter;
 use crate::budget::{self, Budget, Held};
+use crate::error::{Context, Result};
 use crate::interrupt::Interrupt;
 use crate::notes::{NoteLimit, with_left_out};
-use anyhow::Context;
 use linux::clock::{mono_now, wall_now};
 use linux::message;
 use linux::poll::{Interest, wait};
@@ -40,7 +40,7 @@ impl Servers {
         responder: Responder,
         wait: WaitMode,
         note: &Note,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         self.spawn("sockperf UDP", note, move |stop, _| datagrams(&socket, responder, wait, stop, |_| {}))
     }
 
@@ -51,7 +51,7 @@ impl Servers {
         responder: Responder,
         wait: WaitMode,
         note: &Note,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         self.spawn("sockperf TCP", note, move |stop, note| accept(&listener, &responder, wait, stop, note))
     }
 
@@ -62,7 +62,7 @@ impl Servers {
         key: Option<stamp::Key>,
         stateful: bool,
         note: &Note,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         let clock = || stamp::Clock { mono: mono_now(), wall: wall_now() };
         let reflector = stamp::Reflector::new(stamp::ReflectorOptions {
             clock: clock(),
@@ -89,7 +89,7 @@ impl Servers {
         name: &'static str,
         note: &Note,
         serve: impl FnOnce(&Arc<AtomicBool>, &Note) -> io::Result<()> + Send + 'static,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         let (stop, note) = (self.stop.clone(), note.clone());
         let work = move || {
             if let Err(e) = serve(&stop, &note) {

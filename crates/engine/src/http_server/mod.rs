@@ -9,7 +9,7 @@ mod connection;
 
 use super::budget::{self, Budget, Limits as BudgetLimits, client_of};
 use super::notes::{NoteLimit, with_left_out};
-use anyhow::Context;
+use crate::error::{Context, Result};
 pub(crate) use body::Content;
 use connection::Connection;
 use linux::clock::mono_now;
@@ -54,7 +54,7 @@ struct House {
 
 impl HttpServer {
     /// Answers on this listener.
-    pub fn start(listener: TcpListener, limits: Limits, note: Note) -> anyhow::Result<HttpServer> {
+    pub fn start(listener: TcpListener, limits: Limits, note: Note) -> Result<HttpServer> {
         let stop = Arc::<AtomicBool>::default();
         let transfers = Budget::new(BudgetLimits::quarters(limits.transfers, false));
         let (notes, content) = (NoteLimit::default(), body::Content::new());

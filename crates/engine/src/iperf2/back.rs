@@ -1,6 +1,7 @@
 //! The flows that a server opens to its client (`-d`, `-r`).
 
 use super::member::{Known, Member};
+use crate::error::Result;
 use crate::flows;
 use crate::shared::FlowSocket;
 use linux::clock::mono_now;
@@ -22,7 +23,7 @@ pub(super) fn connect(
     local: &LocalOptions,
     index: u32,
     clock: Clock,
-) -> anyhow::Result<Member> {
+) -> Result<Member> {
     let remote = SocketAddr::new(client, request.port);
     let plan = FlowPlan { test: request.test(), hello: FlowHello::Iperf2, senders_wait_for_stop: true };
     let local = LocalOptions { connect_timeout: Some(TIMEOUT), client_port: None, ..local.clone() };
@@ -46,7 +47,7 @@ fn connect_patiently(
     index: u32,
     remote: SocketAddr,
     local: &LocalOptions,
-) -> anyhow::Result<TcpStream> {
+) -> Result<TcpStream> {
     let deadline = mono_now() + TIMEOUT;
     loop {
         match flows::connect_tcp(plan, index, remote, local) {

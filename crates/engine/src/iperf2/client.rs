@@ -4,9 +4,11 @@ use super::member::{Known, Member};
 use super::session::{Session, Setting};
 use super::source::{Door, Source};
 use super::udp_door::UdpDoor;
-use super::{Back, Extras, Fact, Told};
+use super::{Back, Extras};
 use crate::connect::unreachable;
+use crate::error::Result;
 use crate::interrupt::Interrupt;
+use crate::session::{Fact, SessionEvent};
 use crate::shared::FlowSocket;
 use crate::{flows, host};
 use linux::clock::{mono_now, wall_now};
@@ -25,8 +27,8 @@ pub(super) fn run(
     plan: &Plan,
     extras: &Extras,
     interrupt: &Interrupt,
-    sink: &mut dyn FnMut(Told<'_>),
-) -> anyhow::Result<()> {
+    sink: &mut dyn FnMut(SessionEvent<'_>),
+) -> Result<()> {
     let clock = Clock { mono: mono_now(), wall: wall_now() };
     let mut request = request(plan, extras, clock);
     let door = is_back(request.traffic).then(|| door(plan, extras)).transpose()?;
@@ -36,7 +38,10 @@ pub(super) fn run(
     let _presence = shows_itself(plan, &request);
     let members = open_all(plan, extras, &request, clock, interrupt, sink)?;
     if extras.connect_only {
-        members.iter().filter_map(|member| member.fact(&plan.test)).for_each(|fact| sink(Told::Fact(&fact)));
+        members
+            .iter()
+            .filter_map(|member| member.fact(&plan.test))
+            .for_each(|fact| sink(SessionEvent::Fact(&fact)));
         return Ok(());
     }
     let tradeoff = request.traffic == Traffic::Tradeoff;
@@ -46,7 +51,7 @@ pub(super) fn run(
         None => (Source::Complete, None),
     };
     let waker = Arc::new(Waker::new()?);
-    let mut session = |directions, members, source| -> anyhow::Result<()> {
+    let mut session = |directions, members, source| -> Result<()> {
         let mut plan = plan.clone();
         plan.test.directions = directions;
         let setting = Setting {
@@ -121,7 +126,7 @@ fn is_back(traffic: Traffic) -> bool {
 }
 
 /// Opens the port at which the server is awaited.
-fn door(plan: &Plan, extras: &Extras) -> anyhow::Result<(Door, u16)> {
+fn door(plan: &Plan, extras: &Extras) -> Result<(Door, u16)> {
     let server = plan.target.address.ip().to_canonical();
     let any: IpAddr =
         if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -151,8 +156,8 @@ fn open_all(
     request: &Request,
     clock: Clock,
     interrupt: &Interrupt,
-    sink: &mut dyn FnMut(Told<'_>),
-) -> anyhow::Result<Vec<Member>> {
+    sink: &mut dyn FnMut(SessionEvent<'_>),
+) -> Result<Vec<Member>> {
     let flow_plan =
         FlowPlan { test: plan.test.clone(), hello: FlowHello::Iperf2, senders_wait_for_stop: true };
     let mut opened = Vec::new();
@@ -163,7 +168,7 @@ fn open_all(
                 Ok(flow) => break flow,
                 Err(error) if tries < extras.connect_retries && !interrupt.is_raised() => {
                     tries += 1;
-                    sink(Told::Fact(&Fact::Retry { stream: index, reason: format!("{error:#}") }));
+                    sink(SessionEvent::Fact(&Fact::Retry { stream: index, reason: format!("{error:#}") }));
                     std::thread::sleep(RETRY_PAUSE.to_duration());
                 }
                 Err(error) => return Err(error),
@@ -179,12 +184,12 @@ fn open_all(
     Ok(members.collect())
 }
 
-fn open(plan: &Plan, flow_plan: &FlowPlan, index: u32) -> anyhow::Result<(FlowSocket, Nanos)> {
+fn open(plan: &Plan, flow_plan: &FlowPlan, index: u32) -> Result<(FlowSocket, Nanos)> {
     let (remote, began) = (plan.target.address, mono_now());
     let socket = match plan.test.transport {
         Transport::Tcp => {
             let socket = flows::connect_tcp(flow_plan, index, remote, &plan.local).map_err(|error| {
-                match error.downcast_ref::<linux::error::OsError>() {
+                match error.system() {
                     Some(os) => unreachable(&plan.target, plan.protocol, os).into(),
                     None => error,
                 }

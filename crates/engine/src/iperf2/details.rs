@@ -1,9 +1,9 @@
 //! Figures of intervals that the samples of every test have no field for.
 
 use super::session::wall_offset;
-use super::{Detail, Spread};
 use crate::receive::Delays;
 use crate::running::{Running, StreamDetails};
+use crate::session::{Detail, Spread};
 use std::collections::BTreeMap;
 use wire::stamp::Clock;
 

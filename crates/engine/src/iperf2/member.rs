@@ -1,8 +1,8 @@
 //! One flow of a session: its socket, its machine, and where they are.
 
-use super::{Fact, TcpStart};
 use crate::budget::Held;
 use crate::bulk::is_pause;
+use crate::session::{Fact, TcpStart};
 use crate::shared::FlowSocket;
 use linux::clock::mono_now;
 use model::plan::{Direction, TestSpec, Transport};

@@ -7,7 +7,6 @@
 mod back;
 mod client;
 mod details;
-mod facts;
 mod member;
 mod opening;
 mod server;
@@ -15,9 +14,9 @@ mod session;
 mod source;
 mod udp_door;
 
-pub use facts::{Detail, Fact, Spread, TcpStart, Told};
-
+use crate::error::Result;
 use crate::interrupt::Interrupt;
+use crate::session::{Observer, SessionEvent};
 use crate::threads::UNLIMITED;
 use linux::socket::{UdpOptions, udp_bind};
 use model::plan::{LocalOptions, Plan};
@@ -25,8 +24,8 @@ use model::time::WallTime;
 use model::units::Nanos;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
+use wire::Policy;
 use wire::iperf2::Shape;
-use wire::{Policy, ProtocolError};
 
 /// What a client asks for beside the test.
 #[derive(Clone, Debug)]
@@ -55,7 +54,7 @@ pub struct Extras {
     pub(crate) transfer_id: Option<u16>,
     /// Times a connection that fails is tried again (`--connect-retries`), one second after the other.
     pub connect_retries: u32,
-    /// TCP: connections are opened and closed, nothing is sent (`--connect-only`): only [`Fact::Connect`] is told.
+    /// TCP: connections are opened and closed, nothing is sent (`--connect-only`): only [`Fact::Connect`](crate::session::Fact::Connect) is told.
     pub connect_only: bool,
 }
 
@@ -96,22 +95,6 @@ pub struct Config {
     pub observer: Arc<dyn Observer>,
 }
 
-/// Watches a server at work.
-pub trait Observer: Send + Sync {
-    /// A client has come; the watcher returned is told of everything that happens in its session.
-    fn session(&self, client: SocketAddr) -> Box<dyn Watcher>;
-    /// A connection was turned away, or something broke outside of a session.
-    fn note(&self, text: &str);
-}
-
-/// Watches one session of a server.
-pub trait Watcher {
-    /// Something happened.
-    fn told(&mut self, told: Told<'_>);
-    /// The session has ended.
-    fn ended(&mut self, outcome: Result<(), &ProtocolError>);
-}
-
 impl Default for Extras {
     fn default() -> Extras {
         Extras {
@@ -140,8 +123,8 @@ pub fn client(
     plan: &Plan,
     extras: &Extras,
     interrupt: &Interrupt,
-    sink: &mut dyn FnMut(Told<'_>),
-) -> anyhow::Result<()> {
+    sink: &mut dyn FnMut(SessionEvent<'_>),
+) -> Result<()> {
     client::run(plan, extras, interrupt, sink)
 }
 
@@ -149,7 +132,7 @@ pub fn client(
 ///
 /// # Errors
 /// The port is taken, or the address is not this host's.
-pub fn listen_udp(bind: Option<IpAddr>, port: u16) -> anyhow::Result<UdpSocket> {
+pub fn listen_udp(bind: Option<IpAddr>, port: u16) -> Result<UdpSocket> {
     let address = SocketAddr::new(bind.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), port);
     // A port that is shared can be taken twice: whether another program has it shows only without sharing.
     drop(udp_bind(address, &UdpOptions::default())?);
@@ -161,6 +144,6 @@ pub fn listen_udp(bind: Option<IpAddr>, port: u16) -> anyhow::Result<UdpSocket> 
 ///
 /// # Errors
 /// The sockets cannot be used.
-pub fn serve(config: Config, interrupt: &Interrupt) -> anyhow::Result<()> {
+pub fn serve(config: Config, interrupt: &Interrupt) -> Result<()> {
     server::run(config, interrupt)
 }

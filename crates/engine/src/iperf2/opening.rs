@@ -1,12 +1,13 @@
 //! The first bytes of a TCP connection: a test header, round trips, data of an old client, or nothing of ours.
 
-use super::TcpStart;
 use super::member::{Known, Member, write_all};
 use super::server::Server;
 use crate::budget::Held;
 use crate::bulk::is_pause;
 use crate::driver::LEFT;
 use crate::echo::server::reflect_on;
+use crate::error::{Result, refused};
+use crate::session::TcpStart;
 use crate::shared::FlowSocket;
 use linux::clock::mono_now;
 use model::plan::Direction;
@@ -29,7 +30,7 @@ pub(super) fn open(
     server: &Server,
     socket: TcpStream,
     (clock, held): (Clock, &Held),
-) -> anyhow::Result<Option<(Member, Option<Request>)>> {
+) -> Result<Option<(Member, Option<Request>)>> {
     socket.set_nonblocking(false)?;
     let tcp = TcpStart::of(&socket);
     socket.set_read_timeout(Some(STEP.to_duration()))?;
@@ -60,7 +61,7 @@ fn first_word(
     socket: &TcpStream,
     machine: &mut TcpServer,
     (deadline, held): (MonoTime, &Held),
-) -> anyhow::Result<Option<Option<Box<Request>>>> {
+) -> Result<Option<Option<Box<Request>>>> {
     let mut buffer = [0; 4096];
     loop {
         loop {
@@ -70,14 +71,18 @@ fn first_word(
                 FlowOutput::Told(_) => return Ok(Some(None)),
                 FlowOutput::WaitUntil(_) => break,
                 FlowOutput::Close => return Ok(None),
-                _ => anyhow::bail!(ProtocolError::Flows("it wants to begin before it has asked".into())),
+                _ => return Err(ProtocolError::Flows("it wants to begin before it has asked".into()).into()),
             }
         }
         if server.interrupt.is_raised() {
             return Ok(None);
         }
-        anyhow::ensure!(!held.must_leave(), LEFT);
-        anyhow::ensure!(mono_now() < deadline, "said nothing that is a test for ten seconds, closed");
+        if held.must_leave() {
+            return Err(refused(LEFT));
+        }
+        if mono_now() >= deadline {
+            return Err(refused("said nothing that is a test for ten seconds, closed"));
+        }
         let input = match (&*socket).read(&mut buffer) {
             Ok(0) => FlowInput::Ended,
             Ok(n) => FlowInput::Received(&buffer[..n]),
@@ -93,7 +98,7 @@ fn begins_with_a_record(
     server: &Server,
     socket: &TcpStream,
     (deadline, held): (MonoTime, &Held),
-) -> anyhow::Result<bool> {
+) -> Result<bool> {
     let mut first = [0; 4];
     while mono_now() < deadline && !server.interrupt.is_raised() && !held.must_leave() {
         match socket.peek(&mut first) {
@@ -109,7 +114,7 @@ fn begins_with_a_record(
 }
 
 /// Answers the records of a connection until the client has had enough.
-fn bounce(server: &Server, socket: &TcpStream, clock: Clock) -> anyhow::Result<()> {
+fn bounce(server: &Server, socket: &TcpStream, clock: Clock) -> Result<()> {
     let mut first = [0; 16];
     let seen = socket.peek(&mut first).unwrap_or(0);
     let (tos, _) = bounce_options(&first[..seen]);

@@ -7,11 +7,10 @@ use super::source::{Group, Source};
 use super::udp_door::{Newcomer, UdpDoor};
 use super::{Config, opening};
 use crate::budget::{self, Budget, Full, Held, Limits, client_of};
-use crate::error::sentence;
+use crate::error::{Context, Result, refused, sentence};
 use crate::host;
 use crate::interrupt::Interrupt;
 use crate::notes::{NoteLimit, with_left_out};
-use anyhow::Context;
 use linux::clock::{mono_now, wall_now};
 use linux::poll::{Interest, Waker, wait};
 use model::plan::{Direction, Directions, Plan, ProtocolName, Target, TestSpec, Transport};
@@ -26,13 +25,13 @@ use wire::iperf2::{Request, Traffic};
 use wire::stamp::Clock;
 
 /// See [`super::serve`].
-pub(super) fn run(mut config: Config, interrupt: &Interrupt) -> anyhow::Result<()> {
+pub(super) fn run(mut config: Config, interrupt: &Interrupt) -> Result<()> {
     let waker = Arc::new(Waker::new()?);
     interrupt.watch(&waker);
     config.policy.max_streams.get_or_insert(MOST_STREAMS);
     let udp = std::mem::take(&mut config.udp);
     let doors = udp.into_iter().map(|socket| UdpDoor::new(socket, config.policy.clone()));
-    let mut doors: Vec<UdpDoor> = doors.collect::<anyhow::Result<_>>()?;
+    let mut doors: Vec<UdpDoor> = doors.collect::<Result<_>>()?;
     let server = Arc::new(Server {
         interrupt: interrupt.clone(),
         connections: Budget::new(budget::CONNECTIONS),
@@ -83,11 +82,7 @@ struct Waiting {
 }
 
 impl Server {
-    fn accept_all(
-        self: &Arc<Self>,
-        doors: &mut [UdpDoor],
-        threads: &mut Vec<JoinHandle<()>>,
-    ) -> anyhow::Result<()> {
+    fn accept_all(self: &Arc<Self>, doors: &mut [UdpDoor], threads: &mut Vec<JoinHandle<()>>) -> Result<()> {
         for listener in &self.config.tcp {
             listener.set_nonblocking(true).context("make a listener non-blocking")?;
         }
@@ -173,7 +168,7 @@ impl Server {
         self: &Arc<Self>,
         threads: &mut Vec<JoinHandle<()>>,
         peer: SocketAddr,
-        work: impl FnOnce(&Server) -> anyhow::Result<()> + Send + 'static,
+        work: impl FnOnce(&Server) -> Result<()> + Send + 'static,
     ) {
         let server = self.clone();
         let work = move || {
@@ -188,7 +183,7 @@ impl Server {
     }
 
     /// Finds out what a connection is, and serves it or hands it to the client it belongs to.
-    fn welcome(&self, socket: TcpStream, peer: SocketAddr, held: Held) -> anyhow::Result<()> {
+    fn welcome(&self, socket: TcpStream, peer: SocketAddr, held: Held) -> Result<()> {
         let clock = clock();
         let Some((member, request)) = opening::open(self, socket, (clock, &held))? else { return Ok(()) };
         let member = Member { held: Some(held), ..member };
@@ -235,16 +230,12 @@ impl Server {
         request: Option<Request>,
         (source, waker): (Source, Arc<Waker>),
         clock: Clock,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         let peer = member.peer();
         let transport = member.transport();
         let place = TestPlace::take(self, peer.ip(), transport).map_err(|full| match full {
-            Full::Total => {
-                anyhow::anyhow!("turned away: as many tests run as this server allows (--max-tests)")
-            }
-            Full::Source => {
-                anyhow::anyhow!("turned away: one address may have a quarter of the tests (--max-tests)")
-            }
+            Full::Total => refused("turned away: as many tests run as this server allows (--max-tests)"),
+            Full::Source => refused("turned away: one address may have a quarter of the tests (--max-tests)"),
         })?;
         let test = test(&member, request.as_ref());
         let plan = Plan {
@@ -276,7 +267,7 @@ impl Server {
         clock: Clock,
     ) -> Vec<Request> {
         let peer = plan.target.address;
-        let mut watcher = self.config.observer.session(peer);
+        let mut watcher = self.config.observer.session(peer, ProtocolName::Iperf2);
         let setting = Setting {
             plan,
             host: host::describe(Some(peer.ip())),
@@ -285,7 +276,7 @@ impl Server {
             clock,
             source,
             held: Some(held),
-            sink: &mut |told| watcher.told(told),
+            sink: &mut |event| watcher.event(event),
         };
         let outcome = Session::new(setting, members).run();
         watcher.ended(outcome.as_ref().map(|_| ()));

@@ -3,13 +3,13 @@
 use super::details::Details;
 use super::member::{Known, Member, write_all};
 use super::source::Source;
-use super::{Fact, Told};
 use crate::budget::Held;
 use crate::driver::LEFT;
 use crate::error::sentence;
 use crate::flows;
 use crate::interrupt::Interrupt;
 use crate::running::Running;
+use crate::session::{Fact, SessionEvent};
 use crate::shared::{Flow, FlowSocket, OwnFlow};
 use linux::clock::{mono_now, wall_now};
 use linux::poll::{Interest, Waker, wait};
@@ -43,7 +43,7 @@ pub(super) struct Setting<'a> {
     /// Its place among a server's tests.
     pub(super) held: Option<&'a Held>,
     /// Where everything that happens goes.
-    pub(super) sink: &'a mut dyn FnMut(Told<'_>),
+    pub(super) sink: &'a mut dyn FnMut(SessionEvent<'_>),
 }
 
 /// A session at work.
@@ -584,11 +584,11 @@ impl<'a> Session<'a> {
     }
 
     fn emit(&mut self, event: &Event) {
-        (self.setting.sink)(Told::Event(event));
+        (self.setting.sink)(SessionEvent::Event(event));
     }
 
     fn tell(&mut self, fact: &Fact) {
-        (self.setting.sink)(Told::Fact(fact));
+        (self.setting.sink)(SessionEvent::Fact(fact));
     }
 }
 

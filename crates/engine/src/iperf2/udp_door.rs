@@ -5,6 +5,7 @@
 
 use super::member::plain;
 use crate::arrivals::connected;
+use crate::error::Result;
 use linux::clock::mono_now;
 use model::units::Bytes;
 use std::collections::HashMap;
@@ -40,7 +41,7 @@ impl UdpDoor {
     ///
     /// # Errors
     /// What `setsockopt(2)` gives.
-    pub(super) fn new(socket: UdpSocket, policy: Policy) -> anyhow::Result<UdpDoor> {
+    pub(super) fn new(socket: UdpSocket, policy: Policy) -> Result<UdpDoor> {
         socket.set_nonblocking(true)?;
         linux::message::set_receive_notes(&socket)?;
         linux::options::set_recv_buffer(&socket, BUFFER)?;

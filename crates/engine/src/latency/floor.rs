@@ -5,7 +5,7 @@ use super::tally::{Gather, Tally};
 use crate::echo::reflector::{self, Hooks};
 use crate::echo::socket::Socket;
 use crate::echo::wait::Waiter;
-use anyhow::Context;
+use crate::error::{Context, Result};
 use linux::clock::mono_now;
 use model::latency::{Floor, LatencyPlan, WaitMode};
 use model::plan::Transport;
@@ -17,7 +17,7 @@ use wire::sockperf::{Client, MAX_TCP_LEN, Responder};
 
 /// Measures it: a quarter of a second. `cpus`: those this process may use. `None`: there is no loopback to measure
 /// over, or no CPU for it.
-pub(crate) fn measure(plan: &LatencyPlan, cpus: &[usize]) -> anyhow::Result<Option<Floor>> {
+pub(crate) fn measure(plan: &LatencyPlan, cpus: &[usize]) -> Result<Option<Floor>> {
     let Ok((near, far)) = pair(plan.transport) else { return Ok(None) };
     let wait = if plan.wait == WaitMode::Spin && cpus.len() < 2 { WaitMode::Block } else { plan.wait };
     let stop = AtomicBool::new(false);
@@ -40,7 +40,7 @@ pub(crate) fn measure(plan: &LatencyPlan, cpus: &[usize]) -> anyhow::Result<Opti
     })
 }
 
-fn ping(socket: Socket, size: usize, wait: WaitMode) -> anyhow::Result<Option<Floor>> {
+fn ping(socket: Socket, size: usize, wait: WaitMode) -> Result<Option<Floor>> {
     let started = mono_now();
     let gather =
         Gather { started, room: 0, last_number: 0, warm_up: Some(WARM_UP), scheduled: false, raw: None };

@@ -4,9 +4,8 @@ use super::Job;
 use super::session::LatencySession;
 use crate::echo::server::join;
 use crate::echo::socket::Socket;
-use crate::error::Failure;
+use crate::error::{Context, Failure, Result};
 use crate::shared::FlowSocket;
-use anyhow::Context;
 use linux::options;
 use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
 use model::event::Warning;
@@ -25,7 +24,7 @@ pub(crate) struct Opened {
 }
 
 /// Opens a way. `far_wait`: how its far end is to wait, where it can be asked.
-pub(crate) fn open(job: &Job<'_>, way: &Way, far_wait: WaitMode) -> anyhow::Result<Opened> {
+pub(crate) fn open(job: &Job<'_>, way: &Way, far_wait: WaitMode) -> Result<Opened> {
     let (socket, session) = match job.plan.protocol {
         LatencyProtocol::Native => native(job, way, far_wait)?,
         LatencyProtocol::Sockperf | LatencyProtocol::Stamp | LatencyProtocol::Iperf2 => {
@@ -68,7 +67,7 @@ pub(crate) fn configure(socket: &Socket, plan: &LatencyPlan) -> Vec<Warning> {
     warnings
 }
 
-fn native(job: &Job<'_>, way: &Way, wait: WaitMode) -> anyhow::Result<(Socket, Option<LatencySession>)> {
+fn native(job: &Job<'_>, way: &Way, wait: WaitMode) -> Result<(Socket, Option<LatencySession>)> {
     let plan = job.plan;
     let phases = |load: &Load| load.time.saturating_mul(load.phases.len() as u64);
     let time = match plan.end {
@@ -92,7 +91,7 @@ fn native(job: &Job<'_>, way: &Way, wait: WaitMode) -> anyhow::Result<(Socket, O
     Ok((socket, Some(session)))
 }
 
-fn foreign(plan: &LatencyPlan, way: &Way) -> anyhow::Result<Socket> {
+fn foreign(plan: &LatencyPlan, way: &Way) -> Result<Socket> {
     let remote = way.target.address;
     if plan.transport == Transport::Tcp {
         let options = TcpOptions {
@@ -134,7 +133,7 @@ fn group(
     group: SocketAddr,
     interface: Option<IpAddr>,
     plan: &LatencyPlan,
-) -> anyhow::Result<Socket> {
+) -> Result<Socket> {
     join(&socket, group.ip(), interface).map_err(|e| {
         Failure::usage(
             format!("join the multicast group {}: {e}", group.ip()),
@@ -156,7 +155,7 @@ fn group(
     Ok(Socket::Group(Arc::new(socket), group))
 }
 
-fn addresses(socket: &Socket) -> anyhow::Result<(SocketAddr, SocketAddr)> {
+fn addresses(socket: &Socket) -> Result<(SocketAddr, SocketAddr)> {
     let (local, remote) = match socket {
         Socket::Tcp(socket) => (socket.local_addr()?, socket.peer_addr()?),
         Socket::Udp(socket) => (socket.local_addr()?, socket.peer_addr()?),

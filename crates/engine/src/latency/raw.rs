@@ -1,6 +1,6 @@
 //! Every round trip, as a line of a file or kept: what no histogram can tell.
 
-use anyhow::Context;
+use crate::error::{Context, Result};
 use model::units::Nanos;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -46,7 +46,7 @@ pub(crate) struct RawLog {
 
 impl RawFile {
     /// Makes the file and writes its header.
-    pub fn create(path: &Path) -> anyhow::Result<RawFile> {
+    pub fn create(path: &Path) -> Result<RawFile> {
         let named = || format!("write the round trips to {}", path.display());
         let mut file = BufWriter::with_capacity(1 << 18, File::create(path).with_context(named)?);
         file.write_all(b"way,message,at_ns,late_ns,rtt_ns\n").with_context(named)?;
@@ -86,7 +86,7 @@ impl RawLog {
     }
 
     /// Writes what is left.
-    pub(crate) fn finish(self) -> anyhow::Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
         let RawFile::Written(path, out) = &self.file else { return Ok(()) };
         let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
         let written = match out.failed.take() {

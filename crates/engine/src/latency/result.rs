@@ -1,6 +1,7 @@
 //! The figures of a run, from what its ways gathered and what the host did meanwhile.
 
 use super::lane::{FarCount, Lane};
+use crate::error::Result;
 use linux::clock::mono_now;
 use linux::cpu::{CpuSnapshot, Usage};
 use model::latency::disturbance::HostWatch;
@@ -68,7 +69,7 @@ pub(crate) fn way<E: Exchange>(
     elapsed: Nanos,
     seen: Option<LatencySeen>,
     host: &HostFigures,
-) -> anyhow::Result<WayResult> {
+) -> Result<WayResult> {
     let one_way = lane.clock.delays();
     let far_counted = lane.far_counted();
     let totals = lane.tally.finish(&host.watch, host.watched)?;

@@ -10,7 +10,7 @@ use super::tally::{Gather, Tally};
 use super::{floor, loaded, ping_pong, result, wire_times};
 use crate::connect::Security;
 use crate::echo::wait::Waiter;
-use crate::error::{Failure, sentence};
+use crate::error::{Failure, Result, sentence};
 use crate::host;
 use crate::interrupt::Interrupt;
 use linux::clock::{mono_now, set_timer_slack, wall_now};
@@ -57,7 +57,7 @@ impl Job<'_> {
 ///
 /// # Errors
 /// No way could be opened, or none gave a reply.
-pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
+pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     set_timer_slack(Nanos(1)).ok();
     let cpus = linux::cpu::affinity().unwrap_or_default();
     if let Some(cpu) = job.plan.cpu {
@@ -86,7 +86,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
     }
 }
 
-fn open_all(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<(LatencyPlan, Vec<Opened>)> {
+fn open_all(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<(LatencyPlan, Vec<Opened>)> {
     let (plan, opened) = open_waiting(job, job.plan.wait, sink)?;
     let mut waits = opened.iter().map(|way| way.ends.far_wait);
     let first = waits.next();
@@ -102,7 +102,7 @@ fn open_waiting(
     job: &Job<'_>,
     far_wait: WaitMode,
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<(LatencyPlan, Vec<Opened>)> {
+) -> Result<(LatencyPlan, Vec<Opened>)> {
     let mut plan = job.plan.clone();
     let several = plan.ways.len() > 1;
     let (mut opened, mut failed) = (Vec::new(), None);
@@ -131,7 +131,7 @@ fn measure<E: Exchange>(
     opened: Vec<Opened>,
     mut exchange: impl FnMut(usize) -> E,
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<()> {
+) -> Result<()> {
     let plan = job.plan;
     let (mut sockets, mut ends, mut sessions) = (Vec::new(), Vec::new(), Vec::new());
     for way in opened {
@@ -198,7 +198,7 @@ fn conclude<E: Exchange>(
     noise: result::HostFigures,
     broken: Option<Failure>,
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<()> {
+) -> Result<()> {
     // Beside a load, the figures of the way are those of the idle phase.
     let idle = loaded::idle(job.plan);
     let counted = idle.map_or(elapsed, |idle| idle.min(elapsed));

@@ -2,6 +2,7 @@
 
 use crate::connect::Security;
 use crate::dialogue::{Dialogue, Words};
+use crate::error::{Result, fault};
 use crate::interrupt::Interrupt;
 use crate::shared::FlowSocket;
 use linux::clock::mono_now;
@@ -26,7 +27,7 @@ impl LatencySession {
         connect_timeout: Nanos,
         security: &Security,
         interrupt: &Interrupt,
-    ) -> anyhow::Result<LatencySession> {
+    ) -> Result<LatencySession> {
         let local = LocalOptions {
             bind: way.bind,
             device: way.device.clone(),
@@ -41,8 +42,8 @@ impl LatencySession {
     }
 
     /// The flow, whose messages the server answers.
-    pub(crate) fn flow(&self) -> anyhow::Result<FlowSocket> {
-        self.dialogue.flow.clone().ok_or_else(|| anyhow::anyhow!("the latency session has no flow"))
+    pub(crate) fn flow(&self) -> Result<FlowSocket> {
+        self.dialogue.flow.clone().ok_or_else(|| fault("the latency session has no flow"))
     }
 
     /// The server's host.
@@ -51,7 +52,7 @@ impl LatencySession {
     }
 
     /// Keeps the dialogue alive; does not wait. To be called every second or so.
-    pub(crate) fn keep_alive(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn keep_alive(&mut self) -> Result<()> {
         self.dialogue.advance()?;
         self.dialogue.hear()?;
         self.dialogue.advance()?;
@@ -59,7 +60,7 @@ impl LatencySession {
     }
 
     /// What the server has seen of the messages.
-    pub(crate) fn seen(&mut self) -> anyhow::Result<LatencySeen> {
+    pub(crate) fn seen(&mut self) -> Result<LatencySeen> {
         self.dialogue.machine.report_latency(mono_now())?;
         let mut seen = None;
         self.run_until(mono_now() + ANSWER_LIMIT, |machine| {
@@ -70,12 +71,12 @@ impl LatencySession {
             }
             seen.is_some()
         })?;
-        seen.ok_or_else(|| anyhow::anyhow!("the server told nothing"))
+        seen.ok_or_else(|| fault("the server told nothing"))
     }
 
     /// What the server has seen once it has seen so many messages, or no more of them come: the last ones may still be
     /// on their way, or wait at the server. After an interrupt too: what was measured is to be told.
-    pub(crate) fn seen_of(&mut self, sent: u64) -> anyhow::Result<LatencySeen> {
+    pub(crate) fn seen_of(&mut self, sent: u64) -> Result<LatencySeen> {
         self.dialogue.interrupt = Interrupt::default();
         let mut seen = self.seen()?;
         let (mut quiet, longest) = (0, mono_now() + TAIL_LIMIT);
@@ -100,7 +101,7 @@ impl LatencySession {
         &mut self,
         deadline: MonoTime,
         mut done: impl FnMut(&mut ProbeClient) -> bool,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         loop {
             let until = self.dialogue.advance()?;
             if done(&mut self.dialogue.machine) {

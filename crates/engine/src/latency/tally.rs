@@ -3,6 +3,7 @@
 use super::flights::{Answer, Flights};
 use super::loaded::Course;
 use super::raw::RawLog;
+use crate::error::Result;
 use model::latency::disturbance::{Farthest, HostWatch, Trip};
 use model::latency::{Counted, Outlier, WaySample};
 use model::stats::batch_means::{BatchMeans, MeanInterval};
@@ -207,7 +208,7 @@ impl Tally {
     }
 
     /// The end. `watch`: what this host did to the measuring thread, as far as it could see (`watched`).
-    pub(crate) fn finish(mut self, watch: &HostWatch, watched: bool) -> anyhow::Result<Totals> {
+    pub(crate) fn finish(mut self, watch: &HostWatch, watched: bool) -> Result<Totals> {
         if let Some(raw) = self.raw.take() {
             raw.finish()?;
         }

@@ -10,6 +10,7 @@ mod tcp;
 mod ways;
 mod words;
 
+use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use closed::ClosedPort;
 use echo::Echo;
@@ -30,7 +31,7 @@ pub(crate) fn run(
     plan: &PathPlan,
     interrupt: &Interrupt,
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<PathResult> {
+) -> Result<PathResult> {
     let began = mono_now();
     let facts = Facts::of(plan)?;
     let host = &plan.target.host;
@@ -97,7 +98,7 @@ enum EchoState {
 
 impl<'a> Asked<'a> {
     /// Where echo was not answered, its request may have been lost.
-    fn ask_again(&mut self) -> anyhow::Result<()> {
+    fn ask_again(&mut self) -> Result<()> {
         let round_trip = self.port.as_ref().and_then(|port| port.port.round_trip);
         self.echo = match std::mem::replace(&mut self.echo, EchoState::NotAsked) {
             EchoState::Silent(mut echo) => {
@@ -148,7 +149,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-fn open_echo(plan: &PathPlan, interrupt: &Interrupt) -> anyhow::Result<EchoState> {
+fn open_echo(plan: &PathPlan, interrupt: &Interrupt) -> Result<EchoState> {
     let mut echo = match Echo::open(plan.target.address, &plan.local) {
         Err(error) if is_forbidden(&error) => return Ok(EchoState::Forbidden),
         other => other?,
@@ -157,14 +158,14 @@ fn open_echo(plan: &PathPlan, interrupt: &Interrupt) -> anyhow::Result<EchoState
     Ok(if answered { EchoState::Answers(echo) } else { EchoState::Silent(echo) })
 }
 
-fn is_answered(echo: &mut Echo, interrupt: &Interrupt) -> anyhow::Result<bool> {
+fn is_answered(echo: &mut Echo, interrupt: &Interrupt) -> Result<bool> {
     let rows = echo.volley(&[closed::CONTROL], 1, MtuDiscovery::Probe, interrupt)?;
     Ok(rows.iter().any(|row| row.received > 0))
 }
 
-fn is_forbidden(error: &anyhow::Error) -> bool {
+fn is_forbidden(error: &Error) -> bool {
     const EPERM: i32 = 1;
     const EACCES: i32 = 13;
-    let errno = error.downcast_ref::<linux::OsError>().and_then(linux::OsError::errno);
+    let errno = error.system().and_then(linux::OsError::errno);
     matches!(errno, Some(EPERM | EACCES))
 }

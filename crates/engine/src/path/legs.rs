@@ -2,6 +2,7 @@
 
 use super::Job;
 use super::native::WayFinder;
+use crate::error::Result;
 use crate::probe::{Prober, Probes};
 use model::path::{FlowSize, PathResult, Unknown};
 use model::plan::Direction;
@@ -9,7 +10,7 @@ use model::plan::Direction;
 /// Looks at some more flows, all at once, each with ports of its own, and adds the path MTU of each way to the result.
 pub(super) fn look(job: &Job<'_>, result: &mut PathResult) {
     let known = &*result;
-    let found: Vec<anyhow::Result<Leg>> = std::thread::scope(|scope| {
+    let found: Vec<Result<Leg>> = std::thread::scope(|scope| {
         let begun: Vec<_> = (0..FLOWS).map(|_| scope.spawn(|| leg(job, known))).collect();
         begun.into_iter().filter_map(|flow| flow.join().ok()).collect()
     });
@@ -40,7 +41,7 @@ struct Leg {
     packets: u64,
 }
 
-fn leg(job: &Job<'_>, known: &PathResult) -> anyhow::Result<Leg> {
+fn leg(job: &Job<'_>, known: &PathResult) -> Result<Leg> {
     let mut prober = Prober::open(&job.plan.target, &job.plan.local, job.security, job.interrupt)?;
     let mut sizes = Vec::new();
     for direction in [Direction::Up, Direction::Down] {

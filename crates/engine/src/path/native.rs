@@ -3,6 +3,7 @@
 mod trace;
 
 use super::pieces::{pieces, room};
+use crate::error::Result;
 use crate::probe::{Probes, Volley};
 use model::path::{
     BlackHole, BlackHoleCause, Bound, Discovery, FlowSize, FragmentFate, FragmentShape, FragmentTest,
@@ -28,7 +29,7 @@ impl WayFinder<'_> {
         prober: &mut dyn Probes,
         direction: Direction,
         largest: Option<u32>,
-    ) -> anyhow::Result<(PathWay, Vec<Unknown>)> {
+    ) -> Result<(PathWay, Vec<Unknown>)> {
         let mut finder = WayFinder::begin(prober, direction)?;
         finder.search(largest)?;
         if finder.way.path_mtu.is_some() {
@@ -45,7 +46,7 @@ impl WayFinder<'_> {
         prober: &mut dyn Probes,
         direction: Direction,
         known: &PathWay,
-    ) -> anyhow::Result<Option<FlowSize>> {
+    ) -> Result<Option<FlowSize>> {
         let Some(mtu) = known.path_mtu.filter(|_| known.bound.is_lower()) else { return Ok(None) };
         let flow = prober.flow(direction);
         if crosses_around(prober, direction, known, mtu, COPIES)? == (true, false) {
@@ -58,7 +59,7 @@ impl WayFinder<'_> {
     }
 
     /// Asks once more what crosses: a path that changed meanwhile has given answers that belong to no path.
-    fn confirm(&mut self) -> anyhow::Result<()> {
+    fn confirm(&mut self) -> Result<()> {
         let Some(mtu) = self.way.path_mtu.filter(|_| self.way.bound == Bound::Exact) else { return Ok(()) };
         let now = match crosses_around(self.prober, self.direction, &self.way, mtu, SURE_COPIES)? {
             (true, false) => return Ok(()),
@@ -69,7 +70,7 @@ impl WayFinder<'_> {
         Ok(())
     }
 
-    fn begin(prober: &mut dyn Probes, direction: Direction) -> anyhow::Result<WayFinder<'_>> {
+    fn begin(prober: &mut dyn Probes, direction: Direction) -> Result<WayFinder<'_>> {
         let mut sender = prober.sender(direction)?;
         let ipv6 = prober.is_ipv6();
         sender.interface_mtu = sender.interface_mtu.map(|mtu| mtu.max(least_mtu(ipv6)));
@@ -84,7 +85,7 @@ impl WayFinder<'_> {
     }
 
     /// The path MTU, to the byte.
-    fn search(&mut self, largest: Option<u32>) -> anyhow::Result<()> {
+    fn search(&mut self, largest: Option<u32>) -> Result<()> {
         let (ipv6, headers) = (self.way.ipv6, self.way.headers());
         let interface = self.sender.interface_mtu.unwrap_or(USUAL_MTU);
         let most = largest.unwrap_or(interface).min(interface).clamp(MIN_SIZE + headers, MAX_SIZE + headers);
@@ -124,7 +125,7 @@ impl WayFinder<'_> {
     }
 
     /// What routers say of large packets, and in which pieces one arrives that they may cut.
-    fn hint(&mut self, search: &mut Search, most: u32) -> anyhow::Result<()> {
+    fn hint(&mut self, search: &mut Search, most: u32) -> Result<()> {
         self.way.too_big = self.prober.sender(self.direction)?.too_big;
         self.way.too_big.iter().for_each(|told| search.hint_mtu(told.mtu));
         if !self.way.ipv6 {
@@ -139,7 +140,7 @@ impl WayFinder<'_> {
     }
 
     /// What becomes of fragments.
-    fn fragments(&mut self) -> anyhow::Result<()> {
+    fn fragments(&mut self) -> Result<()> {
         if let Some((payload, pieces)) = self.kernel_pieces() {
             let test = self.fragment_test(FragmentShape::ByKernel, payload, pieces, DATAGRAMS)?;
             self.way.fragments.tests.push(test);
@@ -195,7 +196,7 @@ impl WayFinder<'_> {
         payload: u32,
         pieces: u32,
         sent: u32,
-    ) -> anyhow::Result<FragmentTest> {
+    ) -> Result<FragmentTest> {
         let receiver = self.direction.reversed();
         let before = self.prober.sender(receiver)?.fragments_received;
         let rows = self.send(&[payload], sent, Some(shape))?;
@@ -213,7 +214,7 @@ impl WayFinder<'_> {
     }
 
     /// Why larger packets do not cross, and where they end.
-    fn explain(&mut self) -> anyhow::Result<()> {
+    fn explain(&mut self) -> Result<()> {
         let Some(mtu) = self.way.path_mtu else { return Ok(()) };
         let interface = self.sender.interface_mtu.unwrap_or(USUAL_MTU);
         self.way.too_big = self.prober.sender(self.direction)?.too_big;
@@ -262,7 +263,7 @@ impl WayFinder<'_> {
     }
 
     /// Where packets one byte larger than the path MTU end: larger ones may end before, at hops that limit less.
-    fn trace(&mut self, mtu: u32) -> anyhow::Result<(Option<LimitingHop>, Vec<TracedHop>)> {
+    fn trace(&mut self, mtu: u32) -> Result<(Option<LimitingHop>, Vec<TracedHop>)> {
         let headers = self.way.headers();
         let sizes = [mtu + 1 - headers, mtu - headers];
         let volley = Volley { sizes: &sizes, count: MOST_HOPS, cut: None, trace: true };
@@ -304,12 +305,7 @@ impl WayFinder<'_> {
         unknown
     }
 
-    fn send(
-        &mut self,
-        sizes: &[u32],
-        count: u32,
-        cut: Option<FragmentShape>,
-    ) -> anyhow::Result<Vec<SizeCount>> {
+    fn send(&mut self, sizes: &[u32], count: u32, cut: Option<FragmentShape>) -> Result<Vec<SizeCount>> {
         self.prober.volley(self.direction, Volley { sizes, count, cut, trace: false })
     }
 }
@@ -322,7 +318,7 @@ fn crosses_around(
     way: &PathWay,
     mtu: u32,
     copies: u32,
-) -> anyhow::Result<(bool, bool)> {
+) -> Result<(bool, bool)> {
     let more = way.bound == Bound::Exact && Some(mtu) < way.interface_mtu;
     let sizes = [mtu, mtu + 1].map(|size| size - way.headers());
     let tried = if more { &sizes[..] } else { &sizes[..1] };

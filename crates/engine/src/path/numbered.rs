@@ -1,7 +1,7 @@
 //! Numbered datagrams: a UDP socket whose probes are told apart in what comes back, and in what the network says.
 
+use crate::error::{Context, Result};
 use crate::flows::{EMSGSIZE, is_too_big};
-use anyhow::Context;
 use linux::error_queue::{self, NetworkError, Origin, QueueEntry};
 use linux::message;
 use linux::options::{self, MtuDiscovery};
@@ -59,11 +59,7 @@ pub(crate) enum Said {
 
 impl Numbered {
     /// Opens a socket towards `remote`, with what `local` chooses.
-    pub(crate) fn open(
-        remote: SocketAddr,
-        local: &LocalOptions,
-        mode: MtuDiscovery,
-    ) -> anyhow::Result<Numbered> {
+    pub(crate) fn open(remote: SocketAddr, local: &LocalOptions, mode: MtuDiscovery) -> Result<Numbered> {
         let options = UdpOptions {
             device: local.device.clone(),
             mtu_discovery: Some(mode),
@@ -82,7 +78,7 @@ impl Numbered {
     }
 
     /// Sends probe `number` as one packet of `size` bytes, headers included; as many as its number needs at least.
-    pub(crate) fn send(&mut self, number: u32, size: u32) -> anyhow::Result<Sent> {
+    pub(crate) fn send(&mut self, number: u32, size: u32) -> Result<Sent> {
         let payload = size.saturating_sub(headers(self.remote.is_ipv6())).max(LEAST_PAYLOAD);
         let mut bytes = vec![0; payload as usize];
         bytes[..SECRET].copy_from_slice(&self.secret);
@@ -102,7 +98,7 @@ impl Numbered {
         self.mode = mode;
     }
 
-    fn push(&mut self, bytes: &[u8]) -> anyhow::Result<Sent> {
+    fn push(&mut self, bytes: &[u8]) -> Result<Sent> {
         // An ICMP message that came meanwhile is raised by the next call, whatever that call is about.
         for _ in 0..PENDING {
             match self.socket.send(bytes) {
@@ -119,14 +115,14 @@ impl Numbered {
     }
 
     /// Takes what is there, without waiting; at most [`TAKEN`] messages, lest a flood hold it.
-    pub(crate) fn hear(&mut self) -> anyhow::Result<Vec<Word>> {
+    pub(crate) fn hear(&mut self) -> Result<Vec<Word>> {
         self.hear_errors()?;
         let mut words = std::mem::take(&mut self.heard);
         self.hear_datagrams(&mut words)?;
         Ok(words)
     }
 
-    fn hear_datagrams(&self, words: &mut Vec<Word>) -> anyhow::Result<()> {
+    fn hear_datagrams(&self, words: &mut Vec<Word>) -> Result<()> {
         for _ in 0..TAKEN {
             let mut bytes = [0; LEAST_PAYLOAD as usize];
             match message::receive(&self.socket, &mut bytes) {
@@ -160,13 +156,13 @@ impl Numbered {
 
     /// Takes what the network said, after a send was refused for its size; true when no message tells of an earlier
     /// datagram that this may be about.
-    fn is_own(&mut self) -> anyhow::Result<bool> {
+    fn is_own(&mut self) -> Result<bool> {
         let before = self.heard.len();
         Ok(self.hear_errors()? || self.heard.len() == before)
     }
 
     /// Takes what the network said; true when this host itself refused a datagram for its size.
-    fn hear_errors(&mut self) -> anyhow::Result<bool> {
+    fn hear_errors(&mut self) -> Result<bool> {
         let mut too_long = false;
         for _ in 0..TAKEN {
             let mut quote = [0; LEAST_PAYLOAD as usize];

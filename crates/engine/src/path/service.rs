@@ -8,6 +8,7 @@ mod ask;
 
 use super::foreign::bisect::Bisect;
 use super::foreign::facts::Facts;
+use crate::error::Result;
 use crate::interrupt::Interrupt;
 use ask::{Asker, Reply};
 use model::event::Event;
@@ -22,7 +23,7 @@ pub(crate) fn service(
     service: &ServicePlan,
     interrupt: &Interrupt,
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<ServiceLimit> {
+) -> Result<ServiceLimit> {
     let facts = Facts::of(plan)?;
     let headers = headers(facts.ipv6);
     let whole = facts.interface.saturating_sub(headers);
@@ -51,7 +52,7 @@ struct Found {
 }
 
 /// A size that is answered: the request as it is, or filled up, where the service wants more.
-fn first(asker: &mut Asker<'_>, service: &ServicePlan, whole: u32, most: u32) -> anyhow::Result<Option<u32>> {
+fn first(asker: &mut Asker<'_>, service: &ServicePlan, whole: u32, most: u32) -> Result<Option<u32>> {
     let least = u32::try_from(service.payload.len()).unwrap_or(u32::MAX).max(1);
     let mut sizes = vec![least.min(most)];
     sizes.extend(USUAL.into_iter().chain([whole]).filter(|size| (least..=most).contains(size)));
@@ -74,7 +75,7 @@ fn search(
     most: u32,
     headers: u32,
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Found> {
+) -> Result<Found> {
     let mut bisect = Bisect::new(base + headers, most + headers);
     bisect.hint(whole + headers);
     let mut silent: Option<u32> = None;

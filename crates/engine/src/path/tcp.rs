@@ -3,6 +3,7 @@
 use super::Job;
 use super::native::WayFinder;
 use crate::client;
+use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::probe::{Prober, Probes};
 use linux::tcp_info::TcpInfo;
@@ -17,7 +18,7 @@ use wire::ProtocolError;
 use wire::native::PathSeen;
 
 /// Reads both SYNs of the control connection.
-pub(crate) fn syns(prober: &mut Prober, result: &mut PathResult) -> anyhow::Result<()> {
+pub(crate) fn syns(prober: &mut Prober, result: &mut PathResult) -> Result<()> {
     let here = prober.sender(Direction::Up)?;
     let there = prober.sender(Direction::Down)?;
     let control = prober.control();
@@ -138,12 +139,7 @@ fn at_once(job: &Job<'_>, wanted: &[Direction]) -> Vec<(Direction, Option<Exchan
 
 /// Where TCP does worse than the probes did before it, the path may have changed meanwhile: the first flow is looked at
 /// again. If it is as it was, smaller segments show whether it is their size.
-fn doubt(
-    job: &Job<'_>,
-    prober: &mut Prober,
-    direction: Direction,
-    result: &mut PathResult,
-) -> anyhow::Result<()> {
+fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut PathResult) -> Result<()> {
     let Some(way) = result.way(direction) else { return Ok(()) };
     let (mtu, Some(tcp)) = (way.crosses(), &way.tcp) else { return Ok(()) };
     let stalled = tcp.stalled && way.black_hole.is_none();
@@ -214,7 +210,7 @@ fn exchange(job: &Job<'_>, direction: Direction, mss: Option<u32>) -> Result<Exc
         let outcome =
             client::run(&test, security, &extras, &given_up, &mut |event| events.push(event.clone()));
         over.store(true, Ordering::Relaxed);
-        let cause = outcome.as_ref().err().and_then(|error| error.downcast_ref::<ProtocolError>());
+        let cause = outcome.as_ref().err().and_then(|error| error.protocol());
         is_busy = matches!(cause, Some(ProtocolError::Busy));
     });
     let summary = Summary::of(&events);

@@ -1,6 +1,7 @@
 //! The hop behind which large packets end, where no router says so: datagrams of two sizes whose TTL ends at each hop.
 
 use super::numbered::{Numbered, Said, Sent};
+use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use linux::clock::mono_now;
 use linux::options::{self, MtuDiscovery};
@@ -45,7 +46,7 @@ pub(crate) fn trace(
     (sizes, round_trip): (Sizes, Option<Nanos>),
     packets: &mut u64,
     interrupt: &Interrupt,
-) -> anyhow::Result<Traced> {
+) -> Result<Traced> {
     let mut remote = target;
     if remote.port() == 0 {
         remote.set_port(CLOSED_PORT);
@@ -134,24 +135,24 @@ struct Seen {
     blamed: u32,
 }
 
-fn open_batch(remote: SocketAddr, local: &LocalOptions, from: usize) -> anyhow::Result<Vec<Hop>> {
+fn open_batch(remote: SocketAddr, local: &LocalOptions, from: usize) -> Result<Vec<Hop>> {
     let probe = |hops: u8| {
         let socket = Numbered::open(remote, local, MtuDiscovery::Probe)?;
         options::set_hops(socket.socket(), hops)?;
-        anyhow::Ok(Probe { socket, sent: mono_now(), answer: Answer::Silence, answered: false })
+        Ok::<_, Error>(Probe { socket, sent: mono_now(), answer: Answer::Silence, answered: false })
     };
     let last = (from + BATCH).min(HOPS);
     (from..last)
         .map(|at| {
             let hops = u8::try_from(at + 1).unwrap_or(u8::MAX);
-            anyhow::Ok(Hop { large: probe(hops)?, small: probe(hops)?, blamed: 0 })
+            Ok::<_, Error>(Hop { large: probe(hops)?, small: probe(hops)?, blamed: 0 })
         })
         .collect()
 }
 
 /// Sends both sizes to every hop that has not answered both; how many packets left. The small one goes last: where a
 /// router limits its answers, one to it shows that the large one could have been answered too.
-fn ask(batch: &mut [Hop], round: u32, sizes: Sizes) -> anyhow::Result<u64> {
+fn ask(batch: &mut [Hop], round: u32, sizes: Sizes) -> Result<u64> {
     let last = batch.iter().position(|hop| hop.small.answer == Answer::Arrived).unwrap_or(batch.len());
     let mut sent = 0;
     for hop in batch.iter_mut().take(last + 1) {
@@ -164,7 +165,7 @@ fn ask(batch: &mut [Hop], round: u32, sizes: Sizes) -> anyhow::Result<u64> {
 }
 
 /// Waits for the answers of a round: as long as `patience`, which shrinks once the far end is heard.
-fn listen(batch: &mut [Hop], patience: &mut Nanos) -> anyhow::Result<()> {
+fn listen(batch: &mut [Hop], patience: &mut Nanos) -> Result<()> {
     let start = mono_now();
     loop {
         let deadline = start + *patience;
@@ -200,7 +201,7 @@ impl Hop {
 
 impl Probe {
     /// Sends it; how many packets left.
-    fn send(&mut self, round: u32, size: u32) -> anyhow::Result<u64> {
+    fn send(&mut self, round: u32, size: u32) -> Result<u64> {
         self.sent = mono_now();
         self.answered = false;
         match self.socket.send(round, size)? {
@@ -213,7 +214,7 @@ impl Probe {
     }
 
     /// Takes the answers.
-    fn hear(&mut self) -> anyhow::Result<()> {
+    fn hear(&mut self) -> Result<()> {
         for word in self.socket.hear()? {
             self.answer = match (word.said, word.from) {
                 (Said::Answer | Said::Closed, _) => Answer::Arrived,

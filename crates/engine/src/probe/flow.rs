@@ -4,6 +4,7 @@
 //! made so, and the socket they belong to ignores packet-too-big messages for the cache. Without the privilege IPv4
 //! does the same but for a router that answers within the system call; IPv6 has no way round the cache.
 
+use crate::error::Result;
 use crate::flows::{EMSGSIZE, is_v4};
 use linux::counters::{Counter, Counters};
 use linux::error_queue::{self, NetworkError, Origin, QueueEntry};
@@ -40,7 +41,7 @@ pub(crate) struct ProbeFlow {
 
 impl ProbeFlow {
     /// Takes over a connected socket that does not block. `device`: the interface it is bound to.
-    pub(crate) fn open(socket: Arc<UdpSocket>, device: Option<&str>) -> anyhow::Result<ProbeFlow> {
+    pub(crate) fn open(socket: Arc<UdpSocket>, device: Option<&str>) -> Result<ProbeFlow> {
         let plain = |address: SocketAddr| match (address.ip().to_canonical(), address) {
             (IpAddr::V4(ip), _) => SocketAddr::new(ip.into(), address.port()),
             (IpAddr::V6(_), address) => address,
@@ -203,7 +204,7 @@ impl ProbeFlow {
     }
 
     /// How the socket stands while nothing is sent: messages that come now must not teach the kernel's cache.
-    fn rest(&mut self) -> anyhow::Result<()> {
+    fn rest(&mut self) -> Result<()> {
         // IPv6's errors are told only to sockets that teach the cache.
         let deaf = self.remote.is_ipv6() && self.listener.is_none();
         let mode = if deaf { MtuDiscovery::Probe } else { MtuDiscovery::Omit };

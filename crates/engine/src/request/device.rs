@@ -10,7 +10,7 @@ use crate::dut::cpu::Cpus;
 use crate::dut::reset::ResetWay;
 use crate::dut::site;
 use crate::dut::spec::PortSpec;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::run::{DevicePlan, Plan};
 use lab::shipped;
 use linux::frames::Ports;
@@ -167,7 +167,7 @@ impl Default for Search {
     }
 }
 
-pub(super) fn resolve(asked: &Device) -> anyhow::Result<Plan> {
+pub(super) fn resolve(asked: &Device) -> Result<Plan> {
     check::check(asked)?;
     let devices = devices(asked)?;
     let (setup, notes) = setup::setup(asked)?;
@@ -190,7 +190,7 @@ pub(super) fn resolve(asked: &Device) -> anyhow::Result<Plan> {
     Ok(Plan::Device(Box::new(DevicePlan { setup, benches, notes })))
 }
 
-fn devices(asked: &Device) -> anyhow::Result<Vec<Tested>> {
+fn devices(asked: &Device) -> Result<Vec<Tested>> {
     if let [one, other] = asked.ports.as_slice() {
         return Ok(vec![Tested::Ports([one.clone(), other.clone()])]);
     }

@@ -2,7 +2,7 @@
 
 use super::far::{FarEnd, check_link};
 use super::{Host, check};
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::preflight;
 use crate::run::{self, FramesPlan, FramesStep, PairCount};
 use model::frames::{DEFAULT_SIZES, FrameAsked, Setting};
@@ -58,7 +58,7 @@ impl Frames {
     }
 }
 
-pub(super) fn resolve(asked: &Frames, host: &Host) -> anyhow::Result<run::Plan> {
+pub(super) fn resolve(asked: &Frames, host: &Host) -> Result<run::Plan> {
     asked.far.check()?;
     check_link(asked.link)?;
     let time = asked.time.unwrap_or(if asked.quick { QUICK } else { DEFAULT_TIME });

@@ -1,7 +1,7 @@
 //! The host that measures: what a request is resolved against.
 
 use crate::address::{self, Family};
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::flows;
 use crate::latency::choose;
 use model::latency::WaitMode;
@@ -58,7 +58,7 @@ impl Host {
     }
 
     /// The MTU of the path to a host as far as it is known here.
-    pub(super) fn path_mtu(&self, remote: SocketAddr, local: &LocalOptions) -> anyhow::Result<u32> {
+    pub(super) fn path_mtu(&self, remote: SocketAddr, local: &LocalOptions) -> Result<u32> {
         self.path_mtu.map_or_else(|| flows::believed_mtu(remote, local), Ok)
     }
 

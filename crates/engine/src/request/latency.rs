@@ -5,7 +5,7 @@ mod check;
 use super::Host;
 use super::far::{FarEnd, Origin};
 use super::throughput::fits_u32;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::host_port::HostPort;
 use crate::latency::choose;
 use crate::preflight;
@@ -162,7 +162,7 @@ impl Latency {
     }
 }
 
-pub(super) fn resolve(asked: &Latency, host: &Host) -> anyhow::Result<Plan> {
+pub(super) fn resolve(asked: &Latency, host: &Host) -> Result<Plan> {
     let plan = plan(asked, host)?;
     preflight::latency(&plan)?;
     Ok(Plan::Latency(Box::new(LatencyWork {

@@ -3,6 +3,7 @@
 use super::Host;
 use super::far::{FarEnd, check_link};
 use crate::address::Family;
+use crate::error::Result;
 use crate::preflight;
 use crate::run::{MeasurePlan, Plan};
 use model::plan::LocalOptions;
@@ -28,7 +29,7 @@ impl Measure {
     }
 }
 
-pub(super) fn resolve(asked: &Measure, host: &Host) -> anyhow::Result<Plan> {
+pub(super) fn resolve(asked: &Measure, host: &Host) -> Result<Plan> {
     asked.far.check()?;
     check_link(asked.link)?;
     let target = asked.far.target(native::PORT, host)?;

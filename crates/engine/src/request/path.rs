@@ -3,7 +3,7 @@
 use super::Host;
 use super::far::{FarEnd, check_link};
 use super::throughput::fits_u32;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::preflight;
 use crate::run::Plan;
 use model::framing::Encaps;
@@ -52,7 +52,7 @@ impl Path {
     }
 }
 
-pub(super) fn resolve(asked: &Path, host: &Host) -> anyhow::Result<Plan> {
+pub(super) fn resolve(asked: &Path, host: &Host) -> Result<Plan> {
     asked.far.check()?;
     check_link(asked.link)?;
     let ours = matches!(asked.method, PathMethod::Auto | PathMethod::Native);

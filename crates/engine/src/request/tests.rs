@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::address::Family;
-use crate::error::Kind;
+use crate::error::{Kind, Result};
 use crate::run;
 use model::latency::{LatencyMode, WaitMode};
 use model::plan::{End, ProtocolName, TestSpec, Transport};
@@ -18,7 +18,7 @@ fn host() -> Host {
         .with_wait(WaitMode::Block, "told so")
 }
 
-fn throughput(asked: Throughput) -> anyhow::Result<model::plan::Plan> {
+fn throughput(asked: Throughput) -> Result<model::plan::Plan> {
     match resolve(&Request::Throughput(Box::new(asked)), &host())? {
         Plan::Throughput(plan) => Ok(*plan),
         other => panic!("another plan: {other:?}"),
@@ -82,7 +82,7 @@ fn more_hosts_than_one_make_pairs() {
     assert_eq!((pairs.plans.len(), pairs.count), (2, run::PairCount::Fixed(2)));
     asked.pairs = Some(run::PairCount::Fixed(1));
     let error = resolve(&Request::Throughput(Box::new(asked)), &host()).unwrap_err();
-    assert_eq!(Kind::of(&error), Kind::Usage, "{error}");
+    assert_eq!(error.kind(), Kind::Usage, "{error}");
 }
 
 #[test]
@@ -113,8 +113,8 @@ fn round_trips_wait_as_the_host_can() {
 fn what_cannot_be_is_refused_with_the_way_out() {
     let refused = |request: Request| {
         let error = resolve(&request, &host()).unwrap_err();
-        assert_eq!(Kind::of(&error), Kind::Usage, "{error:#}");
-        assert!(crate::error::advice(&error).is_some(), "{error:#}");
+        assert_eq!(error.kind(), Kind::Usage, "{error:#}");
+        assert!(error.advice().is_some(), "{error:#}");
         error.to_string()
     };
     let mut far_by_two_ports = FarEnd::named("far.example:1");
@@ -138,6 +138,6 @@ fn a_name_without_an_address_of_the_family_is_told() {
     far.origin.family = Family::V4("the test");
     let host = Host::here().with_addresses("only-six", &["::1".parse().unwrap()]);
     let error = resolve(&Request::Measure(Box::new(Measure::to(far))), &host).unwrap_err();
-    assert_eq!(Kind::of(&error), Kind::Unreachable);
+    assert_eq!(error.kind(), Kind::Unreachable);
     assert!(error.to_string().contains("no IPv4 address"), "{error}");
 }

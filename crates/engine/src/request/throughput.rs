@@ -4,7 +4,7 @@ mod check;
 
 use super::far::{FarEnd, check_link};
 use super::{Host, check as limits};
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::flows::{paced_block, udp_payload};
 use crate::host_port::HostPort;
 use crate::preflight;
@@ -111,7 +111,7 @@ impl Throughput {
     }
 }
 
-pub(super) fn resolve(asked: &Throughput, host: &Host) -> anyhow::Result<run::Plan> {
+pub(super) fn resolve(asked: &Throughput, host: &Host) -> Result<run::Plan> {
     let mut tests = tests(asked, host)?;
     tests.iter().try_for_each(preflight::check)?;
     tests.iter_mut().try_for_each(|plan| fill_payload(plan, host))?;
@@ -139,7 +139,7 @@ pub(super) fn tests(asked: &Throughput, host: &Host) -> Result<Vec<Plan>, Failur
 }
 
 /// UDP without a length gets the payload that this path carries in one packet.
-fn fill_payload(plan: &mut Plan, host: &Host) -> anyhow::Result<()> {
+fn fill_payload(plan: &mut Plan, host: &Host) -> Result<()> {
     if plan.test.transport == Transport::Udp && plan.test.length == 0 {
         let address = plan.target.address;
         let fits = udp_payload(host.path_mtu(address, &plan.local)?, address.ip());

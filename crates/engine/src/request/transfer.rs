@@ -6,12 +6,11 @@ mod mtu_of;
 
 use super::Host;
 use super::far::Origin;
-use crate::error::Failure;
+use crate::error::{Context, Error, Failure, Result};
 use crate::preflight;
 use crate::run::{Plan, TransferWork};
 use crate::transfer::mtu;
 use crate::transfer::source::{Source, host_and_port};
-use anyhow::Context;
 use model::transfer::{S3Plan, TransferBody, TransferFile, TransferMethod, TransferPlan, Trust};
 use model::units::{Bytes, Nanos};
 #[cfg(feature = "s3")]
@@ -113,7 +112,7 @@ impl Transfer {
     }
 }
 
-pub(super) fn resolve(asked: &Transfer, host: &Host) -> anyhow::Result<Plan> {
+pub(super) fn resolve(asked: &Transfer, host: &Host) -> Result<Plan> {
     let work = work(asked, host)?;
     let plan = &work.plan;
     preflight::transfer(plan)?;
@@ -123,13 +122,13 @@ pub(super) fn resolve(asked: &Transfer, host: &Host) -> anyhow::Result<Plan> {
     Ok(Plan::Transfer(Box::new(work)))
 }
 
-fn work(asked: &Transfer, host: &Host) -> anyhow::Result<TransferWork> {
+fn work(asked: &Transfer, host: &Host) -> Result<TransferWork> {
     check(asked)?;
     let body = asked.body.as_ref().map(body).transpose()?;
     let method = method(asked.method, body.is_some())?;
     let mut s3 = None;
     let sources: Vec<Source> =
-        asked.urls.iter().map(|url| source(url, &asked.s3, &mut s3)).collect::<anyhow::Result<_>>()?;
+        asked.urls.iter().map(|url| source(url, &asked.s3, &mut s3)).collect::<Result<_>>()?;
     if method == TransferMethod::Post && s3.is_some() {
         return Err(Failure::usage("--method post: S3 takes uploads by PUT", "drop --method").into());
     }
@@ -138,9 +137,9 @@ fn work(asked: &Transfer, host: &Host) -> anyhow::Result<TransferWork> {
     let file = |(source, label): (&Source, &String)| {
         let (name, port) = host_and_port(&source.place())?;
         let address = host.address(&name, port, family)?;
-        anyhow::Ok(TransferFile { label: label.clone(), url: source.shown(), address })
+        Ok::<_, Error>(TransferFile { label: label.clone(), url: source.shown(), address })
     };
-    let files: Vec<TransferFile> = sources.iter().zip(&labels).map(file).collect::<anyhow::Result<_>>()?;
+    let files: Vec<TransferFile> = sources.iter().zip(&labels).map(file).collect::<Result<_>>()?;
     let plan = TransferPlan {
         mtu_of: mtu_of::mtu_of(asked, &files)?,
         files,
@@ -175,7 +174,7 @@ fn check(asked: &Transfer) -> Result<(), Failure> {
     }
 }
 
-fn body(asked: &Body) -> anyhow::Result<TransferBody> {
+fn body(asked: &Body) -> Result<TransferBody> {
     let path = match asked {
         Body::Size(size) => return Ok(TransferBody::Size(*size)),
         Body::File(path) => path,
@@ -204,10 +203,10 @@ fn method(asked: Option<TransferMethod>, has_body: bool) -> Result<TransferMetho
     }
 }
 
-fn source(text: &str, asked: &S3, s3: &mut Option<S3Plan>) -> anyhow::Result<Source> {
+fn source(text: &str, asked: &S3, s3: &mut Option<S3Plan>) -> Result<Source> {
     let wrong = |why: &str| {
         let advice = "write http://HOST/FILE, https://HOST/FILE or s3://BUCKET/KEY";
-        anyhow::Error::from(Failure::usage(format!("`{text}`: {why}"), advice))
+        Error::from(Failure::usage(format!("`{text}`: {why}"), advice))
     };
     let url = Url::parse(text).map_err(|e| wrong(&format!("this is no URL ({e})")))?;
     if !url.username().is_empty() || url.password().is_some() {
@@ -229,12 +228,12 @@ fn source(text: &str, asked: &S3, s3: &mut Option<S3Plan>) -> anyhow::Result<Sou
 
 /// This build has no S3.
 #[cfg(not(feature = "s3"))]
-fn object(_bucket: &str, _key: &str, _asked: &S3, _s3: &mut Option<S3Plan>) -> anyhow::Result<Source> {
+fn object(_bucket: &str, _key: &str, _asked: &S3, _s3: &mut Option<S3Plan>) -> Result<Source> {
     Err(Failure::usage("this build has no S3", "build it with the feature s3").into())
 }
 
 #[cfg(feature = "s3")]
-fn object(bucket: &str, key: &str, asked: &S3, s3: &mut Option<S3Plan>) -> anyhow::Result<Source> {
+fn object(bucket: &str, key: &str, asked: &S3, s3: &mut Option<S3Plan>) -> Result<Source> {
     let found = keys::find(asked.profile.as_deref(), &|name| std::env::var(name).ok())?;
     let var = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     let region = asked.region.clone().or_else(|| var("AWS_REGION")).or_else(|| var("AWS_DEFAULT_REGION"));

@@ -2,7 +2,7 @@
 
 use super::{Measured, Options, run_id};
 use crate::capture::{self, Capture, CaptureOptions};
-use crate::error::too_early;
+use crate::error::{Error, Result, too_early};
 use crate::interrupt::Interrupt;
 use crate::reach::{self, Watch};
 use insight::run_of_events;
@@ -45,11 +45,11 @@ impl<'a> Begun<'a> {
     pub(super) fn end(
         self,
         kind: &str,
-        outcome: anyhow::Result<()>,
+        outcome: Result<()>,
         options: &Options,
         was_measured: fn(&Event) -> bool,
-        blame: impl FnOnce(bool, anyhow::Error) -> anyhow::Error,
-    ) -> anyhow::Result<Measured> {
+        blame: impl FnOnce(bool, Error) -> Error,
+    ) -> Result<Measured> {
         let measured = self.events.iter().any(was_measured);
         match outcome {
             _ if !measured && options.stop.is_raised() => Err(too_early().into()),
@@ -73,7 +73,7 @@ impl Watched {
     ///
     /// # Errors
     /// There is no such interface, or the capture's file cannot be made.
-    pub(super) fn start(peer: IpAddr, capture: &CaptureOptions) -> anyhow::Result<Watched> {
+    pub(super) fn start(peer: IpAddr, capture: &CaptureOptions) -> Result<Watched> {
         Ok(Watched { watch: reach::watch(peer), capture: capture::start(capture, peer)? })
     }
 

@@ -4,7 +4,7 @@ mod fit;
 
 use super::{Document, Ended, Options, run_id};
 use crate::dut::bench::{Bench, BenchOptions};
-use crate::error::{Failure, Kind, sentence, too_early};
+use crate::error::{Error, Failure, Kind, Result, sentence, too_early};
 use crate::host;
 use crate::interrupt::Interrupt;
 use fit::fit;
@@ -55,11 +55,7 @@ impl Serialize for DevicePlan {
 ///
 /// # Errors
 /// The only device could not be tested at all, or the user stopped it before anything was measured.
-pub(super) fn run(
-    plan: &DevicePlan,
-    options: &Options,
-    sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Ended> {
+pub(super) fn run(plan: &DevicePlan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Ended> {
     let interrupt = &options.stop;
     let started = wall_now();
     let mut tested = Vec::new();
@@ -106,7 +102,7 @@ fn one(
     later: Nanos,
     interrupt: &Interrupt,
     sink: &mut dyn FnMut(&Event),
-) -> (DeviceReport, Setup, Option<anyhow::Error>) {
+) -> (DeviceReport, Setup, Option<Error>) {
     let (name, title) = (options.device.name(), options.device.title());
     let mut report = DeviceReport { name, title, ..DeviceReport::default() };
     let mut setup = asked.clone();
@@ -136,12 +132,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// Fills in the report as far as it comes, and in the setup what the ports say of the link.
-    fn run(
-        mut self,
-        options: &BenchOptions,
-        setup: &mut Setup,
-        report: &mut DeviceReport,
-    ) -> anyhow::Result<()> {
+    fn run(mut self, options: &BenchOptions, setup: &mut Setup, report: &mut DeviceReport) -> Result<()> {
         let mut bench = Bench::open(options, &self.interrupt.stop())?;
         let mut known = DeviceReport::default();
         bench.describe(&mut known);
@@ -157,7 +148,7 @@ impl Job<'_> {
 
     /// Carries out order after order. A test that cannot be done is left out of the result, with the reason; the first such
     /// reason is told where nothing else was measured either.
-    fn conduct(&mut self, suite: &mut Suite, bench: &mut Bench) -> anyhow::Result<()> {
+    fn conduct(&mut self, suite: &mut Suite, bench: &mut Bench) -> Result<()> {
         let (mut failed, mut measured) = (None, false);
         while let Some(order) = suite.order().filter(|_| !self.interrupt.is_raised()) {
             let progress = suite.progress();
@@ -190,8 +181,8 @@ impl Job<'_> {
 }
 
 /// Whether an error is of this order alone: the host spoilt its trials, or no frame of this stream comes through.
-fn is_of_one(error: &anyhow::Error, action: &Action) -> bool {
-    match Kind::of(error) {
+fn is_of_one(error: &Error, action: &Action) -> bool {
+    match error.kind() {
         Kind::Void => true,
         Kind::Unreachable => matches!(action, Action::Flood(_)),
         _ => false,

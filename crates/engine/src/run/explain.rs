@@ -2,7 +2,7 @@
 
 use super::Options;
 use super::begun::Begun;
-use crate::error::sentence;
+use crate::error::{Result, sentence};
 use crate::path;
 use crate::probe::Prober;
 use model::event::{Event, Outcome, Warning};
@@ -17,7 +17,7 @@ pub(super) fn explain(plan: &Plan, options: &Options, begun: &mut Begun<'_>) {
         return;
     }
     begun.event(&Event::progress("Probing which datagram sizes cross the path, to explain this result …"));
-    let probe = || -> anyhow::Result<Event> {
+    let probe = || -> Result<Event> {
         let mut prober = Prober::open(&plan.target, &plan.local, &options.security, &options.stop)?;
         let found = path::ways(&mut prober, &ways)?;
         prober.close();

@@ -2,7 +2,7 @@
 
 use super::pairs::{self, PairCount, PairsPlan};
 use super::{Measured, Options, is_start, link, link_rate, run_id, test};
-use crate::error::{blame, sentence, too_early};
+use crate::error::{Error, Result, blame, sentence, too_early};
 use crate::guard::{Guard, OldState};
 use insight::{frames, run_of_events, run_of_frames};
 use linux::clock::wall_now;
@@ -46,11 +46,7 @@ pub struct FramesStep {
     pub skipped: Option<String>,
 }
 
-pub(super) fn run(
-    plan: &FramesPlan,
-    options: &Options,
-    sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Measured> {
+pub(super) fn run(plan: &FramesPlan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     let (mut real, note) = if plan.no_offload { real_frames(plan)? } else { (None, None) };
     let mut sweep = Sweep { plan, options, link: link(&plan.target, &plan.local), note, sink };
     let measured = sweep.measure();
@@ -73,7 +69,7 @@ struct Sweep<'a> {
 
 /// Switches off what joins packets at the interface toward the target, until the guard is dropped: TCP has no such choice for
 /// a connection. Where that cannot be, it is told.
-fn real_frames(plan: &FramesPlan) -> anyhow::Result<(Option<Guard>, Option<Event>)> {
+fn real_frames(plan: &FramesPlan) -> Result<(Option<Guard>, Option<Event>)> {
     let Some(tcp) = plan.rows.iter().find(|row| row.protocol == Transport::Tcp) else {
         return Ok((None, None));
     };
@@ -112,7 +108,7 @@ impl Sweep<'_> {
     ///
     /// # Errors
     /// The first test did not begin, or the user stopped it before any did.
-    fn measure(&mut self) -> anyhow::Result<Measured> {
+    fn measure(&mut self) -> Result<Measured> {
         let started = wall_now();
         let mut so_far = SoFar::default();
         let mut rows = Vec::new();
@@ -129,7 +125,7 @@ impl Sweep<'_> {
         Ok(Measured { run, error: so_far.broke })
     }
 
-    fn row(&mut self, step: &FramesStep, so_far: &mut SoFar) -> anyhow::Result<FrameRow> {
+    fn row(&mut self, step: &FramesStep, so_far: &mut SoFar) -> Result<FrameRow> {
         let asked = &step.asked;
         if let Some(why) = &step.skipped {
             return Ok(skipped(asked.row(), why));
@@ -174,7 +170,7 @@ impl Sweep<'_> {
     }
 
     /// One test, or pairs of them.
-    fn test(&mut self, plan: &Plan) -> anyhow::Result<Measured> {
+    fn test(&mut self, plan: &Plan) -> Result<Measured> {
         match self.plan.pairs {
             None => self.alone(plan),
             Some(count) => {
@@ -184,7 +180,7 @@ impl Sweep<'_> {
         }
     }
 
-    fn alone(&mut self, plan: &Plan) -> anyhow::Result<Measured> {
+    fn alone(&mut self, plan: &Plan) -> Result<Measured> {
         let mut events: Vec<Event> = self.link.iter().cloned().collect();
         let outcome = test(plan, self.options, self.sink, &mut events);
         let begun = events.iter().any(is_start);
@@ -210,7 +206,7 @@ impl Sweep<'_> {
 struct SoFar {
     tests: Vec<Run>,
     /// The first error: told after the result.
-    broke: Option<anyhow::Error>,
+    broke: Option<Error>,
     /// A transport that failed, and why.
     down: Option<(Transport, String)>,
 }

@@ -2,7 +2,7 @@
 
 use super::begun::{Begun, Watched};
 use super::{Measured, Options};
-use crate::error::{Failure, advised};
+use crate::error::{Error, Failure, Result};
 use crate::latency::raw::RawFile;
 use crate::latency::{self, Job};
 use model::event::Event;
@@ -26,11 +26,7 @@ pub struct LatencyWork {
     pub raw: Option<PathBuf>,
 }
 
-pub(super) fn run(
-    work: &LatencyWork,
-    options: &Options,
-    sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Measured> {
+pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     let [way, more @ ..] = work.plan.ways.as_slice() else {
         return Err(Failure::usage("there is no host to measure", "give one").into());
     };
@@ -58,14 +54,14 @@ pub(super) fn run(
 }
 
 /// Says what to try after an error of the dialogue with a server.
-fn blame(measured: bool, error: anyhow::Error) -> anyhow::Error {
-    match error.downcast_ref::<ProtocolError>() {
+fn blame(measured: bool, error: Error) -> Error {
+    match error.protocol() {
         Some(ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_))
             if !measured =>
         {
             let advice = "check that `pathmeter serve` listens there, and not another service (`sockperf sr` is reached with \
                           --protocol sockperf); its log may tell more";
-            advised(error, "latency session", advice)
+            error.advised("latency session", advice)
         }
         _ => error,
     }

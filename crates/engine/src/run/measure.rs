@@ -2,7 +2,7 @@
 
 use super::begun::Watched;
 use super::{Measured, Options, is_start, link, run_id, test, without_copy};
-use crate::error::{blame, sentence, too_early};
+use crate::error::{Error, Result, blame, sentence, too_early};
 use crate::path;
 use crate::probe::Prober;
 use crate::reach::Others;
@@ -55,11 +55,7 @@ impl MeasurePlan {
 /// Of what TCP carried, UDP is sent so many hundredths: loss at that rate says something, loss above it nothing.
 pub const UDP_PERCENT: u64 = 95;
 
-pub(super) fn run(
-    plan: &MeasurePlan,
-    options: &Options,
-    sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Measured> {
+pub(super) fn run(plan: &MeasurePlan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     Job { plan, options, sink }.measure()
 }
 
@@ -74,7 +70,7 @@ impl Job<'_> {
     ///
     /// # Errors
     /// Nothing was measured. What ends a measurement later comes with what was measured until then.
-    fn measure(&mut self) -> anyhow::Result<Measured> {
+    fn measure(&mut self) -> Result<Measured> {
         let (plan, stop) = (self.plan, &self.options.stop);
         let mut probes: Vec<Event> = link(&plan.target, &plan.local).into_iter().collect();
         let known = probes.len();
@@ -129,7 +125,7 @@ impl Job<'_> {
         (self.sink)(&Event::Progress(Progress { part, doing: doing.to_owned() }));
     }
 
-    fn probe(&mut self, events: &mut Vec<Event>, limits: &mut Limits, met: &mut Met) -> anyhow::Result<()> {
+    fn probe(&mut self, events: &mut Vec<Event>, limits: &mut Limits, met: &mut Met) -> Result<()> {
         let (plan, options) = (self.plan, self.options);
         let mut prober = Prober::open(&plan.target, &plan.local, &options.security, &options.stop)?;
         *met = Met { opened: Some(prober.opened()), peer: prober.peer().cloned() };
@@ -157,11 +153,11 @@ impl Job<'_> {
         [used].into_iter().chain(others).collect()
     }
 
-    fn blame(&self, error: anyhow::Error) -> anyhow::Error {
+    fn blame(&self, error: Error) -> Error {
         blame(&self.plan.target, ProtocolName::Native, false, error)
     }
 
-    fn test(&mut self, plan: &Plan, probes: &[Event]) -> anyhow::Result<Run> {
+    fn test(&mut self, plan: &Plan, probes: &[Event]) -> Result<Run> {
         let known = |event: &&Event| matches!(event, Event::Probe(Probe::Link { .. }) | Event::Path(_));
         let mut events: Vec<Event> = probes.iter().filter(known).cloned().collect();
         match test(plan, self.options, self.sink, &mut events) {
@@ -214,8 +210,8 @@ fn heed(test: &mut TestSpec, limits: &Limits) {
 }
 
 /// A path without UDP is measured with TCP alone, and so is one whose probes broke off. Anything else is an error.
-fn without_probes(error: anyhow::Error, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<Event> {
-    let id = match error.downcast_ref::<ProtocolError>() {
+fn without_probes(error: Error, sink: &mut dyn FnMut(&Event)) -> Result<Event> {
+    let id = match error.protocol() {
         Some(ProtocolError::Flows(_)) => "udp-unreachable",
         Some(ProtocolError::Timeout(_) | ProtocolError::Closed(_)) => "probe-failed",
         _ => return Err(error),

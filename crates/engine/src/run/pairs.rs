@@ -1,7 +1,7 @@
 //! Several sessions at once as one measurement, and the search for how many it takes.
 
 use super::{Measured, Options, is_start, link, link_rate, run_id};
-use crate::error::{Failure, blame, sentence, too_early};
+use crate::error::{Error, Failure, Result, blame, sentence, too_early};
 use crate::together;
 use insight::{analysis::sum_pairs, run_of_events, run_of_pairs};
 use model::event::{Event, Outcome};
@@ -64,11 +64,7 @@ impl PairsPlan {
     }
 }
 
-pub(super) fn run(
-    plan: &PairsPlan,
-    options: &Options,
-    sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Measured> {
+pub(super) fn run(plan: &PairsPlan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     if options.capture.is_wanted() {
         let message = "--pairs and a capture: one capture sees one path";
         return Err(Failure::usage(message, "capture a run without --pairs").into());
@@ -79,11 +75,7 @@ pub(super) fn run(
 }
 
 /// The same, with the error of one that was asked to stop.
-pub(super) fn at_once(
-    plan: &PairsPlan,
-    options: &Options,
-    sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Measured> {
+pub(super) fn at_once(plan: &PairsPlan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     let mut job = Job { plans: &plan.plans, options, sink };
     match plan.count {
         PairCount::Fixed(count) => job.measure(&plan.plans, count as usize),
@@ -101,7 +93,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// So many pairs at once.
-    fn measure(&self, plans: &[Plan], count: usize) -> anyhow::Result<Measured> {
+    fn measure(&self, plans: &[Plan], count: usize) -> Result<Measured> {
         let plans = plans.get(..count).unwrap_or(plans);
         let known = plans.first().and_then(|plan| link(&plan.target, &plan.local));
         let mut tests = Vec::new();
@@ -133,7 +125,7 @@ impl Job<'_> {
     }
 
     /// So many pairs at once, and once more for longer where they ran too little of the time together.
-    fn step(&mut self, count: usize) -> anyhow::Result<Measured> {
+    fn step(&mut self, count: usize) -> Result<Measured> {
         let measured = self.measure(self.plans, count)?;
         if !apart(&measured.run) || measured.error.is_some() || self.options.stop.is_raised() {
             return Ok(measured);
@@ -146,7 +138,7 @@ impl Job<'_> {
     }
 
     /// One more pair at a time, until two in a row have added little.
-    fn search(&mut self, least: usize) -> anyhow::Result<Measured> {
+    fn search(&mut self, least: usize) -> Result<Measured> {
         let mut steps: Vec<PairStep> = Vec::new();
         let mut best: Option<Measured> = None;
         let mut idle = 0;
@@ -214,7 +206,7 @@ fn apart(run: &Run) -> bool {
 }
 
 /// The run of one pair. It began when its data began to flow, not when it was connected.
-fn pair(events: &[Event], link: Option<&Event>) -> anyhow::Result<Run> {
+fn pair(events: &[Event], link: Option<&Event>) -> Result<Run> {
     let all: Vec<Event> = link.into_iter().chain(events).cloned().collect();
     let mut run = run_of_events(&run_id()?, "throughput", &all);
     let began = events.iter().find_map(|event| match event {
@@ -226,7 +218,7 @@ fn pair(events: &[Event], link: Option<&Event>) -> anyhow::Result<Run> {
 }
 
 /// Why a pair did not do its part, where it did not.
-fn short(events: &[Event], error: Option<&anyhow::Error>) -> Option<String> {
+fn short(events: &[Event], error: Option<&Error>) -> Option<String> {
     let outcome = events.iter().find_map(|event| match event {
         Event::Finished(finished) => Some(&finished.outcome),
         _ => None,

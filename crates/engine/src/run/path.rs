@@ -2,18 +2,14 @@
 
 use super::begun::{Begun, Watched};
 use super::{Measured, Options};
-use crate::error::advised;
+use crate::error::{Error, Result};
 use crate::path::{self, Job};
 use model::event::Event;
 use model::path::PathPlan;
 use model::reach::Reach;
 use wire::ProtocolError;
 
-pub(super) fn run(
-    plan: &PathPlan,
-    options: &Options,
-    sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Measured> {
+pub(super) fn run(plan: &PathPlan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     let mut begun = Begun::new(options, sink);
     let watched = Watched::start(plan.target.address.ip(), &options.capture)?;
     let job = Job { plan, security: &options.security, interrupt: &options.stop };
@@ -24,15 +20,15 @@ pub(super) fn run(
     begun.end("mtu", outcome, options, |event| matches!(event, Event::Path(_)), blame)
 }
 
-fn blame(found: bool, error: anyhow::Error) -> anyhow::Error {
-    match error.downcast_ref::<ProtocolError>() {
+fn blame(found: bool, error: Error) -> Error {
+    match error.protocol() {
         _ if found => error,
         Some(ProtocolError::Flows(_)) => {
-            advised(error, "probe session", "ask the host itself: --protocol icmp, udp or tcp")
+            error.advised("probe session", "ask the host itself: --protocol icmp, udp or tcp")
         }
         Some(ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_)) => {
             let advice = "check that `pathmeter serve` listens there, or ask the host itself: --protocol icmp, udp or tcp";
-            advised(error, "probe session", advice)
+            error.advised("probe session", advice)
         }
         _ => error,
     }

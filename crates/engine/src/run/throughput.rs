@@ -3,13 +3,13 @@
 use super::begun::{Begun, Watched};
 use super::{Measured, Options, explain, is_start, link, without_copy};
 use crate::client;
-use crate::error::blame;
+use crate::error::{Result, blame};
 use model::event::Event;
 use model::plan::Plan;
 use model::reach::Reach;
 use wire::iperf3::Extras;
 
-pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<Measured> {
+pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     let mut begun = Begun::new(options, sink);
     if let Some(link) = link(&plan.target, &plan.local) {
         begun.event(&link);

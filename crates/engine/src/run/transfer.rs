@@ -3,7 +3,7 @@
 use super::begun::Begun;
 use super::{Measured, Options};
 use crate::address::Family;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::transfer::source::Source;
 use crate::transfer::{self, Job};
 use model::event::Event;
@@ -21,11 +21,7 @@ pub struct TransferWork {
     pub family: Family,
 }
 
-pub(super) fn run(
-    work: &TransferWork,
-    options: &Options,
-    sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Measured> {
+pub(super) fn run(work: &TransferWork, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     let TransferWork { plan, sources, family } = work;
     let hosts: BTreeSet<_> = plan.files.iter().map(|file| file.address.ip()).collect();
     if options.capture.is_wanted() && hosts.len() > 1 {

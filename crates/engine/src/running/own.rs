@@ -1,6 +1,7 @@
 //! Streams that begin and end each by itself (iPerf2's).
 
 use super::{Extremes, Reading, Running, Stream, threads};
+use crate::error::Result;
 use crate::receive::Delays;
 use crate::shared::{Counters, Flow};
 use linux::poll::Waker;
@@ -13,12 +14,7 @@ use wire::Sent;
 
 impl Running {
     /// More flows of a test that runs.
-    pub(crate) fn join(
-        &mut self,
-        flows: Vec<Flow>,
-        local: &LocalOptions,
-        waker: &Arc<Waker>,
-    ) -> anyhow::Result<()> {
+    pub(crate) fn join(&mut self, flows: Vec<Flow>, local: &LocalOptions, waker: &Arc<Waker>) -> Result<()> {
         for flow in &flows {
             let reading = Reading::take(flow, &Counters::default(), None);
             if let Some((_, base)) = &mut self.base {

@@ -12,7 +12,7 @@ use super::capture::{self, CaptureOptions};
 use super::host::describe;
 use super::interrupt::Interrupt;
 use crate::address::Family;
-use crate::error::Failure;
+use crate::error::{Error, Failure, Result};
 use exchange::Courier;
 use linux::clock::{mono_now, wall_now};
 use linux::socket::TcpOptions;
@@ -43,7 +43,7 @@ pub struct Job<'a> {
 ///
 /// # Errors
 /// When a file cannot be transferred at all, or the MTU not be changed; what was measured has been told.
-pub fn run(job: &Job<'_>, tell: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
+pub fn run(job: &Job<'_>, tell: &mut dyn FnMut(&Event)) -> Result<()> {
     let plan = job.plan;
     let https = job.sources.iter().any(|source| source.place().scheme() == "https");
     let socket = TcpOptions {
@@ -91,7 +91,7 @@ fn rounds(
     mut sweep: Option<&mut Sweep>,
     started: model::time::MonoTime,
     tell: &mut dyn FnMut(&Event),
-) -> anyhow::Result<()> {
+) -> Result<()> {
     let plan = job.plan;
     let mtus: Vec<Option<u32>> =
         if plan.mtus.is_empty() { vec![None] } else { plan.mtus.iter().copied().map(Some).collect() };
@@ -142,7 +142,7 @@ fn is_final(trouble: &Trouble) -> bool {
 }
 
 /// The error that ends a run, with what to try.
-fn failed(url: &str, trouble: &Trouble) -> anyhow::Error {
+fn failed(url: &str, trouble: &Trouble) -> Error {
     let message = match trouble {
         Trouble::Status { .. } | Trouble::Http { .. } | Trouble::Location { .. } => trouble.to_string(),
         other => format!("{url}: {other}"),

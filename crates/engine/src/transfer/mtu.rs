@@ -1,7 +1,7 @@
 //! Changing the MTU for a run, and putting it back whatever happens.
 
 use super::IPV6_LEAST;
-use crate::error::Failure;
+use crate::error::{Error, Failure, Result};
 use crate::guard::{Guard, OldState};
 use linux::clock::mono_now;
 use linux::netlink::{HostRoute, Link, Network, OperState};
@@ -22,7 +22,7 @@ pub(crate) struct Sweep {
 ///
 /// # Errors
 /// `Kind::Usage`, with the way out: no permission, an MTU that the interface does not take, IPv6 that would be lost.
-pub fn check(mtus: &[u32], of: &MtuOf, ipv6: bool) -> anyhow::Result<()> {
+pub fn check(mtus: &[u32], of: &MtuOf, ipv6: bool) -> Result<()> {
     if !Capabilities::of_this_thread()?.has(Capability::NetAdmin) {
         let advice = "run it as root, or once: setcap cap_net_admin+ep $(which pathmeter)";
         return Err(
@@ -32,7 +32,7 @@ pub fn check(mtus: &[u32], of: &MtuOf, ipv6: bool) -> anyhow::Result<()> {
     let mut network = Network::open()?;
     let links = match of {
         MtuOf::Interface { name, .. } => vec![network.link(name)?],
-        MtuOf::Route { to } => to.iter().map(|to| way(&mut network, *to)).collect::<anyhow::Result<_>>()?,
+        MtuOf::Route { to } => to.iter().map(|to| way(&mut network, *to)).collect::<Result<_>>()?,
     };
     for link in links {
         let (least, most) = match of {
@@ -64,7 +64,7 @@ fn beyond(of: &MtuOf) -> &'static str {
 }
 
 /// Below 1280 Linux takes IPv6 off an interface, and its addresses do not come back.
-fn keeps_ipv6(mtu: u32, name: &str) -> anyhow::Result<()> {
+fn keeps_ipv6(mtu: u32, name: &str) -> Result<()> {
     let table = std::fs::read_to_string("/proc/self/net/if_inet6").unwrap_or_default();
     let mut addresses = table.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -85,27 +85,27 @@ fn keeps_ipv6(mtu: u32, name: &str) -> anyhow::Result<()> {
     }
 }
 
-fn way(network: &mut Network, to: IpAddr) -> anyhow::Result<Link> {
+fn way(network: &mut Network, to: IpAddr) -> Result<Link> {
     let route = network.route_to(to)?;
     Ok(network.link_by_index(route.link)?)
 }
 
 impl Sweep {
     /// Starts the guard; nothing is changed yet.
-    pub(crate) fn begin(of: &MtuOf) -> anyhow::Result<Sweep> {
+    pub(crate) fn begin(of: &MtuOf) -> Result<Sweep> {
         let mut network = Network::open()?;
         let old = match of {
             MtuOf::Interface { name, mtu } => OldState::Interface { name: name.clone(), mtu: *mtu },
             MtuOf::Route { to } => {
                 let route = |to: &IpAddr| Ok(HostRoute { destination: *to, way: network.route_to(*to)? });
-                OldState::Routes(to.iter().map(route).collect::<anyhow::Result<_>>()?)
+                OldState::Routes(to.iter().map(route).collect::<Result<_>>()?)
             }
         };
         Ok(Sweep { network, guard: Guard::start(old)?, routed: false })
     }
 
     /// Sets this MTU, and waits until the interface carries packets again.
-    pub(crate) fn set(&mut self, mtu: u32) -> anyhow::Result<()> {
+    pub(crate) fn set(&mut self, mtu: u32) -> Result<()> {
         match self.guard.old() {
             OldState::Interface { name, .. } => {
                 self.network.set_mtu(name, mtu).map_err(|e| refused(name, mtu, &mut self.network, e))?;
@@ -124,7 +124,7 @@ impl Sweep {
     }
 
     /// Hardware may take its link down for seconds to change its MTU.
-    fn until_up(&mut self, name: &str) -> anyhow::Result<()> {
+    fn until_up(&mut self, name: &str) -> Result<()> {
         let asked = mono_now();
         loop {
             let link = self.network.link(name)?;
@@ -142,19 +142,19 @@ impl Sweep {
     }
 
     /// Puts the old state back and says whether that succeeded.
-    pub(crate) fn end(mut self) -> anyhow::Result<()> {
+    pub(crate) fn end(mut self) -> Result<()> {
         self.guard.put_back()
     }
 }
 
-fn refused(name: &str, mtu: u32, network: &mut Network, error: linux::OsError) -> anyhow::Error {
+fn refused(name: &str, mtu: u32, network: &mut Network, error: linux::OsError) -> Error {
     let limits = network.link(name).ok().and_then(|link| link.mtu_limits);
     let range = limits.map(|(least, most)| format!("; its driver says it takes {least} to {most}"));
     let message = format!("{name} refuses an MTU of {mtu}: {}{}", error.source, range.unwrap_or_default());
     Failure::usage(message, "its old MTU is put back; leave that MTU out").into()
 }
 
-fn taken(route: &HostRoute, error: linux::OsError) -> anyhow::Error {
+fn taken(route: &HostRoute, error: linux::OsError) -> Error {
     match error.source.kind() {
         std::io::ErrorKind::AlreadyExists => Failure::usage(
             format!("{} has a host route of its own, which is left alone", route.destination),

@@ -8,7 +8,7 @@ use std::io;
 pub(super) enum Trouble {
     /// The name has no address.
     #[error("{0}")]
-    Resolve(#[from] crate::error::Failure),
+    Resolve(crate::error::Failure),
     /// No connection.
     #[error("{0}")]
     Connect(#[from] linux::OsError),
@@ -116,6 +116,12 @@ pub(super) fn s3_error(bytes: &[u8]) -> Option<String> {
 }
 
 const MOST_SHOWN: usize = 200;
+
+impl From<crate::error::Failure> for Trouble {
+    fn from(failure: crate::error::Failure) -> Trouble {
+        Trouble::Resolve(failure)
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,7 @@
 //! Whom HTTPS trusts.
 
-use crate::error::Failure;
+use crate::error::{Context, Failure, Result};
 use crate::tls::{ByCertificate, provider};
-use anyhow::Context;
 use model::transfer::Trust;
 use rustls::client::Resumption;
 use rustls::pki_types::CertificateDer;
@@ -13,7 +12,7 @@ use std::sync::Arc;
 
 /// The client's side of TLS. `needed`: a URL asks for HTTPS from the start, so that a system without authorities is an
 /// error; else only a redirect could lead there.
-pub(super) fn config(trust: &Trust, needed: bool) -> anyhow::Result<Arc<ClientConfig>> {
+pub(super) fn config(trust: &Trust, needed: bool) -> Result<Arc<ClientConfig>> {
     let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions()?;
     let mut config = match trust {
         Trust::System => builder.with_root_certificates(of_system(needed)?).with_no_client_auth(),
@@ -28,7 +27,7 @@ pub(super) fn config(trust: &Trust, needed: bool) -> anyhow::Result<Arc<ClientCo
     Ok(Arc::new(config))
 }
 
-fn of_system(needed: bool) -> anyhow::Result<RootCertStore> {
+fn of_system(needed: bool) -> Result<RootCertStore> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(found.certs);
@@ -43,7 +42,7 @@ fn of_system(needed: bool) -> anyhow::Result<RootCertStore> {
     Ok(roots)
 }
 
-fn of_file(path: &Path) -> anyhow::Result<RootCertStore> {
+fn of_file(path: &Path) -> Result<RootCertStore> {
     let pem = std::fs::read(path).with_context(|| format!("read the certificates in {}", path.display()))?;
     let mut roots = RootCertStore::empty();
     let certificates = CertificateDer::pem_slice_iter(&pem).flatten();

@@ -1,7 +1,7 @@
 //! `--capture NODE:DEVICE`: what crosses one interface of the topology while it is measured, as pcapng.
 
 use super::{Planned, Request};
-use engine::error::Failure;
+use engine::error::{Failure, Result};
 use std::path::PathBuf;
 
 /// What is to be captured.
@@ -17,7 +17,7 @@ impl Tap {
     ///
     /// # Errors
     /// With several topologies, or without such a node.
-    pub(super) fn of(asked: &Request, variants: &[Planned]) -> anyhow::Result<Option<Tap>> {
+    pub(super) fn of(asked: &Request, variants: &[Planned]) -> Result<Option<Tap>> {
         let Some((place, file)) = &asked.capture else { return Ok(None) };
         let [planned] = variants else {
             let said = "--capture takes one topology: its interface is in that one alone";

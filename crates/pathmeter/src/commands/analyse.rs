@@ -4,11 +4,12 @@ use super::import::read_all;
 use super::output::write;
 use crate::cli::{AnalyseArgs, Common, GroupBy};
 use crate::exit::Exit;
+use engine::error::Result;
 use insight::analysis::{Analysis, Asked, Subject};
 use report::import::{Imported, group, names};
 
 /// Prints the analysis of every output of every file. A file that holds none does not keep the others from being read.
-pub(crate) fn run(args: &AnalyseArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &AnalyseArgs, global: &Common) -> Result<Exit> {
     let (runs, worst) = read_all(&args.outputs);
     if runs.is_empty() {
         return Ok(worst);

@@ -1,15 +1,16 @@
 //! A chart as a file, for the commands that draw one.
 
 use super::file;
-use anyhow::Context;
-use engine::error::Failure;
+#[cfg(feature = "png")]
+use engine::error::fault;
+use engine::error::{Context, Failure, Result};
 use std::path::{Path, PathBuf};
 
 /// Refuses files that would be no picture, before anything is measured for them.
 ///
 /// # Errors
 /// When a name ends neither in `.svg` nor in `.png`, or the file cannot be written.
-pub(crate) fn check(files: &[PathBuf]) -> anyhow::Result<()> {
+pub(crate) fn check(files: &[PathBuf]) -> Result<()> {
     for path in files {
         if kind(path).is_none() {
             let picture = if cfg!(feature = "png") { "neither an .svg nor a .png" } else { "no .svg" };
@@ -25,7 +26,7 @@ pub(crate) fn check(files: &[PathBuf]) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// When a file cannot be written.
-pub(crate) fn write(files: &[PathBuf], svg: impl FnOnce() -> String) -> anyhow::Result<()> {
+pub(crate) fn write(files: &[PathBuf], svg: impl FnOnce() -> String) -> Result<()> {
     if files.is_empty() {
         return Ok(());
     }
@@ -33,7 +34,10 @@ pub(crate) fn write(files: &[PathBuf], svg: impl FnOnce() -> String) -> anyhow::
     for path in files {
         let written = match kind(path) {
             #[cfg(feature = "png")]
-            Some(Kind::Png) => file::write(path, &report::plot::png(&svg, PIXELS)?),
+            Some(Kind::Png) => {
+                let png = report::plot::png(&svg, PIXELS);
+                file::write(path, &png.map_err(|error| fault(format!("draw the chart: {error}")))?)
+            }
             _ => file::write(path, svg.as_bytes()),
         };
         written.with_context(|| format!("write {}", path.display()))?;

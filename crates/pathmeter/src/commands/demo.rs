@@ -1,24 +1,22 @@
 //! `pathmeter demo`: a path with a fault, made on this machine, measured and explained.
 
-use super::serve::listen;
 use super::session::{Measured, conclude_all, run_in_steps};
 use crate::cli::{Common, DemoArgs};
 use crate::exit::Exit;
 use crate::signals;
-use anyhow::Context;
 use engine::address::Family;
-use engine::error::Failure;
+use engine::error::{Context, Failure, Result, fault};
 use engine::interrupt::Interrupt;
 use engine::request::{FarEnd, Host, Measure, Request, resolve};
 use engine::run::Options;
-use engine::server::{self, Config, Observer, Watcher};
+use engine::server::{Config, Server};
+use engine::session::{Observer, SessionEvent, Watcher};
 use lab::build::{BuildOptions, Lab};
 use lab::feature::Feature;
 use lab::privilege::{Unprivileged, gain};
 use lab::shipped;
 use lab::topology::{Filter, Topology};
 use linux::namespace::Namespace;
-use model::event::Event;
 use model::plan::ProtocolName;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
@@ -26,7 +24,7 @@ use std::sync::Arc;
 use wire::ProtocolError;
 
 /// Runs the command.
-pub(crate) fn run(args: &DemoArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &DemoArgs, global: &Common) -> Result<Exit> {
     // Before any thread starts: an ordinary user's process moves into a user namespace here.
     gain().map_err(|refused| Failure::usage(refused.to_string(), Unprivileged::ADVICE))?;
     let (topology, notes) = topology()?;
@@ -38,13 +36,14 @@ pub(crate) fn run(args: &DemoArgs, global: &Common) -> anyhow::Result<Exit> {
     let measured = std::thread::scope(|scope| {
         let stop = Interrupt::default();
         let (client, here) = (namespace(&lab, &topology.from)?, namespace(&lab, &topology.to)?);
-        let listener = here.run(|| listen(None, wire::native::PORT))??;
+        let server = here.run(|| Server::bind(Config { max_tests: 8, ..Config::default() }))??;
         let ended = stop.clone();
-        let server = scope.spawn(move || here.run(|| server::run(config(listener), &ended)));
+        let observer: Arc<dyn Observer> = Arc::new(Silent);
+        let server = scope.spawn(move || here.run(|| server.serve(&ended, &observer)));
         let run =
             address(&topology).and_then(|server| client.run(|| measure(server, args.quick, &interrupt))?);
         stop.raise();
-        server.join().map_err(|_| anyhow::anyhow!("the demo's server failed"))???;
+        server.join().map_err(|_| fault("the demo's server failed"))???;
         run
     })?;
     let traffic = lab.counters()?.since(&before);
@@ -55,8 +54,8 @@ pub(crate) fn run(args: &DemoArgs, global: &Common) -> anyhow::Result<Exit> {
 }
 
 /// The topology `demo`, as far as this kernel can build it, and what it cannot.
-fn topology() -> anyhow::Result<(Topology, Vec<String>)> {
-    let mut topology = shipped::find("demo")?;
+fn topology() -> Result<(Topology, Vec<String>)> {
+    let mut topology = shipped::find("demo").map_err(|error| fault(error.to_string()))?;
     let mut notes = Vec::new();
     if let Err(lack) = Feature::Nftables.probe() {
         topology.nodes.iter_mut().for_each(|node| node.filters.retain(|filter| *filter != Filter::Fragments));
@@ -66,27 +65,23 @@ fn topology() -> anyhow::Result<(Topology, Vec<String>)> {
     Ok((topology, notes))
 }
 
-fn namespace<'a>(lab: &'a Lab, node: &str) -> anyhow::Result<&'a Namespace> {
+fn namespace<'a>(lab: &'a Lab, node: &str) -> Result<&'a Namespace> {
     lab.node(node)?.namespace().context("the demo's hosts are namespaces")
 }
 
 /// Where the server answers, over IPv4.
-fn address(topology: &Topology) -> anyhow::Result<IpAddr> {
+fn address(topology: &Topology) -> Result<IpAddr> {
     let server = topology.nodes.iter().find(|node| node.name == topology.to);
     let addresses = server.into_iter().flat_map(|node| &node.addresses).map(|own| own.address);
     addresses.into_iter().find(IpAddr::is_ipv4).context("the demo's server has an IPv4 address")
 }
 
-fn measure(server: IpAddr, quick: bool, interrupt: &Interrupt) -> anyhow::Result<Measured> {
+fn measure(server: IpAddr, quick: bool, interrupt: &Interrupt) -> Result<Measured> {
     let mut far = FarEnd::named(&server.to_string());
     far.origin.family = Family::V4("the demo");
     let asked = Measure { quick, ..Measure::to(far) };
     let plan = resolve(&Request::Measure(Box::new(asked)), &Host::here())?;
     run_in_steps(&plan, &Options { stop: interrupt.clone(), ..Options::default() })
-}
-
-fn config(listener: std::net::TcpListener) -> Config {
-    Config { max_tests: 8, ..Config::new(vec![listener], Arc::new(Silent)) }
 }
 
 fn say(line: &str) {
@@ -107,7 +102,7 @@ impl Observer for Silent {
 }
 
 impl Watcher for Silent {
-    fn event(&mut self, _event: &Event) {}
+    fn event(&mut self, _event: SessionEvent<'_>) {}
 
     fn ended(&mut self, _outcome: Result<(), &ProtocolError>) {}
 }

@@ -1,6 +1,7 @@
 //! Other tools' command lines: by the tool's name, as a link to this program has it, or as a sub-command.
 
 use crate::exit::Exit;
+use engine::error::Result;
 use model::event::Event;
 use std::ffi::OsString;
 use wire::Report;
@@ -8,27 +9,27 @@ use wire::Report;
 /// Runs as another tool, when the words are those of one. They are taken apart before our own options are looked for, as both
 /// have a `-v` and a `--json`.
 #[cfg(feature = "dialects")]
-pub(crate) fn called_as(words: &[OsString]) -> Option<anyhow::Result<Exit>> {
-    type Run = fn(&[OsString]) -> anyhow::Result<Exit>;
+pub(crate) fn called_as(words: &[OsString]) -> Option<Result<Exit>> {
+    type Run = fn(&[OsString]) -> Result<Exit>;
     let tools: [(&str, Run); 3] = [("iperf3", iperf3), ("iperf", iperf2), ("sockperf", sockperf)];
     tools.into_iter().find_map(|(tool, run)| Some(run(&dialect::words_of(tool, words)?)))
 }
 
 /// `pathmeter iperf3`.
 #[cfg(feature = "dialects")]
-pub(crate) fn iperf3(words: &[OsString]) -> anyhow::Result<Exit> {
+pub(crate) fn iperf3(words: &[OsString]) -> Result<Exit> {
     dialect::iperf3::run(words, crate::signals::interrupt).map(Exit::Dialect)
 }
 
 /// `pathmeter iperf`.
 #[cfg(feature = "dialects")]
-pub(crate) fn iperf2(words: &[OsString]) -> anyhow::Result<Exit> {
+pub(crate) fn iperf2(words: &[OsString]) -> Result<Exit> {
     Ok(Exit::Dialect(dialect::iperf2::run(words, crate::signals::interrupt)))
 }
 
 /// `pathmeter sockperf`.
 #[cfg(feature = "dialects")]
-pub(crate) fn sockperf(words: &[OsString]) -> anyhow::Result<Exit> {
+pub(crate) fn sockperf(words: &[OsString]) -> Result<Exit> {
     Ok(Exit::Dialect(dialect::sockperf::run(words, crate::signals::interrupt)))
 }
 
@@ -40,7 +41,7 @@ pub(crate) fn server_output(events: &[Event]) -> Option<Report> {
 
 /// Without the dialects no name is special.
 #[cfg(not(feature = "dialects"))]
-pub(crate) fn called_as(_words: &[OsString]) -> Option<anyhow::Result<Exit>> {
+pub(crate) fn called_as(_words: &[OsString]) -> Option<Result<Exit>> {
     None
 }
 

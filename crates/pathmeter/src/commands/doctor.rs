@@ -9,6 +9,7 @@ mod render;
 use super::output::write;
 use crate::cli::{Common, DoctorArgs};
 use crate::exit::Exit;
+use engine::error::Result;
 use facts::{Facts, NfTables};
 use linux::nic::{Nic, Offload};
 use linux::privilege::Capability;
@@ -43,7 +44,7 @@ pub(crate) enum Status {
 }
 
 /// Runs the command.
-pub(crate) fn run(_args: &DoctorArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(_args: &DoctorArgs, global: &Common) -> Result<Exit> {
     write(&[&render::Checks(&examine())], global)?;
     Ok(Exit::Done)
 }

@@ -6,11 +6,12 @@ use crate::cli::{Common, FramesArgs};
 use crate::exit::Exit;
 use crate::request;
 use crate::signals;
+use engine::error::Result;
 use engine::run::Options;
 use report::format::frames as format;
 
 /// Runs the command.
-pub(crate) fn run(args: &FramesArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &FramesArgs, global: &Common) -> Result<Exit> {
     let expected = expectations(&args.session)?;
     let security = security(&args.session)?;
     chart::check(&args.chart)?;

@@ -3,15 +3,14 @@
 use super::output::write;
 use crate::cli::{Common, ImportArgs, OutputsArgs};
 use crate::exit::{Exit, Told};
-use anyhow::Context;
-use engine::error::Failure;
+use engine::error::{Context, Failure, Result};
 use report::document::Document;
 use report::import::{Imported, Known, read};
 use std::io::{Read, Write};
 use std::path::Path;
 
 /// Prints every output of every file. A file that holds none does not keep the others from being read.
-pub(crate) fn run(args: &ImportArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ImportArgs, global: &Common) -> Result<Exit> {
     let (runs, worst) = read_all(&args.outputs);
     let documents: Vec<&dyn Document> = runs.iter().map(|(_, one)| one as &dyn Document).collect();
     write(&documents, global)?;
@@ -39,7 +38,7 @@ pub(super) fn read_all(args: &OutputsArgs) -> (Vec<(String, Imported)>, Exit) {
 ///
 /// # Errors
 /// When it cannot be read or holds none.
-fn of_file(file: &Path, known: Known) -> anyhow::Result<Vec<Imported>> {
+fn of_file(file: &Path, known: Known) -> Result<Vec<Imported>> {
     let (name, bytes) = if file.as_os_str() == "-" {
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes).context("read standard input")?;

@@ -7,13 +7,13 @@ mod render;
 use super::output::write;
 use crate::cli::{Common, LinerateArgs};
 use crate::exit::Exit;
-use engine::error::Failure;
+use engine::error::{Failure, Result};
 use model::framing::{Encaps, Framing, FramingError, Network, RFC2544_SIZES, Transport};
 use model::units::{BitRate, Bytes};
 use serde::Serialize;
 
 /// Answers in the format asked for.
-pub(crate) fn run(args: &LinerateArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &LinerateArgs, global: &Common) -> Result<Exit> {
     write(&[&answer(args)?], global)?;
     Ok(Exit::Done)
 }

@@ -3,11 +3,11 @@
 use super::output::deliver;
 use crate::cli::{Cli, Common, ManArgs};
 use crate::exit::Exit;
-use anyhow::Context;
 use clap::CommandFactory;
+use engine::error::{Context, Result};
 
 /// Writes one page for each sub-command into a directory, or the main page to standard output (or the file of `-o`).
-pub(crate) fn run(args: &ManArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ManArgs, global: &Common) -> Result<Exit> {
     match &args.dir {
         Some(dir) => {
             std::fs::create_dir_all(dir).with_context(|| format!("make {}", dir.display()))?;

@@ -5,12 +5,13 @@ use crate::cli::{Common, MeasureArgs};
 use crate::exit::Exit;
 use crate::request;
 use crate::signals;
+use engine::error::Result;
 use engine::run::Options;
 use engine::run::measure::UDP_PERCENT;
 use std::io::Write;
 
 /// Runs the command.
-pub(crate) fn run(args: &MeasureArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &MeasureArgs, global: &Common) -> Result<Exit> {
     let expected = expectations(&args.session)?;
     let plan = request::plan(args)?;
     let security = security(&args.session)?;

@@ -5,10 +5,11 @@ use crate::cli::{Common, MtuArgs};
 use crate::exit::Exit;
 use crate::request;
 use crate::signals;
+use engine::error::Result;
 use engine::run::Options;
 
 /// Runs the command.
-pub(crate) fn run(args: &MtuArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &MtuArgs, global: &Common) -> Result<Exit> {
     let expected = expectations(&args.session)?;
     let security = security(&args.session)?;
     let plan = request::plan(args)?;

@@ -2,7 +2,7 @@
 
 use super::file;
 use crate::cli::Common;
-use anyhow::Context;
+use engine::error::{Context, Result};
 use report::document::Document;
 use report::format::Style;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -11,7 +11,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 ///
 /// # Errors
 /// As [`deliver`].
-pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> anyhow::Result<()> {
+pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> Result<()> {
     let text = (global.format().render)(documents, &Screen::of(global).style());
     deliver(global, text.as_bytes())
 }
@@ -20,7 +20,7 @@ pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> anyhow::Res
 ///
 /// # Errors
 /// When the file or standard output takes no more: a full disk, no permission.
-pub(crate) fn deliver(global: &Common, text: &[u8]) -> anyhow::Result<()> {
+pub(crate) fn deliver(global: &Common, text: &[u8]) -> Result<()> {
     let Some(path) = &global.output else {
         let mut out = std::io::stdout().lock();
         return match out.write_all(text).and_then(|()| out.flush()) {

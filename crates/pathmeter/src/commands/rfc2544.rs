@@ -12,8 +12,7 @@ use crate::exit::Exit;
 use crate::files;
 use crate::request;
 use crate::signals;
-use anyhow::bail;
-use engine::error::Failure;
+use engine::error::{Failure, Result, fault};
 use engine::run::{Document, Ended, Options, Plan};
 use lab::privilege::{Unprivileged, gain_and_enclose};
 use model::dut::{DutReport, compare_devices, compare_with};
@@ -22,13 +21,13 @@ use report::format::rfc2544 as format;
 use std::path::Path;
 
 /// Runs the command.
-pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     chart::check(&args.chart)?;
     let expected = parse_expectations(&args.session.expect, EXAMPLE)?;
     let reference = args.against.as_deref().map(reference).transpose()?;
     let security = security(&args.session)?;
     let plan = request::plan(args)?;
-    let Plan::Device(devices) = &plan else { bail!("the plan is none of devices") };
+    let Plan::Device(devices) = &plan else { return Err(fault("the plan is none of devices")) };
     if args.session.dry_run {
         return match global.format().name {
             "json" | "ndjson" => print_plan(&plan, global),
@@ -45,7 +44,7 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> anyhow::Result<Exit> {
     let ended = engine::run::run(&plan, &options, &mut |event| live.event(event));
     drop(live);
     let Ended { document, error } = ended?;
-    let Document::Device(mut report) = document else { bail!("devices made another document") };
+    let Document::Device(mut report) = document else { return Err(fault("devices made another document")) };
     report.comparisons = match &reference {
         Some(reference) => compare_with(reference, &report),
         None => compare_devices(&report),
@@ -60,7 +59,7 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> anyhow::Result<Exit> {
 }
 
 /// The result to compare with, read before anything is measured.
-fn reference(file: &Path) -> anyhow::Result<DutReport> {
+fn reference(file: &Path) -> Result<DutReport> {
     let text = files::text(file)?;
     let read = format::read(&text).map_err(|error| {
         let advice = "give the file that `pathmeter rfc2544 --json -o FILE` wrote";

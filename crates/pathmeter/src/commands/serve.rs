@@ -1,152 +1,70 @@
 //! `pathmeter serve`: the other end, for many clients at once.
 
-mod echo;
-mod http;
-mod iperf2;
-
 use super::dialect::server_output;
 use crate::cli::{Common, ServeArgs};
 use crate::exit::Exit;
-use crate::files::token;
+use crate::files::{key, token};
 use crate::signals;
-use engine::dut::remote::offers::Offers;
 use engine::dut::remote::station::FramesSeen;
-use engine::error::Failure;
-use engine::server::{self, Config, DEFAULT_TESTS, Observer, Watcher};
-use engine::tls::{self, ServerTls};
+use engine::error::Result;
+use engine::server::dialogues::DEFAULT_TESTS;
+use engine::server::{Config, Server};
+use engine::session::{Observer, SessionEvent, Watcher};
+use engine::tls::ServerTls;
 use insight::run_of_events;
 use linux::clock::wall_now;
-use linux::socket::{TcpOptions, tcp_listen};
 use model::event::Event;
 use model::plan::{ProtocolName, Transport};
 use model::sample::Role;
-use model::units::Nanos;
-use std::io::{ErrorKind, Write};
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
+use std::io::Write;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use wire::native::LatencySeen;
-use wire::{Policy, ProtocolError, Report};
+use wire::{ProtocolError, Report};
 
 /// Runs the command.
-pub(crate) fn run(args: &ServeArgs, _global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ServeArgs, _global: &Common) -> Result<Exit> {
     let interrupt = signals::interrupt()?;
     // Each connection and each stream is a file. What the kernel refuses here, it will tell when they run out.
     linux::privilege::raise_open_files().ok();
-    let tls = tls(args)?;
-    let token = args.token_file.as_deref().map(token).transpose()?;
-    let native = native_listeners(args)?;
-    let iperf3 = args.iperf3_port().map(|port| listen(args.bind, port)).transpose()?;
-    let beyond = native.iter().chain(&iperf3).any(|l| l.local_addr().is_ok_and(|a| !is_loopback(a.ip())));
-    let policy = policy(args, beyond && token.is_none());
-    let open = self::policy(args, beyond);
-    let offers = Offers::new(&args.frames_port, args.frames_anywhere)?.with_vlans(&args.frames_vlan);
-    if beyond && token.is_none() {
-        refuse_open_frames(args)?;
-    }
-    let log = Log;
-    let echoes = echo::start(args, &log)?;
-    let http = http::start(args, &open)?;
-    let iperf2 = iperf2::start(args, &open, &interrupt)?;
-    for listener in &native {
-        log.note(&format!("listening on {} (TCP and UDP), pathmeter's own protocol", listener.local_addr()?));
-    }
-    if let Some(listener) = &iperf3 {
-        log.note(&format!("listening on {} (TCP and UDP), iPerf3", listener.local_addr()?));
-    }
-    for port in &args.frames_port {
-        log.note(&format!("frames may be sent out of {port} and counted there, for one client at a time"));
-    }
-    if let Some(tls) = &tls {
-        log.note(&format!("clients connect with --fingerprint {}", tls::hex(&tls.fingerprint())));
-    }
-    if let (true, None, Some(longest)) = (beyond, args.max_time, open.max_time) {
-        log.note(&format!(
-            "clients that need no token may test for {longest} (--max-time TIME says otherwise)"
-        ));
-    }
-    if token.is_none() && beyond {
-        log.note("open to everyone who can reach this host: no token is asked for (--token-file FILE asks for one)");
-    }
-    if iperf3.is_some() && token.is_some() {
-        log.note("the token does not protect the iPerf3 port: that protocol has no such thing");
-    }
-    let config = Config {
-        iperf3: iperf3.into_iter().collect(),
-        token,
-        tls,
-        policy,
-        open_policy: open,
+    let server = Server::bind(config(args)?)?;
+    let observer: Arc<dyn Observer> = Arc::new(Log);
+    server.serve(&interrupt, &observer).map(|()| Exit::Done)
+}
+
+fn config(args: &ServeArgs) -> Result<Config> {
+    Ok(Config {
+        bind: args.bind,
+        native: args.port,
+        // Those systemd passed to us.
+        listeners: linux::privilege::activation::listeners()?,
+        iperf3: args.iperf3_port(),
+        iperf2: args.iperf2_port(),
+        iperf2_udp_reverse: args.iperf2_udp_reverse,
+        sockperf: args.sockperf_port(),
+        groups: args.group.clone(),
+        stamp: args.stamp_port(),
+        stamp_key: args.stamp_key_file.as_deref().map(key).transpose()?,
+        stamp_stateless: args.stamp_stateless,
+        http: args.http_port(),
+        token: args.token_file.as_deref().map(token).transpose()?,
+        tls: tls(args)?,
+        max_time: args.max_time,
+        max_rate: args.max_rate,
         max_tests: args.max_tests.unwrap_or(DEFAULT_TESTS),
-        tests: args.one_off.then_some(1),
-        offers: Arc::new(offers),
-        ..Config::new(native, Arc::new(log))
-    };
-    let served = server::run(config, &interrupt);
-    drop((echoes, http));
-    if let Some(iperf2) = iperf2 {
-        interrupt.raise();
-        iperf2.join().ok();
-    }
-    served.map(|()| Exit::Done)
-}
-
-/// A port for frames that whoever reaches this host could use.
-fn refuse_open_frames(args: &ServeArgs) -> Result<(), Failure> {
-    if args.frames_port.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::usage(
-        "--frames-port beyond loopback without a token: whoever reaches this host could send frames out of it",
-        "give --token-file FILE, the same at both ends, or --bind 127.0.0.1",
-    ))
-}
-
-/// What clients may ask. `open`: of other hosts, and without having proved anything.
-fn policy(args: &ServeArgs, open: bool) -> Policy {
-    let max_time = args.max_time.or(open.then_some(LONGEST_OPEN_TEST));
-    Policy { max_time, max_rate: args.max_rate, max_streams: None }
+        one_off: args.one_off,
+        frames_ports: args.frames_port.clone(),
+        frames_anywhere: args.frames_anywhere,
+        frames_vlans: args.frames_vlan.clone(),
+    })
 }
 
 /// What control connections are encrypted with.
-fn tls(args: &ServeArgs) -> anyhow::Result<Option<ServerTls>> {
+fn tls(args: &ServeArgs) -> Result<Option<ServerTls>> {
     match &args.tls_key {
         Some(file) => ServerTls::kept_in(file).map(Some),
         None => args.tls.then(ServerTls::new).transpose(),
     }
-}
-
-/// The sockets systemd passed to us, or our own.
-fn native_listeners(args: &ServeArgs) -> anyhow::Result<Vec<TcpListener>> {
-    let passed = linux::privilege::activation::listeners()?;
-    let listeners = if passed.is_empty() { vec![listen(args.bind, args.port)?] } else { passed };
-    for listener in &listeners {
-        // Before anyone is told to come. A kernel that keeps no SYNs leaves a gap in what `pathmeter mtu` can say.
-        linux::options::set_save_syn(listener).ok();
-    }
-    Ok(listeners)
-}
-
-/// Listens on one port, on every address when none is given.
-pub(crate) fn listen(bind: Option<IpAddr>, port: u16) -> anyhow::Result<TcpListener> {
-    let address = SocketAddr::new(bind.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), port);
-    tcp_listen(address, &TcpOptions::default(), BACKLOG).map_err(|error| {
-        let advice = match error.source.kind() {
-            ErrorKind::AddrInUse => {
-                format!("another program has the port, `ss -ltnp sport = :{port}` tells which; or give another with -p")
-            }
-            ErrorKind::AddrNotAvailable => {
-                "this host has no such address: `ip address` lists those it has".into()
-            }
-            ErrorKind::PermissionDenied => "ports below 1024 need root; give another with -p".into(),
-            _ => "give another port with -p, or another address with --bind".into(),
-        };
-        Failure::usage(format!("listen on port {port}: {error}"), advice).into()
-    })
-}
-
-/// Is this address of this host alone?
-fn is_loopback(address: IpAddr) -> bool {
-    address.to_canonical().is_loopback()
 }
 
 /// One line on standard error for everything worth knowing.
@@ -175,23 +93,19 @@ struct SessionLog {
 }
 
 impl Watcher for SessionLog {
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: SessionEvent<'_>) {
         match event {
-            Event::Warning(warning) => Log.note(&format!("{}: {}", self.name(), warning.text)),
-            // What the line at the end is made of. A server that runs for months keeps nothing that comes again and again.
-            Event::Connected(_) | Event::Started(_) | Event::Result(_) | Event::Finished(_) => {
-                self.events.push(event.clone());
+            SessionEvent::Event(Event::Warning(warning)) => {
+                Log.note(&format!("{}: {}", self.name(), warning.text));
             }
+            // What the line at the end is made of. A server that runs for months keeps nothing that comes again and again.
+            SessionEvent::Event(
+                event @ (Event::Connected(_) | Event::Started(_) | Event::Result(_) | Event::Finished(_)),
+            ) => self.events.push(event.clone()),
+            SessionEvent::Reflected(seen) => self.seen = Some(*seen),
+            SessionEvent::Framed(seen) => self.framed = Some(seen.clone()),
             _ => {}
         }
-    }
-
-    fn reflected(&mut self, seen: &LatencySeen) {
-        self.seen = Some(*seen);
-    }
-
-    fn framed(&mut self, seen: FramesSeen) {
-        self.framed = Some(seen);
     }
 
     fn report(&self, events: &[Event], _extras: &wire::iperf3::Extras) -> Option<Report> {
@@ -257,7 +171,3 @@ impl SessionLog {
         format!("{} {streams}, {}", plan.test.transport, ways.join(", "))
     }
 }
-
-const BACKLOG: u16 = 512;
-/// Longest test of clients of other hosts that have proved nothing, where the operator says nothing.
-const LONGEST_OPEN_TEST: Nanos = Nanos::from_secs(600);

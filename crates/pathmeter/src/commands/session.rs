@@ -4,9 +4,8 @@ use super::output::{Screen, deliver, write};
 use crate::cli::{Common, SessionArgs};
 use crate::exit::Exit;
 use crate::files;
-use anyhow::bail;
 use engine::connect::Security;
-use engine::error::Failure;
+use engine::error::{Error, Failure, Result, fault};
 use engine::run::{self, Document, Ended, Options, Plan};
 use model::event::{Event, Progress};
 use model::finding::Status;
@@ -20,7 +19,7 @@ use std::io::{IsTerminal, Write};
 use std::str::FromStr;
 
 /// Reads the token and the fingerprint that the command line names.
-pub(crate) fn security(args: &SessionArgs) -> anyhow::Result<Security> {
+pub(crate) fn security(args: &SessionArgs) -> Result<Security> {
     let token = args.token_file.as_deref().map(files::token).transpose()?;
     if args.tls && args.fingerprint.is_none() {
         return Err(Failure::usage(
@@ -50,8 +49,8 @@ pub(crate) fn parse_expectations<T: FromStr<Err = ExpectError>>(
 }
 
 /// Prints a plan: what `--dry-run` is for.
-pub(crate) fn print_plan<P: serde::Serialize>(plan: &P, global: &Common) -> anyhow::Result<Exit> {
-    deliver(global, (serde_json::to_string_pretty(plan)? + "\n").as_bytes())?;
+pub(crate) fn print_plan<P: serde::Serialize>(plan: &P, global: &Common) -> Result<Exit> {
+    deliver(global, (serde_json::to_string_pretty(plan).map_err(std::io::Error::from)? + "\n").as_bytes())?;
     Ok(Exit::Done)
 }
 
@@ -76,7 +75,7 @@ impl<'a> Live<'a> {
     }
 
     /// Carries a plan out and shows what happens.
-    pub(crate) fn run(mut self, plan: &Plan, options: Options) -> anyhow::Result<Measured> {
+    pub(crate) fn run(mut self, plan: &Plan, options: Options) -> Result<Measured> {
         // What has been shown is in no document.
         let shown = self.global.format().live != format::Live::Nothing && self.global.output.is_none();
         let options = Options { drop_intervals: shown, ..options };
@@ -155,7 +154,7 @@ impl<'a> Live<'a> {
 }
 
 /// Carries out a plan of several tests, of which only the steps are shown.
-pub(crate) fn run_in_steps(plan: &Plan, options: &Options) -> anyhow::Result<Measured> {
+pub(crate) fn run_in_steps(plan: &Plan, options: &Options) -> Result<Measured> {
     measured(run::run(plan, options, &mut |event| {
         let line = match event {
             Event::Progress(Progress { part: Some([part, of]), doing }) => format!("{part}/{of}  {doing}"),
@@ -173,14 +172,14 @@ pub(crate) struct Measured {
     /// What was measured.
     pub(crate) run: Run,
     /// Why it ended early.
-    pub(crate) error: Option<anyhow::Error>,
+    pub(crate) error: Option<Error>,
 }
 
-fn measured(ended: anyhow::Result<Ended>) -> anyhow::Result<Measured> {
+fn measured(ended: Result<Ended>) -> Result<Measured> {
     let Ended { document, error } = ended?;
     match document {
         Document::Run(run) => Ok(Measured { run: *run, error }),
-        _ => bail!("a plan of a path made another document than a run"),
+        _ => Err(fault("a plan of a path made another document than a run")),
     }
 }
 
@@ -190,7 +189,7 @@ pub(crate) fn conclude_all(
     live: bool,
     expected: &[Expectation],
     global: &Common,
-) -> anyhow::Result<Exit> {
+) -> Result<Exit> {
     let exit = conclude(&mut ended.run, live, expected, global)?;
     ended.error.map_or(Ok(exit), Err)
 }
@@ -214,12 +213,7 @@ fn decided(event: &Event) -> String {
 }
 
 /// Writes the result of a run and says how it went. `live`: intervals have already been shown on standard output.
-pub(crate) fn conclude(
-    run: &mut Run,
-    live: bool,
-    expected: &[Expectation],
-    global: &Common,
-) -> anyhow::Result<Exit> {
+pub(crate) fn conclude(run: &mut Run, live: bool, expected: &[Expectation], global: &Common) -> Result<Exit> {
     run.expectations = expected.iter().map(|expectation| expectation.check(run)).collect();
     let shown = live && global.output.is_none();
     write(&[&RunDocument { run, shown }], global)?;

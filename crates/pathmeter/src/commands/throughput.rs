@@ -5,10 +5,11 @@ use crate::cli::{Common, ThroughputArgs};
 use crate::exit::Exit;
 use crate::request;
 use crate::signals;
+use engine::error::Result;
 use engine::run::{Options, Plan};
 
 /// Runs the command.
-pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> Result<Exit> {
     let expected = expectations(&args.session)?;
     let security = security(&args.session)?;
     let plan = request::plan(args)?;

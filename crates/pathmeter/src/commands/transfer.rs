@@ -5,10 +5,11 @@ use crate::cli::{Common, TransferArgs};
 use crate::exit::Exit;
 use crate::request;
 use crate::signals;
+use engine::error::Result;
 use engine::run::Options;
 
 /// Runs the command.
-pub(crate) fn run(args: &TransferArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &TransferArgs, global: &Common) -> Result<Exit> {
     let expected = parse_expectations(&args.expect, EXPECT_OF_RUN)?;
     let plan = request::plan(args)?;
     if args.dry_run {

@@ -2,12 +2,13 @@
 
 use super::Asks;
 use crate::cli::{Flows, Rfc2544Args, TrafficArgs};
+use engine::error::Result;
 use engine::request::{Device, Request, Search, Service, Traffic};
 use model::dut::Test;
 use model::plan::Directions;
 
 impl Asks for Rfc2544Args {
-    fn request(&self) -> anyhow::Result<Request> {
+    fn request(&self) -> Result<Request> {
         let (device, search, profile) = (&self.device, &self.search, &self.profile);
         Ok(Request::Device(Box::new(Device {
             ports: self.ports.clone(),

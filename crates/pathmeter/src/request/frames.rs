@@ -2,11 +2,12 @@
 
 use super::{Asks, direction, far};
 use crate::cli::FramesArgs;
+use engine::error::Result;
 use engine::request::{Frames, Request};
 use model::plan::Transport;
 
 impl Asks for FramesArgs {
-    fn request(&self) -> anyhow::Result<Request> {
+    fn request(&self) -> Result<Request> {
         Ok(Request::Frames(Box::new(Frames {
             far: far(&self.target)?,
             sizes: self.frame.clone(),

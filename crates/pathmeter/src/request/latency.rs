@@ -3,7 +3,7 @@
 use super::{Asks, origin};
 use crate::cli::{Dscp, LatencyArgs, LatencyWaitArg};
 use crate::files;
-use engine::error::Failure;
+use engine::error::{Failure, Result};
 use engine::request::{Latency, LatencyLoad, LatencyWait, Request, Via};
 use model::latency::{LatencyMode, LatencyProtocol, WaitMode};
 use model::plan::Transport;
@@ -12,7 +12,7 @@ use std::path::Path;
 use wire::stamp::Key;
 
 impl Asks for LatencyArgs {
-    fn request(&self) -> anyhow::Result<Request> {
+    fn request(&self) -> Result<Request> {
         let playback = self.test.playback.as_deref().map(playback).transpose()?;
         Ok(Request::Latency(Box::new(Latency {
             hosts: self.hosts.clone(),
@@ -55,7 +55,7 @@ impl Asks for LatencyArgs {
 }
 
 /// Reads the key of STAMP's authenticated mode.
-fn key(args: &LatencyArgs) -> anyhow::Result<Option<Key>> {
+fn key(args: &LatencyArgs) -> Result<Option<Key>> {
     let Some(file) = args.test.key_file.as_deref() else { return Ok(None) };
     if LatencyProtocol::from(args.protocol) != LatencyProtocol::Stamp {
         let advice = "drop it, or give --token-file for our own protocol";
@@ -65,7 +65,7 @@ fn key(args: &LatencyArgs) -> anyhow::Result<Option<Key>> {
 }
 
 /// Reads a playback file.
-fn playback(file: &Path) -> anyhow::Result<Vec<Item>> {
+fn playback(file: &Path) -> Result<Vec<Item>> {
     parse(&files::text(file)?).map_err(|e| {
         Failure::usage(
             format!("{}: {e}", file.display()),

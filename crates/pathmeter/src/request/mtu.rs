@@ -2,10 +2,11 @@
 
 use super::{Asks, far};
 use crate::cli::{MtuArgs, Pattern, ServiceArgs};
+use engine::error::Result;
 use engine::request::{Path, Request, UdpService};
 
 impl Asks for MtuArgs {
-    fn request(&self) -> anyhow::Result<Request> {
+    fn request(&self) -> Result<Request> {
         Ok(Request::Path(Box::new(Path {
             far: far(&self.target)?,
             method: self.protocol.into(),

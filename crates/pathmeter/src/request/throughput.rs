@@ -2,12 +2,12 @@
 
 use super::{Asks, exclude, far};
 use crate::cli::{Dscp, TestArgs, ThroughputArgs};
-use engine::error::Failure;
+use engine::error::{Failure, Result};
 use engine::request::{Request, Sockets, Throughput};
 use model::plan::{Directions, End, ProtocolName, Transport};
 
 impl Asks for ThroughputArgs {
-    fn request(&self) -> anyhow::Result<Request> {
+    fn request(&self) -> Result<Request> {
         Ok(Request::Throughput(Box::new(asked(self)?)))
     }
 }

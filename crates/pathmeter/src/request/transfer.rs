@@ -2,11 +2,12 @@
 
 use super::{Asks, origin};
 use crate::cli::{BucketIn, S3Args, TransferArgs};
+use engine::error::Result;
 use engine::request::{Body, BucketPlace, Request, S3, Transfer};
 use model::transfer::{TransferMethod, Trust};
 
 impl Asks for TransferArgs {
-    fn request(&self) -> anyhow::Result<Request> {
+    fn request(&self) -> Result<Request> {
         let connection = &self.connection;
         Ok(Request::Transfer(Box::new(Transfer {
             urls: self.urls.clone(),

@@ -7,7 +7,7 @@ use super::zone;
 use crate::Interrupts;
 use crate::iperf2::{Bounceback, CommandLine};
 use engine::interrupt::Interrupt;
-use engine::iperf2::TcpStart;
+use engine::session::TcpStart;
 use linux::clock::{mono_now, sleep_until, wall_now};
 use linux::socket::{TcpOptions, tcp_connect};
 use model::plan::{End, Plan, Transport};

@@ -4,8 +4,9 @@ use super::out::{Out, window};
 use super::{complain, facts, zone};
 use crate::Interrupts;
 use crate::iperf2::CommandLine;
-use engine::error::Failure;
-use engine::iperf2::{self, Back, Fact, Told};
+use engine::error::{Error, Failure};
+use engine::iperf2::{self, Back};
+use engine::session::{Fact, SessionEvent};
 use linux::clock::wall_now;
 use model::event::{Event, Warning};
 use model::plan::Directions;
@@ -24,7 +25,7 @@ pub(super) fn run(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
     let interrupt = stop().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
     let rounds = line.client.connects.unwrap_or(1);
     for _ in 0..rounds {
-        let mut print = |told: Told<'_>| out.write(&printer.told(told));
+        let mut print = |event: SessionEvent<'_>| out.write(&printer.print(event));
         let outcome = iperf2::client(&plan, &line.client.extras, &interrupt, &mut print);
         if interrupt.is_raised() {
             break;
@@ -92,10 +93,11 @@ impl Printer {
         listening.text(&server) + &own
     }
 
-    fn told(&mut self, told: Told<'_>) -> String {
-        match told {
-            Told::Event(event) => self.event(event),
-            Told::Fact(fact) => self.fact(fact),
+    fn print(&mut self, event: SessionEvent<'_>) -> String {
+        match event {
+            SessionEvent::Event(event) => self.event(event),
+            SessionEvent::Fact(fact) => self.fact(fact),
+            _ => String::new(),
         }
     }
 
@@ -171,8 +173,8 @@ impl Printer {
 }
 
 /// An error in iPerf2's words where scripts look for them, with ours behind.
-fn failed(error: &anyhow::Error) -> String {
-    match error.chain().find_map(|cause| cause.downcast_ref::<Failure>()) {
+fn failed(error: &Error) -> String {
+    match error.failure() {
         Some(failure) => told(failure),
         None => format!("ERROR: {error:#}"),
     }

@@ -4,10 +4,11 @@ use super::out::{Out, window};
 use super::{complain, facts, zone};
 use crate::Interrupts;
 use crate::iperf2::CommandLine;
-use engine::iperf2::{self, Config, Fact, Observer, Told, Watcher};
+use engine::iperf2::{self, Config};
+use engine::session::{Fact, Observer, SessionEvent, Watcher};
 use linux::socket::{TcpOptions, UdpOptions, tcp_listen, udp_bind};
 use model::event::{Event, Warning};
-use model::plan::Transport;
+use model::plan::{ProtocolName, Transport};
 use model::units::Bytes;
 use report::format::iperf2::{Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2Text};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -106,7 +107,7 @@ impl Shared {
 }
 
 impl Observer for Shared {
-    fn session(&self, _client: SocketAddr) -> Box<dyn Watcher> {
+    fn session(&self, _client: SocketAddr, _protocol: ProtocolName) -> Box<dyn Watcher> {
         let text = Iperf2Text::new(self.options.clone(), 1);
         let shared = self.clone();
         Box::new(Session { shared, text, connections: Vec::new(), device: None, dual: false })
@@ -129,7 +130,7 @@ struct Session {
 }
 
 impl Session {
-    fn event(&mut self, event: &Event) -> String {
+    fn of_event(&mut self, event: &Event) -> String {
         match event {
             Event::Connected(connected) => {
                 let mut screen = self.shared.screen();
@@ -155,7 +156,7 @@ impl Session {
         self.text.event(event)
     }
 
-    fn fact(&mut self, fact: &Fact) -> String {
+    fn of_fact(&mut self, fact: &Fact) -> String {
         match fact {
             Fact::Connect { stream, took, tcp, .. } => self.connections.push(Iperf2Connection {
                 stream: *stream,
@@ -180,10 +181,11 @@ impl Session {
 }
 
 impl Watcher for Session {
-    fn told(&mut self, told: Told<'_>) {
-        let text = match told {
-            Told::Event(event) => self.event(event),
-            Told::Fact(fact) => self.fact(fact),
+    fn event(&mut self, event: SessionEvent<'_>) {
+        let text = match event {
+            SessionEvent::Event(event) => self.of_event(event),
+            SessionEvent::Fact(fact) => self.of_fact(fact),
+            _ => return,
         };
         self.shared.screen().out.write(&text);
     }

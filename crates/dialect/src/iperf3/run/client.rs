@@ -6,9 +6,9 @@ use super::printer::{Printer, system_info};
 use super::{FAILED, words};
 use crate::iperf3::{CommandLine, password};
 use crate::{DONE, Interrupts};
-use anyhow::Context;
 use engine::client;
 use engine::connect::Security;
+use engine::error::{Context, Failure, Kind, Result};
 use linux::clock::wall_now;
 use report::format::iperf3::Iperf3Options;
 
@@ -48,9 +48,12 @@ enum Ended {
     Interrupted,
 }
 
-fn test(line: &CommandLine, printer: &mut Printer, out: &mut Out, stop: Interrupts) -> anyhow::Result<Ended> {
+fn test(line: &CommandLine, printer: &mut Printer, out: &mut Out, stop: Interrupts) -> Result<Ended> {
     let token = match &line.client.username {
-        Some(_) => line.auth_token(&password()?, unix_seconds())?,
+        Some(_) => {
+            let token = line.auth_token(&password()?, unix_seconds());
+            token.map_err(|error| Failure { kind: Kind::Usage, message: error.to_string(), advice: None })?
+        }
         None => None,
     };
     let plan = line.plan()?;

@@ -10,7 +10,7 @@ use super::{daemon, words};
 use crate::iperf3::{CommandLine, Json};
 use crate::{DONE, Interrupts};
 use engine::interrupt::Interrupt;
-use engine::server::{self, Config};
+use engine::server::dialogues::{self, Config};
 use linux::clock::mono_now;
 use linux::socket::{TcpOptions, tcp_listen};
 use model::plan::LocalOptions;
@@ -48,7 +48,7 @@ fn serve(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
     let sessions = sessions(line, out);
     let idle = watch_idleness(line, &sessions, &interrupt)?;
     let config = config(line, listener, sessions.clone(), verifier);
-    let outcome = server::run(config, &interrupt);
+    let outcome = dialogues::run(config, &interrupt);
     if interrupt.is_raised() && !idle.load(Ordering::Acquire) {
         sessions.console().note(words::SERVER_ENDED);
     }

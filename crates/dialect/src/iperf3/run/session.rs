@@ -4,7 +4,7 @@ use super::console::Console;
 use super::printer::{Printer, json_report};
 use super::words;
 use crate::iperf3::Json;
-use engine::server::{Observer, Watcher};
+use engine::session::{Observer, SessionEvent, Watcher};
 use model::event::Event;
 use model::plan::ProtocolName;
 use report::format::iperf3::Iperf3Options;
@@ -62,20 +62,31 @@ struct Session {
     said: Option<String>,
 }
 
-impl Watcher for Session {
-    fn extras(&mut self, extras: &Extras) {
+impl Session {
+    /// What the client asked for beside the test.
+    fn asked(&mut self, extras: &Extras) {
         self.options.title.clone_from(&extras.title);
         self.options.extra_data.clone_from(&extras.extra_data);
         self.said = extras.get_server_output.then(String::new);
         self.printer = Printer::new(self.shared.json, self.options.clone());
     }
 
-    fn event(&mut self, event: &Event) {
+    fn print(&mut self, event: &Event) {
         let mut console = self.shared.console();
         let text = self.printer.event(event, &console.stamp());
         console.say(self.number, &text);
         if let Some(said) = &mut self.said {
             said.push_str(&text);
+        }
+    }
+}
+
+impl Watcher for Session {
+    fn event(&mut self, event: SessionEvent<'_>) {
+        match event {
+            SessionEvent::Extras(extras) => self.asked(extras),
+            SessionEvent::Event(event) => self.print(event),
+            _ => {}
         }
     }
 

@@ -1,15 +1,16 @@
 //! What went wrong, in iPerf3's words where it has some (scripts look for them), with ours behind.
 
-use engine::error::Failure;
+use engine::error::{Error, Kind};
 use wire::ProtocolError;
 
 /// The sentence of a client's error, after `error - `.
-pub(super) fn of_client(error: &anyhow::Error) -> String {
-    if let Some(failure) = error.chain().find_map(|cause| cause.downcast_ref::<Failure>()) {
+pub(super) fn of_client(error: &Error) -> String {
+    if let Some(failure) = error.failure() {
         let advice = failure.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
-        return format!("unable to connect to server: {}{advice}", failure.message);
+        let which = if failure.kind == Kind::Unreachable { "unable to connect to server: " } else { "" };
+        return format!("{which}{}{advice}", failure.message);
     }
-    match error.chain().find_map(|cause| cause.downcast_ref::<ProtocolError>()) {
+    match error.protocol() {
         Some(ProtocolError::Busy) => "the server is busy running a test. try again later".into(),
         Some(ProtocolError::Closed(when)) => {
             format!("control socket has closed unexpectedly: the server closed it {when}")

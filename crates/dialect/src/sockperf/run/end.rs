@@ -2,7 +2,7 @@
 
 use super::note;
 use crate::DONE;
-use engine::error::{Failure, sentence};
+use engine::error::{Error, sentence};
 
 /// What a step gives, or why there is nothing more to do.
 pub(super) type Told<T> = Result<T, End>;
@@ -50,10 +50,8 @@ impl End {
     }
 
     /// What the engine could not do.
-    pub(super) fn from_engine(error: &anyhow::Error) -> End {
-        let advice =
-            error.chain().find_map(|cause| cause.downcast_ref::<Failure>()).and_then(|f| f.advice.clone());
-        let advice = advice.map(|advice| format!("\n  {advice}")).unwrap_or_default();
+    pub(super) fn from_engine(error: &Error) -> End {
+        let advice = error.advice().map(|advice| format!("\n  {advice}")).unwrap_or_default();
         End::socket(format!("{}{advice}", sentence(error)))
     }
 }

@@ -6,6 +6,7 @@ use super::{note, say};
 use crate::Interrupts;
 use crate::sockperf::{Activity, Both, Place, Server, version_name};
 use engine::echo::server::{Note, Servers, join};
+use engine::error::{Failure, Result};
 use linux::clock::mono_now;
 use linux::options;
 use linux::socket::{TcpOptions, UdpOptions, tcp_listen, udp_bind};
@@ -89,7 +90,7 @@ fn anywhere(version: Version) -> IpAddr {
     }
 }
 
-fn datagram_socket(both: &Both, address: SocketAddr) -> anyhow::Result<std::net::UdpSocket> {
+fn datagram_socket(both: &Both, address: SocketAddr) -> Result<std::net::UdpSocket> {
     let group = address.ip().is_multicast();
     let any: IpAddr =
         if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -98,7 +99,12 @@ fn datagram_socket(both: &Both, address: SocketAddr) -> anyhow::Result<std::net:
     let options = UdpOptions { tos: tos(both), reuse_address, ..UdpOptions::default() };
     let socket = udp_bind(bound, &options)?;
     if group {
-        let interface = both.multicast.receive.as_deref().map(str::parse).transpose()?;
+        let interface = both.multicast.receive.as_deref().map(|text| {
+            text.parse().map_err(|_| {
+                Failure::usage(format!("{text} is no address of an interface"), "give its IP address")
+            })
+        });
+        let interface = interface.transpose()?;
         join(&socket, address.ip(), interface)?;
     }
     Ok(socket)

@@ -3,9 +3,8 @@
 use super::super::local::{ipv4, ipv6};
 use super::super::port::{Port, Traffic};
 use super::options::{BenchOptions, SideOptions};
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::host::entropy;
-use anyhow::Result;
 use linux::frames::{FrameSpec, Outer, Ports};
 use model::dut::TunnelEnds;
 use model::framing::Network;

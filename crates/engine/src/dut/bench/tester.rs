@@ -8,7 +8,7 @@ use super::pauses::{Pauses, check, wait};
 use super::sides::{Sides, ends};
 use super::tools::{Chosen, Pair};
 use super::void::{is_near, judge};
-use anyhow::Result;
+use crate::error::Result;
 use linux::clock::mono_now;
 use linux::frames::{Burst, FrameSpec, Pace, Stop, Watch};
 use model::dut::{Action, DeviceReport, Observation, Order, PortFacts, SourceKind, Stream, Test};

@@ -248,7 +248,7 @@ fn delays_need_one_clock_and_addresses_at_both_ends() {
     let mut world = World::with(&[], [&["192.0.2.1"], &[]], true, &options());
     let error = world.trial(Directions::Up).unwrap_err();
     assert!(error.to_string().starts_with("port1 has no IPv4 address"), "{error}");
-    assert_eq!(Kind::of(&error), Kind::Usage);
+    assert_eq!(error.kind(), Kind::Usage);
 }
 
 #[test]
@@ -304,5 +304,5 @@ fn a_raised_stop_ends_it() {
     let mut world = World::new(&[]);
     world.stop.raise();
     let error = world.trial(Directions::Up).unwrap_err();
-    assert_eq!((Kind::of(&error), error.to_string().as_str()), (Kind::Void, "stopped before its end"));
+    assert_eq!((error.kind(), error.to_string().as_str()), (Kind::Void, "stopped before its end"));
 }

@@ -3,7 +3,7 @@
 use super::super::choose::choose;
 use super::super::port::{Port, Traffic};
 use super::tester::least;
-use anyhow::Result;
+use crate::error::Result;
 use linux::frames::FrameSpec;
 use model::dut::{SinkKind, SourceKind, Tools};
 use model::plan::Direction;

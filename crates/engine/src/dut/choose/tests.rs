@@ -1,8 +1,8 @@
 use super::*;
 use crate::dut::port::Counted;
 use crate::dut::scene::{Between, Scene, frames};
-use crate::error::Kind;
 use crate::error::tests::words;
+use crate::error::{Kind, Result, fault};
 use linux::frames::{Arrived, FrameSpec, Ports, Sent};
 use model::dut::PortFacts;
 use std::net::IpAddr;
@@ -33,7 +33,7 @@ impl Port for Device {
         Vec::new()
     }
 
-    fn next_hop(&mut self, _: IpAddr) -> anyhow::Result<[u8; 6]> {
+    fn next_hop(&mut self, _: IpAddr) -> Result<[u8; 6]> {
         Ok(self.mac())
     }
 
@@ -45,27 +45,27 @@ impl Port for Device {
         vec![SinkKind::Xdp, SinkKind::Packet]
     }
 
-    fn count(&mut self, kind: SinkKind, _: &FrameSpec, _: u64, watch: Watch) -> anyhow::Result<()> {
+    fn count(&mut self, kind: SinkKind, _: &FrameSpec, _: u64, watch: Watch) -> Result<()> {
         assert_eq!(watch, Watch::Counts);
         let refused = self.sources().into_iter().find_map(|source| (self.fate)(source, kind).err());
         match refused.filter(|why| why.starts_with("sink")) {
-            Some(why) => anyhow::bail!(why),
+            Some(why) => return Err(fault(why)),
             None => self.now.lock().unwrap().0 = Some(kind),
         }
         Ok(())
     }
 
-    fn counted(&mut self) -> anyhow::Result<Counted> {
+    fn counted(&mut self) -> Result<Counted> {
         let frames = self.now.lock().unwrap().2;
         Ok(Counted { arrived: Arrived { frames, ..Arrived::default() }, ..Counted::default() })
     }
 
-    fn send(&mut self, kind: SourceKind, _: &FrameSpec, burst: &Burst) -> anyhow::Result<()> {
+    fn send(&mut self, kind: SourceKind, _: &FrameSpec, burst: &Burst) -> Result<()> {
         let mut now = self.now.lock().unwrap();
         now.2 = 0;
         let (per_mille, rate) = match (self.fate)(kind, now.0.expect("counting begins before sending")) {
             Ok(fate) => fate,
-            Err(why) => anyhow::bail!(why),
+            Err(why) => return Err(fault(why)),
         };
         let interval = burst.interval_ps.max(1_000_000_000_000 / rate);
         let frames = burst.all_frames().min(burst.time.0 * 1000 / interval);
@@ -74,7 +74,7 @@ impl Port for Device {
         Ok(())
     }
 
-    fn sent(&mut self) -> anyhow::Result<Sent> {
+    fn sent(&mut self) -> Result<Sent> {
         Ok(self.now.lock().unwrap().1)
     }
 
@@ -102,7 +102,7 @@ fn spec() -> FrameSpec {
     }
 }
 
-fn through(fate: fn(SourceKind, SinkKind) -> Fate) -> anyhow::Result<Tools> {
+fn through(fate: fn(SourceKind, SinkKind) -> Fate) -> Result<Tools> {
     let mut device = Device { fate, now: Arc::default(), mtu: 1500 };
     choose(&mut device.clone(), &mut device, &traffic(spec()), Direction::Up)
 }
@@ -174,7 +174,7 @@ fn a_device_that_loses_frames_is_no_reason_against_the_tools() {
 fn nothing_at_all_says_where_it_ended() {
     let told = |fate| {
         let error = through(fate).unwrap_err();
-        assert_eq!(Kind::of(&error), Kind::Unreachable);
+        assert_eq!(error.kind(), Kind::Unreachable);
         words(&error)
     };
     let lost = told(|_, _| Ok((0, 1_000_000)));
@@ -193,7 +193,7 @@ fn nothing_at_all_says_where_it_ended() {
 fn frames_longer_than_the_mtu_are_refused_before_anything_is_sent() {
     let mut device = Device { fate: |_, _| Err("never asked"), now: Arc::default(), mtu: 1499 };
     let error = choose(&mut device.clone(), &mut device, &traffic(spec()), Direction::Up).unwrap_err();
-    assert_eq!(Kind::of(&error), Kind::Usage);
+    assert_eq!(error.kind(), Kind::Usage);
     assert!(
         words(&error)
             .to_string()

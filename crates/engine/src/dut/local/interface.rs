@@ -1,7 +1,7 @@
 //! The interface of a port: there, of Ethernet, up, and with carrier; else an error with the command that mends it.
 
 use crate::dut::spec::PortSpec;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use linux::clock::mono_now;
 use linux::netlink::{Network, OperState};
 use linux::nic::Nic;
@@ -19,7 +19,7 @@ pub(super) struct Interface {
 impl Interface {
     /// The interface of this name in the calling thread's namespace. Waits some seconds for the carrier of one that has just
     /// been set up.
-    pub(super) fn open(interface: &str, name: &PortSpec) -> anyhow::Result<Interface> {
+    pub(super) fn open(interface: &str, name: &PortSpec) -> Result<Interface> {
         let until = mono_now() + CARRIER;
         loop {
             let nic = named(interface, name)?;
@@ -33,7 +33,7 @@ impl Interface {
     }
 }
 
-fn named(interface: &str, name: &PortSpec) -> anyhow::Result<Nic> {
+fn named(interface: &str, name: &PortSpec) -> Result<Nic> {
     let mut network = Network::open()?;
     let links = network.links()?;
     if links.iter().any(|link| link.name == interface) {

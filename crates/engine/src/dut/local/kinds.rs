@@ -1,7 +1,7 @@
 //! What a port can send and count with, by its driver and the privilege of this process: candidates, to be tried.
 
 use super::interface::Interface;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use linux::privilege::{Capabilities, Capability};
 use model::dut::{SinkKind, SourceKind};
 
@@ -18,7 +18,7 @@ pub(super) struct Kinds {
 
 impl Kinds {
     /// What the calling thread may do with this interface.
-    pub(super) fn of(interface: &Interface) -> anyhow::Result<Kinds> {
+    pub(super) fn of(interface: &Interface) -> Result<Kinds> {
         let rights = Capabilities::of_this_thread()?;
         let bpf = rights.has(Capability::Bpf) || rights.has(Capability::SysAdmin);
         let kinds = Kinds {

@@ -1,7 +1,7 @@
 //! The Ethernet address that a port sends to: the kernel's route, and the neighbour it asks for.
 
 use super::interface::Interface;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::reach::{reason, unanswered};
 use linux::clock::mono_now;
 use linux::frames::Stop;
@@ -19,7 +19,7 @@ pub(super) fn find(
     gateway: Option<IpAddr>,
     to: IpAddr,
     stop: &Stop,
-) -> anyhow::Result<[u8; 6]> {
+) -> Result<[u8; 6]> {
     let mut network = Network::open()?;
     if let Some(gateway) = gateway {
         on_the_link(&mut network, interface, gateway)?;
@@ -33,7 +33,7 @@ pub(super) fn find(
 }
 
 /// The far port, where it is an interface of this namespace and in one network with this one.
-fn far_port(network: &mut Network, interface: &Interface, to: IpAddr) -> anyhow::Result<Option<[u8; 6]>> {
+fn far_port(network: &mut Network, interface: &Interface, to: IpAddr) -> Result<Option<[u8; 6]>> {
     let own = interface.nic.link.index;
     let all = network.addresses()?;
     let Some(far) = all.iter().find(|far| far.address == to && far.link != own) else { return Ok(None) };
@@ -52,7 +52,7 @@ fn far_port(network: &mut Network, interface: &Interface, to: IpAddr) -> anyhow:
 }
 
 /// The router toward an address, if any, where the way leads out of this interface.
-fn on_the_link(network: &mut Network, interface: &Interface, to: IpAddr) -> anyhow::Result<Option<IpAddr>> {
+fn on_the_link(network: &mut Network, interface: &Interface, to: IpAddr) -> Result<Option<IpAddr>> {
     let (name, link) = (&interface.name, &interface.nic.link);
     let Ok(route) = network.route_to(to) else {
         let told = reason(to, ErrorKind::NetworkUnreachable);
@@ -81,7 +81,7 @@ fn neighbour(
     hop: IpAddr,
     is_far_host: bool,
     stop: &Stop,
-) -> anyhow::Result<[u8; 6]> {
+) -> Result<[u8; 6]> {
     let link = &interface.nic.link;
     let until = mono_now() + PATIENCE;
     let mut asked_at = None;
@@ -113,7 +113,7 @@ fn answered(known: &Neighbour) -> Option<[u8; 6]> {
 }
 
 /// Sends an empty datagram to the discard port (RFC 863), for which the kernel needs the address.
-fn ask(interface: &str, hop: IpAddr) -> anyhow::Result<()> {
+fn ask(interface: &str, hop: IpAddr) -> Result<()> {
     let any: IpAddr = if hop.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let options = UdpOptions { device: Some(interface.to_owned()), ..UdpOptions::default() };
     let socket = udp_bind(SocketAddr::new(any, 0), &options)?;

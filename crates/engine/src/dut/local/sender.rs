@@ -1,6 +1,6 @@
 //! The thread that sends: in the port's namespace, on its CPU, ahead of other threads.
 
-use anyhow::{Context, anyhow, bail};
+use crate::error::{Context, Error, Result, fault};
 use linux::clock::mono_now;
 use linux::frames::{Burst, FrameSpec, Sent, Source, Stop, open_source};
 use linux::namespace::Namespace;
@@ -39,7 +39,7 @@ impl Job {
     ///
     /// # Errors
     /// What the kernel refuses.
-    pub(super) fn start(self) -> anyhow::Result<Sender> {
+    pub(super) fn start(self) -> Result<Sender> {
         let (ready, opened) = sync_channel(1);
         let (finished, done) = sync_channel(1);
         let stop = Stop::default();
@@ -62,7 +62,7 @@ impl Job {
         }
     }
 
-    fn open(&self) -> anyhow::Result<Box<dyn Source>> {
+    fn open(&self) -> Result<Box<dyn Source>> {
         self.namespace.enter()?;
         if let Some(cpu) = self.cpu {
             linux::cpu::pin_current_thread(cpu as usize)?;
@@ -79,7 +79,7 @@ impl Sender {
     ///
     /// # Errors
     /// The sending failed, or did not end.
-    pub(super) fn finish(mut self, interrupt: &Stop) -> anyhow::Result<Sent> {
+    pub(super) fn finish(mut self, interrupt: &Stop) -> Result<Sent> {
         loop {
             match self.done.recv_timeout(STEP) {
                 Ok(sent) => return Ok(sent?),
@@ -87,7 +87,7 @@ impl Sender {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if mono_now() >= self.latest {
-                bail!("the sending did not end in its time");
+                return Err(fault("the sending did not end in its time"));
             }
             if interrupt.is_raised() && !self.stop.is_raised() {
                 self.stop.raise();
@@ -97,13 +97,13 @@ impl Sender {
     }
 
     /// Why the thread ended without a result: it panicked.
-    fn fault(&mut self) -> anyhow::Error {
+    fn fault(&mut self) -> Error {
         let panic = self.thread.take().and_then(|thread| thread.join().err());
         let text = panic.as_ref().and_then(|panic| {
             let fixed = panic.downcast_ref::<&str>().copied();
             fixed.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         });
-        anyhow!("the thread that sends broke down: {}", text.unwrap_or("it does not say why"))
+        fault(format!("the thread that sends broke down: {}", text.unwrap_or("it does not say why")))
     }
 }
 

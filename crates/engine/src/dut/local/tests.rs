@@ -95,7 +95,7 @@ fn ports_in_one_namespace_find_each_other() {
 
 fn refused(scene: &Scene, interface: &str) -> (Kind, String) {
     let error = LocalPort::open(again(&scene.hosts[0]), interface, &scene.options(0)).unwrap_err();
-    (Kind::of(&error), words(&error))
+    (error.kind(), words(&error))
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_next_hop_that_is_not_found_says_why() {
     let (mut one, two) = scene.ports();
     let failed = |port: &mut LocalPort, to: &str| {
         let error = port.next_hop(to.parse().unwrap()).unwrap_err();
-        assert_eq!(Kind::of(&error), Kind::Unreachable);
+        assert_eq!(error.kind(), Kind::Unreachable);
         words(&error)
     };
     // On the link, and nobody there.

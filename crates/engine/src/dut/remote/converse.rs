@@ -2,6 +2,7 @@
 
 use super::RemoteOptions;
 use crate::dialogue::{Dialogue, Words};
+use crate::error::{Result, fault};
 use crate::interrupt::Interrupt;
 use linux::clock::mono_now;
 use linux::frames::Stop;
@@ -17,7 +18,7 @@ use wire::native::frames::{FramesAsk, FramesClient, FramesPort, FramesTold, Fram
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) ask: FramesAsk,
-    pub(super) answer: SyncSender<anyhow::Result<FramesTold>>,
+    pub(super) answer: SyncSender<Result<FramesTold>>,
 }
 
 /// An open dialogue.
@@ -26,7 +27,7 @@ pub(super) struct Conversation {
     waker: Arc<Waker>,
     stop: Stop,
     stop_said: bool,
-    waiting: Option<SyncSender<anyhow::Result<FramesTold>>>,
+    waiting: Option<SyncSender<Result<FramesTold>>>,
 }
 
 /// Whether more will be asked.
@@ -37,11 +38,7 @@ pub(super) enum Questions {
 }
 
 impl Conversation {
-    pub(super) fn open(
-        target: &Target,
-        wish: FramesWish,
-        options: &RemoteOptions,
-    ) -> anyhow::Result<Conversation> {
+    pub(super) fn open(target: &Target, wish: FramesWish, options: &RemoteOptions) -> Result<Conversation> {
         let machine = |config, now| FramesClient::new(config, wish, now);
         // What ends it is not an interrupt but `stop`: what was sent until then is still told.
         let interrupt = Interrupt::default();
@@ -57,7 +54,7 @@ impl Conversation {
     }
 
     /// The far interface, once it is open; the machine has a deadline for that.
-    pub(super) fn wait_for_port(&mut self) -> anyhow::Result<FramesPort> {
+    pub(super) fn wait_for_port(&mut self) -> Result<FramesPort> {
         loop {
             let until = self.dialogue.advance()?;
             if let Some(port) = self.dialogue.machine.port() {
@@ -75,11 +72,11 @@ impl Conversation {
     ///
     /// # Errors
     /// The session is over; whoever waits for an answer is told.
-    pub(super) fn run(&mut self, questions: &Receiver<Question>) -> anyhow::Result<()> {
+    pub(super) fn run(&mut self, questions: &Receiver<Question>) -> Result<()> {
         let outcome = self.converse(questions);
         match (outcome, self.waiting.take()) {
             (Err(error), Some(waiting)) => {
-                let told = anyhow::anyhow!("{}", crate::error::sentence(&error));
+                let told = fault(crate::error::sentence(&error));
                 waiting.send(Err(error)).ok();
                 Err(told)
             }
@@ -87,13 +84,13 @@ impl Conversation {
         }
     }
 
-    fn converse(&mut self, questions: &Receiver<Question>) -> anyhow::Result<()> {
+    fn converse(&mut self, questions: &Receiver<Question>) -> Result<()> {
         while self.step(questions)? == Questions::MayCome {}
         self.say_goodbye()
     }
 
     /// Waits once, for whatever comes first.
-    pub(super) fn step(&mut self, questions: &Receiver<Question>) -> anyhow::Result<Questions> {
+    pub(super) fn step(&mut self, questions: &Receiver<Question>) -> Result<Questions> {
         if self.waiting.is_none() && self.take(questions) == Questions::AreOver {
             return Ok(Questions::AreOver);
         }
@@ -137,7 +134,7 @@ impl Conversation {
         }
     }
 
-    fn stop_sending(&mut self) -> anyhow::Result<()> {
+    fn stop_sending(&mut self) -> Result<()> {
         if !self.stop_said && self.stop.is_raised() {
             self.stop_said = true;
             self.dialogue.machine.ask(mono_now(), FramesAsk::Stop {})?;
@@ -145,7 +142,7 @@ impl Conversation {
         Ok(())
     }
 
-    fn say_goodbye(&mut self) -> anyhow::Result<()> {
+    fn say_goodbye(&mut self) -> Result<()> {
         self.dialogue.machine.finish(mono_now());
         let deadline = mono_now() + GOODBYE;
         // The far end's own goodbye closes the dialogue: an error here, and the end hoped for.

@@ -4,8 +4,7 @@
 use super::super::local::{LocalOptions, LocalPort};
 use super::super::safety::{self, Exposure};
 use super::super::spec::PortSpec;
-use crate::error::{Failure, advice, sentence};
-use anyhow::Context;
+use crate::error::{Context, Error, Failure, Result, sentence};
 use linux::frames::Stop;
 use linux::netlink::Network;
 use std::net::IpAddr;
@@ -43,7 +42,7 @@ impl Offers {
     /// # Errors
     /// `Kind::Usage` for an interface that is not there, is named twice, or carries other traffic; `Kind::Unreachable` for
     /// one that cannot be used: it is down, or there is no privilege.
-    pub fn new(ports: &[PortSpec], anywhere: bool) -> anyhow::Result<Offers> {
+    pub fn new(ports: &[PortSpec], anywhere: bool) -> Result<Offers> {
         let mut offers = Offers { ports: Vec::new(), anywhere, vlans: Vec::new() };
         for port in ports {
             if port.host.is_some() {
@@ -72,14 +71,14 @@ impl Offers {
     }
 
     /// Opens an interface and closes it again; tells what could be disturbed.
-    fn look_at(&self, port: &PortSpec) -> anyhow::Result<()> {
+    fn look_at(&self, port: &PortSpec) -> Result<()> {
         let options = LocalOptions { name: Some(port.clone()), ..LocalOptions::default() };
         let opened = LocalPort::open(port.open_namespace()?, &port.interface, &options)?;
         self.check(opened.exposure(), &[])
     }
 
     /// RFC 6815, in the words of a server.
-    fn check(&self, exposure: &Exposure, addresses: &[IpAddr]) -> anyhow::Result<()> {
+    fn check(&self, exposure: &Exposure, addresses: &[IpAddr]) -> Result<()> {
         let checked = safety::check(&[exposure], addresses, self.anywhere);
         checked.map(drop).map_err(|error| Failure::usage(sentence(&error), ANYWHERE).into())
     }
@@ -111,7 +110,7 @@ impl Claim {
     ///
     /// # Errors
     /// As [`LocalPort::open`]; an address that is wished for is a public one.
-    pub(super) fn open(&self, wish: &FramesWish, stop: &Stop) -> anyhow::Result<LocalPort> {
+    pub(super) fn open(&self, wish: &FramesWish, stop: &Stop) -> Result<LocalPort> {
         let port = &self.offers.ports[self.place].port;
         let all = [&wish.addressing, &wish.fallback];
         let given: Vec<(IpAddr, u8)> = all.iter().flat_map(|these| these.addresses.clone()).collect();
@@ -135,14 +134,14 @@ impl Claim {
     ///
     /// # Errors
     /// They are public ones, and the operator did not say that they may be sent to.
-    pub(super) fn check(&self, addresses: &[IpAddr]) -> anyhow::Result<()> {
+    pub(super) fn check(&self, addresses: &[IpAddr]) -> Result<()> {
         // The interface itself was looked at when it was offered.
         self.offers.check(&Exposure::default(), addresses)
     }
 
     /// Whether the interface may be given this address: in a network so small, and so far from all others, that no route of
     /// this host leads elsewhere because of it.
-    fn check_network(&self, address: IpAddr, prefix: u8) -> anyhow::Result<()> {
+    fn check_network(&self, address: IpAddr, prefix: u8) -> Result<()> {
         let shortest = if address.is_ipv4() { 24 } else { 64 };
         if prefix < shortest {
             let what = format!("a network of a prefix as short as {address}/{prefix}");
@@ -170,7 +169,7 @@ impl Claim {
     ///
     /// # Errors
     /// The operator did not say that they may.
-    pub(super) fn check_vlan(&self, vlan: Option<u16>) -> anyhow::Result<()> {
+    pub(super) fn check_vlan(&self, vlan: Option<u16>) -> Result<()> {
         match vlan.filter(|vlan| !self.offers.vlans.contains(vlan)) {
             None => Ok(()),
             Some(vlan) => {
@@ -230,8 +229,8 @@ pub(super) fn refusal(code: &str, reason: impl Into<String>, advice: impl Into<S
 }
 
 /// An error of this end as a refusal.
-pub(super) fn refused(error: &anyhow::Error) -> Refusal {
-    refusal("unsupported", sentence(error), advice(error).unwrap_or_default())
+pub(super) fn refused(error: &Error) -> Refusal {
+    refusal("unsupported", sentence(error), error.advice().unwrap_or_default())
 }
 
 const BENCHMARK_ADDRESSES: &str = "ask for one of 198.18.0.0/15 or 2001:2::/48; \

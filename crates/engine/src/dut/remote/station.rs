@@ -4,6 +4,7 @@ use super::super::local::LocalPort;
 use super::super::port::Port;
 use super::offers::{Claim, Offers, refusal, refused};
 use super::words;
+use crate::error::Result;
 use linux::clock::mono_now;
 use linux::frames::{Stop, Watch};
 use linux::poll::Waker;
@@ -131,7 +132,7 @@ impl Work {
         }
     }
 
-    fn carry_out(&mut self, ask: FramesAsk) -> anyhow::Result<FramesTold> {
+    fn carry_out(&mut self, ask: FramesAsk) -> Result<FramesTold> {
         match ask {
             FramesAsk::NextHop { to } => {
                 self.claim.check(&[to])?;

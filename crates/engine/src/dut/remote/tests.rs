@@ -4,13 +4,14 @@ use super::offers::Offers;
 use super::*;
 use crate::dut::local::LocalPort;
 use crate::dut::scene::{Between, Scene, again, open};
+use crate::error::Result;
 use crate::error::tests::words;
 use crate::interrupt::Interrupt;
-use crate::server::{self, Config, Observer, Watcher};
+use crate::server::dialogues::{self, Config};
+use crate::session::{Observer, SessionEvent, Watcher};
 use linux::capture::Capture;
 use linux::frames::Ports;
 use linux::socket::{TcpOptions, tcp_listen};
-use model::event::Event;
 use model::plan::ProtocolName;
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
@@ -42,9 +43,8 @@ impl Observer for Log {
 }
 
 impl Watcher for Log {
-    fn event(&mut self, _event: &Event) {}
-
-    fn framed(&mut self, seen: station::FramesSeen) {
+    fn event(&mut self, event: SessionEvent<'_>) {
+        let SessionEvent::Framed(seen) = event else { return };
         self.note(&format!("{}: {} sent, {} counted", seen.interface, seen.sent, seen.counted));
     }
 
@@ -73,7 +73,7 @@ impl Far {
             let address = SocketAddr::from(([192, 168, 99, 2], native::PORT));
             let listener = tcp_listen(address, &TcpOptions::default(), 8).unwrap();
             up.send(()).unwrap();
-            server::run(config(listener, offers, observer), &raised).unwrap();
+            dialogues::run(config(listener, offers, observer), &raised).unwrap();
         };
         let server = Some(std::thread::spawn(serve));
         is_up.recv().expect("the server starts");
@@ -88,7 +88,7 @@ impl Far {
         RemoteOptions { fallback: self.scene.options(1).fallback, ..RemoteOptions::default() }
     }
 
-    fn open(&self, port: &str, options: &RemoteOptions) -> anyhow::Result<RemotePort> {
+    fn open(&self, port: &str, options: &RemoteOptions) -> Result<RemotePort> {
         let spec: PortSpec = port.parse().unwrap();
         self.scene.hosts[0].run(|| RemotePort::open(&spec, options)).unwrap()
     }
@@ -99,7 +99,7 @@ impl Far {
 
     fn refused(&self, port: &str, options: &RemoteOptions) -> (Kind, String) {
         let error = self.open(port, options).expect_err("it is refused");
-        (Kind::of(&error), words(&error))
+        (error.kind(), words(&error))
     }
 
     /// Opens the port once whoever had it has gone.

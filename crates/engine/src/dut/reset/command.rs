@@ -1,7 +1,6 @@
 //! The user's command that resets the device: run to its end, but for no longer than there is patience.
 
-use crate::error::{Failure, Kind};
-use anyhow::{Context, Result};
+use crate::error::{Context, Failure, Kind, Result};
 use linux::process::{Process, Signal, signal_group};
 use linux::spawn::memory_file;
 use std::io::{Read, Seek};
@@ -49,7 +48,7 @@ mod tests {
 
     fn told(command: &str, patience: Duration) -> String {
         let error = run(command, patience).expect_err("it fails");
-        assert_eq!(Kind::of(&error), Kind::Void);
+        assert_eq!(error.kind(), Kind::Void);
         error.to_string()
     }
 

@@ -1,10 +1,10 @@
 //! Probes over connections of their own: what a new flow waits while the load runs.
 
 use crate::connect::Security;
+use crate::error::{Context, Result, refused};
 use crate::host;
 use crate::link::Link;
 use crate::tls;
-use anyhow::{Context, bail};
 use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
 use linux::socket::{TcpOptions, tcp_connect};
@@ -30,7 +30,7 @@ impl<'a> Asker<'a> {
     ///
     /// # Errors
     /// The system gave no random bytes.
-    pub(super) fn new(way: &'a Way, security: &'a Security) -> anyhow::Result<Asker<'a>> {
+    pub(super) fn new(way: &'a Way, security: &'a Security) -> Result<Asker<'a>> {
         let config = wire::native::ClientConfig {
             token: security.token.clone(),
             entropy: host::entropy()?,
@@ -50,7 +50,7 @@ impl<'a> Asker<'a> {
     ///
     /// # Errors
     /// A part of it took longer than [`PATIENCE`], or failed.
-    pub(super) fn ask(&self) -> anyhow::Result<ForeignProbe> {
+    pub(super) fn ask(&self) -> Result<ForeignProbe> {
         let options = TcpOptions {
             local_address: self.way.bind,
             device: self.way.device.clone(),
@@ -76,7 +76,7 @@ impl<'a> Asker<'a> {
         })
     }
 
-    fn exchange(&self, link: &mut Link, deadline: MonoTime) -> anyhow::Result<()> {
+    fn exchange(&self, link: &mut Link, deadline: MonoTime) -> Result<()> {
         link.write(&self.request, deadline)?;
         let (mut decoder, mut buffer) = (Decoder::default(), [0; 4096]);
         loop {
@@ -84,14 +84,14 @@ impl<'a> Asker<'a> {
                 wait(&mut [Interest::readable(link.socket())], Some(deadline))?;
             }
             match link.read(&mut buffer)? {
-                Some(0) => bail!("the server closed"),
+                Some(0) => return Err(refused("the server closed")),
                 Some(length) => decoder.push(&buffer[..length]),
-                None if mono_now() >= deadline => bail!("the server does not answer"),
+                None if mono_now() >= deadline => return Err(refused("the server does not answer")),
                 None => {}
             }
             match decoder.next_message()? {
                 Some(Message::Hello(_)) => return Ok(()),
-                Some(other) => bail!("the server answers a hello with {other:?}"),
+                Some(other) => return Err(refused(format!("the server answers a hello with {other:?}"))),
                 None => {}
             }
         }

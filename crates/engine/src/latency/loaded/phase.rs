@@ -7,7 +7,7 @@ use super::foreign::{Asker, pause};
 use super::rpm::Rpm;
 use super::stage::Now;
 use crate::client;
-use crate::error::sentence;
+use crate::error::{Result, sentence};
 use crate::interrupt::Interrupt;
 use linux::clock::mono_now;
 use model::event::{Event, Warning};
@@ -212,7 +212,7 @@ impl<'a> Phase<'a> {
     {
         let (score, line, tell) = (self.score, self.line.clone(), self.tell.clone());
         let work = move || {
-            let tell = |outcome: anyhow::Result<ForeignProbe>| {
+            let tell = |outcome: Result<ForeignProbe>| {
                 drop(tell.send((0, mono_now(), News::Foreign(outcome.map_err(|e| sentence(&e))))));
             };
             let asker = match Asker::new(score.way, score.security) {

@@ -2,6 +2,7 @@
 
 use super::echo::{Echo, Row};
 use super::facts::Facts;
+use crate::error::Result;
 use crate::interrupt::Interrupt;
 use linux::options::MtuDiscovery;
 use model::path::{Bound, FragmentShape, FragmentTest, SizeProbe};
@@ -22,12 +23,7 @@ pub(super) struct Back {
 }
 
 /// Looks at replies. `forward`: the largest request that arrives whole; `facts`: with what the kernel believes by now.
-pub(super) fn find(
-    echo: &mut Echo,
-    forward: u32,
-    facts: &Facts,
-    interrupt: &Interrupt,
-) -> anyhow::Result<Back> {
+pub(super) fn find(echo: &mut Echo, forward: u32, facts: &Facts, interrupt: &Interrupt) -> Result<Back> {
     let mut back = Back::default();
     let (mode, reach) = leave_to_cut(forward, facts);
     let mut rows = echo.volley(&pair(forward, reach), COPIES, mode, interrupt)?;
@@ -60,7 +56,7 @@ fn leave_to_cut(forward: u32, facts: &Facts) -> (MtuDiscovery, u32) {
 }
 
 /// Requests that this host has to cut, as their replies have to be.
-fn over(echo: &mut Echo, forward: u32, facts: &Facts, interrupt: &Interrupt) -> anyhow::Result<Option<Row>> {
+fn over(echo: &mut Echo, forward: u32, facts: &Facts, interrupt: &Interrupt) -> Result<Option<Row>> {
     let Some(size) = facts.cut_size() else { return Ok(None) };
     if facts.ipv6 {
         echo.cut_to(forward.min(facts.interface))?;

@@ -5,6 +5,7 @@
 //! only when a small one sent right after it is answered.
 
 use super::echo::{note, patience};
+use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::path::numbered::{Numbered, Said, Sent};
 use crate::path::trace::CLOSED_PORT;
@@ -77,7 +78,7 @@ impl<'a> ClosedPort<'a> {
         far: SocketAddr,
         local: &'a LocalOptions,
         interrupt: &'a Interrupt,
-    ) -> anyhow::Result<(ClosedPort<'a>, bool)> {
+    ) -> Result<(ClosedPort<'a>, bool)> {
         let mut ports = Vec::new();
         for port in (CLOSED_PORT..).take(TRIES) {
             let mut remote = far;
@@ -109,11 +110,7 @@ impl<'a> ClosedPort<'a> {
         Ok((ClosedPort { packets, refused: chosen.refused.or(refused), ..chosen }, answers.is_some()))
     }
 
-    fn at(
-        remote: SocketAddr,
-        local: &'a LocalOptions,
-        interrupt: &'a Interrupt,
-    ) -> anyhow::Result<ClosedPort<'a>> {
+    fn at(remote: SocketAddr, local: &'a LocalOptions, interrupt: &'a Interrupt) -> Result<ClosedPort<'a>> {
         Ok(ClosedPort {
             socket: Numbered::open(remote, local, MtuDiscovery::Probe)?,
             controls: Numbered::open(remote, local, MtuDiscovery::Probe)?,
@@ -133,7 +130,7 @@ impl<'a> ClosedPort<'a> {
     }
 
     /// Whether packets of `size` bytes arrive, sent with `mode`.
-    pub(super) fn reaches(&mut self, size: u32, mode: MtuDiscovery) -> anyhow::Result<Verdict> {
+    pub(super) fn reaches(&mut self, size: u32, mode: MtuDiscovery) -> Result<Verdict> {
         let first = self.volley(size, mode, 1, false)?;
         if first.size {
             return Ok(Verdict::Arrives);
@@ -161,7 +158,7 @@ impl<'a> ClosedPort<'a> {
     }
 
     /// Makes fragments of IPv6 datagrams no larger than `mtu` from now on.
-    pub(super) fn cut_to(&self, mtu: u32) -> anyhow::Result<()> {
+    pub(super) fn cut_to(&self, mtu: u32) -> Result<()> {
         Ok(options::set_fragment_mtu(self.socket.socket(), mtu)?)
     }
 
@@ -171,7 +168,7 @@ impl<'a> ClosedPort<'a> {
     }
 
     /// Sends `copies` of a size, a small datagram after them, and waits for what is said of them.
-    fn volley(&mut self, size: u32, mode: MtuDiscovery, copies: u32, control: bool) -> anyhow::Result<Heard> {
+    fn volley(&mut self, size: u32, mode: MtuDiscovery, copies: u32, control: bool) -> Result<Heard> {
         if self.quotes_little {
             self.socket = Numbered::open(self.remote, self.local, mode)?;
         }
@@ -199,7 +196,7 @@ impl<'a> ClosedPort<'a> {
         }
     }
 
-    fn send(&mut self, size: u32) -> anyhow::Result<Sent> {
+    fn send(&mut self, size: u32) -> Result<Sent> {
         self.number += 1;
         self.sizes.insert(self.number, size);
         let probe = self.tried.entry(size).or_insert(SizeProbe { size, sent: 0, received: 0 });
@@ -210,7 +207,7 @@ impl<'a> ClosedPort<'a> {
     }
 
     /// Takes what is said of the datagrams from number `first` on, all of this size.
-    fn listen(&mut self, first: u32, size: u32, start: MonoTime, heard: &mut Heard) -> anyhow::Result<()> {
+    fn listen(&mut self, first: u32, size: u32, start: MonoTime, heard: &mut Heard) -> Result<()> {
         for word in self.controls.hear()? {
             heard.control |= word.said == Said::Closed && word.number.is_none_or(|number| number >= first);
         }

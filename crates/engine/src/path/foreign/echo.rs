@@ -1,10 +1,10 @@
 //! Echo requests of many sizes at once, and which of them come back, whole or in fragments.
 
+use crate::error::{Context, Result};
 use crate::flows::is_too_big;
 use crate::host::entropy;
 use crate::interrupt::Interrupt;
 use crate::path::numbered::{Said, is_pending, said};
-use anyhow::Context;
 use linux::clock::mono_now;
 use linux::error_queue::{self, Origin, QueueEntry};
 use linux::icmp::{EchoReply, EchoSocket};
@@ -66,7 +66,7 @@ impl Echo {
     ///
     /// # Errors
     /// `EPERM` where this user may open none.
-    pub(super) fn open(remote: SocketAddr, local: &LocalOptions) -> anyhow::Result<Echo> {
+    pub(super) fn open(remote: SocketAddr, local: &LocalOptions) -> Result<Echo> {
         let ident = u16::from_be_bytes(entropy()?);
         Ok(Echo {
             socket: EchoSocket::open(remote, local.bind, local.device.as_deref(), ident)?,
@@ -96,7 +96,7 @@ impl Echo {
     }
 
     /// Makes fragments of IPv6 requests no larger than `mtu` from now on.
-    pub(super) fn cut_to(&self, mtu: u32) -> anyhow::Result<()> {
+    pub(super) fn cut_to(&self, mtu: u32) -> Result<()> {
         Ok(options::set_fragment_mtu(&self.socket, mtu)?)
     }
 
@@ -107,7 +107,7 @@ impl Echo {
         copies: u32,
         mode: MtuDiscovery,
         interrupt: &Interrupt,
-    ) -> anyhow::Result<Vec<Row>> {
+    ) -> Result<Vec<Row>> {
         let mut rows: Vec<Row> = sizes.iter().map(|&size| Row { size, ..Row::default() }).collect();
         let mut open = Vec::new();
         for turn in 0..copies as usize * sizes.len() {
@@ -137,7 +137,7 @@ impl Echo {
     }
 
     /// Sends one; `None` when this host refuses its size.
-    fn send(&mut self, size: u32, mode: MtuDiscovery) -> anyhow::Result<Option<u16>> {
+    fn send(&mut self, size: u32, mode: MtuDiscovery) -> Result<Option<u16>> {
         self.sequence = self.sequence.wrapping_add(1);
         let mut payload = vec![0; size.saturating_sub(headers(self.remote.is_ipv6())) as usize];
         let secret = self.secret.len().min(payload.len());
@@ -167,7 +167,7 @@ impl Echo {
     }
 
     /// Takes what comes until something came or `deadline` passes.
-    fn listen(&mut self, rows: &mut [Row], open: &mut [Open], deadline: MonoTime) -> anyhow::Result<()> {
+    fn listen(&mut self, rows: &mut [Row], open: &mut [Open], deadline: MonoTime) -> Result<()> {
         wait(&mut [Interest::readable(&self.socket)], Some(deadline))?;
         self.hear_errors()?;
         let mut buffer = vec![0; LARGEST];
@@ -208,7 +208,7 @@ impl Echo {
     }
 
     /// Takes what the network said; true when there was nothing about an earlier request.
-    fn hear_errors(&mut self) -> anyhow::Result<bool> {
+    fn hear_errors(&mut self) -> Result<bool> {
         let mut nothing = true;
         for _ in 0..TAKEN {
             let mut quote = [0; linux::icmp::HEADER + SECRET];

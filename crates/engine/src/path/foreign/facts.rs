@@ -1,5 +1,6 @@
 //! What this host knows of the way to the far end before it asks.
 
+use crate::error::Result;
 use crate::path::numbered::Numbered;
 use crate::path::pieces::pieces;
 use linux::nic::Nic;
@@ -21,7 +22,7 @@ pub(in crate::path) struct Facts {
 
 impl Facts {
     /// Asks the kernel, and sends nothing.
-    pub(in crate::path) fn of(plan: &PathPlan) -> anyhow::Result<Facts> {
+    pub(in crate::path) fn of(plan: &PathPlan) -> Result<Facts> {
         let mut remote = plan.target.address;
         let ipv6 = remote.is_ipv6();
         if remote.port() == 0 {

@@ -4,6 +4,7 @@ use super::bisect::Bisect;
 use super::closed::{CONTROL, ClosedPort, Verdict};
 use super::echo::Echo;
 use super::facts::Facts;
+use crate::error::Result;
 use crate::interrupt::Interrupt;
 use linux::options::MtuDiscovery;
 use model::path::{Bound, Outcome, Search, SizeProbe};
@@ -18,7 +19,7 @@ pub(super) struct Reach {
 }
 
 /// Searches with echo requests that nobody may cut: the smaller of both ways, where the far end forbids that too.
-pub(super) fn by_echo(echo: &mut Echo, facts: &Facts, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
+pub(super) fn by_echo(echo: &mut Echo, facts: &Facts, interrupt: &Interrupt) -> Result<Outcome> {
     let mut search = Search::new(facts.ipv6, echo.least(), facts.most);
     let mut told = 0;
     while let Some(round) = search.round() {
@@ -35,7 +36,7 @@ pub(super) fn by_echo(echo: &mut Echo, facts: &Facts, interrupt: &Interrupt) -> 
 }
 
 /// Searches with datagrams to a closed port. `hint`: a size that may be it.
-pub(super) fn by_port(port: &mut ClosedPort<'_>, facts: &Facts, hint: Option<u32>) -> anyhow::Result<Reach> {
+pub(super) fn by_port(port: &mut ClosedPort<'_>, facts: &Facts, hint: Option<u32>) -> Result<Reach> {
     let mut bisect = Bisect::new(CONTROL.min(facts.most), facts.most);
     hint.into_iter().for_each(|hint| bisect.hint(hint));
     let mut told = 0;

@@ -6,6 +6,7 @@ use super::echo::note;
 use super::facts::Facts;
 use super::forward::{self, Reach, best};
 use super::{Asked, EchoState};
+use crate::error::Result;
 use crate::path::trace::{Sizes, Traced, trace};
 use linux::clock::mono_now;
 use linux::options::MtuDiscovery;
@@ -18,7 +19,7 @@ use std::net::SocketAddr;
 
 impl Asked<'_> {
     /// Looks at both directions.
-    pub(super) fn conclude(&mut self, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<PathResult> {
+    pub(super) fn conclude(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<PathResult> {
         let mut result = PathResult { method: self.method(), ..PathResult::default() };
         let facts = self.facts;
         let blank = PathWay { ipv6: facts.ipv6, ..PathWay::default() };
@@ -81,12 +82,12 @@ impl Asked<'_> {
         }
     }
 
-    fn search_by_echo(&mut self) -> anyhow::Result<Option<Outcome>> {
+    fn search_by_echo(&mut self) -> Result<Option<Outcome>> {
         let (facts, interrupt) = (self.facts, self.interrupt);
         self.echo().map(|echo| forward::by_echo(echo, &facts, interrupt)).transpose()
     }
 
-    fn search_by_port(&mut self, hint: Option<u32>) -> anyhow::Result<Option<Reach>> {
+    fn search_by_port(&mut self, hint: Option<u32>) -> Result<Option<Reach>> {
         let facts = self.facts;
         self.port().map(|port| forward::by_port(port, &facts, hint)).transpose()
     }
@@ -116,7 +117,7 @@ impl Asked<'_> {
         }
     }
 
-    fn look_back(&mut self, up: &PathWay) -> anyhow::Result<Option<Back>> {
+    fn look_back(&mut self, up: &PathWay) -> Result<Option<Back>> {
         let Some(forward) = up.path_mtu.filter(|_| self.echo().is_some()) else { return Ok(None) };
         let (facts, interrupt) =
             (Facts { cached: Facts::of(self.plan)?.cached, ..self.facts }, self.interrupt);
@@ -124,12 +125,7 @@ impl Asked<'_> {
     }
 
     /// What becomes of fragments, there and back.
-    fn set_fragments(
-        &mut self,
-        up: &mut PathWay,
-        down: &mut PathWay,
-        back: Option<&Back>,
-    ) -> anyhow::Result<()> {
+    fn set_fragments(&mut self, up: &mut PathWay, down: &mut PathWay, back: Option<&Back>) -> Result<()> {
         let facts = self.facts;
         let echoed = back.and_then(|back| back.cut.clone());
         let there = match (facts.cut_size(), up.path_mtu) {
@@ -166,7 +162,7 @@ impl Asked<'_> {
         Ok(())
     }
 
-    fn cut_there(&mut self, size: u32, mtu: u32) -> anyhow::Result<Option<FragmentTest>> {
+    fn cut_there(&mut self, size: u32, mtu: u32) -> Result<Option<FragmentTest>> {
         let facts = self.facts;
         let Some(port) = self.port() else { return Ok(None) };
         if facts.ipv6 {
@@ -197,7 +193,7 @@ impl Asked<'_> {
         back: Option<&Back>,
         echo: Option<&Outcome>,
         port: Option<Reach>,
-    ) -> anyhow::Result<(u64, Option<EchoHole>)> {
+    ) -> Result<(u64, Option<EchoHole>)> {
         let Some(mtu) = up.path_mtu else { return Ok((0, None)) };
         if mtu >= self.facts.interface {
             let wrong = up.too_big.iter().any(|told| told.mtu < mtu && told.size <= mtu);
@@ -237,7 +233,7 @@ impl Asked<'_> {
     }
 
     /// Where packets one byte larger than the path MTU end: larger ones may end before, at hops that limit less.
-    fn trace(&mut self, mtu: u32, packets: &mut u64) -> anyhow::Result<Traced> {
+    fn trace(&mut self, mtu: u32, packets: &mut u64) -> Result<Traced> {
         let target = match self.port() {
             Some(port) => port.address(),
             None => SocketAddr::new(self.plan.target.address.ip(), 0),
@@ -255,7 +251,7 @@ impl Asked<'_> {
     }
 
     /// Why packets above the path MTU vanish: with leave to be cut they arrive, or they do not either.
-    fn cause(&mut self, up: &mut PathWay, back: Option<&Back>) -> anyhow::Result<BlackHoleCause> {
+    fn cause(&mut self, up: &mut PathWay, back: Option<&Back>) -> Result<BlackHoleCause> {
         if up.ipv6 {
             // Its routers cut nothing.
             return Ok(BlackHoleCause::Unknown);

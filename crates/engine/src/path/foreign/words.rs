@@ -2,7 +2,7 @@
 
 use super::tcp::named_port;
 use super::{Asked, EchoState, forward::Reach};
-use crate::error::Failure;
+use crate::error::{Failure, Result, fault};
 use crate::path::trace::CLOSED_PORT;
 use model::path::{Bound, Outcome, PathMethod, PathResult, PathWay, Unknown};
 use model::plan::Direction;
@@ -10,12 +10,14 @@ use std::net::Ipv6Addr;
 
 impl Asked<'_> {
     /// That the far end gives no answer of any kind.
-    pub(super) fn check(&mut self) -> anyhow::Result<()> {
+    pub(super) fn check(&mut self) -> Result<()> {
         let host = &self.plan.target.host;
         if self.tcp.as_ref().is_some_and(|tcp| tcp.open.is_some()) {
             return Ok(());
         }
-        anyhow::ensure!(!self.interrupt.is_raised(), "stopped before {host} answered");
+        if self.interrupt.is_raised() {
+            return Err(fault(format!("stopped before {host} answered")));
+        }
         if self.plan.method == PathMethod::Icmp && self.lacks_right() {
             return Err(
                 Failure::usage("--protocol icmp: this user may open no socket for it", ECHO_RIGHT).into()

@@ -1,5 +1,6 @@
 //! Paths that are simulated, for tests: two hosts, two routers, and faults at either, of which the truth is known.
 
+use crate::error::Result;
 use crate::probe::{Probes, Volley};
 use model::path::{Flow, FragmentShape, TooBig, headers};
 use model::plan::{Direction, Transport};
@@ -147,11 +148,11 @@ impl Probes for Simulated {
         Flow { transport: Transport::Udp, from: port(40_000), to: port(5210) }
     }
 
-    fn sender(&mut self, direction: Direction) -> anyhow::Result<PathSeen> {
+    fn sender(&mut self, direction: Direction) -> Result<PathSeen> {
         Ok(self.seen[index(direction)].clone())
     }
 
-    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> anyhow::Result<Vec<SizeCount>> {
+    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> Result<Vec<SizeCount>> {
         let (at, headers) = (index(direction), headers(self.ipv6));
         let mut rows: BTreeMap<u32, SizeCount> = BTreeMap::new();
         for number in 0..volley.count {

@@ -1,9 +1,9 @@
 //! Requests of one size after another, and whether they are answered.
 
+use crate::error::{Context, Result};
 use crate::flows::is_too_big;
 use crate::interrupt::Interrupt;
 use crate::path::numbered::{Said, any, is_pending, said};
-use anyhow::Context;
 use linux::clock::mono_now;
 use linux::error_queue::{self, QueueEntry};
 use linux::message;
@@ -71,7 +71,7 @@ impl<'a> Asker<'a> {
     }
 
     /// Whether a size is answered; `control` is one that was.
-    pub(super) fn ask(&mut self, size: u32, control: u32) -> anyhow::Result<Reply> {
+    pub(super) fn ask(&mut self, size: u32, control: u32) -> Result<Reply> {
         if self.send_all(&[size, control], true)?[0] {
             return Ok(Reply::Answered);
         }
@@ -93,7 +93,7 @@ impl<'a> Asker<'a> {
     }
 
     /// Whether a size is answered within all of the time that the user allows; so much is waited from now on.
-    pub(super) fn ask_patiently(&mut self, size: u32) -> anyhow::Result<bool> {
+    pub(super) fn ask_patiently(&mut self, size: u32) -> Result<bool> {
         self.patient = true;
         Ok(self.volley(&[size, size])?.contains(&true))
     }
@@ -104,15 +104,14 @@ impl<'a> Asker<'a> {
     }
 
     /// Sends one request of each size at once and waits; whether each was answered.
-    pub(super) fn volley(&mut self, sizes: &[u32]) -> anyhow::Result<Vec<bool>> {
+    pub(super) fn volley(&mut self, sizes: &[u32]) -> Result<Vec<bool>> {
         self.send_all(sizes, false)
     }
 
     /// The same; where the last is a control, an answer to it ends the wait for the others soon.
-    fn send_all(&mut self, sizes: &[u32], control: bool) -> anyhow::Result<Vec<bool>> {
+    fn send_all(&mut self, sizes: &[u32], control: bool) -> Result<Vec<bool>> {
         let patience = self.patience();
-        let mut requests =
-            sizes.iter().map(|size| self.send(*size)).collect::<anyhow::Result<Vec<Request>>>()?;
+        let mut requests = sizes.iter().map(|size| self.send(*size)).collect::<Result<Vec<Request>>>()?;
         let mut deadline = mono_now() + patience;
         while requests.iter().any(|request| !request.over)
             && mono_now() < deadline
@@ -158,7 +157,7 @@ impl<'a> Asker<'a> {
         self.tallies.entry(size).or_insert(SizeProbe { size, sent: 0, received: 0 })
     }
 
-    fn send(&self, size: u32) -> anyhow::Result<Request> {
+    fn send(&self, size: u32) -> Result<Request> {
         // IPv6 routers cut nothing, so there the kernel must be let learn what to cut to.
         let mode = if self.remote.is_ipv6() { MtuDiscovery::Dont } else { MtuDiscovery::Omit };
         let options = UdpOptions {
@@ -182,7 +181,7 @@ impl<'a> Asker<'a> {
     }
 
     /// Takes what came on the socket of a request.
-    fn hear(&mut self, request: &mut Request) -> anyhow::Result<()> {
+    fn hear(&mut self, request: &mut Request) -> Result<()> {
         for _ in 0..TAKEN {
             match error_queue::take(&request.socket, &mut []).context("read the error queue")? {
                 None => break,

@@ -1,14 +1,14 @@
 //! Which interface, or which routes, an MTU sweep changes.
 
 use super::Transfer;
-use crate::error::Failure;
+use crate::error::{Error, Failure, Result};
 use linux::netlink::Network;
 use model::transfer::{MtuOf, TransferFile};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 /// What carries the MTU of these files; none without `--mtu`.
-pub(super) fn mtu_of(asked: &Transfer, files: &[TransferFile]) -> anyhow::Result<Option<MtuOf>> {
+pub(super) fn mtu_of(asked: &Transfer, files: &[TransferFile]) -> Result<Option<MtuOf>> {
     if asked.mtus.is_empty() {
         return Ok(None);
     }
@@ -22,9 +22,9 @@ pub(super) fn mtu_of(asked: &Transfer, files: &[TransferFile]) -> anyhow::Result
         None => {
             let name = |to: &IpAddr| {
                 let route = network.route_to(*to)?;
-                anyhow::Ok(network.link_by_index(route.link)?.name)
+                Ok::<_, Error>(network.link_by_index(route.link)?.name)
             };
-            to.iter().map(name).collect::<anyhow::Result<_>>()?
+            to.iter().map(name).collect::<Result<_>>()?
         }
     };
     let mut names = names.into_iter();

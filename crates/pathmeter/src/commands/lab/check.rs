@@ -4,12 +4,12 @@ use super::list::lacking;
 use crate::cli::{Common, LabCheckArgs};
 use crate::commands::output::deliver;
 use crate::exit::Exit;
-use engine::error::Failure;
+use engine::error::{Failure, Result};
 use lab::feature::Host;
 use lab::shipped::find;
 
 /// Reads each file. Every one is told of before the first bad one ends the program.
-pub(crate) fn run(args: &LabCheckArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &LabCheckArgs, global: &Common) -> Result<Exit> {
     lab::privilege::gain().ok();
     let mut host = Host::default();
     let mut text = String::new();

@@ -3,13 +3,14 @@
 use super::failure::failed;
 use crate::cli::{Common, LabDownArgs};
 use crate::exit::Exit;
+use engine::error::Result;
 use lab::error::LabError;
 use lab::hold::take_down;
 use lab::state::{Directory, HeldLab};
 use std::io::Write;
 
 /// Takes them away. Every name is looked up before the first lab goes.
-pub(crate) fn run(args: &LabDownArgs, _global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &LabDownArgs, _global: &Common) -> Result<Exit> {
     let directory = Directory::open().map_err(failed)?;
     let labs = directory.labs().map_err(failed)?;
     let asked: Vec<&HeldLab> = match args.all {

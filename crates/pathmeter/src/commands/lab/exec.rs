@@ -6,11 +6,13 @@ mod namespace;
 use super::failure::failed;
 use crate::cli::{Common, LabExecArgs};
 use crate::exit::Exit;
+use engine::error::Result;
 use lab::hold::{find, node};
 use lab::state::Directory;
+use std::io::Write;
 
 /// Runs the command and ends as it does.
-pub(crate) fn run(args: &LabExecArgs, _global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &LabExecArgs, _global: &Common) -> Result<Exit> {
     let directory = Directory::open().map_err(failed)?;
     let labs = directory.labs().map_err(failed)?;
     let lab = find(&labs, args.lab.as_deref()).map_err(failed)?;
@@ -24,6 +26,12 @@ pub(crate) fn run(args: &LabExecArgs, _global: &Common) -> anyhow::Result<Exit> 
 /// An exit code, or the number of a signal added to 128.
 fn as_a_shell_tells(code: Option<i32>, signal: Option<i32>) -> Option<u8> {
     code.or_else(|| Some(128 + signal?)).and_then(|code| u8::try_from(code).ok())
+}
+
+/// Says why the command could not run to its end, and ends as a shell would; `u8::MAX` where that has no number.
+fn ended(code: Option<u8>, why: &str) -> Result<Exit> {
+    writeln!(std::io::stderr(), "error: {why}")?;
+    Ok(Exit::Dialect(code.unwrap_or(u8::MAX)))
 }
 
 /// What a shell says of a command that is not there.

@@ -1,11 +1,11 @@
 //! Refusals of the lab as exit codes, with the way out.
 
-use engine::error::{Failure, Kind};
+use engine::error::{Error, Failure, Kind};
 use lab::error::LabError;
 use lab::privilege::Unprivileged;
 
 /// What the lab refused.
-pub(super) fn failed(error: LabError) -> anyhow::Error {
+pub(super) fn failed(error: LabError) -> Error {
     let message = error.to_string();
     let (kind, advice) = match &error {
         LabError::NotOnThisKernel { .. } => (
@@ -25,12 +25,12 @@ pub(super) fn failed(error: LabError) -> anyhow::Error {
         LabError::Interface { .. } => {
             (Kind::Usage, "name another interface under `real` in the topology's file".into())
         }
-        _ => return anyhow::Error::new(error),
+        _ => return Error::from(error),
     };
     Failure { kind, message, advice: Some(advice) }.into()
 }
 
 /// The user may not build labs here.
-pub(super) fn unprivileged(error: Unprivileged) -> anyhow::Error {
+pub(super) fn unprivileged(error: Unprivileged) -> Error {
     Failure::usage(error.to_string(), Unprivileged::ADVICE).into()
 }

@@ -4,6 +4,7 @@ use super::failure::failed;
 use crate::cli::{Common, LabListArgs};
 use crate::commands::output::write;
 use crate::exit::Exit;
+use engine::error::{Result, fault};
 use lab::feature::{Host, Lack};
 use lab::shipped::SHIPPED;
 use lab::state::{Directory, HeldLab};
@@ -13,18 +14,18 @@ use report::document::{
 use serde::Serialize;
 
 /// Prints the list.
-pub(crate) fn run(_args: &LabListArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(_args: &LabListArgs, global: &Common) -> Result<Exit> {
     // Before the rights change: the directory is the calling user's.
     let labs = Directory::open().and_then(|directory| directory.labs()).map_err(failed)?;
     // Without the right every row says so.
     lab::privilege::gain().ok();
     let mut host = Host::default();
     let rows = SHIPPED.iter().map(|shipped| {
-        let topology = shipped.topology()?;
+        let topology = shipped.topology().map_err(|error| fault(error.to_string()))?;
         let lacks = host.lacks(&topology).iter().map(Lacking::of).collect();
         Ok(Row { name: topology.name, title: topology.title, lacks, up: Vec::new() })
     });
-    let mut rows: Vec<Row> = rows.collect::<anyhow::Result<_>>()?;
+    let mut rows: Vec<Row> = rows.collect::<Result<_>>()?;
     for lab in labs.into_iter().filter(HeldLab::is_up) {
         add(&mut rows, lab);
     }

@@ -13,9 +13,10 @@ mod up;
 
 use crate::cli::{Common, LabArgs, LabCommand};
 use crate::exit::Exit;
+use engine::error::Result;
 
 /// Runs the sub-command asked for.
-pub(crate) fn run(args: &LabArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &LabArgs, global: &Common) -> Result<Exit> {
     match &args.command {
         LabCommand::List(args) => list::run(args, global),
         LabCommand::Show(args) => show::run(args, global),

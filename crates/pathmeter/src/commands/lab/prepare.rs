@@ -2,12 +2,12 @@
 
 use crate::cli::{Common, LabPrepareArgs};
 use crate::exit::Exit;
-use engine::error::{Failure, Kind};
+use engine::error::{Error, Failure, Kind, Result};
 use lab::vm::{Kernel, QemuProgram, VmError, fetch_kernel};
 use std::io::Write;
 
 /// Fetches a kernel where one is wanted, and says what virtual machines will be made of.
-pub(crate) fn run(args: &LabPrepareArgs, _global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &LabPrepareArgs, _global: &Common) -> Result<Exit> {
     let kernel = match Kernel::find() {
         Ok(kernel) if !args.again => kernel,
         _ => fetch_kernel().map_err(failed)?,
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &LabPrepareArgs, _global: &Common) -> anyhow::Result<Exi
     Ok(Exit::Done)
 }
 
-fn failed(error: VmError) -> anyhow::Error {
+fn failed(error: VmError) -> Error {
     let advice = match &error {
         VmError::NoQemu { package, .. } => Some(format!("apt-get install {package}")),
         VmError::Download { .. } => Some("`apt-get update` as root brings the lists of packages".to_owned()),

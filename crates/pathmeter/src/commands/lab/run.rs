@@ -6,7 +6,7 @@ use crate::commands::output::{deliver, write};
 use crate::commands::progress::{change, is_live, say};
 use crate::exit::Exit;
 use crate::signals;
-use engine::error::{Failure, Kind};
+use engine::error::{Failure, Kind, Result};
 use lab::privilege::{Unprivileged, gain_and_enclose};
 use lab_run::{Plan, Request, Test, run_in_machine};
 use model::event::{Event, Progress};
@@ -14,7 +14,7 @@ use model::lab::LabReport;
 use report::format::lab as format;
 
 /// Measures every topology.
-pub(crate) fn run(args: &LabRunArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &LabRunArgs, global: &Common) -> Result<Exit> {
     chart::check(&args.chart)?;
     let plan = Plan::of(&request(args))?;
     if args.dry_run {
@@ -65,7 +65,7 @@ impl From<LabTest> for Test {
     }
 }
 
-fn finish(args: &LabRunArgs, global: &Common, report: &LabReport) -> anyhow::Result<Exit> {
+fn finish(args: &LabRunArgs, global: &Common, report: &LabReport) -> Result<Exit> {
     let drawn = || format::sweeps(report).map_or_else(|| format::chart(report).svg(), |lines| lines.svg());
     write(&[report], global)?;
     chart::write(&args.chart, drawn)?;

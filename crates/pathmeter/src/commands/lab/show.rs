@@ -7,14 +7,14 @@ use super::list::lacking;
 use crate::cli::{Common, LabShowArgs};
 use crate::commands::output::{deliver, write};
 use crate::exit::Exit;
-use engine::error::Failure;
+use engine::error::{Failure, Result};
 use lab::feature::{Host, Lack};
 use lab::shipped::{FindError, find, text_of};
 use lab::topology::{Expect, Place, Topology};
 use report::document::{Block, Column, Csv, Document, Head, Paint, Style, Table, indented_json, json_line};
 
 /// Prints each topology.
-pub(crate) fn run(args: &LabShowArgs, global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &LabShowArgs, global: &Common) -> Result<Exit> {
     let refused =
         |error: FindError| Failure::usage(error.to_string(), "docs/lab.md has the form of the file");
     if args.file {
@@ -25,12 +25,12 @@ pub(crate) fn run(args: &LabShowArgs, global: &Common) -> anyhow::Result<Exit> {
     }
     lab::privilege::gain().ok();
     let mut host = Host::default();
-    let show = |name: &String| -> anyhow::Result<Shown> {
+    let show = |name: &String| -> Result<Shown> {
         let topology = find(name).map_err(refused)?;
         let lacks = host.lacks(&topology);
         Ok(Shown { asked: name.clone(), topology, lacks })
     };
-    let shown: Vec<Shown> = args.topologies.iter().map(show).collect::<anyhow::Result<_>>()?;
+    let shown: Vec<Shown> = args.topologies.iter().map(show).collect::<Result<_>>()?;
     let documents: Vec<&dyn Document> = shown.iter().map(|one| one as &dyn Document).collect();
     write(&documents, global)?;
     Ok(Exit::Done)

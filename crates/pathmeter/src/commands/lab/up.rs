@@ -2,9 +2,8 @@
 
 use super::failure::failed;
 use crate::cli::{Common, LabUpArgs};
-use crate::exit::{Ending, Exit, advice};
-use anyhow::Context;
-use engine::error::Failure;
+use crate::exit::{Exit, kind};
+use engine::error::{Error, Failure, Result, fault};
 use lab::build::BuildOptions;
 use lab::hold::Held;
 use lab::privilege::gain_and_enclose;
@@ -15,10 +14,10 @@ use linux::process::{Detached, detach};
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::io::{BufRead, BufReader, PipeReader, Write};
+use std::io::{self, BufRead, BufReader, PipeReader, Write};
 
 /// Splits off the process that builds the lab and holds it, and tells what came of it.
-pub(crate) fn run(args: &LabUpArgs, _global: &Common) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &LabUpArgs, _global: &Common) -> Result<Exit> {
     let topology = find(&args.topology)
         .map_err(|error| Failure::usage(error.to_string(), "docs/lab.md has the form of the file"))?;
     let name = args.name.as_ref().unwrap_or(&topology.name);
@@ -44,7 +43,7 @@ enum Answer {
     Refused { exit: u8, message: String, advice: Option<String> },
 }
 
-fn hold(name: &str, topology: &Topology, directory: Directory) -> anyhow::Result<(Held, Signals)> {
+fn hold(name: &str, topology: &Topology, directory: Directory) -> Result<(Held, Signals)> {
     gain_and_enclose().map_err(super::failure::unprivileged)?;
     // From here on an end that is asked for is an orderly one.
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
@@ -53,11 +52,7 @@ fn hold(name: &str, topology: &Topology, directory: Directory) -> anyhow::Result
 }
 
 /// Holds the lab until a signal comes; not at all when nobody hears that it is ready.
-fn wait(
-    (held, mut signals): (Held, Signals),
-    ready: &Answer,
-    mut answer: impl Write,
-) -> anyhow::Result<Exit> {
+fn wait((held, mut signals): (Held, Signals), ready: &Answer, mut answer: impl Write) -> Result<Exit> {
     if say(ready, &mut answer).is_ok() {
         drop(answer);
         signals.forever().next();
@@ -66,22 +61,23 @@ fn wait(
     Ok(Exit::Done)
 }
 
-fn refuse(error: &anyhow::Error, answer: &mut impl Write) -> anyhow::Result<Exit> {
-    let advice = advice(error).map(Into::into);
+fn refuse(error: &Error, answer: &mut impl Write) -> Result<Exit> {
+    let advice = error.advice().map(Into::into);
     let exit = Exit::of(error);
-    say(&Answer::Refused { exit: exit.code(), message: engine::error::sentence(error), advice }, answer)?;
+    say(&Answer::Refused { exit: exit.code(), message: format!("{error:#}"), advice }, answer)?;
     Ok(exit)
 }
 
-fn say(answer: &Answer, to: &mut impl Write) -> anyhow::Result<()> {
-    let line = serde_json::to_string(answer)? + "\n";
+fn say(answer: &Answer, to: &mut impl Write) -> Result<()> {
+    let line = serde_json::to_string(answer).map_err(io::Error::from)? + "\n";
     Ok(to.write_all(line.as_bytes())?)
 }
 
-fn told(name: &str, topology: &Topology, answer: PipeReader) -> anyhow::Result<Exit> {
+fn told(name: &str, topology: &Topology, answer: PipeReader) -> Result<Exit> {
     let mut line = String::new();
     BufReader::new(answer).read_line(&mut line)?;
-    let answer = serde_json::from_str(&line).context("the process that builds the lab was killed")?;
+    let answer =
+        serde_json::from_str(&line).map_err(|_| fault("the process that builds the lab was killed"))?;
     match answer {
         Answer::Ready { notes } => {
             let mut err = std::io::stderr();
@@ -98,7 +94,7 @@ fn told(name: &str, topology: &Topology, answer: PipeReader) -> anyhow::Result<E
             Ok(Exit::Done)
         }
         Answer::Refused { exit, message, advice } => {
-            Err(Ending { exit: Exit::from_code(exit), message, advice }.into())
+            Err(Failure { kind: kind(exit), message, advice }.into())
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::Common;
 use crate::commands::output::{Screen, deliver};
-use anyhow::Context;
+use engine::error::{Context, Failure, Result};
 use engine::run::run_id;
 use insight::run_of_events;
 use model::event::Event;
@@ -14,10 +14,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
 /// Adds a run to the file, a line of JSON, and shows all ways in it as one table.
-pub(crate) fn save_and_show(run: &Run, file: &Path, global: &Common) -> anyhow::Result<()> {
+pub(crate) fn save_and_show(run: &Run, file: &Path, global: &Common) -> Result<()> {
     let named = || format!("keep the result in {}", file.display());
     let mut out = OpenOptions::new().create(true).append(true).open(file).with_context(named)?;
-    let mut line = serde_json::to_vec(run)?;
+    let mut line = serde_json::to_vec(run).map_err(std::io::Error::from)?;
     line.push(b'\n');
     out.write_all(&line).with_context(named)?;
     let ways = kept(file)?;
@@ -35,12 +35,15 @@ pub(crate) fn save_and_show(run: &Run, file: &Path, global: &Common) -> anyhow::
 }
 
 /// The ways of all runs in the file; of those with the same name the last.
-fn kept(file: &Path) -> anyhow::Result<Vec<WayResult>> {
+fn kept(file: &Path) -> Result<Vec<WayResult>> {
     let source = std::fs::File::open(file).with_context(|| format!("read {}", file.display()))?;
     let mut ways: Vec<WayResult> = Vec::new();
     for (number, line) in BufReader::new(source).lines().enumerate() {
         let named = || format!("read {}, line {}", file.display(), number + 1);
-        let run: Run = serde_json::from_str(&line.with_context(named)?).with_context(named)?;
+        let run: Run = serde_json::from_str(&line.with_context(named)?).map_err(|error| {
+            let advice = "give --save another file, or take that line out of it";
+            Failure::usage(format!("{}: it is no result: {error}", named()), advice)
+        })?;
         for way in run.summary.ways {
             match ways.iter_mut().find(|other| other.label == way.label) {
                 Some(other) => *other = way,

@@ -4,6 +4,7 @@ use crate::cli::Common;
 use crate::commands::output::write;
 use crate::commands::session::broken;
 use crate::exit::Exit;
+use engine::error::Result;
 use model::dut::{DeviceReport, DutReport, RateChange};
 use model::finding::Status;
 use model::units::PacketRate;
@@ -17,7 +18,7 @@ pub(super) fn conclude(
     expected: &[DeviceExpectation],
     has_reference: bool,
     global: &Common,
-) -> anyhow::Result<Exit> {
+) -> Result<Exit> {
     report.expectations = expected.iter().map(|expectation| expectation.check(report)).collect();
     write(&[&DeviceDocument { report }], global)?;
     let slower = if has_reference { regressions(report) } else { Vec::new() };

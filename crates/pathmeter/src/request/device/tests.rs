@@ -4,15 +4,19 @@ use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::request;
 use clap::Parser;
-use engine::error::sentence;
+use engine::error::{Result, fault, sentence};
 use engine::run::{DevicePlan, Plan};
 use model::dut::{Setup, Test};
 use model::plan::Directions;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
-fn plan(line: &str) -> anyhow::Result<DevicePlan> {
+fn plan(line: &str) -> Result<DevicePlan> {
     let words = ["pathmeter", "rfc2544"].into_iter().chain(line.split_whitespace());
-    let Command::Rfc2544(args) = Cli::try_parse_from(words)?.command else { panic!("it is rfc2544") };
+    let Command::Rfc2544(args) =
+        Cli::try_parse_from(words).map_err(|refused| fault(refused.to_string()))?.command
+    else {
+        panic!("it is rfc2544")
+    };
     match request::plan(&*args)? {
         Plan::Device(plan) => Ok(*plan),
         other => panic!("another plan: {other:?}"),

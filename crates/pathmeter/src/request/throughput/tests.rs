@@ -14,7 +14,7 @@ fn plan(line: &str) -> Result<Plan, Failure> {
     let cli = Cli::try_parse_from(words.split_whitespace()).expect("clap takes it");
     let Command::Throughput(args) = cli.command else { panic!("another command") };
     let plan = args.request().and_then(|asked| resolve(&asked, &Host::here().with_path_mtu(1500)));
-    match plan.map_err(|error| error.downcast::<Failure>().expect("a refusal with its reason"))? {
+    match plan.map_err(|error| error.failure().expect("a refusal with its reason").clone())? {
         run::Plan::Throughput(plan) => Ok(*plan),
         other => panic!("another plan: {other:?}"),
     }

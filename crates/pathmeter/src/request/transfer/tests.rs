@@ -3,6 +3,7 @@
 use crate::cli::{Cli, Command, TransferArgs};
 use crate::request;
 use clap::Parser;
+use engine::error::Result;
 use engine::run::{Plan, TransferWork};
 use model::transfer::TransferMethod;
 
@@ -14,7 +15,7 @@ fn args(words: &str) -> TransferArgs {
     }
 }
 
-fn plan(args: &TransferArgs) -> anyhow::Result<TransferWork> {
+fn plan(args: &TransferArgs) -> Result<TransferWork> {
     match request::plan(args)? {
         Plan::Transfer(work) => Ok(*work),
         other => panic!("another plan: {other:?}"),

@@ -1,6 +1,7 @@
 //! Two ports around a device that does what it is told: drops, doubles, delays, forgets.
 
 use super::super::super::port::{Counted, Port};
+use crate::error::Result;
 use linux::frames::{Arrived, Burst, FrameSpec, Outer, Sent, Watch};
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::stats::histogram::Histogram;
@@ -92,7 +93,7 @@ impl Port for FakePort {
         self.addresses.clone()
     }
 
-    fn next_hop(&mut self, to: IpAddr) -> anyhow::Result<[u8; 6]> {
+    fn next_hop(&mut self, to: IpAddr) -> Result<[u8; 6]> {
         self.wire().log.push(format!("port{} asks for {to}", self.side));
         Ok([2, 0, 0, 0, 9, self.side as u8])
     }
@@ -105,7 +106,7 @@ impl Port for FakePort {
         vec![SinkKind::Xdp]
     }
 
-    fn count(&mut self, _: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> anyhow::Result<()> {
+    fn count(&mut self, _: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> Result<()> {
         let side = self.side;
         let mut wire = self.wire();
         let header = if spec.outer.is_some() { 40 } else { 0 };
@@ -117,7 +118,7 @@ impl Port for FakePort {
         Ok(())
     }
 
-    fn counted(&mut self) -> anyhow::Result<Counted> {
+    fn counted(&mut self) -> Result<Counted> {
         let side = self.side;
         let mut wire = self.wire();
         let (tag, frames, _) = wire.counting[side].take().unwrap();
@@ -129,14 +130,14 @@ impl Port for FakePort {
         Ok(Counted { arrived, last_missing, at: Some(MonoTime(0)) })
     }
 
-    fn send(&mut self, _: SourceKind, spec: &FrameSpec, burst: &Burst) -> anyhow::Result<()> {
+    fn send(&mut self, _: SourceKind, spec: &FrameSpec, burst: &Burst) -> Result<()> {
         assert!(self.sending.is_none(), "one after the other");
         self.sending = Some((spec.clone(), *burst));
         Ok(())
     }
 
     /// A generator of a million frames a second.
-    fn sent(&mut self) -> anyhow::Result<Sent> {
+    fn sent(&mut self) -> Result<Sent> {
         let (spec, burst) = self.sending.take().unwrap();
         let side = self.side;
         let mut wire = self.wire();

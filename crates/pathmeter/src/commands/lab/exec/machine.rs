@@ -2,7 +2,8 @@
 
 use super::super::failure::failed;
 use super::{NOT_STARTED, as_a_shell_tells};
-use crate::exit::{Ending, Exit};
+use crate::exit::Exit;
+use engine::error::Result;
 use lab::error::LabError;
 use lab::state::{Directory, HeldLab};
 use lab::vm::{Asker, Lost, RemoteCommand};
@@ -13,23 +14,18 @@ use std::io::{ErrorKind, stderr, stdout};
 use std::thread;
 
 /// Runs the command and ends as it does.
-pub(super) fn run(
-    directory: &Directory,
-    lab: &HeldLab,
-    node: &str,
-    command: &[OsString],
-) -> anyhow::Result<Exit> {
+pub(super) fn run(directory: &Directory, lab: &HeldLab, node: &str, command: &[OsString]) -> Result<Exit> {
     let words = words(node, command)?;
     // Before the command starts, so that none is missed.
     let signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGQUIT])?;
     let command = RemoteCommand::start(directory, lab, node, words).map_err(failed)?;
     let asker = command.asker()?;
     thread::Builder::new().spawn(move || hand_on(signals, asker))?;
-    let ended = match command.follow(&mut stdout(), &mut stderr()) {
-        Ok(ended) => ended,
+    let end = match command.follow(&mut stdout(), &mut stderr()) {
+        Ok(end) => end,
         Err(Lost::Lab) => {
-            let message = format!("the lab {} has gone, and the command with it", lab.name);
-            return Err(Ending { exit: Exit::Dialect(LOST), message, advice: None }.into());
+            let why = format!("the lab {} has gone, and the command with it", lab.name);
+            return super::ended(Some(LOST), &why);
         }
         // As a command in a namespace ends of it: by SIGPIPE.
         Err(Lost::Output(error)) if error.kind() == ErrorKind::BrokenPipe => {
@@ -37,13 +33,10 @@ pub(super) fn run(
         }
         Err(Lost::Output(error)) => return Err(error.into()),
     };
-    let code = as_a_shell_tells(ended.code, ended.signal);
-    match ended.error {
+    let code = as_a_shell_tells(end.code, end.signal);
+    match end.error {
         None => Ok(Exit::Dialect(code.unwrap_or(u8::MAX))),
-        Some(why) => {
-            let exit = Exit::Dialect(code.unwrap_or(NOT_STARTED));
-            Err(Ending { exit, message: format!("node {node}: {why}"), advice: None }.into())
-        }
+        Some(why) => super::ended(code.or(Some(NOT_STARTED)), &format!("node {node}: {why}")),
     }
 }
 
@@ -57,7 +50,7 @@ fn hand_on(mut signals: Signals, mut asker: Asker) {
     let _ = asker.leave();
 }
 
-fn words(node: &str, command: &[OsString]) -> anyhow::Result<Vec<String>> {
+fn words(node: &str, command: &[OsString]) -> Result<Vec<String>> {
     let refused = |cannot: &str| {
         failed(LabError::NotHere { node: node.to_owned(), what: "a virtual machine", cannot: cannot.into() })
     };

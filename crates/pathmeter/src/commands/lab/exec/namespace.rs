@@ -1,8 +1,9 @@
 //! A command in a namespace of a lab that is up: this process enters it.
 
 use super::super::failure::failed;
-use super::{NOT_STARTED, as_a_shell_tells};
-use crate::exit::{Ending, Exit};
+use super::{NOT_STARTED, as_a_shell_tells, ended};
+use crate::exit::Exit;
+use engine::error::Result;
 use lab::hold::command;
 use lab::state::{HeldLab, HeldNode};
 use linux::process::{Process, Signal};
@@ -13,7 +14,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 
 /// Runs the command, or a shell, and ends as it does.
-pub(super) fn run(lab: &HeldLab, node: &HeldNode, words: &[OsString]) -> anyhow::Result<Exit> {
+pub(super) fn run(lab: &HeldLab, node: &HeldNode, words: &[OsString]) -> Result<Exit> {
     let (program, rest) = match words.split_first() {
         Some((program, rest)) => (program.clone(), rest),
         None => (std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into()), &[][..]),
@@ -21,21 +22,23 @@ pub(super) fn run(lab: &HeldLab, node: &HeldNode, words: &[OsString]) -> anyhow:
     // Before the command starts, so that its end is not missed.
     let mut signals = Signals::new([SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT])?;
     let child = command(lab, node, &program).map_err(failed)?.args(rest).spawn();
-    let mut child = child.map_err(|error| {
-        let message = format!("start {} in {}: {error}", program.display(), node.name);
-        Ending { exit: Exit::Dialect(NOT_STARTED), message, advice: None }
-    })?;
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => {
+            let why = format!("start {} in {}: {error}", program.display(), node.name);
+            return ended(Some(NOT_STARTED), &why);
+        }
+    };
     let status = wait(&mut child, &mut signals)?;
     let code = as_a_shell_tells(status.code(), status.signal());
     if status.signal().is_some() && !lab.is_up() {
-        let message = format!("the lab {} has gone, and the command with it", lab.name);
-        return Err(Ending { exit: Exit::Dialect(code.unwrap_or(u8::MAX)), message, advice: None }.into());
+        return ended(code, &format!("the lab {} has gone, and the command with it", lab.name));
     }
     Ok(Exit::Dialect(code.unwrap_or(u8::MAX)))
 }
 
 /// Waits for the command, and hands on what asks this process to end. What the terminal sends it sends to both.
-fn wait(child: &mut Child, signals: &mut Signals) -> anyhow::Result<ExitStatus> {
+fn wait(child: &mut Child, signals: &mut Signals) -> Result<ExitStatus> {
     let process = Process::of_child(child)?;
     if let Some(status) = child.try_wait()? {
         return Ok(status);

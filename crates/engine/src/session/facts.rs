@@ -1,18 +1,8 @@
-//! What a test of iPerf2 tells: the events of every test, and what only iPerf2 has.
+//! What only tests of iPerf2 report.
 
-use model::event::Event;
 use model::units::{Bytes, Nanos};
 use std::net::{SocketAddr, TcpStream};
 use wire::iperf2::{Ack, Request, ServerReport};
-
-/// Something that happened, in order.
-#[derive(Clone, Copy, Debug)]
-pub enum Told<'a> {
-    /// As in every test.
-    Event(&'a Event),
-    /// As only in iPerf2's.
-    Fact(&'a Fact),
-}
 
 /// A TCP connection before its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

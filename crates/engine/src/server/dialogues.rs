@@ -1,0 +1,504 @@
+//! The server of the protocols with a dialogue (ours and iPerf3's): accepts on its ports, tells control connections, data flows and strangers apart, and gives every
+//! client a thread of its own, so that a silent or hostile one delays nobody.
+
+use crate::arrivals::Desk;
+use crate::budget::{self, Budget, Client, Held, Limits, client_of};
+use crate::driver::{Driver, LEFT, Opener, Setting, Wanted};
+use crate::dut::remote::offers::Offers;
+use crate::error::{Context, Result, refused, sentence};
+use crate::host;
+use crate::interrupt::Interrupt;
+use crate::link::Link;
+use crate::notes::{NoteLimit, with_left_out};
+use crate::penalty::Penalties;
+use crate::session::Observer;
+use crate::tls::ServerTls;
+use linux::clock::mono_now;
+use linux::poll::{Interest, Waker, wait};
+use model::host::Host;
+use model::plan::{LocalOptions, ProtocolName};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::io::{self, ErrorKind, Read};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use wire::native::{self, flow};
+use wire::{Policy, Session, iperf3};
+
+/// What a server is started with.
+pub struct Config {
+    /// Sockets that speak our own protocol.
+    pub native: Vec<TcpListener>,
+    /// Sockets that speak iPerf3's.
+    pub iperf3: Vec<TcpListener>,
+    /// Clients must know it.
+    pub token: Option<native::Token>,
+    /// Control connections may be encrypted; without TLS they must not.
+    pub tls: Option<ServerTls>,
+    /// What clients may ask.
+    pub policy: Policy,
+    /// What those of protocols may ask that have no token.
+    pub open_policy: Policy,
+    /// Tests at the same time.
+    pub max_tests: u32,
+    /// End after this many sessions that ran.
+    pub tests: Option<u32>,
+    /// Report interval of this end, and its other choices.
+    pub local: LocalOptions,
+    /// Interfaces that clients may send frames out of and count them on.
+    pub offers: Arc<Offers>,
+    /// Makes iPerf3's check of a user.
+    pub verifier: Option<Verifier>,
+    /// Watches sessions.
+    pub observer: Arc<dyn Observer>,
+}
+
+impl Config {
+    /// A server of our own protocol that lets everybody measure, a few at a time.
+    pub fn new(native: Vec<TcpListener>, observer: Arc<dyn Observer>) -> Config {
+        Config {
+            native,
+            iperf3: Vec::new(),
+            token: None,
+            tls: None,
+            policy: Policy::default(),
+            open_policy: Policy::default(),
+            max_tests: DEFAULT_TESTS,
+            tests: None,
+            local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
+            offers: Arc::default(),
+            verifier: None,
+            observer,
+        }
+    }
+}
+
+/// Tells whether an iPerf3 client's authentication token is good.
+pub type Verifier = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// A server at work.
+struct Server {
+    config: Config,
+    desk: Arc<Desk>,
+    interrupt: Interrupt,
+    connections: Arc<Budget>,
+    /// Tests that run, and their streams.
+    tests: Arc<Budget>,
+    streams: Arc<Budget>,
+    notes: NoteLimit,
+    penalties: Penalties,
+    /// Sessions that may still begin, for `tests`.
+    left: AtomicU32,
+    waker: Arc<Waker>,
+}
+
+/// Serves until the interrupt is raised or the tests asked for are done; running tests then get their results.
+pub fn run(config: Config, interrupt: &Interrupt) -> Result<()> {
+    let waker = Arc::new(Waker::new()?);
+    interrupt.watch(&waker);
+    let secret = host::entropy()?;
+    let has_secret = config.token.is_some() || config.verifier.is_some();
+    let server = Arc::new(Server {
+        desk: Desk::new(secret),
+        interrupt: interrupt.clone(),
+        connections: Budget::new(budget::CONNECTIONS),
+        tests: Budget::new(Limits::quarters(config.max_tests, has_secret)),
+        streams: Budget::new(Limits::quarters(MOST_STREAMS, has_secret)),
+        notes: NoteLimit::default(),
+        penalties: Penalties::default(),
+        left: AtomicU32::new(config.tests.unwrap_or(u32::MAX)),
+        waker,
+        config,
+    });
+    let mut threads = Vec::new();
+    let outcome = server.accept_all(&mut threads);
+    server.desk.close();
+    interrupt_rest(&server, threads);
+    outcome
+}
+
+impl Server {
+    fn accept_all(self: &Arc<Self>, threads: &mut Vec<JoinHandle<()>>) -> Result<()> {
+        let native = self.config.native.iter().map(|l| (l, ProtocolName::Native));
+        let iperf3 = self.config.iperf3.iter().map(|l| (l, ProtocolName::Iperf3));
+        let listeners: Vec<(&TcpListener, ProtocolName)> = native.chain(iperf3).collect();
+        for (listener, _) in &listeners {
+            listener.set_nonblocking(true).context("make a listener non-blocking")?;
+            // A kernel that keeps no SYNs leaves a gap in what `pathmeter mtu` can say, and nothing else.
+            linux::options::set_save_syn(*listener).ok();
+        }
+        while !self.interrupt.is_raised() && self.left.load(Ordering::Acquire) > 0 {
+            let mut interests: Vec<Interest<'_>> =
+                listeners.iter().map(|(l, _)| Interest::readable(*l)).collect();
+            interests.push(Interest::readable(&*self.waker));
+            wait(&mut interests, None).context("wait for connections")?;
+            self.waker.drain();
+            threads.retain(|t| !t.is_finished());
+            for (listener, protocol) in &listeners {
+                self.accept_from(listener, *protocol, threads);
+            }
+        }
+        Ok(())
+    }
+
+    fn accept_from(
+        self: &Arc<Self>,
+        listener: &TcpListener,
+        protocol: ProtocolName,
+        threads: &mut Vec<JoinHandle<()>>,
+    ) {
+        loop {
+            let (socket, peer) = match listener.accept() {
+                Ok(accepted) => accepted,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return,
+                Err(e) if e.kind() == ErrorKind::ConnectionAborted || e.kind() == ErrorKind::Interrupted => {
+                    continue;
+                }
+                Err(e) => {
+                    // Out of descriptors or memory: those we have will end; do not spin on the error meanwhile.
+                    self.config.observer.note(&format!("accept: {e}"));
+                    std::thread::sleep(ACCEPT_PAUSE);
+                    return;
+                }
+            };
+            let order = self.desk.next_order();
+            let mut connection = match budget::enter(&self.connections, peer.ip()) {
+                Ok(connection) => connection,
+                Err(full) => {
+                    self.note_of(peer, full);
+                    continue;
+                }
+            };
+            let server = self.clone();
+            let serve = move || {
+                if let Err(e) = server.welcome(socket, peer, protocol, order, &mut connection) {
+                    server.note_of(peer, &sentence(&e));
+                }
+            };
+            match std::thread::Builder::new().name("session".into()).stack_size(512 << 10).spawn(serve) {
+                Ok(thread) => threads.push(thread),
+                Err(e) => self.note_of(peer, &format!("no thread for it, closed: {e}")),
+            }
+        }
+    }
+
+    /// A line on a client that was turned away, unless there have been many.
+    fn note_of(&self, peer: SocketAddr, text: &str) {
+        if let Some(left_out) = self.notes.pass(peer.ip(), mono_now()) {
+            self.config.observer.note(&with_left_out(&format!("{}: {text}", plain(peer)), left_out));
+        }
+    }
+
+    /// Finds out what a connection is and serves it.
+    fn welcome(
+        &self,
+        socket: TcpStream,
+        peer: SocketAddr,
+        protocol: ProtocolName,
+        order: u64,
+        connection: &mut Held,
+    ) -> Result<()> {
+        // A client that has vanished without a word is given up also where this end only waits for it.
+        linux::options::set_keepalive(&socket, KEEPALIVE, KEEPALIVE_STEP, KEEPALIVE_TRIES).ok();
+        match protocol {
+            ProtocolName::Native | ProtocolName::Iperf2 | ProtocolName::Foreign => {
+                self.welcome_native(socket, peer, order, connection)
+            }
+            ProtocolName::Iperf3 => self.welcome_iperf3(socket, peer, order, connection),
+        }
+    }
+
+    fn welcome_native(
+        &self,
+        socket: TcpStream,
+        peer: SocketAddr,
+        order: u64,
+        connection: &mut Held,
+    ) -> Result<()> {
+        let mut first = Vec::new();
+        let deadline = mono_now() + FIRST_BYTES_LIMIT;
+        loop {
+            match flow::classify(&first) {
+                flow::Opening::NeedMore(total) => {
+                    if !self.read_up_to(&socket, &mut first, (total, deadline), connection)? {
+                        return Ok(());
+                    }
+                }
+                flow::Opening::Tls => {
+                    let Some(tls) = &self.config.tls else {
+                        return Err(refused(
+                            "a client wants TLS, and this server runs without --tls; closed",
+                        ));
+                    };
+                    return self.converse_native(socket, peer, first, Some(tls.accept()?), connection);
+                }
+                flow::Opening::Control if self.config.tls.is_some() => {
+                    turn_away(&socket, &native::refusal("unsupported", WITHOUT_TLS, GIVE_FINGERPRINT))?;
+                    return Err(refused("a client came without TLS, and this server demands it; told so"));
+                }
+                flow::Opening::Control => return self.converse_native(socket, peer, first, None, connection),
+                flow::Opening::Flow(hello) => {
+                    let answered = socket.try_clone()?;
+                    let answer = self.desk.deliver_native(&hello, socket, order);
+                    if answer != flow::FlowAnswer::Welcome {
+                        io::Write::write_all(&mut &answered, &[answer.byte()])?;
+                    }
+                    return Ok(());
+                }
+                flow::Opening::Garbage => return Err(refused("not pathmeter's protocol, closed")),
+            }
+        }
+    }
+
+    fn welcome_iperf3(
+        &self,
+        socket: TcpStream,
+        peer: SocketAddr,
+        order: u64,
+        connection: &mut Held,
+    ) -> Result<()> {
+        let mut first = Vec::new();
+        let deadline = mono_now() + FIRST_BYTES_LIMIT;
+        let cookie = loop {
+            match iperf3::classify(&first) {
+                iperf3::Classified::Cookie(cookie) => break cookie,
+                iperf3::Classified::Foreign => return Err(refused("not iPerf3's protocol, closed")),
+                iperf3::Classified::More => {
+                    if !self.read_up_to(&socket, &mut first, (iperf3::COOKIE_LEN, deadline), connection)? {
+                        return Ok(());
+                    }
+                }
+            }
+        };
+        if self.desk.awaits_cookie(cookie.as_str()) {
+            self.desk.deliver_iperf3(cookie.as_str(), socket, order);
+            return Ok(());
+        }
+        // Whether there is room is said at once, in iPerf3's own way; a place is taken when the flows are open.
+        let client = client_of(peer.ip(), self.config.verifier.is_some());
+        if !self.tests.has_room(peer.ip(), 1, client) {
+            io::Write::write_all(&mut &socket, &iperf3::access_denied())?;
+            return Err(refused(
+                "turned away: as many tests run as this server, or one address, may have (--max-tests)",
+            ));
+        }
+        let verifier = self.config.verifier.clone();
+        let config = iperf3::ServerConfig {
+            policy: self.config.open_policy.clone(),
+            verifier: verifier.map(|v| -> iperf3::Verifier { Box::new(move |token| v(token)) }),
+        };
+        let mut session = iperf3::Server::new(config, cookie, mono_now());
+        let link = Link::new(socket, Vec::new(), None)?;
+        let host = host::describe(Some(peer.ip()));
+        self.drive(&mut session, link, peer, (ProtocolName::Iperf3, host, client), connection).map(drop)
+    }
+
+    fn converse_native(
+        &self,
+        socket: TcpStream,
+        peer: SocketAddr,
+        first: Vec<u8>,
+        tls: Option<rustls::Connection>,
+        connection: &mut Held,
+    ) -> Result<()> {
+        let client = client_of(peer.ip(), self.config.token.is_some());
+        self.wait_for_penalty(peer.ip(), connection)?;
+        let mut link = Link::new(socket, first, tls)?;
+        link.handshake(mono_now() + FIRST_BYTES_LIMIT).context("TLS")?;
+        let config = native::ServerConfig {
+            token: self.config.token.clone(),
+            policy: self.config.policy.clone(),
+            software: concat!("pathmeter ", env!("CARGO_PKG_VERSION")).into(),
+            host: host::describe(Some(peer.ip())),
+            entropy: host::entropy()?,
+            binding: link.binding()?,
+            busy: !self.tests.has_room(peer.ip(), 1, client),
+        };
+        let host = config.host.clone();
+        let mut session = native::Server::new(config, mono_now());
+        let driven = self.drive(&mut session, link, peer, (ProtocolName::Native, host, client), connection);
+        match session.authenticated() {
+            Some(true) => self.penalties.succeeded(peer.ip()),
+            Some(false) => self.penalties.failed(peer.ip(), mono_now()),
+            None => {}
+        }
+        driven
+    }
+
+    /// An address that has given wrong tokens is heard again after a while.
+    fn wait_for_penalty(&self, source: IpAddr, connection: &Held) -> Result<()> {
+        let Some(wait) = self.penalties.wait(source, mono_now()) else {
+            return Err(refused("too many attempts after wrong tokens, closed"));
+        };
+        let until = mono_now() + wait;
+        while mono_now() < until {
+            if self.interrupt.is_raised() || connection.must_leave() {
+                return Err(refused(LEFT));
+            }
+            std::thread::sleep(FIRST_BYTES_STEP.min((until - mono_now()).to_duration()));
+        }
+        Ok(())
+    }
+
+    fn drive(
+        &self,
+        session: &mut dyn Session,
+        link: Link,
+        peer: SocketAddr,
+        (protocol, host, client): (ProtocolName, Host, Client),
+        connection: &mut Held,
+    ) -> Result<()> {
+        let mut watcher = self.config.observer.session(peer, protocol);
+        let mut slot = None;
+        let leave = connection.leave();
+        let setting = Setting {
+            opener: Opener::Server(self.desk.clone()),
+            local: self.config.local.clone(),
+            host,
+            interrupt: self.interrupt.clone(),
+            admit: Box::new(|wanted| {
+                if !wanted.begins {
+                    return self.tests.has_room(peer.ip(), 1, client)
+                        && self.streams.has_room(peer.ip(), wanted.streams, client);
+                }
+                slot = slot.take().or_else(|| TestSlot::take(self, peer.ip(), client, wanted));
+                if slot.is_some() {
+                    connection.trust();
+                }
+                slot.is_some()
+            }),
+            leave,
+            watcher: watcher.as_mut(),
+            offers: self.config.offers.clone(),
+        };
+        let outcome = Driver::new(session, link, setting)?.run();
+        watcher.ended(outcome.as_ref().copied());
+        Ok(())
+    }
+
+    /// Reads until `total` bytes are there; false: the peer closed, or this server stops.
+    fn read_up_to(
+        &self,
+        socket: &TcpStream,
+        bytes: &mut Vec<u8>,
+        (total, deadline): (usize, MonoTime),
+        connection: &Held,
+    ) -> Result<bool> {
+        socket.set_read_timeout(Some(FIRST_BYTES_STEP))?;
+        let mut buffer = vec![0; total - bytes.len()];
+        loop {
+            match (&mut &*socket).read(&mut buffer) {
+                Ok(0) => return Ok(false),
+                Ok(n) => {
+                    bytes.extend_from_slice(&buffer[..n]);
+                    return Ok(true);
+                }
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                    ) =>
+                {
+                    if self.interrupt.is_raised() {
+                        return Ok(false);
+                    }
+                    if connection.must_leave() {
+                        return Err(refused(LEFT));
+                    }
+                    if mono_now() >= deadline {
+                        return Err(refused("said nothing for ten seconds, closed"));
+                    }
+                }
+                Err(e) if e.kind() == ErrorKind::ConnectionReset => return Ok(false),
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+}
+
+/// One of the tests that may run at the same time; given back on drop.
+struct TestSlot<'a> {
+    server: &'a Server,
+    /// A test was agreed on, so it is one of those after which this server ends (`--one-off`).
+    counts: bool,
+    _test: Held,
+    _streams: Held,
+}
+
+impl TestSlot<'_> {
+    fn take(server: &Server, source: IpAddr, client: Client, wanted: Wanted) -> Option<TestSlot<'_>> {
+        let test = server.tests.take(source, 1, client).ok()?;
+        let streams = server.streams.take(source, wanted.streams, client).ok()?;
+        Some(TestSlot { server, counts: !wanted.probes, _test: test, _streams: streams })
+    }
+}
+
+impl Drop for TestSlot<'_> {
+    fn drop(&mut self) {
+        if self.counts && self.server.config.tests.is_some() {
+            let less = |left: u32| Some(left.saturating_sub(1));
+            self.server.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok();
+            self.server.waker.wake();
+        }
+    }
+}
+
+/// Says no to a client that has just come, and leaves it time to read that: closing at once, with unread bytes in the
+/// socket, would reset the connection and take the words back.
+fn turn_away(socket: &TcpStream, words: &[u8]) -> io::Result<()> {
+    socket.set_read_timeout(Some(ACCEPT_PAUSE))?;
+    io::Write::write_all(&mut &*socket, words)?;
+    socket.shutdown(std::net::Shutdown::Write)?;
+    let deadline = mono_now() + TURN_AWAY_LIMIT;
+    let mut unread = [0; 4096];
+    while mono_now() < deadline {
+        match (&*socket).read(&mut unread) {
+            Ok(0) => break,
+            Err(e) if e.kind() == ErrorKind::ConnectionReset => break,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Running sessions have seen the interrupt; they get time to give their clients the results.
+fn interrupt_rest(server: &Server, threads: Vec<JoinHandle<()>>) {
+    let deadline = mono_now() + STOP_LIMIT;
+    for thread in threads {
+        while !thread.is_finished() && mono_now() < deadline {
+            std::thread::sleep(ACCEPT_PAUSE / 10);
+        }
+        if thread.is_finished() {
+            thread.join().ok();
+        }
+    }
+    let left = server.connections.held();
+    if left > 0 {
+        server.config.observer.note(&format!("{left} connections did not end in time and were cut"));
+    }
+}
+
+fn plain(peer: SocketAddr) -> SocketAddr {
+    SocketAddr::new(peer.ip().to_canonical(), peer.port())
+}
+
+const FIRST_BYTES_LIMIT: Nanos = Nanos(10_000_000_000);
+const FIRST_BYTES_STEP: std::time::Duration = std::time::Duration::from_millis(250);
+/// Longest wait for a client that was told no to go.
+const TURN_AWAY_LIMIT: Nanos = Nanos(2_000_000_000);
+const WITHOUT_TLS: &str = "this server encrypts its control connections and you came without TLS";
+const GIVE_FINGERPRINT: &str = "give --fingerprint HEX, which it printed when it started";
+const ACCEPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
+/// Time for running tests to end after an interrupt.
+const STOP_LIMIT: Nanos = Nanos(15_000_000_000);
+/// A silent control connection is asked whether it is still there after so long, and given up after some answers that do not
+/// come.
+const KEEPALIVE: Nanos = Nanos::from_secs(10);
+const KEEPALIVE_STEP: Nanos = Nanos::from_secs(5);
+const KEEPALIVE_TRIES: u8 = 4;
+/// Tests at the same time when nobody says otherwise.
+pub const DEFAULT_TESTS: u32 = 64;
+/// Streams of all tests at the same time: each has a thread and buffers.
+const MOST_STREAMS: u32 = 1024;
