@@ -27,6 +27,7 @@ use crate::connect::Security;
 use crate::error::{Error, Result};
 use crate::host::entropy;
 use crate::interrupt::Interrupt;
+use linux::clock::wall_now;
 use linux::nic::Nic;
 use model::dut::DutReport;
 use model::event::{Event, Probe};
@@ -154,12 +155,13 @@ pub fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Resu
     Ok(measured?.into())
 }
 
-/// A name for a run: 16 hexadecimal digits.
+/// A name for a run: a UUID of version 7 (RFC 9562), so that names sort by the time of their making.
 ///
 /// # Errors
 /// The kernel gives no entropy.
 pub fn run_id() -> Result<String> {
-    Ok(format!("{:016x}", u64::from_be_bytes(entropy()?)))
+    let milliseconds = wall_now().0 / 1_000_000;
+    Ok(uuid::Builder::from_unix_timestamp_millis(milliseconds, &entropy()?).into_uuid().to_string())
 }
 
 /// The speed of the link, as an event: given by the user, or what the interface on the way says.

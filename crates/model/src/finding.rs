@@ -116,6 +116,19 @@ pub enum Status {
     Void,
 }
 
+impl Status {
+    /// The word that documents have for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::Degraded => "degraded",
+            Status::Problem => "problem",
+            Status::Void => "void",
+        }
+    }
+}
+
 /// Every finding that a run may have, in the order of the rules: of equally bad ones the earlier comes first.
 pub const IDS: [&str; 32] = [
     "contradictory-figures",

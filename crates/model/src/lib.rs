@@ -7,6 +7,7 @@ pub mod expectation;
 pub mod finding;
 pub mod frames;
 pub mod framing;
+pub mod history;
 pub mod host;
 pub mod lab;
 pub mod latency;

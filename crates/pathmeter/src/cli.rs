@@ -12,6 +12,7 @@ mod mtu;
 #[cfg(feature = "device")]
 mod rfc2544;
 mod serve;
+mod store;
 mod throughput;
 mod transfer;
 mod values;
@@ -34,6 +35,9 @@ pub(crate) use mtu::{MtuArgs, ServiceArgs};
 #[cfg(feature = "device")]
 pub(crate) use rfc2544::{Flows, Rfc2544Args, TrafficArgs};
 pub(crate) use serve::ServeArgs;
+pub(crate) use store::{
+    CompareArgs, ExportArgs, FilterArgs, ForgetArgs, HistoryArgs, KeepArgs, LabelArgs, ShowArgs, StoreArgs,
+};
 pub(crate) use throughput::{TestArgs, ThroughputArgs};
 pub(crate) use transfer::{BucketIn, S3Args, TransferArgs};
 pub(crate) use values::{Fingerprint, Pattern};
@@ -80,6 +84,12 @@ pub(crate) enum Command {
     Lab(LabArgs),
     Import(ImportArgs),
     Analyse(AnalyseArgs),
+    Compare(CompareArgs),
+    History(HistoryArgs),
+    Show(ShowArgs),
+    Label(LabelArgs),
+    Forget(ForgetArgs),
+    Export(ExportArgs),
     #[cfg(feature = "lab")]
     Demo(DemoArgs),
     Doctor(DoctorArgs),
@@ -201,6 +211,8 @@ pub(crate) struct MeasureArgs {
     pub(crate) target: TargetArgs,
     #[command(flatten)]
     pub(crate) capture: CaptureArgs,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }

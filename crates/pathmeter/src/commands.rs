@@ -2,6 +2,7 @@
 
 pub(crate) mod analyse;
 mod chart;
+pub(crate) mod compare;
 pub(crate) mod completions;
 #[cfg(feature = "lab")]
 pub(crate) mod demo;
@@ -10,6 +11,7 @@ pub(crate) mod doctor;
 pub(crate) mod file;
 pub(crate) mod frames;
 pub(crate) mod import;
+mod keep;
 #[cfg(feature = "lab")]
 pub(crate) mod lab;
 pub(crate) mod latency;
@@ -24,5 +26,6 @@ mod progress;
 pub(crate) mod rfc2544;
 pub(crate) mod serve;
 pub(crate) mod session;
+pub(crate) mod store;
 pub(crate) mod throughput;
 pub(crate) mod transfer;

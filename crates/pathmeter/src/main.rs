@@ -49,6 +49,12 @@ fn run(cli: &Cli) -> Result<Exit> {
         Command::Rfc2544(args) => commands::rfc2544::run(args, global),
         #[cfg(feature = "lab")]
         Command::Lab(args) => commands::lab::run(args, global),
+        Command::Compare(args) => commands::compare::run(args, global),
+        Command::History(args) => commands::store::history(args, global),
+        Command::Show(args) => commands::store::show(args, global),
+        Command::Label(args) => commands::store::label(args, global),
+        Command::Forget(args) => commands::store::forget(args, global),
+        Command::Export(args) => commands::store::export(args, global),
         Command::Analyse(args) => commands::analyse::run(args, global),
         Command::Import(args) => commands::import::run(args, global),
         #[cfg(feature = "lab")]

@@ -9,6 +9,7 @@ mod native {
     mod frames;
     mod hostile;
     mod identity;
+    mod keep;
     mod lab;
     mod lies;
     mod loaded;

@@ -1,7 +1,9 @@
 //! The published schemas are those of the code. `UPDATE_SCHEMAS=1 cargo test --test schemas` writes them anew.
 
 use insight::{analysis::Analysis, run_of_events};
+use model::history::Entry;
 use model::{dut::DutReport, event::Event, lab::LabReport, plan::Plan, run::Run};
+use report::format::compared::Compared;
 use schemars::{Schema, schema_for};
 use std::fs;
 use std::path::Path;
@@ -15,6 +17,8 @@ fn published_schemas_are_those_of_the_code() {
         ("analysis", schema_for!(Analysis)),
         ("lab", schema_for!(LabReport)),
         ("rfc2544", schema_for!(DutReport)),
+        ("comparison", schema_for!(Compared)),
+        ("history", schema_for!(Vec<Entry>)),
     ];
     for (name, schema) in published {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schemas/{name}.json"));

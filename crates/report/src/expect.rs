@@ -2,10 +2,13 @@
 
 mod device;
 mod figures;
+mod headline;
 mod quantity;
 mod scope;
 
 pub use device::{DeviceExpectation, known_device_keys};
+pub use headline::headlines;
+pub(crate) use headline::{KEYS, figure, print};
 pub use model::expectation::Checked;
 
 use figures::{Figure, Source, all};

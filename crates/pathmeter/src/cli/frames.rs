@@ -1,6 +1,6 @@
 //! The command line of `pathmeter frames`.
 
-use super::{SessionArgs, TargetArgs};
+use super::{KeepArgs, SessionArgs, TargetArgs};
 use clap::{Args, ValueEnum};
 use engine::run::PairCount;
 use model::framing::Encaps;
@@ -65,6 +65,8 @@ pub(crate) struct FramesArgs {
     /// Draw throughput and packets a second over frame size into this file, an .svg or a .png; repeatable
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) chart: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }

@@ -1,5 +1,6 @@
 //! The command line of `pathmeter import`.
 
+use super::StoreArgs;
 use clap::Args;
 use model::units::BitRate;
 use std::path::PathBuf;
@@ -28,6 +29,14 @@ counted wrongly is rebuilt from what it counted rightly, and a note says so.")]
 pub(crate) struct ImportArgs {
     #[command(flatten)]
     pub(crate) outputs: OutputsArgs,
+    /// Keep them in the store, too; a run that is there already is not taken twice
+    #[arg(long)]
+    pub(crate) save: bool,
+    /// Label of those that are kept
+    #[arg(long, value_name = "LABEL", requires = "save")]
+    pub(crate) label: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 /// Outputs to read, and what they do not tell.

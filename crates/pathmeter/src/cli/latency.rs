@@ -1,6 +1,6 @@
 //! The command line of `pathmeter latency`.
 
-use super::{CaptureArgs, CpuList, Dscp, HostPort, OriginArgs, SessionArgs, TosByte};
+use super::{CaptureArgs, CpuList, Dscp, HostPort, KeepArgs, OriginArgs, SessionArgs, TosByte};
 use clap::{Args, ValueEnum};
 use model::latency::{LatencyMode, LatencyProtocol};
 use model::units::{Bytes, Nanos, PacketRate};
@@ -43,6 +43,8 @@ pub(crate) struct LatencyArgs {
     #[command(flatten)]
     pub(crate) capture: CaptureArgs,
     #[command(flatten)]
+    pub(crate) keep: KeepArgs,
+    #[command(flatten)]
     pub(crate) session: SessionArgs,
 }
 
@@ -55,12 +57,6 @@ pub(crate) struct WayArgs {
     /// Measure each host from this local address or through this interface; repeatable, the ways take turns
     #[arg(long, value_name = "[LABEL=]ADDR|INTERFACE", conflicts_with_all = ["bind", "device"])]
     pub(crate) via: Vec<String>,
-    /// Name of the way in tables; one for each host
-    #[arg(long, value_name = "LABEL")]
-    pub(crate) label: Vec<String>,
-    /// Keep the result in this file, and compare with those kept there before
-    #[arg(long, value_name = "FILE")]
-    pub(crate) save: Option<PathBuf>,
 }
 
 /// What is sent, and until when.

@@ -1,7 +1,7 @@
 //! The options of `pathmeter mtu`.
 
 use super::values::Pattern;
-use super::{CaptureArgs, SessionArgs, TargetArgs};
+use super::{CaptureArgs, KeepArgs, SessionArgs, TargetArgs};
 use clap::{Args, ValueEnum};
 use model::framing::Encaps;
 use model::path::PathMethod;
@@ -34,6 +34,8 @@ pub(crate) struct MtuArgs {
     pub(crate) service: ServiceArgs,
     #[command(flatten)]
     pub(crate) capture: CaptureArgs,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }

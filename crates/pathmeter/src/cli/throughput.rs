@@ -1,6 +1,6 @@
 //! The command line of `pathmeter throughput`.
 
-use super::{CaptureArgs, CpuList, Dscp, HostPort, SessionArgs, TargetArgs, TosByte};
+use super::{CaptureArgs, CpuList, Dscp, HostPort, KeepArgs, SessionArgs, TargetArgs, TosByte};
 use clap::{Args, ValueEnum};
 use engine::run::PairCount;
 use model::plan::{ProtocolName, Wait};
@@ -40,6 +40,8 @@ pub(crate) struct ThroughputArgs {
     pub(crate) host: HostArgs,
     #[command(flatten)]
     pub(crate) capture: CaptureArgs,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }

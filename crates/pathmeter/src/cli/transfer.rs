@@ -1,6 +1,6 @@
 //! The command line of `pathmeter transfer`.
 
-use super::{CaptureArgs, OriginArgs};
+use super::{CaptureArgs, KeepArgs, OriginArgs};
 use clap::{Args, ValueEnum};
 use model::transfer::TransferMethod;
 use model::units::{Bytes, Nanos};
@@ -37,9 +37,8 @@ pub(crate) struct TransferArgs {
     /// Upload this file
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Name of a URL in the tables, in their order; repeatable [default: its host or file]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) label: Vec<String>,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
     /// What the others are compared with: an MTU of --mtu, or else a label [default: the first]
     #[arg(long, value_name = "MTU|NAME")]
     pub(crate) baseline: Option<String>,

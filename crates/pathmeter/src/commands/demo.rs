@@ -1,5 +1,6 @@
 //! `pathmeter demo`: a path with a fault, made on this machine, measured and explained.
 
+use super::keep::Keep;
 use super::session::{Measured, conclude_all, run_in_steps};
 use crate::cli::{Common, DemoArgs};
 use crate::exit::Exit;
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &DemoArgs, global: &Common) -> Result<Exit> {
     if let Some(dropped) = traffic.nodes.iter().find_map(|node| node.fragments) {
         say(&format!("\nThe router's own count: {} IPv4 fragments dropped.\n", dropped.ipv4));
     }
-    conclude_all(measured, false, &[], global)
+    conclude_all(measured, false, &[], Keep::default(), global)
 }
 
 /// The topology `demo`, as far as this kernel can build it, and what it cannot.
@@ -81,7 +82,7 @@ fn measure(server: IpAddr, quick: bool, interrupt: &Interrupt) -> Result<Measure
     far.origin.family = Family::V4("the demo");
     let asked = Measure { quick, ..Measure::to(far) };
     let plan = resolve(&Request::Measure(Box::new(asked)), &Host::here())?;
-    run_in_steps(&plan, &Options { stop: interrupt.clone(), ..Options::default() })
+    run_in_steps(&plan, &Options { stop: interrupt.clone(), ..Options::default() }, &mut Keep::default())
 }
 
 fn say(line: &str) {

@@ -1,6 +1,7 @@
 //! `pathmeter frames`: what the path carries in Ethernet frames of each size, against line rate.
 
 use super::chart;
+use super::keep::Keep;
 use super::session::{conclude, expectations, print_plan, run_in_steps, security};
 use crate::cli::{Common, FramesArgs};
 use crate::exit::Exit;
@@ -19,9 +20,13 @@ pub(crate) fn run(args: &FramesArgs, global: &Common) -> Result<Exit> {
     if args.session.dry_run {
         return print_plan(&plan, global);
     }
+    let mut keep = Keep::open(&args.keep, "frames", &args.target.host.to_string())?;
     let options = Options { security, stop: signals::interrupt()?, ..Options::default() };
-    let mut ended = run_in_steps(&plan, &options)?;
+    let mut ended = run_in_steps(&plan, &options, &mut keep)?;
     let exit = conclude(&mut ended.run, false, &expected, global);
+    let kept = keep.finish(&ended.run);
     chart::write(&args.chart, || format::chart(&ended.run).svg())?;
-    exit.and_then(|exit| ended.error.map_or(Ok(exit), Err))
+    let exit = exit?;
+    ended.error.map_or(Ok(()), Err)?;
+    kept.map(|()| exit)
 }

@@ -2,7 +2,8 @@
 
 mod compare;
 
-use super::session::{Live, conclude, expectations, print_plan, security};
+use super::keep::Keep;
+use super::session::{Live, conclude_all, expectations, print_plan, security};
 use crate::cli::{Common, LatencyArgs};
 use crate::exit::Exit;
 use crate::request;
@@ -18,16 +19,19 @@ pub(crate) fn run(args: &LatencyArgs, global: &Common) -> Result<Exit> {
     if args.session.dry_run {
         return print_plan(&plan, global);
     }
+    let hosts: Vec<String> = args.hosts.iter().map(ToString::to_string).collect();
+    let mut keep = Keep::open(&args.keep, "latency", &hosts.join(" "))?;
     let device = match &plan {
         Plan::Latency(work) => work.plan.ways.first().and_then(|way| way.device.as_deref()),
         _ => None,
     };
     let capture = args.capture.options(device);
     let options = Options { security, stop: signals::interrupt()?, capture, ..Options::default() };
-    let mut ended = Live::new(global).run(&plan, options)?;
-    let exit = conclude(&mut ended.run, true, &expected, global)?;
-    if let (Some(file), None) = (&args.ways.save, &ended.error) {
-        compare::save_and_show(&ended.run, file, global)?;
+    let ended = Live::new(global).run(&plan, options, &mut keep)?;
+    let whole = ended.error.is_none();
+    let exit = conclude_all(ended, true, &expected, keep, global)?;
+    if let (Some(Some(file)), true) = (&args.keep.save, whole) {
+        compare::show(file, global)?;
     }
-    ended.error.map_or(Ok(exit), Err)
+    Ok(exit)
 }

@@ -1,5 +1,6 @@
 //! `pathmeter measure`: the main job. Reach, idle RTT, datagram sizes, TCP and UDP each way, reasons, verdict.
 
+use super::keep::Keep;
 use super::session::{conclude_all, expectations, print_plan, run_in_steps, security};
 use crate::cli::{Common, MeasureArgs};
 use crate::exit::Exit;
@@ -23,8 +24,9 @@ pub(crate) fn run(args: &MeasureArgs, global: &Common) -> Result<Exit> {
         );
         return print_plan(&plan, global);
     }
+    let mut keep = Keep::open(&args.keep, "measure", &args.target.host.to_string())?;
     let capture = args.capture.options(args.target.origin.device.as_deref());
     let options = Options { security, stop: signals::interrupt()?, capture, ..Options::default() };
-    let ended = run_in_steps(&plan, &options)?;
-    conclude_all(ended, false, &expected, global)
+    let ended = run_in_steps(&plan, &options, &mut keep)?;
+    conclude_all(ended, false, &expected, keep, global)
 }

@@ -1,5 +1,6 @@
 //! `pathmeter mtu`: which packets a path carries, both ways, and what to set.
 
+use super::keep::Keep;
 use super::session::{Live, conclude_all, expectations, print_plan, security};
 use crate::cli::{Common, MtuArgs};
 use crate::exit::Exit;
@@ -16,8 +17,9 @@ pub(crate) fn run(args: &MtuArgs, global: &Common) -> Result<Exit> {
     if args.session.dry_run {
         return print_plan(&plan, global);
     }
+    let mut keep = Keep::open(&args.keep, "mtu", &args.target.host.to_string())?;
     let capture = args.capture.options(args.target.origin.device.as_deref());
     let options = Options { security, stop: signals::interrupt()?, capture, ..Options::default() };
-    let ended = Live::new(global).run(&plan, options)?;
-    conclude_all(ended, true, &expected, global)
+    let ended = Live::new(global).run(&plan, options, &mut keep)?;
+    conclude_all(ended, true, &expected, keep, global)
 }

@@ -1,5 +1,6 @@
 //! What the commands that run tests share: identity, the link's speed, showing events live, ending with a verdict.
 
+use super::keep::Keep;
 use super::output::{Screen, deliver, write};
 use crate::cli::{Common, SessionArgs};
 use crate::exit::Exit;
@@ -74,13 +75,19 @@ impl<'a> Live<'a> {
         Live { global, style, plan: None, latency: None, transfer: None, warns: false, gone: false }
     }
 
-    /// Carries a plan out and shows what happens.
-    pub(crate) fn run(mut self, plan: &Plan, options: Options) -> Result<Measured> {
+    /// Carries a plan out, shows what happens and keeps it.
+    pub(crate) fn run(mut self, plan: &Plan, options: Options, keep: &mut Keep) -> Result<Measured> {
         // What has been shown is in no document.
         let shown = self.global.format().live != format::Live::Nothing && self.global.output.is_none();
         let options = Options { drop_intervals: shown, ..options };
         self.warns = matches!(plan, Plan::Transfer(_));
-        let measured = measured(run::run(plan, &options, &mut |event| self.event(event)));
+        let measured = measured(
+            run::run(plan, &options, &mut |event| {
+                keep.event(event);
+                self.event(event);
+            }),
+            keep,
+        );
         if matches!(plan, Plan::Path(_)) && std::io::stderr().is_terminal() {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
@@ -154,17 +161,23 @@ impl<'a> Live<'a> {
 }
 
 /// Carries out a plan of several tests, of which only the steps are shown.
-pub(crate) fn run_in_steps(plan: &Plan, options: &Options) -> Result<Measured> {
-    measured(run::run(plan, options, &mut |event| {
-        let line = match event {
-            Event::Progress(Progress { part: Some([part, of]), doing }) => format!("{part}/{of}  {doing}"),
-            Event::Progress(progress) => progress.doing.clone(),
-            Event::FrameRow(row) => frames::progress(row),
-            _ => return,
-        };
-        // Progress is a courtesy: a closed standard error stops nothing.
-        let _ = writeln!(std::io::stderr(), "{line}");
-    }))
+pub(crate) fn run_in_steps(plan: &Plan, options: &Options, keep: &mut Keep) -> Result<Measured> {
+    measured(
+        run::run(plan, options, &mut |event| {
+            keep.event(event);
+            let line = match event {
+                Event::Progress(Progress { part: Some([part, of]), doing }) => {
+                    format!("{part}/{of}  {doing}")
+                }
+                Event::Progress(progress) => progress.doing.clone(),
+                Event::FrameRow(row) => frames::progress(row),
+                _ => return,
+            };
+            // Progress is a courtesy: a closed standard error stops nothing.
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }),
+        keep,
+    )
 }
 
 /// A run of a path, and the error that ended it early.
@@ -175,10 +188,10 @@ pub(crate) struct Measured {
     pub(crate) error: Option<Error>,
 }
 
-fn measured(ended: Result<Ended>) -> Result<Measured> {
+fn measured(ended: Result<Ended>, keep: &Keep) -> Result<Measured> {
     let Ended { document, error } = ended?;
     match document {
-        Document::Run(run) => Ok(Measured { run: *run, error }),
+        Document::Run(run) => Ok(Measured { run: keep.named(*run), error }),
         _ => Err(fault("a plan of a path made another document than a run")),
     }
 }
@@ -188,10 +201,15 @@ pub(crate) fn conclude_all(
     mut ended: Measured,
     live: bool,
     expected: &[Expectation],
+    keep: Keep,
     global: &Common,
 ) -> Result<Exit> {
-    let exit = conclude(&mut ended.run, live, expected, global)?;
-    ended.error.map_or(Ok(exit), Err)
+    let concluded = conclude(&mut ended.run, live, expected, global);
+    // A result that could not be written is kept all the same.
+    let kept = keep.finish(&ended.run);
+    let exit = concluded?;
+    ended.error.map_or(Ok(()), Err)?;
+    kept.map(|()| exit)
 }
 
 /// For `--verbose`: what was decided, as JSON, and which features of the kernels carried the data.

@@ -1,5 +1,6 @@
 //! `pathmeter throughput`: how much a path carries, and what limits it.
 
+use super::keep::Keep;
 use super::session::{Live, conclude_all, expectations, print_plan, run_in_steps, security};
 use crate::cli::{Common, ThroughputArgs};
 use crate::exit::Exit;
@@ -16,11 +17,13 @@ pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> Result<Exit> {
     if args.session.dry_run {
         return print_plan(&plan, global);
     }
+    let mut keep = Keep::open(&args.keep, "throughput", &args.target.host.to_string())?;
     let capture = args.capture.options(args.target.origin.device.as_deref());
     let options = Options { security, stop: signals::interrupt()?, capture, ..Options::default() };
     if matches!(plan, Plan::Pairs(_)) {
-        return conclude_all(run_in_steps(&plan, &options)?, false, &expected, global);
+        let ended = run_in_steps(&plan, &options, &mut keep)?;
+        return conclude_all(ended, false, &expected, keep, global);
     }
-    let ended = Live::new(global).run(&plan, options)?;
-    conclude_all(ended, true, &expected, global)
+    let ended = Live::new(global).run(&plan, options, &mut keep)?;
+    conclude_all(ended, true, &expected, keep, global)
 }

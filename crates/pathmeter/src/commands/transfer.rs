@@ -1,5 +1,6 @@
 //! `pathmeter transfer`: real files over HTTP, HTTPS and S3, repeated and compared.
 
+use super::keep::Keep;
 use super::session::{EXPECT_OF_RUN, Live, conclude_all, parse_expectations, print_plan};
 use crate::cli::{Common, TransferArgs};
 use crate::exit::Exit;
@@ -15,8 +16,9 @@ pub(crate) fn run(args: &TransferArgs, global: &Common) -> Result<Exit> {
     if args.dry_run {
         return print_plan(&plan, global);
     }
+    let mut keep = Keep::open(&args.keep, "transfer", &args.urls.join(" "))?;
     let capture = args.capture.options(args.connection.origin.device.as_deref());
     let options = Options { stop: signals::interrupt()?, capture, ..Options::default() };
-    let ended = Live::new(global).run(&plan, options)?;
-    conclude_all(ended, true, &expected, global)
+    let ended = Live::new(global).run(&plan, options, &mut keep)?;
+    conclude_all(ended, true, &expected, keep, global)
 }

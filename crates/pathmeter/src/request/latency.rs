@@ -19,7 +19,7 @@ impl Asks for LatencyArgs {
             port: self.port,
             origin: origin(&self.ways.origin)?,
             via: self.ways.via.iter().map(|text| Via::named(text)).collect::<Result<_, Failure>>()?,
-            labels: self.ways.label.clone(),
+            labels: self.keep.label.clone(),
             protocol: self.protocol.into(),
             mode: if playback.is_some() { LatencyMode::Playback } else { self.test.mode.into() },
             transport: if self.test.tcp { Transport::Tcp } else { Transport::Udp },

@@ -11,7 +11,7 @@ impl Asks for TransferArgs {
         let connection = &self.connection;
         Ok(Request::Transfer(Box::new(Transfer {
             urls: self.urls.clone(),
-            labels: self.label.clone(),
+            labels: self.keep.label.clone(),
             repetitions: self.repeat,
             method: self.method.map(TransferMethod::from),
             body: self.size.map(Body::Size).or_else(|| self.file.clone().map(Body::File)),

@@ -1,8 +1,10 @@
 //! The output formats: one file and one row in [`FORMATS`] each; and the documents of runs and reports.
 
 pub mod analysis;
+pub mod compared;
 mod csv;
 pub mod frames;
+pub mod history;
 mod html;
 mod imported;
 pub mod iperf2;

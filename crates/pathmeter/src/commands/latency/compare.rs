@@ -9,17 +9,11 @@ use model::event::Event;
 use model::latency::{HostNoise, LatencyResult, WayResult};
 use model::run::Run;
 use report::format::{self, Live};
-use std::fs::OpenOptions;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// Adds a run to the file, a line of JSON, and shows all ways in it as one table.
-pub(crate) fn save_and_show(run: &Run, file: &Path, global: &Common) -> Result<()> {
-    let named = || format!("keep the result in {}", file.display());
-    let mut out = OpenOptions::new().create(true).append(true).open(file).with_context(named)?;
-    let mut line = serde_json::to_vec(run).map_err(std::io::Error::from)?;
-    line.push(b'\n');
-    out.write_all(&line).with_context(named)?;
+/// Shows all ways of a file of runs as one table.
+pub(crate) fn show(file: &Path, global: &Common) -> Result<()> {
     let ways = kept(file)?;
     if ways.len() < 2 || global.format().live != Live::Rows {
         return Ok(());

@@ -1,0 +1,133 @@
+//! Runs that were kept, as a list shows them.
+
+use crate::time::WallTime;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A kept run in a row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Entry {
+    /// Its name, unique. Any beginning that no other run shares will do where one is asked for.
+    pub id: String,
+    /// The command: `throughput`, `measure`.
+    pub kind: String,
+    /// The far end, as it was asked for; empty: none is known.
+    pub target: String,
+    /// A word that holds runs together; empty: none.
+    pub label: String,
+    /// How it came here.
+    pub origin: Origin,
+    /// Begin, wall clock of the host that measured; RFC 3339 in JSON.
+    #[serde(with = "rfc3339")]
+    #[schemars(with = "String")]
+    pub started: WallTime,
+    /// End, likewise; absent: it has not ended, or was cut off.
+    #[serde(with = "rfc3339::optional")]
+    #[schemars(with = "Option<String>")]
+    pub finished: Option<WallTime>,
+    /// The verdict in one word; absent: it has not ended.
+    pub status: Option<String>,
+    /// The verdict in a sentence.
+    pub verdict: Option<String>,
+    /// Its foremost figures.
+    pub figures: Vec<Headline>,
+}
+
+/// How a run came into a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// Measured by this program.
+    #[default]
+    Measured,
+    /// Read from the output of another tool, or of another host.
+    Imported,
+}
+
+impl Origin {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Origin::Measured => "measured",
+            Origin::Imported => "imported",
+        }
+    }
+
+    /// The one of this name; [`Origin::Measured`] where there is none.
+    #[must_use]
+    pub fn named(name: &str) -> Origin {
+        if name == Origin::Imported.name() { Origin::Imported } else { Origin::Measured }
+    }
+}
+
+/// A figure of a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Headline {
+    /// Its name, as an expectation names it: `down.goodput`.
+    pub name: String,
+    /// Its value: bits per second, nanoseconds, bytes or a share.
+    pub value: f64,
+    /// The same with its unit, to be read.
+    pub text: String,
+}
+
+/// Times as text: a number of nanoseconds is too large for the numbers of many readers of JSON.
+mod rfc3339 {
+    use crate::time::WallTime;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &WallTime, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(time)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<WallTime, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+
+    pub(super) mod optional {
+        use super::{Deserialize, Deserializer, Error, Serializer, WallTime};
+
+        pub(in super::super) fn serialize<S: Serializer>(
+            time: &Option<WallTime>,
+            to: S,
+        ) -> Result<S::Ok, S::Error> {
+            match time {
+                Some(time) => to.collect_str(time),
+                None => to.serialize_none(),
+            }
+        }
+
+        pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+            from: D,
+        ) -> Result<Option<WallTime>, D::Error> {
+            let text: Option<String> = Option::deserialize(from)?;
+            text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_text_and_come_back() {
+        let entry = Entry {
+            id: "a".into(),
+            kind: "throughput".into(),
+            target: "far.example".into(),
+            label: String::new(),
+            origin: Origin::Measured,
+            started: "2026-11-01T12:00:00.001Z".parse().unwrap(),
+            finished: None,
+            status: None,
+            verdict: None,
+            figures: Vec::new(),
+        };
+        let json = serde_json::to_value(&entry).unwrap();
+        assert_eq!(json["started"], "2026-11-01T12:00:00.001Z");
+        assert_eq!(serde_json::from_value::<Entry>(json).unwrap(), entry);
+    }
+}

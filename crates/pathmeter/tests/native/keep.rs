@@ -1,0 +1,144 @@
+//! Runs that are kept: found again, shown again, compared, and there after a crash.
+
+use super::support::{Ended, Running, Scratch, Server, pathmeter, run};
+use serde_json::Value;
+
+/// A store of this test's own.
+struct Kept {
+    scratch: Scratch,
+    store: String,
+}
+
+impl Kept {
+    fn new(name: &str) -> Kept {
+        let scratch = Scratch::new(name);
+        let store = scratch.file("runs.db", None);
+        Kept { scratch, store }
+    }
+
+    fn run(&self, words: &[&str]) -> Ended {
+        run(&[words, &["--store", &self.store]].concat())
+    }
+
+    fn history(&self, words: &[&str]) -> Vec<Value> {
+        let listed = self.run(&[&["history", "--json"], words].concat()).code(0).json();
+        listed.as_array().unwrap().clone()
+    }
+
+    fn throughput(&self, server: &Server, words: &[&str]) -> Ended {
+        self.run(&[&["throughput", &server.host(), "-n", "1M", "--save"], words].concat()).code(0)
+    }
+}
+
+#[test]
+fn a_kept_run_is_listed_and_shown_as_it_was() {
+    let (server, kept) = (Server::start(&[]), Kept::new("keep-show"));
+    let ended = kept.throughput(&server, &["--label", "first", "--json"]).says("kept as ");
+    let measured = ended.json();
+    let listed = kept.history(&[]);
+    assert_eq!(listed.len(), 1);
+    let entry = &listed[0];
+    assert_eq!((&entry["kind"], &entry["label"]), (&"throughput".into(), &"first".into()));
+    let figure = entry["figures"].as_array().unwrap().iter().find(|f| f["name"] == "tcp.up.goodput").unwrap();
+    assert_eq!(figure["value"], measured["summary"]["up"]["goodput_bps"].as_f64().unwrap());
+    let id = entry["id"].as_str().unwrap();
+    let shown = kept.run(&["show", &id[..18], "--json"]).code(0).json();
+    assert_eq!((&shown, shown["id"].as_str()), (&measured, Some(id)));
+    for format in ["text", "markdown", "csv", "html", "ndjson", "junit"] {
+        assert!(!kept.run(&["show", id, "--format", format]).code(0).stdout.is_empty(), "{format}");
+    }
+    kept.run(&["label", id, "second"]).code(0);
+    assert_eq!(kept.history(&["--label", "second"]).len(), 1);
+    assert!(kept.history(&["--label", "first"]).is_empty());
+    kept.run(&["forget", id]).code(0);
+    kept.run(&["show", id]).code(2).says("no run is called");
+}
+
+#[test]
+fn runs_go_from_store_to_store_and_are_taken_once() {
+    let (server, kept, other) = (Server::start(&[]), Kept::new("keep-from"), Kept::new("keep-to"));
+    kept.throughput(&server, &[]);
+    kept.throughput(&server, &["-R"]);
+    let lines = kept.scratch.file("runs.ndjson", None);
+    kept.run(&["export", "-o", &lines]).code(0);
+    other.run(&["import", &lines, "--save", "--label", "moved"]).code(0).says("2 of 2 were new");
+    other.run(&["import", &lines, "--save"]).code(0).says("0 of 2 were new");
+    let ids = |kept: &Kept| {
+        let mut ids: Vec<String> = kept.history(&[]).iter().map(|entry| entry["id"].to_string()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids(&other), ids(&kept));
+}
+
+#[test]
+fn sets_of_runs_are_compared_by_label_name_and_file() {
+    let (server, kept) = (Server::start(&[]), Kept::new("keep-compare"));
+    for (label, rate) in [("slow", "2M"), ("fast", "20M")] {
+        for _ in 0..6 {
+            let words = ["-u", "-b", rate, "-t", "300ms", "--label", label];
+            kept.run(&[&["throughput", &server.host(), "--save"], &words[..]].concat()).code(0);
+        }
+    }
+    let better = kept.run(&["compare", "slow", "fast", "--json"]).code(0).json();
+    let row = |compared: &Value| {
+        let rows = compared["figures"].as_array().unwrap().clone();
+        rows.into_iter().find(|row| row["name"] == "udp.up.goodput").unwrap()
+    };
+    assert_eq!(row(&better)["judgement"]["word"], "better", "{better}");
+    let what: Vec<&str> =
+        better["differences"].as_array().unwrap().iter().map(|one| one["what"].as_str().unwrap()).collect();
+    assert!(what.contains(&"rate asked for"), "{what:?}");
+    // Exit code 5 only where it was asked for.
+    kept.run(&["compare", "fast", "slow", "--baseline"]).code(5);
+    kept.run(&["compare", "fast", "slow"]).code(0);
+    let file = kept.scratch.file("fast.ndjson", None);
+    kept.run(&["export", "--label", "fast", "-o", &file]).code(0);
+    let of_file = kept.run(&["compare", "slow", &file, "--json"]).code(0).json();
+    assert_eq!(row(&of_file)["other"], row(&better)["other"]);
+    kept.run(&["compare", "slow", "nothing"]).code(2).says("no kept run has the label or name");
+}
+
+#[test]
+fn a_run_that_was_killed_is_there_as_far_as_it_went() {
+    let (server, kept) = (Server::start(&[]), Kept::new("keep-killed"));
+    let host = server.host();
+    let words =
+        ["throughput", &host, "-t", "60s", "-i", "100ms", "-b", "10M", "--save", "--store", &kept.store];
+    let running = Running::start(pathmeter(None, &words));
+    let cut = loop {
+        // Events are written once a second: some intervals are there when the first is.
+        if let [entry] = kept.history(&[]).as_slice() {
+            let id = entry["id"].as_str().unwrap().to_owned();
+            let run = kept.run(&["show", &id, "--json"]).code(0).json();
+            if run["intervals"].as_array().is_some_and(|rows| !rows.is_empty()) {
+                break id;
+            }
+        }
+    };
+    running.signal("KILL");
+    running.end();
+    let entry = kept.history(&[]).remove(0);
+    assert_eq!((&entry["status"], &entry["finished"]), (&Value::Null, &Value::Null));
+    let run = kept.run(&["show", &cut, "--json"]).code(0).json();
+    assert!(!run["intervals"].as_array().unwrap().is_empty(), "{run}");
+    assert!(kept.run(&["history"]).code(0).stdout.contains("not ended"));
+}
+
+#[test]
+fn a_store_that_cannot_be_used_is_told_before_the_test_and_an_old_file_is_kept_to() {
+    let (server, kept) = (Server::start(&[]), Kept::new("keep-refused"));
+    let letter = kept.scratch.file("letter.db", Some(&"no database\n".repeat(1000)));
+    let host = server.host();
+    run(&["throughput", &host, "-t", "60s", "--save", "--store", &letter])
+        .code(2)
+        .says("is damaged, or no store");
+    // A file of lines, as `latency --save FILE` always was.
+    let lines = kept.scratch.file("ways.ndjson", None);
+    for _ in 0..2 {
+        run(&["throughput", &host, "-n", "100k", "--save", &lines]).code(0);
+    }
+    let text = std::fs::read_to_string(&lines).unwrap();
+    assert_eq!(text.lines().filter(|line| serde_json::from_str::<Value>(line).is_ok()).count(), 2);
+    kept.run(&["history", "--since", "yesterday"]).code(2).says("neither a date nor a time");
+}

@@ -1,0 +1,94 @@
+//! The runs of a store as a document.
+
+use crate::document::{Block, Column, Csv, Document, Field, Head, Table, indented_json, json_line};
+use model::history::{Entry, Headline};
+
+/// Kept runs, in the order of the list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct History {
+    /// The runs.
+    pub entries: Vec<Entry>,
+    /// What to say behind the list.
+    pub notes: Vec<String>,
+}
+
+impl Document for History {
+    fn head(&self) -> Head {
+        Head { kind: "history".into(), title: "Kept runs".into(), depth: 1, ..Head::default() }
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let columns = ["run", "began", "what", "target", "label", "verdict", "figures"].map(Column::left);
+        let rows = self.entries.iter().map(|entry| row(entry, &short_ids(&self.entries))).collect();
+        vec![Block::Table(Table::of(columns.into(), rows)), Block::Sentences(self.notes.clone())]
+    }
+
+    fn csv(&self) -> Csv {
+        let columns = vec![
+            "id", "started", "finished", "kind", "target", "label", "origin", "status", "figure", "value",
+        ];
+        Csv { columns, rows: self.entries.iter().flat_map(csv_rows).collect() }
+    }
+
+    /// An array of entries.
+    fn json(&self) -> String {
+        indented_json(&self.entries)
+    }
+
+    fn ndjson(&self) -> String {
+        self.entries.iter().map(json_line).collect()
+    }
+}
+
+/// As many letters of the names as it takes to tell them apart, and no fewer than eight.
+fn short_ids(entries: &[Entry]) -> usize {
+    let mut ids: Vec<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
+    ids.sort_unstable();
+    let alike = |pair: &[&str]| pair[0].bytes().zip(pair[1].bytes()).take_while(|(a, b)| a == b).count();
+    ids.windows(2).map(|pair| alike(pair) + 1).max().unwrap_or_default().max(LEAST)
+}
+
+fn row(entry: &Entry, letters: &usize) -> Vec<String> {
+    let id: String = entry.id.chars().take(*letters).collect();
+    let status = entry.status.clone().unwrap_or_else(|| "not ended".into());
+    // To the second: what stands before the point.
+    let began = entry.started.to_string();
+    let began = began.split('.').next().unwrap_or_default().trim_end_matches('Z').replace('T', " ");
+    let figures: Vec<String> = entry.figures.iter().take(SHOWN).map(in_short).collect();
+    vec![id, began, entry.kind.clone(), entry.target.clone(), entry.label.clone(), status, figures.join(", ")]
+}
+
+fn in_short(figure: &Headline) -> String {
+    format!("{} {}", figure.name, figure.text)
+}
+
+/// A row for each figure; one without, where there is none.
+fn csv_rows(entry: &Entry) -> Vec<Vec<Field>> {
+    let time = |time: Option<model::time::WallTime>| time.map(|time| time.to_string()).unwrap_or_default();
+    let head = || {
+        vec![
+            Field::Value(entry.id.clone()),
+            Field::Value(time(Some(entry.started))),
+            Field::Value(time(entry.finished)),
+            Field::Value(entry.kind.clone()),
+            Field::Prose(entry.target.clone()),
+            Field::Prose(entry.label.clone()),
+            Field::Value(entry.origin.name().into()),
+            Field::Value(entry.status.clone().unwrap_or_default()),
+        ]
+    };
+    let with = |name: String, value: String| {
+        let mut row = head();
+        row.extend([Field::Value(name), Field::Value(value)]);
+        row
+    };
+    match entry.figures.as_slice() {
+        [] => vec![with(String::new(), String::new())],
+        figures => figures.iter().map(|figure| with(figure.name.clone(), figure.value.to_string())).collect(),
+    }
+}
+
+/// Letters of a name that are shown at least.
+const LEAST: usize = 8;
+/// Figures that fit a row.
+const SHOWN: usize = 3;
