@@ -51,6 +51,7 @@ pub mod echo;
 pub mod error;
 pub mod flows;
 pub mod guard;
+pub mod hops;
 pub mod host;
 pub mod host_port;
 pub mod http_server;

@@ -3,11 +3,11 @@
 mod foreign;
 mod legs;
 mod native;
-mod numbered;
+pub(crate) mod numbered;
 mod pieces;
 mod service;
 mod tcp;
-mod trace;
+pub(crate) mod trace;
 
 use super::connect::Security;
 use super::flows;

@@ -2,7 +2,8 @@
 
 use crate::cmsg::{ControlMessage, ControlMessages, receive};
 use crate::sockaddr::{self, array};
-use crate::timestamp::{PacketTimes, packet_times};
+use crate::message::Received;
+use crate::timestamp::PacketTimes;
 use model::units::Bytes;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -43,6 +44,11 @@ pub struct NetworkError {
     pub destination: Option<SocketAddr>,
     /// How many bytes of the refused datagram's payload came back.
     pub quoted: usize,
+    /// Where among these the extensions of the ICMP message begin (RFC 4884), when it has some
+    /// ([`crate::options::set_receive_extensions`]).
+    pub extensions: Option<usize>,
+    /// TTL or hop limit that the ICMP message arrived with ([`crate::message::set_receive_notes`]).
+    pub ttl: Option<u8>,
 }
 
 /// Who found the error out.
@@ -96,7 +102,7 @@ pub fn clear(fd: &impl AsFd, mut look: impl FnMut(QueueEntry)) -> io::Result<usi
 }
 
 pub(crate) fn read(notes: ControlMessages<'_>, quoted: usize, destination: Option<SocketAddr>) -> QueueEntry {
-    let times = notes.clone().find_map(|note| packet_times(&note)).unwrap_or_default();
+    let Received { times, ttl, .. } = Received::read(notes.clone(), quoted, destination);
     let Some(error) = notes.filter(is_error).find_map(|note| ExtendedError::read(note.data)) else {
         return QueueEntry::Other;
     };
@@ -117,6 +123,8 @@ pub(crate) fn read(notes: ControlMessages<'_>, quoted: usize, destination: Optio
         offender: error.offender,
         destination,
         quoted,
+        extensions: error.extensions(),
+        ttl,
     })
 }
 
@@ -136,6 +144,13 @@ struct ExtendedError {
 }
 
 impl ExtendedError {
+    /// `struct sock_ee_data_rfc4884`: where they begin, and whether they are valid.
+    fn extensions(&self) -> Option<usize> {
+        let [low, high, flags, _] = self.data.to_ne_bytes();
+        let at = u16::from_ne_bytes([low, high]);
+        (at > 0 && flags & INVALID_EXTENSIONS == 0).then_some(at.into())
+    }
+
     fn read(bytes: &[u8]) -> Option<Self> {
         Some(Self {
             errno: i32::from_ne_bytes(array(bytes, 0)?),
@@ -158,13 +173,16 @@ const SO_EE_ORIGIN_ICMP: u8 = 2;
 const SO_EE_ORIGIN_ICMP6: u8 = 3;
 const SO_EE_ORIGIN_TIMESTAMPING: u8 = 4;
 const SO_EE_ORIGIN_ZEROCOPY: u8 = 5;
+/// `SO_EE_RFC4884_FLAG_INVALID`.
+const INVALID_EXTENSIONS: u8 = 1;
 const CLEAR_LIMIT: usize = 10_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::clock::{mono_now, wall_now};
-    use crate::options::{MtuDiscovery, set_mtu_discovery, set_receive_errors};
+    use crate::message::set_receive_notes;
+    use crate::options::{MtuDiscovery, set_mtu_discovery, set_receive_errors, set_receive_extensions};
     use crate::poll::{Interest, wait};
     use crate::timestamp::{Timestamping, set_timestamping};
     use model::units::Nanos;
@@ -175,6 +193,8 @@ mod tests {
         let closed = UdpSocket::bind((host, 0)).unwrap().local_addr().unwrap();
         let socket = UdpSocket::bind((host, 0)).unwrap();
         set_receive_errors(&socket, true).unwrap();
+        set_receive_notes(&socket).unwrap();
+        set_receive_extensions(&socket).unwrap();
         socket.connect(closed).unwrap();
         socket
     }
@@ -196,6 +216,8 @@ mod tests {
                 offender: Some(host.parse().unwrap()),
                 destination: Some(socket.peer_addr().unwrap()),
                 quoted: 8,
+                extensions: None,
+                ttl: Some(64),
             };
             assert_eq!(entry, QueueEntry::Error(expected));
             assert_eq!(&quote[..8], b"probe 17");

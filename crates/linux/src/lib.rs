@@ -24,6 +24,7 @@ pub mod fuzzing;
 pub mod icmp;
 pub mod message;
 pub mod module;
+pub mod names;
 pub mod namespace;
 pub mod napi;
 pub mod netlink;

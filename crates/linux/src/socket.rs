@@ -3,6 +3,7 @@
 use crate::clock::mono_now;
 use crate::error::{Named, OsError, Rejection, Result, check};
 use crate::error_queue::{self, Origin, QueueEntry};
+use crate::message;
 use crate::options::{self, MtuDiscovery, Opt, describe};
 use crate::poll::{Interest, wait};
 use crate::sockaddr;
@@ -86,6 +87,27 @@ pub fn tcp_connect(remote: SocketAddr, options: &TcpOptions, timeout: Nanos) -> 
     let stream = TcpStream::from(fd);
     stream.set_nonblocking(false).named("make blocking", || describe(&stream))?;
     Ok(stream)
+}
+
+/// Begins to connect to `remote` with a SYN of this TTL or hop limit, and waits for nothing: the stream becomes writable with
+/// the answer, which [`options::take_error`] tells, and its error queue who sent an ICMP message. Non-blocking. A stream that
+/// is dropped resets its connection.
+///
+/// # Errors
+/// The option or the connection refused, by name; a refusal that came at once is one of these.
+pub fn tcp_attempt(remote: SocketAddr, options: &TcpOptions, hops: u8) -> Result<TcpStream> {
+    let fd = open_tcp(remote, options)?;
+    bind_local(&fd, remote, options)?;
+    options::set_hops(&fd, hops)?;
+    options::set_receive_errors(&fd, true)?;
+    message::set_receive_notes(&fd)?;
+    options::set_reset_on_close(&fd)?;
+    match sockaddr::connect(fd.as_fd(), remote) {
+        Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => {
+            Err(error).named("connect to", || format!("tcp {remote}"))
+        }
+        _ => Ok(TcpStream::from(fd)),
+    }
 }
 
 /// Opens and binds a socket as [`tcp_connect`] does, and closes it again: what this host refuses is known before the

@@ -1,6 +1,7 @@
 //! The events of a test: the only thing the engine says. Everything shown, stored or judged is made from them.
 
 use crate::frames::FrameRow;
+use crate::hops::{HopsResult, HopsStarted};
 use crate::host::Host;
 use crate::latency::{Floor, LatencyResult, LatencySample, LatencyStarted, LoadResult};
 use crate::packets::PacketResult;
@@ -46,6 +47,10 @@ pub enum Event {
     PathStarted(Box<PathStarted>),
     /// What was found of the packet sizes that the path carries.
     Path(Box<PathResult>),
+    /// A run about hops has begun.
+    HopsStarted(Box<HopsStarted>),
+    /// What was found of the hops of the path.
+    Hops(Box<HopsResult>),
     /// A transfer run has begun.
     TransferStarted(Box<TransferStarted>),
     /// One transfer has ended.

@@ -8,6 +8,7 @@ pub mod finding;
 pub mod frames;
 pub mod framing;
 pub mod history;
+pub mod hops;
 pub mod host;
 pub mod lab;
 pub mod latency;

@@ -3,6 +3,7 @@
 use crate::event::Event;
 use crate::expectation::Checked;
 use crate::finding::{Finding, Verdict};
+use crate::hops::HopsPlan;
 use crate::host::Host;
 use crate::latency::{LatencyPlan, LatencySample};
 use crate::path::PathPlan;
@@ -36,6 +37,9 @@ pub struct Run {
     /// What was planned for a run about packet sizes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathPlan>,
+    /// What was planned for a run about hops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hops: Option<HopsPlan>,
     /// What was planned for a run of transfers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferPlan>,
@@ -80,6 +84,7 @@ impl Run {
             plan: None,
             latency: None,
             path: None,
+            hops: None,
             transfer: None,
             host: None,
             peer: None,
@@ -117,6 +122,11 @@ impl Run {
         self.path.is_some() || self.kind == "mtu"
     }
 
+    /// The hops of a path are its subject.
+    pub fn is_hops(&self) -> bool {
+        self.hops.is_some() || self.kind == "hops"
+    }
+
     fn take(&mut self, event: &Event) {
         match event {
             Event::Connected(connected) => {
@@ -137,6 +147,11 @@ impl Run {
                 self.path = Some(begun.plan.clone());
                 self.host = Some(begun.host.clone());
                 self.peer.clone_from(&begun.peer);
+            }
+            Event::HopsStarted(begun) => {
+                self.started = Some(begun.wall);
+                self.hops = Some(begun.plan.clone());
+                self.host = Some(begun.host.clone());
             }
             Event::TransferStarted(begun) => {
                 self.started = Some(begun.wall);

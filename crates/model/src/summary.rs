@@ -5,6 +5,7 @@ mod segments;
 pub use segments::Segments;
 
 use crate::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Warning, WithoutCopy};
+use crate::hops::HopsResult;
 use crate::latency::{HostNoise, LatencyResult, LoadResult, OneWayDelays, WayResult};
 use crate::packets::PacketResult;
 use crate::path::PathResult;
@@ -64,6 +65,9 @@ pub struct Summary {
     /// Which packet sizes the path carries, each way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathResult>,
+    /// The hops of the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hops: Option<Box<HopsResult>>,
     /// What a capture of packets saw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<Box<PacketResult>>,
@@ -251,6 +255,8 @@ impl Summary {
             Event::Result(result) => self.fold_result(result),
             Event::Probe(probe) => self.fold_probe(probe),
             Event::LatencyStarted(_) | Event::LatencySample(_) | Event::PathStarted(_) => {}
+            Event::HopsStarted(_) => {}
+            Event::Hops(hops) => self.hops = Some(hops.clone()),
             Event::Path(path) => self.fold_path(path),
             Event::Packets(packets) => self.fold_packets(packets),
             Event::Reach(reach) => self.reach.get_or_insert_default().merge(reach),

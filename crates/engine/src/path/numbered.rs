@@ -6,10 +6,12 @@ use linux::error_queue::{self, NetworkError, Origin, QueueEntry};
 use linux::message;
 use linux::options::{self, MtuDiscovery};
 use linux::socket::{UdpOptions, udp_bind, udp_connect};
+use model::hops::MplsLabel;
 use model::path::headers;
 use model::plan::LocalOptions;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use wire::packet::mpls_labels;
 
 /// A UDP socket connected to one port, every datagram of which begins with a secret and its number.
 #[derive(Debug)]
@@ -32,7 +34,7 @@ pub(crate) enum Sent {
 }
 
 /// What came back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     /// The probe it is about; absent: the message quotes too little of it.
     pub(crate) number: Option<u32>,
@@ -40,6 +42,10 @@ pub(crate) struct Word {
     pub(crate) from: Option<IpAddr>,
     /// What it says.
     pub(crate) said: Said,
+    /// TTL that it arrived with.
+    pub(crate) ttl: Option<u8>,
+    /// The label stack that the probe bore at the router (RFC 4950).
+    pub(crate) labels: Vec<MplsLabel>,
 }
 
 /// What a message says of a probe.
@@ -68,6 +74,9 @@ impl Numbered {
         };
         let socket = udp_bind(any(remote, local), &options)?;
         options::set_receive_errors(&socket, true)?;
+        message::set_receive_notes(&socket)?;
+        // Older kernels than Linux 5.9 say nothing of extensions.
+        options::set_receive_extensions(&socket).ok();
         udp_connect(&socket, remote, None)?;
         Ok(Numbered { socket, remote, mode, secret: crate::host::entropy()?, heard: Vec::new() })
     }
@@ -130,6 +139,8 @@ impl Numbered {
                     number: self.number(&bytes[..received.len]),
                     from: received.from.map(|from| from.ip()),
                     said: Said::Answer,
+                    ttl: received.ttl,
+                    labels: Vec::new(),
                 }),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if is_pending(&error) => {}
@@ -146,7 +157,14 @@ impl Numbered {
         if number.is_none() && quote.len() >= LEAST_PAYLOAD as usize {
             return None;
         }
-        Some(Word { number, from: error.offender, said: said(error, self.remote.ip())? })
+        let labels = mpls_labels(quote, error.extensions, headers(self.remote.is_ipv6()) as usize);
+        Some(Word {
+            number,
+            from: error.offender,
+            said: said(error, self.remote.ip())?,
+            ttl: error.ttl,
+            labels,
+        })
     }
 
     fn number(&self, bytes: &[u8]) -> Option<u32> {
@@ -165,7 +183,7 @@ impl Numbered {
     fn hear_errors(&mut self) -> Result<bool> {
         let mut too_long = false;
         for _ in 0..TAKEN {
-            let mut quote = [0; LEAST_PAYLOAD as usize];
+            let mut quote = [0; QUOTED];
             match error_queue::take(&self.socket, &mut quote).context("read the error queue")? {
                 None => break,
                 Some(QueueEntry::Error(error)) if error.origin == Origin::Local => too_long = true,
@@ -219,6 +237,8 @@ pub(crate) fn is_pending(error: &io::Error) -> bool {
 const SECRET: usize = 8;
 /// The secret and the number.
 const LEAST_PAYLOAD: u32 = 12;
+/// As much as routers send back of a packet (RFC 1812 section 4.3.2.3), and its extensions.
+const QUOTED: usize = 576;
 /// Errors taken for those of earlier datagrams before one is taken as it is.
 const PENDING: usize = 8;
 /// Messages read at once.
@@ -244,6 +264,10 @@ mod tests {
         UdpSocket::bind((host, 0)).unwrap().local_addr().unwrap()
     }
 
+    fn word(number: Option<u32>, from: IpAddr, said: Said) -> Word {
+        Word { number, from: Some(from), said, ttl: Some(64), labels: Vec::new() }
+    }
+
     fn heard(probe: &mut Numbered, count: usize) -> Vec<Word> {
         let mut words = Vec::new();
         let deadline = mono_now() + Nanos::from_secs(5);
@@ -262,11 +286,7 @@ mod tests {
             for number in [7, 8] {
                 assert_eq!(probe.send(number, 1400).unwrap(), Sent::Left);
             }
-            let expected = [7, 8].map(|number| Word {
-                number: Some(number),
-                from: Some(remote.ip()),
-                said: Said::Closed,
-            });
+            let expected = [7, 8].map(|number| word(Some(number), remote.ip(), Said::Closed));
             assert_eq!(heard(&mut probe, 2), expected);
         }
     }
@@ -283,8 +303,8 @@ mod tests {
         assert_eq!(length, 65_507);
         server.send_to(&bytes[..12], from).unwrap();
         server.send_to(b"else", from).unwrap();
-        let word = |number| Word { number, from: Some(remote.ip()), said: Said::Answer };
-        assert_eq!(heard(&mut probe, 2), [word(Some(2)), word(None)]);
+        let answer = |number| word(number, remote.ip(), Said::Answer);
+        assert_eq!(heard(&mut probe, 2), [answer(Some(2)), answer(None)]);
     }
 
     #[test]
@@ -299,6 +319,8 @@ mod tests {
             offender: from.parse().ok(),
             destination: None,
             quoted: 0,
+            extensions: None,
+            ttl: None,
         };
         assert_eq!(said(&error(Origin::Icmp, 3, 3, "192.0.2.1"), far), Some(Said::Closed));
         assert_eq!(said(&error(Origin::Icmp, 3, 3, "192.0.2.9"), far), Some(Said::Refused(3, 3)));
@@ -321,6 +343,8 @@ mod tests {
             offender: None,
             destination: None,
             quoted,
+            extensions: None,
+            ttl: None,
         };
         assert_eq!(probe.word(&error(500), &[0x41; 12]), None);
         let candidate = probe.word(&error(0), &[0; 12]).unwrap();

@@ -69,6 +69,7 @@ impl Scene {
             plan,
             probes: Vec::new(),
             path: None,
+            hops: None,
             outcome: Outcome::Completed,
             sender: end(Role::Sender),
             receiver: Some(receiver),

@@ -102,6 +102,17 @@ pub fn set_receive_errors(fd: &impl AsFd, on: bool) -> Result<()> {
     set_int(fd, IP_RECVERR, u32::from(on))
 }
 
+/// Says of messages in the error queue where their extensions begin (RFC 4884): `IP_RECVERR_RFC4884`, since Linux 5.9.
+///
+/// # Errors
+/// What `setsockopt(2)` gives: `ENOPROTOOPT` before that.
+pub fn set_receive_extensions(fd: &impl AsFd) -> Result<()> {
+    if is_v6(fd) {
+        return set_int(fd, IPV6_RECVERR_RFC4884, 1);
+    }
+    set_int(fd, IP_RECVERR_RFC4884, 1)
+}
+
 /// Adds to every received datagram the size of its largest IP fragment (`IP_RECVFRAGSIZE`).
 ///
 /// # Errors
@@ -174,12 +185,14 @@ const IP_MTU_DISCOVER: Opt = Opt(libc::SOL_IP, libc::IP_MTU_DISCOVER, "IP_MTU_DI
 const IP_MTU: Opt = Opt(libc::SOL_IP, libc::IP_MTU, "IP_MTU");
 const IP_RECVERR: Opt = Opt(libc::SOL_IP, libc::IP_RECVERR, "IP_RECVERR");
 const IP_RECVFRAGSIZE: Opt = Opt(libc::SOL_IP, 25, "IP_RECVFRAGSIZE");
+const IP_RECVERR_RFC4884: Opt = Opt(libc::SOL_IP, 26, "IP_RECVERR_RFC4884");
 const IP_TTL: Opt = Opt(libc::SOL_IP, libc::IP_TTL, "IP_TTL");
 const IPV6_UNICAST_HOPS: Opt = Opt(libc::SOL_IPV6, libc::IPV6_UNICAST_HOPS, "IPV6_UNICAST_HOPS");
 const IPV6_TCLASS: Opt = Opt(libc::SOL_IPV6, libc::IPV6_TCLASS, "IPV6_TCLASS");
 const IPV6_MTU_DISCOVER: Opt = Opt(libc::SOL_IPV6, libc::IPV6_MTU_DISCOVER, "IPV6_MTU_DISCOVER");
 const IPV6_MTU: Opt = Opt(libc::SOL_IPV6, libc::IPV6_MTU, "IPV6_MTU");
 const IPV6_RECVERR: Opt = Opt(libc::SOL_IPV6, libc::IPV6_RECVERR, "IPV6_RECVERR");
+const IPV6_RECVERR_RFC4884: Opt = Opt(libc::SOL_IPV6, 31, "IPV6_RECVERR_RFC4884");
 const IPV6_RECVFRAGSIZE: Opt = Opt(libc::SOL_IPV6, 77, "IPV6_RECVFRAGSIZE");
 const IPV6_V6ONLY: Opt = Opt(libc::SOL_IPV6, libc::IPV6_V6ONLY, "IPV6_V6ONLY");
 const IPV6_FLOWLABEL_MGR: Opt = Opt(libc::SOL_IPV6, 32, "IPV6_FLOWLABEL_MGR");

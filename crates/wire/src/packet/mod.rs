@@ -5,12 +5,14 @@
 
 mod captured;
 mod checksum;
+mod extension;
 mod ip;
 mod made;
 mod split;
 mod syn;
 
 pub use captured::{Captured, Segments};
+pub use extension::mpls_labels;
 pub use ip::{Fragment, Ip};
 pub use made::HandMade;
 pub use split::Splitter;

@@ -1,0 +1,204 @@
+//! The hops of a path: probes whose TTL ends at each of them, sent and heard over sockets that need no privilege.
+//!
+//! What to send and what it adds up to is [`model::hops::Tracer`]'s; here are the sockets, the clock and the names.
+
+mod echo;
+mod icmp;
+mod names;
+mod sizes;
+mod tcp;
+mod udp;
+
+use crate::error::sentence;
+use crate::host;
+use crate::interrupt::Interrupt;
+use echo::Companion;
+use linux::clock::{mono_now, wall_now};
+use linux::poll::{Interest, Waker, wait};
+use model::event::{Event, Warning};
+use model::hops::{
+    Answer, AsTable, HopProtocol, HopsEnd, HopsPlan, HopsStarted, LEAST_WAIT, Schedule, Step, Tracer,
+};
+use model::path::Flow;
+use model::time::MonoTime;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+/// A run about hops.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// What is to be done.
+    pub plan: &'a HopsPlan,
+    /// The AS of each prefix; empty: not asked for.
+    pub origins: &'a AsTable,
+    /// Asks it to stop.
+    pub interrupt: &'a Interrupt,
+}
+
+/// Sends the probes of one protocol and hears of them.
+trait Channel {
+    /// Sends a probe, or puts it behind those that have to be answered first.
+    ///
+    /// # Errors
+    /// What this host refuses, by name.
+    fn send(&mut self, probe: Probe) -> anyhow::Result<()>;
+
+    /// What happened since, without waiting.
+    ///
+    /// # Errors
+    /// What this host refuses, by name.
+    fn take(&mut self, heard: &mut Vec<Heard>) -> anyhow::Result<()>;
+
+    /// What to wait for.
+    fn sockets(&self) -> Vec<BorrowedFd<'_>>;
+
+    /// Something is to be done then though nothing was heard.
+    fn deadline(&self) -> Option<MonoTime> {
+        None
+    }
+
+    /// The flows, in the order of their numbers.
+    fn flows(&self) -> Vec<Option<Flow>>;
+
+    /// Answers that quote too little to tell which probe they are about.
+    fn unmatched(&self) -> u64 {
+        0
+    }
+}
+
+/// A probe to be sent.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    number: u32,
+    ttl: u8,
+    flow: u32,
+}
+
+/// What became of a probe.
+#[derive(Clone, Debug)]
+enum Heard {
+    /// It left.
+    Sent(u32, MonoTime),
+    /// This host does not let it.
+    Refused(u32),
+    /// It was answered.
+    Answer(u32, Answer),
+}
+
+/// Runs it. What was found before an error has been told to `sink`.
+///
+/// # Errors
+/// Sockets that this host refuses; nothing of that kind is found out of a host far away.
+pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
+    let plan = job.plan;
+    let mut channel = open(plan)?;
+    sink(&Event::HopsStarted(Box::new(HopsStarted {
+        wall: wall_now(),
+        plan: plan.clone(),
+        host: host::describe(Some(plan.target.address.ip())),
+    })));
+    let began = mono_now();
+    let mut tracer = Tracer::new(schedule(plan), began);
+    let mut companion = Companion::beside(plan);
+    let outcome = trace(job, channel.as_mut(), &mut tracer, companion.as_mut(), sink);
+    let mut result = tracer.result();
+    for (flow, known) in result.flows.iter_mut().zip(channel.flows()) {
+        flow.flow = known;
+    }
+    result.unmatched = channel.unmatched();
+    result.echo = companion.map(|companion| companion.counted());
+    drop(channel);
+    if outcome.is_ok() && plan.mtu && result.end == HopsEnd::Reached && !job.interrupt.is_raised() {
+        sink(&Event::progress("packets of full size"));
+        if let Err(error) = sizes::look(job, &mut result) {
+            let text = format!("Packets of full size were not tried: {}.", sentence(&error));
+            sink(&Event::Warning(Warning::new("hop-mtu-unknown", text)));
+        }
+    }
+    names::fill(job, &mut result);
+    result.elapsed = mono_now().saturating_since(began);
+    let result = result.judged();
+    if result.packets > 0 {
+        sink(&Event::Hops(Box::new(result)));
+    }
+    outcome
+}
+
+fn schedule(plan: &HopsPlan) -> Schedule {
+    let HopsPlan { protocol, probes, flows, interval, timeout, max_hops, .. } = *plan;
+    Schedule { protocol, probes, flows, interval, timeout, max_hops }
+}
+
+fn open(plan: &HopsPlan) -> anyhow::Result<Box<dyn Channel>> {
+    Ok(match plan.protocol {
+        HopProtocol::Udp => Box::new(udp::Datagrams::open(plan)?),
+        HopProtocol::Icmp => Box::new(icmp::Echoes::open(plan)?),
+        HopProtocol::Tcp => Box::new(tcp::Syns::open(plan)?),
+    })
+}
+
+/// Sends and hears until the trace is done or was asked to stop.
+fn trace(
+    job: &Job<'_>,
+    channel: &mut dyn Channel,
+    tracer: &mut Tracer,
+    mut companion: Option<&mut Companion>,
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<()> {
+    let waker = Arc::new(Waker::new()?);
+    job.interrupt.watch(&waker);
+    let (mut shown, mut last) = (0, None);
+    while !job.interrupt.is_raised() {
+        let mut heard = Vec::new();
+        channel.take(&mut heard)?;
+        heard.into_iter().for_each(|heard| tell(tracer, heard));
+        let step = tracer.poll(mono_now());
+        let (round, rounds) = tracer.progress();
+        if let Some(companion) = companion.as_mut() {
+            companion.take(round);
+        }
+        if round > shown {
+            shown = round;
+            sink(&Event::progress(format!("probe {round} of {rounds} of each hop")));
+        }
+        match step {
+            Step::Send { number, ttl, flow } => channel.send(Probe { number, ttl, flow })?,
+            Step::Wait(until) => {
+                let until = channel.deadline().map_or(until, |deadline| deadline.min(until));
+                listen(channel, companion.as_deref(), &waker, until)?;
+            }
+            Step::Done => {
+                // The last echo request left with the last probes.
+                let until = *last.get_or_insert_with(|| mono_now() + LEAST_WAIT);
+                let waiting = companion.as_ref().is_some_and(|companion| companion.is_waiting());
+                if !waiting || mono_now() >= until {
+                    break;
+                }
+                listen(channel, companion.as_deref(), &waker, until)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn tell(tracer: &mut Tracer, heard: Heard) {
+    match heard {
+        Heard::Sent(number, at) => tracer.sent(number, at),
+        Heard::Refused(number) => tracer.refused(number),
+        Heard::Answer(number, answer) => tracer.answered(number, answer),
+    }
+}
+
+fn listen(
+    channel: &dyn Channel,
+    companion: Option<&Companion>,
+    waker: &Waker,
+    until: MonoTime,
+) -> anyhow::Result<()> {
+    let sockets = channel.sockets();
+    let mut interests: Vec<Interest<'_>> = sockets.iter().map(Interest::readable).collect();
+    interests.extend(companion.map(|companion| Interest::readable(companion.socket())));
+    interests.push(Interest::readable(waker));
+    wait(&mut interests, Some(until))?;
+    Ok(())
+}

@@ -1,0 +1,305 @@
+//! The hops of a path: which routers packets cross, and what of loss and delay is the path's and not a router's own.
+
+mod distance;
+mod loss;
+mod origin;
+mod trace;
+
+pub use distance::hops_back;
+pub use loss::{LEVEL, LossStart, better, loss_start, missing};
+pub use origin::{AsOrigin, AsTable, AsTableError};
+pub use trace::{Answer, AnswerKind, LEAST_WAIT, Schedule, Step, Tracer};
+
+use crate::host::Host;
+use crate::path::Flow;
+use crate::plan::{LocalOptions, Target};
+use crate::stats::histogram::Distribution;
+use crate::time::WallTime;
+use crate::units::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// What a `hops` run will do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HopsPlan {
+    /// The far end.
+    pub target: Target,
+    /// What the probes are.
+    pub protocol: HopProtocol,
+    /// Probes for each hop, over all flows.
+    pub probes: u32,
+    /// Flows that take turns.
+    pub flows: u32,
+    /// From one probe of a hop to the next.
+    #[serde(rename = "interval_ns")]
+    pub interval: Nanos,
+    /// Longest wait for the last answers.
+    #[serde(rename = "timeout_ns")]
+    pub timeout: Nanos,
+    /// Hops looked at, at most.
+    pub max_hops: u8,
+    /// Each probe, whole IP packet.
+    pub size: u32,
+    /// Packets of the interface's MTU are sent too, to see which hop refuses them.
+    pub mtu: bool,
+    /// Routers are named by the resolver.
+    pub names: bool,
+    /// The file with the AS of each prefix.
+    pub as_file: Option<String>,
+    /// Choices of this end alone.
+    pub local: LocalOptions,
+}
+
+/// What the probes are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HopProtocol {
+    /// UDP datagrams to a port that is most likely closed; a flow for each local port.
+    #[default]
+    Udp,
+    /// ICMP echo requests; a single flow.
+    Icmp,
+    /// TCP SYNs to a port; a flow for each local port.
+    Tcp,
+}
+
+impl HopProtocol {
+    /// The far end limits how many answers it gives to such probes: it answers with ICMP errors (RFC 1812 section
+    /// 4.3.2.8, RFC 4443 section 2.4 f).
+    #[must_use]
+    pub fn far_end_limits(self) -> bool {
+        self == HopProtocol::Udp
+    }
+}
+
+/// A `hops` run has begun.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HopsStarted {
+    /// When, by the wall clock of this host.
+    pub wall: WallTime,
+    /// What runs.
+    pub plan: HopsPlan,
+    /// This host.
+    pub host: Host,
+}
+
+/// What was found of the hops.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct HopsResult {
+    /// What the probes were.
+    pub protocol: HopProtocol,
+    /// The hops, nearest first, up to the far end or the last one that answered.
+    pub hops: Vec<Hop>,
+    /// The flows, in the order of their numbers.
+    pub flows: Vec<HopFlow>,
+    /// How the path ended.
+    pub end: HopsEnd,
+    /// Echo requests to the far end beside probes of another protocol.
+    pub echo: Option<Counted>,
+    /// Where loss begins that reaches the far end; absent: nothing reaches so far, or none is lost.
+    pub loss: Option<LossStart>,
+    /// A flow took another router than before.
+    pub changes: Vec<RouteChange>,
+    /// Routers that came again further on in the same flow: packets went in a circle.
+    pub circle: Vec<IpAddr>,
+    /// Largest packet that reached the far end when larger ones were refused; or the interface's MTU when it crossed.
+    pub path_mtu: Option<u32>,
+    /// Answers that quote too little of a probe to tell which it was.
+    pub unmatched: u64,
+    /// Probe packets sent.
+    pub packets: u64,
+    /// From the first packet to the answer.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Nanos,
+}
+
+/// How a path ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HopsEnd {
+    /// Nothing behind the last hop answers.
+    #[default]
+    Silent,
+    /// The far end answered.
+    Reached,
+    /// A router refuses to pass the probes on.
+    Refused,
+    /// Packets go in a circle.
+    Circle,
+    /// There are more hops than were looked at.
+    Cut,
+}
+
+/// One hop: all routers at the same distance.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Hop {
+    /// How many hops from the sender.
+    pub ttl: u8,
+    /// The far end itself is here, for some flow at least.
+    pub far_end: bool,
+    /// Probes and answers.
+    #[serde(flatten)]
+    pub counted: Counted,
+    /// Answers to a probe that had been answered.
+    pub duplicates: u32,
+    /// Why answers are missing.
+    pub missing: Missing,
+    /// Round trips.
+    #[serde(rename = "rtt_ns")]
+    pub rtt: Option<Distribution>,
+    /// Mean absolute difference of consecutive round trips to the same router.
+    #[serde(rename = "jitter_ns")]
+    pub jitter: Option<Nanos>,
+    /// Those that answered, the one with the most answers first.
+    pub routers: Vec<HopRouter>,
+    /// The same for each flow, in the order of their numbers.
+    pub flows: Vec<Counted>,
+}
+
+/// Probes and how many of them were answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counted {
+    /// Probes sent.
+    pub sent: u32,
+    /// Of those answered.
+    pub answered: u32,
+}
+
+/// Why answers of a hop are missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Missing {
+    /// None is.
+    #[default]
+    None,
+    /// It answers nothing at all.
+    Silent,
+    /// More of what went through this hop was answered further on: the hop limits its own answers, or they are lost on
+    /// their own way back. Not loss on the path.
+    OwnAnswers,
+    /// As many are missing at the far end: packets are lost on the path.
+    Loss,
+    /// Too few probes, or answers that the far end may limit too, to tell one from the other.
+    Unclear,
+}
+
+/// A router, or the far end, that answered at a hop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HopRouter {
+    /// Its address, as it answers.
+    pub address: IpAddr,
+    /// Its name, where names were asked for and the resolver has one.
+    pub name: Option<String>,
+    /// The AS that the file gives for its address.
+    pub origin: Option<AsOrigin>,
+    /// The flows that crossed it, by number.
+    pub flows: Vec<u32>,
+    /// Answers.
+    pub answered: u32,
+    /// Median round trip.
+    #[serde(rename = "rtt_p50_ns")]
+    pub rtt_p50: Option<Nanos>,
+    /// TTL that the last answer arrived with.
+    pub reply_ttl: Option<u8>,
+    /// Hops that its answers took back, when it starts from one of the usual TTLs.
+    pub hops_back: Option<u8>,
+    /// The label stack that the last probe arrived with, outermost first (RFC 4950).
+    pub labels: Vec<MplsLabel>,
+    /// MTU of the link behind it, which it reported of a packet too large for it.
+    pub next_mtu: Option<u32>,
+    /// It refused probes, with this ICMP type and code.
+    pub refused: Option<[u8; 2]>,
+}
+
+/// An entry of an MPLS label stack (RFC 3032 section 2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MplsLabel {
+    /// The label, 20 bits.
+    pub label: u32,
+    /// The traffic class, 3 bits.
+    pub class: u8,
+    /// It is the bottom of the stack.
+    pub bottom: bool,
+    /// Its TTL.
+    pub ttl: u8,
+}
+
+/// One flow through the hops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HopFlow {
+    /// Its ports; absent for echo requests, which have none.
+    pub flow: Option<Flow>,
+    /// The hop at which it reached the far end.
+    pub reached_at: Option<u8>,
+}
+
+/// A flow that took another router than before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RouteChange {
+    /// The hop.
+    pub ttl: u8,
+    /// The flow.
+    pub flow: u32,
+    /// The router before.
+    pub from: IpAddr,
+    /// The router since.
+    pub to: IpAddr,
+    /// When the first answer of the new one was asked for, from the first probe on.
+    #[serde(rename = "at_ns")]
+    pub at: Nanos,
+}
+
+impl Counted {
+    /// Share of the probes without an answer; `None` when none was sent.
+    #[must_use]
+    pub fn loss(&self) -> Option<f64> {
+        (self.sent > 0).then(|| f64::from(self.missing()) / f64::from(self.sent))
+    }
+
+    /// Probes without an answer.
+    #[must_use]
+    pub fn missing(&self) -> u32 {
+        self.sent.saturating_sub(self.answered)
+    }
+
+    /// Counts another group too.
+    #[must_use]
+    pub fn plus(self, other: Counted) -> Counted {
+        Counted { sent: self.sent + other.sent, answered: self.answered + other.answered }
+    }
+}
+
+impl HopsResult {
+    /// The last hop, where the far end is it.
+    #[must_use]
+    pub fn far_end(&self) -> Option<&Hop> {
+        self.hops.last().filter(|hop| hop.far_end)
+    }
+
+    /// Probes of the far end and its answers, over all flows, wherever each of them reached it.
+    #[must_use]
+    pub fn far_counted(&self) -> Option<Counted> {
+        let of_flow = |(number, flow): (usize, &HopFlow)| {
+            let ttl = flow.reached_at?;
+            let hop = self.hops.iter().find(|hop| hop.ttl == ttl)?;
+            hop.flows.get(number).copied()
+        };
+        self.flows.iter().enumerate().filter_map(of_flow).reduce(Counted::plus)
+    }
+
+    /// What best tells whether packets reach the far end: answers that are not limited, or echo replies; else the probes'
+    /// own answers, which the far end may limit. And whether it may.
+    #[must_use]
+    pub fn evidence(&self) -> Option<(Counted, bool)> {
+        let own = self.far_counted().map(|counted| (counted, self.protocol.far_end_limits()));
+        let echo = self.echo.filter(|echo| echo.answered > 0).map(|echo| (echo, false));
+        match (own, echo) {
+            (Some((counted, true)), _) if counted.missing() == 0 => Some((counted, false)),
+            (Some((_, true)) | None, Some(echo)) => Some(echo),
+            (own, _) => own,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Whose loss it is: missing answers of a router tell of the path only as far as they are missing behind it too.
+//!
+//! A probe that ends at a hop crossed all the hops before it. So of those sent to a hop no larger a share can have survived
+//! the path than of those sent to a nearer one; where more is answered further on, what is missing is the hop's own answers.
+
+use super::{Counted, Hop, HopsResult, Missing};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where loss begins that reaches the far end.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LossStart {
+    /// Share of packets to the far end that are lost, there or on the way back.
+    pub share: f64,
+    /// Probes and answers that this rests on.
+    #[serde(flatten)]
+    pub counted: Counted,
+    /// The last hop that more probes reach than the far end; absent: no hop is known to.
+    pub clean: Option<u8>,
+    /// The first hop behind it at which as many are missing; absent: only at the far end.
+    pub seen: Option<u8>,
+}
+
+/// Why answers are missing at each hop.
+#[must_use]
+pub fn missing(found: &HopsResult) -> Vec<Missing> {
+    let evidence = found.evidence();
+    let lost = evidence.filter(|(counted, limited)| counted.missing() > 0 && !limited).map(|(far, _)| far);
+    (0..found.hops.len()).map(|at| judge(found, at, lost)).collect()
+}
+
+/// `lost`: what is known to be lost on the way to the far end.
+fn judge(found: &HopsResult, at: usize, lost: Option<Counted>) -> Missing {
+    let hop = &found.hops[at];
+    if hop.counted.missing() == 0 {
+        return Missing::None;
+    }
+    if hop.counted.answered == 0 {
+        return Missing::Silent;
+    }
+    if found.evidence().is_some_and(|(far, _)| better(far, hop.counted, LEVEL)) {
+        return Missing::OwnAnswers;
+    }
+    let behind: Vec<Counted> = found.hops[at + 1..].iter().map(|hop| hop.counted).collect();
+    // So many comparisons would find one by chance.
+    let level = LEVEL / (2.0 * behind.len().max(1) as f64);
+    // All hops from one on tell more together than each by itself.
+    let together = (0..behind.len()).filter_map(|from| behind[from..].iter().copied().reduce(Counted::plus));
+    if behind.iter().copied().chain(together).any(|other| better(other, hop.counted, level)) {
+        return Missing::OwnAnswers;
+    }
+    let is_lossy = lost.is_some_and(|far| !better(hop.counted, far, LEVEL));
+    if is_lossy { Missing::Loss } else { Missing::Unclear }
+}
+
+/// Where loss begins that reaches the far end; `None` without any, or where it may be the far end's limit.
+#[must_use]
+pub fn loss_start(found: &HopsResult) -> Option<LossStart> {
+    let (far, limited) = found.evidence()?;
+    if limited || far.missing() == 0 {
+        return None;
+    }
+    let middle = || found.hops.iter().filter(|hop| !hop.far_end);
+    let level = LEVEL / middle().count().max(1) as f64;
+    let clean = middle().filter(|hop| better(hop.counted, far, level)).map(|hop| hop.ttl).last();
+    let told = |hop: &&Hop| Some(hop.ttl) > clean && hop.missing == Missing::Loss;
+    let seen = clean.and_then(|_| middle().find(told)).map(|hop| hop.ttl);
+    Some(LossStart { share: far.loss()?, counted: far, clean, seen })
+}
+
+/// Whether more of `one` is answered than of `other`, and not by chance: Fisher's exact test, one-sided, at this level.
+#[must_use]
+pub fn better(one: Counted, other: Counted, level: f64) -> bool {
+    let share = |counted: Counted| f64::from(counted.answered) / f64::from(counted.sent.max(1));
+    one.sent > 0 && other.sent > 0 && share(one) > share(other) && chance(one, other) < level
+}
+
+/// The chance that of all answers at least as many fall to `one`, were both answered alike.
+fn chance(one: Counted, other: Counted) -> f64 {
+    let (sent, answered) = (one.sent + other.sent, one.answered + other.answered);
+    let most = one.sent.min(answered);
+    let ways = |hits: u32| choose(one.sent, hits) + choose(other.sent, answered - hits) - choose(sent, answered);
+    let possible = |hits: &u32| answered - hits <= other.sent;
+    (one.answered..=most).filter(possible).map(|hits| ways(hits).exp()).sum()
+}
+
+/// The logarithm of the number of ways to choose `some` of `all`.
+fn choose(all: u32, some: u32) -> f64 {
+    let some = some.min(all - some);
+    (1..=some).map(|k| f64::from(all - some + k).ln() - f64::from(k).ln()).sum()
+}
+
+/// How often chance alone may be taken for a difference.
+pub const LEVEL: f64 = 0.01;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(answered: u32, sent: u32) -> Counted {
+        Counted { sent, answered }
+    }
+
+    #[test]
+    fn chances_are_those_of_fisher() {
+        // The lady tasting tea: all four of four against none of four is 1 in 70, three or more 17 in 70.
+        assert!((chance(of(4, 4), of(0, 4)) - 1.0 / 70.0).abs() < 1e-12);
+        assert!((chance(of(3, 4), of(1, 4)) - 17.0 / 70.0).abs() < 1e-12);
+        assert!((chance(of(5, 5), of(5, 5)) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn few_probes_tell_little() {
+        assert!(!better(of(10, 10), of(9, 10), LEVEL), "one missing may be chance");
+        assert!(!better(of(10, 10), of(6, 10), LEVEL));
+        assert!(better(of(10, 10), of(4, 10), LEVEL));
+        assert!(better(of(100, 100), of(90, 100), LEVEL));
+        assert!(!better(of(4, 10), of(10, 10), LEVEL) && !better(of(0, 0), of(0, 10), LEVEL) && !better(of(3, 3), of(0, 0), LEVEL));
+    }
+}

@@ -1,0 +1,353 @@
+//! What to send next, and what the answers add up to: a pure machine, which is told the time, what was sent and what came.
+//!
+//! Each flow is first followed hop by hop until it reaches the far end, is refused, goes in a circle or falls silent; the next
+//! hop is asked as soon as the one before answers, so that a far end which limits its answers is asked no oftener than needed.
+//! Then rounds follow at an interval, in which flows take turns: each hop is asked once in a round.
+
+mod sums;
+
+use super::{HopProtocol, HopsEnd, HopsResult, MplsLabel};
+use crate::time::MonoTime;
+use crate::units::Nanos;
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+/// How a trace is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// What the probes are.
+    pub protocol: HopProtocol,
+    /// Rounds: probes for each hop.
+    pub probes: u32,
+    /// Flows that take turns.
+    pub flows: u32,
+    /// From round to round.
+    pub interval: Nanos,
+    /// Longest wait for the last answers.
+    pub timeout: Nanos,
+    /// Hops looked at, at most.
+    pub max_hops: u8,
+}
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Send this probe, then call [`Tracer::sent`], or [`Tracer::refused`] when this host does not let it.
+    Send {
+        /// Its number.
+        number: u32,
+        /// Its TTL.
+        ttl: u8,
+        /// Its flow.
+        flow: u32,
+    },
+    /// Nothing until then, unless something is heard.
+    Wait(MonoTime),
+    /// It is over.
+    Done,
+}
+
+/// An answer to a probe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Who answers.
+    pub from: IpAddr,
+    /// When it came.
+    pub at: MonoTime,
+    /// What it says.
+    pub kind: AnswerKind,
+    /// TTL that it arrived with.
+    pub ttl: Option<u8>,
+    /// The label stack that the probe arrived with.
+    pub labels: Vec<MplsLabel>,
+}
+
+/// What an answer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerKind {
+    /// The probe's TTL ended at this router.
+    Expired,
+    /// It reached the far end.
+    Arrived,
+    /// It is larger than the link behind this router carries, whose MTU is this.
+    TooBig(u32),
+    /// Refused, by ICMP type and code.
+    Refused(u8, u8),
+}
+
+/// The machine.
+#[derive(Clone, Debug)]
+pub struct Tracer {
+    schedule: Schedule,
+    probes: Vec<Sent>,
+    flows: Vec<Course>,
+    /// Rounds begun.
+    round: u32,
+    queue: VecDeque<u8>,
+    first: Option<MonoTime>,
+    round_began: MonoTime,
+    last_sent: MonoTime,
+    longest: Nanos,
+}
+
+/// One probe that left, or is about to.
+#[derive(Clone, Debug)]
+struct Sent {
+    ttl: u8,
+    flow: u32,
+    at: Option<MonoTime>,
+    /// This host refused to send it.
+    is_refused: bool,
+    answer: Option<Answer>,
+    duplicates: u32,
+}
+
+impl Sent {
+    /// It is still to leave.
+    fn is_pending(&self) -> bool {
+        self.at.is_none() && !self.is_refused
+    }
+}
+
+/// What is known of a flow.
+#[derive(Clone, Debug, Default)]
+struct Course {
+    /// The nearest hop at which it ended, and how.
+    end: Option<(u8, HopsEnd)>,
+    /// The furthest hop asked.
+    asked: u8,
+    /// The furthest that answered.
+    heard: u8,
+    /// The probe that asked `asked`.
+    latest: Option<usize>,
+    /// The router at each hop, as first heard.
+    routers: Vec<(u8, IpAddr)>,
+    /// Followed to its end.
+    is_known: bool,
+}
+
+impl Tracer {
+    /// A trace that begins now.
+    #[must_use]
+    pub fn new(schedule: Schedule, now: MonoTime) -> Tracer {
+        let flows = vec![Course::default(); schedule.flows.max(1) as usize];
+        let (first, longest) = (None, Nanos::ZERO);
+        let queue = VecDeque::new();
+        Tracer {
+            schedule,
+            probes: Vec::new(),
+            flows,
+            round: 0,
+            queue,
+            first,
+            round_began: now,
+            last_sent: now,
+            longest,
+        }
+    }
+
+    /// What to do next.
+    pub fn poll(&mut self, now: MonoTime) -> Step {
+        if let Some(ttl) = self.queue.pop_front() {
+            return self.ask(ttl);
+        }
+        if self.round > 0 && !self.flow().is_known {
+            return self.follow(now);
+        }
+        if self.round < self.schedule.probes {
+            let next = self.round_began + self.schedule.interval;
+            if self.round > 0 && now < next {
+                return Step::Wait(next);
+            }
+            self.begin_round(now);
+            return self.poll(now);
+        }
+        if self.probes.iter().any(Sent::is_pending) {
+            return Step::Wait(now + LEAST_STEP);
+        }
+        let deadline = self.last_sent + self.patience();
+        if now >= deadline || self.all_answered() { Step::Done } else { Step::Wait(deadline) }
+    }
+
+    /// A probe left.
+    pub fn sent(&mut self, number: u32, at: MonoTime) {
+        let Some(probe) = self.probes.get_mut(number as usize) else { return };
+        probe.at = Some(at);
+        self.first.get_or_insert(at);
+        self.last_sent = self.last_sent.max(at);
+    }
+
+    /// A probe will not leave: this host refuses it.
+    pub fn refused(&mut self, number: u32) {
+        if let Some(probe) = self.probes.get_mut(number as usize) {
+            probe.is_refused = true;
+        }
+    }
+
+    /// An answer came. One to a probe that never left, or that was answered before, changes nothing but is counted.
+    pub fn answered(&mut self, number: u32, answer: Answer) {
+        let Some(probe) = self.probes.get_mut(number as usize) else { return };
+        let Some(at) = probe.at else { return };
+        if probe.answer.is_some() {
+            probe.duplicates = probe.duplicates.saturating_add(1);
+            return;
+        }
+        self.longest = self.longest.max(answer.at.saturating_since(at));
+        let (ttl, flow, from, kind) = (probe.ttl, probe.flow, answer.from, answer.kind);
+        probe.answer = Some(answer);
+        if let Some(course) = self.flows.get_mut(flow as usize) {
+            course.hear(ttl, from, kind);
+        }
+    }
+
+    /// The rounds that are done and those that are planned.
+    #[must_use]
+    pub fn progress(&self) -> (u32, u32) {
+        (self.round, self.schedule.probes)
+    }
+
+    /// What the answers so far add up to; who measured, names and the like are left for others to fill in.
+    #[must_use]
+    pub fn result(&self) -> HopsResult {
+        sums::of(self)
+    }
+
+    fn flow(&self) -> &Course {
+        &self.flows[self.flow_number() as usize]
+    }
+
+    /// The flow of the present round.
+    fn flow_number(&self) -> u32 {
+        self.round.saturating_sub(1) % self.schedule.flows.max(1)
+    }
+
+    fn begin_round(&mut self, now: MonoTime) {
+        self.round += 1;
+        self.round_began = now;
+        let flow = self.flow();
+        let top = if flow.is_known { flow.top() } else { self.likely_top() };
+        self.queue.extend(1..=top);
+    }
+
+    /// Flows most often go as far as those before them.
+    fn likely_top(&self) -> u8 {
+        let ended = |course: &Course| course.end.map(|(ttl, _)| ttl);
+        self.flows.iter().filter_map(ended).min().unwrap_or(0)
+    }
+
+    fn ask(&mut self, ttl: u8) -> Step {
+        let (number, flow) = (self.probes.len(), self.flow_number());
+        self.probes.push(Sent { ttl, flow, at: None, is_refused: false, answer: None, duplicates: 0 });
+        let course = &mut self.flows[flow as usize];
+        if ttl > course.asked {
+            (course.asked, course.latest) = (ttl, Some(number));
+        }
+        Step::Send { number: u32::try_from(number).unwrap_or(u32::MAX), ttl, flow }
+    }
+
+    /// Follows the flow of this round one hop further, or to its end.
+    fn follow(&mut self, now: MonoTime) -> Step {
+        let flow = self.flow();
+        let latest = flow.latest.and_then(|latest| self.probes.get(latest));
+        let (answered, sent) = latest.map_or((true, None), |probe| (probe.answer.is_some(), probe.at));
+        let silent = flow.asked.saturating_sub(flow.heard) >= SILENT_HOPS || flow.asked >= self.schedule.max_hops;
+        let over = flow.end.is_some() || (silent && answered);
+        // Other flows ended there: this one most likely does too, and the far end is not to be asked in vain.
+        let likely = flow.asked == self.likely_top();
+        let waits = if silent || likely { self.patience() } else { self.step() };
+        let until = sent.unwrap_or(self.last_sent) + waits;
+        if !over && !answered && now < until {
+            return Step::Wait(until);
+        }
+        if over || silent {
+            let number = self.flow_number() as usize;
+            self.flows[number].is_known = true;
+            return self.poll(now);
+        }
+        let next = flow.asked + 1;
+        self.ask(next)
+    }
+
+    /// How long the next hop waits for the answer of the one before.
+    fn step(&self) -> Nanos {
+        self.longest.saturating_mul(2).clamp(LEAST_STEP, LONGEST_STEP)
+    }
+
+    /// How long answers are waited for.
+    fn patience(&self) -> Nanos {
+        let known = self.longest > Nanos::ZERO;
+        let wait = if known { self.longest.saturating_mul(ROUND_TRIPS).max(LEAST_WAIT) } else { self.schedule.timeout };
+        wait.min(self.schedule.timeout)
+    }
+
+    fn all_answered(&self) -> bool {
+        self.probes.iter().filter(|probe| self.counts(probe)).all(|probe| probe.answer.is_some())
+    }
+
+    /// A probe of a hop that its flow has; those that went beyond its end were sent before that was known.
+    fn counts(&self, probe: &Sent) -> bool {
+        let top = self.flows.get(probe.flow as usize).map_or(0, Course::top);
+        probe.at.is_some() && probe.ttl <= top
+    }
+}
+
+impl Course {
+    /// The furthest hop that is asked in each round: the end, or one beyond the last that answered.
+    fn top(&self) -> u8 {
+        match self.end {
+            Some((ttl, _)) => ttl,
+            None => self.heard.saturating_add(1).min(self.asked),
+        }
+    }
+
+    fn hear(&mut self, ttl: u8, from: IpAddr, kind: AnswerKind) {
+        self.heard = self.heard.max(ttl);
+        let end = match kind {
+            AnswerKind::Arrived => Some(HopsEnd::Reached),
+            AnswerKind::Refused(..) | AnswerKind::TooBig(_) => Some(HopsEnd::Refused),
+            AnswerKind::Expired => self.circles(ttl, from).then_some(HopsEnd::Circle),
+        };
+        if let Some(end) = end {
+            let nearer = |(known, how): &(u8, HopsEnd)| ttl < *known || (ttl == *known && *how != HopsEnd::Reached);
+            // Who reached the far end did not go in a circle, whatever was heard before.
+            let better = self.end.as_ref().is_none_or(|known| match (known.1, end) {
+                (HopsEnd::Reached, HopsEnd::Reached) => ttl < known.0,
+                (HopsEnd::Reached, _) => false,
+                (_, HopsEnd::Reached) => true,
+                _ => nearer(known),
+            });
+            if better {
+                self.end = Some((ttl, end));
+            }
+        }
+    }
+
+    /// Notes a router; whether it came twice before, with others between.
+    fn circles(&mut self, ttl: u8, from: IpAddr) -> bool {
+        if self.routers.iter().all(|known| *known != (ttl, from)) {
+            self.routers.push((ttl, from));
+        }
+        self.turns(from) >= TURNS
+    }
+
+    /// How often a router is met, the same at neighbouring hops being once.
+    fn turns(&self, router: IpAddr) -> usize {
+        let mut at: Vec<u8> = self.routers.iter().filter(|known| known.1 == router).map(|known| known.0).collect();
+        at.sort_unstable();
+        let other_between = |pair: &&[u8]| {
+            let between = |known: &&(u8, IpAddr)| known.0 > pair[0] && known.0 < pair[1] && known.1 != router;
+            self.routers.iter().any(|known| between(&known))
+        };
+        usize::from(!at.is_empty()) + at.windows(2).filter(other_between).count()
+    }
+}
+
+/// Silent hops in a row after which the rest is taken for silent too.
+const SILENT_HOPS: u8 = 8;
+/// A router met so often in one flow stands in a circle.
+const TURNS: usize = 3;
+const ROUND_TRIPS: u64 = 4;
+const LEAST_STEP: Nanos = Nanos::from_millis(20);
+const LONGEST_STEP: Nanos = Nanos::from_millis(50);
+/// Answers are waited for at least so long: a busy router answers late.
+pub const LEAST_WAIT: Nanos = Nanos::from_millis(200);

@@ -1,0 +1,186 @@
+//! The answers of a trace, added up by hop, router and flow.
+
+use super::{AnswerKind, Course, Sent, Tracer};
+use crate::hops::{
+    Counted, Hop, HopFlow, HopRouter, HopsEnd, HopsResult, RouteChange, hops_back, loss_start, missing,
+};
+use crate::stats::exact::Exact;
+use crate::units::Nanos;
+use std::net::IpAddr;
+
+/// Everything that the probes and answers of a trace tell by themselves.
+pub(super) fn of(trace: &Tracer) -> HopsResult {
+    let top = trace.flows.iter().map(Course::top).max().unwrap_or(0);
+    let mut hops: Vec<Hop> = (1..=top).map(|ttl| hop(trace, ttl)).collect();
+    while hops.last().is_some_and(|hop| hop.counted.answered == 0) {
+        hops.pop();
+    }
+    let reached = |course: &Course| course.end.filter(|end| end.1 == HopsEnd::Reached).map(|end| end.0);
+    let flows = trace.flows.iter().map(|course| HopFlow { flow: None, reached_at: reached(course) }).collect();
+    HopsResult {
+        protocol: trace.schedule.protocol,
+        end: end(trace),
+        changes: hops.iter().flat_map(|hop| changes(trace, hop.ttl)).collect(),
+        circle: circle(trace),
+        packets: trace.probes.iter().filter(|probe| probe.at.is_some()).count() as u64,
+        hops,
+        flows,
+        ..HopsResult::default()
+    }
+    .judged()
+}
+
+impl HopsResult {
+    /// The same with what follows from its counts.
+    #[must_use]
+    pub fn judged(mut self) -> HopsResult {
+        for (hop, why) in missing(&self).into_iter().enumerate() {
+            self.hops[hop].missing = why;
+        }
+        self.loss = loss_start(&self);
+        self
+    }
+}
+
+/// How the flows ended: what the best of them did.
+fn end(trace: &Tracer) -> HopsEnd {
+    let ends = || trace.flows.iter().filter_map(|course| course.end.map(|end| end.1));
+    let order = [HopsEnd::Reached, HopsEnd::Refused, HopsEnd::Circle];
+    let best = order.into_iter().find(|wanted| ends().any(|end| end == *wanted));
+    let cut = || trace.flows.iter().any(|course| course.heard > 0 && course.heard >= trace.schedule.max_hops);
+    best.unwrap_or_else(|| if cut() { HopsEnd::Cut } else { HopsEnd::Silent })
+}
+
+fn hop(trace: &Tracer, ttl: u8) -> Hop {
+    let probes: Vec<&Sent> = trace.probes.iter().filter(|probe| probe.ttl == ttl && trace.counts(probe)).collect();
+    let counted = |of: &[&Sent]| Counted {
+        sent: u32::try_from(of.len()).unwrap_or(u32::MAX),
+        answered: u32::try_from(of.iter().filter(|probe| probe.answer.is_some()).count()).unwrap_or(u32::MAX),
+    };
+    let of_flow = |flow: u32| probes.iter().copied().filter(|probe| probe.flow == flow).collect::<Vec<_>>();
+    let routers = routers(&probes);
+    let (rtt, jitter) = times(&probes);
+    Hop {
+        ttl,
+        far_end: probes.iter().any(|probe| kind(probe) == Some(AnswerKind::Arrived)),
+        counted: counted(&probes),
+        duplicates: probes.iter().map(|probe| probe.duplicates).fold(0, u32::saturating_add),
+        rtt: rtt.sorted(0).map(|sorted| sorted.distribution()),
+        jitter,
+        flows: (0..trace.schedule.flows.max(1)).map(|flow| counted(&of_flow(flow))).collect(),
+        routers,
+        ..Hop::default()
+    }
+}
+
+fn kind(probe: &Sent) -> Option<AnswerKind> {
+    probe.answer.as_ref().map(|answer| answer.kind)
+}
+
+/// A probe's round trip and who answered.
+fn round_trip(probe: &Sent) -> Option<(IpAddr, Nanos)> {
+    let answer = probe.answer.as_ref()?;
+    Some((answer.from, answer.at.saturating_since(probe.at?)))
+}
+
+fn times(probes: &[&Sent]) -> (Exact, Option<Nanos>) {
+    let mut all = Exact::default();
+    let mut before: Vec<(IpAddr, Nanos)> = Vec::new();
+    let (mut sum, mut count) = (0_u64, 0_u64);
+    for (from, time) in probes.iter().filter_map(|probe| round_trip(probe)) {
+        all.record(time.0);
+        match before.iter_mut().find(|known| known.0 == from) {
+            Some(known) => {
+                (sum, count) = (sum.saturating_add(time.0.abs_diff(known.1.0)), count + 1);
+                known.1 = time;
+            }
+            None => before.push((from, time)),
+        }
+    }
+    (all, sum.checked_div(count).map(Nanos))
+}
+
+fn routers(probes: &[&Sent]) -> Vec<HopRouter> {
+    let mut found: Vec<(HopRouter, Exact)> = Vec::new();
+    for probe in probes {
+        let (Some(answer), Some((from, time))) = (&probe.answer, round_trip(probe)) else { continue };
+        let at = found.iter().position(|(router, _)| router.address == from).unwrap_or_else(|| {
+            found.push((router(from), Exact::default()));
+            found.len() - 1
+        });
+        let (router, times) = &mut found[at];
+        times.record(time.0);
+        router.answered += 1;
+        if !router.flows.contains(&probe.flow) {
+            router.flows.push(probe.flow);
+        }
+        router.reply_ttl = answer.ttl.or(router.reply_ttl);
+        router.hops_back = router.reply_ttl.and_then(hops_back);
+        router.labels.clone_from(&answer.labels);
+        match answer.kind {
+            AnswerKind::TooBig(mtu) => router.next_mtu = Some(mtu),
+            AnswerKind::Refused(kind, code) => router.refused = Some([kind, code]),
+            AnswerKind::Expired | AnswerKind::Arrived => {}
+        }
+    }
+    let mut routers: Vec<HopRouter> = found
+        .into_iter()
+        .map(|(mut router, times)| {
+            router.rtt_p50 = times.sorted(0).map(|sorted| sorted.distribution().p50);
+            router.flows.sort_unstable();
+            router
+        })
+        .collect();
+    routers.sort_by_key(|router| std::cmp::Reverse(router.answered));
+    routers
+}
+
+fn router(address: IpAddr) -> HopRouter {
+    HopRouter {
+        address,
+        name: None,
+        origin: None,
+        flows: Vec::new(),
+        answered: 0,
+        rtt_p50: None,
+        reply_ttl: None,
+        hops_back: None,
+        labels: Vec::new(),
+        next_mtu: None,
+        refused: None,
+    }
+}
+
+/// Flows that had one router at this hop, and from some time on another. Routers that come and go by turns are a path that
+/// is shared out by packet.
+fn changes(trace: &Tracer, ttl: u8) -> Vec<RouteChange> {
+    let of_flow = |flow: u32| {
+        let probes = trace.probes.iter().filter(|probe| probe.ttl == ttl && probe.flow == flow && trace.counts(probe));
+        let heard: Vec<(IpAddr, Nanos)> = probes
+            .filter_map(|probe| Some((probe.answer.as_ref()?.from, probe.at?.saturating_since(trace.first?))))
+            .collect();
+        let switch = heard.windows(2).position(|pair| pair[0].0 != pair[1].0)?;
+        let (before, after) = heard.split_at(switch + 1);
+        let (from, (to, at)) = (before.last()?.0, *after.first()?);
+        let once = after.iter().all(|(router, _)| *router == to);
+        (once && before.len() >= ENOUGH && after.len() >= ENOUGH).then_some(RouteChange { ttl, flow, from, to, at })
+    };
+    (0..trace.schedule.flows.max(1)).filter_map(of_flow).collect()
+}
+
+/// The routers that come again in a flow that does not reach the far end.
+fn circle(trace: &Tracer) -> Vec<IpAddr> {
+    let circling = |course: &&Course| course.end.is_some_and(|end| end.1 == HopsEnd::Circle);
+    let mut found = Vec::new();
+    for course in trace.flows.iter().filter(circling) {
+        for (_, router) in &course.routers {
+            if course.turns(*router) > 1 && !found.contains(router) {
+                found.push(*router);
+            }
+        }
+    }
+    found
+}
+
+/// Answers of each router that a change takes.
+const ENOUGH: usize = 2;

@@ -1,0 +1,309 @@
+//! Traces on simulated paths, whose truth is known by construction: rate limits, loss from some link on, equal paths, circles,
+//! silent hops. None of them may find what is not there.
+
+use model::hops::{Answer, AnswerKind, HopProtocol, HopsEnd, HopsResult, Missing, Schedule, Step, Tracer};
+use model::time::MonoTime;
+use model::units::Nanos;
+use pathmeter_model as model;
+use proptest::prelude::*;
+use std::collections::BinaryHeap;
+use std::net::IpAddr;
+
+/// A router, or the far end.
+#[derive(Clone, Debug)]
+struct Node {
+    /// Equal paths: a router for each; flows take them in turn.
+    legs: Vec<u8>,
+    /// From the node before, there.
+    delay: Nanos,
+    /// Lost on the link to it.
+    loss: f64,
+    /// Answers at once, and then one for each such time; absent: no limit.
+    limit: Option<(u32, Nanos)>,
+    silent: bool,
+    /// More time that its own answers take.
+    slow: Nanos,
+}
+
+impl Node {
+    fn new(address: u8) -> Node {
+        Node {
+            legs: vec![address],
+            delay: Nanos::from_millis(1),
+            loss: 0.0,
+            limit: None,
+            silent: false,
+            slow: Nanos::ZERO,
+        }
+    }
+}
+
+/// A path on a clock of its own.
+struct World {
+    nodes: Vec<Node>,
+    /// The last node is a far end that answers; else packets vanish behind it.
+    reaches: bool,
+    /// Behind the last node they come back to this one.
+    circle: Option<usize>,
+    /// Tokens of each node, and when they were counted.
+    tokens: Vec<(f64, MonoTime)>,
+    random: u64,
+    /// Probes lost by the path.
+    lost: u32,
+}
+
+impl World {
+    fn new(nodes: Vec<Node>, seed: u64) -> World {
+        let tokens = nodes.iter().map(|node| (node.limit.map_or(0.0, |limit| f64::from(limit.0)), at(0))).collect();
+        World { nodes, reaches: true, circle: None, tokens, random: seed | 1, lost: 0 }
+    }
+
+    /// SplitMix64, as a share of one.
+    fn chance(&mut self) -> f64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// What comes of a probe; `None`: nothing.
+    fn answer(&mut self, now: MonoTime, ttl: u8, flow: u32) -> Option<Answer> {
+        let (mut delay, mut hop) = (Nanos::ZERO, 0);
+        for step in 1..=ttl {
+            if hop >= self.nodes.len() {
+                hop = self.circle?;
+            }
+            delay = delay + self.nodes[hop].delay;
+            if self.chance() < self.nodes[hop].loss {
+                self.lost += 1;
+                return None;
+            }
+            if (self.reaches && hop + 1 == self.nodes.len()) || step == ttl {
+                break;
+            }
+            hop += 1;
+        }
+        let node = self.nodes[hop].clone();
+        if node.silent || !self.may_answer(hop, now) {
+            return None;
+        }
+        let leg = node.legs[flow as usize % node.legs.len()];
+        let is_far = self.reaches && hop + 1 == self.nodes.len();
+        Some(Answer {
+            from: IpAddr::from([10, 0, leg, u8::try_from(hop).unwrap()]),
+            at: now + delay + delay + node.slow,
+            kind: if is_far { AnswerKind::Arrived } else { AnswerKind::Expired },
+            ttl: Some(64 - u8::try_from(hop).unwrap()),
+            labels: Vec::new(),
+        })
+    }
+
+    fn may_answer(&mut self, hop: usize, now: MonoTime) -> bool {
+        let Some((burst, each)) = self.nodes[hop].limit else { return true };
+        let (tokens, then) = &mut self.tokens[hop];
+        let grown = now.saturating_since(*then).0 as f64 / each.0 as f64;
+        (*tokens, *then) = ((*tokens + grown).min(f64::from(burst)), now);
+        let may = *tokens >= 1.0;
+        *tokens -= f64::from(u8::from(may));
+        may
+    }
+}
+
+fn at(nanos: u64) -> MonoTime {
+    MonoTime(1_000_000_000 + nanos)
+}
+
+fn schedule(probes: u32, flows: u32, interval: u64) -> Schedule {
+    Schedule {
+        protocol: HopProtocol::Icmp,
+        probes,
+        flows,
+        interval: Nanos::from_millis(interval),
+        timeout: Nanos::from_secs(1),
+        max_hops: 30,
+    }
+}
+
+/// Runs a trace through a world; it ends, and asks no more than it says.
+fn trace(world: &mut World, schedule: Schedule) -> HopsResult {
+    let mut now = at(0);
+    let mut tracer = Tracer::new(schedule, now);
+    let mut coming: BinaryHeap<std::cmp::Reverse<(MonoTime, u32)>> = BinaryHeap::new();
+    let mut answers: Vec<Option<Answer>> = Vec::new();
+    for _ in 0..1_000_000 {
+        while coming.peek().is_some_and(|next| next.0.0 <= now) {
+            let std::cmp::Reverse((_, number)) = coming.pop().unwrap();
+            tracer.answered(number, answers[number as usize].clone().unwrap());
+        }
+        match tracer.poll(now) {
+            Step::Send { number, ttl, flow } => {
+                tracer.sent(number, now);
+                let answer = world.answer(now, ttl, flow);
+                coming.extend(answer.as_ref().map(|answer| std::cmp::Reverse((answer.at, number))));
+                assert_eq!(answers.len(), number as usize, "numbers follow one another");
+                answers.push(answer);
+                now = now + Nanos::from_micros(20);
+            }
+            Step::Wait(until) => {
+                let next = coming.peek().map_or(until, |next| next.0.0.min(until));
+                now = next.max(now + Nanos(1));
+            }
+            Step::Done => {
+                let found = tracer.result();
+                assert!(found.packets <= u64::from(schedule.probes) * 31 + u64::from(schedule.flows) * 31);
+                return found;
+            }
+        }
+    }
+    panic!("it does not end");
+}
+
+fn line(count: u8) -> Vec<Node> {
+    (0..count).map(Node::new).collect()
+}
+
+#[test]
+fn a_clean_path_is_whole_and_fast() {
+    let mut world = World::new(line(5), 1);
+    let began = schedule(10, 1, 500);
+    let found = trace(&mut world, began);
+    assert_eq!((found.end, found.hops.len()), (HopsEnd::Reached, 5));
+    for hop in &found.hops {
+        assert_eq!((hop.counted.sent, hop.counted.answered, hop.missing), (10, 10, Missing::None));
+        let rtt = hop.rtt.unwrap();
+        assert_eq!((rtt.min, rtt.max), (Nanos::from_millis(2 * u64::from(hop.ttl)), rtt.min), "{hop:?}");
+        assert_eq!(hop.routers[0].hops_back, Some(hop.ttl));
+    }
+    assert_eq!((found.loss, found.changes.len(), found.circle.len()), (None, 0, 0));
+    assert_eq!(found.packets, 50, "the far end is asked no oftener than needed");
+}
+
+#[test]
+fn legs_are_told_apart_by_flow() {
+    let mut nodes = line(4);
+    nodes[1].legs = vec![1, 2, 3];
+    let found = trace(&mut World::new(nodes, 1), schedule(12, 3, 10));
+    assert_eq!(found.hops.iter().map(|hop| hop.routers.len()).collect::<Vec<_>>(), [1, 3, 1, 1]);
+    let flows: Vec<_> = found.hops[1].routers.iter().map(|router| router.flows.clone()).collect();
+    assert_eq!(flows, [[0], [1], [2]]);
+    assert!(found.changes.is_empty());
+}
+
+#[test]
+fn a_circle_is_seen_and_not_followed_for_ever() {
+    let mut world = World::new(line(3), 1);
+    (world.reaches, world.circle) = (false, Some(1));
+    let found = trace(&mut world, schedule(10, 1, 10));
+    assert_eq!(found.end, HopsEnd::Circle);
+    assert_eq!(found.circle, [IpAddr::from([10, 0, 1, 1]), IpAddr::from([10, 0, 2, 2])]);
+    assert!(found.hops.len() < 9, "{}", found.hops.len());
+}
+
+#[test]
+fn silence_behind_a_hop_ends_the_trace_there() {
+    let mut world = World::new(line(3), 1);
+    world.reaches = false;
+    let found = trace(&mut world, schedule(10, 2, 10));
+    assert_eq!((found.end, found.hops.len(), found.loss), (HopsEnd::Silent, 3, None));
+    let nobody = trace(&mut World { reaches: false, ..World::new(Vec::new(), 1) }, schedule(3, 1, 10));
+    assert!(nobody.hops.is_empty());
+}
+
+#[test]
+fn a_path_that_changes_is_told_once() {
+    struct Turn(u32);
+    let mut tracer = Tracer::new(schedule(8, 1, 10), at(0));
+    let (mut now, mut turn) = (at(0), Turn(0));
+    while let step = tracer.poll(now)
+        && step != Step::Done
+    {
+        match step {
+            Step::Send { number, ttl, .. } => {
+                turn.0 += u32::from(ttl == 1);
+                tracer.sent(number, now);
+                let router = if ttl == 1 && turn.0 > 4 { 7 } else { ttl };
+                let kind = if ttl == 2 { AnswerKind::Arrived } else { AnswerKind::Expired };
+                let from = IpAddr::from([10, 0, 0, router]);
+                tracer.answered(number, Answer { from, at: now, kind, ttl: None, labels: Vec::new() });
+            }
+            Step::Wait(until) => now = until,
+            Step::Done => {}
+        }
+    }
+    let found = tracer.result();
+    let [change] = found.changes.as_slice() else { panic!("{:?}", found.changes) };
+    assert_eq!((change.ttl, change.from, change.to), (1, [10, 0, 0, 1].into(), [10, 0, 0, 7].into()));
+}
+
+fn limits() -> impl Strategy<Value = Option<(u32, Nanos)>> {
+    let limit = (1u32..8, 50u64..3000).prop_map(|(burst, each)| (burst, Nanos::from_millis(each)));
+    prop::option::of(limit)
+}
+
+fn nodes(loss: bool) -> impl Strategy<Value = Vec<Node>> {
+    let node = (limits(), prop::bool::weighted(0.1), 0u64..20, 0u64..80, 1usize..4);
+    prop::collection::vec(node, 1..12).prop_map(move |nodes| {
+        let last = nodes.len() - 1;
+        let node = |(at, (limit, silent, delay, slow, legs)): (usize, (_, bool, u64, u64, usize))| Node {
+            legs: (0..if at == last { 1 } else { legs }).map(|leg| u8::try_from(leg).unwrap()).collect(),
+            delay: Nanos::from_micros(delay * 500 + 10),
+            loss: 0.0,
+            limit: if at == last { None } else { limit },
+            silent: silent && at != last && !loss,
+            slow: Nanos::from_millis(slow / 40 * slow),
+        };
+        nodes.into_iter().enumerate().map(node).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_loss_is_reported_that_is_none(nodes in nodes(false), flows in 1u32..5, probes in 1u32..60, every in 5u64..600) {
+        let hops = nodes.len();
+        let found = trace(&mut World::new(nodes, 7), schedule(probes, flows, every));
+        prop_assert_eq!(found.end, HopsEnd::Reached);
+        prop_assert_eq!(found.hops.len(), hops);
+        prop_assert_eq!(found.loss, None);
+        prop_assert!(found.hops.iter().all(|hop| hop.missing != Missing::Loss), "{:?}", found.hops);
+        prop_assert!(found.circle.is_empty() && found.changes.is_empty());
+        let far = found.far_counted().unwrap();
+        prop_assert_eq!(far.missing(), 0);
+    }
+
+    #[test]
+    fn limits_of_the_far_end_are_no_loss_either(burst in 1u32..6, each in 200u64..2000, probes in 8u32..60) {
+        let mut nodes = line(4);
+        nodes[3].limit = Some((burst, Nanos::from_millis(each)));
+        nodes[2].limit = Some((burst, Nanos::from_millis(each)));
+        let udp = Schedule { protocol: HopProtocol::Udp, ..schedule(probes, 2, 50) };
+        let found = trace(&mut World::new(nodes, 7), udp);
+        prop_assert_eq!(found.loss, None);
+        prop_assert!(found.hops.iter().all(|hop| hop.missing != Missing::Loss));
+    }
+}
+
+/// Real loss, and limits besides: over many seeds the reason is wrong no oftener than chance allows.
+#[test]
+fn real_loss_is_found_where_it_begins() {
+    let (mut right, mut placed, mut wrong, all) = (0, 0, 0, 200);
+    for seed in 0..all {
+        let lossy = 1 + seed as usize % 6;
+        let mut nodes = line(8);
+        nodes[lossy].loss = [0.1, 0.3][seed as usize % 2];
+        nodes[(lossy + 3) % 7].limit = Some((6, Nanos::from_secs(1)));
+        let mut world = World::new(nodes, seed * 977);
+        let found = trace(&mut world, schedule(100, 3, 100));
+        assert!(world.lost > 0);
+        let begins = u8::try_from(lossy).unwrap() + 1;
+        let Some(loss) = found.loss else { continue };
+        right += 1;
+        placed += u32::from(loss.clean.is_some());
+        let misplaced = loss.clean.is_some_and(|clean| clean >= begins) || loss.seen.is_some_and(|seen| seen < begins);
+        let before = found.hops.iter().filter(|hop| hop.ttl < begins).any(|hop| hop.missing == Missing::Loss);
+        wrong += u32::from(misplaced || before && loss.clean.is_some());
+    }
+    assert!(right == all && placed > 150 && wrong <= 4, "{right} found, {placed} placed, {wrong} wrong");
+}
