@@ -7,6 +7,7 @@ mod device;
 mod far;
 mod frames;
 mod here;
+mod hops;
 mod latency;
 mod measure;
 mod path;
@@ -18,6 +19,7 @@ pub use device::{Device, GoalName, Search, Service, Standard, Traffic};
 pub use far::{FarEnd, Origin};
 pub use frames::Frames;
 pub use here::Host;
+pub use hops::Hops;
 pub use latency::{Latency, LatencyLoad, LatencyWait, Via};
 pub use measure::Measure;
 pub use path::{Path, Service as UdpService};
@@ -41,6 +43,8 @@ pub enum Request {
     Latency(Box<Latency>),
     /// Which packet sizes cross.
     Path(Box<Path>),
+    /// Which routers packets cross.
+    Hops(Box<Hops>),
     /// How long files take.
     Transfer(Box<Transfer>),
     /// What a device between two ports carries.
@@ -86,6 +90,7 @@ pub fn resolve(request: &Request, host: &Host) -> Result<Plan> {
         Request::Frames(asked) => frames::resolve(asked, host),
         Request::Latency(asked) => latency::resolve(asked, host),
         Request::Path(asked) => path::resolve(asked, host),
+        Request::Hops(asked) => hops::resolve(asked, host),
         Request::Transfer(asked) => transfer::resolve(asked, host),
         #[cfg(feature = "device")]
         Request::Device(asked) => device::resolve(asked),

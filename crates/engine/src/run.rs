@@ -5,6 +5,7 @@ mod begun;
 mod device;
 mod explain;
 pub mod frames;
+mod hops;
 mod latency;
 pub mod measure;
 pub mod pairs;
@@ -16,6 +17,7 @@ mod without_copy;
 #[cfg(feature = "device")]
 pub use device::DevicePlan;
 pub use frames::{FramesPlan, FramesStep};
+pub use hops::HopsWork;
 pub use latency::LatencyWork;
 pub use measure::MeasurePlan;
 pub use pairs::{MAX_PAIRS, PairCount, PairsPlan};
@@ -54,6 +56,8 @@ pub enum Plan {
     Latency(Box<LatencyWork>),
     /// Which packet sizes cross.
     Path(Box<PathPlan>),
+    /// Which routers packets cross.
+    Hops(Box<HopsWork>),
     /// How long files take.
     Transfer(Box<TransferWork>),
     /// What a device between two ports carries.
@@ -71,6 +75,7 @@ impl Serialize for Plan {
             Plan::Frames(plan) => plan.rows.serialize(serializer),
             Plan::Latency(work) => work.plan.serialize(serializer),
             Plan::Path(plan) => plan.serialize(serializer),
+            Plan::Hops(work) => work.plan.serialize(serializer),
             Plan::Transfer(work) => work.plan.serialize(serializer),
             #[cfg(feature = "device")]
             Plan::Device(plan) => plan.serialize(serializer),
@@ -148,6 +153,7 @@ pub fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Resu
         Plan::Frames(plan) => frames::run(plan, options, sink),
         Plan::Latency(work) => latency::run(work, options, sink),
         Plan::Path(plan) => path::run(plan, options, sink),
+        Plan::Hops(work) => hops::run(work, options, sink),
         Plan::Transfer(work) => transfer::run(work, options, sink),
         #[cfg(feature = "device")]
         Plan::Device(plan) => return device::run(plan, options, sink),

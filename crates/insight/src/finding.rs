@@ -4,6 +4,7 @@ mod contradiction;
 mod cpu;
 mod fragments;
 mod frames;
+mod hops;
 mod latency;
 mod loss;
 mod noise;
@@ -44,22 +45,28 @@ pub const RULES: &[Rule] = &[
     Rule { id: "udp-unreachable", find: contradiction::udp_unreachable },
     Rule { id: "no-reply", find: latency::no_reply },
     Rule { id: "one-family-only", find: reach::one_family_only },
+    Rule { id: "routing-loop", find: hops::circle },
     Rule { id: "mtu-black-hole", find: path::black_hole },
     Rule { id: "tcp-blackhole", find: path::tcp_black_hole },
     Rule { id: "mtu-discovery-wrong", find: path::wrong },
-    Rule { id: "paths-differ", find: path::paths_differ },
+    Rule { id: "paths-differ", find: paths_differ },
     Rule { id: "fragments-dropped", find: fragments::fragments_dropped },
     Rule { id: "udp-fragmented", find: fragments::udp_fragmented },
     Rule { id: "service-limit", find: path::service_limit },
     Rule { id: "outage", find: outage::outage },
     Rule { id: "receiver-buffer-loss", find: loss::receiver_buffer_loss },
     Rule { id: "path-loss", find: loss::path_loss },
+    Rule { id: "loss-from-hop", find: hops::loss_from_hop },
+    Rule { id: "route-changed", find: hops::changed },
     Rule { id: "size-dependent-loss", find: path::size_dependent_loss },
     Rule { id: "path-changed", find: path::changed },
     Rule { id: "mss-clamped", find: path::clamped },
     Rule { id: "stale-path-mtu", find: path::stale },
     Rule { id: "mtu-asymmetric", find: path::asymmetric },
     Rule { id: "mtu-reduced", find: path::reduced },
+    Rule { id: "mtu-from-hop", find: hops::mtu_from_hop },
+    Rule { id: "latency-from-hop", find: hops::latency_from_hop },
+    Rule { id: "icmp-rate-limited", find: hops::rate_limited },
     Rule { id: "window-limited", find: window::window_limited },
     Rule { id: "receiver-limited", find: cpu::receiver_limited },
     Rule { id: "sender-limited", find: cpu::sender_limited },
@@ -70,6 +77,11 @@ pub const RULES: &[Rule] = &[
     Rule { id: "bufferbloat", find: latency::bufferbloat },
     Rule { id: "host-noise", find: noise::host_noise },
 ];
+
+/// Flows take paths of different size, or through different routers.
+fn paths_differ(run: &Run) -> Vec<Finding> {
+    [path::paths_differ(run), hops::paths_differ(run)].concat()
+}
 
 /// All findings of a run and of its tests, worst first, each id, direction and way once.
 pub fn all(run: &Run) -> Vec<Finding> {

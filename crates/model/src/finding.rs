@@ -130,7 +130,7 @@ impl Status {
 }
 
 /// Every finding that a run may have, in the order of the rules: of equally bad ones the earlier comes first.
-pub const IDS: [&str; 32] = [
+pub const IDS: [&str; 38] = [
     "contradictory-figures",
     "link-speed-wrong",
     "neighbour-failed",
@@ -138,6 +138,7 @@ pub const IDS: [&str; 32] = [
     "udp-unreachable",
     "no-reply",
     "one-family-only",
+    "routing-loop",
     "mtu-black-hole",
     "tcp-blackhole",
     "mtu-discovery-wrong",
@@ -148,12 +149,17 @@ pub const IDS: [&str; 32] = [
     "outage",
     "receiver-buffer-loss",
     "path-loss",
+    "loss-from-hop",
+    "route-changed",
     "size-dependent-loss",
     "path-changed",
     "mss-clamped",
     "stale-path-mtu",
     "mtu-asymmetric",
     "mtu-reduced",
+    "mtu-from-hop",
+    "latency-from-hop",
+    "icmp-rate-limited",
     "window-limited",
     "receiver-limited",
     "sender-limited",

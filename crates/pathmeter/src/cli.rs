@@ -3,6 +3,7 @@
 mod analyse;
 mod capture;
 mod frames;
+mod hops;
 mod import;
 #[cfg(feature = "lab")]
 mod lab;
@@ -21,6 +22,7 @@ pub(crate) use analyse::{AnalyseArgs, GroupBy};
 pub(crate) use capture::CaptureArgs;
 pub(crate) use engine::host_port::HostPort;
 pub(crate) use frames::FramesArgs;
+pub(crate) use hops::HopsArgs;
 pub(crate) use import::{ImportArgs, OutputsArgs};
 #[cfg(feature = "lab")]
 pub(crate) use lab::{
@@ -75,6 +77,7 @@ pub(crate) enum Command {
     Throughput(Box<ThroughputArgs>),
     Latency(Box<LatencyArgs>),
     Mtu(Box<MtuArgs>),
+    Hops(Box<HopsArgs>),
     Transfer(Box<TransferArgs>),
     Frames(Box<FramesArgs>),
     #[cfg(feature = "device")]
@@ -336,6 +339,7 @@ EXAMPLES
   pathmeter throughput far.example --udp --reverse
   pathmeter latency far.example
   pathmeter mtu far.example               which packets the path carries, each way
+  pathmeter hops far.example              routers on the way, and where packets are really lost
   pathmeter transfer http://far.example:8080/bytes/10MB
   pathmeter frames far.example --link 25G frame sizes against line rate
   pathmeter rfc2544 --lab forward --quick a router: rates without loss, latency, bursts

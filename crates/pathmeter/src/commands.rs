@@ -10,6 +10,7 @@ pub(crate) mod dialect;
 pub(crate) mod doctor;
 pub(crate) mod file;
 pub(crate) mod frames;
+pub(crate) mod hops;
 pub(crate) mod import;
 mod keep;
 #[cfg(feature = "lab")]

@@ -42,6 +42,7 @@ fn run(cli: &Cli) -> Result<Exit> {
         Command::Throughput(args) => commands::throughput::run(args, global),
         Command::Latency(args) => commands::latency::run(args, global),
         Command::Mtu(args) => commands::mtu::run(args, global),
+        Command::Hops(args) => commands::hops::run(args, global),
         Command::Transfer(args) => commands::transfer::run(args, global),
         Command::Linerate(args) => commands::linerate::run(args, global),
         Command::Frames(args) => commands::frames::run(args, global),

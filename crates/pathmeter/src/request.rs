@@ -4,6 +4,7 @@
 #[cfg(feature = "device")]
 mod device;
 mod frames;
+mod hops;
 mod latency;
 mod mtu;
 mod throughput;

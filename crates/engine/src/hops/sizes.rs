@@ -19,7 +19,7 @@ pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> anyhow::Result<()>
     if let Some(flow) = result.flows.first().and_then(|flow| flow.flow) {
         to.set_port(flow.to.port());
     }
-    let mut size = u32::try_from(Nic::toward(address.ip().to_canonical())?.mtu.0).unwrap_or(u32::MAX).min(LARGEST);
+    let mut size = Nic::toward(address.ip().to_canonical())?.fingerprint().mtu.min(LARGEST);
     let slowest = result.far_end().and_then(|hop| hop.rtt).map_or(Nanos::ZERO, |rtt| rtt.max);
     let mut socket = Numbered::open(to, &job.plan.local, MtuDiscovery::Probe)?;
     let least = headers(to.is_ipv6()) + LEAST_PAYLOAD;

@@ -2,7 +2,7 @@
 
 use super::text::{capital, lower, percent};
 use super::way::{Way, ways};
-use super::{Finding, Severity, Status, Verdict, frames, latency, path, transfer};
+use super::{Finding, Severity, Status, Verdict, frames, hops, latency, path, transfer};
 use model::event::Outcome;
 use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
@@ -16,6 +16,9 @@ pub(super) fn of(run: &Run) -> Verdict {
     }
     if run.is_path() {
         return path::verdict(run);
+    }
+    if run.is_hops() {
+        return hops::verdict(run);
     }
     if run.transfer.is_some() {
         return transfer::verdict(run);

@@ -148,7 +148,12 @@ impl Tracer {
 
     /// What to do next.
     pub fn poll(&mut self, now: MonoTime) -> Step {
-        if let Some(ttl) = self.queue.pop_front() {
+        if let Some(ttl) = self.queue.front().copied() {
+            let due = self.last_sent + GAP;
+            if self.first.is_some() && now < due {
+                return Step::Wait(due);
+            }
+            self.queue.pop_front();
             return self.ask(ttl);
         }
         if self.round > 0 && !self.flow().is_known {
@@ -346,6 +351,8 @@ impl Course {
 const SILENT_HOPS: u8 = 8;
 /// A router met so often in one flow stands in a circle.
 const TURNS: usize = 3;
+/// Between two probes, so that the answer of one is heard before the next is sent.
+const GAP: Nanos = Nanos::from_millis(1);
 const ROUND_TRIPS: u64 = 4;
 const LEAST_STEP: Nanos = Nanos::from_millis(20);
 const LONGEST_STEP: Nanos = Nanos::from_millis(50);

@@ -88,7 +88,7 @@ impl<'a> Live<'a> {
             }),
             keep,
         );
-        if matches!(plan, Plan::Path(_)) && std::io::stderr().is_terminal() {
+        if matches!(plan, Plan::Path(_) | Plan::Hops(_)) && std::io::stderr().is_terminal() {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
         measured
@@ -221,6 +221,7 @@ fn decided(event: &Event) -> String {
         Event::Connected(connected) => line("plan", &connected.plan),
         Event::LatencyStarted(begun) => line("plan", &begun.plan),
         Event::PathStarted(begun) => line("plan", &begun.plan),
+        Event::HopsStarted(begun) => line("plan", &begun.plan),
         Event::TransferStarted(begun) => line("plan", &begun.plan),
         Event::Result(end) => {
             let name = if end.side == Side::Local { "data path here" } else { "data path there" };

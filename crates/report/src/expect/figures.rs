@@ -100,12 +100,22 @@ static FIGURES: &[Figure] = &[
     run("rtt.p9999", Quantity::Time, |r| percentile(r, 10_000, |d| d.p9999)),
     run("rtt.max", Quantity::Time, |r| rtt(r, |d| d.max)),
     run("lost", Quantity::Count, lost),
+    run("hops.count", Quantity::Count, |r| r.summary.hops.as_ref()?.far_end().map(|hop| f64::from(hop.ttl))),
+    run("hops.loss", Quantity::Share, hop_loss),
+    run("hops.rtt.p50", Quantity::Time, |r| r.summary.hops.as_ref()?.far_end()?.rtt.map(|rtt| nanos(rtt.p50))),
+    run("hops.rtt.p90", Quantity::Time, |r| r.summary.hops.as_ref()?.far_end()?.rtt.map(|rtt| nanos(rtt.p90))),
     run("problems", Quantity::Count, |r| findings(r, Severity::Problem)),
     run("warnings", Quantity::Count, |r| findings(r, Severity::Warning)),
     run("pairs.up.goodput", Quantity::Rate, |r| pairs(r, |sum| sum.up)),
     run("pairs.down.goodput", Quantity::Rate, |r| pairs(r, |sum| sum.down)),
     run("pairs.overlap", Quantity::Share, |r| r.summary.pairs.as_ref().map(|pairs| pairs.overlap_share)),
 ];
+
+/// Packets to the far end that are lost; not known where its answers may be limited.
+fn hop_loss(run: &Run) -> Option<f64> {
+    let (counted, limited) = run.summary.hops.as_ref()?.evidence()?;
+    counted.loss().filter(|_| !limited)
+}
 
 /// The sum of the pairs, one way.
 fn pairs(run: &Run, way: fn(&Together) -> Option<Way>) -> Option<f64> {

@@ -5,6 +5,7 @@ pub mod compared;
 mod csv;
 pub mod frames;
 pub mod history;
+mod hops;
 mod html;
 mod imported;
 pub mod iperf2;

@@ -86,7 +86,6 @@ impl Told {
             iqr: None,
             failed: None,
             path: None,
-            hops: None,
             warnings: Vec::new(),
             of_trips: OfTrips::default(),
         }

@@ -2,7 +2,7 @@
 
 use super::{charts, details};
 use crate::document::{Block, Column, Conclusion, Table};
-use crate::format::frames;
+use crate::format::{frames, hops};
 use crate::format::text::{
     latency, packets, pair_facts, path, path_facts, segments, test_rows, transfer, words,
 };
@@ -21,6 +21,7 @@ pub(super) fn of(run: &Run) -> Vec<Block> {
     blocks.extend(match () {
         () if latency::is_latency(run) => of_latency(run),
         () if run.is_path() => of_path(run),
+        () if run.is_hops() => hops::blocks(run),
         () if transfer::is_transfer(run) => of_transfers(run),
         () if run.is_frames() => of_frames(run),
         () => of_throughput(run),
@@ -209,6 +210,7 @@ pub(super) fn title(run: &Run) -> String {
     match plan {
         _ if latency::is_latency(run) => latency_title(run),
         _ if run.is_frames() => frames::title(run),
+        _ if run.is_hops() => hops::title(run),
         _ if run.is_path() => path::subject(run.path.as_ref()),
         _ if transfer::is_transfer(run) => {
             run.transfer.as_ref().map_or_else(|| format!("Run `{}`", run.id), transfer::title)

@@ -1,6 +1,7 @@
 //! The rows of a run: one per interval and stream, and one per direction at the end, under one stable header.
 
 mod frames;
+mod hops;
 mod latency;
 mod packets;
 mod path;
@@ -38,6 +39,7 @@ pub(super) fn rows(run: &Run) -> Csv {
         rows.extend(path::rows(run, test, Some(number)));
         rows.extend(packets::rows(run, test, Some(number)));
         rows.extend(reach::rows(run, test, Some(number)));
+        rows.extend(hops::rows(run, test, number));
         rows.extend(transfer::rows(run, test, number));
     }
     // What is missing at the end is empty.
@@ -46,7 +48,7 @@ pub(super) fn rows(run: &Run) -> Csv {
 }
 
 /// The header: each name carries its unit.
-pub const COLUMNS: [&str; 100] = [
+pub const COLUMNS: [&str; 106] = [
     "run",
     "test",
     "row",
@@ -147,6 +149,12 @@ pub const COLUMNS: [&str; 100] = [
     "device_frames",
     "encap",
     "notes",
+    "hop_name",
+    "as_number",
+    "as_name",
+    "flows",
+    "hops_back",
+    "mpls_labels",
 ];
 
 /// The columns of streams; those behind them are of round trips, packet sizes, captured packets and transfers.

@@ -12,8 +12,12 @@ use std::collections::BTreeMap;
 
 /// Findings, if any, what was expected, and the verdict.
 pub(super) fn of(run: &Run, style: &Style) -> String {
-    let verdict = conclusion(&Conclusion::of_run(run), style);
-    list(&run.findings, style) + &expectations(&run.expectations, style) + &verdict
+    without_verdict(run, style) + &conclusion(&Conclusion::of_run(run), style)
+}
+
+/// The same where the verdict stands elsewhere.
+pub(super) fn without_verdict(run: &Run, style: &Style) -> String {
+    list(&run.findings, style) + &expectations(&run.expectations, style)
 }
 
 /// What was expected, under its heading, if anything was.

@@ -22,7 +22,7 @@ pub(super) use measure::{path_facts, test_rows};
 pub(super) use pairs::{facts as pair_facts, table as pair_table};
 pub(super) use result::{data_paths, ended, facts as direction_facts, segments, stream_table};
 
-use super::{Style, frames};
+use super::{Style, frames, hops};
 use model::event::Started;
 use model::latency::{LatencyPlan, LatencySample, LatencyStarted};
 use model::path::PathStarted;
@@ -83,6 +83,9 @@ pub fn transfer_live_row(done: &Transfer, plan: &TransferPlan) -> String {
 
 /// What follows the live rows: results, how it ran, findings, verdict.
 pub fn result(run: &Run, style: &Style) -> String {
+    if run.is_hops() {
+        return hops_text(run, style);
+    }
     let mut text = match run.tests.is_empty() {
         _ if latency::is_latency(run) => latency::of(run, style),
         _ if run.is_path() => path::of(run, style),
@@ -102,6 +105,9 @@ pub fn document(run: &Run, style: &Style) -> String {
     if latency::is_latency(run) {
         return latency_document(run, style);
     }
+    if run.is_hops() {
+        return hops_text(run, style);
+    }
     if run.is_path() {
         return path::of_run(run, style) + &result(run, style);
     }
@@ -116,6 +122,13 @@ pub fn document(run: &Run, style: &Style) -> String {
     }
     text.push_str(&result(run, style));
     text
+}
+
+/// The answer first; nothing but the figures that it rests on between it and the findings.
+fn hops_text(run: &Run, style: &Style) -> String {
+    let packets = run.summary.packets.iter().map(|packets| packets::of(packets, style));
+    let around: String = std::iter::once(result::outcome(&run.summary, style)).chain(packets).collect();
+    hops::text(run, &(around + &findings::without_verdict(run, style)), style)
 }
 
 fn latency_document(run: &Run, style: &Style) -> String {

@@ -1,0 +1,32 @@
+//! A run about hops.
+
+use super::begun::{Begun, Watched};
+use super::{Measured, Options};
+use crate::hops::{self, Job};
+use model::event::Event;
+use model::hops::{AsTable, HopsPlan};
+use model::reach::Reach;
+
+/// The plan of a run about hops, and what it reads.
+#[derive(Clone, Debug)]
+pub struct HopsWork {
+    /// What is looked at.
+    pub plan: HopsPlan,
+    /// The AS of each prefix; empty: not asked for.
+    pub origins: AsTable,
+}
+
+pub(super) fn run(
+    work: &HopsWork,
+    options: &Options,
+    sink: &mut dyn FnMut(&Event),
+) -> anyhow::Result<Measured> {
+    let mut begun = Begun::new(options, sink);
+    let watched = Watched::start(work.plan.target.address.ip(), &options.capture)?;
+    let job = Job { plan: &work.plan, origins: &work.origins, interrupt: &options.stop };
+    let outcome = hops::run(&job, &mut |event| begun.event(event));
+    for event in watched.finish(false, &options.stop, Reach::default()) {
+        begun.event(&event);
+    }
+    begun.end("hops", outcome, options, |event| matches!(event, Event::Hops(_)), |_, error| error)
+}

@@ -1,0 +1,94 @@
+//! `loss-from-hop` and `icmp-rate-limited`: loss that reaches the far end, and answers that a router keeps to itself.
+
+use super::super::text::percent;
+use super::super::{Finding, Severity};
+use super::{found, named, named_at};
+use model::hops::{Hop, HopsResult, LossStart, Missing};
+use model::plan::Direction;
+use model::run::Run;
+
+/// Packets are lost on the way to the far end, or back.
+pub(in super::super) fn loss_from_hop(run: &Run) -> Vec<Finding> {
+    let Some(found) = found(run) else { return Vec::new() };
+    found.loss.map(|loss| lost(run, found, loss)).into_iter().collect()
+}
+
+fn lost(run: &Run, found: &HopsResult, loss: LossStart) -> Finding {
+    let counted = loss.counted;
+    let place = match (loss.clean, loss.seen) {
+        (Some(clean), Some(seen)) if seen == clean + 1 => {
+            format!("it begins behind {}, and {} shows it first", named_at(found, clean), named_at(found, seen))
+        }
+        (Some(clean), Some(seen)) => {
+            format!("it begins between {} and {}", named_at(found, clean), named_at(found, seen))
+        }
+        (Some(clean), None) => format!("it begins behind {}", named_at(found, clean)),
+        (None, _) => "so few probes do not tell at which hop it begins, or it begins at the first".into(),
+    };
+    let title = format!(
+        "{} of packets to the far end or of its answers are lost ({} of {}): {place}",
+        percent(loss.share),
+        counted.missing(),
+        counted.sent
+    );
+    let severity = if loss.share >= HEAVY { Severity::Problem } else { Severity::Warning };
+    let finding = Finding::new("loss-from-hop", severity, Direction::Up, title)
+        .everywhere()
+        .with("loss_share", loss.share)
+        .with("lost_count", counted.missing())
+        .with("sent_count", counted.sent)
+        .with_known("clean_hop", loss.clean.map(u32::from))
+        .with_known("first_lossy_hop", loss.seen.map(u32::from));
+    finding.advise(match loss.clean {
+        Some(clean) => format!(
+            "Look at the counters of the link behind {} (errors, drops of its queue, a policer), on both of its ends: the way \
+             back may lose as well, which a trace from the far end shows.",
+            named_at(found, clean)
+        ),
+        None => {
+            let more = run.hops.as_ref().map_or(MORE, |plan| plan.probes.saturating_mul(10).clamp(MORE, 1000));
+            format!("Repeat it with more probes, which tell the hop: -c {more} -i 100ms.")
+        }
+    })
+}
+
+/// Hops that left probes unanswered which others behind them show to have passed.
+pub(in super::super) fn rate_limited(run: &Run) -> Vec<Finding> {
+    let Some(found) = found(run) else { return Vec::new() };
+    let limited: Vec<&Hop> = found.hops.iter().filter(|hop| hop.missing == Missing::OwnAnswers).collect();
+    let [first, ..] = limited.as_slice() else { return Vec::new() };
+    let named: Vec<String> = limited
+        .iter()
+        .map(|hop| format!("{} answered {} of {}", named(hop), hop.counted.answered, hop.counted.sent))
+        .collect();
+    let is_far = first.far_end && limited.len() == 1;
+    let title = match is_far {
+        false => format!(
+            "{}, and more is answered behind: the answers are limited, or lost on their own way back. No packets are lost there",
+            named.join(", ")
+        ),
+        true => format!(
+            "{}, and {} of {} echo requests: the far end limits its ICMP errors, or something drops probes of this protocol alone",
+            named.join(", "),
+            found.echo.map_or(0, |echo| echo.answered),
+            found.echo.map_or(0, |echo| echo.sent)
+        ),
+    };
+    let hops: Vec<u8> = limited.iter().map(|hop| hop.ttl).collect();
+    let missing: u32 = limited.iter().map(|hop| hop.counted.missing()).sum();
+    vec![
+        Finding::new("icmp-rate-limited", Severity::Info, Direction::Up, title)
+            .everywhere()
+            .with("limited_hops", hops)
+            .with("unanswered_count", missing)
+            .advise(
+                "Nothing is to be repaired. Routers limit how many ICMP messages they send (RFC 1812 section 4.3.2.8; Linux: six at \
+                 once, then one a second for each destination). Probes at a longer interval are answered: -i 1s.",
+            ),
+    ]
+}
+
+/// From this share on it is a problem.
+const HEAVY: f64 = 0.05;
+/// Probes that tell where loss of some percent begins.
+const MORE: u32 = 200;

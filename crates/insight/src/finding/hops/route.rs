@@ -1,0 +1,118 @@
+//! `paths-differ`, `route-changed` and `routing-loop`: which routers packets cross.
+
+use super::super::text::count;
+use super::super::{Finding, Severity};
+use super::found;
+use model::hops::{Hop, HopsResult, LEVEL, better};
+use model::plan::Direction;
+use model::run::Run;
+use model::units::Nanos;
+use std::collections::BTreeSet;
+
+/// Flows cross different routers.
+pub(in super::super) fn paths_differ(run: &Run) -> Vec<Finding> {
+    let Some(found) = found(run) else { return Vec::new() };
+    let shared: Vec<&Hop> = found.hops.iter().filter(|hop| is_shared(found, hop)).collect();
+    let [first, ..] = shared.as_slice() else { return Vec::new() };
+    let most = shared.iter().map(|hop| hop.routers.len()).max().unwrap_or_default();
+    let lengths: BTreeSet<u8> = found.flows.iter().filter_map(|flow| flow.reached_at).collect();
+    let unequal = if lengths.len() > 1 { ", of unequal length" } else { "" };
+    let lossy = lossy(found);
+    let worse = lossy.map(|flow| format!("; flow {} loses more than the others", flow + 1)).unwrap_or_default();
+    let title = format!(
+        "Flows to the far end take different paths{unequal}: up to {} at the same distance, from hop {} on{worse}",
+        count(most as u64, "router"),
+        first.ttl
+    );
+    let severity = if lossy.is_some() { Severity::Warning } else { Severity::Info };
+    let hops: Vec<u8> = shared.iter().map(|hop| hop.ttl).collect();
+    let finding = Finding::new("paths-differ", severity, Direction::Up, title)
+        .everywhere()
+        .with("shared_hops", hops)
+        .with("most_routers_count", most)
+        .with("flows_count", found.flows.len());
+    let finding = match lossy {
+        Some(flow) => finding.with("lossy_flow", flow + 1),
+        None => finding,
+    };
+    let advice = match lossy {
+        Some(flow) => format!(
+            "Follow the routers of flow {} in the table of flows: one of its links loses packets, and connections are lucky or \
+             not by their ports.",
+            flow + 1
+        ),
+        None => "Equal-cost paths (ECMP) and bonds do so by design. A connection stays on one of them; compare connections only \
+                 with the same ports."
+            .into(),
+    };
+    vec![finding.advise(advice)]
+}
+
+/// Several routers answer, and not because a flow took another path from some time on.
+fn is_shared(found: &HopsResult, hop: &Hop) -> bool {
+    let changed = found.changes.iter().any(|change| change.ttl == hop.ttl);
+    hop.routers.len() > 1 && !changed
+}
+
+/// A flow that loses more than all others together, by its number from 0 on.
+fn lossy(found: &HopsResult) -> Option<usize> {
+    let of_flow = |number: usize| {
+        let ttl = found.flows.get(number)?.reached_at?;
+        found.hops.iter().find(|hop| hop.ttl == ttl)?.flows.get(number).copied()
+    };
+    // Of limited answers it is chance whose are missing.
+    if found.evidence().is_none_or(|(_, limited)| limited || found.loss.is_none()) {
+        return None;
+    }
+    let level = LEVEL / found.flows.len().max(1) as f64;
+    let worst = |number: &usize| {
+        let others = (0..found.flows.len()).filter(|other| other != number).filter_map(of_flow);
+        let others = others.reduce(model::hops::Counted::plus);
+        others.zip(of_flow(*number)).is_some_and(|(others, own)| better(others, own, level))
+    };
+    (0..found.flows.len()).find(worst)
+}
+
+/// A flow took another router while it was watched.
+pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
+    let Some(found) = found(run) else { return Vec::new() };
+    let [first, ..] = found.changes.as_slice() else { return Vec::new() };
+    let hops: BTreeSet<u8> = found.changes.iter().map(|change| change.ttl).collect();
+    let more = match hops.len() {
+        1 => String::new(),
+        several => format!(", and {} behind it", count(several as u64 - 1, "hop")),
+    };
+    // Not the same to the nanosecond in each flow.
+    let at = Nanos::from_millis(first.at.0 / 1_000_000);
+    let title =
+        format!("The path changed {at} into the trace: hop {} is {} and was {}{more}", first.ttl, first.to, first.from);
+    vec![
+        Finding::new("route-changed", Severity::Warning, Direction::Up, title)
+            .everywhere()
+            .with("at_ns", first.at.0)
+            .with("changed_hops", hops.into_iter().collect::<Vec<u8>>())
+            .with("router_before", first.from.to_string())
+            .with("router_since", first.to.to_string())
+            .advise(
+                "Compare the time with the routing protocol's log of the hop before. A path that changes often makes round trips \
+                 unsteady and packets late: repeat it with -c 200.",
+            ),
+    ]
+}
+
+/// Packets go in a circle.
+pub(in super::super) fn circle(run: &Run) -> Vec<Finding> {
+    let Some(found) = found(run).filter(|found| !found.circle.is_empty()) else { return Vec::new() };
+    let routers: Vec<String> = found.circle.iter().map(ToString::to_string).collect();
+    let title = format!("Packets go in a circle between {} and never reach the far end", routers.join(" and "));
+    vec![
+        Finding::new("routing-loop", Severity::Problem, Direction::Up, title)
+            .everywhere()
+            .with("routers", routers.clone())
+            .advise(format!(
+                "Look up the route to the far end on {}: one of them sends to the other what it should send on. Often a default \
+                 route meets a prefix that is announced and not routed.",
+                routers.join(" and ")
+            )),
+    ]
+}

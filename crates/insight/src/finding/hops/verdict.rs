@@ -1,0 +1,82 @@
+//! The conclusion of a trace: how far the far end is, what is lost, what stands out.
+
+use super::super::verdict::{first_sentence, status};
+use super::super::{Severity, Status, Verdict};
+use super::found;
+use model::hops::{Hop, HopProtocol, HopsEnd, HopsResult, Missing};
+use model::run::Run;
+
+/// Void when nothing answered at all; else one to three sentences.
+pub(in super::super) fn of(run: &Run) -> Verdict {
+    let Some(found) = found(run).filter(|found| found.hops.iter().any(|hop| hop.counted.answered > 0)) else {
+        let text = "Nothing answered, not even the first hop: see whether this host has a route there and a firewall of its own, \
+                    or try another --protocol.";
+        return Verdict { status: Status::Void, text: text.into() };
+    };
+    let worst = run.findings.iter().find(|finding| finding.severity > Severity::Info);
+    let why = worst.map(|finding| format!("{}. {}", finding.title, first_sentence(&finding.advice)));
+    let sentences = [Some(reached(found)), why.or_else(|| unclear(found))];
+    let least = match found.end {
+        HopsEnd::Reached => Status::Ok,
+        _ => Status::Degraded,
+    };
+    let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    Verdict { status: status(&run.findings).max(least), text }
+}
+
+fn reached(found: &HopsResult) -> String {
+    let last = found.hops.last();
+    let ttl = last.map_or(0, |hop| hop.ttl);
+    match found.end {
+        HopsEnd::Reached => far_end(found, ttl),
+        HopsEnd::Silent => format!(
+            "Nothing behind hop {ttl} answers: the far end, or a firewall before it, drops these probes. {}",
+            other(found.protocol)
+        ),
+        HopsEnd::Refused => {
+            let refuses = |hop: &Hop| hop.routers.iter().find_map(|router| Some((router.address, router.refused?)));
+            match last.and_then(refuses) {
+                Some((address, [kind, code])) => format!(
+                    "{address}, at hop {}, refuses to pass the probes on (ICMP type {kind} code {code}). {}",
+                    ttl.saturating_sub(1).max(1),
+                    other(found.protocol)
+                ),
+                None => format!("Hop {ttl} refuses the probes for their size: choose a smaller --size."),
+            }
+        }
+        HopsEnd::Circle => format!("The far end was not reached in {ttl} hops."),
+        HopsEnd::Cut => format!("The far end is more than {ttl} hops away: look further with --max-hops."),
+    }
+}
+
+fn far_end(found: &HopsResult, ttl: u8) -> String {
+    let hops = if ttl == 1 { "1 hop".into() } else { format!("{ttl} hops") };
+    let rtt = found.far_end().and_then(|hop| hop.rtt);
+    let rtt = rtt.map(|rtt| format!(", round trip {} (median)", rtt.p50)).unwrap_or_default();
+    let lost = match found.evidence() {
+        Some((counted, false)) if counted.missing() == 0 => {
+            format!("; none of {} packets to it was lost", counted.sent)
+        }
+        _ => String::new(),
+    };
+    format!("The far end is {hops} away{rtt}{lost}.")
+}
+
+/// What the far end's missing answers leave open.
+fn unclear(found: &HopsResult) -> Option<String> {
+    let far = found.far_end().filter(|hop| hop.missing == Missing::Unclear)?;
+    found.evidence().filter(|(_, limited)| *limited)?;
+    Some(format!(
+        "It left {} of {} probes unanswered, which may be loss or its limit of ICMP errors: --protocol icmp or tcp tells which.",
+        far.counted.missing(),
+        far.counted.sent
+    ))
+}
+
+fn other(protocol: HopProtocol) -> &'static str {
+    match protocol {
+        HopProtocol::Udp => "Try --protocol icmp, or tcp with --port of a service there.",
+        HopProtocol::Icmp => "Try --protocol udp, or tcp with --port of a service there.",
+        HopProtocol::Tcp => "Try the --port of a service there, or --protocol icmp.",
+    }
+}

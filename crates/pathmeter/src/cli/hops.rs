@@ -1,0 +1,93 @@
+//! The options of `pathmeter hops`.
+
+use super::{CaptureArgs, OriginArgs};
+use clap::{Args, ValueEnum};
+use engine::host_port::HostPort;
+use model::hops::HopProtocol;
+use model::units::{Bytes, Nanos};
+use std::path::PathBuf;
+
+/// Show the hops of a path: routers, loss and delay that are the path's and not a router's own, equal paths, MTU
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter hops server.example                 ten probes of each hop in five seconds, four flows
+  pathmeter hops server.example --names --as-file prefixes.txt
+  pathmeter hops server.example -c 200 -i 100ms where loss begins, in 20 seconds
+  pathmeter hops server.example --protocol tcp --port 443
+                                                past firewalls that let web traffic pass alone
+  pathmeter hops server.example --json --expect 'hops.loss<=1%'
+
+PRIVILEGE
+  UDP and TCP probes need none. Echo requests need net.ipv4.ping_group_range or CAP_NET_RAW; where they are
+  allowed, some go to the far end beside UDP probes, since hosts limit their answers to these.")]
+pub(crate) struct HopsArgs {
+    /// The far end: a name or an address, as `[2001:db8::1]:443` with a port. It needs no pathmeter
+    #[arg(value_name = "HOST[:PORT]")]
+    pub(crate) host: HostPort,
+    /// What the probes are: udp, icmp or tcp
+    #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t, hide_possible_values = true)]
+    pub(crate) protocol: HopProtocolArg,
+    /// Port to send to [default: 33434, most likely closed, or 443 for tcp]
+    #[arg(short, long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Option<u16>,
+    /// Probes of each hop
+    #[arg(short, long, value_name = "N", default_value_t = 10)]
+    pub(crate) count: u32,
+    /// Time from one probe of a hop to the next; Linux routers answer six at once and one each second
+    #[arg(short, long, value_name = "TIME", default_value = "500ms")]
+    pub(crate) interval: Nanos,
+    /// Flows that take turns: routers with equal paths choose one for each [default: 4, or 1 for icmp]
+    #[arg(long, value_name = "N")]
+    pub(crate) flows: Option<u32>,
+    /// Hops to look at, at most
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub(crate) max_hops: u8,
+    /// Longest wait for the last answers
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub(crate) timeout: Nanos,
+    /// Size of each probe, IP header included [default: 60]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<Bytes>,
+    /// Do not send packets of full size to see which hop refuses them
+    #[arg(long)]
+    pub(crate) no_mtu: bool,
+    /// Ask the resolver for the names of routers
+    #[arg(long)]
+    pub(crate) names: bool,
+    /// File with the AS of each prefix: lines `PREFIX AS [NAME]`, CAIDA's pfx2as, or the TSV of iptoasn.com
+    #[arg(long, value_name = "FILE")]
+    pub(crate) as_file: Option<PathBuf>,
+    /// What must hold, such as 'hops.loss<=1%'; exit code 1 when it does not. Repeatable
+    #[arg(long, value_name = "EXPECTATION")]
+    pub(crate) expect: Vec<String>,
+    /// Print the plan, with every default filled, and stop
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) origin: OriginArgs,
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
+}
+
+/// What the probes are, as typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HopProtocolArg {
+    /// Datagrams to a port that is most likely closed
+    #[default]
+    Udp,
+    /// Echo requests
+    Icmp,
+    /// SYNs
+    Tcp,
+}
+
+impl From<HopProtocolArg> for HopProtocol {
+    fn from(protocol: HopProtocolArg) -> HopProtocol {
+        match protocol {
+            HopProtocolArg::Udp => HopProtocol::Udp,
+            HopProtocolArg::Icmp => HopProtocol::Icmp,
+            HopProtocolArg::Tcp => HopProtocol::Tcp,
+        }
+    }
+}

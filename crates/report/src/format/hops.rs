@@ -1,0 +1,232 @@
+//! The hops of a path: their table, the flows through them, the answer in a line, and a chart.
+
+use super::table::plain;
+use super::text::{host_line, words};
+use super::{Paint, Style};
+use crate::document::{Block, Cell, Chart, Conclusion, Table};
+use crate::plot::{Bar, BarChart, BarPanel, BarRow};
+use model::finding::Status;
+use model::hops::{Hop, HopFlow, HopProtocol, HopRouter, HopsPlan, HopsResult, Missing};
+use model::run::Run;
+use model::units::Nanos;
+
+/// `Hops to far.example`.
+pub(super) fn title(run: &Run) -> String {
+    let host = run.hops.as_ref().map(|plan| format!(" to {}", plan.target.host));
+    format!("Hops{}", host.unwrap_or_default())
+}
+
+/// The table, the flows, and what the words in it mean.
+pub(super) fn blocks(run: &Run) -> Vec<Block> {
+    let Some(found) = run.summary.hops.as_deref() else { return Vec::new() };
+    let plan = run.hops.as_ref().map(|plan| Block::Paragraph(format!("{}.", subject(plan))));
+    let tables = table(found).into_iter().chain(flows(found)).map(Block::Table);
+    let mut blocks: Vec<Block> = plan.into_iter().chain(tables).collect();
+    blocks.push(Block::list(legend(found)));
+    blocks.extend(chart(run, found));
+    blocks
+}
+
+/// The whole run as text: the answer first.
+pub(super) fn text(run: &Run, findings: &str, style: &Style) -> String {
+    let mut text = answer(run, style);
+    if let Some(found) = run.summary.hops.as_deref() {
+        for table in table(found).into_iter().chain(flows(found)) {
+            text.push_str(&format!("\n{}", plain(&table.columns, &table.rows)));
+        }
+        for line in legend(found).iter().flat_map(|line| style.wrap(line, 2)) {
+            text.push_str(&format!("  {}\n", style.paint(Paint::Dim, &line)));
+        }
+    }
+    text.push_str(findings);
+    let (plan, host) = (run.hops.as_ref().map(subject), run.host.as_ref().map(host_line));
+    let effort = run.summary.hops.as_ref();
+    let effort = effort.map(|found| format!("{} in {}", words::count(found.packets, "packet"), found.elapsed));
+    let started = run.started.map(|started| started.to_string());
+    let parts: Vec<String> = [plan, effort, host, started].into_iter().flatten().collect();
+    text.push('\n');
+    for line in style.wrap(&parts.join(", "), 2) {
+        text.push_str(&format!("  {}\n", style.paint(Paint::Dim, &line)));
+    }
+    text
+}
+
+/// `OK  The far end is …`.
+fn answer(run: &Run, style: &Style) -> String {
+    let conclusion = Conclusion::of_run(run);
+    let word = words::conclusion(&conclusion).to_uppercase();
+    let paint = match conclusion.status {
+        Status::Ok if !conclusion.broken => Paint::Good,
+        Status::Degraded if !conclusion.broken => Paint::Warning,
+        _ => Paint::Problem,
+    };
+    let indent = word.chars().count() + 2;
+    let mut text = String::new();
+    for (at, line) in style.wrap(&conclusion.text, indent).iter().enumerate() {
+        let mark = if at == 0 { format!("{}  ", style.paint(paint, &word)) } else { " ".repeat(indent) };
+        text.push_str(&format!("{mark}{line}\n"));
+    }
+    text
+}
+
+fn subject(plan: &HopsPlan) -> String {
+    let ip = plan.target.address.ip();
+    let what = match plan.protocol {
+        HopProtocol::Udp => format!("UDP to {}", plan.target.address),
+        HopProtocol::Icmp => format!("ICMP echo to {ip}"),
+        HopProtocol::Tcp => format!("TCP SYN to {}", plan.target.address),
+    };
+    let flows = if plan.flows > 1 { format!(" in {} flows", plan.flows) } else { String::new() };
+    format!("{what}, {} of each hop{flows}", words::count(plan.probes.into(), "probe"))
+}
+
+/// A router at its hop; the first of a hop stands for all of it.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    hop: &'a Hop,
+    router: Option<&'a HopRouter>,
+    is_first: bool,
+    flows: usize,
+}
+
+impl<'a> Line<'a> {
+    fn of_hop(hop: &'a Hop, flows: usize) -> Vec<Line<'a>> {
+        let line = |(at, router)| Line { hop, router, is_first: at == 0, flows };
+        match hop.routers.as_slice() {
+            [] => vec![Line { hop, router: None, is_first: true, flows }],
+            routers => routers.iter().map(Some).enumerate().map(line).collect(),
+        }
+    }
+
+    /// What is of all routers of the hop.
+    fn whole(&self) -> Option<&'a Hop> {
+        self.is_first.then_some(self.hop)
+    }
+
+    fn time(&self, of: fn(&model::stats::histogram::Distribution) -> Nanos) -> Option<String> {
+        self.whole()?.rtt.map(|rtt| of(&rtt).to_string())
+    }
+
+    /// Flows that cross this router, where not all do.
+    fn of_flows(&self) -> Option<String> {
+        let flows = &self.router?.flows;
+        let numbers: Vec<String> = flows.iter().map(|flow| (flow + 1).to_string()).collect();
+        (flows.len() < self.flows && self.hop.routers.len() > 1).then(|| numbers.join(" "))
+    }
+
+    fn notes(&self) -> Option<String> {
+        let router = self.router?;
+        let labels: Vec<String> = router.labels.iter().map(|label| label.label.to_string()).collect();
+        let back = router.hops_back.filter(|back| *back != self.hop.ttl);
+        let notes = [
+            router.next_mtu.map(|mtu| format!("MTU {mtu} behind")),
+            (!labels.is_empty()).then(|| format!("MPLS {}", labels.join(" "))),
+            router.refused.map(|[kind, code]| format!("refuses: ICMP {kind}/{code}")),
+            back.map(|back| format!("{back} back")),
+        ];
+        let notes: Vec<String> = notes.into_iter().flatten().collect();
+        (!notes.is_empty()).then(|| notes.join(", "))
+    }
+}
+
+fn table(found: &HopsResult) -> Option<Table> {
+    let lines: Vec<Line<'_>> = found.hops.iter().flat_map(|hop| Line::of_hop(hop, found.flows.len())).collect();
+    let cells: [Cell<Line<'_>>; 12] = [
+        Cell("Hop", true, |line| line.whole().map(|hop| hop.ttl.to_string())),
+        Cell("Router", false, |line| Some(line.router.map_or("no answer".into(), |router| router.address.to_string()))),
+        Cell("Name", false, |line| line.router?.name.clone()),
+        Cell("AS", false, |line| {
+            let origin = line.router?.origin.as_ref()?;
+            Some(format!("{} {}", origin.number, origin.name).trim().to_owned())
+        }),
+        Cell("Flows", false, Line::of_flows),
+        Cell("Answered", true, |line| {
+            line.whole().map(|hop| format!("{}/{}", hop.counted.answered, hop.counted.sent))
+        }),
+        Cell("Loss", true, |line| line.whole().map(loss)),
+        Cell("Best", true, |line| line.time(|rtt| rtt.min)),
+        Cell("Median", true, |line| line.time(|rtt| rtt.p50)),
+        Cell("p90", true, |line| line.time(|rtt| rtt.p90)),
+        Cell("Jitter", true, |line| line.whole()?.jitter.map(|jitter| jitter.to_string())),
+        Cell("Notes", false, Line::notes),
+    ];
+    Table::of_cells("", &cells, &lines)
+}
+
+/// Loss of the path at a hop, not the hop's missing answers.
+fn loss(hop: &Hop) -> String {
+    match hop.missing {
+        Missing::None => "0 %".into(),
+        Missing::Loss => hop.counted.loss().map(words::percent).unwrap_or_default(),
+        Missing::OwnAnswers => "limit".into(),
+        Missing::Unclear => "?".into(),
+        Missing::Silent => String::new(),
+    }
+}
+
+/// The flows, where there are several and they do not all go the same way.
+fn flows(found: &HopsResult) -> Option<Table> {
+    if found.hops.iter().all(|hop| hop.routers.len() < 2) {
+        return None;
+    }
+    let flows: Vec<(usize, &HopFlow, &HopsResult)> =
+        found.flows.iter().enumerate().map(|(at, flow)| (at, flow, found)).collect();
+    type Row<'a> = (usize, &'a HopFlow, &'a HopsResult);
+    let cells: [Cell<Row<'_>>; 4] = [
+        Cell("Flow", true, |row| Some((row.0 + 1).to_string())),
+        Cell("From", false, |row| row.1.flow.map(|flow| flow.from.to_string())),
+        Cell("Hops", true, |row| row.1.reached_at.map(|ttl| ttl.to_string())),
+        Cell("Answered", true, |row| {
+            let hop = row.2.hops.iter().find(|hop| Some(hop.ttl) == row.1.reached_at)?;
+            hop.flows.get(row.0).map(|counted| format!("{}/{}", counted.answered, counted.sent))
+        }),
+    ];
+    Table::of_cells("Flows", &cells, &flows)
+}
+
+/// What the words in the table mean, as far as they stand there, and what stands in no column.
+fn legend(found: &HopsResult) -> Vec<String> {
+    let has = |missing| found.hops.iter().any(|hop| hop.missing == missing);
+    let asymmetric = |hop: &Hop| hop.routers.iter().any(|router| router.hops_back.is_some_and(|back| back != hop.ttl));
+    let echo = found.echo.filter(|echo| echo.sent > 0);
+    let lines = [
+        has(Missing::OwnAnswers).then(|| "limit: more is answered behind; the hop limits its own answers".to_owned()),
+        has(Missing::Unclear).then(|| "?: so few probes do not tell loss from a limit of answers".to_owned()),
+        found.hops.iter().any(asymmetric).then(|| "N back: its answers took N hops back".to_owned()),
+        echo.map(|echo| format!("echo requests to the far end: {} of {} answered", echo.answered, echo.sent)),
+        found.path_mtu.map(|mtu| format!("packets of {mtu} bytes reach the far end")),
+        (found.unmatched > 0).then(|| {
+            let count = words::count(found.unmatched, "answer");
+            format!("{count} quoted too little to tell which probe they are about; they count as missing")
+        }),
+    ];
+    lines.into_iter().flatten().collect()
+}
+
+/// The median round trip to each hop.
+fn chart(run: &Run, found: &HopsResult) -> Option<Block> {
+    let longest = found.hops.iter().filter_map(|hop| hop.rtt).map(|rtt| rtt.max).max()?;
+    let (unit, scale) = if longest < Nanos::from_millis(1) { ("µs", 1e3) } else { ("ms", 1e6) };
+    let value = |time: Nanos| time.0 as f64 / scale;
+    let row = |hop: &Hop| BarRow {
+        name: match hop.routers.first() {
+            Some(router) => format!("{} {}", hop.ttl, router.name.clone().unwrap_or_else(|| router.address.to_string())),
+            None => hop.ttl.to_string(),
+        },
+        bars: vec![hop.rtt.map(|rtt| Bar {
+            value: value(rtt.p50),
+            whisker: Some([value(rtt.min), value(rtt.p90)]),
+            mark: None,
+        })],
+        missing: "no answer".into(),
+    };
+    Some(Block::Chart(Chart::Bars(BarChart {
+        title: title(run),
+        subtitle: run.hops.as_ref().map(subject).unwrap_or_default(),
+        unit: unit.into(),
+        series: vec!["median round trip".into()],
+        whiskers: Some("from the least to the 90th percentile".into()),
+        panels: vec![BarPanel { title: String::new(), rows: found.hops.iter().map(row).collect() }],
+        ..BarChart::default()
+    })))
+}
