@@ -6,7 +6,7 @@ mod origin;
 mod trace;
 
 pub use distance::hops_back;
-pub use loss::{LEVEL, LossStart, better, loss_start, missing};
+pub use loss::{LEVEL, LossStart, better, judge};
 pub use origin::{AsOrigin, AsTable, AsTableError};
 pub use trace::{Answer, AnswerKind, LEAST_WAIT, Schedule, Step, Tracer};
 

@@ -1,5 +1,6 @@
 //! Findings and verdicts, each seen from a whole run.
 
+mod hops;
 mod latency;
 mod lies;
 mod paths;

@@ -1,7 +1,7 @@
 //! Every rule: a run in which it must be raised and one, close to it, in which it must not.
 
 use crate::scene::{DATAGRAMS, Scene, idle_rtt};
-use crate::{latency, paths, reach};
+use crate::{hops, latency, paths, reach};
 use model::event::{Event, Probe, Warning, WithoutCopy};
 use model::finding::{Finding, IDS, Severity, Status};
 use model::plan::{Direction, ProtocolName};
@@ -238,7 +238,7 @@ fn window(seconds_shut: u64, rtt: u64) -> Scene {
 
 /// Those of streams, of round trips and of packet sizes.
 fn scenarios() -> impl Iterator<Item = &'static Scenario> {
-    SCENARIOS.iter().chain(latency::SCENARIOS).chain(paths::SCENARIOS).chain(reach::SCENARIOS)
+    SCENARIOS.iter().chain(hops::SCENARIOS).chain(latency::SCENARIOS).chain(paths::SCENARIOS).chain(reach::SCENARIOS)
 }
 
 pub(crate) fn find<'a>(run: &'a Run, id: &str) -> Option<&'a Finding> {

@@ -69,7 +69,6 @@ impl Scene {
             plan,
             probes: Vec::new(),
             path: None,
-            hops: None,
             outcome: Outcome::Completed,
             sender: end(Role::Sender),
             receiver: Some(receiver),

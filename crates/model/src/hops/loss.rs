@@ -21,51 +21,62 @@ pub struct LossStart {
     pub seen: Option<u8>,
 }
 
-/// Why answers are missing at each hop.
+/// Why answers are missing at each hop, and where loss begins that reaches the far end, if any does that cannot be the far
+/// end's limit.
 #[must_use]
-pub fn missing(found: &HopsResult) -> Vec<Missing> {
-    let evidence = found.evidence();
-    let lost = evidence.filter(|(counted, limited)| counted.missing() > 0 && !limited).map(|(far, _)| far);
-    (0..found.hops.len()).map(|at| judge(found, at, lost)).collect()
+pub fn judge(found: &HopsResult) -> (Vec<Missing>, Option<LossStart>) {
+    let far = found.evidence().filter(|(counted, limited)| counted.missing() > 0 && !limited);
+    let clean = far.and_then(|(far, _)| last_clean(found, far));
+    let why: Vec<Missing> = (0..found.hops.len())
+        .map(|at| {
+            let lossy = far.is_some_and(|(far, _)| is_lossy(&found.hops[at], far, clean));
+            missing(found, at, lossy)
+        })
+        .collect();
+    let lossy = |(hop, why): &(&Hop, &Missing)| !hop.far_end && **why == Missing::Loss;
+    let seen = found.hops.iter().zip(&why).find(lossy).map(|(hop, _)| hop.ttl);
+    let start = far.and_then(|(far, _)| Some(LossStart { share: far.loss()?, counted: far, clean, seen }));
+    (why, start)
 }
 
-/// `lost`: what is known to be lost on the way to the far end.
-fn judge(found: &HopsResult, at: usize, lost: Option<Counted>) -> Missing {
+/// `is_lossy`: it lies behind the beginning of loss and shows no less of it than the far end.
+fn missing(found: &HopsResult, at: usize, is_lossy: bool) -> Missing {
     let hop = &found.hops[at];
-    if hop.counted.missing() == 0 {
-        return Missing::None;
+    match hop.counted.answered {
+        _ if hop.counted.missing() == 0 => Missing::None,
+        0 => Missing::Silent,
+        _ if limits_its_own(found, at) => Missing::OwnAnswers,
+        _ if is_lossy => Missing::Loss,
+        _ => Missing::Unclear,
     }
-    if hop.counted.answered == 0 {
-        return Missing::Silent;
-    }
-    if found.evidence().is_some_and(|(far, _)| better(far, hop.counted, LEVEL)) {
-        return Missing::OwnAnswers;
+}
+
+/// More is answered behind it.
+fn limits_its_own(found: &HopsResult, at: usize) -> bool {
+    let own = found.hops[at].counted;
+    if found.evidence().is_some_and(|(far, _)| better(far, own, LEVEL)) {
+        return true;
     }
     let behind: Vec<Counted> = found.hops[at + 1..].iter().map(|hop| hop.counted).collect();
     // So many comparisons would find one by chance.
     let level = LEVEL / (2.0 * behind.len().max(1) as f64);
     // All hops from one on tell more together than each by itself.
     let together = (0..behind.len()).filter_map(|from| behind[from..].iter().copied().reduce(Counted::plus));
-    if behind.iter().copied().chain(together).any(|other| better(other, hop.counted, level)) {
-        return Missing::OwnAnswers;
-    }
-    let is_lossy = lost.is_some_and(|far| !better(hop.counted, far, LEVEL));
-    if is_lossy { Missing::Loss } else { Missing::Unclear }
+    behind.iter().copied().chain(together).any(|other| better(other, own, level))
 }
 
-/// Where loss begins that reaches the far end; `None` without any, or where it may be the far end's limit.
-#[must_use]
-pub fn loss_start(found: &HopsResult) -> Option<LossStart> {
-    let (far, limited) = found.evidence()?;
-    if limited || far.missing() == 0 {
-        return None;
-    }
-    let middle = || found.hops.iter().filter(|hop| !hop.far_end);
-    let level = LEVEL / middle().count().max(1) as f64;
-    let clean = middle().filter(|hop| better(hop.counted, far, level)).map(|hop| hop.ttl).last();
-    let told = |hop: &&Hop| Some(hop.ttl) > clean && hop.missing == Missing::Loss;
-    let seen = clean.and_then(|_| middle().find(told)).map(|hop| hop.ttl);
-    Some(LossStart { share: far.loss()?, counted: far, clean, seen })
+/// The far end shows the loss itself; other hops only where it is known that those before them have none of it, since they
+/// may just as well limit their answers.
+fn is_lossy(hop: &Hop, far: Counted, clean: Option<u8>) -> bool {
+    let behind = clean.is_some_and(|clean| hop.ttl > clean);
+    (hop.far_end || behind) && !better(hop.counted, far, LEVEL)
+}
+
+/// The last hop that more probes reach than the far end.
+fn last_clean(found: &HopsResult, far: Counted) -> Option<u8> {
+    let middle: Vec<&Hop> = found.hops.iter().filter(|hop| !hop.far_end).collect();
+    let level = 2.0 * LEVEL / middle.len().max(1) as f64;
+    middle.iter().rev().find(|hop| better(hop.counted, far, level)).map(|hop| hop.ttl)
 }
 
 /// Whether more of `one` is answered than of `other`, and not by chance: Fisher's exact test, one-sided, at this level.

@@ -230,7 +230,7 @@ impl Tracer {
         self.round += 1;
         self.round_began = now;
         let flow = self.flow();
-        let top = if flow.is_known { flow.top() } else { self.likely_top() };
+        let top = if flow.is_known { self.top(flow) } else { self.likely_top() };
         self.queue.extend(1..=top);
     }
 
@@ -285,26 +285,24 @@ impl Tracer {
         wait.min(self.schedule.timeout)
     }
 
+    /// The furthest hop that is asked in each round: the flow's end, or one beyond the last that answered in any flow.
+    fn top(&self, flow: &Course) -> u8 {
+        let heard = || self.flows.iter().map(|flow| flow.heard).max().unwrap_or(0);
+        flow.end.map_or_else(|| heard().saturating_add(1).min(flow.asked), |(ttl, _)| ttl)
+    }
+
     fn all_answered(&self) -> bool {
         self.probes.iter().filter(|probe| self.counts(probe)).all(|probe| probe.answer.is_some())
     }
 
     /// A probe of a hop that its flow has; those that went beyond its end were sent before that was known.
     fn counts(&self, probe: &Sent) -> bool {
-        let top = self.flows.get(probe.flow as usize).map_or(0, Course::top);
+        let top = self.flows.get(probe.flow as usize).map_or(0, |flow| self.top(flow));
         probe.at.is_some() && probe.ttl <= top
     }
 }
 
 impl Course {
-    /// The furthest hop that is asked in each round: the end, or one beyond the last that answered.
-    fn top(&self) -> u8 {
-        match self.end {
-            Some((ttl, _)) => ttl,
-            None => self.heard.saturating_add(1).min(self.asked),
-        }
-    }
-
     fn hear(&mut self, ttl: u8, from: IpAddr, kind: AnswerKind) {
         self.heard = self.heard.max(ttl);
         let end = match kind {

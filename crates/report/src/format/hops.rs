@@ -166,7 +166,8 @@ fn loss(hop: &Hop) -> String {
 
 /// The flows, where there are several and they do not all go the same way.
 fn flows(found: &HopsResult) -> Option<Table> {
-    if found.hops.iter().all(|hop| hop.routers.len() < 2) {
+    let reached = found.flows.iter().any(|flow| flow.reached_at.is_some());
+    if !reached || found.hops.iter().all(|hop| hop.routers.len() < 2) {
         return None;
     }
     let flows: Vec<(usize, &HopFlow, &HopsResult)> =

@@ -34,7 +34,7 @@ fn steepest(found: &HopsResult) -> Option<Finding> {
             .everywhere()
             .with("added_ns", added.0)
             .with("rtt_p50_ns", far.0)
-            .with("hop", hop.ttl)
+            .with("distance_hops", hop.ttl)
             .advise(
                 "A long link takes 1 ms for each 100 km there and back. If it is not that long, look for a queue there (the \
                  jitter is high) or for a detour (the AS or the names of the hops show it).",
@@ -56,7 +56,7 @@ pub(in super::super) fn mtu_from_hop(run: &Run) -> Vec<Finding> {
     let finding = Finding::new("mtu-from-hop", Severity::Info, Direction::Up, title)
         .everywhere()
         .with("mtu_bytes", mtu)
-        .with("hop", hop.ttl)
+        .with("distance_hops", hop.ttl)
         .with_known("path_mtu_bytes", found.path_mtu);
     let host = run.hops.as_ref().map_or("HOST", |plan| plan.target.host.as_str());
     vec![finding.advise(format!(

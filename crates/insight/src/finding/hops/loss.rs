@@ -23,7 +23,8 @@ fn lost(run: &Run, found: &HopsResult, loss: LossStart) -> Finding {
             format!("it begins between {} and {}", named_at(found, clean), named_at(found, seen))
         }
         (Some(clean), None) => format!("it begins behind {}", named_at(found, clean)),
-        (None, _) => "so few probes do not tell at which hop it begins, or it begins at the first".into(),
+        (None, _) if is_limited(found) => "the hops answer too few probes to tell at which of them it begins".into(),
+        (None, _) => "so few probes do not tell at which hop it begins, or it begins before the first".into(),
     };
     let title = format!(
         "{} of packets to the far end or of its answers are lost ({} of {}): {place}",
@@ -37,8 +38,8 @@ fn lost(run: &Run, found: &HopsResult, loss: LossStart) -> Finding {
         .with("loss_share", loss.share)
         .with("lost_count", counted.missing())
         .with("sent_count", counted.sent)
-        .with_known("clean_hop", loss.clean.map(u32::from))
-        .with_known("first_lossy_hop", loss.seen.map(u32::from));
+        .with_known("clean_hops", loss.clean.map(u32::from))
+        .with_known("first_lossy_hops", loss.seen.map(u32::from));
     finding.advise(match loss.clean {
         Some(clean) => format!(
             "Look at the counters of the link behind {} (errors, drops of its queue, a policer), on both of its ends: the way \
@@ -46,10 +47,16 @@ fn lost(run: &Run, found: &HopsResult, loss: LossStart) -> Finding {
             named_at(found, clean)
         ),
         None => {
-            let more = run.hops.as_ref().map_or(MORE, |plan| plan.probes.saturating_mul(10).clamp(MORE, 1000));
-            format!("Repeat it with more probes, which tell the hop: -c {more} -i 100ms.")
+            let more = run.hops.as_ref().map_or(MORE, |plan| plan.probes.saturating_mul(4).clamp(MORE, 1000));
+            // What a Linux router answers.
+            format!("Repeat it with more probes, as slow as routers answer, which tells the hop: -c {more} -i 1s.")
         }
     })
+}
+
+/// Hops on the way leave probes unanswered.
+fn is_limited(found: &HopsResult) -> bool {
+    found.hops.iter().any(|hop| !hop.far_end && hop.counted.missing() > 0)
 }
 
 /// Hops that left probes unanswered which others behind them show to have passed.
@@ -91,4 +98,4 @@ pub(in super::super) fn rate_limited(run: &Run) -> Vec<Finding> {
 /// From this share on it is a problem.
 const HEAVY: f64 = 0.05;
 /// Probes that tell where loss of some percent begins.
-const MORE: u32 = 200;
+const MORE: u32 = 100;

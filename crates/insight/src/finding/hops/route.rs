@@ -91,8 +91,8 @@ pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
             .everywhere()
             .with("at_ns", first.at.0)
             .with("changed_hops", hops.into_iter().collect::<Vec<u8>>())
-            .with("router_before", first.from.to_string())
-            .with("router_since", first.to.to_string())
+            .with("router_before_address", first.from.to_string())
+            .with("router_since_address", first.to.to_string())
             .advise(
                 "Compare the time with the routing protocol's log of the hop before. A path that changes often makes round trips \
                  unsteady and packets late: repeat it with -c 200.",
@@ -108,7 +108,7 @@ pub(in super::super) fn circle(run: &Run) -> Vec<Finding> {
     vec![
         Finding::new("routing-loop", Severity::Problem, Direction::Up, title)
             .everywhere()
-            .with("routers", routers.clone())
+            .with("routers_address", routers.clone())
             .advise(format!(
                 "Look up the route to the far end on {}: one of them sends to the other what it should send on. Often a default \
                  route meets a prefix that is announced and not routed.",

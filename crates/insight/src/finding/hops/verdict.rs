@@ -14,7 +14,9 @@ pub(in super::super) fn of(run: &Run) -> Verdict {
         return Verdict { status: Status::Void, text: text.into() };
     };
     let worst = run.findings.iter().find(|finding| finding.severity > Severity::Info);
-    let why = worst.map(|finding| format!("{}. {}", finding.title, first_sentence(&finding.advice)));
+    // The finding says the rest.
+    let what = |title: &str| [": ", "; "].iter().fold(title, |title, end| title.split(end).next().unwrap_or(title)).to_owned();
+    let why = worst.map(|finding| format!("{}. {}", what(&finding.title), first_sentence(&finding.advice)));
     let sentences = [Some(reached(found)), why.or_else(|| unclear(found))];
     let least = match found.end {
         HopsEnd::Reached => Status::Ok,

@@ -2,7 +2,7 @@
 
 use super::{AnswerKind, Course, Sent, Tracer};
 use crate::hops::{
-    Counted, Hop, HopFlow, HopRouter, HopsEnd, HopsResult, RouteChange, hops_back, loss_start, missing,
+    Counted, Hop, HopFlow, HopRouter, HopsEnd, HopsResult, RouteChange, hops_back, judge,
 };
 use crate::stats::exact::Exact;
 use crate::units::Nanos;
@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 /// Everything that the probes and answers of a trace tell by themselves.
 pub(super) fn of(trace: &Tracer) -> HopsResult {
-    let top = trace.flows.iter().map(Course::top).max().unwrap_or(0);
+    let top = trace.flows.iter().map(|flow| trace.top(flow)).max().unwrap_or(0);
     let mut hops: Vec<Hop> = (1..=top).map(|ttl| hop(trace, ttl)).collect();
     while hops.last().is_some_and(|hop| hop.counted.answered == 0) {
         hops.pop();
@@ -34,10 +34,11 @@ impl HopsResult {
     /// The same with what follows from its counts.
     #[must_use]
     pub fn judged(mut self) -> HopsResult {
-        for (hop, why) in missing(&self).into_iter().enumerate() {
-            self.hops[hop].missing = why;
+        let (missing, loss) = judge(&self);
+        for (hop, why) in self.hops.iter_mut().zip(missing) {
+            hop.missing = why;
         }
-        self.loss = loss_start(&self);
+        self.loss = loss;
         self
     }
 }
