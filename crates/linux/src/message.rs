@@ -3,7 +3,7 @@
 
 use crate::cmsg::{self, ControlMessage, ControlMessages, empty_header};
 use crate::error::{Result, check_len};
-use crate::options::{Opt, is_v6, set_int};
+use crate::options::{Opt, is_v6, set_int, set_v4_int};
 use crate::sockaddr::{RawAddress, array};
 use crate::timestamp::{PacketTimes, packet_times};
 use std::io;
@@ -41,7 +41,7 @@ pub fn set_receive_notes(fd: &impl AsFd) -> Result<()> {
         set_int(fd, IP_PKTINFO, 1)?;
     }
     // Of IPv4 datagrams on a socket of both families too.
-    set_int(fd, IP_RECVTTL, 1)
+    set_v4_int(fd, IP_RECVTTL, 1)
 }
 
 /// Receives one message with its notes (`recvmsg(2)`). Never blocks.

@@ -160,6 +160,14 @@ pub(crate) fn set_int(fd: &impl AsFd, opt: Opt, value: u32) -> Result<()> {
     set_raw(fd, opt, &value.to_ne_bytes())
 }
 
+/// Sets an option of IPv4 on a socket of either family. A raw socket of IPv6 has no use for it, and refuses.
+pub(crate) fn set_v4_int(fd: &impl AsFd, opt: Opt, value: u32) -> Result<()> {
+    match set_int(fd, opt, value) {
+        Err(error) if error.errno() == Some(libc::ENOPROTOOPT) && is_v6(fd) => Ok(()),
+        outcome => outcome,
+    }
+}
+
 pub(crate) fn get_int(fd: &impl AsFd, opt: Opt) -> Result<u32> {
     let mut value = [0_u8; 4];
     get_raw(fd, opt, &mut value)?;

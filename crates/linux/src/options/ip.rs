@@ -1,6 +1,6 @@
 //! Options of IPv4 and IPv6 alike; on an IPv6 socket both are set, because it may carry IPv4-mapped traffic.
 
-use super::{Opt, get_int, set_int, set_raw};
+use super::{Opt, get_int, set_int, set_v4_int, set_raw};
 use crate::error::Result;
 use crate::sockaddr;
 use model::units::Bytes;
@@ -132,7 +132,7 @@ pub fn set_hops(fd: &impl AsFd, hops: u8) -> Result<()> {
     if is_v6(fd) {
         set_int(fd, IPV6_UNICAST_HOPS, hops.into())?;
     }
-    set_int(fd, IP_TTL, hops.into())
+    set_v4_int(fd, IP_TTL, hops.into())
 }
 
 /// Makes the fragments of what an IPv6 socket sends at most `mtu` bytes (`IPV6_MTU`). Only datagrams that exceed the

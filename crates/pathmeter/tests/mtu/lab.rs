@@ -305,6 +305,21 @@ impl Lab {
         );
     }
 
+    /// Two more links between the routers, over which r1 shares packets out by flow. r2 answers with the address of the link
+    /// that a packet came by.
+    pub(super) fn legs(&self) {
+        for (device, number) in [("leg14", 14), ("leg15", 15)] {
+            self.wire((Node::R1, device), (Node::R2, device));
+            self.addresses(Node::R1, device, &format!("{number}::1"));
+            self.addresses(Node::R2, device, &format!("{number}::2"));
+        }
+        self.sysctl(Node::R1, "net/ipv4/fib_multipath_hash_policy", "1");
+        self.sysctl(Node::R2, "net/ipv4/icmp_errors_use_inbound_ifaddr", "1");
+        self.sh(Node::R2, "for f in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 > $f; done");
+        let hops = ["12", "14", "15"].map(|leg| format!("nexthop via 10.71.{leg}.2"));
+        self.sh(Node::R1, &format!("ip route replace 10.71.2.0/24 {}", hops.join(" ")));
+    }
+
     /// The links of the routers carry no super-packets, which pass checks of the MTU.
     pub(super) fn plain_links(&self) {
         for (node, device) in [

@@ -1,9 +1,10 @@
-//! `pathmeter mtu` on paths made of namespaces: every fault of the reference's lab, to the byte, in both families, from both
+//! `pathmeter mtu` and `pathmeter hops` on paths made of namespaces: every fault of the reference's lab, to the byte, in both families, from both
 //! ends, with and without privilege. Nothing here asserts a time; every wait has a limit.
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
 mod fragments;
 mod helper;
+mod hops;
 mod judge;
 mod lab;
 mod lies;
