@@ -197,7 +197,7 @@ fn a_circle_is_seen_and_not_followed_for_ever() {
     let found = trace(&mut world, schedule(10, 1, 10));
     assert_eq!(found.end, HopsEnd::Circle);
     assert_eq!(found.circle, [IpAddr::from([10, 0, 1, 1]), IpAddr::from([10, 0, 2, 2])]);
-    assert!(found.hops.len() < 9, "{}", found.hops.len());
+    assert!((6..9).contains(&found.hops.len()), "{}", found.hops.len());
 }
 
 #[test]

@@ -330,12 +330,13 @@ impl Course {
         if self.routers.iter().all(|known| *known != (ttl, from)) {
             self.routers.push((ttl, from));
         }
-        self.turns(from) >= TURNS
+        self.turns(from, ttl) >= TURNS
     }
 
-    /// How often a router is met, the same at neighbouring hops being once.
-    fn turns(&self, router: IpAddr) -> usize {
-        let mut at: Vec<u8> = self.routers.iter().filter(|known| known.1 == router).map(|known| known.0).collect();
+    /// How often a router is met up to a hop, the same at neighbouring hops being once.
+    fn turns(&self, router: IpAddr, up_to: u8) -> usize {
+        let met = |known: &&(u8, IpAddr)| known.1 == router && known.0 <= up_to;
+        let mut at: Vec<u8> = self.routers.iter().filter(met).map(|known| known.0).collect();
         at.sort_unstable();
         let other_between = |pair: &&[u8]| {
             let between = |known: &&(u8, IpAddr)| known.0 > pair[0] && known.0 < pair[1] && known.1 != router;

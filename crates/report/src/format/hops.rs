@@ -31,10 +31,11 @@ pub(super) fn blocks(run: &Run) -> Vec<Block> {
 pub(super) fn text(run: &Run, findings: &str, style: &Style) -> String {
     let mut text = answer(run, style);
     if let Some(found) = run.summary.hops.as_deref() {
-        for table in table(found).into_iter().chain(flows(found)) {
+        let (narrow, aside) = fitted(found, style.width.max(LEAST_WIDTH));
+        for table in narrow.into_iter().chain(flows(found)) {
             text.push_str(&format!("\n{}", plain(&table.columns, &table.rows)));
         }
-        for line in legend(found).iter().flat_map(|line| style.wrap(line, 2)) {
+        for line in aside.iter().chain(&legend(found)).flat_map(|line| style.wrap(line, 2)) {
             text.push_str(&format!("  {}\n", style.paint(Paint::Dim, &line)));
         }
     }
@@ -153,6 +154,29 @@ fn table(found: &HopsResult) -> Option<Table> {
     Table::of_cells("", &cells, &lines)
 }
 
+/// The table without the columns that the screen has no room for, and what stood in those that hold words.
+fn fitted(found: &HopsResult, width: usize) -> (Option<Table>, Vec<String>) {
+    let Some(mut table) = table(found) else { return (None, Vec::new()) };
+    let fits = |table: &Table| plain(&table.columns, &table.rows).lines().all(|line| line.chars().count() <= width);
+    let mut aside: Vec<Vec<String>> = vec![Vec::new(); table.rows.len()];
+    for heading in DISPENSABLE {
+        if fits(&table) {
+            break;
+        }
+        let Some(at) = table.columns.iter().position(|column| column.heading == *heading) else { continue };
+        let words = !table.columns.remove(at).right;
+        for (row, aside) in table.rows.iter_mut().zip(&mut aside) {
+            let cell = row.remove(at);
+            if words && !cell.is_empty() {
+                aside.insert(0, if *heading == "AS" { format!("AS {cell}") } else { cell });
+            }
+        }
+    }
+    let said = table.rows.iter().zip(aside).filter(|(_, aside)| !aside.is_empty());
+    let aside = said.map(|(row, aside)| format!("{}: {}", row[1], aside.join(", "))).collect();
+    (Some(table), aside)
+}
+
 /// Loss of the path at a hop, not the hop's missing answers.
 fn loss(hop: &Hop) -> String {
     match hop.missing {
@@ -231,3 +255,8 @@ fn chart(run: &Run, found: &HopsResult) -> Option<Block> {
         ..BarChart::default()
     })))
 }
+
+/// Columns that a narrow screen can do without, the first before the others.
+const DISPENSABLE: &[&str] = &["Notes", "AS", "Name", "Jitter", "Best", "p90", "Flows"];
+/// Narrower screens break lines.
+const LEAST_WIDTH: usize = 80;

@@ -3,6 +3,7 @@
 //! Written against the JSON that is published, not against the types that wrote it.
 
 mod device;
+mod hops;
 mod lab;
 mod latency;
 mod path;
@@ -30,6 +31,7 @@ impl Found {
         throughput::check(self, run);
         latency::check(self, run);
         path::check(self, run);
+        hops::check(self, run);
         transfer::check(self, run);
         for test in items(run, "tests") {
             self.run(test);

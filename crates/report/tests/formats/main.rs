@@ -5,6 +5,7 @@ mod agree;
 mod agreement;
 mod blocks;
 mod frames;
+mod hops;
 mod iperf2;
 mod labs;
 mod latency;
@@ -30,7 +31,7 @@ use pathmeter_report::document::Document;
 use pathmeter_report::format::{COLUMNS, FORMATS, RunDocument, Style, by_name, ndjson, render, text};
 
 fn all() -> Vec<(&'static str, Run)> {
-    let tests = runs::all().into_iter().chain(latency::all()).chain(paths::all());
+    let tests = runs::all().into_iter().chain(latency::all()).chain(paths::all()).chain(hops::all());
     tests.chain(packets::all()).chain(reach::all()).chain(transfers::all()).chain(frames::all()).collect()
 }
 

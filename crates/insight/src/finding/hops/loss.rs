@@ -42,8 +42,8 @@ fn lost(run: &Run, found: &HopsResult, loss: LossStart) -> Finding {
         .with_known("first_lossy_hops", loss.seen.map(u32::from));
     finding.advise(match loss.clean {
         Some(clean) => format!(
-            "Look at the counters of the link behind {} (errors, drops of its queue, a policer), on both of its ends: the way \
-             back may lose as well, which a trace from the far end shows.",
+            "Look at both ends of the link behind {}: counters of errors, drops of its queue, a policer. It may be the way back \
+             that loses, which a trace from the far end shows.",
             named_at(found, clean)
         ),
         None => {

@@ -175,7 +175,7 @@ fn circle(trace: &Tracer) -> Vec<IpAddr> {
     let mut found = Vec::new();
     for course in trace.flows.iter().filter(circling) {
         for (_, router) in &course.routers {
-            if course.turns(*router) > 1 && !found.contains(router) {
+            if course.turns(*router, u8::MAX) > 1 && !found.contains(router) {
                 found.push(*router);
             }
         }

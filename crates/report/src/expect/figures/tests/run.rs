@@ -2,6 +2,7 @@
 
 use insight::run_of_events;
 use model::finding::{Finding, Severity};
+use model::hops::{Counted as HopCounted, Hop, HopFlow, HopProtocol, HopsResult};
 use model::latency::{
     ClockNote, Counted, HostNoise, LoadPhase, LoadResult, OneWayDelays, WayEnds, WayResult,
 };
@@ -52,6 +53,7 @@ pub(super) fn of_different_figures() -> Run {
     ];
     let phases = loads.map(|(at, load)| phase(load, at)).into();
     summary.loaded = Some(LoadResult { phases, series: Vec::new() });
+    summary.hops = Some(Box::new(hops()));
     summary.pairs = Some(Box::new(pairs()));
     summary.transfer = Some(transfers());
     let findings = [(Severity::Problem, 3), (Severity::Warning, 5), (Severity::Info, 7)];
@@ -197,6 +199,15 @@ fn phase(load: Option<Directions>, at: u32) -> LoadPhase {
         down: Some(megabits(at + 13)),
         responsiveness: Some(responsiveness),
     }
+}
+
+/// The far end is the seventeenth hop; of a thousand echo requests to it 218 are lost.
+fn hops() -> HopsResult {
+    let counted = HopCounted { sent: 1_000, answered: 782 };
+    let rtt = Distribution { p50: micros(219), p90: micros(220), ..Distribution::default() };
+    let hop = Hop { ttl: 17, far_end: true, counted, rtt: Some(rtt), flows: vec![counted], ..Hop::default() };
+    let flow = HopFlow { flow: None, reached_at: Some(17) };
+    HopsResult { protocol: HopProtocol::Icmp, hops: vec![hop], flows: vec![flow], ..HopsResult::default() }
 }
 
 fn pairs() -> Pairs {
