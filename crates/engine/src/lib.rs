@@ -28,6 +28,7 @@
 //! | `flows`, `threads`, `bulk`, `datagram`, `receive`, `pacer`, `shared`, `running`, `sampler`, `usage` | the data path of throughput |
 //! | `latency`, `echo` | round trips; the loops that wait for single messages and send them back |
 //! | `path`, `probe` | packet sizes; the dialogue and the flow of single datagrams |
+//! | `hops` | the routers on the way |
 //! | `transfer`, `http_server` | files over HTTP at both ends |
 //! | `iperf2` | the protocol without a control connection |
 //! | `dut` | a device under test between two ports |

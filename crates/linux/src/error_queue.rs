@@ -1,8 +1,8 @@
 //! A socket's error queue: which router or host refused a datagram and why, and the times of sent packets.
 
 use crate::cmsg::{ControlMessage, ControlMessages, receive};
-use crate::sockaddr::{self, array};
 use crate::message::Received;
+use crate::sockaddr::{self, array};
 use crate::timestamp::PacketTimes;
 use model::units::Bytes;
 use std::io;

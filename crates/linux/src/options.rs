@@ -14,7 +14,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 pub use ip::{
     MtuDiscovery, lease_flow_label, mtu_discovery, path_mtu, set_fragment_mtu, set_hops, set_mtu_discovery,
-    set_multicast_interface, set_receive_errors, set_receive_extensions, set_receive_fragment_size, set_tos, set_v6_only, tos,
+    set_multicast_interface, set_receive_errors, set_receive_extensions, set_receive_fragment_size, set_tos,
+    set_v6_only, tos,
 };
 pub(crate) use ip::{is_v6, set_family_mtu_discovery};
 pub use tcp::{

@@ -54,7 +54,8 @@ struct World {
 
 impl World {
     fn new(nodes: Vec<Node>, seed: u64) -> World {
-        let tokens = nodes.iter().map(|node| (node.limit.map_or(0.0, |limit| f64::from(limit.0)), at(0))).collect();
+        let tokens =
+            nodes.iter().map(|node| (node.limit.map_or(0.0, |limit| f64::from(limit.0)), at(0))).collect();
         World { nodes, reaches: true, circle: None, tokens, random: seed | 1, lost: 0 }
     }
 
@@ -301,7 +302,8 @@ fn real_loss_is_found_where_it_begins() {
         let Some(loss) = found.loss else { continue };
         right += 1;
         placed += u32::from(loss.clean.is_some());
-        let misplaced = loss.clean.is_some_and(|clean| clean >= begins) || loss.seen.is_some_and(|seen| seen < begins);
+        let misplaced =
+            loss.clean.is_some_and(|clean| clean >= begins) || loss.seen.is_some_and(|seen| seen < begins);
         let before = found.hops.iter().filter(|hop| hop.ttl < begins).any(|hop| hop.missing == Missing::Loss);
         wrong += u32::from(misplaced || before && loss.clean.is_some());
     }

@@ -1,14 +1,19 @@
 //! Every captured packet, whatever its offloads are said to be: what is counted and what it is split into agree, and
-//! the file of it is whole blocks. And every SYN.
+//! the file of it is whole blocks. And every SYN, and the label stacks of ICMP messages.
 #![no_main]
 
 use model::packets::Tally;
 use model::time::WallTime;
-use wire::packet::{Captured, Splitter, syn_options};
+use wire::packet::{Captured, Splitter, mpls_labels, syn_options};
 use wire::pcapng::{self, LinkType, Packet};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let _ = syn_options(data);
+    if let Some((&at, quote)) = data.split_first() {
+        // As a message that says where its extensions begin, and as one of an old router.
+        assert!(mpls_labels(quote, Some(at.into()), 28).len() <= 16);
+        assert!(mpls_labels(quote, None, at.into()).len() <= 16);
+    }
     let Some((&[kind, flags, high, low, more, some], packet)) = data.split_first_chunk() else { return };
     let size = u16::from_be_bytes([high, low]);
     // The kernel makes no super-packet above 512 KiB.

@@ -82,7 +82,9 @@ impl Echoes {
             let Some(entry) = entry else { break };
             let QueueEntry::Error(error) = entry else { continue };
             let quote = &quote[..error.quoted.min(QUOTED)];
-            let (Some((number, _)), Some(from)) = (self.socket.quoted(quote), error.offender) else { continue };
+            let (Some((number, _)), Some(from)) = (self.socket.quoted(quote), error.offender) else {
+                continue;
+            };
             let Some(said) = said(&error, self.to.ip()) else { continue };
             let answer = Answer {
                 from: from.to_canonical(),
@@ -110,7 +112,9 @@ impl Echoes {
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if is_pending(&error) => {}
-                Err(error) => return Err(error).with_context(|| format!("receive from icmp {}", self.to.ip())),
+                Err(error) => {
+                    return Err(error).with_context(|| format!("receive from icmp {}", self.to.ip()));
+                }
             }
         }
         Ok(())

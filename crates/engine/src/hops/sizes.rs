@@ -33,7 +33,9 @@ pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> anyhow::Result<()>
         match ask(&mut socket, number, patience)? {
             Some(Word { said: Said::TooBig(mtu), from, .. }) if (least..size).contains(&mtu) => {
                 let routers = result.hops.iter_mut().flat_map(|hop| &mut hop.routers);
-                routers.filter(|router| Some(router.address) == from).for_each(|router| router.next_mtu = Some(mtu));
+                routers
+                    .filter(|router| Some(router.address) == from)
+                    .for_each(|router| router.next_mtu = Some(mtu));
                 size = mtu;
             }
             Some(Word { said: Said::Answer | Said::Closed, .. }) => {

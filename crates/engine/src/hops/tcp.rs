@@ -69,7 +69,8 @@ impl Syns {
                 continue;
             }
             let Some(probe) = flow.waiting.pop_front() else { continue };
-            let options = TcpOptions { local_port: flow.from.map(|from| from.port()), ..self.options.clone() };
+            let options =
+                TcpOptions { local_port: flow.from.map(|from| from.port()), ..self.options.clone() };
             let at = mono_now();
             match tcp_attempt(self.to, &options, probe.ttl) {
                 Ok(stream) => {
@@ -131,7 +132,8 @@ impl Channel for Syns {
     }
 
     fn flows(&self) -> Vec<Option<Flow>> {
-        let flow = |attempts: &Attempts| Some(Flow { transport: Transport::Tcp, from: attempts.from?, to: self.to });
+        let flow =
+            |attempts: &Attempts| Some(Flow { transport: Transport::Tcp, from: attempts.from?, to: self.to });
         self.flows.iter().map(flow).collect()
     }
 }
@@ -150,14 +152,18 @@ impl Attempt {
         let ended = options::take_error(&self.stream)?;
         Ok(match entry {
             Some(QueueEntry::Error(error)) => {
-                let (Some(from), Some(said)) = (error.offender, said(&error, to.ip())) else { return Ok(None) };
+                let (Some(from), Some(said)) = (error.offender, said(&error, to.ip())) else {
+                    return Ok(None);
+                };
                 let quote = &quote[..error.quoted.min(QUOTED)];
                 let headers = if to.is_ipv6() { 40 } else { 20 };
                 let labels = mpls_labels(quote, error.extensions, headers);
                 Some(Answer { from: from.to_canonical(), at, kind: kind(said), ttl: error.ttl, labels })
             }
             // Accepted, or reset by the far end: it arrived.
-            _ if ended.as_ref().is_none_or(|error| error.raw_os_error() == Some(ECONNREFUSED)) => Some(arrived(to)),
+            _ if ended.as_ref().is_none_or(|error| error.raw_os_error() == Some(ECONNREFUSED)) => {
+                Some(arrived(to))
+            }
             _ => None,
         })
     }

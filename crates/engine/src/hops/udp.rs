@@ -67,7 +67,9 @@ impl Channel for Datagrams {
             let at = mono_now();
             for word in words {
                 match stream.number(&word) {
-                    Some(number) => heard.extend(answer(word, at).map(|answer| Heard::Answer(number, answer))),
+                    Some(number) => {
+                        heard.extend(answer(word, at).map(|answer| Heard::Answer(number, answer)))
+                    }
                     None => self.unmatched += 1,
                 }
             }

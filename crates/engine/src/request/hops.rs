@@ -73,7 +73,8 @@ pub(super) fn resolve(asked: &Hops, host: &Host) -> anyhow::Result<Plan> {
     check("--count", asked.probes, MOST_PROBES)?;
     check("--max-hops", asked.max_hops.into(), MOST_HOPS)?;
     times(asked)?;
-    let size = asked.size.map_or(USUAL_SIZE, fits_u32).max(if asked.size.is_none() { least(ipv6) } else { 0 });
+    let size =
+        asked.size.map_or(USUAL_SIZE, fits_u32).max(if asked.size.is_none() { least(ipv6) } else { 0 });
     if !(least(ipv6)..=LARGEST).contains(&size) {
         let advice = format!("give {} to {LARGEST} bytes, IP header included", least(ipv6));
         return Err(Failure::usage(format!("--size {size}: no probe is of that size"), advice).into());
@@ -109,7 +110,8 @@ fn flows(asked: &Hops) -> Result<u32, Failure> {
         (_, Some(flows)) => {
             check("--flows", flows, MOST_FLOWS)?;
             if flows > asked.probes {
-                let message = format!("--flows {flows} with --count {}: flows would go without a probe", asked.probes);
+                let message =
+                    format!("--flows {flows} with --count {}: flows would go without a probe", asked.probes);
                 return Err(Failure::usage(message, format!("give --count {flows} or more")));
             }
             Ok(flows)
@@ -143,7 +145,8 @@ fn origins(asked: &Hops) -> anyhow::Result<AsTable> {
     let Some(file) = &asked.as_file else { return Ok(AsTable::default()) };
     let named = || format!("--as-file {}", file.display());
     let advice = "give a file of lines `PREFIX AS [NAME]`, such as `192.0.2.0/24 AS64496 Example`";
-    let text = std::fs::read_to_string(file).map_err(|error| Failure::usage(format!("{}: {error}", named()), advice))?;
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::usage(format!("{}: {error}", named()), advice))?;
     Ok(AsTable::parse(&text).map_err(|error| Failure::usage(format!("{}: {error}", named()), advice))?)
 }
 

@@ -11,40 +11,54 @@ use pathmeter_insight::run_of_events;
 use std::net::IpAddr;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    raises("loss-from-hop", "a tenth is lost from the third hop on", || {
-        trace(&[100, 100, 90, 90]).run()
-    }),
+    raises("loss-from-hop", "a tenth is lost from the third hop on", || trace(&[100, 100, 90, 90]).run()),
     raises("loss-from-hop", "the hops answer too little to tell where", || trace(&[10, 10, 10, 90]).run()),
     spares("loss-from-hop", "one hop answers little, the far end all", || trace(&[100, 30, 100, 100]).run()),
     spares("loss-from-hop", "the far end may limit its answers", || {
         trace(&[100, 100, 100, 60]).with(|t| t.protocol = HopProtocol::Udp).run()
     }),
     spares("loss-from-hop", "it does limit them: all echo requests are answered", || {
-        trace(&[100, 100, 100, 60]).with(|t| (t.protocol, t.echo) = (HopProtocol::Udp, Some(of(100, 100)))).run()
+        trace(&[100, 100, 100, 60])
+            .with(|t| (t.protocol, t.echo) = (HopProtocol::Udp, Some(of(100, 100))))
+            .run()
     }),
     raises("loss-from-hop", "echo requests are lost too", || {
-        trace(&[100, 100, 60, 60]).with(|t| (t.protocol, t.echo) = (HopProtocol::Udp, Some(of(60, 100)))).run()
+        trace(&[100, 100, 60, 60])
+            .with(|t| (t.protocol, t.echo) = (HopProtocol::Udp, Some(of(60, 100))))
+            .run()
     }),
-    raises("icmp-rate-limited", "one hop answers little, the far end all", || trace(&[100, 30, 100, 100]).run()),
+    raises("icmp-rate-limited", "one hop answers little, the far end all", || {
+        trace(&[100, 30, 100, 100]).run()
+    }),
     raises("icmp-rate-limited", "the far end limits its errors", || {
-        trace(&[100, 100, 100, 60]).with(|t| (t.protocol, t.echo) = (HopProtocol::Udp, Some(of(100, 100)))).run()
+        trace(&[100, 100, 100, 60])
+            .with(|t| (t.protocol, t.echo) = (HopProtocol::Udp, Some(of(100, 100))))
+            .run()
     }),
     spares("icmp-rate-limited", "as much is lost at the far end", || trace(&[100, 90, 90, 90]).run()),
-    spares("icmp-rate-limited", "one answer is missing, which may be chance", || trace(&[100, 99, 100, 100]).run()),
+    spares("icmp-rate-limited", "one answer is missing, which may be chance", || {
+        trace(&[100, 99, 100, 100]).run()
+    }),
     spares("icmp-rate-limited", "a hop that never answers", || trace(&[100, 0, 100, 100]).run()),
     raises("latency-from-hop", "a long link", || trace(&[100; 4]).times(&[1, 2, 40, 41]).run()),
     spares("latency-from-hop", "a router that is slow to answer", || {
         trace(&[100; 4]).times(&[1, 60, 3, 4]).run()
     }),
-    spares("latency-from-hop", "many links of like length", || trace(&[100; 4]).times(&[10, 20, 30, 40]).run()),
+    spares("latency-from-hop", "many links of like length", || {
+        trace(&[100; 4]).times(&[10, 20, 30, 40]).run()
+    }),
     spares("latency-from-hop", "a short path", || trace(&[100; 4]).times(&[1, 1, 3, 3]).run()),
     raises("mtu-from-hop", "a router refuses packets of full size", || {
         trace(&[100; 4]).with(|t| t.hops[1].routers[0].next_mtu = Some(1400)).run()
     }),
     spares("mtu-from-hop", "they cross", || trace(&[100; 4]).with(|t| t.path_mtu = Some(1500)).run()),
     raises("paths-differ", "two routers at one distance", || shared().run()),
-    spares("paths-differ", "the router there changed", || shared().with(|t| t.changes = vec![change()]).run()),
-    raises("route-changed", "another router from some time on", || shared().with(|t| t.changes = vec![change()]).run()),
+    spares("paths-differ", "the router there changed", || {
+        shared().with(|t| t.changes = vec![change()]).run()
+    }),
+    raises("route-changed", "another router from some time on", || {
+        shared().with(|t| t.changes = vec![change()]).run()
+    }),
     spares("route-changed", "two routers take turns", || shared().run()),
     raises("routing-loop", "two routers send to one another", || circle().run()),
     spares("routing-loop", "nothing behind the last hop answers", || {
@@ -132,7 +146,14 @@ impl Trace {
         self.with(|t| {
             for (hop, time) in t.hops.iter_mut().zip(each) {
                 let time = Nanos::from_millis(*time);
-                let one = Distribution { count: 100, min: time, p50: time, p90: time, max: time, ..Distribution::default() };
+                let one = Distribution {
+                    count: 100,
+                    min: time,
+                    p50: time,
+                    p90: time,
+                    max: time,
+                    ..Distribution::default()
+                };
                 hop.rtt = Some(one);
             }
         })

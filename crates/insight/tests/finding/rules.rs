@@ -238,7 +238,12 @@ fn window(seconds_shut: u64, rtt: u64) -> Scene {
 
 /// Those of streams, of round trips and of packet sizes.
 fn scenarios() -> impl Iterator<Item = &'static Scenario> {
-    SCENARIOS.iter().chain(hops::SCENARIOS).chain(latency::SCENARIOS).chain(paths::SCENARIOS).chain(reach::SCENARIOS)
+    SCENARIOS
+        .iter()
+        .chain(hops::SCENARIOS)
+        .chain(latency::SCENARIOS)
+        .chain(paths::SCENARIOS)
+        .chain(reach::SCENARIOS)
 }
 
 pub(crate) fn find<'a>(run: &'a Run, id: &str) -> Option<&'a Finding> {

@@ -1,6 +1,6 @@
 //! Options of IPv4 and IPv6 alike; on an IPv6 socket both are set, because it may carry IPv4-mapped traffic.
 
-use super::{Opt, get_int, set_int, set_v4_int, set_raw};
+use super::{Opt, get_int, set_int, set_raw, set_v4_int};
 use crate::error::Result;
 use crate::sockaddr;
 use model::units::Bytes;

@@ -90,7 +90,8 @@ pub fn better(one: Counted, other: Counted, level: f64) -> bool {
 fn chance(one: Counted, other: Counted) -> f64 {
     let (sent, answered) = (one.sent + other.sent, one.answered + other.answered);
     let most = one.sent.min(answered);
-    let ways = |hits: u32| choose(one.sent, hits) + choose(other.sent, answered - hits) - choose(sent, answered);
+    let ways =
+        |hits: u32| choose(one.sent, hits) + choose(other.sent, answered - hits) - choose(sent, answered);
     let possible = |hits: &u32| answered - hits <= other.sent;
     (one.answered..=most).filter(possible).map(|hits| ways(hits).exp()).sum()
 }
@@ -126,6 +127,10 @@ mod tests {
         assert!(!better(of(10, 10), of(6, 10), LEVEL));
         assert!(better(of(10, 10), of(4, 10), LEVEL));
         assert!(better(of(100, 100), of(90, 100), LEVEL));
-        assert!(!better(of(4, 10), of(10, 10), LEVEL) && !better(of(0, 0), of(0, 10), LEVEL) && !better(of(3, 3), of(0, 0), LEVEL));
+        assert!(
+            !better(of(4, 10), of(10, 10), LEVEL)
+                && !better(of(0, 0), of(0, 10), LEVEL)
+                && !better(of(3, 3), of(0, 0), LEVEL)
+        );
     }
 }

@@ -57,7 +57,8 @@ impl AsTable {
                 continue;
             }
             let range = parse_line(line);
-            let range = range.ok_or_else(|| AsTableError { line: at + 1, text: line.chars().take(60).collect() })?;
+            let range =
+                range.ok_or_else(|| AsTableError { line: at + 1, text: line.chars().take(60).collect() })?;
             ranges.extend((range.origin.number > 0).then_some(range));
         }
         // Of those that begin at one address the shortest prefix first.
@@ -154,7 +155,9 @@ mod tests {
 
     #[test]
     fn a_line_that_is_none_is_named() {
-        for line in ["10.0.0.0/33 1", "10.0.0.0/8", "x/8 1", "10.0.0.9 10.0.0.1 5", "10.0.0.1 ::1 5", "::/129 1", "1"] {
+        for line in
+            ["10.0.0.0/33 1", "10.0.0.0/8", "x/8 1", "10.0.0.9 10.0.0.1 5", "10.0.0.1 ::1 5", "::/129 1", "1"]
+        {
             let error = AsTable::parse(&format!("10.0.0.0/8 1\n{line}")).unwrap_err();
             assert_eq!((error.line, error.text.as_str()), (2, line));
         }

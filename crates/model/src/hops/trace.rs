@@ -255,7 +255,8 @@ impl Tracer {
         let flow = self.flow();
         let latest = flow.latest.and_then(|latest| self.probes.get(latest));
         let (answered, sent) = latest.map_or((true, None), |probe| (probe.answer.is_some(), probe.at));
-        let silent = flow.asked.saturating_sub(flow.heard) >= SILENT_HOPS || flow.asked >= self.schedule.max_hops;
+        let silent =
+            flow.asked.saturating_sub(flow.heard) >= SILENT_HOPS || flow.asked >= self.schedule.max_hops;
         let over = flow.end.is_some() || (silent && answered);
         // Other flows ended there: this one most likely does too, and the far end is not to be asked in vain.
         let likely = flow.asked == self.likely_top();
@@ -281,7 +282,11 @@ impl Tracer {
     /// How long answers are waited for.
     fn patience(&self) -> Nanos {
         let known = self.longest > Nanos::ZERO;
-        let wait = if known { self.longest.saturating_mul(ROUND_TRIPS).max(LEAST_WAIT) } else { self.schedule.timeout };
+        let wait = if known {
+            self.longest.saturating_mul(ROUND_TRIPS).max(LEAST_WAIT)
+        } else {
+            self.schedule.timeout
+        };
         wait.min(self.schedule.timeout)
     }
 
@@ -311,7 +316,8 @@ impl Course {
             AnswerKind::Expired => self.circles(ttl, from).then_some(HopsEnd::Circle),
         };
         if let Some(end) = end {
-            let nearer = |(known, how): &(u8, HopsEnd)| ttl < *known || (ttl == *known && *how != HopsEnd::Reached);
+            let nearer =
+                |(known, how): &(u8, HopsEnd)| ttl < *known || (ttl == *known && *how != HopsEnd::Reached);
             // Who reached the far end did not go in a circle, whatever was heard before.
             let better = self.end.as_ref().is_none_or(|known| match (known.1, end) {
                 (HopsEnd::Reached, HopsEnd::Reached) => ttl < known.0,

@@ -4,12 +4,13 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "measure",
     "serve",
     "throughput",
     "latency",
     "mtu",
+    "hops",
     "transfer",
     "frames",
     "rfc2544",

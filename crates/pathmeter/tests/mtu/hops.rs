@@ -8,7 +8,8 @@ use serde_json::Value;
 #[track_caller]
 fn hops(lab: &Lab, who: Who, words: &[&str]) -> (Value, Vec<String>) {
     let run = lab.run(Node::C, who, &[&["hops", "--json"], words].concat()).code(0).json();
-    let ids = run["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap().to_owned());
+    let ids =
+        run["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap().to_owned());
     let ids = ids.collect();
     (run["summary"]["hops"].clone(), ids)
 }
@@ -42,7 +43,10 @@ fn every_protocol_finds_the_routers_and_only_echo_needs_privilege() {
             let expected = [vec![Node::R1.address(family)], vec![last_router], vec![far]];
             assert_eq!(routers(&found), expected, "{protocol}: {found:#}");
             for hop in found["hops"].as_array().unwrap() {
-                assert_eq!((&hop["sent"], &hop["answered"], &hop["missing"]), (&4.into(), &4.into(), &"none".into()));
+                assert_eq!(
+                    (&hop["sent"], &hop["answered"], &hop["missing"]),
+                    (&4.into(), &4.into(), &"none".into())
+                );
                 let back = &hop["routers"][0]["hops_back"];
                 // A connection does not tell the TTL of what opened or reset it.
                 assert!(*back == hop["ttl"] || protocol == "tcp" && back.is_null(), "{protocol}: {hop:#}");
@@ -62,7 +66,8 @@ fn limits_of_routers_and_of_the_far_end_are_no_loss() {
         for protocol in ["icmp", "udp"] {
             let words = [Node::S.address(family), "--protocol", protocol, "-c", "40", "-i", "10ms"];
             let (found, ids) = hops(&lab, Who::Root, &words);
-            let limited = found["hops"].as_array().unwrap().iter().filter(|hop| hop["missing"] == "own_answers");
+            let limited =
+                found["hops"].as_array().unwrap().iter().filter(|hop| hop["missing"] == "own_answers");
             assert!(limited.count() >= 1, "{family:?} {protocol}: {found:#}");
             assert!(found["loss"].is_null(), "{found:#}");
             assert_eq!(ids, ["icmp-rate-limited"], "{family:?} {protocol}: {found:#}");
@@ -117,7 +122,11 @@ fn three_legs_are_told_apart_by_flow() {
     legs.sort_unstable();
     // That one of three is missed by all of 24 flows happens once in 5,600 looks.
     assert_eq!(legs, ["10.71.12.2", "10.71.14.2", "10.71.15.2"], "{found:#}");
-    let flows = found["hops"][1]["routers"].as_array().unwrap().iter().map(|router| router["flows"].as_array().unwrap());
+    let flows = found["hops"][1]["routers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|router| router["flows"].as_array().unwrap());
     assert_eq!(flows.map(Vec::len).sum::<usize>(), 24, "no flow took two of them: {found:#}");
     assert_eq!(ids, ["paths-differ"]);
 }
@@ -143,7 +152,10 @@ fn refusals_and_sizes_have_their_router() {
     lab.middle(1400);
     for family in Family::BOTH {
         let (found, ids) = hops(&lab, Who::Nobody, &[Node::S.address(family), "-c", "4", "-i", "10ms"]);
-        assert_eq!((&found["path_mtu"], &found["hops"][0]["routers"][0]["next_mtu"]), (&1400.into(), &1400.into()));
+        assert_eq!(
+            (&found["path_mtu"], &found["hops"][0]["routers"][0]["next_mtu"]),
+            (&1400.into(), &1400.into())
+        );
         assert_eq!(ids, ["mtu-from-hop"]);
     }
     lab.forward(Node::R2, "meta l4proto udp reject with icmpx type admin-prohibited");

@@ -102,8 +102,12 @@ static FIGURES: &[Figure] = &[
     run("lost", Quantity::Count, lost),
     run("hops.count", Quantity::Count, |r| r.summary.hops.as_ref()?.far_end().map(|hop| f64::from(hop.ttl))),
     run("hops.loss", Quantity::Share, hop_loss),
-    run("hops.rtt.p50", Quantity::Time, |r| r.summary.hops.as_ref()?.far_end()?.rtt.map(|rtt| nanos(rtt.p50))),
-    run("hops.rtt.p90", Quantity::Time, |r| r.summary.hops.as_ref()?.far_end()?.rtt.map(|rtt| nanos(rtt.p90))),
+    run("hops.rtt.p50", Quantity::Time, |r| {
+        r.summary.hops.as_ref()?.far_end()?.rtt.map(|rtt| nanos(rtt.p50))
+    }),
+    run("hops.rtt.p90", Quantity::Time, |r| {
+        r.summary.hops.as_ref()?.far_end()?.rtt.map(|rtt| nanos(rtt.p90))
+    }),
     run("problems", Quantity::Count, |r| findings(r, Severity::Problem)),
     run("warnings", Quantity::Count, |r| findings(r, Severity::Warning)),
     run("pairs.up.goodput", Quantity::Rate, |r| pairs(r, |sum| sum.up)),

@@ -42,7 +42,8 @@ pub(super) fn text(run: &Run, findings: &str, style: &Style) -> String {
     text.push_str(findings);
     let (plan, host) = (run.hops.as_ref().map(subject), run.host.as_ref().map(host_line));
     let effort = run.summary.hops.as_ref();
-    let effort = effort.map(|found| format!("{} in {}", words::count(found.packets, "packet"), found.elapsed));
+    let effort =
+        effort.map(|found| format!("{} in {}", words::count(found.packets, "packet"), found.elapsed));
     let started = run.started.map(|started| started.to_string());
     let parts: Vec<String> = [plan, effort, host, started].into_iter().flatten().collect();
     text.push('\n');
@@ -131,10 +132,13 @@ impl<'a> Line<'a> {
 }
 
 fn table(found: &HopsResult) -> Option<Table> {
-    let lines: Vec<Line<'_>> = found.hops.iter().flat_map(|hop| Line::of_hop(hop, found.flows.len())).collect();
+    let lines: Vec<Line<'_>> =
+        found.hops.iter().flat_map(|hop| Line::of_hop(hop, found.flows.len())).collect();
     let cells: [Cell<Line<'_>>; 12] = [
         Cell("Hop", true, |line| line.whole().map(|hop| hop.ttl.to_string())),
-        Cell("Router", false, |line| Some(line.router.map_or("no answer".into(), |router| router.address.to_string()))),
+        Cell("Router", false, |line| {
+            Some(line.router.map_or("no answer".into(), |router| router.address.to_string()))
+        }),
         Cell("Name", false, |line| line.router?.name.clone()),
         Cell("AS", false, |line| {
             let origin = line.router?.origin.as_ref()?;
@@ -157,7 +161,8 @@ fn table(found: &HopsResult) -> Option<Table> {
 /// The table without the columns that the screen has no room for, and what stood in those that hold words.
 fn fitted(found: &HopsResult, width: usize) -> (Option<Table>, Vec<String>) {
     let Some(mut table) = table(found) else { return (None, Vec::new()) };
-    let fits = |table: &Table| plain(&table.columns, &table.rows).lines().all(|line| line.chars().count() <= width);
+    let fits =
+        |table: &Table| plain(&table.columns, &table.rows).lines().all(|line| line.chars().count() <= width);
     let mut aside: Vec<Vec<String>> = vec![Vec::new(); table.rows.len()];
     for heading in DISPENSABLE {
         if fits(&table) {
@@ -212,10 +217,12 @@ fn flows(found: &HopsResult) -> Option<Table> {
 /// What the words in the table mean, as far as they stand there, and what stands in no column.
 fn legend(found: &HopsResult) -> Vec<String> {
     let has = |missing| found.hops.iter().any(|hop| hop.missing == missing);
-    let asymmetric = |hop: &Hop| hop.routers.iter().any(|router| router.hops_back.is_some_and(|back| back != hop.ttl));
+    let asymmetric =
+        |hop: &Hop| hop.routers.iter().any(|router| router.hops_back.is_some_and(|back| back != hop.ttl));
     let echo = found.echo.filter(|echo| echo.sent > 0);
     let lines = [
-        has(Missing::OwnAnswers).then(|| "limit: more is answered behind; the hop limits its own answers".to_owned()),
+        has(Missing::OwnAnswers)
+            .then(|| "limit: more is answered behind; the hop limits its own answers".to_owned()),
         has(Missing::Unclear).then(|| "?: so few probes do not tell loss from a limit of answers".to_owned()),
         found.hops.iter().any(asymmetric).then(|| "N back: its answers took N hops back".to_owned()),
         echo.map(|echo| format!("echo requests to the far end: {} of {} answered", echo.answered, echo.sent)),
@@ -235,7 +242,9 @@ fn chart(run: &Run, found: &HopsResult) -> Option<Block> {
     let value = |time: Nanos| time.0 as f64 / scale;
     let row = |hop: &Hop| BarRow {
         name: match hop.routers.first() {
-            Some(router) => format!("{} {}", hop.ttl, router.name.clone().unwrap_or_else(|| router.address.to_string())),
+            Some(router) => {
+                format!("{} {}", hop.ttl, router.name.clone().unwrap_or_else(|| router.address.to_string()))
+            }
             None => hop.ttl.to_string(),
         },
         bars: vec![hop.rtt.map(|rtt| Bar {

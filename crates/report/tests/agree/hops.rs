@@ -17,11 +17,19 @@ pub(super) fn check(found: &mut Found, run: &Value) {
         found.same(&at, "answers of all flows", sum(items(hop, "flows"), "answered"), answered, 0.0);
         found.same(&at, "answers of all routers", sum(items(hop, "routers"), "answered"), answered, 0.0);
         found.same(&at, "round trips", number(hop, "rtt_ns.count"), answered, 0.0);
-        found.that(&at, (hop["missing"] == "none") == (sent == answered), || "a reason without missing answers".into());
+        found.that(&at, (hop["missing"] == "none") == (sent == answered), || {
+            "a reason without missing answers".into()
+        });
     }
-    found.at_most("hops", "probes of hops and packets", sum(items(hops, "hops"), "sent"), number(hops, "packets"));
+    found.at_most(
+        "hops",
+        "probes of hops and packets",
+        sum(items(hops, "hops"), "sent"),
+        number(hops, "packets"),
+    );
     let loss = &hops["loss"];
-    let share = number(loss, "sent").zip(number(loss, "answered")).map(|(sent, answered)| 1.0 - answered / sent);
+    let share =
+        number(loss, "sent").zip(number(loss, "answered")).map(|(sent, answered)| 1.0 - answered / sent);
     found.same("hops", "share lost", number(loss, "share"), share, 1e-9);
     found.at_most("hops", "clean and first lossy hop", number(loss, "clean"), number(loss, "seen"));
 }

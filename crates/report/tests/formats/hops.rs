@@ -4,7 +4,8 @@
 use insight::run_of_events;
 use model::event::Event;
 use model::hops::{
-    Answer, AnswerKind, AsOrigin, Counted, HopProtocol, HopsPlan, HopsResult, HopsStarted, MplsLabel, Schedule, Step, Tracer,
+    Answer, AnswerKind, AsOrigin, Counted, HopProtocol, HopsPlan, HopsResult, HopsStarted, MplsLabel,
+    Schedule, Step, Tracer,
 };
 use model::host::{Host, Nic};
 use model::path::Flow;
@@ -30,13 +31,18 @@ fn busy() -> Run {
         let leg = u8::try_from(flow % 2).unwrap() * u8::from(ttl == 3);
         let millis = [0, 1, 9, 3, 24, 25][hop] + u64::from(probes[hop] % 3);
         let from = IpAddr::from([192, 0, 2, ttl * 10 + leg]);
-        (!lost && !limited).then_some((if ttl >= 5 { [198, 51, 100, 2].into() } else { from }, millis, ttl >= 5))
+        (!lost && !limited).then_some((
+            if ttl >= 5 { [198, 51, 100, 2].into() } else { from },
+            millis,
+            ttl >= 5,
+        ))
     });
     found.echo = Some(Counted { sent: 40, answered: 32 });
     for hop in &mut found.hops {
         for router in &mut hop.routers {
             let number = if hop.ttl < 3 { 64_496 } else { 64_511 };
-            router.origin = Some(AsOrigin { number, name: if hop.ttl < 3 { "Near Net".into() } else { String::new() } });
+            router.origin =
+                Some(AsOrigin { number, name: if hop.ttl < 3 { "Near Net".into() } else { String::new() } });
             router.name = (hop.ttl == 1).then(|| "gateway.near.example".into());
         }
     }
@@ -62,7 +68,8 @@ type Reply = Option<(IpAddr, u64, bool)>;
 fn trace(protocol: HopProtocol, probes: u32, mut reply: impl FnMut(u8, u32) -> Reply) -> HopsResult {
     let (timeout, interval) = (Nanos::from_secs(1), Nanos::from_millis(500));
     let mut now = MonoTime(0);
-    let mut tracer = Tracer::new(Schedule { protocol, probes, flows: 2, interval, timeout, max_hops: 30 }, now);
+    let mut tracer =
+        Tracer::new(Schedule { protocol, probes, flows: 2, interval, timeout, max_hops: 30 }, now);
     loop {
         match tracer.poll(now) {
             Step::Send { number, ttl, flow } => {
@@ -110,8 +117,13 @@ fn plan(protocol: HopProtocol, probes: u32) -> HopsPlan {
 
 fn run(plan: HopsPlan, found: HopsResult) -> Run {
     let nic = Nic { name: "eth0".into(), mtu: 1500, is_virtual: true, ..Nic::default() };
-    let host =
-        Host { name: "near".into(), version: "pathmeter 0.1.0".into(), cpus: 8, nic: Some(nic), ..Host::default() };
+    let host = Host {
+        name: "near".into(),
+        version: "pathmeter 0.1.0".into(),
+        cpus: 8,
+        nic: Some(nic),
+        ..Host::default()
+    };
     let begun = HopsStarted { wall: WallTime(1_785_587_400_000_000_000), plan, host };
     let events = [Event::HopsStarted(Box::new(begun)), Event::Hops(Box::new(found.judged()))];
     run_of_events("20260801-123000-cd34", "hops", &events)

@@ -28,7 +28,8 @@ fn steepest(found: &HopsResult) -> Option<Finding> {
         return None;
     }
     let from = at.checked_sub(1).map_or_else(|| "this host".into(), |before| named(known[before].0));
-    let title = format!("{added} of the round trip of {far} (medians) arise between {from} and {}", named(hop));
+    let title =
+        format!("{added} of the round trip of {far} (medians) arise between {from} and {}", named(hop));
     Some(
         Finding::new("latency-from-hop", Severity::Info, Direction::Up, title)
             .everywhere()

@@ -17,13 +17,19 @@ fn lost(run: &Run, found: &HopsResult, loss: LossStart) -> Finding {
     let counted = loss.counted;
     let place = match (loss.clean, loss.seen) {
         (Some(clean), Some(seen)) if seen == clean + 1 => {
-            format!("it begins behind {}, and {} shows it first", named_at(found, clean), named_at(found, seen))
+            format!(
+                "it begins behind {}, and {} shows it first",
+                named_at(found, clean),
+                named_at(found, seen)
+            )
         }
         (Some(clean), Some(seen)) => {
             format!("it begins between {} and {}", named_at(found, clean), named_at(found, seen))
         }
         (Some(clean), None) => format!("it begins behind {}", named_at(found, clean)),
-        (None, _) if is_limited(found) => "the hops answer too few probes to tell at which of them it begins".into(),
+        (None, _) if is_limited(found) => {
+            "the hops answer too few probes to tell at which of them it begins".into()
+        }
         (None, _) => "so few probes do not tell at which hop it begins, or it begins before the first".into(),
     };
     let title = format!(

@@ -18,7 +18,8 @@ pub(in super::super) fn paths_differ(run: &Run) -> Vec<Finding> {
     let lengths: BTreeSet<u8> = found.flows.iter().filter_map(|flow| flow.reached_at).collect();
     let unequal = if lengths.len() > 1 { ", of unequal length" } else { "" };
     let lossy = lossy(found);
-    let worse = lossy.map(|flow| format!("; flow {} loses more than the others", flow + 1)).unwrap_or_default();
+    let worse =
+        lossy.map(|flow| format!("; flow {} loses more than the others", flow + 1)).unwrap_or_default();
     let title = format!(
         "Flows to the far end take different paths{unequal}: up to {} at the same distance, from hop {} on{worse}",
         count(most as u64, "router"),
@@ -84,8 +85,10 @@ pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
     };
     // Not the same to the nanosecond in each flow.
     let at = Nanos::from_millis(first.at.0 / 1_000_000);
-    let title =
-        format!("The path changed {at} into the trace: hop {} is {} and was {}{more}", first.ttl, first.to, first.from);
+    let title = format!(
+        "The path changed {at} into the trace: hop {} is {} and was {}{more}",
+        first.ttl, first.to, first.from
+    );
     vec![
         Finding::new("route-changed", Severity::Warning, Direction::Up, title)
             .everywhere()
@@ -104,7 +107,8 @@ pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
 pub(in super::super) fn circle(run: &Run) -> Vec<Finding> {
     let Some(found) = found(run).filter(|found| !found.circle.is_empty()) else { return Vec::new() };
     let routers: Vec<String> = found.circle.iter().map(ToString::to_string).collect();
-    let title = format!("Packets go in a circle between {} and never reach the far end", routers.join(" and "));
+    let title =
+        format!("Packets go in a circle between {} and never reach the far end", routers.join(" and "));
     vec![
         Finding::new("routing-loop", Severity::Problem, Direction::Up, title)
             .everywhere()

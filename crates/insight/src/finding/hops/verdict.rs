@@ -15,7 +15,9 @@ pub(in super::super) fn of(run: &Run) -> Verdict {
     };
     let worst = run.findings.iter().find(|finding| finding.severity > Severity::Info);
     // The finding says the rest.
-    let what = |title: &str| [": ", "; "].iter().fold(title, |title, end| title.split(end).next().unwrap_or(title)).to_owned();
+    let what = |title: &str| {
+        [": ", "; "].iter().fold(title, |title, end| title.split(end).next().unwrap_or(title)).to_owned()
+    };
     let why = worst.map(|finding| format!("{}. {}", what(&finding.title), first_sentence(&finding.advice)));
     let sentences = [Some(reached(found)), why.or_else(|| unclear(found))];
     let least = match found.end {
@@ -36,7 +38,8 @@ fn reached(found: &HopsResult) -> String {
             other(found.protocol)
         ),
         HopsEnd::Refused => {
-            let refuses = |hop: &Hop| hop.routers.iter().find_map(|router| Some((router.address, router.refused?)));
+            let refuses =
+                |hop: &Hop| hop.routers.iter().find_map(|router| Some((router.address, router.refused?)));
             match last.and_then(refuses) {
                 Some((address, [kind, code])) => format!(
                     "{address}, at hop {}, refuses to pass the probes on (ICMP type {kind} code {code}). {}",

@@ -1,9 +1,7 @@
 //! The answers of a trace, added up by hop, router and flow.
 
 use super::{AnswerKind, Course, Sent, Tracer};
-use crate::hops::{
-    Counted, Hop, HopFlow, HopRouter, HopsEnd, HopsResult, RouteChange, hops_back, judge,
-};
+use crate::hops::{Counted, Hop, HopFlow, HopRouter, HopsEnd, HopsResult, RouteChange, hops_back, judge};
 use crate::stats::exact::Exact;
 use crate::units::Nanos;
 use std::net::IpAddr;
@@ -16,7 +14,8 @@ pub(super) fn of(trace: &Tracer) -> HopsResult {
         hops.pop();
     }
     let reached = |course: &Course| course.end.filter(|end| end.1 == HopsEnd::Reached).map(|end| end.0);
-    let flows = trace.flows.iter().map(|course| HopFlow { flow: None, reached_at: reached(course) }).collect();
+    let flows =
+        trace.flows.iter().map(|course| HopFlow { flow: None, reached_at: reached(course) }).collect();
     HopsResult {
         protocol: trace.schedule.protocol,
         end: end(trace),
@@ -53,7 +52,8 @@ fn end(trace: &Tracer) -> HopsEnd {
 }
 
 fn hop(trace: &Tracer, ttl: u8) -> Hop {
-    let probes: Vec<&Sent> = trace.probes.iter().filter(|probe| probe.ttl == ttl && trace.counts(probe)).collect();
+    let probes: Vec<&Sent> =
+        trace.probes.iter().filter(|probe| probe.ttl == ttl && trace.counts(probe)).collect();
     let counted = |of: &[&Sent]| Counted {
         sent: u32::try_from(of.len()).unwrap_or(u32::MAX),
         answered: u32::try_from(of.iter().filter(|probe| probe.answer.is_some()).count()).unwrap_or(u32::MAX),
@@ -156,7 +156,8 @@ fn router(address: IpAddr) -> HopRouter {
 /// is shared out by packet.
 fn changes(trace: &Tracer, ttl: u8) -> Vec<RouteChange> {
     let of_flow = |flow: u32| {
-        let probes = trace.probes.iter().filter(|probe| probe.ttl == ttl && probe.flow == flow && trace.counts(probe));
+        let probes =
+            trace.probes.iter().filter(|probe| probe.ttl == ttl && probe.flow == flow && trace.counts(probe));
         let heard: Vec<(IpAddr, Nanos)> = probes
             .filter_map(|probe| Some((probe.answer.as_ref()?.from, probe.at?.saturating_since(trace.first?))))
             .collect();
@@ -164,7 +165,13 @@ fn changes(trace: &Tracer, ttl: u8) -> Vec<RouteChange> {
         let (before, after) = heard.split_at(switch + 1);
         let (from, (to, at)) = (before.last()?.0, *after.first()?);
         let once = after.iter().all(|(router, _)| *router == to);
-        (once && before.len() >= ENOUGH && after.len() >= ENOUGH).then_some(RouteChange { ttl, flow, from, to, at })
+        (once && before.len() >= ENOUGH && after.len() >= ENOUGH).then_some(RouteChange {
+            ttl,
+            flow,
+            from,
+            to,
+            at,
+        })
     };
     (0..trace.schedule.flows.max(1)).filter_map(of_flow).collect()
 }

@@ -2,10 +2,10 @@
 
 use super::{charts, details};
 use crate::document::{Block, Column, Conclusion, Table};
-use crate::format::{frames, hops};
 use crate::format::text::{
     latency, packets, pair_facts, path, path_facts, segments, test_rows, transfer, words,
 };
+use crate::format::{frames, hops};
 use model::latency::WayResult;
 use model::path::PathResult;
 use model::path::advice::Advice;

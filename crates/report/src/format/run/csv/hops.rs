@@ -21,8 +21,12 @@ fn of_hop(run: &Run, number: usize, hop: &Hop) -> Vec<Vec<String>> {
 fn row(run: &Run, number: usize, hop: &Hop, router: Option<&HopRouter>) -> Vec<String> {
     let mut fields = vec![String::new(); COLUMNS.len()];
     let missing = serde_json::to_value(hop.missing).unwrap_or_default();
-    let flows = |router: &HopRouter| router.flows.iter().map(|flow| (flow + 1).to_string()).collect::<Vec<_>>().join(" ");
-    let labels = |router: &HopRouter| router.labels.iter().map(|one| one.label.to_string()).collect::<Vec<_>>().join(" ");
+    let flows = |router: &HopRouter| {
+        router.flows.iter().map(|flow| (flow + 1).to_string()).collect::<Vec<_>>().join(" ")
+    };
+    let labels = |router: &HopRouter| {
+        router.labels.iter().map(|one| one.label.to_string()).collect::<Vec<_>>().join(" ")
+    };
     let origin = router.and_then(|router| router.origin.as_ref());
     for (column, value) in [
         ("run", run.id.clone()),
