@@ -1,5 +1,6 @@
 //! Traces on simulated paths, whose truth is known by construction: rate limits, loss from some link on, equal paths, circles,
 //! silent hops. None of them may find what is not there.
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
 use model::hops::{Answer, AnswerKind, HopProtocol, HopsEnd, HopsResult, Missing, Schedule, Step, Tracer};
 use model::time::MonoTime;
@@ -75,7 +76,7 @@ impl World {
             if hop >= self.nodes.len() {
                 hop = self.circle?;
             }
-            delay = delay + self.nodes[hop].delay;
+            delay += self.nodes[hop].delay;
             if self.chance() < self.nodes[hop].loss {
                 self.lost += 1;
                 return None;
@@ -144,7 +145,7 @@ fn trace(world: &mut World, schedule: Schedule) -> HopsResult {
                 coming.extend(answer.as_ref().map(|answer| std::cmp::Reverse((answer.at, number))));
                 assert_eq!(answers.len(), number as usize, "numbers follow one another");
                 answers.push(answer);
-                now = now + Nanos::from_micros(20);
+                now += Nanos::from_micros(20);
             }
             Step::Wait(until) => {
                 let next = coming.peek().map_or(until, |next| next.0.0.min(until));

@@ -23,8 +23,9 @@ pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> anyhow::Result<()>
     let slowest = result.far_end().and_then(|hop| hop.rtt).map_or(Nanos::ZERO, |rtt| rtt.max);
     let mut socket = Numbered::open(to, &job.plan.local, MtuDiscovery::Probe)?;
     let least = headers(to.is_ipv6()) + LEAST_PAYLOAD;
+    let mut unanswered = 0;
     for number in 0..TRIES {
-        if job.interrupt.is_raised() {
+        if job.interrupt.is_raised() || unanswered == PATIENCE {
             return Ok(());
         }
         let sent = socket.send(number, size)?;
@@ -42,8 +43,8 @@ pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> anyhow::Result<()>
                 result.path_mtu = Some(size);
                 return Ok(());
             }
-            // It may have been chance; or one of those limits on answers.
-            _ => {}
+            // It may have been chance, or the far end's limit of answers.
+            _ => unanswered += 1,
         }
     }
     Ok(())
@@ -62,5 +63,7 @@ fn ask(socket: &mut Numbered, number: u32, patience: Nanos) -> anyhow::Result<Op
 }
 
 const TRIES: u32 = 8;
+/// Packets without a useful answer after which the size stays unknown.
+const PATIENCE: u32 = 2;
 const LEAST_PAYLOAD: u32 = 12;
 const LARGEST: u32 = 65_535;

@@ -97,10 +97,8 @@ impl Channel for Datagrams {
 impl Stream {
     /// The probe that a message is about. One that quotes too little (RFC 792: eight bytes) is about the only one there is.
     fn number(&mut self, word: &Word) -> Option<u32> {
-        let number = word.number.or_else(|| match self.open.as_slice() {
-            [(only, _)] => Some(*only),
-            _ => None,
-        })?;
+        let only = if let [(only, _)] = self.open.as_slice() { Some(*only) } else { None };
+        let number = word.number.or(only)?;
         self.open.retain(|(open, _)| *open != number);
         Some(number)
     }

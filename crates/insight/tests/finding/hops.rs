@@ -92,7 +92,7 @@ fn router(last: u8, answered: u32) -> HopRouter {
 /// So many of 100 probes of each hop were answered, in two flows.
 fn trace(answered: &[u32]) -> Trace {
     let hop = |(at, answered): (usize, &u32)| {
-        let ttl = u8::try_from(at + 1).unwrap();
+        let ttl = u8::try_from(at + 1).expect("a short path");
         Hop {
             ttl,
             far_end: at + 1 == LENGTH,

@@ -13,14 +13,14 @@ use std::path::PathBuf;
 EXAMPLES
   pathmeter hops server.example                 ten probes of each hop in five seconds, four flows
   pathmeter hops server.example --names --as-file prefixes.txt
-  pathmeter hops server.example -c 200 -i 100ms where loss begins, in 20 seconds
+  pathmeter hops server.example -c 100 -i 1s    where loss begins: as slow as routers answer
   pathmeter hops server.example --protocol tcp --port 443
                                                 past firewalls that let web traffic pass alone
   pathmeter hops server.example --json --expect 'hops.loss<=1%'
 
 PRIVILEGE
-  UDP and TCP probes need none. Echo requests need net.ipv4.ping_group_range or CAP_NET_RAW; where they are
-  allowed, some go to the far end beside UDP probes, since hosts limit their answers to these.")]
+  UDP and TCP probes need none. Echo requests need net.ipv4.ping_group_range or CAP_NET_RAW; where
+  these are allowed, some go to the far end beside UDP probes, whose answers hosts limit.")]
 pub(crate) struct HopsArgs {
     /// The far end: a name or an address, as `[2001:db8::1]:443` with a port. It needs no pathmeter
     #[arg(value_name = "HOST[:PORT]")]

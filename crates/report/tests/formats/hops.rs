@@ -28,7 +28,7 @@ fn busy() -> Run {
         probes[hop] += 1;
         let lost = ttl >= 4 && probes[hop] % 5 == 0;
         let limited = ttl == 2 && probes[2] > 6;
-        let leg = u8::try_from(flow % 2).unwrap() * u8::from(ttl == 3);
+        let leg = u8::from(flow % 2 == 1 && ttl == 3);
         let millis = [0, 1, 9, 3, 24, 25][hop] + u64::from(probes[hop] % 3);
         let from = IpAddr::from([192, 0, 2, ttl * 10 + leg]);
         (!lost && !limited).then_some((
