@@ -18,8 +18,9 @@ use crate::error::{Error, Kind, Result, sentence};
 use linux::clock::{mono_now, wall_now};
 use model::event::{Event, Warning};
 use model::path::{PathMethod, PathPlan, PathResult, PathStarted, ServicePlan};
-use model::plan::Direction;
+use model::plan::{Direction, LocalOptions};
 use model::time::MonoTime;
+use model::units::Nanos;
 use native::WayFinder;
 use wire::ProtocolError;
 
@@ -40,10 +41,10 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
         return alone(job, sink);
     }
     let began = (mono_now(), flows::believed_mtu(job.plan.target.address, &job.plan.local).ok());
-    let open = || Prober::open(&job.plan.target, &job.plan.local, job.security, job.interrupt);
+    let open = |local: &LocalOptions| Prober::open(&job.plan.target, local, job.security, job.interrupt);
     match job.plan.method {
-        PathMethod::Native => native(job, open()?, began, sink),
-        PathMethod::Auto => match open() {
+        PathMethod::Native => native(job, open(&job.plan.local)?, began, sink),
+        PathMethod::Auto => match open(&briefly(&job.plan.local, UNSURE_WAIT)) {
             Ok(prober) => native(job, prober, began, sink),
             Err(e) if is_absent(&e) && !job.interrupt.is_raised() => {
                 let asking = format!("no pathmeter there ({}): asking with ICMP, UDP and TCP", sentence(&e));
@@ -54,6 +55,12 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
         },
         PathMethod::Icmp | PathMethod::Udp | PathMethod::Tcp => alone(job, sink),
     }
+}
+
+/// The same with no longer wait for connections than this: whether anything listens there is not known.
+fn briefly(local: &LocalOptions, wait: Nanos) -> LocalOptions {
+    let asked = local.connect_timeout.unwrap_or(wait);
+    LocalOptions { connect_timeout: Some(asked.min(wait)), ..local.clone() }
 }
 
 /// Asks a host without a pathmeter.
@@ -183,3 +190,6 @@ pub fn ways(prober: &mut Prober, directions: &[Direction]) -> Result<PathResult>
     result.elapsed = mono_now().saturating_since(began);
     Ok(result)
 }
+
+/// For a pathmeter that may not be there: a SYN may be lost once, and its repetition after a second take a second.
+const UNSURE_WAIT: Nanos = Nanos::from_millis(2_000);

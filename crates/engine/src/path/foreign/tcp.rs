@@ -63,7 +63,9 @@ fn connect(address: SocketAddr, plan: &PathPlan) -> Tcp {
         device: plan.local.device.clone(),
         ..TcpOptions::default()
     };
-    let timeout = plan.local.connect_timeout.unwrap_or(TIMEOUT);
+    // Of a port that is only guessed less is hoped for than of one that was named.
+    let longest = if named_port(plan).is_some() { Nanos(u64::MAX) } else { TIMEOUT };
+    let timeout = plan.local.connect_timeout.unwrap_or(TIMEOUT).min(longest);
     match tcp_connect(address, &options, timeout) {
         Ok(stream) => read(&stream, address).unwrap_or_default(),
         Err(error) => Tcp { packets: 1, answered: is_refusal(&error), ..Tcp::default() },
