@@ -53,7 +53,7 @@ pub const RULES: &[Rule] = &[
     Rule { id: "fragments-dropped", find: fragments::fragments_dropped },
     Rule { id: "udp-fragmented", find: fragments::udp_fragmented },
     Rule { id: "service-limit", find: path::service_limit },
-    Rule { id: "outage", find: outage::outage },
+    Rule { id: "outage", find: outages },
     Rule { id: "receiver-buffer-loss", find: loss::receiver_buffer_loss },
     Rule { id: "path-loss", find: loss::path_loss },
     Rule { id: "loss-from-hop", find: hops::loss_from_hop },
@@ -81,6 +81,11 @@ pub const RULES: &[Rule] = &[
 /// Flows take paths of different size, or through different routers.
 fn paths_differ(run: &Run) -> Vec<Finding> {
     [path::paths_differ(run), hops::paths_differ(run)].concat()
+}
+
+/// Nothing came for a while: of data, or of replies.
+fn outages(run: &Run) -> Vec<Finding> {
+    [outage::outage(run), latency::outage(run)].concat()
 }
 
 /// All findings of a run and of its tests, worst first, each id, direction and way once.

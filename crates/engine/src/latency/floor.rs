@@ -49,7 +49,7 @@ fn ping(socket: Socket, size: usize, wait: WaitMode) -> Result<Option<Floor>> {
     while mono_now() < started + TIME {
         lane.ping(1, size, TIMEOUT, &mut waiter);
     }
-    let rtt = lane.tally.finish(waiter.watch(), false)?.rtt;
+    let rtt = lane.tally.finish(waiter.watch(), false, Nanos::ZERO)?.rtt;
     Ok(rtt.map(|rtt| Floor { rtt, wait: waiter.mode() }))
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn way<E: Exchange>(
 ) -> Result<WayResult> {
     let one_way = lane.clock.delays();
     let far_counted = lane.far_counted();
-    let totals = lane.tally.finish(&host.watch, host.watched)?;
+    let totals = lane.tally.finish(&host.watch, host.watched, elapsed)?;
     let mut counted = totals.counted;
     if let Some(FarCount { answered, of }) = far_counted {
         // Of what was lost after the last reply nobody knows where.
@@ -107,6 +107,7 @@ pub(crate) fn way<E: Exchange>(
         wire: None,
         one_way,
         outliers: totals.outliers,
+        silence: totals.silence,
         sent_rate: PacketRate::from_count(counted.sent, elapsed),
         received_rate: seen.filter(|_| mode == LatencyMode::Throughput).map(one_way_rate),
     })

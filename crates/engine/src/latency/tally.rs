@@ -4,8 +4,10 @@ use super::flights::{Answer, Flights};
 use super::loaded::Course;
 use super::raw::RawLog;
 use crate::error::Result;
+use crate::sampler::WORTH_A_WORD;
 use model::latency::disturbance::{Farthest, HostWatch, Trip};
 use model::latency::{Counted, Outlier, WaySample};
+use model::sample::Silence;
 use model::stats::batch_means::{BatchMeans, MeanInterval};
 use model::stats::exact::{Exact, Sorted};
 use model::stats::histogram::{Distribution, Histogram};
@@ -35,6 +37,10 @@ pub(crate) struct Tally {
     recent_sent: u64,
     recent_lost: u64,
     farthest: Farthest,
+    /// When the last reply came that was in time, and its number.
+    heard: Option<(MonoTime, u64)>,
+    /// The longest time without one in which messages went unanswered.
+    silence: Option<Silence>,
     raw: Option<RawLog>,
     /// Beside a load: the figures above are then those of the idle phase.
     course: Option<Course>,
@@ -53,6 +59,7 @@ pub(crate) struct Totals {
     pub(crate) mean: Option<MeanInterval>,
     pub(crate) spread: Option<Dispersion>,
     pub(crate) outliers: Vec<Outlier>,
+    pub(crate) silence: Option<Silence>,
 }
 
 /// How the gathering is set up.
@@ -89,6 +96,8 @@ impl Tally {
             recent_sent: 0,
             recent_lost: 0,
             farthest: Farthest::default(),
+            heard: None,
+            silence: None,
             raw: gather.raw,
             course: None,
         }
@@ -146,6 +155,7 @@ impl Tally {
             Answer::InTime { due, sent, reordered } => {
                 self.counted.received += 1;
                 self.counted.reordered += u64::from(reordered);
+                self.hear(number, came);
                 let counts = self.round_trip(number, due, sent, came, held);
                 counts.then_some(sent)
             }
@@ -167,6 +177,32 @@ impl Tally {
                 None
             }
         }
+    }
+
+    /// A reply in time ends a silence, if messages were sent meanwhile that were not answered before it.
+    fn hear(&mut self, number: u64, came: MonoTime) {
+        let (before, last) = self.heard.unwrap_or((came, number));
+        let missing = number.saturating_sub(last.saturating_add(1));
+        let length = came.saturating_since(before);
+        if missing > 0 && self.silence.is_none_or(|longest| length > longest.length) {
+            let at = before.saturating_since(self.started);
+            self.silence = Some(Silence { at, length, ended: true, missing: Some(missing) });
+        }
+        if number >= last {
+            self.heard = Some((came, number));
+        }
+    }
+
+    /// The longest silence, that to the end after `elapsed` included. What came late was not lost.
+    fn longest_silence(&self, elapsed: Nanos) -> Option<Silence> {
+        let (came, number) = self.heard?;
+        let at = came.saturating_since(self.started);
+        let missing = Some(self.last_number.saturating_sub(number));
+        let last = Silence { at, length: elapsed.saturating_sub(at), ended: false, missing };
+        let open = Some(last).filter(|last| last.missing > Some(0));
+        let longest = self.silence.into_iter().chain(open).max_by_key(|silence| silence.length)?;
+        let missing = longest.missing.map(|missing| missing.min(self.counted.lost));
+        (longest.length >= WORTH_A_WORD && missing > Some(0)).then_some(Silence { missing, ..longest })
     }
 
     /// Something came that is no reply.
@@ -207,8 +243,14 @@ impl Tally {
         self.recent.value_at_quantile(0.99).map(|p99| Nanos(p99.saturating_mul(10)))
     }
 
-    /// The end. `watch`: what this host did to the measuring thread, as far as it could see (`watched`).
-    pub(crate) fn finish(mut self, watch: &HostWatch, watched: bool) -> Result<Totals> {
+    /// The end, after `elapsed`. `watch`: what this host did to the measuring thread, as far as it could see (`watched`).
+    pub(crate) fn finish(
+        mut self,
+        watch: &HostWatch,
+        watched: bool,
+        elapsed: Nanos,
+    ) -> anyhow::Result<Totals> {
+        let silence = self.longest_silence(elapsed);
         if let Some(raw) = self.raw.take() {
             raw.finish()?;
         }
@@ -232,6 +274,7 @@ impl Tally {
             warm_up_count,
             level,
             outliers,
+            silence,
             spread: spread.or_else(|| Dispersion::of(&histogram)),
             percentiles: match exact {
                 Some(exact) => exact.percentiles(&PERCENTS),
@@ -293,3 +336,44 @@ impl Tally {
 const PERCENTS: [f64; 9] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
 /// Of the confidence interval of the mean.
 const LEVEL: f64 = 0.95;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> MonoTime {
+        MonoTime(0) + Nanos::from_millis(millis)
+    }
+
+    /// A message every 100 ms, answered at once where `answered` says so, and given up after 50 ms.
+    fn silence(count: u64, answered: fn(u64) -> bool) -> Option<Silence> {
+        let gather =
+            Gather { started: at(0), room: 8, last_number: 0, warm_up: None, scheduled: false, raw: None };
+        let mut tally = Tally::new(gather);
+        for number in 1..=count {
+            let now = at(number * 100);
+            tally.sent(now, now, true);
+            if answered(number) {
+                tally.reply(number, at(number * 100 + 1), None);
+            }
+            tally.expire(at(number * 100 + 50));
+        }
+        tally.longest_silence(Nanos::from_millis(count * 100 + 100))
+    }
+
+    #[test]
+    fn the_longest_silence_is_from_reply_to_reply_or_to_the_end() {
+        let found = silence(50, |number| !(11..=20).contains(&number) && number != 30).unwrap();
+        let (from, length) = (Nanos::from_millis(1_001), Nanos::from_millis(1_100));
+        assert_eq!(found, Silence { at: from, length, ended: true, missing: Some(10) });
+        let open = silence(50, |number| number <= 40).unwrap();
+        assert_eq!((open.ended, open.missing, open.length), (false, Some(10), Nanos::from_millis(1_099)));
+    }
+
+    #[test]
+    fn single_losses_and_replies_that_never_came_are_none() {
+        assert_eq!(silence(50, |number| number % 4 > 0), None, "too short to be worth a word");
+        assert_eq!(silence(50, |_| true), None);
+        assert_eq!(silence(50, |_| false), None, "of a way that never answered another finding tells");
+    }
+}

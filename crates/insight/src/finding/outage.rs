@@ -64,17 +64,18 @@ fn finding(way: &Way<'_>, silence: Silence) -> Finding {
         Some(missing) => finding.with("lost_count", missing),
         None => finding,
     };
-    finding.advise(
-        "Compare the time with the logs of routers, switches and both hosts: a link or a router that fails over, a routing \
-         protocol or a spanning tree that converges anew, a firewall whose state was lost, a host that was suspended. The \
-         rates of this test are averages over the outage too.",
-    )
+    finding.advise(format!("{ADVICE} The rates of this test are averages over the outage too."))
 }
 
+/// Where to look.
+pub(super) const ADVICE: &str = "Compare the time with the logs of routers, switches and both hosts: a link or a router that \
+                                 fails over, a routing protocol or a spanning tree that converges anew, a firewall whose \
+                                 state was lost, a host that was suspended.";
+
 /// Shorter ones are what TCP's retransmission timer and busy hosts make.
-const LEAST: Nanos = Nanos::from_secs(1);
+pub(super) const LEAST: Nanos = Nanos::from_secs(1);
 /// What people and protocols notice.
-const LONG: Nanos = Nanos::from_secs(3);
+pub(super) const LONG: Nanos = Nanos::from_secs(3);
 /// Payload of a full segment, bytes.
 const LEAST_BLOCK: u32 = 1448;
 /// Times that a sender's own pause must be exceeded.

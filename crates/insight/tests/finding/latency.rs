@@ -7,6 +7,7 @@ use model::finding::{Severity, Status};
 use model::latency::{Cause, Floor, LatencyMode, LoadResult, Outlier, WaitMode};
 use model::plan::{Direction, Directions};
 use model::run::Run;
+use model::sample::Silence;
 use model::stats::histogram::Histogram;
 use model::units::Nanos;
 
@@ -28,6 +29,15 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("no-reply", "one-way messages that never arrive", || thrown(0).run()),
     spares("no-reply", "a single reply", || silent().with(|w| w.first().counted.received = 1).run()),
     spares("no-reply", "a reply after its timeout", || silent().with(|w| w.first().counted.late = 1).run()),
+    raises("outage", "no reply for eight seconds", || mute(8_000, 80).run()),
+    raises("outage", "no reply any more", || {
+        mute(2_000, 20).with(|w| w.first().silence.as_mut().expect("a silence").ended = false).run()
+    }),
+    spares("outage", "less than a second", || mute(900, 80).run()),
+    spares("outage", "two in a row, of a path that loses a tenth", || {
+        mute(2_000, 2).with(|w| w.first().counted.lost = 20_000).run()
+    }),
+    spares("outage", "round trips without a silence", || Ways::lan().run()),
     raises("path-loss", "round trips: 0.2 % lost", || lost(400).run()),
     raises("path-loss", "two of ten lost", || {
         Ways::of(vec![way("far", times([20; 7], 10))]).with(|w| w.first().counted.lost = 2).run()
@@ -125,6 +135,13 @@ fn hiccups(count: u64, micros: u64) -> Ways {
         w.noise.hiccup_total = Nanos::from_micros(count * micros);
         w.noise.hiccup_worst = Nanos::from_micros(2 * micros);
     })
+}
+
+/// So many messages in a row were lost in so many milliseconds.
+fn mute(millis: u64, lost: u64) -> Ways {
+    let (at, length) = (Nanos::from_secs(1), Nanos::from_millis(millis));
+    let silence = Silence { at, length, ended: true, missing: Some(lost) };
+    Ways::lan().with(|w| (w.first().silence, w.first().counted.lost) = (Some(silence), lost))
 }
 
 #[test]

@@ -157,6 +157,7 @@ pub(crate) fn way(label: &str, rtt: Distribution) -> WayResult {
         wire: None,
         one_way: None,
         outliers: Vec::new(),
+        silence: None,
         sent_rate: PacketRate(rtt.count / 10),
         received_rate: None,
     }

@@ -2,6 +2,7 @@
 
 use super::WayEnds;
 use super::noise::Outlier;
+use crate::sample::Silence;
 use crate::stats::batch_means::MeanInterval;
 use crate::stats::histogram::Distribution;
 use crate::stats::percentile::Percentile;
@@ -61,6 +62,9 @@ pub struct WayResult {
     pub one_way: Option<OneWayDelays>,
     /// The slowest round trips and whose fault they are, farthest first, at most 16.
     pub outliers: Vec<Outlier>,
+    /// The longest time without a reply in which messages were lost, where it is worth a word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<Silence>,
     /// Messages a second that were sent.
     #[serde(rename = "sent_pps")]
     pub sent_rate: PacketRate,

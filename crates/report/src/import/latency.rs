@@ -199,6 +199,7 @@ impl Told {
             wire: None,
             one_way: None,
             outliers: self.of_trips.outliers.clone(),
+            silence: None,
             sent_rate: PacketRate::from_count(self.counted.sent, self.elapsed),
             received_rate: None,
         }

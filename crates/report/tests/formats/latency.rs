@@ -322,6 +322,7 @@ fn way(label: &str, histogram: &Histogram) -> WayResult {
         wire: None,
         one_way: None,
         outliers: Vec::new(),
+        silence: None,
         sent_rate: PacketRate(count / 10),
         received_rate: None,
     }

@@ -168,6 +168,7 @@ fn way(label: &str, at: u32) -> WayResult {
         wire: None,
         one_way: None,
         outliers: Vec::new(),
+        silence: None,
         sent_rate: kilopackets(at + 17),
         received_rate: Some(kilopackets(at + 16)),
     }
