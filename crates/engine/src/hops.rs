@@ -9,7 +9,7 @@ mod sizes;
 mod tcp;
 mod udp;
 
-use crate::error::sentence;
+use crate::error::{Result, sentence};
 use crate::host;
 use crate::interrupt::Interrupt;
 use echo::Companion;
@@ -41,13 +41,13 @@ trait Channel {
     ///
     /// # Errors
     /// What this host refuses, by name.
-    fn send(&mut self, probe: Probe) -> anyhow::Result<()>;
+    fn send(&mut self, probe: Probe) -> Result<()>;
 
     /// What happened since, without waiting.
     ///
     /// # Errors
     /// What this host refuses, by name.
-    fn take(&mut self, heard: &mut Vec<Heard>) -> anyhow::Result<()>;
+    fn take(&mut self, heard: &mut Vec<Heard>) -> Result<()>;
 
     /// What to wait for.
     fn sockets(&self) -> Vec<BorrowedFd<'_>>;
@@ -89,7 +89,7 @@ enum Heard {
 ///
 /// # Errors
 /// Sockets that this host refuses; nothing of that kind is found out of a host far away.
-pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> anyhow::Result<()> {
+pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     let plan = job.plan;
     let mut channel = open(plan)?;
     sink(&Event::HopsStarted(Box::new(HopsStarted {
@@ -129,7 +129,7 @@ fn schedule(plan: &HopsPlan) -> Schedule {
     Schedule { protocol, probes, flows, interval, timeout, max_hops }
 }
 
-fn open(plan: &HopsPlan) -> anyhow::Result<Box<dyn Channel>> {
+fn open(plan: &HopsPlan) -> Result<Box<dyn Channel>> {
     Ok(match plan.protocol {
         HopProtocol::Udp => Box::new(udp::Datagrams::open(plan)?),
         HopProtocol::Icmp => Box::new(icmp::Echoes::open(plan)?),
@@ -144,7 +144,7 @@ fn trace(
     tracer: &mut Tracer,
     mut companion: Option<&mut Companion>,
     sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<()> {
+) -> Result<()> {
     let waker = Arc::new(Waker::new()?);
     job.interrupt.watch(&waker);
     let (mut shown, mut last) = (0, None);
@@ -194,7 +194,7 @@ fn listen(
     companion: Option<&Companion>,
     waker: &Waker,
     until: MonoTime,
-) -> anyhow::Result<()> {
+) -> Result<()> {
     let sockets = channel.sockets();
     let mut interests: Vec<Interest<'_>> = sockets.iter().map(Interest::readable).collect();
     interests.extend(companion.map(|companion| Interest::readable(companion.socket())));

@@ -3,9 +3,8 @@
 
 use super::udp::kind;
 use super::{Channel, Heard, Probe};
-use crate::error::Failure;
+use crate::error::{Context, Failure, Result};
 use crate::path::numbered::{is_pending, said};
-use anyhow::Context;
 use linux::clock::mono_now;
 use linux::error_queue::{self, QueueEntry};
 use linux::icmp::{EchoSocket, HEADER};
@@ -28,10 +27,10 @@ pub(super) struct Echoes {
 }
 
 impl Echoes {
-    pub(super) fn open(plan: &HopsPlan) -> anyhow::Result<Echoes> {
+    pub(super) fn open(plan: &HopsPlan) -> Result<Echoes> {
         Echoes::toward(plan.target.address, &plan.local, plan.size).map_err(|error| {
             let advice = "sudo sysctl -w net.ipv4.ping_group_range='0 2147483647', or --protocol udp, which needs no privilege";
-            match error.downcast_ref::<linux::error::OsError>().and_then(linux::error::OsError::errno) {
+            match error.system().and_then(linux::error::OsError::errno) {
                 Some(EPERM | EACCES) => Failure::usage("echo requests need privilege on this host", advice).into(),
                 _ => error,
             }
@@ -39,7 +38,7 @@ impl Echoes {
     }
 
     /// `size`: of each request, whole IP packet.
-    pub(super) fn toward(to: SocketAddr, local: &LocalOptions, size: u32) -> anyhow::Result<Echoes> {
+    pub(super) fn toward(to: SocketAddr, local: &LocalOptions, size: u32) -> Result<Echoes> {
         let ident = u16::from_ne_bytes(crate::host::entropy()?);
         let socket = EchoSocket::open(to, local.bind, local.device.as_deref(), ident)?;
         message::set_receive_notes(&socket)?;
@@ -51,7 +50,7 @@ impl Echoes {
     }
 
     /// Sends the request of this number; it bears the low 16 bits of it.
-    pub(super) fn request(&mut self, number: u32, ttl: u8) -> anyhow::Result<()> {
+    pub(super) fn request(&mut self, number: u32, ttl: u8) -> Result<()> {
         options::set_hops(&self.socket, ttl)?;
         let [_, _, high, low] = number.to_be_bytes();
         // Number and payload add up to the same, whatever the number.
@@ -75,7 +74,7 @@ impl Echoes {
         &self.socket
     }
 
-    fn errors(&mut self) -> anyhow::Result<()> {
+    fn errors(&mut self) -> Result<()> {
         let mut quote = [0; QUOTED];
         for _ in 0..TAKEN {
             let entry = error_queue::take(&self.socket, &mut quote).context("read the error queue")?;
@@ -98,7 +97,7 @@ impl Echoes {
         Ok(())
     }
 
-    fn replies(&mut self) -> anyhow::Result<()> {
+    fn replies(&mut self) -> Result<()> {
         let mut buffer = vec![0; BUFFER];
         for _ in 0..TAKEN {
             match self.socket.receive(&mut buffer) {
@@ -122,11 +121,11 @@ impl Echoes {
 }
 
 impl Channel for Echoes {
-    fn send(&mut self, probe: Probe) -> anyhow::Result<()> {
+    fn send(&mut self, probe: Probe) -> Result<()> {
         self.request(probe.number, probe.ttl)
     }
 
-    fn take(&mut self, heard: &mut Vec<Heard>) -> anyhow::Result<()> {
+    fn take(&mut self, heard: &mut Vec<Heard>) -> Result<()> {
         self.errors()?;
         self.replies()?;
         heard.append(&mut self.heard);

@@ -1,6 +1,7 @@
 //! Which hop refuses packets of full size: some are sent, and each refusal tells the next size to try.
 
 use super::Job;
+use crate::error::Result;
 use crate::path::numbered::{Numbered, Said, Sent, Word};
 use crate::path::trace::CLOSED_PORT;
 use linux::clock::mono_now;
@@ -13,7 +14,7 @@ use model::units::Nanos;
 use std::net::SocketAddr;
 
 /// Fills in the path MTU where the far end answers, and at each router that refused the MTU of the link behind it.
-pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> anyhow::Result<()> {
+pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> Result<()> {
     let address = job.plan.target.address;
     let mut to = SocketAddr::new(address.ip(), CLOSED_PORT);
     if let Some(flow) = result.flows.first().and_then(|flow| flow.flow) {
@@ -51,7 +52,7 @@ pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> anyhow::Result<()>
 }
 
 /// The first message about this probe.
-fn ask(socket: &mut Numbered, number: u32, patience: Nanos) -> anyhow::Result<Option<Word>> {
+fn ask(socket: &mut Numbered, number: u32, patience: Nanos) -> Result<Option<Word>> {
     let deadline = mono_now() + patience;
     loop {
         let about = socket.hear()?.into_iter().find(|word| word.number.is_none_or(|known| known == number));

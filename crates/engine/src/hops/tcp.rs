@@ -3,6 +3,7 @@
 
 use super::udp::kind;
 use super::{Channel, Heard, Probe};
+use crate::error::Result;
 use crate::path::numbered::said;
 use linux::clock::mono_now;
 use linux::error_queue::{self, QueueEntry};
@@ -46,7 +47,7 @@ struct Attempt {
 }
 
 impl Syns {
-    pub(super) fn open(plan: &HopsPlan) -> anyhow::Result<Syns> {
+    pub(super) fn open(plan: &HopsPlan) -> Result<Syns> {
         let options = TcpOptions {
             local_address: plan.local.bind,
             device: plan.local.device.clone(),
@@ -63,7 +64,7 @@ impl Syns {
     }
 
     /// Begins the next attempt of each flow that has none open.
-    fn begin(&mut self) -> anyhow::Result<()> {
+    fn begin(&mut self) -> Result<()> {
         for flow in &mut self.flows {
             if flow.open.is_some() {
                 continue;
@@ -90,7 +91,7 @@ impl Syns {
     }
 
     /// Takes the answers, and gives up attempts that are too old.
-    fn end(&mut self) -> anyhow::Result<()> {
+    fn end(&mut self) -> Result<()> {
         let (patience, to) = (self.patience(), self.to);
         for flow in &mut self.flows {
             let Some(attempt) = &flow.open else { continue };
@@ -108,14 +109,14 @@ impl Syns {
 }
 
 impl Channel for Syns {
-    fn send(&mut self, probe: Probe) -> anyhow::Result<()> {
+    fn send(&mut self, probe: Probe) -> Result<()> {
         if let Some(flow) = self.flows.get_mut(probe.flow as usize) {
             flow.waiting.push_back(probe);
         }
         Ok(())
     }
 
-    fn take(&mut self, heard: &mut Vec<Heard>) -> anyhow::Result<()> {
+    fn take(&mut self, heard: &mut Vec<Heard>) -> Result<()> {
         self.end()?;
         self.begin()?;
         heard.append(&mut self.heard);
@@ -139,7 +140,7 @@ impl Channel for Syns {
 }
 
 impl Attempt {
-    fn answer(&self, to: SocketAddr) -> anyhow::Result<Option<Answer>> {
+    fn answer(&self, to: SocketAddr) -> Result<Option<Answer>> {
         let mut interests = [Interest::writable(&self.stream)];
         wait(&mut interests, Some(mono_now()))?;
         if !interests[0].is_ready() {

@@ -2,6 +2,7 @@
 //! probes one way. Needs no privilege.
 
 use super::{Channel, Heard, Probe};
+use crate::error::{Error, Result};
 use crate::path::numbered::{Numbered, Said, Sent, Word};
 use linux::clock::mono_now;
 use linux::options::{self, MtuDiscovery};
@@ -32,19 +33,19 @@ struct Stream {
 }
 
 impl Datagrams {
-    pub(super) fn open(plan: &HopsPlan) -> anyhow::Result<Datagrams> {
+    pub(super) fn open(plan: &HopsPlan) -> Result<Datagrams> {
         let to = plan.target.address;
         let stream = |_| {
             let socket = Numbered::open(to, &plan.local, MtuDiscovery::Probe)?;
-            anyhow::Ok(Stream { socket, open: Vec::new() })
+            Ok::<_, Error>(Stream { socket, open: Vec::new() })
         };
-        let flows = (0..plan.flows.max(1)).map(stream).collect::<anyhow::Result<_>>()?;
+        let flows = (0..plan.flows.max(1)).map(stream).collect::<Result<_>>()?;
         Ok(Datagrams { flows, to, size: plan.size, sent: Vec::new(), unmatched: 0, timeout: plan.timeout })
     }
 }
 
 impl Channel for Datagrams {
-    fn send(&mut self, probe: Probe) -> anyhow::Result<()> {
+    fn send(&mut self, probe: Probe) -> Result<()> {
         let Some(stream) = self.flows.get_mut(probe.flow as usize) else { return Ok(()) };
         options::set_hops(stream.socket.socket(), probe.ttl)?;
         let now = mono_now();
@@ -60,7 +61,7 @@ impl Channel for Datagrams {
         Ok(())
     }
 
-    fn take(&mut self, heard: &mut Vec<Heard>) -> anyhow::Result<()> {
+    fn take(&mut self, heard: &mut Vec<Heard>) -> Result<()> {
         heard.append(&mut self.sent);
         for stream in &mut self.flows {
             let words = stream.socket.hear()?;

@@ -244,12 +244,7 @@ impl Tally {
     }
 
     /// The end, after `elapsed`. `watch`: what this host did to the measuring thread, as far as it could see (`watched`).
-    pub(crate) fn finish(
-        mut self,
-        watch: &HostWatch,
-        watched: bool,
-        elapsed: Nanos,
-    ) -> anyhow::Result<Totals> {
+    pub(crate) fn finish(mut self, watch: &HostWatch, watched: bool, elapsed: Nanos) -> Result<Totals> {
         let silence = self.longest_silence(elapsed);
         if let Some(raw) = self.raw.take() {
             raw.finish()?;

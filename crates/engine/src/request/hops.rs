@@ -3,7 +3,7 @@
 use super::Host;
 use super::far::FarEnd;
 use super::throughput::fits_u32;
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::path::trace::CLOSED_PORT;
 use crate::preflight;
 use crate::run::{HopsWork, Plan};
@@ -60,7 +60,7 @@ impl Hops {
     }
 }
 
-pub(super) fn resolve(asked: &Hops, host: &Host) -> anyhow::Result<Plan> {
+pub(super) fn resolve(asked: &Hops, host: &Host) -> Result<Plan> {
     asked.far.check()?;
     let port = match asked.protocol {
         HopProtocol::Udp => CLOSED_PORT,
@@ -141,7 +141,7 @@ fn times(asked: &Hops) -> Result<(), Failure> {
     Ok(())
 }
 
-fn origins(asked: &Hops) -> anyhow::Result<AsTable> {
+fn origins(asked: &Hops) -> Result<AsTable> {
     let Some(file) = &asked.as_file else { return Ok(AsTable::default()) };
     let named = || format!("--as-file {}", file.display());
     let advice = "give a file of lines `PREFIX AS [NAME]`, such as `192.0.2.0/24 AS64496 Example`";

@@ -2,6 +2,7 @@
 
 use super::begun::{Begun, Watched};
 use super::{Measured, Options};
+use crate::error::Result;
 use crate::hops::{self, Job};
 use model::event::Event;
 use model::hops::{AsTable, HopsPlan};
@@ -16,11 +17,7 @@ pub struct HopsWork {
     pub origins: AsTable,
 }
 
-pub(super) fn run(
-    work: &HopsWork,
-    options: &Options,
-    sink: &mut dyn FnMut(&Event),
-) -> anyhow::Result<Measured> {
+pub(super) fn run(work: &HopsWork, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     let mut begun = Begun::new(options, sink);
     let watched = Watched::start(work.plan.target.address.ip(), &options.capture)?;
     let job = Job { plan: &work.plan, origins: &work.origins, interrupt: &options.stop };

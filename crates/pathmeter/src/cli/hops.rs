@@ -1,6 +1,6 @@
 //! The options of `pathmeter hops`.
 
-use super::{CaptureArgs, OriginArgs};
+use super::{CaptureArgs, KeepArgs, OriginArgs};
 use clap::{Args, ValueEnum};
 use engine::host_port::HostPort;
 use model::hops::HopProtocol;
@@ -68,6 +68,8 @@ pub(crate) struct HopsArgs {
     pub(crate) origin: OriginArgs,
     #[command(flatten)]
     pub(crate) capture: CaptureArgs,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
 }
 
 /// What the probes are, as typed.

@@ -2,10 +2,11 @@
 
 use super::{Asks, origin};
 use crate::cli::HopsArgs;
+use engine::error::Result;
 use engine::request::{FarEnd, Hops, Request};
 
 impl Asks for HopsArgs {
-    fn request(&self) -> anyhow::Result<Request> {
+    fn request(&self) -> Result<Request> {
         let far = FarEnd { host: self.host.clone(), port: self.port, origin: origin(&self.origin)? };
         Ok(Request::Hops(Box::new(Hops {
             far,
