@@ -5,6 +5,7 @@ mod thread;
 
 use crate::error::{Failure, Result};
 use file::PcapWriter;
+use insight::fix;
 use linux::capture::{Captor, Capture as Setup};
 use model::event::{Event, Warning};
 use model::packets::PacketResult;
@@ -126,8 +127,8 @@ fn no_interface(error: &linux::OsError) -> Failure {
 fn refused(error: &linux::OsError) -> Warning {
     let text = match error.errno() {
         Some(NOT_PERMITTED | DENIED) => format!(
-            "Packets were not captured, for this process may not ({error}). To allow it: \
-             sudo setcap cap_net_raw+ep $(command -v pathmeter)"
+            "Packets were not captured, for this process may not ({error}). To allow it: {}",
+            fix::rights(None)
         ),
         _ => format!("Packets were not captured: {error}."),
     };
@@ -163,7 +164,7 @@ mod tests {
             Err(error) => assert_eq!(error.kind(), crate::error::Kind::Usage),
             Ok(capture) => {
                 let Some(Event::Warning(warning)) = capture.map(Capture::finish) else { panic!("a warning") };
-                assert!(warning.text.contains("setcap cap_net_raw+ep"), "{warning:?}");
+                assert!(warning.text.contains(&fix::rights(None)), "{warning:?}");
             }
         }
     }

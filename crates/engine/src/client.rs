@@ -28,7 +28,7 @@ pub fn run(
         let mut sink = |event: SessionEvent<'_>| watcher.event(event);
         return iperf2::client(plan, &iperf2::Extras::default(), interrupt, &mut sink);
     }
-    let link = connect(&plan.target, plan.protocol, &plan.local, security)?;
+    let link = connect(&plan.target, plan.protocol, &plan.local, security, interrupt)?;
     let host = host::describe(Some(plan.target.address.ip()));
     let mut plan = plan.clone();
     if plan.test.transport == Transport::Udp && plan.test.length == 0 {

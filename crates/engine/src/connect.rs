@@ -1,17 +1,20 @@
 //! The way to a server: a control connection, encrypted or not, and what this end says of itself. Says why there is none.
 
 use super::host;
+use super::interrupt::Interrupt;
 use super::link::Link;
 use super::reach;
 use super::tls::{self, Fingerprint};
-use crate::error::{Context, Failure, Kind, Result};
+use crate::error::{Context, Failure, Kind, Result, too_early};
 use linux::clock::mono_now;
 use linux::error::OsError;
-use linux::socket::{TcpOptions, tcp_connect};
+use linux::poll::Waker;
+use linux::socket::{TcpOptions, is_stopped, tcp_connect_until};
 use model::host::Host;
 use model::plan::{LocalOptions, ProtocolName, Target};
 use model::units::Nanos;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use wire::{iperf3, native};
 
 /// How a client proves itself and knows its server.
@@ -29,13 +32,18 @@ pub(crate) fn connect(
     protocol: ProtocolName,
     local: &LocalOptions,
     security: &Security,
+    stop: &Interrupt,
 ) -> Result<Link> {
     let options =
         TcpOptions { local_address: local.bind, device: local.device.clone(), ..TcpOptions::default() };
     let timeout = local.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
     let began = mono_now();
-    let socket = tcp_connect(target.address, &options, timeout)
-        .map_err(|e| with_other_family(unreachable(target, protocol, &e), &e.source, target, local))?;
+    let waker = Arc::new(Waker::new()?);
+    stop.watch(&waker);
+    let socket = tcp_connect_until(target.address, &options, timeout, &waker).map_err(|e| match () {
+        () if is_stopped(&e.source) => too_early(),
+        () => with_other_family(unreachable(target, protocol, &e), &e.source, target, local),
+    })?;
     let opened = mono_now().saturating_since(began);
     let encrypted = security.fingerprint.map(tls::connect).transpose()?;
     let mut link = Link::new(socket, Vec::new(), encrypted).context("set up the control connection")?;
@@ -144,6 +152,10 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsE
             format!("{named} cannot be reached: {error}{why}"),
             advice("check this host's routes; with -4 or -6 the other family can be tried".into()),
         ),
+        ErrorKind::AddrNotAvailable if address.is_ipv6() && !has_ipv6() => Failure::unreachable(
+            format!("{named} cannot be reached: IPv6 is off on this host"),
+            "switch it on with `sudo sysctl -w net.ipv6.conf.all.disable_ipv6=0`, or use IPv4: -4",
+        ),
         ErrorKind::PermissionDenied => Failure::unreachable(
             format!("{named} cannot be reached: this host itself prohibits it"),
             format!(
@@ -156,6 +168,11 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsE
             "check the address and the options given",
         ),
     }
+}
+
+/// Whether this host has an IPv6 address at all: its loopback's goes last.
+fn has_ipv6() -> bool {
+    std::net::UdpSocket::bind((std::net::Ipv6Addr::LOCALHOST, 0)).is_ok()
 }
 
 const IPERF3_ADVICE: &str = "start `iperf3 -s` or `pathmeter serve --iperf3` there, or give its port with -p";

@@ -49,7 +49,7 @@ impl<M: Session> Dialogue<M> {
         words: Words,
         machine: impl FnOnce(ClientConfig, MonoTime) -> M,
     ) -> Result<Dialogue<M>> {
-        let link = connect(target, ProtocolName::Native, local, security)?;
+        let link = connect(target, ProtocolName::Native, local, security, interrupt)?;
         let own = host::describe(Some(target.address.ip()));
         let config = native_config(security, &own, &link)?;
         Ok(Dialogue {

@@ -292,7 +292,11 @@ pub(crate) fn blame(target: &Target, protocol: ProtocolName, begun: bool, error:
                 }
             }
         }
-        _ => return error.context(target.address),
+        ProtocolError::PeerStopped(_) if protocol == ProtocolName::Iperf2 => {
+            "iPerf2's servers end no test: check that `iperf -s` or `pathmeter serve --iperf2` listens there (port 5001), and \
+             not another service"
+        }
+        _ => return error.context(target.address.to_string()),
     };
     error.advised(target.address, advice)
 }

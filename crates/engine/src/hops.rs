@@ -9,15 +9,17 @@ mod sizes;
 mod tcp;
 mod udp;
 
-use crate::error::{Result, sentence};
+use crate::error::{Failure, Result, sentence};
 use crate::host;
 use crate::interrupt::Interrupt;
 use echo::Companion;
 use linux::clock::{mono_now, wall_now};
+use linux::nic::Nic;
 use linux::poll::{Interest, Waker, wait};
-use model::event::{Event, Warning};
+use model::event::{Event, Finished, Outcome, Warning};
 use model::hops::{
-    Answer, AsTable, HopProtocol, HopsEnd, HopsPlan, HopsStarted, LEAST_WAIT, Schedule, Step, Tracer,
+    Answer, AnswerKind, AsTable, HopProtocol, HopsEnd, HopsPlan, HopsStarted, LEAST_WAIT, Schedule, Step,
+    Tracer,
 };
 use model::path::Flow;
 use model::time::MonoTime;
@@ -91,6 +93,7 @@ enum Heard {
 /// Sockets that this host refuses; nothing of that kind is found out of a host far away.
 pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     let plan = job.plan;
+    check_size(plan)?;
     let mut channel = open(plan)?;
     sink(&Event::HopsStarted(Box::new(HopsStarted {
         wall: wall_now(),
@@ -119,9 +122,27 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     result.elapsed = mono_now().saturating_since(began);
     let result = result.judged();
     if result.packets > 0 {
+        let elapsed = result.elapsed;
         sink(&Event::Hops(Box::new(result)));
+        if outcome.is_ok() {
+            let stopped = job.interrupt.is_raised();
+            let outcome = if stopped { Outcome::Interrupted } else { Outcome::Completed };
+            sink(&Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
+        }
     }
     outcome
+}
+
+/// Probes that this host's own interface refuses tell nothing of the path.
+fn check_size(plan: &HopsPlan) -> Result<(), Failure> {
+    let mtu = Nic::toward(plan.target.address.ip().to_canonical()).map(|nic| nic.fingerprint().mtu);
+    match mtu {
+        Ok(mtu) if plan.size > mtu => Err(Failure::usage(
+            format!("--size {}: packets that leave this host are at most {mtu} bytes long", plan.size),
+            format!("give at most {mtu}, or look with `pathmeter mtu` for what crosses"),
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn schedule(plan: &HopsPlan) -> Schedule {
@@ -151,6 +172,7 @@ fn trace(
     while !job.interrupt.is_raised() {
         let mut heard = Vec::new();
         channel.take(&mut heard)?;
+        heard.retain(|heard| !is_own(heard, channel, job.plan));
         heard.into_iter().for_each(|heard| tell(tracer, heard));
         let step = tracer.poll(mono_now());
         let (round, rounds) = tracer.progress();
@@ -179,6 +201,16 @@ fn trace(
         }
     }
     Ok(())
+}
+
+/// What this host says itself, of a neighbour that does not answer, is no router's answer.
+fn is_own(heard: &Heard, channel: &dyn Channel, plan: &HopsPlan) -> bool {
+    let Heard::Answer(_, answer) = heard else { return false };
+    let is_here = |flow: Option<Flow>| flow.is_some_and(|flow| flow.from.ip().to_canonical() == answer.from);
+    let refuses = matches!(answer.kind, AnswerKind::Refused(..));
+    refuses
+        && answer.from != plan.target.address.ip().to_canonical()
+        && channel.flows().into_iter().any(is_here)
 }
 
 fn tell(tracer: &mut Tracer, heard: Heard) {

@@ -46,6 +46,8 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
         PathMethod::Native => native(job, open(&job.plan.local)?, began, sink),
         PathMethod::Auto => match open(&briefly(&job.plan.local, UNSURE_WAIT)) {
             Ok(prober) => native(job, prober, began, sink),
+            // Nothing crosses a first hop that is silent, whatever is asked.
+            Err(e) if crate::reach::is_dead(job.plan.target.address.ip()) => Err(e),
             Err(e) if is_absent(&e) && !job.interrupt.is_raised() => {
                 let asking = format!("no pathmeter there ({}): asking with ICMP, UDP and TCP", sentence(&e));
                 sink(&Event::progress(asking));

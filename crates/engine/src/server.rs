@@ -133,6 +133,8 @@ impl Server {
     /// A port is taken or may not be used; a group, an interface or a limit cannot be had.
     pub fn bind(mut config: Config) -> Result<Server> {
         let sockets = Sockets::open(&mut config)?;
+        let offers = Offers::new(&config.frames_ports, config.frames_anywhere)?;
+        let offers = offers.with_vlans(&config.frames_vlans);
         let dialogues = sockets.native.iter().chain(&sockets.iperf3);
         let beyond = dialogues.filter_map(|listener| listener.local_addr().ok()).any(is_beyond);
         if beyond && config.token.is_none() && !config.frames_ports.is_empty() {
@@ -142,8 +144,6 @@ impl Server {
             )
             .into());
         }
-        let offers = Offers::new(&config.frames_ports, config.frames_anywhere)?;
-        let offers = offers.with_vlans(&config.frames_vlans);
         Ok(Server { config, sockets, offers, beyond })
     }
 

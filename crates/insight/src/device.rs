@@ -40,10 +40,17 @@ pub const RULES: &[Rule] = &[
 /// Fills in a device's findings, the worst first, and its verdict. What stood there is replaced.
 pub fn conclude(device: &mut DeviceReport, setup: &Setup) {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.find)(device, setup)).collect();
+    if limits::is_spoilt(device) {
+        // What the host did is not the device's fault.
+        findings.retain(|finding| OF_THE_HOST.contains(&finding.id.as_str()));
+    }
     findings.sort_by_key(|finding| Reverse(finding.severity));
     device.findings = findings;
     device.verdict = verdict::of(device);
 }
+
+/// Findings that hold of a device whose trials the host spoilt.
+const OF_THE_HOST: [&str; 4] = ["no-forwarding", "host-noise", "shares-cpu", "search-unfinished"];
 
 /// Rows of which something holds.
 fn rows(device: &DeviceReport, holds: impl Fn(&StreamReport) -> bool) -> Vec<&StreamReport> {

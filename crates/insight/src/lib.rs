@@ -10,8 +10,10 @@
 
 mod advice;
 pub mod analysis;
+pub mod answer;
 pub mod device;
 pub mod finding;
+pub mod fix;
 pub mod frames;
 mod run;
 

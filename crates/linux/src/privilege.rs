@@ -166,11 +166,18 @@ pub fn fingerprint(version: &str) -> Host {
         version: version.to_owned(),
         kernel: format!("{} {} {}", uname.system, uname.release, uname.machine),
         cpu: cpu::model_name().unwrap_or_else(|| uname.machine.clone()),
+        spare_cpu: spare_cpu(),
         cpus: cpu::CpuSnapshot::take().map_or(1, |now| u32::try_from(now.cpus.len()).unwrap_or(u32::MAX)),
         clock_source: clock_source().unwrap_or_default(),
         congestion: options::default_congestion().unwrap_or_default(),
         nic: None,
     }
+}
+
+/// The last of several CPUs that this thread may use.
+fn spare_cpu() -> Option<u32> {
+    let cpus = cpu::affinity().ok().filter(|cpus| cpus.len() > 1)?;
+    cpus.into_iter().max().and_then(|cpu| u32::try_from(cpu).ok())
 }
 
 /// The clock the kernel keeps time by: `tsc`, `kvm-clock`, `arch_sys_counter`, `hpet`, …

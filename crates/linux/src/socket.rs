@@ -5,7 +5,7 @@ use crate::error::{Named, OsError, Rejection, Result, check};
 use crate::error_queue::{self, Origin, QueueEntry};
 use crate::message;
 use crate::options::{self, MtuDiscovery, Opt, describe};
-use crate::poll::{Interest, wait};
+use crate::poll::{Interest, Waker, wait};
 use crate::sockaddr;
 use model::units::{Bytes, Nanos};
 use std::io;
@@ -69,6 +69,34 @@ pub struct UdpOptions {
 /// # Errors
 /// The option or the connection refused, by name; `ETIMEDOUT` when `timeout` passed.
 pub fn tcp_connect(remote: SocketAddr, options: &TcpOptions, timeout: Nanos) -> Result<TcpStream> {
+    connect_or_stop(remote, options, timeout, None)
+}
+
+/// Connects as [`tcp_connect`] does, unless `stop` is signalled first.
+///
+/// # Errors
+/// As [`tcp_connect`]; `ECANCELED` when it was stopped.
+pub fn tcp_connect_until(
+    remote: SocketAddr,
+    options: &TcpOptions,
+    timeout: Nanos,
+    stop: &Waker,
+) -> Result<TcpStream> {
+    connect_or_stop(remote, options, timeout, Some(stop))
+}
+
+/// Whether a connection was not opened because it was stopped.
+#[must_use]
+pub fn is_stopped(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ECANCELED)
+}
+
+fn connect_or_stop(
+    remote: SocketAddr,
+    options: &TcpOptions,
+    timeout: Nanos,
+    stop: Option<&Waker>,
+) -> Result<TcpStream> {
     let fd = open_tcp(remote, options)?;
     let mut target = remote;
     if let (Some(label), SocketAddr::V6(v6)) = (options.flow_label, remote) {
@@ -79,7 +107,7 @@ pub fn tcp_connect(remote: SocketAddr, options: &TcpOptions, timeout: Nanos) -> 
     // Who refuses the connection, and with which words: a router or the far host. Where the kernel does not tell, the error
     // number does.
     options::set_receive_errors(&fd, true).ok();
-    connect_within(fd.as_fd(), target, timeout)
+    connect_within(fd.as_fd(), target, timeout, stop)
         .named("connect to", || format!("tcp {remote}"))
         .map_err(|error| OsError { rejection: rejection(&fd), ..error })?;
     // An open connection bears such messages, as they may be forged.
@@ -237,17 +265,26 @@ fn bind_local(fd: &OwnedFd, remote: SocketAddr, options: &TcpOptions) -> Result<
     sockaddr::bind(fd.as_fd(), local).named("bind", || format!("tcp {local}"))
 }
 
-fn connect_within(fd: BorrowedFd<'_>, remote: SocketAddr, timeout: Nanos) -> io::Result<()> {
+fn connect_within(
+    fd: BorrowedFd<'_>,
+    remote: SocketAddr,
+    timeout: Nanos,
+    stop: Option<&Waker>,
+) -> io::Result<()> {
     match sockaddr::connect(fd, remote) {
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {}
         outcome => return outcome,
     }
     let deadline = mono_now() + timeout;
-    let mut fds = [Interest::writable(&fd)];
+    let mut fds = vec![Interest::writable(&fd)];
+    fds.extend(stop.map(Interest::readable));
     while wait(&mut fds, Some(deadline))? == 0 {
         if mono_now() >= deadline {
             return Err(io::Error::from_raw_os_error(libc::ETIMEDOUT));
         }
+    }
+    if !fds[0].is_ready() {
+        return Err(io::Error::from_raw_os_error(libc::ECANCELED));
     }
     let pending = options::take_error(&fd).map_err(|error| error.source)?;
     pending.map_or(Ok(()), Err)

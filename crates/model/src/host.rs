@@ -18,6 +18,9 @@ pub struct Host {
     pub cpu: String,
     /// CPUs online.
     pub cpus: u32,
+    /// The CPU with the highest number that the program may use, where it may use several: one to keep for a thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare_cpu: Option<u32>,
     /// Kernel clock source, e.g. `tsc`.
     pub clock_source: String,
     /// The system's default TCP congestion control.

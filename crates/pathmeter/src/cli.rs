@@ -1,5 +1,7 @@
 //! What a user types: every sub-command and option, with its help. Meaning is given to it in `request/`.
 
+#[cfg(test)]
+mod advised;
 mod analyse;
 mod capture;
 mod frames;
@@ -13,6 +15,7 @@ mod mtu;
 #[cfg(feature = "device")]
 mod rfc2544;
 mod serve;
+mod short;
 mod store;
 mod throughput;
 mod transfer;
@@ -37,6 +40,7 @@ pub(crate) use mtu::{MtuArgs, ServiceArgs};
 #[cfg(feature = "device")]
 pub(crate) use rfc2544::{Flows, Rfc2544Args, TrafficArgs};
 pub(crate) use serve::ServeArgs;
+pub(crate) use short::shortened;
 pub(crate) use store::{
     CompareArgs, ExportArgs, FilterArgs, ForgetArgs, HistoryArgs, KeepArgs, LabelArgs, ShowArgs, StoreArgs,
 };
@@ -129,9 +133,34 @@ pub(crate) struct Common {
     /// Write the result to this file and not to standard output
     #[arg(short, long, global = true, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Say on standard error what was decided and which kernel features carried the data
+    /// Colour the text: by itself only on a terminal and without NO_COLOR
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
+    pub(crate) color: Colour,
+    /// Write rows one after the other while it runs, as without a terminal, and redraw nothing
+    #[arg(long, global = true)]
+    pub(crate) plain: bool,
+    /// Show evidence, hosts, distributions and method too; twice (-vv): what was decided, on standard error
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
+}
+
+/// When text has colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal.
+    #[default]
+    Auto,
+    /// Into a pipe too.
+    Always,
+    /// Not at all.
+    Never,
 }
 
 impl Common {

@@ -17,12 +17,14 @@ mod keep;
 pub(crate) mod lab;
 pub(crate) mod latency;
 pub(crate) mod linerate;
+mod live;
 pub(crate) mod man;
 pub(crate) mod measure;
 pub(crate) mod mtu;
 pub(crate) mod output;
 #[cfg(any(feature = "device", feature = "lab"))]
 mod progress;
+mod region;
 #[cfg(feature = "device")]
 pub(crate) mod rfc2544;
 pub(crate) mod serve;

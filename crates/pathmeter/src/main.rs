@@ -7,7 +7,7 @@ mod files;
 mod request;
 mod signals;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use cli::{Cli, Command};
 use engine::error::Result;
 use exit::{Exit, Told};
@@ -24,12 +24,18 @@ fn main() -> ExitCode {
     if let Some(ended) = lab::vm::guest::run(&words) {
         return ended;
     }
-    let ended = commands::dialect::called_as(&words).unwrap_or_else(|| run(&Cli::parse_from(words)));
+    let ended = commands::dialect::called_as(&words).unwrap_or_else(|| run(&read(words)));
     let exit = ended.unwrap_or_else(|error| {
         let _ = writeln!(std::io::stderr(), "{}", Told(&error));
         Exit::of(&error)
     });
     exit.into()
+}
+
+/// The command line, or the end of the program with what is wrong, or with the help that was asked for.
+fn read(words: Vec<OsString>) -> Cli {
+    let matches = cli::shortened(Cli::command()).get_matches_from(words);
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
 /// One sub-command, one function.

@@ -5,13 +5,16 @@ mod figures;
 mod headline;
 mod quantity;
 mod scope;
+mod yields;
 
 pub use device::{DeviceExpectation, known_device_keys};
 pub use headline::headlines;
 pub(crate) use headline::{KEYS, figure, print};
 pub use model::expectation::Checked;
+pub use yields::{NeverMeasured, Yields};
 
 use figures::{Figure, Source, all};
+use model::finding::Finding;
 use model::latency::{LoadPhase, WayResult};
 use model::plan::{Direction, Transport};
 use model::run::Run;
@@ -25,7 +28,8 @@ use thiserror::Error;
 /// Reads `[tcp.|udp.][up.|down.]NAME OP VALUE`, e.g. `down.goodput>=9.4Gbit/s`, `up.loss<0.1%`, `rtt.p99<5ms`,
 /// `udp.up.line_rate_share>=0.9`. In a run of several tests the first test that has the figure answers, or the first
 /// of the transport asked for. Figures of a latency run: `rtt.p999<=500us`, of a way `way.LABEL.rtt.p50<1ms`, of a phase
-/// `loaded.up.rtt.p99<80ms` (idle, up, down, both). Of packet sizes: `up.path_mtu>=1500`, `service.max_payload>=1472`.
+/// `loaded.up.rtt.p99<80ms` (idle, up, down, both). Of packet sizes: `up.path_mtu>=1500`, `service.max_payload>=1472`. Of what
+/// was found: `verdict==ok`, `verdict<=degraded`, `findings==0`, `finding.host-noise==0`.
 #[derive(Clone, Debug)]
 pub struct Expectation {
     text: String,
@@ -95,6 +99,7 @@ impl FromStr for Expectation {
         let (transport, rest) = prefixed(name, &[("tcp.", Transport::Tcp), ("udp.", Transport::Udp)]);
         let (direction, name) = prefixed(rest, &[("up.", Direction::Up), ("down.", Direction::Down)]);
         let fits = |figure: &Figure| match (&scope, figure.source) {
+            (Scope::Finding(_), Source::Finding) => direction.is_none() && transport.is_none(),
             (Scope::Run, Source::Way(_) | Source::Path(_)) => direction.is_some(),
             (Scope::Run, Source::Run(_)) | (Scope::Way(_), Source::Labelled(_)) => direction.is_none(),
             (Scope::Loaded(_), Source::Loaded(_)) => direction.is_none(),
@@ -147,6 +152,10 @@ impl Expectation {
                 run.summary.path.as_ref()?.way(direction).and_then(figure)
             }
             (Source::Run(figure), None) => figure(run),
+            (Source::Finding, None) => {
+                let raised = |finding: &&Finding| Scope::Finding(finding.id.clone()) == self.scope;
+                Some(run.findings.iter().filter(raised).count() as f64)
+            }
             _ => None,
         };
         of(run).or_else(|| run.tests.iter().find_map(of))
@@ -172,7 +181,7 @@ pub fn known_keys() -> String {
         names.collect::<Vec<_>>().join(", ")
     };
     format!(
-        "{}; and, after up. or down.: {}; after way.LABEL.: {}; after loaded.idle., loaded.up., loaded.down. or \
+        "{}, finding.ID; and, after up. or down.: {}; after way.LABEL.: {}; after loaded.idle., loaded.up., loaded.down. or \
          loaded.both.: {}",
         names(|figure| matches!(figure.source, Source::Run(_))),
         names(Figure::is_of_a_way),
@@ -250,7 +259,8 @@ mod tests {
             ("down.goodputt>=1Mbit/s", "did you mean `down.goodput`?"),
             ("goodput>=1Mbit/s", "did you mean `down.goodput`?"),
             ("rtt.p98<=1ms", "did you mean `rtt.p9"),
-            ("verdict==ok", "the figures are"),
+            ("colour==ok", "the figures are"),
+            ("verdikt==ok", "did you mean `verdict`?"),
         ] {
             let said = text.parse::<Expectation>().expect_err(text).to_string();
             assert!(said.contains(meant), "{text}: {said}");
@@ -293,6 +303,30 @@ mod tests {
     }
 
     #[test]
+    fn the_verdict_and_the_findings_can_be_expected() {
+        let mut run = probed();
+        assert!(check("verdict==ok", &run).held && check("findings==0", &run).held);
+        let noise =
+            Finding::new("host-noise", model::finding::Severity::Warning, Direction::Up, "busy".into());
+        run.findings = vec![noise];
+        run.verdict.status = model::finding::Status::Degraded;
+        for (text, held) in [
+            ("verdict==ok", false),
+            ("verdict<=degraded", true),
+            ("verdict<problem", true),
+            ("findings==0", false),
+            ("finding.host-noise==0", false),
+            ("finding.host-noise==1", true),
+            ("finding.path-loss==0", true),
+        ] {
+            assert_eq!(check(text, &run).held, held, "{text}");
+        }
+        assert_eq!(check("verdict==ok", &run).to_string(), "broken: verdict==ok (measured degraded)");
+        assert!("finding.no-such==0".parse::<Expectation>().is_err());
+        assert!("verdict==fine".parse::<Expectation>().is_err());
+    }
+
+    #[test]
     fn what_was_not_measured_is_broken() {
         let checked = check("down.goodput>=1M", &probed());
         assert_eq!(checked.to_string(), "broken: down.goodput>=1M (not measured in this run)");
@@ -330,6 +364,7 @@ mod tests {
                 Source::Run(_) => "",
                 Source::Labelled(_) => "way.nat.gateway.",
                 Source::Loaded(_) => "loaded.idle.",
+                Source::Finding => continue,
             };
             let value = figure.quantity.example().split(' ').next().unwrap();
             let text = format!("{prefix}{}>={value}", figure.name);

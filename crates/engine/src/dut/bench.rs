@@ -93,6 +93,11 @@ impl Bench {
         report.notes.extend(notes.cloned());
     }
 
+    /// How many trials were thrown away so far, since the host held the generator up.
+    pub fn voided(&self) -> u64 {
+        self.tester.voided()
+    }
+
     /// Why the device cannot be reset; `None` where it can.
     pub fn no_reset(&self) -> Option<&str> {
         self.reset.impossible()

@@ -351,7 +351,7 @@ fn silence<E>(job: &Job<'_>, lanes: &[Lane<E>]) -> Failure {
     let keys = match (plan.protocol, job.key) {
         (LatencyProtocol::Stamp, Some(_)) => {
             "; a reflector with another key, or without one, is silent or not believed: --key-file has to hold the key \
-             that it has (`pathmeter serve --stamp-key-file`)"
+             that it has (`pathmeter serve --stamp-key-file FILE`)"
         }
         (LatencyProtocol::Stamp, None) => {
             "; a reflector with a key answers nobody who does not know it: give the key with --key-file"

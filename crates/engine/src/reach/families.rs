@@ -112,6 +112,11 @@ pub(super) fn neighbour(address: IpAddr) -> Option<(Way, NeighbourState)> {
     Some((way, known.map_or(NeighbourState::None, |known| known.state)))
 }
 
+/// The next hop toward an address was asked for its hardware address in vain.
+pub(crate) fn is_dead(address: IpAddr) -> bool {
+    neighbour(address.to_canonical()).is_some_and(|(_, state)| state == NeighbourState::Failed)
+}
+
 pub(super) fn is_unanswered(state: NeighbourState) -> bool {
     matches!(state, NeighbourState::Failed | NeighbourState::Incomplete)
 }

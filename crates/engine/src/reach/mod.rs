@@ -4,6 +4,7 @@ mod families;
 mod reason;
 
 pub use families::Others;
+pub(crate) use families::is_dead;
 pub(crate) use reason::{Reason, of_another, other_family, reason, rejected, unanswered};
 
 use crate::interrupt::Interrupt;

@@ -150,10 +150,11 @@ impl Job<'_> {
     /// reason is told where nothing else was measured either.
     fn conduct(&mut self, suite: &mut Suite, bench: &mut Bench) -> Result<()> {
         let (mut failed, mut measured) = (None, false);
+        let mut kept = 0_u64;
         while let Some(order) = suite.order().filter(|_| !self.interrupt.is_raised()) {
             let progress = suite.progress();
             let (stream, test) = (progress.stream.clone(), progress.test);
-            let left = suite.left().saturating_add(self.later);
+            let left = with_repeats(suite.left().saturating_add(self.later), kept, bench.voided());
             let device = self.name.clone();
             (self.sink)(&Event::DeviceProgress(Box::new(DeviceProgress { device, progress, left })));
             let impossible = bench.no_reset().filter(|_| order.test == Test::Reset);
@@ -164,6 +165,7 @@ impl Job<'_> {
             match bench.execute(&order) {
                 Ok(observation) => {
                     measured = true;
+                    kept += 1;
                     suite.take(&observation);
                 }
                 // One test or stream may fail where others do not.
@@ -180,11 +182,34 @@ impl Job<'_> {
     }
 }
 
+/// What is left, where as many of its trials are repeated as were of those before.
+fn with_repeats(left: Nanos, kept: u64, voided: u64) -> Nanos {
+    if kept == 0 {
+        return left;
+    }
+    let time = u128::from(left.0) * u128::from(kept + voided) / u128::from(kept);
+    Nanos(u64::try_from(time).unwrap_or(u64::MAX))
+}
+
 /// Whether an error is of this order alone: the host spoilt its trials, or no frame of this stream comes through.
 fn is_of_one(error: &Error, action: &Action) -> bool {
     match error.kind() {
         Kind::Void => true,
         Kind::Unreachable => matches!(action, Action::Flood(_)),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_trials_make_the_rest_longer() {
+        let minute = Nanos::from_secs(60);
+        assert_eq!(with_repeats(minute, 0, 9), minute, "nothing is known yet");
+        assert_eq!(with_repeats(minute, 50, 0), minute);
+        assert_eq!(with_repeats(minute, 50, 100), Nanos::from_secs(180));
+        assert_eq!(with_repeats(Nanos::MAX, 1, 9), Nanos::MAX);
     }
 }

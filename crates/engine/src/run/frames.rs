@@ -4,7 +4,7 @@ use super::pairs::{self, PairCount, PairsPlan};
 use super::{Measured, Options, is_start, link, link_rate, run_id, test};
 use crate::error::{Error, Result, blame, sentence, too_early};
 use crate::guard::{Guard, OldState};
-use insight::{frames, run_of_events, run_of_frames};
+use insight::{fix, frames, run_of_events, run_of_frames};
 use linux::clock::wall_now;
 use linux::nic::{Nic, Offload, set_offload};
 use linux::privilege::{Capabilities, Capability};
@@ -91,7 +91,8 @@ fn real_frames(plan: &FramesPlan) -> Result<(Option<Guard>, Option<Event>)> {
     if !Capabilities::of_this_thread()?.has(Capability::NetAdmin) {
         let text = format!(
             "--no-offload: TCP's super-packets stay on, as switching {name} needs the capability \
-             CAP_NET_ADMIN: run it as root, or `setcap cap_net_admin+ep $(which pathmeter)`."
+             CAP_NET_ADMIN: run it as root, or `{}`.",
+            fix::rights(None)
         );
         return Ok((None, told(text)));
     }

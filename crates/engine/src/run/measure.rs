@@ -8,13 +8,14 @@ use crate::probe::Prober;
 use crate::reach::Others;
 use insight::{run_of_events, run_of_tests};
 use linux::clock::wall_now;
-use model::event::{Event, Probe, Progress, Warning};
+use model::event::{Event, Finished, Outcome, Probe, Progress, Warning};
 use model::host::Host;
 use model::plan::{
     Direction, Directions, End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport,
 };
 use model::reach::{AddressSource, Contact, FamilyReach, Reach};
 use model::run::Run;
+use model::time::WallTime;
 use model::units::{BitRate, Nanos};
 use wire::ProtocolError;
 use wire::native::Limits;
@@ -90,9 +91,10 @@ impl Job<'_> {
         }
         let seen = Reach { families: self.families(&met), ..Reach::default() };
         let mut tests: Vec<Run> = Vec::new();
-        let mut broke = None;
+        let (mut broke, mut is_cut) = (None, false);
         for (index, mut test) in plan.tests.iter().cloned().enumerate() {
             if stop.is_raised() {
+                is_cut = true;
                 break;
             }
             if test.test.transport == Transport::Udp && !prepare_udp(&mut test.test, &probes, &tests) {
@@ -101,8 +103,14 @@ impl Job<'_> {
             heed(&mut test.test, &limits);
             self.part(index + 2, &format!("{} {}", test.test.transport, direction(&test.test)));
             match self.test(&test, &probes) {
-                Ok(test) => tests.push(test),
-                Err(_) if stop.is_raised() => break,
+                Ok(test) => {
+                    is_cut = test.summary.outcome == Some(Outcome::Interrupted);
+                    tests.push(test);
+                }
+                Err(_) if stop.is_raised() => {
+                    is_cut = true;
+                    break;
+                }
                 Err(e) => {
                     broke = Some(e);
                     break;
@@ -113,6 +121,7 @@ impl Job<'_> {
             return Err(broke.map_or_else(|| too_early().into(), |e| self.blame(e)));
         }
         probes.extend(watched.finish(broke.is_some(), stop, seen));
+        probes.extend(is_cut.then(|| interrupted(started)));
         let mut run = run_of_tests(&run_id()?, "measure", &probes, tests);
         run.started = Some(started);
         run.finished = Some(wall_now());
@@ -171,6 +180,13 @@ impl Job<'_> {
         }
         Ok(run_of_events(&run_id()?, "throughput", &events))
     }
+}
+
+/// The end of a measurement that the user ended before all of it was done.
+fn interrupted(started: WallTime) -> Event {
+    let wall = wall_now();
+    let elapsed = wall - started;
+    Event::Finished(Finished { wall, elapsed, outcome: Outcome::Interrupted })
 }
 
 /// The one direction of a test.

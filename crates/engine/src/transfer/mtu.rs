@@ -3,6 +3,7 @@
 use super::IPV6_LEAST;
 use crate::error::{Error, Failure, Result};
 use crate::guard::{Guard, OldState};
+use insight::fix;
 use linux::clock::mono_now;
 use linux::netlink::{HostRoute, Link, Network, OperState};
 use linux::privilege::{Capabilities, Capability};
@@ -24,7 +25,7 @@ pub(crate) struct Sweep {
 /// `Kind::Usage`, with the way out: no permission, an MTU that the interface does not take, IPv6 that would be lost.
 pub fn check(mtus: &[u32], of: &MtuOf, ipv6: bool) -> Result<()> {
     if !Capabilities::of_this_thread()?.has(Capability::NetAdmin) {
-        let advice = "run it as root, or once: setcap cap_net_admin+ep $(which pathmeter)";
+        let advice = format!("run it as root, or once: {}", fix::rights(None));
         return Err(
             Failure::usage("--mtu changes an MTU, which needs the capability CAP_NET_ADMIN", advice).into()
         );

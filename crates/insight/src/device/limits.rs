@@ -80,9 +80,7 @@ pub(super) fn unfinished(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
 
 /// Trials were thrown away, since other work held the generator up.
 pub(super) fn host_noise(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
-    let searched = |row: &StreamReport| row.rates.iter().map(|rate| rate.trials).max().unwrap_or(0);
-    let kept: u64 = device.rows.iter().map(|row| u64::from(searched(row))).sum();
-    let share = device.voided as f64 / (device.voided + kept).max(1) as f64;
+    let share = voided_share(device);
     if device.voided < FEW || share < NOISY {
         return Vec::new();
     }
@@ -98,6 +96,16 @@ pub(super) fn host_noise(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
             "Stop other work on this host and keep its CPUs at one frequency, or test from a machine that is not shared.",
         );
     vec![finding]
+}
+
+/// The host spoilt so many trials that the figures are not the device's.
+pub(super) fn is_spoilt(device: &DeviceReport) -> bool {
+    device.voided >= MANY && voided_share(device) > SPOILT
+}
+
+/// How many of the trials run were thrown away, 0 to 1.
+pub(super) fn voided_share(device: &DeviceReport) -> f64 {
+    device.voided as f64 / (device.voided + device.kept).max(1) as f64
 }
 
 /// A rate that the generator limits.
@@ -128,3 +136,7 @@ const FEW: u64 = 3;
 /// From this share of the trials on, the host disturbs the search: CSIT's exceed ratio leaves room for half of them, but a
 /// tenth already makes a benchmark take longer and its steps uneven.
 const NOISY: f64 = 0.1;
+/// Of a few trials a third is soon void, and those that were repeated well stand.
+const MANY: u64 = 10;
+/// Above this share the trials that were kept are no fair sample of the host's quiet moments either.
+const SPOILT: f64 = 0.3;

@@ -48,9 +48,13 @@ const SCENARIOS: &[Scenario] = &[
     spares("service-failed", "all of it came", |d| d.service = Some(service(100))),
     raises("host-noise", "a fifth of the trials", |d| d.voided = 6),
     spares("host-noise", "two trials", |d| d.voided = 2),
+    spares("device-loses-at-low-rate", "the host spoilt most trials", |d| {
+        no_rate(d, Irregular::NoLowerBound);
+        d.voided = 60;
+    }),
     spares("host-noise", "a few of very many", |d| {
         d.voided = 6;
-        d.rows[0].rates[0].trials = 200;
+        d.kept = 200;
     }),
     raises("shares-cpu", "the same CPU", |d| d.shares_cpu = Some(true)),
     spares("shares-cpu", "another CPU", |d| d.shares_cpu = Some(false)),
@@ -189,6 +193,27 @@ fn what_was_not_measured_is_void() {
 }
 
 #[test]
+fn figures_that_the_host_spoilt_are_void() {
+    let spoilt = |voided| {
+        concluded(move |d| {
+            (d.voided, d.kept) = (voided, 55);
+            no_rate(d, Irregular::NoLowerBound);
+        })
+    };
+    let device = spoilt(92);
+    assert_eq!(device.verdict.status, Status::Void);
+    assert!(device.verdict.text.contains("this host spoilt 92 trials (62.6 %)"), "{}", device.verdict.text);
+    assert!(device.findings.iter().all(|finding| finding.id == "host-noise"), "{:?}", device.findings);
+    assert_eq!(
+        spoilt(20).verdict.status,
+        Status::Problem,
+        "a quarter is a warning beside the device's fault"
+    );
+    let few = concluded(|d| (d.voided, d.kept) = (9, 9));
+    assert_ne!(few.verdict.status, Status::Void, "half of a few trials were repeated, and stand");
+}
+
+#[test]
 fn a_stream_without_a_figure_is_told_beside_the_others() {
     let device = concluded(|d| {
         let mut other = StreamReport::new(d.rows[0].stream.clone());
@@ -220,7 +245,7 @@ fn frames_are_named_with_their_ip_version_where_both_were_tested() {
 }
 
 /// A router of a million frames per second over 10 Gbit/s, with the change, concluded.
-fn concluded(change: fn(&mut DeviceReport)) -> DeviceReport {
+fn concluded(change: impl FnOnce(&mut DeviceReport)) -> DeviceReport {
     let stream = Stream { network: Network::V4, frames: Frames::of(Bytes(64)), ways: Directions::Up };
     let setup = Setup::standard(&[Test::Throughput], vec![stream.clone()]);
     let mut row = StreamReport::new(stream);
@@ -238,7 +263,8 @@ fn concluded(change: fn(&mut DeviceReport)) -> DeviceReport {
         trials: 23,
     }];
     row.latency = latency(20, 60);
-    let mut device = DeviceReport { name: "router".into(), rows: vec![row], ..DeviceReport::default() };
+    let mut device =
+        DeviceReport { name: "router".into(), rows: vec![row], kept: 23, ..DeviceReport::default() };
     forwarded(&mut device, &[1.1e6, 1.12e6]);
     change(&mut device);
     conclude(&mut device, &setup);

@@ -1,6 +1,6 @@
 //! The conclusion about a device, and about the service it was to carry.
 
-use super::limits::everywhere;
+use super::limits::{everywhere, is_spoilt, voided_share};
 use super::names::frame;
 use crate::finding::{capital, first_sentence, lower, percent, status};
 use model::dut::y1564::Kind;
@@ -18,6 +18,14 @@ pub(super) fn of(device: &DeviceReport) -> Verdict {
         let left = device.rows.iter().flat_map(|row| &row.left_out).map(|left| left.why.clone()).next();
         let why = why.or(left).unwrap_or_else(|| "no trial was finished".into());
         return void(format!("Nothing was measured: {}.", lower(why.trim_end_matches('.'))));
+    }
+    if is_spoilt(device) {
+        let share = percent(voided_share(device));
+        return void(format!(
+            "Do not use these figures: this host spoilt {} trials ({share}). Give the generator a CPU of its own, or test \
+             from another host.",
+            device.voided
+        ));
     }
     let serious = |finding: &&Finding| finding.severity > Severity::Info;
     let worst = device.findings.iter().find(serious);

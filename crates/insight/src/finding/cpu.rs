@@ -3,6 +3,7 @@
 use super::text::percent;
 use super::way::{Way, ways};
 use super::{Finding, Severity, latency};
+use crate::fix;
 use model::plan::Wait;
 use model::run::Run;
 use model::sample::{CpuUse, Role};
@@ -168,7 +169,7 @@ fn cpu_evidence(finding: Finding, way: &Way<'_>, role: Role) -> Finding {
 fn sender_advice(way: &Way<'_>) -> String {
     let cpus = way.sender.map_or(1, |end| end.cpu.cpus);
     if way.udp() && way.sender.is_some_and(|end| end.datapath.gso_segments <= 1) {
-        return "Hand many datagrams to the kernel at once: leave out `--no-gso`, or use a kernel with UDP_SEGMENT (4.18).".into();
+        return "Hand many datagrams to the kernel at once: without --no-gso or --no-offload, on a kernel with UDP_SEGMENT (4.18).".into();
     }
     more_streams(way, cpus).unwrap_or_else(|| {
         "This host gives no more with this test; use a host with more or faster CPUs to see the path's limit.".into()
@@ -192,7 +193,8 @@ fn receiver_advice(way: &Way<'_>) -> String {
 /// More streams help while there are CPUs without one.
 fn more_streams(way: &Way<'_>, cpus: u32) -> Option<String> {
     let streams = way.plan.test.streams;
-    (streams < cpus).then(|| format!("Use more streams, a CPU each: `-P {}`.", cpus.min(MOST_STREAMS)))
+    (streams < cpus)
+        .then(|| format!("Use more streams, a CPU each: `{}`.", fix::streams(cpus.min(MOST_STREAMS))))
 }
 
 /// A thread that waits for nothing still loses some per cent to other work on its CPU.

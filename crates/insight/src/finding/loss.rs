@@ -3,6 +3,7 @@
 use super::text::{count, option, percent};
 use super::way::{Way, ways};
 use super::{Finding, Severity, fragments, latency};
+use crate::fix;
 use model::path::PathWay;
 use model::run::Run;
 use model::sample::Role;
@@ -56,14 +57,18 @@ fn buffer_advice(way: &Way<'_>, buffer: Bytes) -> String {
     let sent = BitRate::from_bytes(way.figures.sent.bytes, way.figures.elapsed);
     let wanted = sent.bytes_in(PAUSE).0.clamp(1 << 20, LARGEST_BUFFER).next_power_of_two();
     match way.plan.test.window {
-        _ if buffer.0 >= wanted => {
-            "The buffer is large enough; the receiver is too slow. Give it a CPU of its own (`--affinity`), more streams (`-P`), or send slower (`-b`).".into()
-        }
+        _ if buffer.0 >= wanted => format!(
+            "The buffer is large enough and the receiver too slow: give it less to receive, as in `pathmeter throughput HOST \
+             --udp -b {}`.",
+            option(BitRate(way.figures.goodput.0 / u64::from(way.plan.test.streams.max(1))))
+        ),
         Some(window) if buffer.0 >= u64::from(window) => {
-            format!("It is what `-w {window}` asked for: leave that out, or give `-w {wanted}`.")
+            format!("It is what -w asked for: allow a larger one, `{}`.", fix::receive_buffer())
         }
         _ => format!(
-            "Allow a larger buffer at the receiver, `sysctl -w net.core.rmem_max={wanted}` where it is less, and ask for it: `-w {wanted}`."
+            "Allow a larger buffer at the receiver, `{}` where it is less, then `{}`.",
+            fix::buffer_limit("net.core.rmem_max"),
+            fix::receive_buffer()
         ),
     }
 }

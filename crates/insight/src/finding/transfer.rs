@@ -46,12 +46,12 @@ fn single(row: &TransferRow) -> Vec<String> {
     let (Some(rate), Some(total)) = (row.rate, row.total) else { return Vec::new() };
     let transfers = if row.count == 1 { "1 transfer".into() } else { format!("{} transfers", row.count) };
     let mut sentences = vec![format!(
-        "{transfers} of {}: {} on average, from {} to {}, in {} each.",
+        "{transfers} of {}: {} (median, {} to {}), in {} (median).",
         row.label,
-        rate_of(rate.mean),
+        rate_of(rate.median),
         rate_of(rate.min),
         rate_of(rate.max),
-        Nanos(total.mean as u64)
+        Nanos(total.median as u64)
     )];
     sentences.extend(row.first_byte.map(|first| {
         format!("The first byte of the answer took {} of it (median).", Nanos(first.median as u64))

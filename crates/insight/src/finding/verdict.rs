@@ -6,6 +6,7 @@ use super::{Finding, Severity, Status, Verdict, frames, hops, latency, path, tra
 use model::event::Outcome;
 use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
+use model::stats::percentile::carries;
 use model::summary::{DirectionSummary, Summary};
 use model::units::BitRate;
 
@@ -130,7 +131,9 @@ fn of_probes(run: &Run) -> Verdict {
         return Verdict { status: Status::Void, text: failed };
     }
     sentences.extend(run.findings.first().map(|finding| format!("{}.", finding.title)));
-    Verdict { status: status(&run.findings), text: sentences.join(" ") }
+    sentences.extend(cut(run));
+    let least = cut(run).map_or(Status::Ok, |_| Status::Degraded);
+    Verdict { status: status(&run.findings).max(least), text: sentences.join(" ") }
 }
 
 /// Three to six sentences: rates, RTT, largest payload, what sets the limit, what is wrong, what to do.
@@ -156,11 +159,18 @@ fn of_tests(run: &Run) -> Verdict {
         why,
         gone(run).or(failed).or_else(|| wrong.map(|finding| told(run, finding))),
         first_advice.map(|finding| first_sentence(&finding.advice)),
+        cut(run),
     ];
-    let least =
-        run.tests.iter().map(|test| test.verdict.status.min(Status::Problem)).max().unwrap_or_default();
+    let of_tests = run.tests.iter().map(|test| test.verdict.status.min(Status::Problem)).max();
+    let least = of_tests.max(cut(run).map(|_| Status::Degraded)).unwrap_or_default();
     let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
     Verdict { status: status(&run.findings).max(least), text }
+}
+
+/// The user ended it before all of it was done.
+fn cut(run: &Run) -> Option<String> {
+    let is_cut = run.summary.outcome == Some(Outcome::Interrupted);
+    is_cut.then(|| "It was interrupted: what has no figures was not measured.".into())
 }
 
 /// A finding in a sentence, with its twin of the other direction.
@@ -205,7 +215,11 @@ fn round_trip(summary: &Summary) -> Option<String> {
         0 => String::new(),
         lost => format!("; {lost} of {} probes had no answer", rtt.count.saturating_add(lost)),
     };
-    Some(format!("The idle round trip takes {} (median; 99 % within {}){lost}.", rtt.p50, rtt.p99))
+    let within = match carries(rtt.count, 99.0) {
+        true => format!("99 % within {}", rtt.p99),
+        false => format!("{} for the slowest of {}", rtt.max, rtt.count),
+    };
+    Some(format!("The idle round trip takes {} (median; {within}){lost}.", rtt.p50))
 }
 
 fn payloads(summary: &Summary) -> Option<String> {

@@ -123,6 +123,9 @@ pub struct DeviceReport {
     pub hops: Vec<HopDrops>,
     /// Trials whose result was thrown away, since the host held the generator up.
     pub voided: u64,
+    /// Trials whose result was kept, floods aside; zero in documents that do not say.
+    #[serde(default)]
+    pub kept: u64,
     /// The device shares a CPU with the generator, so that it holds the generator back instead of dropping; absent when that
     /// is not known.
     pub shares_cpu: Option<bool>,

@@ -108,6 +108,7 @@ pub const LEVEL: f64 = 0.01;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hops::{HopFlow, HopProtocol};
 
     fn of(answered: u32, sent: u32) -> Counted {
         Counted { sent, answered }
@@ -119,6 +120,29 @@ mod tests {
         assert!((chance(of(4, 4), of(0, 4)) - 1.0 / 70.0).abs() < 1e-12);
         assert!((chance(of(3, 4), of(1, 4)) - 17.0 / 70.0).abs() < 1e-12);
         assert!((chance(of(5, 5), of(5, 5)) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_hop_that_may_limit_is_not_called_lossy() {
+        let of_hops = |answered: [u32; 3]| {
+            let hop = |(at, answered)| Hop {
+                ttl: at,
+                far_end: at == 3,
+                counted: of(answered, 20),
+                flows: vec![of(answered, 20)],
+                ..Hop::default()
+            };
+            let flow = HopFlow { flow: None, reached_at: Some(3) };
+            let hops = (1..).zip(answered).map(hop).collect();
+            let protocol = HopProtocol::Icmp;
+            judge(&HopsResult { protocol, hops, flows: vec![flow], ..HopsResult::default() })
+        };
+        let (why, start) = of_hops([10, 9, 8]);
+        assert_eq!(why, [Missing::Unclear, Missing::Unclear, Missing::Loss]);
+        assert_eq!(start.map(|start| (start.clean, start.seen)), Some((None, None)));
+        let (why, start) = of_hops([20, 9, 8]);
+        assert_eq!(why, [Missing::None, Missing::Loss, Missing::Loss]);
+        assert_eq!(start.map(|start| (start.clean, start.seen)), Some((Some(1), Some(2))));
     }
 
     #[test]

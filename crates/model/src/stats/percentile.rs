@@ -56,6 +56,12 @@ pub fn samples_needed(percent: f64) -> Option<u64> {
     Some((MISS.ln() / (-share).ln_1p()).ceil() as u64)
 }
 
+/// Whether so many samples carry a percentile: it has both bounds. One that they do not carry is shown nowhere.
+#[must_use]
+pub fn carries(count: u64, percent: f64) -> bool {
+    samples_needed(percent).is_some_and(|needed| count >= needed)
+}
+
 /// The ranks of the order statistics, from 1, that hold a percentile of `count` values between them with 95 %.
 /// `None` when there are not enough.
 #[must_use]

@@ -1,7 +1,8 @@
 //! `pathmeter demo`: a path with a fault, made on this machine, measured and explained.
 
 use super::keep::Keep;
-use super::session::{Measured, conclude_all, run_in_steps};
+use super::live::carry_out;
+use super::session::{Measured, conclude_all};
 use crate::cli::{Common, DemoArgs};
 use crate::exit::Exit;
 use crate::signals;
@@ -41,8 +42,8 @@ pub(crate) fn run(args: &DemoArgs, global: &Common) -> Result<Exit> {
         let ended = stop.clone();
         let observer: Arc<dyn Observer> = Arc::new(Silent);
         let server = scope.spawn(move || here.run(|| server.serve(&ended, &observer)));
-        let run =
-            address(&topology).and_then(|server| client.run(|| measure(server, args.quick, &interrupt))?);
+        let run = address(&topology)
+            .and_then(|server| client.run(|| measure(server, args.quick, &interrupt, global))?);
         stop.raise();
         server.join().map_err(|_| fault("the demo's server failed"))???;
         run
@@ -77,12 +78,13 @@ fn address(topology: &Topology) -> Result<IpAddr> {
     addresses.into_iter().find(IpAddr::is_ipv4).context("the demo's server has an IPv4 address")
 }
 
-fn measure(server: IpAddr, quick: bool, interrupt: &Interrupt) -> Result<Measured> {
+fn measure(server: IpAddr, quick: bool, interrupt: &Interrupt, global: &Common) -> Result<Measured> {
     let mut far = FarEnd::named(&server.to_string());
     far.origin.family = Family::V4("the demo");
     let asked = Measure { quick, ..Measure::to(far) };
     let plan = resolve(&Request::Measure(Box::new(asked)), &Host::here())?;
-    run_in_steps(&plan, &Options { stop: interrupt.clone(), ..Options::default() }, &mut Keep::default())
+    let options = Options { stop: interrupt.clone(), ..Options::default() };
+    carry_out(&plan, options, &mut Keep::default(), global)
 }
 
 fn say(line: &str) {

@@ -11,6 +11,7 @@ use crate::cli::{Common, DoctorArgs};
 use crate::exit::Exit;
 use engine::error::Result;
 use facts::{Facts, NfTables};
+use insight::fix;
 use linux::nic::{Nic, Offload};
 use linux::privilege::Capability;
 use model::units::Bytes;
@@ -92,8 +93,7 @@ fn privileges(facts: &Facts) -> Check {
         found: format!("{who} with {with}"),
         why_it_matters: "buffers beyond the system's limit, ICMP and packet sockets, and real-time priority need rights; \
                          throughput and latency work without",
-        mend: (!is_fine)
-            .then(|| format!("sudo setcap {}+ep {}", names(&mut wanted.into_iter()), quoted(&program))),
+        mend: (!is_fine).then(|| fix::rights(Some(&quoted(&program)))),
     }
 }
 
@@ -109,7 +109,7 @@ fn buffer(name: &'static str, setting: &str, found: Option<Bytes>, facts: &Facts
         found: format!("{setting} {limit}{excuse}"),
         why_it_matters: "at high rates a small UDP socket buffer loses datagrams that the network delivered; \
                          16 MiB rides out the pauses of a busy host",
-        mend: (!is_fine).then(|| format!("sudo sysctl -w {setting}={}", WANTED_BUFFER.0)),
+        mend: (!is_fine).then(|| fix::buffer_limit(setting)),
     }
 }
 
@@ -150,7 +150,7 @@ fn packet_capture(facts: &Facts) -> Check {
         &facts.capture,
         "a packet socket with a ring can be opened",
         "--capture and --pcap count and keep the packets of a test; without it TCP's segments are still counted",
-        Some(format!("sudo setcap cap_net_raw+ep {}", quoted(&program))),
+        Some(fix::rights(Some(&quoted(&program)))),
     )
 }
 

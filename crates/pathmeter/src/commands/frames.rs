@@ -2,7 +2,8 @@
 
 use super::chart;
 use super::keep::Keep;
-use super::session::{conclude, expectations, print_plan, run_in_steps, security};
+use super::live::carry_out;
+use super::session::{answered, conclude, expectations, print_plan, security};
 use crate::cli::{Common, FramesArgs};
 use crate::exit::Exit;
 use crate::request;
@@ -17,12 +18,13 @@ pub(crate) fn run(args: &FramesArgs, global: &Common) -> Result<Exit> {
     let security = security(&args.session)?;
     chart::check(&args.chart)?;
     let plan = request::plan(args)?;
+    answered(&expected, &plan)?;
     if args.session.dry_run {
         return print_plan(&plan, global);
     }
     let mut keep = Keep::open(&args.keep, "frames", &args.target.host.to_string())?;
     let options = Options { security, stop: signals::interrupt()?, ..Options::default() };
-    let mut ended = run_in_steps(&plan, &options, &mut keep)?;
+    let mut ended = carry_out(&plan, options, &mut keep, global)?;
     let exit = conclude(&mut ended.run, false, &expected, global);
     let kept = keep.finish(&ended.run);
     chart::write(&args.chart, || format::chart(&ended.run).svg())?;

@@ -1,7 +1,8 @@
 //! `pathmeter hops`: which routers packets cross, and what of loss and delay is the path's.
 
 use super::keep::Keep;
-use super::session::{EXPECT_OF_RUN, Live, conclude_all, parse_expectations, print_plan};
+use super::live::carry_out;
+use super::session::{EXPECT_OF_RUN, answered, conclude_all, parse_expectations, print_plan};
 use crate::cli::{Common, HopsArgs};
 use crate::exit::Exit;
 use crate::request;
@@ -13,12 +14,13 @@ use engine::run::Options;
 pub(crate) fn run(args: &HopsArgs, global: &Common) -> Result<Exit> {
     let expected = parse_expectations(&args.expect, EXPECT_OF_RUN)?;
     let plan = request::plan(args)?;
+    answered(&expected, &plan)?;
     if args.dry_run {
         return print_plan(&plan, global);
     }
     let mut keep = Keep::open(&args.keep, "hops", &args.host.to_string())?;
     let capture = args.capture.options(args.origin.device.as_deref());
     let options = Options { stop: signals::interrupt()?, capture, ..Options::default() };
-    let ended = Live::new(global).run(&plan, options, &mut keep)?;
+    let ended = carry_out(&plan, options, &mut keep, global)?;
     conclude_all(ended, true, &expected, keep, global)
 }

@@ -48,6 +48,11 @@ impl Keep {
         Ok(keep)
     }
 
+    /// The result goes somewhere.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.recorder.is_some() || self.file.is_some()
+    }
+
     /// Keeps what happens, so that a crash leaves it.
     pub(crate) fn event(&mut self, event: &Event) {
         let Some(recorder) = &mut self.recorder else { return };
@@ -72,7 +77,7 @@ impl Keep {
         if let Some((path, mut file)) = self.file {
             let mut line = serde_json::to_vec(run).map_err(std::io::Error::from)?;
             line.push(b'\n');
-            file.write_all(&line).with_context(|| format!("keep the result in {}", path.display()))?;
+            append(&mut file, &line).with_context(|| format!("keep the result in {}", path.display()))?;
         }
         let Some(recorder) = self.recorder else { return Ok(()) };
         let id = recorder.id().to_owned();
@@ -80,6 +85,13 @@ impl Keep {
         let _ = writeln!(std::io::stderr(), "kept as {id}: `pathmeter show {id}`, `pathmeter history`");
         Ok(())
     }
+}
+
+/// Adds a line, or nothing: a part of one, on a full disk, would make the file unreadable.
+fn append(file: &mut File, line: &[u8]) -> std::io::Result<()> {
+    let before = file.metadata()?.len();
+    // A device takes no length, and has none to spoil.
+    file.write_all(line).inspect_err(|_| drop(file.set_len(before)))
 }
 
 /// What the environment names.

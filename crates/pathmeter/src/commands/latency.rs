@@ -3,7 +3,8 @@
 mod compare;
 
 use super::keep::Keep;
-use super::session::{Live, conclude_all, expectations, print_plan, security};
+use super::live::carry_out;
+use super::session::{answered, conclude_all, expectations, print_plan, security};
 use crate::cli::{Common, LatencyArgs};
 use crate::exit::Exit;
 use crate::request;
@@ -16,6 +17,7 @@ pub(crate) fn run(args: &LatencyArgs, global: &Common) -> Result<Exit> {
     let expected = expectations(&args.session)?;
     let security = security(&args.session)?;
     let plan = request::plan(args)?;
+    answered(&expected, &plan)?;
     if args.session.dry_run {
         return print_plan(&plan, global);
     }
@@ -27,7 +29,7 @@ pub(crate) fn run(args: &LatencyArgs, global: &Common) -> Result<Exit> {
     };
     let capture = args.capture.options(device);
     let options = Options { security, stop: signals::interrupt()?, capture, ..Options::default() };
-    let ended = Live::new(global).run(&plan, options, &mut keep)?;
+    let ended = carry_out(&plan, options, &mut keep, global)?;
     let whole = ended.error.is_none();
     let exit = conclude_all(ended, true, &expected, keep, global)?;
     if let (Some(Some(file)), true) = (&args.keep.save, whole) {

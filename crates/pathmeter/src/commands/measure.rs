@@ -1,7 +1,8 @@
 //! `pathmeter measure`: the main job. Reach, idle RTT, datagram sizes, TCP and UDP each way, reasons, verdict.
 
 use super::keep::Keep;
-use super::session::{conclude_all, expectations, print_plan, run_in_steps, security};
+use super::live::carry_out;
+use super::session::{answered, conclude_all, expectations, print_plan, security};
 use crate::cli::{Common, MeasureArgs};
 use crate::exit::Exit;
 use crate::request;
@@ -15,6 +16,7 @@ use std::io::Write;
 pub(crate) fn run(args: &MeasureArgs, global: &Common) -> Result<Exit> {
     let expected = expectations(&args.session)?;
     let plan = request::plan(args)?;
+    answered(&expected, &plan)?;
     let security = security(&args.session)?;
     if args.session.dry_run {
         let _ = writeln!(
@@ -27,6 +29,6 @@ pub(crate) fn run(args: &MeasureArgs, global: &Common) -> Result<Exit> {
     let mut keep = Keep::open(&args.keep, "measure", &args.target.host.to_string())?;
     let capture = args.capture.options(args.target.origin.device.as_deref());
     let options = Options { security, stop: signals::interrupt()?, capture, ..Options::default() };
-    let ended = run_in_steps(&plan, &options, &mut keep)?;
+    let ended = carry_out(&plan, options, &mut keep, global)?;
     conclude_all(ended, false, &expected, keep, global)
 }

@@ -1,7 +1,8 @@
 //! `pathmeter mtu`: which packets a path carries, both ways, and what to set.
 
 use super::keep::Keep;
-use super::session::{Live, conclude_all, expectations, print_plan, security};
+use super::live::carry_out;
+use super::session::{answered, conclude_all, expectations, print_plan, security};
 use crate::cli::{Common, MtuArgs};
 use crate::exit::Exit;
 use crate::request;
@@ -14,12 +15,13 @@ pub(crate) fn run(args: &MtuArgs, global: &Common) -> Result<Exit> {
     let expected = expectations(&args.session)?;
     let security = security(&args.session)?;
     let plan = request::plan(args)?;
+    answered(&expected, &plan)?;
     if args.session.dry_run {
         return print_plan(&plan, global);
     }
     let mut keep = Keep::open(&args.keep, "mtu", &args.target.host.to_string())?;
     let capture = args.capture.options(args.target.origin.device.as_deref());
     let options = Options { security, stop: signals::interrupt()?, capture, ..Options::default() };
-    let ended = Live::new(global).run(&plan, options, &mut keep)?;
+    let ended = carry_out(&plan, options, &mut keep, global)?;
     conclude_all(ended, true, &expected, keep, global)
 }

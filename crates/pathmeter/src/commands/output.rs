@@ -1,7 +1,7 @@
 //! Where a command's finished text goes: standard output, or the file of `-o`.
 
 use super::file;
-use crate::cli::Common;
+use crate::cli::{Colour, Common};
 use engine::error::{Context, Result};
 use report::document::Document;
 use report::format::Style;
@@ -39,23 +39,31 @@ pub(crate) fn deliver(global: &Common, text: &[u8]) -> Result<()> {
 /// The screen that standard output is, or a plain one.
 pub(crate) struct Screen {
     terminal: bool,
+    colour: Colour,
+    detail: bool,
 }
 
 impl Screen {
     /// Where the output of this command line goes.
     pub(crate) fn of(global: &Common) -> Screen {
-        Screen { terminal: global.output.is_none() && std::io::stdout().is_terminal() }
+        Screen {
+            terminal: global.output.is_none() && std::io::stdout().is_terminal(),
+            colour: global.color,
+            detail: global.verbose > 0,
+        }
     }
 
-    /// How text is shown on it: colour only on a terminal and without `NO_COLOR`.
+    /// How text is shown on it: by itself colour only on a terminal and without `NO_COLOR`.
     pub(crate) fn style(&self) -> Style {
-        if !self.terminal {
-            return Style::default();
-        }
-        let (no_color, dumb) =
-            (std::env::var_os("NO_COLOR"), std::env::var_os("TERM").is_some_and(|t| t == "dumb"));
-        let colour = no_color.is_none_or(|v| v.is_empty()) && !dumb;
-        let width = linux::screen::columns().map_or(Style::default().width, usize::from);
-        Style { colour, width: width.clamp(60, 140) }
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+        let colour = match self.colour {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => self.terminal && !no_color && !dumb,
+        };
+        let columns = linux::screen::columns().filter(|_| self.terminal);
+        let width = columns.map_or(Style::default().width, usize::from).clamp(60, 200);
+        Style { colour, width, detail: self.detail }
     }
 }

@@ -30,8 +30,8 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     let Plan::Device(devices) = &plan else { return Err(fault("the plan is none of devices")) };
     if args.session.dry_run {
         return match global.format().name {
-            "json" | "ndjson" => print_plan(&plan, global),
-            _ => deliver(global, plan::text(devices).as_bytes()).map(|()| Exit::Done),
+            "text" => deliver(global, plan::text(devices).as_bytes()).map(|()| Exit::Done),
+            _ => print_plan(&plan, global),
         };
     }
     if !args.lab.is_empty() {

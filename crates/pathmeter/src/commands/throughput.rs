@@ -1,7 +1,8 @@
 //! `pathmeter throughput`: how much a path carries, and what limits it.
 
 use super::keep::Keep;
-use super::session::{Live, conclude_all, expectations, print_plan, run_in_steps, security};
+use super::live::carry_out;
+use super::session::{answered, conclude_all, expectations, print_plan, security};
 use crate::cli::{Common, ThroughputArgs};
 use crate::exit::Exit;
 use crate::request;
@@ -14,16 +15,14 @@ pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> Result<Exit> {
     let expected = expectations(&args.session)?;
     let security = security(&args.session)?;
     let plan = request::plan(args)?;
+    answered(&expected, &plan)?;
     if args.session.dry_run {
         return print_plan(&plan, global);
     }
     let mut keep = Keep::open(&args.keep, "throughput", &args.target.host.to_string())?;
     let capture = args.capture.options(args.target.origin.device.as_deref());
     let options = Options { security, stop: signals::interrupt()?, capture, ..Options::default() };
-    if matches!(plan, Plan::Pairs(_)) {
-        let ended = run_in_steps(&plan, &options, &mut keep)?;
-        return conclude_all(ended, false, &expected, keep, global);
-    }
-    let ended = Live::new(global).run(&plan, options, &mut keep)?;
-    conclude_all(ended, true, &expected, keep, global)
+    let is_shown = !matches!(plan, Plan::Pairs(_));
+    let ended = carry_out(&plan, options, &mut keep, global)?;
+    conclude_all(ended, is_shown, &expected, keep, global)
 }

@@ -38,6 +38,23 @@ fn help_is_as_agreed_on() {
 }
 
 #[test]
+fn the_short_help_has_a_dozen_options_and_three_examples() {
+    for command in ["measure", "throughput", "latency", "mtu", "transfer", "frames", "rfc2544", "serve"] {
+        let short = succeed(&format!("{command} -h"));
+        let long = succeed(&format!("{command} --help"));
+        let options = short.lines().filter(|line| line.trim_start().starts_with('-')).count();
+        assert!((8..=15).contains(&options), "{command} has {options} options:\n{short}");
+        assert!(short.lines().count() <= 48, "{command}:\n{short}");
+        assert!(
+            short.contains("EXAMPLES") && short.contains(&format!("pathmeter {command} --help")),
+            "{short}"
+        );
+        assert!(long.lines().count() > short.lines().count(), "{command}");
+        insta::assert_snapshot!(format!("{command}.short"), short);
+    }
+}
+
+#[test]
 fn every_command_is_listed_and_has_examples() {
     let all = succeed("--help");
     for command in COMMANDS {

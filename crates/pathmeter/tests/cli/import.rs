@@ -23,8 +23,7 @@ fn several_files_are_read_one_after_another() {
     assert!(csv.contains("163891"), "{csv}");
     assert_eq!(csv.lines().filter(|line| line.starts_with("run,")).count(), 1);
     let json = succeed(&format!("import {one} {two} --json"));
-    let runs: Vec<serde_json::Value> =
-        serde_json::Deserializer::from_str(&json).into_iter().map(|run| run.expect("JSON")).collect();
+    let runs: Vec<serde_json::Value> = serde_json::from_str(&json).expect("one JSON document: an array");
     assert_eq!(runs.len(), 2);
     assert_eq!(runs[0]["schema"], "pathmeter/result/1");
     assert_eq!(runs[1]["summary"]["up"]["streams"].as_array().map(Vec::len), Some(20));

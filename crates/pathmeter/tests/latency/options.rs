@@ -119,7 +119,7 @@ fn every_format_tells_the_round_trips() {
     let server = Server::start(&[]);
     let scratch = Scratch::new("latency-formats");
     for (format, part) in [
-        ("text", "Round trip to"),
+        ("text", "RTT "),
         ("json", "\"pathmeter/result/1\""),
         ("ndjson", "\"latency\""),
         ("csv", "rtt"),
@@ -157,10 +157,10 @@ fn a_dry_run_prints_the_plan_and_sends_nothing() {
 fn expectations_decide_how_it_ends() {
     let server = Server::start(&[]);
     let host = server.host();
-    let words = ["-n", "300", "--expect", "rtt.p99<=10s", "--expect", "rtt.p50>=1ns"];
+    let words = ["-n", "400", "--expect", "rtt.p99<=10s", "--expect", "rtt.p50>=1ns"];
     latency(&host, &[&words[..], &PATIENT].concat()).code(0);
     let ended = latency(&host, &["-n", "200", "--expect", "rtt.p50<=1ns"]).code(1);
-    assert!(ended.stdout.contains("Verdict"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("Details: -v"), "{}", ended.stdout);
     ended.says("expectation broken: rtt.p50<=1ns");
     // So few round trips have no 99.99th percentile: what is not known is not held.
     let ended = latency(&host, &["-n", "50", "--expect", "rtt.p9999<=10s"]).code(1);

@@ -67,9 +67,9 @@ fn what_is_kept_is_compared_in_one_table() {
         latency(&server.host(), &words).code(0)
     };
     let first = keep("nat-gateway", &[]).stdout;
-    assert_eq!(first.matches("Verdict").count(), 1, "one way is no table: {first}");
+    assert_eq!(first.matches("Details: -v").count(), 1, "one way is no table: {first}");
     let second = keep("nat-instance", &["--tcp"]).stdout;
-    let table = second.split("Verdict").nth(1).unwrap_or_else(|| panic!("{second}"));
+    let table = second.split("Details: -v").nth(1).unwrap_or_else(|| panic!("{second}"));
     assert!(table.contains("nat-gateway") && table.contains("nat-instance"), "{second}");
     assert!(table.to_lowercase().contains("p99") && table.to_lowercase().contains("max"), "{second}");
     // The same name again takes the place of the first.
@@ -80,7 +80,7 @@ fn what_is_kept_is_compared_in_one_table() {
     kept.lines().for_each(|line| drop(serde_json::from_str::<model::run::Run>(line).unwrap()));
     let spoiled = scratch.file("spoiled", Some("not a result\n"));
     let ended = latency(&server.host(), &["-n", "20", "--save", &spoiled]);
-    assert!(ended.stdout.contains("Verdict"), "what was measured is shown: {}", ended.stdout);
+    assert!(ended.stdout.contains("Details: -v"), "what was measured is shown: {}", ended.stdout);
     assert_ne!(ended.code, Some(0));
     ended.says(&spoiled).says("line 1");
     server.stop();

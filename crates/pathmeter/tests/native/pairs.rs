@@ -118,7 +118,7 @@ fn people_see_each_pair_and_the_sum() {
     let server = Server::start(&[]);
     let host = server.host();
     let ended = run(&["throughput", &host, "--pairs", "2", "-t", "1s", "-b", "20M"]).code(0);
-    for part in ["Pair  To", "Sum of the pairs", "all ran", "Verdict"] {
+    for part in ["Pair  To", "Sum of the pairs", "all ran", "Details: -v"] {
         assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
     }
     let wanted = ["throughput", &host, "--pairs", "2", "-t", "1s", "-b", "20M", "--expect"];

@@ -29,7 +29,7 @@ fn limits_are_told_with_the_way_out() {
         .throughput(&["-t", "1s", "-b", "6M", "-P", "2"])
         .code(3)
         .says("12.0 Mbit/s in all")
-        .says("--bitrate");
+        .says("-b 5000000");
     server.throughput(&["-t", "1500ms", "-O", "1s", "-b", "1M"]).code(3).says("--time");
     let run = server.measured(&["-t", "1s", "-b", "5M", "-P", "2"]);
     assert!(run["summary"]["up"]["received"]["bytes"].as_u64().unwrap() > 0);
@@ -50,7 +50,7 @@ fn as_many_tests_as_allowed_and_no_more() {
     let server = Server::start(&["--max-tests", "1"]);
     let host = server.host();
     let first = start(&["throughput", &host, "-t", "100s", "-i", "100ms", "-b", "10M"]);
-    first.wait_for_output("bit/s");
+    first.wait_for("bit/s");
     server.throughput(&["-n", "1M"]).code(3).says("busy").says("try again later");
     first.signal("INT");
     first.end().code(0);

@@ -2,7 +2,9 @@
 
 use super::fake::fake;
 use super::support::{Server, start};
+use linux::socket::TcpOptions;
 use serde_json::Value;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc;
 
 #[test]
@@ -11,10 +13,10 @@ fn ctrl_c_during_a_test_shows_what_was_measured() {
     let host = server.host();
     for words in [&["-P", "2"][..], &["-R"], &["--bidir"], &["-u", "-b", "20M"], &["-u", "-b", "20M", "-R"]] {
         let client = start(&[&["throughput", &host, "-t", "100s", "-i", "100ms"], words].concat());
-        client.wait_for_output("bit/s");
+        client.wait_for("bit/s");
         client.signal("INT");
         let ended = client.end().code(0);
-        for part in ["received", "interrupted", "Verdict"] {
+        for part in ["bit/s", "interrupted", "Details: -v"] {
             assert!(ended.stdout.contains(part), "{words:?}: {part}\n{}\n{}", ended.stdout, ended.stderr);
         }
     }
@@ -72,10 +74,44 @@ fn ctrl_c_before_anything_was_measured() {
 }
 
 #[test]
+fn ctrl_c_while_connecting_ends_at_once() {
+    let (listener, _held) = full_listener();
+    let address = listener.local_addr().expect("it listens");
+    let host = address.to_string();
+    for words in [&["throughput"][..], &["measure"], &["mtu", "--protocol", "native"], &["latency"]] {
+        // Without an end at once it would be another error, after a minute.
+        let client = start(&[words, &[&host, "--connect-timeout", "60s"]].concat());
+        wait_for_attempt(address.port());
+        client.signal("INT");
+        client.end().code(4).says("stopped before anything was measured");
+    }
+}
+
+/// A listener that takes no more connections, and those that fill its queue: further attempts hang.
+fn full_listener() -> (TcpListener, Vec<TcpStream>) {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let listener = linux::socket::tcp_listen(any, &TcpOptions::default(), 1).expect("loopback");
+    let address = listener.local_addr().expect("it listens");
+    let short = std::time::Duration::from_millis(300);
+    let held = std::iter::from_fn(|| TcpStream::connect_timeout(&address, short).ok()).take(8).collect();
+    (listener, held)
+}
+
+/// Waits until an attempt to connect to the port is under way.
+fn wait_for_attempt(port: u16) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let wanted = format!(":{port:04X} 02 ");
+    while !std::fs::read_to_string("/proc/net/tcp").expect("the table of connections").contains(&wanted) {
+        assert!(std::time::Instant::now() < deadline, "nobody connects to port {port}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
 fn ctrl_c_during_measure_shows_the_parts_that_are_done() {
     let server = Server::start(&[]);
     let host = server.host();
-    for (moment, part) in [("1/5", "Verdict"), ("2/5", "round trip"), ("3/5", "TCP"), ("4/5", "TCP")] {
+    for (moment, part) in [("1/5", "Details: -v"), ("2/5", "idle"), ("3/5", "TCP"), ("4/5", "TCP")] {
         let client = start(&["measure", &host]);
         client.wait_for(moment);
         // A moment later the part has begun.
@@ -83,6 +119,8 @@ fn ctrl_c_during_measure_shows_the_parts_that_are_done() {
         client.signal("INT");
         let ended = client.end();
         assert!(matches!(ended.code, Some(0 | 4)), "{moment}: {ended:?}");
+        let says = ended.stdout.contains("interrupted") || ended.stderr.contains("stopped before anything");
+        assert!(says, "{moment}: it says that it was cut\n{}\n{}", ended.stdout, ended.stderr);
         assert!(
             ended.stdout.contains(part) || moment == "1/5",
             "{moment}: {part}\n{}\n{}",
@@ -104,7 +142,7 @@ fn a_second_ctrl_c_ends_at_once() {
         Ok(())
     });
     let client = start(&["throughput", &host, "-t", "100s", "-i", "100ms"]);
-    client.wait_for_output("Time");
+    client.wait_for("Time");
     client.signal("INT");
     has_come.recv().expect("the client asks for the end, or the script ends");
     client.signal("INT");

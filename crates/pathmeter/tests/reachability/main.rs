@@ -65,6 +65,15 @@ fn neighbour_discovery_dropped_on_a_bridge() {
 }
 
 #[test]
+fn ipv6_that_is_off_is_named() {
+    let Some(net) = Bridged::new("ipv6_that_is_off_is_named") else { return };
+    let off = "net.ipv6.conf.all.disable_ipv6=1";
+    let words = ["netns", "exec", &net.client, "sysctl", "-qw", off, "net.ipv6.conf.lo.disable_ipv6=1"];
+    assert!(std::process::Command::new("ip").args(words).status().expect("ip").success());
+    net.client(&["throughput", SERVER_V6]).code(3).says("IPv6 is off on this host").says("disable_ipv6=0");
+}
+
+#[test]
 fn arp_answered_on_one_side_only() {
     let Some(net) = Bridged::new("arp_answered_on_one_side_only") else { return };
     let _server = net.serve();
@@ -73,6 +82,7 @@ fn arp_answered_on_one_side_only() {
         .code(3)
         .says("ARP for 10.78.0.2 (the host itself) on eth0 is not answered (FAILED)")
         .says("tcpdump -eni eth0 arp");
+    net.client(&["mtu", SERVER]).code(3).says("ARP for 10.78.0.2 (the host itself) on eth0 is not answered");
     // IPv6 works, over which the far end tells its IPv4 address; then it asks for us, which we hear.
     let measuring =
         Running::start(pathmeter(Some(&net.client), &["measure", SERVER_V6, "--quick", "--json"]));

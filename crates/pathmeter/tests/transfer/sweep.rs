@@ -303,7 +303,7 @@ fn without_privilege_nothing_is_done_and_the_way_out_is_said() {
     command.args([env!("CARGO_BIN_EXE_pathmeter"), "transfer", &Hosts::url("/bytes/10k"), "--mtu", "1400"]);
     let ended = Running::start(command).end().code(2);
     assert!(ended.stdout.is_empty(), "{}", ended.stdout);
-    ended.says("CAP_NET_ADMIN").says("setcap cap_net_admin+ep");
+    ended.says("CAP_NET_ADMIN").says("setcap cap_net_admin,cap_net_raw");
     assert_eq!(hosts.mtu(), 1500);
 }
 

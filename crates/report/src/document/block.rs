@@ -2,6 +2,7 @@
 
 use super::Table;
 use crate::plot::{BarChart, LineChart};
+use insight::answer::Answer;
 use model::finding::{Finding, Status, Verdict};
 use model::run::Run;
 
@@ -111,6 +112,8 @@ pub struct Conclusion {
     pub of: String,
     /// In one word.
     pub status: Status,
+    /// In one line; empty: the sentences are all there is.
+    pub answer: String,
     /// In sentences.
     pub text: String,
     /// The sentences say all of it, and text and Markdown leave the word out.
@@ -124,14 +127,16 @@ impl Conclusion {
     #[must_use]
     pub fn of(verdict: &Verdict) -> Conclusion {
         let Verdict { status, text } = verdict.clone();
-        Conclusion { of: String::new(), status, text, wordless: false, broken: false }
+        Conclusion { of: String::new(), status, answer: String::new(), text, wordless: false, broken: false }
     }
 
     /// The verdict of a run, and whether something that was expected of it is otherwise.
     #[must_use]
     pub fn of_run(run: &Run) -> Conclusion {
         let broken = run.expectations.iter().any(|expected| !expected.held);
-        Conclusion { broken, ..Conclusion::of(&run.verdict) }
+        let Answer { line, action } = insight::answer::of(run);
+        let answer = if action.is_empty() { format!("{line}.") } else { format!("{line}. {action}") };
+        Conclusion { broken, answer, ..Conclusion::of(&run.verdict) }
     }
 }
 

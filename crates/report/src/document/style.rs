@@ -7,6 +7,8 @@ pub struct Style {
     pub colour: bool,
     /// Columns of the screen; text is broken at words to fit.
     pub width: usize,
+    /// Evidence, hosts, distributions and method too.
+    pub detail: bool,
 }
 
 /// A role that colour plays.
@@ -27,7 +29,7 @@ pub enum Paint {
 impl Default for Style {
     /// Plain text of 80 columns.
     fn default() -> Style {
-        Style { colour: false, width: 80 }
+        Style { colour: false, width: 80, detail: false }
     }
 }
 
@@ -107,12 +109,12 @@ mod tests {
     #[test]
     fn plain_style_adds_no_control_codes() {
         assert_eq!(Style::default().paint(Paint::Problem, "lost"), "lost");
-        assert_eq!(Style { colour: true, width: 80 }.paint(Paint::Good, "ok"), "\x1b[32mok\x1b[0m");
+        assert_eq!(Style { colour: true, ..Style::default() }.paint(Paint::Good, "ok"), "\x1b[32mok\x1b[0m");
     }
 
     #[test]
     fn lines_break_at_spaces_and_a_long_word_stays_whole() {
-        let style = Style { colour: false, width: 30 };
+        let style = Style { width: 30, ..Style::default() };
         assert_eq!(style.wrap("one two three four five six", 10), ["one two three four", "five six"]);
         assert_eq!(style.wrap("abcdefghijklmnopqrstuvwxyz a", 10), ["abcdefghijklmnopqrstuvwxyz", "a"]);
         assert!(style.wrap("", 0).is_empty());

@@ -128,6 +128,16 @@ const fn row(name: &'static str, quantity: Quantity, of: fn(&StreamReport) -> Op
 }
 
 static FIGURES: &[Figure] = &[
+    Figure {
+        name: "verdict",
+        quantity: Quantity::Verdict,
+        source: Source::Device(|device| Some(f64::from(device.verdict.status as u8))),
+    },
+    Figure {
+        name: "findings",
+        quantity: Quantity::Count,
+        source: Source::Device(|device| Some(device.findings.len() as f64)),
+    },
     row("throughput", Quantity::Packets, |row| rate(row, "throughput")),
     row("ndr", Quantity::Packets, |row| rate(row, "ndr")),
     row("pdr", Quantity::Packets, |row| rate(row, "pdr")),

@@ -38,6 +38,8 @@ pub(super) enum Source {
     Labelled(fn(&WayResult) -> Option<f64>),
     /// In a phase of a run under load.
     Loaded(fn(&LoadPhase) -> Option<f64>),
+    /// How often a finding was raised, which is named by its id.
+    Finding,
 }
 
 impl Figure {
@@ -93,11 +95,11 @@ static FIGURES: &[Figure] = &[
     run("rtt.min", Quantity::Time, |r| rtt(r, |d| d.min)),
     run("rtt.mean", Quantity::Time, |r| rtt(r, |d| d.mean)),
     run("rtt.p50", Quantity::Time, |r| rtt(r, |d| d.p50)),
-    run("rtt.p90", Quantity::Time, |r| percentile(r, 10, |d| d.p90)),
-    run("rtt.p99", Quantity::Time, |r| percentile(r, 100, |d| d.p99)),
-    run("rtt.p999", Quantity::Time, |r| percentile(r, 1_000, |d| d.p999)),
+    run("rtt.p90", Quantity::Time, |r| percentile(r, 90.0, |d| d.p90)),
+    run("rtt.p99", Quantity::Time, |r| percentile(r, 99.0, |d| d.p99)),
+    run("rtt.p999", Quantity::Time, |r| percentile(r, 99.9, |d| d.p999)),
     run("rtt.stddev", Quantity::Time, |r| rtt(r, |d| d.stddev)),
-    run("rtt.p9999", Quantity::Time, |r| percentile(r, 10_000, |d| d.p9999)),
+    run("rtt.p9999", Quantity::Time, |r| percentile(r, 99.99, |d| d.p9999)),
     run("rtt.max", Quantity::Time, |r| rtt(r, |d| d.max)),
     run("lost", Quantity::Count, lost),
     run("hops.count", Quantity::Count, |r| r.summary.hops.as_ref()?.far_end().map(|hop| f64::from(hop.ttl))),
@@ -110,6 +112,9 @@ static FIGURES: &[Figure] = &[
     }),
     run("problems", Quantity::Count, |r| findings(r, Severity::Problem)),
     run("warnings", Quantity::Count, |r| findings(r, Severity::Warning)),
+    run("findings", Quantity::Count, |r| Some(r.findings.len() as f64)),
+    run("verdict", Quantity::Verdict, |r| Some(f64::from(r.verdict.status as u8))),
+    Figure { name: super::scope::FINDING, quantity: Quantity::Count, source: Source::Finding },
     run("pairs.up.goodput", Quantity::Rate, |r| pairs(r, |sum| sum.up)),
     run("pairs.down.goodput", Quantity::Rate, |r| pairs(r, |sum| sum.down)),
     run("pairs.overlap", Quantity::Share, |r| r.summary.pairs.as_ref().map(|pairs| pairs.overlap_share)),
@@ -144,11 +149,13 @@ fn rtt(run: &Run, of: fn(&Distribution) -> Nanos) -> Option<f64> {
     run.summary.rtt.map(|distribution| nanos(of(&distribution)))
 }
 
-/// Of the ways of a latency run, whose percentiles need so many round trips at least; of `measure`, which has few, the
-/// longest is taken for what they cannot carry, as its figures say.
-fn percentile(run: &Run, least: u64, of: fn(&Distribution) -> Nanos) -> Option<f64> {
-    let least = if run.summary.ways.is_empty() { 1 } else { least };
-    latency::carried(run.summary.rtt, least, of)
+/// Of a latency run, whose percentiles take so many round trips; of `measure`, which has few, the longest is taken for what
+/// they cannot carry.
+fn percentile(run: &Run, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<f64> {
+    match run.summary.ways.is_empty() {
+        true => latency::some(run.summary.rtt, 1, of),
+        false => latency::carried(run.summary.rtt, percent, of),
+    }
 }
 
 fn findings(run: &Run, severity: Severity) -> Option<f64> {

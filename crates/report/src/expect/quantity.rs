@@ -17,6 +17,8 @@ pub(super) enum Quantity {
     Size,
     /// Nanoseconds.
     Time,
+    /// From 0, ok, to 3, void.
+    Verdict,
 }
 
 impl Quantity {
@@ -34,6 +36,7 @@ impl Quantity {
             Quantity::Count => text.parse::<u64>().ok().map(|count| count as f64),
             Quantity::Size => text.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64),
             Quantity::Time => text.parse::<Nanos>().ok().map(|time| time.0 as f64),
+            Quantity::Verdict => STATUSES.iter().position(|status| *status == text).map(|place| place as f64),
         }
     }
 
@@ -47,6 +50,7 @@ impl Quantity {
             Quantity::Count => whole.to_string(),
             Quantity::Size => format!("{whole} bytes"),
             Quantity::Time => Nanos(whole).to_string(),
+            Quantity::Verdict => STATUSES.get(whole as usize).copied().unwrap_or("unknown").into(),
         }
     }
 
@@ -59,6 +63,7 @@ impl Quantity {
             Quantity::Count => "a whole number",
             Quantity::Size => "an amount of bytes",
             Quantity::Time => "a time with its unit",
+            Quantity::Verdict => "one of ok, degraded, problem and void",
         }
     }
 
@@ -71,9 +76,13 @@ impl Quantity {
             Quantity::Count => "12",
             Quantity::Size => "1472",
             Quantity::Time => "5ms",
+            Quantity::Verdict => "ok",
         }
     }
 }
+
+/// In the order of [`model::finding::Status`].
+const STATUSES: [&str; 4] = ["ok", "degraded", "problem", "void"];
 
 fn share(text: &str) -> Option<f64> {
     let (number, scale) = match text.strip_suffix('%') {

@@ -1,6 +1,7 @@
 //! What a figure is of: the whole run, a way of it by its label, or a phase under load.
 
 use super::figures::Figure;
+use model::finding::IDS;
 use model::plan::Directions;
 
 /// The part of a run that a figure is of.
@@ -12,6 +13,8 @@ pub(super) enum Scope {
     Way(String),
     /// The phase under this load; `None`: idle.
     Loaded(Option<Directions>),
+    /// Findings of this id.
+    Finding(String),
 }
 
 impl Scope {
@@ -25,11 +28,16 @@ impl Scope {
                 return (Scope::Way(label.into()), &rest[label.len() + 1..]);
             }
         }
+        if let Some(id) = key.strip_prefix("finding.").filter(|id| IDS.contains(id)) {
+            return (Scope::Finding(id.into()), FINDING);
+        }
         let phase = PHASES.iter().find_map(|(prefix, load)| Some((*load, key.strip_prefix(prefix)?)));
         phase.map_or((Scope::Run, key), |(load, rest)| (Scope::Loaded(load), rest))
     }
 }
 
+/// The name of the figure that counts findings of an id.
+pub(super) const FINDING: &str = "finding.ID";
 const PHASES: [(&str, Option<Directions>); 4] = [
     ("loaded.idle.", None),
     ("loaded.up.", Some(Directions::Up)),

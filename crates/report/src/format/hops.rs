@@ -1,11 +1,10 @@
 //! The hops of a path: their table, the flows through them, the answer in a line, and a chart.
 
 use super::table::plain;
-use super::text::{host_line, words};
+use super::text::words;
 use super::{Paint, Style};
-use crate::document::{Block, Cell, Chart, Conclusion, Table};
+use crate::document::{Block, Cell, Chart, Table};
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
-use model::finding::Status;
 use model::hops::{Hop, HopFlow, HopProtocol, HopRouter, HopsPlan, HopsResult, Missing};
 use model::run::Run;
 use model::units::Nanos;
@@ -27,46 +26,20 @@ pub(super) fn blocks(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// The whole run as text: the answer first.
-pub(super) fn text(run: &Run, findings: &str, style: &Style) -> String {
-    let mut text = answer(run, style);
-    if let Some(found) = run.summary.hops.as_deref() {
-        let (narrow, aside) = fitted(found, style.width.max(LEAST_WIDTH));
-        for table in narrow.into_iter().chain(flows(found)) {
-            text.push_str(&format!("\n{}", plain(&table.columns, &table.rows)));
-        }
-        for line in aside.iter().chain(&legend(found)).flat_map(|line| style.wrap(line, 2)) {
-            text.push_str(&format!("  {}\n", style.paint(Paint::Dim, &line)));
-        }
-    }
-    text.push_str(findings);
-    let (plan, host) = (run.hops.as_ref().map(subject), run.host.as_ref().map(host_line));
-    let effort = run.summary.hops.as_ref();
-    let effort =
-        effort.map(|found| format!("{} in {}", words::count(found.packets, "packet"), found.elapsed));
-    let started = run.started.map(|started| started.to_string());
-    let parts: Vec<String> = [plan, effort, host, started].into_iter().flatten().collect();
-    text.push('\n');
-    for line in style.wrap(&parts.join(", "), 2) {
-        text.push_str(&format!("  {}\n", style.paint(Paint::Dim, &line)));
-    }
-    text
-}
-
-/// `OK  The far end is …`.
-fn answer(run: &Run, style: &Style) -> String {
-    let conclusion = Conclusion::of_run(run);
-    let word = words::conclusion(&conclusion).to_uppercase();
-    let paint = match conclusion.status {
-        Status::Ok if !conclusion.broken => Paint::Good,
-        Status::Degraded if !conclusion.broken => Paint::Warning,
-        _ => Paint::Problem,
-    };
-    let indent = word.chars().count() + 2;
+/// What was measured, as text: the table, the flows, what the words mean, and what it took.
+pub(super) fn body(run: &Run, style: &Style) -> String {
+    let Some(found) = run.summary.hops.as_deref() else { return String::new() };
     let mut text = String::new();
-    for (at, line) in style.wrap(&conclusion.text, indent).iter().enumerate() {
-        let mark = if at == 0 { format!("{}  ", style.paint(paint, &word)) } else { " ".repeat(indent) };
-        text.push_str(&format!("{mark}{line}\n"));
+    let (narrow, aside) = fitted(found, style.width.max(LEAST_WIDTH));
+    for table in narrow.into_iter().chain(flows(found)) {
+        text.push_str(&format!("\n{}", plain(&table.columns, &table.rows)));
+    }
+    let effort = format!("{} in {}", words::count(found.packets, "packet"), found.elapsed);
+    let plan = run.hops.as_ref().map(subject);
+    let subject: Vec<String> = plan.into_iter().chain([effort]).collect();
+    let lines = aside.into_iter().chain(legend(found)).chain([subject.join(", ")]);
+    for line in lines.flat_map(|line| style.wrap(&line, 2)) {
+        text.push_str(&format!("  {}\n", style.paint(Paint::Dim, &line)));
     }
     text
 }

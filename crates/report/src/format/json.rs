@@ -1,9 +1,22 @@
-//! JSON: each document as it is, indented.
+//! JSON: the document as it is, indented; several as an array.
 
 use super::Style;
 use crate::document::Document;
 
-/// One document after the other.
+/// The document, or an array of them.
 pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
-    documents.iter().map(|document| document.json()).collect()
+    match documents {
+        [one] => one.json(),
+        several => {
+            let all: Vec<String> =
+                several.iter().map(|document| indented(document.json().trim_end())).collect();
+            if all.is_empty() { "[]\n".into() } else { format!("[\n{}\n]\n", all.join(",\n")) }
+        }
+    }
+}
+
+/// Two columns further to the right.
+fn indented(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(|line| format!("  {line}")).collect();
+    lines.join("\n")
 }

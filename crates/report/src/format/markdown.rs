@@ -2,8 +2,8 @@
 
 use super::Style;
 use super::table::markdown;
-use super::text::{evidence, words};
-use crate::document::{Block, Column, Conclusion, Document, Expectation, Table};
+use super::{brief, text::words};
+use crate::document::{Block, Conclusion, Document, Expectation, Table};
 use model::finding::Finding;
 
 /// One document after the other.
@@ -16,13 +16,16 @@ fn one(document: &dyn Document) -> String {
     let head = document.head();
     let mut text = format!("{} {}\n", "#".repeat(head.depth), head.title);
     let mut before: Option<Block> = None;
-    for block in document.blocks().into_iter().filter(|block| !block.is_empty()) {
+    let blocks = document.blocks().into_iter().filter(|block| !block.is_empty());
+    let (verdicts, rest): (Vec<Block>, Vec<Block>) =
+        blocks.partition(|block| matches!(block, Block::Conclusion(_)));
+    for verdict in &verdicts {
+        text.push_str(&format!("\n{}", shown(verdict)));
+    }
+    for block in rest {
         let shown = shown(&block);
         if shown.is_empty() {
             continue;
-        }
-        if matches!(&block, Block::Conclusion(conclusion) if conclusion.of.is_empty()) {
-            text.push_str(&expectations(&document.expectations()));
         }
         let goes_on =
             matches!((&before, &block), (Some(Block::Facts(_) | Block::Sentences(_)), Block::List(_)));
@@ -32,7 +35,7 @@ fn one(document: &dyn Document) -> String {
         text.push_str(&shown);
         before = Some(block);
     }
-    text
+    text + &expectations(&document.expectations())
 }
 
 fn shown(block: &Block) -> String {
@@ -46,7 +49,9 @@ fn shown(block: &Block) -> String {
         Block::Findings(found) => findings(found),
         Block::Conclusion(Conclusion { wordless: true, text, .. }) => format!("**{text}**\n"),
         Block::Conclusion(conclusion) => {
-            format!("**Verdict: {}.** {}\n", words::conclusion(conclusion), conclusion.text)
+            let of = if conclusion.of.is_empty() { String::new() } else { format!("{}: ", conclusion.of) };
+            let said = if conclusion.answer.is_empty() { &conclusion.text } else { &conclusion.answer };
+            format!("**{}** {of}{}\n", brief::word(conclusion).0, escaped(said))
         }
         Block::Preformatted(text) => format!("```\n{text}```\n"),
         // A ticket has no room for them; what is drawn is in the tables, too.
@@ -86,15 +91,13 @@ fn titled(table: &Table) -> String {
     title + &markdown(&table.columns, &table.rows) + &notes
 }
 
+/// A line for each: what was found, and what to do. The evidence is in JSON.
 fn findings(found: &[Finding]) -> String {
-    let columns = ["Severity", "Finding", "Evidence", "What to do"].map(Column::left);
-    let row = |finding: &Finding| {
-        vec![
-            words::severity(finding.severity).into(),
-            format!("{} (`{}`)", finding.title, finding.id),
-            evidence(&finding.evidence),
-            finding.advice.clone(),
-        ]
+    let line = |finding: &Finding| {
+        let severity = words::severity(finding.severity);
+        let advice =
+            if finding.advice.is_empty() { String::new() } else { format!(" → {}", finding.advice) };
+        format!("- {severity} `{}`: {}.{}\n", finding.id, escaped(&finding.title), escaped(&advice))
     };
-    markdown(&columns, &found.iter().map(row).collect::<Vec<_>>())
+    found.iter().map(line).collect()
 }

@@ -1,6 +1,7 @@
 //! The output formats: one file and one row in [`FORMATS`] each; and the documents of runs and reports.
 
 pub mod analysis;
+mod brief;
 pub mod compared;
 mod csv;
 pub mod frames;

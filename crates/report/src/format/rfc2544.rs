@@ -47,10 +47,8 @@ impl Document for DeviceDocument<'_> {
 
     fn blocks(&self) -> Vec<Block> {
         let report = self.report;
-        let mut blocks = vec![
-            Block::Sentences(sentences::circumstances(report)),
-            Block::list(report.notes.iter().cloned()),
-        ];
+        let mut blocks =
+            vec![Block::Sentences(sentences::tested(report)), Block::list(report.notes.iter().cloned())];
         let drawn = chart(report);
         if !drawn.panels.is_empty() {
             blocks.push(Block::Chart(Chart::Lines(drawn)));
@@ -58,6 +56,12 @@ impl Document for DeviceDocument<'_> {
         blocks.extend(report.devices.iter().flat_map(|device| part(device, report)));
         let compared = sections::comparisons(report);
         blocks.extend(compared.map(|table| Block::Table(Table { apart: true, ..table })));
+        let method = Block::Sentences(sentences::circumstances(report));
+        let ports = report.devices.iter().map(|device| Block::Sentences(sentences::of(device)));
+        blocks.push(Block::Details(
+            "Method, ports and tools".into(),
+            [method].into_iter().chain(ports).collect(),
+        ));
         blocks
     }
 
@@ -84,7 +88,7 @@ impl Document for DeviceDocument<'_> {
 
 /// A device: sentences, tables, findings and verdict.
 fn part(device: &DeviceReport, report: &DutReport) -> Vec<Block> {
-    let mut blocks = vec![Block::Heading(sentences::name(device)), Block::Sentences(sentences::of(device))];
+    let mut blocks = vec![Block::Heading(sentences::name(device))];
     blocks.extend(sections::of(device, &report.setup).into_iter().map(Block::Table));
     blocks.push(Block::list(sentences::remarks(device)));
     blocks.push(Block::Findings(device.findings.clone()));

@@ -13,7 +13,20 @@ pub fn names(runs: &[(&str, usize)]) -> Vec<String> {
         let short = &stem[shared..];
         if alone(file) { short.to_owned() } else { format!("{short}:{line}") }
     };
-    runs.iter().zip(&stems).map(name).collect()
+    let short: Vec<String> = runs.iter().zip(&stems).map(name).collect();
+    // What is short is no use where two files have it.
+    let whole = |(place, name): (usize, &String)| {
+        let (file, _) = runs[place];
+        let is_shared =
+            |of: fn(&str) -> &str| runs.iter().any(|(other, _)| *other != file && of(other) == of(file));
+        let is_taken = short.iter().zip(runs).any(|(other, (of, _))| other == name && *of != file);
+        match is_taken {
+            false => name.clone(),
+            true if is_shared(file_name) => file.to_owned(),
+            true => file_name(file).to_owned(),
+        }
+    };
+    short.iter().enumerate().map(whole).collect()
 }
 
 /// The group of a file: its name without a number behind a dash, underscore, dot or blank at its end: `mtu1430-2.txt` is
@@ -26,9 +39,12 @@ pub fn group(file: &str) -> &str {
     if bare.len() == stem.len() || cut.len() == bare.len() || cut.is_empty() { stem } else { cut }
 }
 
+fn file_name(file: &str) -> &str {
+    Path::new(file).file_name().and_then(|name| name.to_str()).unwrap_or(file)
+}
+
 fn stem(file: &str) -> &str {
-    let path = Path::new(file);
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or(file);
+    let name = file_name(file);
     match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() && ending.len() <= LONGEST_ENDING => stem,
         _ => name,
@@ -67,6 +83,8 @@ mod tests {
         assert_eq!(of(&[("standard input", 1)]), ["standard input"]);
         assert_eq!(of(&[("run-.txt", 1), ("run-2", 1)]), ["run-", "run-2"]);
         assert_eq!(of(&[("run", 1), ("run-2", 1)]), ["run", "run-2"]);
+        assert_eq!(of(&[("d/i3.txt", 1), ("i3.json", 1)]), ["i3.txt", "i3.json"], "two of one stem");
+        assert_eq!(of(&[("a/i3.txt", 1), ("b/i3.txt", 1)]), ["a/i3.txt", "b/i3.txt"]);
         assert_eq!(of(&[("äé-1.txt", 1), ("äè-1.txt", 1)]), ["äé-1", "äè-1"]);
     }
 

@@ -42,6 +42,7 @@ impl Document for Everything {
             Block::Findings(vec![finding]),
             Block::Paragraph(String::new()),
             Block::Conclusion(Conclusion {
+                answer: String::new(),
                 of: "a device".into(),
                 status: Status::Degraded,
                 text: "It works, but slowly.".into(),

@@ -246,7 +246,7 @@ fn every_format_of_a_lab_report() {
 #[test]
 fn colour_changes_no_letter() {
     let report = compared();
-    let colour = render(&report, by_name("text").unwrap(), &Style { colour: true, width: 80 });
+    let colour = render(&report, by_name("text").unwrap(), &Style { colour: true, ..Style::default() });
     assert_eq!(super::without_codes(&colour), super::written(&report, "text"));
 }
 

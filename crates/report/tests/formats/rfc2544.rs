@@ -38,12 +38,12 @@ fn colour_changes_no_letter_and_text_fits() {
             let plain = render(
                 &DeviceDocument::of(&report),
                 by_name("text").unwrap(),
-                &Style { colour: false, width },
+                &Style { colour: false, width, detail: false },
             );
             let colour = render(
                 &DeviceDocument::of(&report),
                 by_name("text").unwrap(),
-                &Style { colour: true, width },
+                &Style { colour: true, width, detail: false },
             );
             assert_eq!(super::without_codes(&colour), plain, "{name}");
             let widest = plain.lines().max_by_key(|line| line.chars().count()).unwrap();
@@ -123,7 +123,7 @@ fn nothing_measured_is_shown() {
     assert!(super::written(&DeviceDocument::of(&report), "text").contains("router"));
     assert_eq!(rfc2544::chart(&report).panels, []);
     report.devices.clear();
-    assert!(super::written(&DeviceDocument::of(&report), "text").contains("Tests: throughput"));
+    assert!(super::written(&DeviceDocument::of(&report), "text").contains("Throughput"));
     assert!(png(&rfc2544::chart(&report).svg(), 1.0).is_ok());
 }
 

@@ -263,6 +263,7 @@ pub(crate) fn host(name: &str, is_virtual: bool) -> Host {
         kernel: "Linux 6.18.0 x86_64".into(),
         cpu: "Example CPU".into(),
         cpus: 8,
+        spare_cpu: Some(1),
         clock_source: "tsc".into(),
         congestion: "cubic".into(),
         nic: Some(Nic {

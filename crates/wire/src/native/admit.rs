@@ -134,7 +134,7 @@ fn check_rate(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
     let Some(allowed) = policy.max_rate else { return Ok(()) };
     check_burst(spec, allowed)?;
     let each = BitRate(allowed.0 / u64::from(spec.streams));
-    let advice = format!("ask for at most {each} in each stream (--bitrate {})", each.0);
+    let advice = format!("ask for at most {each} in each stream (`pathmeter throughput HOST -b {}`)", each.0);
     match spec.bitrate {
         Some(rate) if rate <= each => Ok(()),
         Some(rate) => {
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(check(&fits, &policy), Ok(()));
         assert!(reason(&TestSpec { streams: 3, ..fits.clone() }, &policy).contains("--parallel"));
         assert!(reason(&TestSpec { omit: Nanos(1), ..fits.clone() }, &policy).contains("--time"));
-        assert!(reason(&TestSpec { bitrate: None, ..fits.clone() }, &policy).contains("--bitrate 500000"));
+        assert!(reason(&TestSpec { bitrate: None, ..fits.clone() }, &policy).contains("-b 500000`"));
         assert!(
             reason(&TestSpec { bitrate: Some(BitRate(500_001)), ..fits }, &policy)
                 .contains("1.00 Mbit/s in all")

@@ -28,6 +28,7 @@ pub(super) struct Tester {
     pauses: Pauses,
     stop: Stop,
     voided: u64,
+    kept: u64,
     notes: Vec<String>,
 }
 
@@ -50,6 +51,7 @@ impl Tester {
             pauses: Pauses::of(options.pause),
             stop: stop.clone(),
             voided: 0,
+            kept: 0,
             notes: Vec::new(),
         }
     }
@@ -77,8 +79,13 @@ impl Tester {
         let ports = self.ports.iter().zip(self.sides.tunnels());
         report.ports = ports.map(|(port, tunnel)| PortFacts { tunnel, ..port.facts() }).collect();
         report.tools = self.chosen.tools().to_vec();
-        report.voided = self.voided;
+        (report.voided, report.kept) = (self.voided, self.kept);
         report.notes.extend(self.notes.iter().cloned());
+    }
+
+    /// Trials thrown away so far.
+    pub(super) fn voided(&self) -> u64 {
+        self.voided
     }
 
     /// As fast as can be, one way after the other.
@@ -146,6 +153,7 @@ impl Tester {
                 }
                 None => {}
             }
+            self.kept += 1;
             self.tell_odd(&order.stream, &ran);
             return Ok(summed(&ran));
         }

@@ -2,6 +2,7 @@
 
 use super::interface::Interface;
 use crate::error::{Failure, Result};
+use insight::fix;
 use linux::privilege::{Capabilities, Capability};
 use model::dut::{SinkKind, SourceKind};
 
@@ -29,9 +30,10 @@ impl Kinds {
         if kinds.programs || kinds.sockets {
             return Ok(kinds);
         }
-        let advice = "run it as root (sudo), or once: sudo setcap \
-                      cap_net_raw,cap_net_admin,cap_bpf,cap_perfmon,cap_sys_nice+ep $(command -v pathmeter); with cap_net_raw \
-                      alone it works too, slower";
+        let advice = format!(
+            "run it as root (sudo), or once: {}; with cap_net_raw alone it works too, slower",
+            fix::rights(None)
+        );
         let what = format!("frames on {} need the capability CAP_NET_RAW", interface.name);
         Err(Failure::usage(what, advice).into())
     }

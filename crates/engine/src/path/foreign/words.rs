@@ -4,6 +4,7 @@ use super::tcp::named_port;
 use super::{Asked, EchoState, forward::Reach};
 use crate::error::{Failure, Result, fault};
 use crate::path::trace::CLOSED_PORT;
+use insight::fix;
 use model::path::{Bound, Outcome, PathMethod, PathResult, PathWay, Unknown};
 use model::plan::Direction;
 use std::net::Ipv6Addr;
@@ -20,7 +21,7 @@ impl Asked<'_> {
         }
         if self.plan.method == PathMethod::Icmp && self.lacks_right() {
             return Err(
-                Failure::usage("--protocol icmp: this user may open no socket for it", ECHO_RIGHT).into()
+                Failure::usage("--protocol icmp: this user may open no socket for it", echo_right()).into()
             );
         }
         let mut tried = Vec::new();
@@ -44,7 +45,7 @@ impl Asked<'_> {
             });
         }
         let advice = match (self.lacks_right(), self.plan.method) {
-            (true, _) => ECHO_RIGHT.to_owned(),
+            (true, _) => echo_right(),
             (false, PathMethod::Tcp) => {
                 format!("name an open port: {}, or ask without --protocol tcp", at_port(host))
             }
@@ -72,7 +73,7 @@ impl Asked<'_> {
         let back = "which packets come back";
         match &self.echo {
             EchoState::Answers(_) => {}
-            EchoState::Forbidden => add(Some(Direction::Down), back, ECHO_RIGHT.to_owned()),
+            EchoState::Forbidden => add(Some(Direction::Down), back, echo_right()),
             EchoState::Silent(echo) => {
                 let why = format!(
                     "{host} answered none of {} ICMP echo requests; `pathmeter serve` there would tell",
@@ -202,8 +203,12 @@ fn at_port(host: &str) -> String {
 
 const FRAGMENTS: &str = "how fragments are handled";
 /// What ICMP echo takes.
-const ECHO_RIGHT: &str = "ICMP echo is not allowed to this user: `setcap cap_net_raw+ep $(command -v pathmeter)`, run as \
-                          root, or `sysctl -w net.ipv4.ping_group_range=\"0 2147483647\"`";
+fn echo_right() -> String {
+    format!(
+        "ICMP echo is not allowed to this user: `{}`, run as root, or `sysctl -w net.ipv4.ping_group_range=\"0 2147483647\"`",
+        fix::rights(None)
+    )
+}
 
 #[cfg(test)]
 mod tests {

@@ -9,9 +9,7 @@ use model::run::Run;
 /// Void when nothing answered at all; else one to three sentences.
 pub(in super::super) fn of(run: &Run) -> Verdict {
     let Some(found) = found(run).filter(|found| found.hops.iter().any(|hop| hop.counted.answered > 0)) else {
-        let text = "Nothing answered, not even the first hop: see whether this host has a route there and a firewall of its own, \
-                    or try another --protocol.";
-        return Verdict { status: Status::Void, text: text.into() };
+        return Verdict { status: Status::Void, text: nothing(run) };
     };
     let worst = run.findings.iter().find(|finding| finding.severity > Severity::Info);
     // The finding says the rest.
@@ -26,6 +24,16 @@ pub(in super::super) fn of(run: &Run) -> Verdict {
     };
     let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
     Verdict { status: status(&run.findings).max(least), text }
+}
+
+fn nothing(run: &Run) -> String {
+    let why = run.findings.iter().find(|finding| finding.severity == Severity::Problem);
+    match why {
+        Some(why) => format!("Nothing answered. {}. {}", why.title, first_sentence(&why.advice)),
+        None => "Nothing answered, not even the first hop: see whether this host has a route there and a firewall of its own, or \
+                 try another --protocol."
+            .into(),
+    }
 }
 
 fn reached(found: &HopsResult) -> String {

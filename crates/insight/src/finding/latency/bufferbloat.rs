@@ -80,13 +80,13 @@ fn evidence(finding: Finding, idle: &Distribution, rtt: &Distribution, phase: &L
 fn advice(direction: Option<Direction>) -> &'static str {
     match direction {
         Some(Direction::Up) => {
-            "The queue before the slowest link up is too long. Let that router manage its queue (`tc qdisc replace dev INTERFACE root cake bandwidth RATE`, or fq_codel), a little below the link's rate where the queue is in a modem behind it."
+            "The queue before the slowest link up is too long: let that router manage its queue (`tc qdisc replace dev INTERFACE root cake bandwidth RATE`, or fq_codel), a little below the link's rate where the queue is in a modem behind it."
         }
         Some(Direction::Down) => {
-            "The queue before the slowest link down is too long; it is mostly the provider's. Shape what comes in to a little below the link's rate (`cake` on an IFB device), or ask for a managed queue there."
+            "The queue before the slowest link down is too long; it is mostly the provider's: shape what comes in to a little below the link's rate (`cake` on an IFB device), or ask for a managed queue there."
         }
         None => {
-            "The queues before the slowest link are too long. Let the routers there manage them (cake or fq_codel), a little below the link's rate."
+            "The queues before the slowest link are too long: let the routers there manage them (cake or fq_codel), a little below the link's rate."
         }
     }
 }

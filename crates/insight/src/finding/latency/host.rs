@@ -3,13 +3,14 @@
 use super::super::text::{capital, count, percent};
 use super::super::{Finding, Severity};
 use super::share;
+use crate::fix;
 use model::latency::{Cause, HostNoise, WaitMode};
 use model::plan::Direction;
 use model::run::Run;
 
 /// At most one finding: there is one measuring thread.
 pub(in super::super) fn noise(run: &Run) -> Vec<Finding> {
-    Disturbance::of(run).filter(Disturbance::worth_telling).map(|one| one.finding()).into_iter().collect()
+    Disturbance::of(run).filter(Disturbance::worth_telling).map(|one| one.finding(run)).into_iter().collect()
 }
 
 struct Disturbance {
@@ -75,11 +76,10 @@ impl Disturbance {
         self.stolen() || self.interrupted() || self.missed_time() || self.percentile().is_some()
     }
 
-    /// The usual percentiles, or most of the far round trips, are not the path's.
+    /// The median and p99 are not the path's either. What shows in rarer percentiles alone is said, and degrades nothing.
     fn serious(&self) -> bool {
-        let upper = self.matters && self.hit >= SERIOUS;
-        let far = self.matters && self.far >= A_FEW && self.by_host * 2 > self.far && self.hit >= NOTED;
-        self.noise.steal_share >= MUCH_STOLEN || self.missed_time() || upper || far
+        let shows = self.hit >= SERIOUS || self.held >= MUCH_HELD;
+        self.noise.steal_share >= MUCH_STOLEN || (self.matters && shows)
     }
 
     fn title(&self) -> String {
@@ -115,7 +115,7 @@ impl Disturbance {
         capital(&format!("this host was busy: {}", parts.join("; ")))
     }
 
-    fn finding(&self) -> Finding {
+    fn finding(&self, run: &Run) -> Finding {
         let severity = if self.serious() { Severity::Warning } else { Severity::Info };
         let noise = &self.noise;
         let finding = Finding::new("host-noise", severity, Direction::Up, self.title()).everywhere();
@@ -129,11 +129,18 @@ impl Disturbance {
             .with("round_trips_hit_share", self.hit)
             .with("outliers_count", self.far)
             .with("outliers_by_host_count", self.by_host);
-        finding.advise(match self.stolen() {
-            true => "Repeat when the neighbours are quiet, or on a host with CPUs of its own; trust the minimum and the median more than the tail.",
-            false => "Stop other work on this host, or keep a CPU for the measuring thread (`--affinity 3`, isolcpus, nohz_full); trust the minimum and the median more than the tail.",
+        finding.advise(match (self.stolen(), own_cpu(run)) {
+            (true, _) => "Repeat when the neighbours are quiet, or on a host with CPUs of its own; trust the minimum and the median more than the tail.".into(),
+            (false, Some(command)) => format!("Stop other work on this host, or keep a CPU for the measuring thread: `{command}`."),
+            (false, None) => "Stop other work on this host; trust the minimum and the median more than the tail.".into(),
         })
     }
+}
+
+/// The command that keeps a CPU for the measuring thread, unless it has one.
+pub(super) fn own_cpu(run: &Run) -> Option<String> {
+    let is_kept = run.latency.as_ref().is_some_and(|plan| plan.cpu.is_some());
+    fix::latency_cpu(run.host.as_ref()).filter(|_| !is_kept)
 }
 
 /// Hiccups whose mean is at least this part of the median show in a round trip.
@@ -141,8 +148,10 @@ const SHOWS: u64 = 10;
 /// From which share of round trips hit on which percentile is the host's.
 const PERCENTILES: [(f64, &str); 3] = [(0.01, "p99"), (0.001, "p99.9"), (NOTED, "p99.99")];
 const NOTED: f64 = 0.000_1;
-/// p99.9 is what people judge a path by.
-const SERIOUS: f64 = 0.001;
+/// p99 is moved.
+const SERIOUS: f64 = 0.01;
+/// Of the counted time: as many of what is measured at a chance moment are hit, ten times what moves p99.
+const MUCH_HELD: f64 = 0.1;
 /// Of all CPUs' time; one in a hundred is felt in p99.
 const STOLEN: f64 = 0.01;
 const MUCH_STOLEN: f64 = 0.05;

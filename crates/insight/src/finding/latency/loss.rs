@@ -87,7 +87,9 @@ fn late(run: &Run, way: &WayResult) -> Option<Finding> {
         .with("behind_count", counted.behind)
         .with("behind_share", part)
         .with("sent_per_second", way.sent_rate.0);
-    Some(finding.advise("Ask for a lower rate (`--rate`), or wait by spinning on a CPU of its own (`--wait spin --affinity`)."))
+    Some(finding.advise(
+        "Ask for a lower rate (--rate), or let the thread spin: `pathmeter latency HOST --wait spin`.",
+    ))
 }
 
 /// The direction, where only one of them lost.

@@ -7,7 +7,7 @@ use model::latency::{Cause, WayResult};
 use model::plan::Direction;
 use model::run::Run;
 use model::stats::histogram::{Distribution, Histogram};
-use model::stats::percentile::samples_needed;
+use model::stats::percentile::carries;
 use model::units::Nanos;
 
 /// Round trips far beyond the median, of each way.
@@ -88,8 +88,7 @@ impl Tail {
 /// The largest of p99 and p99.9 that so many values carry is far from the median.
 fn heavy(rtt: &Distribution) -> bool {
     let carried = [(99.9, rtt.p999), (99.0, rtt.p99)];
-    let carried =
-        carried.into_iter().find(|(percent, _)| samples_needed(*percent).is_some_and(|n| rtt.count >= n));
+    let carried = carried.into_iter().find(|(percent, _)| carries(rtt.count, *percent));
     carried.is_some_and(|(_, value)| {
         value >= rtt.p50.saturating_mul(HEAVY) && value.saturating_sub(rtt.p50) >= HEAVY_EXCESS
     })
@@ -183,15 +182,17 @@ fn all_of(part: u64, looked: u64) -> String {
 fn advice(tail: &Tail) -> &'static str {
     match tail.cause() {
         Cause::Host => {
-            "The tail is this host's, not the path's: give the measuring thread a CPU of its own (`--affinity`, isolcpus), stop other work, and measure again."
+            "The tail is this host's, not the path's: stop other work, give the measuring thread a CPU of its own, and measure again."
         }
         Cause::Path | Cause::Unknown if tail.longer_than_a_host() => {
-            "Look for what holds single packets back on this way: a lost segment sent again (over TCP at least 200 ms), a connection or address set up on first use, a device that reboots or fails over, Wi-Fi roaming. Repeat to see whether it comes back, and compare with another way: `--via`."
+            "Look for what holds single packets back on this way: a lost segment sent again (over TCP at least 200 ms), a connection or address set up on first use, a device that reboots or fails over, Wi-Fi roaming. Repeat to see whether it comes back, and compare with another way: --via."
         }
         Cause::Path => {
-            "See whether it comes back with another run, and with the far end's server on a CPU of its own; compare with another way: `--via`."
+            "See whether it comes back with another run, and with the far end's server on a CPU of its own; compare with another way: --via."
         }
-        Cause::Unknown => "Repeat with `--wait spin`, which sees whether this host held the reply back.",
+        Cause::Unknown => {
+            "Repeat with `pathmeter latency HOST --wait spin`, which sees whether this host held the reply back."
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use model::event::Outcome;
 use model::latency::{LoadPhase, WayResult};
 use model::plan::Directions;
 use model::run::Run;
-use model::stats::percentile::samples_needed;
+use model::stats::percentile::carries;
 
 /// Void when no way got a reply; else what each way takes, the worst reason, and how it ended.
 pub(in super::super) fn of(run: &Run) -> Verdict {
@@ -90,11 +90,7 @@ fn takes(run: &Run, way: &WayResult) -> String {
         0 => String::new(),
         lost => format!("; {} lost", percent(share(lost, counted.asked))),
     };
-    let within = if samples_needed(99.0).is_some_and(|needed| rtt.count >= needed) {
-        format!("; 99 % within {}", rtt.p99)
-    } else {
-        String::new()
-    };
+    let within = if carries(rtt.count, 99.0) { format!("; 99 % within {}", rtt.p99) } else { String::new() };
     format!("takes {} (median of {}{within}{lost})", rtt.p50, rtt.count)
 }
 

@@ -68,6 +68,11 @@ impl From<LabTest> for Test {
 fn finish(args: &LabRunArgs, global: &Common, report: &LabReport) -> Result<Exit> {
     let drawn = || format::sweeps(report).map_or_else(|| format::chart(report).svg(), |lines| lines.svg());
     write(&[report], global)?;
+    for variant in &report.variants {
+        if let Some(why) = &variant.unavailable {
+            say(&format!("error: {}: {}", variant.name, why.trim_end_matches('.')));
+        }
+    }
     chart::write(&args.chart, drawn)?;
     Ok(match (report.is_void(), report.is_broken()) {
         (true, _) => Exit::Void,

@@ -5,6 +5,7 @@ use super::{Figure, Source, nanos};
 use model::latency::{LoadPhase, OneWayDelays, WayResult};
 use model::run::Run;
 use model::stats::histogram::Distribution;
+use model::stats::percentile::carries;
 use model::units::Nanos;
 
 const fn run(name: &'static str, quantity: Quantity, of: fn(&Run) -> Option<f64>) -> Figure {
@@ -35,15 +36,15 @@ pub(in super::super) static LATENCY: &[Figure] = &[
     run("one_way.down.p50", Quantity::Time, |r| down(r, |d| d.p50)),
     run("one_way.down.max", Quantity::Time, |r| down(r, |d| d.max)),
     run("steal", Quantity::Share, |r| r.summary.noise.map(|noise| noise.steal_share)),
-    way("rtt.min", Quantity::Time, |w| carried(w.rtt, 1, |d| d.min)),
-    way("rtt.mean", Quantity::Time, |w| carried(w.rtt, 1, |d| d.mean)),
-    way("rtt.stddev", Quantity::Time, |w| carried(w.rtt, 2, |d| d.stddev)),
-    way("rtt.p50", Quantity::Time, |w| carried(w.rtt, 1, |d| d.p50)),
-    way("rtt.p90", Quantity::Time, |w| carried(w.rtt, 10, |d| d.p90)),
-    way("rtt.p99", Quantity::Time, |w| carried(w.rtt, 100, |d| d.p99)),
-    way("rtt.p999", Quantity::Time, |w| carried(w.rtt, 1_000, |d| d.p999)),
-    way("rtt.p9999", Quantity::Time, |w| carried(w.rtt, 10_000, |d| d.p9999)),
-    way("rtt.max", Quantity::Time, |w| carried(w.rtt, 1, |d| d.max)),
+    way("rtt.min", Quantity::Time, |w| some(w.rtt, 1, |d| d.min)),
+    way("rtt.mean", Quantity::Time, |w| some(w.rtt, 1, |d| d.mean)),
+    way("rtt.stddev", Quantity::Time, |w| some(w.rtt, 2, |d| d.stddev)),
+    way("rtt.p50", Quantity::Time, |w| some(w.rtt, 1, |d| d.p50)),
+    way("rtt.p90", Quantity::Time, |w| carried(w.rtt, 90.0, |d| d.p90)),
+    way("rtt.p99", Quantity::Time, |w| carried(w.rtt, 99.0, |d| d.p99)),
+    way("rtt.p999", Quantity::Time, |w| carried(w.rtt, 99.9, |d| d.p999)),
+    way("rtt.p9999", Quantity::Time, |w| carried(w.rtt, 99.99, |d| d.p9999)),
+    way("rtt.max", Quantity::Time, |w| some(w.rtt, 1, |d| d.max)),
     way("sent", Quantity::Count, |w| Some(w.counted.sent as f64)),
     way("lost", Quantity::Count, |w| Some(w.counted.lost as f64)),
     way("loss", Quantity::Share, |w| share(w.counted.lost, w.counted.asked)),
@@ -51,12 +52,12 @@ pub(in super::super) static LATENCY: &[Figure] = &[
     way("reordered", Quantity::Count, |w| Some(w.counted.reordered as f64)),
     way("duplicates", Quantity::Count, |w| Some(w.counted.duplicates as f64)),
     way("received_rate", Quantity::Packets, |w| w.received_rate.map(|rate| rate.0 as f64)),
-    phase("rtt.min", Quantity::Time, |p| carried(p.rtt, 1, |d| d.min)),
-    phase("rtt.mean", Quantity::Time, |p| carried(p.rtt, 1, |d| d.mean)),
-    phase("rtt.p50", Quantity::Time, |p| carried(p.rtt, 1, |d| d.p50)),
-    phase("rtt.p90", Quantity::Time, |p| carried(p.rtt, 10, |d| d.p90)),
-    phase("rtt.p99", Quantity::Time, |p| carried(p.rtt, 100, |d| d.p99)),
-    phase("rtt.max", Quantity::Time, |p| carried(p.rtt, 1, |d| d.max)),
+    phase("rtt.min", Quantity::Time, |p| some(p.rtt, 1, |d| d.min)),
+    phase("rtt.mean", Quantity::Time, |p| some(p.rtt, 1, |d| d.mean)),
+    phase("rtt.p50", Quantity::Time, |p| some(p.rtt, 1, |d| d.p50)),
+    phase("rtt.p90", Quantity::Time, |p| carried(p.rtt, 90.0, |d| d.p90)),
+    phase("rtt.p99", Quantity::Time, |p| carried(p.rtt, 99.0, |d| d.p99)),
+    phase("rtt.max", Quantity::Time, |p| some(p.rtt, 1, |d| d.max)),
     phase("rpm", Quantity::Count, |p| p.responsiveness.map(|figure| figure.rpm)),
     phase("lost", Quantity::Count, |p| Some(p.lost as f64)),
     phase("loss", Quantity::Share, |p| share(p.lost, p.sent)),
@@ -64,9 +65,18 @@ pub(in super::super) static LATENCY: &[Figure] = &[
     phase("down", Quantity::Rate, |p| p.down.map(|rate| rate.0 as f64)),
 ];
 
-/// A time of so many values at least: of fewer a percentile would be the longest.
-pub(super) fn carried(rtt: Option<Distribution>, least: u64, of: fn(&Distribution) -> Nanos) -> Option<f64> {
+/// A time of so many values at least.
+pub(super) fn some(rtt: Option<Distribution>, least: u64, of: fn(&Distribution) -> Nanos) -> Option<f64> {
     rtt.filter(|rtt| rtt.count >= least).map(|rtt| nanos(of(&rtt)))
+}
+
+/// A percentile that so many values carry.
+pub(super) fn carried(
+    rtt: Option<Distribution>,
+    percent: f64,
+    of: fn(&Distribution) -> Nanos,
+) -> Option<f64> {
+    rtt.filter(|rtt| carries(rtt.count, percent)).map(|rtt| nanos(of(&rtt)))
 }
 
 /// Over all ways; nothing of a run without ways.

@@ -16,9 +16,10 @@ enum Value {
     Count(u32),
     Bytes(u32),
     Micros(u32),
+    Word(&'static str),
 }
 
-use Value::{Bytes, Count, Kpps, Mbits, Micros, Share};
+use Value::{Bytes, Count, Kpps, Mbits, Micros, Share, Word};
 
 impl Value {
     /// As a user writes it, and as it is shown.
@@ -29,6 +30,7 @@ impl Value {
             Share(n) => (format!("0.{n:03}"), format!("{}.{}000 %", n / 10, n % 10)),
             Count(n) => (n.to_string(), n.to_string()),
             Bytes(n) => (n.to_string(), format!("{n} bytes")),
+            Word(word) => (word.into(), word.into()),
             Micros(n) => (format!("{n}us"), format!("{n} µs")),
         }
     }
@@ -95,6 +97,8 @@ fn of_the_run() -> Vec<(&'static str, Value)> {
         ("hops.loss", Share(218)),
         ("hops.rtt.p50", Micros(219)),
         ("hops.rtt.p90", Micros(220)),
+        ("findings", Count(15)),
+        ("verdict", Word("degraded")),
         ("pairs.up.goodput", Mbits(211)),
         ("pairs.down.goodput", Mbits(212)),
         ("pairs.overlap", Share(213)),
@@ -171,6 +175,8 @@ fn places(source: Source) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
             vec![("up.", of_a_direction(run::UP)), ("down.", of_a_direction(run::DOWN))]
         }
         Source::Run(_) => vec![("", of_the_run())],
+        // It counts what the run's findings are; see the expectations of them.
+        Source::Finding => Vec::new(),
         Source::Labelled(_) => {
             vec![("way.nat.gateway.", of_a_label(run::GATEWAY)), ("way.other.", of_a_label(run::OTHER))]
         }

@@ -42,8 +42,16 @@ impl Document for LabReport {
         if !self.notes.is_empty() {
             blocks.extend([Block::Heading("Notes".into()), Block::list(self.notes.iter().cloned())]);
         }
-        let (of, status, text) = (String::new(), status(self), sentences::verdict(self));
-        blocks.push(Block::Conclusion(Conclusion { of, status, text, wordless: true, broken: false }));
+        let (status, text) = (status(self), sentences::verdict(self));
+        let (of, answer) = (String::new(), String::new());
+        blocks.push(Block::Conclusion(Conclusion {
+            of,
+            status,
+            answer,
+            text,
+            wordless: true,
+            broken: false,
+        }));
         blocks
     }
 
@@ -109,8 +117,21 @@ fn status(report: &LabReport) -> Status {
     }
 }
 
+/// The verdict's word and sentences.
+fn verdict(report: &LabReport, style: &Style) -> String {
+    let (word, paint) = match status(report) {
+        Status::Void => ("VOID", Paint::Problem),
+        Status::Problem => ("BROKEN", Paint::Problem),
+        Status::Ok | Status::Degraded => ("OK", Paint::Good),
+    };
+    let lead = format!("{word}  ");
+    let lines = style.list(&[sentences::verdict(report)], &lead);
+    lines.replacen(word, &style.paint(paint, word), 1)
+}
+
 fn text(report: &LabReport, style: &Style) -> String {
-    let mut text = format!("{}\n", style.paint(Paint::Bold, &sentences::title(report)));
+    let mut text = verdict(report, style);
+    text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, &sentences::title(report))));
     text.push_str(&style.list(&[sentences::circumstances(report)], "  "));
     for variant in &report.variants {
         let title = format!("{}: {}", variant.name, variant.title);
@@ -124,7 +145,7 @@ fn text(report: &LabReport, style: &Style) -> String {
         text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Notes")));
         text.push_str(&style.list(&report.notes, "  - "));
     }
-    text + &format!("\n{}\n", style.paint(paint(status(report)), &sentences::verdict(report)))
+    text
 }
 
 fn tables(sections: &[Table], style: &Style) -> String {
@@ -133,12 +154,4 @@ fn tables(sections: &[Table], style: &Style) -> String {
         format!("\n  {title}\n{}", plain(&section.columns, &section.rows))
     };
     sections.iter().map(table).collect()
-}
-
-fn paint(status: Status) -> Paint {
-    match status {
-        Status::Void => Paint::Warning,
-        Status::Problem => Paint::Problem,
-        Status::Ok | Status::Degraded => Paint::Good,
-    }
 }

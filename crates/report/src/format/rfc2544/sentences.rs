@@ -11,6 +11,21 @@ pub(super) fn title(report: &DutReport) -> String {
 }
 
 /// What was asked, where and when.
+pub(super) fn tested(report: &DutReport) -> Vec<String> {
+    let setup = &report.setup;
+    let tests: Vec<String> = setup.tests.iter().map(ToString::to_string).collect();
+    let departs = match setup.departures.len() {
+        0 => String::new(),
+        count => {
+            format!(" Not all that the standards ask for: {} (-v).", words::count(count as u64, "departure"))
+        }
+    };
+    let tests = insight::finding::capital(&tests.join(", "));
+    let what = format!("{} {tests}.{departs}", frames(setup));
+    [Some(what), host(report)].into_iter().flatten().collect()
+}
+
+/// The method in full, and the host.
 pub(super) fn circumstances(report: &DutReport) -> Vec<String> {
     let setup = &report.setup;
     let tests: Vec<String> = setup.tests.iter().map(ToString::to_string).collect();
@@ -21,14 +36,17 @@ pub(super) fn circumstances(report: &DutReport) -> Vec<String> {
         link(setup),
         conformity(setup),
     ];
-    if let Some(host) = &report.host {
-        let cpus = words::count(host.cpus.into(), "CPU");
-        let at = report.started.map_or_else(String::new, |at| format!(", {at}"));
-        lines
-            .push(format!("On {}, {}, {} ({cpus}), {}{at}.", host.name, host.kernel, host.cpu, host.version));
-    }
+    lines.extend(host(report));
     lines.retain(|line| !line.is_empty());
     lines
+}
+
+/// Where and when.
+fn host(report: &DutReport) -> Option<String> {
+    let host = report.host.as_ref()?;
+    let cpus = words::count(host.cpus.into(), "CPU");
+    let at = report.started.map_or_else(String::new, |at| format!(", {at}"));
+    Some(format!("On {}, {}, {} ({cpus}), {}{at}.", host.name, host.kernel, host.cpu, host.version))
 }
 
 fn frames(setup: &Setup) -> String {

@@ -2,6 +2,7 @@
 
 use super::{charts, details};
 use crate::document::{Block, Column, Conclusion, Table};
+use crate::format::brief::provenance;
 use crate::format::text::{
     latency, packets, pair_facts, path, path_facts, segments, test_rows, transfer, words,
 };
@@ -16,8 +17,8 @@ use model::units::Nanos;
 
 /// All of it: results, findings, verdict, and what stands behind them.
 pub(super) fn of(run: &Run) -> Vec<Block> {
-    let started = run.started.map(|started| format!("Started {started}. ")).unwrap_or_default();
-    let mut blocks = vec![Block::Paragraph(format!("{started}Run `{}`.", run.id))];
+    let whence = Some(provenance(run)).filter(|line| !line.is_empty()).map(|line| format!("{line}. "));
+    let mut blocks = vec![Block::Paragraph(format!("{}Run `{}`.", whence.unwrap_or_default(), run.id))];
     blocks.extend(match () {
         () if latency::is_latency(run) => of_latency(run),
         () if run.is_path() => of_path(run),

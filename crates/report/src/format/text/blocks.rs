@@ -1,16 +1,21 @@
 //! Documents as text, block after block.
 
 use super::super::table::plain;
-use super::super::{Paint, Style};
+use super::super::{Paint, Style, brief};
 use super::{findings, result};
-use crate::document::{Block, Conclusion, Document, Table};
+use crate::document::{Block, Document, Table};
 
 /// One document after the other.
 pub(in crate::format) fn documents(documents: &[&dyn Document], style: &Style) -> String {
     let text = |document: &&dyn Document| {
         document.own_text(style).unwrap_or_else(|| {
+            let all = document.blocks();
+            let (verdicts, rest): (Vec<Block>, Vec<Block>) =
+                all.into_iter().partition(|block| matches!(block, Block::Conclusion(_)));
+            let verdicts = blocks(&verdicts, style);
+            let gap = if verdicts.is_empty() { "" } else { "\n" };
             let title = style.paint(Paint::Bold, &without_marks(&document.head().title));
-            format!("{title}\n{}", blocks(&document.blocks(), style))
+            format!("{verdicts}{gap}{title}\n{}", blocks(&rest, style))
         })
     };
     documents.iter().map(text).collect()
@@ -44,10 +49,12 @@ fn one(block: &Block, style: &Style) -> String {
             style.list(&lines, "  - ")
         }
         Block::Table(table) => titled(table, style),
-        Block::Findings(found) => findings::list(found, style),
-        Block::Conclusion(Conclusion { wordless: true, text, .. }) => format!("\n{text}\n"),
+        Block::Findings(found) => format!("\n{}", brief::findings::list(found, String::new(), style)),
         Block::Conclusion(conclusion) => findings::conclusion(conclusion, style),
         Block::Preformatted(text) => format!("\n{text}"),
+        Block::Details(title, inner) if style.detail => {
+            format!("\n{}\n{}", style.paint(Paint::Bold, &without_marks(title)), blocks(inner, style))
+        }
         // What is drawn is in the tables, too; details are for those who look for them.
         Block::Chart(_) | Block::Details(..) => String::new(),
     }

@@ -1,4 +1,4 @@
-//! Text for people: a heading, the intervals, a block per direction, the findings and the verdict.
+//! Text for people: the verdict and the answer on one screen, and with more detail what stands behind them; live rows.
 
 mod blocks;
 mod findings;
@@ -20,9 +20,9 @@ pub(super) use heading::host_line;
 pub(super) use intervals::rates as interval_rates;
 pub(super) use measure::{path_facts, test_rows};
 pub(super) use pairs::{facts as pair_facts, table as pair_table};
-pub(super) use result::{data_paths, ended, facts as direction_facts, segments, stream_table};
+pub(super) use result::{data_paths, ended, fact, facts as direction_facts, segments, stream_table};
 
-use super::{Style, frames, hops};
+use super::{Style, brief, frames};
 use model::event::Started;
 use model::latency::{LatencyPlan, LatencySample, LatencyStarted};
 use model::path::PathStarted;
@@ -49,6 +49,12 @@ pub fn live_row(sample: &IntervalSample, plan: &Plan, style: &Style) -> String {
         Side::Local => intervals::rows(std::slice::from_ref(sample), plan, style),
         Side::Peer => String::new(),
     }
+}
+
+/// Values over time as bars side by side, the largest at full height.
+pub fn sparkline(values: &[u64], width: usize) -> String {
+    let bars: Vec<Option<u64>> = values.iter().copied().map(Some).collect();
+    latency::bars_over_time(&bars, values.iter().copied().max().unwrap_or(0), width)
 }
 
 /// What a terminal shows when the ways of a latency run are open: the heading and the head of the interval table.
@@ -81,12 +87,27 @@ pub fn transfer_live_row(done: &Transfer, plan: &TransferPlan) -> String {
     transfer::row(done, plan)
 }
 
-/// What follows the live rows: results, how it ran, findings, verdict.
+/// A run whose intervals were shown while it ran: the verdict, the answer, the findings; with `style.detail` the details.
 pub fn result(run: &Run, style: &Style) -> String {
-    if run.is_hops() {
-        return hops_text(run, style);
+    with_details(run, style, result_details)
+}
+
+/// A run that was not shown while it ran: with `style.detail` its intervals are among the details.
+pub fn document(run: &Run, style: &Style) -> String {
+    with_details(run, style, all_details)
+}
+
+fn with_details(run: &Run, style: &Style, details: fn(&Run, &Style) -> String) -> String {
+    let brief = brief::of(run, style);
+    match style.detail {
+        true => format!("{brief}\n{}", details(run, style).trim_start_matches('\n')),
+        false => brief,
     }
-    let mut text = match run.tests.is_empty() {
+}
+
+/// What follows the live rows: results, and how it ran.
+fn result_details(run: &Run, style: &Style) -> String {
+    match run.tests.is_empty() {
         _ if latency::is_latency(run) => latency::of(run, style),
         _ if run.is_path() => path::of(run, style),
         _ if transfer::is_transfer(run) => transfer::of(run, style),
@@ -94,25 +115,19 @@ pub fn result(run: &Run, style: &Style) -> String {
         _ if run.is_frames() => frames::text(run, style),
         true => result::of(run, style),
         false => measure::of(run, style),
-    };
-    text.extend(run.summary.packets.iter().map(|packets| packets::of(packets, style)));
-    text.push_str(&findings::of(run, style));
-    text
+    }
 }
 
-/// The whole run: heading, intervals, and what [`result`] says.
-pub fn document(run: &Run, style: &Style) -> String {
+/// Heading, intervals, and what follows them.
+fn all_details(run: &Run, style: &Style) -> String {
     if latency::is_latency(run) {
         return latency_document(run, style);
     }
-    if run.is_hops() {
-        return hops_text(run, style);
-    }
     if run.is_path() {
-        return path::of_run(run, style) + &result(run, style);
+        return path::of_run(run, style) + &result_details(run, style);
     }
     if transfer::is_transfer(run) {
-        return transfer::of_run(run, style) + &result(run, style);
+        return transfer::of_run(run, style) + &result_details(run, style);
     }
     let mut text = heading::of_run(run, style);
     if let Some(plan) = run.plan.as_ref().filter(|_| !run.intervals.is_empty()) {
@@ -120,15 +135,18 @@ pub fn document(run: &Run, style: &Style) -> String {
         text.push_str(&intervals::header(plan, style));
         text.push_str(&intervals::rows(&run.intervals, plan, style));
     }
-    text.push_str(&result(run, style));
+    text.push_str(&result_details(run, style));
     text
 }
 
-/// The answer first; nothing but the figures that it rests on between it and the findings.
-fn hops_text(run: &Run, style: &Style) -> String {
-    let packets = run.summary.packets.iter().map(|packets| packets::of(packets, style));
-    let around: String = std::iter::once(result::outcome(&run.summary, style)).chain(packets).collect();
-    hops::text(run, &(around + &findings::without_verdict(run, style)), style)
+/// The tables of a run of transfers.
+pub(super) fn transfer_body(run: &Run, style: &Style) -> String {
+    transfer::of(run, style)
+}
+
+/// The tables of several sessions at once.
+pub(super) fn pairs_body(run: &Run, style: &Style) -> String {
+    run.summary.pairs.as_deref().map(|pairs| pairs::of(run, pairs, style)).unwrap_or_default()
 }
 
 fn latency_document(run: &Run, style: &Style) -> String {
@@ -138,5 +156,5 @@ fn latency_document(run: &Run, style: &Style) -> String {
         text.push_str(&latency::header(plan, style));
         text.extend(run.latency_intervals.iter().map(|sample| latency::row(sample, plan)));
     }
-    text + &result(run, style)
+    text + &result_details(run, style)
 }

@@ -9,7 +9,7 @@ use model::packets::{FlowKey, PacketFlow, PacketProtocol, PacketResult, PacketWa
 use model::plan::Direction;
 
 /// The whole section.
-pub(super) fn of(packets: &PacketResult, style: &Style) -> String {
+pub(in crate::format) fn of(packets: &PacketResult, style: &Style) -> String {
     let title = format!("Packets on {}", packets.interface);
     let mut text = format!("\n{}\n", style.paint(Paint::Bold, &title));
     for (name, value) in facts(packets) {

@@ -8,10 +8,10 @@ mod ways;
 mod wide;
 
 pub(in crate::format) use advice::name as setting;
-pub(in crate::format) use fragments::rows as fragment_rows;
+pub(in crate::format) use fragments::{is_whole, rows as fragment_rows};
 pub(super) use heading::{of_run, started};
 pub(in crate::format) use heading::{subject, unknown};
-pub(in crate::format) use ways::{facts, rows, service};
+pub(in crate::format) use ways::{bound, facts, fate_word, rows, service};
 
 use super::super::{Paint, Style};
 use super::result::outcome;

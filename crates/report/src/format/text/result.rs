@@ -41,7 +41,7 @@ fn block(direction: Direction, summary: &DirectionSummary, all: &Summary, style:
 }
 
 /// A named line, its value wrapped under itself.
-pub(super) fn fact(name: &str, value: &str, style: &Style) -> String {
+pub(in crate::format) fn fact(name: &str, value: &str, style: &Style) -> String {
     let mut text = String::new();
     for (index, line) in style.wrap(value, NAME_WIDTH + 2).iter().enumerate() {
         let name = format!("{:<NAME_WIDTH$}", if index == 0 { name } else { "" });

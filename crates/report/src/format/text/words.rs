@@ -1,9 +1,9 @@
 //! Numbers as words and short phrases.
 
-use crate::document::Conclusion;
 use model::finding::{Severity, Status};
 use model::plan::{Direction, Directions, End, TestSpec, Transport};
 use model::stats::histogram::Distribution;
+use model::stats::percentile::carries;
 use model::units::Nanos;
 
 /// A share from 0 to 1 in percent, three significant digits at most: `97.9 %`, `0.02 %`.
@@ -50,7 +50,10 @@ pub(in crate::format) fn span(time: Nanos) -> String {
 
 /// A distribution of times in a line.
 pub(in crate::format) fn distribution(times: &Distribution) -> String {
-    format!("median {}, 99 % within {}, largest {}", times.p50, times.p99, times.max)
+    match carries(times.count, 99.0) {
+        true => format!("median {}, 99 % within {}, largest {}", times.p50, times.p99, times.max),
+        false => format!("median {}, largest {}", times.p50, times.max),
+    }
 }
 
 /// `up`, `down` or `both ways at once`.
@@ -99,15 +102,6 @@ pub(in crate::format) fn severity(severity: Severity) -> &'static str {
         Severity::Info => "info",
         Severity::Warning => "warning",
         Severity::Problem => "problem",
-    }
-}
-
-/// The word of a verdict. What was expected and is otherwise stands before what is ok.
-pub(in crate::format) fn conclusion(conclusion: &Conclusion) -> String {
-    match (conclusion.broken, conclusion.status) {
-        (false, status) => self::status(status).into(),
-        (true, Status::Ok) => "expectation broken".into(),
-        (true, status) => format!("{}, expectation broken", self::status(status)),
     }
 }
 

@@ -103,7 +103,7 @@ pub(super) fn quick() -> DutReport {
         forwarded: rates(4.1e6, &[0.98, 0.97, 0.975]),
         loss_ratio: 0.025,
     });
-    bridge.voided = 7;
+    (bridge.voided, bridge.kept) = (7, 56);
     bridge.tools[0].tried.insert(0, refused());
     bridge.tools[0].source = SourceKind::XskCopy;
     bridge.tools[0].tried[1].source = SourceKind::XskCopy;

@@ -1,7 +1,7 @@
 //! A run in which every figure has a number of its own.
 
 use insight::run_of_events;
-use model::finding::{Finding, Severity};
+use model::finding::{Finding, Severity, Status};
 use model::hops::{Counted as HopCounted, Hop, HopFlow, HopProtocol, HopsResult};
 use model::latency::{
     ClockNote, Counted, HostNoise, LoadPhase, LoadResult, OneWayDelays, WayEnds, WayResult,
@@ -59,6 +59,7 @@ pub(super) fn of_different_figures() -> Run {
     let findings = [(Severity::Problem, 3), (Severity::Warning, 5), (Severity::Info, 7)];
     run.findings =
         findings.into_iter().flat_map(|(severity, count)| vec![finding(severity); count]).collect();
+    run.verdict.status = Status::Degraded;
     run
 }
 
@@ -279,7 +280,7 @@ fn finding(severity: Severity) -> Finding {
 /// Of enough values for every percentile; each time its own, whatever their order.
 fn distribution(first: u32) -> Distribution {
     Distribution {
-        count: 20_000,
+        count: 40_000,
         min: micros(first),
         mean: micros(first + 1),
         stddev: micros(first + 2),

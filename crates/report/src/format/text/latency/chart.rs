@@ -6,14 +6,28 @@ use model::units::Nanos;
 /// Rows of a histogram: from and to, the count, and a bar. The rows grow by the same factor; where the greatest value is
 /// far from p99, the body has most of the rows and the tail the rest. None of less than two different values.
 pub(super) fn histogram(histogram: &Histogram, width: usize) -> Vec<(Nanos, Nanos, u64, String)> {
+    in_rows(histogram, width, BODY, ROWS - BODY)
+}
+
+/// The same on one screen: six rows, and one for the tail.
+pub(super) fn brief(histogram: &Histogram, width: usize) -> Vec<(Nanos, Nanos, u64, String)> {
+    in_rows(histogram, width, BRIEF, 1)
+}
+
+fn in_rows(
+    histogram: &Histogram,
+    width: usize,
+    body_rows: i32,
+    tail_rows: i32,
+) -> Vec<(Nanos, Nanos, u64, String)> {
     let (Some(min), Some(max)) = (histogram.min(), histogram.max()) else { return Vec::new() };
     if max <= min {
         return Vec::new();
     }
     let body = histogram.value_at_quantile(0.99).filter(|p99| max / 2 > *p99 && *p99 > min);
     let mut edges = match body {
-        Some(p99) => [edges(min, p99 + 1, BODY), edges(p99 + 1, max, ROWS - BODY)].concat(),
-        None => edges(min, max, ROWS),
+        Some(p99) => [edges(min, p99 + 1, body_rows), edges(p99 + 1, max, tail_rows)].concat(),
+        None => edges(min, max, body_rows + tail_rows),
     };
     edges.dedup();
     let mut counts = vec![0_u64; edges.len() - 1];
@@ -53,7 +67,7 @@ pub(in crate::format) fn bar(share: f64, width: usize) -> String {
 
 /// Bars side by side over time, of `most` at full height; a blank where there is no value. Neighbours are joined, the
 /// largest of them shown, when there are more than `width`.
-pub(super) fn line(values: &[Option<u64>], most: u64, width: usize) -> String {
+pub(in crate::format) fn line(values: &[Option<u64>], most: u64, width: usize) -> String {
     let group = values.len().div_ceil(width.max(1)).max(1);
     let column = |values: &[Option<u64>]| match values.iter().flatten().max() {
         None => ' ',
@@ -67,6 +81,7 @@ pub(super) fn line(values: &[Option<u64>], most: u64, width: usize) -> String {
 
 const ROWS: i32 = 14;
 const BODY: i32 = 9;
+const BRIEF: i32 = 6;
 const LYING: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 const STANDING: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 

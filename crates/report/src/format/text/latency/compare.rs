@@ -12,12 +12,12 @@ use super::way::this_host;
 use crate::document::Column;
 use model::latency::{WayResult, WireTimes};
 use model::run::Run;
-use model::stats::percentile::samples_needed;
+use model::stats::percentile::{carries, samples_needed};
 use model::units::Nanos;
 use std::net::SocketAddr;
 
 /// The table and the sentences.
-pub(super) fn block(run: &Run, style: &Style) -> String {
+pub(in crate::format) fn block(run: &Run, style: &Style) -> String {
     let ways = &run.summary.ways;
     let unit = unit(ways);
     let mut text = title(&format!("Round trips in {}", unit.name), style);
@@ -132,26 +132,15 @@ pub(in crate::format) fn rows(ways: &[WayResult], unit: Unit, more: More) -> Vec
     ways.iter().map(row).collect()
 }
 
-/// With less than a hundred it is the longest; with less than it takes for an upper bound it is marked.
 fn p99(count: u64, value: &str) -> String {
-    match count {
-        0..HUNDRED => "-".into(),
-        few if samples_needed(99.0).is_some_and(|needed| few < needed) => format!("{value}*"),
-        _ => value.into(),
-    }
+    if carries(count, 99.0) { value.into() } else { "-".into() }
 }
 
-/// What a marked p99 means.
+/// Why a p99 is missing.
 pub(in crate::format) fn note(ways: &[WayResult]) -> Option<String> {
     let needed = samples_needed(99.0)?;
-    let counts = || ways.iter().filter_map(|way| way.rtt).map(|rtt| rtt.count);
-    counts().any(|count| (HUNDRED..needed).contains(&count)).then(|| {
-        let least = counts().min().unwrap_or_default();
-        format!(
-            "* of {least} round trips: a p99 with an upper bound takes {} more",
-            needed.saturating_sub(least)
-        )
-    })
+    let least = ways.iter().filter_map(|way| way.rtt).map(|rtt| rtt.count).min()?;
+    (least < needed).then(|| format!("p99 takes {needed} round trips, {} more", needed - least))
 }
 
 /// A sentence for each way, the way with the shortest median being the measure.
@@ -216,6 +205,5 @@ fn translated(way: &WayResult) -> Option<SocketAddr> {
     (seen.ip().to_canonical() != way.ends.local.ip().to_canonical()).then_some(seen)
 }
 
-const HUNDRED: u64 = 100;
 /// Letters of a label in a full table.
 const LABEL: usize = 22;

@@ -4,6 +4,7 @@ use super::super::super::{Paint, Style};
 use model::latency::{LatencyPlan, LatencySample, WaySample};
 use model::plan::Directions;
 use model::stats::histogram::Distribution;
+use model::stats::percentile::carries;
 use model::units::Nanos;
 
 /// The head of the table.
@@ -33,15 +34,16 @@ pub(in super::super) fn row(sample: &LatencySample, plan: &LatencyPlan) -> Strin
 
 fn cells(way: &WaySample) -> [String; 6] {
     let rtt = way.rtt.filter(|rtt| rtt.count > 0);
-    let of = |least: u64, time: fn(&Distribution) -> Nanos| {
-        rtt.filter(|rtt| rtt.count >= least).map_or_else(|| "-".into(), |rtt| time(&rtt).to_string())
+    let of = |percent: f64, time: fn(&Distribution) -> Nanos| {
+        let carried = rtt.filter(|rtt| percent < 99.0 || carries(rtt.count, percent));
+        carried.map_or_else(|| "-".into(), |rtt| time(&rtt).to_string())
     };
     [
         way.sent.to_string(),
         rtt.map_or(0, |rtt| rtt.count).to_string(),
-        of(1, |rtt| rtt.p50),
-        of(FOR_P99, |rtt| rtt.p99),
-        of(1, |rtt| rtt.max),
+        of(50.0, |rtt| rtt.p50),
+        of(99.0, |rtt| rtt.p99),
+        of(0.0, |rtt| rtt.max),
         way.lost.to_string(),
     ]
 }
@@ -73,5 +75,3 @@ fn shortened(label: &str) -> String {
 }
 
 const LABEL: usize = 17;
-/// Of fewer, p99 is the longest.
-const FOR_P99: u64 = 100;

@@ -10,10 +10,17 @@ use crate::document::Column;
 use model::latency::{LoadPhase, LoadPoint, LoadResult};
 use model::plan::Directions;
 use model::run::Run;
+use model::stats::percentile::carries;
 use model::stats::responsiveness::{Band, Confidence, Responsiveness};
 use model::units::{BitRate, Nanos};
 
-/// The block; empty without a load.
+/// The phases and both on one time axis.
+pub(in crate::format) fn brief(run: &Run, style: &Style) -> String {
+    let Some(loaded) = &run.summary.loaded else { return String::new() };
+    plain(&columns(), &rows(loaded)) + &over_time(loaded, style)
+}
+
+/// The block with all parts of the responsiveness; empty without a load.
 pub(super) fn block(run: &Run, style: &Style) -> String {
     let Some(loaded) = &run.summary.loaded else { return String::new() };
     let mut text = title("Idle and under load", style);
@@ -77,7 +84,7 @@ pub(in crate::format) fn rows(loaded: &LoadResult) -> Vec<Vec<String>> {
         vec![
             name(phase.load).into(),
             or_dash(p50.map(|time| time.to_string())),
-            or_dash(rtt.filter(|rtt| rtt.count >= HUNDRED).map(|rtt| rtt.p99.to_string())),
+            or_dash(rtt.filter(|rtt| carries(rtt.count, 99.0)).map(|rtt| rtt.p99.to_string())),
             or_dash(added.map(|(p50, idle)| added_text(p50, idle.p50))),
             words::percent(share(phase.lost, phase.sent)),
             or_dash(phase.up.map(|rate| rate.to_string())),
@@ -152,5 +159,3 @@ fn name(load: Option<Directions>) -> &'static str {
 
 /// Columns beside the bars.
 const BESIDE: usize = 20;
-/// Of fewer, p99 is the longest.
-const HUNDRED: u64 = 100;

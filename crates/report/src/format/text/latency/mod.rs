@@ -11,18 +11,21 @@ mod tables;
 mod times;
 mod way;
 
-pub(in crate::format) use chart::bar;
+pub(in crate::format) use chart::{bar, line as bars_over_time};
 pub(in crate::format) use compare::{
-    More, columns as compare_columns, note as compare_note, rows as compare_rows, sentences,
-    unit as compare_unit,
+    More, block as ways_block, columns as compare_columns, note as compare_note, rows as compare_rows,
+    sentences, unit as compare_unit,
 };
 pub(in crate::format) use counts::counted;
 pub(in crate::format) use heading::phrase;
 pub(super) use heading::{of_run, started};
 pub(super) use intervals::{header, row};
-pub(in crate::format) use loaded::{columns as load_columns, responsiveness, rows as load_rows};
+pub(in crate::format) use loaded::{
+    brief as load_brief, columns as load_columns, responsiveness, rows as load_rows,
+};
 pub(in crate::format) use percentiles::{given, missing};
-pub(in crate::format) use tables::histogram_rows;
+pub(in crate::format) use tables::{brief_histogram, histogram_rows};
+pub(in crate::format) use times::Unit;
 pub(in crate::format) use way::facts;
 
 use super::super::{Paint, Style};

@@ -65,6 +65,12 @@ pub(in crate::format) fn histogram_rows(way: &WayResult, width: usize) -> Vec<(N
     decoded.map(|decoded| chart::histogram(&decoded, width)).unwrap_or_default()
 }
 
+/// The same in seven rows, the last of which is the tail beyond p99.
+pub(in crate::format) fn brief_histogram(way: &WayResult, width: usize) -> Vec<(Nanos, Nanos, u64, String)> {
+    let decoded = way.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
+    decoded.map(|decoded| chart::brief(&decoded, width)).unwrap_or_default()
+}
+
 /// The slowest round trips and whose fault they are.
 pub(super) fn outliers(way: &WayResult, style: &Style) -> String {
     let Some(rtt) = way.rtt else { return String::new() };

@@ -108,12 +108,9 @@ fn floor(summary: &Summary, way: &WayResult) -> Option<String> {
 fn on_the_wire(wire: &WireTimes) -> String {
     let by = if wire.hardware { "the NIC's" } else { "the kernel's" };
     let added = wire.application.p50.saturating_sub(wire.rtt.p50);
-    let values = match wire.rtt.count >= FOR_P99 {
-        true => words::distribution(&wire.rtt),
-        false => format!("median {}, largest {}", wire.rtt.p50, wire.rtt.max),
-    };
     format!(
-        "{values} by {by} times of {}; this host above that adds {added}",
+        "{} by {by} times of {}; this host above that adds {added}",
+        words::distribution(&wire.rtt),
         words::count(wire.rtt.count, "round trip")
     )
 }
@@ -193,6 +190,3 @@ fn meaning(way: &WayResult) -> Option<String> {
     let tail = if tail.is_empty() { format!("the longest {}", rtt.max) } else { tail.join(", ") };
     Some(format!("A message and its reply take {} as a rule; {tail}.", rtt.p50))
 }
-
-/// Of fewer, p99 is the longest.
-const FOR_P99: u64 = 100;

@@ -35,7 +35,7 @@ pub(in crate::format) fn rows(path: &PathResult) -> Vec<(String, Vec<String>)> {
 }
 
 /// The test sends whole datagrams, which may arrive.
-pub(super) fn is_whole(shape: FragmentShape) -> bool {
+pub(in crate::format) fn is_whole(shape: FragmentShape) -> bool {
     !matches!(shape, FragmentShape::FirstAlone | FragmentShape::RestAlone)
 }
 

@@ -74,6 +74,29 @@ fn path_mtu(way: &PathWay) -> String {
     }
 }
 
+/// The path MTU as far as it is known: `1400`, `1400 or more`.
+pub(in crate::format) fn bound(way: &PathWay) -> String {
+    match (way.path_mtu, way.bound) {
+        (None, _) | (_, Bound::Unknown) => "unknown".into(),
+        (Some(mtu), Bound::Exact) => mtu.to_string(),
+        (Some(mtu), Bound::AtLeast) => format!("{mtu} or more"),
+        (Some(mtu), Bound::AtMost) => format!("{mtu} at most"),
+    }
+}
+
+/// How fragments are handled, in a word or two.
+pub(in crate::format) fn fate_word(fate: FragmentFate) -> &'static str {
+    match fate {
+        FragmentFate::Unknown => "unknown",
+        FragmentFate::Pass => "delivered",
+        FragmentFate::AllDropped | FragmentFate::Dropped => "dropped",
+        FragmentFate::NonFirstDropped => "non-first dropped",
+        FragmentFate::FirstDropped => "first dropped",
+        FragmentFate::OutOfOrderDropped => "in order only",
+        FragmentFate::Reassembled => "reassembled",
+    }
+}
+
 fn hop(hop: &LimitingHop) -> String {
     let name = match (hop.found_by, hop.ttl, hop.address) {
         (HopSource::Sender, ..) => return "the sender's own route".into(),

@@ -30,7 +30,7 @@ pub(super) fn table(headings: &[&str], rows: &[Row], style: &Style) -> String {
 }
 
 fn beside(name: &str, name_width: usize, row: &Row, column: usize) -> String {
-    let narrow = Style { colour: false, width: column };
+    let narrow = Style { width: column, ..Style::default() };
     let cells: Vec<Vec<String>> = row.cells.iter().map(|cell| narrow.wrap(cell, 0)).collect();
     let height = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let line = |index: usize| {

@@ -1,0 +1,240 @@
+//! A run in one line: what was found, and what to do about it. The verdict's sentences say the same at length.
+
+use crate::finding::first_sentence;
+use model::event::Outcome;
+use model::finding::{Finding, Severity, Status};
+use model::latency::{LoadPhase, WayResult};
+use model::path::PathWay;
+use model::plan::{Direction, Directions, Transport};
+use model::run::Run;
+use model::stats::percentile::carries;
+use model::summary::Summary;
+
+/// The one-line answer of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// What was found, without a full stop.
+    pub line: String,
+    /// What to do, where something is not as it should be; empty: nothing.
+    pub action: String,
+}
+
+/// The answer: why the figures are void, what is wrong, or the figures.
+#[must_use]
+pub fn of(run: &Run) -> Answer {
+    if run.verdict.status == Status::Void {
+        return Answer { line: one_sentence(&run.verdict.text), action: action(run) };
+    }
+    let serious = run.findings.iter().find(|finding| finding.severity > Severity::Info);
+    let line = match serious {
+        // Where it is, is the answer about hops.
+        Some(finding) if run.is_hops() => finding.title.split(": ").next().unwrap_or_default().to_owned(),
+        Some(finding) => short(run, finding),
+        None => figures(run),
+    };
+    Answer { line: line + &ended(run), action: action(run) }
+}
+
+/// The advice of the worst finding, in its first sentence.
+fn action(run: &Run) -> String {
+    let serious = run.findings.iter().find(|finding| finding.severity > Severity::Info);
+    serious.map(|finding| first_sentence(&finding.advice)).unwrap_or_default()
+}
+
+fn one_sentence(text: &str) -> String {
+    first_sentence(text).trim_end_matches('.').to_owned()
+}
+
+/// How it ended, when not as planned.
+fn ended(run: &Run) -> String {
+    let nested = run.tests.iter().filter_map(|test| test.summary.outcome.as_ref());
+    let mut outcomes = run.summary.outcome.iter().chain(nested);
+    let odd = |outcome: &&Outcome| !matches!(outcome, Outcome::Completed);
+    match outcomes.find(odd) {
+        Some(Outcome::Interrupted) => "; interrupted".into(),
+        Some(Outcome::PeerStopped { reason }) => format!("; the peer ended it early ({reason})"),
+        Some(Outcome::Failed { reason }) => format!("; then it broke off: {reason}"),
+        Some(Outcome::Completed) | None => String::new(),
+    }
+}
+
+/// A finding in a few words, with its directions.
+fn short(run: &Run, finding: &Finding) -> String {
+    let twins = run.findings.iter().filter(|other| other.id == finding.id && other.way == finding.way);
+    let mut directions: Vec<Direction> = twins.filter_map(|other| other.direction).collect();
+    directions.sort_unstable();
+    directions.dedup();
+    let place = match (directions.as_slice(), &finding.way) {
+        ([Direction::Up, Direction::Down], _) => " in both directions".into(),
+        ([one], _) => format!(" {one}"),
+        (_, Some(way)) if run.summary.ways.len() > 1 => format!(" ({way})"),
+        _ => String::new(),
+    };
+    let known = SHORT.iter().find(|(id, _)| *id == finding.id);
+    known.map_or_else(|| finding.title.clone(), |(_, words)| format!("{words}{place}"))
+}
+
+/// The headline figures by the kind of run.
+fn figures(run: &Run) -> String {
+    if !run.summary.ways.is_empty() || run.latency.is_some() {
+        return latency(run);
+    }
+    if run.is_path() {
+        return sizes(&run.summary).unwrap_or_else(|| one_sentence(&run.verdict.text));
+    }
+    let rates = rates(run);
+    if rates.is_empty() || run.is_frames() || run.transfer.is_some() {
+        return one_sentence(&run.verdict.text);
+    }
+    let rtt = run.summary.rtt.filter(|rtt| rtt.count > 0).map(|rtt| format!("RTT {}", rtt.p50));
+    let parts = [Some(rates), rtt];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// `TCP 29.4 Gbit/s up, 26.9 Gbit/s down`: the first transport that was measured, in its best test each way.
+fn rates(run: &Run) -> String {
+    let sum = run.summary.pairs.as_ref().and_then(|pairs| pairs.together.as_ref());
+    let summaries: Vec<&Summary> = match run.tests.as_slice() {
+        [] => vec![&run.summary],
+        tests => tests.iter().map(|test| &test.summary).collect(),
+    };
+    let all = || summaries.iter().flat_map(|one| [one.up.as_ref(), one.down.as_ref()]).flatten();
+    let Some(transport) = all().map(|way| way.transport).min_by_key(|of| *of != Transport::Tcp) else {
+        return String::new();
+    };
+    let rate = |direction: Direction| {
+        let together = sum.and_then(|sum| if direction == Direction::Up { sum.up } else { sum.down });
+        let ways = summaries.iter().filter_map(|one| one.direction(direction));
+        let best = ways.filter(|way| way.transport == transport).map(|way| way.goodput).max();
+        let rate = together.map(|way| way.goodput).or(best)?;
+        Some(format!("{rate} {direction}"))
+    };
+    let rates: Vec<String> = [Direction::Up, Direction::Down].into_iter().filter_map(rate).collect();
+    format!("{transport} {}", rates.join(", "))
+}
+
+/// `path MTU 1500, UDP payload 1472`, both directions where they differ.
+fn sizes(summary: &Summary) -> Option<String> {
+    let path = summary.path.as_ref()?;
+    let both = |of: fn(&PathWay) -> Option<u32>| {
+        let way = |direction| path.way(direction).and_then(of);
+        match (way(Direction::Up), way(Direction::Down)) {
+            (Some(up), Some(down)) if up == down => Some(up.to_string()),
+            (Some(up), Some(down)) => Some(format!("{up} up, {down} down")),
+            (Some(up), None) => Some(format!("{up} up")),
+            (None, Some(down)) => Some(format!("{down} down")),
+            (None, None) => None,
+        }
+    };
+    let mtu = both(|way| way.path_mtu).map(|mtu| format!("path MTU {mtu}"));
+    let payload = both(|way| way.max_udp_payload).map(|payload| format!("UDP payload {payload}"));
+    let parts: Vec<String> = [mtu, payload].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn latency(run: &Run) -> String {
+    let phases = run.summary.loaded.iter().flat_map(|loaded| &loaded.phases);
+    let loaded: Vec<String> = phases.filter_map(phase).collect();
+    if loaded.len() > 1 {
+        return format!("RTT {}", loaded.join(", "));
+    }
+    match run.summary.ways.as_slice() {
+        [way] => way_line(way).unwrap_or_else(|| one_sentence(&run.verdict.text)),
+        several => {
+            let medians = || several.iter().filter_map(|way| way.rtt).map(|rtt| rtt.p50);
+            match (medians().min(), medians().max()) {
+                (Some(least), Some(most)) => {
+                    format!("RTT {least} to {most} (medians of {} ways)", several.len())
+                }
+                _ => one_sentence(&run.verdict.text),
+            }
+        }
+    }
+}
+
+fn way_line(way: &WayResult) -> Option<String> {
+    let rtt = way.rtt.filter(|rtt| rtt.count > 0)?;
+    let p99 = if carries(rtt.count, 99.0) { format!(", p99 {}", rtt.p99) } else { String::new() };
+    Some(format!("RTT {} median{p99}, {} lost", rtt.p50, way.counted.lost))
+}
+
+fn phase(phase: &LoadPhase) -> Option<String> {
+    let rtt = phase.rtt.filter(|rtt| rtt.count > 0)?;
+    let name = match phase.load {
+        None => "idle",
+        Some(Directions::Up) => "loaded up",
+        Some(Directions::Down) => "loaded down",
+        Some(Directions::Both) => "loaded both ways",
+    };
+    Some(format!("{} {name}", rtt.p50))
+}
+
+/// Every finding in a few words, to which directions can be added.
+const SHORT: &[(&str, &str)] = &[
+    ("contradictory-figures", "The two ends contradict each other"),
+    ("link-speed-wrong", "More was carried than the given link speed allows"),
+    ("neighbour-failed", "The next hop stopped answering"),
+    ("one-way-reachable", "Only one end can open connections"),
+    ("udp-unreachable", "UDP does not get through"),
+    ("no-reply", "Nothing answers"),
+    ("one-family-only", "Only one IP version works"),
+    ("routing-loop", "Routers send packets in a circle"),
+    ("mtu-black-hole", "Large packets vanish without a message"),
+    ("tcp-blackhole", "Full-sized TCP segments vanish"),
+    ("mtu-discovery-wrong", "Routers report a wrong path MTU"),
+    ("paths-differ", "Flows take paths of different MTU"),
+    ("fragments-dropped", "IP fragments are dropped"),
+    ("udp-fragmented", "The datagrams were sent in fragments"),
+    ("service-limit", "The service answers small datagrams only"),
+    ("outage", "The path was down for a while"),
+    ("receiver-buffer-loss", "The receiving socket dropped datagrams"),
+    ("path-loss", "The path lost packets"),
+    ("loss-from-hop", "Packets are lost on the way"),
+    ("route-changed", "The route changed during the test"),
+    ("size-dependent-loss", "Large packets are lost more often"),
+    ("path-changed", "The path changed during the test"),
+    ("mss-clamped", "TCP's MSS is clamped on the path"),
+    ("stale-path-mtu", "The kernel remembers a wrong path MTU"),
+    ("mtu-asymmetric", "The path MTU differs by direction"),
+    ("mtu-reduced", "The path MTU is below the interface's"),
+    ("mtu-from-hop", "A hop lets smaller packets pass only"),
+    ("latency-from-hop", "One hop makes most of the round trip"),
+    ("icmp-rate-limited", "A router limits its own answers"),
+    ("window-limited", "The TCP window sets the rate"),
+    ("receiver-limited", "The receiving host sets the rate"),
+    ("sender-limited", "The sending host sets the rate"),
+    ("at-line-rate", "The path runs at line rate"),
+    ("reordering", "Packets arrive out of order"),
+    ("duplicates", "Packets arrive twice"),
+    ("rtt-outliers", "Some round trips take far longer than the rest"),
+    ("bufferbloat", "Queues fill under load"),
+    ("host-noise", "Other work on the host moved the figures"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_finding_has_a_short_form() {
+        let ids: Vec<&str> = SHORT.iter().map(|(id, _)| *id).collect();
+        assert_eq!(ids, model::finding::IDS);
+    }
+
+    #[test]
+    fn a_finding_of_both_directions_is_said_once() {
+        let mut run = crate::run_of_events("1", "measure", &[]);
+        let finding = |direction| {
+            Finding::new("fragments-dropped", Severity::Problem, direction, "gone".into())
+                .advise("Send less. Or allow fragments.")
+        };
+        run.findings = vec![finding(Direction::Up), finding(Direction::Down)];
+        run.verdict.status = Status::Problem;
+        let answer = of(&run);
+        assert_eq!(answer.line, "IP fragments are dropped in both directions");
+        assert_eq!(answer.action, "Send less.");
+        run.findings.pop();
+        run.summary.outcome = Some(Outcome::Interrupted);
+        assert_eq!(of(&run).line, "IP fragments are dropped up; interrupted");
+    }
+}

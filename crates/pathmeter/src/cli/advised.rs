@@ -1,0 +1,108 @@
+//! Every command line that advice gives is one that this program takes.
+
+use super::Cli;
+use clap::{CommandFactory, Parser};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn every_advised_command_is_understood() {
+    let commands = sources().iter().flat_map(|text| advised(text)).collect::<BTreeSet<String>>();
+    assert!(commands.len() > 20, "the sources advise commands: {commands:?}");
+    for command in commands {
+        let parsed = Cli::try_parse_from(concrete(&command).split_whitespace());
+        if let Err(error) = parsed {
+            let shown = matches!(
+                error.kind(),
+                clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion
+            );
+            // A command may be named without what it is given, never with what it does not take.
+            let short = matches!(
+                error.kind(),
+                clap::error::ErrorKind::MissingRequiredArgument
+                    | clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+            );
+            assert!(shown || short, "`{command}`: {error}");
+        }
+    }
+}
+
+#[test]
+fn every_advised_option_exists() {
+    let program = Cli::command();
+    let known: BTreeSet<String> = program
+        .get_subcommands()
+        .chain(program.get_subcommands().flat_map(clap::Command::get_subcommands))
+        .flat_map(|command| command.get_arguments())
+        .chain(program.get_arguments())
+        .filter_map(|argument| argument.get_long().map(|long| format!("--{long}")))
+        .collect();
+    for text in sources() {
+        for quoted in quoted(&text).filter(|quoted| quoted.starts_with("--")) {
+            let option = quoted.split([' ', '=', '[']).next().unwrap_or(quoted);
+            assert!(known.contains(option), "`{quoted}` is advised, and no command has {option}");
+        }
+    }
+}
+
+/// The sources that hold advice, without their tests. Formats of other tools speak their own language.
+fn sources() -> Vec<String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates' directory");
+    let mut found = Vec::new();
+    for name in ["insight", "engine", "wire", "report", "lab", "lab_run", "pathmeter"] {
+        collect(&crates.join(name).join("src"), &mut found);
+    }
+    found
+}
+
+fn collect(directory: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(directory).expect("a directory of sources").flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if path.is_dir() && !["tests", "iperf2", "iperf3", "sockperf"].contains(&name.as_str()) {
+            collect(&path, found);
+        } else if name.ends_with(".rs") && !["tests.rs", "advised.rs"].contains(&name.as_str()) {
+            let text = fs::read_to_string(&path).expect("a source file");
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let said: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            found.push(said.join("\n").replace("\\\n", " "));
+        }
+    }
+}
+
+/// What stands between backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('\n').flat_map(|line| line.split('`').skip(1).step_by(2))
+}
+
+/// Command lines of this program between backticks, or alone in a string.
+fn advised(text: &str) -> Vec<String> {
+    let strings = text.split('"').skip(1).step_by(2);
+    let all =
+        quoted(text).chain(strings).filter(|words| words.starts_with("pathmeter ") && !words.contains('\n'));
+    let is_command = |words: &&str| {
+        let second = words.split_whitespace().nth(1).unwrap_or_default();
+        Cli::command().get_subcommands().any(|command| command.get_name() == second)
+    };
+    all.filter(is_command).map(|words| words.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// The command line with values in the place of names in capitals and of what is filled in.
+fn concrete(command: &str) -> String {
+    let fingerprint = "00".repeat(32);
+    let words = command.split_whitespace().map(|word| match word.trim_matches(['\'', ',']) {
+        "HOST" => "192.0.2.1",
+        "PORT" => "5210",
+        "N" => "4",
+        "FILE" => "file",
+        "GROUP" => "239.0.0.1",
+        "HEX" => &fingerprint,
+        "TOPOLOGY" => "direct",
+        "URL" => "http://192.0.2.1/",
+        "…" | "..." => "",
+        word if word.starts_with('{') && word.ends_with('}') => "7",
+        word => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,262 @@
+//! A test while it runs, on standard error: on a terminal a region that is drawn anew, elsewhere rows. Standard output has the
+//! result alone, or with `--format ndjson` every event.
+
+use super::keep::Keep;
+use super::output::Screen;
+use super::region::Region;
+use super::session::Measured;
+use crate::cli::Common;
+use engine::error::{Result, fault};
+use engine::run::{self, Document, Ended, Options, Plan};
+use model::event::{Event, Progress};
+use model::latency::LatencyPlan;
+use model::plan::End;
+use model::sample::{IntervalSample, Side};
+use model::time::MonoTime;
+use model::transfer::TransferPlan;
+use model::units::{BitRate, Bytes, Nanos};
+use report::format::{self, Style, frames, ndjson, text};
+use std::io::{IsTerminal, Write};
+
+/// Carries a plan out, keeps what happens and shows it, in the way the format asks for.
+///
+/// # Errors
+/// As [`run::run`].
+pub(crate) fn carry_out(plan: &Plan, options: Options, keep: &mut Keep, global: &Common) -> Result<Measured> {
+    // A text without details has no intervals, and events have shown them.
+    let is_seen = match global.format().live {
+        format::Live::Rows => global.verbose == 0,
+        format::Live::Events => global.output.is_none(),
+        format::Live::Nothing => false,
+    };
+    // What is kept is whole.
+    let is_seen = is_seen && !keep.is_kept();
+    let options = Options { drop_intervals: is_seen, ..options };
+    let mut live = Live::new(plan, global);
+    let Ended { document, error } = run::run(plan, &options, &mut |event| {
+        keep.event(event);
+        live.event(event);
+    })?;
+    match document {
+        Document::Run(run) => Ok(Measured { run: keep.named(*run), error }),
+        _ => Err(fault("a plan of a path made another document than a run")),
+    }
+}
+
+/// What is shown.
+struct Live<'a> {
+    global: &'a Common,
+    style: Style,
+    region: Region,
+    /// Of several tests only the steps are shown.
+    is_of_steps: bool,
+    /// Warnings are shown as they come.
+    warns: bool,
+    began: MonoTime,
+    /// How long it takes, where that is known.
+    planned: Option<Nanos>,
+    plan: Option<model::plan::Plan>,
+    latency: Option<LatencyPlan>,
+    transfer: Option<TransferPlan>,
+    head: Vec<String>,
+    rows: Vec<String>,
+    /// Rates of the step under way.
+    rates: Vec<u64>,
+    /// The reader has gone (a closed pipe): do not write any more.
+    gone: bool,
+}
+
+impl<'a> Live<'a> {
+    fn new(plan: &Plan, global: &'a Common) -> Live<'a> {
+        Live {
+            global,
+            style: Style { colour: false, ..Screen::of(global).style() },
+            region: Region::new(global),
+            is_of_steps: matches!(plan, Plan::Measure(_) | Plan::Pairs(_) | Plan::Frames(_)),
+            warns: matches!(plan, Plan::Transfer(_)),
+            began: linux::clock::mono_now(),
+            planned: planned(plan),
+            plan: None,
+            latency: None,
+            transfer: None,
+            head: Vec::new(),
+            rows: Vec::new(),
+            rates: Vec::new(),
+            gone: false,
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Connected(connected) => self.plan = Some(connected.plan.clone()),
+            Event::LatencyStarted(begun) => self.latency = Some(begun.plan.clone()),
+            Event::TransferStarted(begun) => self.transfer = Some(begun.plan.clone()),
+            // What is changed and who is trusted must be known before it happens.
+            Event::Warning(warning) if self.warns => {
+                self.region.say(&format!("warning: {}\n", warning.text));
+            }
+            _ => {}
+        }
+        if self.global.verbose > 1 {
+            self.region.say(&decided(event));
+        }
+        if self.global.format().live == format::Live::Events && self.global.output.is_none() {
+            self.out(&ndjson::line(event));
+        }
+        if self.is_of_steps { self.step(event) } else { self.test(event) }
+    }
+
+    /// A test of several: its step, its rates, a row of a sweep.
+    fn step(&mut self, event: &Event) {
+        let line = match event {
+            Event::Progress(Progress { part: Some([part, of]), doing }) => format!("{part}/{of}  {doing}"),
+            Event::Progress(progress) => progress.doing.clone(),
+            Event::FrameRow(row) => frames::progress(row),
+            Event::Sample(sample) if sample.side == Side::Local => {
+                self.rates.push(rate(sample).0);
+                return self.draw();
+            }
+            _ => return,
+        };
+        if let (Some(last), Some(rate)) = (self.rows.last_mut(), self.rates.last()) {
+            last.push_str(&format!("   {}", BitRate(*rate)));
+        }
+        self.rates.clear();
+        if self.region.is_live() {
+            self.rows.push(line);
+            self.draw();
+        } else {
+            self.region.say(&format!("{line}\n"));
+        }
+    }
+
+    /// One test: its head and its rows.
+    fn test(&mut self, event: &Event) {
+        if let Event::Progress(progress) = event {
+            if self.region.is_live() {
+                self.rows.push(progress.doing.clone());
+                self.draw();
+            } else if self.plan.is_some() {
+                self.region.say(&format!("{}\n", progress.doing));
+            }
+            return;
+        }
+        // Other formats are read by programs, and whoever looks on has a terminal.
+        let is_shown = self.global.format().live == format::Live::Rows || std::io::stderr().is_terminal();
+        let text = self.text(event);
+        if !is_shown || text.is_empty() {
+            return;
+        }
+        if !self.region.is_live() {
+            return self.region.say(&text);
+        }
+        let is_head = matches!(
+            event,
+            Event::Started(_) | Event::LatencyStarted(_) | Event::PathStarted(_) | Event::TransferStarted(_)
+        );
+        let lines = text.lines().map(str::to_owned);
+        if is_head {
+            self.head = lines.collect()
+        } else {
+            self.rows.extend(lines)
+        }
+        self.draw();
+    }
+
+    fn draw(&mut self) {
+        let hidden = self.rows.len().saturating_sub(MOST_ROWS);
+        let mut lines = self.head.clone();
+        lines.extend_from_slice(&self.rows[hidden..]);
+        if let (Some(last), Some(rate)) = (lines.last_mut(), self.rates.last()) {
+            let bars = text::sparkline(&self.rates, SPARKS);
+            last.push_str(&format!("   {}  {bars}", BitRate(*rate)));
+        }
+        lines.extend(self.left());
+        self.region.draw(&lines);
+    }
+
+    /// How much time is left.
+    fn left(&self) -> Option<String> {
+        let (planned, gone) = (self.planned?, linux::clock::mono_now().saturating_since(self.began));
+        let seconds = planned.saturating_sub(gone).as_secs_f64();
+        Some(format!("  about {seconds:.0} s left (Ctrl-C ends it with what was measured)"))
+    }
+
+    fn text(&self, event: &Event) -> String {
+        match (event, &self.plan) {
+            (Event::Started(started), Some(plan)) => text::live_header(started, plan, &self.style),
+            (Event::Sample(sample), Some(plan)) => text::live_row(sample, plan, &self.style),
+            (Event::LatencyStarted(begun), _) => text::latency_live_header(begun, &self.style),
+            (Event::PathStarted(begun), _) => text::path_live_header(begun, &self.style),
+            (Event::LatencySample(sample), _) => {
+                let row = |plan| text::latency_live_row(sample, plan);
+                self.latency.as_ref().map(row).unwrap_or_default()
+            }
+            (Event::TransferStarted(begun), _) => text::transfer_live_header(begun, &self.style),
+            (Event::Transfer(transfer), _) => {
+                self.transfer.as_ref().map(|plan| text::transfer_live_row(transfer, plan)).unwrap_or_default()
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn out(&mut self, text: &str) {
+        if self.gone || text.is_empty() {
+            return;
+        }
+        let mut stdout = std::io::stdout().lock();
+        self.gone = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err();
+    }
+}
+
+/// The payload of all streams per second.
+fn rate(sample: &IntervalSample) -> BitRate {
+    let bytes: Bytes = sample.streams.iter().map(|stream| stream.bytes).sum();
+    BitRate::from_bytes(bytes, sample.end.saturating_sub(sample.start))
+}
+
+/// How long a plan takes, where it says so.
+fn planned(plan: &Plan) -> Option<Nanos> {
+    let of = |plan: &model::plan::Plan| match plan.test.end {
+        End::Time(time) => Some(time + plan.test.omit),
+        End::Bytes(_) | End::Blocks(_) => None,
+    };
+    match plan {
+        Plan::Throughput(plan) => of(plan),
+        Plan::Measure(plan) => {
+            plan.tests.iter().try_fold(PROBES, |sum, test| Some(sum + of(test)? + BETWEEN))
+        }
+        Plan::Latency(work) => {
+            let End::Time(time) = work.plan.end else { return None };
+            let phases = work.plan.load.as_ref().map_or(0, |load| load.phases.len() as u64);
+            let loaded = work.plan.load.as_ref().map_or(Nanos::ZERO, |load| load.time);
+            Some(time + loaded.saturating_mul(phases) + work.plan.warm_up.unwrap_or_default())
+        }
+        _ => None,
+    }
+}
+
+/// For `-vv`: what was decided, as JSON, and which features of the kernels carried the data.
+fn decided(event: &Event) -> String {
+    fn line(name: &str, value: &impl serde::Serialize) -> String {
+        serde_json::to_string(value).map(|json| format!("{name}: {json}\n")).unwrap_or_default()
+    }
+    match event {
+        Event::Connected(connected) => line("plan", &connected.plan),
+        Event::LatencyStarted(begun) => line("plan", &begun.plan),
+        Event::PathStarted(begun) => line("plan", &begun.plan),
+        Event::TransferStarted(begun) => line("plan", &begun.plan),
+        Event::Result(end) => {
+            let name = if end.side == Side::Local { "data path here" } else { "data path there" };
+            line(name, &end.result.datapath)
+        }
+        _ => String::new(),
+    }
+}
+
+/// More rows are not looked at while they run.
+const MOST_ROWS: usize = 12;
+const SPARKS: usize = 20;
+/// What `measure` needs between two tests, and for its probes.
+const BETWEEN: Nanos = Nanos::from_millis(300);
+const PROBES: Nanos = Nanos::from_millis(1_500);

@@ -1,0 +1,80 @@
+//! A few lines at the bottom of the terminal that are drawn anew as things happen, and are gone when the result comes.
+//! Without a terminal, and with `--plain`, lines are written one after the other. A closed standard error stops nothing.
+
+use crate::cli::Common;
+use std::io::{IsTerminal, Write};
+
+/// The lines on standard error.
+pub(crate) struct Region {
+    is_live: bool,
+    /// How many lines it has on the screen.
+    drawn: usize,
+}
+
+impl Region {
+    /// Nothing is shown yet.
+    pub(crate) fn new(global: &Common) -> Region {
+        Region { is_live: !global.plain && std::io::stderr().is_terminal(), drawn: 0 }
+    }
+
+    /// It can be drawn anew.
+    pub(crate) fn is_live(&self) -> bool {
+        self.is_live
+    }
+
+    /// Draws these lines in the place of those before; for a terminal alone.
+    pub(crate) fn draw(&mut self, lines: &[String]) {
+        if !self.is_live {
+            return;
+        }
+        let (rows, columns) =
+            linux::screen::size().map_or((24, 80), |(rows, columns)| (rows.into(), columns.into()));
+        let text = drawn(self.drawn, lines, rows, columns);
+        self.drawn = lines.len().min(usize::max(rows, 2) - 1);
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    /// Writes lines that stay, above what is drawn.
+    pub(crate) fn say(&mut self, text: &str) {
+        let text = erased(self.drawn) + text;
+        self.drawn = 0;
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        if self.drawn > 0 {
+            let _ = std::io::stderr().write_all(erased(self.drawn).as_bytes());
+        }
+    }
+}
+
+/// The control codes that replace `before` lines by these, each cut to the screen's width: a line that the terminal broke
+/// would be two.
+fn drawn(before: usize, lines: &[String], rows: usize, columns: usize) -> String {
+    let most = usize::max(rows, 2) - 1;
+    let shown = &lines[lines.len().saturating_sub(most)..];
+    let cut =
+        |line: &String| -> String { line.chars().take(columns.saturating_sub(1)).chain(['\n']).collect() };
+    erased(before) + &shown.iter().map(cut).collect::<String>()
+}
+
+/// Up so many lines, and away with all below.
+fn erased(lines: usize) -> String {
+    if lines == 0 { String::new() } else { format!("\r\x1b[{lines}A\x1b[J") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_replace_those_before_and_fit_the_screen() {
+        let lines = ["a long line".to_owned(), "b".to_owned(), "c".to_owned()];
+        assert_eq!(drawn(0, &lines[..2], 24, 80), "a long line\nb\n");
+        assert_eq!(drawn(2, &lines[1..], 24, 80), "\r\x1b[2A\x1b[Jb\nc\n");
+        assert_eq!(drawn(1, &lines, 3, 7), "\r\x1b[1A\x1b[Jb\nc\n", "the last lines that fit");
+        assert_eq!(drawn(0, &lines[..1], 24, 7), "a long\n");
+    }
+}

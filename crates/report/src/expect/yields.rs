@@ -1,0 +1,160 @@
+//! What a plan will measure, so that an expectation which it can never answer is refused before the test.
+
+use super::Expectation;
+use super::figures::Source;
+use super::scope::Scope;
+use model::plan::{Direction, Directions, Transport};
+use thiserror::Error;
+
+/// What a plan will measure. What may or may not come, such as the sizes probed to explain a loss, counts as measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Yields {
+    /// Streams: of which transport and direction.
+    pub streams: Vec<(Transport, Direction)>,
+    /// Packet sizes are looked for.
+    pub sizes: bool,
+    /// Round trips are timed.
+    pub round_trips: bool,
+    /// Labels of the ways of a latency run.
+    pub ways: Vec<String>,
+    /// Phases of a latency run under load; `None`: idle.
+    pub phases: Vec<Option<Directions>>,
+    /// Several sessions at once.
+    pub pairs: bool,
+    /// Files are transferred.
+    pub transfers: bool,
+    /// A UDP service is asked.
+    pub service: bool,
+    /// The routers on the way are asked.
+    pub hops: bool,
+}
+
+/// A plan does not measure what is expected.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{expectation}` can never hold: {why}")]
+pub struct NeverMeasured {
+    /// The expectation as it was given.
+    pub expectation: String,
+    /// What the plan lacks.
+    pub why: String,
+}
+
+impl Expectation {
+    /// Whether the plan can yield the figure at all.
+    ///
+    /// # Errors
+    /// It cannot, and why.
+    pub fn answered_by(&self, yields: &Yields) -> Result<(), NeverMeasured> {
+        let lacking = match (self.figure.source, &self.scope) {
+            (Source::Way(_), _) => self.lacks_streams(yields),
+            (Source::Path(_), _) => {
+                (!yields.sizes).then(|| "this command does not look for packet sizes".into())
+            }
+            (Source::Labelled(_), Scope::Way(label)) => lacks_way(label, &yields.ways),
+            (Source::Loaded(_), Scope::Loaded(load)) => {
+                let there = yields.phases.contains(load);
+                (!there).then(|| "there is no such phase; `pathmeter latency HOST --loaded` has them".into())
+            }
+            (Source::Run(_), _) => lacks_run(self.figure.name, yields),
+            _ => None,
+        };
+        lacking.map_or(Ok(()), |why| Err(NeverMeasured { expectation: self.text.clone(), why }))
+    }
+
+    fn lacks_streams(&self, yields: &Yields) -> Option<String> {
+        let own = transport_of(self.figure.name);
+        let fits = |(transport, direction): &&(Transport, Direction)| {
+            self.direction.is_none_or(|wanted| wanted == *direction)
+                && self.transport.is_none_or(|wanted| wanted == *transport)
+                && own.is_none_or(|wanted| wanted == *transport)
+        };
+        if yields.streams.iter().any(|stream| fits(&stream)) {
+            return None;
+        }
+        let mut all: Vec<String> =
+            yields.streams.iter().map(|(transport, direction)| format!("{transport} {direction}")).collect();
+        all.dedup();
+        Some(match all.is_empty() {
+            true => "this command measures no throughput".into(),
+            false => {
+                format!("this test measures {} only (--reverse, --bidir, --udp change that)", all.join(", "))
+            }
+        })
+    }
+}
+
+fn lacks_way(label: &String, ways: &[String]) -> Option<String> {
+    let list = || ways.iter().map(|way| format!("`{way}`")).collect::<Vec<_>>().join(", ");
+    (!ways.contains(label)).then(|| match ways.is_empty() {
+        true => "this command has no ways; `pathmeter latency` has".into(),
+        false => format!("there is no way `{label}`; the ways are {}", list()),
+    })
+}
+
+/// Figures of the whole run, by the first part of their name.
+fn lacks_run(name: &str, yields: &Yields) -> Option<String> {
+    let first = name.split('.').next().unwrap_or(name);
+    let (there, what) = match first {
+        "verdict" | "findings" | "problems" | "warnings" => (true, ""),
+        "transfer" => (yields.transfers, "files are timed by `pathmeter transfer`"),
+        "service" => (yields.service, "a service is asked by `pathmeter mtu --service PORT`"),
+        "path" => (yields.sizes || yields.service, "packet sizes are looked for by `pathmeter mtu`"),
+        "hops" => (yields.hops, "routers are asked by `pathmeter hops`"),
+        "pairs" => (yields.pairs, "pairs run with `pathmeter throughput --pairs N`"),
+        "rtt" | "lost" => (yields.round_trips, "round trips are timed by `latency` and `measure`"),
+        _ => (!yields.ways.is_empty(), "round trips are timed by `pathmeter latency`"),
+    };
+    (!there).then(|| what.to_owned())
+}
+
+/// The transport that a figure of a stream is of, where it is of one alone.
+fn transport_of(name: &str) -> Option<Transport> {
+    match name.split('.').next().unwrap_or(name) {
+        "loss" | "reordered" | "duplicates" | "jitter" | "one_way" => Some(Transport::Udp),
+        "retransmits" | "loaded_rtt" => Some(Transport::Tcp),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str, yields: &Yields) -> Option<String> {
+        let expectation: Expectation = text.parse().expect(text);
+        expectation.answered_by(yields).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_figure_of_another_direction_or_transport_is_refused() {
+        let yields = Yields { streams: vec![(Transport::Tcp, Direction::Up)], ..Yields::default() };
+        for text in
+            ["up.goodput>=1M", "tcp.up.goodput>=1M", "up.retransmits<=3", "verdict==ok", "findings==0"]
+        {
+            assert_eq!(refused(&text.replace("1M", "1Mbit/s"), &yields), None, "{text}");
+        }
+        for text in ["down.goodput>=1Mbit/s", "udp.up.goodput>=1Mbit/s", "up.loss<=1%", "up.path_mtu>=1500"] {
+            assert!(refused(text, &yields).is_some(), "{text}");
+        }
+        let said = refused("down.goodput>=1Mbit/s", &yields).expect("it is refused");
+        assert!(said.contains("measures TCP up only") && said.contains("--reverse"), "{said}");
+    }
+
+    #[test]
+    fn ways_and_phases_must_be_there() {
+        let yields = Yields {
+            round_trips: true,
+            ways: vec!["direct".into()],
+            phases: vec![None, Some(Directions::Up)],
+            ..Yields::default()
+        };
+        for text in ["rtt.p50<1ms", "way.direct.rtt.p50<1ms", "loaded.up.rtt.p50<1ms", "late==0"] {
+            assert_eq!(refused(text, &yields), None, "{text}");
+        }
+        for text in
+            ["way.other.rtt.p50<1ms", "loaded.down.rtt.p50<1ms", "transfer.failed==0", "up.goodput>1M"]
+        {
+            assert!(refused(&text.replace(">1M", ">1Mbit/s"), &yields).is_some(), "{text}");
+        }
+    }
+}

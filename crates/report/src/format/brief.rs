@@ -1,0 +1,151 @@
+//! A run on one screen: the verdict and the answer first, then one table, the findings, and whence it comes.
+
+pub(super) mod findings;
+mod latency;
+mod path;
+mod provenance;
+mod table;
+mod throughput;
+
+pub(super) use provenance::line as provenance;
+
+use super::text::{latency as latency_text, transfer, words};
+use super::{Paint, Style, text};
+use crate::document::Conclusion;
+use insight::answer::{self, Answer};
+use model::finding::Status;
+use model::run::Run;
+
+/// The whole of it. With `style.detail` the evidence stands with the findings.
+pub(super) fn of(run: &Run, style: &Style) -> String {
+    let style = &Style { width: style.width.min(WIDEST), ..*style };
+    let parts = [
+        first(run, style),
+        body(run, style),
+        findings::of(run, style),
+        findings::expectations(run, style),
+        provenance::of(run, style),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// The verdict's word in capitals, and how it is painted.
+pub(super) fn word(conclusion: &Conclusion) -> (String, Paint) {
+    let word = match (conclusion.broken, conclusion.status) {
+        (true, Status::Ok | Status::Degraded) => return ("BROKEN".into(), Paint::Problem),
+        (_, status) => words::status(status).to_uppercase(),
+    };
+    let paint = match conclusion.status {
+        Status::Ok => Paint::Good,
+        Status::Degraded => Paint::Warning,
+        Status::Problem | Status::Void => Paint::Problem,
+    };
+    (word, paint)
+}
+
+/// The answer of a run; of one whose figures stand, and are not as expected, that.
+pub(super) fn answer(run: &Run) -> Answer {
+    let answer = answer::of(run);
+    let broken = run.expectations.iter().filter(|expected| !expected.held).count();
+    match run.verdict.status {
+        Status::Ok | Status::Degraded if broken > 0 => {
+            let all = words::count(run.expectations.len() as u64, "expectation");
+            Answer { line: format!("{broken} of {all} broken: {}", answer.line), ..answer }
+        }
+        _ => answer,
+    }
+}
+
+/// The word, the answer and the two ends; below it what to do.
+fn first(run: &Run, style: &Style) -> String {
+    let conclusion = Conclusion::of_run(run);
+    let (word, paint) = word(&conclusion);
+    let Answer { line, action } = answer(run);
+    let indent = " ".repeat(word.chars().count() + GAP);
+    let mut lines = style.wrap(&line, indent.len());
+    let ends = between(run);
+    if let Some(first) = lines.first_mut() {
+        let used = indent.len() + first.chars().count();
+        let room = style.width.saturating_sub(used);
+        let width = ends.chars().count();
+        if width > 0 && room >= width + GAP {
+            let gap = " ".repeat(room - width);
+            *first = format!("{first}{gap}{}", style.paint(Paint::Dim, &ends));
+        } else if width > 0 {
+            lines.push(style.paint(Paint::Dim, &ends));
+        }
+    }
+    let mut text = String::new();
+    for (index, line) in lines.iter().enumerate() {
+        let lead = if index == 0 { style.paint(paint, &word) + &" ".repeat(GAP) } else { indent.clone() };
+        text.push_str(&format!("{lead}{line}\n"));
+    }
+    for line in style.wrap(&plain(&action), indent.len()) {
+        text.push_str(&format!("{indent}{line}\n"));
+    }
+    text
+}
+
+/// `client -> 10.0.0.2`.
+fn between(run: &Run) -> String {
+    let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
+    let mut hosts: Vec<&str> =
+        run.latency.iter().flat_map(|plan| &plan.ways).map(|way| way.target.host.as_str()).collect();
+    hosts.extend(run.path.iter().map(|plan| plan.target.host.as_str()));
+    hosts.extend(run.hops.iter().map(|plan| plan.target.host.as_str()));
+    hosts.extend(plan.map(|plan| plan.target.host.as_str()));
+    hosts.dedup();
+    let here = run.host.as_ref().map(|host| host.name.as_str()).filter(|name| !name.is_empty());
+    match (here, hosts.as_slice()) {
+        (_, []) => String::new(),
+        (Some(here), [one]) => format!("{here} -> {one}"),
+        (Some(here), several) => format!("{here} -> {} hosts", several.len()),
+        (None, [one, ..]) => (*one).to_owned(),
+    }
+}
+
+/// What was measured.
+fn body(run: &Run, style: &Style) -> String {
+    let own = match () {
+        () if latency_text::is_latency(run) => latency::body(run, style),
+        () if run.is_path() => path::body(run, style),
+        () if run.is_hops() => super::hops::body(run, style),
+        () if transfer::is_transfer(run) => text::transfer_body(run, style),
+        () if run.summary.pairs.is_some() => text::pairs_body(run, style),
+        () if run.is_frames() => super::frames::text(run, style),
+        () => throughput::body(run, style),
+    };
+    let packets = run.summary.packets.iter().map(|packets| text::packets::of(packets, style));
+    own.trim_start_matches('\n').to_owned() + &packets.collect::<String>()
+}
+
+/// Backticks mark code where letters can look otherwise.
+pub(super) fn plain(text: &str) -> String {
+    text.replace('`', "")
+}
+
+/// A count with its thousands set apart: `374 973`.
+pub(super) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let first = digits.len() % 3;
+    let (head, tail) = digits.split_at(first);
+    let groups = tail.as_bytes().chunks(3).map(|group| String::from_utf8_lossy(group).into_owned());
+    let parts = Some(head.to_owned()).into_iter().filter(|head| !head.is_empty()).chain(groups);
+    parts.collect::<Vec<_>>().join("\u{a0}")
+}
+
+/// Prose beyond this is hard to read.
+const WIDEST: usize = 100;
+/// Columns between the word and the answer.
+const GAP: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let all = [0, 999, 1_000, 374_973, 1_000_000].map(|count| grouped(count).replace('\u{a0}', " "));
+        assert_eq!(all, ["0", "999", "1 000", "374 973", "1 000 000"]);
+    }
+}

@@ -1,0 +1,101 @@
+//! Round trips: percentiles in a row, their bounds, and a short histogram; of several ways or phases their tables.
+
+use super::super::text::latency::{Unit, brief_histogram, counted, given, load_brief, ways_block};
+use super::super::{Paint, Style};
+use super::grouped;
+use super::table::{Row, Table};
+use model::latency::WayResult;
+use model::run::Run;
+use model::units::Nanos;
+
+/// The tables of the run.
+pub(super) fn body(run: &Run, style: &Style) -> String {
+    let ways = match run.summary.ways.as_slice() {
+        [] => String::new(),
+        [way] if run.summary.loaded.is_none() => one(way, style),
+        [_] => String::new(),
+        _ => ways_block(run, style),
+    };
+    let parts = [ways, load_brief(run, style)];
+    let parts: Vec<&str> =
+        parts.iter().map(|part| part.trim_start_matches('\n')).filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}
+
+fn one(way: &WayResult, style: &Style) -> String {
+    let mut text = String::new();
+    match way.rtt.filter(|rtt| rtt.count > 0) {
+        Some(rtt) => {
+            let unit = Unit::of(rtt.p50);
+            text.push_str(&percentiles(way, unit, style));
+            text.push_str(&histogram(way, unit, style));
+        }
+        None => text.push_str(&style.list(&[counted(&way.counted)], "  ")),
+    }
+    let counts = &way.counted;
+    let is_odd =
+        [counts.lost, counts.late, counts.duplicates, counts.reordered].iter().any(|count| *count > 0);
+    if is_odd && way.rtt.is_some() {
+        text.push_str(&style.list(&[counted(&way.counted)], "  "));
+    }
+    text
+}
+
+/// The row of percentiles that the count carries, across the screen or, on a narrow one, down.
+fn percentiles(way: &WayResult, unit: Unit, style: &Style) -> String {
+    let Some(rtt) = way.rtt else { return String::new() };
+    let given = given(way);
+    let middle = given.iter().map(|(percent, value, _)| (format!("p{percent}"), *value));
+    let mut figures = vec![("min".to_owned(), rtt.min)];
+    figures.extend(middle);
+    figures.push(("max".into(), rtt.max));
+    figures.push(("mean".into(), rtt.mean));
+    let (heads, values): (Vec<String>, Vec<Option<String>>) =
+        figures.into_iter().map(|(head, time)| (head, Some(digits(unit, time)))).unzip();
+    let bounds = given.iter().find(|(percent, ..)| (*percent - 50.0).abs() < 1e-9).and_then(|given| given.2);
+    let half = bounds.map(|(low, high)| Nanos(high.0.saturating_sub(low.0) / 2));
+    let sure = half.map(|half| format!("median ± {} {} (95 % CI)", digits(unit, half), unit.name));
+    let across =
+        Table { heads: heads.clone(), rows: vec![Row::new("", values.clone()).with_note(unit.name.into())] };
+    let wide = Style { width: usize::MAX, ..*style };
+    let mut text = across.text(&wide);
+    let uncoloured = across.text(&Style { colour: false, ..wide });
+    if uncoloured.lines().any(|line| line.chars().count() > style.width) {
+        let down =
+            heads.iter().zip(values).map(|(head, value)| Row::new(head, [value]).with_note(unit.name.into()));
+        text = Table { heads: vec![String::new()], rows: down.collect() }.text(style);
+    }
+    text + &style.list(&sure.into_iter().collect::<Vec<_>>(), "  ")
+}
+
+/// Three significant digits, thousands set apart.
+fn digits(unit: Unit, time: Nanos) -> String {
+    let value = unit.of_time(time);
+    match value {
+        whole if whole >= 999.5 => grouped(whole.round() as u64),
+        whole if whole >= 99.95 => format!("{whole:.0}"),
+        tens if tens >= 9.995 => format!("{tens:.1}"),
+        _ if unit.name == "ns" => format!("{value:.0}"),
+        ones => format!("{ones:.2}"),
+    }
+}
+
+/// Bars, the longest round trips in the last row.
+fn histogram(way: &WayResult, unit: Unit, style: &Style) -> String {
+    let room = style.width.saturating_sub(BESIDE).clamp(10, 40);
+    let rows = brief_histogram(way, room);
+    let last = rows.len().saturating_sub(1);
+    let label = |index: usize, low: Nanos| {
+        let low = digits(unit, low);
+        if index == last && index > 0 { format!(">{low}") } else { low }
+    };
+    let lines = rows.iter().enumerate().map(|(index, (low, _, count, bar))| {
+        let bar = format!("{bar:<room$}");
+        format!("  {:>8} ▕{}{:>12}\n", label(index, *low), style.paint(Paint::Good, &bar), grouped(*count))
+    });
+    let lines: String = lines.collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
+}
+
+/// Columns beside the bars.
+const BESIDE: usize = 26;

@@ -1,0 +1,131 @@
+//! The table of packet sizes, what to set, and what could not be found out.
+
+use super::super::Style;
+use super::super::text::path::{bound, fate_word, service, unknown};
+use super::super::text::words;
+use super::plain;
+use super::table::{Row, Table};
+use model::path::advice::{Advice, Setting};
+use model::path::{Discovery, FragmentFate, PathResult, PathWay};
+use model::plan::Direction;
+use model::run::Run;
+
+/// The table of a run about packet sizes.
+pub(super) fn body(run: &Run, style: &Style) -> String {
+    let Some(found) = &run.summary.path else { return String::new() };
+    let directions: Vec<Direction> = [Direction::Up, Direction::Down]
+        .into_iter()
+        .filter(|direction| found.way(*direction).is_some())
+        .collect();
+    let heads = directions.iter().map(ToString::to_string).collect();
+    let mut table = Table { heads, rows: Vec::new() };
+    rows(found, &directions).into_iter().for_each(|row| table.push(row));
+    details(found, &directions).into_iter().for_each(|row| table.push(row));
+    let mut text = table.text(style);
+    for (name, value) in found.service.iter().flat_map(service) {
+        text.push_str(&super::super::text::fact(name, &value, style));
+    }
+    let set: Vec<String> = run.advice.iter().filter(|advice| is_needed(advice, run)).map(set).collect();
+    if !set.is_empty() {
+        text.push('\n');
+        text.push_str(&style.list(&set, "  set  "));
+    }
+    let open: Vec<String> = found.unknown.iter().map(|one| plain(&unknown(one))).collect();
+    if !open.is_empty() {
+        text.push('\n');
+        text.push_str(&style.list(&open, "  ?  "));
+    }
+    text
+}
+
+/// Path MTU, payload and fragments.
+pub(super) fn rows(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
+    let cells = |of: fn(&PathWay) -> Option<String>| {
+        directions.iter().map(move |direction| found.way(*direction).and_then(of)).collect::<Vec<_>>()
+    };
+    let arrived = directions.iter().filter_map(|direction| found.way(*direction)).map(arrived);
+    let arrived: Vec<(u64, u64)> = arrived.filter(|(sent, _)| *sent > 0).collect();
+    let note = match arrived.as_slice() {
+        [] => String::new(),
+        [(sent, received)] => format!("{received} of {sent} arrived"),
+        [first, others @ ..] if others.iter().all(|other| other == first) => {
+            format!("{} of {} arrived each way", first.1, first.0)
+        }
+        several => {
+            let each = several.iter().map(|(sent, received)| format!("{received} of {sent}"));
+            format!("{} arrived", each.collect::<Vec<_>>().join(" and "))
+        }
+    };
+    vec![
+        Row::new("path MTU", cells(|way| Some(bound(way)))),
+        Row::new("UDP payload", cells(|way| way.max_udp_payload.map(|payload| payload.to_string()))),
+        Row::new(
+            "black hole",
+            cells(|way| way.black_hole.map(|hole| format!("{} to {}", hole.first, hole.last))),
+        )
+        .with_note("bytes: packets that vanish".into()),
+        Row::new("fragments", cells(|way| fate(way.fragments.fate))).with_note(note),
+    ]
+}
+
+/// What else `mtu` finds out.
+fn details(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
+    let cells = |of: fn(&PathWay) -> Option<String>| {
+        directions.iter().map(move |direction| found.way(*direction).and_then(of)).collect::<Vec<_>>()
+    };
+    let hop = |way: &PathWay| {
+        let hop = way.limiting_hop.as_ref()?;
+        hop.ttl.map(|ttl| format!("hop {ttl}")).or_else(|| hop.address.map(|_| "a router".into()))
+    };
+    let hops =
+        directions.iter().filter_map(|direction| found.way(*direction)?.limiting_hop.as_ref()?.address);
+    let hops: Vec<String> = hops.map(|address| address.to_string()).collect();
+    vec![
+        Row::new("interface MTU", cells(|way| way.interface_mtu.map(|mtu| mtu.to_string()))),
+        Row::new("limited by", cells(hop)).with_note(hops.join(", ")),
+        Row::new("senders are told", cells(|way| told(way.discovery).map(String::from))),
+        Row::new("TCP MSS", cells(|way| way.tcp.as_ref()?.mss_received.map(|mss| mss.to_string()))),
+        Row::new(
+            "loss of large",
+            cells(|way| way.size_dependent_loss.map(|loss| words::percent(loss.large))),
+        ),
+    ]
+}
+
+fn told(discovery: Discovery) -> Option<&'static str> {
+    Some(match discovery {
+        Discovery::Unknown | Discovery::NotNeeded => return None,
+        Discovery::Works => "yes",
+        Discovery::Silent => "no",
+        Discovery::Partial => "in part",
+        Discovery::Lies => "wrong",
+    })
+}
+
+fn fate(fate: FragmentFate) -> Option<String> {
+    (fate != FragmentFate::Unknown).then(|| fate_word(fate).to_owned())
+}
+
+/// Datagrams that were sent in fragments, and those that arrived.
+fn arrived(way: &PathWay) -> (u64, u64) {
+    let tests = way.fragments.tests.iter().filter(|test| super::super::text::path::is_whole(test.shape));
+    tests.fold((0, 0), |(sent, received), test| {
+        (sent + u64::from(test.sent), received + u64::from(test.received))
+    })
+}
+
+/// On a path as wide as its interfaces there is nothing to set, unless a tunnel was asked about.
+fn is_needed(advice: &Advice, run: &Run) -> bool {
+    match advice.setting {
+        Setting::InterfaceMtu | Setting::MtuProbing | Setting::MssClampIpv4 | Setting::MssClampIpv6 => true,
+        Setting::TunnelMtu(_) => run.path.as_ref().is_some_and(|plan| plan.encap.is_some()),
+        Setting::UdpPayload => false,
+    }
+}
+
+/// `interface MTU 1400 at this host: ip link set …`.
+fn set(advice: &Advice) -> String {
+    let name = super::super::text::path::setting(&advice.setting);
+    let command = advice.commands.first().map(|command| format!(": {command}")).unwrap_or_default();
+    format!("{name} {} at {}{command}", advice.value, advice.place)
+}

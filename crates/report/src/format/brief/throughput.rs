@@ -1,0 +1,158 @@
+//! The table of tests of throughput: one, or those of a `measure` run with what its probes found.
+
+use super::super::Style;
+use super::super::text::words;
+use super::grouped;
+use super::path;
+use super::table::{Row, Table};
+use model::plan::{Direction, Transport};
+use model::run::Run;
+use model::stats::histogram::Distribution;
+use model::stats::percentile::carries;
+use model::summary::{DirectionSummary, Loss, Summary};
+use model::units::{BitRate, Nanos};
+
+/// The table.
+pub(super) fn body(run: &Run, style: &Style) -> String {
+    let table = table(run);
+    if table.rows.is_empty() {
+        return String::new();
+    }
+    table.text(style)
+}
+
+/// A column for each direction that has a figure.
+pub(super) fn table(run: &Run) -> Table {
+    let summaries: Vec<&Summary> = match run.tests.as_slice() {
+        [] => vec![&run.summary],
+        tests => tests.iter().map(|test| &test.summary).collect(),
+    };
+    let has = |direction: &Direction| {
+        summaries.iter().any(|one| one.direction(*direction).is_some())
+            || run.summary.path.as_ref().is_some_and(|path| path.way(*direction).is_some())
+    };
+    let directions: Vec<Direction> = [Direction::Up, Direction::Down].into_iter().filter(has).collect();
+    let heads = directions.iter().map(ToString::to_string).collect();
+    let mut table = Table { heads, rows: Vec::new() };
+    let mut idle = run.summary.rtt.filter(|rtt| rtt.count > 0);
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let ways: Vec<Option<&DirectionSummary>> =
+            directions.iter().map(|direction| of(&summaries, transport, *direction)).collect();
+        if ways.iter().any(Option::is_some) {
+            let is_loaded = ways.iter().flatten().any(|way| way.loaded_rtt.is_some());
+            rows(&mut table, transport, &ways, idle.take_if(|_| is_loaded));
+        }
+    }
+    if !run.tests.is_empty() {
+        // Of several tests one screen has the figures that people judge by.
+        table.rows.retain(|row| !FOR_ONE_TEST.contains(&row.name.as_str()));
+    }
+    if let Some(rtt) = idle {
+        let all = [Some(rtt.p50.to_string())].into_iter().chain(directions.iter().skip(1).map(|_| None));
+        table.push(Row::new("RTT idle", all).with_note(tail(&rtt)));
+    }
+    if let Some(found) = &run.summary.path {
+        path::rows(found, &directions).into_iter().for_each(|row| table.push(row));
+    }
+    table
+}
+
+/// Rows of a run of one test.
+const FOR_ONE_TEST: [&str; 2] = ["on the wire", "jitter"];
+
+/// The best test of a transport and direction.
+fn of<'a>(
+    summaries: &[&'a Summary],
+    transport: Transport,
+    direction: Direction,
+) -> Option<&'a DirectionSummary> {
+    let ways = summaries.iter().filter_map(|one| one.direction(direction));
+    ways.filter(|way| way.transport == transport).max_by_key(|way| way.goodput)
+}
+
+type Cell = fn(&DirectionSummary) -> Option<String>;
+
+/// The rows of a transport. `idle`: the round trip without load.
+fn rows(
+    table: &mut Table,
+    transport: Transport,
+    ways: &[Option<&DirectionSummary>],
+    idle: Option<Distribution>,
+) {
+    let row = |name: &str, cell: Cell| Row::new(name, ways.iter().map(|way| way.and_then(cell)));
+    let streams = ways.iter().flatten().map(|way| way.streams.len()).max().unwrap_or(1);
+    let name = if streams > 1 { format!("{transport}, {streams} streams") } else { transport.to_string() };
+    let unknown = ways.iter().flatten().any(|way| way.receiver_unknown);
+    let note = if unknown { "acknowledged; the receiver's own figures are missing" } else { "" };
+    table.push(row(&name, |way| Some(way.goodput.to_string())).with_note(note.into()));
+    if transport == Transport::Udp {
+        table.push(row("offered", offered).below());
+    }
+    let wire = ways.iter().flatten().find_map(|way| way.wire.frame);
+    let frames = wire.map(|frame| format!("in frames of {frame} bytes")).unwrap_or_default();
+    table
+        .push(row("on the wire", |way| way.wire.rate.map(|rate| rate.to_string())).below().with_note(frames));
+    table.push(row("of line rate", |way| way.wire.line_rate_share.map(words::percent)).below());
+    let lost = |way: &DirectionSummary| way.loss.map(|loss| words::percent(loss.share));
+    table.push(row("lost", lost).below().with_note(places(ways)));
+    let count = |count: u64| (count > 0).then(|| grouped(count));
+    table.push(row("reordered", move |way| (way.reordered > 0).then(|| grouped(way.reordered))).below());
+    table.push(
+        Row::new("duplicates", ways.iter().map(|way| way.and_then(|way| count(way.duplicates)))).below(),
+    );
+    table.push(Row::new("too late", ways.iter().map(|way| way.and_then(|way| count(way.late)))).below());
+    table.push(row("jitter", jitter).below());
+    table.push(row("retransmits", |way| way.retransmits.map(grouped)).below());
+    let idle = idle.map(|rtt| format!("idle {}, {}", rtt.p50, tail(&rtt))).unwrap_or_default();
+    table.push(row("RTT loaded", |way| way.loaded_rtt.map(|rtt| rtt.to_string())).below().with_note(idle));
+    table.push(row("one-way delay", |way| way.one_way.map(|delay| delay.mean.to_string())).below());
+    if streams > 1 {
+        table.push(row("slowest stream", |way| each(way).min().map(|rate| rate.to_string())).below());
+        table.push(row("fastest stream", |way| each(way).max().map(|rate| rate.to_string())).below());
+    }
+}
+
+fn each(way: &DirectionSummary) -> impl Iterator<Item = BitRate> {
+    way.streams.iter().map(|stream| stream.goodput)
+}
+
+/// `p99 363 µs`, or the longest of few.
+fn tail(rtt: &Distribution) -> String {
+    if carries(rtt.count, 99.0) { format!("p99 {}", rtt.p99) } else { format!("longest {}", rtt.max) }
+}
+
+/// What was sent.
+fn offered(way: &DirectionSummary) -> Option<String> {
+    (way.sent.bytes.0 > 0).then(|| BitRate::from_bytes(way.sent.bytes, way.elapsed).to_string())
+}
+
+/// Below a microsecond it is the clock's and the scheduler's.
+fn jitter(way: &DirectionSummary) -> Option<String> {
+    let jitter = way.jitter?.rfc3550;
+    Some(if jitter < Nanos::from_micros(1) { "< 1 µs".into() } else { jitter.to_string() })
+}
+
+/// Where datagrams were lost.
+fn places(ways: &[Option<&DirectionSummary>]) -> String {
+    let sum = ways.iter().flatten().filter_map(|way| way.loss).fold(Loss::default(), |sum, loss| Loss {
+        path: sum.path + loss.path,
+        receiver: sum.receiver + loss.receiver,
+        sender: sum.sender + loss.sender,
+        share: 0.0,
+    });
+    let places = [
+        (sum.path, "on the path"),
+        (sum.receiver, "in the receiving host"),
+        (sum.sender, "in the sending host"),
+    ];
+    let some: Vec<(u64, &str)> = places.into_iter().filter(|(count, _)| *count > 0).collect();
+    match some.as_slice() {
+        [] => String::new(),
+        [(_, place)] => format!("all {place}"),
+        several => several
+            .iter()
+            .map(|(count, place)| format!("{} {place}", grouped(*count)))
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}
