@@ -143,7 +143,7 @@ impl From<Measured> for Ended {
 /// Carries a plan out. What happens is told to `sink` as it happens, also before an error.
 ///
 /// # Errors
-/// Nothing was measured: the far end cannot be reached, refuses, or vanishes; [`crate::error::Kind::of`] says which kind it
+/// Nothing was measured: the far end cannot be reached, refuses, or vanishes; [`crate::error::Error::kind`] says which kind it
 /// is.
 pub fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Ended> {
     let measured = match plan {

@@ -47,7 +47,7 @@ pub enum Fact {
         /// Why.
         reason: String,
     },
-    /// A server's client asks for this; told for each flow, before [`Event::Connected`] for the first.
+    /// A server's client asks for this; told for each flow, before `Event::Connected` for the first.
     Request {
         /// Its stream.
         stream: u32,
@@ -65,7 +65,7 @@ pub enum Fact {
         /// What it says.
         ack: Ack,
     },
-    /// The server's figures of a UDP flow as they came; [`Event::Result`] of the peer's side has them, too.
+    /// The server's figures of a UDP flow as they came; `Event::Result` of the peer's side has them, too.
     Report {
         /// Of this stream.
         stream: u32,
@@ -79,7 +79,7 @@ pub enum Fact {
     },
     /// What the sample told before this has no field for.
     Interval(Vec<Detail>),
-    /// The same of the whole test, told before [`Event::Result`] of this end.
+    /// The same of the whole test, told before `Event::Result` of this end.
     Total(Vec<Detail>),
 }
 
