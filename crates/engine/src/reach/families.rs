@@ -112,9 +112,9 @@ pub(super) fn neighbour(address: IpAddr) -> Option<(Way, NeighbourState)> {
     Some((way, known.map_or(NeighbourState::None, |known| known.state)))
 }
 
-/// The next hop toward an address was asked for its hardware address in vain.
+/// The next hop toward an address was asked for its hardware address in vain, as far as it is known after a failure.
 pub(crate) fn is_dead(address: IpAddr) -> bool {
-    neighbour(address.to_canonical()).is_some_and(|(_, state)| state == NeighbourState::Failed)
+    neighbour(address.to_canonical()).is_some_and(|(_, state)| is_unanswered(state))
 }
 
 pub(super) fn is_unanswered(state: NeighbourState) -> bool {

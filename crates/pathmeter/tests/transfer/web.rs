@@ -114,7 +114,8 @@ fn redirects_are_followed_and_shown() {
     let led = serde_json::json!([web.url("/second"), http.url("/bytes/50000?…")]);
     assert_eq!((&one["redirects"], &one["bytes"], &one["status"]), (&led, &50_000.into(), &200.into()));
     assert!(!run.to_string().contains("secret=1"), "{run:#}");
-    let text = transfer(&[&web.url("/first"), "-n", "1"]).code(0).stdout;
+    // Each transfer in a row of its own as it happens.
+    let text = transfer(&[&web.url("/first"), "-n", "1"]).code(0).stderr;
     assert!(text.contains("redirected to"), "{text}");
     let put = measured(&[&web.url("/keep"), "-n", "1", "--size", "9000"]);
     assert_eq!((&transfers(&put)[0]["bytes"], &transfers(&put)[0]["status"]), (&9000.into(), &200.into()));

@@ -189,7 +189,7 @@ fn a_busy_server_and_a_limited_one_say_so() {
     let policy = Policy { max_rate: Some(BitRate(1_000_000)), ..Policy::default() };
     let limited = || pathmeter_wire::native::ServerConfig { policy: policy.clone(), ..server_config() };
     let text = with(Some(BitRate(2_000_000)), limited()).error.unwrap().to_string();
-    assert!(text.contains("1.00 Mbit/s") && text.contains("--bitrate"), "{text}");
+    assert!(text.contains("1.00 Mbit/s") && text.contains("throughput HOST -b 1000000"), "{text}");
     // Who asks for no rate gets the most that is allowed, and is told.
     let client = with(None, limited());
     assert_eq!((&client.error, client.warnings()), (&None, vec!["limited-by-server"]));
