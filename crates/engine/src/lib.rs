@@ -12,7 +12,7 @@
 //! if let Some(run) = ended.run() {
 //!     println!("{}", run.verdict.text);
 //! }
-//! # Ok::<(), Error>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! | module | what it holds |
