@@ -249,7 +249,7 @@ impl Server {
             format!("clients that need no token may test for {longest} (--max-time TIME says otherwise)")
         });
         let said = |is: bool, line: &str| is.then(|| line.to_owned());
-        let reverse = config.iperf2.is_some();
+        let has_iperf2 = config.iperf2.is_some();
         let lines = [
             fingerprint,
             longest,
@@ -259,15 +259,15 @@ impl Server {
                 "the token does not protect the iPerf3 port: that protocol has no such thing",
             ),
             said(
-                has_token && config.iperf2.is_some(),
+                has_token && has_iperf2,
                 "the token does not protect the iPerf2 port: that protocol has no such thing",
             ),
             said(
                 has_token && config.http.is_some(),
                 "the token does not protect the HTTP port: everyone may transfer there",
             ),
-            said(reverse && config.iperf2_udp_reverse, REFLECTS),
-            said(reverse && !config.iperf2_udp_reverse, REFLECTS_NOT),
+            said(has_iperf2 && config.iperf2_udp_reverse, REFLECTS),
+            said(has_iperf2 && !config.iperf2_udp_reverse, REFLECTS_NOT),
             said(limited && (config.sockperf.is_some() || config.stamp.is_some()), NOT_LIMITED),
         ];
         lines.into_iter().flatten().collect()

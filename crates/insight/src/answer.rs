@@ -1,6 +1,6 @@
 //! A run in one line: what was found, and what to do about it. The verdict's sentences say the same at length.
 
-use crate::finding::first_sentence;
+pub use crate::finding::first_sentence;
 use model::event::Outcome;
 use model::finding::{Finding, Severity, Status};
 use model::latency::{LoadPhase, WayResult};

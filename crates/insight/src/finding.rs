@@ -20,7 +20,8 @@ mod window;
 
 pub use text::capital;
 pub(crate) use text::{lower, percent};
-pub(crate) use verdict::{first_sentence, status};
+pub use verdict::first_sentence;
+pub(crate) use verdict::status;
 
 use model::finding::{Finding, Severity, Status, Verdict};
 use model::run::Run;

@@ -214,6 +214,26 @@ pub struct HopRouter {
     pub refused: Option<[u8; 2]>,
 }
 
+impl HopRouter {
+    /// A router of which nothing is known but its address.
+    #[must_use]
+    pub fn at(address: IpAddr) -> HopRouter {
+        HopRouter {
+            address,
+            name: None,
+            origin: None,
+            flows: Vec::new(),
+            answered: 0,
+            rtt_p50: None,
+            reply_ttl: None,
+            hops_back: None,
+            labels: Vec::new(),
+            next_mtu: None,
+            refused: None,
+        }
+    }
+}
+
 /// An entry of an MPLS label stack (RFC 3032 section 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MplsLabel {

@@ -9,7 +9,7 @@ mod yields;
 
 pub use device::{DeviceExpectation, known_device_keys};
 pub use headline::headlines;
-pub(crate) use headline::{KEYS, figure, print};
+pub(crate) use headline::{KEYS, named};
 pub use model::expectation::Checked;
 pub use yields::{NeverMeasured, Yields};
 
@@ -127,13 +127,18 @@ impl Expectation {
         let measured = self.measured(run);
         Checked {
             expectation: self.text.clone(),
-            measured: measured.map(|value| self.figure.quantity.print(value)),
+            measured: measured.map(|value| self.print(value)),
             held: measured.is_some_and(|value| self.comparison.holds(value, self.wanted)),
         }
     }
 
+    /// A value of the figure with its unit.
+    pub(crate) fn print(&self, value: f64) -> String {
+        self.figure.quantity.print(value)
+    }
+
     /// The figure in the run itself, or in the first of its tests that has it.
-    fn measured(&self, run: &Run) -> Option<f64> {
+    pub(crate) fn measured(&self, run: &Run) -> Option<f64> {
         let of = |run: &Run| match (self.figure.source, self.direction) {
             (Source::Labelled(figure), None) => {
                 let named = |way: &&WayResult| Scope::Way(way.label.clone()) == self.scope;

@@ -103,10 +103,8 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn begin(self, begun: &Begun) -> Result<Recorder> {
-        let sql = "INSERT INTO runs (id, kind, target, label, origin, started) VALUES (?1, ?2, ?3, ?4, 'measured', ?5)";
-        let Begun { id, kind, target, label, started } = begun;
-        self.write(|db| db.execute(sql, params![id, kind, target, label, query::to_sql(*started)]))?;
-        Ok(Recorder::new(self, id))
+        self.add(begun, Origin::Measured, "")?;
+        Ok(Recorder::new(self, &begun.id))
     }
 
     /// Puts a run that has ended into the store; one that is there already stays as it is. True: it is new.
@@ -114,16 +112,20 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn insert(&self, begun: &Begun, origin: Origin, run: &Run, figures: &[Headline]) -> Result<bool> {
-        let sql = "INSERT INTO runs (id, kind, target, label, origin, started) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
-                   ON CONFLICT (id) DO NOTHING";
-        let Begun { id, kind, target, label, started } = begun;
-        let new = self.write(|db| {
-            db.execute(sql, params![id, kind, target, label, origin.name(), query::to_sql(*started)])
-        })? > 0;
+        let new = self.add(begun, origin, "ON CONFLICT (id) DO NOTHING")? > 0;
         if new {
-            self.finish(id, run, figures)?;
+            self.finish(&begun.id, run, figures)?;
         }
         Ok(new)
+    }
+
+    /// A row without a document. `conflict`: what is done where the name is taken, in SQL; else that is an error.
+    fn add(&self, begun: &Begun, origin: Origin, conflict: &str) -> Result<usize> {
+        let columns = "id, kind, target, label, origin, started";
+        let sql = format!("INSERT INTO runs ({columns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6) {conflict}");
+        let Begun { id, kind, target, label, started } = begun;
+        let values = params![id, kind, target, label, origin.name(), query::to_sql(*started)];
+        self.write(|db| db.execute(&sql, values))
     }
 
     /// The runs that a filter lets through, the latest first.

@@ -3,7 +3,7 @@
 use model::history::{Entry, Headline, Origin};
 use model::time::WallTime;
 use rusqlite::types::ToSql;
-use rusqlite::{Connection, Row, named_params, params};
+use rusqlite::{Connection, Row, params};
 
 /// Which runs are wanted; empty fields let every run through.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -69,11 +69,15 @@ pub(crate) fn entry(db: &Connection, id: &str) -> rusqlite::Result<Entry> {
     Ok(entry)
 }
 
-/// The names that begin so: two are enough to know that it is not one, and some more for the message.
+/// The names that begin so: two are enough to know that it is not one, and some more for the message. They stand together
+/// in the index, up to what begins with the last of all characters.
 pub(crate) fn ids(db: &Connection, beginning: &str) -> rusqlite::Result<Vec<String>> {
-    let sql = "SELECT id FROM runs WHERE substr(id, 1, length(:beginning)) = :beginning AND :beginning <> '' LIMIT 100";
-    let mut select = db.prepare_cached(sql)?;
-    let rows = select.query_map(named_params! {":beginning": beginning}, |row| row.get(0))?;
+    if beginning.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut select =
+        db.prepare_cached("SELECT id FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 100")?;
+    let rows = select.query_map(params![beginning, format!("{beginning}{}", char::MAX)], |row| row.get(0))?;
     let found: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
     // A whole name is meant, even where others begin with it.
     Ok(if found.iter().any(|id| id == beginning) { vec![beginning.to_owned()] } else { found })

@@ -183,7 +183,9 @@ fn told(run: &Run, finding: &Finding) -> String {
     }
 }
 
-pub(crate) fn first_sentence(text: &str) -> String {
+/// The first of several sentences; the text itself where it is one.
+#[must_use]
+pub fn first_sentence(text: &str) -> String {
     text.split_once(". ").map_or_else(|| text.into(), |(first, _)| format!("{first}."))
 }
 

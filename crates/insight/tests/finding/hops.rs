@@ -74,19 +74,7 @@ fn of(answered: u32, sent: u32) -> Counted {
 }
 
 fn router(last: u8, answered: u32) -> HopRouter {
-    HopRouter {
-        address: IpAddr::from([192, 0, 2, last]),
-        name: None,
-        origin: None,
-        flows: vec![0, 1],
-        answered,
-        rtt_p50: None,
-        reply_ttl: None,
-        hops_back: None,
-        labels: Vec::new(),
-        next_mtu: None,
-        refused: None,
-    }
+    HopRouter { flows: vec![0, 1], answered, ..HopRouter::at(IpAddr::from([192, 0, 2, last])) }
 }
 
 /// So many of 100 probes of each hop were answered, in two flows.

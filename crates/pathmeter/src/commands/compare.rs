@@ -1,13 +1,14 @@
 //! `pathmeter compare`: two sets of runs, with an honest word for each figure.
 
+use super::import::of_file;
 use super::output::write;
 use super::store::{existing, failed, get};
 use crate::cli::{Common, CompareArgs, StoreArgs};
 use crate::exit::Exit;
-use engine::error::{Context, Failure, Result};
+use engine::error::{Failure, Result};
 use model::run::Run;
 use report::format::compared::Compared;
-use report::import::{Known, read};
+use report::import::Known;
 use std::path::Path;
 use store::{Filter, StoreError};
 
@@ -22,10 +23,7 @@ pub(crate) fn run(args: &CompareArgs, global: &Common) -> Result<Exit> {
 /// The runs of a file, of a label, or the one of a name.
 fn set(name: &str, store: &StoreArgs) -> Result<Vec<Run>> {
     if Path::new(name).is_file() {
-        let bytes = std::fs::read(name).with_context(|| format!("read {name}"))?;
-        let imported = read(name, &String::from_utf8_lossy(&bytes), Known::default()).map_err(|error| {
-            Failure::usage(error.to_string(), "see `pathmeter import --help` for the outputs that are read")
-        })?;
+        let imported = of_file(Path::new(name), Known::default())?;
         return Ok(imported.into_iter().map(|one| one.run).collect());
     }
     let store = existing(store)?;

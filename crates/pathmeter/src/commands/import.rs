@@ -76,7 +76,7 @@ pub(super) fn read_all(args: &OutputsArgs) -> (Vec<(String, Imported)>, Exit) {
 ///
 /// # Errors
 /// When it cannot be read or holds none.
-fn of_file(file: &Path, known: Known) -> Result<Vec<Imported>> {
+pub(super) fn of_file(file: &Path, known: Known) -> Result<Vec<Imported>> {
     let (name, bytes) = if file.as_os_str() == "-" {
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes).context("read standard input")?;

@@ -245,6 +245,7 @@ fn decided(event: &Event) -> String {
         Event::Connected(connected) => line("plan", &connected.plan),
         Event::LatencyStarted(begun) => line("plan", &begun.plan),
         Event::PathStarted(begun) => line("plan", &begun.plan),
+        Event::HopsStarted(begun) => line("plan", &begun.plan),
         Event::TransferStarted(begun) => line("plan", &begun.plan),
         Event::Result(end) => {
             let name = if end.side == Side::Local { "data path here" } else { "data path there" };

@@ -1,7 +1,7 @@
 //! An analysis of several runs as a document.
 
 mod csv;
-mod sections;
+pub(super) mod sections;
 
 pub use csv::COLUMNS;
 

@@ -33,7 +33,7 @@ pub(super) fn of(run: &Run, style: &Style) -> String {
 pub(super) fn word(conclusion: &Conclusion) -> (String, Paint) {
     let word = match (conclusion.broken, conclusion.status) {
         (true, Status::Ok | Status::Degraded) => return ("BROKEN".into(), Paint::Problem),
-        (_, status) => words::status(status).to_uppercase(),
+        (_, status) => status.word().to_uppercase(),
     };
     let paint = match conclusion.status {
         Status::Ok => Paint::Good,

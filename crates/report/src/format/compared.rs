@@ -4,12 +4,13 @@
 //! beside the figures (kernel, network card, streams, …) stands first: it may be the reason.
 
 use crate::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
-use crate::expect::{KEYS, figure, print};
+use crate::expect::{Expectation, KEYS, named};
+use crate::format::analysis::sections;
 use crate::format::text::words;
 use model::finding::Status;
 use model::host::Host;
 use model::run::Run;
-use model::stats::compare::{Case, Comparison, Judgement, Rules, table};
+use model::stats::compare::{Case, Comparison, Group, Judgement, Rules, table};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -140,15 +141,16 @@ fn more(figures: &[Comparison]) -> String {
 
 /// A row for each figure of both, the worst first.
 fn figures(base: &[Run], other: &[Run]) -> Vec<Comparison> {
-    let values = |runs: &[Run], name: &str| -> Vec<f64> {
-        runs.iter().filter_map(|run| figure(run, name)).map(|(value, _)| value).collect()
+    let values = |runs: &[Run], figure: &Expectation| -> Vec<f64> {
+        runs.iter().filter_map(|run| figure.measured(run)).collect()
     };
     let mut rows: Vec<(String, bool, Vec<f64>, Vec<f64>)> = Vec::new();
     let ways = labels(base).into_iter().filter(|label| labels(other).contains(label));
     let of_ways =
         ways.flat_map(|label| ["p50", "p99"].map(|part| (format!("way.{label}.rtt.{part}"), false)));
     for (name, higher) in KEYS.iter().map(|key| (key.name.to_owned(), key.higher_is_better)).chain(of_ways) {
-        let (first, second) = (values(base, &name), values(other, &name));
+        let Some(figure) = named(&name) else { continue };
+        let (first, second) = (values(base, &figure), values(other, &figure));
         if !first.is_empty() && !second.is_empty() {
             rows.push((name, higher, first, second));
         }
@@ -269,17 +271,15 @@ impl Compared {
     fn table(&self) -> Table {
         let (base, other) = (&self.base.name, &self.other.name);
         let row = |row: &Comparison| {
-            let median =
-                |median: Option<f64>| median.map(|value| print(&row.name, value)).unwrap_or_default();
-            let bounds =
-                row.shift.and_then(|shift| Some(format!("{:+.1} to {:+.1} %", shift.low?, shift.high?)));
+            let figure = named(&row.name);
+            let median = |group: &Group| Some(figure.as_ref()?.print(group.median?));
             vec![
                 row.name.clone(),
-                format!("{}/{}", row.base.runs, row.other.runs),
-                median(row.base.median),
-                median(row.other.median),
-                row.shift.map(|shift| format!("{:+.1} %", shift.percent)).unwrap_or_default(),
-                bounds.unwrap_or_default(),
+                sections::runs(row),
+                median(&row.base).unwrap_or_default(),
+                median(&row.other).unwrap_or_default(),
+                sections::change(row).unwrap_or_default(),
+                sections::bounds(row).unwrap_or_default(),
                 row.judgement.to_string(),
             ]
         };

@@ -47,7 +47,7 @@ fn verdict(conclusion: &Conclusion) -> String {
     if conclusion.text.is_empty() {
         return String::new();
     }
-    let word = words::status(conclusion.status);
+    let word = conclusion.status.word();
     let class = match conclusion.status {
         Status::Ok => "good",
         Status::Degraded => "warning",

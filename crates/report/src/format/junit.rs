@@ -105,7 +105,7 @@ fn verdict(conclusion: &Conclusion, class: String, found: &[&Finding]) -> Case {
         Status::Void => Outcome::Void(conclusion.text.clone()),
         Status::Ok | Status::Degraded | Status::Problem => Outcome::Passed,
     };
-    let output = format!("{}: {}\n{}", words::status(conclusion.status), conclusion.text, findings(found));
+    let output = format!("{}: {}\n{}", conclusion.status.word(), conclusion.text, findings(found));
     Case { class, name: "verdict".into(), outcome, output }
 }
 

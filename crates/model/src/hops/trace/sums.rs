@@ -106,7 +106,7 @@ fn routers(probes: &[&Sent]) -> Vec<HopRouter> {
     for probe in probes {
         let (Some(answer), Some((from, time))) = (&probe.answer, round_trip(probe)) else { continue };
         let at = found.iter().position(|(router, _)| router.address == from).unwrap_or_else(|| {
-            found.push((router(from), Exact::default()));
+            found.push((HopRouter::at(from), Exact::default()));
             found.len() - 1
         });
         let (router, times) = &mut found[at];
@@ -134,22 +134,6 @@ fn routers(probes: &[&Sent]) -> Vec<HopRouter> {
         .collect();
     routers.sort_by_key(|router| std::cmp::Reverse(router.answered));
     routers
-}
-
-fn router(address: IpAddr) -> HopRouter {
-    HopRouter {
-        address,
-        name: None,
-        origin: None,
-        flows: Vec::new(),
-        answered: 0,
-        rtt_p50: None,
-        reply_ttl: None,
-        hops_back: None,
-        labels: Vec::new(),
-        next_mtu: None,
-        refused: None,
-    }
 }
 
 /// Flows that had one router at this hop, and from some time on another. Routers that come and go by turns are a path that

@@ -93,12 +93,9 @@ const PATHS: [Cell<PathBound>; 3] = [
 
 const COMPARED: [Cell<Comparison>; 5] = [
     Cell("what", false, |row| Some(row.name.clone())),
-    Cell("runs", true, |row| Some(format!("{}/{}", row.base.runs, row.other.runs))),
-    Cell("change", true, |row| Some(signed(row.shift?.percent))),
-    Cell("at 95 %", true, |row| {
-        let shift = row.shift?;
-        Some(format!("{:+.1} to {:+.1} %", shift.low?, shift.high?))
-    }),
+    Cell("runs", true, |row| Some(runs(row))),
+    Cell("change", true, change),
+    Cell("at 95 %", true, bounds),
     Cell("verdict", false, |row| {
         Some(match row.judgement {
             Judgement::TooFew { .. } => "too few runs".into(),
@@ -106,6 +103,22 @@ const COMPARED: [Cell<Comparison>; 5] = [
         })
     }),
 ];
+
+/// How many runs the groups have.
+pub(in crate::format) fn runs(row: &Comparison) -> String {
+    format!("{}/{}", row.base.runs, row.other.runs)
+}
+
+/// How far the groups lie apart.
+pub(in crate::format) fn change(row: &Comparison) -> Option<String> {
+    Some(signed(row.shift?.percent))
+}
+
+/// Between which shifts the true one lies.
+pub(in crate::format) fn bounds(row: &Comparison) -> Option<String> {
+    let shift = row.shift?;
+    Some(format!("{:+.1} to {:+.1} %", shift.low?, shift.high?))
+}
 
 fn signed(percent: f64) -> String {
     format!("{percent:+.1} %")

@@ -3,6 +3,7 @@
 use super::super::text::evidence;
 use super::super::{Paint, Style};
 use super::plain;
+use insight::answer::first_sentence;
 use model::finding::{Finding, Severity};
 use model::plan::Direction;
 use model::run::Run;
@@ -49,10 +50,6 @@ fn is_new(advice: &str, said: &mut BTreeSet<String>) -> bool {
 /// The advice, or of a long one the first sentence.
 fn brief(advice: &str) -> String {
     if advice.chars().count() <= WHOLE { advice.to_owned() } else { first_sentence(advice) }
-}
-
-fn first_sentence(text: &str) -> String {
-    text.split_once(". ").map_or_else(|| text.into(), |(first, _)| format!("{first}."))
 }
 
 fn one(finding: &Finding, before: bool, advice: Option<&String>, style: &Style) -> String {

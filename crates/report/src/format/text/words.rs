@@ -1,6 +1,6 @@
 //! Numbers as words and short phrases.
 
-use model::finding::{Severity, Status};
+use model::finding::Severity;
 use model::plan::{Direction, Directions, End, TestSpec, Transport};
 use model::stats::histogram::Distribution;
 use model::stats::percentile::carries;
@@ -102,16 +102,6 @@ pub(in crate::format) fn severity(severity: Severity) -> &'static str {
         Severity::Info => "info",
         Severity::Warning => "warning",
         Severity::Problem => "problem",
-    }
-}
-
-/// `ok`, `degraded`, `problem` or `void`.
-pub(in crate::format) fn status(status: Status) -> &'static str {
-    match status {
-        Status::Ok => "ok",
-        Status::Degraded => "degraded",
-        Status::Problem => "problem",
-        Status::Void => "void",
     }
 }
 
