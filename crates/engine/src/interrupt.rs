@@ -1,6 +1,6 @@
 //! Asking running tests to stop, and servers to end.
 
-use linux::frames::Stop;
+use frames::Stop;
 use linux::poll::Waker;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -14,10 +14,10 @@ mod path;
 mod throughput;
 mod transfer;
 
+pub use self::frames::Frames;
 #[cfg(feature = "device")]
 pub use device::{Device, GoalName, Search, Service, Standard, Traffic};
 pub use far::{FarEnd, Origin};
-pub use frames::Frames;
 pub use here::Host;
 pub use hops::Hops;
 pub use latency::{Latency, LatencyLoad, LatencyWait, Via};

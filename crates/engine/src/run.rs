@@ -14,9 +14,9 @@ mod throughput;
 mod transfer;
 mod without_copy;
 
+pub use self::frames::{FramesPlan, FramesStep};
 #[cfg(feature = "device")]
 pub use device::DevicePlan;
-pub use frames::{FramesPlan, FramesStep};
 pub use hops::HopsWork;
 pub use latency::LatencyWork;
 pub use measure::MeasurePlan;

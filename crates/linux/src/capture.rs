@@ -4,7 +4,7 @@
 //! Frames come through a ring shared with the kernel (`TPACKET_V3`): at 15 Gbit/s over veth, copying the headers of
 //! the super-packets costs 0.01 s of CPU in 3 s, and `recvmmsg` 0.6 s.
 
-pub(crate) mod filter;
+pub mod filter;
 mod ring;
 
 pub use ring::{Frame, Offload, PacketKind};
@@ -87,7 +87,7 @@ impl Capture {
 impl Captor {
     /// Begins to capture `snap` bytes of each frame on an interface, given by index and name, with a socket of
     /// [`open_socket`].
-    pub(crate) fn start(fd: OwnedFd, interface: (u32, &str), snap: u32, memory: Bytes) -> Result<Captor> {
+    pub fn start(fd: OwnedFd, interface: (u32, &str), snap: u32, memory: Bytes) -> Result<Captor> {
         let ring = Ring::new(&fd, memory, snap)?;
         let layer = bind(&fd, interface.0).named("capture on", || interface.1.to_owned())?;
         Ok(Captor { fd, ring, layer, statistics: Statistics::default() })
@@ -119,7 +119,7 @@ impl Captor {
     }
 
     /// Gives the frames that are there to `take`; returns how many. Never blocks.
-    pub(crate) fn take(&mut self, take: &mut dyn FnMut(&Frame<'_>)) -> usize {
+    pub fn take(&mut self, take: &mut dyn FnMut(&Frame<'_>)) -> usize {
         self.ring.take(take)
     }
 
@@ -141,7 +141,7 @@ impl AsFd for Captor {
 
 impl Statistics {
     /// Adds what the kernel has counted for a packet socket since it was asked last.
-    pub(crate) fn update(&mut self, fd: &impl AsFd) -> Result<()> {
+    pub fn update(&mut self, fd: &impl AsFd) -> Result<()> {
         let mut raw = [0; 12];
         get_raw(fd, STATISTICS, &mut raw)?;
         // Reading them sets the kernel's to zero.
@@ -163,7 +163,7 @@ pub fn try_capture() -> Result<()> {
 }
 
 /// A packet socket that passes what its filter does, each frame with a `struct virtio_net_hdr` before it; not bound yet.
-pub(crate) fn open_socket(filter: &[libc::sock_filter]) -> Result<OwnedFd> {
+pub fn open_socket(filter: &[libc::sock_filter]) -> Result<OwnedFd> {
     // SAFETY: takes integers alone.
     let fd = check(unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })
         .named("open", || "a packet socket".into())?;
@@ -175,7 +175,7 @@ pub(crate) fn open_socket(filter: &[libc::sock_filter]) -> Result<OwnedFd> {
 }
 
 /// Binds to an interface, from where on frames come, and tells what is before their IP headers.
-pub(crate) fn bind(fd: &OwnedFd, interface: u32) -> io::Result<LinkLayer> {
+pub fn bind(fd: &OwnedFd, interface: u32) -> io::Result<LinkLayer> {
     // Not yet heard, and so the kind of link is known before the first frame.
     let layer = match bind_to(fd, interface, 0)? {
         libc::ARPHRD_ETHER => LinkLayer::Ethernet,
@@ -190,12 +190,12 @@ pub(crate) fn bind(fd: &OwnedFd, interface: u32) -> io::Result<LinkLayer> {
 }
 
 /// Keeps the frames that leave the interface away from the socket.
-pub(crate) fn ignore_outgoing(fd: &OwnedFd) -> Result<()> {
+pub fn ignore_outgoing(fd: &OwnedFd) -> Result<()> {
     set_int(fd, IGNORE_OUTGOING, 1)
 }
 
 /// Binds a packet socket to an interface and, unless it is 0, a protocol; returns the kind of link (`ARPHRD_*`).
-pub(crate) fn bind_to(fd: &OwnedFd, interface: u32, protocol: u16) -> io::Result<u16> {
+pub fn bind_to(fd: &OwnedFd, interface: u32, protocol: u16) -> io::Result<u16> {
     // SAFETY: all-zero is a valid sockaddr_ll: it holds numbers only.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;

@@ -55,7 +55,7 @@ pub fn clock_source() -> Result<String> {
 }
 
 /// A span as the kernel's pair of seconds and nanoseconds.
-pub(crate) fn timespec(span: Nanos) -> libc::timespec {
+pub fn timespec(span: Nanos) -> libc::timespec {
     let seconds = span.0 / NANOS_PER_SECOND;
     let nanos = span.0 % NANOS_PER_SECOND;
     libc::timespec {

@@ -87,7 +87,7 @@ pub(crate) fn receive(
 }
 
 /// A message header that points nowhere.
-pub(crate) fn empty_header() -> libc::msghdr {
+pub fn empty_header() -> libc::msghdr {
     // SAFETY: `msghdr` holds integers and pointers alone, for which zero is a valid value.
     unsafe { std::mem::zeroed() }
 }

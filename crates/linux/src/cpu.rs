@@ -17,7 +17,7 @@ pub fn affinity() -> Result<Vec<usize>> {
 }
 
 /// The CPUs a thread may run on; 0 is the calling one.
-pub(crate) fn affinity_of(thread: libc::pid_t) -> Result<Vec<usize>> {
+pub fn affinity_of(thread: libc::pid_t) -> Result<Vec<usize>> {
     let mut mask = CpuMask::default();
     // SAFETY: the kernel writes at most the given size into `mask`, which lives through the call.
     let returned =
@@ -41,7 +41,7 @@ pub fn pin_current_thread(cpu: usize) -> Result<()> {
 }
 
 /// Ties a thread to some CPUs; 0 is the calling one.
-pub(crate) fn pin_thread(thread: libc::pid_t, cpus: &[usize]) -> Result<()> {
+pub fn pin_thread(thread: libc::pid_t, cpus: &[usize]) -> Result<()> {
     let operation = format!("pin {} to", thread_name(thread));
     let object = || match cpus {
         [cpu] => format!("CPU {cpu}"),

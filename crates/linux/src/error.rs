@@ -72,12 +72,12 @@ impl<T> Named<T> for io::Result<T> {
 }
 
 /// Turns the `-1` of a system call into the error number behind it.
-pub(crate) fn check(returned: libc::c_int) -> io::Result<libc::c_int> {
+pub fn check(returned: libc::c_int) -> io::Result<libc::c_int> {
     if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(returned) }
 }
 
 /// As [`check`], for calls that return a length.
-pub(crate) fn check_len(returned: isize) -> io::Result<usize> {
+pub fn check_len(returned: isize) -> io::Result<usize> {
     usize::try_from(returned).map_err(|_| io::Error::last_os_error())
 }
 

@@ -7,17 +7,15 @@
 
 pub mod batch;
 pub mod boot;
-pub mod bpf;
 pub mod buffer;
 pub mod capture;
-mod checksum;
+pub mod checksum;
 pub mod clock;
 pub mod cmsg;
 pub mod counters;
 pub mod cpu;
 pub mod error;
 pub mod error_queue;
-pub mod frames;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -26,7 +24,6 @@ pub mod message;
 pub mod module;
 pub mod names;
 pub mod namespace;
-pub mod napi;
 pub mod netlink;
 pub mod nft;
 pub mod nic;
@@ -38,7 +35,7 @@ pub mod raw;
 pub mod ring;
 pub mod screen;
 pub mod sendfile;
-mod sockaddr;
+pub mod sockaddr;
 pub mod socket;
 pub mod spawn;
 pub mod stream;

@@ -155,9 +155,13 @@ pub fn take_error(fd: &impl AsFd) -> Result<Option<io::Error>> {
 
 /// A socket option: level, number, and the name the man pages give it.
 #[derive(Clone, Copy)]
-pub(crate) struct Opt(pub(crate) libc::c_int, pub(crate) libc::c_int, pub(crate) &'static str);
+pub struct Opt(pub libc::c_int, pub libc::c_int, pub &'static str);
 
-pub(crate) fn set_int(fd: &impl AsFd, opt: Opt, value: u32) -> Result<()> {
+/// Sets an option that is a number.
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_int(fd: &impl AsFd, opt: Opt, value: u32) -> Result<()> {
     set_raw(fd, opt, &value.to_ne_bytes())
 }
 
@@ -169,19 +173,30 @@ pub(crate) fn set_v4_int(fd: &impl AsFd, opt: Opt, value: u32) -> Result<()> {
     }
 }
 
-pub(crate) fn get_int(fd: &impl AsFd, opt: Opt) -> Result<u32> {
+/// Reads an option that is a number.
+///
+/// # Errors
+/// What `getsockopt(2)` gives.
+pub fn get_int(fd: &impl AsFd, opt: Opt) -> Result<u32> {
     let mut value = [0_u8; 4];
     get_raw(fd, opt, &mut value)?;
     Ok(u32::from_ne_bytes(value))
 }
 
-pub(crate) fn set_raw(fd: &impl AsFd, opt: Opt, value: &[u8]) -> Result<()> {
+/// Sets an option to these bytes, which must be what the kernel reads there.
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_raw(fd: &impl AsFd, opt: Opt, value: &[u8]) -> Result<()> {
     let fd = fd.as_fd();
     setsockopt(fd, opt, value).named(&format!("set {} on", opt.2), || describe(&fd))
 }
 
 /// Fills `value` and returns how much of it the kernel wrote.
-pub(crate) fn get_raw(fd: &impl AsFd, opt: Opt, value: &mut [u8]) -> Result<usize> {
+///
+/// # Errors
+/// What `getsockopt(2)` gives.
+pub fn get_raw(fd: &impl AsFd, opt: Opt, value: &mut [u8]) -> Result<usize> {
     let fd = fd.as_fd();
     getsockopt(fd, opt, value).named(&format!("read {} of", opt.2), || describe(&fd))
 }

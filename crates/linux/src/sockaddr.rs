@@ -95,7 +95,7 @@ fn not_ip() -> io::Error {
 }
 
 /// `N` bytes of `bytes` from `at` on.
-pub(crate) fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+pub fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 

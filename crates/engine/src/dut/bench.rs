@@ -17,7 +17,7 @@ use super::hops::Hops;
 use super::reset::Reset;
 use super::site::Site;
 use crate::error::Result;
-use linux::frames::Stop;
+use frames::Stop;
 use model::dut::{Action, DeviceReport, Observation, Order};
 use tester::Tester;
 

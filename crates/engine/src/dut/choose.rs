@@ -4,8 +4,8 @@ mod words;
 
 use super::port::{Port, Traffic};
 use crate::error::{Failure, Result};
+use frames::{Burst, Watch};
 use linux::clock::mono_now;
-use linux::frames::{Burst, Watch};
 use model::dut::{SinkKind, SourceKind, Tools, Tried};
 use model::plan::Direction;
 use model::units::{Bytes, Nanos, PacketRate};

@@ -9,7 +9,7 @@ use super::safety::{self, Exposure};
 use super::site::Site;
 use super::spec::PortSpec;
 use crate::error::Result;
-use linux::frames::Stop;
+use frames::Stop;
 use linux::namespace::Namespace;
 use std::net::IpAddr;
 

@@ -2,7 +2,7 @@
 //! counted.
 
 use crate::error::Result;
-use linux::frames::{Arrived, Burst, FrameSpec, Outer, Sent, Watch};
+use frames::{Arrived, Burst, FrameSpec, Outer, Sent, Watch};
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::time::MonoTime;
 use std::net::IpAddr;

@@ -2,7 +2,7 @@
 
 use super::local::{Addressing, LocalOptions, LocalPort};
 use super::port::Port;
-use linux::frames::{FrameSpec, Ports};
+use frames::{FrameSpec, Ports};
 use linux::namespace::Namespace;
 use linux::netlink::Network;
 use linux::nic::{Offload, set_offload};

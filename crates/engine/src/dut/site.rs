@@ -2,6 +2,7 @@
 
 use super::cpu::Places;
 use crate::error::{Error, Failure, Kind, Result};
+use frames::napi::NapiThreads;
 use lab::build::{BuildOptions, Lab};
 use lab::counters::Snapshot;
 use lab::error::LabError;
@@ -9,7 +10,6 @@ use lab::feature;
 use lab::node::RunningNode;
 use lab::topology::{DeviceKind, End, Node, Place, Topology};
 use linux::namespace::Namespace;
-use linux::napi::NapiThreads;
 use linux::netlink::Network;
 use linux::nic::{Offload, set_offload};
 use model::dut::TunnelEnds;

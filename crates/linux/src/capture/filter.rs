@@ -15,7 +15,7 @@ pub(crate) fn attach(fd: &impl AsFd, program: &[libc::sock_filter]) -> Result<()
 }
 
 /// Lets pass `snap` bytes of what has this word so many bytes behind the beginning of its IP header.
-pub(crate) fn of_word(at: u32, is: u32, snap: u32) -> Vec<libc::sock_filter> {
+pub fn of_word(at: u32, is: u32, snap: u32) -> Vec<libc::sock_filter> {
     let mut program = compile(&[word(at, is)], snap);
     program.push(instruction(RETURN, 0));
     program

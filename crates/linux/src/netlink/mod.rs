@@ -29,7 +29,7 @@ pub use rule::Rule;
 pub use wireguard::{WireguardPeer, WireguardSpec, configure_wireguard};
 
 pub(crate) use message::{Attributes, Message};
-pub(crate) use napi::napi_threads;
+pub use napi::napi_threads;
 
 use crate::clock::mono_now;
 use crate::error::{Named, OsError, Result, check, check_len};

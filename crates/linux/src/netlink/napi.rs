@@ -9,7 +9,7 @@ use crate::error::Result;
 ///
 /// # Errors
 /// Before Linux 6.8 ([`OsError::is_unsupported`](crate::OsError::is_unsupported)).
-pub(crate) fn napi_threads(interface: u32) -> Result<Vec<libc::pid_t>> {
+pub fn napi_threads(interface: u32) -> Result<Vec<libc::pid_t>> {
     let mut netlink = Netlink::open(libc::NETLINK_GENERIC)?;
     let family = family(&mut netlink, "netdev")?;
     let mut request = generic(family, NETDEV_CMD_NAPI_GET, libc::NLM_F_DUMP);

@@ -1,6 +1,6 @@
 //! The conductor of a benchmark against simulated devices.
 
-#[path = "../search/device.rs"]
+#[path = "../../../stats/tests/search/device.rs"]
 mod device;
 mod disturbed;
 mod figures;
@@ -8,3 +8,5 @@ mod properties;
 mod service;
 mod setup;
 mod world;
+
+use pathmeter_model::search;

@@ -5,7 +5,7 @@ use super::common::options::Options;
 use super::common::turns::{Entrant, Measured, Plan, alone};
 use super::run::{Link, settled, spec, watched};
 use anyhow::bail;
-use linux::frames::{Burst, Sent, open_source};
+use frames::{Burst, Sent, open_source};
 use model::dut::SourceKind;
 use model::search::{Load, Trial};
 use model::units::Nanos;

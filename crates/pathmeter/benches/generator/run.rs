@@ -2,12 +2,10 @@
 
 use super::common::lab::{FAR, LINK, NEAR};
 use super::common::machine::Watch;
+use frames::napi::NapiThreads;
+use frames::{Arrived, Burst, FrameSpec, Ports, Sent, Sink, Source, Stop, Watch as Watched, open_sink};
 use linux::cpu::pin_current_thread;
-use linux::frames::{
-    Arrived, Burst, FrameSpec, Ports, Sent, Sink, Source, Stop, Watch as Watched, open_sink,
-};
 use linux::namespace::Namespace;
-use linux::napi::NapiThreads;
 use linux::netlink::Network;
 use model::dut::SinkKind;
 use model::units::{Bytes, Nanos};

@@ -6,8 +6,8 @@ use super::common::turns::{Entrant, Measured, Plan, alone, ratio};
 use super::run::{Link, PORT, RECEIVER, Run, TAG, cpu_of, settled, spec, watched};
 use super::{sockets, tools};
 use anyhow::bail;
-use linux::frames::{Burst, open_source};
-use linux::napi::NapiThreads;
+use frames::napi::NapiThreads;
+use frames::{Burst, open_source};
 use model::dut::SourceKind;
 use model::units::Nanos;
 

@@ -1,7 +1,7 @@
 //! From what was sent and what was counted to an observation.
 
 use super::super::port::Counted;
-use linux::frames::{Burst, Sent};
+use frames::{Burst, Sent};
 use model::dut::{Observation, WayObservation};
 use model::plan::Direction;
 use model::search::TrialResult;
@@ -154,7 +154,7 @@ const FCS: u64 = 4;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use linux::frames::{Arrived, Silence};
+    use frames::{Arrived, Silence};
     use proptest::prelude::*;
 
     fn ran(sent: u64, frames: u64, duplicates: u64) -> Ran {

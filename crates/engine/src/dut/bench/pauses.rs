@@ -1,7 +1,7 @@
 //! The pauses around a trial (RFC 2544 section 23), and waiting that can be ended.
 
 use crate::error::{Failure, Kind};
-use linux::frames::Stop;
+use frames::Stop;
 use model::units::Nanos;
 use std::time::{Duration, Instant};
 

@@ -5,7 +5,7 @@ use super::super::port::{Port, Traffic};
 use super::options::{BenchOptions, SideOptions};
 use crate::error::{Failure, Result};
 use crate::host::entropy;
-use linux::frames::{FrameSpec, Outer, Ports};
+use frames::{FrameSpec, Outer, Ports};
 use model::dut::TunnelEnds;
 use model::framing::Network;
 use model::plan::Direction;

@@ -10,7 +10,7 @@ use super::*;
 use crate::connect::Security;
 use crate::error::Kind;
 use fake::{Fate, Wire, ports};
-use linux::frames::Ports;
+use frames::Ports;
 use model::dut::{Action, Frames, Stream, Test, TunnelEnds};
 use model::framing::Network;
 use model::plan::{Direction, Directions, LocalOptions};

@@ -4,7 +4,7 @@ use super::super::choose::choose;
 use super::super::port::{Port, Traffic};
 use super::tester::least;
 use crate::error::Result;
-use linux::frames::FrameSpec;
+use frames::FrameSpec;
 use model::dut::{SinkKind, SourceKind, Tools};
 use model::plan::Direction;
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! Whether a trial shows what the device does at the load asked for, or the host kept the generator from sending it.
 //!
-//! A generator that was held up goes on at its pace ([`linux::frames::Sent::held`]): what it sends never comes faster than
+//! A generator that was held up goes on at its pace ([`frames::Sent::held`]): what it sends never comes faster than
 //! asked for, but for what any device's queue holds. So a device that loses frames cannot forward that load. Where all
 //! came, though, the load was lower than asked for, and that is only as good as the real one when it was hardly lower.
 
@@ -52,7 +52,7 @@ const NEAR: f64 = 0.9;
 mod tests {
     use super::super::super::port::Counted;
     use super::*;
-    use linux::frames::{Arrived, Burst, Pace, Sent, Silence};
+    use frames::{Arrived, Burst, Pace, Sent, Silence};
     use model::dut::{Frames, Stream, Test};
     use model::framing::Network;
     use model::plan::{Direction, Directions};

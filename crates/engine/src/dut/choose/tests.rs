@@ -3,7 +3,7 @@ use crate::dut::port::Counted;
 use crate::dut::scene::{Between, Scene, frames};
 use crate::error::tests::words;
 use crate::error::{Kind, Result, fault};
-use linux::frames::{Arrived, FrameSpec, Ports, Sent};
+use frames::{Arrived, FrameSpec, Ports, Sent};
 use model::dut::PortFacts;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};

@@ -3,7 +3,7 @@
 use super::share;
 use crate::dut::port::{Port, Traffic};
 use crate::error::Failure;
-use linux::frames::FrameSpec;
+use frames::FrameSpec;
 use model::dut::{PortFacts, SinkKind, SourceKind, Tried};
 use model::units::Bytes;
 

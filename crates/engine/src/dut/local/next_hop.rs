@@ -3,8 +3,8 @@
 use super::interface::Interface;
 use crate::error::{Failure, Result};
 use crate::reach::{reason, unanswered};
+use frames::Stop;
 use linux::clock::mono_now;
-use linux::frames::Stop;
 use linux::netlink::{Neighbour, NeighbourState, Network};
 use linux::socket::{UdpOptions, udp_bind};
 use model::units::Nanos;

@@ -1,8 +1,8 @@
 //! The thread that sends: in the port's namespace, on its CPU, ahead of other threads.
 
 use crate::error::{Context, Error, Result, fault};
+use frames::{Burst, FrameSpec, Sent, Source, Stop, open_source};
 use linux::clock::mono_now;
-use linux::frames::{Burst, FrameSpec, Sent, Source, Stop, open_source};
 use linux::namespace::Namespace;
 use model::dut::SourceKind;
 use model::time::MonoTime;

@@ -5,7 +5,7 @@ use super::super::local::{LocalOptions, LocalPort};
 use super::super::safety::{self, Exposure};
 use super::super::spec::PortSpec;
 use crate::error::{Context, Error, Failure, Result, sentence};
-use linux::frames::Stop;
+use frames::Stop;
 use linux::netlink::Network;
 use std::net::IpAddr;
 use std::sync::Arc;

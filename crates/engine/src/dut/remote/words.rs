@@ -2,7 +2,7 @@
 
 use super::super::local::Addressing;
 use super::super::port::Counted;
-use linux::frames::{Arrived, Burst, FrameSpec, Outer, Pace, Ports, Sent, Silence};
+use frames::{Arrived, Burst, FrameSpec, Outer, Pace, Ports, Sent, Silence};
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
 use model::units::Bytes;

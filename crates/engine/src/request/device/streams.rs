@@ -73,7 +73,7 @@ fn is_timed(tests: &[Test]) -> bool {
     tests.iter().any(|test| timed.contains(test))
 }
 
-/// The least frame that holds the signature, with the time of sending or without (`linux::frames::FrameSpec`).
+/// The least frame that holds the signature, with the time of sending or without (`frames::FrameSpec`).
 fn least(network: Network, tagged: bool, timed: bool) -> Bytes {
     let least = match (network, timed) {
         (Network::V4, _) => 64,

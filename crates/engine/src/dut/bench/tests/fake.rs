@@ -2,7 +2,7 @@
 
 use super::super::super::port::{Counted, Port};
 use crate::error::Result;
-use linux::frames::{Arrived, Burst, FrameSpec, Outer, Sent, Watch};
+use frames::{Arrived, Burst, FrameSpec, Outer, Sent, Watch};
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;

@@ -1,0 +1,106 @@
+//! Maps: memory that a program and this process share.
+
+use super::syscall::{Command, MapCreate, MapElement, bpf, bpf_fd};
+use linux::error::{Named, Result};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+/// An array of values of so many 64-bit words; with one set of values for each CPU, or one for all.
+#[derive(Debug)]
+pub struct Map {
+    fd: OwnedFd,
+    name: &'static str,
+    words: usize,
+    entries: u32,
+    /// How many copies of each value there are.
+    copies: usize,
+}
+
+impl Map {
+    /// An array whose values all CPUs share; zeroes at first.
+    ///
+    /// # Errors
+    /// `EPERM` without `CAP_BPF`; `E2BIG` or `ENOMEM` when it is too large.
+    pub fn array(name: &'static str, words: usize, entries: u32) -> Result<Map> {
+        Map::create(ARRAY, name, words, entries, 1)
+    }
+
+    /// An array with values for each CPU; zeroes at first.
+    ///
+    /// # Errors
+    /// As [`Map::array`], and when the number of CPUs cannot be read.
+    pub fn per_cpu_array(name: &'static str, words: usize, entries: u32) -> Result<Map> {
+        Map::create(PER_CPU_ARRAY, name, words, entries, possible_cpus()?)
+    }
+
+    fn create(kind: u32, name: &'static str, words: usize, entries: u32, copies: usize) -> Result<Map> {
+        let value_size = (words * size_of::<u64>()) as u32;
+        let mut argument = MapCreate { kind, key_size: 4, value_size, entries, flags: 0 };
+        // SAFETY: the structure of BPF_MAP_CREATE, without addresses.
+        let fd =
+            unsafe { bpf_fd(Command::MapCreate, &mut argument) }.named("create BPF map", || name.into())?;
+        Ok(Map { fd, name, words, entries, copies })
+    }
+
+    /// The value with this index: its words, for a per-CPU array one set after the other.
+    ///
+    /// # Errors
+    /// `ENOENT` when there is no such index.
+    pub fn read(&self, index: u32) -> Result<Vec<u64>> {
+        let mut value = vec![0_u64; self.words * self.copies];
+        let mut argument = self.element(&index, value.as_mut_ptr().addr());
+        // SAFETY: the kernel reads the key and writes one value for each possible CPU, which `value` has room for.
+        let done = unsafe { bpf(Command::MapLookup, &mut argument) };
+        done.named("read BPF map", || self.name.into())?;
+        Ok(value)
+    }
+
+    /// Sets the value with this index, for a per-CPU array the same on every CPU.
+    ///
+    /// # Errors
+    /// `E2BIG` when there is no such index; `EINVAL` when `value` has the wrong number of words.
+    pub fn write(&self, index: u32, value: &[u64]) -> Result<()> {
+        if value.len() != self.words {
+            let wrong = Err(std::io::Error::from_raw_os_error(libc::EINVAL));
+            return wrong.named("write BPF map", || self.name.into());
+        }
+        let mut copies = value.repeat(self.copies);
+        let mut argument = self.element(&index, copies.as_mut_ptr().addr());
+        // SAFETY: the kernel reads the key and one value for each possible CPU, all of which `copies` has.
+        let done = unsafe { bpf(Command::MapUpdate, &mut argument) };
+        done.map(drop).named("write BPF map", || self.name.into())
+    }
+
+    /// How many values there are.
+    #[must_use]
+    pub fn entries(&self) -> u32 {
+        self.entries
+    }
+
+    /// The words of each copy of a value read, for a per-CPU array one for each CPU.
+    pub(super) fn copies<'a>(&self, value: &'a [u64]) -> impl Iterator<Item = &'a [u64]> {
+        value.chunks_exact(self.words)
+    }
+
+    fn element(&self, index: &u32, value: usize) -> MapElement {
+        let key = std::ptr::from_ref(index).addr() as u64;
+        MapElement { map: self.fd.as_raw_fd() as u32, key, value: value as u64, ..MapElement::default() }
+    }
+}
+
+impl AsRawFd for Map {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+/// CPUs that there can ever be: the last number of a list like `0-3`.
+fn possible_cpus() -> Result<usize> {
+    let text = std::fs::read_to_string(POSSIBLE).named("read", || POSSIBLE.into())?;
+    let last = text.trim().rsplit([',', '-']).next().and_then(|last| last.parse::<usize>().ok());
+    let last = last.ok_or_else(|| std::io::ErrorKind::InvalidData.into());
+    last.map(|last| last + 1).named("understand", || POSSIBLE.into())
+}
+
+const POSSIBLE: &str = "/sys/devices/system/cpu/possible";
+const ARRAY: u32 = 2;
+const PER_CPU_ARRAY: u32 = 6;

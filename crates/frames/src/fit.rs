@@ -1,0 +1,36 @@
+//! Whether frames fit where they are to go.
+
+use super::FrameSpec;
+use linux::error::{Named, Result};
+use linux::netlink::Link;
+use std::io;
+
+/// Whether an interface carries such frames.
+///
+/// # Errors
+/// When they are longer than its MTU allows.
+pub(crate) fn fits(spec: &FrameSpec, link: &Link) -> Result<()> {
+    let header = spec.offsets().packet;
+    let longest = spec.lengths().max().unwrap_or(0);
+    if longest.saturating_sub(header) <= link.mtu as usize {
+        return Ok(());
+    }
+    let why = format!("its MTU is {}: make it {} or send shorter frames", link.mtu, longest - header);
+    let refused = Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    refused.named("send frames on", || format!("{}, {} bytes long", link.name, longest + FCS))
+}
+
+/// Whether a frame of this length, without FCS, fits in so many bytes of a chunk of `AF_XDP`.
+///
+/// # Errors
+/// When it does not.
+pub(crate) fn fits_chunk(length: usize, room: usize) -> Result<()> {
+    if length <= room {
+        return Ok(());
+    }
+    let why = format!("there is room for {} bytes: send shorter frames, or use AF_PACKET", room + FCS);
+    let refused = Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    refused.named("pass through AF_XDP a frame of", || format!("{} bytes", length + FCS))
+}
+
+const FCS: usize = 4;

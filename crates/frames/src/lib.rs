@@ -1,0 +1,31 @@
+//! Frames below the sockets: what they are, how they are sent out of an interface, and how they are counted on another.
+//!
+//! A [`Source`] sends the frames of a [`FrameSpec`] at a pace, a [`Sink`] counts those that arrive. There are several of each;
+//! which ones work with a driver, and how fast they are, is found out with a burst and never assumed.
+
+#![expect(unsafe_code, reason = "rings and programs are memory shared with the kernel")]
+
+pub mod bpf;
+mod fit;
+pub mod napi;
+mod numbers;
+mod open;
+mod pace;
+mod packet;
+mod reader;
+mod sink;
+mod source;
+mod spec;
+mod stop;
+mod tally;
+mod writer;
+mod xsk;
+
+pub(crate) use numbers::{absent, words_for};
+pub use open::{open_sink, open_source};
+pub use sink::{Arrived, Silence, Sink, Watch};
+pub use source::{Burst, Pace, Sent, Source};
+pub(crate) use spec::{DESTINATION_PORTS, PortRange, SCATTER, SOURCE_PORTS};
+pub use spec::{FrameSpec, Outer, Ports};
+pub(crate) use spec::{Offsets, PROTOCOL_IPV4, PROTOCOL_UDP, TIMED, Template, UNTIMED};
+pub use stop::Stop;

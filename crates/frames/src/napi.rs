@@ -1,0 +1,174 @@
+//! Receiving on chosen CPUs: threads of an interface's own (threaded NAPI), and spreading what was received (RPS).
+//!
+//! A pair of virtual interfaces receives where it is sent, in the sender's softirq: what is behind it shares the sender's CPU.
+//! With threads pinned elsewhere it has a CPU of its own. An interface has NAPI instances only while its driver needs them: a
+//! veth while GRO is on or an XDP program attached. What makes an instance anew, such as attaching a program where GRO is
+//! off, makes its thread anew too, which then runs anywhere.
+//! Sources: `Documentation/networking/napi.rst`, `scaling.rst`, `Documentation/ABI/testing/sysfs-class-net`.
+
+mod sysfs;
+
+use linux::cpu::{affinity_of, pin_thread};
+use linux::error::{OsError, Result};
+use linux::namespace::Namespace;
+use linux::netlink::{Network, napi_threads};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use sysfs::Sysfs;
+
+/// An interface that receives in threads of its own; as it was before when this is dropped.
+#[derive(Debug)]
+pub struct NapiThreads {
+    interface: Sysfs,
+    was: String,
+    /// Each with the CPUs it might run on before.
+    threads: Vec<(libc::pid_t, Vec<usize>)>,
+}
+
+impl NapiThreads {
+    /// Lets an interface of a namespace receive in threads, which are tied to these CPUs in turn; to none when there are none.
+    ///
+    /// # Errors
+    /// Without privilege; `EOPNOTSUPP` ([`OsError::is_unsupported`]) when the interface has no NAPI instance now; no such
+    /// interface or CPU. Then all is as before.
+    pub fn start(namespace: &Namespace, interface: &str, cpus: &[usize]) -> Result<NapiThreads> {
+        let sysfs = Sysfs::of(namespace, interface)?;
+        let named = kernel_threads(interface);
+        let was = sysfs.read(THREADED)?;
+        let mut threads = NapiThreads { interface: sysfs, was, threads: Vec::new() };
+        threads.interface.write(THREADED, "1").map_err(|error| match error.errno() {
+            Some(libc::EOPNOTSUPP) => {
+                let why = "it has no NAPI instance now: turn GRO on or attach an XDP program first";
+                OsError { source: io::Error::new(io::ErrorKind::Unsupported, why), ..error }
+            }
+            _ => error,
+        })?;
+        for (index, thread) in find(namespace, interface, &named)?.into_iter().enumerate() {
+            let Some(cpu) = cpus.get(index % cpus.len().max(1)) else { continue };
+            threads.threads.push((thread, affinity_of(thread)?));
+            pin_thread(thread, &[*cpu])?;
+        }
+        Ok(threads)
+    }
+
+    /// The threads that were tied to a CPU, by their numbers in `/proc`.
+    pub fn threads(&self) -> impl Iterator<Item = i32> {
+        self.threads.iter().map(|(thread, _)| *thread)
+    }
+}
+
+impl Drop for NapiThreads {
+    fn drop(&mut self) {
+        // Threads end with their instances, and interfaces with their namespaces: then there is nothing to put back.
+        for (thread, cpus) in &self.threads {
+            let _ = pin_thread(*thread, cpus);
+        }
+        let _ = self.interface.write(THREADED, &self.was);
+    }
+}
+
+/// Whether an interface receives in threads of its own.
+///
+/// # Errors
+/// No such interface; a kernel before 5.12.
+pub fn is_threaded(namespace: &Namespace, interface: &str) -> Result<bool> {
+    Ok(Sysfs::of(namespace, interface)?.read(THREADED)? != "0")
+}
+
+/// An interface whose packets go on to other CPUs (RPS); as it was before when this is dropped.
+#[derive(Debug)]
+pub struct Steering {
+    interface: Sysfs,
+    /// Each queue's file with what it said.
+    was: Vec<(String, String)>,
+}
+
+impl Steering {
+    /// Lets these CPUs do the work for what comes in on any queue of an interface of a namespace: a flow always on the same.
+    /// What XDP programs do stays where it is.
+    ///
+    /// # Errors
+    /// Without privilege; no such interface; `EINVAL` for a CPU that is not there. Then all is as before.
+    pub fn start(namespace: &Namespace, interface: &str, cpus: &[usize]) -> Result<Steering> {
+        let mut steering = Steering { interface: Sysfs::of(namespace, interface)?, was: Vec::new() };
+        for queue in steering.interface.list("queues")?.into_iter().filter(|name| name.starts_with("rx-")) {
+            let file = format!("queues/{queue}/rps_cpus");
+            let was = steering.interface.read(&file)?;
+            steering.interface.write(&file, &mask(cpus))?;
+            steering.was.push((file, was));
+        }
+        Ok(steering)
+    }
+}
+
+impl Drop for Steering {
+    fn drop(&mut self) {
+        for (file, was) in &self.was {
+            let _ = self.interface.write(file, was);
+        }
+    }
+}
+
+/// The threads of an interface's NAPI: by the kernel's word, or before Linux 6.8 by their names, those that were there before
+/// left out as far as others came.
+fn find(namespace: &Namespace, interface: &str, before: &BTreeSet<libc::pid_t>) -> Result<Vec<libc::pid_t>> {
+    let asked = namespace.run(|| {
+        let index = Network::open()?.link(interface)?.index;
+        napi_threads(index)
+    })?;
+    match asked {
+        Err(error) if error.is_unsupported() => {
+            let named = kernel_threads(interface);
+            let new: Vec<libc::pid_t> = named.difference(before).copied().collect();
+            Ok(if new.is_empty() { named.into_iter().collect() } else { new })
+        }
+        asked => asked,
+    }
+}
+
+/// Threads named `napi/INTERFACE-NUMBER`, of any namespace.
+fn kernel_threads(interface: &str) -> BTreeSet<libc::pid_t> {
+    let prefix = format!("napi/{interface}-");
+    let Ok(processes) = fs::read_dir("/proc") else { return BTreeSet::new() };
+    let thread = |entry: fs::DirEntry| {
+        let number = entry.file_name().to_str()?.parse().ok()?;
+        let name = fs::read_to_string(entry.path().join("comm")).ok()?;
+        is_named(name.trim_end(), &prefix).then_some(number)
+    };
+    processes.flatten().filter_map(thread).collect()
+}
+
+/// Before Linux 5.17 names end after fifteen letters.
+fn is_named(name: &str, prefix: &str) -> bool {
+    name.starts_with(prefix) || (name.len() == 15 && prefix.starts_with(name))
+}
+
+/// CPUs as sysfs takes them: groups of 32 bits in hexadecimal, the highest first.
+fn mask(cpus: &[usize]) -> String {
+    let mut groups = vec![0_u32; cpus.iter().max().map_or(1, |last| last / 32 + 1)];
+    cpus.iter().for_each(|cpu| groups[cpu / 32] |= 1 << (cpu % 32));
+    groups.iter().rev().map(|group| format!("{group:08x}")).collect::<Vec<_>>().join(",")
+}
+
+const THREADED: &str = "threaded";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_written_as_the_kernel_reads_them() {
+        assert_eq!(mask(&[]), "00000000");
+        assert_eq!(mask(&[0, 1]), "00000003");
+        assert_eq!(mask(&[35, 4, 64]), "00000001,00000008,00000010");
+    }
+
+    #[test]
+    fn threads_are_known_by_name_also_by_a_short_one() {
+        assert!(is_named("napi/eth0-8193", "napi/eth0-"));
+        assert!(!is_named("napi/eth01-8193", "napi/eth0-") && !is_named("napi/eth0", "napi/eth0-"));
+        assert!(is_named("napi/enp175s0f1", "napi/enp175s0f1np1-"));
+        assert!(!is_named("napi/enp175s0f0", "napi/enp175s0f1np1-"));
+    }
+}

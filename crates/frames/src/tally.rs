@@ -1,0 +1,200 @@
+//! Counting in user space what the program in the driver counts: the frames of one trial among all that come.
+
+use super::numbers::{Before, Numbers};
+use super::{Arrived, FrameSpec, Offsets, PROTOCOL_IPV4, PROTOCOL_UDP, Silence, Watch};
+use linux::sockaddr::array;
+use model::stats::histogram::Histogram;
+use model::time::MonoTime;
+
+/// The count of one trial.
+#[derive(Debug)]
+pub(super) struct Tally {
+    wanted: Wanted,
+    watch: Watch,
+    numbers: Numbers,
+    lanes: Vec<Lane>,
+    arrived: Arrived,
+    last: Option<MonoTime>,
+    joined: u64,
+}
+
+/// A frame as it was taken off an interface; what is in it is a stranger's word.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taken<'a> {
+    /// Its first bytes.
+    pub(super) bytes: &'a [u8],
+    /// Length of all of it as it came, without FCS.
+    pub(super) length: u64,
+    /// The protocol of a VLAN's tag that the kernel took out of the bytes; the length is without it too.
+    pub(super) tag: Option<u16>,
+    /// The kernel joined several frames to this one.
+    pub(super) is_joined: bool,
+    /// When it came.
+    pub(super) time: MonoTime,
+    /// Which of the queues it came by: there is an order within each.
+    pub(super) lane: usize,
+}
+
+/// What is known of the frames of a queue.
+#[derive(Clone, Debug, Default)]
+struct Lane {
+    /// One more than the highest number.
+    next: u64,
+    delay: Option<u64>,
+}
+
+impl Tally {
+    /// For frames with numbers below `frames`, that come by so many queues.
+    pub(super) fn new(spec: &FrameSpec, frames: u64, watch: Watch, lanes: usize) -> Tally {
+        let times = (watch == Watch::Times && spec.is_timed()).then(Histogram::default);
+        let arrived =
+            Arrived { variation: times.clone().zip(times.clone()), delays: times, ..Arrived::default() };
+        let (numbers, lanes) = (Numbers::new(frames), vec![Lane::default(); lanes]);
+        Tally { wanted: Wanted::of(spec), watch, numbers, lanes, arrived, last: None, joined: 0 }
+    }
+
+    /// What has been counted so far.
+    pub(super) fn arrived(&self) -> &Arrived {
+        &self.arrived
+    }
+
+    /// The numbers that have come.
+    pub(super) fn numbers(&self) -> &Numbers {
+        &self.numbers
+    }
+
+    /// Frames of the trial that are several in one, so that nobody can tell how many came.
+    pub(super) fn joined(&self) -> u64 {
+        self.joined
+    }
+
+    /// Counts a frame.
+    pub(super) fn count(&mut self, frame: &Taken<'_>) {
+        let Some(signature) = self.wanted.signature(frame) else {
+            self.arrived.others += 1;
+            return;
+        };
+        self.joined += u64::from(frame.is_joined);
+        self.arrived.frames += 1;
+        self.arrived.bytes += frame.length + if frame.tag.is_some() { TAG as u64 } else { 0 };
+        match self.numbers.note(signature.number) {
+            Before::New => {}
+            Before::Known => self.arrived.duplicates += 1,
+            Before::Beyond => self.arrived.unchecked += 1,
+        }
+        let lane = &mut self.lanes[frame.lane];
+        if signature.number < lane.next {
+            self.arrived.reordered += 1;
+        } else {
+            lane.next = signature.number.saturating_add(1);
+        }
+        if self.watch == Watch::Counts {
+            return;
+        }
+        self.measure_silence(frame.time);
+        if let Some(sent) = signature.sent {
+            self.measure_delay(frame.lane, delay(sent, frame.time));
+        }
+    }
+
+    fn measure_silence(&mut self, time: MonoTime) {
+        let last = *self.last.get_or_insert(time);
+        let silence = Silence { last, first: time };
+        if time > last && self.arrived.silence.is_none_or(|longest| silence.time() > longest.time()) {
+            self.arrived.silence = Some(silence);
+        }
+        self.last = Some(last.max(time));
+    }
+
+    fn measure_delay(&mut self, lane: usize, delay: u64) {
+        if let Some(delays) = &mut self.arrived.delays {
+            delays.record(delay);
+        }
+        let before = self.lanes[lane].delay.replace(delay);
+        if let Some((less, more)) = &mut self.arrived.variation
+            && let Some(before) = before
+        {
+            let histogram = if delay < before { less } else { more };
+            histogram.record(delay.abs_diff(before));
+        }
+    }
+}
+
+/// What a frame of the trial looks like.
+#[derive(Debug)]
+struct Wanted {
+    offsets: Offsets,
+    ether_type: u16,
+    is_tagged: bool,
+    is_ipv6: bool,
+    is_timed: bool,
+    tag: u32,
+}
+
+/// What a frame of the trial says of itself.
+struct Signature {
+    number: u64,
+    /// When it was written, nanoseconds modulo 2^48.
+    sent: Option<u64>,
+}
+
+impl Wanted {
+    fn of(spec: &FrameSpec) -> Wanted {
+        Wanted {
+            offsets: spec.offsets(),
+            ether_type: spec.ether_type(),
+            is_tagged: spec.vlan.is_some(),
+            is_ipv6: spec.is_ipv6(),
+            is_timed: spec.is_timed(),
+            tag: spec.tag,
+        }
+    }
+
+    /// `None` for a frame of others.
+    fn signature(&self, frame: &Taken<'_>) -> Option<Signature> {
+        let bytes = frame.bytes;
+        let Offsets { packet, ip, payload, .. } = self.offsets;
+        // Where the tag was taken out, everything behind it is nearer.
+        let taken = match (self.is_tagged, frame.tag) {
+            (true, Some(VLAN)) => TAG,
+            (true, None) if half(bytes, 12)? == VLAN => 0,
+            (false, None) => 0,
+            _ => return None,
+        };
+        let (packet, ip, payload) = (packet - taken, ip - taken, payload - taken);
+        let is_udp = half(bytes, packet - 2)? == self.ether_type
+            && (packet == ip || *bytes.get(packet + 6)? == PROTOCOL_IPV4)
+            && *bytes.get(ip + if self.is_ipv6 { 6 } else { 9 })? == PROTOCOL_UDP
+            && (self.is_ipv6 || *bytes.get(ip)? == 0x45);
+        let signed = u32::from_be_bytes(array(bytes, payload)?) == self.tag;
+        let number = u64::from_be_bytes(array(bytes, payload + 4)?);
+        let sent = match self.is_timed {
+            true => {
+                let [a, b, c, d, e, f] = array(bytes, payload + 12)?;
+                Some(u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
+            }
+            false => None,
+        };
+        (is_udp && signed).then_some(Signature { number, sent })
+    }
+}
+
+/// From the time in a frame to that of its coming. The clocks of the two are one, but are not read in the same way: a
+/// little less than nothing is nothing.
+fn delay(sent: u64, came: MonoTime) -> u64 {
+    let delay = came.0.wrapping_sub(sent) & TIME;
+    if delay > TIME / 2 { 0 } else { delay }
+}
+
+fn half(bytes: &[u8], at: usize) -> Option<u16> {
+    array(bytes, at).map(u16::from_be_bytes)
+}
+
+/// `ETH_P_8021Q`.
+const VLAN: u16 = 0x8100;
+const TAG: usize = 4;
+/// The time in a frame has 48 bits.
+const TIME: u64 = (1 << 48) - 1;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! One `AF_XDP` socket: its memory, its rings, its place at a queue of an interface.
+
+use super::memory::{CHUNK, Umem};
+use super::queue::{Consumer, Kind, Parts, Producer, make};
+use linux::clock::{mono_now, sleep_until};
+use linux::error::{Named, Result, check, check_len};
+use linux::options::{Opt, get_int, get_raw, set_raw};
+use linux::sockaddr::array;
+use model::units::Nanos;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// The socket.
+#[derive(Debug)]
+pub(super) struct Socket {
+    fd: OwnedFd,
+    pub(super) umem: Umem,
+    chunks: u32,
+}
+
+impl Socket {
+    /// A socket with memory for so many frames, a power of two; its rings have as many entries.
+    ///
+    /// # Errors
+    /// `EPERM` without `CAP_NET_RAW`, `EAFNOSUPPORT` where the kernel lacks `AF_XDP`, `ENOMEM`.
+    pub(super) fn open(chunks: u32) -> Result<Socket> {
+        // SAFETY: takes integers alone.
+        let fd = check(unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })
+            .named("open", || "an AF_XDP socket".into())?;
+        // SAFETY: `fd` was just opened and belongs to no one else.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let umem = Umem::new(chunks)?;
+        let (start, length) = umem.place();
+        // `struct xdp_umem_reg`: memory, size of a chunk, headroom, flags, length of metadata.
+        let words = [CHUNK as u32, 0, 0, 0].map(u32::to_ne_bytes).concat();
+        let registration = [&start.to_ne_bytes()[..], &length.to_ne_bytes(), &words].concat();
+        // The kernel keeps the pages for as long as the socket needs them, even should they be unmapped before.
+        set_raw(&fd, Opt(libc::SOL_XDP, libc::XDP_UMEM_REG, "XDP_UMEM_REG"), &registration)?;
+        // No socket is bound without these two.
+        make(fd.as_fd(), FILL, chunks)?;
+        make(fd.as_fd(), COMPLETION, chunks)?;
+        Ok(Socket { fd, umem, chunks })
+    }
+
+    /// The ring by which frames are sent, and that by which their chunks come back.
+    pub(super) fn sending(&self) -> Result<(Producer<libc::xdp_desc>, Consumer<u64>)> {
+        make(self.fd.as_fd(), TX, self.chunks)?;
+        let (fd, size) = (self.fd.as_fd(), self.chunks);
+        let tx = Producer::map(fd, TX, self.parts(TX)?, size)?;
+        Ok((tx, Consumer::map(fd, COMPLETION, self.parts(COMPLETION)?, size)?))
+    }
+
+    /// The ring by which frames come, and that by which the kernel is given chunks for them: all of them at first.
+    pub(super) fn receiving(&self) -> Result<(Consumer<libc::xdp_desc>, Producer<u64>)> {
+        make(self.fd.as_fd(), RX, self.chunks)?;
+        let (fd, size) = (self.fd.as_fd(), self.chunks);
+        let rx = Consumer::map(fd, RX, self.parts(RX)?, size)?;
+        let mut fill = Producer::map(fd, FILL, self.parts(FILL)?, size)?;
+        for chunk in self.umem.chunks() {
+            fill.put(chunk);
+        }
+        fill.submit();
+        Ok((rx, fill))
+    }
+
+    /// Takes its place at a queue of an interface. One that was just left by another socket may not be free yet.
+    ///
+    /// # Errors
+    /// `EBUSY` when another socket is there for longer than a second; `EINVAL` when there is no such queue; `EOPNOTSUPP`
+    /// when the driver does not share memory in the way that `flags` ask for.
+    pub(super) fn bind(&self, interface: u32, queue: u32, flags: u16) -> Result<()> {
+        let address = libc::sockaddr_xdp {
+            sxdp_family: libc::AF_XDP as u16,
+            sxdp_flags: flags | libc::XDP_USE_NEED_WAKEUP,
+            sxdp_ifindex: interface,
+            sxdp_queue_id: queue,
+            sxdp_shared_umem_fd: 0,
+        };
+        let length = size_of_val(&address) as libc::socklen_t;
+        let deadline = mono_now() + PATIENCE;
+        loop {
+            // SAFETY: the kernel reads `length` bytes from `address`, which lives through the call.
+            let bound =
+                check(unsafe { libc::bind(self.fd.as_raw_fd(), (&raw const address).cast(), length) });
+            match bound {
+                Err(busy) if busy.raw_os_error() == Some(libc::EBUSY) && mono_now() < deadline => {
+                    sleep_until(mono_now() + Nanos::from_millis(10));
+                }
+                bound => {
+                    let object = || format!("an AF_XDP socket to queue {queue} of interface {interface}");
+                    return bound.map(drop).named("bind", object);
+                }
+            }
+        }
+    }
+
+    /// Whether the driver uses the memory itself.
+    pub(super) fn is_zero_copy(&self) -> Result<bool> {
+        let options = get_int(&self.fd, Opt(libc::SOL_XDP, libc::XDP_OPTIONS, "XDP_OPTIONS"))?;
+        Ok(options & libc::XDP_OPTIONS_ZEROCOPY != 0)
+    }
+
+    /// Has the kernel look at the ring of frames to send. That it has no room for now is no error.
+    pub(super) fn wake_sending(&self) -> io::Result<()> {
+        let (fd, flags, null) = (self.fd.as_raw_fd(), libc::MSG_DONTWAIT, std::ptr::null());
+        // SAFETY: nothing is sent but what the rings hold, and no address is read.
+        let woken = unsafe { libc::sendto(fd, null, 0, flags, null.cast(), 0) };
+        allow_for_now(woken)
+    }
+
+    /// Has the driver look at the ring of chunks to fill.
+    pub(super) fn wake_receiving(&self) -> io::Result<()> {
+        let (fd, flags, null) = (self.fd.as_raw_fd(), libc::MSG_DONTWAIT, std::ptr::null_mut());
+        // SAFETY: nothing is received but by the rings, and no address is written.
+        let woken = unsafe { libc::recvfrom(fd, null, 0, flags, null.cast(), null.cast()) };
+        allow_for_now(woken)
+    }
+
+    /// The frames that were meant for this socket and lost, since it was made (`struct xdp_statistics`).
+    pub(super) fn lost(&self) -> Result<u64> {
+        let mut raw = [0; 48];
+        get_raw(&self.fd, Opt(libc::SOL_XDP, libc::XDP_STATISTICS, "XDP_STATISTICS"), &mut raw)?;
+        let counter = |position: usize| array(&raw, position * 8).map_or(0, u64::from_ne_bytes);
+        // Dropped, no room in the ring, no chunk: the latter a driver with our memory counts instead of dropped frames.
+        let starved = if self.is_zero_copy()? { counter(4) } else { 0 };
+        Ok(counter(0) + counter(3) + starved)
+    }
+
+    fn parts(&self, kind: Kind) -> Result<Parts> {
+        let mut raw = [0; 128];
+        let offsets = Opt(libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, "XDP_MMAP_OFFSETS");
+        let length = get_raw(&self.fd, offsets, &mut raw)?;
+        if length < raw.len() {
+            let old = Err(io::Error::new(io::ErrorKind::Unsupported, "the kernel is older than 5.4"));
+            return old.named("map", || "the rings of an AF_XDP socket".into());
+        }
+        let part = |number: usize| {
+            let at = (kind.position * 4 + number) * 8;
+            array(&raw, at).map_or(0, u64::from_ne_bytes) as usize
+        };
+        Ok(Parts { producer: part(0), consumer: part(1), entries: part(2), flags: part(3) })
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+fn allow_for_now(returned: isize) -> io::Result<()> {
+    match check_len(returned) {
+        Err(error) => match error.raw_os_error() {
+            Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR) => Ok(()),
+            _ => Err(error),
+        },
+        Ok(_) => Ok(()),
+    }
+}
+
+const RX: Kind = kind(libc::XDP_RX_RING, "XDP_RX_RING", libc::XDP_PGOFF_RX_RING, 0);
+const TX: Kind = kind(libc::XDP_TX_RING, "XDP_TX_RING", libc::XDP_PGOFF_TX_RING, 1);
+const FILL: Kind =
+    kind(libc::XDP_UMEM_FILL_RING, "XDP_UMEM_FILL_RING", libc::XDP_UMEM_PGOFF_FILL_RING as libc::off_t, 2);
+const COMPLETION: Kind = kind(
+    libc::XDP_UMEM_COMPLETION_RING,
+    "XDP_UMEM_COMPLETION_RING",
+    libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t,
+    3,
+);
+const PATIENCE: Nanos = Nanos(1_000_000_000);
+
+const fn kind(option: libc::c_int, name: &'static str, page: libc::off_t, position: usize) -> Kind {
+    Kind { option: Opt(libc::SOL_XDP, option, name), page, position }
+}

@@ -1,0 +1,77 @@
+//! Receiving on chosen CPUs: the device between the ends gets one of its own.
+
+use super::{FEW, Lab, Middle, arrived, made, paced};
+use linux::cpu::affinity;
+use linux::namespace::Namespace;
+use linux::nic::{Offload, set_offload};
+use pathmeter_frames::napi::{NapiThreads, Steering, is_threaded};
+use std::fs;
+use std::process::Command;
+
+/// A setting as a `/sys` of the namespace shows it to others.
+fn sysfs(namespace: &Namespace, file: &str) -> String {
+    let show = format!("mount -t sysfs none /sys && cat /sys/class/net/{file}");
+    let mut command = Command::new("unshare");
+    namespace.spawn_inside(command.args(["--mount", "sh", "-c", &show])).expect("the namespace opens");
+    let output = command.output().expect("unshare is installed");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+#[test]
+fn a_router_receives_in_a_thread_on_its_own_cpu() {
+    let Some(lab) = made(Lab::through(Middle::Router)) else { return };
+    let middle = lab.middle.as_ref().expect("there is a router");
+    // What another one of the same name does is not touched.
+    let other = Lab::through(Middle::Router).expect("one could be made");
+    let namesake = other.middle.as_ref().expect("there is a router");
+    let cpu = *affinity().expect("it can be read").last().expect("there is one");
+    let Some(elsewhere) = made(NapiThreads::start(namesake, "near", &[])) else { return };
+    let Some(threads) = made(NapiThreads::start(middle, "near", &[cpu])) else { return };
+    assert_eq!((elsewhere.threads().count(), threads.threads().count()), (0, 1));
+    for thread in threads.threads() {
+        let name = fs::read_to_string(format!("/proc/{thread}/comm")).expect("it runs");
+        assert!(name.starts_with("napi/near-"), "{name}");
+        let status = fs::read_to_string(format!("/proc/{thread}/status")).expect("it runs");
+        assert!(status.contains(&format!("Cpus_allowed_list:\t{cpu}\n")), "{status}");
+    }
+    assert!(is_threaded(middle, "near").expect("it can be read"));
+    assert_eq!(sysfs(middle, "near/threaded"), "1");
+    let spec = lab.spec(4, 64);
+    let sink = lab.sink(&spec, FEW).expect("it attaches");
+    assert_eq!(lab.send(&spec, &paced(FEW)).expect("it sends").frames, FEW);
+    // The last ones may be under way in the thread.
+    assert_eq!(arrived(&sink, FEW).distinct(), FEW);
+    drop(threads);
+    assert_eq!(sysfs(middle, "near/threaded"), "0");
+    assert!(is_threaded(namesake, "near").expect("it can be read"));
+}
+
+#[test]
+fn what_cannot_receive_in_threads_is_said_and_left_as_it_was() {
+    let Some(lab) = made(Lab::cable()) else { return };
+    let start = |interface, cpus: &[usize]| NapiThreads::start(&lab.receiver, interface, cpus);
+    let none = start("eth0", &[0]).expect_err("neither GRO nor a program is there");
+    assert!(none.is_unsupported(), "{none}");
+    let said = "write threaded of interface eth0: it has no NAPI instance now: turn GRO on or attach an XDP program first";
+    assert_eq!(none.to_string(), said);
+    let missing = start("eth1", &[0]).expect_err("there is no such interface");
+    assert_eq!(missing.errno(), Some(libc::ENODEV), "{missing}");
+    lab.receiver.run(|| set_offload("eth0", Offload::Gro, true)).expect("it opens").expect("it is set");
+    let nowhere = start("eth0", &[4711]).expect_err("there is no such CPU").to_string();
+    assert!(nowhere.starts_with("pin thread ") && nowhere.contains(" to CPU 4711: "), "{nowhere}");
+    assert!(!is_threaded(&lab.receiver, "eth0").expect("it can be read"));
+}
+
+#[test]
+fn packets_are_steered_to_other_cpus_and_back() {
+    let Some(lab) = made(Lab::cable()) else { return };
+    let before = sysfs(&lab.receiver, "eth0/queues/rx-0/rps_cpus");
+    let Some(steering) = made(Steering::start(&lab.receiver, "eth0", &[0])) else { return };
+    let during = sysfs(&lab.receiver, "eth0/queues/rx-0/rps_cpus");
+    assert_eq!((before.trim_start_matches('0'), during.trim_start_matches('0')), ("", "1"));
+    drop(steering);
+    assert_eq!(sysfs(&lab.receiver, "eth0/queues/rx-0/rps_cpus"), before);
+    let missing = Steering::start(&lab.receiver, "eth1", &[0]).expect_err("there is no such interface");
+    assert_eq!(missing.errno(), Some(libc::ENODEV), "{missing}");
+}

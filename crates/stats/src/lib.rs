@@ -1,0 +1,20 @@
+//! Statistics of what was measured: sequence accounting, jitter, histograms, clocks, percentiles and
+//! means with their confidence, spread, the warm-up cut, responsiveness.
+
+pub mod batch_means;
+pub mod centered;
+pub mod clock;
+pub mod compare;
+pub mod exact;
+pub mod histogram;
+pub mod jitter;
+pub mod moments;
+pub mod percentile;
+pub mod quantile;
+pub mod responsiveness;
+pub mod rfc8219;
+pub mod search;
+pub mod sequence;
+pub mod spread;
+pub mod steady;
+pub mod student;

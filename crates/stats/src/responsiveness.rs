@@ -1,0 +1,152 @@
+//! Responsiveness under working conditions, in round trips per minute (draft-ietf-ippm-responsiveness-09).
+//!
+//! Load is added until goodput no longer grows, then probes are taken until their figure no longer changes. This file is
+//! the arithmetic of it and the two stages; connections, clocks and sockets are the engine's.
+
+mod meter;
+
+pub use meter::{Next, Parameters, ResponsivenessMeter, Stage};
+
+use super::quantile::rank;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Nanos};
+
+/// A probe over a connection of its own, which tells what a new flow waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForeignProbe {
+    /// The TCP handshake: from SYN to SYN-ACK.
+    pub tcp: Nanos,
+    /// One round trip of the TLS handshake: its time divided by its round trips. `None` over plain TCP.
+    pub tls: Option<Nanos>,
+    /// The request: from sending it until its one-byte response was complete.
+    pub http: Nanos,
+}
+
+/// Responsiveness and what it is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Responsiveness {
+    /// Round trips per minute: the mean of `foreign` and `loaded`.
+    pub rpm: f64,
+    /// What the figure means to a user.
+    pub band: Band,
+    /// How far it can be relied on.
+    pub confidence: Confidence,
+    /// Round trips per minute of probes over connections of their own.
+    pub foreign: f64,
+    /// Round trips per minute of probes over the connections that carry the load.
+    pub loaded: f64,
+    /// Trimmed mean of the TCP handshakes, in nanoseconds.
+    #[serde(rename = "tcp_ns")]
+    pub tcp: Nanos,
+    /// Trimmed mean of a round trip of the TLS handshakes, in nanoseconds; absent over plain TCP.
+    #[serde(rename = "tls_ns")]
+    pub tls: Option<Nanos>,
+    /// Trimmed mean of the requests over connections of their own, in nanoseconds.
+    #[serde(rename = "http_ns")]
+    pub http: Nanos,
+    /// Trimmed mean of the requests over the connections that carry the load, in nanoseconds.
+    #[serde(rename = "loaded_ns")]
+    pub loaded_http: Nanos,
+    /// Probes over connections of their own that the figure rests on.
+    pub foreign_probes: u64,
+    /// Probes over the connections that carry the load that it rests on.
+    pub loaded_probes: u64,
+    /// Goodput at which the path was saturated: the mean of the last intervals before probes counted.
+    #[serde(rename = "goodput_bps")]
+    pub goodput: BitRate,
+    /// Intervals that the path took to be saturated.
+    pub saturation_intervals: u32,
+    /// Intervals of probes.
+    pub stability_intervals: u32,
+}
+
+/// What a number of round trips per minute means to a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Band {
+    /// Below 300: calls and games break while something loads.
+    Poor,
+    /// From 300: they suffer.
+    Fair,
+    /// From 1000: they hardly notice.
+    Good,
+    /// Above 6000: they do not notice.
+    Excellent,
+}
+
+/// How far the figure can be relied on: that of the stage which went worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// A stage had too few intervals to tell whether it was stable.
+    Low,
+    /// A stage had enough intervals and was not stable.
+    Medium,
+    /// Both stages became stable.
+    High,
+}
+
+impl Band {
+    /// The band of a figure.
+    #[must_use]
+    pub fn of(rpm: f64) -> Band {
+        match rpm {
+            rpm if rpm > 6000.0 => Band::Excellent,
+            rpm if rpm >= 1000.0 => Band::Good,
+            rpm if rpm >= 300.0 => Band::Fair,
+            _ => Band::Poor,
+        }
+    }
+}
+
+/// The mean of the lowest 95 % of times, at least of one (TMP of the draft; by nearest rank, so nothing is cut of fewer
+/// than 20). `None` of no times.
+#[must_use]
+pub fn trimmed_mean(times: &[Nanos]) -> Option<f64> {
+    let kept = rank(KEPT, times.len() as u64)? as usize;
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    let sum: u128 = sorted[..kept].iter().map(|time| u128::from(time.0)).sum();
+    Some(sum as f64 / kept as f64)
+}
+
+/// The two sub-scores and their parts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Scores {
+    rpm: f64,
+    foreign: f64,
+    loaded: f64,
+    tcp: f64,
+    tls: Option<f64>,
+    http: f64,
+    loaded_http: f64,
+}
+
+impl Scores {
+    /// `None` when either kind of probe is missing. TLS counts when every probe has it.
+    fn of(foreign: &[ForeignProbe], loaded: &[Nanos]) -> Option<Scores> {
+        let mean =
+            |part: fn(&ForeignProbe) -> Nanos| trimmed_mean(&foreign.iter().map(part).collect::<Vec<_>>());
+        let (tcp, http) = (mean(|probe| probe.tcp)?, mean(|probe| probe.http)?);
+        let handshakes: Option<Vec<Nanos>> = foreign.iter().map(|probe| probe.tls).collect();
+        let tls = handshakes.and_then(|times| trimmed_mean(&times));
+        let foreign = per_minute(match tls {
+            Some(tls) => (tcp + tls + http) / 3.0,
+            None => f64::midpoint(tcp, http),
+        });
+        let loaded_http = trimmed_mean(loaded)?;
+        let loaded = per_minute(loaded_http);
+        Some(Scores { rpm: f64::midpoint(foreign, loaded), foreign, loaded, tcp, tls, http, loaded_http })
+    }
+}
+
+/// How many times so many nanoseconds pass in a minute; less than one nanosecond is taken for one.
+fn per_minute(nanos: f64) -> f64 {
+    60e9 / nanos.max(1.0)
+}
+
+const KEPT: f64 = 0.95;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! The two stages of a responsiveness test: saturation by goodput, then stability of the figure.
+
+use super::{Band, Confidence, ForeignProbe, Responsiveness, Scores};
+use crate::spread::Moments;
+use std::collections::VecDeque;
+use units::{BitRate, Nanos};
+
+/// The draft's parameters that are not the engine's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    /// MAD: intervals in a moving average, and averages whose spread is looked at.
+    pub distance: usize,
+    /// SDT: stable is a standard deviation below this share of the last value.
+    pub tolerance: f64,
+    /// Intervals after which a stage ends without being stable.
+    pub longest_stage: u32,
+}
+
+/// Takes one interval after the other.
+#[derive(Clone, Debug)]
+pub struct ResponsivenessMeter {
+    parameters: Parameters,
+    stage: Stage,
+    /// Goodput of the last intervals.
+    goodputs: VecDeque<f64>,
+    /// Probes of the last intervals.
+    probes: VecDeque<(Vec<ForeignProbe>, Vec<Nanos>)>,
+    saturation: Steps,
+    stability: Steps,
+}
+
+/// What the test is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Load is added until goodput stands; probes do not count.
+    Saturation,
+    /// Probes count until their figure stands.
+    Stability,
+    /// Nothing more is taken.
+    Done,
+}
+
+/// What the engine does in the next interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Add connections (INC of the draft, up to MNP) and go on.
+    AddLoad,
+    /// Keep the load and go on.
+    Hold,
+    /// Stop: the result stands.
+    Stop,
+}
+
+impl Default for Parameters {
+    /// MAD 4, SDT 5 %, and ten intervals to a stage.
+    fn default() -> Parameters {
+        Parameters { distance: 4, tolerance: 0.05, longest_stage: 10 }
+    }
+}
+
+impl Default for ResponsivenessMeter {
+    fn default() -> ResponsivenessMeter {
+        ResponsivenessMeter::new(Parameters::default())
+    }
+}
+
+impl ResponsivenessMeter {
+    /// A meter at its start. A distance below two intervals is taken for two: one value has no spread.
+    #[must_use]
+    pub fn new(parameters: Parameters) -> ResponsivenessMeter {
+        ResponsivenessMeter {
+            parameters: Parameters { distance: parameters.distance.max(2), ..parameters },
+            stage: Stage::Saturation,
+            goodputs: VecDeque::new(),
+            probes: VecDeque::new(),
+            saturation: Steps::default(),
+            stability: Steps::default(),
+        }
+    }
+
+    /// What the test is doing.
+    #[must_use]
+    pub fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// Takes an interval that is over (ID of the draft, 5 s): its goodput, all load connections together, and the probes
+    /// that ended in it.
+    pub fn interval(&mut self, goodput: BitRate, foreign: &[ForeignProbe], loaded: &[Nanos]) -> Next {
+        match self.stage {
+            Stage::Saturation => self.saturate(goodput),
+            Stage::Stability => self.stabilise(foreign, loaded),
+            Stage::Done => Next::Stop,
+        }
+    }
+
+    /// The figure from the probes of the last intervals; `None` before both kinds of probes came in a counted interval.
+    /// May be asked at any time: a test that was cut short has less confidence, not no result.
+    #[must_use]
+    pub fn result(&self) -> Option<Responsiveness> {
+        let scores = self.scores()?;
+        let nanos = |time: f64| Nanos(time.round() as u64);
+        let count =
+            |length: fn(&(Vec<ForeignProbe>, Vec<Nanos>)) -> usize| self.probes.iter().map(length).sum();
+        let (foreign_probes, loaded_probes): (usize, usize) = (count(|p| p.0.len()), count(|p| p.1.len()));
+        let confidence = |steps: &Steps| steps.confidence(&self.parameters);
+        Some(Responsiveness {
+            rpm: scores.rpm,
+            band: Band::of(scores.rpm),
+            confidence: confidence(&self.saturation).min(confidence(&self.stability)),
+            foreign: scores.foreign,
+            loaded: scores.loaded,
+            tcp: nanos(scores.tcp),
+            tls: scores.tls.map(nanos),
+            http: nanos(scores.http),
+            loaded_http: nanos(scores.loaded_http),
+            foreign_probes: foreign_probes as u64,
+            loaded_probes: loaded_probes as u64,
+            goodput: BitRate(self.saturation.last().round() as u64),
+            saturation_intervals: self.saturation.count,
+            stability_intervals: self.stability.count,
+        })
+    }
+
+    fn saturate(&mut self, goodput: BitRate) -> Next {
+        push(&mut self.goodputs, goodput.0 as f64, self.parameters.distance);
+        let average = self.goodputs.iter().sum::<f64>() / self.goodputs.len() as f64;
+        self.saturation.take(Some(average), &self.parameters);
+        if !self.saturation.is_over(&self.parameters) {
+            return Next::AddLoad;
+        }
+        self.stage = Stage::Stability;
+        Next::Hold
+    }
+
+    fn stabilise(&mut self, foreign: &[ForeignProbe], loaded: &[Nanos]) -> Next {
+        push(&mut self.probes, (foreign.to_vec(), loaded.to_vec()), self.parameters.distance);
+        let rpm = self.scores().map(|scores| scores.rpm);
+        self.stability.take(rpm, &self.parameters);
+        if !self.stability.is_over(&self.parameters) {
+            return Next::Hold;
+        }
+        self.stage = Stage::Done;
+        Next::Stop
+    }
+
+    fn scores(&self) -> Option<Scores> {
+        let foreign: Vec<ForeignProbe> = self.probes.iter().flat_map(|probes| &probes.0).copied().collect();
+        let loaded: Vec<Nanos> = self.probes.iter().flat_map(|probes| &probes.1).copied().collect();
+        Scores::of(&foreign, &loaded)
+    }
+}
+
+/// The values of one stage, interval by interval.
+#[derive(Clone, Debug, Default)]
+struct Steps {
+    values: VecDeque<f64>,
+    count: u32,
+    stable: bool,
+}
+
+impl Steps {
+    /// Takes the value of an interval; one without a value counts and starts the values anew.
+    fn take(&mut self, value: Option<f64>, parameters: &Parameters) {
+        self.count = self.count.saturating_add(1);
+        match value {
+            Some(value) => push(&mut self.values, value, parameters.distance),
+            None => self.values.clear(),
+        }
+        let spread = Moments::of(self.values.make_contiguous()).stddev();
+        let limit = parameters.tolerance * self.last();
+        self.stable = self.values.len() >= parameters.distance && spread.is_some_and(|spread| spread < limit);
+    }
+
+    fn last(&self) -> f64 {
+        self.values.back().copied().unwrap_or(0.0)
+    }
+
+    fn is_over(&self, parameters: &Parameters) -> bool {
+        self.stable || self.count >= parameters.longest_stage
+    }
+
+    fn confidence(&self, parameters: &Parameters) -> Confidence {
+        match self.stable {
+            true => Confidence::High,
+            false if self.values.len() >= parameters.distance => Confidence::Medium,
+            false => Confidence::Low,
+        }
+    }
+}
+
+/// Keeps the last `most`.
+fn push<T>(queue: &mut VecDeque<T>, value: T, most: usize) {
+    queue.push_back(value);
+    if queue.len() > most {
+        queue.pop_front();
+    }
+}
