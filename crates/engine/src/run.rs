@@ -15,7 +15,7 @@ mod transfer;
 mod without_copy;
 
 #[cfg(feature = "device")]
-pub use device::DevicePlan;
+pub use device::{DevicePlan, Journal};
 pub use frames::{FramesPlan, FramesStep};
 pub use hops::HopsWork;
 pub use latency::LatencyWork;
@@ -38,6 +38,7 @@ use model::plan::{LocalOptions, Target};
 use model::run::Run;
 use model::units::BitRate;
 use serde::{Serialize, Serializer};
+use std::sync::{Arc, Mutex};
 use wire::iperf3::Extras;
 
 /// What is to be done.
@@ -92,6 +93,8 @@ pub struct Options {
     pub stop: Interrupt,
     /// What is captured of its packets.
     pub capture: CaptureOptions,
+    /// Where each order of a benchmark of devices is written down, and what is known from there.
+    pub journal: Option<Arc<Mutex<Journal>>>,
     /// The run is to have no intervals: whoever shows them as they come spares the memory, for a day of many streams
     /// gigabytes.
     pub drop_intervals: bool,
