@@ -12,6 +12,7 @@ use linux::clock::mono_now;
 use model::event::Event;
 use model::host::Host;
 use model::plan::{Plan, ProtocolName, Transport};
+use model::units::Nanos;
 use std::sync::Arc;
 use wire::{Session, iperf3, native};
 
@@ -29,6 +30,9 @@ pub fn run(
         return iperf2::client(plan, &iperf2::Extras::default(), interrupt, &mut sink);
     }
     let link = connect(&plan.target, plan.protocol, &plan.local, security, interrupt)?;
+    if plan.protocol == ProtocolName::Iperf3 {
+        notice_vanished(&link);
+    }
     let host = host::describe(Some(plan.target.address.ip()));
     let mut plan = plan.clone();
     if plan.test.transport == Transport::Udp && plan.test.length == 0 {
@@ -48,6 +52,18 @@ pub fn run(
     Driver::new(session.as_mut(), link, setting)?.run()?;
     Ok(())
 }
+
+/// A server that has vanished without a word is given up in mid test, too: this protocol has no messages for that. What the
+/// kernel refuses costs patience only.
+fn notice_vanished(link: &Link) {
+    linux::options::set_keepalive(link.socket(), PROBED, PROBED, 2).ok();
+    linux::options::set_user_timeout(link.socket(), VANISHED).ok();
+}
+
+/// How long a server may say nothing to the kernel's probes. Links and routers fail over in less.
+const VANISHED: Nanos = Nanos::from_secs(15);
+/// When the kernel asks whether it is still there, and again.
+const PROBED: Nanos = Nanos::from_secs(5);
 
 /// The UDP payload iPerf3 chooses: the segment size of the control connection, where it fits a datagram.
 fn iperf3_payload(link: &Link) -> u32 {

@@ -5,9 +5,9 @@ use super::interrupt::Interrupt;
 use super::link::Link;
 use super::reach;
 use super::tls::{self, Fingerprint};
-use crate::error::{Context, Failure, Kind, Result, too_early};
+use crate::error::{Context, Failure, Kind, MORE_FILES, Result, too_early};
 use linux::clock::mono_now;
-use linux::error::OsError;
+use linux::error::{OsError, is_out_of_files};
 use linux::poll::Waker;
 use linux::socket::{TcpOptions, is_stopped, tcp_connect_until};
 use model::host::Host;
@@ -108,12 +108,15 @@ fn with_other_family(
     failure
 }
 
+/// The host as it was asked for, and its address.
+fn named(Target { host, address }: &Target) -> String {
+    if *host == address.ip().to_string() { address.to_string() } else { format!("{host} ({address})") }
+}
+
 /// Why a server could not be reached, and what to try.
 pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsError) -> Failure {
     use std::io::ErrorKind;
-    let Target { host, address } = target;
-    let named =
-        if *host == address.ip().to_string() { address.to_string() } else { format!("{host} ({address})") };
+    let (named, address) = (named(target), target.address);
     let port = address.port();
     if let Some(rejection) = reach::of_another(refused.rejection) {
         let reach::Reason { what, advice } = reach::rejected(&rejection, address.ip(), port);
@@ -124,6 +127,9 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsE
         };
     }
     let error = &refused.source;
+    if is_out_of_files(error) {
+        return Failure::usage(format!("connect to {named}: {error}"), MORE_FILES);
+    }
     let reason = reach::reason(address.ip(), error.kind());
     let why = reason.as_ref().map(|reason| format!(": {}", reason.what)).unwrap_or_default();
     let advice = |general: String| reason.and_then(|reason| reason.advice).unwrap_or(general);

@@ -6,7 +6,7 @@ use super::host;
 use super::interrupt::Interrupt;
 use super::link::Link;
 use super::shared::FlowSocket;
-use crate::error::{Result, sentence};
+use crate::error::{Error, Result, sentence};
 use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
 use model::plan::{LocalOptions, ProtocolName, Target};
@@ -67,7 +67,10 @@ impl<M: Session> Dialogue<M> {
     pub(crate) fn advance(&mut self) -> Result<Option<MonoTime>> {
         loop {
             match self.machine.output(mono_now()) {
-                Output::Send(bytes) => self.link.write(&bytes, mono_now() + WRITE_LIMIT)?,
+                Output::Send(bytes) => {
+                    let written = self.link.write(&bytes, mono_now() + WRITE_LIMIT);
+                    written.map_err(|error| self.broken(&error))?;
+                }
                 Output::OpenFlows(plan) => {
                     match flows::connect_all(&plan, self.target.address, &self.local) {
                         Ok(flows) => {
@@ -96,6 +99,14 @@ impl<M: Session> Dialogue<M> {
                 | Output::Port(_)
                 | Output::Event(_) => {}
             }
+        }
+    }
+
+    /// Why nothing can be written any more: what the server said before it went, where it said something.
+    fn broken(&mut self, error: &std::io::Error) -> Error {
+        match self.hear() {
+            Err(said) if said.protocol().is_some() => said,
+            _ => ProtocolError::Closed(format!("{}: {error}", self.words.closed)).into(),
         }
     }
 

@@ -3,6 +3,7 @@
 #[cfg(feature = "device")]
 use lab::error::LabError;
 use linux::OsError;
+use linux::error::is_out_of_files;
 use model::plan::{ProtocolName, Target};
 use std::fmt::{Display, Formatter};
 use std::io;
@@ -61,10 +62,9 @@ impl Error {
     pub fn kind(&self) -> Kind {
         match self.cause() {
             Error::Failure(failure) => failure.kind,
-            Error::Protocol(ProtocolError::PeerStopped(_) | ProtocolError::Stopped(_)) => Kind::Void,
+            Error::Protocol(ProtocolError::Stopped(_)) => Kind::Void,
             Error::Protocol(_) => Kind::Unreachable,
-            Error::System(error) => of_io(error.source.kind()),
-            Error::Io(error) => of_io(error.kind()),
+            Error::System(OsError { source: error, .. }) | Error::Io(error) => of_io(error),
             #[cfg(feature = "device")]
             Error::Lab(error) => of_lab(error),
             Error::Tls(_) | Error::During { .. } => Kind::Fault,
@@ -77,6 +77,9 @@ impl Error {
             Error::During { advice: Some(advice), .. } => Some(advice),
             Error::During { source, .. } => source.advice(),
             Error::Failure(failure) => failure.advice.as_deref(),
+            Error::System(OsError { source: error, .. }) | Error::Io(error) if is_out_of_files(error) => {
+                Some(MORE_FILES)
+            }
             _ => None,
         }
     }
@@ -292,10 +295,6 @@ pub(crate) fn blame(target: &Target, protocol: ProtocolName, begun: bool, error:
                 }
             }
         }
-        ProtocolError::PeerStopped(_) if protocol == ProtocolName::Iperf2 => {
-            "iPerf2's servers end no test: check that `iperf -s` or `pathmeter serve --iperf2` listens there (port 5001), and \
-             not another service"
-        }
         _ => return error.context(target.address.to_string()),
     };
     error.advised(target.address, advice)
@@ -321,15 +320,19 @@ pub fn sentence(error: &(dyn std::error::Error + 'static)) -> String {
 #[cfg(feature = "device")]
 fn of_lab(error: &LabError) -> Kind {
     match error {
-        LabError::Node { source, .. } | LabError::System(source) => of_io(source.source.kind()),
-        LabError::Start { source, .. } => of_io(source.kind()),
+        LabError::Node { source, .. } | LabError::System(source) => of_io(&source.source),
+        LabError::Start { source, .. } => of_io(source),
         _ => Kind::Fault,
     }
 }
 
+/// What helps a process that may open no more files.
+pub(crate) const MORE_FILES: &str = "let this shell's programs open more files: ulimit -n 4096";
+
 /// Network errors are the path's, file errors the caller's; what is left is not known to be either.
-fn of_io(kind: io::ErrorKind) -> Kind {
-    match kind {
+fn of_io(error: &io::Error) -> Kind {
+    match error.kind() {
+        _ if is_out_of_files(error) => Kind::Usage,
         io::ErrorKind::ConnectionRefused
         | io::ErrorKind::ConnectionReset
         | io::ErrorKind::ConnectionAborted

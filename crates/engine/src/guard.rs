@@ -9,6 +9,7 @@ use linux::nic::{Offload, set_offload};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::IpAddr;
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -183,7 +184,13 @@ impl OldState {
 /// # Errors
 /// When the words make no sense, or the kernel refuses.
 pub fn watch(words: &[String]) -> Result<()> {
-    let old = OldState::read(words).context("this command is for pathmeter itself")?;
+    let input = std::fs::metadata("/proc/self/fd/0").context("look at standard input")?;
+    let old = OldState::read(words).filter(|_| input.file_type().is_fifo()).ok_or_else(|| {
+        Failure::usage(
+            "this command is for pathmeter itself, which starts it with a pipe",
+            "it needs no starting: whatever changes an MTU or an offload has it put back",
+        )
+    })?;
     // Whoever ends the run by a signal may send it here too: the pipe alone says when it is over.
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::<AtomicBool>::default())?;

@@ -357,6 +357,6 @@ const ECHO_SLACK: Nanos = Nanos(100_000_000);
 const GAP: Nanos = Nanos(100_000);
 /// Least time for stragglers to arrive.
 const SETTLE: Nanos = Nanos(25_000_000);
-const WORDS: Words = Words { closed: "after the probes", late: "while probing the path" };
+const WORDS: Words = Words { closed: "during the probes", late: "while probing the path" };
 const OPEN_LIMIT: Nanos = Nanos(15_000_000_000);
 const ANSWER_LIMIT: Nanos = Nanos(10_000_000_000);

@@ -16,7 +16,7 @@ mod without_copy;
 
 pub use self::frames::{FramesPlan, FramesStep};
 #[cfg(feature = "device")]
-pub use device::DevicePlan;
+pub use device::{DevicePlan, Journal};
 pub use hops::HopsWork;
 pub use latency::LatencyWork;
 pub use measure::MeasurePlan;
@@ -38,6 +38,8 @@ use model::plan::{LocalOptions, Target};
 use model::run::Run;
 use model::units::BitRate;
 use serde::{Serialize, Serializer};
+#[cfg(feature = "device")]
+use std::sync::{Arc, Mutex};
 use wire::iperf3::Extras;
 
 /// What is to be done.
@@ -92,6 +94,9 @@ pub struct Options {
     pub stop: Interrupt,
     /// What is captured of its packets.
     pub capture: CaptureOptions,
+    /// Where each order of a benchmark of devices is written down, and what is known from there.
+    #[cfg(feature = "device")]
+    pub journal: Option<Arc<Mutex<Journal>>>,
     /// The run is to have no intervals: whoever shows them as they come spares the memory, for a day of many streams
     /// gigabytes.
     pub drop_intervals: bool,

@@ -18,6 +18,7 @@ mod verdict;
 mod way;
 mod window;
 
+pub use outage::is_lasting;
 pub use text::capital;
 pub(crate) use text::{lower, percent};
 pub use verdict::first_sentence;

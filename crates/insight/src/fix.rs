@@ -9,10 +9,12 @@ pub const RIGHTS: &str = "cap_net_admin,cap_net_raw,cap_sys_nice,cap_bpf,cap_per
 /// The limit of a socket's receive buffer that serves every rate measured so far, in bytes: 256 MiB.
 pub const RECEIVE_BUFFER: u64 = 268_435_456;
 
-/// Gives the program its rights. `program`: where it lies, if that is known.
+/// Gives the program its rights, for the user's group alone: whoever may start it could change interfaces. In this order, as a
+/// change of group takes the rights away. `program`: where it lies, if that is known.
 #[must_use]
 pub fn rights(program: Option<&str>) -> String {
-    format!("sudo setcap {RIGHTS}+ep {}", program.unwrap_or("$(command -v pathmeter)"))
+    let program = program.unwrap_or("$(command -v pathmeter)");
+    format!("sudo chgrp $(id -gn) {program} && sudo chmod 750 {program} && sudo setcap {RIGHTS}+ep {program}")
 }
 
 /// Raises a limit of socket buffers: `net.core.rmem_max`, `net.core.wmem_max`.

@@ -56,6 +56,12 @@ impl OsError {
     }
 }
 
+/// Whether this process, or the system, has as many files open as it may have (`EMFILE`, `ENFILE`).
+#[must_use]
+pub fn is_out_of_files(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
 /// Adds operation and object to a bare I/O result.
 pub trait Named<T> {
     /// Turns the error into an [`OsError`]; the object is only worked out when there is one.

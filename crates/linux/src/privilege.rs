@@ -3,8 +3,9 @@
 //! Sources: `capabilities(7)`, `proc_pid_status(5)`, `uname(2)`.
 
 pub mod activation;
+pub mod drop;
 
-use crate::error::{Named, OsError, Result, check};
+use crate::error::{Named, Result, check};
 use crate::options;
 use crate::{cpu, namespace};
 use model::host::Host;
@@ -86,10 +87,7 @@ impl Capabilities {
     /// # Errors
     /// When `/proc` is not there or holds no `CapEff` line.
     pub fn of_this_thread() -> Result<Self> {
-        let text = fs::read_to_string(STATUS).named("read", || STATUS.into())?;
-        parse_effective(&text).map(|effective| Self { effective }).ok_or_else(|| {
-            OsError::new("read", STATUS, io::Error::new(io::ErrorKind::InvalidData, "no CapEff line in it"))
-        })
+        status("CapEff:").map(|effective| Self { effective })
     }
 
     /// Whether this one is in force.
@@ -200,8 +198,20 @@ pub fn setting(path: &str) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 
-fn parse_effective(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+/// The capabilities that the calling thread may put in force.
+fn permitted() -> Result<u64> {
+    status("CapPrm:")
+}
+
+/// A set of capabilities of the calling thread.
+fn status(line: &str) -> Result<u64> {
+    let text = fs::read_to_string(STATUS).named("read", || STATUS.into())?;
+    let none = || io::Error::new(io::ErrorKind::InvalidData, format!("no {line} line in it"));
+    parse(&text, line).ok_or_else(none).named("read", || STATUS.into())
+}
+
+fn parse(status: &str, line: &str) -> Option<u64> {
+    let line = status.lines().find_map(|other| other.strip_prefix(line))?;
     u64::from_str_radix(line.trim(), 16).ok()
 }
 
@@ -228,12 +238,12 @@ mod tests {
 
     #[test]
     fn capabilities_are_bits() {
-        let ordinary = parse_effective("Name:\tx\nCapPrm:\tffff\nCapEff:\t0000000000002000\n");
+        let ordinary = parse("Name:\tx\nCapPrm:\tffff\nCapEff:\t0000000000002000\n", "CapEff:");
         let capabilities = Capabilities { effective: ordinary.expect("the line is there") };
         assert!(capabilities.has(Capability::NetRaw));
         assert!(!capabilities.has(Capability::NetAdmin));
-        assert_eq!(parse_effective("CapEff:\tzz\n"), None);
-        assert_eq!(parse_effective(""), None);
+        assert_eq!(parse("CapEff:\tzz\n", "CapEff:"), None);
+        assert_eq!(parse("", "CapEff:"), None);
     }
 
     #[test]

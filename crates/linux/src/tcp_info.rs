@@ -37,6 +37,8 @@ pub struct TcpInfo {
     pub lost: u32,
     /// Segments retransmitted and not yet acknowledged, at this moment.
     pub retransmitting: u32,
+    /// Retransmission timeouts in a row, without an acknowledgement since the first.
+    pub timeouts_in_a_row: u8,
     /// Segments retransmitted since the start.
     pub retransmits: u32,
     /// Smoothed round-trip time.
@@ -182,6 +184,7 @@ fn parse(bytes: &[u8]) -> TcpInfo {
         selectively_acknowledged: raw.word(28),
         lost: raw.word(32),
         retransmitting: raw.word(36),
+        timeouts_in_a_row: raw.byte(2),
         retransmits: raw.word(100),
         rtt: raw.micros(68),
         rtt_variation: raw.micros(72),

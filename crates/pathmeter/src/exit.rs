@@ -1,6 +1,7 @@
 //! How a run ends: the documented exit codes, the errors that carry one, and the panic that becomes code 70.
 
 use engine::error::{Error, Kind};
+use report::harmless;
 use std::fmt::{Display, Formatter};
 use std::io;
 use std::process::ExitCode;
@@ -80,7 +81,8 @@ pub(crate) struct Told<'a>(pub(crate) &'a Error);
 
 impl Display for Told<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        write!(f, "error: {:#}", self.0)?;
+        // The words of a far end may be in it.
+        f.write_str(&harmless::text(&format!("error: {:#}", self.0)))?;
         if Exit::of(self.0) == Exit::Fault {
             write!(f, "\n  This is an internal error: {REPORT_IT}")?;
         }

@@ -33,7 +33,7 @@ pub(crate) fn token(file: &Path) -> Result<Token> {
 /// # Errors
 /// The file cannot be read, or holds no key.
 pub(crate) fn key(file: &Path) -> Result<Key> {
-    let bytes = std::fs::read(file).with_context(|| format!("read the key file {}", file.display()))?;
+    let bytes = engine::secret::read(file).context("the key file")?;
     Key::new(bytes.trim_ascii_end()).map_err(|e| {
         Failure::usage(
             format!("the key file {}: {e}", file.display()),

@@ -18,6 +18,7 @@ mod native {
     mod pairs;
     mod readme;
     mod relay;
+    mod rights;
     mod schema;
     mod server;
     mod signals;

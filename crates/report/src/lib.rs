@@ -5,6 +5,7 @@
 pub mod document;
 pub mod expect;
 pub mod format;
+pub mod harmless;
 pub mod import;
 pub mod plot;
 mod xml;

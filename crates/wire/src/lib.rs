@@ -267,8 +267,8 @@ pub enum ProtocolError {
     /// The peer ended the test.
     #[error("the peer ended the test: {0}")]
     PeerStopped(String),
-    /// The peer closed the connection.
-    #[error("the peer closed the control connection {0}")]
+    /// The peer closed the connection, or it broke.
+    #[error("the peer closed the connection {0}")]
     Closed(String),
     /// The peer did not answer.
     #[error("no answer from the peer {0}")]

@@ -14,6 +14,8 @@ use wire::iperf2::{
 use wire::stamp::Clock;
 use wire::{Policy, Sent};
 
+/// IPv4 and UDP.
+const HEADERS: usize = 28;
 const START: MonoTime = MonoTime(1 << 40);
 
 fn clock() -> Clock {
@@ -89,10 +91,19 @@ fn bounce(bytes: &[u8]) {
     }
 }
 
+/// What the machine heard and said, as IPv4 carries it, bytes.
+#[derive(Default)]
+struct Moved {
+    came: usize,
+    went: usize,
+    /// It was to send data, too: the engine asks who is there before it does.
+    data: bool,
+}
+
 /// Every outcome by the driver's rule: an input, then outputs until it wants to wait.
-fn play(flow: &mut dyn Flow, mut script: &[u8]) {
-    let mut now = START;
-    let mut over = drain(flow, now, false);
+fn play(flow: &mut dyn Flow, mut script: &[u8]) -> Moved {
+    let (mut now, mut moved) = (START, Moved::default());
+    let mut over = drain(flow, now, false, &mut moved);
     while let [what, rest @ ..] = script {
         now += Nanos(u64::from(*what) << 23);
         let (piece, after) = rest.split_at(rest.len().min(usize::from(*what >> 3) * 3));
@@ -106,17 +117,19 @@ fn play(flow: &mut dyn Flow, mut script: &[u8]) {
             5 if what & 0x80 != 0 => FlowInput::Interrupt("Ctrl-C"),
             _ => {
                 script = after;
+                moved.came += HEADERS + piece.len();
                 FlowInput::Received(piece)
             }
         };
         let failed = flow.input(now, input).is_err();
         assert!(!(over && failed), "an error after the end");
-        over = drain(flow, now, over);
+        over = drain(flow, now, over, &mut moved);
         assert!(!failed || over, "an error is the end");
     }
+    moved
 }
 
-fn drain(flow: &mut dyn Flow, now: MonoTime, mut over: bool) -> bool {
+fn drain(flow: &mut dyn Flow, now: MonoTime, mut over: bool, moved: &mut Moved) -> bool {
     for _ in 0..100 {
         match flow.output(now) {
             FlowOutput::WaitUntil(None) => {
@@ -127,6 +140,11 @@ fn drain(flow: &mut dyn Flow, now: MonoTime, mut over: bool) -> bool {
             FlowOutput::Bounce(_) => {}
             output => {
                 assert!(!over, "{output:?} after the end");
+                match &output {
+                    FlowOutput::Send(bytes) => moved.went += HEADERS + bytes.len(),
+                    FlowOutput::Start(run) => moved.data |= run.sends.is_some(),
+                    _ => {}
+                }
                 over = output == FlowOutput::Close;
             }
         }
@@ -142,9 +160,9 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let traffic = traffic[usize::from(choice >> 2) % traffic.len()];
     let request = |transport| Request { traffic, trip_times: choice & 0x80 != 0, ..Request::new(transport) };
     match choice & 3 {
-        0 => play(&mut TcpServer::new(Policy::default(), clock(), START), script),
-        1 => play(&mut TcpClient::new(request(Transport::Tcp), START), script),
-        2 => play(&mut UdpClient::new(request(Transport::Udp), clock(), START), script),
+        0 => drop(play(&mut TcpServer::new(Policy::default(), clock(), START), script)),
+        1 => drop(play(&mut TcpClient::new(request(Transport::Tcp), START), script)),
+        2 => drop(play(&mut UdpClient::new(request(Transport::Udp), clock(), START), script)),
         _ => {
             let (first, script) = script.split_at(script.len().min(150));
             let mut datagram = request(Transport::Udp).bytes();
@@ -154,7 +172,10 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
                 *byte ^= change;
             }
             if let Some(mut flow) = UdpServer::new(&datagram, &Policy::default(), clock(), START) {
-                play(&mut flow, script);
+                // Whoever forges an address gets no more sent there than three times what it sends, headers included.
+                let moved = play(&mut flow, script);
+                let came = moved.came + HEADERS + datagram.len();
+                assert!(moved.data || moved.went <= 3 * came, "{} bytes for {came}", moved.went);
             }
         }
     }

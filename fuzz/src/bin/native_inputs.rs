@@ -25,18 +25,25 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     match first & 3 {
         0 => {
             let (policy, busy, host) = (Policy::default(), false, Host::default());
+            let guarded = token.is_some();
             let config = ServerConfig { token, binding, policy, busy, entropy, software, host };
-            torment(Server::new(config, now), rest, now, |_, _| ());
+            // Who does not know the token has nothing done for it: no flow, no place, no probe, no frame.
+            let check = |output: &Output| {
+                let is_talk =
+                    matches!(output, Output::Send(_) | Output::Event(_) | Output::WaitUntil(_) | Output::Close);
+                assert!(is_talk || !guarded, "{output:?} for a stranger");
+            };
+            torment(Server::new(config, now), rest, now, check, |_, _| ());
         }
         1 => {
             let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
             let spec = TestSpec::new(Transport::Udp);
-            torment(Client::new(config, spec, Nanos(1_000_000_000), now), rest, now, |_, _| ());
+            torment(Client::new(config, spec, Nanos(1_000_000_000), now), rest, now, |_| (), |_, _| ());
         }
         2 if first & 8 != 0 => {
             let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
             let wish = FramesWish { interface: "eth1".into(), ..FramesWish::default() };
-            torment(FramesClient::new(config, wish, now), rest, now, |client, now| {
+            torment(FramesClient::new(config, wish, now), rest, now, |_| (), |client, now| {
                 let _ = client.ask(now, FramesAsk::Counted {});
                 let _ = client.ask(now, FramesAsk::Sent {});
                 client.take_told();
@@ -44,7 +51,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         }
         2 => {
             let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
-            torment(ProbeClient::new(config, now), rest, now, |client, now| {
+            torment(ProbeClient::new(config, now), rest, now, |_| (), |client, now| {
                 let order =
                     ProbeSend { id: 1, sizes: vec![100], count: 1, cut: None, trace: false, gap: Nanos(0) };
                 let _ = client.order(now, order);
@@ -56,17 +63,23 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Says one thing after the other, and takes the outputs each time.
-fn torment<S: Session>(mut session: S, data: &[u8], mut now: MonoTime, also: impl Fn(&mut S, MonoTime)) {
+/// Says one thing after the other, and takes the outputs each time, which are looked at by `check`.
+fn torment<S: Session>(
+    mut session: S,
+    data: &[u8],
+    mut now: MonoTime,
+    check: impl Fn(&Output),
+    also: impl Fn(&mut S, MonoTime),
+) {
     let (mut rest, mut closed) = (data, false);
-    drain(&mut session, now, &mut closed);
+    drain(&mut session, now, &check, &mut closed);
     while let Some((&what, after)) = rest.split_first() {
         rest = after;
         now = now + Nanos(u64::from(what >> 5) * 700_000_000);
         let was_closed = closed;
         let failed = say(&mut session, now, what & 31, &mut rest).is_err();
         also(&mut session, now);
-        drain(&mut session, now, &mut closed);
+        drain(&mut session, now, &check, &mut closed);
         assert!(!failed || (closed && !was_closed), "an error is the end, once");
     }
 }
@@ -118,10 +131,11 @@ fn port() -> FramesPort {
 }
 
 /// Takes the outputs. Nothing comes after `Close`.
-fn drain<S: Session>(session: &mut S, now: MonoTime, closed: &mut bool) {
+fn drain<S: Session>(session: &mut S, now: MonoTime, check: &impl Fn(&Output), closed: &mut bool) {
     for _ in 0..100_000 {
         let output = session.output(now);
         assert!(!*closed || matches!(output, Output::WaitUntil(None)), "{output:?} after Close");
+        check(&output);
         match output {
             Output::WaitUntil(_) => return,
             Output::Close => *closed = true,

@@ -79,6 +79,11 @@ impl Bench {
         Ok(observation)
     }
 
+    /// Takes what came of an order in a run that was cut off.
+    pub(crate) fn recall(&mut self, order: &Order, observation: &Observation, voided: u64) {
+        self.tester.recall(order, observation, voided);
+    }
+
     /// Tells what was tested, by whom, and where frames were dropped. To be called when all else is in the report.
     pub fn describe(&self, report: &mut DeviceReport) {
         report.name.clone_from(&self.name);

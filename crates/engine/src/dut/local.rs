@@ -10,7 +10,7 @@ mod kinds;
 mod next_hop;
 mod sender;
 
-pub(crate) use addresses::Addressing;
+pub(crate) use addresses::{Addressing, is_for_benchmarks};
 #[cfg(feature = "device")]
 pub(crate) use addresses::{ipv4, ipv6};
 
@@ -18,7 +18,7 @@ use super::port::{Counted, Port};
 use super::safety::Exposure;
 use super::spec::PortSpec;
 use crate::error::{Context, Error, Failure, Result, fault};
-use addresses::Added;
+use addresses::{Added, left_behind};
 use frames::{Burst, FrameSpec, Sent, Sink, Stop, Watch, open_sink};
 use interface::Interface;
 use kinds::Kinds;
@@ -78,7 +78,9 @@ impl LocalPort {
     pub(crate) fn open(namespace: Namespace, interface: &str, options: &LocalOptions) -> Result<LocalPort> {
         let name = options.name.clone().unwrap_or_else(|| PortSpec::here(interface));
         let inside = || -> Result<_> {
-            let interface = Interface::open(interface, &name)?;
+            let mut interface = Interface::open(interface, &name)?;
+            let left = left_behind(&interface)?;
+            interface.nic.addresses.retain(|address| !left.contains(address));
             let kinds = Kinds::of(&interface)?;
             let exposure = Exposure::of(&interface.nic, &name, options.is_lab)?;
             // Nothing is added unasked to what others use.

@@ -5,6 +5,7 @@ use crate::bulk::is_pause;
 use crate::session::{Fact, TcpStart};
 use crate::shared::FlowSocket;
 use linux::clock::mono_now;
+use linux::tcp_info::tcp_info;
 use model::plan::{Direction, TestSpec, Transport};
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -118,6 +119,16 @@ impl Member {
         more
     }
 
+    /// What was sent last is not acknowledged, however often it was sent again.
+    pub(super) fn is_unanswered(&self) -> bool {
+        match &self.socket {
+            FlowSocket::Tcp(socket) => {
+                tcp_info(socket.as_ref()).is_ok_and(|info| info.timeouts_in_a_row >= UNANSWERED)
+            }
+            FlowSocket::Udp(_) => false,
+        }
+    }
+
     /// What carries it.
     pub(super) fn transport(&self) -> Transport {
         match self.socket {
@@ -194,4 +205,6 @@ pub(super) fn plain(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
+/// Retransmission timeouts in a row, the last of them seconds after the first, that no queue of the path explains.
+const UNANSWERED: u8 = 4;
 const UNKNOWN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0);

@@ -170,6 +170,10 @@ impl<'a> Session<'a> {
 
     /// The flow is over; what it has moved stays.
     fn close(&mut self, index: usize) {
+        if !self.interrupted && self.members[index].is_unanswered() {
+            let silent = "to what this end has sent last: it, or the path to it, is gone";
+            self.failure.get_or_insert(ProtocolError::Timeout(silent.into()));
+        }
         let member = &mut self.members[index];
         member.over = true;
         if let Some(running) = &self.running {
@@ -237,6 +241,7 @@ impl<'a> Session<'a> {
                 self.tell(&Fact::NoReport { stream });
                 let text = "the server's report never came: what arrived is not known";
                 self.emit(&Event::Warning(Warning::new("no-report", text)));
+                self.failure.get_or_insert(ProtocolError::Timeout("to the end of the test".into()));
             }
         }
     }

@@ -113,7 +113,7 @@ impl LatencySession {
     }
 }
 
-const WORDS: Words = Words { closed: "after the round trips", late: "about the latency session" };
+const WORDS: Words = Words { closed: "during the round trips", late: "about the latency session" };
 const OPEN_LIMIT: Nanos = Nanos(40_000_000_000);
 const ANSWER_LIMIT: Nanos = Nanos(5_000_000_000);
 /// Between two looks for messages that are still coming, and how many that see none are enough.

@@ -1,6 +1,9 @@
 //! Devices benchmarked one after the other: each order carried out, and what was observed put together.
 
 mod fit;
+mod journal;
+
+pub use journal::Journal;
 
 use super::{Document, Ended, Options, run_id};
 use crate::dut::bench::{Bench, BenchOptions};
@@ -9,11 +12,13 @@ use crate::host;
 use crate::interrupt::Interrupt;
 use fit::fit;
 use insight::device::conclude;
+use journal::{Came, Entry};
 use linux::clock::wall_now;
-use model::dut::{Action, DeviceReport, DutReport, SCHEMA, Setup, SetupError, Suite, Test, TrialPlan};
+use model::dut::{Action, DeviceReport, DutReport, Order, SCHEMA, Setup, SetupError, Suite, Test, TrialPlan};
 use model::event::{DeviceProgress, Event, Progress};
 use model::units::Nanos;
 use serde::{Serialize, Serializer};
+use std::sync::{MutexGuard, PoisonError};
 
 /// A benchmark of devices.
 #[derive(Clone, Debug)]
@@ -67,7 +72,7 @@ pub(super) fn run(plan: &DevicePlan, options: &Options, sink: &mut dyn FnMut(&Ev
         }
         let later = each.saturating_mul((plan.benches.len() - number - 1) as u64);
         let bench = BenchOptions { security: options.security.clone(), ..bench.clone() };
-        let (device, setup, error) = one(&bench, &plan.setup, later, interrupt, sink);
+        let (device, setup, error) = one(&bench, &plan.setup, later, options, sink);
         if device.rows.is_empty() && plan.benches.len() == 1 {
             return Err(error.unwrap_or_else(|| too_early().into()));
         }
@@ -97,17 +102,19 @@ pub(super) fn run(plan: &DevicePlan, options: &Options, sink: &mut dyn FnMut(&Ev
 
 /// One device, with its own setup. `later`: what the devices after it take at most.
 fn one(
-    options: &BenchOptions,
+    bench: &BenchOptions,
     asked: &Setup,
     later: Nanos,
-    interrupt: &Interrupt,
+    options: &Options,
     sink: &mut dyn FnMut(&Event),
 ) -> (DeviceReport, Setup, Option<Error>) {
-    let (name, title) = (options.device.name(), options.device.title());
+    let (name, title, interrupt) = (bench.device.name(), bench.device.title(), &options.stop);
     let mut report = DeviceReport { name, title, ..DeviceReport::default() };
     let mut setup = asked.clone();
-    let job = Job { later, interrupt, name: report.name.clone(), sink };
-    let result = job.run(options, &mut setup, &mut report);
+    let journal =
+        options.journal.as_ref().map(|journal| journal.lock().unwrap_or_else(PoisonError::into_inner));
+    let job = Job { later, interrupt, journal, name: report.name.clone(), sink };
+    let result = job.run(bench, &mut setup, &mut report);
     let error = result.err().filter(|_| !interrupt.is_raised());
     if let Some(error) = &error {
         match report.rows.is_empty() {
@@ -127,6 +134,7 @@ struct Job<'a> {
     /// What the devices after it take at most.
     later: Nanos,
     interrupt: &'a Interrupt,
+    journal: Option<MutexGuard<'a, Journal>>,
     sink: &'a mut dyn FnMut(&Event),
 }
 
@@ -140,7 +148,11 @@ impl Job<'_> {
         *setup = fit(setup, report, options.vlan.is_some());
         let refused = |error: SetupError| Failure::usage(error.to_string(), report.notes.join(" "));
         let mut suite = Suite::new(setup).map_err(refused)?;
+        let known = self.journal.as_ref().map_or(0, |journal| journal.known());
         let ended = self.conduct(&mut suite, &mut bench);
+        if known > 0 {
+            report.notes.push("Part of it was measured by a run that was cut off: see --resume.".into());
+        }
         (report.rows, report.service) = suite.finish();
         bench.describe(report);
         ended
@@ -162,15 +174,22 @@ impl Job<'_> {
                 suite.leave_out(why);
                 continue;
             }
+            if let Some(entry) = self.recall(&order)? {
+                measured |= recalled(suite, bench, &entry);
+                continue;
+            }
+            let voided = bench.voided();
             match bench.execute(&order) {
                 Ok(observation) => {
                     measured = true;
                     kept += 1;
                     suite.take(&observation);
+                    self.write_down(&order, Came::Observed(observation), bench.voided() - voided);
                 }
                 // One test or stream may fail where others do not.
                 Err(error) if is_of_one(&error, &order.action) && !self.interrupt.is_raised() => {
                     suite.leave_out(&sentence(&error));
+                    self.write_down(&order, Came::LeftOut(sentence(&error)), bench.voided() - voided);
                     let doing = format!("{}: {stream}, {test}: {}", self.name, sentence(&error));
                     (self.sink)(&Event::Progress(Progress { part: None, doing }));
                     failed.get_or_insert(error);
@@ -179,6 +198,36 @@ impl Job<'_> {
             }
         }
         failed.filter(|_| !measured).map_or(Ok(()), Err)
+    }
+
+    /// What came of this order in a run that was cut off.
+    fn recall(&mut self, order: &Order) -> Result<Option<Entry>> {
+        self.journal.as_mut().map_or(Ok(None), |journal| journal.recall(&self.name, order))
+    }
+
+    /// Writes down what came of it. A journal that cannot be written costs no result.
+    fn write_down(&mut self, order: &Order, came: Came, voided: u64) {
+        let Some(journal) = &mut self.journal else { return };
+        let entry = Entry { device: self.name.clone(), order: order.clone(), came, voided };
+        if let Some(error) = journal.write(&entry) {
+            let doing = format!("{}; a run that is cut off begins anew", sentence(&error));
+            (self.sink)(&Event::Progress(Progress { part: None, doing }));
+        }
+    }
+}
+
+/// Takes what came of an order before; says whether something was measured.
+fn recalled(suite: &mut Suite, bench: &mut Bench, entry: &Entry) -> bool {
+    match &entry.came {
+        Came::Observed(observation) => {
+            bench.recall(&entry.order, observation, entry.voided);
+            suite.take(observation);
+            true
+        }
+        Came::LeftOut(why) => {
+            suite.leave_out(why);
+            false
+        }
     }
 }
 

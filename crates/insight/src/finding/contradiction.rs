@@ -30,7 +30,9 @@ pub(super) fn udp_unreachable(run: &Run) -> Vec<Finding> {
 fn contradiction(way: &Way<'_>) -> Option<Finding> {
     way.rows(Role::Receiver).find_map(|receiver| {
         let sender = way.rows(Role::Sender).find(|row| row.stream == receiver.stream)?;
-        let what = too_much(way, sender, receiver).or_else(|| too_soon(sender, receiver))?;
+        let what = too_much(way, sender, receiver)
+            .or_else(|| too_soon(sender, receiver))
+            .or_else(|| too_long(sender, receiver))?;
         let title = format!("The two ends contradict each other {}: {what}", way.direction);
         let finding = Finding::new("contradictory-figures", Severity::Problem, way.direction, title)
             .with("sent_bytes", sender.total_bytes.0)
@@ -75,6 +77,17 @@ fn too_soon(sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
     })
 }
 
+/// What was sent in a moment is not received for hours: no queue is so long.
+fn too_long(sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
+    let queued = sender.elapsed.saturating_mul(LONGER) + LONGEST_QUEUE;
+    (sender.elapsed > Nanos(0) && receiver.elapsed > queued).then(|| {
+        format!(
+            "stream {} was sent for {} and received for {}",
+            receiver.stream, sender.elapsed, receiver.elapsed
+        )
+    })
+}
+
 fn with_tolerance(sent: u64, more: u64) -> u64 {
     sent.saturating_add(sent / 10).saturating_add(more)
 }
@@ -87,5 +100,9 @@ const BUFFERED: u64 = 64 << 20;
 const LATE_DATAGRAMS: u64 = 1 << 16;
 /// A receiver that is this many times faster than its sender.
 const SOONER: u64 = 10;
+/// A receiver that is this many times slower than its sender,
+const LONGER: u64 = 3;
+/// and by this much.
+const LONGEST_QUEUE: Nanos = Nanos::from_secs(60);
 /// Shorter tests fit into buffers.
 const LONG: Nanos = Nanos(1_000_000_000);

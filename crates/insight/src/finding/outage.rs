@@ -7,6 +7,7 @@ use model::plan::Transport;
 use model::run::Run;
 use model::sample::{Role, Silence};
 use model::units::Nanos;
+use serde_json::Value;
 
 /// A receiver got nothing for a second or more, while its sender sent.
 pub(super) fn outage(run: &Run) -> Vec<Finding> {
@@ -59,7 +60,7 @@ fn finding(way: &Way<'_>, silence: Silence) -> Finding {
     let finding = Finding::new("outage", severity, direction, title)
         .with("began_ns", at.0)
         .with("length_ns", length.0)
-        .with("end_state", if silence.ended { "data came again" } else { "silent to the end" });
+        .with(END, if silence.ended { "data came again" } else { SILENT });
     let finding = match silence.missing {
         Some(missing) => finding.with("lost_count", missing),
         None => finding,
@@ -67,6 +68,16 @@ fn finding(way: &Way<'_>, silence: Silence) -> Finding {
     finding.advise(format!("{ADVICE} The rates of this test are averages over the outage too."))
 }
 
+/// Whether what such a finding says lasted to the end: the far end, or the path to it, is gone.
+#[must_use]
+pub fn is_lasting(finding: &Finding) -> bool {
+    finding.id == "outage" && finding.evidence.get(END).and_then(Value::as_str) == Some(SILENT)
+}
+
+/// What comes after a silence.
+pub(super) const END: &str = "end_state";
+/// Nothing.
+pub(super) const SILENT: &str = "silent to the end";
 /// Where to look.
 pub(super) const ADVICE: &str = "Compare the time with the logs of routers, switches and both hosts: a link or a router that \
                                  fails over, a routing protocol or a spanning tree that converges anew, a firewall whose \

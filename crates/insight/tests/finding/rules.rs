@@ -36,12 +36,18 @@ const SCENARIOS: &[Scenario] = &[
     raises("contradictory-figures", "ten seconds of sending arrive in a millisecond", || {
         Scene::tcp().with(|s| s.receive_end().streams[0].elapsed = Nanos::from_millis(1)).run()
     }),
+    raises("contradictory-figures", "ten seconds of sending arrive for months", || {
+        Scene::tcp().with(|s| s.receive_end().streams[0].elapsed = Nanos(1 << 53)).run()
+    }),
     raises("contradictory-figures", "iPerf3: twice as much arrived", || {
         let scene = Scene::tcp().with(|s| s.plan.protocol = ProtocolName::Iperf3);
         scene.with(|s| s.receive_end().streams[0].bytes = Bytes(2 * DATAGRAMS * 1472)).run()
     }),
     spares("contradictory-figures", "datagrams doubled by the path", || {
         Scene::udp().with(|s| s.received().duplicates = DATAGRAMS).run()
+    }),
+    spares("contradictory-figures", "a queue of a minute was drained", || {
+        Scene::tcp().with(|s| s.receive_end().streams[0].elapsed = Nanos::from_secs(70)).run()
     }),
     spares("contradictory-figures", "iPerf3: a little more in the receiver's time", || {
         let scene = Scene::tcp().with(|s| s.plan.protocol = ProtocolName::Iperf3);

@@ -17,6 +17,8 @@ pub struct InterfaceAddress {
     /// It is of use beyond the link and here to stay: neither loopback nor link-local, not under duplicate address
     /// detection or failed in it, not deprecated, not temporary (RFC 8981).
     pub is_lasting: bool,
+    /// The kernel takes it away after a time, unless that is renewed.
+    pub expires: bool,
 }
 
 impl Network {
@@ -36,6 +38,24 @@ impl Network {
     /// # Errors
     /// Without `CAP_NET_ADMIN`, when the interface is missing, the address is there already, or IPv6 is switched off.
     pub fn add_address(&mut self, link: &str, address: IpAddr, prefix: u8) -> Result<()> {
+        self.give_address(link, (address, prefix), None)
+    }
+
+    /// As [`Network::add_address`], for a time after which the kernel takes it away, in seconds. Of an address that was lent
+    /// already the time begins anew.
+    ///
+    /// # Errors
+    /// As there, but for an address that is there.
+    pub fn lend_address(&mut self, link: &str, address: IpAddr, prefix: u8, seconds: u32) -> Result<()> {
+        self.give_address(link, (address, prefix), Some(seconds))
+    }
+
+    fn give_address(
+        &mut self,
+        link: &str,
+        (address, prefix): (IpAddr, u8),
+        seconds: Option<u32>,
+    ) -> Result<()> {
         let index = self.link(link)?.index;
         let (family, bytes) = family_and_bytes(address);
         // struct ifaddrmsg: family, prefix length, flags, scope, interface.
@@ -44,9 +64,15 @@ impl Network {
             body[2] = u8::try_from(libc::IFA_F_NODAD).expect("IFA_F_NODAD is 2");
         }
         body[4..8].copy_from_slice(&index.to_ne_bytes());
-        let flags = libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+        let once = if seconds.is_some() { libc::NLM_F_REPLACE } else { libc::NLM_F_EXCL };
+        let flags = libc::NLM_F_ACK | libc::NLM_F_CREATE | once;
         let mut request = Message::new(libc::RTM_NEWADDR, flags, &body);
         request.attribute(libc::IFA_LOCAL, &bytes).attribute(libc::IFA_ADDRESS, &bytes);
+        if let Some(seconds) = seconds {
+            // struct ifa_cacheinfo: preferred and valid for so many seconds; when made and changed is the kernel's.
+            let info: Vec<u8> = [seconds, seconds, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
+            request.attribute(libc::IFA_CACHEINFO, &info);
+        }
         self.ask(&format!("add address {address}/{prefix} to link"), link, request).map(drop)
     }
 
@@ -77,6 +103,7 @@ pub(super) fn parse(reply: &Reply) -> Option<InterfaceAddress> {
         address: address_from(own)?,
         prefix,
         is_lasting: scope < libc::RT_SCOPE_LINK && flags & PASSING == 0,
+        expires: flags & libc::IFA_F_PERMANENT == 0,
     })
 }
 

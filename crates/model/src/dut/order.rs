@@ -31,7 +31,7 @@ pub struct Stream {
 }
 
 /// One thing to do.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// For which test.
     pub test: Test,
@@ -42,7 +42,8 @@ pub struct Order {
 }
 
 /// How frames are sent.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Action {
     /// As fast as the generator can for so long, one way after the other: what it reaches, and that the device forwards at all.
     Flood(Nanos),
@@ -60,7 +61,7 @@ pub enum Action {
 }
 
 /// What came of an order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// Summed over the ways. Of a flood `intended` is what was sent.
     pub result: TrialResult,

@@ -30,6 +30,7 @@ EXAMPLES
   pathmeter rfc2544 eth1 eth1@far.example --goals ndr,pdr
   pathmeter rfc2544 --lab direct,bridge,forward --tests throughput,mrr --quick --chart dut.svg
   pathmeter rfc2544 --lab forward --quick --json -o before.json
+  pathmeter rfc2544 eth1 eth2 --link 10G --json -o night.json --resume    after a power cut
   pathmeter rfc2544 --lab forward --quick --against before.json --expect '64.throughput>=500kpps'
   pathmeter rfc2544 eth1 eth2 --standard y1564 --cir 200M --eir 50M --max-delay 5ms")]
 pub(crate) struct Rfc2544Args {
@@ -75,6 +76,9 @@ pub(crate) struct Rfc2544Args {
     /// Draw rates over frame size into this file, an .svg or a .png; repeatable
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) chart: Vec<PathBuf>,
+    /// Go on with a run of the same command line that was cut off: what it measured is in the journal beside -o FILE
+    #[arg(long, help_heading = "Output")]
+    pub(crate) resume: bool,
     /// Compare with the result in this file, written by --json
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) against: Option<PathBuf>,

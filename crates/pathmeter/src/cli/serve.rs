@@ -17,7 +17,8 @@ EXAMPLES
   pathmeter serve --sockperf --stamp                answer `sockperf pp` and STAMP senders too
   pathmeter serve --frames-port eth1                the far port of a `pathmeter rfc2544`
   pathmeter serve --http                            transfer against http://HOST:8080/bytes/10M
-  pathmeter serve --bind 10.0.0.2 --max-rate 1G --max-time 1m")]
+  pathmeter serve --bind 10.0.0.2 --max-rate 1G --max-time 1m
+  pathmeter serve --user pathmeter                  give root's rights up for those of this user")]
 pub(crate) struct ServeArgs {
     /// Local address to listen on [default: all, IPv6 and IPv4]
     #[arg(long, value_name = "ADDR")]
@@ -94,6 +95,10 @@ pub(crate) struct ServeArgs {
     /// End after one test
     #[arg(long)]
     pub(crate) one_off: bool,
+    /// User to go on as when the ports are open and secrets are read [default, where root starts it: nobody, or root with
+    /// --frames-port]. `root` gives nothing up
+    #[arg(long, value_name = "USER")]
+    pub(crate) user: Option<String>,
 }
 
 /// Where pathmeter's own protocol listens, TCP and UDP.

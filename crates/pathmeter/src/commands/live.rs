@@ -16,6 +16,7 @@ use model::time::MonoTime;
 use model::transfer::TransferPlan;
 use model::units::{BitRate, Bytes, Nanos};
 use report::format::{self, Style, frames, ndjson, text};
+use report::harmless;
 use std::io::{IsTerminal, Write};
 
 /// Carries a plan out, keeps what happens and shows it, in the way the format asks for.
@@ -101,7 +102,7 @@ impl<'a> Live<'a> {
             self.region.say(&decided(event));
         }
         if self.global.format().live == format::Live::Events && self.global.output.is_none() {
-            self.out(&ndjson::line(event));
+            self.out(&harmless::json(&ndjson::line(event)));
         }
         if self.is_of_steps { self.step(event) } else { self.test(event) }
     }

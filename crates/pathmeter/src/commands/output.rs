@@ -12,7 +12,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 /// # Errors
 /// As [`deliver`].
 pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> Result<()> {
-    let text = (global.format().render)(documents, &Screen::of(global).style());
+    let text = global.format().write(documents, &Screen::of(global).style());
     deliver(global, text.as_bytes())
 }
 

@@ -13,12 +13,13 @@ use crate::files;
 use crate::request;
 use crate::signals;
 use engine::error::{Failure, Result, fault};
-use engine::run::{Document, Ended, Options, Plan};
+use engine::run::{DevicePlan, Document, Ended, Journal, Options, Plan};
 use lab::privilege::{Unprivileged, gain_and_enclose};
 use model::dut::{DutReport, compare_devices, compare_with};
 use progress::Live;
 use report::format::rfc2544 as format;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs the command.
 pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
@@ -39,7 +40,9 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
         gain_and_enclose().map_err(|refused| Failure::usage(refused.to_string(), Unprivileged::ADVICE))?;
     }
     super::progress::say(plan::text(devices).trim_end());
-    let options = Options { security, stop: signals::interrupt()?, ..Options::default() };
+    let journal = journal(args, devices, global)?;
+    let stop = signals::interrupt()?;
+    let options = Options { security, stop: stop.clone(), journal: journal.clone(), ..Options::default() };
     let mut live = Live::new();
     let ended = engine::run::run(&plan, &options, &mut |event| live.event(event));
     drop(live);
@@ -54,8 +57,32 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     }
     let exit = outcome::conclude(&mut report, &expected, reference.is_some(), global)?;
     chart::write(&args.chart, || format::chart(&report).svg())?;
+    if let Some(journal) = journal.filter(|_| error.is_none() && !stop.is_raised()) {
+        journal.lock().unwrap_or_else(PoisonError::into_inner).remove()?;
+    }
     // What broke it is told below what was measured.
     error.map_or(Ok(exit), Err)
+}
+
+/// The journal beside the file of `-o`: a new one, or with `--resume` that of the run that was cut off.
+fn journal(args: &Rfc2544Args, plan: &DevicePlan, global: &Common) -> Result<Option<Arc<Mutex<Journal>>>> {
+    let Some(file) = &global.output else {
+        let what = "--resume without -o FILE: the journal of the run that was cut off is beside that file";
+        let refused = Failure::usage(what, "give the command line of that run, and --resume");
+        return if args.resume { Err(refused.into()) } else { Ok(None) };
+    };
+    let mut beside = file.clone().into_os_string();
+    beside.push(".journal");
+    let beside = Path::new(&beside);
+    let journal = match args.resume {
+        true => Journal::resume(beside, plan)?,
+        false if file.exists() && !file.is_file() => return Ok(None),
+        false => Journal::begin(beside, plan)?,
+    };
+    if args.resume {
+        super::progress::say(&format!("{} orders were carried out before.", journal.known()));
+    }
+    Ok(Some(Arc::new(Mutex::new(journal))))
 }
 
 /// The result to compare with, read before anything is measured.

@@ -1,5 +1,7 @@
 //! `pathmeter serve`: the other end, for many clients at once.
 
+mod rights;
+
 use super::dialect::server_output;
 use crate::cli::{Common, ServeArgs};
 use crate::exit::Exit;
@@ -28,6 +30,7 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> Result<Exit> {
     // Each connection and each stream is a file. What the kernel refuses here, it will tell when they run out.
     linux::privilege::raise_open_files().ok();
     let server = Server::bind(config(args)?)?;
+    rights::give_up(args, &Log)?;
     let observer: Arc<dyn Observer> = Arc::new(Log);
     server.serve(&interrupt, &observer).map(|()| Exit::Done)
 }

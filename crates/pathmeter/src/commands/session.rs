@@ -8,6 +8,7 @@ use crate::files;
 use engine::connect::Security;
 use engine::error::{Error, Failure, Result};
 use engine::run::Plan;
+use insight::finding::is_lasting;
 use model::finding::Status;
 use model::plan::{Direction, Transport};
 use model::run::Run;
@@ -150,8 +151,12 @@ pub(crate) fn conclude(run: &mut Run, live: bool, expected: &[Expectation], glob
     let shown = live && global.output.is_none();
     write(&[&RunDocument { run, shown }], global)?;
     let broken = broken(&run.expectations);
+    let lasting = run.findings.iter().filter(|finding| is_lasting(finding)).count();
+    // Where several ways were measured side by side, one of them is no reason to give the others up.
+    let vanished = lasting > 0 && lasting >= run.summary.ways.len();
     Ok(match run.verdict.status {
         Status::Void => Exit::Void,
+        _ if vanished => Exit::Unreachable,
         _ if broken => Exit::ExpectationBroken,
         _ => Exit::Done,
     })

@@ -16,3 +16,4 @@ mod silent;
 mod support;
 mod testbed;
 mod threads;
+mod vanish;

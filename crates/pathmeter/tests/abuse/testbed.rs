@@ -36,6 +36,11 @@ impl Testbed {
         Some(Testbed { net })
     }
 
+    /// The server's network namespace.
+    pub(crate) fn server(&self) -> &str {
+        &self.net.server
+    }
+
     /// A server with every protocol and these options.
     pub(crate) fn serve(&self, options: &[&str]) -> Server {
         self.serve_only(&[&ALL, options].concat())

@@ -1,6 +1,6 @@
 //! Bad input and its exit codes: 2 for what cannot be asked, 3 for what cannot be reached; the text names the thing.
 
-use super::{Ended, pathmeter, run};
+use super::{pathmeter, run};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
@@ -90,16 +90,6 @@ fn output_that_cannot_be_written_is_2_and_named() {
 }
 
 /// A process that may open no file can do nothing it is asked to, and no cause that we know explains it.
-#[test]
-fn what_we_did_not_foresee_is_70() {
-    let program = env!("CARGO_BIN_EXE_pathmeter");
-    let line = ["-c", "ulimit -n 4; exec \"$0\" throughput 127.0.0.1:1", program];
-    let ended = Ended::from(Command::new("sh").args(line).stdin(Stdio::null()).output().expect("it starts"));
-    assert_eq!((ended.code, ended.stdout.as_str()), (Some(70), ""), "{}", ended.stderr);
-    let said = "This is an internal error: please report it with the command line at https://";
-    assert!(ended.stderr.starts_with("error: ") && ended.stderr.contains(said), "{}", ended.stderr);
-}
-
 #[test]
 fn a_reader_that_leaves_is_no_error() {
     let (reader, writer) = std::io::pipe().expect("a pipe");

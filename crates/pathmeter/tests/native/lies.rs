@@ -32,7 +32,7 @@ fn silent_after_accepting_the_connection() {
 #[test]
 fn closes_at_once() {
     let ended = against(&[], |fake| fake.control.shutdown(Shutdown::Both));
-    ended.code(3).says("closed the control connection").says("pathmeter serve");
+    ended.code(3).says("closed the connection").says("pathmeter serve");
 }
 
 #[test]

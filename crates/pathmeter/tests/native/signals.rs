@@ -158,7 +158,7 @@ fn a_server_told_to_stop_gives_its_clients_their_results() {
         let client = start(&all);
         client.wait_for_output("\"sample\"");
         server.stop();
-        let ended = client.end().says("the peer ended the test").code(4);
+        let ended = client.end().says("the peer ended the test").code(3);
         let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
         assert_eq!(last["summary"]["outcome"]["outcome"], "peer_stopped", "{words:?}");
         assert!(!last["summary"]["peer"].is_null(), "{words:?}: its results have come");

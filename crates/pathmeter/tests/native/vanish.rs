@@ -60,5 +60,5 @@ fn clients_that_vanish_leave_the_server_good_for_the_next() {
         assert_eq!(run["summary"]["up"]["received"]["bytes"], 1 << 20);
     }
     let said = server.stop().stderr;
-    assert_eq!(said.matches("the peer closed the control connection during the test").count(), 4, "{said}");
+    assert_eq!(said.matches("the peer closed the connection during the test").count(), 4, "{said}");
 }

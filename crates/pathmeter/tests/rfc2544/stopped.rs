@@ -46,11 +46,58 @@ fn a_killed_benchmark_leaves_no_program_and_the_next_one_runs() {
     running.signal("KILL");
     assert_eq!(running.end().code, None);
     nothing_attached(&switch);
-    // The addresses that it gave the ports stay; the next one takes them as they are.
-    assert!(shown(&switch.near, &["address"]).contains("198.18.0.2/24"));
+    // The addresses that it lent the ports go away by themselves; the next one lends them anew, and takes them away.
+    let lent = shown(&switch.near, &["address"]);
+    assert!(lent.contains("198.18.0.2/24") && !lent.contains("valid_lft 0sec"), "{lent}");
+    let renewed = shown(&switch.near, &["-o", "address", "show", "to", "198.18.0.2"]);
+    assert!(renewed.contains("dynamic"), "{renewed}");
     let again = ["--frame", "128", "--tests", "loss", "--json"];
     let device = device(&switch.start(&again).end().code(0));
     assert_eq!(steps(&device["rows"][0]), [(200, 200), (180, 180)], "{device:#}");
+    assert!(!shown(&switch.near, &["address"]).contains("198.18.0.2"));
+}
+
+#[test]
+fn a_benchmark_that_was_cut_off_goes_on() {
+    let test = "a_benchmark_that_was_cut_off_goes_on";
+    let Some(switch) = Device::new(test, Kind::Bridge) else { return };
+    let [near, far] = switch.ports();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("result.json");
+    let (file, journal) = (file.to_str().unwrap(), folder.path().join("result.json.journal"));
+    let words =
+        ["rfc2544", &near, &far, "--quick", "--max-rate", "1kpps", "--frame", "128", "--json", "-o", file];
+    let words = [&words[..], &["--tests", "mrr,loss"]].concat();
+    let running = Running::start(pathmeter(None, &words));
+    let orders =
+        || std::fs::read_to_string(&journal).map_or(0, |text| text.lines().count().saturating_sub(1));
+    for _ in 0..600 {
+        if orders() >= 2 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    running.signal("KILL");
+    assert_eq!(running.end().code, None);
+    let done = orders();
+    assert!(done >= 2, "{done}");
+    // A torn line is measured again.
+    let mut torn = std::fs::OpenOptions::new().append(true).open(&journal).unwrap();
+    std::io::Write::write_all(&mut torn, b"{\"device\":").unwrap();
+    // What was measured is not written over, and another benchmark does not take it.
+    Running::start(pathmeter(None, &words)).end().code(2).says("--resume");
+    let other = [&words[..], &["--ipv6", "--resume"]].concat();
+    Running::start(pathmeter(None, &other)).end().code(2).says("another benchmark");
+    let ended = Running::start(pathmeter(None, &[&words[..], &["--resume"]].concat())).end().code(0);
+    ended.says(&format!("{done} orders were carried out before"));
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let device = &report["devices"][0];
+    assert!(
+        device["rows"][0]["mrr"] != Value::Null && device["rows"][0]["loss"] != Value::Null,
+        "{device:#}"
+    );
+    assert!(device["notes"].to_string().contains("cut off"), "{device:#}");
+    assert!(!journal.exists(), "it is not needed any more");
 }
 
 #[test]

@@ -27,6 +27,7 @@ pub use crate::document::{Paint, Style};
 pub use run::{COLUMNS, RunDocument};
 
 use crate::document::{Document, Table};
+use crate::harmless;
 
 /// An output format.
 #[derive(Debug)]
@@ -39,6 +40,16 @@ pub struct Format {
     pub live: Live,
     /// Writes documents, one after the other; what is written ends with a line feed.
     pub render: fn(&[&dyn Document], &Style) -> String,
+}
+
+impl Format {
+    /// Documents, one after the other, with nothing in them that steers a terminal.
+    #[must_use]
+    pub fn write(&self, documents: &[&dyn Document], style: &Style) -> String {
+        let written = (self.render)(documents, style);
+        let is_json = matches!(self.name, "json" | "ndjson");
+        if is_json { harmless::json(&written) } else { harmless::text(&written) }.into_owned()
+    }
 }
 
 /// What a format writes while something runs.
@@ -90,7 +101,7 @@ pub fn by_name(name: &str) -> Option<&'static Format> {
 
 /// One document in a format.
 pub fn render(document: &dyn Document, format: &Format, style: &Style) -> String {
-    (format.render)(&[document], style)
+    format.write(&[document], style)
 }
 
 /// A table as text: columns set apart by two spaces, each line indented by two.

@@ -74,9 +74,8 @@ impl TcpClient {
     fn ended(&mut self) -> Result<(), ProtocolError> {
         self.receiving = false;
         if self.sending && !self.request.server_sends() {
-            return Err(ProtocolError::PeerStopped(
-                "it closed the connection while this end was sending".into(),
-            ));
+            // No server says that it ends a test: it is gone.
+            return Err(ProtocolError::Closed("while this end was sending".into()));
         }
         if !self.sending {
             self.steps.close();

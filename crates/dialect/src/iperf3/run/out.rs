@@ -2,6 +2,7 @@
 
 use super::stamp;
 use crate::iperf3::Both;
+use report::harmless;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ impl Out {
         if self.broken.is_some() || text.is_empty() {
             return;
         }
+        // A server's output, and its version, are what a stranger says.
+        let text = harmless::text(text);
         let written = match &mut self.log {
             Some((_, file)) => file.write_all(text.as_bytes()),
             None => {
@@ -57,7 +60,7 @@ impl Out {
             self.write(&line);
         } else {
             // Standard error may be closed: the exit code says it too.
-            let _ = io::stderr().write_all(line.as_bytes());
+            let _ = io::stderr().write_all(harmless::text(&line).as_bytes());
         }
     }
 

@@ -73,9 +73,22 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place], stop: Interrup
         (Err(error), _) if sum.counted.received == 0 => Err(End::silent(error.to_string())),
         (Err(error), _) => Err(End::from_engine(&error)),
         (Ok(()), Some(reason)) => Err(End::socket(reason)),
-        (Ok(()), None) => Ok(()),
+        (Ok(()), None) => vanished(&ways).map_or(Ok(()), |told| Err(End::silent(told))),
     }
 }
+
+/// The server, or the path to it, that was there and is gone: sockperf's own text counts no message after the last reply.
+fn vanished(ways: &[WayResult]) -> Option<String> {
+    let silence = ways.iter().filter_map(|way| way.silence).find(|silence| !silence.ended)?;
+    let lost = silence.missing.filter(|_| silence.length >= VANISHED)?;
+    Some(format!(
+        "no reply came any more from {} into the test on, for {} to its end: {lost} messages in a row were lost",
+        silence.at, silence.length
+    ))
+}
+
+/// As long as that is no loss by chance.
+const VANISHED: Nanos = Nanos::from_secs(1);
 
 /// All sockets together.
 struct Sum {

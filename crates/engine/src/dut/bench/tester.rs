@@ -74,6 +74,22 @@ impl Tester {
         }
     }
 
+    /// Learns what an order that was carried out before has shown of the generators.
+    pub(super) fn recall(&mut self, order: &Order, observation: &Observation, voided: u64) {
+        self.voided += voided;
+        if !matches!(order.action, Action::Flood(_)) {
+            self.kept += 1;
+            return;
+        }
+        for way in &observation.ways {
+            let (frames, took) = (way.result.sent, way.time.as_secs_f64());
+            if frames > 1 && took > 0.0 {
+                let key = (order.stream.to_string(), way.way);
+                self.ceilings.insert(key, Load(frames as f64 / took));
+            }
+        }
+    }
+
     /// Adds what is known of the ports and the tools.
     pub(super) fn describe(&self, report: &mut DeviceReport) {
         let ports = self.ports.iter().zip(self.sides.tunnels());

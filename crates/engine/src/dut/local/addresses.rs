@@ -1,8 +1,12 @@
 //! Addresses of a port: those its interface has, and those it is given for the test and loses after it.
 
 use super::interface::Interface;
+use linux::error::Named;
 use linux::netlink::Network;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Addresses with the lengths of their networks' prefixes, and the routers behind which the other port is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,7 +42,7 @@ impl Addressing {
     }
 }
 
-/// What was added to an interface. Dropped, it goes again.
+/// What was added to an interface. Dropped, it goes again; and soon, too, when this process dies.
 #[derive(Debug)]
 pub(super) struct Added {
     interface: String,
@@ -48,6 +52,43 @@ pub(super) struct Added {
     addresses: Vec<(IpAddr, u8)>,
     gateways: Vec<IpAddr>,
     notes: Vec<String>,
+    /// What keeps the addresses from going away in mid test.
+    renewal: Option<Renewal>,
+}
+
+/// A thread that lends addresses for longer, again and again, until it is dropped.
+#[derive(Debug)]
+struct Renewal {
+    /// Closed, the thread ends.
+    open: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Renewal {
+    /// Starts it, in the network namespace of the calling thread.
+    fn start(interface: String, addresses: Vec<(IpAddr, u8)>) -> linux::Result<Renewal> {
+        let mut network = Network::open()?;
+        let (open, closed) = channel::<()>();
+        let renew = move || {
+            while closed.recv_timeout(RENEWED) == Err(RecvTimeoutError::Timeout) {
+                for (address, prefix) in &addresses {
+                    // The interface may be gone, and its addresses with it.
+                    network.lend_address(&interface, *address, *prefix, LENT).ok();
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("addresses".into());
+        let thread = thread.spawn(renew).named("start", || "the thread that keeps addresses".into())?;
+        Ok(Renewal { open: Some(open), thread: Some(thread) })
+    }
+}
+
+impl Drop for Renewal {
+    fn drop(&mut self) {
+        drop(self.open.take());
+        // It must not renew what is taken away next.
+        self.thread.take().map(JoinHandle::join);
+    }
 }
 
 impl Added {
@@ -61,6 +102,7 @@ impl Added {
             addresses: vec![],
             gateways: vec![],
             notes: vec![],
+            renewal: None,
         };
         for family in [Family::V4, Family::V6] {
             let (asked, fallback) = (asked.of_family(family), fallback.of_family(family));
@@ -74,6 +116,9 @@ impl Added {
             if none && asked.addresses.is_empty() && !fallback.addresses.is_empty() {
                 added.fall_back(&fallback, asked.gateways.is_empty());
             }
+        }
+        if !added.addresses.is_empty() {
+            added.renewal = Some(Renewal::start(added.interface.clone(), added.addresses.clone())?);
         }
         Ok(added)
     }
@@ -93,7 +138,7 @@ impl Added {
     }
 
     fn add(&mut self, (address, prefix): (IpAddr, u8)) -> linux::Result<()> {
-        self.network.add_address(&self.interface, address, prefix)?;
+        self.network.lend_address(&self.interface, address, prefix, LENT)?;
         self.addresses.push((address, prefix));
         let note = format!("{} was given {address}/{prefix} for the test.", self.name);
         self.notes.push(note);
@@ -116,11 +161,32 @@ impl Added {
 
 impl Drop for Added {
     fn drop(&mut self) {
+        drop(self.renewal.take());
         for (address, prefix) in &self.addresses {
             // The interface may be gone, and its addresses with it.
             self.network.delete_address(&self.interface, *address, *prefix).ok();
         }
     }
+}
+
+/// How long the kernel keeps an address that nobody renews, seconds.
+const LENT: u32 = 60;
+/// How often they are renewed.
+const RENEWED: Duration = Duration::from_secs(20);
+
+/// 198.18.0.0/15 (RFC 2544 appendix C.2.2) and 2001:2::/48 (RFC 5180 section 8).
+pub(crate) fn is_for_benchmarks(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.octets()[0] == 198 && v4.octets()[1] & 0xfe == 18,
+        IpAddr::V6(v6) => v6.segments()[..3] == [0x2001, 2, 0],
+    }
+}
+
+/// Addresses of an interface that a run which was killed has left, and that go away soon.
+pub(super) fn left_behind(port: &Interface) -> linux::Result<Vec<IpAddr>> {
+    let all = Network::open()?.addresses()?.into_iter();
+    let left = all.filter(|one| one.link == port.nic.link.index && one.expires);
+    Ok(left.map(|one| one.address).filter(|address| is_for_benchmarks(*address)).collect())
 }
 
 #[derive(Clone, Copy, PartialEq)]

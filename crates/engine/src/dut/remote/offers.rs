@@ -1,7 +1,7 @@
 //! The interfaces that a server sends frames out of and counts them on, for clients that ask: those its operator named, each
 //! for one session at a time.
 
-use super::super::local::{LocalOptions, LocalPort};
+use super::super::local::{LocalOptions, LocalPort, is_for_benchmarks};
 use super::super::safety::{self, Exposure};
 use super::super::spec::PortSpec;
 use crate::error::{Context, Error, Failure, Result, sentence};
@@ -212,14 +212,6 @@ fn overlap((one, one_prefix): (IpAddr, u8), (two, two_prefix): (IpAddr, u8)) -> 
         (IpAddr::V4(one), IpAddr::V4(two)) => same(one.to_bits().into(), two.to_bits().into(), 32),
         (IpAddr::V6(one), IpAddr::V6(two)) => same(one.to_bits(), two.to_bits(), 128),
         _ => false,
-    }
-}
-
-/// 198.18.0.0/15 (RFC 2544 appendix C.2.2) and 2001:2::/48 (RFC 5180 section 8).
-fn is_for_benchmarks(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(v4) => v4.octets()[0] == 198 && v4.octets()[1] & 0xfe == 18,
-        IpAddr::V6(v6) => v6.segments()[..3] == [0x2001, 2, 0],
     }
 }
 

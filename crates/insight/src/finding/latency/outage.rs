@@ -1,6 +1,6 @@
 //! `outage` of round trips: no reply came for a while, and then again, or never.
 
-use super::super::outage::{ADVICE, LEAST, LONG};
+use super::super::outage::{ADVICE, END, LEAST, LONG, SILENT};
 use super::super::text::count;
 use super::super::{Finding, Severity};
 use super::{each_way, name};
@@ -40,7 +40,7 @@ fn finding(run: &Run, way: &WayResult) -> Option<Finding> {
         .with("began_ns", at.0)
         .with("length_ns", length.0)
         .with("lost_count", missing)
-        .with("end_state", if silence.ended { "replies came again" } else { "silent to the end" });
+        .with(END, if silence.ended { "replies came again" } else { SILENT });
     Some(finding.advise(format!("{ADVICE} Percentiles are of the replies that came.")))
 }
 

@@ -29,7 +29,8 @@ fn a_router_has_a_cpu_of_its_own_where_there_is_one() {
         let came = bench.execute(&order(Network::V4, 64, Directions::Down, Action::Trial(few))).unwrap();
         assert_eq!((came.result.sent, came.result.received), (200, 200));
         assert_eq!(described(&bench).shares_cpu, Some(affinity().unwrap().len() == 1));
-        let reset = Action::Reset(Trial::new(Load(100.0), Nanos::from_secs(1)));
+        // A busy host takes its time to take the link down and up.
+        let reset = Action::Reset(Trial::new(Load(100.0), Nanos::from_secs(3)));
         assert!(bench.execute(&order(Network::V4, 64, Directions::Up, reset)).unwrap().ways[0].resumed);
     }
 }

@@ -1,0 +1,62 @@
+//! A far end, or the path to it, that is gone in mid-test: what was measured is printed, with the reason, and the exit code is
+//! that of `docs/exit-codes.md`, whatever the command and the protocol.
+
+use super::net::{SERVER, ip};
+use super::support::{Ended, Running};
+use super::testbed::Testbed;
+use std::time::Duration;
+
+/// Commands that run long enough to be cut, and the code each ends with.
+const CLIENTS: [(&[&str], i32); 15] = [
+    (&["throughput", SERVER, "-t", "9"], 3),
+    (&["throughput", SERVER, "-R", "-t", "9"], 3),
+    (&["throughput", SERVER, "-u", "-b", "2M", "-t", "9"], 3),
+    (&["throughput", SERVER, "--protocol", "iperf3", "-b", "2M", "-t", "9"], 3),
+    (&["throughput", SERVER, "--protocol", "iperf3", "-R", "-b", "2M", "-t", "9"], 3),
+    (&["throughput", SERVER, "--protocol", "iperf2", "-b", "2M", "-t", "9"], 3),
+    (&["throughput", SERVER, "--protocol", "iperf2", "-u", "-b", "2M", "-t", "9"], 3),
+    (&["latency", SERVER, "-t", "9"], 3),
+    (&["latency", SERVER, "--protocol", "stamp", "--mode", "under-load", "--rate", "200", "-t", "9"], 3),
+    (&["latency", SERVER, "--protocol", "sockperf", "--tcp", "-t", "9"], 3),
+    (&["transfer", "http://10.77.0.2:8080/bytes/100G", "-n", "1", "--timeout", "10s"], 3),
+    (&["iperf3", "-c", SERVER, "-b", "2M", "-t", "9"], 1),
+    (&["iperf", "-c", SERVER, "-b", "2M", "-t", "9"], 1),
+    (&["iperf", "-c", SERVER, "-u", "-b", "2M", "-t", "9"], 1),
+    (&["sockperf", "pp", "-i", SERVER, "-t", "9"], 8),
+];
+
+/// Starts all of them, and has the event come in mid-test.
+fn cut(testbed: &Testbed, event: impl FnOnce()) -> Vec<Ended> {
+    let running: Vec<Running> = CLIENTS.iter().map(|(words, _)| testbed.client(words)).collect();
+    std::thread::sleep(Duration::from_secs(3));
+    event();
+    running.into_iter().map(Running::end).collect()
+}
+
+#[track_caller]
+fn agree(ended: &[Ended]) {
+    let mut wrong = Vec::new();
+    for ((words, code), ended) in CLIENTS.iter().zip(ended) {
+        let said = ended.stdout.len() + ended.stderr.len() > 0;
+        if ended.code != Some(*code) || !said {
+            wrong
+                .push(format!("{words:?}: {:?}, not {code}\n{}\n{}", ended.code, ended.stdout, ended.stderr));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_path_that_is_cut_ends_every_command_with_its_code() {
+    let Some(testbed) = Testbed::new("a_path_that_is_cut") else { return };
+    let server = testbed.serve(&[]);
+    agree(&cut(&testbed, || ip(&["-n", testbed.server(), "link", "set", "eth0", "down"])));
+    server.stop();
+}
+
+#[test]
+fn a_server_that_is_killed_ends_every_command_with_its_code() {
+    let Some(testbed) = Testbed::new("a_server_that_is_killed") else { return };
+    let server = testbed.serve(&[]);
+    agree(&cut(&testbed, || server.process.signal("KILL")));
+}

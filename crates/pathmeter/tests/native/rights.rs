@@ -1,0 +1,56 @@
+//! What the program may do: a server that root starts gives its rights up, and what is not for people refuses them.
+
+use super::support::{Server, run};
+use std::process::{Command, Stdio};
+
+/// A line of what the kernel says of a process.
+fn status(pid: u32, line: &str) -> String {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let value = text.lines().find_map(|other| other.strip_prefix(line));
+    value.unwrap_or_else(|| panic!("no {line} in {text}")).trim().to_owned()
+}
+
+#[test]
+fn a_server_that_root_starts_goes_on_as_nobody() {
+    if !linux::privilege::is_root() {
+        skip::skip("a_server_that_root_starts_goes_on_as_nobody: it needs root");
+        return;
+    }
+    for (words, user) in [(&[][..], "65534"), (&["--user", "4711"], "4711")] {
+        let server = Server::start(words);
+        server.process.wait_for("pathmeter's own protocol");
+        let pid = server.process.pid();
+        let all = format!("{user}\t{user}\t{user}\t{user}");
+        assert_eq!((status(pid, "Uid:"), status(pid, "NoNewPrivs:")), (all, "1".to_owned()));
+        // Network administration, raw packets and priorities: bits 12, 13 and 23.
+        assert_eq!(status(pid, "CapPrm:"), "0000000000803000");
+        server.measured(&["-n", "1M"]);
+        server.stop();
+    }
+    let server = Server::start(&["--user", "root"]);
+    server.process.wait_for("pathmeter's own protocol");
+    assert_eq!(status(server.process.pid(), "Uid:"), "0\t0\t0\t0");
+    server.stop();
+    run(&["serve", "--bind", "127.0.0.1", "--user", "nobody knows him"]).code(2).says("nobody knows him");
+}
+
+#[test]
+fn the_guard_is_not_for_people() {
+    run(&["guard", "link", "lo", "1500"]).code(2).says("starts it with a pipe");
+}
+
+#[test]
+fn too_few_open_files_are_named_with_the_way_out() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    for words in ["throughput", "latency", "mtu", "measure"] {
+        let limited = format!("ulimit -n 7 && exec \"$0\" {words} {host}");
+        let mut command = Command::new("sh");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_pathmeter")]).stdin(Stdio::null());
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words}: {said}");
+        assert!(said.contains("ulimit -n"), "{words}: {said}");
+    }
+    server.stop();
+}
