@@ -3,6 +3,7 @@
 use super::find;
 use super::lab::{Family, Lab, Node, Who};
 use super::support::Running;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 #[test]
@@ -52,4 +53,45 @@ fn a_router_that_dies_in_mid_test_is_named_whatever_the_kernels_timers() {
     let failed = find(&run, "neighbour-failed").unwrap_or_else(|| panic!("{run:#}"));
     assert_eq!(failed["evidence"]["next_hop_address"], Node::R1.address(Family::V4));
     assert!(failed["title"].as_str().unwrap().contains("stopped answering ARP"), "{failed:#}");
+}
+
+#[test]
+fn what_waits_from_the_omitted_time_is_no_goodput() {
+    let Some(lab) = Lab::new("what_waits_from_the_omitted_time") else { return };
+    let _server = lab.serve(Node::S, Who::Root, &[]);
+    lab.plain_links();
+    // Half a second waits in it.
+    lab.sh(Node::R1, "tc qdisc add dev far root tbf rate 20mbit burst 5kb limit 1250kb");
+    let busy = Busy::new();
+    let runs = [&["--udp", "-b", "60M"][..], &[]].map(|transport| {
+        let words = ["throughput", Node::S.address(Family::V4), "-t", "2", "-O", "1", "--json"];
+        lab.run(Node::C, Who::Root, &[&words[..], transport].concat()).json()
+    });
+    drop(busy);
+    for run in runs {
+        let up = &run["summary"]["up"];
+        let goodput = up["goodput_bps"].as_f64().unwrap_or_else(|| panic!("{run:#}"));
+        // What the shaper lets through of frames of 1514 bytes, and its burst once.
+        let most = 20e6 * 1472.0 / 1514.0 + 8.0 * 5120.0 / 2.0;
+        assert!(goodput > 0.0 && goodput <= most, "{goodput} of at most {most}: {up:#}");
+    }
+}
+
+/// More programs than CPUs, until it is dropped.
+struct Busy(Vec<Child>);
+
+impl Busy {
+    fn new() -> Busy {
+        let busy = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell starts");
+        Busy((0..4).map(|_| busy()).collect())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for one in &mut self.0 {
+            one.kill().ok();
+            one.wait().ok();
+        }
+    }
 }
