@@ -112,6 +112,7 @@ fn native(
         legs::look(job, &mut result);
         sink(&Event::progress("segments of TCP, both ways"));
         tcp::segments(job, &mut prober, &mut result);
+        late_messages(&mut prober, &mut result);
     }
     prober.close();
     result.elapsed = mono_now().saturating_since(began);
@@ -120,6 +121,15 @@ fn native(
         sink(&Event::Path(Box::new(result)));
     }
     outcome
+}
+
+/// Takes what routers said after the sizes were known. A session that has ended since has no more to say.
+fn late_messages(prober: &mut Prober, result: &mut PathResult) {
+    for direction in [Direction::Up, Direction::Down] {
+        if let Some(way) = result.way_mut(direction) {
+            WayFinder::late_messages(prober, direction, way).ok();
+        }
+    }
 }
 
 /// Says so when this host's kernel learnt from the probes, which it does not where they are made by hand.
