@@ -11,7 +11,7 @@ use model::plan::{Direction, LocalOptions, Target};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use wire::native::Expired;
 
 /// What the far end's trace came to.
@@ -43,8 +43,8 @@ pub(super) fn trace(job: &Job<'_>) -> Back {
 fn ask(job: &Job<'_>, rounds: &mut Rounds) -> Result<()> {
     let plan = job.plan;
     let Some(port) = plan.back_port else { return Ok(()) };
-    let address = SocketAddr::new(plan.target.address.ip(), port);
-    let target = Target { address, ..plan.target.clone() };
+    let mut target: Target = plan.target.clone();
+    target.address.set_port(port);
     // Where nobody answers at all, this must not take longer than the trace.
     let trace = plan.interval.saturating_mul(plan.probes.into()).max(LEAST_CONNECT);
     let asked = plan.local.connect_timeout.unwrap_or(trace);

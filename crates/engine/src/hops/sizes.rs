@@ -11,12 +11,12 @@ use linux::poll::{Interest, wait};
 use model::hops::{HopsResult, LEAST_WAIT, settled};
 use model::path::headers;
 use model::units::Nanos;
-use std::net::SocketAddr;
 
 /// Fills in the path MTU where the far end answers, and at each router that refused the MTU of the link behind it.
 pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> Result<()> {
     let address = job.plan.target.address;
-    let mut to = SocketAddr::new(address.ip(), CLOSED_PORT);
+    let mut to = address;
+    to.set_port(CLOSED_PORT);
     if let Some(flow) = result.flows.first().and_then(|flow| flow.flow) {
         to.set_port(flow.to.port());
     }

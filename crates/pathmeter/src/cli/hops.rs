@@ -20,8 +20,8 @@ EXAMPLES
   pathmeter hops server.example --json --expect 'hops.loss<=1%'
 
 BOTH WAYS
-  Where `pathmeter serve` runs at the far end, it traces the way back meanwhile. This end counts what
-  arrives: loss of that direction alone. Without it the way there is traced, and loss is of both.
+  Where `pathmeter serve` runs at the far end, it traces the way back meanwhile, and this end counts
+  what arrives: loss of that direction alone. Without it loss is that of both directions together.
 
 PRIVILEGE
   UDP and TCP probes need none. Echo requests need net.ipv4.ping_group_range or CAP_NET_RAW; where

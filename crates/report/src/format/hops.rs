@@ -61,7 +61,8 @@ fn subject(plan: &HopsPlan) -> String {
         HopProtocol::Tcp => format!("TCP SYN to {}", plan.target.address),
     };
     let flows = if plan.flows > 1 { format!(" in {} flows", plan.flows) } else { String::new() };
-    format!("{what}, {} of each hop{flows}", words::count(plan.probes.into(), "probe"))
+    let last = if plan.watch { "at most the last " } else { "" };
+    format!("{what}, {last}{} of each hop{flows}", words::count(plan.probes.into(), "probe"))
 }
 
 /// A router at its hop; the first of a hop stands for all of it.
