@@ -160,17 +160,18 @@ impl Batch {
     fn ask(&mut self, round: u32, sizes: Sizes) -> Result<u64> {
         let arrived = self.hops.iter().position(|hop| hop.small.answer == Answer::Arrived);
         let last = arrived.unwrap_or(self.hops.len());
+        self.hops.iter_mut().for_each(|hop| (hop.large.sent, hop.small.sent) = (None, None));
         for hop in self.hops.iter_mut().take(last + 1) {
             if hop.large.answer == Answer::Silence || hop.small.answer == Answer::Silence {
                 for (asked, size) in [(&mut hop.large, sizes.large), (&mut hop.small, sizes.small)] {
-                    (asked.answered, asked.sent) = (false, None);
+                    asked.answered = false;
                     let number = round * FLOWS + asked.flow;
                     self.prober.send_sized(Probe { number, ttl: hop.ttl, flow: asked.flow }, size)?;
                 }
             }
         }
         self.take()?;
-        Ok(self.waiting().count() as u64)
+        Ok(self.asked().count() as u64)
     }
 
     /// Waits for the answers of a round: as long as `patience`, which shrinks once the far end is heard.
@@ -181,7 +182,7 @@ impl Batch {
                 *patience = answer_time(round_trip);
             }
             let deadline = start + *patience;
-            if self.waiting().count() == 0 || mono_now() >= deadline {
+            if self.asked().all(|asked| asked.answered) || mono_now() >= deadline {
                 return Ok(());
             }
             let sockets = self.prober.sockets();
@@ -190,10 +191,10 @@ impl Batch {
         }
     }
 
-    /// Probes that left in this round and may still be answered.
-    fn waiting(&self) -> impl Iterator<Item = &Asked> {
+    /// Probes that left in this round.
+    fn asked(&self) -> impl Iterator<Item = &Asked> {
         let both = self.hops.iter().flat_map(|hop| [&hop.large, &hop.small]);
-        both.filter(|asked| asked.sent.is_some() && !asked.answered)
+        both.filter(|asked| asked.sent.is_some())
     }
 
     /// Takes what happened; the round trip to the far end, where it answered.
