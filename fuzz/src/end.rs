@@ -118,7 +118,7 @@ impl<S: Session> End<S> {
                 Output::StopSenders => self.due.push_back(Due::SendersDone),
                 Output::Drain { .. } => self.due.push_back(Due::Measured),
                 Output::Datagram { .. } | Output::Reflect(_) | Output::Port(_) => {}
-                Output::ReportPath => self.due.push_back(Due::PathSeen),
+                Output::ReportPath { .. } => self.due.push_back(Due::PathSeen),
                 Output::CountReflected => self.due.push_back(Due::Reflected),
                 Output::Event(event) => self.events.push(event),
                 Output::WaitUntil(time) => {

@@ -5,7 +5,7 @@ use super::interrupt::Interrupt;
 use super::link::Link;
 use super::reach;
 use super::tls::{self, Fingerprint};
-use crate::error::{Context, Failure, Kind, MORE_FILES, Result, too_early};
+use crate::error::{Context, Error, Failure, Kind, MORE_FILES, Result, too_early};
 use linux::clock::mono_now;
 use linux::error::{OsError, is_out_of_files};
 use linux::poll::Waker;
@@ -173,6 +173,16 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsE
             format!("connect to {named}: {error}"),
             "check the address and the options given",
         ),
+    }
+}
+
+/// The same of any socket towards a host: an error that means more than a missing route is left as it is.
+pub(crate) fn without_route(target: &Target, error: Error) -> Error {
+    match error.system() {
+        Some(refused) if refused.source.kind() == std::io::ErrorKind::NetworkUnreachable => {
+            unreachable(target, ProtocolName::Native, refused).into()
+        }
+        _ => error,
     }
 }
 

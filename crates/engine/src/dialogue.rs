@@ -93,7 +93,7 @@ impl<M: Session> Dialogue<M> {
                 | Output::StopSenders
                 | Output::Drain { .. }
                 | Output::Datagram { .. }
-                | Output::ReportPath
+                | Output::ReportPath { .. }
                 | Output::Reflect(_)
                 | Output::CountReflected
                 | Output::Port(_)

@@ -194,7 +194,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
                 | Output::StopSenders
                 | Output::Drain { .. }
                 | Output::Datagram { .. }
-                | Output::ReportPath
+                | Output::ReportPath { .. }
                 | Output::Reflect(_)
                 | Output::CountReflected
                 | Output::Port(_) => {}
@@ -234,9 +234,9 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
                     }
                 }
                 Output::Datagram { bytes, cut, hops } => self.send_probe(&bytes, cut, hops),
-                Output::ReportPath => {
+                Output::ReportPath { since } => {
                     let control = self.link.socket();
-                    let seen = self.probing.as_mut().map(|flow| Box::new(flow.seen(control)));
+                    let seen = self.probing.as_mut().map(|flow| Box::new(flow.seen(control, since)));
                     self.pending.extend(seen.map(Queued::PathSeen));
                 }
                 Output::Reflect(spec) => self.reflect(&spec),

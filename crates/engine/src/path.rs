@@ -3,7 +3,6 @@
 mod foreign;
 mod legs;
 mod native;
-pub(crate) mod numbered;
 mod pieces;
 mod service;
 mod tcp;
@@ -13,16 +12,14 @@ use super::connect::Security;
 use super::flows;
 use super::host;
 use super::interrupt::Interrupt;
-use super::probe::Prober;
-use crate::error::{Error, Kind, Result, sentence};
+use super::probe::{Prober, briefly, is_absent};
+use crate::error::{Result, sentence};
 use linux::clock::{mono_now, wall_now};
 use model::event::{Event, Warning};
 use model::path::{PathMethod, PathPlan, PathResult, PathStarted, ServicePlan};
 use model::plan::{Direction, LocalOptions};
 use model::time::MonoTime;
-use model::units::Nanos;
 use native::WayFinder;
-use wire::ProtocolError;
 
 /// A run about packet sizes.
 #[derive(Clone, Copy)]
@@ -44,7 +41,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     let open = |local: &LocalOptions| Prober::open(&job.plan.target, local, job.security, job.interrupt);
     match job.plan.method {
         PathMethod::Native => native(job, open(&job.plan.local)?, began, sink),
-        PathMethod::Auto => match open(&briefly(&job.plan.local, UNSURE_WAIT)) {
+        PathMethod::Auto => match open(&briefly(&job.plan.local)) {
             Ok(prober) => native(job, prober, began, sink),
             // Nothing crosses a first hop that is silent, whatever is asked.
             Err(e) if crate::reach::is_dead(job.plan.target.address.ip()) => Err(e),
@@ -57,12 +54,6 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
         },
         PathMethod::Icmp | PathMethod::Udp | PathMethod::Tcp => alone(job, sink),
     }
-}
-
-/// The same with no longer wait for connections than this: whether anything listens there is not known.
-fn briefly(local: &LocalOptions, wait: Nanos) -> LocalOptions {
-    let asked = local.connect_timeout.unwrap_or(wait);
-    LocalOptions { connect_timeout: Some(asked.min(wait)), ..local.clone() }
 }
 
 /// Asks a host without a pathmeter.
@@ -95,15 +86,6 @@ fn service_alone(job: &Job<'_>, wanted: &ServicePlan, sink: &mut dyn FnMut(&Even
     })
 }
 
-/// Nobody answers there, or something else than a pathmeter.
-fn is_absent(error: &Error) -> bool {
-    match error.protocol() {
-        Some(ProtocolError::Violation { .. } | ProtocolError::Closed(_) | ProtocolError::Timeout(_)) => true,
-        Some(_) => false,
-        None => error.kind() == Kind::Unreachable,
-    }
-}
-
 /// Asks a pathmeter. `began`, `believed`: when its session was begun, and the path MTU that this host's kernel believed in.
 fn native(
     job: &Job<'_>,
@@ -130,6 +112,7 @@ fn native(
         legs::look(job, &mut result);
         sink(&Event::progress("segments of TCP, both ways"));
         tcp::segments(job, &mut prober, &mut result);
+        late_messages(&mut prober, &mut result);
     }
     prober.close();
     result.elapsed = mono_now().saturating_since(began);
@@ -138,6 +121,15 @@ fn native(
         sink(&Event::Path(Box::new(result)));
     }
     outcome
+}
+
+/// Takes what routers said after the sizes were known. A session that has ended since has no more to say.
+fn late_messages(prober: &mut Prober, result: &mut PathResult) {
+    for direction in [Direction::Up, Direction::Down] {
+        if let Some(way) = result.way_mut(direction) {
+            WayFinder::late_messages(prober, direction, way).ok();
+        }
+    }
 }
 
 /// Says so when this host's kernel learnt from the probes, which it does not where they are made by hand.
@@ -192,6 +184,3 @@ pub fn ways(prober: &mut Prober, directions: &[Direction]) -> Result<PathResult>
     result.elapsed = mono_now().saturating_since(began);
     Ok(result)
 }
-
-/// For a pathmeter that may not be there: a SYN may be lost once, and its repetition after a second take a second.
-const UNSURE_WAIT: Nanos = Nanos::from_millis(2_000);

@@ -3,6 +3,7 @@
 //! The far end says over the control connection what arrived, so a broken way back cannot falsify the way out.
 
 pub(crate) mod flow;
+pub(crate) mod numbered;
 
 use super::connect::Security;
 use super::dialogue::{Dialogue, Words};
@@ -10,19 +11,21 @@ use super::flows::is_too_big;
 use super::interrupt::Interrupt;
 use super::probe::flow::ProbeFlow;
 use super::shared::FlowSocket;
-use crate::error::{Context, Error, Result, fault};
+use crate::error::{Context, Error, Kind, Result, fault};
 use linux::clock::{mono_now, sleep_until};
 use linux::tcp_info::tcp_info;
 use model::event::Probe;
-use model::path::{Flow, FragmentShape};
+use model::path::{Flow, FragmentShape, headers};
 use model::plan::{Direction, LocalOptions, Target, Transport};
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::BTreeSet;
 use wire::ProtocolError;
-use wire::native::probe::{Echo, Ledger, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount};
-use wire::native::{Limits, PathSeen};
+use wire::native::probe::{
+    Echo, Ledger, MIN_SIZE, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount,
+};
+use wire::native::{Expired, Limits, PathSeen};
 
 /// A probe session with a pathmeter server.
 pub struct Prober {
@@ -36,6 +39,21 @@ pub struct Prober {
     datagrams: u64,
     /// Payloads that the sender of a direction refused to send in one piece.
     refused: BTreeSet<(Direction, u32)>,
+}
+
+/// What came of packets with growing TTLs from the far end.
+#[derive(Clone, Debug)]
+pub(crate) struct TracedBack {
+    /// Number of the order.
+    pub(crate) id: u32,
+    /// When it was given.
+    pub(crate) began: MonoTime,
+    /// How many packets.
+    pub(crate) hops: u8,
+    /// A bit for each packet that came: the lowest for that of one hop.
+    pub(crate) arrived: u128,
+    /// The routers that ended the others, and some of earlier orders.
+    pub(crate) expired: Vec<Expired>,
 }
 
 /// Datagrams to send one way.
@@ -82,6 +100,20 @@ impl Prober {
             datagrams: 0,
             refused: BTreeSet::new(),
         })
+    }
+
+    /// The same where nobody may know whether a pathmeter is there: `None` when nothing answers, or something else does.
+    pub(crate) fn open_if_there(
+        target: &Target,
+        local: &LocalOptions,
+        security: &Security,
+        interrupt: &Interrupt,
+    ) -> Result<Option<Prober>> {
+        match Prober::open(target, &briefly(local), security, interrupt) {
+            Ok(prober) => Ok(Some(prober)),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// What the server allows throughput tests.
@@ -177,19 +209,33 @@ impl Prober {
     /// What the sender of a direction knows of the path.
     pub(crate) fn sender(&mut self, direction: Direction) -> Result<PathSeen> {
         match direction {
-            Direction::Up => Ok(self.flow.seen(self.dialogue.link.socket())),
-            Direction::Down => {
-                self.dialogue.machine.report_path(mono_now())?;
-                let mut answer = None;
-                self.run_until(mono_now() + ANSWER_LIMIT, |p| {
-                    if let Some(ProbeReply::Path(seen)) = p.dialogue.machine.take_reply() {
-                        answer = Some(*seen);
-                    }
-                    answer.is_some()
-                })?;
-                Ok(answer.unwrap_or_default())
-            }
+            Direction::Up => Ok(self.flow.seen(self.dialogue.link.socket(), 0)),
+            Direction::Down => self.path_seen(0),
         }
+    }
+
+    /// What the far end knows of the path to this one, and of the routers that ended probes of this order or a later one.
+    fn path_seen(&mut self, since: u32) -> Result<PathSeen> {
+        self.dialogue.machine.report_path(mono_now(), since)?;
+        let mut answer = None;
+        self.run_until(mono_now() + ANSWER_LIMIT, |p| {
+            if let Some(ProbeReply::Path(seen)) = p.dialogue.machine.take_reply() {
+                answer = Some(*seen);
+            }
+            answer.is_some()
+        })?;
+        Ok(answer.unwrap_or_default())
+    }
+
+    /// The far end sends packets of `size` bytes, the first of which may go one hop, the second two, and so on up to `hops`.
+    /// `since`: routers that answered orders from this one on are told again.
+    pub(crate) fn trace_back(&mut self, size: u32, hops: u8, since: Option<u32>) -> Result<TracedBack> {
+        let payload = size.saturating_sub(headers(self.is_ipv6())).max(MIN_SIZE);
+        let (id, began) = (self.next_id, mono_now());
+        let volley = Volley { sizes: &[payload], count: hops.into(), cut: None, trace: true };
+        self.volley(Direction::Down, volley)?;
+        let expired = self.path_seen(since.unwrap_or(id))?.expired;
+        Ok(TracedBack { id, began, hops, arrived: self.ledger.indexes(id, payload), expired })
     }
 
     /// What the kernel knows of the control connection at this end.
@@ -341,6 +387,21 @@ impl Probes for Prober {
     }
 }
 
+/// The same with no long wait for connections: whether anything listens there is not known.
+pub(crate) fn briefly(local: &LocalOptions) -> LocalOptions {
+    let asked = local.connect_timeout.unwrap_or(UNSURE_WAIT);
+    LocalOptions { connect_timeout: Some(asked.min(UNSURE_WAIT)), ..local.clone() }
+}
+
+/// Nobody answers there, or something else than a pathmeter.
+pub(crate) fn is_absent(error: &Error) -> bool {
+    match error.protocol() {
+        Some(ProtocolError::Violation { .. } | ProtocolError::Closed(_) | ProtocolError::Timeout(_)) => true,
+        Some(_) => false,
+        None => error.kind() == Kind::Unreachable,
+    }
+}
+
 /// A deadline that passes is expected where one only waits.
 fn timed_out(error: Error) -> Result<()> {
     match error.protocol() {
@@ -358,5 +419,7 @@ const GAP: Nanos = Nanos(100_000);
 /// Least time for stragglers to arrive.
 const SETTLE: Nanos = Nanos(25_000_000);
 const WORDS: Words = Words { closed: "during the probes", late: "while probing the path" };
+/// For a pathmeter that may not be there: a SYN may be lost once, and its repetition after a second take a second.
+const UNSURE_WAIT: Nanos = Nanos::from_millis(2_000);
 const OPEN_LIMIT: Nanos = Nanos(15_000_000_000);
 const ANSWER_LIMIT: Nanos = Nanos(10_000_000_000);

@@ -9,6 +9,7 @@ use super::shared::{Counters, Flow, FlowSocket};
 use super::threads::{self, Stream};
 use super::usage::HostUsage;
 use crate::error::Result;
+use linux::clock::mono_now;
 use linux::poll::Waker;
 use model::event::Warning;
 use model::plan::{End, LocalOptions};
@@ -116,6 +117,9 @@ impl Running {
             now >= end && !self.is_last(end)
         };
         if report_due || omit_end.is_some() {
+            // Where this thread has to wait for a CPU, what comes between clock and counters must not raise the rate of what
+            // is counted from here on.
+            let now = if omit_end.is_some() { mono_now() } else { now };
             samples.extend(self.close_interval(now, self.read(|_| None)));
         }
         if omit_end.is_some() {
@@ -124,7 +128,9 @@ impl Running {
             self.usage.restart();
         }
         if time_end.is_some() {
-            self.mark = Some((now, self.read(|_| None)));
+            // For the same reason the clock is read behind the counters here.
+            let readings = self.read(|_| None);
+            self.mark = Some((mono_now(), readings));
         }
         samples
     }
@@ -426,7 +432,7 @@ impl Running {
 
     /// When a stream that waits for quiet must be looked at again.
     fn quiet_end(&self) -> MonoTime {
-        linux::clock::mono_now() + DRAIN_STEP
+        mono_now() + DRAIN_STEP
     }
 
     fn last_sequence(&self, stream: &Stream) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! The events of a test: the only thing the engine says. Everything shown, stored or judged is made from them.
 
 use crate::frames::FrameRow;
-use crate::hops::{HopsResult, HopsStarted};
+use crate::hops::{HopsResult, HopsSample, HopsStarted};
 use crate::host::Host;
 use crate::latency::{Floor, LatencyResult, LatencySample, LatencyStarted, LoadResult};
 use crate::packets::PacketResult;
@@ -49,6 +49,8 @@ pub enum Event {
     Path(Box<PathResult>),
     /// A run about hops has begun.
     HopsStarted(Box<HopsStarted>),
+    /// How the hops of the path stand while they are traced. It stands in no result.
+    HopsSample(Box<HopsSample>),
     /// What was found of the hops of the path.
     Hops(Box<HopsResult>),
     /// A transfer run has begun.

@@ -3,12 +3,14 @@
 mod distance;
 mod loss;
 mod origin;
+mod sample;
 mod trace;
 
 pub use distance::hops_back;
 pub use loss::{LEVEL, LossStart, better, judge};
 pub use origin::{AsOrigin, AsTable, AsTableError};
-pub use trace::{Answer, AnswerKind, LEAST_WAIT, Schedule, Step, Tracer};
+pub use sample::{HopSample, HopsSample};
+pub use trace::{Answer, AnswerKind, LEAST_WAIT, Probed, Schedule, Step, Tracer, settled};
 
 use crate::host::Host;
 use crate::path::Flow;
@@ -47,6 +49,12 @@ pub struct HopsPlan {
     pub names: bool,
     /// The file with the AS of each prefix.
     pub as_file: Option<String>,
+    /// Port at which a pathmeter at the far end is asked to trace the way back; absent: none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_port: Option<u16>,
+    /// It goes on until it is stopped, and what is found is of the last [`HopsPlan::probes`] of each hop.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub watch: bool,
     /// Choices of this end alone.
     pub local: LocalOptions,
 }
@@ -113,6 +121,13 @@ pub struct HopsResult {
     /// From the first packet to the answer.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Nanos,
+    /// The end that these probes go to counted itself which arrived: their loss is that of this direction alone, and no limit
+    /// of answers is in it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub counted_on_arrival: bool,
+    /// The hops from the far end to this one, where a pathmeter there traced them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub back: Option<Box<HopsResult>>,
 }
 
 /// How a path ended.
@@ -314,7 +329,8 @@ impl HopsResult {
     /// own answers, which the far end may limit. And whether it may.
     #[must_use]
     pub fn evidence(&self) -> Option<(Counted, bool)> {
-        let own = self.far_counted().map(|counted| (counted, self.protocol.far_end_limits()));
+        let limits = self.protocol.far_end_limits() && !self.counted_on_arrival;
+        let own = self.far_counted().map(|counted| (counted, limits));
         let echo = self.echo.filter(|echo| echo.answered > 0).map(|echo| (echo, false));
         match (own, echo) {
             (Some((counted, true)), _) if counted.missing() == 0 => Some((counted, false)),

@@ -255,7 +255,7 @@ impl Summary {
             Event::Result(result) => self.fold_result(result),
             Event::Probe(probe) => self.fold_probe(probe),
             Event::LatencyStarted(_) | Event::LatencySample(_) | Event::PathStarted(_) => {}
-            Event::HopsStarted(_) => {}
+            Event::HopsStarted(_) | Event::HopsSample(_) => {}
             Event::Hops(hops) => self.hops = Some(hops.clone()),
             Event::Path(path) => self.fold_path(path),
             Event::Packets(packets) => self.fold_packets(packets),

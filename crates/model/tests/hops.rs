@@ -2,7 +2,9 @@
 //! silent hops. None of them may find what is not there.
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
-use model::hops::{Answer, AnswerKind, HopProtocol, HopsEnd, HopsResult, Missing, Schedule, Step, Tracer};
+use model::hops::{
+    Answer, AnswerKind, HopProtocol, HopsEnd, HopsResult, Missing, Probed, Schedule, Step, Tracer,
+};
 use model::time::MonoTime;
 use model::units::Nanos;
 use pathmeter_model as model;
@@ -126,6 +128,7 @@ fn schedule(probes: u32, flows: u32, interval: u64) -> Schedule {
         interval: Nanos::from_millis(interval),
         timeout: Nanos::from_secs(1),
         max_hops: 30,
+        rolling: false,
     }
 }
 
@@ -335,4 +338,82 @@ fn real_loss_is_found_where_it_begins() {
         wrong += u32::from(misplaced || before);
     }
     assert!(right == all && placed > 150 && wrong <= 4, "{right} found, {placed} placed, {wrong} wrong");
+}
+
+/// The result of a trace that never ends by itself, after some time; and the rounds that it began.
+fn watched(world: &mut World, schedule: Schedule, change: impl Fn(&mut World, Nanos)) -> (HopsResult, u32) {
+    let mut now = at(0);
+    let mut tracer = Tracer::new(Schedule { rolling: true, ..schedule }, now);
+    let mut coming: Vec<(MonoTime, u32, Answer)> = Vec::new();
+    while now < at(0) + Nanos::from_secs(60) {
+        change(world, now.saturating_since(at(0)));
+        coming.sort_by_key(|next| std::cmp::Reverse((next.0, next.1)));
+        while let Some((_, number, answer)) = coming.pop_if(|next| next.0 <= now) {
+            tracer.answered(number, answer);
+        }
+        match tracer.poll(now) {
+            Step::Send { number, ttl, flow } => {
+                tracer.sent(number, now);
+                coming.extend(world.answer(now, ttl, flow).map(|answer| (answer.at, number, answer)));
+                now += Nanos::from_micros(20);
+            }
+            Step::Wait(until) => {
+                let next = coming.iter().map(|next| next.0).min().map_or(until, |next| next.min(until));
+                now = next.max(now + Nanos(1));
+            }
+            Step::Done => panic!("it ends"),
+        }
+    }
+    (tracer.result(), tracer.progress().0)
+}
+
+#[test]
+fn a_watch_keeps_the_last_rounds_alone() {
+    let mut world = World::new(line(3), 5);
+    // Nothing gets through in the first half minute.
+    let (found, rounds) = watched(&mut world, schedule(20, 1, 100), |world, time| {
+        world.nodes[2].loss = if time < Nanos::from_secs(30) { 1.0 } else { 0.0 };
+    });
+    assert!(rounds > 500, "{rounds}");
+    assert_eq!((found.end, found.hops.len(), found.loss), (HopsEnd::Reached, 3, None));
+    assert!(found.hops.iter().all(|hop| (19..=20).contains(&hop.counted.sent)), "{found:#?}");
+    assert!(found.packets <= 60, "{}", found.packets);
+}
+
+#[test]
+fn a_watch_follows_a_path_that_grows() {
+    let mut world = World::new(line(3), 5);
+    let (found, _) = watched(&mut world, schedule(20, 2, 100), |world, time| {
+        if time >= Nanos::from_secs(30) && world.nodes.len() == 3 {
+            world.nodes = line(5);
+            world.tokens = vec![(0.0, at(0)); 5];
+        }
+    });
+    assert_eq!((found.end, found.hops.len()), (HopsEnd::Reached, 5));
+    assert!(found.flows.iter().all(|flow| flow.reached_at == Some(5)), "{:?}", found.flows);
+}
+
+#[test]
+fn a_trace_that_another_carried_out_adds_up_the_same() {
+    let here = IpAddr::from([192, 0, 2, 1]);
+    let router = IpAddr::from([192, 0, 2, 254]);
+    let answer = |from, kind, time: u64| Answer { from, at: at(time), kind, ttl: None, labels: Vec::new() };
+    let of_round = |round: u64| {
+        let began = at(round * 1_000_000_000);
+        let answered = [
+            Some(answer(router, AnswerKind::Expired, round * 1_000_000_000 + 2_000_000)),
+            (round != 1).then(|| answer(here, AnswerKind::Arrived, round * 1_000_000_000)),
+            // The first round went as far as it might, since nothing was known.
+            (round == 0).then(|| answer(here, AnswerKind::Arrived, 0)),
+        ];
+        let last = if round == 0 { 3 } else { 2 };
+        (1..=last).zip(answered).map(move |(ttl, answer)| Probed { ttl, at: began, answer })
+    };
+    let probes = (0..4).flat_map(of_round).collect();
+    let found = Tracer::carried_out(schedule(4, 1, 1000), probes).result();
+    assert_eq!((found.end, found.hops.len()), (HopsEnd::Reached, 2));
+    let counted: Vec<(u32, u32)> =
+        found.hops.iter().map(|hop| (hop.counted.sent, hop.counted.answered)).collect();
+    assert_eq!(counted, [(4, 4), (4, 3)]);
+    assert_eq!(found.hops[0].rtt.unwrap().p50, Nanos::from_millis(2));
 }

@@ -210,6 +210,20 @@ pub(crate) struct SessionArgs {
     /// Speed of the link, to compare with [default: what the network interface says]
     #[arg(long, value_name = "RATE")]
     pub(crate) link: Option<BitRate>,
+    #[command(flatten)]
+    pub(crate) identity: IdentityArgs,
+    /// What must hold, such as 'down.goodput>=9.4Gbit/s'; exit code 1 when it does not. Repeatable
+    #[arg(long, value_name = "EXPECTATION")]
+    pub(crate) expect: Vec<String>,
+    /// Print the plan, with every default filled, and stop
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// How a server and this end know each other.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Session")]
+pub(crate) struct IdentityArgs {
     /// File with the token that the server asks for
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
@@ -219,12 +233,6 @@ pub(crate) struct SessionArgs {
     /// SHA-256 fingerprint of the server's certificate, as the server prints it; turns --tls on
     #[arg(long, value_name = "HEX")]
     pub(crate) fingerprint: Option<Fingerprint>,
-    /// What must hold, such as 'down.goodput>=9.4Gbit/s'; exit code 1 when it does not. Repeatable
-    #[arg(long, value_name = "EXPECTATION")]
-    pub(crate) expect: Vec<String>,
-    /// Print the plan, with every default filled, and stop
-    #[arg(long)]
-    pub(crate) dry_run: bool,
 }
 
 /// Measure a path: reach, RTT, path MTU, TCP and UDP throughput both ways, with reasons and a verdict

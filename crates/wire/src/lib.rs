@@ -148,7 +148,10 @@ pub enum Output {
     /// Answer the messages of a latency session on its flow from now on (native server).
     Reflect(LatencySpec),
     /// Say what this end knows of the path of a probe session (native server); `Input::PathSeen` follows.
-    ReportPath,
+    ReportPath {
+        /// Of routers at which probes ended, only what is about this order or a later one.
+        since: u32,
+    },
     /// Say what has come of them; `Input::Reflected` follows.
     CountReflected,
     /// Open an interface and send or count frames there (native server); `Input::Port` follows, except for

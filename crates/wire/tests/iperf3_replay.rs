@@ -147,7 +147,7 @@ fn play(session: &mut dyn Session, other: &[Said], measured: Option<&SideResult>
             }
             Output::Event(event) => played.events.push(event),
             Output::Datagram { .. }
-            | Output::ReportPath
+            | Output::ReportPath { .. }
             | Output::Reflect(_)
             | Output::CountReflected
             | Output::Port(_) => {

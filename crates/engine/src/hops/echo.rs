@@ -11,6 +11,8 @@ use std::collections::BTreeSet;
 #[derive(Debug)]
 pub(super) struct Companion {
     echoes: Echoes,
+    /// Only so many of the last requests count.
+    kept: u32,
     sent: u32,
     answered: BTreeSet<u32>,
     is_broken: bool,
@@ -21,7 +23,8 @@ impl Companion {
     pub(super) fn beside(plan: &HopsPlan) -> Option<Companion> {
         let needed = plan.protocol.far_end_limits();
         let echoes = needed.then(|| Echoes::toward(plan.target.address, &plan.local, plan.size).ok())??;
-        Some(Companion { echoes, sent: 0, answered: BTreeSet::new(), is_broken: false })
+        let kept = if plan.watch { plan.probes } else { u32::MAX };
+        Some(Companion { echoes, kept, sent: 0, answered: BTreeSet::new(), is_broken: false })
     }
 
     /// Sends what is due in this round and takes what came. What this host refuses ends it: the trace goes on without.
@@ -37,6 +40,8 @@ impl Companion {
             _ => None,
         });
         self.answered.extend(replies);
+        let oldest = self.sent.saturating_sub(self.kept);
+        self.answered.retain(|number| *number >= oldest);
     }
 
     /// Replies may still come.
@@ -51,6 +56,7 @@ impl Companion {
 
     /// What was sent and answered.
     pub(super) fn counted(&self) -> Counted {
-        Counted { sent: self.sent, answered: u32::try_from(self.answered.len()).unwrap_or(u32::MAX) }
+        let sent = self.sent.min(self.kept);
+        Counted { sent, answered: u32::try_from(self.answered.len()).unwrap_or(u32::MAX) }
     }
 }

@@ -4,7 +4,7 @@
 use super::udp::kind;
 use super::{Channel, Heard, Probe};
 use crate::error::{Context, Failure, Result};
-use crate::path::numbered::{is_pending, said};
+use crate::probe::numbered::{is_pending, said};
 use linux::clock::mono_now;
 use linux::error_queue::{self, QueueEntry};
 use linux::icmp::{EchoSocket, HEADER};
@@ -23,6 +23,8 @@ pub(super) struct Echoes {
     socket: EchoSocket,
     to: SocketAddr,
     payload: Vec<u8>,
+    /// The number of the last request.
+    latest: u32,
     heard: Vec<Heard>,
 }
 
@@ -46,12 +48,13 @@ impl Echoes {
         options::set_receive_extensions(&socket).ok();
         let headers = ip_header(to) + HEADER;
         let payload = vec![0; (size as usize).saturating_sub(headers).max(LEAST_PAYLOAD)];
-        Ok(Echoes { socket, to, payload, heard: Vec::new() })
+        Ok(Echoes { socket, to, payload, latest: 0, heard: Vec::new() })
     }
 
     /// Sends the request of this number; it bears the low 16 bits of it.
     pub(super) fn request(&mut self, number: u32, ttl: u8) -> Result<()> {
         options::set_hops(&self.socket, ttl)?;
+        self.latest = number;
         let [_, _, high, low] = number.to_be_bytes();
         // Number and payload add up to the same, whatever the number.
         self.payload[..2].copy_from_slice(&[!high, !low]);
@@ -92,7 +95,7 @@ impl Echoes {
                 ttl: error.ttl,
                 labels: mpls_labels(quote, error.extensions, ip_header(self.to)),
             };
-            self.heard.push(Heard::Answer(number.into(), answer));
+            self.heard.push(Heard::Answer(numbered(self.latest, number), answer));
         }
         Ok(())
     }
@@ -107,7 +110,7 @@ impl Echoes {
                     let (kind, ttl) = (AnswerKind::Arrived, reply.received.ttl);
                     let from = from.to_canonical();
                     let answer = Answer { from, at: mono_now(), kind, ttl, labels: Vec::new() };
-                    self.heard.push(Heard::Answer(reply.sequence.into(), answer));
+                    self.heard.push(Heard::Answer(numbered(self.latest, reply.sequence), answer));
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if is_pending(&error) => {}
@@ -141,6 +144,13 @@ impl Channel for Echoes {
     }
 }
 
+/// The last number up to `latest` with these low bits.
+fn numbered(latest: u32, sequence: u16) -> u32 {
+    let [_, _, high, low] = latest.to_be_bytes();
+    let behind = u16::from_be_bytes([high, low]).wrapping_sub(sequence);
+    latest.wrapping_sub(behind.into())
+}
+
 fn ip_header(to: SocketAddr) -> usize {
     if to.is_ipv6() { 40 } else { 20 }
 }
@@ -153,3 +163,14 @@ const PENDING: usize = 8;
 const TAKEN: usize = 256;
 const EPERM: i32 = 1;
 const EACCES: i32 = 13;
+
+#[cfg(test)]
+mod tests {
+    use super::numbered;
+
+    #[test]
+    fn sequence_numbers_of_a_long_watch_come_round() {
+        assert_eq!([numbered(7, 7), numbered(7, 3), numbered(70_000, 70_000_u32 as u16)], [7, 3, 70_000]);
+        assert_eq!([numbered(65_537, 65_535), numbered(131_072, 0)], [65_535, 131_072]);
+    }
+}

@@ -1,22 +1,22 @@
 //! Which hop refuses packets of full size: some are sent, and each refusal tells the next size to try.
 
+use super::CLOSED_PORT;
 use super::Job;
 use crate::error::Result;
-use crate::path::numbered::{Numbered, Said, Sent, Word};
-use crate::path::trace::CLOSED_PORT;
+use crate::probe::numbered::{Numbered, Said, Sent, Word};
 use linux::clock::mono_now;
 use linux::nic::Nic;
 use linux::options::MtuDiscovery;
 use linux::poll::{Interest, wait};
-use model::hops::{HopsResult, LEAST_WAIT};
+use model::hops::{HopsResult, LEAST_WAIT, settled};
 use model::path::headers;
 use model::units::Nanos;
-use std::net::SocketAddr;
 
 /// Fills in the path MTU where the far end answers, and at each router that refused the MTU of the link behind it.
 pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> Result<()> {
     let address = job.plan.target.address;
-    let mut to = SocketAddr::new(address.ip(), CLOSED_PORT);
+    let mut to = address;
+    to.set_port(CLOSED_PORT);
     if let Some(flow) = result.flows.first().and_then(|flow| flow.flow) {
         to.set_port(flow.to.port());
     }
@@ -31,7 +31,7 @@ pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> Result<()> {
         }
         let sent = socket.send(number, size)?;
         result.packets += u64::from(sent == Sent::Left);
-        let patience = slowest.saturating_mul(3).max(LEAST_WAIT);
+        let patience = if slowest > Nanos::ZERO { settled(slowest) } else { LEAST_WAIT };
         match ask(&mut socket, number, patience)? {
             Some(Word { said: Said::TooBig(mtu), from, .. }) if (least..size).contains(&mtu) => {
                 let routers = result.hops.iter_mut().flat_map(|hop| &mut hop.routers);

@@ -4,7 +4,7 @@
 use super::udp::kind;
 use super::{Channel, Heard, Probe};
 use crate::error::Result;
-use crate::path::numbered::said;
+use crate::probe::numbered::said;
 use linux::clock::mono_now;
 use linux::error_queue::{self, QueueEntry};
 use linux::options;

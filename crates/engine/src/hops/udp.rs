@@ -3,12 +3,12 @@
 
 use super::{Channel, Heard, Probe};
 use crate::error::{Error, Result};
-use crate::path::numbered::{Numbered, Said, Sent, Word};
+use crate::probe::numbered::{Numbered, Said, Sent, Word};
 use linux::clock::mono_now;
 use linux::options::{self, MtuDiscovery};
 use model::hops::{Answer, AnswerKind, HopsPlan};
 use model::path::Flow;
-use model::plan::Transport;
+use model::plan::{LocalOptions, Transport};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// A socket for each flow.
 #[derive(Debug)]
-pub(super) struct Datagrams {
+pub(crate) struct Datagrams {
     flows: Vec<Stream>,
     to: SocketAddr,
     size: u32,
@@ -34,24 +34,33 @@ struct Stream {
 
 impl Datagrams {
     pub(super) fn open(plan: &HopsPlan) -> Result<Datagrams> {
-        let to = plan.target.address;
+        let all = Datagrams::toward(plan.target.address, &plan.local, plan.flows.max(1), plan.timeout)?;
+        Ok(Datagrams { size: plan.size, ..all })
+    }
+
+    /// So many flows to a port. `timeout`: later answers may be about any probe.
+    pub(crate) fn toward(
+        to: SocketAddr,
+        local: &LocalOptions,
+        flows: u32,
+        timeout: Nanos,
+    ) -> Result<Datagrams> {
         let stream = |_| {
-            let socket = Numbered::open(to, &plan.local, MtuDiscovery::Probe)?;
+            let socket = Numbered::open(to, local, MtuDiscovery::Probe)?;
             Ok::<_, Error>(Stream { socket, open: Vec::new() })
         };
-        let flows = (0..plan.flows.max(1)).map(stream).collect::<Result<_>>()?;
-        Ok(Datagrams { flows, to, size: plan.size, sent: Vec::new(), unmatched: 0, timeout: plan.timeout })
+        let flows = (0..flows).map(stream).collect::<Result<_>>()?;
+        Ok(Datagrams { flows, to, size: 0, sent: Vec::new(), unmatched: 0, timeout })
     }
-}
 
-impl Channel for Datagrams {
-    fn send(&mut self, probe: Probe) -> Result<()> {
+    /// Sends a probe as a packet of this size, headers included.
+    pub(crate) fn send_sized(&mut self, probe: Probe, size: u32) -> Result<()> {
         let Some(stream) = self.flows.get_mut(probe.flow as usize) else { return Ok(()) };
         options::set_hops(stream.socket.socket(), probe.ttl)?;
         let now = mono_now();
         let timeout = self.timeout;
         stream.open.retain(|(_, at)| now.saturating_since(*at) < timeout);
-        self.sent.push(match stream.socket.send(probe.number, self.size)? {
+        self.sent.push(match stream.socket.send(probe.number, size)? {
             Sent::Left => {
                 stream.open.push((probe.number, now));
                 Heard::Sent(probe.number, now)
@@ -59,6 +68,12 @@ impl Channel for Datagrams {
             Sent::TooLong => Heard::Refused(probe.number),
         });
         Ok(())
+    }
+}
+
+impl Channel for Datagrams {
+    fn send(&mut self, probe: Probe) -> Result<()> {
+        self.send_sized(probe, self.size)
     }
 
     fn take(&mut self, heard: &mut Vec<Heard>) -> Result<()> {

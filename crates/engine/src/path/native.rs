@@ -220,7 +220,7 @@ impl WayFinder<'_> {
         let interface = self.sender.interface_mtu.unwrap_or(USUAL_MTU);
         self.way.too_big = self.prober.sender(self.direction)?.too_big;
         if mtu >= interface {
-            self.way.discovery = self.needless(mtu);
+            self.way.discovery = needless(&self.way, mtu);
             return Ok(());
         }
         if self.way.bound != Bound::Exact {
@@ -245,11 +245,16 @@ impl WayFinder<'_> {
         Ok(())
     }
 
-    /// Where the path carries all that the interface sends, a message that refuses what crosses is wrong, unless the path
-    /// changed meanwhile.
-    fn needless(&self, mtu: u32) -> Discovery {
-        let wrong = self.way.too_big.iter().any(|told| told.mtu < mtu && told.size <= mtu);
-        if wrong && !self.way.changed { Discovery::Lies } else { Discovery::NotNeeded }
+    /// Messages that came after a direction was looked at: one that refuses what crosses is wrong however late it comes.
+    pub(crate) fn late_messages(
+        prober: &mut dyn Probes,
+        direction: Direction,
+        way: &mut PathWay,
+    ) -> Result<()> {
+        let Some(mtu) = way.path_mtu.filter(|_| way.discovery == Discovery::NotNeeded) else { return Ok(()) };
+        way.too_big = prober.sender(direction)?.too_big;
+        way.discovery = needless(way, mtu);
+        Ok(())
     }
 
     /// Why packets above the path MTU vanish: with leave to be cut they cross, or they do not either.
@@ -309,6 +314,13 @@ impl WayFinder<'_> {
     fn send(&mut self, sizes: &[u32], count: u32, cut: Option<FragmentShape>) -> Result<Vec<SizeCount>> {
         self.prober.volley(self.direction, Volley { sizes, count, cut, trace: false })
     }
+}
+
+/// Where the path carries all that the interface sends, a message that refuses what crosses is wrong, unless the path changed
+/// meanwhile.
+fn needless(way: &PathWay, mtu: u32) -> Discovery {
+    let wrong = way.too_big.iter().any(|told| told.mtu < mtu && told.size <= mtu);
+    if wrong && !way.changed { Discovery::Lies } else { Discovery::NotNeeded }
 }
 
 /// Whether packets of this size cross a way, and whether those of one byte more do. Of one that is not known to the byte, or is

@@ -1,11 +1,11 @@
-//! The hop behind which large packets end, where no router says so: datagrams of two sizes whose TTL ends at each hop.
+//! The hop behind which large packets end, where no router says so: probes of `hops` in two sizes whose TTL ends at each hop.
 
-use super::numbered::{Numbered, Said, Sent};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::hops::{CLOSED_PORT, Channel, Datagrams, Heard, Probe};
 use crate::interrupt::Interrupt;
 use linux::clock::mono_now;
-use linux::options::{self, MtuDiscovery};
 use linux::poll::{Interest, wait};
+use model::hops::AnswerKind;
 use model::path::{HopSource, LimitingHop, TracedHop};
 use model::plan::LocalOptions;
 use model::time::MonoTime;
@@ -35,8 +35,7 @@ pub(crate) struct Traced {
 /// Looks for the hop that passes small packets on and not large ones. Adds the packets it sent to `packets`.
 /// `round_trip`: to the far end and back, where it is known.
 ///
-/// Every probe has a socket of its own, so that a router that quotes only eight bytes of it (RFC 792) is understood. A
-/// port of `target` that is closed lets the far end answer too; port 0 is taken for one.
+/// Every probe is a flow of its own, so that a router that quotes only eight bytes of it (RFC 792) is understood. A port of `target` that is closed lets the far end answer too; port 0 is taken for one.
 ///
 /// # Errors
 /// A socket that this host refuses.
@@ -55,17 +54,17 @@ pub(crate) fn trace(
     // A router may take longer to answer than to pass on.
     let mut patience = round_trip.map_or(LONGEST_WAIT, |time| answer_time(time).max(UNHEARD_WAIT));
     while hops.len() < HOPS {
-        let mut batch = open_batch(remote, local, hops.len())?;
+        let mut batch = Batch::open(remote, local, hops.len())?;
         for round in 0..ROUNDS {
-            let sent = ask(&mut batch, round, sizes)?;
+            let sent = batch.ask(round, sizes)?;
             if interrupt.is_raised() || sent == 0 {
                 break;
             }
             *packets += sent;
-            listen(&mut batch, &mut patience)?;
-            batch.iter_mut().for_each(Hop::blame);
+            batch.listen(&mut patience)?;
+            batch.hops.iter_mut().for_each(Hop::blame);
         }
-        hops.append(&mut batch);
+        hops.append(&mut batch.hops);
         if interrupt.is_raised() || is_over(&hops) {
             break;
         }
@@ -93,18 +92,26 @@ fn answer_time(round_trip: Nanos) -> Nanos {
     Nanos(round_trip.0.saturating_mul(ROUND_TRIPS)).clamp(SHORTEST_WAIT, LONGEST_WAIT)
 }
 
+/// Hops that are asked at once: flow 0 has the large packets of the first, flow 1 the small ones, and so on.
+struct Batch {
+    hops: Vec<Hop>,
+    prober: Datagrams,
+}
+
 /// One hop, asked with both sizes.
 struct Hop {
-    large: Probe,
-    small: Probe,
+    ttl: u8,
+    large: Asked,
+    small: Asked,
     /// Rounds in which the small packet was answered and the large one not.
     blamed: u32,
 }
 
 /// One probe size at one hop.
-struct Probe {
-    socket: Numbered,
-    sent: MonoTime,
+#[derive(Clone, Copy)]
+struct Asked {
+    flow: u32,
+    sent: Option<MonoTime>,
     answer: Answer,
     /// In the present round.
     answered: bool,
@@ -135,57 +142,73 @@ struct Seen {
     blamed: u32,
 }
 
-fn open_batch(remote: SocketAddr, local: &LocalOptions, from: usize) -> Result<Vec<Hop>> {
-    let probe = |hops: u8| {
-        let socket = Numbered::open(remote, local, MtuDiscovery::Probe)?;
-        options::set_hops(socket.socket(), hops)?;
-        Ok::<_, Error>(Probe { socket, sent: mono_now(), answer: Answer::Silence, answered: false })
-    };
-    let last = (from + BATCH).min(HOPS);
-    (from..last)
-        .map(|at| {
-            let hops = u8::try_from(at + 1).unwrap_or(u8::MAX);
-            Ok::<_, Error>(Hop { large: probe(hops)?, small: probe(hops)?, blamed: 0 })
-        })
-        .collect()
-}
-
-/// Sends both sizes to every hop that has not answered both; how many packets left. The small one goes last: where a
-/// router limits its answers, one to it shows that the large one could have been answered too.
-fn ask(batch: &mut [Hop], round: u32, sizes: Sizes) -> Result<u64> {
-    let last = batch.iter().position(|hop| hop.small.answer == Answer::Arrived).unwrap_or(batch.len());
-    let mut sent = 0;
-    for hop in batch.iter_mut().take(last + 1) {
-        if hop.large.answer == Answer::Silence || hop.small.answer == Answer::Silence {
-            sent += hop.large.send(round, sizes.large)?;
-            sent += hop.small.send(round, sizes.small)?;
-        }
+impl Batch {
+    fn open(remote: SocketAddr, local: &LocalOptions, from: usize) -> Result<Batch> {
+        let asked = |flow| Asked { flow, sent: None, answer: Answer::Silence, answered: false };
+        let hop = |(at, flow): (usize, u32)| Hop {
+            ttl: u8::try_from(at + 1).unwrap_or(u8::MAX),
+            large: asked(flow),
+            small: asked(flow + 1),
+            blamed: 0,
+        };
+        let hops: Vec<Hop> = (from..(from + BATCH).min(HOPS)).zip((0..).step_by(2)).map(hop).collect();
+        Ok(Batch { prober: Datagrams::toward(remote, local, FLOWS, LONGEST_WAIT)?, hops })
     }
-    Ok(sent)
-}
 
-/// Waits for the answers of a round: as long as `patience`, which shrinks once the far end is heard.
-fn listen(batch: &mut [Hop], patience: &mut Nanos) -> Result<()> {
-    let start = mono_now();
-    loop {
-        let deadline = start + *patience;
-        let open = |probe: &&mut Probe| !probe.answered;
-        let mut waiting: Vec<&mut Probe> =
-            batch.iter_mut().flat_map(|hop| [&mut hop.large, &mut hop.small]).filter(open).collect();
-        if waiting.is_empty() || mono_now() >= deadline {
-            return Ok(());
-        }
-        let mut interests: Vec<Interest<'_>> =
-            waiting.iter().map(|probe| Interest::readable(probe.socket.socket())).collect();
-        wait(&mut interests, Some(deadline))?;
-        drop(interests);
-        for probe in &mut waiting {
-            probe.hear()?;
-            if probe.answered && probe.answer == Answer::Arrived {
-                let round_trip = mono_now().saturating_since(probe.sent);
-                *patience = answer_time(round_trip);
+    /// Sends both sizes to every hop that has not answered both; how many packets left. The small one goes last: where a
+    /// router limits its answers, one to it shows that the large one could have been answered too.
+    fn ask(&mut self, round: u32, sizes: Sizes) -> Result<u64> {
+        let arrived = self.hops.iter().position(|hop| hop.small.answer == Answer::Arrived);
+        let last = arrived.unwrap_or(self.hops.len());
+        self.hops.iter_mut().for_each(|hop| (hop.large.sent, hop.small.sent) = (None, None));
+        for hop in self.hops.iter_mut().take(last + 1) {
+            if hop.large.answer == Answer::Silence || hop.small.answer == Answer::Silence {
+                for (asked, size) in [(&mut hop.large, sizes.large), (&mut hop.small, sizes.small)] {
+                    asked.answered = false;
+                    let number = round * FLOWS + asked.flow;
+                    self.prober.send_sized(Probe { number, ttl: hop.ttl, flow: asked.flow }, size)?;
+                }
             }
         }
+        self.take()?;
+        Ok(self.asked().count() as u64)
+    }
+
+    /// Waits for the answers of a round: as long as `patience`, which shrinks once the far end is heard.
+    fn listen(&mut self, patience: &mut Nanos) -> Result<()> {
+        let start = mono_now();
+        loop {
+            if let Some(round_trip) = self.take()? {
+                *patience = answer_time(round_trip);
+            }
+            let deadline = start + *patience;
+            if self.asked().all(|asked| asked.answered) || mono_now() >= deadline {
+                return Ok(());
+            }
+            let sockets = self.prober.sockets();
+            let mut interests: Vec<Interest<'_>> = sockets.iter().map(Interest::readable).collect();
+            wait(&mut interests, Some(deadline))?;
+        }
+    }
+
+    /// Probes that left in this round.
+    fn asked(&self) -> impl Iterator<Item = &Asked> {
+        let both = self.hops.iter().flat_map(|hop| [&hop.large, &hop.small]);
+        both.filter(|asked| asked.sent.is_some())
+    }
+
+    /// Takes what happened; the round trip to the far end, where it answered.
+    fn take(&mut self) -> Result<Option<Nanos>> {
+        let mut heard = Vec::new();
+        self.prober.take(&mut heard)?;
+        let mut round_trip = None;
+        for heard in heard {
+            let (Heard::Sent(number, _) | Heard::Refused(number) | Heard::Answer(number, _)) = heard;
+            let both = self.hops.iter_mut().flat_map(|hop| [&mut hop.large, &mut hop.small]);
+            let asked = both.into_iter().find(|asked| asked.flow == number % FLOWS);
+            round_trip = asked.and_then(|asked| asked.hear(heard)).or(round_trip);
+        }
+        Ok(round_trip)
     }
 }
 
@@ -199,33 +222,29 @@ impl Hop {
     }
 }
 
-impl Probe {
-    /// Sends it; how many packets left.
-    fn send(&mut self, round: u32, size: u32) -> Result<u64> {
-        self.sent = mono_now();
-        self.answered = false;
-        match self.socket.send(round, size)? {
-            Sent::Left => Ok(1),
-            Sent::TooLong => {
-                self.answer = Answer::NotSent;
-                Ok(0)
+impl Asked {
+    /// Takes what happened to it; the round trip to the far end.
+    fn hear(&mut self, heard: Heard) -> Option<Nanos> {
+        let (from, kind, at) = match heard {
+            Heard::Sent(_, at) => {
+                self.sent = Some(at);
+                return None;
             }
-        }
-    }
-
-    /// Takes the answers.
-    fn hear(&mut self) -> Result<()> {
-        for word in self.socket.hear()? {
-            self.answer = match (word.said, word.from) {
-                (Said::Answer | Said::Closed, _) => Answer::Arrived,
-                (Said::Expired, Some(router)) => Answer::Router(router),
-                (Said::Expired, None) => continue,
-                (Said::TooBig(_), from) => Answer::TooBig(from),
-                (Said::Refused(..), _) => Answer::Refused,
-            };
-            self.answered = true;
-        }
-        Ok(())
+            Heard::Refused(_) => {
+                self.answer = Answer::NotSent;
+                return None;
+            }
+            Heard::Answer(_, answer) => (answer.from, answer.kind, answer.at),
+        };
+        self.answered = true;
+        self.answer = match kind {
+            AnswerKind::Arrived => Answer::Arrived,
+            AnswerKind::Expired => Answer::Router(from),
+            AnswerKind::TooBig(_) => Answer::TooBig(Some(from)),
+            AnswerKind::Refused(..) => Answer::Refused,
+        };
+        let sent = self.sent.filter(|_| self.answer == Answer::Arrived);
+        sent.map(|sent| at.saturating_since(sent))
     }
 }
 
@@ -271,12 +290,12 @@ fn judge(hops: &[Seen]) -> Option<LimitingHop> {
     Some(LimitingHop { address, ttl, found_by: HopSource::Trace })
 }
 
-/// The first port that traceroute(8) uses: one that nothing listens on.
-pub(crate) const CLOSED_PORT: u16 = 33434;
 /// Hops asked at most.
 const HOPS: usize = 30;
 /// Hops asked at once: a router that limits its answers gives at least six in a burst.
 const BATCH: usize = 4;
+/// Two for each of them.
+const FLOWS: u32 = 2 * BATCH as u32;
 /// Times that each unanswered probe is sent.
 const ROUNDS: u32 = 3;
 /// Rounds that have to agree.

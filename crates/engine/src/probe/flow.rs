@@ -6,6 +6,7 @@
 
 use crate::error::Result;
 use crate::flows::{EMSGSIZE, is_v4};
+use linux::clock::mono_now;
 use linux::counters::{Counter, Counters};
 use linux::error_queue::{self, NetworkError, Origin, QueueEntry};
 use linux::message;
@@ -14,12 +15,14 @@ use linux::options::{self, MtuDiscovery};
 use linux::raw::{RawSender, TooBigListener};
 use linux::tcp_info::tcp_info;
 use model::path::{FragmentShape, Syn, TooBig, headers};
+use model::time::MonoTime;
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use wire::native::probe::{packet_too_big, quoted};
 use wire::native::{Expired, PathSeen};
-use wire::packet::{HandMade, syn_options};
+use wire::packet::{HandMade, mpls_labels, syn_options};
 
 /// A probe flow.
 pub(crate) struct ProbeFlow {
@@ -29,7 +32,9 @@ pub(crate) struct ProbeFlow {
     raw: Option<RawSender>,
     listener: Option<TooBigListener>,
     too_big: Vec<TooBig>,
-    expired: Vec<Expired>,
+    expired: VecDeque<Expired>,
+    /// When probes left that may go no further than some hops, oldest first.
+    traced: VecDeque<Traced>,
     /// MTU of the interface toward the far end: no larger packet leaves it.
     interface_mtu: Option<u32>,
     /// Path MTU of the kernel's cache when the flow was opened.
@@ -37,6 +42,15 @@ pub(crate) struct ProbeFlow {
     next_id: u32,
     /// The SYN of the control connection: the kernel gives it once.
     syn: Option<Syn>,
+}
+
+/// A probe that may go no further than some hops.
+#[derive(Clone, Copy, Debug)]
+struct Traced {
+    id: u32,
+    index: u32,
+    size: u32,
+    at: MonoTime,
 }
 
 impl ProbeFlow {
@@ -60,7 +74,8 @@ impl ProbeFlow {
             raw,
             listener,
             too_big: Vec::new(),
-            expired: Vec::new(),
+            expired: VecDeque::new(),
+            traced: VecDeque::new(),
             interface_mtu: interface_mtu(remote.ip()),
             cached_mtu,
             // The clock: datagrams of earlier sessions must not be joined with ours.
@@ -68,7 +83,10 @@ impl ProbeFlow {
             syn: None,
         };
         options::set_receive_errors(flow.socket.as_ref(), true)?;
+        message::set_receive_notes(flow.socket.as_ref())?;
         options::set_receive_fragment_size(flow.socket.as_ref(), true)?;
+        // Older kernels than Linux 5.9 say nothing of extensions.
+        options::set_receive_extensions(flow.socket.as_ref()).ok();
         flow.rest()?;
         Ok(flow)
     }
@@ -93,6 +111,9 @@ impl ProbeFlow {
         cut: Option<FragmentShape>,
         hops: Option<u8>,
     ) -> io::Result<()> {
+        if hops.is_some() {
+            self.note_traced(bytes);
+        }
         match (cut, &self.raw) {
             (None, Some(_)) => self.send_by_hand(bytes, None, hops),
             (None, None) => self.send_by_kernel(bytes, MtuDiscovery::Probe, hops),
@@ -117,10 +138,10 @@ impl ProbeFlow {
 
     /// Takes what routers have said of the probes.
     pub(crate) fn hear(&mut self) {
-        let mut quote = [0; 64];
+        let mut quote = [0; QUOTED];
         for _ in 0..MESSAGES_AT_ONCE {
             match error_queue::take(self.socket.as_ref(), &mut quote) {
-                Ok(Some(QueueEntry::Error(error))) => self.note(&error, &quote[..error.quoted.min(64)]),
+                Ok(Some(QueueEntry::Error(error))) => self.note(&error, &quote[..error.quoted.min(QUOTED)]),
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => break,
             }
@@ -136,8 +157,9 @@ impl ProbeFlow {
         }
     }
 
-    /// What this end knows of the path. `control`: the control connection of the session.
-    pub(crate) fn seen(&mut self, control: &TcpStream) -> PathSeen {
+    /// What this end knows of the path. `control`: the control connection of the session; `since`: routers at which probes of
+    /// an earlier order ended are left out.
+    pub(crate) fn seen(&mut self, control: &TcpStream, since: u32) -> PathSeen {
         self.hear();
         let kept = || syn_options(&options::saved_syn(control).ok()?);
         self.syn = self.syn.or_else(kept);
@@ -157,7 +179,7 @@ impl ProbeFlow {
             fragments_received: counters
                 .and_then(|counters| counters.of_version(Counter::ReasmReqds, self.remote.is_ipv6())),
             too_big: self.too_big.clone(),
-            expired: self.expired.clone(),
+            expired: self.expired.iter().filter(|told| told.id >= since).cloned().collect(),
         }
     }
 
@@ -227,15 +249,42 @@ impl ProbeFlow {
         let headers = headers(!self.is_v4());
         let expired = matches!((error.origin, error.icmp_type), (Origin::Icmp, 11) | (Origin::Icmp6, 3));
         match (error.path_mtu(), probe) {
-            (_, Some((_, index, size))) if expired && self.expired.len() < MOST_NOTES => {
-                let hops = u8::try_from(index + 1).unwrap_or(u8::MAX);
-                self.expired.push(Expired { size, hops, from: error.offender });
+            (_, Some((id, index, size))) if expired => {
+                let told = self.expired((id, index, size), error, quote);
+                if self.expired.len() == MOST_NOTES {
+                    self.expired.pop_front();
+                }
+                self.expired.push_back(told);
             }
             (_, probe) if error.errno == EMSGSIZE => {
                 let size = probe.map_or(0, |(_, _, size)| size.saturating_add(headers));
                 self.note_too_big(size, error.info, error.offender);
             }
             _ => {}
+        }
+    }
+
+    /// Remembers when a probe left that may end on its way.
+    fn note_traced(&mut self, bytes: &[u8]) {
+        let Some((id, index, size)) = quoted(bytes) else { return };
+        if self.traced.len() == MOST_NOTES {
+            self.traced.pop_front();
+        }
+        self.traced.push_back(Traced { id, index, size, at: mono_now() });
+    }
+
+    /// A router at which a probe ended. Of one that it says a second time, the first message has taken the time.
+    fn expired(&mut self, (id, index, size): (u32, u32, u32), error: &NetworkError, quote: &[u8]) -> Expired {
+        let is_it = |sent: &Traced| (sent.id, sent.index, sent.size) == (id, index, size);
+        let sent = self.traced.iter().position(is_it).and_then(|at| self.traced.remove(at));
+        Expired {
+            id,
+            size,
+            hops: u8::try_from(index + 1).unwrap_or(u8::MAX),
+            from: error.offender,
+            rtt: sent.map(|sent| mono_now().saturating_since(sent.at)),
+            reply_ttl: error.ttl,
+            labels: mpls_labels(quote, error.extensions, headers(!self.is_v4()) as usize),
         }
     }
 
@@ -283,6 +332,8 @@ const TIMESTAMPS: u32 = 12;
 const LARGEST_V4: u32 = 65_535;
 /// Beginning of a probe that tells which it is.
 const QUOTE: usize = 20;
+/// As much as routers send back of a packet (RFC 1812 section 4.3.2.3), and its extensions.
+const QUOTED: usize = 576;
 const USUAL_HOPS: u8 = 64;
 /// Errors of ICMP messages that may wait on a socket.
 const PENDING_ERRORS: usize = 4;

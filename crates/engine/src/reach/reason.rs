@@ -107,8 +107,8 @@ fn no_route(address: IpAddr) -> Option<Reason> {
     missing.then(|| Reason {
         what: format!("this host has no route to {address}"),
         advice: Some(format!(
-            "`ip {family}route get {address}` says the same; check this host's routes and addresses, or try the other \
-             family with -4 or -6"
+            "`ip {family}route get {address}` says the same: no table that `ip {family}rule` names has one. Add it, such as \
+             `sudo ip {family}route add default via ROUTER`, or try the other family with -4 or -6"
         )),
     })
 }

@@ -4,7 +4,7 @@ use super::Host;
 use super::far::FarEnd;
 use super::throughput::fits_u32;
 use crate::error::{Failure, Result};
-use crate::path::trace::CLOSED_PORT;
+use crate::hops::CLOSED_PORT;
 use crate::preflight;
 use crate::run::{HopsWork, Plan};
 use model::hops::{AsTable, HopProtocol, HopsPlan};
@@ -12,6 +12,7 @@ use model::path::headers;
 use model::plan::LocalOptions;
 use model::units::{Bytes, Nanos};
 use std::path::PathBuf;
+use wire::native;
 
 /// A look at the hops of a path.
 #[derive(Clone, Debug)]
@@ -38,6 +39,10 @@ pub struct Hops {
     pub names: bool,
     /// A file with the AS of each prefix ([`AsTable::parse`]).
     pub as_file: Option<PathBuf>,
+    /// Port at which a pathmeter at the far end is asked to trace the way back; absent: none is.
+    pub back_port: Option<u16>,
+    /// It goes on until it is stopped; what is found is of the last `probes` of each hop.
+    pub watch: bool,
 }
 
 impl Hops {
@@ -56,6 +61,8 @@ impl Hops {
             mtu: true,
             names: false,
             as_file: None,
+            back_port: Some(native::PORT),
+            watch: false,
         }
     }
 }
@@ -93,6 +100,8 @@ pub(super) fn resolve(asked: &Hops, host: &Host) -> Result<Plan> {
         mtu: asked.mtu,
         names: asked.names,
         as_file: asked.as_file.as_ref().map(|file| file.display().to_string()),
+        back_port: asked.back_port,
+        watch: asked.watch,
         local,
     };
     Ok(Plan::Hops(Box::new(HopsWork { plan, origins: origins(asked)? })))

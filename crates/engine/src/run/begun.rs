@@ -26,7 +26,7 @@ impl<'a> Begun<'a> {
     pub(super) fn event(&mut self, event: &Event) {
         (self.sink)(event);
         let is_kept = match event {
-            Event::Progress(_) => false,
+            Event::Progress(_) | Event::HopsSample(_) => false,
             Event::Sample(_) => !self.drop_intervals,
             _ => true,
         };

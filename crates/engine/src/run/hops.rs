@@ -2,6 +2,7 @@
 
 use super::begun::{Begun, Watched};
 use super::{Measured, Options};
+use crate::connect::without_route;
 use crate::error::Result;
 use crate::hops::{self, Job};
 use model::event::Event;
@@ -20,10 +21,21 @@ pub struct HopsWork {
 pub(super) fn run(work: &HopsWork, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     let mut begun = Begun::new(options, sink);
     let watched = Watched::start(work.plan.target.address.ip(), &options.capture)?;
-    let job = Job { plan: &work.plan, origins: &work.origins, interrupt: &options.stop };
+    let job = Job {
+        plan: &work.plan,
+        origins: &work.origins,
+        security: &options.security,
+        interrupt: &options.stop,
+    };
     let outcome = hops::run(&job, &mut |event| begun.event(event));
     for event in watched.finish(false, &options.stop, Reach::default()) {
         begun.event(&event);
     }
-    begun.end("hops", outcome, options, |event| matches!(event, Event::Hops(_)), |_, error| error)
+    begun.end(
+        "hops",
+        outcome,
+        options,
+        |event| matches!(event, Event::Hops(_)),
+        |_, error| without_route(&work.plan.target, error),
+    )
 }

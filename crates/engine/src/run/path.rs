@@ -2,10 +2,12 @@
 
 use super::begun::{Begun, Watched};
 use super::{Measured, Options};
+use crate::connect::without_route;
 use crate::error::{Error, Result};
 use crate::path::{self, Job};
 use model::event::Event;
 use model::path::PathPlan;
+use model::plan::Target;
 use model::reach::Reach;
 use wire::ProtocolError;
 
@@ -17,10 +19,16 @@ pub(super) fn run(plan: &PathPlan, options: &Options, sink: &mut dyn FnMut(&Even
     for event in watched.finish(false, &options.stop, Reach::default()) {
         begun.event(&event);
     }
-    begun.end("mtu", outcome, options, |event| matches!(event, Event::Path(_)), blame)
+    begun.end(
+        "mtu",
+        outcome,
+        options,
+        |event| matches!(event, Event::Path(_)),
+        |found, error| blame(&plan.target, found, error),
+    )
 }
 
-fn blame(found: bool, error: Error) -> Error {
+fn blame(target: &Target, found: bool, error: Error) -> Error {
     match error.protocol() {
         _ if found => error,
         Some(ProtocolError::Flows(_)) => {
@@ -30,6 +38,6 @@ fn blame(found: bool, error: Error) -> Error {
             let advice = "check that `pathmeter serve` listens there, or ask the host itself: --protocol icmp, udp or tcp";
             error.advised("probe session", advice)
         }
-        _ => error,
+        _ => without_route(target, error),
     }
 }

@@ -10,12 +10,52 @@ pub(super) use loss::{loss_from_hop, rate_limited};
 pub(super) use route::{changed, circle, paths_differ};
 pub(super) use verdict::of as verdict;
 
+use super::{Finding, Severity, lower};
 use model::hops::{Hop, HopsResult};
+use model::plan::Direction;
 use model::run::Run;
 
 /// What was found of the hops, where that was looked at.
 fn found(run: &Run) -> Option<&HopsResult> {
     run.summary.hops.as_deref()
+}
+
+/// One direction of what was found.
+#[derive(Clone, Copy)]
+struct Look<'a> {
+    found: &'a HopsResult,
+    direction: Direction,
+    /// What the far end traced back.
+    back: Option<&'a HopsResult>,
+    /// Probes of each hop, as asked.
+    probes: Option<u32>,
+}
+
+/// The findings of the way there, and of the way back where the far end traced it.
+fn each(run: &Run, rule: fn(Look<'_>) -> Vec<Finding>) -> Vec<Finding> {
+    let Some(found) = found(run) else { return Vec::new() };
+    let (back, probes) = (found.back.as_deref(), run.hops.as_ref().map(|plan| plan.probes));
+    let there = Look { found, direction: Direction::Up, back, probes };
+    let here = back.map(|found| Look { found, direction: Direction::Down, back: None, probes });
+    [there].into_iter().chain(here).flat_map(rule).collect()
+}
+
+impl Look<'_> {
+    /// A finding of this direction.
+    fn finding(&self, id: &'static str, severity: Severity, title: String) -> Finding {
+        match self.direction {
+            Direction::Up => Finding::new(id, severity, Direction::Up, title).everywhere(),
+            Direction::Down => {
+                let title = format!("On the way back, {}", lower(&title));
+                Finding::new(id, severity, Direction::Down, title)
+            }
+        }
+    }
+
+    /// Whom its probes go to.
+    fn far_end(&self) -> &'static str {
+        if self.direction == Direction::Up { "the far end" } else { "this host" }
+    }
 }
 
 /// A hop in words: `hop 3 (192.0.2.1)`; of several routers the one that answers most.

@@ -26,6 +26,13 @@ pub(super) fn one_family_only(run: &Run) -> Vec<Finding> {
     works.zip(dead).map(|(works, dead)| family(reach, works, dead)).into_iter().collect()
 }
 
+/// When the kernel last had a sign of it.
+fn age(hop: &NextHop) -> String {
+    hop.confirmed_ago
+        .map(|ago| format!("; the last sign of it came {ago} before that end"))
+        .unwrap_or_default()
+}
+
 fn neighbour(hop: &NextHop) -> Finding {
     let (address, interface, question) = (hop.address, &hop.interface, hop.question());
     let who = if hop.is_far_host { "the far host" } else { "the router toward the far host" };
@@ -39,8 +46,9 @@ fn neighbour(hop: &NextHop) -> Finding {
             "{question} for {address} ({who}) on {interface} is never answered: the kernel gave up (FAILED)"
         ),
         (true, false) => format!(
-            "{address} ({who}) on {interface} stopped answering {question}: no packet could leave for it during {} of the run, to its end",
-            hop.unanswered
+            "{address} ({who}) on {interface} stopped answering {question}: no packet could leave for it during {} of the run, to its end{}",
+            hop.unanswered,
+            age(hop)
         ),
         (true, true) => format!(
             "{address} ({who}) on {interface} did not answer {question} for a while: no packet could leave for it during {} of the run",

@@ -4,6 +4,7 @@ use crate::rules::{Scenario, raises, spares};
 use model::event::Event;
 use model::finding::{Severity, Status};
 use model::hops::{Counted, Hop, HopFlow, HopProtocol, HopRouter, HopsEnd, HopsResult, RouteChange};
+use model::plan::Direction;
 use model::run::Run;
 use model::stats::histogram::Distribution;
 use model::units::Nanos;
@@ -26,6 +27,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         trace(&[100, 100, 60, 60])
             .with(|t| (t.protocol, t.echo) = (HopProtocol::Udp, Some(of(60, 100))))
             .run()
+    }),
+    raises("loss-from-hop", "packets of the way back are lost", || back(&[100, 100, 80]).run()),
+    spares("loss-from-hop", "the hops of the way back limit their answers", || back(&[10, 60, 100]).run()),
+    raises("icmp-rate-limited", "the hops of the way back limit their answers", || {
+        back(&[10, 60, 100]).run()
     }),
     raises("icmp-rate-limited", "one hop answers little, the far end all", || {
         trace(&[100, 30, 100, 100]).run()
@@ -101,6 +107,17 @@ fn trace(answered: &[u32]) -> Trace {
     })
 }
 
+/// A clean way there; a way back of which this end counted what arrived.
+fn back(answered: &[u32]) -> Trace {
+    let Trace(mut back) = trace(answered);
+    back.protocol = HopProtocol::Udp;
+    back.counted_on_arrival = true;
+    let last = u8::try_from(answered.len()).expect("a short path");
+    back.hops.last_mut().expect("it has hops").far_end = true;
+    back.flows.iter_mut().for_each(|flow| flow.reached_at = Some(last));
+    trace(&[100; 4]).with(|t| t.back = Some(Box::new(back.judged())))
+}
+
 fn shared() -> Trace {
     trace(&[100; 4]).with(|t| {
         t.hops[1].routers = vec![
@@ -162,6 +179,27 @@ fn the_hop_behind_which_loss_begins_is_named() {
     let found = limited.findings.iter().find(|finding| finding.id == "loss-from-hop").unwrap();
     assert_eq!(found.evidence.get("first_lossy_hops"), None, "hop 3 limits its answers: {}", found.title);
     assert_eq!(found.evidence["clean_hops"], 2);
+}
+
+#[test]
+fn loss_of_one_direction_is_told_as_such() {
+    let run = back(&[100, 100, 80]).run();
+    let [found] = run.findings.as_slice() else { panic!("{:#?}", run.findings) };
+    assert_eq!(found.direction, Some(Direction::Down));
+    assert_eq!(
+        found.title,
+        "On the way back, 20.0 % of packets to this host are lost (20 of 100): it begins behind hop 2 (192.0.2.2)"
+    );
+    assert!(!found.advice.contains("It may be the way back"), "{}", found.advice);
+    assert!(run.verdict.text.contains("The way back takes 3 hops; 20 of 100 packets on it were lost"));
+    let there = back(&[100; 3]).with(|t| {
+        t.hops[3].counted = of(80, 100);
+        t.hops[3].flows = vec![of(40, 50), of(40, 50)];
+    });
+    let run = there.run();
+    let [found] = run.findings.as_slice() else { panic!("{:#?}", run.findings) };
+    assert_eq!(found.direction, None);
+    assert!(found.title.ends_with("the way back lost 0 of 100, so it is the way there"), "{}", found.title);
 }
 
 #[test]

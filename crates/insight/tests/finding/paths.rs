@@ -54,6 +54,9 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("paths-differ", "TCP's kernel believed so before", || {
         told_tcp(1400).with(|s| s.up.cached_mtu = Some(1400)).run()
     }),
+    spares("paths-differ", "TCP's kernel learnt from a lie about the probes", || {
+        told_tcp(1400).with(|s| s.up.too_big = forged(1400).up.too_big).run()
+    }),
     spares("mss-clamped", "routers told TCP of a smaller path", || told_tcp(1400).run()),
     spares("stale-path-mtu", "learnt from the messages of this test", || {
         forged(1280).with(|s| s.up.cached_mtu = Some(1280)).run()

@@ -78,9 +78,10 @@ fn a_dead_family_names_the_neighbour() {
 
 #[test]
 fn a_neighbour_that_dies_is_told_with_its_time() {
-    let run = hops(&[midway()]);
+    let run = hops(&[NextHop { confirmed_ago: Some(Nanos::from_millis(54_500)), ..midway() }]);
     let found = find(&run, "neighbour-failed").expect("it failed");
     assert!(found.title.contains("stopped answering ARP"), "{}", found.title);
+    assert!(found.title.contains("the last sign of it came 54.5 s before"), "{}", found.title);
     assert!(found.title.contains("53.0 s"), "{}", found.title);
     assert!(found.advice.contains("tcpdump -eni eth0 arp"), "{}", found.advice);
     assert_eq!(run.verdict.status, Status::Void, "no test gave figures");

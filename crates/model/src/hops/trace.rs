@@ -27,6 +27,8 @@ pub struct Schedule {
     pub timeout: Nanos,
     /// Hops looked at, at most.
     pub max_hops: u8,
+    /// It never ends by itself; only the last `probes` rounds are kept.
+    pub rolling: bool,
 }
 
 /// What to do next.
@@ -75,11 +77,24 @@ pub enum AnswerKind {
     Refused(u8, u8),
 }
 
+/// A probe of a trace that somebody else carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probed {
+    /// Its TTL.
+    pub ttl: u8,
+    /// When it left.
+    pub at: MonoTime,
+    /// What came of it.
+    pub answer: Option<Answer>,
+}
+
 /// The machine.
 #[derive(Clone, Debug)]
 pub struct Tracer {
     schedule: Schedule,
-    probes: Vec<Sent>,
+    probes: VecDeque<Sent>,
+    /// Probes that are forgotten: the number of the first one kept.
+    forgotten: u32,
     flows: Vec<Course>,
     /// Rounds begun.
     round: u32,
@@ -88,11 +103,14 @@ pub struct Tracer {
     round_began: MonoTime,
     last_sent: MonoTime,
     longest: Nanos,
+    /// That came.
+    answers: u32,
 }
 
 /// One probe that left, or is about to.
 #[derive(Clone, Debug)]
 struct Sent {
+    round: u32,
     ttl: u8,
     flow: u32,
     at: Option<MonoTime>,
@@ -119,7 +137,7 @@ struct Course {
     /// The furthest that answered.
     heard: u8,
     /// The probe that asked `asked`.
-    latest: Option<usize>,
+    latest: Option<u32>,
     /// The router at each hop, as first heard.
     routers: Vec<(u8, IpAddr)>,
     /// Followed to its end.
@@ -135,7 +153,8 @@ impl Tracer {
         let queue = VecDeque::new();
         Tracer {
             schedule,
-            probes: Vec::new(),
+            probes: VecDeque::new(),
+            forgotten: 0,
             flows,
             round: 0,
             queue,
@@ -143,7 +162,23 @@ impl Tracer {
             round_began: now,
             last_sent: now,
             longest,
+            answers: 0,
         }
+    }
+
+    /// A trace of one flow that somebody else carried out: its probes in the order in which they left.
+    #[must_use]
+    pub fn carried_out(schedule: Schedule, probes: Vec<Probed>) -> Tracer {
+        let mut trace = Tracer::new(Schedule { flows: 1, ..schedule }, MonoTime(0));
+        for Probed { ttl, at, answer } in probes {
+            let number = trace.next_number();
+            trace.ask(ttl);
+            trace.sent(number, at);
+            if let Some(answer) = answer {
+                trace.answered(number, answer);
+            }
+        }
+        trace
     }
 
     /// What to do next.
@@ -159,7 +194,7 @@ impl Tracer {
         if self.round > 0 && !self.flow().is_known {
             return self.follow(now);
         }
-        if self.round < self.schedule.probes {
+        if self.schedule.rolling || self.round < self.schedule.probes {
             let next = self.round_began + self.schedule.interval;
             if self.round > 0 && now < next {
                 return Step::Wait(next);
@@ -176,7 +211,7 @@ impl Tracer {
 
     /// A probe left.
     pub fn sent(&mut self, number: u32, at: MonoTime) {
-        let Some(probe) = self.probes.get_mut(number as usize) else { return };
+        let Some(probe) = self.probe_mut(number) else { return };
         probe.at = Some(at);
         self.first.get_or_insert(at);
         self.last_sent = self.last_sent.max(at);
@@ -184,23 +219,29 @@ impl Tracer {
 
     /// A probe will not leave: this host refuses it.
     pub fn refused(&mut self, number: u32) {
-        if let Some(probe) = self.probes.get_mut(number as usize) {
+        if let Some(probe) = self.probe_mut(number) {
             probe.is_refused = true;
         }
     }
 
     /// An answer came. One to a probe that never left, or that was answered before, changes nothing but is counted.
     pub fn answered(&mut self, number: u32, answer: Answer) {
-        let Some(probe) = self.probes.get_mut(number as usize) else { return };
+        let rolling = self.schedule.rolling;
+        let Some(probe) = self.probe_mut(number) else { return };
         let Some(at) = probe.at else { return };
         if probe.answer.is_some() {
             probe.duplicates = probe.duplicates.saturating_add(1);
             return;
         }
-        self.longest = self.longest.max(answer.at.saturating_since(at));
+        let time = answer.at.saturating_since(at);
         let (ttl, flow, from, kind) = (probe.ttl, probe.flow, answer.from, answer.kind);
         probe.answer = Some(answer);
+        self.longest = self.longest.max(time);
+        self.answers = self.answers.saturating_add(1);
         if let Some(course) = self.flows.get_mut(flow as usize) {
+            if rolling {
+                course.grow(ttl, kind);
+            }
             course.hear(ttl, from, kind);
         }
     }
@@ -226,12 +267,30 @@ impl Tracer {
         self.round.saturating_sub(1) % self.schedule.flows.max(1)
     }
 
+    fn next_number(&self) -> u32 {
+        self.forgotten.wrapping_add(u32::try_from(self.probes.len()).unwrap_or(u32::MAX))
+    }
+
+    fn probe_mut(&mut self, number: u32) -> Option<&mut Sent> {
+        self.probes.get_mut(number.wrapping_sub(self.forgotten) as usize)
+    }
+
     fn begin_round(&mut self, now: MonoTime) {
-        self.round += 1;
+        self.round = self.round.saturating_add(1);
         self.round_began = now;
+        self.forget();
         let flow = self.flow();
         let top = if flow.is_known { self.top(flow) } else { self.likely_top() };
         self.queue.extend(1..=top);
+    }
+
+    /// Forgets rounds that are too old to be kept.
+    fn forget(&mut self) {
+        let oldest = self.round.saturating_sub(self.schedule.probes);
+        while self.schedule.rolling && self.probes.front().is_some_and(|probe| probe.round <= oldest) {
+            self.probes.pop_front();
+            self.forgotten = self.forgotten.wrapping_add(1);
+        }
     }
 
     /// Flows most often go as far as those before them.
@@ -241,19 +300,21 @@ impl Tracer {
     }
 
     fn ask(&mut self, ttl: u8) -> Step {
-        let (number, flow) = (self.probes.len(), self.flow_number());
-        self.probes.push(Sent { ttl, flow, at: None, is_refused: false, answer: None, duplicates: 0 });
+        let (number, flow, round) = (self.next_number(), self.flow_number(), self.round);
+        let probe = Sent { round, ttl, flow, at: None, is_refused: false, answer: None, duplicates: 0 };
+        self.probes.push_back(probe);
         let course = &mut self.flows[flow as usize];
         if ttl > course.asked {
             (course.asked, course.latest) = (ttl, Some(number));
         }
-        Step::Send { number: u32::try_from(number).unwrap_or(u32::MAX), ttl, flow }
+        Step::Send { number, ttl, flow }
     }
 
     /// Follows the flow of this round one hop further, or to its end.
     fn follow(&mut self, now: MonoTime) -> Step {
         let flow = self.flow();
-        let latest = flow.latest.and_then(|latest| self.probes.get(latest));
+        let latest =
+            flow.latest.and_then(|latest| self.probes.get(latest.wrapping_sub(self.forgotten) as usize));
         let (answered, sent) = latest.map_or((true, None), |probe| (probe.answer.is_some(), probe.at));
         let silent =
             flow.asked.saturating_sub(flow.heard) >= SILENT_HOPS || flow.asked >= self.schedule.max_hops;
@@ -279,13 +340,14 @@ impl Tracer {
         self.longest.saturating_mul(2).clamp(LEAST_STEP, LONGEST_STEP)
     }
 
-    /// How long answers are waited for.
-    fn patience(&self) -> Nanos {
-        let known = self.longest > Nanos::ZERO;
-        let wait = if known {
-            self.longest.saturating_mul(ROUND_TRIPS).max(LEAST_WAIT)
-        } else {
-            self.schedule.timeout
+    /// How long answers are waited for: some round trips, once so many came that the longest of them tells how late one may
+    /// be.
+    #[must_use]
+    pub fn patience(&self) -> Nanos {
+        let wait = match self.answers {
+            0 => self.schedule.timeout,
+            few if few < ENOUGH_ANSWERS => self.longest.saturating_mul(ROUND_TRIPS).max(LEAST_WAIT),
+            _ => settled(self.longest),
         };
         wait.min(self.schedule.timeout)
     }
@@ -308,6 +370,15 @@ impl Tracer {
 }
 
 impl Course {
+    /// The far end has moved further away when a router answers where it was.
+    fn grow(&mut self, ttl: u8, kind: AnswerKind) {
+        if kind == AnswerKind::Expired && self.end == Some((ttl, HopsEnd::Reached)) {
+            self.end = None;
+            self.is_known = false;
+            (self.asked, self.latest) = (ttl, None);
+        }
+    }
+
     fn hear(&mut self, ttl: u8, from: IpAddr, kind: AnswerKind) {
         self.heard = self.heard.max(ttl);
         let end = match kind {
@@ -352,6 +423,12 @@ impl Course {
     }
 }
 
+/// How long a missing answer is waited for where the slowest of many took so long.
+#[must_use]
+pub fn settled(slowest: Nanos) -> Nanos {
+    slowest.saturating_mul(ROUND_TRIPS).max(SETTLED_WAIT)
+}
+
 /// Silent hops in a row after which the rest is taken for silent too.
 const SILENT_HOPS: u8 = 8;
 /// A router met so often in one flow stands in a circle.
@@ -359,6 +436,10 @@ const TURNS: usize = 3;
 /// Between two probes, so that the answer of one is heard before the next is sent.
 const GAP: Nanos = Nanos::from_millis(1);
 const ROUND_TRIPS: u64 = 4;
+/// Answers that show how late others may come.
+const ENOUGH_ANSWERS: u32 = 8;
+/// A busy router's or host's scheduler holds an answer up for some ticks.
+const SETTLED_WAIT: Nanos = Nanos::from_millis(50);
 const LEAST_STEP: Nanos = Nanos::from_millis(20);
 const LONGEST_STEP: Nanos = Nanos::from_millis(50);
 /// Answers are waited for at least so long: a busy router answers late.

@@ -1,6 +1,6 @@
 //! The options of `pathmeter hops`.
 
-use super::{CaptureArgs, KeepArgs, OriginArgs};
+use super::{CaptureArgs, IdentityArgs, KeepArgs, OriginArgs};
 use clap::{Args, ValueEnum};
 use engine::host_port::HostPort;
 use model::hops::HopProtocol;
@@ -16,7 +16,12 @@ EXAMPLES
   pathmeter hops server.example -c 100 -i 1s    where loss begins: as slow as routers answer
   pathmeter hops server.example --protocol tcp --port 443
                                                 past firewalls that let web traffic pass alone
+  pathmeter hops server.example --watch         until Ctrl-C, as mtr does
   pathmeter hops server.example --json --expect 'hops.loss<=1%'
+
+BOTH WAYS
+  Where `pathmeter serve` runs at the far end, it traces the way back meanwhile, and this end counts
+  what arrives: loss of that direction alone. Without it loss is that of both directions together.
 
 PRIVILEGE
   UDP and TCP probes need none. Echo requests need net.ipv4.ping_group_range or CAP_NET_RAW; where
@@ -31,9 +36,12 @@ pub(crate) struct HopsArgs {
     /// Port to send to [default: 33434, most likely closed, or 443 for tcp]
     #[arg(short, long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
-    /// Probes of each hop
-    #[arg(short, long, value_name = "N", default_value_t = 10)]
-    pub(crate) count: u32,
+    /// Probes of each hop [default: 10; with --watch the last 100 are kept]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) count: Option<u32>,
+    /// Go on until Ctrl-C: a table of the last probes, drawn anew each second, and their summary at the end
+    #[arg(long)]
+    pub(crate) watch: bool,
     /// Time from one probe of a hop to the next; Linux routers answer six at once and one each second
     #[arg(short, long, value_name = "TIME", default_value = "500ms")]
     pub(crate) interval: Nanos,
@@ -52,6 +60,12 @@ pub(crate) struct HopsArgs {
     /// Do not send packets of full size to see which hop refuses them
     #[arg(long)]
     pub(crate) no_mtu: bool,
+    /// Do not let a `pathmeter serve` at the far end trace the way back
+    #[arg(long)]
+    pub(crate) one_way: bool,
+    /// Port at which a `pathmeter serve` is looked for there
+    #[arg(long, value_name = "PORT", default_value_t = 5210, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) server_port: u16,
     /// Ask the resolver for the names of routers
     #[arg(long)]
     pub(crate) names: bool,
@@ -70,6 +84,8 @@ pub(crate) struct HopsArgs {
     pub(crate) capture: CaptureArgs,
     #[command(flatten)]
     pub(crate) keep: KeepArgs,
+    #[command(flatten)]
+    pub(crate) identity: IdentityArgs,
 }
 
 /// What the probes are, as typed.

@@ -15,7 +15,7 @@ use report::format::frames as format;
 /// Runs the command.
 pub(crate) fn run(args: &FramesArgs, global: &Common) -> Result<Exit> {
     let expected = expectations(&args.session)?;
-    let security = security(&args.session)?;
+    let security = security(&args.session.identity)?;
     chart::check(&args.chart)?;
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;

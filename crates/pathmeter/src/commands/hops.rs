@@ -2,7 +2,7 @@
 
 use super::keep::Keep;
 use super::live::carry_out;
-use super::session::{EXPECT_OF_RUN, answered, conclude_all, parse_expectations, print_plan};
+use super::session::{EXPECT_OF_RUN, answered, conclude_all, parse_expectations, print_plan, security};
 use crate::cli::{Common, HopsArgs};
 use crate::exit::Exit;
 use crate::request;
@@ -13,6 +13,7 @@ use engine::run::Options;
 /// Runs the command.
 pub(crate) fn run(args: &HopsArgs, global: &Common) -> Result<Exit> {
     let expected = parse_expectations(&args.expect, EXPECT_OF_RUN)?;
+    let security = security(&args.identity)?;
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;
     if args.dry_run {
@@ -20,7 +21,7 @@ pub(crate) fn run(args: &HopsArgs, global: &Common) -> Result<Exit> {
     }
     let mut keep = Keep::open(&args.keep, "hops", &args.host.to_string())?;
     let capture = args.capture.options(args.origin.device.as_deref());
-    let options = Options { stop: signals::interrupt()?, capture, ..Options::default() };
+    let options = Options { security, stop: signals::interrupt()?, capture, ..Options::default() };
     let ended = carry_out(&plan, options, &mut keep, global)?;
     conclude_all(ended, true, &expected, keep, global)
 }

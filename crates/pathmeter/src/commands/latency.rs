@@ -15,7 +15,7 @@ use engine::run::{Options, Plan};
 /// Runs the command.
 pub(crate) fn run(args: &LatencyArgs, global: &Common) -> Result<Exit> {
     let expected = expectations(&args.session)?;
-    let security = security(&args.session)?;
+    let security = security(&args.session.identity)?;
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;
     if args.session.dry_run {

@@ -59,6 +59,8 @@ struct Live<'a> {
     plan: Option<model::plan::Plan>,
     latency: Option<LatencyPlan>,
     transfer: Option<TransferPlan>,
+    /// Hops are watched until it is stopped.
+    watches: bool,
     head: Vec<String>,
     rows: Vec<String>,
     /// Rates of the step under way.
@@ -80,6 +82,7 @@ impl<'a> Live<'a> {
             plan: None,
             latency: None,
             transfer: None,
+            watches: matches!(plan, Plan::Hops(work) if work.plan.watch),
             head: Vec::new(),
             rows: Vec::new(),
             rates: Vec::new(),
@@ -142,6 +145,13 @@ impl<'a> Live<'a> {
             }
             return;
         }
+        if let Event::HopsSample(sample) = event
+            && self.region.is_live()
+        {
+            self.head = text::hops_live_table(sample);
+            self.rows.clear();
+            return self.draw();
+        }
         // Other formats are read by programs, and whoever looks on has a terminal.
         let is_shown = self.global.format().live == format::Live::Rows || std::io::stderr().is_terminal();
         let text = self.text(event);
@@ -173,6 +183,9 @@ impl<'a> Live<'a> {
             last.push_str(&format!("   {}  {bars}", BitRate(*rate)));
         }
         lines.extend(self.left());
+        if self.watches {
+            lines.push("  Ctrl-C ends it with a summary".into());
+        }
         self.region.draw(&lines);
     }
 
@@ -193,6 +206,7 @@ impl<'a> Live<'a> {
                 let row = |plan| text::latency_live_row(sample, plan);
                 self.latency.as_ref().map(row).unwrap_or_default()
             }
+            (Event::HopsSample(sample), _) if self.watches => text::hops_live_row(sample),
             (Event::TransferStarted(begun), _) => text::transfer_live_header(begun, &self.style),
             (Event::Transfer(transfer), _) => {
                 self.transfer.as_ref().map(|plan| text::transfer_live_row(transfer, plan)).unwrap_or_default()

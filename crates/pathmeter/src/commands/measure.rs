@@ -17,7 +17,7 @@ pub(crate) fn run(args: &MeasureArgs, global: &Common) -> Result<Exit> {
     let expected = expectations(&args.session)?;
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;
-    let security = security(&args.session)?;
+    let security = security(&args.session.identity)?;
     if args.session.dry_run {
         let _ = writeln!(
             std::io::stderr(),

@@ -13,7 +13,7 @@ use engine::run::Options;
 /// Runs the command.
 pub(crate) fn run(args: &MtuArgs, global: &Common) -> Result<Exit> {
     let expected = expectations(&args.session)?;
-    let security = security(&args.session)?;
+    let security = security(&args.session.identity)?;
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;
     if args.session.dry_run {

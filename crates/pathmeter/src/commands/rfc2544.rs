@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     chart::check(&args.chart)?;
     let expected = parse_expectations(&args.session.expect, EXAMPLE)?;
     let reference = args.against.as_deref().map(reference).transpose()?;
-    let security = security(&args.session)?;
+    let security = security(&args.session.identity)?;
     let plan = request::plan(args)?;
     let Plan::Device(devices) = &plan else { return Err(fault("the plan is none of devices")) };
     if args.session.dry_run {

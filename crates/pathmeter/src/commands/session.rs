@@ -2,7 +2,7 @@
 
 use super::keep::Keep;
 use super::output::{deliver, write};
-use crate::cli::{Common, SessionArgs};
+use crate::cli::{Common, IdentityArgs, SessionArgs};
 use crate::exit::Exit;
 use crate::files;
 use engine::connect::Security;
@@ -19,7 +19,7 @@ use std::io::Write;
 use std::str::FromStr;
 
 /// Reads the token and the fingerprint that the command line names.
-pub(crate) fn security(args: &SessionArgs) -> Result<Security> {
+pub(crate) fn security(args: &IdentityArgs) -> Result<Security> {
     let token = args.token_file.as_deref().map(files::token).transpose()?;
     if args.tls && args.fingerprint.is_none() {
         return Err(Failure::usage(

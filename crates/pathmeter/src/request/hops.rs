@@ -11,7 +11,7 @@ impl Asks for HopsArgs {
         Ok(Request::Hops(Box::new(Hops {
             far,
             protocol: self.protocol.into(),
-            probes: self.count,
+            probes: self.count.unwrap_or(if self.watch { WATCHED } else { USUAL }),
             flows: self.flows,
             interval: self.interval,
             timeout: self.timeout,
@@ -20,6 +20,13 @@ impl Asks for HopsArgs {
             mtu: !self.no_mtu,
             names: self.names,
             as_file: self.as_file.clone(),
+            back_port: (!self.one_way).then_some(self.server_port),
+            watch: self.watch,
         })))
     }
 }
+
+/// Probes of each hop.
+const USUAL: u32 = 10;
+/// The same of those that are kept while it is watched.
+const WATCHED: u32 = 100;

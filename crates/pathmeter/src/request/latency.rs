@@ -49,7 +49,8 @@ impl Asks for LatencyArgs {
             tos: self.host.dscp.map(Dscp::tos).or(self.host.tos.map(|tos| tos.0)).unwrap_or(0),
             multicast_ttl: self.host.multicast_ttl,
             wire_times: !self.host.no_wire_times,
-            secured: self.session.token_file.is_some() || self.session.fingerprint.is_some(),
+            secured: self.session.identity.token_file.is_some()
+                || self.session.identity.fingerprint.is_some(),
         })))
     }
 }

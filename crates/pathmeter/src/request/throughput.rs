@@ -72,9 +72,9 @@ fn exclusions(args: &ThroughputArgs) -> Result<(), Failure> {
 fn not_ours(args: &ThroughputArgs) -> Result<(), Failure> {
     let session = &args.session;
     let asked = [
-        ("--token-file", session.token_file.is_some()),
-        ("--tls", session.tls),
-        ("--fingerprint", session.fingerprint.is_some()),
+        ("--token-file", session.identity.token_file.is_some()),
+        ("--tls", session.identity.tls),
+        ("--fingerprint", session.identity.fingerprint.is_some()),
     ];
     match (ProtocolName::from(args.protocol), asked.iter().find(|(_, asked)| *asked)) {
         (ProtocolName::Native, _) | (_, None) => Ok(()),

@@ -87,5 +87,13 @@ fn interfaces() -> BTreeSet<String> {
 }
 
 /// Findings that a measurement of sizes alone raises.
-const OF_SIZES: &[&str] =
-    &["mtu-black-hole", "mtu-asymmetric", "mtu-reduced", "mss-clamped", "fragments-dropped"];
+const OF_SIZES: &[&str] = &[
+    "mtu-black-hole",
+    "mtu-asymmetric",
+    "mtu-reduced",
+    "mss-clamped",
+    "fragments-dropped",
+    "tcp-blackhole",
+    "mtu-discovery-wrong",
+    "paths-differ",
+];

@@ -165,3 +165,70 @@ fn refusals_and_sizes_have_their_router() {
         assert_eq!(found["hops"][2]["routers"][0]["refused"], serde_json::json!(refused), "{found:#}");
     }
 }
+
+#[test]
+fn a_pathmeter_at_the_far_end_traces_the_way_back() {
+    let Some(lab) = Lab::new("the_far_end_traces_the_way_back") else { return };
+    without_limits(&lab);
+    for who in [Who::Nobody, Who::Root] {
+        let _server = lab.serve(Node::S, who, &[]);
+        for family in Family::BOTH {
+            let far = Node::S.address(family);
+            let (found, ids) = hops(&lab, Who::Nobody, &[far, "-c", "4", "-i", "20ms"]);
+            let back = &found["back"];
+            let first_router = if family == Family::V4 { "10.71.12.1" } else { "fd71:12::1" };
+            let expected =
+                [vec![Node::R2.address(family)], vec![first_router], vec![Node::C.address(family)]];
+            assert_eq!(routers(back), expected, "{who:?}: {back:#}");
+            assert_eq!((&back["end"], &back["counted_on_arrival"]), (&"reached".into(), &true.into()));
+            for hop in back["hops"].as_array().unwrap() {
+                assert_eq!((&hop["sent"], &hop["answered"]), (&4.into(), &4.into()), "{hop:#}");
+                // What arrives here makes no round trip.
+                assert_eq!(hop["rtt_ns"].is_null(), hop["far_end"] == true, "{hop:#}");
+            }
+            let port = back["flows"][0]["flow"]["from"].as_str().unwrap();
+            assert!(port.ends_with(":5210"), "{port}");
+            assert_eq!(ids, Vec::<String>::new());
+        }
+    }
+    let (found, _) = hops(&lab, Who::Nobody, &[Node::S.address(Family::V4), "-c", "1"]);
+    assert!(found["back"].is_null(), "nobody listens there any more");
+}
+
+#[test]
+fn loss_is_told_apart_by_direction() {
+    let Some(lab) = Lab::new("loss_is_told_apart_by_direction") else { return };
+    without_limits(&lab);
+    let _server = lab.serve(Node::S, Who::Root, &[]);
+    let words =
+        [Node::S.address(Family::V4), "--protocol", "icmp", "-c", "60", "-i", "10ms", "--no-mtu", "--json"];
+    // Those of the server's packets that would end at the client: they cross the router with their last TTL but one.
+    lab.forward(Node::R1, "udp sport 5210 ip ttl 1 numgen inc mod 4 == 3 counter drop");
+    let run = lab.run(Node::C, Who::Root, &[&["hops"], &words[..]].concat()).code(0).json();
+    let (found, back) = (&run["summary"]["hops"], &run["summary"]["hops"]["back"]);
+    assert_eq!((&found["loss"], &back["loss"]["clean"]), (&Value::Null, &2.into()), "{found:#}");
+    assert_eq!((&back["loss"]["sent"], &back["loss"]["answered"]), (&60.into(), &45.into()), "{back:#}");
+    let finding = &run["findings"][0];
+    assert_eq!((&finding["id"], &finding["direction"]), (&"loss-from-hop".into(), &"down".into()));
+    lab.sh(Node::R1, "nft flush ruleset");
+    lab.forward(Node::R1, "icmp type echo-request numgen inc mod 4 == 3 counter drop");
+    let run = lab.run(Node::C, Who::Root, &[&["hops"], &words[..]].concat()).code(0).json();
+    assert!(run["summary"]["hops"]["back"]["loss"].is_null());
+    let [finding] = run["findings"].as_array().unwrap().as_slice() else { panic!("{:#}", run["findings"]) };
+    let title = finding["title"].as_str().unwrap();
+    assert!(title.contains("the way back lost 0 of 60, so it is the way there"), "{title}");
+}
+
+#[test]
+fn a_missing_route_is_named() {
+    let Some(lab) = Lab::new("a_missing_route_is_named") else { return };
+    lab.sh(Node::C, "ip route del default");
+    lab.sh(Node::C, "ip -6 route del default");
+    for (address, command) in [("203.0.113.9", "ip route get"), ("2001:db8::9", "ip -6 route get")] {
+        for words in [&["hops", address][..], &["mtu", address, "--protocol", "udp"]] {
+            let ended = lab.run(Node::C, Who::Nobody, words).code(3);
+            let route = format!("this host has no route to {address}");
+            ended.says(&route).says(&format!("`{command} {address}`")).says("route add default via ROUTER");
+        }
+    }
+}

@@ -117,3 +117,23 @@ fn a_path_of_less_than_a_usual_fragment_is_no_filter_of_fragments() {
         }
     }
 }
+
+#[test]
+fn a_path_that_shrinks_when_tcp_begins_is_searched_again() {
+    let Some(lab) = Lab::new("a_path_that_shrinks_when_tcp_begins") else { return };
+    lab.plain_links();
+    // From the first full segment on nothing larger crosses, of whatever protocol: only then the search by UDP is over.
+    lab.nft(
+        Node::R1,
+        "table inet shrink {\nset shrunk {\ntype mark; flags dynamic\n}\nchain passing {\ntype filter hook forward priority 0;\n\
+         iifname near meta length > 1400 meta mark @shrunk drop\n\
+         iifname near meta l4proto tcp meta length > 1400 add @shrunk { meta mark }\n}\n}\n",
+    );
+    let _server = lab.serve(Node::S, Who::Root, &[]);
+    let run = asked(&lab, Family::V4, &[]);
+    let up = &run["summary"]["path"]["up"];
+    assert_eq!((&up["path_mtu"], &up["changed"]), (&json!(1400), &json!(true)), "{up:#}");
+    let ids = found(&run);
+    assert!(ids.contains(&pair("path-changed", "up")), "{:#}", run["findings"]);
+    assert!(!ids.contains(&pair("tcp-blackhole", "up")), "{:#}", run["findings"]);
+}

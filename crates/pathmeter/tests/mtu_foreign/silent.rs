@@ -61,3 +61,37 @@ fn a_host_that_answers_ping_alone_tells_both_ways() {
         assert_eq!(path["down"]["path_mtu"], 1300, "{path:#}");
     }
 }
+
+#[test]
+fn silence_is_waited_for_in_all_ways_at_once() {
+    let Some(lab) = Lab::new("foreign_at_once") else { return };
+    lab.nft(
+        Node::S,
+        "table inet quiet {\nchain coming {\ntype filter hook input priority 0;\nmeta l4proto { icmp, udp, tcp } drop\n}\n}\n",
+    );
+    // The kernel repeats a SYN after a second. What is asked before that is not behind what TCP waits for. Whether a pathmeter is
+    // there is asked before all of it.
+    lab.nft(
+        Node::R1,
+        "table ip order {\nset seen {\ntypeof tcp sport . tcp dport; flags dynamic\n}\nset repeated {\ntype mark; flags dynamic\n}\n\
+         chain passing {\ntype filter hook forward priority 0;\n\
+         tcp dport != 5210 tcp flags & (syn | ack) == syn tcp sport . tcp dport @seen add @repeated { meta mark }\n\
+         tcp dport != 5210 tcp flags & (syn | ack) == syn add @seen { tcp sport . tcp dport }\n\
+         meta l4proto udp meta mark != @repeated counter comment \"udp\"\n\
+         icmp type echo-request meta mark != @repeated counter comment \"echo\"\n\
+         meta l4proto tcp meta mark @repeated counter comment \"late\"\n}\n}\n",
+    );
+    lab.run(Node::C, Who::Root, &["mtu", Node::S.address(Family::V4)]).code(3).says("answers nothing");
+    let rules = lab.sh(Node::R1, "nft list table ip order");
+    let counted = |name: &str| -> u64 {
+        let line = rules.lines().find(|line| line.contains(&format!("comment \"{name}\""))).unwrap();
+        line.split("counter packets ")
+            .nth(1)
+            .and_then(|rest| rest.split(' ').next())
+            .unwrap()
+            .parse()
+            .unwrap()
+    };
+    assert!(counted("late") > 0, "SYNs were repeated, so the order is known: {rules}");
+    assert!(counted("udp") > 0 && counted("echo") > 0, "asked before a SYN was repeated: {rules}");
+}

@@ -58,6 +58,7 @@ fn every_option_and_format_the_readme_names_exists() {
         "serve --help",
         "measure --help",
         "mtu --help",
+        "hops --help",
         "transfer --help",
         "sockperf pp --help",
         "frames --help",

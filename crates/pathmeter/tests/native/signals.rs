@@ -177,3 +177,25 @@ fn a_server_with_silent_clients_stops_too() {
 fn rows(run: &Value, end: &str) -> Vec<Value> {
     run["summary"][end]["streams"].as_array().unwrap().clone()
 }
+
+#[test]
+fn watched_hops_end_with_a_summary_of_the_last_probes() {
+    let server = Server::start(&[]);
+    let port = server.host().rsplit(':').next().unwrap().to_owned();
+    let words = ["hops", "127.0.0.1", "--server-port", &port, "--watch", "-c", "5", "-i", "10ms"];
+    let client = start(&[&words[..], &["--no-mtu", "--format", "ndjson"]].concat());
+    // The second comes long after the fifth round.
+    client.wait_for_output("\"hops_sample\"");
+    client.wait_for_output("\"at_ns\":1");
+    client.signal("INT");
+    let ended = client.end().code(0);
+    let lines: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let sample = lines.iter().rev().find(|line| line["event"] == "hops_sample").unwrap();
+    assert_eq!(sample["hops"][0]["address"], "127.0.0.1", "{sample:#}");
+    let last = lines.last().unwrap();
+    assert_eq!(last["summary"]["outcome"]["outcome"], "completed", "it was to be stopped");
+    for found in [&last["summary"]["hops"], &last["summary"]["hops"]["back"]] {
+        let sent = found["hops"][0]["sent"].as_u64().unwrap();
+        assert!((4..=5).contains(&sent), "{found:#}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Servers that refuse, lead astray, break off, stall or talk nonsense.
 
 use super::common::{Http, PATIENCE, Web, answer, rows, transfer, transfers};
-use super::support::free_port;
+use super::support::{free_port, start};
 use std::io::{Read, Write};
 
 #[test]
@@ -115,4 +115,20 @@ fn what_is_no_http_is_said() {
         let ended = transfer(&[&web.url("/x")]).code(3);
         assert!(ended.stderr.contains(&web.url("/x")), "{}", ended.stderr);
     }
+}
+
+#[test]
+fn a_transfer_that_is_stopped_before_its_first_result_says_so() {
+    let (come, has_come) = std::sync::mpsc::channel();
+    let web = Web::start(move |_, _, stream| {
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n").ok();
+        come.send(()).ok();
+        // Nothing more comes until the client goes.
+        stream.read_to_end(&mut Vec::new()).ok();
+    });
+    let client = start(&["transfer", &web.url("/x")]);
+    has_come.recv().expect("the client asks");
+    client.signal("INT");
+    let ended = client.end().code(4).says("stopped before anything was measured");
+    assert!(!ended.stderr.contains("broke"), "{}", ended.stderr);
 }

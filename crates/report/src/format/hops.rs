@@ -5,7 +5,9 @@ use super::text::words;
 use super::{Paint, Style};
 use crate::document::{Block, Cell, Chart, Table};
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
-use model::hops::{Hop, HopFlow, HopProtocol, HopRouter, HopsPlan, HopsResult, Missing};
+use model::hops::{
+    Counted, Hop, HopFlow, HopProtocol, HopRouter, HopSample, HopsPlan, HopsResult, HopsSample, Missing,
+};
 use model::run::Run;
 use model::units::Nanos;
 
@@ -19,7 +21,8 @@ pub(super) fn title(run: &Run) -> String {
 pub(super) fn blocks(run: &Run) -> Vec<Block> {
     let Some(found) = run.summary.hops.as_deref() else { return Vec::new() };
     let plan = run.hops.as_ref().map(|plan| Block::Paragraph(format!("{}.", subject(plan))));
-    let tables = table(found).into_iter().chain(flows(found)).map(Block::Table);
+    let back = found.back.as_deref().and_then(|back| table(back, BACK));
+    let tables = table(found, "").into_iter().chain(flows(found)).chain(back).map(Block::Table);
     let mut blocks: Vec<Block> = plan.into_iter().chain(tables).collect();
     blocks.push(Block::list(legend(found)));
     blocks.extend(chart(run, found));
@@ -30,9 +33,15 @@ pub(super) fn blocks(run: &Run) -> Vec<Block> {
 pub(super) fn body(run: &Run, style: &Style) -> String {
     let Some(found) = run.summary.hops.as_deref() else { return String::new() };
     let mut text = String::new();
-    let (narrow, aside) = fitted(found, style.width.max(LEAST_WIDTH));
+    let (narrow, mut aside) = fitted(found, style.width.max(LEAST_WIDTH));
     for table in narrow.into_iter().chain(flows(found)) {
         text.push_str(&format!("\n{}", plain(&table.columns, &table.rows)));
+    }
+    if let Some(back) = &found.back {
+        let (narrow, more) = fitted(back, style.width.max(LEAST_WIDTH));
+        let table = narrow.map(|table| plain(&table.columns, &table.rows)).unwrap_or_default();
+        text.push_str(&format!("\n{}\n{table}", style.paint(Paint::Bold, BACK)));
+        aside.extend(more);
     }
     let effort = format!("{} in {}", words::count(found.packets, "packet"), found.elapsed);
     let plan = run.hops.as_ref().map(subject);
@@ -52,7 +61,8 @@ fn subject(plan: &HopsPlan) -> String {
         HopProtocol::Tcp => format!("TCP SYN to {}", plan.target.address),
     };
     let flows = if plan.flows > 1 { format!(" in {} flows", plan.flows) } else { String::new() };
-    format!("{what}, {} of each hop{flows}", words::count(plan.probes.into(), "probe"))
+    let last = if plan.watch { "at most the last " } else { "" };
+    format!("{what}, {last}{} of each hop{flows}", words::count(plan.probes.into(), "probe"))
 }
 
 /// A router at its hop; the first of a hop stands for all of it.
@@ -104,7 +114,7 @@ impl<'a> Line<'a> {
     }
 }
 
-fn table(found: &HopsResult) -> Option<Table> {
+fn table(found: &HopsResult, heading: &str) -> Option<Table> {
     let lines: Vec<Line<'_>> =
         found.hops.iter().flat_map(|hop| Line::of_hop(hop, found.flows.len())).collect();
     let cells: [Cell<Line<'_>>; 12] = [
@@ -121,19 +131,19 @@ fn table(found: &HopsResult) -> Option<Table> {
         Cell("Answered", true, |line| {
             line.whole().map(|hop| format!("{}/{}", hop.counted.answered, hop.counted.sent))
         }),
-        Cell("Loss", true, |line| line.whole().map(loss)),
+        Cell("Loss", true, |line| line.whole().map(|hop| loss(hop.missing, hop.counted))),
         Cell("Best", true, |line| line.time(|rtt| rtt.min)),
         Cell("Median", true, |line| line.time(|rtt| rtt.p50)),
         Cell("p90", true, |line| line.time(|rtt| rtt.p90)),
         Cell("Jitter", true, |line| line.whole()?.jitter.map(|jitter| jitter.to_string())),
         Cell("Notes", false, Line::notes),
     ];
-    Table::of_cells("", &cells, &lines)
+    Table::of_cells(heading, &cells, &lines)
 }
 
 /// The table without the columns that the screen has no room for, and what stood in those that hold words.
 fn fitted(found: &HopsResult, width: usize) -> (Option<Table>, Vec<String>) {
-    let Some(mut table) = table(found) else { return (None, Vec::new()) };
+    let Some(mut table) = table(found, "") else { return (None, Vec::new()) };
     let fits =
         |table: &Table| plain(&table.columns, &table.rows).lines().all(|line| line.chars().count() <= width);
     let mut aside: Vec<Vec<String>> = vec![Vec::new(); table.rows.len()];
@@ -156,10 +166,10 @@ fn fitted(found: &HopsResult, width: usize) -> (Option<Table>, Vec<String>) {
 }
 
 /// Loss of the path at a hop, not the hop's missing answers.
-fn loss(hop: &Hop) -> String {
-    match hop.missing {
+fn loss(missing: Missing, counted: Counted) -> String {
+    match missing {
         Missing::None => "0 %".into(),
-        Missing::Loss => hop.counted.loss().map(words::percent).unwrap_or_default(),
+        Missing::Loss => counted.loss().map(words::percent).unwrap_or_default(),
         Missing::OwnAnswers => "limit".into(),
         Missing::Unclear => "?".into(),
         Missing::Silent => String::new(),
@@ -189,7 +199,8 @@ fn flows(found: &HopsResult) -> Option<Table> {
 
 /// What the words in the table mean, as far as they stand there, and what stands in no column.
 fn legend(found: &HopsResult) -> Vec<String> {
-    let has = |missing| found.hops.iter().any(|hop| hop.missing == missing);
+    let hops = || found.hops.iter().chain(found.back.iter().flat_map(|back| &back.hops));
+    let has = |missing| hops().any(|hop| hop.missing == missing);
     let asymmetric =
         |hop: &Hop| hop.routers.iter().any(|router| router.hops_back.is_some_and(|back| back != hop.ttl));
     let echo = found.echo.filter(|echo| echo.sent > 0);
@@ -197,8 +208,11 @@ fn legend(found: &HopsResult) -> Vec<String> {
         has(Missing::OwnAnswers)
             .then(|| "limit: more is answered behind; the hop limits its own answers".to_owned()),
         has(Missing::Unclear).then(|| "?: so few probes do not tell loss from a limit of answers".to_owned()),
-        found.hops.iter().any(asymmetric).then(|| "N back: its answers took N hops back".to_owned()),
+        hops().any(asymmetric).then(|| "N back: its answers took N hops back".to_owned()),
         echo.map(|echo| format!("echo requests to the far end: {} of {} answered", echo.answered, echo.sent)),
+        found.back.as_ref().map(|_| {
+            "way back: this end counted what arrived, so its loss is of that direction alone".into()
+        }),
         found.path_mtu.map(|mtu| format!("packets of {mtu} bytes reach the far end")),
         (found.unmatched > 0).then(|| {
             let count = words::count(found.unmatched, "answer");
@@ -206,6 +220,37 @@ fn legend(found: &HopsResult) -> Vec<String> {
         }),
     ];
     lines.into_iter().flatten().collect()
+}
+
+/// How the hops stand, for a screen that is drawn anew.
+pub(super) fn live_table(sample: &HopsSample) -> Vec<String> {
+    let cells: [Cell<HopSample>; 7] = [
+        Cell("Hop", true, |hop| Some(hop.ttl.to_string())),
+        Cell("Router", false, |hop| {
+            let more =
+                if hop.more_routers > 0 { format!(" and {} more", hop.more_routers) } else { String::new() };
+            Some(hop.address.map_or("no answer".into(), |address| format!("{address}{more}")))
+        }),
+        Cell("Answered", true, |hop| Some(format!("{}/{}", hop.counted.answered, hop.counted.sent))),
+        Cell("Loss", true, |hop| Some(loss(hop.missing, hop.counted))),
+        Cell("Best", true, |hop| hop.rtt_min.map(|rtt| rtt.to_string())),
+        Cell("Median", true, |hop| hop.rtt_p50.map(|rtt| rtt.to_string())),
+        Cell("Worst", true, |hop| hop.rtt_max.map(|rtt| rtt.to_string())),
+    ];
+    let table = Table::of_cells("", &cells, &sample.hops);
+    table
+        .map(|table| plain(&table.columns, &table.rows).lines().map(str::to_owned).collect())
+        .unwrap_or_default()
+}
+
+/// The same in a line.
+pub(super) fn live_row(sample: &HopsSample) -> String {
+    let seconds = sample.at.as_secs_f64();
+    let Some(last) = sample.hops.last() else { return format!("{seconds:>8.1} s  nothing answers yet\n") };
+    let (Counted { sent, answered }, ttl) = (last.counted, last.ttl);
+    let address = last.address.map(|address| format!(" {address}")).unwrap_or_default();
+    let median = last.rtt_p50.map(|rtt| format!(", median {rtt}")).unwrap_or_default();
+    format!("{seconds:>8.1} s  hop {ttl}{address}: {answered} of {sent} answered{median}\n")
 }
 
 /// The median round trip to each hop.
@@ -238,6 +283,8 @@ fn chart(run: &Run, found: &HopsResult) -> Option<Block> {
     })))
 }
 
+/// Heads the hops that the far end traced.
+const BACK: &str = "Way back, traced by the far end";
 /// Columns that a narrow screen can do without, the first before the others.
 const DISPENSABLE: &[&str] = &["Notes", "AS", "Name", "Jitter", "Best", "p90", "Flows"];
 /// Narrower screens break lines.

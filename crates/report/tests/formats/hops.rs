@@ -4,8 +4,8 @@
 use insight::run_of_events;
 use model::event::Event;
 use model::hops::{
-    Answer, AnswerKind, AsOrigin, Counted, HopProtocol, HopsPlan, HopsResult, HopsStarted, MplsLabel,
-    Schedule, Step, Tracer,
+    Answer, AnswerKind, AsOrigin, Counted, HopProtocol, HopsPlan, HopsResult, HopsSample, HopsStarted,
+    MplsLabel, Probed, Schedule, Step, Tracer,
 };
 use model::host::{Host, Nic};
 use model::path::Flow;
@@ -13,11 +13,66 @@ use model::plan::{LocalOptions, Target, Transport};
 use model::run::Run;
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
+use pathmeter_report::format::text;
 use std::net::IpAddr;
 
 /// Every run about hops, by the name of its snapshots.
 pub(crate) fn all() -> Vec<(&'static str, Run)> {
-    vec![("hops", busy()), ("hops_circle", circle())]
+    vec![("hops", busy()), ("hops_circle", circle()), ("hops_back", both_ways())]
+}
+
+/// A clean way there, and one back that loses every fourth packet behind its first hop.
+fn both_ways() -> Run {
+    let far = IpAddr::from([198, 51, 100, 2]);
+    let mut found = trace(HopProtocol::Icmp, 20, |ttl, _| {
+        let from = if ttl >= 2 { far } else { [192, 0, 2, 10].into() };
+        Some((from, 2 * u64::from(ttl.min(2)), ttl >= 2))
+    });
+    let here = IpAddr::from([192, 0, 2, 77]);
+    let probe = |number: u64, ttl: u8| {
+        let at = MonoTime(number * 500_000_000);
+        let (from, kind) = if ttl == 2 {
+            (here, AnswerKind::Arrived)
+        } else {
+            ([198, 51, 100, 1].into(), AnswerKind::Expired)
+        };
+        let time = Nanos::from_millis(u64::from(2 - ttl));
+        let answer = (ttl == 1 || number % 4 != 3).then(|| Answer {
+            from,
+            at: at + time,
+            kind,
+            ttl: (ttl == 1).then_some(64),
+            labels: Vec::new(),
+        });
+        Probed { ttl, at, answer }
+    };
+    let (timeout, interval) = (Nanos::from_secs(1), Nanos::from_millis(500));
+    let protocol = HopProtocol::Udp;
+    let schedule =
+        Schedule { protocol, probes: 20, flows: 1, interval, timeout, max_hops: 30, rolling: false };
+    let probes = (0..20).flat_map(|number| [probe(number, 1), probe(number, 2)]).collect();
+    let mut back = Tracer::carried_out(schedule, probes).result();
+    back.hops[1].rtt = None;
+    back.hops[1].jitter = None;
+    back.hops[1].routers[0].rtt_p50 = None;
+    back.counted_on_arrival = true;
+    found.back = Some(Box::new(back.judged()));
+    run(plan(HopProtocol::Icmp, 20), found)
+}
+
+#[test]
+fn hops_that_are_traced_fill_a_table_and_a_row() {
+    let run = busy();
+    let found = run.summary.hops.as_deref().unwrap();
+    let sample = HopsSample::of(found, Nanos::from_millis(1_500));
+    let table = text::hops_live_table(&sample);
+    assert_eq!(table.len(), 1 + found.hops.len(), "{table:#?}");
+    assert!(table[1].contains("192.0.2.10") && table[1].contains("40/40"), "{table:#?}");
+    assert!(table[3].contains("and 1 more"), "two legs: {table:#?}");
+    let row = text::hops_live_row(&sample);
+    assert!(row.contains("1.5 s") && row.contains("hop 5 198.51.100.2: 32 of 40 answered"), "{row}");
+    let nothing = text::hops_live_row(&HopsSample::default());
+    assert!(nothing.contains("nothing answers yet"), "{nothing}");
 }
 
 /// A hop that limits its answers, two legs, a link that loses every fifth packet, a router with labels and one with a name.
@@ -68,8 +123,10 @@ type Reply = Option<(IpAddr, u64, bool)>;
 fn trace(protocol: HopProtocol, probes: u32, mut reply: impl FnMut(u8, u32) -> Reply) -> HopsResult {
     let (timeout, interval) = (Nanos::from_secs(1), Nanos::from_millis(500));
     let mut now = MonoTime(0);
-    let mut tracer =
-        Tracer::new(Schedule { protocol, probes, flows: 2, interval, timeout, max_hops: 30 }, now);
+    let mut tracer = Tracer::new(
+        Schedule { protocol, probes, flows: 2, interval, timeout, max_hops: 30, rolling: false },
+        now,
+    );
     loop {
         match tracer.poll(now) {
             Step::Send { number, ttl, flow } => {
@@ -111,6 +168,8 @@ fn plan(protocol: HopProtocol, probes: u32) -> HopsPlan {
         mtu: true,
         names: true,
         as_file: Some("prefixes.txt".into()),
+        back_port: Some(5210),
+        watch: false,
         local: LocalOptions::default(),
     }
 }

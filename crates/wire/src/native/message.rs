@@ -4,6 +4,7 @@ use super::frames::{FramesAsk, FramesPort, FramesTold, FramesWish};
 use super::hex::{FlowKey, Mac, Nonce, SessionId};
 use crate::Sent;
 use model::event::{Event, Warning};
+use model::hops::MplsLabel;
 use model::host::Host;
 use model::latency::{LatencySpec, WaitMode};
 use model::path::{FragmentShape, Syn, TooBig};
@@ -126,7 +127,11 @@ pub enum Message {
         received: Vec<SizeCount>,
     },
     /// C: what do you know of the path to me? (probes)
-    PathReport {},
+    PathReport {
+        /// Of routers at which probes ended, only what is about this request or a later one.
+        #[serde(default)]
+        since: u32,
+    },
     /// S: this.
     PathSeen(Box<PathSeen>),
     /// C: what has come of my messages? (latency)
@@ -319,19 +324,35 @@ impl PathSeen {
             told.size = told.size.min(LARGEST_PACKET);
         }
         self.expired.truncate(MOST_NOTES);
+        for told in &mut self.expired {
+            told.labels.truncate(MOST_LABELS);
+            told.rtt = told.rtt.filter(|rtt| *rtt <= LONGEST_RTT);
+        }
         self
     }
 }
 
 /// A router at which a probe ended, because it was to go no further.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expired {
+    /// The request that the probe belongs to; 0 from servers that do not say it.
+    #[serde(default)]
+    pub id: u32,
     /// UDP payload of the probe.
     pub size: u32,
     /// How many hops it was to go.
     pub hops: u8,
     /// The router; absent: a message without a sender.
     pub from: Option<IpAddr>,
+    /// From the probe that left to the message that came, by the sender's monotonic clock.
+    #[serde(rename = "rtt_ns", default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<Nanos>,
+    /// TTL that the message arrived with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_ttl: Option<u8>,
+    /// The label stack that the probe bore at the router (RFC 4950).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<MplsLabel>,
 }
 
 impl Refusal {
@@ -361,6 +382,11 @@ fn spec_with_defaults<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<
 const LARGEST_PACKET: u32 = 65_575;
 /// Most messages of routers that are taken from the peer.
 const MOST_NOTES: usize = 256;
+
+/// Entries of a label stack that are taken from the peer.
+const MOST_LABELS: usize = 16;
+/// Messages about a probe that are said to have come later are about none.
+const LONGEST_RTT: Nanos = Nanos::from_secs(60);
 
 /// Every type of message, to tell an unknown one from a broken one.
 pub(super) const TYPES: [&str; 27] = [

@@ -382,8 +382,8 @@ impl Server {
                 self.link.send(&Message::ProbeSeen { id, received: probing.received(id) });
                 Ok(())
             }
-            Message::PathReport {} => {
-                self.link.push(Output::ReportPath);
+            Message::PathReport { since } => {
+                self.link.push(Output::ReportPath { since });
                 Ok(())
             }
             Message::Stop { reason } => Err(ProtocolError::PeerStopped(reason)),

@@ -254,7 +254,7 @@ impl World {
                 }
                 Output::Event(event) => self.end_mut(is_client).events.push(event),
                 Output::Datagram { .. }
-                | Output::ReportPath
+                | Output::ReportPath { .. }
                 | Output::Reflect(_)
                 | Output::CountReflected
                 | Output::Port(_) => {

@@ -89,7 +89,7 @@ impl World {
                 Output::Send(bytes) => self.control.push_back((!client, arrival, bytes)),
                 Output::OpenFlows(_) => self.input(client, Input::FlowsOpen(&[])),
                 Output::Datagram { bytes, cut, .. } => self.datagram(bytes, cut),
-                Output::ReportPath => self.input(client, Input::PathSeen(&path_seen())),
+                Output::ReportPath { since } => self.input(client, Input::PathSeen(&path_seen(since))),
                 Output::WaitUntil(wake) => return self.wakes[end] = wake,
                 Output::Close => {
                     self.closed[end] = true;
@@ -158,7 +158,7 @@ fn order(id: u32, sizes: &[u32], count: u32, cut: Option<FragmentShape>) -> Prob
     ProbeSend { id, sizes: sizes.to_vec(), count, cut, trace: false, gap: Nanos::ZERO }
 }
 
-fn path_seen() -> PathSeen {
+fn path_seen(since: u32) -> PathSeen {
     let router = "192.0.2.1".parse().ok();
     PathSeen {
         interface_mtu: Some(1500),
@@ -166,7 +166,7 @@ fn path_seen() -> PathSeen {
         fragments_received: Some(7),
         syn: Some(Syn { mss: Some(1460), sack: true, ..Syn::default() }),
         too_big: vec![TooBig { size: 1500, mtu: 1400, from: router, count: 3 }],
-        expired: vec![Expired { size: 1472, hops: 1, from: router }],
+        expired: vec![Expired { id: since, size: 1472, hops: 1, from: router, ..Expired::default() }],
         ..PathSeen::default()
     }
 }
@@ -174,7 +174,7 @@ fn path_seen() -> PathSeen {
 #[test]
 fn what_a_liar_knows_of_the_path_is_held_to_what_can_be() {
     let mut world = World::ready();
-    world.client.report_path(world.now).unwrap();
+    world.client.report_path(world.now, 3).unwrap();
     let told = vec![TooBig { size: u32::MAX, mtu: u32::MAX, from: None, count: u32::MAX }; 1000];
     let liar = PathSeen { interface_mtu: Some(u32::MAX), too_big: told, ..PathSeen::default() };
     world.input(false, Input::PathSeen(&liar));
@@ -186,9 +186,9 @@ fn what_a_liar_knows_of_the_path_is_held_to_what_can_be() {
 #[test]
 fn the_server_tells_what_it_knows_of_the_path() {
     let mut world = World::ready();
-    world.client.report_path(world.now).unwrap();
+    world.client.report_path(world.now, 3).unwrap();
     world.outputs(true);
-    assert_eq!(world.reply(), ProbeReply::Path(Box::new(path_seen())));
+    assert_eq!(world.reply(), ProbeReply::Path(Box::new(path_seen(3))));
 }
 
 #[test]

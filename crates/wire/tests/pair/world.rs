@@ -310,7 +310,7 @@ impl<C: Session, S: Session> Pair<C, S> {
             }
             Output::Event(event) => self.events(who).push(event),
             Output::Datagram { .. }
-            | Output::ReportPath
+            | Output::ReportPath { .. }
             | Output::Reflect(_)
             | Output::CountReflected
             | Output::Port(_) => {

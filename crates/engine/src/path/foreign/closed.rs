@@ -6,9 +6,9 @@
 
 use super::echo::{note, patience};
 use crate::error::Result;
+use crate::hops::CLOSED_PORT;
 use crate::interrupt::Interrupt;
-use crate::path::numbered::{Numbered, Said, Sent};
-use crate::path::trace::CLOSED_PORT;
+use crate::probe::numbered::{Numbered, Said, Sent};
 use linux::clock::mono_now;
 use linux::options::{self, MtuDiscovery};
 use linux::poll::{Interest, wait};

@@ -4,7 +4,7 @@ use crate::error::{Context, Result};
 use crate::flows::is_too_big;
 use crate::host::entropy;
 use crate::interrupt::Interrupt;
-use crate::path::numbered::{Said, is_pending, said};
+use crate::probe::numbered::{Said, is_pending, said};
 use linux::clock::mono_now;
 use linux::error_queue::{self, Origin, QueueEntry};
 use linux::icmp::{EchoReply, EchoSocket};

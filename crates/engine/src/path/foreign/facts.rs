@@ -1,8 +1,8 @@
 //! What this host knows of the way to the far end before it asks.
 
 use crate::error::Result;
-use crate::path::numbered::Numbered;
 use crate::path::pieces::pieces;
+use crate::probe::numbered::Numbered;
 use linux::nic::Nic;
 use linux::options::{self, MtuDiscovery};
 use model::path::PathPlan;

@@ -3,7 +3,7 @@
 use super::tcp::named_port;
 use super::{Asked, EchoState, forward::Reach};
 use crate::error::{Failure, Result, fault};
-use crate::path::trace::CLOSED_PORT;
+use crate::hops::CLOSED_PORT;
 use insight::fix;
 use model::path::{Bound, Outcome, PathMethod, PathResult, PathWay, Unknown};
 use model::plan::Direction;

@@ -66,7 +66,8 @@ impl Simulated {
             let from = Some(self.address(at, hop));
             if ttl.is_some_and(|ttl| usize::from(ttl) == hop + 1) {
                 if !router.untraceable {
-                    self.seen[at].expired.push(Expired { size: payload, hops: hop as u8 + 1, from });
+                    let told = Expired { size: payload, hops: hop as u8 + 1, from, ..Expired::default() };
+                    self.seen[at].expired.push(told);
                 }
                 return Passage::Lost;
             }

@@ -49,7 +49,7 @@ mod tests {
     const SIZES: [u32; 2] = [1373, 1372];
 
     fn told(hops: u8, size: u32) -> Expired {
-        Expired { size, hops, from: Some([10, 0, 0, hops].into()) }
+        Expired { size, hops, from: Some([10, 0, 0, hops].into()), ..Expired::default() }
     }
 
     fn limit_of(answers: &[(u8, u32)], arrived: u32) -> Option<u8> {

@@ -3,7 +3,7 @@
 use crate::error::{Context, Result};
 use crate::flows::is_too_big;
 use crate::interrupt::Interrupt;
-use crate::path::numbered::{Said, any, is_pending, said};
+use crate::probe::numbered::{Said, any, is_pending, said};
 use linux::clock::mono_now;
 use linux::error_queue::{self, QueueEntry};
 use linux::message;

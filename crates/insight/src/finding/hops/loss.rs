@@ -2,18 +2,17 @@
 
 use super::super::text::percent;
 use super::super::{Finding, Severity};
-use super::{found, named, named_at};
-use model::hops::{Hop, HopsResult, LossStart, Missing};
-use model::plan::Direction;
+use super::{Look, each, named, named_at};
+use model::hops::{Hop, HopsResult, LEVEL, LossStart, Missing, better};
 use model::run::Run;
 
 /// Packets are lost on the way to the far end, or back.
 pub(in super::super) fn loss_from_hop(run: &Run) -> Vec<Finding> {
-    let Some(found) = found(run) else { return Vec::new() };
-    found.loss.map(|loss| lost(run, found, loss)).into_iter().collect()
+    each(run, |look| look.found.loss.map(|loss| lost(&look, loss)).into_iter().collect())
 }
 
-fn lost(run: &Run, found: &HopsResult, loss: LossStart) -> Finding {
+fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
+    let found = look.found;
     let counted = loss.counted;
     let place = match (loss.clean, loss.seen) {
         (Some(clean), Some(seen)) if seen == clean + 1 => {
@@ -32,32 +31,49 @@ fn lost(run: &Run, found: &HopsResult, loss: LossStart) -> Finding {
         }
         (None, _) => "so few probes do not tell at which hop it begins, or it begins before the first".into(),
     };
+    let what = match found.counted_on_arrival {
+        true => "packets to this host",
+        false => "packets to the far end or of its answers",
+    };
     let title = format!(
-        "{} of packets to the far end or of its answers are lost ({} of {}): {place}",
+        "{} of {what} are lost ({} of {}): {place}{}",
         percent(loss.share),
         counted.missing(),
-        counted.sent
+        counted.sent,
+        not_on_the_way_back(look, loss).unwrap_or_default()
     );
     let severity = if loss.share >= HEAVY { Severity::Problem } else { Severity::Warning };
-    let finding = Finding::new("loss-from-hop", severity, Direction::Up, title)
-        .everywhere()
+    let finding = look
+        .finding("loss-from-hop", severity, title)
         .with("loss_share", loss.share)
         .with("lost_count", counted.missing())
         .with("sent_count", counted.sent)
         .with_known("clean_hops", loss.clean.map(u32::from))
         .with_known("first_lossy_hops", loss.seen.map(u32::from));
     finding.advise(match loss.clean {
-        Some(clean) => format!(
-            "Look at both ends of the link behind {}: counters of errors, drops of its queue, a policer. It may be the way back \
-             that loses, which a trace from the far end shows.",
-            named_at(found, clean)
-        ),
+        Some(clean) => {
+            let other = match look.back.is_some() || found.counted_on_arrival {
+                true => "",
+                false => " It may be the way back that loses, which `pathmeter serve` at the far end tells.",
+            };
+            format!(
+                "Look at both ends of the link behind {}: counters of errors, drops of its queue, a policer.{other}",
+                named_at(found, clean)
+            )
+        }
         None => {
-            let more = run.hops.as_ref().map_or(MORE, |plan| plan.probes.saturating_mul(4).clamp(MORE, 1000));
+            let more = look.probes.map_or(MORE, |probes| probes.saturating_mul(4).clamp(MORE, 1000));
             // What a Linux router answers.
             format!("Repeat it with more probes, as slow as routers answer, which tells the hop: -c {more} -i 1s.")
         }
     })
+}
+
+/// What the trace of the way back adds to loss of a round trip: that way loses less than chance explains.
+fn not_on_the_way_back(look: &Look<'_>, loss: LossStart) -> Option<String> {
+    let (back, _) = look.back?.evidence()?;
+    better(back, loss.counted, LEVEL)
+        .then(|| format!("; the way back lost {} of {}, so it is the way there", back.missing(), back.sent))
 }
 
 /// Hops on the way leave probes unanswered.
@@ -67,7 +83,11 @@ fn is_limited(found: &HopsResult) -> bool {
 
 /// Hops that left probes unanswered which others behind them show to have passed.
 pub(in super::super) fn rate_limited(run: &Run) -> Vec<Finding> {
-    let Some(found) = found(run) else { return Vec::new() };
+    each(run, limited)
+}
+
+fn limited(look: Look<'_>) -> Vec<Finding> {
+    let found = look.found;
     let limited: Vec<&Hop> = found.hops.iter().filter(|hop| hop.missing == Missing::OwnAnswers).collect();
     let [first, ..] = limited.as_slice() else { return Vec::new() };
     let named: Vec<String> = limited
@@ -90,8 +110,7 @@ pub(in super::super) fn rate_limited(run: &Run) -> Vec<Finding> {
     let hops: Vec<u8> = limited.iter().map(|hop| hop.ttl).collect();
     let missing: u32 = limited.iter().map(|hop| hop.counted.missing()).sum();
     vec![
-        Finding::new("icmp-rate-limited", Severity::Info, Direction::Up, title)
-            .everywhere()
+        look.finding("icmp-rate-limited", Severity::Info, title)
             .with("limited_hops", hops)
             .with("unanswered_count", missing)
             .advise(

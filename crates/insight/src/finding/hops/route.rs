@@ -2,7 +2,7 @@
 
 use super::super::text::count;
 use super::super::{Finding, Severity};
-use super::found;
+use super::{Look, each, found};
 use model::hops::{Hop, HopsResult, LEVEL, better};
 use model::plan::Direction;
 use model::run::Run;
@@ -76,7 +76,11 @@ fn lossy(found: &HopsResult) -> Option<usize> {
 
 /// A flow took another router while it was watched.
 pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
-    let Some(found) = found(run) else { return Vec::new() };
+    each(run, changes)
+}
+
+fn changes(look: Look<'_>) -> Vec<Finding> {
+    let found = look.found;
     let [first, ..] = found.changes.as_slice() else { return Vec::new() };
     let hops: BTreeSet<u8> = found.changes.iter().map(|change| change.ttl).collect();
     let more = match hops.len() {
@@ -90,8 +94,7 @@ pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
         first.ttl, first.to, first.from
     );
     vec![
-        Finding::new("route-changed", Severity::Warning, Direction::Up, title)
-            .everywhere()
+        look.finding("route-changed", Severity::Warning, title)
             .with("at_ns", first.at.0)
             .with("changed_hops", hops.into_iter().collect::<Vec<u8>>())
             .with("router_before_address", first.from.to_string())
@@ -105,16 +108,21 @@ pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
 
 /// Packets go in a circle.
 pub(in super::super) fn circle(run: &Run) -> Vec<Finding> {
-    let Some(found) = found(run).filter(|found| !found.circle.is_empty()) else { return Vec::new() };
-    let routers: Vec<String> = found.circle.iter().map(ToString::to_string).collect();
-    let title =
-        format!("Packets go in a circle between {} and never reach the far end", routers.join(" and "));
+    each(run, circles)
+}
+
+fn circles(look: Look<'_>) -> Vec<Finding> {
+    if look.found.circle.is_empty() {
+        return Vec::new();
+    }
+    let far_end = look.far_end();
+    let routers: Vec<String> = look.found.circle.iter().map(ToString::to_string).collect();
+    let title = format!("Packets go in a circle between {} and never reach {far_end}", routers.join(" and "));
     vec![
-        Finding::new("routing-loop", Severity::Problem, Direction::Up, title)
-            .everywhere()
+        look.finding("routing-loop", Severity::Problem, title)
             .with("routers_address", routers.clone())
             .advise(format!(
-                "Look up the route to the far end on {}: one of them sends to the other what it should send on. Often a default \
+                "Look up the route to {far_end} on {}: one of them sends to the other what it should send on. Often a default \
                  route meets a prefix that is announced and not routed.",
                 routers.join(" and ")
             )),

@@ -17,7 +17,7 @@ pub(in super::super) fn of(run: &Run) -> Verdict {
         [": ", "; "].iter().fold(title, |title, end| title.split(end).next().unwrap_or(title)).to_owned()
     };
     let why = worst.map(|finding| format!("{}. {}", what(&finding.title), first_sentence(&finding.advice)));
-    let sentences = [Some(reached(found)), why.or_else(|| unclear(found))];
+    let sentences = [Some(reached(found)), back(found), why.or_else(|| unclear(found))];
     let least = match found.end {
         HopsEnd::Reached => Status::Ok,
         _ => Status::Degraded,
@@ -63,7 +63,7 @@ fn reached(found: &HopsResult) -> String {
 }
 
 fn far_end(found: &HopsResult, ttl: u8) -> String {
-    let hops = if ttl == 1 { "1 hop".into() } else { format!("{ttl} hops") };
+    let hops = hops(ttl);
     let rtt = found.far_end().and_then(|hop| hop.rtt);
     let rtt = rtt.map(|rtt| format!(", round trip {} (median)", rtt.p50)).unwrap_or_default();
     let lost = match found.evidence() {
@@ -73,6 +73,23 @@ fn far_end(found: &HopsResult, ttl: u8) -> String {
         _ => String::new(),
     };
     format!("The far end is {hops} away{rtt}{lost}.")
+}
+
+/// How far the way back is, where the far end traced it, and what is lost on it.
+fn back(found: &HopsResult) -> Option<String> {
+    let back = found.back.as_deref()?;
+    let Some(ttl) = back.far_end().map(|hop| hop.ttl) else {
+        return Some("Packets that the far end traced back with do not arrive here: a firewall before this host drops them.".into());
+    };
+    let lost = back.evidence().map(|(counted, _)| match counted.missing() {
+        0 => format!("; none of {} packets on it was lost", counted.sent),
+        missing => format!("; {missing} of {} packets on it were lost", counted.sent),
+    });
+    Some(format!("The way back takes {}{}.", hops(ttl), lost.unwrap_or_default()))
+}
+
+fn hops(ttl: u8) -> String {
+    if ttl == 1 { "1 hop".into() } else { format!("{ttl} hops") }
 }
 
 /// What the far end's missing answers leave open.

@@ -36,11 +36,14 @@ fn legs(side: &Side<'_>) -> Vec<Leg> {
     legs
 }
 
-/// TCP was told a smaller path MTU in this test, which its sender's kernel had not believed before.
+/// TCP was told a smaller path MTU in this test, which its sender's kernel had not believed before and did not learn from a
+/// message about the probes, which cross.
 fn of_tcp(side: &Side<'_>, own: u32) -> Option<(Flow, u32)> {
     let tcp = side.way.tcp.as_ref()?;
     let believed = side.way.cached_mtu.is_some_and(|cached| cached < own);
-    Some((tcp.flow?, tcp.path_mtu.filter(|mtu| *mtu < own && !believed && tcp.mtu_probing != Some(2))?))
+    let learnt = |mtu: u32| side.way.too_big.iter().any(|told| told.mtu == mtu);
+    let told = |mtu: &u32| *mtu < own && !believed && !learnt(*mtu) && tcp.mtu_probing != Some(2);
+    Some((tcp.flow?, tcp.path_mtu.filter(told)?))
 }
 
 fn finding(side: Side<'_>, legs: &[Leg]) -> Finding {

@@ -24,6 +24,7 @@ pub(super) use result::{data_paths, ended, fact, facts as direction_facts, segme
 
 use super::{Style, brief, frames};
 use model::event::Started;
+use model::hops::HopsSample;
 use model::latency::{LatencyPlan, LatencySample, LatencyStarted};
 use model::path::PathStarted;
 use model::plan::Plan;
@@ -70,6 +71,16 @@ pub fn latency_live_header(begun: &LatencyStarted, style: &Style) -> String {
 /// The rows of an interval of a latency run as it ends, one for each way.
 pub fn latency_live_row(sample: &LatencySample, plan: &LatencyPlan) -> String {
     latency::row(sample, plan)
+}
+
+/// How the hops of a path stand, as lines of a table that is drawn anew.
+pub fn hops_live_table(sample: &HopsSample) -> Vec<String> {
+    super::hops::live_table(sample)
+}
+
+/// The same as a row.
+pub fn hops_live_row(sample: &HopsSample) -> String {
+    super::hops::live_row(sample)
 }
 
 /// What a terminal shows when a run about packet sizes begins.

@@ -138,12 +138,13 @@ impl ProbeClient {
         self.ask(now, Nanos::ZERO, Message::ProbeReport { id })
     }
 
-    /// Asks what the server knows of the path to this end; [`ProbeReply::Path`] follows.
+    /// Asks what the server knows of the path to this end; [`ProbeReply::Path`] follows. Of the routers at which probes ended
+    /// it tells what is about the order `since` or a later one.
     ///
     /// # Errors
     /// The session is not ready.
-    pub fn report_path(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
-        self.ask(now, Nanos::ZERO, Message::PathReport {})
+    pub fn report_path(&mut self, now: MonoTime, since: u32) -> Result<(), ProtocolError> {
+        self.ask(now, Nanos::ZERO, Message::PathReport { since })
     }
 
     /// Asks what has come of the messages of a latency session; [`ProbeReply::Reflected`] follows.

@@ -37,6 +37,11 @@ impl Ledger {
         true
     }
 
+    /// Which have arrived of one order and size: a bit for each index, the lowest for 0.
+    pub fn indexes(&self, id: u32, size: u32) -> u128 {
+        self.seen.get(&(id, size)).map_or(0, |row| row.indexes)
+    }
+
     /// What has arrived of one order, smallest size first.
     pub fn received(&self, id: u32) -> Vec<SizeCount> {
         let rows = self.seen.range((id, 0)..=(id, u32::MAX));
@@ -74,6 +79,7 @@ mod tests {
         assert!(ledger.count(&probe(2, 1, 50), Some(1396)) && ledger.count(&probe(2, 2, 50), None));
         assert_eq!(ledger.received(2), [row(50, 3, Some(1396))]);
         assert_eq!(ledger.received(3), []);
+        assert_eq!((ledger.indexes(1, 100), ledger.indexes(3, 100)), (1 | 1 << 99, 0));
     }
 
     #[test]

@@ -2,23 +2,37 @@
 
 use super::packets::set;
 use super::{COLUMNS, or_empty};
-use model::hops::{Hop, HopRouter};
+use model::hops::{Hop, HopRouter, HopsResult};
+use model::plan::Direction;
 use model::run::Run;
 
 /// Every hop; none of another run.
 pub(super) fn rows(run: &Run, test: &Run, number: usize) -> Vec<Vec<String>> {
-    let hops = test.summary.hops.iter().flat_map(|found| &found.hops);
+    let found = test.summary.hops.as_deref();
+    let back = found.and_then(|found| found.back.as_deref());
+    let ways = [(found, Direction::Up), (back, Direction::Down)];
+    let hops =
+        ways.into_iter().flat_map(|(found, way)| found.into_iter().flat_map(move |found| of_way(found, way)));
     hops.flat_map(|hop| of_hop(run, number, hop)).collect()
 }
 
-fn of_hop(run: &Run, number: usize, hop: &Hop) -> Vec<Vec<String>> {
-    if hop.routers.is_empty() {
-        return vec![row(run, number, hop, None)];
-    }
-    hop.routers.iter().map(|router| row(run, number, hop, Some(router))).collect()
+fn of_way(found: &HopsResult, direction: Direction) -> impl Iterator<Item = (Direction, &Hop)> {
+    found.hops.iter().map(move |hop| (direction, hop))
 }
 
-fn row(run: &Run, number: usize, hop: &Hop, router: Option<&HopRouter>) -> Vec<String> {
+fn of_hop(run: &Run, number: usize, at: (Direction, &Hop)) -> Vec<Vec<String>> {
+    if at.1.routers.is_empty() {
+        return vec![row(run, number, at, None)];
+    }
+    at.1.routers.iter().map(|router| row(run, number, at, Some(router))).collect()
+}
+
+fn row(
+    run: &Run,
+    number: usize,
+    (direction, hop): (Direction, &Hop),
+    router: Option<&HopRouter>,
+) -> Vec<String> {
     let mut fields = vec![String::new(); COLUMNS.len()];
     let missing = serde_json::to_value(hop.missing).unwrap_or_default();
     let flows = |router: &HopRouter| {
@@ -32,6 +46,7 @@ fn row(run: &Run, number: usize, hop: &Hop, router: Option<&HopRouter>) -> Vec<S
         ("run", run.id.clone()),
         ("test", number.to_string()),
         ("row", "hop".into()),
+        ("direction", direction.to_string()),
         ("omitted", "false".into()),
         ("hop", hop.ttl.to_string()),
         ("hop_address", or_empty(router.map(|router| router.address))),
