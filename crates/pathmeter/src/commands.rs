@@ -1,7 +1,7 @@
 //! One sub-command, one file: each takes its arguments and answers with an exit code.
 
 pub(crate) mod analyse;
-mod chart;
+pub(crate) mod chart;
 pub(crate) mod compare;
 pub(crate) mod completions;
 #[cfg(feature = "lab")]

@@ -72,9 +72,6 @@ pub(crate) struct Rfc2544Args {
     pub(crate) profile: ProfileArgs,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
-    /// Draw rates over frame size into this file, an .svg or a .png; repeatable
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) chart: Vec<PathBuf>,
     /// Compare with the result in this file, written by --json
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) against: Option<PathBuf>,

@@ -4,7 +4,6 @@ mod outcome;
 mod plan;
 mod progress;
 
-use super::chart;
 use super::output::deliver;
 use super::session::{parse_expectations, print_plan, security};
 use crate::cli::{Common, Rfc2544Args};
@@ -22,7 +21,6 @@ use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
-    chart::check(&args.chart)?;
     let expected = parse_expectations(&args.session.expect, EXAMPLE)?;
     let reference = args.against.as_deref().map(reference).transpose()?;
     let security = security(&args.session)?;
@@ -53,7 +51,6 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
         report.notes.push("The result of --against has none of these devices: nothing is compared.".into());
     }
     let exit = outcome::conclude(&mut report, &expected, reference.is_some(), global)?;
-    chart::write(&args.chart, || format::chart(&report).svg())?;
     // What broke it is told below what was measured.
     error.map_or(Ok(exit), Err)
 }
