@@ -27,6 +27,8 @@ mod progress;
 mod region;
 #[cfg(feature = "device")]
 pub(crate) mod rfc2544;
+#[cfg(test)]
+mod schemas;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod store;

@@ -35,7 +35,8 @@ fn in_frame(name: &str, xml: &Xml<'_>) {
     let number =
         |node: &Node<'_, '_>, key: &str| node.attribute(key).and_then(|text| text.parse::<f64>().ok());
     let root = xml.root_element();
-    let (width, height) = (number(&root, "width").unwrap(), number(&root, "height").unwrap());
+    let side = |key| number(&root, key).expect("the picture has a size");
+    let (width, height) = (side("width"), side("height"));
     for node in xml.descendants().filter(|node| node.is_element() && node.attribute("transform").is_none()) {
         let (Some(x), Some(y)) = (number(&node, "x"), number(&node, "y")) else { continue };
         assert!((0.0..=width).contains(&x) && (0.0..=height).contains(&y), "{name}: {node:?}");

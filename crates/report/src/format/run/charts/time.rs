@@ -7,18 +7,28 @@ use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
 use model::units::{BitRate, Nanos};
 
-/// The goodput of each test that has one, up and down.
+/// The goodput of each test that has one, up and down; a test of one direction stands beside that of the other.
 pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
     let known: Vec<(&Run, &Plan)> =
         tests(run).filter(|(test, _)| goodput(test).iter().any(Option::is_some)).collect();
     let (unit, scale) = rate_unit(known.iter().flat_map(|(test, _)| goodput(test)).flatten());
-    let ways: Vec<Direction> = WAYS
-        .into_iter()
-        .filter(|way| known.iter().any(|(test, _)| test.summary.direction(*way).is_some()))
-        .collect();
-    let row = |(test, plan): &(&Run, &Plan)| BarRow {
-        name: format!("{} {}", plan.test.transport, words::directions(plan.test.directions)),
-        bars: ways.iter().map(|way| bar(test, *way, scale)).collect(),
+    let mut rows: Vec<(Transport, [Option<f64>; 2])> = Vec::new();
+    for (test, plan) in &known {
+        let (transport, rates) = (plan.test.transport, goodput(test));
+        let fits = |row: &&mut (Transport, [Option<f64>; 2])| {
+            row.0 == transport && row.1.iter().zip(rates).all(|(there, new)| there.is_none() || new.is_none())
+        };
+        match rows.iter_mut().find(fits) {
+            Some((_, there)) => *there = [there[0].or(rates[0]), there[1].or(rates[1])],
+            None => rows.push((transport, rates)),
+        }
+    }
+    let is_known = |index: &usize| rows.iter().any(|(_, rates)| rates[*index].is_some());
+    let ways: Vec<usize> = (0..WAYS.len()).filter(is_known).collect();
+    let bar = |rate: Option<f64>| rate.map(|rate| Bar { value: rate / scale, ..Bar::default() });
+    let row = |(transport, rates): &(Transport, [Option<f64>; 2])| BarRow {
+        name: transport.to_string(),
+        bars: ways.iter().map(|way| bar(rates[*way])).collect(),
         missing: "not measured".into(),
     };
     (!known.is_empty()).then(|| {
@@ -26,16 +36,11 @@ pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
             title: "Goodput".into(),
             subtitle: subtitle(run),
             unit: unit.into(),
-            series: ways.iter().map(|way| words::way(*way).to_owned()).collect(),
-            panels: vec![BarPanel { title: String::new(), rows: known.iter().map(row).collect() }],
+            series: ways.iter().map(|way| words::way(WAYS[*way]).to_owned()).collect(),
+            panels: vec![BarPanel { title: String::new(), rows: rows.iter().map(row).collect() }],
             ..BarChart::default()
         }))
     })
-}
-
-fn bar(test: &Run, way: Direction, scale: f64) -> Option<Bar> {
-    let summary = test.summary.direction(way)?;
-    Some(Bar { value: summary.goodput.0 as f64 / scale, ..Bar::default() })
 }
 
 fn goodput(test: &Run) -> [Option<f64>; 2] {
