@@ -1,5 +1,6 @@
 //! A page-aligned buffer whose pages are mapped before the measurement starts.
 
+use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
 
 /// Bytes that start on a page and whose pages have all been written to, so that no page fault falls into the data path.
@@ -24,9 +25,22 @@ impl PageBuffer {
     /// Allocates `len` bytes of zeros that nobody has touched: they take no memory until somebody does.
     #[must_use]
     pub fn untouched(len: usize) -> Self {
-        let pages = Box::new_zeroed_slice(len.div_ceil(PAGE));
-        // SAFETY: a page is plain bytes, for which zeros are a value.
-        Self { pages: unsafe { pages.assume_init() }, len }
+        let count = len.div_ceil(PAGE);
+        if count == 0 {
+            return Self { pages: Box::default(), len };
+        }
+        let layout =
+            Layout::array::<Page>(count).expect("no more bytes are asked for than an address can count");
+        // SAFETY: the layout is not empty, a page is plain bytes, for which zeros are a value, and a box of pages is freed
+        // with this layout.
+        let pages = unsafe {
+            let first = alloc_zeroed(layout).cast::<Page>();
+            if first.is_null() {
+                handle_alloc_error(layout);
+            }
+            Box::from_raw(std::ptr::slice_from_raw_parts_mut(first, count))
+        };
+        Self { pages, len }
     }
 
     /// Allocates `len` bytes to receive into: every page is there, and nobody looks at what is in it.

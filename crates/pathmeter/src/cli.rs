@@ -113,6 +113,32 @@ pub(crate) enum Command {
     Guard(GuardArgs),
 }
 
+impl Command {
+    /// It ends with figures that can be drawn.
+    pub(crate) fn has_chart(&self) -> bool {
+        match self {
+            Command::Measure(_)
+            | Command::Throughput(_)
+            | Command::Latency(_)
+            | Command::Mtu(_)
+            | Command::Hops(_)
+            | Command::Transfer(_)
+            | Command::Frames(_)
+            | Command::Compare(_)
+            | Command::Analyse(_)
+            | Command::Import(_)
+            | Command::Show(_) => true,
+            #[cfg(feature = "device")]
+            Command::Rfc2544(_) => true,
+            #[cfg(feature = "lab")]
+            Command::Demo(_) => true,
+            #[cfg(feature = "lab")]
+            Command::Lab(args) => matches!(args.command, LabCommand::Run(_)),
+            _ => false,
+        }
+    }
+}
+
 /// Options that every sub-command takes.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
@@ -133,6 +159,9 @@ pub(crate) struct Common {
     /// Write the result to this file and not to standard output
     #[arg(short, long, global = true, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Draw the result into this file, an .svg or a .png; repeatable
+    #[arg(long, global = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) chart: Vec<PathBuf>,
     /// Colour the text: by itself only on a terminal and without NO_COLOR
     #[arg(
         long,

@@ -1,7 +1,7 @@
 //! One sub-command, one file: each takes its arguments and answers with an exit code.
 
 pub(crate) mod analyse;
-mod chart;
+pub(crate) mod chart;
 pub(crate) mod compare;
 pub(crate) mod completions;
 #[cfg(feature = "lab")]
@@ -27,6 +27,8 @@ mod progress;
 mod region;
 #[cfg(feature = "device")]
 pub(crate) mod rfc2544;
+#[cfg(test)]
+mod schemas;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod store;

@@ -42,6 +42,7 @@ fn read(words: Vec<OsString>) -> Cli {
 fn run(cli: &Cli) -> Result<Exit> {
     let global = &cli.common;
     global.output.as_deref().map_or(Ok(()), commands::file::check)?;
+    commands::chart::check(&cli.command, global)?;
     match &cli.command {
         Command::Measure(args) => commands::measure::run(args, global),
         Command::Serve(args) => commands::serve::run(args, global),

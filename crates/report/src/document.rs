@@ -14,6 +14,8 @@ pub use style::{Paint, Style};
 pub(crate) use table::Cell;
 pub use table::{Column, Table};
 
+use crate::plot::{Drawing, Figure};
+use model::finding::Status;
 use model::time::WallTime;
 use serde::Serialize;
 
@@ -28,6 +30,18 @@ pub trait Document {
     /// What was expected, and whether it held.
     fn expectations(&self) -> Vec<Expectation> {
         Vec::new()
+    }
+
+    /// Its drawings, in order.
+    fn charts(&self) -> Vec<Chart> {
+        drawn(&self.blocks())
+    }
+
+    /// Of whom and when it is, for below a drawing.
+    fn provenance(&self) -> String {
+        let Head { title, started, .. } = self.head();
+        let at = started.map(|at| format!(", {at}")).unwrap_or_default();
+        format!("{}{at}", title.replace('`', ""))
     }
 
     /// Its figures as rows.
@@ -48,6 +62,29 @@ pub trait Document {
     fn own_markdown(&self) -> Option<String> {
         None
     }
+}
+
+/// The drawings among blocks.
+fn drawn(blocks: &[Block]) -> Vec<Chart> {
+    let of = |block: &Block| match block {
+        Block::Chart(chart) => vec![chart.clone()],
+        Block::Details(_, blocks) => drawn(blocks),
+        _ => Vec::new(),
+    };
+    blocks.iter().flat_map(of).collect()
+}
+
+/// The drawings of documents as one picture, with what they are of and `command` below; `None`: nothing to draw.
+pub fn picture(documents: &[&dyn Document], command: &str) -> Option<Figure> {
+    let drawings: Vec<Drawing> =
+        documents.iter().flat_map(|document| document.charts()).map(|chart| chart.drawing()).collect();
+    let is_void = |block: &Block| matches!(block, Block::Conclusion(of) if of.status == Status::Void);
+    let whence = documents.iter().map(|document| document.provenance());
+    (!drawings.is_empty()).then(|| Figure {
+        drawings,
+        footer: whence.chain([command.to_owned()]).filter(|line| !line.is_empty()).collect(),
+        void: documents.iter().any(|document| document.blocks().iter().any(is_void)),
+    })
 }
 
 /// What a document is.

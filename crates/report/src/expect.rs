@@ -80,6 +80,9 @@ pub enum ExpectError {
     },
 }
 
+/// Phases of a run under load.
+const LOADS: [&str; 4] = ["idle", "up", "down", "both"];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Comparison {
     AtLeast,
@@ -193,6 +196,18 @@ pub fn known_keys() -> String {
         names(Figure::is_labelled),
         names(|figure| matches!(figure.source, Source::Loaded(_)))
     )
+}
+
+/// Every figure of a run as it is written whole, for a shell to complete; those behind a label or an id are not among them.
+#[must_use]
+pub fn names() -> Vec<String> {
+    let written = |figure: &Figure| match figure.source {
+        Source::Way(_) | Source::Path(_) => ["up", "down"].map(|way| format!("{way}.{}", figure.name)).into(),
+        Source::Run(_) => vec![figure.name.to_owned()],
+        Source::Loaded(_) => LOADS.map(|load| format!("loaded.{load}.{}", figure.name)).into(),
+        Source::Labelled(_) | Source::Finding => Vec::new(),
+    };
+    all().flat_map(written).collect()
 }
 
 /// `: did you mean …? The figures are`, with the name most like this one, if there is any that could be meant.

@@ -15,6 +15,7 @@ mod tcp;
 
 pub use encap::{Encap, EspSuite, Gre, Network};
 pub use imix::{Imix, ImixError};
+pub use parse::ENCAPSULATIONS;
 pub use rates::Rates;
 pub use ratio::Ratio;
 pub use stack::Encaps;

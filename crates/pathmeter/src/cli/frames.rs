@@ -6,7 +6,6 @@ use engine::run::PairCount;
 use model::framing::Encaps;
 use model::plan::Transport;
 use model::units::{Bytes, Nanos};
-use std::path::PathBuf;
 
 /// Sweep over Ethernet frame sizes: throughput and packets a second of each, against line rate
 #[derive(Clone, Debug, Args)]
@@ -62,9 +61,6 @@ pub(crate) struct FramesArgs {
     /// What carries the packets on the link, from the wire inwards, as `pathmeter linerate` takes it
     #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true, help_heading = "Test")]
     pub(crate) encap: Encaps,
-    /// Draw throughput and packets a second over frame size into this file, an .svg or a .png; repeatable
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) chart: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) keep: KeepArgs,
     #[command(flatten)]

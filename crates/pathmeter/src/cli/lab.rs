@@ -121,9 +121,6 @@ pub(crate) struct LabRunArgs {
     /// Shorter tests, and with --compare 3 repetitions
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Draw Mbit/s of every topology into this file, an .svg or a .png; repeatable
-    #[arg(long, value_name = "FILE")]
-    pub(crate) chart: Vec<PathBuf>,
     /// Record what crosses this interface of the topology while it is measured
     #[arg(long, value_name = "NODE:DEVICE", requires = "pcap")]
     pub(crate) capture: Option<String>,

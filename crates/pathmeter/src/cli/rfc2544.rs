@@ -73,9 +73,6 @@ pub(crate) struct Rfc2544Args {
     pub(crate) profile: ProfileArgs,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
-    /// Draw rates over frame size into this file, an .svg or a .png; repeatable
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) chart: Vec<PathBuf>,
     /// Go on with a run of the same command line that was cut off: what it measured is in the journal beside -o FILE
     #[arg(long, help_heading = "Output")]
     pub(crate) resume: bool,

@@ -59,15 +59,15 @@ const SHORT: &[(&str, &[&str])] = &[
     (
         "frames",
         &[
-            "frame", "tests", "reverse", "time", "quick", "pairs", "link", "encap", "chart", "expect",
-            "json", "verbose",
+            "frame", "tests", "reverse", "time", "quick", "pairs", "link", "encap", "expect", "json",
+            "verbose",
         ],
     ),
     (
         "rfc2544",
         &[
-            "lab", "standard", "tests", "quick", "frame", "both", "search", "link", "chart", "against",
-            "json", "verbose",
+            "lab", "standard", "tests", "quick", "frame", "both", "search", "link", "against", "json",
+            "verbose",
         ],
     ),
     (
@@ -89,7 +89,7 @@ const SHORT: &[(&str, &[&str])] = &[
     ),
 ];
 /// Of the options that every command takes.
-const HIDDEN: [&str; 4] = ["format", "output", "color", "plain"];
+const HIDDEN: [&str; 5] = ["format", "output", "chart", "color", "plain"];
 const EXAMPLES: usize = 3;
 
 #[cfg(test)]

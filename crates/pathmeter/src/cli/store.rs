@@ -1,5 +1,6 @@
 //! The command line of what is kept: which store, and the commands that read it.
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -23,8 +24,22 @@ pub(crate) struct KeepArgs {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct StoreArgs {
     /// The store [default: pathmeter/runs.db in $XDG_DATA_HOME or ~/.local/share]
-    #[arg(long, value_name = "FILE", env = "PATHMETER_STORE", hide_env_values = true, value_hint = ValueHint::FilePath)]
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "PATHMETER_STORE",
+        hide_env_values = true,
+        value_hint = ValueHint::FilePath,
+        value_parser = OsStringValueParser::new().map(PathBuf::from)
+    )]
     pub(crate) store: Option<PathBuf>,
+}
+
+impl StoreArgs {
+    /// The store that was named; an empty name, as an empty variable is, names none.
+    pub(crate) fn named(&self) -> Option<PathBuf> {
+        self.store.clone().filter(|file| !file.as_os_str().is_empty())
+    }
 }
 
 /// Which kept runs are meant.

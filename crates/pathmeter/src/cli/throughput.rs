@@ -78,7 +78,7 @@ pub(crate) struct TestArgs {
     #[arg(short, long, value_name = "SIZE")]
     pub(crate) length: Option<Bytes>,
     /// Rate of each stream, payload bits a second; 0 is as fast as possible, which is the default for UDP too
-    #[arg(short, long, value_name = "RATE")]
+    #[arg(short, long, value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) bitrate: Option<BitRate>,
 }
 

@@ -1,37 +1,51 @@
 //! A chart as a file, for the commands that draw one.
 
 use super::file;
+use crate::cli::{Command, Common};
 #[cfg(feature = "png")]
 use engine::error::fault;
 use engine::error::{Context, Failure, Result};
-use std::path::{Path, PathBuf};
+use report::document::{Document, picture};
+use std::io::Write;
+use std::path::Path;
 
-/// Refuses files that would be no picture, before anything is measured for them.
+/// Refuses what could not be drawn, before anything is measured for it.
 ///
 /// # Errors
-/// When a name ends neither in `.svg` nor in `.png`, or the file cannot be written.
-pub(crate) fn check(files: &[PathBuf]) -> Result<()> {
-    for path in files {
+/// When the command has no figures, a name ends neither in `.svg` nor in `.png`, or a file cannot be written.
+pub(crate) fn check(command: &Command, global: &Common) -> Result<()> {
+    for path in &global.chart {
+        let refused = |what: &str, advice: &str| {
+            Err(Failure::usage(format!("--chart {}: {what}", path.display()), advice).into())
+        };
+        if !command.has_chart() {
+            return refused("this command has no figures to draw", "leave --chart out");
+        }
         if kind(path).is_none() {
-            let picture = if cfg!(feature = "png") { "neither an .svg nor a .png" } else { "no .svg" };
-            let said = format!("--chart {}: it is {picture}", path.display());
-            return Err(Failure::usage(said, "the ending of the name says which of them it is").into());
+            let picture =
+                if cfg!(feature = "png") { "it is neither an .svg nor a .png" } else { "it is no .svg" };
+            return refused(picture, "the ending of the name says which of them it is");
         }
         file::check(path)?;
     }
     Ok(())
 }
 
-/// Writes the chart into each file.
+/// Draws documents into each file that was asked for. Where they have nothing to draw, such as a test that ended before its
+/// first interval, standard error says so.
 ///
 /// # Errors
 /// When a file cannot be written.
-pub(crate) fn write(files: &[PathBuf], svg: impl FnOnce() -> String) -> Result<()> {
-    if files.is_empty() {
+pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> Result<()> {
+    if global.chart.is_empty() {
         return Ok(());
     }
-    let svg = svg();
-    for path in files {
+    let Some(figure) = picture(documents, &command_line()) else {
+        let _ = writeln!(std::io::stderr(), "--chart: this result has no figures to draw");
+        return Ok(());
+    };
+    let svg = figure.svg();
+    for path in &global.chart {
         let written = match kind(path) {
             #[cfg(feature = "png")]
             Some(Kind::Png) => {
@@ -43,6 +57,17 @@ pub(crate) fn write(files: &[PathBuf], svg: impl FnOnce() -> String) -> Result<(
         written.with_context(|| format!("write {}", path.display()))?;
     }
     Ok(())
+}
+
+/// What was typed, as a shell reads it.
+fn command_line() -> String {
+    let quoted =
+        |word: String| match word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c)) {
+            true if !word.is_empty() => word,
+            _ => format!("'{}'", word.replace('\'', "'\\''")),
+        };
+    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("pathmeter".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 enum Kind {

@@ -19,6 +19,7 @@ use serde::Serialize;
 
 /// One thing looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Check {
     /// Stable name, kebab-case.
     pub(crate) name: &'static str,
@@ -34,6 +35,7 @@ pub(crate) struct Check {
 
 /// The verdict of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
     /// As it should be.

@@ -1,6 +1,5 @@
 //! `pathmeter frames`: what the path carries in Ethernet frames of each size, against line rate.
 
-use super::chart;
 use super::keep::Keep;
 use super::live::carry_out;
 use super::session::{answered, conclude, expectations, print_plan, security};
@@ -10,13 +9,11 @@ use crate::request;
 use crate::signals;
 use engine::error::Result;
 use engine::run::Options;
-use report::format::frames as format;
 
 /// Runs the command.
 pub(crate) fn run(args: &FramesArgs, global: &Common) -> Result<Exit> {
     let expected = expectations(&args.session)?;
     let security = security(&args.session.identity)?;
-    chart::check(&args.chart)?;
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;
     if args.session.dry_run {
@@ -27,7 +24,6 @@ pub(crate) fn run(args: &FramesArgs, global: &Common) -> Result<Exit> {
     let mut ended = carry_out(&plan, options, &mut keep, global)?;
     let exit = conclude(&mut ended.run, false, &expected, global);
     let kept = keep.finish(&ended.run);
-    chart::write(&args.chart, || format::chart(&ended.run).svg())?;
     let exit = exit?;
     ended.error.map_or(Ok(()), Err)?;
     kept.map(|()| exit)

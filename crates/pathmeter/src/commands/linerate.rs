@@ -20,6 +20,7 @@ pub(crate) fn run(args: &LinerateArgs, global: &Common) -> Result<Exit> {
 
 /// What was asked, and one row for each packet size.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Answer {
     /// Name and version of this document's form.
     schema: &'static str,
@@ -92,6 +93,12 @@ fn refused(error: FramingError) -> Failure {
 
 /// Ethernet's (IEEE 802.3).
 const USUAL_MTU: Bytes = Bytes(1500);
+
+/// What the JSON holds.
+#[cfg(test)]
+pub(in crate::commands) fn schema() -> schemars::Schema {
+    schemars::schema_for!(Answer)
+}
 
 #[cfg(test)]
 mod tests;

@@ -30,8 +30,8 @@ pub(crate) fn carry_out(plan: &Plan, options: Options, keep: &mut Keep, global: 
         format::Live::Events => global.output.is_none(),
         format::Live::Nothing => false,
     };
-    // What is kept is whole.
-    let is_seen = is_seen && !keep.is_kept();
+    // What is kept is whole, and a picture shows rates over time.
+    let is_seen = is_seen && !keep.is_kept() && global.chart.is_empty();
     let options = Options { drop_intervals: is_seen, ..options };
     let mut live = Live::new(plan, global);
     let Ended { document, error } = run::run(plan, &options, &mut |event| {

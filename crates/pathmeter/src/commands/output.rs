@@ -1,19 +1,20 @@
 //! Where a command's finished text goes: standard output, or the file of `-o`.
 
-use super::file;
+use super::{chart, file};
 use crate::cli::{Colour, Common};
 use engine::error::{Context, Result};
 use report::document::Document;
 use report::format::Style;
 use std::io::{ErrorKind, IsTerminal, Write};
 
-/// Writes documents in the format asked for.
+/// Writes documents in the format asked for, and then draws them where that is asked for, too.
 ///
 /// # Errors
-/// As [`deliver`].
+/// As [`deliver`] and [`chart::write`].
 pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> Result<()> {
     let text = global.format().write(documents, &Screen::of(global).style());
-    deliver(global, text.as_bytes())
+    deliver(global, text.as_bytes())?;
+    chart::write(documents, global)
 }
 
 /// Writes the whole text. A reader that has seen enough (`| head`) is no error.

@@ -4,7 +4,6 @@ mod outcome;
 mod plan;
 mod progress;
 
-use super::chart;
 use super::output::deliver;
 use super::session::{parse_expectations, print_plan, security};
 use crate::cli::{Common, Rfc2544Args};
@@ -23,7 +22,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs the command.
 pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
-    chart::check(&args.chart)?;
     let expected = parse_expectations(&args.session.expect, EXAMPLE)?;
     let reference = args.against.as_deref().map(reference).transpose()?;
     let security = security(&args.session.identity)?;
@@ -56,7 +54,6 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
         report.notes.push("The result of --against has none of these devices: nothing is compared.".into());
     }
     let exit = outcome::conclude(&mut report, &expected, reference.is_some(), global)?;
-    chart::write(&args.chart, || format::chart(&report).svg())?;
     if let Some(journal) = journal.filter(|_| error.is_none() && !stop.is_raised()) {
         journal.lock().unwrap_or_else(PoisonError::into_inner).remove()?;
     }

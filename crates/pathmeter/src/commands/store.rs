@@ -32,7 +32,7 @@ pub(crate) fn existing(args: &StoreArgs) -> Result<Store> {
 }
 
 fn file(args: &StoreArgs) -> Result<PathBuf, Failure> {
-    args.store.clone().or_else(usual).ok_or_else(|| {
+    args.named().or_else(usual).ok_or_else(|| {
         let what = "no store is named, and neither XDG_DATA_HOME nor HOME says where one would be";
         Failure::usage(what, "name it: --store FILE")
     })

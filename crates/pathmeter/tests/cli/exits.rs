@@ -18,6 +18,20 @@ fn a_fault_of_ours_is_70() {
 }
 
 #[test]
+fn an_empty_variable_names_no_store() {
+    let scratch = super::Scratch::new("store");
+    let output = Command::new(env!("CARGO_BIN_EXE_pathmeter"))
+        .arg("history")
+        .env("PATHMETER_STORE", "")
+        .env("XDG_DATA_HOME", &scratch.0)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("No run is kept here yet"), "{output:?}");
+}
+
+#[test]
 fn what_cannot_be_asked_is_2() {
     for (line, named) in [
         ("nonsense", "nonsense"),
@@ -25,6 +39,10 @@ fn what_cannot_be_asked_is_2() {
         ("throughput h --nonsense", "--nonsense"),
         ("throughput h -t soon", "soon"),
         ("throughput h -b 10Q", "10Q"),
+        ("throughput h -b -1G", "invalid value '-1G' for '--bitrate"),
+        ("throughput h --chart no-picture", "neither an .svg nor a .png"),
+        ("doctor --chart x.svg", "no figures to draw"),
+        ("lab list --chart x.svg", "no figures to draw"),
         ("throughput h --dscp af99", "af99"),
         ("throughput h --format xml", "xml"),
         ("throughput h --format csv --json", "--json"),

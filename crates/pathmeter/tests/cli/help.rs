@@ -88,7 +88,7 @@ fn shells_take_their_completions() {
 #[test]
 fn there_is_a_manual_page_for_each_command() {
     let page = succeed("man");
-    assert!(page.contains(".TH pathmeter 1") && page.contains("EXIT CODES"), "{page}");
+    assert!(page.contains(".TH pathmeter 1") && page.contains(".SH \"EXIT STATUS\""), "{page}");
     let scratch = Scratch::new("man");
     let dir = scratch.0.join("deep/man1");
     assert_eq!(succeed(&format!("man {}", dir.display())), "");

@@ -129,6 +129,22 @@ fn a_file_gets_the_result_and_one_that_cannot_loses_nothing() {
 }
 
 #[test]
+fn a_chart_shows_what_the_text_does_not_and_takes_nothing_from_it() {
+    let server = Server::start(&[]);
+    let scratch = Scratch::new("chart");
+    let [svg, png] = ["chart.svg", "chart.png"].map(|name| scratch.file(name, None));
+    let words = ["-t", "500ms", "-i", "100ms", "--chart", &svg, "--chart", &png];
+    let ended = server.throughput(&words).code(0);
+    assert!(ended.stdout.contains("bit/s") && !ended.stdout.contains("<svg"), "{}", ended.stdout);
+    let drawn = std::fs::read_to_string(&svg).unwrap();
+    for part in ["<polyline", "RTT under load", "Retransmits per interval", "--chart", "at both ends"] {
+        assert!(drawn.contains(part), "{part}: {drawn}");
+    }
+    assert!(std::fs::read(&png).unwrap().starts_with(b"\x89PNG"));
+    server.throughput(&["-n", "1M", "--chart", "/proc/chart.svg"]).code(2).says("/proc/chart.svg");
+}
+
+#[test]
 fn a_reader_that_leaves_stops_nothing() {
     let server = Server::start(&[]);
     let line = format!(

@@ -1,4 +1,5 @@
-//! The commands of the README are executed as they stand there, apart from the host's name and the time they take.
+//! The commands of the README and of docs/commands.md are executed as they stand there, apart from the host's name and the time
+//! they take.
 
 use super::lab::{Net, SERVER};
 use super::support::{Running, pathmeter};
@@ -46,11 +47,7 @@ fn the_commands_of_the_readme_work() {
 
 #[test]
 fn every_option_and_format_the_readme_names_exists() {
-    let text = readme();
-    // The table of benchmarks names options of other tools.
-    let (before, rest) = text.split_once("<!-- begin best -->").expect("there is the table");
-    let (_, after) = rest.split_once("<!-- end best -->").expect("the table ends");
-    let text = format!("{before}{after}");
+    let text = pages();
     let commands = [
         "--help",
         "throughput --help",
@@ -72,7 +69,7 @@ fn every_option_and_format_the_readme_names_exists() {
     let help = help.concat();
     let mut named = 0;
     for word in text.split(['`', ' ', '\n', '=']).filter(|word| word.starts_with("--") && word.len() > 2) {
-        if ["--release", "--"].contains(&word) {
+        if ["--locked", "--profile"].contains(&word) {
             continue;
         }
         let known = ["--link", "--goodput", "--payload", "--get-server-output"];
@@ -94,15 +91,15 @@ fn shorter(command: &str) -> &'static [&'static str] {
     }
 }
 
-/// Everything after `pathmeter` (or after `cargo run --release --`) in the README's code, once each.
+/// Everything after `pathmeter` in the pages' code, once each.
 fn commands() -> Vec<String> {
-    let text = readme();
+    let text = pages();
     let blocks = text.split("```").skip(1).step_by(2).flat_map(str::lines);
     let prose = text.split("```").step_by(2).flat_map(|part| part.split('`').skip(1).step_by(2));
     let mut commands = Vec::new();
     for code in blocks.chain(prose) {
-        let rest = code.strip_prefix("pathmeter ").or_else(|| code.strip_prefix("cargo run --release -- "));
-        let Some(rest) = rest.filter(|rest| !rest.contains("COMMAND")).map(str::to_owned) else { continue };
+        let rest = code.strip_prefix("pathmeter ").filter(|rest| !rest.contains("COMMAND"));
+        let Some(rest) = rest.map(str::to_owned) else { continue };
         if !commands.contains(&rest) {
             commands.push(rest);
         }
@@ -111,7 +108,8 @@ fn commands() -> Vec<String> {
     commands
 }
 
-fn readme() -> String {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-    std::fs::read_to_string(path).expect("the README is there")
+fn pages() -> String {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = |name| std::fs::read_to_string(root.join(name)).expect(name);
+    ["README.md", "docs/commands.md"].map(page).concat()
 }

@@ -1,7 +1,7 @@
 //! The blocks that documents are made of.
 
 use super::Table;
-use crate::plot::{BarChart, LineChart};
+use crate::plot::{BarChart, Drawing, LineChart};
 use insight::answer::Answer;
 use model::finding::{Finding, Status, Verdict};
 use model::run::Run;
@@ -95,12 +95,12 @@ impl Chart {
         }
     }
 
-    /// The drawing as an SVG document.
+    /// The drawing.
     #[must_use]
-    pub fn svg(&self) -> String {
+    pub fn drawing(&self) -> Drawing {
         match self {
-            Chart::Lines(chart) => chart.svg(),
-            Chart::Bars(chart) => chart.svg(),
+            Chart::Lines(chart) => chart.drawing(),
+            Chart::Bars(chart) => chart.drawing(),
         }
     }
 }

@@ -30,7 +30,7 @@ pub fn chart(run: &Run) -> LineChart {
     let mut sizes: Vec<u32> = rows.iter().map(|row| row.frame).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let panel = |title: &str, value: Value, limit: Value| {
+    let panel = |title: &str, unit: &str, value: Value, limit: Value| {
         let line = |protocol: Transport| Line {
             name: protocol.to_string(),
             values: over(rows, &sizes, protocol, value),
@@ -38,6 +38,7 @@ pub fn chart(run: &Run) -> LineChart {
         };
         LinePanel {
             title: title.into(),
+            unit: unit.into(),
             lines: protocols(rows).into_iter().map(line).collect(),
             ..LinePanel::default()
         }
@@ -50,8 +51,8 @@ pub fn chart(run: &Run) -> LineChart {
         sizes: sizes.iter().map(u32::to_string).collect(),
         limit: known.then(|| "line rate".into()),
         panels: vec![
-            panel("Goodput, Gbit/s", goodput, goodput_limit),
-            panel("Packets, Mpps", packets, packets_limit),
+            panel("Goodput", "Gbit/s", goodput, goodput_limit),
+            panel("Packets", "Mpps", packets, packets_limit),
         ],
     }
 }

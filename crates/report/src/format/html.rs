@@ -189,7 +189,7 @@ fn titled(table: &Table) -> String {
 /// The drawing stands in the page itself, so that its colours follow those of the page.
 fn figure(chart: &Chart) -> String {
     let named = format!("<svg role=\"img\" aria-label=\"{}\" ", escaped(chart.title()));
-    format!("<figure>{}</figure>\n", chart.svg().trim_end().replacen("<svg ", &named, 1))
+    format!("<figure>{}</figure>\n", chart.drawing().svg().trim_end().replacen("<svg ", &named, 1))
 }
 
 /// Escaped text, in which what stands between backticks is code. A backtick without another is one.

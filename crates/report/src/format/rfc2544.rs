@@ -65,6 +65,10 @@ impl Document for DeviceDocument<'_> {
         blocks
     }
 
+    fn provenance(&self) -> String {
+        format!("{}. {}", sentences::title(self.report), sentences::circumstances(self.report).join(" "))
+    }
+
     fn expectations(&self) -> Vec<Expectation> {
         let promised = self.report.devices.iter().filter_map(promise);
         super::run::expectations(&self.report.expectations).into_iter().chain(promised).collect()

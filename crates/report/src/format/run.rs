@@ -7,6 +7,7 @@ mod details;
 
 pub use csv::COLUMNS;
 
+use super::brief::provenance;
 use super::{Style, ndjson, text};
 use crate::document::{Block, Csv, Document, Expectation, Head, Judgement, indented_json};
 use crate::expect::Checked;
@@ -47,6 +48,12 @@ impl Document for RunDocument<'_> {
 
     fn expectations(&self) -> Vec<Expectation> {
         expectations(&self.run.expectations)
+    }
+
+    fn provenance(&self) -> String {
+        let title = blocks::title(self.run).replace('`', "");
+        let more = provenance(self.run);
+        if more.is_empty() { title } else { format!("{title}. {more}") }
     }
 
     fn csv(&self) -> Csv {

@@ -1,9 +1,9 @@
-//! Grouped horizontal bars in panels: names stand before their bars and never overlap, however long.
+//! Grouped horizontal bars in panels over one axis: names stand before their bars and never overlap, however long.
 
 use super::axis::{Axis, number};
-use super::svg::{GREY, INK, Svg, Text, room};
+use super::svg::{Drawing, GREY, GRID, INK, Svg, Text, room, wrapped};
 
-/// A chart of panels; those side by side share their axis.
+/// A chart of panels, which share their axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BarChart {
     /// What it shows.
@@ -59,14 +59,20 @@ impl BarChart {
     /// The chart as an SVG document.
     #[must_use]
     pub fn svg(&self) -> String {
+        self.drawing().svg()
+    }
+
+    /// The chart.
+    #[must_use]
+    pub fn drawing(&self) -> Drawing {
         let mut svg = Svg::new(WIDTH);
         let mut y = self.head(&mut svg);
         let names = self.rows().map(|row| room(&short(&row.name), 12.0)).fold(40.0, f64::max);
         let columns = if self.panels.len() > 1 { 2 } else { 1 };
         let width = (WIDTH - 2.0 * MARGIN - GUTTER * (columns as f64 - 1.0)) / columns as f64;
+        let bars = self.rows().flat_map(|row| row.bars.iter().flatten());
+        let axis = Axis::to(bars.map(Bar::reach).fold(0.0, f64::max));
         for line in self.panels.chunks(columns) {
-            let bars = line.iter().flat_map(|panel| &panel.rows).flat_map(|row| row.bars.iter().flatten());
-            let axis = Axis::to(bars.map(Bar::reach).fold(0.0, f64::max));
             let heights = line.iter().enumerate().map(|(index, panel)| {
                 let left = MARGIN + index as f64 * (width + GUTTER);
                 let place = Place { left, top: y, names, width, axis: &axis };
@@ -151,16 +157,14 @@ impl BarChart {
             let x = place.x(mark);
             svg.line([x, y - 0.5, x, y + BAR + 0.5], MARK, 2.5);
         }
-        let share =
-            bar.mark.filter(|mark| *mark > 0.0).map(|mark| format!(" ({:.0} %)", bar.value / mark * 100.0));
-        let label = format!("{}{}", number(bar.value), share.unwrap_or_default());
+        let label = format!("{}{}", number(bar.value), bar.share().unwrap_or_default());
         let style = Text { size: 10.5, ..Text::PLAIN };
         svg.text(bar.label_at(place, room(&label, style.size)), y + BAR - 2.6, style, &label);
     }
 
     fn foot(&self, svg: &mut Svg, mut y: f64) -> f64 {
         let style = Text { size: 11.0, colour: GREY, ..Text::PLAIN };
-        for line in self.notes.iter().flat_map(|note| wrapped(note)) {
+        for line in self.notes.iter().flat_map(|note| wrapped(note, NOTE)) {
             svg.text(MARGIN, y, style, &line);
             y += 15.0;
         }
@@ -176,7 +180,14 @@ impl Bar {
 }
 
 impl Bar {
-    /// Where a label so wide stands: behind the bar, or behind the mark where that would cross it.
+    /// How much of what it could be it is. More than all of it is no share: the limit or the figure is wrong, which a finding
+    /// says.
+    fn share(&self) -> Option<String> {
+        let share = self.value / self.mark.filter(|mark| *mark > 0.0)?;
+        Some(if share > OVER { " (over the limit)".into() } else { format!(" ({:.0} %)", share * 100.0) })
+    }
+
+    /// Where a label so wide stands: behind the bar and its whisker, or behind the mark where that would cross it.
     fn label_at(&self, place: &Place<'_>, width: f64) -> f64 {
         let end = place.x(self.value.max(self.whisker.map_or(0.0, |[_, high]| high)));
         let mark = self.mark.map(|mark| place.x(mark)).filter(|x| (end..end + width + 10.0).contains(x));
@@ -217,21 +228,6 @@ fn short(name: &str) -> String {
     name.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
 }
 
-/// Lines that fit the picture's width.
-fn wrapped(note: &str) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in note.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + word.chars().count() < NOTE => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
 const WIDTH: f64 = 1080.0;
 const MARGIN: f64 = 28.0;
 /// Between two panels.
@@ -244,7 +240,8 @@ const LABELS: f64 = 96.0;
 const LONGEST_NAME: usize = 24;
 /// Characters of a line of notes.
 const NOTE: usize = 180;
-const GRID: &str = "#e3e3e3";
+/// Rounding alone puts a bar no farther above its limit.
+const OVER: f64 = 1.005;
 /// Blue, orange and green of Okabe and Ito; the mark is their vermilion.
 const COLOURS: [&str; 3] = ["#0072b2", "#e69f00", "#009e73"];
 const MARK: &str = "#d55e00";

@@ -1,7 +1,7 @@
 //! Lines over a few sizes in panels, each with the line above it that theory allows.
 
 use super::axis::{Axis, number};
-use super::svg::{GREY, INK, Svg, Text, room};
+use super::svg::{Drawing, GREY, GRID, INK, Mark, Svg, Text, room};
 
 /// A chart of panels, two side by side; the places of an axis stand at equal distances.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,7 +14,7 @@ pub struct LineChart {
     pub across: String,
     /// The sizes.
     pub sizes: Vec<String>,
-    /// What the thin lines mean; absent when there are none.
+    /// What the dashed lines mean; absent when there are none.
     pub limit: Option<String>,
     /// The panels.
     pub panels: Vec<LinePanel>,
@@ -23,8 +23,10 @@ pub struct LineChart {
 /// One panel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinePanel {
-    /// What is measured in it, and its unit.
+    /// What is measured in it.
     pub title: String,
+    /// Its unit, if it has one. Panels of one unit share their axis, so that they can be held against each other.
+    pub unit: String,
     /// The lines; from the eighth on colours return.
     pub lines: Vec<Line>,
     /// What stands below these lines and its places, where it is not as in the rest of the chart.
@@ -48,6 +50,12 @@ impl LineChart {
     /// The chart as an SVG document.
     #[must_use]
     pub fn svg(&self) -> String {
+        self.drawing().svg()
+    }
+
+    /// The chart.
+    #[must_use]
+    pub fn drawing(&self) -> Drawing {
         let mut svg = Svg::new(WIDTH);
         svg.text(MARGIN, 38.0, Text { size: 21.0, bold: true, ..Text::PLAIN }, &self.title);
         svg.text(MARGIN, 60.0, Text { size: 13.0, colour: GREY, ..Text::PLAIN }, &self.subtitle);
@@ -67,7 +75,9 @@ impl LineChart {
             });
             let area = areas.fold(top, f64::max);
             for (panel, left) in row.iter().zip(lefts) {
-                svg.text(left, top - 12.0, Text { size: 14.0, bold: true, ..Text::PLAIN }, &panel.title);
+                let title = if panel.unit.is_empty() { "" } else { ", " };
+                let title = format!("{}{title}{}", panel.title, panel.unit);
+                svg.text(left, top - 12.0, Text { size: 14.0, bold: true, ..Text::PLAIN }, &title);
                 self.panel(&mut svg, panel, [left, area, width]);
             }
             top = area + HEIGHT + FOOT + BETWEEN;
@@ -79,33 +89,50 @@ impl LineChart {
     fn legend(&self, svg: &mut Svg, panel: &LinePanel, [left, top, right]: [f64; 3]) -> f64 {
         let limited = panel.lines.iter().any(|line| line.limit.iter().any(Option::is_some));
         let limit = self.limit.as_deref().filter(|_| limited).map(|limit| (limit, None));
-        let lines = panel.lines.iter().map(|line| line.name.as_str()).zip(COLOURS.iter().cycle().map(Some));
+        let lines = panel.lines.iter().enumerate().map(|(index, line)| (line.name.as_str(), Some(index)));
         let (mut x, mut y) = (left, top);
-        for (name, colour) in lines.chain(limit) {
-            let sign = if colour.is_some() { 20.0 } else { 26.0 };
-            let needed = sign + room(name, 12.0);
+        for (name, index) in lines.chain(limit) {
+            let needed = SIGN + room(name, 12.0);
             if x > left && x + needed > right {
                 (x, y) = (left, y + LEGEND_LINE);
             }
-            match colour {
-                Some(colour) => svg.rect([x, y, 14.0, 10.0], colour, ""),
-                None => svg.line([x, y + 5.0, x + 18.0, y + 5.0], INK, THIN),
+            let sample = [(x, y + 5.0), (x + 22.0, y + 5.0)];
+            match index {
+                Some(index) => {
+                    svg.path(&sample, colour(index), THICK, false);
+                    let mark = Mark { size: MARK + NESTED, open: is_open(index) };
+                    svg.mark((x + 11.0, y + 5.0), mark, colour(index), name);
+                }
+                None => svg.path(&sample, GREY, THIN, true),
             }
-            svg.text(x + sign, y + 9.5, Text::PLAIN, name);
+            svg.text(x + SIGN, y + 9.5, Text::PLAIN, name);
             x += needed + 28.0;
         }
         y + LEGEND_LINE
     }
 
-    fn panel(&self, svg: &mut Svg, panel: &LinePanel, [left, top, width]: [f64; 3]) {
-        let values = || panel.lines.iter().flat_map(|line| line.values.iter().chain(&line.limit)).flatten();
-        let axis = match panel.logarithmic {
-            true => Axis::logarithmic(values().copied()),
-            false => Axis::to(values().copied().fold(0.0, f64::max)),
+    /// The axis of a panel: that of all with its unit.
+    fn axis(&self, panel: &LinePanel) -> Axis {
+        let alike = |other: &&LinePanel| {
+            std::ptr::eq(*other, panel)
+                || !panel.unit.is_empty()
+                    && (&other.unit, other.logarithmic) == (&panel.unit, panel.logarithmic)
         };
+        let lines = self.panels.iter().filter(alike).flat_map(|panel| &panel.lines);
+        let values = lines.flat_map(|line| line.values.iter().chain(&line.limit)).flatten().copied();
+        if panel.logarithmic { Axis::logarithmic(values) } else { Axis::to(values.fold(0.0, f64::max)) }
+    }
+
+    fn panel(&self, svg: &mut Svg, panel: &LinePanel, [left, top, width]: [f64; 3]) {
         let own = panel.across.as_ref();
         let (across, sizes) = own.map_or((&self.across, &self.sizes), |own| (&own.0, &own.1));
-        let place = Place { left: left + NUMBERS, top, width: width - NUMBERS, axis, count: sizes.len() };
+        let axis = self.axis(panel);
+        let labels =
+            self.limits_of(panel).iter().map(|limit| room(&limit.label, LABEL_SIZE)).fold(0.0, f64::max);
+        let space = width - NUMBERS;
+        // Half a place stands behind the last one anyhow.
+        let behind = (labels + 2.0 * MARK - space / (2.0 * sizes.len().max(1) as f64)).max(0.0);
+        let place = Place { left: left + NUMBERS, top, width: space - behind, axis, count: sizes.len() };
         for (index, tick) in place.axis.ticks().enumerate() {
             let Some(y) = place.y(tick) else { continue };
             svg.line([place.left, y, left + width, y], if index == 0 { INK } else { GRID }, 1.0);
@@ -117,21 +144,87 @@ impl LineChart {
             svg.text(place.x(index), top + HEIGHT + 16.0, style, size);
         }
         svg.text(place.left + place.width / 2.0, top + HEIGHT + 36.0, style, across);
-        for (index, (line, colour)) in panel.lines.iter().zip(COLOURS.iter().cycle()).enumerate() {
+        self.limits(svg, panel, &place);
+        for (index, line) in panel.lines.iter().enumerate() {
+            let hidden = panel.lines[index + 1..].iter().any(|above| place.coincide(line, above));
+            let width = if hidden { WIDE } else { THICK };
+            draw(svg, &line.values, &place, Stroke { colour: colour(index), width, dashed: false });
+        }
+        for (index, line) in panel.lines.iter().enumerate() {
             let above = panel.lines.len() - 1 - index;
-            let mark = MARK + (NESTED * above as f64).min(MARK);
-            draw(svg, &line.limit, &place, INK, THIN);
-            draw(svg, &line.values, &place, colour, THICK);
-            for (index, value) in line.values.iter().enumerate() {
+            let size = MARK + (NESTED * above as f64).min(MARK);
+            let mark = Mark { size, open: is_open(index) };
+            let dense = line.values.len() > MOST_MARKS;
+            for (at, value) in line.values.iter().enumerate().filter(|_| !dense) {
                 let known = value.and_then(|value| Some((value, place.y(value)?)));
                 let Some((value, y)) = known else { continue };
-                let size = sizes.get(index).map(String::as_str).unwrap_or_default();
-                let title = format!("{} {size}: {}", line.name, number(value));
-                let x = place.x(index);
-                svg.rect([x - mark / 2.0, y - mark / 2.0, mark, mark], colour, &title);
+                let size = sizes.get(at).map(String::as_str).unwrap_or_default();
+                let title = format!("{} {size}: {} {}", line.name, number(value), panel.unit);
+                svg.mark((place.x(at), y), mark, colour(index), title.trim_end());
             }
         }
     }
+
+    /// What the lines could be at most: dashed, in the colour of the line, and named at the end. Those that are the same are
+    /// drawn once.
+    fn limits(&self, svg: &mut Svg, panel: &LinePanel, place: &Place) {
+        let limits = self.limits_of(panel);
+        for limit in &limits {
+            draw(svg, limit.values, place, Stroke { colour: limit.colour, width: THIN, dashed: true });
+        }
+        let ends: Vec<(f64, f64, &Limit<'_>)> = limits
+            .iter()
+            .filter_map(|limit| {
+                let end = limit.values.iter().rposition(Option::is_some)?;
+                Some((place.x(end), place.y(limit.values[end]?)?, limit))
+            })
+            .collect();
+        let heights = apart(ends.iter().map(|(_, y, _)| y + 3.5).collect(), place.top + HEIGHT - 4.0);
+        for ((x, _, limit), y) in ends.iter().zip(heights) {
+            let style = Text { size: LABEL_SIZE, colour: limit.colour, ..Text::PLAIN };
+            svg.text(x + MARK + NESTED + 4.0, y, style, &limit.label);
+        }
+    }
+
+    /// The limits of a panel, the highest end first.
+    fn limits_of<'a>(&'a self, panel: &'a LinePanel) -> Vec<Limit<'a>> {
+        let Some(name) = &self.limit else { return Vec::new() };
+        let lines = panel.lines.iter().enumerate().filter(|(_, line)| line.limit.iter().any(Option::is_some));
+        let lines: Vec<(usize, &Line)> = lines.collect();
+        let same = lines.windows(2).all(|pair| pair[0].1.limit == pair[1].1.limit);
+        let limit = |(index, line): &(usize, &'a Line)| Limit {
+            values: &line.limit,
+            colour: if same && lines.len() > 1 { GREY } else { colour(*index) },
+            label: if same { name.clone() } else { format!("{}, {name}", line.name) },
+        };
+        let mut limits: Vec<Limit<'_>> =
+            lines.iter().take(if same { 1 } else { lines.len() }).map(limit).collect();
+        limits.sort_by(|one, other| other.end().total_cmp(&one.end()));
+        limits
+    }
+}
+
+/// What a line could be at most.
+struct Limit<'a> {
+    values: &'a [Option<f64>],
+    colour: &'static str,
+    label: String,
+}
+
+impl Limit<'_> {
+    fn end(&self) -> f64 {
+        self.values.iter().rev().find_map(|value| *value).unwrap_or_default()
+    }
+}
+
+/// The colour of a line; from the eighth on they return.
+fn colour(index: usize) -> &'static str {
+    COLOURS[index % COLOURS.len()]
+}
+
+/// Filled and open marks take turns, so that the lower of two in one place is seen.
+fn is_open(index: usize) -> bool {
+    index % 2 == 1
 }
 
 /// Where a panel's lines stand.
@@ -153,12 +246,50 @@ impl Place {
     }
 }
 
-/// Joins the values that are known; one that is not breaks the line.
-fn draw(svg: &mut Svg, values: &[Option<f64>], place: &Place, colour: &str, width: f64) {
-    let points: Vec<Option<f64>> = values.iter().map(|value| place.y((*value)?)).collect();
-    for (index, pair) in points.windows(2).enumerate() {
-        if let [Some(one), Some(other)] = pair {
-            svg.line([place.x(index), *one, place.x(index + 1), *other], colour, width);
+impl Place {
+    /// Two lines lie on one another for most of their way.
+    fn coincide(&self, one: &Line, other: &Line) -> bool {
+        let pairs = one.values.iter().zip(&other.values);
+        let apart = pairs.filter_map(|(one, other)| Some((self.y((*one)?)? - self.y((*other)?)?).abs()));
+        let (near, all) = apart.fold((0, 0), |(near, all), apart| (near + u32::from(apart < THICK), all + 1));
+        2 * near > all
+    }
+}
+
+/// Heights of labels, from the top, moved until none covers another, and none lies below `bottom`.
+fn apart(mut heights: Vec<f64>, bottom: f64) -> Vec<f64> {
+    for index in 1..heights.len() {
+        heights[index] = heights[index].max(heights[index - 1] + LABEL);
+    }
+    let mut most = bottom;
+    for height in heights.iter_mut().rev() {
+        *height = height.min(most);
+        most = *height - LABEL;
+    }
+    heights
+}
+
+/// How a line is drawn.
+#[derive(Clone, Copy)]
+struct Stroke {
+    colour: &'static str,
+    width: f64,
+    dashed: bool,
+}
+
+/// Joins the values that are known; one that is not breaks the line. What is dashed has no marks, so that a value alone is a
+/// short stroke.
+fn draw(svg: &mut Svg, values: &[Option<f64>], place: &Place, stroke: Stroke) {
+    let points: Vec<Option<(f64, f64)>> =
+        values.iter().enumerate().map(|(index, value)| Some((place.x(index), place.y((*value)?)?))).collect();
+    let Stroke { colour, width, dashed } = stroke;
+    for part in points.split(Option::is_none) {
+        let part: Vec<(f64, f64)> = part.iter().flatten().copied().collect();
+        match part.as_slice() {
+            [] => {}
+            [(x, y)] if dashed => svg.path(&[(x - ALONE, *y), (x + ALONE, *y)], colour, width, dashed),
+            [_] => {}
+            several => svg.path(several, colour, width, dashed),
         }
     }
 }
@@ -182,8 +313,31 @@ const NUMBERS: f64 = 52.0;
 const MARK: f64 = 6.0;
 /// By what a mark is larger than that of the next line, which may hide it.
 const NESTED: f64 = 1.5;
-const THIN: f64 = 1.0;
+/// More marks than these are a line of their own.
+const MOST_MARKS: usize = 40;
+/// Room for the sample of a line in a legend.
+const SIGN: f64 = 30.0;
+/// Height of a label, and of its letters.
+const LABEL: f64 = 12.0;
+const LABEL_SIZE: f64 = 10.5;
+/// Half of a value that stands alone.
+const ALONE: f64 = 8.0;
+const THIN: f64 = 1.3;
 const THICK: f64 = 2.5;
-const GRID: &str = "#e3e3e3";
+/// Of a line that another one covers.
+const WIDE: f64 = 6.0;
 /// The colours of Okabe and Ito, which colour-blind people tell apart, without yellow and black.
 const COLOURS: [&str; 7] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#7f7f7f"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_cover_neither_one_another_nor_the_axis() {
+        assert_eq!(apart(vec![10.0, 50.0], 100.0), [10.0, 50.0]);
+        assert_eq!(apart(vec![10.0, 11.0, 12.0], 100.0), [10.0, 22.0, 34.0]);
+        assert_eq!(apart(vec![97.0, 99.0], 100.0), [88.0, 100.0]);
+        assert!(apart(Vec::new(), 100.0).is_empty());
+    }
+}

@@ -4,12 +4,15 @@
 
 mod axis;
 mod bars;
+mod figure;
 mod lines;
 #[cfg(feature = "png")]
 mod png;
 mod svg;
 
 pub use bars::{Bar, BarChart, BarPanel, BarRow};
+pub use figure::Figure;
 pub use lines::{Line, LineChart, LinePanel};
 #[cfg(feature = "png")]
 pub use png::{PlotError, png};
+pub use svg::Drawing;

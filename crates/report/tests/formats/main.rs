@@ -4,6 +4,7 @@
 mod agree;
 mod agreement;
 mod blocks;
+mod charts;
 mod frames;
 mod hops;
 mod iperf2;

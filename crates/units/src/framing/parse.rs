@@ -26,6 +26,33 @@ pub(super) fn encap(text: &str) -> Result<Encap, FramingError> {
     Ok(encap)
 }
 
+/// Every encapsulation, as it is written without its parameters.
+pub const ENCAPSULATIONS: [&str; 23] = [
+    "vlan",
+    "qinq",
+    "pppoe",
+    "mpls",
+    "ipip",
+    "ipip6",
+    "sit",
+    "ip6ip6",
+    "gre",
+    "gre6",
+    "gretap",
+    "gretap6",
+    "vxlan",
+    "vxlan6",
+    "geneve",
+    "geneve6",
+    "wireguard",
+    "wireguard6",
+    "esp-gcm",
+    "esp6-gcm",
+    "esp-cbc",
+    "esp6-cbc",
+    "srv6",
+];
+
 fn named(name: &str, parameters: &mut Parameters<'_>) -> Result<Encap, FramingError> {
     Ok(match name {
         "vlan" => Encap::Vlan,

@@ -151,6 +151,14 @@ fn overhead_of_every_encapsulation() {
     }
 }
 
+#[test]
+fn every_named_encapsulation_is_read_and_written_as_named() {
+    for name in ENCAPSULATIONS {
+        let read: Encaps = name.parse().unwrap();
+        assert!(read.to_string().starts_with(name), "{name} is written {read}");
+    }
+}
+
 /// packet-rate.md 1.3: the largest tagged frames, IPsec's alignment, NAT traversal, outer IPv6, baby jumbo frames.
 #[test]
 fn notes_on_encapsulations() {

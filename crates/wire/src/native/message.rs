@@ -193,8 +193,9 @@ impl Limits {
     /// What is to be known of a test that was kept to this rate.
     #[must_use]
     pub fn warning(rate: BitRate) -> Event {
-        let text =
-            format!("The server allows {rate} each way, so no more was asked for: the path may carry more.");
+        let text = format!(
+            "The server allows a session {rate} each way, and none asked for more: the path may carry more."
+        );
         Event::Warning(Warning::new("limited-by-server", text))
     }
 }

@@ -83,9 +83,8 @@ fn v4(bytes: &[u8]) -> Option<Ip> {
 }
 
 fn v6(bytes: &[u8]) -> Option<Ip> {
-    let address = |at: usize| {
-        bytes.get(at..)?.first_chunk().copied().map(|octets| IpAddr::V6(Ipv6Addr::from_octets(octets)))
-    };
+    let address =
+        |at: usize| bytes.get(at..)?.first_chunk().copied().map(|octets| IpAddr::V6(Ipv6Addr::from(octets)));
     let payload = u32::from(be16(bytes, 4)?);
     let mut ip = Ip {
         source: address(8)?,

@@ -92,9 +92,9 @@ impl Console {
 
     /// Those that are over, whole; then the first of those that still run.
     fn show_next(&mut self) {
-        for backlog in
-            self.waiting.extract_if(.., |_, backlog| backlog.over).map(|(_, b)| b).collect::<Vec<_>>()
-        {
+        let over: Vec<u64> =
+            self.waiting.iter().filter(|(_, backlog)| backlog.over).map(|(session, _)| *session).collect();
+        for backlog in over.iter().filter_map(|session| self.waiting.remove(session)).collect::<Vec<_>>() {
             self.out.write(&backlog.text);
             self.show_banner();
         }

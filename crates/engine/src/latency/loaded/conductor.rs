@@ -41,7 +41,7 @@ pub(super) struct Played {
 
 /// Plays the phases. What broke is told with what was measured.
 pub(super) fn play(score: &Score<'_>) -> (Vec<Played>, Vec<Warning>) {
-    let (mut played, mut warnings) = (Vec::new(), Vec::new());
+    let (mut played, mut warnings) = (Vec::new(), Vec::<Warning>::new());
     for (number, load) in score.load.phases.iter().enumerate() {
         if score.is_over() {
             break;
@@ -50,7 +50,11 @@ pub(super) fn play(score: &Score<'_>) -> (Vec<Played>, Vec<Warning>) {
         std::thread::scope(|scope| phase.run(scope));
         let (done, broke) = phase.conclude();
         played.extend(done);
-        warnings.extend(broke);
+        for warning in broke {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
     }
     (played, warnings)
 }

@@ -34,14 +34,13 @@ pub(crate) fn all(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
         .iter()
         .map(|(name, record)| (root.join(format!("docs/benchmarks/{name}.md")), page(name, record)))
         .collect();
-    for path in [root.join("docs/benchmarks.md"), root.join("README.md")] {
-        let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-        let mut text = fill(&text, "best", &tables::best(&[&records["peers"], &records["latency"]]))?;
-        for (name, record) in &records {
-            text = fill(&text, name, &tables::goals(record))?;
-        }
-        pages.push((path, text));
+    let path = root.join("docs/benchmarks.md");
+    let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    let mut text = fill(&text, "best", &tables::best(&[&records["peers"], &records["latency"]]))?;
+    for (name, record) in &records {
+        text = fill(&text, name, &tables::goals(record))?;
     }
+    pages.push((path, text));
     Ok(pages)
 }
 

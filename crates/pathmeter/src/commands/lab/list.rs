@@ -73,6 +73,7 @@ impl Document for Topologies {
 
 /// A topology.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Row {
     name: String,
     title: String,
@@ -84,6 +85,7 @@ struct Row {
 
 /// Something that this host lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Lacking {
     /// What is needed.
     needs: String,
@@ -156,4 +158,10 @@ fn text(rows: &[Row], style: &Style) -> String {
 fn markdown(rows: &[Row]) -> String {
     let head = "| topology | what it is | runs here |\n|---|---|---|\n".to_owned();
     rows.iter().fold(head, |text, row| text + &format!("| {} | {} | {} |\n", row.name, row.title, row.here()))
+}
+
+/// What the JSON holds.
+#[cfg(test)]
+pub(in crate::commands) fn schema() -> schemars::Schema {
+    schemars::schema_for!(Vec<Row>)
 }

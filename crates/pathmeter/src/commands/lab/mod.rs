@@ -4,10 +4,10 @@ mod check;
 mod down;
 mod exec;
 mod failure;
-mod list;
+pub(super) mod list;
 mod prepare;
 mod run;
-mod show;
+pub(super) mod show;
 mod sweep;
 mod up;
 

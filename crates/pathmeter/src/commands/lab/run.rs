@@ -1,7 +1,6 @@
 //! `pathmeter lab run`: topologies built, measured, judged and compared.
 
 use crate::cli::{Common, LabRunArgs, LabTest};
-use crate::commands::chart;
 use crate::commands::output::{deliver, write};
 use crate::commands::progress::{change, is_live, say};
 use crate::exit::Exit;
@@ -11,18 +10,16 @@ use lab::privilege::{Unprivileged, gain_and_enclose};
 use lab_run::{Plan, Request, Test, run_in_machine};
 use model::event::{Event, Progress};
 use model::lab::LabReport;
-use report::format::lab as format;
 
 /// Measures every topology.
 pub(crate) fn run(args: &LabRunArgs, global: &Common) -> Result<Exit> {
-    chart::check(&args.chart)?;
     let plan = Plan::of(&request(args))?;
     if args.dry_run {
         deliver(global, plan.text().as_bytes())?;
         return Ok(Exit::Done);
     }
     if args.in_vm {
-        return finish(args, global, &run_in_machine(&plan, &mut tell)?);
+        return finish(global, &run_in_machine(&plan, &mut tell)?);
     }
     // Before any thread is started: an ordinary user's process moves into a user namespace here.
     gain_and_enclose().map_err(|refused| Failure {
@@ -32,7 +29,7 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> Result<Exit> {
     })?;
     let interrupt = signals::interrupt()?;
     let report = lab_run::run(&plan, &interrupt, &mut tell)?;
-    let exit = finish(args, global, &report)?;
+    let exit = finish(global, &report)?;
     // What did not run may hold or not.
     Ok(if interrupt.is_raised() && exit == Exit::Done { Exit::Void } else { exit })
 }
@@ -65,15 +62,13 @@ impl From<LabTest> for Test {
     }
 }
 
-fn finish(args: &LabRunArgs, global: &Common, report: &LabReport) -> Result<Exit> {
-    let drawn = || format::sweeps(report).map_or_else(|| format::chart(report).svg(), |lines| lines.svg());
+fn finish(global: &Common, report: &LabReport) -> Result<Exit> {
     write(&[report], global)?;
     for variant in &report.variants {
         if let Some(why) = &variant.unavailable {
             say(&format!("error: {}: {}", variant.name, why.trim_end_matches('.')));
         }
     }
-    chart::write(&args.chart, drawn)?;
     Ok(match (report.is_void(), report.is_broken()) {
         (true, _) => Exit::Void,
         (_, true) => Exit::ExpectationBroken,

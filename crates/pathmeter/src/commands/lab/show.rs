@@ -189,3 +189,9 @@ fn expectations(topology: &Topology) -> Vec<(&'static str, String)> {
 fn ways([up, down]: [String; 2]) -> String {
     if up == down { up } else { format!("{up} up, {down} down") }
 }
+
+/// What the JSON holds.
+#[cfg(test)]
+pub(in crate::commands) fn schema() -> schemars::Schema {
+    schemars::schema_for!(document::Document<'static>)
+}

@@ -16,6 +16,7 @@ pub(super) enum Measured {
 
 /// A measured rate, seen on the wire.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Row {
     /// The packets it went in.
     #[serde(flatten)]

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 /// One packet size at line rate.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Row {
     /// The packet as a frame of plain Ethernet, FCS included.
     pub(super) frame: Bytes,

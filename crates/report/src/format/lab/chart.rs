@@ -1,7 +1,8 @@
-//! The chart of a lab report: Mbit/s of every topology and family, and what their framing would let through.
+//! The chart of a lab report: rates of every topology and family, and what their framing would let through.
 
 use super::sections::{FAMILIES, Kind, kinds};
 use super::sentences::{circumstances, title};
+use crate::format::text::words::rate_unit;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use model::lab::{LabReport, LabTest, Series, Variant};
 
@@ -18,17 +19,19 @@ pub fn chart(report: &LabReport) -> BarChart {
         }
         [] => (title(report), String::new()),
     };
+    let series = report.variants.iter().flat_map(|variant| &variant.series);
+    let (unit, scale) = rate_unit(series.filter_map(|series| Some(series.goodput?.max)));
     let mut notes = vec![format!("{}.", circumstances(report))];
     notes.extend(report.notes.iter().cloned());
     notes.extend(remarks(report));
     BarChart {
         title,
         subtitle,
-        unit: "Mbit/s".into(),
+        unit: unit.into(),
         series: FAMILIES.map(|family| family.to_string()).into(),
         mark: limits.then(|| "most that the framing lets through, with the share used".into()),
         whiskers: repeated.then(|| "least and most of the repetitions; the bar is their median".into()),
-        panels: kinds.iter().map(|kind| panel(report, kind)).collect(),
+        panels: kinds.iter().map(|kind| panel(report, kind, scale)).collect(),
         notes,
     }
 }
@@ -51,15 +54,15 @@ fn is_drawn(test: LabTest) -> bool {
     test.is_throughput() || test == LabTest::Tool
 }
 
-fn panel(report: &LabReport, kind: &Kind) -> BarPanel {
+fn panel(report: &LabReport, kind: &Kind, scale: f64) -> BarPanel {
     let title = kind.title().trim_end_matches(", Mbit/s").to_owned();
-    BarPanel { title, rows: report.variants.iter().map(|variant| row(variant, kind)).collect() }
+    BarPanel { title, rows: report.variants.iter().map(|variant| row(variant, kind, scale)).collect() }
 }
 
-fn row(variant: &Variant, kind: &Kind) -> BarRow {
+fn row(variant: &Variant, kind: &Kind, scale: f64) -> BarRow {
     BarRow {
         name: variant.name.clone(),
-        bars: FAMILIES.into_iter().map(|family| bar(kind.of(variant, family)?)).collect(),
+        bars: FAMILIES.into_iter().map(|family| bar(kind.of(variant, family)?, scale)).collect(),
         missing: match variant.unavailable {
             Some(_) => "not on this host".into(),
             None => "not measured".into(),
@@ -67,13 +70,11 @@ fn row(variant: &Variant, kind: &Kind) -> BarRow {
     }
 }
 
-fn bar(series: &Series) -> Option<Bar> {
+fn bar(series: &Series, scale: f64) -> Option<Bar> {
     let rates = series.goodput?;
     Some(Bar {
-        value: rates.median / MEGA,
-        whisker: (series.runs.len() > 1).then_some([rates.min / MEGA, rates.max / MEGA]),
-        mark: series.limit.map(|limit| limit.0 as f64 / MEGA),
+        value: rates.median / scale,
+        whisker: (series.runs.len() > 1).then_some([rates.min / scale, rates.max / scale]),
+        mark: series.limit.map(|limit| limit.0 as f64 / scale),
     })
 }
-
-const MEGA: f64 = 1e6;

@@ -35,9 +35,8 @@ impl Document for LabReport {
             blocks.extend(sections::compared(self).into_iter().map(Block::Table));
         }
         // What is noted in the picture stands in the document, too.
-        let bars = BarChart { notes: Vec::new(), ..chart(self) };
-        let bars = (!bars.panels.is_empty()).then_some(Chart::Bars(bars));
-        blocks.extend(sweeps(self).map(Chart::Lines).into_iter().chain(bars).map(Block::Chart));
+        let bars = Some(BarChart { notes: Vec::new(), ..chart(self) }).filter(|bars| !bars.panels.is_empty());
+        blocks.extend(drawn(self, bars).into_iter().map(Block::Chart));
         blocks.extend(self.variants.iter().flat_map(part));
         if !self.notes.is_empty() {
             blocks.extend([Block::Heading("Notes".into()), Block::list(self.notes.iter().cloned())]);
@@ -53,6 +52,11 @@ impl Document for LabReport {
             broken: false,
         }));
         blocks
+    }
+
+    /// A picture for itself has its notes in it.
+    fn charts(&self) -> Vec<Chart> {
+        drawn(self, Some(chart(self)).filter(|bars| !bars.panels.is_empty()))
     }
 
     fn expectations(&self) -> Vec<Expectation> {
@@ -93,6 +97,11 @@ fn part(variant: &Variant) -> Vec<Block> {
     let notes = variant.notes.iter().cloned().map(Item::from);
     blocks.push(Block::List(before.chain(findings).chain(notes).collect()));
     blocks
+}
+
+/// Sweeps, and then the bars that there are.
+fn drawn(report: &LabReport, bars: Option<BarChart>) -> Vec<Chart> {
+    sweeps(report).map(Chart::Lines).into_iter().chain(bars.map(Chart::Bars)).collect()
 }
 
 fn expectation(variant: &Variant, one: &model::lab::Expectation) -> Expectation {

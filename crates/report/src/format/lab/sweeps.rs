@@ -35,14 +35,27 @@ pub fn sweeps(report: &LabReport) -> Option<LineChart> {
 
 struct Panel {
     title: &'static str,
+    unit: &'static str,
     protocol: Transport,
     value: fn(&FrameRow) -> Option<f64>,
     limit: fn(&FrameRow) -> Option<f64>,
 }
 
 const PANELS: [Panel; 2] = [
-    Panel { title: "TCP, goodput, Gbit/s", protocol: Transport::Tcp, value: goodput, limit: goodput_limit },
-    Panel { title: "UDP, packets, Mpps", protocol: Transport::Udp, value: packets, limit: packets_limit },
+    Panel {
+        title: "TCP, goodput",
+        unit: "Gbit/s",
+        protocol: Transport::Tcp,
+        value: goodput,
+        limit: goodput_limit,
+    },
+    Panel {
+        title: "UDP, packets",
+        unit: "Mpps",
+        protocol: Transport::Udp,
+        value: packets,
+        limit: packets_limit,
+    },
 ];
 
 impl Panel {
@@ -60,6 +73,11 @@ impl Panel {
                 limit: over(self.limit),
             }
         });
-        LinePanel { title: self.title.into(), lines: lines.collect(), ..LinePanel::default() }
+        LinePanel {
+            title: self.title.into(),
+            unit: self.unit.into(),
+            lines: lines.collect(),
+            ..LinePanel::default()
+        }
     }
 }

@@ -57,13 +57,25 @@ fn rates(report: &DutReport) -> Option<LinePanel> {
     let values = || lines.iter().flat_map(|line| line.values.iter().chain(&line.limit)).flatten();
     let most = values().copied().fold(0.0, f64::max);
     let least = values().copied().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
+    let (unit, scale) = match most {
+        most if most >= 1e6 => ("Mpps", 1e6),
+        most if most >= 1e3 => ("kpps", 1e3),
+        _ => ("pps", 1.0),
+    };
     let panel = LinePanel {
-        title: "Frames per second, each direction, millions".into(),
+        title: "Rate, each direction".into(),
+        unit: unit.into(),
         logarithmic: most > FAR_APART * least,
-        lines,
+        lines: lines.into_iter().map(|line| in_unit(line, scale)).collect(),
         across: None,
     };
     (!panel.lines.is_empty()).then_some(panel)
+}
+
+fn in_unit(line: Line, scale: f64) -> Line {
+    let scaled =
+        |values: Vec<Option<f64>>| values.into_iter().map(|value| value.map(|value| value / scale)).collect();
+    Line { name: line.name, values: scaled(line.values), limit: scaled(line.limit) }
 }
 
 /// The goals that were searched for, and the MRR where it was measured.
@@ -100,7 +112,7 @@ fn line(
             device.rows.iter().filter(own).find(|row| row.stream.frames.name == *size)
         };
         let over = |of: &dyn Fn(&StreamReport) -> Option<f64>| {
-            sizes.iter().map(|size| Some(row(size).and_then(of)? / 1e6)).collect()
+            sizes.iter().map(|size| row(size).and_then(of)).collect()
         };
         Line {
             name: network.map_or_else(|| name.to_owned(), |network| format!("{name}, {network}")),
@@ -126,7 +138,8 @@ fn losses(device: &DeviceReport, of: &str) -> Option<LinePanel> {
     };
     let places = loads.iter().map(|load| words::significant(*load)).collect();
     (!rows.is_empty()).then(|| LinePanel {
-        title: format!("Frame loss rate, %{of}"),
+        title: format!("Frame loss rate{of}"),
+        unit: "%".into(),
         lines: rows.iter().map(line).collect(),
         across: Some(("Offered load, % of the most".into(), places)),
         logarithmic: false,
@@ -155,7 +168,8 @@ fn latency(device: &DeviceReport, row: &StreamReport, of: &str) -> LinePanel {
         Line { name: shown, values: row.latency.iter().map(value).collect(), limit: Vec::new() }
     };
     LinePanel {
-        title: format!("Latency of {}, µs{of}", frames(device, &row.stream)),
+        title: format!("Latency of {}{of}", frames(device, &row.stream)),
+        unit: "µs".into(),
         lines: ways.iter().flat_map(|way| PERCENTILES.iter().map(|of| line(*way, of))).collect(),
         across: Some((
             "Load, % of the throughput".into(),

@@ -43,6 +43,7 @@ fn of_throughput(run: &Run) -> Vec<Block> {
     let pairs = run.summary.pairs.iter().flat_map(|pairs| pair_facts(pairs));
     let facts = path_facts(run).into_iter().chain(pairs);
     let mut blocks = vec![Block::facts(facts), Block::Table(Table::of(columns.into(), rows))];
+    blocks.extend(charts::totals(run));
     blocks.extend(charts::rates(run));
     blocks.extend(captured(run));
     blocks
@@ -80,6 +81,7 @@ fn of_latency(run: &Run) -> Vec<Block> {
     blocks.extend(charts::round_trips(ways));
     if let Some(loaded) = &run.summary.loaded {
         blocks.push(Block::Table(Table::of(latency::load_columns(), latency::load_rows(loaded))));
+        blocks.extend(charts::loaded(loaded));
         let responsiveness = latency::responsiveness(loaded).into_iter();
         let line = |(load, sentence)| Block::list([format!("Responsiveness, {load}: {sentence}")]);
         blocks.extend(responsiveness.map(line));
@@ -110,6 +112,7 @@ fn of_transfers(run: &Run) -> Vec<Block> {
 /// A run about packet sizes: what crosses, fragments, what is not known, what to set.
 fn of_path(run: &Run) -> Vec<Block> {
     let mut blocks = run.summary.path.iter().flat_map(sizes).collect::<Vec<_>>();
+    blocks.extend(run.summary.path.iter().filter_map(charts::ladder));
     blocks.extend(captured(run));
     blocks.push(advice(run));
     blocks

@@ -1,131 +1,52 @@
 //! The charts of a run: rates over time, round trips, frame sizes, rates of transfers.
 
+mod latency;
+mod time;
+
+pub(super) use latency::{loaded, round_trips};
+pub(super) use time::{rates, totals};
+
 use crate::document::{Block, Chart};
-use crate::format::text::{interval_rates, latency, words};
-use crate::format::{frames as sweep, text::transfer};
+use crate::format::frames as sweep;
+use crate::format::text::{transfer, words::rate_unit};
 use crate::plot::{Bar, BarChart, BarPanel, BarRow, Line, LineChart, LinePanel};
-use model::latency::WayResult;
-use model::plan::{Direction, Plan};
+use model::path::{PathResult, PathWay, SizeProbe};
+use model::plan::Direction;
 use model::run::Run;
 use model::transfer::TransferRow;
-use model::units::{BitRate, Nanos};
 
-/// Goodput in each interval, a panel for each test; none of a test that has hardly any.
-pub(super) fn rates(run: &Run) -> Option<Block> {
-    let tests = if run.tests.is_empty() { std::slice::from_ref(run) } else { &run.tests };
+/// The sizes that were tried in each direction, and how many packets of each crossed: where a line falls is the path MTU.
+pub(super) fn ladder(found: &PathResult) -> Option<Block> {
+    let ways = [Direction::Up, Direction::Down].into_iter().filter_map(|way| Some((way, found.way(way)?)));
     let panels: Vec<LinePanel> =
-        tests.iter().filter_map(|test| over_time(test, test.plan.as_ref()?)).collect();
+        ways.filter(|(_, way)| way.sizes.len() > 1).map(|(direction, way)| steps(direction, way)).collect();
     (!panels.is_empty()).then(|| {
         Block::Chart(Chart::Lines(LineChart {
-            title: "Goodput over time".into(),
-            subtitle: "as the receiver counted it, where it told".into(),
+            title: "Packets that crossed, by size".into(),
+            subtitle: "each size that was tried, fragments forbidden".into(),
             panels,
             ..LineChart::default()
         }))
     })
 }
 
-fn over_time(test: &Run, plan: &Plan) -> Option<LinePanel> {
-    let ways: Vec<(Direction, Vec<(Nanos, BitRate)>)> = plan
-        .test
-        .directions
-        .each()
-        .map(|way| (way, grouped(&interval_rates(&test.intervals, plan, way))))
-        .collect();
-    let longest = ways.iter().map(|(_, rates)| rates).max_by_key(|rates| rates.len())?;
-    if longest.len() < 2 {
-        return None;
-    }
-    let (unit, scale) = unit(ways.iter().flat_map(|(_, rates)| rates).map(|(_, rate)| rate.0 as f64));
-    let line = |(way, rates): &(Direction, Vec<(Nanos, BitRate)>)| Line {
-        name: way.to_string(),
-        values: rates.iter().map(|(_, rate)| Some(rate.0 as f64 / scale)).collect(),
-        limit: Vec::new(),
+fn steps(direction: Direction, way: &PathWay) -> LinePanel {
+    let crossed = |probe: &SizeProbe| match probe.sent {
+        0 => None,
+        sent => Some(f64::from(probe.received) / f64::from(sent) * 100.0),
     };
-    let every = longest.len().div_ceil(MOST_LABELS);
-    let label = |(index, (end, _)): (usize, &(Nanos, BitRate))| match index % every {
-        0 => words::significant(end.as_secs_f64()),
-        _ => String::new(),
-    };
-    Some(LinePanel {
-        title: format!("{}, {unit}", words::test(&plan.test)),
-        lines: ways.iter().map(line).collect(),
-        across: Some(("Seconds".into(), longest.iter().enumerate().map(label).collect())),
+    let mtu = way.path_mtu.map_or_else(|| "path MTU not found".into(), |mtu| format!("path MTU {mtu}"));
+    let values = way.sizes.iter().map(crossed).collect();
+    LinePanel {
+        title: format!("Arrived {direction}"),
+        unit: "%".into(),
+        lines: vec![Line { name: mtu, values, limit: Vec::new() }],
+        across: Some((
+            "IP packet, bytes".into(),
+            way.sizes.iter().map(|probe| probe.size.to_string()).collect(),
+        )),
         logarithmic: false,
-    })
-}
-
-/// At most so many points as can be told apart: neighbours are joined to their mean.
-fn grouped(rates: &[(Nanos, BitRate)]) -> Vec<(Nanos, BitRate)> {
-    let size = rates.len().div_ceil(MOST_POINTS).max(1);
-    let mean = |group: &[(Nanos, BitRate)]| {
-        let sum: u64 = group.iter().fold(0, |sum, (_, rate)| sum.saturating_add(rate.0));
-        let end = group.last().map(|(end, _)| *end).unwrap_or_default();
-        (end, BitRate(sum / group.len().max(1) as u64))
-    };
-    rates.chunks(size).map(mean).collect()
-}
-
-/// The unit in which the largest of these rates is read with ease, and its size.
-fn unit(rates: impl Iterator<Item = f64>) -> (&'static str, f64) {
-    let most = rates.fold(0.0, f64::max);
-    let units = [("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)];
-    units.into_iter().find(|(_, size)| most >= *size).unwrap_or(("bit/s", 1.0))
-}
-
-/// The distribution of one way, or the medians of several.
-pub(super) fn round_trips(ways: &[WayResult]) -> Option<Block> {
-    match ways {
-        [] => None,
-        [way] => distribution(way),
-        several => medians(several),
     }
-}
-
-fn distribution(way: &WayResult) -> Option<Block> {
-    let rows = latency::histogram_rows(way, 1);
-    let row = |(low, high, count, _): &(Nanos, Nanos, u64, String)| BarRow {
-        name: format!("{low} to {high}"),
-        bars: vec![Some(Bar { value: *count as f64, ..Bar::default() })],
-        missing: String::new(),
-    };
-    (!rows.is_empty()).then(|| {
-        Block::Chart(Chart::Bars(BarChart {
-            title: "How long the round trips took".into(),
-            subtitle: format!("to {}", way.label),
-            unit: "round trips".into(),
-            series: vec!["round trips".into()],
-            panels: vec![BarPanel { title: String::new(), rows: rows.iter().map(row).collect() }],
-            ..BarChart::default()
-        }))
-    })
-}
-
-/// The median of each way.
-fn medians(ways: &[WayResult]) -> Option<Block> {
-    let unit = latency::compare_unit(ways);
-    let bar = |way: &WayResult| {
-        let rtt = way.rtt.filter(|rtt| rtt.count > 0)?;
-        let whisker = [rtt.min, rtt.p90].map(|time| unit.of_time(time));
-        Some(Bar { value: unit.of_time(rtt.p50), whisker: Some(whisker), mark: None })
-    };
-    let row = |way: &WayResult| BarRow {
-        name: way.label.clone(),
-        bars: vec![bar(way)],
-        missing: "no reply".into(),
-    };
-    let rows: Vec<BarRow> = ways.iter().map(row).collect();
-    rows.iter().any(|row| row.bars.iter().any(Option::is_some)).then(|| {
-        Block::Chart(Chart::Bars(BarChart {
-            title: "Round trips".into(),
-            subtitle: "of each way".into(),
-            unit: unit.name.into(),
-            series: vec!["median".into()],
-            whiskers: Some("from the least to the 90th percentile".into()),
-            panels: vec![BarPanel { title: String::new(), rows }],
-            ..BarChart::default()
-        }))
-    })
 }
 
 /// The sweep's own chart.
@@ -136,7 +57,7 @@ pub(super) fn frames(run: &Run) -> Block {
 /// The median rate of each row; none of a single one.
 pub(super) fn transfers(run: &Run, rows: &[TransferRow]) -> Option<Block> {
     let known: Vec<(&TransferRow, _)> = rows.iter().filter_map(|row| Some((row, row.rate?))).collect();
-    let (unit, scale) = unit(known.iter().map(|(_, rate)| rate.max));
+    let (unit, scale) = rate_unit(known.iter().map(|(_, rate)| rate.max));
     let row = |(row, rate): &(&TransferRow, model::transfer::Spread)| BarRow {
         name: row.label.clone(),
         bars: vec![Some(Bar {
@@ -158,8 +79,3 @@ pub(super) fn transfers(run: &Run, rows: &[TransferRow]) -> Option<Block> {
         }))
     })
 }
-
-/// More points than these cannot be told apart.
-const MOST_POINTS: usize = 120;
-/// More labels than these run into one another.
-const MOST_LABELS: usize = 10;

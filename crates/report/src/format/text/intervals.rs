@@ -46,6 +46,38 @@ pub(in crate::format) fn rates(
     counted.iter().filter(|sample| !sample.omitted).map(rate).collect()
 }
 
+/// One more figure of each interval: the sender's mean smoothed RTT and retransmits (TCP), datagrams lost (UDP).
+pub(in crate::format) fn gauges(
+    samples: &[IntervalSample],
+    plan: &Plan,
+    direction: Direction,
+) -> Vec<(Nanos, Gauges)> {
+    let senders = of_role(samples, direction, Role::Sender);
+    let gauges = |sample: &&IntervalSample| {
+        let sender = senders.iter().find(|sender| same_time(sender, sample));
+        let row = Row::of(sample, sender.copied(), direction, plan);
+        let udp = row.udp.as_ref().filter(|_| row.received);
+        let gauges = Gauges {
+            rtt: row.tcp.as_ref().map(|tcp| tcp.rtt).filter(|rtt| rtt.0 > 0),
+            retransmits: row.tcp.as_ref().map(|tcp| tcp.retransmits),
+            lost: udp.map(|udp| udp.lost),
+        };
+        (sample.end, gauges)
+    };
+    counted(samples, direction).iter().filter(|sample| !sample.omitted).map(gauges).collect()
+}
+
+/// What is known of an interval beside its rate.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::format) struct Gauges {
+    /// Smoothed RTT at its end, the mean of all streams.
+    pub(in crate::format) rtt: Option<Nanos>,
+    /// Segments sent again.
+    pub(in crate::format) retransmits: Option<u64>,
+    /// Datagrams that never arrived.
+    pub(in crate::format) lost: Option<u64>,
+}
+
 /// What the receiver counted, or the sender where no receiver told.
 fn counted(samples: &[IntervalSample], direction: Direction) -> Vec<&IntervalSample> {
     let receivers = of_role(samples, direction, Role::Receiver);

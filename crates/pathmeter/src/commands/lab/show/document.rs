@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Document<'a> {
     name: &'a str,
     title: &'a str,
@@ -25,6 +26,7 @@ pub(super) struct Document<'a> {
 
 /// One end of a link, and what happens to packets that leave by it.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct End<'a> {
     node: &'a str,
     device: &'a str,

@@ -1,0 +1,136 @@
+//! Charts of round trips: percentiles, the distribution, several ways side by side, and the load's part.
+
+use crate::document::{Block, Chart};
+use crate::format::text::{latency, words};
+use crate::plot::{Bar, BarChart, BarPanel, BarRow, Line, LineChart, LinePanel};
+use model::latency::{LoadResult, WayResult};
+use model::stats::histogram::Histogram;
+use model::units::Nanos;
+
+/// Percentiles of every way, and the distribution of one or the medians of several.
+pub(in crate::format::run) fn round_trips(ways: &[WayResult]) -> Vec<Block> {
+    let shape = match ways {
+        [] => None,
+        [way] => distribution(way),
+        several => medians(several),
+    };
+    percentiles(ways).into_iter().chain(shape).collect()
+}
+
+/// The cumulative distribution, read at percentiles that are farther apart the rarer they are, as HdrHistogram draws it.
+fn percentiles(ways: &[WayResult]) -> Option<Block> {
+    let drawn: Vec<(&WayResult, Histogram)> = ways
+        .iter()
+        .filter_map(|way| Some((way, Histogram::from_v2_base64(way.histogram.as_ref()?).ok()?)))
+        .filter(|(_, histogram)| histogram.count() > 1)
+        .collect();
+    let unit = latency::compare_unit(ways);
+    let most = drawn.iter().map(|(_, histogram)| histogram.count()).max()?;
+    // A percentile that lies beyond all round trips would be the slowest of them under another name.
+    let steps: Vec<f64> =
+        PERCENTILES.into_iter().filter(|percent| (1.0 - percent / 100.0) * most as f64 >= 1.0).collect();
+    let line = |(way, histogram): &(&WayResult, Histogram)| {
+        let carried = |percent: &f64| (1.0 - percent / 100.0) * histogram.count() as f64 >= 1.0;
+        let value = |percent: &f64| {
+            let found = histogram.value_at_quantile(percent / 100.0).filter(|_| carried(percent))?;
+            Some(unit.of_time(Nanos(found)))
+        };
+        let slowest = histogram.max().map(|most| unit.of_time(Nanos(most)));
+        Line {
+            name: way.label.clone(),
+            values: steps.iter().map(value).chain([slowest]).collect(),
+            limit: Vec::new(),
+        }
+    };
+    Some(Block::Chart(Chart::Lines(LineChart {
+        title: "Round trips by percentile".into(),
+        subtitle: "so many of a hundred took no longer; the rare ones are drawn apart".into(),
+        across: "Percentile".into(),
+        sizes: steps.iter().map(ToString::to_string).chain(["slowest".into()]).collect(),
+        limit: None,
+        panels: vec![LinePanel {
+            title: "Round trip".into(),
+            unit: unit.name.into(),
+            lines: drawn.iter().map(line).collect(),
+            across: None,
+            logarithmic: true,
+        }],
+    })))
+}
+
+fn distribution(way: &WayResult) -> Option<Block> {
+    let rows = latency::histogram_rows(way, 1);
+    let row = |(low, high, count, _): &(Nanos, Nanos, u64, String)| BarRow {
+        name: format!("{low} to {high}"),
+        bars: vec![Some(Bar { value: *count as f64, ..Bar::default() })],
+        missing: String::new(),
+    };
+    (!rows.is_empty()).then(|| {
+        Block::Chart(Chart::Bars(BarChart {
+            title: "How long the round trips took".into(),
+            subtitle: format!("to {}", way.label),
+            unit: "round trips".into(),
+            series: vec!["round trips".into()],
+            panels: vec![BarPanel { title: String::new(), rows: rows.iter().map(row).collect() }],
+            ..BarChart::default()
+        }))
+    })
+}
+
+/// The median of each way.
+fn medians(ways: &[WayResult]) -> Option<Block> {
+    let unit = latency::compare_unit(ways);
+    let bar = |way: &WayResult| {
+        let rtt = way.rtt.filter(|rtt| rtt.count > 0)?;
+        let whisker = [rtt.min, rtt.p90].map(|time| unit.of_time(time));
+        Some(Bar { value: unit.of_time(rtt.p50), whisker: Some(whisker), mark: None })
+    };
+    let row = |way: &WayResult| BarRow {
+        name: way.label.clone(),
+        bars: vec![bar(way)],
+        missing: "no reply".into(),
+    };
+    let rows: Vec<BarRow> = ways.iter().map(row).collect();
+    rows.iter().any(|row| row.bars.iter().any(Option::is_some)).then(|| {
+        Block::Chart(Chart::Bars(BarChart {
+            title: "Round trips".into(),
+            subtitle: "of each way".into(),
+            unit: unit.name.into(),
+            series: vec!["median".into()],
+            whiskers: Some("from the least to the 90th percentile".into()),
+            panels: vec![BarPanel { title: String::new(), rows }],
+            ..BarChart::default()
+        }))
+    })
+}
+
+/// Round trips idle and under load.
+pub(in crate::format::run) fn loaded(result: &LoadResult) -> Option<Block> {
+    let known = || result.phases.iter().filter_map(|phase| phase.rtt);
+    let most = known().map(|rtt| rtt.p99.0).max()?;
+    let (unit, scale) = if most >= 1_000_000 { ("ms", 1e6) } else { ("µs", 1e3) };
+    let value = |time: Nanos| time.0 as f64 / scale;
+    let row = |phase: &model::latency::LoadPhase| BarRow {
+        name: phase
+            .load
+            .map_or_else(|| "idle".to_owned(), |load| format!("load {}", words::directions(load))),
+        bars: vec![phase.rtt.map(|rtt| Bar {
+            value: value(rtt.p50),
+            whisker: Some([value(rtt.min), value(rtt.p99)]),
+            mark: None,
+        })],
+        missing: "no reply".into(),
+    };
+    Some(Block::Chart(Chart::Bars(BarChart {
+        title: "Round trips under load".into(),
+        subtitle: String::new(),
+        unit: unit.into(),
+        series: vec!["median".into()],
+        whiskers: Some("from the least to the 99th percentile".into()),
+        panels: vec![BarPanel { title: String::new(), rows: result.phases.iter().map(row).collect() }],
+        ..BarChart::default()
+    })))
+}
+
+const PERCENTILES: [f64; 13] =
+    [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99, 99.999];

@@ -1,0 +1,202 @@
+//! Charts of throughput: the rates of each test, and rate, RTT and loss over time.
+
+use crate::document::{Block, Chart};
+use crate::format::text::{Gauges, interval_gauges, interval_rates, words, words::rate_unit};
+use crate::plot::{Bar, BarChart, BarPanel, BarRow, Line, LineChart, LinePanel};
+use model::plan::{Direction, Plan, Transport};
+use model::run::Run;
+use model::units::{BitRate, Nanos};
+
+/// The goodput of each test that has one, up and down; a test of one direction stands beside that of the other.
+pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
+    let known: Vec<(&Run, &Plan)> =
+        tests(run).filter(|(test, _)| goodput(test).iter().any(Option::is_some)).collect();
+    let (unit, scale) = rate_unit(known.iter().flat_map(|(test, _)| goodput(test)).flatten());
+    let mut rows: Vec<(Transport, [Option<f64>; 2])> = Vec::new();
+    for (test, plan) in &known {
+        let (transport, rates) = (plan.test.transport, goodput(test));
+        let fits = |row: &&mut (Transport, [Option<f64>; 2])| {
+            row.0 == transport && row.1.iter().zip(rates).all(|(there, new)| there.is_none() || new.is_none())
+        };
+        match rows.iter_mut().find(fits) {
+            Some((_, there)) => *there = [there[0].or(rates[0]), there[1].or(rates[1])],
+            None => rows.push((transport, rates)),
+        }
+    }
+    let is_known = |index: &usize| rows.iter().any(|(_, rates)| rates[*index].is_some());
+    let ways: Vec<usize> = (0..WAYS.len()).filter(is_known).collect();
+    let bar = |rate: Option<f64>| rate.map(|rate| Bar { value: rate / scale, ..Bar::default() });
+    let row = |(transport, rates): &(Transport, [Option<f64>; 2])| BarRow {
+        name: transport.to_string(),
+        bars: ways.iter().map(|way| bar(rates[*way])).collect(),
+        missing: "not measured".into(),
+    };
+    (!known.is_empty()).then(|| {
+        Block::Chart(Chart::Bars(BarChart {
+            title: "Goodput".into(),
+            subtitle: subtitle(run),
+            unit: unit.into(),
+            series: ways.iter().map(|way| words::way(WAYS[*way]).to_owned()).collect(),
+            panels: vec![BarPanel { title: String::new(), rows: rows.iter().map(row).collect() }],
+            ..BarChart::default()
+        }))
+    })
+}
+
+fn goodput(test: &Run) -> [Option<f64>; 2] {
+    WAYS.map(|way| test.summary.direction(way).map(|summary| summary.goodput.0 as f64))
+}
+
+fn subtitle(run: &Run) -> String {
+    let host = tests(run).next().map(|(_, plan)| format!("to {}", plan.target.host));
+    host.unwrap_or_default()
+}
+
+/// Goodput in each interval, a panel for each test, and of a single test what else the intervals tell; none of a test that
+/// has hardly any.
+pub(in crate::format::run) fn rates(run: &Run) -> Option<Block> {
+    let shown: Vec<(&Run, &Plan)> =
+        tests(run).filter(|(test, plan)| series(test, plan).iter().any(long)).collect();
+    let all = shown.iter().flat_map(|(test, plan)| series(test, plan));
+    let (unit, scale) = rate_unit(all.flat_map(|(_, rates)| rates).map(|(_, rate)| rate.0 as f64));
+    let mut panels: Vec<LinePanel> =
+        shown.iter().map(|(test, plan)| over_time(test, plan, unit, scale)).collect();
+    if let [(test, plan)] = shown.as_slice() {
+        panels.extend(MORE.iter().filter_map(|gauge| gauge_over_time(test, plan, gauge)));
+    }
+    (!panels.is_empty()).then(|| {
+        Block::Chart(Chart::Lines(LineChart {
+            title: "Goodput over time".into(),
+            subtitle: "as the receiver counted it, where it told".into(),
+            panels,
+            ..LineChart::default()
+        }))
+    })
+}
+
+/// The tests of a run, or the one that it is, with their plans.
+fn tests(run: &Run) -> impl Iterator<Item = (&Run, &Plan)> {
+    let tests = if run.tests.is_empty() { std::slice::from_ref(run) } else { &run.tests };
+    tests.iter().filter_map(|test| Some((test, test.plan.as_ref()?)))
+}
+
+type Rates = (Direction, Vec<(Nanos, BitRate)>);
+
+fn series(test: &Run, plan: &Plan) -> Vec<Rates> {
+    let of = |way| (way, interval_rates(&test.intervals, plan, way));
+    plan.test.directions.each().map(of).collect()
+}
+
+/// There is a line in it.
+fn long(series: &Rates) -> bool {
+    series.1.len() > 1
+}
+
+fn over_time(test: &Run, plan: &Plan, unit: &str, scale: f64) -> LinePanel {
+    let grouped: Vec<Rates> =
+        series(test, plan).into_iter().map(|(way, rates)| (way, means(&rates))).collect();
+    let line = |(way, rates): &Rates| Line {
+        name: way.to_string(),
+        values: rates.iter().map(|(_, rate)| Some(rate.0 as f64 / scale)).collect(),
+        limit: Vec::new(),
+    };
+    let ends = grouped.iter().max_by_key(|(_, rates)| rates.len());
+    let ends: Vec<Nanos> = ends.iter().flat_map(|(_, rates)| rates).map(|(end, _)| *end).collect();
+    LinePanel {
+        title: words::test(&plan.test),
+        unit: unit.into(),
+        lines: grouped.iter().map(line).collect(),
+        across: Some(seconds(&ends)),
+        logarithmic: false,
+    }
+}
+
+/// What stands below a panel over time.
+fn seconds(ends: &[Nanos]) -> (String, Vec<String>) {
+    let every = ends.len().div_ceil(MOST_LABELS).max(1);
+    let label = |(index, end): (usize, &Nanos)| match index % every {
+        0 => words::significant(end.as_secs_f64()),
+        _ => String::new(),
+    };
+    ("Seconds".into(), ends.iter().enumerate().map(label).collect())
+}
+
+/// At most so many points as can be told apart: neighbours are joined to their mean.
+fn means(rates: &[(Nanos, BitRate)]) -> Vec<(Nanos, BitRate)> {
+    let mean = |group: &[(Nanos, BitRate)]| {
+        let sum: u64 = group.iter().fold(0, |sum, (_, rate)| sum.saturating_add(rate.0));
+        let end = group.last().map(|(end, _)| *end).unwrap_or_default();
+        (end, BitRate(sum / group.len().max(1) as u64))
+    };
+    rates.chunks(group(rates.len())).map(mean).collect()
+}
+
+/// How many intervals one point stands for.
+fn group(intervals: usize) -> usize {
+    intervals.div_ceil(MOST_POINTS).max(1)
+}
+
+/// A further figure of the intervals; of several that a point stands for it shows the largest.
+struct Gauge {
+    title: &'static str,
+    unit: &'static str,
+    of: Transport,
+    value: fn(&Gauges) -> Option<f64>,
+}
+
+fn gauge_over_time(test: &Run, plan: &Plan, gauge: &Gauge) -> Option<LinePanel> {
+    if gauge.of != plan.test.transport {
+        return None;
+    }
+    let mut ends = Vec::new();
+    let line = |way: Direction| {
+        let all = interval_gauges(&test.intervals, plan, way);
+        let groups = all.chunks(group(all.len()));
+        let known: Vec<(Nanos, Option<f64>)> = groups
+            .map(|group| {
+                let most = group.iter().filter_map(|(_, gauges)| (gauge.value)(gauges)).reduce(f64::max);
+                (group.last().map(|(end, _)| *end).unwrap_or_default(), most)
+            })
+            .collect();
+        if known.len() > ends.len() {
+            ends = known.iter().map(|(end, _)| *end).collect();
+        }
+        let values = known.into_iter().map(|(_, value)| value).collect();
+        Line { name: way.to_string(), values, limit: Vec::new() }
+    };
+    let lines: Vec<Line> = plan.test.directions.each().map(line).collect();
+    let known = lines.iter().flat_map(|line| &line.values).any(Option::is_some);
+    known.then(|| LinePanel {
+        title: gauge.title.into(),
+        unit: gauge.unit.into(),
+        lines,
+        across: Some(seconds(&ends)),
+        logarithmic: false,
+    })
+}
+
+const MORE: [Gauge; 3] = [
+    Gauge {
+        title: "RTT under load",
+        unit: "ms",
+        of: Transport::Tcp,
+        value: |gauges| Some(gauges.rtt?.0 as f64 / 1e6),
+    },
+    Gauge {
+        title: "Retransmits per interval",
+        unit: "segments",
+        of: Transport::Tcp,
+        value: |gauges| Some(gauges.retransmits? as f64),
+    },
+    Gauge {
+        title: "Lost per interval",
+        unit: "datagrams",
+        of: Transport::Udp,
+        value: |gauges| Some(gauges.lost? as f64),
+    },
+];
+const WAYS: [Direction; 2] = [Direction::Up, Direction::Down];
+/// More points than these cannot be told apart.
+const MOST_POINTS: usize = 120;
+/// More labels than these run into one another.
+const MOST_LABELS: usize = 10;
