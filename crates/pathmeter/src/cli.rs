@@ -12,6 +12,7 @@ mod lab;
 mod latency;
 mod linerate;
 mod mtu;
+mod parts;
 #[cfg(feature = "device")]
 mod rfc2544;
 mod serve;
@@ -41,9 +42,9 @@ pub(crate) use mtu::{MtuArgs, ServiceArgs};
 pub(crate) use rfc2544::{Flows, Rfc2544Args, TrafficArgs};
 pub(crate) use serve::ServeArgs;
 pub(crate) use short::shortened;
-pub(crate) use store::{
-    CompareArgs, ExportArgs, FilterArgs, ForgetArgs, HistoryArgs, KeepArgs, LabelArgs, ShowArgs, StoreArgs,
-};
+pub(crate) use store::{CompareArgs, KeepArgs, StoreArgs};
+#[cfg(feature = "store")]
+pub(crate) use store::{ExportArgs, FilterArgs, ForgetArgs, HistoryArgs, LabelArgs, ShowArgs};
 pub(crate) use throughput::{TestArgs, ThroughputArgs};
 pub(crate) use transfer::{BucketIn, S3Args, TransferArgs};
 pub(crate) use values::{Fingerprint, Pattern};
@@ -92,10 +93,15 @@ pub(crate) enum Command {
     Import(ImportArgs),
     Analyse(AnalyseArgs),
     Compare(CompareArgs),
+    #[cfg(feature = "store")]
     History(HistoryArgs),
+    #[cfg(feature = "store")]
     Show(ShowArgs),
+    #[cfg(feature = "store")]
     Label(LabelArgs),
+    #[cfg(feature = "store")]
     Forget(ForgetArgs),
+    #[cfg(feature = "store")]
     Export(ExportArgs),
     #[cfg(feature = "lab")]
     Demo(DemoArgs),

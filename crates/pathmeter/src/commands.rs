@@ -29,6 +29,7 @@ mod region;
 pub(crate) mod rfc2544;
 pub(crate) mod serve;
 pub(crate) mod session;
+#[cfg(feature = "store")]
 pub(crate) mod store;
 pub(crate) mod throughput;
 pub(crate) mod transfer;
