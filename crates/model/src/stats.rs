@@ -10,9 +10,12 @@ pub mod histogram;
 pub mod jitter;
 pub mod percentile;
 pub mod quantile;
+#[cfg(test)]
+mod random;
 pub mod responsiveness;
 pub mod rfc8219;
 pub mod sequence;
 pub mod spread;
 pub mod steady;
 pub mod student;
+pub mod trend;

@@ -2,8 +2,10 @@
 
 pub(crate) mod analyse;
 mod chart;
+mod command_line;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod config;
 #[cfg(feature = "lab")]
 pub(crate) mod demo;
 pub(crate) mod dialect;
@@ -33,3 +35,7 @@ pub(crate) mod session;
 pub(crate) mod store;
 pub(crate) mod throughput;
 pub(crate) mod transfer;
+#[cfg(feature = "store")]
+pub(crate) mod trend;
+#[cfg(feature = "store")]
+pub(crate) mod watch;

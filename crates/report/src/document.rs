@@ -14,6 +14,7 @@ pub use style::{Paint, Style};
 pub(crate) use table::Cell;
 pub use table::{Column, Table};
 
+use model::history::Entry;
 use model::time::WallTime;
 use serde::Serialize;
 
@@ -38,6 +39,11 @@ pub trait Document {
 
     /// The document as lines of JSON.
     fn ndjson(&self) -> String;
+
+    /// The runs that it is of, for formats that have a row or samples for each.
+    fn entries(&self) -> Vec<Entry> {
+        Vec::new()
+    }
 
     /// Its text for people where blocks cannot lay it out: a run's is the one that is shown live.
     fn own_text(&self, _style: &Style) -> Option<String> {

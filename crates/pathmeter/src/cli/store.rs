@@ -182,3 +182,95 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
+
+/// Tell how the figures of a path went over time: changes of level, confirmed by the third run
+#[cfg(feature = "store")]
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter trend far.example
+  pathmeter trend far.example --since 30d --format html -o trend.html
+  pathmeter trend far.example --mark 'new line, 10 Gbit/s'    begin anew from now on
+  pathmeter trend far.example --baseline                      exit code 5 when a figure is worse")]
+pub(crate) struct TrendArgs {
+    /// The far end, as it was written when runs were kept
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: String,
+    /// Runs of this command only
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) kind: Option<String>,
+    /// Runs with this label only
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) label: Option<String>,
+    /// Runs since then: a date, a time (RFC 3339) or how long ago
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Note a known change of the path: runs before it are compared with no more
+    #[arg(long, value_name = "NOTE")]
+    pub(crate) mark: Option<String>,
+    /// When it was [default: now]
+    #[arg(long, value_name = "TIME", requires = "mark")]
+    pub(crate) at: Option<String>,
+    /// End with exit code 5 when a figure is worse than it was, and not back
+    #[arg(long)]
+    pub(crate) baseline: bool,
+    #[command(flatten)]
+    pub(crate) level: LevelArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// Which changes of a figure count.
+#[cfg(feature = "store")]
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct LevelArgs {
+    /// Differences that the same path shows with itself, in percent: smaller ones are no change
+    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = super::values::percent)]
+    pub(crate) noise_floor: f64,
+    /// Smaller differences are of no interest, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = super::values::percent)]
+    pub(crate) least: f64,
+}
+
+/// Measure a path again and again, keep every run, and tell when it gets worse and when it is back
+#[cfg(feature = "store")]
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter watch far.example --every 15m
+  pathmeter watch far.example --every 5m --run 'latency -t 5s' --alert 'logger -t pathmeter \"$PATHMETER_TEXT\"'
+  pathmeter watch far.example --every 1s --rounds 20 --run 'throughput -t 1s'
+
+A change is told once, when the third run confirms it, and once when the path is back; so is a far
+end that cannot be reached. A run that is worse than the level is repeated at once. The command of
+--alert gets PATHMETER_ALERT (worse, better, recovered, unreachable, reachable), PATHMETER_TARGET,
+PATHMETER_FIGURE, PATHMETER_RUN and PATHMETER_TEXT.
+
+EXIT CODES
+  0 interrupted, or all rounds done, and the path is well    5 a figure is worse than it was
+  3 the far end could not be reached in the last round       2 the command cannot be run")]
+pub(crate) struct WatchArgs {
+    /// The far end
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: String,
+    /// From the begin of one round to that of the next; up to a tenth is added at random, so that many hosts do not
+    /// measure at once
+    #[arg(long, value_name = "TIME", default_value = "15m")]
+    pub(crate) every: model::units::Nanos,
+    /// What is run in each round: a command of pathmeter without its far end
+    #[arg(long, value_name = "COMMAND", default_value = "measure --quick")]
+    pub(crate) run: String,
+    /// Stop after so many rounds
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<u64>,
+    /// Run this command by a shell at every alert
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) alert: Option<String>,
+    /// A word that holds these runs together, and apart from others
+    #[arg(long, value_name = "LABEL", default_value = "")]
+    pub(crate) label: String,
+    #[command(flatten)]
+    pub(crate) level: LevelArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}

@@ -86,6 +86,24 @@ pub fn printed(name: &str, value: f64) -> String {
     named(name).map_or_else(|| value.to_string(), |figure| figure.print(value))
 }
 
+/// A figure in the words of Prometheus.
+pub(crate) struct Metric {
+    /// Its name, with the base unit at its end.
+    pub(crate) name: String,
+    /// The figure, without transport, direction and way.
+    pub(crate) figure: String,
+    pub(crate) labels: Vec<(String, String)>,
+    /// In the base unit.
+    pub(crate) value: f64,
+}
+
+/// A value of a figure in the words of Prometheus.
+pub(crate) fn metric(name: &str, value: f64) -> Option<Metric> {
+    let figure = named(name)?;
+    let (name, labels, value) = figure.metric(value);
+    Some(Metric { name, figure: figure.figure.name.into(), labels, value })
+}
+
 /// The figure of this name, to be read of runs and printed.
 pub(crate) fn named(name: &str) -> Option<Expectation> {
     format!("{name}>=0").parse().ok()

@@ -2,6 +2,7 @@
 
 use crate::cli::{Common, LabRunArgs, LabTest};
 use crate::commands::chart;
+use crate::commands::keep::Keep;
 use crate::commands::output::{deliver, write};
 use crate::commands::progress::{change, is_live, say};
 use crate::exit::Exit;
@@ -10,6 +11,7 @@ use engine::error::{Failure, Kind, Result};
 use lab::privilege::{Unprivileged, gain_and_enclose};
 use lab_run::{Plan, Request, Test, run_in_machine};
 use model::event::{Event, Progress};
+use model::history::Measured;
 use model::lab::LabReport;
 use report::format::lab as format;
 
@@ -22,7 +24,8 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     if args.in_vm {
-        return finish(args, global, &run_in_machine(&plan, &mut tell)?);
+        let keep = keep(args)?;
+        return finish(args, global, &run_in_machine(&plan, &mut tell)?, keep);
     }
     // Before any thread is started: an ordinary user's process moves into a user namespace here.
     gain_and_enclose().map_err(|refused| Failure {
@@ -30,9 +33,10 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> Result<Exit> {
         message: refused.to_string(),
         advice: Some(Unprivileged::ADVICE.into()),
     })?;
+    let keep = keep(args)?;
     let interrupt = signals::interrupt()?;
     let report = lab_run::run(&plan, &interrupt, &mut tell)?;
-    let exit = finish(args, global, &report)?;
+    let exit = finish(args, global, &report, keep)?;
     // What did not run may hold or not.
     Ok(if interrupt.is_raised() && exit == Exit::Done { Exit::Void } else { exit })
 }
@@ -65,9 +69,17 @@ impl From<LabTest> for Test {
     }
 }
 
-fn finish(args: &LabRunArgs, global: &Common, report: &LabReport) -> Result<Exit> {
+fn keep(args: &LabRunArgs) -> Result<Keep> {
+    let names = [args.topologies.as_slice(), args.compare.as_slice()].concat();
+    Keep::open(&args.keep, "lab", &names.join(" "))
+}
+
+fn finish(args: &LabRunArgs, global: &Common, report: &LabReport, keep: Keep) -> Result<Exit> {
     let drawn = || format::sweeps(report).map_or_else(|| format::chart(report).svg(), |lines| lines.svg());
-    write(&[report], global)?;
+    let written = write(&[report], global);
+    // A result that could not be written is kept all the same.
+    let kept = keep.finish(Measured::Lab(report));
+    written.and(kept)?;
     for variant in &report.variants {
         if let Some(why) = &variant.unavailable {
             say(&format!("error: {}: {}", variant.name, why.trim_end_matches('.')));
