@@ -117,8 +117,10 @@ impl Run {
     pub fn target(&self) -> String {
         let plan = self.plan.as_ref().map(|plan| plan.target.host.clone());
         let ways = || {
-            let ways = &self.latency.as_ref()?.ways;
-            Some(ways.iter().map(|way| way.target.host.as_str()).collect::<Vec<_>>().join(" "))
+            let mut hosts: Vec<&str> =
+                self.latency.as_ref()?.ways.iter().map(|way| way.target.host.as_str()).collect();
+            hosts.dedup();
+            Some(hosts.join(" "))
         };
         let files = || {
             let files = &self.transfer.as_ref()?.files;

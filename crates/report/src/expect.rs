@@ -142,9 +142,9 @@ impl Expectation {
             _ => None,
         };
         let labels = [scope, transport, direction].into_iter().flatten();
-        let (unit, factor) = self.figure.quantity.base_unit();
+        let (unit, ours) = self.figure.quantity.base_unit();
         let name = format!("pathmeter_{}{unit}", self.figure.name.replace(['.', '-'], "_"));
-        (name, labels.map(|(name, value)| (name.to_owned(), value)).collect(), value * factor)
+        (name, labels.map(|(name, value)| (name.to_owned(), value)).collect(), value / ours)
     }
 
     /// A value of the figure with its unit.

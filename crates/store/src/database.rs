@@ -32,7 +32,7 @@ pub(crate) struct Database {
 enum Handle {
     File(rusqlite::Connection),
     #[cfg(feature = "postgres")]
-    Server(server::Server),
+    Server(Box<server::Server>),
 }
 
 /// What is to be done with a database.
@@ -49,7 +49,7 @@ impl Database {
         let handle = match &location {
             Location::File(file) => Handle::File(sqlite::open(file, access)?),
             #[cfg(feature = "postgres")]
-            Location::Server(url) => Handle::Server(server::Server::connect(url)?),
+            Location::Server(url) => Handle::Server(Box::new(server::Server::connect(url)?)),
             #[cfg(not(feature = "postgres"))]
             Location::Server(_) => return Err(StoreError::NotBuilt { store: location }),
         };

@@ -54,7 +54,7 @@ impl Quantity {
         }
     }
 
-    /// The end of a name in Prometheus, and what its unit is of ours.
+    /// The end of a name in Prometheus, and how many of ours its unit is.
     pub(super) fn base_unit(self) -> (&'static str, f64) {
         match self {
             Quantity::Rate => ("_bits_per_second", 1.0),
@@ -62,7 +62,7 @@ impl Quantity {
             Quantity::Share => ("_ratio", 1.0),
             Quantity::Count | Quantity::Verdict => ("", 1.0),
             Quantity::Size => ("_bytes", 1.0),
-            Quantity::Time => ("_seconds", 1e-9),
+            Quantity::Time => ("_seconds", 1e9),
         }
     }
 

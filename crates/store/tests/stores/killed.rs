@@ -48,7 +48,7 @@ fn a_program_that_is_killed_during_a_run_leaves_its_events() {
 #[test]
 #[ignore = "a_program_that_is_killed_during_a_run_leaves_its_events runs it in a process of its own"]
 fn records() {
-    let recorder = Store::open(&store_of_test()).unwrap().begin(&begun("killed", 1), None).unwrap();
+    let recorder = Store::open(store_of_test()).unwrap().begin(&begun("killed", 1), None).unwrap();
     loop {
         recorder.event(&warning("still there")).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -76,7 +76,7 @@ fn a_program_that_is_killed_while_runs_end_leaves_whole_ones() {
 #[test]
 #[ignore = "a_program_that_is_killed_while_runs_end_leaves_whole_ones runs it in a process of its own"]
 fn inserts() {
-    let store = Store::open(&store_of_test()).unwrap();
+    let store = Store::open(store_of_test()).unwrap();
     for number in 0_u64.. {
         let id = format!("{}-{number}", std::process::id());
         let run = run(&id, Status::Ok);
@@ -119,5 +119,5 @@ fn a_program_that_is_killed_while_it_brings_a_store_to_this_version_leaves_the_o
 #[test]
 #[ignore = "a_program_that_is_killed_while_it_brings_a_store_to_this_version_leaves_the_old_one runs it in a process of its own"]
 fn migrates() {
-    Store::open(&store_of_test()).unwrap();
+    Store::open(store_of_test()).unwrap();
 }

@@ -132,7 +132,7 @@ fn a_run_whose_server_is_lost_is_kept_here_and_delivered_later() {
 #[test]
 fn a_connection_that_was_lost_is_made_again() {
     let Some(mut server) = Server::start() else { return };
-    let store = Store::open(&server.location()).unwrap();
+    let store = Store::open(server.location()).unwrap();
     crate::support::insert(&store, &begun("a", 1), Status::Ok);
     server.kill();
     assert!(store.list(&Filter::default()).unwrap_err().is_unreachable());
