@@ -4,6 +4,7 @@
 mod advised;
 mod analyse;
 mod capture;
+mod config;
 mod frames;
 mod hops;
 mod import;
@@ -12,6 +13,7 @@ mod lab;
 mod latency;
 mod linerate;
 mod mtu;
+mod parts;
 #[cfg(feature = "device")]
 mod rfc2544;
 mod serve;
@@ -23,6 +25,7 @@ mod values;
 
 pub(crate) use analyse::{AnalyseArgs, GroupBy};
 pub(crate) use capture::CaptureArgs;
+pub(crate) use config::{ConfigArgs, ConfigCommand};
 pub(crate) use engine::host_port::HostPort;
 pub(crate) use frames::FramesArgs;
 pub(crate) use hops::HopsArgs;
@@ -41,8 +44,10 @@ pub(crate) use mtu::{MtuArgs, ServiceArgs};
 pub(crate) use rfc2544::{Flows, Rfc2544Args, TrafficArgs};
 pub(crate) use serve::ServeArgs;
 pub(crate) use short::shortened;
+pub(crate) use store::{CompareArgs, KeepArgs, StoreArgs};
+#[cfg(feature = "store")]
 pub(crate) use store::{
-    CompareArgs, ExportArgs, FilterArgs, ForgetArgs, HistoryArgs, KeepArgs, LabelArgs, ShowArgs, StoreArgs,
+    ExportArgs, FilterArgs, ForgetArgs, HistoryArgs, LabelArgs, LevelArgs, ShowArgs, TrendArgs, WatchArgs,
 };
 pub(crate) use throughput::{TestArgs, ThroughputArgs};
 pub(crate) use transfer::{BucketIn, S3Args, TransferArgs};
@@ -92,14 +97,24 @@ pub(crate) enum Command {
     Import(ImportArgs),
     Analyse(AnalyseArgs),
     Compare(CompareArgs),
+    #[cfg(feature = "store")]
+    Trend(TrendArgs),
+    #[cfg(feature = "store")]
+    Watch(WatchArgs),
+    #[cfg(feature = "store")]
     History(HistoryArgs),
+    #[cfg(feature = "store")]
     Show(ShowArgs),
+    #[cfg(feature = "store")]
     Label(LabelArgs),
+    #[cfg(feature = "store")]
     Forget(ForgetArgs),
+    #[cfg(feature = "store")]
     Export(ExportArgs),
     #[cfg(feature = "lab")]
     Demo(DemoArgs),
     Doctor(DoctorArgs),
+    Config(ConfigArgs),
     #[cfg(feature = "dialects")]
     Iperf3(Iperf3Args),
     #[cfg(feature = "dialects")]
@@ -175,6 +190,9 @@ pub(crate) struct Common {
     /// Write rows one after the other while it runs, as without a terminal, and redraw nothing
     #[arg(long, global = true)]
     pub(crate) plain: bool,
+    /// The configuration file [default: pathmeter/config.toml in $XDG_CONFIG_HOME or ~/.config]
+    #[arg(long, global = true, value_name = "FILE", env = "PATHMETER_CONFIG", hide_env = true)]
+    pub(crate) config: Option<PathBuf>,
     /// Show evidence, hosts, distributions and method too; twice (-vv): what was decided, on standard error
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,

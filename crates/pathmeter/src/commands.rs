@@ -2,8 +2,10 @@
 
 pub(crate) mod analyse;
 pub(crate) mod chart;
+mod command_line;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod config;
 #[cfg(feature = "lab")]
 pub(crate) mod demo;
 pub(crate) mod dialect;
@@ -31,6 +33,11 @@ pub(crate) mod rfc2544;
 mod schemas;
 pub(crate) mod serve;
 pub(crate) mod session;
+#[cfg(feature = "store")]
 pub(crate) mod store;
 pub(crate) mod throughput;
 pub(crate) mod transfer;
+#[cfg(feature = "store")]
+pub(crate) mod trend;
+#[cfg(feature = "store")]
+pub(crate) mod watch;

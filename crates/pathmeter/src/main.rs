@@ -2,13 +2,16 @@
 
 mod cli;
 mod commands;
+mod config;
 mod exit;
 mod files;
 mod request;
 mod signals;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use cli::{Cli, Command};
+use config::Config;
 use engine::error::Result;
 use exit::{Exit, Told};
 use std::ffi::OsString;
@@ -24,7 +27,8 @@ fn main() -> ExitCode {
     if let Some(ended) = lab::vm::guest::run(&words) {
         return ended;
     }
-    let ended = commands::dialect::called_as(&words).unwrap_or_else(|| run(&read(words)));
+    let ended = commands::dialect::called_as(&words)
+        .unwrap_or_else(|| read(words).and_then(|(cli, config)| run(&cli, &config)));
     let exit = ended.unwrap_or_else(|error| {
         let _ = writeln!(std::io::stderr(), "{}", Told(&error));
         Exit::of(&error)
@@ -33,13 +37,29 @@ fn main() -> ExitCode {
 }
 
 /// The command line, or the end of the program with what is wrong, or with the help that was asked for.
-fn read(words: Vec<OsString>) -> Cli {
-    let matches = cli::shortened(Cli::command()).get_matches_from(words);
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+fn read(words: Vec<OsString>) -> Result<(Cli, Config)> {
+    let program = cli::shortened(Cli::command());
+    let mut matches = program.clone().get_matches_from(&words);
+    let config = Config::of(&matches)?;
+    if !config.defaults.is_empty() {
+        matches = config.with_defaults(program, &matches)?.get_matches_from(words);
+    }
+    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    // A store that the environment names is for those runs that are to be kept; one on the command line says that this is.
+    let is_named = |matches: &ArgMatches| {
+        matches.try_contains_id("store").is_ok()
+            && matches.value_source("store") == Some(ValueSource::CommandLine)
+    };
+    let names_store = matches.subcommand().is_some_and(|(_, matches)| is_named(matches));
+    if let Some(keep) = cli.keep_mut().filter(|keep| names_store && !keep.no_save) {
+        keep.save.get_or_insert(None);
+    }
+    config.settle(&mut cli)?;
+    Ok((cli, config))
 }
 
 /// One sub-command, one function.
-fn run(cli: &Cli) -> Result<Exit> {
+fn run(cli: &Cli, config: &Config) -> Result<Exit> {
     let global = &cli.common;
     global.output.as_deref().map_or(Ok(()), commands::file::check)?;
     commands::chart::check(&cli.command, global)?;
@@ -58,15 +78,25 @@ fn run(cli: &Cli) -> Result<Exit> {
         #[cfg(feature = "lab")]
         Command::Lab(args) => commands::lab::run(args, global),
         Command::Compare(args) => commands::compare::run(args, global),
+        #[cfg(feature = "store")]
+        Command::Trend(args) => commands::trend::run(args, global),
+        #[cfg(feature = "store")]
+        Command::Watch(args) => commands::watch::run(args, global),
+        #[cfg(feature = "store")]
         Command::History(args) => commands::store::history(args, global),
+        #[cfg(feature = "store")]
         Command::Show(args) => commands::store::show(args, global),
+        #[cfg(feature = "store")]
         Command::Label(args) => commands::store::label(args, global),
+        #[cfg(feature = "store")]
         Command::Forget(args) => commands::store::forget(args, global),
+        #[cfg(feature = "store")]
         Command::Export(args) => commands::store::export(args, global),
         Command::Analyse(args) => commands::analyse::run(args, global),
         Command::Import(args) => commands::import::run(args, global),
         #[cfg(feature = "lab")]
         Command::Demo(args) => commands::demo::run(args, global),
+        Command::Config(args) => commands::config::run(args, config, global),
         Command::Doctor(args) => commands::doctor::run(args, global),
         #[cfg(feature = "dialects")]
         Command::Iperf3(args) => commands::dialect::iperf3(&args.args),

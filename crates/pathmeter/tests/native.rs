@@ -24,5 +24,6 @@ mod native {
     mod signals;
     mod support;
     mod vanish;
+    mod watch;
     mod without_copy;
 }

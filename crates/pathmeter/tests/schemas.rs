@@ -4,6 +4,7 @@ use insight::{analysis::Analysis, run_of_events};
 use model::history::Entry;
 use model::{dut::DutReport, event::Event, lab::LabReport, plan::Plan, run::Run};
 use report::format::compared::Compared;
+use report::format::trend::Trends;
 use schemars::{Schema, schema_for};
 use std::fs;
 use std::path::Path;
@@ -19,6 +20,7 @@ fn published_schemas_are_those_of_the_code() {
         ("rfc2544", schema_for!(DutReport)),
         ("comparison", schema_for!(Compared)),
         ("history", schema_for!(Vec<Entry>)),
+        ("trend", schema_for!(Trends)),
     ];
     for (name, schema) in published {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schemas/{name}.json"));

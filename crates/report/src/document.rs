@@ -16,6 +16,7 @@ pub use table::{Column, Table};
 
 use crate::plot::{Drawing, Figure};
 use model::finding::Status;
+use model::history::Entry;
 use model::time::WallTime;
 use serde::Serialize;
 
@@ -52,6 +53,11 @@ pub trait Document {
 
     /// The document as lines of JSON.
     fn ndjson(&self) -> String;
+
+    /// The runs that it is of, for formats that have a row or samples for each.
+    fn entries(&self) -> Vec<Entry> {
+        Vec::new()
+    }
 
     /// Its text for people where blocks cannot lay it out: a run's is the one that is shown live.
     fn own_text(&self, _style: &Style) -> Option<String> {

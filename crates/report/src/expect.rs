@@ -8,8 +8,9 @@ mod scope;
 mod yields;
 
 pub use device::{DeviceExpectation, known_device_keys};
-pub use headline::headlines;
-pub(crate) use headline::{KEYS, named};
+pub(crate) use headline::KEYS;
+pub(crate) use headline::metric;
+pub use headline::{headlines, higher_is_better, printed, sample};
 pub use model::expectation::Checked;
 pub use yields::{NeverMeasured, Yields};
 
@@ -133,6 +134,20 @@ impl Expectation {
             measured: measured.map(|value| self.print(value)),
             held: measured.is_some_and(|value| self.comparison.holds(value, self.wanted)),
         }
+    }
+
+    /// The figure in the words of Prometheus.
+    fn metric(&self, value: f64) -> (String, Vec<(String, String)>, f64) {
+        let transport = self.transport.map(|transport| ("transport", transport.to_string().to_lowercase()));
+        let direction = self.direction.map(|direction| ("direction", direction.to_string()));
+        let scope = match &self.scope {
+            Scope::Way(label) => Some(("way", label.clone())),
+            _ => None,
+        };
+        let labels = [scope, transport, direction].into_iter().flatten();
+        let (unit, ours) = self.figure.quantity.base_unit();
+        let name = format!("pathmeter_{}{unit}", self.figure.name.replace(['.', '-'], "_"));
+        (name, labels.map(|(name, value)| (name.to_owned(), value)).collect(), value / ours)
     }
 
     /// A value of the figure with its unit.

@@ -11,6 +11,8 @@ pub mod jitter;
 pub mod moments;
 pub mod percentile;
 pub mod quantile;
+#[cfg(test)]
+mod random;
 pub mod responsiveness;
 pub mod rfc8219;
 pub mod search;
@@ -18,3 +20,4 @@ pub mod sequence;
 pub mod spread;
 pub mod steady;
 pub mod student;
+pub mod trend;

@@ -1,5 +1,6 @@
 //! The command line of `pathmeter lab`.
 
+use super::KeepArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use model::units::Nanos;
 use std::ffi::OsString;
@@ -133,6 +134,8 @@ pub(crate) struct LabRunArgs {
     /// Print what would be done and how long it takes, and stop
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
 }
 
 /// A kind of measurement in a lab.

@@ -4,7 +4,7 @@ mod values;
 
 pub(crate) use values::LossShare;
 
-use super::{CpuList, SessionArgs};
+use super::{CpuList, KeepArgs, SessionArgs};
 use clap::{Args, ValueEnum};
 use engine::dut::spec::PortSpec;
 use engine::request;
@@ -79,6 +79,8 @@ pub(crate) struct Rfc2544Args {
     /// Compare with the result in this file, written by --json
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) against: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }

@@ -89,7 +89,7 @@ const SHORT: &[(&str, &[&str])] = &[
     ),
 ];
 /// Of the options that every command takes.
-const HIDDEN: [&str; 5] = ["format", "output", "chart", "color", "plain"];
+const HIDDEN: [&str; 6] = ["format", "output", "chart", "color", "plain", "config"];
 const EXAMPLES: usize = 3;
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ pub(crate) struct KeepArgs {
     /// latency also compared with those kept there before
     #[arg(long, value_name = "FILE", num_args = 0..=1, value_hint = ValueHint::FilePath)]
     pub(crate) save: Option<Option<PathBuf>>,
+    /// Keep it nowhere, though the configuration says `save = true`
+    #[arg(long, conflicts_with = "save")]
+    pub(crate) no_save: bool,
     /// A word that holds runs together, as in `pathmeter compare before after`; of latency and transfer the name of a way
     /// or URL in tables, too, one for each
     #[arg(long, value_name = "LABEL")]
@@ -23,25 +26,20 @@ pub(crate) struct KeepArgs {
 /// Where runs are kept.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct StoreArgs {
-    /// The store [default: pathmeter/runs.db in $XDG_DATA_HOME or ~/.local/share]
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "PATHMETER_STORE",
-        hide_env_values = true,
-        value_hint = ValueHint::FilePath,
-        value_parser = OsStringValueParser::new().map(PathBuf::from)
-    )]
-    pub(crate) store: Option<PathBuf>,
+    /// The store: a file, or a database of a PostgreSQL server, as postgres://USER@HOST/DATABASE [default:
+    /// pathmeter/runs.db in $XDG_DATA_HOME or ~/.local/share]
+    #[arg(long, value_name = "FILE|URL", env = "PATHMETER_STORE", hide_env_values = true, value_hint = ValueHint::FilePath)]
+    pub(crate) store: Option<String>,
 }
 
 impl StoreArgs {
     /// The store that was named; an empty name, as an empty variable is, names none.
-    pub(crate) fn named(&self) -> Option<PathBuf> {
-        self.store.clone().filter(|file| !file.as_os_str().is_empty())
+    pub(crate) fn named(&self) -> Option<&str> {
+        self.store.as_deref().filter(|named| !named.is_empty())
     }
 }
 
+#[cfg(feature = "store")]
 /// Which kept runs are meant.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct FilterArgs {
@@ -60,6 +58,9 @@ pub(crate) struct FilterArgs {
     /// Runs since then: a date, a time (RFC 3339) or how long ago
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
+    /// Runs before then only, likewise
+    #[arg(long, value_name = "TIME")]
+    pub(crate) before: Option<String>,
     /// At most so many, the latest
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
@@ -67,6 +68,7 @@ pub(crate) struct FilterArgs {
     pub(crate) store: StoreArgs,
 }
 
+#[cfg(feature = "store")]
 /// List the runs that were kept with --save
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -80,6 +82,7 @@ pub(crate) struct HistoryArgs {
     pub(crate) filter: FilterArgs,
 }
 
+#[cfg(feature = "store")]
 /// Show a kept run again, in any format
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -94,6 +97,7 @@ pub(crate) struct ShowArgs {
     pub(crate) store: StoreArgs,
 }
 
+#[cfg(feature = "store")]
 /// Give a kept run a label, or take it away with ''
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -111,6 +115,7 @@ pub(crate) struct LabelArgs {
     pub(crate) store: StoreArgs,
 }
 
+#[cfg(feature = "store")]
 /// Take runs out of the store
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -128,6 +133,7 @@ pub(crate) struct ForgetArgs {
     pub(crate) store: StoreArgs,
 }
 
+#[cfg(feature = "store")]
 /// Write kept runs as lines of JSON, which `pathmeter import --save` takes into another store
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -143,15 +149,21 @@ pub(crate) struct ExportArgs {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
-  pathmeter throughput far.example --save --label before    some times, change something, then
-  pathmeter throughput far.example --save --label after     as many times again
-  pathmeter compare before after
-  pathmeter compare monday.ndjson 0199c7d2 --baseline       exit code 5 when a figure is worse
+  pathmeter compare --interleave 'throughput far.example' 'throughput far.example -P 4'
+  pathmeter compare before after                        two labels, of runs kept with --save --label
+  pathmeter compare monday.ndjson 0199c7d2 --baseline   exit code 5 when a figure is worse
+  pathmeter compare target=far.example,since=14d,before=7d target=far.example,since=7d
 
-The sample is the run: 6 runs on each side at least, better in turn (before, after, before, …), as a
-slow drift of the path is taken for a difference otherwise.")]
+SETS
+  LABEL            every kept run with that label
+  RUN              a kept run, by the beginning of its name
+  FILE             the outputs in a file that `pathmeter import` reads, of other tools too
+  KEY=VALUE,...    kept runs by label, target, kind, verdict, since, before and last (so many)
+
+The sample is the run: 6 runs on each side at least, better in turn (before, after, before, ...), as a
+slow drift of the path is taken for a difference otherwise; --interleave runs them so.")]
 pub(crate) struct CompareArgs {
-    /// The runs compared with: a label, a run's name, or a file of outputs that `pathmeter import` reads
+    /// The runs compared with; with --interleave a command of pathmeter, in quotes
     #[arg(value_name = "BASE")]
     pub(crate) base: String,
     /// The runs compared, likewise
@@ -160,6 +172,113 @@ pub(crate) struct CompareArgs {
     /// End with exit code 5 when a figure is surely worse than in BASE
     #[arg(long)]
     pub(crate) baseline: bool,
+    /// Run both commands in turn, and compare what they measure
+    #[arg(long)]
+    pub(crate) interleave: bool,
+    /// How often each is run
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "interleave", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: u32,
+    /// Differences that the same path shows with itself, in percent: smaller ones are neither better nor worse
+    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = super::values::percent)]
+    pub(crate) noise_floor: f64,
+    /// Smaller differences are of no interest, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = super::values::percent)]
+    pub(crate) least: f64,
+    /// Sets are the same when their difference surely lies within this, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = super::values::percent)]
+    pub(crate) margin: f64,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// Tell how the figures of a path went over time: changes of level, confirmed by the third run
+#[cfg(feature = "store")]
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter trend far.example
+  pathmeter trend far.example --since 30d --format html -o trend.html
+  pathmeter trend far.example --mark 'new line, 10 Gbit/s'    begin anew from now on
+  pathmeter trend far.example --baseline                      exit code 5 when a figure is worse")]
+pub(crate) struct TrendArgs {
+    /// The far end, as it was written when runs were kept
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: String,
+    /// Runs of this command only
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) kind: Option<String>,
+    /// Runs with this label only
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) label: Option<String>,
+    /// Runs since then: a date, a time (RFC 3339) or how long ago
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Note a known change of the path: runs before it are compared with no more
+    #[arg(long, value_name = "NOTE")]
+    pub(crate) mark: Option<String>,
+    /// When it was [default: now]
+    #[arg(long, value_name = "TIME", requires = "mark")]
+    pub(crate) at: Option<String>,
+    /// End with exit code 5 when a figure is worse than it was, and not back
+    #[arg(long)]
+    pub(crate) baseline: bool,
+    #[command(flatten)]
+    pub(crate) level: LevelArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// Which changes of a figure count.
+#[cfg(feature = "store")]
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct LevelArgs {
+    /// Differences that the same path shows with itself, in percent: smaller ones are no change
+    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = super::values::percent)]
+    pub(crate) noise_floor: f64,
+    /// Smaller differences are of no interest, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = super::values::percent)]
+    pub(crate) least: f64,
+}
+
+/// Measure a path again and again, keep every run, and tell when it gets worse and when it is back
+#[cfg(feature = "store")]
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter watch far.example --every 15m
+  pathmeter watch far.example --every 5m --run 'latency -t 5s' --alert 'logger -t pathmeter \"$PATHMETER_TEXT\"'
+  pathmeter watch far.example --every 1s --rounds 20 --run 'throughput -t 1s'
+
+A change is told once, when the third run confirms it, and once when the path is back; so is a far
+end that cannot be reached. A run that is worse than the level is repeated at once. The command of
+--alert gets PATHMETER_ALERT (worse, better, recovered, unreachable, reachable), PATHMETER_TARGET,
+PATHMETER_FIGURE, PATHMETER_RUN and PATHMETER_TEXT.
+
+EXIT CODES
+  0 interrupted, or all rounds done, and the path is well    5 a figure is worse than it was
+  3 the far end could not be reached in the last round       2 the command cannot be run")]
+pub(crate) struct WatchArgs {
+    /// The far end
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: String,
+    /// From the begin of one round to that of the next; up to a tenth is added at random, so that many hosts do not
+    /// measure at once
+    #[arg(long, value_name = "TIME", default_value = "15m")]
+    pub(crate) every: model::units::Nanos,
+    /// What is run in each round: a command of pathmeter without its far end
+    #[arg(long, value_name = "COMMAND", default_value = "measure --quick")]
+    pub(crate) run: String,
+    /// Stop after so many rounds
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<u64>,
+    /// Run this command by a shell at every alert
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) alert: Option<String>,
+    /// A word that holds these runs together, and apart from others
+    #[arg(long, value_name = "LABEL", default_value = "")]
+    pub(crate) label: String,
+    #[command(flatten)]
+    pub(crate) level: LevelArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

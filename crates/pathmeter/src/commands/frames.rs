@@ -9,6 +9,7 @@ use crate::request;
 use crate::signals;
 use engine::error::Result;
 use engine::run::Options;
+use model::history::Measured;
 
 /// Runs the command.
 pub(crate) fn run(args: &FramesArgs, global: &Common) -> Result<Exit> {
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &FramesArgs, global: &Common) -> Result<Exit> {
     let options = Options { security, stop: signals::interrupt()?, ..Options::default() };
     let mut ended = carry_out(&plan, options, &mut keep, global)?;
     let exit = conclude(&mut ended.run, false, &expected, global);
-    let kept = keep.finish(&ended.run);
+    let kept = keep.finish(Measured::Run(&ended.run));
     let exit = exit?;
     ended.error.map_or(Ok(()), Err)?;
     kept.map(|()| exit)

@@ -4,6 +4,7 @@ mod outcome;
 mod plan;
 mod progress;
 
+use super::keep::Keep;
 use super::output::deliver;
 use super::session::{parse_expectations, print_plan, security};
 use crate::cli::{Common, Rfc2544Args};
@@ -15,6 +16,7 @@ use engine::error::{Failure, Result, fault};
 use engine::run::{DevicePlan, Document, Ended, Journal, Options, Plan};
 use lab::privilege::{Unprivileged, gain_and_enclose};
 use model::dut::{DutReport, compare_devices, compare_with};
+use model::history::Measured;
 use progress::Live;
 use report::format::rfc2544 as format;
 use std::path::Path;
@@ -37,6 +39,9 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
         // Before any thread is started: an ordinary user's process moves into a user namespace here.
         gain_and_enclose().map_err(|refused| Failure::usage(refused.to_string(), Unprivileged::ADVICE))?;
     }
+    let ports: Vec<String> = args.ports.iter().map(ToString::to_string).collect();
+    let target = [ports.as_slice(), args.lab.as_slice()].concat().join(" ");
+    let keep = Keep::open(&args.keep, "rfc2544", &target)?;
     super::progress::say(plan::text(devices).trim_end());
     let journal = journal(args, devices, global)?;
     let stop = signals::interrupt()?;
@@ -46,6 +51,7 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     drop(live);
     let Ended { document, error } = ended?;
     let Document::Device(mut report) = document else { return Err(fault("devices made another document")) };
+    report.id = keep.id().map(str::to_owned).unwrap_or(report.id);
     report.comparisons = match &reference {
         Some(reference) => compare_with(reference, &report),
         None => compare_devices(&report),
@@ -53,12 +59,16 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     if reference.is_some() && report.comparisons.is_empty() {
         report.notes.push("The result of --against has none of these devices: nothing is compared.".into());
     }
-    let exit = outcome::conclude(&mut report, &expected, reference.is_some(), global)?;
+    let concluded = outcome::conclude(&mut report, &expected, reference.is_some(), global);
+    // A result that could not be written is kept all the same.
+    let kept = keep.finish(Measured::Device(&report));
+    let exit = concluded?;
     if let Some(journal) = journal.filter(|_| error.is_none() && !stop.is_raised()) {
         journal.lock().unwrap_or_else(PoisonError::into_inner).remove()?;
     }
     // What broke it is told below what was measured.
-    error.map_or(Ok(exit), Err)
+    error.map_or(Ok(()), Err)?;
+    kept.map(|()| exit)
 }
 
 /// The journal beside the file of `-o`: a new one, or with `--resume` that of the run that was cut off.

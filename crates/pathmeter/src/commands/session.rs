@@ -10,6 +10,7 @@ use engine::error::{Error, Failure, Result};
 use engine::run::Plan;
 use insight::finding::is_lasting;
 use model::finding::Status;
+use model::history;
 use model::plan::{Direction, Transport};
 use model::run::Run;
 use report::document::{indented_json, json_line};
@@ -139,7 +140,7 @@ pub(crate) fn conclude_all(
 ) -> Result<Exit> {
     let concluded = conclude(&mut ended.run, live, expected, global);
     // A result that could not be written is kept all the same.
-    let kept = keep.finish(&ended.run);
+    let kept = keep.finish(history::Measured::Run(&ended.run));
     let exit = concluded?;
     ended.error.map_or(Ok(()), Err)?;
     kept.map(|()| exit)

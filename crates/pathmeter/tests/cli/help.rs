@@ -4,7 +4,7 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 28] = [
     "measure",
     "serve",
     "throughput",
@@ -18,6 +18,14 @@ const COMMANDS: [&str; 20] = [
     "lab",
     "import",
     "analyse",
+    "compare",
+    "trend",
+    "watch",
+    "history",
+    "show",
+    "forget",
+    "export",
+    "config",
     "demo",
     "doctor",
     "iperf3",

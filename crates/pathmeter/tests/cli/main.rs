@@ -1,6 +1,7 @@
 //! The built program as a user runs it: help, exit codes, arithmetic, completions and manual pages.
 
 mod analyse;
+mod config;
 mod exits;
 mod formats;
 mod help;

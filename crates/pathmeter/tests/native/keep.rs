@@ -25,6 +25,11 @@ impl Kept {
         listed.as_array().unwrap().clone()
     }
 
+    fn throughput_refused(&self, server: &Server, why: &str) {
+        let host = server.host();
+        self.run(&["throughput", &host, "-t", "60s", "--save"]).code(2).says(why);
+    }
+
     fn throughput(&self, server: &Server, words: &[&str]) -> Ended {
         self.run(&[&["throughput", &server.host(), "-n", "1M", "--save"], words].concat()).code(0)
     }
@@ -132,7 +137,7 @@ fn a_store_that_cannot_be_used_is_told_before_the_test_and_an_old_file_is_kept_t
     let host = server.host();
     run(&["throughput", &host, "-t", "60s", "--save", "--store", &letter])
         .code(2)
-        .says("is damaged, or no store");
+        .says("is damaged, or not a store");
     // A file of lines, as `latency --save FILE` always was.
     let lines = kept.scratch.file("ways.ndjson", None);
     for _ in 0..2 {
@@ -141,4 +146,25 @@ fn a_store_that_cannot_be_used_is_told_before_the_test_and_an_old_file_is_kept_t
     let text = std::fs::read_to_string(&lines).unwrap();
     assert_eq!(text.lines().filter(|line| serde_json::from_str::<Value>(line).is_ok()).count(), 2);
     kept.run(&["history", "--since", "yesterday"]).code(2).says("neither a date nor a time");
+}
+
+#[test]
+fn of_a_damaged_store_export_writes_what_can_be_read() {
+    let (server, kept) = (Server::start(&[]), Kept::new("keep-damaged"));
+    for _ in 0..2 {
+        kept.throughput(&server, &[]);
+    }
+    let before = kept.history(&[]);
+    // A later program made it.
+    let mut bytes = std::fs::read(&kept.store).unwrap();
+    bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    std::fs::write(&kept.store, &bytes).unwrap();
+    kept.throughput_refused(&server, "has version 99");
+    let exported =
+        kept.run(&["export"]).code(2).says("what can be read of it is written").says("runs read: 2, lost: 0");
+    assert_eq!(exported.stdout.lines().count(), before.len());
+    let other = Kept::new("keep-saved");
+    let lines = other.scratch.file("saved.ndjson", Some(&exported.stdout));
+    other.run(&["import", &lines, "--save"]).code(0).says("2 of 2 were new");
+    assert_eq!(std::fs::read(&kept.store).unwrap(), bytes, "it is as it was");
 }

@@ -54,6 +54,18 @@ impl Quantity {
         }
     }
 
+    /// The end of a name in Prometheus, and how many of ours its unit is.
+    pub(super) fn base_unit(self) -> (&'static str, f64) {
+        match self {
+            Quantity::Rate => ("_bits_per_second", 1.0),
+            Quantity::Packets => ("_packets_per_second", 1.0),
+            Quantity::Share => ("_ratio", 1.0),
+            Quantity::Count | Quantity::Verdict => ("", 1.0),
+            Quantity::Size => ("_bytes", 1.0),
+            Quantity::Time => ("_seconds", 1e9),
+        }
+    }
+
     /// Its name in an error.
     pub(super) fn what(self) -> &'static str {
         match self {

@@ -20,11 +20,22 @@ pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
     text
 }
 
-/// RFC 4180 section 2: a field with a comma, a quote or a line break stands in quotes, quotes in it doubled.
-fn written(field: Field) -> String {
-    match field {
+/// RFC 4180 section 2: a field with a comma, a quote or a line break stands in quotes, quotes in it doubled. What a
+/// spreadsheet would take for a formula, and is no number, gets an apostrophe before it, which spreadsheets take for text.
+pub(super) fn written(field: Field) -> String {
+    match guarded(field) {
         Field::Value(text) if !text.contains([',', '"', '\n', '\r']) => text,
         Field::Value(text) | Field::Prose(text) => format!("\"{}\"", text.replace('"', "\"\"")),
+    }
+}
+
+fn guarded(field: Field) -> Field {
+    let is_formula =
+        |text: &str| text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    match field {
+        Field::Value(text) if is_formula(&text) => Field::Value(format!("'{text}")),
+        Field::Prose(text) if is_formula(&text) => Field::Prose(format!("'{text}")),
+        field => field,
     }
 }
 
@@ -37,5 +48,17 @@ mod tests {
         assert_eq!(written(Field::Value("plain".into())), "plain");
         assert_eq!(written(Field::Value("a,\"b\"".into())), "\"a,\"\"b\"\"\"");
         assert_eq!(written(Field::Prose("words".into())), "\"words\"");
+    }
+
+    #[test]
+    fn no_field_is_a_formula() {
+        for text in ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1"] {
+            let safe = format!("'{text}");
+            assert_eq!(written(Field::Prose(text.into())), format!("\"{safe}\""));
+            assert!(written(Field::Value(text.into())).trim_start_matches('"').starts_with('\''));
+        }
+        for number in ["-1.5", "+2", "-0", "1e-9"] {
+            assert_eq!(written(Field::Value(number.into())), number);
+        }
     }
 }

@@ -30,6 +30,10 @@ impl Document for History {
         Csv { columns, rows: self.entries.iter().flat_map(csv_rows).collect() }
     }
 
+    fn entries(&self) -> Vec<Entry> {
+        self.entries.clone()
+    }
+
     /// An array of entries.
     fn json(&self) -> String {
         indented_json(&self.entries)

@@ -16,12 +16,15 @@ mod junit;
 pub mod lab;
 mod markdown;
 pub mod ndjson;
+mod prometheus;
 pub mod rfc2544;
 mod run;
 pub mod sockperf;
 mod table;
 pub mod text;
+pub mod trend;
 mod units;
+mod wide;
 
 pub use crate::document::{Paint, Style};
 pub use run::{COLUMNS, RunDocument};
@@ -91,6 +94,18 @@ pub static FORMATS: &[Format] = &[
         about: "expectations as test cases, for CI",
         live: Live::Nothing,
         render: junit::documents,
+    },
+    Format {
+        name: "prometheus",
+        about: "samples of the latest run of each path",
+        live: Live::Nothing,
+        render: prometheus::documents,
+    },
+    Format {
+        name: "wide",
+        about: "CSV with a row for each run and a column for each figure",
+        live: Live::Nothing,
+        render: wide::documents,
     },
 ];
 

@@ -10,7 +10,8 @@ pub use csv::COLUMNS;
 use super::brief::provenance;
 use super::{Style, ndjson, text};
 use crate::document::{Block, Csv, Document, Expectation, Head, Judgement, indented_json};
-use crate::expect::Checked;
+use crate::expect::{Checked, headlines};
+use model::history::{Entry, Origin};
 use model::run::Run;
 
 /// A run, and what was expected of it.
@@ -44,6 +45,22 @@ impl Document for RunDocument<'_> {
 
     fn blocks(&self) -> Vec<Block> {
         blocks::of(self.run)
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        let run = self.run;
+        vec![Entry {
+            id: run.id.clone(),
+            kind: run.kind.clone(),
+            target: run.target(),
+            label: String::new(),
+            origin: Origin::Measured,
+            started: run.started.unwrap_or_default(),
+            finished: run.finished,
+            status: Some(run.verdict.status.word().into()),
+            verdict: Some(run.verdict.text.clone()),
+            figures: headlines(run),
+        }]
     }
 
     fn expectations(&self) -> Vec<Expectation> {

@@ -1,27 +1,8 @@
 //! The comparison as a whole: words, fixtures, symmetry, false alarms and power.
 
+use super::super::random::Random;
 use super::*;
 use proptest::prelude::*;
-
-/// Random numbers of a fixed sequence (SplitMix64), and normal ones of them (Box and Muller).
-struct Random(u64);
-
-impl Random {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (((mixed ^ (mixed >> 31)) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
-    }
-
-    fn runs(&mut self, count: usize, mean: f64, spread: f64) -> Vec<f64> {
-        let one = |_| {
-            let radius = (-2.0 * self.uniform().ln()).sqrt();
-            mean * (1.0 + spread * radius * (std::f64::consts::TAU * self.uniform()).cos())
-        };
-        (0..count).map(one).collect()
-    }
-}
 
 fn alone(base: &[f64], other: &[f64], rules: Rules) -> Comparison {
     table(&[Case { name: "rate", base, other, rules }]).unwrap().remove(0)
@@ -154,6 +135,64 @@ fn a_tenth_less_is_found() {
         let (base, other) = (random.runs(8, 1.0, 0.02), random.runs(8, 0.9, 0.02));
         assert_eq!(alone(&base, &other, Rules::new(true)).judgement, Judgement::Worse);
     }
+}
+
+/// The mesh of 100 sites of `docs/methods/comparison.md`: nothing has changed on any of its 9,900 paths.
+#[test]
+fn a_mesh_in_which_nothing_changed_raises_no_alarm() {
+    let mut random = Random(9);
+    let runs: Vec<[Vec<f64>; 2]> = (0..9900).map(|_| [(); 2].map(|()| random.runs(6, 9.4e9, 0.02))).collect();
+    let rules = Rules::new(true);
+    let cases: Vec<Case<'_>> =
+        runs.iter().map(|[base, other]| Case { name: "path", base, other, rules }).collect();
+    let rows = table(&cases).unwrap();
+    let alone = rows.iter().filter(|row| row.p.unwrap() < 0.05).count();
+    assert!((300..500).contains(&alone), "{alone} would be called different without the correction");
+    let called = |row: &&Comparison| matches!(row.judgement, Judgement::Better | Judgement::Worse);
+    assert_eq!(rows.iter().filter(called).count(), 0);
+}
+
+/// How often 6 and 6, and 10 and 10 runs find a loss, at a spread of 2 %.
+#[test]
+fn a_loss_is_found_as_often_as_the_method_says() {
+    let mut random = Random(10);
+    for (runs, loss, least, most) in
+        [(6, 0.02, 20, 45), (6, 0.05, 90, 100), (6, 0.10, 100, 100), (10, 0.02, 38, 65), (10, 0.05, 98, 100)]
+    {
+        let mut one = || {
+            let (base, other) = (random.runs(runs, 1.0, 0.02), random.runs(runs, 1.0 - loss, 0.02));
+            alone(&base, &other, Rules::new(true)).p.unwrap() < 0.05
+        };
+        let found = (0..200).filter(|_| one()).count() / 2;
+        assert!((least..=most).contains(&found), "{runs} runs, {loss}: {found} %");
+    }
+}
+
+/// Runs in turn are not fooled by a drift of 0.3 % a run, and one set after the other is.
+#[test]
+fn interleaved_runs_stand_a_drift() {
+    let mut random = Random(11);
+    let mut alarms = [0; 2];
+    for _ in 0..500 {
+        let drifting: Vec<f64> = random
+            .runs(12, 1.0, 0.02)
+            .iter()
+            .zip(0..)
+            .map(|(run, at)| run * (1.0 - 0.003 * f64::from(at)))
+            .collect();
+        let is_even = |at: &usize| at.is_multiple_of(2);
+        let turns = |wanted: bool| {
+            (0..12).filter(|at| is_even(at) == wanted).map(|at| drifting[at]).collect::<Vec<_>>()
+        };
+        let (even, odd) = (turns(true), turns(false));
+        for (alarms, (base, other)) in
+            alarms.iter_mut().zip([(&drifting[..6], &drifting[6..]), (even.as_slice(), odd.as_slice())])
+        {
+            *alarms += u32::from(alone(base, other, Rules::new(true)).p.unwrap() < 0.05);
+        }
+    }
+    let [after, interleaved] = alarms;
+    assert!(after > 75 && interleaved < 35, "one after the other {after}, in turn {interleaved} of 500");
 }
 
 #[test]

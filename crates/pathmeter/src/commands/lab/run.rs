@@ -1,6 +1,7 @@
 //! `pathmeter lab run`: topologies built, measured, judged and compared.
 
 use crate::cli::{Common, LabRunArgs, LabTest};
+use crate::commands::keep::Keep;
 use crate::commands::output::{deliver, write};
 use crate::commands::progress::{change, is_live, say};
 use crate::exit::Exit;
@@ -9,6 +10,7 @@ use engine::error::{Failure, Kind, Result};
 use lab::privilege::{Unprivileged, gain_and_enclose};
 use lab_run::{Plan, Request, Test, run_in_machine};
 use model::event::{Event, Progress};
+use model::history::Measured;
 use model::lab::LabReport;
 
 /// Measures every topology.
@@ -19,7 +21,8 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     if args.in_vm {
-        return finish(global, &run_in_machine(&plan, &mut tell)?);
+        let keep = keep(args)?;
+        return finish(global, &run_in_machine(&plan, &mut tell)?, keep);
     }
     // Before any thread is started: an ordinary user's process moves into a user namespace here.
     gain_and_enclose().map_err(|refused| Failure {
@@ -27,9 +30,10 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> Result<Exit> {
         message: refused.to_string(),
         advice: Some(Unprivileged::ADVICE.into()),
     })?;
+    let keep = keep(args)?;
     let interrupt = signals::interrupt()?;
     let report = lab_run::run(&plan, &interrupt, &mut tell)?;
-    let exit = finish(global, &report)?;
+    let exit = finish(global, &report, keep)?;
     // What did not run may hold or not.
     Ok(if interrupt.is_raised() && exit == Exit::Done { Exit::Void } else { exit })
 }
@@ -62,8 +66,16 @@ impl From<LabTest> for Test {
     }
 }
 
-fn finish(global: &Common, report: &LabReport) -> Result<Exit> {
-    write(&[report], global)?;
+fn keep(args: &LabRunArgs) -> Result<Keep> {
+    let names = [args.topologies.as_slice(), args.compare.as_slice()].concat();
+    Keep::open(&args.keep, "lab", &names.join(" "))
+}
+
+fn finish(global: &Common, report: &LabReport, keep: Keep) -> Result<Exit> {
+    let written = write(&[report], global);
+    // A result that could not be written is kept all the same.
+    let kept = keep.finish(Measured::Lab(report));
+    written.and(kept)?;
     for variant in &report.variants {
         if let Some(why) = &variant.unavailable {
             say(&format!("error: {}: {}", variant.name, why.trim_end_matches('.')));

@@ -1,0 +1,82 @@
+//! Groups of options that several commands share, of whichever command was typed.
+
+#[cfg(feature = "lab")]
+use super::LabCommand;
+use super::{Cli, Command, HostPort, KeepArgs, SessionArgs, StoreArgs};
+
+impl Cli {
+    /// Where the result is kept.
+    pub(crate) fn keep_mut(&mut self) -> Option<&mut KeepArgs> {
+        match &mut self.command {
+            Command::Measure(args) => Some(&mut args.keep),
+            Command::Throughput(args) => Some(&mut args.keep),
+            Command::Latency(args) => Some(&mut args.keep),
+            Command::Mtu(args) => Some(&mut args.keep),
+            Command::Hops(args) => Some(&mut args.keep),
+            Command::Transfer(args) => Some(&mut args.keep),
+            Command::Frames(args) => Some(&mut args.keep),
+            #[cfg(feature = "device")]
+            Command::Rfc2544(args) => Some(&mut args.keep),
+            #[cfg(feature = "lab")]
+            Command::Lab(args) => match &mut args.command {
+                LabCommand::Run(args) => Some(&mut args.keep),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The store that is written or read.
+    pub(crate) fn store_mut(&mut self) -> Option<&mut StoreArgs> {
+        if self.keep_mut().is_some() {
+            return self.keep_mut().map(|keep| &mut keep.store);
+        }
+        match &mut self.command {
+            Command::Compare(args) => Some(&mut args.store),
+            #[cfg(feature = "store")]
+            Command::Import(args) => Some(&mut args.store),
+            #[cfg(feature = "store")]
+            Command::Trend(args) => Some(&mut args.store),
+            #[cfg(feature = "store")]
+            Command::Watch(args) => Some(&mut args.store),
+            #[cfg(feature = "store")]
+            Command::History(args) => Some(&mut args.filter.store),
+            #[cfg(feature = "store")]
+            Command::Show(args) => Some(&mut args.store),
+            #[cfg(feature = "store")]
+            Command::Label(args) => Some(&mut args.store),
+            #[cfg(feature = "store")]
+            Command::Forget(args) => Some(&mut args.store),
+            #[cfg(feature = "store")]
+            Command::Export(args) => Some(&mut args.filter.store),
+            _ => None,
+        }
+    }
+
+    /// The session with a server.
+    pub(crate) fn session_mut(&mut self) -> Option<&mut SessionArgs> {
+        match &mut self.command {
+            Command::Measure(args) => Some(&mut args.session),
+            Command::Throughput(args) => Some(&mut args.session),
+            Command::Latency(args) => Some(&mut args.session),
+            Command::Mtu(args) => Some(&mut args.session),
+            Command::Frames(args) => Some(&mut args.session),
+            _ => None,
+        }
+    }
+
+    /// The far ends.
+    pub(crate) fn hosts_mut(&mut self) -> Vec<&mut HostPort> {
+        match &mut self.command {
+            Command::Measure(args) => vec![&mut args.target.host],
+            Command::Throughput(args) => {
+                std::iter::once(&mut args.target.host).chain(&mut args.more).collect()
+            }
+            Command::Latency(args) => args.hosts.iter_mut().collect(),
+            Command::Mtu(args) => vec![&mut args.target.host],
+            Command::Hops(args) => vec![&mut args.host],
+            Command::Frames(args) => vec![&mut args.target.host],
+            _ => Vec::new(),
+        }
+    }
+}

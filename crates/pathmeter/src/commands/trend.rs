@@ -1,0 +1,45 @@
+//! `pathmeter trend`: how the figures of a path went over time.
+
+use super::output::write;
+use super::store::{existing, failed, time, to_read};
+use crate::cli::{Common, LevelArgs, TrendArgs};
+use crate::exit::Exit;
+use engine::error::Result;
+use linux::clock::wall_now;
+use model::stats::compare::Rules;
+use model::time::WallTime;
+use report::format::trend::Trends;
+use store::{Filter, Mark, Store};
+
+/// Runs the command.
+pub(crate) fn run(args: &TrendArgs, global: &Common) -> Result<Exit> {
+    if let Some(note) = &args.mark {
+        let at = args.at.as_deref().map(|text| time(text, "--at")).transpose()?.unwrap_or_else(wall_now);
+        let mark = Mark { target: args.target.clone(), at, note: note.clone() };
+        existing(&args.store)?.mark(&mark).map_err(failed)?;
+    }
+    let filter = Filter {
+        target: Some(args.target.clone()),
+        kind: args.kind.clone(),
+        label: args.label.clone(),
+        since: args.since.as_deref().map(|text| time(text, "--since")).transpose()?,
+        ..Filter::default()
+    };
+    let trends = of(&to_read(&args.store)?, &args.target, &filter, args.level)?;
+    write(&[&trends], global)?;
+    Ok(if args.baseline && trends.is_worse() { Exit::Regression } else { Exit::Done })
+}
+
+/// The trends of the runs of a filter.
+pub(super) fn of(store: &Store, target: &str, filter: &Filter, level: LevelArgs) -> Result<Trends> {
+    let samples = store.samples(filter).map_err(failed)?;
+    let marks: Vec<(WallTime, String)> =
+        store.marks(target).map_err(failed)?.into_iter().map(|mark| (mark.at, mark.note)).collect();
+    let rules = Rules {
+        noise_floor_percent: level.noise_floor,
+        least_percent: level.least,
+        // Every figure has its own direction.
+        ..Rules::new(true)
+    };
+    Ok(Trends::of(target, &samples, &marks, rules))
+}

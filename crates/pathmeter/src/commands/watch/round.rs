@@ -1,0 +1,117 @@
+//! One round: a command of this program as a process of its own, and what it measured.
+
+use crate::cli::WatchArgs;
+use crate::commands::command_line::{Ran, words};
+use crate::commands::store::failed;
+use crate::exit::Exit;
+use engine::error::Result;
+use engine::run::run_id;
+use insight::run_of_events;
+use linux::clock::wall_now;
+use model::event::{Event, Finished, Outcome};
+use model::history::{Measured, Origin};
+use model::run::Run;
+use model::time::WallTime;
+use model::units::Nanos;
+use report::expect::headlines;
+use store::{Begun, Store};
+
+/// What is run in every round.
+pub(super) struct Task {
+    words: Vec<String>,
+    target: String,
+    label: String,
+}
+
+/// What a round measured.
+pub(super) struct Round {
+    run: Run,
+    begun: Begun,
+    exit: Exit,
+}
+
+impl Task {
+    /// # Errors
+    /// The command is none that measures a path.
+    pub(super) fn of(args: &WatchArgs) -> Result<Task> {
+        let mut words = words(&args.run)?;
+        words.insert(1, args.target.clone());
+        // It is kept here.
+        words.push("--no-save".into());
+        Ok(Task { words, target: args.target.clone(), label: args.label.clone() })
+    }
+
+    pub(super) fn kind(&self) -> &str {
+        self.words.first().map(String::as_str).unwrap_or_default()
+    }
+
+    /// Runs it. A far end that cannot be reached is a result, too.
+    ///
+    /// # Errors
+    /// The command line is not understood.
+    pub(super) fn measure(&self) -> Result<Round> {
+        let (id, started) = (run_id()?, wall_now());
+        let (run, exit) = match Ran::of(&self.words)?.measured() {
+            Ok((run, exit)) => (Run { id: id.clone(), ..run }, exit),
+            Err(error) => match Exit::of(&error) {
+                exit @ (Exit::Unreachable | Exit::Void) => {
+                    (failed_run(&id, self.kind(), started, format!("{error:#}")), exit)
+                }
+                _ => return Err(error),
+            },
+        };
+        let (kind, target, label) = (self.kind().to_owned(), self.target.clone(), self.label.clone());
+        Ok(Round { run, begun: Begun { id, kind, target, label, started }, exit })
+    }
+}
+
+/// The document of a run that measured nothing.
+fn failed_run(id: &str, kind: &str, started: WallTime, reason: String) -> Run {
+    let finished = Finished { wall: wall_now(), elapsed: Nanos::ZERO, outcome: Outcome::Failed { reason } };
+    let mut run = run_of_events(id, kind, &[Event::Finished(finished)]);
+    run.started = Some(started);
+    run.verdict.status = model::finding::Status::Void;
+    run
+}
+
+impl Round {
+    pub(super) fn id(&self) -> &str {
+        &self.run.id
+    }
+
+    pub(super) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    pub(super) fn target(&self) -> &str {
+        &self.begun.target
+    }
+
+    /// Why nothing was measured.
+    pub(super) fn failure(&self) -> Option<&str> {
+        match &self.run.summary.outcome {
+            Some(Outcome::Failed { reason }) if self.exit == Exit::Unreachable => Some(reason),
+            _ => None,
+        }
+    }
+
+    pub(super) fn keep(&self, store: &Store) -> Result<()> {
+        let figures = headlines(&self.run);
+        store
+            .insert(&self.begun, Origin::Measured, Measured::Run(&self.run), &figures)
+            .map_err(failed)
+            .map(drop)
+    }
+
+    /// The round on a line.
+    pub(super) fn line(&self) -> String {
+        let figures: Vec<String> = headlines(&self.run)
+            .iter()
+            .take(3)
+            .map(|figure| format!("{} {}", figure.name, figure.text))
+            .collect();
+        let what = self.failure().map_or_else(|| figures.join(", "), str::to_owned);
+        let Begun { started, kind, target, .. } = &self.begun;
+        format!("{started} {kind} {target} {}: {what}", self.run.verdict.status.word())
+    }
+}

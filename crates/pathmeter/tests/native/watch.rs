@@ -1,0 +1,136 @@
+//! Paths that are watched, trends of what was kept, and commands run in turn.
+
+use super::support::{Ended, Scratch, Server, free_port, run, start};
+use serde_json::Value;
+
+/// A store of this test's own.
+struct Kept {
+    scratch: Scratch,
+    store: String,
+}
+
+impl Kept {
+    fn new(name: &str) -> Kept {
+        let scratch = Scratch::new(name);
+        let store = scratch.file("runs.db", None);
+        Kept { scratch, store }
+    }
+
+    fn run(&self, words: &[&str]) -> Ended {
+        run(&[words, &["--store", &self.store]].concat())
+    }
+}
+
+#[test]
+fn a_path_that_gets_worse_is_told_once_and_its_recovery_once() {
+    let (server, kept) = (Server::start(&[]), Kept::new("watch-worse"));
+    let host = server.host();
+    let told = kept.scratch.file("told", None);
+    let hook = format!("echo \"$PATHMETER_ALERT $PATHMETER_FIGURE $PATHMETER_TARGET\" >> {told}");
+    let watch = |rate: &str, rounds: &str| {
+        // Small datagrams: a test so short has a whole number of them.
+        let task = format!("throughput -u -l 500 -b {rate} -t 100ms");
+        let words = ["watch", &host, "--every", "1ms", "--rounds", rounds, "--run", &task, "--alert", &hook];
+        // Figures that a busy machine changes by a tenth are not what this test is about.
+        kept.run(&[&words[..], &["--noise-floor", "30"]].concat())
+    };
+    watch("8M", "11").code(0);
+    let worse = watch("2M", "6").code(5);
+    assert!(
+        worse.stdout.contains("ALERT") && worse.stdout.contains("udp.up.goodput worse"),
+        "{}",
+        worse.stdout
+    );
+    watch("8M", "8").code(0);
+    let told = std::fs::read_to_string(told).expect("the hook has run");
+    let of_goodput: Vec<&str> = told.lines().filter(|line| line.contains("udp.up.goodput")).collect();
+    let expected = ["worse", "recovered"].map(|word| format!("{word} udp.up.goodput {host}"));
+    assert_eq!(of_goodput, expected, "{told}");
+    let trend = kept.run(&["trend", &host, "--json", "--noise-floor", "30"]).code(0).json();
+    let series =
+        trend["series"].as_array().unwrap().iter().find(|one| one["figure"] == "udp.up.goodput").unwrap();
+    let kinds: Vec<&Value> = series["changes"].as_array().unwrap().iter().map(|one| &one["kind"]).collect();
+    assert_eq!(kinds, ["worse", "recovered"], "{series}");
+    for format in ["text", "markdown", "csv", "html", "ndjson", "junit"] {
+        assert!(!kept.run(&["trend", &host, "--format", format]).code(0).stdout.is_empty(), "{format}");
+    }
+    // A known change begins anew.
+    let marked = kept.run(&["trend", &host, "--mark", "new <line>", "--json"]).code(0).json();
+    assert_eq!(
+        (&marked["series"], &marked["marks"][0]["note"]),
+        (&Value::Array(Vec::new()), &"new <line>".into())
+    );
+}
+
+#[test]
+fn a_far_end_that_is_gone_is_told_once_kept_and_the_exit_code() {
+    let kept = Kept::new("watch-gone");
+    let target = format!("127.0.0.1:{}", free_port());
+    let words = [
+        "watch",
+        &target,
+        "--every",
+        "1ms",
+        "--rounds",
+        "3",
+        "--run",
+        "throughput -t 100ms",
+        "--alert",
+        "exit 7",
+    ];
+    let ended = kept.run(&words).code(3);
+    assert_eq!(ended.stdout.matches("ALERT").count(), 1, "{}", ended.stdout);
+    assert!(ended.stderr.contains("--alert exit 7: exit status: 7"), "{}", ended.stderr);
+    let listed = kept.run(&["history", "--json"]).code(0).json();
+    let states: Vec<&Value> = listed.as_array().unwrap().iter().map(|entry| &entry["status"]).collect();
+    assert_eq!(states, ["void"; 3]);
+    let metrics = kept.run(&["history", "--format", "prometheus"]).code(0).stdout;
+    assert!(metrics.contains("pathmeter_up{target=") && metrics.contains("} 0\n"), "{metrics}");
+    assert!(!metrics.contains("goodput"), "{metrics}");
+    let server = Server::start(&[]);
+    let host = server.host();
+    let back =
+        kept.run(&["watch", &host, "--every", "1ms", "--rounds", "1", "--run", "throughput -n 100k"]).code(0);
+    assert!(!back.stdout.contains("ALERT"), "{}", back.stdout);
+}
+
+#[test]
+fn a_watch_that_cannot_be_is_refused_and_one_that_is_interrupted_ends() {
+    let kept = Kept::new("watch-refused");
+    kept.run(&["watch", "127.0.0.1", "--run", "serve"]).code(2).says("is not a command that measures a path");
+    kept.run(&["watch", "127.0.0.1", "--run", "throughput --nonsense"]).code(2).says("--nonsense");
+    kept.run(&["watch", "127.0.0.1", "--run", "'"]).code(2);
+    let server = Server::start(&[]);
+    let words =
+        ["watch", &server.host(), "--every", "1h", "--run", "throughput -n 100k", "--store", &kept.store];
+    let running = start(&words);
+    running.wait_for_output("throughput 127.0.0.1");
+    running.signal("INT");
+    running.end().code(0);
+}
+
+#[test]
+fn two_commands_in_turn_are_compared() {
+    let (server, kept) = (Server::start(&[]), Kept::new("interleave"));
+    let command = |rate: &str| format!("pathmeter throughput {} -u -l 500 -b {rate} -t 100ms", server.host());
+    let (slow, fast) = (command("2M"), command("20M"));
+    let words = ["compare", "--interleave", "--runs", "6", &slow, &fast, "--json"];
+    let ended = kept.run(&words).code(0);
+    let compared = ended.json();
+    let goodput =
+        compared["figures"].as_array().unwrap().iter().find(|row| row["name"] == "udp.up.goodput").unwrap();
+    assert_eq!((&goodput["base"]["runs"], &goodput["judgement"]["word"]), (&6.into(), &"better".into()));
+    let rounds: Vec<&str> = ended.stderr.lines().filter(|line| line.contains("/6  ")).collect();
+    assert!(
+        rounds.len() == 12 && rounds[0].contains("-b 2M") && rounds[1].contains("-b 20M"),
+        "{}",
+        ended.stderr
+    );
+    let regression = ["compare", "--interleave", "--runs", "6", &fast, &slow, "--baseline"];
+    kept.run(&regression).code(5);
+    let gone = format!("throughput 127.0.0.1:{}", free_port());
+    kept.run(&["compare", "--interleave", "--runs", "1", &gone, &gone]).code(3);
+    kept.run(&["compare", "--interleave", "history", &slow])
+        .code(2)
+        .says("is not a command that measures a path");
+}

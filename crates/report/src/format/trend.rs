@@ -1,0 +1,396 @@
+//! How the figures of a path went over time, as a document.
+
+use crate::document::{Block, Chart, Column, Csv, Document, Field, Head, Table, indented_json, json_line};
+use crate::expect::{KEYS, higher_is_better, printed};
+use crate::plot::{Line, LineChart, LinePanel};
+use model::history::Sample;
+use model::stats::compare::Rules;
+use model::stats::quantile::median;
+use model::stats::trend::{Change, ChangeKind, Trend};
+use model::time::WallTime;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The trend document, schema `pathmeter/trend/1`. Only ever extended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trends {
+    /// Always `pathmeter/trend/1`.
+    pub schema: String,
+    /// The far end, as runs name it.
+    pub target: String,
+    /// Known changes: before the last one of them nothing is compared with.
+    pub marks: Vec<KnownChange>,
+    /// Each command and figure of the path, the foremost first.
+    pub series: Vec<Series>,
+    /// What it comes to.
+    pub conclusion: String,
+}
+
+/// A known change of the path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KnownChange {
+    /// When, RFC 3339.
+    pub at: String,
+    /// What changed.
+    pub note: String,
+}
+
+/// One figure over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Series {
+    /// The command that measured it.
+    pub kind: String,
+    /// Its name, as an expectation names it.
+    pub figure: String,
+    /// Every run that has it, the earliest first.
+    pub points: Vec<Point>,
+    /// The changes of its level, in order.
+    pub changes: Vec<Turn>,
+    /// It is worse than it was, and not back.
+    pub is_worse: bool,
+    /// The newest run is so bad that two more like it would be a change.
+    pub is_suspicious: bool,
+}
+
+/// One run of a series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Point {
+    /// The run.
+    pub run: String,
+    /// When it began, RFC 3339.
+    pub at: String,
+    /// Its value, in the figure's unit.
+    pub value: f64,
+}
+
+/// A change of level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Turn {
+    /// When the first run on the new level began, RFC 3339.
+    pub at: String,
+    /// The first run on the new level.
+    pub run: String,
+    /// The run that confirmed it, the third at the earliest.
+    pub confirmed_by: String,
+    /// The median before.
+    pub before: f64,
+    /// The median of the runs that confirmed it.
+    pub after: f64,
+    /// How far that lies from before, in percent; absent from a level of zero.
+    pub percent: Option<f64>,
+    /// What it means.
+    pub kind: ChangeKind,
+    /// What else is not as before: names of facts.
+    pub with: Vec<String>,
+}
+
+impl Trends {
+    /// The trends of a path. `samples`: its runs, in any order; `marks`: known changes, in order.
+    #[must_use]
+    pub fn of(target: &str, samples: &[Sample], marks: &[(WallTime, String)], rules: Rules) -> Trends {
+        let since = marks.last().map_or(WallTime(0), |(at, _)| *at);
+        let counts =
+            |sample: &&Sample| sample.status.is_some() && !sample.is_void() && sample.started >= since;
+        let mut runs: Vec<&Sample> = samples.iter().filter(counts).collect();
+        runs.sort_by_key(|sample| (sample.started, sample.id.clone()));
+        let mut series: Vec<Series> = Vec::new();
+        for (kind, figure) in names(&runs) {
+            series.extend(Series::of(&kind, &figure, &runs, rules));
+        }
+        let known = |(at, note): &(WallTime, String)| KnownChange { at: at.to_string(), note: note.clone() };
+        let mut trends = Trends {
+            schema: "pathmeter/trend/1".into(),
+            target: target.into(),
+            marks: marks.iter().map(known).collect(),
+            series,
+            conclusion: String::new(),
+        };
+        trends.conclusion = trends.concluded();
+        trends
+    }
+
+    /// A figure is worse than it was, and not back.
+    #[must_use]
+    pub fn is_worse(&self) -> bool {
+        self.series.iter().any(|series| series.is_worse)
+    }
+
+    fn concluded(&self) -> String {
+        let worse: Vec<String> =
+            self.series.iter().filter(|series| series.is_worse).map(Series::told).collect();
+        let changed = self.series.iter().filter(|series| !series.changes.is_empty()).count();
+        let runs = self.series.iter().map(|series| series.points.len()).max().unwrap_or_default();
+        match (worse.is_empty(), changed, runs) {
+            (_, _, 0) => format!("No run to {} is kept.", self.target),
+            (true, ..) if runs < ENOUGH => {
+                format!("{} has {runs} runs: from {ENOUGH} on a change can be found.", self.target)
+            }
+            (true, 0, _) => format!("{} is steady over {runs} runs.", self.target),
+            (true, ..) => format!("{} is as good as it was.", self.target),
+            (false, ..) => format!("{} is worse: {}.", self.target, worse.join("; ")),
+        }
+    }
+}
+
+impl Series {
+    fn of(kind: &str, figure: &str, runs: &[&Sample], rules: Rules) -> Option<Series> {
+        let rules = Rules { higher_is_better: higher_is_better(figure)?, ..rules };
+        let having: Vec<(&Sample, f64)> = runs
+            .iter()
+            .filter(|sample| sample.kind == kind)
+            .filter_map(|sample| Some((*sample, sample.figure(figure)?)))
+            .collect();
+        let values: Vec<f64> = having.iter().map(|(_, value)| *value).collect();
+        let trend = Trend::of(&values, &rules);
+        let point = |(sample, value): &(&Sample, f64)| Point {
+            run: sample.id.clone(),
+            at: sample.started.to_string(),
+            value: *value,
+        };
+        let turn = |change: &Change| {
+            let sample = having[change.begin].0;
+            Turn {
+                at: sample.started.to_string(),
+                run: sample.id.clone(),
+                confirmed_by: having[change.confirmed].0.id.clone(),
+                before: change.before,
+                after: change.after,
+                percent: change.percent,
+                kind: change.kind,
+                with: change
+                    .begin
+                    .checked_sub(1)
+                    .map(|at| differing(having[at].0, sample))
+                    .unwrap_or_default(),
+            }
+        };
+        Some(Series {
+            kind: kind.into(),
+            figure: figure.into(),
+            points: having.iter().map(point).collect(),
+            changes: trend.changes.iter().map(turn).collect(),
+            is_worse: trend.is_worse(),
+            is_suspicious: trend.is_suspicious,
+        })
+    }
+
+    /// The last change in words.
+    fn told(&self) -> String {
+        let Some(turn) = self.changes.last() else { return self.figure.clone() };
+        let value = |value| printed(&self.figure, value);
+        format!(
+            "{} {} since {}, before {}",
+            self.figure,
+            value(turn.after),
+            day(&turn.at),
+            value(turn.before)
+        )
+    }
+}
+
+/// What is known of both runs, and not alike.
+fn differing(before: &Sample, after: &Sample) -> Vec<String> {
+    let of_before = |name: &str| before.facts.iter().find(|fact| fact.name == name);
+    let differs = after.facts.iter().filter(|fact| of_before(&fact.name).is_some_and(|other| other != *fact));
+    differs.map(|fact| fact.name.clone()).collect()
+}
+
+/// Each command and figure that runs have, the foremost figures first.
+fn names(runs: &[&Sample]) -> Vec<(String, String)> {
+    let place = |name: &str| KEYS.iter().position(|key| key.name == name).unwrap_or(KEYS.len());
+    let mut names: Vec<(String, String)> = Vec::new();
+    for run in runs {
+        for (figure, _) in &run.figures {
+            if !names.iter().any(|(kind, named)| *kind == run.kind && named == figure) {
+                names.push((run.kind.clone(), figure.clone()));
+            }
+        }
+    }
+    names.sort_by_key(|(_, figure)| place(figure));
+    names
+}
+
+/// The date of a time.
+fn day(time: &str) -> &str {
+    time.split('T').next().unwrap_or(time)
+}
+
+impl Trends {
+    fn table(&self) -> Table {
+        let heads = ["figure", "of", "runs", "median", "latest", "change", "since"];
+        let columns = heads.iter().map(|head| match *head {
+            "figure" | "of" | "since" => Column::left(*head),
+            head => Column::right(head),
+        });
+        let row = |series: &Series| {
+            let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
+            let shown =
+                |value: Option<f64>| value.map(|value| printed(&series.figure, value)).unwrap_or_default();
+            let last = series.changes.last();
+            let change = |turn: &Turn| {
+                let percent = turn.percent.map(|percent| format!(" {percent:+.1} %")).unwrap_or_default();
+                format!("{}{percent}", turn.kind.word())
+            };
+            vec![
+                series.figure.clone(),
+                series.kind.clone(),
+                values.len().to_string(),
+                shown(median(&values)),
+                shown(values.last().copied()),
+                last.map(change).unwrap_or_default(),
+                last.map(|turn| day(&turn.at).to_owned()).unwrap_or_default(),
+            ]
+        };
+        Table::of(columns.collect(), self.series.iter().map(row).collect())
+    }
+
+    fn changes(&self) -> Vec<String> {
+        let told = |series: &Series, turn: &Turn| {
+            let value = |value| printed(&series.figure, value);
+            let with = if turn.with.is_empty() {
+                String::new()
+            } else {
+                format!("; also changed: {}", turn.with.join(", "))
+            };
+            let (word, figure, at) = (turn.kind.word(), &series.figure, &turn.at);
+            format!(
+                "{at} {figure} {word}: {} to {} (run {}){with}",
+                value(turn.before),
+                value(turn.after),
+                turn.run
+            )
+        };
+        self.series.iter().flat_map(|series| series.changes.iter().map(|turn| told(series, turn))).collect()
+    }
+
+    fn chart(&self) -> Option<Chart> {
+        let panels: Vec<LinePanel> =
+            self.series.iter().filter(|series| series.points.len() > 1).map(panel).collect();
+        let chart = LineChart {
+            title: format!("{} over time", self.target),
+            subtitle: "a point for each run".into(),
+            across: "Run".into(),
+            panels,
+            ..LineChart::default()
+        };
+        (!chart.panels.is_empty()).then_some(Chart::Lines(chart))
+    }
+}
+
+fn panel(series: &Series) -> LinePanel {
+    let days = series.points.iter().map(|point| day(&point.at).to_owned()).collect();
+    let line = Line {
+        name: series.kind.clone(),
+        values: series.points.iter().map(|point| Some(point.value)).collect(),
+        ..Line::default()
+    };
+    LinePanel {
+        title: series.figure.clone(),
+        lines: vec![line],
+        across: Some(("Run".into(), days)),
+        ..LinePanel::default()
+    }
+}
+
+impl Document for Trends {
+    fn head(&self) -> Head {
+        Head { kind: "trend".into(), title: format!("Trend of {}", self.target), depth: 1, ..Head::default() }
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let marks =
+            self.marks.iter().map(|mark| format!("{} known change: {}", mark.at, mark.note)).collect();
+        let mut blocks = vec![
+            Block::Paragraph(self.conclusion.clone()),
+            Block::Sentences(marks),
+            Block::Table(self.table()),
+            Block::Sentences(self.changes()),
+        ];
+        blocks.extend(self.chart().map(Block::Chart));
+        blocks
+    }
+
+    fn csv(&self) -> Csv {
+        let columns = vec!["target", "kind", "figure", "run", "at", "value"];
+        let rows = self.series.iter().flat_map(|series| {
+            series.points.iter().map(|point| {
+                vec![
+                    Field::Prose(self.target.clone()),
+                    Field::Value(series.kind.clone()),
+                    Field::Prose(series.figure.clone()),
+                    Field::Value(point.run.clone()),
+                    Field::Value(point.at.clone()),
+                    Field::Value(point.value.to_string()),
+                ]
+            })
+        });
+        Csv { columns, rows: rows.collect() }
+    }
+
+    /// Schema `pathmeter/trend/1`.
+    fn json(&self) -> String {
+        indented_json(self)
+    }
+
+    fn ndjson(&self) -> String {
+        json_line(self)
+    }
+}
+
+/// Runs from which on a change can be found.
+const ENOUGH: usize = 11;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::history::Fact;
+
+    fn run(number: u64, value: f64, kernel: &str) -> Sample {
+        Sample {
+            id: format!("run-{number}"),
+            kind: "throughput".into(),
+            started: WallTime(number * 900_000_000_000),
+            status: Some("ok".into()),
+            figures: vec![("tcp.up.goodput".into(), value)],
+            facts: vec![Fact { name: "kernel here".into(), value: kernel.into() }],
+            ..Sample::default()
+        }
+    }
+
+    fn dropped() -> Vec<Sample> {
+        let before = (0..12).map(|number| run(number, 1e9 + number as f64 * 1e6, "6.1"));
+        before.chain((12..16).map(|number| run(number, 5e8, "6.2"))).rev().collect()
+    }
+
+    #[test]
+    fn a_drop_is_told_with_the_runs_and_what_else_changed() {
+        let trends = Trends::of("far", &dropped(), &[], Rules::new(true));
+        let series = &trends.series[0];
+        let turn = &series.changes[0];
+        assert_eq!((turn.run.as_str(), turn.confirmed_by.as_str()), ("run-12", "run-14"));
+        assert_eq!((turn.kind, turn.with.as_slice()), (ChangeKind::Worse, &["kernel here".to_owned()][..]));
+        assert!(
+            trends.is_worse()
+                && trends.conclusion.starts_with("far is worse: tcp.up.goodput 500 Mbit/s since"),
+            "{}",
+            trends.conclusion
+        );
+    }
+
+    #[test]
+    fn a_known_change_begins_anew() {
+        let mark = [(WallTime(12 * 900_000_000_000), "new line".to_owned())];
+        let trends = Trends::of("far", &dropped(), &mark, Rules::new(true));
+        assert_eq!((trends.series[0].points.len(), trends.is_worse()), (4, false));
+        assert!(trends.conclusion.contains("4 runs: from 11 on"), "{}", trends.conclusion);
+    }
+
+    #[test]
+    fn void_runs_and_runs_that_have_not_ended_do_not_count() {
+        let mut samples = dropped();
+        samples.iter_mut().take(2).for_each(|sample| sample.status = Some("void".into()));
+        samples[2].status = None;
+        assert_eq!(Trends::of("far", &samples, &[], Rules::new(true)).series[0].points.len(), 13);
+        assert_eq!(Trends::of("far", &[], &[], Rules::new(true)).conclusion, "No run to far is kept.");
+    }
+}
