@@ -25,6 +25,7 @@ pub(crate) mod output;
 #[cfg(any(feature = "device", feature = "lab"))]
 mod progress;
 mod region;
+pub(crate) mod report;
 #[cfg(feature = "device")]
 pub(crate) mod rfc2544;
 pub(crate) mod serve;
@@ -32,3 +33,5 @@ pub(crate) mod session;
 pub(crate) mod store;
 pub(crate) mod throughput;
 pub(crate) mod transfer;
+#[cfg(feature = "web")]
+pub(crate) mod ui;

@@ -62,6 +62,9 @@ fn run(cli: &Cli) -> Result<Exit> {
         Command::Label(args) => commands::store::label(args, global),
         Command::Forget(args) => commands::store::forget(args, global),
         Command::Export(args) => commands::store::export(args, global),
+        Command::Report(args) => commands::report::run(args, global),
+        #[cfg(feature = "web")]
+        Command::Ui(args) => commands::ui::run(args, global),
         Command::Analyse(args) => commands::analyse::run(args, global),
         Command::Import(args) => commands::import::run(args, global),
         #[cfg(feature = "lab")]

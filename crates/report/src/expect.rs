@@ -9,7 +9,7 @@ mod yields;
 
 pub use device::{DeviceExpectation, known_device_keys};
 pub use headline::headlines;
-pub(crate) use headline::{KEYS, named};
+pub(crate) use headline::{KEYS, Key, named};
 pub use model::expectation::Checked;
 pub use yields::{NeverMeasured, Yields};
 

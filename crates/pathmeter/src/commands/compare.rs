@@ -21,7 +21,7 @@ pub(crate) fn run(args: &CompareArgs, global: &Common) -> Result<Exit> {
 }
 
 /// The runs of a file, of a label, or the one of a name.
-fn set(name: &str, store: &StoreArgs) -> Result<Vec<Run>> {
+pub(super) fn set(name: &str, store: &StoreArgs) -> Result<Vec<Run>> {
     if Path::new(name).is_file() {
         let imported = of_file(Path::new(name), Known::default())?;
         return Ok(imported.into_iter().map(|one| one.run).collect());

@@ -244,6 +244,21 @@ fn facts(host: &Host) -> Vec<String> {
     ]
 }
 
+/// What all of these runs know, and not alike: a value for each run.
+pub(super) fn differing(runs: &[Run]) -> Vec<(&'static str, Vec<String>)> {
+    let all: Vec<Vec<(&'static str, String)>> = runs.iter().map(circumstances).collect();
+    let mut rows = Vec::new();
+    for (what, _) in all.first().into_iter().flatten() {
+        let value =
+            |known: &Vec<(&'static str, String)>| known.iter().find(|(name, _)| name == what).cloned();
+        let values: Option<Vec<String>> = all.iter().map(|known| Some(value(known)?.1)).collect();
+        rows.extend(
+            values.filter(|all| all.windows(2).any(|pair| pair[0] != pair[1])).map(|all| (*what, all)),
+        );
+    }
+    rows
+}
+
 /// What both sets know, and not alike.
 fn differences(base: &[Run], other: &[Run]) -> Vec<Difference> {
     let (first, second) = (values(base), values(other));

@@ -4,6 +4,7 @@ pub mod analysis;
 mod brief;
 pub mod compared;
 mod csv;
+mod fingerprint;
 pub mod frames;
 pub mod history;
 mod hops;
@@ -18,13 +19,15 @@ mod markdown;
 pub mod ndjson;
 pub mod rfc2544;
 mod run;
+mod side_by_side;
 pub mod sockperf;
 mod table;
 pub mod text;
 mod units;
 
 pub use crate::document::{Paint, Style};
-pub use run::{COLUMNS, RunDocument};
+pub use run::{COLUMNS, LivePoint, RunDocument, Series, SeriesLine, live_points, series, test_title};
+pub use side_by_side::SideBySide;
 
 use crate::document::{Document, Table};
 

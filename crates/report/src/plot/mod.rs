@@ -13,3 +13,4 @@ pub use bars::{Bar, BarChart, BarPanel, BarRow};
 pub use lines::{Line, LineChart, LinePanel};
 #[cfg(feature = "png")]
 pub use png::{PlotError, png};
+pub use svg::stacked;

@@ -74,6 +74,23 @@ impl Svg {
     }
 }
 
+/// Drawings of this module below one another, in one.
+#[must_use]
+pub fn stacked(drawings: &[String]) -> String {
+    let length = |drawing: &str, name: &str| -> f64 {
+        let after = drawing.split_once(&format!(" {name}=\"")).map(|(_, after)| after).unwrap_or_default();
+        after.split('"').next().and_then(|number| number.parse().ok()).unwrap_or_default()
+    };
+    let mut all = Svg::new(drawings.iter().map(|drawing| length(drawing, "width")).fold(1.0, f64::max));
+    let mut top = 0.0;
+    for drawing in drawings {
+        let placed = drawing.trim_end().replacen("<svg ", &format!("<svg y=\"{top:.0}\" "), 1);
+        all.push(format_args!("{placed}"));
+        top += length(drawing, "height");
+    }
+    all.finish(f64::max(top, 1.0))
+}
+
 /// Room that a text takes in Roboto, about: no measure of it.
 pub(super) fn room(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * 0.56

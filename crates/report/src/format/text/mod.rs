@@ -17,7 +17,7 @@ pub(super) mod words;
 pub(super) use blocks::documents;
 pub(super) use findings::evidence;
 pub(super) use heading::host_line;
-pub(super) use intervals::rates as interval_rates;
+pub(super) use intervals::{rate as interval_rate, rates as interval_rates, senders as interval_senders};
 pub(super) use measure::{path_facts, test_rows};
 pub(super) use pairs::{facts as pair_facts, table as pair_table};
 pub(super) use result::{data_paths, ended, fact, facts as direction_facts, segments, stream_table};

@@ -1,0 +1,107 @@
+//! `pathmeter report`: runs as one page, and as what else is asked for beside it.
+
+use super::compare::set;
+use super::output::deliver;
+use super::{chart, file};
+use crate::cli::{Common, ReportArgs};
+use crate::exit::Exit;
+use engine::error::{Context, Failure, Result, fault};
+use model::run::Run;
+use report::document::{Block, Document};
+use report::format::{Format, RunDocument, SideBySide, Style, by_name};
+use report::plot::stacked;
+use std::path::{Path, PathBuf};
+
+/// Runs the command.
+pub(crate) fn run(args: &ReportArgs, global: &Common) -> Result<Exit> {
+    check_ending("--svg", args.svg.as_ref(), "svg")?;
+    #[cfg(feature = "png")]
+    check_ending("--png", args.png.as_ref(), "png")?;
+    let pictures: Vec<PathBuf> = pictures(args);
+    let texts = [("markdown", &args.markdown), ("junit", &args.junit)];
+    let texts: Vec<(&str, &Path)> =
+        texts.into_iter().filter_map(|(name, file)| Some((name, file.as_deref()?))).collect();
+    pictures
+        .iter()
+        .map(PathBuf::as_path)
+        .chain(texts.iter().map(|(_, file)| *file))
+        .try_for_each(file::check)?;
+    let mut runs: Vec<Run> = Vec::new();
+    for run in args.runs.iter().map(|name| set(name, &args.store)).collect::<Result<Vec<_>>>()?.concat() {
+        // A run may have been named and labelled.
+        if runs.iter().all(|other| *other != run) {
+            runs.push(run);
+        }
+    }
+    let own = SideBySide { runs: &runs };
+    let beside = (runs.len() > 1).then_some(&own as &dyn Document);
+    let each: Vec<RunDocument<'_>> = runs.iter().map(RunDocument::of).collect();
+    let each: Vec<&dyn Document> = each.iter().map(|one| one as &dyn Document).collect();
+    let page: Vec<&dyn Document> = beside.into_iter().chain(each.iter().copied()).collect();
+    if !pictures.is_empty() {
+        let svg = charts(&page)?;
+        chart::write(&pictures, || svg)?;
+    }
+    for (name, path) in texts {
+        let documents = if name == "markdown" { &page } else { &each };
+        let text = rendered(format_of(name)?, documents);
+        file::write(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+    }
+    // Text is what nothing was asked for; `show` prints it.
+    let asked = global.format();
+    let text = match asked.name {
+        "text" => rendered(format_of("html")?, &page),
+        "html" | "markdown" => rendered(asked, &page),
+        _ => rendered(asked, &each),
+    };
+    deliver(global, text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// What a picture is called says what it is.
+fn check_ending(option: &str, file: Option<&PathBuf>, ending: &str) -> Result<(), Failure> {
+    match file.filter(|file| !file.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))) {
+        None => Ok(()),
+        Some(file) => Err(Failure::usage(
+            format!("{option} {}: its name does not end with .{ending}", file.display()),
+            format!("call it {}", file.with_extension(ending).display()),
+        )),
+    }
+}
+
+fn pictures(args: &ReportArgs) -> Vec<PathBuf> {
+    #[cfg(feature = "png")]
+    let png = args.png.clone();
+    #[cfg(not(feature = "png"))]
+    let png = None;
+    args.svg.clone().into_iter().chain(png).collect()
+}
+
+fn rendered(format: &Format, documents: &[&dyn Document]) -> String {
+    (format.render)(documents, &Style::default())
+}
+
+fn format_of(name: &str) -> Result<&'static Format> {
+    by_name(name).ok_or_else(|| fault(format!("there is no format {name}")))
+}
+
+/// Every chart of these documents, one below the other.
+fn charts(documents: &[&dyn Document]) -> Result<String> {
+    let mut drawn = Vec::new();
+    documents.iter().for_each(|document| collect(&document.blocks(), &mut drawn));
+    if drawn.is_empty() {
+        let what = "these runs have nothing to draw: no intervals, no distribution, no rows";
+        return Err(Failure::usage(what, "leave --svg and --png out; the page has their figures").into());
+    }
+    Ok(stacked(&drawn))
+}
+
+fn collect(blocks: &[Block], drawn: &mut Vec<String>) {
+    for block in blocks {
+        match block {
+            Block::Chart(chart) => drawn.push(chart.svg()),
+            Block::Details(_, inner) => collect(inner, drawn),
+            _ => {}
+        }
+    }
+}
