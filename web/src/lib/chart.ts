@@ -1,7 +1,7 @@
 // Charts over time, on a canvas: ten thousand points move without a stutter.
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { number, scale } from './text'
+import { number, plain, scale } from './text'
 import type { Line, Unit } from './types'
 
 const SERIES = ['--series-1', '--series-2', '--series-3', '--series-4']
@@ -43,10 +43,11 @@ export function draw(place: HTMLElement, figure: string, unit: Unit, lines: Line
     height: HEIGHT,
     cursor: { sync: { key: 'time' }, drag: { x: true, y: false } },
     legend: { live: true },
-    scales: { x: { time: false }, y: { range: (_, least, most) => [Math.min(0, least), most > 0 ? most * 1.08 : 1] } },
+    // All of it begins at zero; a part that was dragged over begins where it was dragged.
+    scales: { x: { time: false, range: (u, least, most) => [least === u.data[0][0] ? 0 : least, most] }, y: { range: (_, least, most) => [Math.min(0, least), most > 0 ? most * 1.08 : 1] } },
     axes: [
-      { ...axis, values: (_, ticks) => ticks.map((tick) => `${tick} s`) },
-      { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => number(tick / size)) },
+      { ...axis, size: 30, values: (_, ticks) => ticks.map((tick) => `${tick} s`) },
+      { ...axis, size: 58, values: (_, ticks) => ticks.map((tick) => plain(tick / size)) },
     ],
     series: [{ label: 'Time', value: (_, value) => (value == null ? '–' : `${value.toFixed(2)} s`) }, ...series],
   }

@@ -27,6 +27,12 @@ export function number(value: number): string {
   return value.toFixed(digits).replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f')
 }
 
+/** The same without zeros at its end: for ticks. */
+export function plain(value: number): string {
+  const text = number(value)
+  return text.includes('.') ? text.replace(/0+$/, '').replace(/\.$/, '') : text
+}
+
 /** A value with its unit. */
 export function quantity(value: number, unit: Unit): string {
   const [size, name] = scale(unit, Math.abs(value))
@@ -69,6 +75,8 @@ const NAMES: Record<string, string> = {
   'up.path_mtu': 'Path MTU up',
   'down.path_mtu': 'Path MTU down',
   'transfer.rate': 'Transfer rate',
+  'tcp.up.loaded_rtt': 'RTT under load, up',
+  'tcp.down.loaded_rtt': 'RTT under load, down',
 }
 
 /** What a figure of a list is called. */

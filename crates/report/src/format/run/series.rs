@@ -104,7 +104,7 @@ fn of_round_trips(sample: &LatencySample) -> Vec<LivePoint> {
     sample.ways.iter().enumerate().filter_map(of_way).flatten().collect()
 }
 
-/// All of a run, of its parts where it has some; nothing of a single point.
+/// All of a run, of its parts where it has some; nothing of one or two points.
 #[must_use]
 pub fn series(run: &Run) -> Vec<Series> {
     let tests = if run.tests.is_empty() { std::slice::from_ref(run) } else { run.tests.as_slice() };
@@ -113,7 +113,7 @@ pub fn series(run: &Run) -> Vec<Series> {
         all.extend(test.plan.iter().flat_map(|plan| of_throughput(test, plan)));
         all.extend(test.latency.iter().flat_map(|plan| of_latency(&test.latency_intervals, plan)));
     }
-    all.retain(|series| series.lines.iter().any(|line| line.at.len() > 1));
+    all.retain(|series| series.lines.iter().any(|line| line.at.len() > 2));
     all
 }
 
