@@ -1,5 +1,14 @@
 //! Runs that were kept, as a list shows them.
 
+mod facts;
+
+pub use facts::{Fact, facts, histograms};
+
+use crate::dut::DutReport;
+use crate::finding::Status;
+use crate::lab::LabReport;
+use crate::run::Run;
+use crate::stats::histogram::Histogram;
 use crate::time::WallTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,6 +79,55 @@ pub struct Headline {
     pub value: f64,
     /// The same with its unit, to be read.
     pub text: String,
+}
+
+/// A document that can be kept.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Measured<'a> {
+    /// A path, schema `pathmeter/result/1`.
+    Run(&'a Run),
+    /// Devices, schema `pathmeter/rfc2544/1`.
+    Device(&'a DutReport),
+    /// Topologies, schema `pathmeter/lab/1`.
+    Lab(&'a LabReport),
+}
+
+/// What a comparison needs of a run: its figures, and what they were measured with.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    /// The run's name.
+    pub id: String,
+    /// The command.
+    pub kind: String,
+    /// The far end, as it was asked for.
+    pub target: String,
+    /// The word that holds runs together; empty: none.
+    pub label: String,
+    /// Begin, wall clock of the host that measured.
+    pub started: WallTime,
+    /// The verdict in one word; absent: it has not ended.
+    pub status: Option<String>,
+    /// Its figures, named as an expectation names them.
+    pub figures: Vec<(String, f64)>,
+    /// What a reader must know to judge them.
+    pub facts: Vec<Fact>,
+    /// Its round trips, in nanoseconds: the label of the way, and how often each time was measured.
+    pub histograms: Vec<(String, Histogram)>,
+}
+
+impl Sample {
+    /// A figure of it.
+    #[must_use]
+    pub fn figure(&self, name: &str) -> Option<f64> {
+        self.figures.iter().find(|(named, _)| named == name).map(|(_, value)| *value)
+    }
+
+    /// Its figures must not be used.
+    #[must_use]
+    pub fn is_void(&self) -> bool {
+        self.status.as_deref() == Some(Status::Void.word())
+    }
 }
 
 /// Times as text: a number of nanoseconds is too large for the numbers of many readers of JSON.

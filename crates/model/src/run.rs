@@ -112,6 +112,26 @@ impl Run {
         self
     }
 
+    /// The far end as it was asked for, or several; empty: it is not known.
+    #[must_use]
+    pub fn target(&self) -> String {
+        let plan = self.plan.as_ref().map(|plan| plan.target.host.clone());
+        let ways = || {
+            let ways = &self.latency.as_ref()?.ways;
+            Some(ways.iter().map(|way| way.target.host.as_str()).collect::<Vec<_>>().join(" "))
+        };
+        let files = || {
+            let files = &self.transfer.as_ref()?.files;
+            Some(files.iter().map(|file| file.url.as_str()).collect::<Vec<_>>().join(" "))
+        };
+        plan.or_else(ways)
+            .or_else(|| self.path.as_ref().map(|plan| plan.target.host.clone()))
+            .or_else(|| self.hops.as_ref().map(|plan| plan.target.host.clone()))
+            .or_else(files)
+            .or_else(|| self.tests.first().map(Run::target))
+            .unwrap_or_default()
+    }
+
     /// Frame sizes are its subject.
     pub fn is_frames(&self) -> bool {
         self.kind == "frames" || !self.summary.rows.is_empty()

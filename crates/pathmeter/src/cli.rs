@@ -12,6 +12,8 @@ mod lab;
 mod latency;
 mod linerate;
 mod mtu;
+mod parts;
+#[cfg(feature = "store")]
 mod report;
 #[cfg(feature = "device")]
 mod rfc2544;
@@ -40,14 +42,15 @@ pub(crate) use linerate::LinerateArgs;
 pub(crate) use model::cpus::CpuList;
 pub(crate) use model::marks::{Dscp, TosByte};
 pub(crate) use mtu::{MtuArgs, ServiceArgs};
+#[cfg(feature = "store")]
 pub(crate) use report::ReportArgs;
 #[cfg(feature = "device")]
 pub(crate) use rfc2544::{Flows, Rfc2544Args, TrafficArgs};
 pub(crate) use serve::ServeArgs;
 pub(crate) use short::shortened;
-pub(crate) use store::{
-    CompareArgs, ExportArgs, FilterArgs, ForgetArgs, HistoryArgs, KeepArgs, LabelArgs, ShowArgs, StoreArgs,
-};
+pub(crate) use store::{CompareArgs, KeepArgs, StoreArgs};
+#[cfg(feature = "store")]
+pub(crate) use store::{ExportArgs, FilterArgs, ForgetArgs, HistoryArgs, LabelArgs, ShowArgs};
 pub(crate) use throughput::{TestArgs, ThroughputArgs};
 pub(crate) use transfer::{BucketIn, S3Args, TransferArgs};
 #[cfg(feature = "web")]
@@ -98,11 +101,17 @@ pub(crate) enum Command {
     Import(ImportArgs),
     Analyse(AnalyseArgs),
     Compare(CompareArgs),
+    #[cfg(feature = "store")]
     History(HistoryArgs),
+    #[cfg(feature = "store")]
     Show(ShowArgs),
+    #[cfg(feature = "store")]
     Label(LabelArgs),
+    #[cfg(feature = "store")]
     Forget(ForgetArgs),
+    #[cfg(feature = "store")]
     Export(ExportArgs),
+    #[cfg(feature = "store")]
     Report(ReportArgs),
     #[cfg(feature = "web")]
     Ui(UiArgs),

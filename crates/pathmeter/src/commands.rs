@@ -25,11 +25,13 @@ pub(crate) mod output;
 #[cfg(any(feature = "device", feature = "lab"))]
 mod progress;
 mod region;
+#[cfg(feature = "store")]
 pub(crate) mod report;
 #[cfg(feature = "device")]
 pub(crate) mod rfc2544;
 pub(crate) mod serve;
 pub(crate) mod session;
+#[cfg(feature = "store")]
 pub(crate) mod store;
 pub(crate) mod throughput;
 pub(crate) mod transfer;

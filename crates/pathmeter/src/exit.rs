@@ -58,7 +58,6 @@ impl From<Exit> for ExitCode {
 }
 
 /// Whose the error was that another process of this program ended with.
-#[cfg(feature = "lab")]
 pub(crate) fn kind(code: u8) -> Kind {
     let all = [Kind::Usage, Kind::Unreachable, Kind::Void];
     all.into_iter().find(|kind| Exit::from(*kind).code() == code).unwrap_or(Kind::Fault)

@@ -7,7 +7,8 @@ mod files;
 mod request;
 mod signals;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use cli::{Cli, Command};
 use engine::error::Result;
 use exit::{Exit, Told};
@@ -35,7 +36,17 @@ fn main() -> ExitCode {
 /// The command line, or the end of the program with what is wrong, or with the help that was asked for.
 fn read(words: Vec<OsString>) -> Cli {
     let matches = cli::shortened(Cli::command()).get_matches_from(words);
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    // A store that the environment names is for those runs that are to be kept; one on the command line says that this is.
+    let is_named = |matches: &ArgMatches| {
+        matches.try_contains_id("store").is_ok()
+            && matches.value_source("store") == Some(ValueSource::CommandLine)
+    };
+    let names_store = matches.subcommand().is_some_and(|(_, matches)| is_named(matches));
+    if let Some(keep) = cli.keep_mut().filter(|keep| names_store && !keep.no_save) {
+        keep.save.get_or_insert(None);
+    }
+    cli
 }
 
 /// One sub-command, one function.
@@ -57,11 +68,17 @@ fn run(cli: &Cli) -> Result<Exit> {
         #[cfg(feature = "lab")]
         Command::Lab(args) => commands::lab::run(args, global),
         Command::Compare(args) => commands::compare::run(args, global),
+        #[cfg(feature = "store")]
         Command::History(args) => commands::store::history(args, global),
+        #[cfg(feature = "store")]
         Command::Show(args) => commands::store::show(args, global),
+        #[cfg(feature = "store")]
         Command::Label(args) => commands::store::label(args, global),
+        #[cfg(feature = "store")]
         Command::Forget(args) => commands::store::forget(args, global),
+        #[cfg(feature = "store")]
         Command::Export(args) => commands::store::export(args, global),
+        #[cfg(feature = "store")]
         Command::Report(args) => commands::report::run(args, global),
         #[cfg(feature = "web")]
         Command::Ui(args) => commands::ui::run(args, global),

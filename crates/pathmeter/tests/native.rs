@@ -22,6 +22,8 @@ mod native {
     mod server;
     mod signals;
     mod support;
+    #[cfg(feature = "web")]
+    mod ui;
     mod vanish;
     mod without_copy;
 }

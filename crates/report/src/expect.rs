@@ -8,8 +8,8 @@ mod scope;
 mod yields;
 
 pub use device::{DeviceExpectation, known_device_keys};
-pub use headline::headlines;
-pub(crate) use headline::{KEYS, Key, named};
+pub(crate) use headline::KEYS;
+pub use headline::{headlines, higher_is_better, printed, sample};
 pub use model::expectation::Checked;
 pub use yields::{NeverMeasured, Yields};
 

@@ -1,8 +1,8 @@
-//! Why a store cannot be used, naming the file and the way out.
+//! Why a store cannot be used, naming it and the way out.
 
-use rusqlite::{Error, ErrorCode};
+use crate::Location;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
@@ -17,54 +17,76 @@ pub enum StoreError {
         source: io::Error,
     },
     /// Another program writes and does not end.
-    #[error("the store {} is locked by another program", file.display())]
+    #[error("the store {store} is locked by another program")]
     Locked {
-        /// The file.
-        file: PathBuf,
+        /// The store.
+        store: Location,
     },
     /// No room.
-    #[error("the store {} cannot grow: the disk is full", file.display())]
+    #[error("the store {store} cannot grow: the disk is full")]
     Full {
-        /// The file.
-        file: PathBuf,
+        /// The store.
+        store: Location,
     },
     /// It may not be written.
-    #[error("the store {} cannot be written", file.display())]
+    #[error("the store {store} cannot be written")]
     ReadOnly {
-        /// The file.
-        file: PathBuf,
+        /// The store.
+        store: Location,
     },
     /// It cannot be opened.
-    #[error("open the store {}: {why}", file.display())]
+    #[error("open the store {store}: {why}")]
     Unopened {
-        /// The file.
-        file: PathBuf,
-        /// What the database says.
+        /// The store.
+        store: Location,
+        /// What the database reports.
         why: String,
     },
-    /// The file is none of ours, or broken.
-    #[error("{} is damaged, or no store: {why}", file.display())]
+    /// Its server does not answer, or the connection was lost.
+    #[error("reach the store {store}: {why}")]
+    Unreachable {
+        /// The store.
+        store: Location,
+        /// What the network reports.
+        why: String,
+    },
+    /// Its server does not let this user in.
+    #[error("the store {store} refuses this user: {why}")]
+    Refused {
+        /// The store.
+        store: Location,
+        /// What the server reports.
+        why: String,
+    },
+    /// This program has no client for it.
+    #[error("the store {store} needs a pathmeter that was built with the feature `postgres`")]
+    NotBuilt {
+        /// The store.
+        store: Location,
+    },
+    /// The file is not a store, or damaged.
+    #[error("{store} is damaged, or not a store: {why}")]
     Damaged {
-        /// The file.
-        file: PathBuf,
-        /// What the database says.
+        /// The store.
+        store: Location,
+        /// What the database reports.
         why: String,
     },
     /// A later program made it.
-    #[error("the store {} is of version {found}, and this program knows those up to {known}", file.display())]
+    #[error("the store {store} has version {found}, and this program knows versions up to {known}")]
     Newer {
-        /// The file.
-        file: PathBuf,
+        /// The store.
+        store: Location,
         /// Its version.
         found: i64,
         /// The latest that is known here.
         known: i64,
     },
     /// What it holds of a run cannot be read.
-    #[error("the run {id} in {} is damaged: {why}", file.display())]
+    #[error("the run {id} in {store} is damaged: {why}")]
     Run {
-        /// The file.
-        file: PathBuf,
+        /// The store.
+        store: Location,
         /// The run.
         id: String,
         /// What is wrong with it.
@@ -84,27 +106,21 @@ pub enum StoreError {
         /// How many.
         count: usize,
     },
-    /// Anything else the database says.
-    #[error("the store {}: {why}", file.display())]
+    /// Anything else the database reports.
+    #[error("the store {store}: {why}")]
     Other {
-        /// The file.
-        file: PathBuf,
-        /// What the database says.
+        /// The store.
+        store: Location,
+        /// What the database reports.
         why: String,
     },
 }
 
 impl StoreError {
-    pub(crate) fn of(file: &Path, error: Error) -> StoreError {
-        let (file, why) = (file.to_owned(), error.to_string());
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Locked { file },
-            Some(ErrorCode::DiskFull) => StoreError::Full { file },
-            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly { file },
-            Some(ErrorCode::CannotOpen) => StoreError::Unopened { file, why },
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StoreError::Damaged { file, why },
-            _ => StoreError::Other { file, why },
-        }
+    /// The connection to a server is lost, or was never made: what is to be kept can wait in a store of this host.
+    #[must_use]
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, StoreError::Unreachable { .. })
     }
 
     /// What to do about it.
@@ -112,29 +128,33 @@ impl StoreError {
     pub fn advice(&self) -> String {
         match self {
             StoreError::Folder { .. } | StoreError::ReadOnly { .. } | StoreError::Unopened { .. } => {
-                "name a store that this user may write with --store FILE".into()
+                "name a store that this user may write with --store".into()
             }
             StoreError::Locked { .. } => {
-                "wait until the other program is done, or name another store with --store FILE".into()
+                "wait until the other program is done, or name another store with --store".into()
             }
             StoreError::Full { .. } => {
                 "free some room, or take old runs out: pathmeter forget --older-than 30d".into()
             }
-            StoreError::Damaged { file, .. } => {
-                let file = file.display();
-                format!(
-                    "name another store with --store FILE; what can be saved of this one: sqlite3 {file} .recover"
-                )
+            StoreError::Unreachable { .. } => {
+                "see that the server runs and the URL is right, or keep the run in a file: --store FILE".into()
             }
-            StoreError::Newer { .. } => {
-                "use the pathmeter that made it, or name another store with --store FILE".into()
+            StoreError::Refused { .. } => {
+                "give the user and password in the URL (postgres://USER:PASSWORD@HOST/DATABASE) or in PGPASSWORD".into()
+            }
+            StoreError::NotBuilt { .. } => "name a file with --store FILE".into(),
+            StoreError::Damaged { store, .. } => {
+                format!("save what can be read: pathmeter export --store {store} -o runs.ndjson; keep new runs in another store")
+            }
+            StoreError::Newer { store, .. } => {
+                format!("use the pathmeter that made it, or save what can be read: pathmeter export --store {store} -o runs.ndjson")
             }
             StoreError::Run { id, .. } => {
                 format!("the other runs can be read; take it out: pathmeter forget {id}")
             }
             StoreError::NoRun { .. } => "`pathmeter history` lists the runs".into(),
             StoreError::Ambiguous { .. } => "give more of its name; `pathmeter history` lists them".into(),
-            StoreError::Other { .. } => "name another store with --store FILE".into(),
+            StoreError::Other { .. } => "name another store with --store".into(),
         }
     }
 }

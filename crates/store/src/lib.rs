@@ -1,8 +1,19 @@
 //! Runs that stay: the only SQL of pathmeter.
 //!
-//! A store is one file (SQLite, in WAL mode, so that several programs may use it at once). A run is written as it
-//! happens: its events are appended, and what was measured before a crash is found again. When it ends, its document
-//! takes their place.
+//! A store is one file (SQLite, in WAL mode, so that several programs may use it at once), or a database of a PostgreSQL
+//! server. A run is written as it happens: its events are appended, and what was measured before a crash is found again.
+//! When it ends, its document takes their place, in one transaction with its row.
+//!
+//! | wanted | call |
+//! |---|---|
+//! | a list with filters and figures, page by page | [`Store::list`], [`Store::count`] |
+//! | one run's document | [`Store::get`] |
+//! | figures, fingerprints and histograms of many runs | [`Store::samples`] |
+//! | a run that is measured now | [`Store::begin`], [`Recorder`] |
+//! | one that was measured elsewhere | [`Store::insert`] |
+//! | what can still be read of a damaged file | [`salvage`] |
+//!
+//! A `Store` is a connection: it may be sent to another thread, and each thread opens its own.
 //!
 //! ```
 //! use pathmeter_store::{Filter, Store};
@@ -15,22 +26,33 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod compact;
+mod database;
+mod document;
 mod error;
+mod location;
+mod marks;
 mod query;
 mod record;
+mod salvage;
 mod schema;
 
 pub use error::StoreError;
+pub use location::Location;
+pub use marks::Mark;
 pub use query::Filter;
-pub use record::Recorder;
+pub use record::{Placed, Recorder};
+pub use salvage::{Salvaged, salvage};
 
+use database::{Access, Database, Value};
+use document::{Found, damaged};
+use model::dut::DutReport;
 use model::event::Event;
-use model::history::{Entry, Headline, Origin};
+use model::history::{Entry, Headline, Measured, Origin, Sample};
+use model::lab::LabReport;
 use model::run::Run;
 use model::time::WallTime;
-use rusqlite::{Connection, OptionalExtension, params};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// What the calls of this crate return.
 pub type Result<T> = std::result::Result<T, StoreError>;
@@ -38,8 +60,7 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 /// A store of runs.
 #[derive(Debug)]
 pub struct Store {
-    db: Connection,
-    file: PathBuf,
+    database: Database,
 }
 
 /// What a run is called when it begins.
@@ -69,71 +90,192 @@ pub struct Stored {
 /// What was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// Its document.
+    /// A path: its document.
     Run(Box<Run>),
+    /// Devices: their report (`rfc2544`).
+    Device(Box<DutReport>),
+    /// Topologies: their report (`lab run`).
+    Lab(Box<LabReport>),
     /// It has not ended, or was cut off: what happened until then.
     Events(Vec<Event>),
+}
+
+/// What becomes of a run of the same name that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    Stays,
+    Replaced,
+}
+
+impl From<Found> for Content {
+    fn from(found: Found) -> Content {
+        match found {
+            Found::Run(run) => Content::Run(run),
+            Found::Device(report) => Content::Device(report),
+            Found::Lab(report) => Content::Lab(report),
+        }
+    }
 }
 
 impl Store {
     /// Opens a store, and makes it where there is none. One of an older version is brought to this one.
     ///
     /// # Errors
-    /// The file cannot be written, is no store, is damaged, or is of a newer version.
-    pub fn open(file: &Path) -> Result<Store> {
-        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            let made = std::fs::create_dir_all(folder);
-            made.map_err(|source| StoreError::Folder { folder: folder.to_owned(), source })?;
+    /// It cannot be written or reached, is not a store, is damaged, or has a later version; it is left as it is then.
+    pub fn open(location: impl Into<Location>) -> Result<Store> {
+        let database = Database::open(location.into(), Access::Write)?;
+        let found = schema::check(&database)?;
+        database.share()?;
+        if found < schema::KNOWN {
+            schema::migrate(&database)?;
         }
-        let db = Connection::open(file).map_err(|error| StoreError::of(file, error))?;
-        let store = Store { db, file: file.to_owned() };
-        store.set_up().map_err(|error| store.error(error))?;
-        store.check_version()?;
-        Ok(store)
+        Ok(Store { database })
+    }
+
+    /// Opens a store to read it, also one that this user may not write.
+    ///
+    /// # Errors
+    /// As [`Store::open`]; one of an older version must be written once, to be brought to this one.
+    pub fn open_to_read(location: impl Into<Location>) -> Result<Store> {
+        let location = location.into();
+        match Store::open(&location) {
+            Err(StoreError::ReadOnly { .. } | StoreError::Unopened { .. }) if location.file().is_some() => {
+                let database = Database::open(location.clone(), Access::Read)?;
+                match schema::check(&database)? {
+                    schema::KNOWN => Ok(Store { database }),
+                    _ => Err(StoreError::ReadOnly { store: location }),
+                }
+            }
+            opened => opened,
+        }
     }
 
     /// Where it is.
     #[must_use]
-    pub fn file(&self) -> &Path {
-        &self.file
+    pub fn location(&self) -> &Location {
+        self.database.location()
     }
 
-    /// Begins a run. Its events are kept as they come, and its document when it ends.
+    /// Begins a run. Its events are kept as they come, and its document when it ends. `waiting`: a file that takes the run
+    /// when this store is a server that is lost meanwhile.
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn begin(self, begun: &Begun) -> Result<Recorder> {
-        self.add(begun, Origin::Measured, "")?;
-        Ok(Recorder::new(self, &begun.id))
+    pub fn begin(self, begun: &Begun, waiting: Option<PathBuf>) -> Result<Recorder> {
+        self.add(begun, Origin::Measured)?;
+        let waiting = waiting.filter(|_| self.location().file().is_none());
+        Recorder::begin(self, begun, waiting)
     }
 
-    /// Puts a run that has ended into the store; one that is there already stays as it is. True: it is new.
+    /// Puts a run that has ended into the store, its row and its document at once; one that is there already stays as it
+    /// is, unless it has not ended. True: it is new.
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn insert(&self, begun: &Begun, origin: Origin, run: &Run, figures: &[Headline]) -> Result<bool> {
-        let new = self.add(begun, origin, "ON CONFLICT (id) DO NOTHING")? > 0;
-        if new {
-            self.finish(&begun.id, run, figures)?;
+    pub fn insert(
+        &self,
+        begun: &Begun,
+        origin: Origin,
+        measured: Measured<'_>,
+        figures: &[Headline],
+    ) -> Result<bool> {
+        self.put(begun, origin, measured, figures, Ended::Stays)
+    }
+
+    fn put(
+        &self,
+        begun: &Begun,
+        origin: Origin,
+        measured: Measured<'_>,
+        figures: &[Headline],
+        ended: Ended,
+    ) -> Result<bool> {
+        let packed = document::packed(measured).map_err(|why| damaged(&self.database, &begun.id, why))?;
+        self.database.at_once(|| {
+            let is_new = self.add(begun, origin)? > 0;
+            let has_ended = "SELECT run FROM documents WHERE run = $1";
+            if !is_new
+                && ended == Ended::Stays
+                && !self.database.rows(has_ended, &[(&begun.id).into()])?.is_empty()
+            {
+                return Ok(false);
+            }
+            record::finish(&self.database, &begun.id, measured, packed, figures)?;
+            Ok(true)
+        })
+    }
+
+    /// Puts every run that has ended in a store of this host into this one, and takes it out there. The count of them.
+    ///
+    /// # Errors
+    /// Either store cannot be read or written. What was delivered until then is in this one.
+    pub fn deliver(&self, waiting: &Path) -> Result<u64> {
+        let other = Store::open(waiting)?;
+        let mut delivered = 0;
+        for id in query::ids(&other.database, &Filter::default())? {
+            let Stored { entry, content } = other.get(&id)?;
+            let begun = Begun {
+                id: entry.id,
+                kind: entry.kind,
+                target: entry.target,
+                label: entry.label,
+                started: entry.started,
+            };
+            let measured = match &content {
+                Content::Run(run) => Measured::Run(run),
+                Content::Device(report) => Measured::Device(report),
+                Content::Lab(report) => Measured::Lab(report),
+                Content::Events(_) => continue,
+            };
+            self.insert(&begun, entry.origin, measured, &entry.figures)?;
+            other.forget(&id)?;
+            delivered += 1;
         }
-        Ok(new)
+        Ok(delivered)
     }
 
-    /// A row without a document. `conflict`: what is done where the name is taken, in SQL; else that is an error.
-    fn add(&self, begun: &Begun, origin: Origin, conflict: &str) -> Result<usize> {
-        let columns = "id, kind, target, label, origin, started";
-        let sql = format!("INSERT INTO runs ({columns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6) {conflict}");
+    /// A row without a document, unless there is one of this name: how many are new.
+    fn add(&self, begun: &Begun, origin: Origin) -> Result<u64> {
+        let sql = "INSERT INTO runs (id, kind, target, label, origin, started) VALUES ($1, $2, $3, $4, $5, $6) \
+                   ON CONFLICT (id) DO NOTHING";
         let Begun { id, kind, target, label, started } = begun;
-        let values = params![id, kind, target, label, origin.name(), query::to_sql(*started)];
-        self.write(|db| db.execute(&sql, values))
+        let started = query::to_sql(*started).into();
+        let values: [Value; 6] =
+            [id.into(), kind.into(), target.into(), label.into(), origin.name().into(), started];
+        self.database.execute(sql, &values)
     }
 
-    /// The runs that a filter lets through, the latest first.
+    /// The runs that a filter lets through, the latest first, with their figures: two questions, however many they are.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn list(&self, filter: &Filter) -> Result<Vec<Entry>> {
-        query::list(&self.db, filter).map_err(|error| self.error(error))
+        query::list(&self.database, filter)
+    }
+
+    /// How many runs a filter lets through, whatever its `skip` and `limit`.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn count(&self, filter: &Filter) -> Result<u64> {
+        query::count(&self.database, filter)
+    }
+
+    /// The names of the runs that a filter lets through, the latest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn ids(&self, filter: &Filter) -> Result<Vec<String>> {
+        query::ids(&self.database, filter)
+    }
+
+    /// What a comparison or a trend needs of the runs that a filter lets through, the latest first: without their
+    /// documents, in four questions, however many they are.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn samples(&self, filter: &Filter) -> Result<Vec<Sample>> {
+        query::samples(&self.database, filter)
     }
 
     /// A run, by its name or by the beginning of it.
@@ -142,11 +284,13 @@ impl Store {
     /// There is none, or several; the store cannot be read, or what it holds of the run is damaged.
     pub fn get(&self, id: &str) -> Result<Stored> {
         let id = self.full_id(id)?;
-        let entry = query::entry(&self.db, &id).map_err(|error| self.error(error))?;
-        let document = self.read("SELECT document FROM runs WHERE id = ?1", &id)?;
-        let content = match document {
-            Some(packed) => {
-                Content::Run(Box::new(record::unpack(&packed).map_err(|why| self.damaged(&id, why))?))
+        let gone = || StoreError::NoRun { id: id.clone() };
+        let entry = query::entry(&self.database, &id)?.ok_or_else(gone)?;
+        let select = "SELECT schema, document FROM documents JOIN runs ON run = id WHERE run = $1";
+        let content = match self.database.rows(select, &[(&id).into()])?.pop() {
+            Some(mut row) => {
+                let found = document::unpack(&row.text(0), &row.bytes(1));
+                found.map_err(|why| damaged(&self.database, &id, why))?.into()
             }
             None => Content::Events(self.events(&id)?),
         };
@@ -159,7 +303,8 @@ impl Store {
     /// As [`Store::get`]; or the store cannot be written.
     pub fn label(&self, id: &str, label: &str) -> Result<()> {
         let id = self.full_id(id)?;
-        self.write(|db| db.execute("UPDATE runs SET label = ?2 WHERE id = ?1", params![id, label])).map(drop)
+        let update = "UPDATE runs SET label = $1 WHERE id = $2";
+        self.database.execute(update, &[label.into(), (&id).into()]).map(drop)
     }
 
     /// Takes a run out of the store.
@@ -168,7 +313,7 @@ impl Store {
     /// As [`Store::get`]; or the store cannot be written.
     pub fn forget(&self, id: &str) -> Result<()> {
         let id = self.full_id(id)?;
-        self.write(|db| db.execute("DELETE FROM runs WHERE id = ?1", params![id])).map(drop)
+        self.database.execute("DELETE FROM runs WHERE id = $1", &[(&id).into()]).map(drop)
     }
 
     /// Takes every run out that began before this time. The count of them.
@@ -176,13 +321,15 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn forget_before(&self, time: WallTime) -> Result<u64> {
-        self.write(|db| db.execute("DELETE FROM runs WHERE started < ?1", params![query::to_sql(time)]))
-            .map(|count| count as u64)
+        self.database.execute("DELETE FROM runs WHERE started < $1", &[query::to_sql(time).into()])
     }
 
     /// The whole name of the one run whose name begins so.
-    fn full_id(&self, beginning: &str) -> Result<String> {
-        let mut found = query::ids(&self.db, beginning).map_err(|error| self.error(error))?;
+    ///
+    /// # Errors
+    /// There is none, or several; the store cannot be read.
+    pub fn full_id(&self, beginning: &str) -> Result<String> {
+        let mut found = query::beginning(&self.database, beginning)?;
         match found.len() {
             1 => Ok(found.remove(0)),
             0 => Err(StoreError::NoRun { id: beginning.into() }),
@@ -191,36 +338,7 @@ impl Store {
     }
 
     fn events(&self, id: &str) -> Result<Vec<Event>> {
-        let events = query::events(&self.db, id).map_err(|error| self.error(error))?;
-        let read = |text: &String| serde_json::from_str(text).map_err(|why| self.damaged(id, why));
-        events.iter().map(read).collect()
-    }
-
-    fn read(&self, sql: &str, id: &str) -> Result<Option<Vec<u8>>> {
-        let row = self.db.query_row(sql, params![id], |row| row.get(0)).optional();
-        row.map(Option::flatten).map_err(|error| self.error(error))
-    }
-
-    fn write<T>(&self, act: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        act(&self.db).map_err(|error| self.error(error))
-    }
-
-    fn error(&self, error: rusqlite::Error) -> StoreError {
-        StoreError::of(&self.file, error)
-    }
-
-    fn damaged(&self, id: &str, why: impl ToString) -> StoreError {
-        StoreError::Run { file: self.file.clone(), id: id.into(), why: why.to_string() }
-    }
-
-    fn set_up(&self) -> rusqlite::Result<()> {
-        self.db.busy_timeout(PATIENCE)?;
-        self.db.pragma_update(None, "foreign_keys", true)?;
-        self.db.pragma_update(None, "journal_mode", "WAL")?;
-        // In WAL mode a crash of the host may take the last runs with it, and never the file.
-        self.db.pragma_update(None, "synchronous", "NORMAL")
+        let read = |text: &String| serde_json::from_str(text).map_err(|why| damaged(&self.database, id, why));
+        query::events(&self.database, id)?.iter().map(read).collect()
     }
 }
-
-/// How long another program may hold the store.
-const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,13 +1,17 @@
 //! What is asked of the tables.
 
-use model::history::{Entry, Headline, Origin};
+use crate::Result;
+use crate::database::{Database, Row, Value};
+use model::history::{Entry, Fact, Headline, Origin, Sample};
+use model::stats::histogram::Histogram;
 use model::time::WallTime;
-use rusqlite::types::ToSql;
-use rusqlite::{Connection, Row, params};
+use std::collections::HashMap;
 
 /// Which runs are wanted; empty fields let every run through.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
+    /// The whole name of the one that is wanted.
+    pub id: Option<String>,
     /// The command: `measure`.
     pub kind: Option<String>,
     /// The far end.
@@ -20,104 +24,200 @@ pub struct Filter {
     pub since: Option<WallTime>,
     /// Began before.
     pub before: Option<WallTime>,
+    /// Without so many, the latest: the pages before this one.
+    pub skip: u64,
     /// At most so many, the latest.
     pub limit: Option<u64>,
 }
 
+/// The conditions of a filter, and their values.
+struct Chosen {
+    conditions: String,
+    values: Vec<Value>,
+}
+
+impl Filter {
+    fn conditions(&self) -> Chosen {
+        let wanted: [(&str, Value); 7] = [
+            ("id =", (&self.id).into()),
+            ("kind =", (&self.kind).into()),
+            ("target =", (&self.target).into()),
+            ("label =", (&self.label).into()),
+            ("status =", (&self.status).into()),
+            ("started >=", self.since.map(to_sql).into()),
+            ("started <", self.before.map(to_sql).into()),
+        ];
+        let (mut conditions, mut values) = (Vec::new(), Vec::new());
+        for (condition, value) in wanted.into_iter().filter(|(_, value)| *value != Value::Null) {
+            values.push(value);
+            conditions.push(format!("{condition} ${}", values.len()));
+        }
+        let conditions = if conditions.is_empty() {
+            String::new()
+        } else {
+            format!(" WHERE {}", conditions.join(" AND "))
+        };
+        Chosen { conditions, values }
+    }
+
+    /// The runs of the filter in the order of lists: `columns` of them.
+    fn select(&self, columns: &str) -> Chosen {
+        let Chosen { conditions, mut values } = self.conditions();
+        let at_most = self.limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+        values.push(at_most.into());
+        values.push(i64::try_from(self.skip).unwrap_or(i64::MAX).into());
+        let (limit, offset) = (values.len() - 1, values.len());
+        let order = format!("ORDER BY started DESC, id LIMIT ${limit} OFFSET ${offset}");
+        Chosen { conditions: format!("SELECT {columns} FROM runs{conditions} {order}"), values }
+    }
+}
+
+impl From<&Option<String>> for Value {
+    fn from(text: &Option<String>) -> Value {
+        text.as_deref().map_or(Value::Null, Value::from)
+    }
+}
+
 const COLUMNS: &str = "id, kind, target, label, origin, started, finished, status, verdict";
 
-pub(crate) fn list(db: &Connection, filter: &Filter) -> rusqlite::Result<Vec<Entry>> {
-    let mut conditions: Vec<&str> = Vec::new();
-    let mut values: Vec<&dyn ToSql> = Vec::new();
-    let texts = [
-        ("kind = ?", &filter.kind),
-        ("target = ?", &filter.target),
-        ("label = ?", &filter.label),
-        ("status = ?", &filter.status),
-    ];
-    for (condition, value) in &texts {
-        if let Some(value) = value {
-            conditions.push(condition);
-            values.push(value);
+pub(crate) fn list(database: &Database, filter: &Filter) -> Result<Vec<Entry>> {
+    let Chosen { conditions: sql, values } = filter.select(COLUMNS);
+    let mut entries: Vec<Entry> = database.rows(&sql, &values)?.into_iter().map(entry_of).collect();
+    let places = places(entries.iter().map(|entry| &entry.id));
+    let chosen = filter.select("id");
+    let sql = format!(
+        "SELECT run, name, value, text FROM figures WHERE run IN ({}) ORDER BY run, number",
+        chosen.conditions
+    );
+    database.each(&sql, &chosen.values, |mut row| {
+        // Another program may have put a run in between the two questions.
+        if let Some(&place) = places.get(&row.text(0)) {
+            entries[place].figures.push(headline(&mut row));
         }
-    }
-    let (since, before) = (filter.since.map(to_sql), filter.before.map(to_sql));
-    for (condition, value) in [("started >= ?", &since), ("started < ?", &before)] {
-        if let Some(value) = value {
-            conditions.push(condition);
-            values.push(value);
-        }
-    }
-    let wanted =
-        if conditions.is_empty() { String::new() } else { format!("WHERE {}", conditions.join(" AND ")) };
-    let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
-    values.push(&limit);
-    let sql = format!("SELECT {COLUMNS} FROM runs {wanted} ORDER BY started DESC, id LIMIT ?");
-    let mut select = db.prepare(&sql)?;
-    let rows = select.query_map(values.as_slice(), read)?;
-    let mut entries = rows.collect::<rusqlite::Result<Vec<Entry>>>()?;
-    for entry in &mut entries {
-        entry.figures = figures(db, &entry.id)?;
-    }
+    })?;
     Ok(entries)
 }
 
-pub(crate) fn entry(db: &Connection, id: &str) -> rusqlite::Result<Entry> {
-    let sql = format!("SELECT {COLUMNS} FROM runs WHERE id = ?1");
-    let mut entry = db.query_row(&sql, params![id], read)?;
-    entry.figures = figures(db, id)?;
-    Ok(entry)
+pub(crate) fn count(database: &Database, filter: &Filter) -> Result<u64> {
+    let Chosen { conditions, values } = filter.conditions();
+    let mut rows = database.rows(&format!("SELECT count(*) FROM runs{conditions}"), &values)?;
+    Ok(rows.first_mut().and_then(|row| row.int(0)).unwrap_or_default() as u64)
+}
+
+pub(crate) fn ids(database: &Database, filter: &Filter) -> Result<Vec<String>> {
+    let Chosen { conditions: sql, values } = filter.select("id");
+    Ok(database.rows(&sql, &values)?.into_iter().map(|mut row| row.text(0)).collect())
+}
+
+pub(crate) fn entry(database: &Database, id: &str) -> Result<Option<Entry>> {
+    let sql = format!("SELECT {COLUMNS} FROM runs WHERE id = $1");
+    let Some(row) = database.rows(&sql, &[id.into()])?.pop() else { return Ok(None) };
+    let mut entry = entry_of(row);
+    let sql = "SELECT run, name, value, text FROM figures WHERE run = $1 ORDER BY number";
+    database.each(sql, &[id.into()], |mut row| entry.figures.push(headline(&mut row)))?;
+    Ok(Some(entry))
 }
 
 /// The names that begin so: two are enough to know that it is not one, and some more for the message. They stand together
 /// in the index, up to what begins with the last of all characters.
-pub(crate) fn ids(db: &Connection, beginning: &str) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn beginning(database: &Database, beginning: &str) -> Result<Vec<String>> {
     if beginning.is_empty() {
         return Ok(Vec::new());
     }
-    let mut select =
-        db.prepare_cached("SELECT id FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 100")?;
-    let rows = select.query_map(params![beginning, format!("{beginning}{}", char::MAX)], |row| row.get(0))?;
-    let found: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
+    let sql = "SELECT id FROM runs WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 100";
+    let last = format!("{beginning}{}", char::MAX);
+    let rows = database.rows(sql, &[beginning.into(), (&last).into()])?;
+    let found: Vec<String> = rows.into_iter().map(|mut row| row.text(0)).collect();
     // A whole name is meant, even where others begin with it.
     Ok(if found.iter().any(|id| id == beginning) { vec![beginning.to_owned()] } else { found })
 }
 
-pub(crate) fn events(db: &Connection, id: &str) -> rusqlite::Result<Vec<String>> {
-    let mut select = db.prepare_cached("SELECT event FROM events WHERE run = ?1 ORDER BY number")?;
-    let rows = select.query_map(params![id], |row| row.get(0))?;
-    rows.collect()
+pub(crate) fn events(database: &Database, id: &str) -> Result<Vec<String>> {
+    let rows = database.rows("SELECT event FROM events WHERE run = $1 ORDER BY number", &[id.into()])?;
+    Ok(rows.into_iter().map(|mut row| row.text(0)).collect())
 }
 
-fn figures(db: &Connection, id: &str) -> rusqlite::Result<Vec<Headline>> {
-    let sql = "SELECT name, value, text FROM figures WHERE run = ?1 ORDER BY number";
-    let mut select = db.prepare_cached(sql)?;
-    let read = |row: &Row<'_>| Ok(Headline { name: row.get(0)?, value: row.get(1)?, text: row.get(2)? });
-    let rows = select.query_map(params![id], read)?;
-    rows.collect()
+/// What a comparison needs of every run of a filter, in four questions however many they are.
+pub(crate) fn samples(database: &Database, filter: &Filter) -> Result<Vec<Sample>> {
+    let Chosen { conditions: sql, values } =
+        filter.select("id, kind, target, label, started, status, fingerprint");
+    let (mut samples, mut fingerprints) = (Vec::new(), Vec::new());
+    database.each(&sql, &values, |mut row| {
+        fingerprints.push(row.optional_text(6));
+        samples.push(Sample {
+            id: row.text(0),
+            kind: row.text(1),
+            target: row.text(2),
+            label: row.text(3),
+            started: from_sql(row.int(4).unwrap_or_default()),
+            status: row.optional_text(5),
+            ..Sample::default()
+        });
+    })?;
+    let places = places(samples.iter().map(|sample: &Sample| &sample.id));
+    let Chosen { conditions: inner, values } = filter.select("id");
+    let sql = format!("SELECT run, name, value FROM figures WHERE run IN ({inner}) ORDER BY run, number");
+    database.each(&sql, &values, |mut row| {
+        let figure = (row.text(1), row.real(2).unwrap_or_default());
+        places.get(&row.text(0)).into_iter().for_each(|&place| samples[place].figures.push(figure.clone()));
+    })?;
+    let sql = format!("SELECT run, name, counts FROM histograms WHERE run IN ({inner}) ORDER BY run, name");
+    database.each(&sql, &values, |mut row| {
+        let counted = Histogram::from_v2(&row.bytes(2)).ok().zip(places.get(&row.text(0)));
+        if let Some((histogram, &place)) = counted {
+            samples[place].histograms.push((row.text(1), histogram));
+        }
+    })?;
+    let known = facts(database, &filter.select("fingerprint"))?;
+    for (sample, fingerprint) in samples.iter_mut().zip(fingerprints) {
+        sample.facts = fingerprint.and_then(|name| known.get(&name).cloned()).unwrap_or_default();
+    }
+    Ok(samples)
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
-    let origin: String = row.get(4)?;
-    Ok(Entry {
-        id: row.get(0)?,
-        kind: row.get(1)?,
-        target: row.get(2)?,
-        label: row.get(3)?,
-        origin: Origin::named(&origin),
-        started: from_sql(row.get(5)?),
-        finished: row.get::<_, Option<i64>>(6)?.map(from_sql),
-        status: row.get(7)?,
-        verdict: row.get(8)?,
+/// The facts of these fingerprints. What is damaged of them is left out.
+fn facts(database: &Database, chosen: &Chosen) -> Result<HashMap<String, Vec<Fact>>> {
+    let sql = format!(
+        "SELECT id, facts FROM fingerprints WHERE id IN (SELECT fingerprint FROM ({}) AS chosen)",
+        chosen.conditions
+    );
+    let mut known = HashMap::new();
+    database.each(&sql, &chosen.values, |mut row| {
+        known.insert(row.text(0), serde_json::from_str(&row.text(1)).unwrap_or_default());
+    })?;
+    Ok(known)
+}
+
+/// Where each run stands in a list.
+fn places<'a>(ids: impl Iterator<Item = &'a String>) -> HashMap<String, usize> {
+    ids.cloned().zip(0..).collect()
+}
+
+/// The last three columns of run, name, value and text.
+fn headline(row: &mut Row) -> Headline {
+    Headline { name: row.text(1), value: row.real(2).unwrap_or_default(), text: row.text(3) }
+}
+
+fn entry_of(mut row: Row) -> Entry {
+    Entry {
+        id: row.text(0),
+        kind: row.text(1),
+        target: row.text(2),
+        label: row.text(3),
+        origin: Origin::named(&row.text(4)),
+        started: from_sql(row.int(5).unwrap_or_default()),
+        finished: row.int(6).map(from_sql),
+        status: row.optional_text(7),
+        verdict: row.optional_text(8),
         figures: Vec::new(),
-    })
+    }
 }
 
-/// SQLite's integers have a sign: enough until the year 2262.
+/// Databases' integers have a sign: enough until the year 2262.
 pub(crate) fn to_sql(time: WallTime) -> i64 {
     i64::try_from(time.0).unwrap_or(i64::MAX)
 }
 
-fn from_sql(time: i64) -> WallTime {
+pub(crate) fn from_sql(time: i64) -> WallTime {
     WallTime(u64::try_from(time).unwrap_or_default())
 }

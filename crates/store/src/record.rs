@@ -1,31 +1,54 @@
 //! A run on its way into the store.
 
+use crate::database::{Database, Value};
+use crate::document::{describe, outline};
 use crate::query::to_sql;
-use crate::{Result, Store};
-use flate2::Compression;
-use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
+use crate::{Begun, Ended, Location, Result, Store, StoreError};
 use model::event::Event;
-use model::history::Headline;
-use model::run::Run;
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
-use std::io::{self, Write};
-use std::time::{Duration, Instant};
+use model::history::{Headline, Measured, Origin};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
-/// Keeps the events of a run until it ends.
+/// Keeps the events of a run until it ends. A thread of its own writes them about once a second, so that a database that
+/// is slow does not hold up what measures.
 #[derive(Debug)]
 pub struct Recorder {
-    store: Store,
     run: String,
-    /// The number of the next one.
-    next: i64,
-    waiting: Vec<String>,
-    written: Instant,
+    events: Sender<String>,
+    /// What went wrong in the thread.
+    wrong: Receiver<StoreError>,
+    writer: JoinHandle<Writer>,
+}
+
+/// Where a run was put in the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Placed {
+    /// Into its store.
+    Kept,
+    /// Into a store of this host, since the server could not be reached: [`Store::deliver`] brings it there.
+    Waiting(PathBuf),
 }
 
 impl Recorder {
-    pub(crate) fn new(store: Store, run: &str) -> Recorder {
-        Recorder { store, run: run.into(), next: 0, waiting: Vec::new(), written: Instant::now() }
+    /// `waiting`: the store of this host that takes the run when the server is lost.
+    pub(crate) fn begin(store: Store, begun: &Begun, waiting: Option<PathBuf>) -> Result<Recorder> {
+        let location = store.location().clone();
+        let (events, incoming) = channel();
+        let (report, wrong) = channel();
+        let writer = Writer {
+            store,
+            begun: begun.clone(),
+            waiting,
+            moved: None,
+            next: 0,
+            unwritten: Vec::new(),
+            report,
+        };
+        let thread = Builder::new().name("store".into()).spawn(move || writer.write(&incoming));
+        let writer = thread.map_err(|error| StoreError::Other { store: location, why: error.to_string() })?;
+        Ok(Recorder { run: begun.id.clone(), events, wrong, writer })
     }
 
     /// The run's name.
@@ -34,78 +57,164 @@ impl Recorder {
         &self.run
     }
 
-    /// Keeps an event. It is on disk a second later, or with the next event after that.
+    /// Keeps an event. It is on disk about a second later.
     ///
     /// # Errors
-    /// The store cannot be written.
-    pub fn event(&mut self, event: &Event) -> Result<()> {
-        // An event has string keys and plain values only.
-        self.waiting.extend(serde_json::to_string(event).ok());
-        if self.next == 0 || self.written.elapsed() >= AT_MOST { self.flush() } else { Ok(()) }
+    /// Earlier events could not be written; each reason comes once. They are tried again.
+    pub fn event(&self, event: &Event) -> Result<()> {
+        // An event has string keys and plain values only, and the thread ends after this one.
+        let _ = serde_json::to_string(event).map(|text| self.events.send(text));
+        self.wrong.try_recv().map_or(Ok(()), Err)
     }
 
-    /// The run has ended: its document takes the place of its events.
+    /// The run has ended: its document takes the place of its events, all at once.
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn finish(self, run: &Run, figures: &[Headline]) -> Result<()> {
-        self.store.finish(&self.run, run, figures)
+    pub fn finish(self, measured: Measured<'_>, figures: &[Headline]) -> Result<Placed> {
+        drop(self.events);
+        let lost = |_| StoreError::Other { store: Location::from("runs"), why: "its thread panicked".into() };
+        self.writer.join().map_err(lost)?.finish(measured, figures)
     }
+}
 
-    /// Writes what waits.
-    ///
-    /// # Errors
-    /// The store cannot be written.
-    pub fn flush(&mut self) -> Result<()> {
-        let (run, first, waiting) = (&self.run, self.next, &self.waiting);
-        self.store.write(|db| {
-            let change = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
-            let mut insert =
-                change.prepare_cached("INSERT INTO events (run, number, event) VALUES (?1, ?2, ?3)")?;
-            for (number, event) in (first..).zip(waiting) {
-                insert.execute(params![run, number, event])?;
+/// The thread's side.
+#[derive(Debug)]
+struct Writer {
+    store: Store,
+    begun: Begun,
+    waiting: Option<PathBuf>,
+    /// The file that the run was moved to, when the server was lost.
+    moved: Option<PathBuf>,
+    /// The number of the next event.
+    next: i64,
+    unwritten: Vec<String>,
+    report: Sender<StoreError>,
+}
+
+impl Writer {
+    fn write(mut self, events: &Receiver<String>) -> Writer {
+        let mut told = String::new();
+        loop {
+            let ended = match events.recv() {
+                Ok(event) => self.gather(event, events),
+                Err(_) => true,
+            };
+            if let Err(error) = self.flush() {
+                // Once each, however often it is tried.
+                let text = error.to_string();
+                if text != told {
+                    let _ = self.report.send(error);
+                    told = text;
+                }
             }
-            drop(insert);
-            change.commit()
+            if ended {
+                return self;
+            }
+        }
+    }
+
+    /// Takes what comes within a second of the first event. True: nothing comes any more.
+    fn gather(&mut self, first: String, events: &Receiver<String>) -> bool {
+        self.unwritten.push(first);
+        if self.next == 0 {
+            return false;
+        }
+        let end = std::time::Instant::now() + AT_MOST;
+        loop {
+            match events.recv_timeout(end.saturating_duration_since(std::time::Instant::now())) {
+                Ok(event) => self.unwritten.push(event),
+                Err(RecvTimeoutError::Timeout) => return false,
+                Err(RecvTimeoutError::Disconnected) => return true,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if self.unwritten.is_empty() {
+            return Ok(());
+        }
+        match self.append() {
+            Err(error) if error.is_unreachable() && self.waiting.is_some() => {
+                self.move_to_file()?;
+                self.append()?;
+                Err(error)
+            }
+            done => done,
+        }
+    }
+
+    fn append(&mut self) -> Result<()> {
+        let (database, run, first) = (&self.store.database, &self.begun.id, self.next);
+        database.at_once(|| {
+            let insert = "INSERT INTO events (run, number, event) VALUES ($1, $2, $3)";
+            for (number, event) in (first..).zip(&self.unwritten) {
+                database.execute(insert, &[run.into(), number.into(), event.into()])?;
+            }
+            Ok(())
         })?;
-        self.next += self.waiting.len() as i64;
-        self.waiting.clear();
-        self.written = Instant::now();
+        self.next += self.unwritten.len() as i64;
+        self.unwritten.clear();
         Ok(())
     }
-}
 
-impl Store {
-    /// Puts a run's document into its row.
-    pub(crate) fn finish(&self, id: &str, run: &Run, figures: &[Headline]) -> Result<()> {
-        let packed = pack(run).map_err(|why| self.damaged(id, why))?;
-        self.write(|db| finish(db, id, run, &packed, figures))
+    /// Goes on in the store of this host. What the server has of the run already stays there until it is delivered.
+    fn move_to_file(&mut self) -> Result<()> {
+        let Some(file) = self.waiting.take() else { return Ok(()) };
+        let store = Store::open(&file)?;
+        store.add(&self.begun, Origin::Measured)?;
+        self.store = store;
+        self.moved = Some(file);
+        Ok(())
+    }
+
+    fn finish(mut self, measured: Measured<'_>, figures: &[Headline]) -> Result<Placed> {
+        // The row is there, unless somebody took it out meanwhile.
+        let put =
+            |store: &Store| store.put(&self.begun, Origin::Measured, measured, figures, Ended::Replaced);
+        match put(&self.store) {
+            Err(error) if error.is_unreachable() && self.waiting.is_some() => {
+                self.move_to_file()?;
+                self.store.put(&self.begun, Origin::Measured, measured, figures, Ended::Replaced)?;
+            }
+            done => drop(done?),
+        }
+        Ok(self.moved.map_or(Placed::Kept, Placed::Waiting))
     }
 }
 
-fn finish(db: &Connection, id: &str, run: &Run, packed: &[u8], figures: &[Headline]) -> rusqlite::Result<()> {
-    let change = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
-    let sql = "UPDATE runs SET started = coalesce(?2, started), finished = ?3, status = ?4, verdict = ?5, document = ?6 \
-               WHERE id = ?1";
-    let (started, finished) = (run.started.map(to_sql), run.finished.map(to_sql));
-    change
-        .execute(sql, params![id, started, finished, run.verdict.status.word(), run.verdict.text, packed])?;
-    change.execute("DELETE FROM events WHERE run = ?1", params![id])?;
-    let insert = "INSERT INTO figures (run, number, name, value, text) VALUES (?1, ?2, ?3, ?4, ?5)";
+/// Within a transaction: the row, its document, its figures and what comparisons need, in place of its events.
+pub(crate) fn finish(
+    database: &Database,
+    id: &str,
+    measured: Measured<'_>,
+    packed: Vec<u8>,
+    figures: &[Headline],
+) -> Result<()> {
+    let outline = outline(measured);
+    let update = "UPDATE runs SET started = coalesce($1, started), finished = $2, status = $3, verdict = $4, schema = $5 \
+                  WHERE id = $6";
+    let values = [
+        outline.started.map(to_sql).into(),
+        outline.finished.map(to_sql).into(),
+        (&outline.status).into(),
+        (&outline.verdict).into(),
+        (&outline.schema).into(),
+        id.into(),
+    ];
+    database.execute(update, &values)?;
+    for table in ["documents", "figures", "events", "histograms"] {
+        database.execute(&format!("DELETE FROM {table} WHERE run = $1"), &[id.into()])?;
+    }
+    let insert = "INSERT INTO documents (run, document) VALUES ($1, $2)";
+    database.execute(insert, &[id.into(), Value::Bytes(packed)])?;
+    let insert = "INSERT INTO figures (run, number, name, value, text) VALUES ($1, $2, $3, $4, $5)";
     for (number, figure) in (0_i64..).zip(figures) {
-        change.execute(insert, params![id, number, figure.name, figure.value, figure.text])?;
+        let Headline { name, value, text } = figure;
+        database
+            .execute(insert, &[id.into(), number.into(), name.into(), Value::Real(*value), text.into()])?;
     }
-    change.commit()
-}
-
-fn pack(run: &Run) -> io::Result<Vec<u8>> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(&serde_json::to_vec(run)?)?;
-    encoder.finish()
-}
-
-pub(crate) fn unpack(packed: &[u8]) -> io::Result<Run> {
-    Ok(serde_json::from_reader(io::BufReader::new(ZlibDecoder::new(packed)))?)
+    describe(database, id, measured)
 }
 
 /// Events wait no longer than this for others to be written with.

@@ -1,10 +1,14 @@
 //! The tables, and how a store of an older version becomes one of this.
+//!
+//! Written in SQLite's words; `database/server.rs` translates them for PostgreSQL.
 
-use crate::{Result, Store, StoreError};
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use crate::database::Database;
+use crate::{Result, StoreError, document};
 
 /// Each step brings a store from the version of its place (0: empty) to the next. Only ever extended.
-const STEPS: [&str; 1] = ["CREATE TABLE runs (
+const STEPS: [&str; 2] = [FIRST, SECOND];
+
+const FIRST: &str = "CREATE TABLE runs (
          id TEXT PRIMARY KEY,
          kind TEXT NOT NULL,
          target TEXT NOT NULL,
@@ -19,7 +23,7 @@ const STEPS: [&str; 1] = ["CREATE TABLE runs (
      CREATE INDEX runs_by_start ON runs (started DESC, id);
      CREATE INDEX runs_by_label ON runs (label, started DESC);
      CREATE INDEX runs_by_target ON runs (target, started DESC);
-     CREATE TABLE figures (       -- those of a row of the list, in order
+     CREATE TABLE figures (       -- those that runs are listed with and compared by, in order
          run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
          number INTEGER NOT NULL,
          name TEXT NOT NULL,
@@ -32,31 +36,66 @@ const STEPS: [&str; 1] = ["CREATE TABLE runs (
          number INTEGER NOT NULL,
          event TEXT NOT NULL,      -- JSON
          PRIMARY KEY (run, number)
-     ) STRICT, WITHOUT ROWID;"];
+     ) STRICT, WITHOUT ROWID;";
 
-impl Store {
-    /// Brings the store to this version.
-    pub(crate) fn check_version(&self) -> Result<()> {
-        let known = STEPS.len() as i64;
-        let found = self.write(version)?;
-        if found > known {
-            return Err(StoreError::Newer { file: self.file.clone(), found, known });
+/// Documents leave the rows, so that lists read little; what comparisons need of them gets tables of its own.
+const SECOND: &str = "CREATE TABLE documents (
+         run TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+         document BLOB NOT NULL    -- JSON with intervals by columns, zlib
+     ) STRICT, WITHOUT ROWID;
+     INSERT INTO documents (run, document) SELECT id, document FROM runs WHERE document IS NOT NULL;
+     ALTER TABLE runs DROP COLUMN document;
+     ALTER TABLE runs ADD COLUMN schema TEXT NOT NULL DEFAULT 'pathmeter/result/1';
+     ALTER TABLE runs ADD COLUMN fingerprint TEXT;
+     CREATE INDEX runs_by_kind ON runs (kind, started DESC);
+     CREATE INDEX runs_by_status ON runs (status, started DESC);
+     CREATE TABLE fingerprints (
+         id TEXT PRIMARY KEY,      -- UUID of version 5 of the facts
+         facts TEXT NOT NULL       -- JSON: names and values
+     ) STRICT, WITHOUT ROWID;
+     CREATE TABLE histograms (    -- of round trips
+         run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+         name TEXT NOT NULL,       -- label of the way
+         counts BLOB NOT NULL,     -- HdrHistogram V2, compressed, nanoseconds
+         PRIMARY KEY (run, name)
+     ) STRICT, WITHOUT ROWID;
+     CREATE TABLE marks (         -- known changes: trends begin anew
+         target TEXT NOT NULL,
+         at INTEGER NOT NULL,
+         note TEXT NOT NULL,
+         PRIMARY KEY (target, at)
+     ) STRICT, WITHOUT ROWID;
+     CREATE TABLE alerts (        -- what was told of a trend, so that it is told once
+         run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+         figure TEXT NOT NULL,
+         change TEXT NOT NULL,
+         PRIMARY KEY (run, figure, change)
+     ) STRICT, WITHOUT ROWID;";
+
+/// The version of this program's tables.
+pub(crate) const KNOWN: i64 = STEPS.len() as i64;
+
+/// Refuses a store of a later version.
+pub(crate) fn check(database: &Database) -> Result<i64> {
+    let found = database.version()?;
+    if found > KNOWN {
+        return Err(StoreError::Newer { store: database.location().clone(), found, known: KNOWN });
+    }
+    Ok(found)
+}
+
+/// Brings the store to this version, all at once: a program that is killed meanwhile leaves it as it was.
+pub(crate) fn migrate(database: &Database) -> Result<()> {
+    database.at_once(|| {
+        database.claim()?;
+        // Another program may have done the same meanwhile.
+        let from = usize::try_from(check(database)?).unwrap_or(STEPS.len());
+        for step in STEPS.iter().skip(from) {
+            database.script(step)?;
         }
-        // Another program may do the same at this moment: the version is read again once the store is ours.
-        if found < known { self.write(migrate) } else { Ok(()) }
-    }
-}
-
-fn version(db: &Connection) -> rusqlite::Result<i64> {
-    db.pragma_query_value(None, "user_version", |row| row.get(0))
-}
-
-fn migrate(db: &Connection) -> rusqlite::Result<()> {
-    let change = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
-    let from = usize::try_from(version(&change)?).unwrap_or(STEPS.len());
-    for step in STEPS.iter().skip(from) {
-        change.execute_batch(step)?;
-    }
-    change.pragma_update(None, "user_version", STEPS.len() as i64)?;
-    change.commit()
+        if from == 1 {
+            document::describe_all(database)?;
+        }
+        database.set_version(KNOWN)
+    })
 }

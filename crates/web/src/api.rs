@@ -8,33 +8,18 @@ mod paths;
 mod request;
 mod runs;
 
+use crate::app::App;
 use crate::assets::asset;
 use crate::backend::Backend;
 use crate::failed::Failed;
 use crate::guard::guard;
-use crate::live::Live;
-use crate::login::Logins;
-use crate::server::Limits;
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post, put};
-use std::sync::Arc;
 use store::Store;
-
-/// What every request shares.
-#[derive(Clone)]
-pub(crate) struct App {
-    pub(crate) backend: Arc<Backend>,
-    pub(crate) live: Arc<Live>,
-    pub(crate) logins: Arc<Logins>,
-    pub(crate) names: Arc<[String]>,
-    pub(crate) limits: Limits,
-    /// It listens on the loopback alone.
-    pub(crate) loopback: bool,
-}
 
 /// An operation.
 struct Operation {

@@ -1,6 +1,6 @@
 //! What every request passes: whom it was meant for, where it came from, who sent it, and the headers of every answer.
 
-use crate::api::App;
+use crate::app::App;
 use crate::failed::Failed;
 use crate::login::Denied;
 use crate::secret::is_same;

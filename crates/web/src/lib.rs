@@ -8,6 +8,7 @@
 //! talks too much or never stops is cut off.
 
 mod api;
+mod app;
 mod assets;
 mod backend;
 mod blocks;
@@ -18,5 +19,6 @@ mod login;
 mod secret;
 mod server;
 
+pub use app::Limits;
 pub use backend::{Asked, Backend, Kind, Refused, Sink, Stop, Update};
-pub use server::{Config, Limits, Server, Stopper, WebError};
+pub use server::{Config, Server, Stopper, WebError};

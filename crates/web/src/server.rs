@@ -1,6 +1,7 @@
 //! The listener: connections in number and time bounded, the runtime, and the end.
 
-use crate::api::{App, router};
+use crate::api::router;
+use crate::app::{App, Limits};
 use crate::backend::Backend;
 use crate::guard::Peer;
 use crate::live::Live;
@@ -31,34 +32,6 @@ pub struct Config {
     pub names: Vec<String>,
     /// How much a client may ask for.
     pub limits: Limits,
-}
-
-/// Bounds of connections and requests.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Connections at once; more of them wait.
-    pub connections: usize,
-    /// From the begin of a connection, or the last request on it, to the end of the next request's head.
-    pub head: Duration,
-    /// For the body of a request.
-    pub body: Duration,
-    /// Until an answer begins.
-    pub answer: Duration,
-    /// For a client that takes nothing of what is sent.
-    pub stalled: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        let seconds = Duration::from_secs;
-        Limits {
-            connections: 128,
-            head: seconds(15),
-            body: seconds(10),
-            answer: seconds(30),
-            stalled: seconds(30),
-        }
-    }
 }
 
 /// Why the page is not served.

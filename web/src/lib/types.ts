@@ -76,7 +76,7 @@ export interface Series {
 
 export interface RunPage {
   entry: Entry
-  status: Status
+  status: Status | null
   document: Doc
 }
 

@@ -1,5 +1,6 @@
 //! The command line of `pathmeter import`.
 
+#[cfg(feature = "store")]
 use super::StoreArgs;
 use clap::Args;
 use model::units::BitRate;
@@ -30,11 +31,14 @@ pub(crate) struct ImportArgs {
     #[command(flatten)]
     pub(crate) outputs: OutputsArgs,
     /// Keep them in the store, too; a run that is there already is not taken twice
+    #[cfg(feature = "store")]
     #[arg(long)]
     pub(crate) save: bool,
     /// Label of those that are kept
+    #[cfg(feature = "store")]
     #[arg(long, value_name = "LABEL", requires = "save")]
     pub(crate) label: Option<String>,
+    #[cfg(feature = "store")]
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

@@ -11,6 +11,9 @@ pub(crate) struct KeepArgs {
     /// latency also compared with those kept there before
     #[arg(long, value_name = "FILE", num_args = 0..=1, value_hint = ValueHint::FilePath)]
     pub(crate) save: Option<Option<PathBuf>>,
+    /// Keep it nowhere, though the configuration says `save = true`
+    #[arg(long, conflicts_with = "save")]
+    pub(crate) no_save: bool,
     /// A word that holds runs together, as in `pathmeter compare before after`; of latency and transfer the name of a way
     /// or URL in tables, too, one for each
     #[arg(long, value_name = "LABEL")]
@@ -22,11 +25,13 @@ pub(crate) struct KeepArgs {
 /// Where runs are kept.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct StoreArgs {
-    /// The store [default: pathmeter/runs.db in $XDG_DATA_HOME or ~/.local/share]
-    #[arg(long, value_name = "FILE", env = "PATHMETER_STORE", hide_env_values = true, value_hint = ValueHint::FilePath)]
-    pub(crate) store: Option<PathBuf>,
+    /// The store: a file, or a database of a PostgreSQL server, as postgres://USER@HOST/DATABASE [default:
+    /// pathmeter/runs.db in $XDG_DATA_HOME or ~/.local/share]
+    #[arg(long, value_name = "FILE|URL", env = "PATHMETER_STORE", hide_env_values = true, value_hint = ValueHint::FilePath)]
+    pub(crate) store: Option<String>,
 }
 
+#[cfg(feature = "store")]
 /// Which kept runs are meant.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct FilterArgs {
@@ -45,6 +50,9 @@ pub(crate) struct FilterArgs {
     /// Runs since then: a date, a time (RFC 3339) or how long ago
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
+    /// Runs before then only, likewise
+    #[arg(long, value_name = "TIME")]
+    pub(crate) before: Option<String>,
     /// At most so many, the latest
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
@@ -52,6 +60,7 @@ pub(crate) struct FilterArgs {
     pub(crate) store: StoreArgs,
 }
 
+#[cfg(feature = "store")]
 /// List the runs that were kept with --save
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -65,6 +74,7 @@ pub(crate) struct HistoryArgs {
     pub(crate) filter: FilterArgs,
 }
 
+#[cfg(feature = "store")]
 /// Show a kept run again, in any format
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -79,6 +89,7 @@ pub(crate) struct ShowArgs {
     pub(crate) store: StoreArgs,
 }
 
+#[cfg(feature = "store")]
 /// Give a kept run a label, or take it away with ''
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -96,6 +107,7 @@ pub(crate) struct LabelArgs {
     pub(crate) store: StoreArgs,
 }
 
+#[cfg(feature = "store")]
 /// Take runs out of the store
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -113,6 +125,7 @@ pub(crate) struct ForgetArgs {
     pub(crate) store: StoreArgs,
 }
 
+#[cfg(feature = "store")]
 /// Write kept runs as lines of JSON, which `pathmeter import --save` takes into another store
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -128,15 +141,21 @@ pub(crate) struct ExportArgs {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
-  pathmeter throughput far.example --save --label before    some times, change something, then
-  pathmeter throughput far.example --save --label after     as many times again
-  pathmeter compare before after
-  pathmeter compare monday.ndjson 0199c7d2 --baseline       exit code 5 when a figure is worse
+  pathmeter compare --interleave 'throughput far.example' 'throughput far.example -P 4'
+  pathmeter compare before after                        two labels, of runs kept with --save --label
+  pathmeter compare monday.ndjson 0199c7d2 --baseline   exit code 5 when a figure is worse
+  pathmeter compare target=far.example,since=14d,before=7d target=far.example,since=7d
 
-The sample is the run: 6 runs on each side at least, better in turn (before, after, before, …), as a
-slow drift of the path is taken for a difference otherwise.")]
+SETS
+  LABEL            every kept run with that label
+  RUN              a kept run, by the beginning of its name
+  FILE             the outputs in a file that `pathmeter import` reads, of other tools too
+  KEY=VALUE,...    kept runs by label, target, kind, verdict, since, before and last (so many)
+
+The sample is the run: 6 runs on each side at least, better in turn (before, after, before, ...), as a
+slow drift of the path is taken for a difference otherwise; --interleave runs them so.")]
 pub(crate) struct CompareArgs {
-    /// The runs compared with: a label, a run's name, or a file of outputs that `pathmeter import` reads
+    /// The runs compared with; with --interleave a command of pathmeter, in quotes
     #[arg(value_name = "BASE")]
     pub(crate) base: String,
     /// The runs compared, likewise
@@ -145,6 +164,21 @@ pub(crate) struct CompareArgs {
     /// End with exit code 5 when a figure is surely worse than in BASE
     #[arg(long)]
     pub(crate) baseline: bool,
+    /// Run both commands in turn, and compare what they measure
+    #[arg(long)]
+    pub(crate) interleave: bool,
+    /// How often each is run
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "interleave", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: u32,
+    /// Differences that the same path shows with itself, in percent: smaller ones are neither better nor worse
+    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = super::values::percent)]
+    pub(crate) noise_floor: f64,
+    /// Smaller differences are of no interest, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = super::values::percent)]
+    pub(crate) least: f64,
+    /// Sets are the same when their difference surely lies within this, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = super::values::percent)]
+    pub(crate) margin: f64,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

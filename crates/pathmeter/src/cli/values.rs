@@ -19,6 +19,12 @@ pub(super) fn format_help() -> String {
     format!("How the result is written: {} or {last}", others.join(", "))
 }
 
+/// A share of a hundred, from 0 to 100, with or without its sign.
+pub(super) fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>().ok();
+    number.filter(|percent| (0.0..=100.0).contains(percent)).ok_or_else(|| "expected 0 to 100".into())
+}
+
 /// Bytes: a text, `hex:` and hexadecimal digits, or `@` and the name of a file that holds them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern(pub(crate) Vec<u8>);

@@ -10,6 +10,7 @@ use crate::request;
 use crate::signals;
 use engine::error::Result;
 use engine::run::Options;
+use model::history::Measured;
 use report::format::frames as format;
 
 /// Runs the command.
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &FramesArgs, global: &Common) -> Result<Exit> {
     let options = Options { security, stop: signals::interrupt()?, ..Options::default() };
     let mut ended = carry_out(&plan, options, &mut keep, global)?;
     let exit = conclude(&mut ended.run, false, &expected, global);
-    let kept = keep.finish(&ended.run);
+    let kept = keep.finish(Measured::Run(&ended.run));
     chart::write(&args.chart, || format::chart(&ended.run).svg())?;
     let exit = exit?;
     ended.error.map_or(Ok(()), Err)?;

@@ -9,6 +9,7 @@ use engine::connect::Security;
 use engine::error::{Error, Failure, Result};
 use engine::run::Plan;
 use model::finding::Status;
+use model::history;
 use model::plan::{Direction, Transport};
 use model::run::Run;
 use report::document::{indented_json, json_line};
@@ -138,7 +139,7 @@ pub(crate) fn conclude_all(
 ) -> Result<Exit> {
     let concluded = conclude(&mut ended.run, live, expected, global);
     // A result that could not be written is kept all the same.
-    let kept = keep.finish(&ended.run);
+    let kept = keep.finish(history::Measured::Run(&ended.run));
     let exit = concluded?;
     ended.error.map_or(Ok(()), Err)?;
     kept.map(|()| exit)

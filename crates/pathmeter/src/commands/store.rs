@@ -1,38 +1,52 @@
 //! The commands of kept runs: `history`, `show`, `label`, `forget`, `export`.
 
-use super::output::{deliver, write};
-use crate::cli::{Common, ExportArgs, FilterArgs, ForgetArgs, HistoryArgs, LabelArgs, ShowArgs, StoreArgs};
+mod export;
+mod shown;
+
+pub(crate) use export::export;
+pub(crate) use shown::{Shown, shown};
+
+use super::output::write;
+use crate::cli::{Common, FilterArgs, ForgetArgs, HistoryArgs, LabelArgs, ShowArgs, StoreArgs};
 use crate::exit::Exit;
 use engine::error::{Error, Failure, Kind, Result};
-use insight::run_of_events;
 use linux::clock::wall_now;
-use model::run::Run;
 use model::time::WallTime;
 use model::units::Nanos;
 use report::document::Document;
-use report::format::RunDocument;
 use report::format::history::History;
 use std::io::Write;
 use std::path::PathBuf;
-use store::{Content, Filter, Store, StoreError, Stored};
+use store::{Filter, Location, Store, StoreError};
 
 /// Opens the store, and makes it where there is none.
 pub(crate) fn open(args: &StoreArgs) -> Result<Store> {
-    Store::open(&file(args)?).map_err(failed)
+    Store::open(location(args)?).map_err(failed)
+}
+
+/// Opens the store that there is, to change it.
+pub(crate) fn existing(args: &StoreArgs) -> Result<Store> {
+    Store::open(found(args)?).map_err(failed)
 }
 
 /// Opens the store that there is, to read it.
-pub(crate) fn existing(args: &StoreArgs) -> Result<Store> {
-    let file = file(args)?;
-    if !file.exists() {
-        let what = format!("no run is kept here yet: there is no {}", file.display());
-        return Err(Failure::usage(what, "--save keeps one; --store FILE names another store").into());
-    }
-    Store::open(&file).map_err(failed)
+pub(crate) fn to_read(args: &StoreArgs) -> Result<Store> {
+    Store::open_to_read(found(args)?).map_err(failed)
 }
 
-fn file(args: &StoreArgs) -> Result<PathBuf, Failure> {
-    args.store.clone().or_else(usual).ok_or_else(|| {
+/// Where the store is that there is.
+fn found(args: &StoreArgs) -> Result<Location, Failure> {
+    let location = location(args)?;
+    if location.may_exist() {
+        return Ok(location);
+    }
+    let what = format!("no run is kept here yet: there is no {location}");
+    Err(Failure::usage(what, "--save keeps one; --store FILE names another store"))
+}
+
+fn location(args: &StoreArgs) -> Result<Location, Failure> {
+    let usual = || Some(Location::from(folder()?.join("runs.db")));
+    args.store.as_deref().map(Location::from).or_else(usual).ok_or_else(|| {
         let what = "no store is named, and neither XDG_DATA_HOME nor HOME says where one would be";
         Failure::usage(what, "name it: --store FILE")
     })
@@ -40,26 +54,27 @@ fn file(args: &StoreArgs) -> Result<PathBuf, Failure> {
 
 /// A refusal of the store, with the way out.
 pub(crate) fn failed(error: StoreError) -> Error {
-    Failure { kind: Kind::Usage, advice: Some(error.advice()), message: error.to_string() }.into()
+    let kind = if error.is_unreachable() { Kind::Unreachable } else { Kind::Usage };
+    Failure { kind, advice: Some(error.advice()), message: error.to_string() }.into()
 }
 
 /// Where a user's data goes (XDG Base Directory Specification).
-fn usual() -> Option<PathBuf> {
+pub(crate) fn folder() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))?;
-    Some(data.join("pathmeter/runs.db"))
+    Some(data.join("pathmeter"))
 }
 
 /// `pathmeter history`: lists them.
 pub(crate) fn history(args: &HistoryArgs, global: &Common) -> Result<Exit> {
     let mut filter = filter(&args.filter)?;
-    let file = file(&args.filter.store)?;
-    if !file.exists() {
-        let notes = vec![format!("No run is kept here yet (in {}): `--save` keeps one.", file.display())];
+    let location = location(&args.filter.store)?;
+    if !location.may_exist() {
+        let notes = vec![format!("No run is kept here yet (in {location}): `--save` keeps one.")];
         write(&[&History { entries: Vec::new(), notes }], global)?;
         return Ok(Exit::Done);
     }
-    let store = open(&args.filter.store)?;
+    let store = Store::open_to_read(location).map_err(failed)?;
     // One more than is shown tells whether there are more.
     let limit = filter.limit.unwrap_or(LISTED);
     filter.limit = Some(limit.saturating_add(1));
@@ -68,7 +83,7 @@ pub(crate) fn history(args: &HistoryArgs, global: &Common) -> Result<Exit> {
     entries.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let mut notes = Vec::new();
     if entries.is_empty() {
-        notes.push(format!("No such run in {}: `--save` keeps one.", store.file().display()));
+        notes.push(format!("No such run in {}: `--save` keeps one.", store.location()));
     }
     if more {
         notes.push(format!("There are more than these {limit}: --limit N lists them."));
@@ -79,10 +94,10 @@ pub(crate) fn history(args: &HistoryArgs, global: &Common) -> Result<Exit> {
 
 /// `pathmeter show`: what they say.
 pub(crate) fn show(args: &ShowArgs, global: &Common) -> Result<Exit> {
-    let store = existing(&args.store)?;
-    let runs: Vec<Run> = args.runs.iter().map(|id| get(&store, id)).collect::<Result<_>>()?;
-    let documents: Vec<RunDocument<'_>> = runs.iter().map(|run| RunDocument { run, shown: false }).collect();
-    let documents: Vec<&dyn Document> = documents.iter().map(|one| one as &dyn Document).collect();
+    let store = to_read(&args.store)?;
+    let found: Vec<Shown> = args.runs.iter().map(|id| shown(&store, id)).collect::<Result<_>>()?;
+    let documents: Vec<Box<dyn Document + '_>> = found.iter().map(Shown::document).collect();
+    let documents: Vec<&dyn Document> = documents.iter().map(AsRef::as_ref).collect();
     write(&documents, global)?;
     Ok(Exit::Done)
 }
@@ -109,49 +124,22 @@ pub(crate) fn forget(args: &ForgetArgs, _global: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// `pathmeter export`: lines of JSON. A run that cannot be read does not keep the others from being written.
-pub(crate) fn export(args: &ExportArgs, global: &Common) -> Result<Exit> {
-    let store = existing(&args.filter.store)?;
-    let (mut lines, mut exit) = (Vec::new(), Exit::Done);
-    for entry in store.list(&filter(&args.filter)?).map_err(failed)? {
-        match get(&store, &entry.id) {
-            Ok(run) => {
-                serde_json::to_writer(&mut lines, &run).map_err(std::io::Error::from)?;
-                lines.push(b'\n');
-            }
-            Err(error) => {
-                let _ = writeln!(std::io::stderr(), "{}", crate::exit::Told(&error));
-                exit = Exit::of(&error);
-            }
-        }
-    }
-    deliver(global, &lines)?;
-    Ok(exit)
-}
-
-/// A run; of one that has not ended what was measured until then.
-pub(crate) fn get(store: &Store, id: &str) -> Result<Run> {
-    let Stored { entry, content } = store.get(id).map_err(failed)?;
-    Ok(match content {
-        Content::Run(run) => *run,
-        Content::Events(events) => run_of_events(&entry.id, &entry.kind, &events),
-    })
-}
-
 fn filter(args: &FilterArgs) -> Result<Filter> {
     Ok(Filter {
+        id: None,
         kind: args.kind.clone(),
         target: args.target.clone(),
         label: args.label.clone(),
         status: args.verdict.clone(),
         since: args.since.as_deref().map(|text| time(text, "--since")).transpose()?,
-        before: None,
+        before: args.before.as_deref().map(|text| time(text, "--before")).transpose()?,
+        skip: 0,
         limit: args.limit,
     })
 }
 
 /// A date, a time, or how long ago.
-fn time(text: &str, option: &str) -> Result<WallTime, Failure> {
+pub(crate) fn time(text: &str, option: &str) -> Result<WallTime, Failure> {
     let date = || format!("{text}T00:00:00Z").parse().ok();
     let days = || text.strip_suffix('d')?.parse::<u64>().ok()?.checked_mul(24 * 3600);
     let ago = days().map(Nanos::from_secs).or_else(|| text.parse::<Nanos>().ok());

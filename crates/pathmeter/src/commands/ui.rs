@@ -27,11 +27,11 @@ pub(crate) fn run(args: &UiArgs, _global: &Common) -> Result<Exit> {
 
 /// What the page is given. A store that cannot be used is refused now, and not in the browser.
 fn backend(args: &StoreArgs) -> Result<Backend> {
-    let file = open(args)?.file().to_owned();
-    let (kept, args) = (file.clone(), StoreArgs { store: Some(file) });
+    let location = open(args)?.location().clone();
+    let args = args.clone();
     Ok(Backend {
         version: concat!("pathmeter ", env!("CARGO_PKG_VERSION")).into(),
-        open: Box::new(move || Store::open(&kept)),
+        open: Box::new(move || Store::open(&location)),
         start: Box::new(move |asked, sink| start::start(asked, sink, &args)),
         topologies: Box::new(topologies),
         unended: |entry, events| run_of_events(&entry.id, &entry.kind, events),

@@ -132,7 +132,7 @@ fn a_store_that_cannot_be_used_is_told_before_the_test_and_an_old_file_is_kept_t
     let host = server.host();
     run(&["throughput", &host, "-t", "60s", "--save", "--store", &letter])
         .code(2)
-        .says("is damaged, or no store");
+        .says("is damaged, or not a store");
     // A file of lines, as `latency --save FILE` always was.
     let lines = kept.scratch.file("ways.ndjson", None);
     for _ in 0..2 {

@@ -1,8 +1,9 @@
 //! The foremost figures of a run: those that a list shows, and those that two sets of runs are compared by.
 
 use super::Expectation;
-use model::history::Headline;
+use model::history::{Headline, Sample, facts, histograms};
 use model::run::Run;
+use model::stats::histogram::Histogram;
 
 /// A figure that runs are compared by.
 #[derive(Clone, Copy, Debug)]
@@ -11,47 +12,78 @@ pub(crate) struct Key {
     pub(crate) name: &'static str,
     /// Of two values the higher one is better.
     pub(crate) higher_is_better: bool,
-    /// A list shows it.
-    listed: bool,
 }
 
-const fn key(name: &'static str, higher_is_better: bool, listed: bool) -> Key {
-    Key { name, higher_is_better, listed }
+const fn key(name: &'static str, higher_is_better: bool) -> Key {
+    Key { name, higher_is_better }
 }
 
-/// Every figure that runs are compared by, in the order of tables.
+/// Every figure that runs are compared by, the foremost first.
 pub(crate) const KEYS: [Key; 19] = [
-    key("tcp.up.goodput", true, true),
-    key("tcp.down.goodput", true, true),
-    key("udp.up.goodput", true, true),
-    key("udp.down.goodput", true, true),
-    key("pairs.up.goodput", true, true),
-    key("pairs.down.goodput", true, true),
-    key("udp.up.loss", false, true),
-    key("udp.down.loss", false, true),
-    key("tcp.up.loaded_rtt", false, false),
-    key("tcp.down.loaded_rtt", false, false),
-    key("udp.up.jitter", false, false),
-    key("udp.down.jitter", false, false),
-    key("rtt.p50", false, true),
-    key("rtt.p99", false, true),
-    key("up.path_mtu", true, true),
-    key("down.path_mtu", true, true),
-    key("transfer.rate", true, true),
-    key("transfer.total", false, false),
-    key("transfer.first_byte", false, false),
+    key("tcp.up.goodput", true),
+    key("tcp.down.goodput", true),
+    key("udp.up.goodput", true),
+    key("udp.down.goodput", true),
+    key("pairs.up.goodput", true),
+    key("pairs.down.goodput", true),
+    key("udp.up.loss", false),
+    key("udp.down.loss", false),
+    key("rtt.p50", false),
+    key("rtt.p99", false),
+    key("up.path_mtu", true),
+    key("down.path_mtu", true),
+    key("transfer.rate", true),
+    key("tcp.up.loaded_rtt", false),
+    key("tcp.down.loaded_rtt", false),
+    key("udp.up.jitter", false),
+    key("udp.down.jitter", false),
+    key("transfer.total", false),
+    key("transfer.first_byte", false),
 ];
 
-/// Those that a list shows, of this run.
+/// Those of this run, and of each of its ways where it has several.
+#[must_use]
 pub fn headlines(run: &Run) -> Vec<Headline> {
-    let listed = KEYS.iter().filter(|key| key.listed);
-    listed
-        .filter_map(|key| {
-            let figure = named(key.name)?;
-            let value = figure.measured(run)?;
-            Some(Headline { name: key.name.into(), value, text: figure.print(value) })
-        })
-        .collect()
+    let ways = run.summary.ways.iter().filter(|_| run.summary.ways.len() > 1);
+    let of_ways = ways.flat_map(|way| ["p50", "p99"].map(|part| format!("way.{}.rtt.{part}", way.label)));
+    let names = KEYS.iter().map(|key| key.name.to_owned()).chain(of_ways);
+    names.filter_map(|name| headline(run, name)).collect()
+}
+
+fn headline(run: &Run, name: String) -> Option<Headline> {
+    let figure = named(&name)?;
+    let value = figure.measured(run)?;
+    Some(Headline { name, value, text: figure.print(value) })
+}
+
+/// What a comparison needs of a run.
+#[must_use]
+pub fn sample(run: &Run) -> Sample {
+    let read = |(label, text): (String, &str)| Some((label, Histogram::from_v2_base64(text).ok()?));
+    Sample {
+        id: run.id.clone(),
+        kind: run.kind.clone(),
+        target: run.target(),
+        label: String::new(),
+        started: run.started.unwrap_or_default(),
+        status: Some(run.verdict.status.word().into()),
+        figures: headlines(run).into_iter().map(|figure| (figure.name, figure.value)).collect(),
+        facts: facts(run),
+        histograms: histograms(run).into_iter().filter_map(read).collect(),
+    }
+}
+
+/// Whether more of a figure is better; `None` of one that runs are not compared by.
+#[must_use]
+pub fn higher_is_better(name: &str) -> Option<bool> {
+    let key = KEYS.iter().find(|key| key.name == name).map(|key| key.higher_is_better);
+    key.or_else(|| name.starts_with("way.").then_some(false))
+}
+
+/// A value of a figure with its unit.
+#[must_use]
+pub fn printed(name: &str, value: f64) -> String {
+    named(name).map_or_else(|| value.to_string(), |figure| figure.print(value))
 }
 
 /// The figure of this name, to be read of runs and printed.

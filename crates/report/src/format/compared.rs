@@ -4,15 +4,15 @@
 //! beside the figures (kernel, network card, streams, …) stands first: it may be the reason.
 
 use crate::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
-use crate::expect::{Expectation, KEYS, named};
+use crate::expect::{KEYS, higher_is_better, printed};
 use crate::format::analysis::sections;
 use crate::format::text::words;
-use model::finding::Status;
-use model::host::Host;
-use model::run::Run;
+use model::history::Sample;
 use model::stats::compare::{Case, Comparison, Group, Judgement, Rules, table};
+use model::stats::histogram::{Distribution, Histogram};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// The comparison document, schema `pathmeter/comparison/1`. Only ever extended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +27,9 @@ pub struct Compared {
     pub differences: Vec<Difference>,
     /// A row for each figure that both sets have, the worst first.
     pub figures: Vec<Comparison>,
+    /// The round trips of all runs of a set together, where both sets have their histograms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub round_trips: Vec<RoundTrips>,
     /// What it comes to.
     pub conclusion: String,
 }
@@ -53,15 +56,29 @@ pub struct Difference {
     pub other: Vec<String>,
 }
 
+/// The round trips of a way, of all runs together: percentiles of merged histograms, never means of percentiles.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RoundTrips {
+    /// The label of the way.
+    pub way: String,
+    /// Those of the set compared with.
+    #[serde(rename = "base_ns")]
+    pub base: Distribution,
+    /// Those of the set compared.
+    #[serde(rename = "other_ns")]
+    pub other: Distribution,
+}
+
 impl Compared {
-    /// Compares two sets, each a name and its runs.
+    /// Compares two sets, each a name and its runs. `rules`: when a difference counts; which direction is better depends on
+    /// the figure.
     #[must_use]
-    pub fn of(base: (&str, &[Run]), other: (&str, &[Run])) -> Compared {
-        let counted = |runs: &'_ [Run]| -> Vec<Run> {
-            runs.iter().filter(|run| run.verdict.status != Status::Void).cloned().collect()
+    pub fn of(base: (&str, &[Sample]), other: (&str, &[Sample]), rules: Rules) -> Compared {
+        let counted = |runs: &'_ [Sample]| -> Vec<Sample> {
+            runs.iter().filter(|run| !run.is_void()).cloned().collect()
         };
         let (first, second) = (counted(base.1), counted(other.1));
-        let set = |(name, all): (&str, &[Run]), counted: &[Run]| SetOfRuns {
+        let set = |(name, all): (&str, &[Sample]), counted: &[Sample]| SetOfRuns {
             name: name.into(),
             runs: counted.len() as u64,
             void: (all.len() - counted.len()) as u64,
@@ -71,7 +88,8 @@ impl Compared {
             base: set(base, &first),
             other: set(other, &second),
             differences: differences(&first, &second),
-            figures: figures(&first, &second),
+            figures: figures(&first, &second, rules),
+            round_trips: round_trips(&first, &second),
             conclusion: String::new(),
         };
         compared.conclusion = compared.concluded();
@@ -140,40 +158,59 @@ fn more(figures: &[Comparison]) -> String {
 }
 
 /// A row for each figure of both, the worst first.
-fn figures(base: &[Run], other: &[Run]) -> Vec<Comparison> {
-    let values = |runs: &[Run], figure: &Expectation| -> Vec<f64> {
-        runs.iter().filter_map(|run| figure.measured(run)).collect()
+fn figures(base: &[Sample], other: &[Sample], rules: Rules) -> Vec<Comparison> {
+    let values = |runs: &[Sample], name: &str| -> Vec<f64> {
+        runs.iter().filter_map(|run| run.figure(name)).collect()
     };
-    let mut rows: Vec<(String, bool, Vec<f64>, Vec<f64>)> = Vec::new();
-    let ways = labels(base).into_iter().filter(|label| labels(other).contains(label));
-    let of_ways =
-        ways.flat_map(|label| ["p50", "p99"].map(|part| (format!("way.{label}.rtt.{part}"), false)));
-    for (name, higher) in KEYS.iter().map(|key| (key.name.to_owned(), key.higher_is_better)).chain(of_ways) {
-        let Some(figure) = named(&name) else { continue };
-        let (first, second) = (values(base, &figure), values(other, &figure));
+    let mut rows: Vec<(String, Rules, Vec<f64>, Vec<f64>)> = Vec::new();
+    for name in names(base) {
+        let Some(higher_is_better) = higher_is_better(&name) else { continue };
+        let (first, second) = (values(base, &name), values(other, &name));
         if !first.is_empty() && !second.is_empty() {
-            rows.push((name, higher, first, second));
+            rows.push((name, Rules { higher_is_better, ..rules }, first, second));
         }
     }
-    let cases: Vec<Case<'_>> = rows
-        .iter()
-        .map(|(name, higher, base, other)| Case { name, base, other, rules: Rules::new(*higher) })
-        .collect();
+    let cases: Vec<Case<'_>> =
+        rows.iter().map(|(name, rules, base, other)| Case { name, base, other, rules: *rules }).collect();
     // Rates, times and shares are neither negative nor endless, which is all that cannot be compared.
     let mut compared = table(&cases).unwrap_or_default();
     compared.sort_by_key(|row| rank(row.judgement));
     compared
 }
 
-/// The labels of ways, where a run has several.
-fn labels(runs: &[Run]) -> Vec<String> {
-    let mut labels: Vec<String> = Vec::new();
-    for way in runs.iter().filter(|run| run.summary.ways.len() > 1).flat_map(|run| &run.summary.ways) {
-        if !labels.contains(&way.label) {
-            labels.push(way.label.clone());
+/// The figures of these runs, the foremost first.
+fn names(runs: &[Sample]) -> Vec<String> {
+    let mut names: Vec<String> = KEYS.iter().map(|key| key.name.to_owned()).collect();
+    let mut known: HashSet<String> = names.iter().cloned().collect();
+    for (name, _) in runs.iter().flat_map(|run| &run.figures) {
+        if known.insert(name.clone()) {
+            names.push(name.clone());
         }
     }
-    labels
+    names
+}
+
+/// The round trips of every way of both.
+fn round_trips(base: &[Sample], other: &[Sample]) -> Vec<RoundTrips> {
+    let (first, second) = (merged(base), merged(other));
+    let of_both = |(way, counted): &(String, Histogram)| {
+        let (_, other) = second.iter().find(|(named, _)| named == way)?;
+        let (base, other) = (counted.distribution()?, other.distribution()?);
+        Some(RoundTrips { way: way.clone(), base, other })
+    };
+    first.iter().filter_map(of_both).collect()
+}
+
+/// All round trips of each way. One of another precision cannot be merged, and is left out.
+fn merged(runs: &[Sample]) -> Vec<(String, Histogram)> {
+    let mut all: Vec<(String, Histogram)> = Vec::new();
+    for (way, counted) in runs.iter().flat_map(|run| &run.histograms) {
+        match all.iter_mut().find(|(named, _)| named == way) {
+            Some((_, sum)) => drop(sum.merge(counted)),
+            None => all.push((way.clone(), counted.clone())),
+        }
+    }
+    all
 }
 
 fn rank(judgement: Judgement) -> u8 {
@@ -185,97 +222,24 @@ fn rank(judgement: Judgement) -> u8 {
     }
 }
 
-/// What is known of a run beside its figures: names and values.
-fn circumstances(run: &Run) -> Vec<(&'static str, String)> {
-    // The tests of a run share hosts; plans stand in the tests.
-    let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
-    let mut known = Vec::new();
-    for (host, names) in [(&run.host, &HERE), (&run.peer, &THERE)] {
-        let values = host.as_ref().map(facts).unwrap_or_default();
-        known.extend(names.iter().copied().zip(values));
-    }
-    if let Some(plan) = plan {
-        known.push(("far end", plan.target.address.ip().to_string()));
-        known.push(("streams", plan.test.streams.to_string()));
-        known.push(("length", plan.test.length.to_string()));
-        known.push((
-            "rate asked for",
-            plan.test.bitrate.map_or_else(|| "none".into(), |rate| rate.to_string()),
-        ));
-        known.push(("protocol", plan.protocol.to_string()));
-    }
-    known
-}
-
-const HERE: [&str; 8] = [
-    "host",
-    "pathmeter here",
-    "kernel here",
-    "CPU here",
-    "congestion control here",
-    "interface here",
-    "MTU here",
-    "offloads here",
-];
-const THERE: [&str; 8] = [
-    "far host",
-    "pathmeter there",
-    "kernel there",
-    "CPU there",
-    "congestion control there",
-    "interface there",
-    "MTU there",
-    "offloads there",
-];
-
-fn facts(host: &Host) -> Vec<String> {
-    let nic = host.nic.as_ref();
-    let card = nic
-        .map(|nic| format!("{} {}", nic.name, nic.driver.as_deref().unwrap_or_default()).trim().to_owned());
-    vec![
-        host.name.clone(),
-        host.version.clone(),
-        host.kernel.clone(),
-        host.cpu.clone(),
-        host.congestion.clone(),
-        card.unwrap_or_default(),
-        nic.map(|nic| nic.mtu.to_string()).unwrap_or_default(),
-        nic.map(|nic| nic.offloads.join(" ")).unwrap_or_default(),
-    ]
-}
-
-/// What all of these runs know, and not alike: a value for each run.
-pub(super) fn differing(runs: &[Run]) -> Vec<(&'static str, Vec<String>)> {
-    let all: Vec<Vec<(&'static str, String)>> = runs.iter().map(circumstances).collect();
-    let mut rows = Vec::new();
-    for (what, _) in all.first().into_iter().flatten() {
-        let value =
-            |known: &Vec<(&'static str, String)>| known.iter().find(|(name, _)| name == what).cloned();
-        let values: Option<Vec<String>> = all.iter().map(|known| Some(value(known)?.1)).collect();
-        rows.extend(
-            values.filter(|all| all.windows(2).any(|pair| pair[0] != pair[1])).map(|all| (*what, all)),
-        );
-    }
-    rows
-}
-
 /// What both sets know, and not alike.
-fn differences(base: &[Run], other: &[Run]) -> Vec<Difference> {
-    let (first, second) = (values(base), values(other));
-    let differs = |(what, base): &(&'static str, Vec<String>)| {
+fn differences(base: &[Sample], other: &[Sample]) -> Vec<Difference> {
+    let (first, second) = (facts(base), facts(other));
+    let differs = |(what, base): &(String, Vec<String>)| {
         let other = &second.iter().find(|(name, _)| name == what)?.1;
-        (base != other).then(|| Difference { what: (*what).into(), base: base.clone(), other: other.clone() })
+        (base != other).then(|| Difference { what: what.clone(), base: base.clone(), other: other.clone() })
     };
     first.iter().filter_map(differs).collect()
 }
 
-fn values(runs: &[Run]) -> Vec<(&'static str, Vec<String>)> {
-    let mut all: Vec<(&'static str, Vec<String>)> = Vec::new();
-    for (what, value) in runs.iter().flat_map(circumstances) {
-        match all.iter_mut().find(|(name, _)| *name == what) {
-            Some((_, values)) if values.contains(&value) => {}
-            Some((_, values)) => values.push(value),
-            None => all.push((what, vec![value])),
+/// What is known of these runs, and every value of it, in order.
+fn facts(runs: &[Sample]) -> Vec<(String, Vec<String>)> {
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for fact in runs.iter().flat_map(|run| &run.facts) {
+        match all.iter_mut().find(|(name, _)| *name == fact.name) {
+            Some((_, values)) if values.contains(&fact.value) => {}
+            Some((_, values)) => values.push(fact.value.clone()),
+            None => all.push((fact.name.clone(), vec![fact.value.clone()])),
         }
     }
     all.iter_mut().for_each(|(_, values)| values.sort());
@@ -286,8 +250,7 @@ impl Compared {
     fn table(&self) -> Table {
         let (base, other) = (&self.base.name, &self.other.name);
         let row = |row: &Comparison| {
-            let figure = named(&row.name);
-            let median = |group: &Group| Some(figure.as_ref()?.print(group.median?));
+            let median = |group: &Group| Some(printed(&row.name, group.median?));
             vec![
                 row.name.clone(),
                 sections::runs(row),
@@ -303,6 +266,21 @@ impl Compared {
         let columns =
             std::iter::once(Column::left("median of")).chain(right).chain([Column::left("verdict")]);
         Table::of(columns.collect(), self.figures.iter().map(row).collect())
+    }
+
+    fn round_trip_table(&self) -> Table {
+        let columns = ["round trips", "set"].map(Column::left).into_iter();
+        let right = ["count", "median", "99 %", "99.9 %", "longest"].map(Column::right);
+        let row = |way: &str, set: &SetOfRuns, all: &Distribution| {
+            let time = |time: model::units::Nanos| time.to_string();
+            let figures = [time(all.p50), time(all.p99), time(all.p999), time(all.max)];
+            [vec![way.to_owned(), set.name.clone(), all.count.to_string()], figures.into()].concat()
+        };
+        let rows = self
+            .round_trips
+            .iter()
+            .flat_map(|one| [row(&one.way, &self.base, &one.base), row(&one.way, &self.other, &one.other)]);
+        Table::of(columns.chain(right).collect(), rows.collect())
     }
 }
 
@@ -327,6 +305,7 @@ impl Document for Compared {
             blocks.push(Block::Table(Table::of(columns.into(), self.differences.iter().map(row).collect())));
         }
         blocks.push(Block::Table(self.table()));
+        blocks.push(Block::Table(self.round_trip_table()));
         blocks
     }
 
@@ -377,20 +356,25 @@ const CSV: [&str; 11] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use insight::run_of_events;
-    use model::finding::Verdict;
-    use model::stats::histogram::Distribution;
+    use model::history::Fact;
 
-    fn runs(medians: &[u64], kernel: &str) -> Vec<Run> {
+    fn runs(medians: &[u64], kernel: &str) -> Vec<Sample> {
         let run = |median: &u64| {
-            let mut run = run_of_events("id", "latency", &[]);
-            let p50 = model::units::Nanos(*median);
-            run.summary.rtt = Some(Distribution { count: 1000, p50, ..Distribution::default() });
-            run.verdict.status = Status::Ok;
-            run.host = Some(Host { kernel: kernel.into(), ..Host::default() });
-            run
+            let mut counted = Histogram::default();
+            counted.record_n(*median, 1000);
+            Sample {
+                status: Some("ok".into()),
+                figures: vec![("rtt.p50".into(), *median as f64)],
+                facts: vec![Fact { name: "kernel here".into(), value: kernel.into() }],
+                histograms: vec![("far".into(), counted)],
+                ..Sample::default()
+            }
         };
         medians.iter().map(run).collect()
+    }
+
+    fn compared(base: (&str, &[Sample]), other: (&str, &[Sample])) -> Compared {
+        Compared::of(base, other, Rules::new(true))
     }
 
     fn row<'a>(compared: &'a Compared, name: &str) -> &'a Comparison {
@@ -403,28 +387,42 @@ mod tests {
             runs(&[1000, 1010, 1020, 990, 1005, 1015, 995], "6.1"),
             runs(&[1200, 1210, 1190, 1205, 1215, 1195, 1202], "6.2"),
         );
-        let compared = Compared::of(("before", &short), ("after", &long));
-        assert_eq!(row(&compared, "rtt.p50").judgement, Judgement::Worse);
-        assert!(compared.is_worse());
+        let there = compared(("before", &short), ("after", &long));
+        assert_eq!(row(&there, "rtt.p50").judgement, Judgement::Worse);
+        assert!(there.is_worse());
         assert!(
-            compared.conclusion.starts_with("after is worse than before in rtt.p50"),
+            there.conclusion.starts_with("after is worse than before in rtt.p50"),
             "{}",
-            compared.conclusion
+            there.conclusion
         );
-        assert_eq!(compared.differences[0].what, "kernel here");
-        let back = Compared::of(("after", &long), ("before", &short));
+        assert_eq!(there.differences[0].what, "kernel here");
+        let back = compared(("after", &long), ("before", &short));
         assert_eq!(row(&back, "rtt.p50").judgement, Judgement::Better);
         assert!(!back.is_worse());
+        // Which difference counts is asked for.
+        let coarse = Rules { noise_floor_percent: 50.0, ..Rules::new(true) };
+        let coarse = Compared::of(("before", &short), ("after", &long), coarse);
+        assert_eq!(row(&coarse, "rtt.p50").judgement, Judgement::Same);
     }
 
     #[test]
     fn void_runs_do_not_count_and_few_runs_settle_nothing() {
         let (base, mut other) = (runs(&[1000, 1001], "6.1"), runs(&[1000, 1002, 5000], "6.1"));
-        other[2].verdict = Verdict { status: Status::Void, text: String::new() };
-        let compared = Compared::of(("a", &base), ("b", &other));
+        other[2].status = Some("void".into());
+        let compared = compared(("a", &base), ("b", &other));
         assert_eq!((compared.other.runs, compared.other.void), (2, 1));
         assert_eq!(row(&compared, "rtt.p50").other.runs, 2);
         assert!(compared.differences.is_empty());
         assert!(compared.conclusion.contains("cannot be told"), "{}", compared.conclusion);
+        assert_eq!(compared.round_trips[0].other.max.0, 1002, "the void run's are left out");
+    }
+
+    #[test]
+    fn percentiles_are_those_of_all_round_trips_together() {
+        // Nine quick runs and a slow one: a tenth of all round trips is slow, and the mean of the ten p99 is none of them.
+        let slow_tenth = runs(&[100, 100, 100, 100, 100, 100, 100, 100, 100, 1900], "6.1");
+        let compared = compared(("a", &slow_tenth), ("b", &slow_tenth));
+        let all = compared.round_trips[0].base;
+        assert_eq!((all.count, all.p50.0, all.p90.0, all.p99.0), (10_000, 100, 100, 1900));
     }
 }

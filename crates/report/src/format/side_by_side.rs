@@ -2,11 +2,11 @@
 //!
 //! Whether two sets of runs differ is for `compare` to say: a column is one run, and two columns settle nothing.
 
-use super::compared::differing;
 use super::text::words;
 use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
-use crate::expect::{KEYS, named};
+use crate::expect::{headlines, printed};
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
+use model::history::{Headline, facts};
 use model::run::Run;
 use model::time::WallTime;
 use serde_json::{Value, json};
@@ -25,13 +25,16 @@ impl SideBySide<'_> {
     }
 
     /// A row for each figure that a run has: its name and the value of each run.
-    fn figures(&self) -> Vec<(&'static str, Vec<Option<f64>>)> {
-        let row = |key: &crate::expect::Key| {
-            let figure = named(key.name)?;
-            let values: Vec<Option<f64>> = self.runs.iter().map(|run| figure.measured(run)).collect();
-            values.iter().any(Option::is_some).then_some((key.name, values))
-        };
-        KEYS.iter().filter_map(row).collect()
+    fn figures(&self) -> Vec<(String, Vec<Option<f64>>)> {
+        let all: Vec<Vec<Headline>> = self.runs.iter().map(headlines).collect();
+        let mut rows: Vec<(String, Vec<Option<f64>>)> = Vec::new();
+        for figure in all.iter().flatten() {
+            if rows.iter().all(|(name, _)| *name != figure.name) {
+                let of = |run: &Vec<Headline>| Some(run.iter().find(|own| own.name == figure.name)?.value);
+                rows.push((figure.name.clone(), all.iter().map(of).collect()));
+            }
+        }
+        rows
     }
 
     fn table(&self) -> Table {
@@ -45,27 +48,36 @@ impl SideBySide<'_> {
             about("Began", &|run| run.started.map(minute).unwrap_or_default()),
         ];
         for (name, values) in self.figures() {
-            let Some(figure) = named(name) else { continue };
             let cell =
-                |value: &Option<f64>| value.map_or_else(|| "–".to_owned(), |value| figure.print(value));
-            rows.push([vec![name.to_owned()], values.iter().map(cell).collect()].concat());
+                |value: &Option<f64>| value.map_or_else(|| "–".to_owned(), |value| printed(&name, value));
+            let cells: Vec<String> = values.iter().map(cell).collect();
+            rows.push([vec![name.clone()], cells].concat());
         }
         rows.push(about("Findings", &|run| words::count(run.findings.len() as u64, "finding")));
         Table::of(heads.collect(), rows)
     }
 
-    /// What is known of the runs beside their figures, and not the same in all.
+    /// What is known of all runs beside their figures, and not the same in all.
     fn differences(&self) -> Table {
         let heads = std::iter::once("Not the same".to_owned()).chain(self.names()).map(Column::left);
-        let rows =
-            differing(self.runs).into_iter().map(|(what, values)| [vec![what.to_owned()], values].concat());
-        Table::of(heads.collect(), rows.collect())
+        let all: Vec<_> = self.runs.iter().map(facts).collect();
+        let row = |name: &String| -> Option<Vec<String>> {
+            let value = |known: &Vec<model::history::Fact>| {
+                Some(known.iter().find(|fact| fact.name == *name)?.value.clone())
+            };
+            let values: Vec<String> = all.iter().map(value).collect::<Option<_>>()?;
+            let differ = values.windows(2).any(|pair| pair[0] != pair[1]);
+            differ.then(|| [vec![name.clone()], values].concat())
+        };
+        let names = all.first().into_iter().flatten().map(|fact| &fact.name);
+        Table::of(heads.collect(), names.filter_map(row).collect())
     }
 
     /// The figures of a unit as bars, a row for each run; none where fewer than two runs have one.
     fn chart(&self, title: &str, unit: &str, scale: f64, keys: &[&str]) -> Option<Block> {
         let figures = self.figures();
-        let found: Vec<_> = figures.iter().filter(|(name, _)| keys.contains(name)).take(SERIES).collect();
+        let found: Vec<_> =
+            figures.iter().filter(|(name, _)| keys.contains(&name.as_str())).take(SERIES).collect();
         let row = |(index, name): (usize, String)| BarRow {
             name,
             bars: found.iter().map(|(_, values)| bar(values[index], scale)).collect(),
@@ -78,7 +90,7 @@ impl SideBySide<'_> {
                 title: title.into(),
                 subtitle: "of each run".into(),
                 unit: unit.into(),
-                series: found.iter().map(|(name, _)| (*name).to_owned()).collect(),
+                series: found.iter().map(|(name, _)| name.clone()).collect(),
                 panels: vec![BarPanel { title: String::new(), rows }],
                 ..BarChart::default()
             }))
@@ -116,8 +128,7 @@ impl Document for SideBySide<'_> {
     fn csv(&self) -> Csv {
         let rows = self.figures().into_iter().flat_map(|(name, values)| {
             let ids = self.runs.iter().map(|run| run.id.clone());
-            let row =
-                move |(id, value): (String, Option<f64>)| Some([id, name.to_owned(), value?.to_string()]);
+            let row = move |(id, value): (String, Option<f64>)| Some([id, name.clone(), value?.to_string()]);
             ids.zip(values).filter_map(row).collect::<Vec<_>>()
         });
         Csv::new(&["run", "figure", "value"], rows)

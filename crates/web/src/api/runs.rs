@@ -9,10 +9,13 @@ use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{HeaderName, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use model::dut::DutReport;
 use model::history::Entry;
+use model::lab::LabReport;
 use model::run::Run;
 use report::document::Document;
-use report::format::{RunDocument, Style, by_name, render};
+use report::format::rfc2544::DeviceDocument;
+use report::format::{RunDocument, Series, Style, by_name, render};
 use serde::Deserialize;
 use serde_json::json;
 use store::{Content, Filter, Store};
@@ -40,6 +43,8 @@ pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, F
     }
     let given = |text: Option<String>| text.filter(|text| !text.is_empty());
     let filter = Filter {
+        id: None,
+        skip: 0,
         since: time("since", wanted.since.as_deref())?,
         before: time("before", wanted.before.as_deref())?,
         kind: given(wanted.kind),
@@ -58,11 +63,9 @@ pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, F
 /// A run as the page shows it.
 pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Failed> {
     let value = ask(&app, move |store, backend| {
-        let (entry, run) = get(store, backend, &id)?;
-        let document = RunDocument::of(&run);
-        Ok(
-            json!({ "entry": entry, "status": blocks::word(run.verdict.status), "document": blocks::document(&document) }),
-        )
+        let (entry, kept) = get(store, backend, &id)?;
+        let document = blocks::document(&*kept.document());
+        Ok(json!({ "entry": entry, "status": kept.status(), "document": document }))
     });
     Ok(json(StatusCode::OK, &value.await?))
 }
@@ -71,7 +74,7 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
 pub(super) async fn document(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Failed> {
     let (entry, text) = ask(&app, move |store, backend| {
         let (entry, run) = get(store, backend, &id)?;
-        Ok((entry, RunDocument::of(&run).json()))
+        Ok((entry, run.document().json()))
     })
     .await?;
     Ok((headers("application/json", &entry, "json"), text).into_response())
@@ -79,7 +82,7 @@ pub(super) async fn document(State(app): State<App>, Path(id): Path<String>) -> 
 
 /// Every point that it measured over time.
 pub(super) async fn series(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Failed> {
-    let series = ask(&app, move |store, backend| Ok(report::format::series(&get(store, backend, &id)?.1)));
+    let series = ask(&app, move |store, backend| Ok(get(store, backend, &id)?.1.series()));
     Ok(json(StatusCode::OK, &series.await?))
 }
 
@@ -88,7 +91,7 @@ pub(super) async fn report(State(app): State<App>, Path(id): Path<String>) -> Re
     let (entry, page) = ask(&app, move |store, backend| {
         let (entry, run) = get(store, backend, &id)?;
         let html = by_name("html").ok_or_else(Failed::internal)?;
-        Ok((entry, render(&RunDocument::of(&run), html, &Style::default())))
+        Ok((entry, render(&*run.document(), html, &Style::default())))
     })
     .await?;
     let policy = [(
@@ -107,7 +110,7 @@ pub(super) async fn chart(
     let number = number.ok_or_else(Failed::unknown)?;
     let (entry, svg) = ask(&app, move |store, backend| {
         let (entry, run) = get(store, backend, &id)?;
-        let blocks = RunDocument::of(&run).blocks();
+        let blocks = run.document().blocks();
         let charts = blocks::charts(&blocks);
         let chart = charts.get(number).ok_or_else(|| {
             Failed::new(
@@ -146,14 +149,48 @@ pub(super) async fn forget(State(app): State<App>, Path(id): Path<String>) -> Re
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A run and its row; of one that has not ended what was measured until then.
-pub(super) fn get(store: &Store, backend: &Backend, id: &str) -> Result<(Entry, Run), Failed> {
+/// What is kept of a run.
+enum Kept {
+    Run(Box<Run>),
+    Device(Box<DutReport>),
+    Lab(Box<LabReport>),
+}
+
+impl Kept {
+    fn document(&self) -> Box<dyn Document + '_> {
+        match self {
+            Kept::Run(run) => Box::new(RunDocument::of(run)),
+            Kept::Device(report) => Box::new(DeviceDocument { report }),
+            Kept::Lab(report) => Box::new(LabReport::clone(report)),
+        }
+    }
+
+    /// The word of the verdict, where there is one of the whole.
+    fn status(&self) -> Option<String> {
+        match self {
+            Kept::Run(run) => Some(blocks::word(run.verdict.status)),
+            Kept::Device(_) | Kept::Lab(_) => None,
+        }
+    }
+
+    fn series(&self) -> Vec<Series> {
+        match self {
+            Kept::Run(run) => report::format::series(run),
+            Kept::Device(_) | Kept::Lab(_) => Vec::new(),
+        }
+    }
+}
+
+/// What is kept of a run, and its row; of one that has not ended what was measured until then.
+fn get(store: &Store, backend: &Backend, id: &str) -> Result<(Entry, Kept), Failed> {
     let stored = store.get(id)?;
-    let run = match stored.content {
-        Content::Run(run) => *run,
-        Content::Events(events) => (backend.unended)(&stored.entry, &events),
+    let kept = match stored.content {
+        Content::Run(run) => Kept::Run(run),
+        Content::Device(report) => Kept::Device(report),
+        Content::Lab(report) => Kept::Lab(report),
+        Content::Events(events) => Kept::Run(Box::new((backend.unended)(&stored.entry, &events))),
     };
-    Ok((stored.entry, run))
+    Ok((stored.entry, kept))
 }
 
 /// What a download is called: names of runs are UUIDs, and of what is not only that part is taken which is harmless.

@@ -3,7 +3,7 @@
 use insight::run_of_events;
 use model::event::{Event, Progress, Warning};
 use model::finding::{Status, Verdict};
-use model::history::{Headline, Origin};
+use model::history::{Headline, Measured, Origin};
 use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::run::Run;
 use model::sample::{IntervalSample, Role, Side, StreamSample};
@@ -99,7 +99,7 @@ impl Page {
             started: run.started.unwrap(),
         };
         let figure = Headline { name: "tcp.up.goodput".into(), value: 1e9, text: "1.00 Gbit/s".into() };
-        assert!(self.store.insert(&begun, Origin::Measured, run, &[figure]).unwrap());
+        assert!(self.store.insert(&begun, Origin::Measured, Measured::Run(run), &[figure]).unwrap());
     }
 
     pub(crate) fn connect(&self) -> TcpStream {

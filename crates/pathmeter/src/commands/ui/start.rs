@@ -1,6 +1,7 @@
 //! A test that the page starts: the form becomes a request, and what happens goes to the store and to the page.
 
-use super::super::store::{failed, open};
+use super::super::keep::UNDELIVERED;
+use super::super::store::{failed, folder, open};
 use crate::cli::StoreArgs;
 use engine::connect::Security;
 use engine::error::{Error, Failure, Result, fault};
@@ -8,10 +9,13 @@ use engine::interrupt::Interrupt;
 use engine::request::{FarEnd, Hops, Host, Latency, Measure, Path, Request, Throughput, resolve};
 use engine::run::{Document, Ended, Options, Plan, run, run_id};
 use linux::clock::wall_now;
+use model::history::Measured;
 use model::plan::{End, Transport};
 use model::run::Run;
 use model::units::Nanos;
 use report::expect::headlines;
+use std::io::Write;
+use std::path::PathBuf;
 use store::{Begun, Recorder};
 use web::{Asked, Kind, Refused, Sink, Stop, Update};
 use wire::native::Token;
@@ -32,7 +36,7 @@ fn begin(asked: Asked, mut sink: Sink, args: &StoreArgs) -> Result<Stop> {
         label: asked.label.trim().into(),
         started: wall_now(),
     };
-    let recorder = open(args)?.begin(&begun).map_err(failed)?;
+    let recorder = open(args)?.begin(&begun, waiting()).map_err(failed)?;
     let stop = Interrupt::default();
     let security = Security { token, ..Security::default() };
     let options = Options { security, stop: stop.clone(), ..Options::default() };
@@ -49,11 +53,10 @@ fn begin(asked: Asked, mut sink: Sink, args: &StoreArgs) -> Result<Stop> {
 }
 
 /// Runs the plan to its end; what is told last.
-fn carry_out(plan: &Plan, options: &Options, mut recorder: Recorder, sink: &mut Sink) -> Result<Update> {
-    let mut broken = None;
+fn carry_out(plan: &Plan, options: &Options, recorder: Recorder, sink: &mut Sink) -> Result<Update> {
     let Ended { document, error } = run(plan, options, &mut |event| {
-        if broken.is_none() {
-            broken = recorder.event(event).err();
+        if let Err(error) = recorder.event(event) {
+            let _ = writeln!(std::io::stderr(), "warning: {error}");
         }
         sink(Update::Event(Box::new(event.clone())));
     })?;
@@ -62,8 +65,13 @@ fn carry_out(plan: &Plan, options: &Options, mut recorder: Recorder, sink: &mut 
     };
     let id = recorder.id().to_owned();
     let run = Run { id: id.clone(), ..*run };
-    recorder.finish(&run, &headlines(&run)).map_err(failed)?;
+    recorder.finish(Measured::Run(&run), &headlines(&run)).map_err(failed)?;
     Ok(Update::Ended { id, error: error.map(|error| format!("{error:#}")) })
+}
+
+/// The store of this host that takes the run when a server is lost.
+fn waiting() -> Option<PathBuf> {
+    folder().map(|folder| folder.join(UNDELIVERED))
 }
 
 /// What the form asks for, as the engine takes it.

@@ -1,0 +1,117 @@
+//! What is known of a run beside its figures: two runs that differ in it measured two different things.
+
+use crate::host::Host;
+use crate::latency::LatencyPlan;
+use crate::plan::Plan;
+use crate::run::Run;
+use crate::transfer::TransferPlan;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A name and its value: `kernel here`, `Linux 6.1.0`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Fact {
+    /// What it is.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// The fingerprint of a run: both hosts, and what was asked for.
+#[must_use]
+pub fn facts(run: &Run) -> Vec<Fact> {
+    let mut known = Vec::new();
+    for (host, names) in [(&run.host, &HERE), (&run.peer, &THERE)] {
+        let values = host.as_ref().map(of_host).unwrap_or_default();
+        known.extend(names.iter().copied().zip(values));
+    }
+    // The tests of a run share hosts; plans stand in the tests.
+    let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
+    known.extend(plan.map(of_plan).unwrap_or_default());
+    known.extend(run.latency.as_ref().map(of_latency).unwrap_or_default());
+    known.extend(run.transfer.as_ref().map(of_transfer).unwrap_or_default());
+    known.into_iter().map(|(name, value)| Fact { name: name.into(), value }).collect()
+}
+
+/// The histograms of round trips of a run and its parts, as they stand there: the label of the way, and HdrHistogram V2,
+/// compressed, in base64. Of ways with the same label the first.
+#[must_use]
+pub fn histograms(run: &Run) -> Vec<(String, &str)> {
+    let ways = std::iter::once(run).chain(&run.tests).flat_map(|run| &run.summary.ways);
+    let mut found: Vec<(String, &str)> = Vec::new();
+    for way in ways {
+        if let Some(counts) =
+            way.histogram.as_deref().filter(|_| found.iter().all(|(label, _)| *label != way.label))
+        {
+            found.push((way.label.clone(), counts));
+        }
+    }
+    found
+}
+
+const HERE: [&str; 8] = [
+    "host",
+    "pathmeter here",
+    "kernel here",
+    "CPU here",
+    "congestion control here",
+    "interface here",
+    "MTU here",
+    "offloads here",
+];
+const THERE: [&str; 8] = [
+    "far host",
+    "pathmeter there",
+    "kernel there",
+    "CPU there",
+    "congestion control there",
+    "interface there",
+    "MTU there",
+    "offloads there",
+];
+
+fn of_host(host: &Host) -> Vec<String> {
+    let nic = host.nic.as_ref();
+    let card = nic
+        .map(|nic| format!("{} {}", nic.name, nic.driver.as_deref().unwrap_or_default()).trim().to_owned());
+    vec![
+        host.name.clone(),
+        host.version.clone(),
+        host.kernel.clone(),
+        host.cpu.clone(),
+        host.congestion.clone(),
+        card.unwrap_or_default(),
+        nic.map(|nic| nic.mtu.to_string()).unwrap_or_default(),
+        nic.map(|nic| nic.offloads.join(" ")).unwrap_or_default(),
+    ]
+}
+
+fn of_plan(plan: &Plan) -> Vec<(&'static str, String)> {
+    let rate = plan.test.bitrate.map_or_else(|| "none".into(), |rate| rate.to_string());
+    vec![
+        ("far end", plan.target.address.ip().to_string()),
+        ("streams", plan.test.streams.to_string()),
+        ("length", plan.test.length.to_string()),
+        ("rate asked for", rate),
+        ("protocol", plan.protocol.to_string()),
+    ]
+}
+
+fn of_latency(plan: &LatencyPlan) -> Vec<(&'static str, String)> {
+    vec![
+        ("mode", plan.mode.to_string()),
+        ("transport", plan.transport.to_string()),
+        ("message size", format!("{} bytes", plan.size)),
+        ("messages asked for", plan.rate.map_or_else(|| "any".into(), |rate| rate.to_string())),
+        ("protocol", plan.protocol.to_string()),
+    ]
+}
+
+fn of_transfer(plan: &TransferPlan) -> Vec<(&'static str, String)> {
+    let mtus: Vec<String> = plan.mtus.iter().map(u32::to_string).collect();
+    vec![
+        ("MTUs set", mtus.join(" ")),
+        ("MSS asked for", plan.mss.map(|mss| mss.to_string()).unwrap_or_default()),
+        ("congestion control asked for", plan.congestion.clone().unwrap_or_default()),
+    ]
+}

@@ -1,0 +1,220 @@
+//! One SQL for two databases. Parameters are `$1`, `$2` … in the order of their first appearance, which both understand.
+
+#[cfg(feature = "postgres")]
+mod server;
+mod sqlite;
+
+use crate::{Location, Result, StoreError};
+use std::time::Duration;
+
+/// A value of a column or a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Null,
+    Int(i64),
+    Real(f64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+/// A row of an answer.
+#[derive(Debug)]
+pub(crate) struct Row(Vec<Value>);
+
+/// An open database.
+#[derive(Debug)]
+pub(crate) struct Database {
+    location: Location,
+    handle: Handle,
+}
+
+#[derive(Debug)]
+enum Handle {
+    File(rusqlite::Connection),
+    #[cfg(feature = "postgres")]
+    Server(server::Server),
+}
+
+/// What is to be done with a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It is made where there is none.
+    Write,
+    /// Nothing is changed.
+    Read,
+}
+
+impl Database {
+    pub(crate) fn open(location: Location, access: Access) -> Result<Database> {
+        let handle = match &location {
+            Location::File(file) => Handle::File(sqlite::open(file, access)?),
+            #[cfg(feature = "postgres")]
+            Location::Server(url) => Handle::Server(server::Server::connect(url)?),
+            #[cfg(not(feature = "postgres"))]
+            Location::Server(_) => return Err(StoreError::NotBuilt { store: location }),
+        };
+        Ok(Database { location, handle })
+    }
+
+    pub(crate) fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// The version of the tables; 0 where there are none.
+    pub(crate) fn version(&self) -> Result<i64> {
+        match &self.handle {
+            Handle::File(db) => sqlite::version(db).map_err(|error| self.of_file(&error)),
+            #[cfg(feature = "postgres")]
+            Handle::Server(server) => server.version(),
+        }
+    }
+
+    pub(crate) fn set_version(&self, version: i64) -> Result<()> {
+        match &self.handle {
+            Handle::File(db) => sqlite::set_version(db, version).map_err(|error| self.of_file(&error)),
+            #[cfg(feature = "postgres")]
+            Handle::Server(server) => server.set_version(version),
+        }
+    }
+
+    /// Several statements without parameters, in SQLite's words.
+    pub(crate) fn script(&self, sql: &str) -> Result<()> {
+        match &self.handle {
+            Handle::File(db) => db.execute_batch(sql).map_err(|error| self.of_file(&error)),
+            #[cfg(feature = "postgres")]
+            Handle::Server(server) => server.script(&server::translated(sql)),
+        }
+    }
+
+    /// A statement without an answer: how many rows it changed.
+    pub(crate) fn execute(&self, sql: &str, values: &[Value]) -> Result<u64> {
+        match &self.handle {
+            Handle::File(db) => sqlite::execute(db, sql, values).map_err(|error| self.of_file(&error)),
+            #[cfg(feature = "postgres")]
+            Handle::Server(server) => server.execute(sql, values),
+        }
+    }
+
+    /// Every row of an answer.
+    pub(crate) fn rows(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        self.each(sql, values, |row| rows.push(row))?;
+        Ok(rows)
+    }
+
+    /// Hands over every row of an answer, up to one that cannot be read.
+    pub(crate) fn each(&self, sql: &str, values: &[Value], take: impl FnMut(Row)) -> Result<()> {
+        match &self.handle {
+            Handle::File(db) => sqlite::each(db, sql, values, take).map_err(|error| self.of_file(&error)),
+            #[cfg(feature = "postgres")]
+            Handle::Server(server) => server.each(sql, values, take),
+        }
+    }
+
+    /// Prepares a database whose version is known here for programs that read and write at once.
+    pub(crate) fn share(&self) -> Result<()> {
+        match &self.handle {
+            Handle::File(db) => sqlite::share(db).map_err(|error| self.of_file(&error)),
+            #[cfg(feature = "postgres")]
+            Handle::Server(_) => Ok(()),
+        }
+    }
+
+    /// Within a transaction: nobody else changes the tables until it ends.
+    pub(crate) fn claim(&self) -> Result<()> {
+        match &self.handle {
+            Handle::File(_) => Ok(()),
+            #[cfg(feature = "postgres")]
+            Handle::Server(server) => server.claim(),
+        }
+    }
+
+    /// All of it or nothing.
+    pub(crate) fn at_once<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
+        match &self.handle {
+            // Else two programs that read first and write then refuse each other.
+            Handle::File(_) => self.script("BEGIN IMMEDIATE")?,
+            #[cfg(feature = "postgres")]
+            Handle::Server(_) => self.script("BEGIN")?,
+        }
+        match act().and_then(|done| self.script("COMMIT").map(|()| done)) {
+            Ok(done) => Ok(done),
+            Err(error) => {
+                // A statement that found the disk full has ended the transaction already.
+                let _ = self.script("ROLLBACK");
+                Err(error)
+            }
+        }
+    }
+
+    fn of_file(&self, error: &rusqlite::Error) -> StoreError {
+        sqlite::told(&self.location, error)
+    }
+}
+
+impl Row {
+    pub(crate) fn text(&mut self, column: usize) -> String {
+        self.optional_text(column).unwrap_or_default()
+    }
+
+    pub(crate) fn optional_text(&mut self, column: usize) -> Option<String> {
+        match self.take(column) {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn int(&mut self, column: usize) -> Option<i64> {
+        match self.take(column) {
+            Value::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn real(&mut self, column: usize) -> Option<f64> {
+        match self.take(column) {
+            Value::Real(value) => Some(value),
+            Value::Int(value) => Some(value as f64),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn bytes(&mut self, column: usize) -> Vec<u8> {
+        match self.take(column) {
+            Value::Bytes(bytes) => bytes,
+            _ => Vec::new(),
+        }
+    }
+
+    fn take(&mut self, column: usize) -> Value {
+        self.0.get_mut(column).map_or(Value::Null, |value| std::mem::replace(value, Value::Null))
+    }
+}
+
+/// PostgreSQL's text has no NUL, and both are to keep the same.
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.replace('\0', "\u{fffd}"))
+    }
+}
+
+impl From<&String> for Value {
+    fn from(text: &String) -> Value {
+        Value::from(text.as_str())
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Value {
+        Value::Int(value)
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Value {
+        value.map_or(Value::Null, Into::into)
+    }
+}
+
+/// How long another program may hold the store, and a server may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,0 +1,224 @@
+//! What holds of a file and of a server alike.
+
+use crate::support::{begun, each, figures, ids, insert, run, warning};
+use model::dut::DutReport;
+use model::finding::Status;
+use model::history::{Measured, Origin};
+use model::host::Host;
+use model::lab::LabReport;
+use model::run::Run;
+use model::time::WallTime;
+use model::units::Nanos;
+use pathmeter_store::{Begun, Content, Filter, Mark, Placed, Store, StoreError};
+use std::path::Path;
+
+#[test]
+fn runs_are_found_the_latest_first_and_by_what_they_are() {
+    each(|location| {
+        let store = Store::open(location).unwrap();
+        for (id, started, label, status) in [
+            ("a1", 1, "before", Status::Ok),
+            ("a2", 3, "after", Status::Problem),
+            ("b1", 2, "before", Status::Ok),
+        ] {
+            assert!(insert(&store, &Begun { label: label.into(), ..begun(id, started) }, status));
+        }
+        let by = |filter: Filter| ids(&store, &filter);
+        assert_eq!(by(Filter::default()), ["a2", "b1", "a1"]);
+        assert_eq!(by(Filter { label: Some("before".into()), ..Filter::default() }), ["b1", "a1"]);
+        assert_eq!(by(Filter { status: Some("problem".into()), ..Filter::default() }), ["a2"]);
+        assert_eq!(by(Filter { since: Some(WallTime(2)), ..Filter::default() }), ["a2", "b1"]);
+        assert_eq!(by(Filter { before: Some(WallTime(2)), ..Filter::default() }), ["a1"]);
+        assert_eq!(by(Filter { limit: Some(1), ..Filter::default() }), ["a2"]);
+        assert_eq!(by(Filter { limit: Some(1), skip: 1, ..Filter::default() }), ["b1"]);
+        assert!(by(Filter { target: Some("other".into()), ..Filter::default() }).is_empty());
+        let labelled = Filter { label: Some("before".into()), limit: Some(1), ..Filter::default() };
+        assert_eq!(store.count(&labelled).unwrap(), 2, "a page knows how many there are");
+        let stored = store.get("b").unwrap();
+        assert_eq!(stored.content, Content::Run(Box::new(run("b1", Status::Ok))));
+        assert_eq!(
+            (stored.entry.origin, stored.entry.figures.as_slice()),
+            (Origin::Imported, &figures()[..])
+        );
+        let listed = store.list(&labelled).unwrap();
+        assert_eq!(listed, [stored.entry], "a list has the figures of its runs, and of no others");
+    });
+}
+
+#[test]
+fn a_run_is_put_in_once() {
+    each(|location| {
+        let store = Store::open(location).unwrap();
+        assert!(insert(&store, &begun("a", 1), Status::Ok));
+        assert!(!insert(&store, &begun("a", 2), Status::Void));
+        assert_eq!(store.get("a").unwrap().entry.status.as_deref(), Some("ok"));
+    });
+}
+
+#[test]
+fn names_labels_and_ends_of_runs() {
+    each(|location| {
+        let store = Store::open(location).unwrap();
+        for (id, started) in [("0a", 1), ("0b", 2), ("0", 3)] {
+            insert(&store, &begun(id, started), Status::Ok);
+        }
+        // A whole name is meant, though others begin with it.
+        assert_eq!(store.get("0").unwrap().entry.id, "0");
+        store.forget("0").unwrap();
+        assert!(matches!(store.get("0"), Err(StoreError::Ambiguous { count: 2, .. })));
+        assert!(matches!(store.get(""), Err(StoreError::NoRun { .. })));
+        assert!(matches!(store.get("%"), Err(StoreError::NoRun { .. })));
+        let hostile = "'; DROP TABLE runs; -- $1 \u{1F600} <b>";
+        store.label("0a", hostile).unwrap();
+        assert_eq!(store.get("0a").unwrap().entry.label, hostile);
+        store.label("0a", "a\0b").unwrap();
+        assert_eq!(store.get("0a").unwrap().entry.label, "a\u{fffd}b");
+        assert_eq!(store.forget_before(WallTime(2)).unwrap(), 1);
+        assert_eq!(ids(&store, &Filter::default()), ["0b"]);
+        assert!(matches!(store.forget("gone"), Err(StoreError::NoRun { .. })));
+    });
+}
+
+#[test]
+fn what_happened_before_a_crash_is_there_and_the_end_takes_its_place() {
+    each(|location| {
+        let recorder = Store::open(location).unwrap().begin(&begun("a", 1), None).unwrap();
+        recorder.event(&warning("one")).unwrap();
+        recorder.event(&warning("two")).unwrap();
+        // Another process looks on.
+        let other = Store::open(location).unwrap();
+        while other.get("a").unwrap().content != Content::Events(vec![warning("one"), warning("two")]) {
+            std::thread::yield_now();
+        }
+        let entry = other.get("a").unwrap().entry;
+        assert_eq!((entry.status, entry.finished), (None, None));
+        let ended = recorder.finish(Measured::Run(&run("a", Status::Ok)), &figures()).unwrap();
+        assert_eq!(ended, Placed::Kept);
+        assert!(matches!(other.get("a").unwrap().content, Content::Run(_)));
+        assert_eq!(other.list(&Filter::default()).unwrap()[0].figures, figures());
+    });
+}
+
+#[test]
+fn a_run_that_was_taken_out_while_it_was_measured_is_kept_all_the_same() {
+    each(|location| {
+        let recorder = Store::open(location).unwrap().begin(&begun("a", 1), None).unwrap();
+        Store::open(location).unwrap().forget("a").unwrap();
+        recorder.finish(Measured::Run(&run("a", Status::Ok)), &[]).unwrap();
+        assert!(matches!(Store::open(location).unwrap().get("a").unwrap().content, Content::Run(_)));
+    });
+}
+
+#[test]
+fn reports_of_devices_and_labs_are_kept_too() {
+    each(|location| {
+        let store = Store::open(location).unwrap();
+        let lab = LabReport {
+            schema: "pathmeter/lab/1".into(),
+            started: Some(WallTime(5)),
+            finished: None,
+            host: Some(Host::default()),
+            repetitions: 3,
+            time: Nanos::from_secs(1),
+            variants: Vec::new(),
+            comparisons: Vec::new(),
+            notes: vec!["a note".into()],
+        };
+        let kind = |kind: &str, id| Begun { kind: kind.into(), ..begun(id, 1) };
+        store.insert(&kind("lab", "l"), Origin::Measured, Measured::Lab(&lab), &[]).unwrap();
+        let stored = store.get("l").unwrap();
+        assert_eq!(stored.content, Content::Lab(Box::new(lab)));
+        assert_eq!((stored.entry.started, stored.entry.status.as_deref()), (WallTime(5), Some("void")));
+        let device: DutReport =
+            serde_json::from_str(&snapshot("formats__rfc2544__rfc2544-quick.json.snap")).unwrap();
+        store.insert(&kind("rfc2544", "d"), Origin::Measured, Measured::Device(&device), &figures()).unwrap();
+        assert_eq!(store.get("d").unwrap().content, Content::Device(Box::new(device)));
+    });
+}
+
+/// The document of a snapshot of `report`.
+fn snapshot(name: impl AsRef<Path>) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/tests/formats/snapshots");
+    let text = std::fs::read_to_string(folder.join(name)).unwrap();
+    text.splitn(3, "---\n").nth(2).unwrap().to_owned()
+}
+
+#[test]
+fn documents_come_back_as_they_were() {
+    let place = crate::support::place();
+    let store = Store::open(&place.file).unwrap();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/tests/formats/snapshots");
+    let mut runs = 0_u64;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let name = file.unwrap().file_name();
+        if !name.to_string_lossy().ends_with(".json.snap") {
+            continue;
+        }
+        let Ok(run) = serde_json::from_str::<Run>(&snapshot(&name)) else { continue };
+        runs += 1;
+        let id = format!("run-{runs}");
+        store.insert(&begun(&id, runs), Origin::Measured, Measured::Run(&run), &[]).unwrap();
+        let Content::Run(found) = store.get(&format!("run-{runs}")).unwrap().content else {
+            panic!("{name:?}")
+        };
+        assert_eq!(*found, run, "{name:?}");
+    }
+    assert!(runs > 20, "{runs} runs");
+}
+
+#[test]
+fn comparisons_need_no_documents() {
+    each(|location| {
+        let store = Store::open(location).unwrap();
+        for (id, kernel) in [("a", "6.1"), ("b", "6.2"), ("c", "6.1")] {
+            let mut run = run(id, Status::Ok);
+            run.host = Some(Host { kernel: kernel.into(), ..Host::default() });
+            store.insert(&begun(id, 1), Origin::Measured, Measured::Run(&run), &figures()).unwrap();
+        }
+        let samples = store.samples(&Filter::default()).unwrap();
+        let kernels: Vec<&str> = samples
+            .iter()
+            .flat_map(|sample| &sample.facts)
+            .filter(|fact| fact.name == "kernel here")
+            .map(|fact| fact.value.as_str())
+            .collect();
+        assert_eq!(kernels, ["6.1", "6.2", "6.1"]);
+        assert_eq!((samples[1].figure("rtt.p50"), samples[1].figure("rtt.p99")), (Some(1.5e6), None));
+        assert_eq!((samples[1].id.as_str(), samples[1].is_void()), ("b", false));
+    });
+}
+
+#[test]
+fn marks_are_kept_by_time_and_alerts_told_once() {
+    each(|location| {
+        let store = Store::open(location).unwrap();
+        let mark = |at, note: &str| Mark { target: "far".into(), at: WallTime(at), note: note.into() };
+        for mark in [mark(5, "new router"), mark(2, "moved"), mark(5, "new switch")] {
+            store.mark(&mark).unwrap();
+        }
+        assert_eq!(store.marks("far").unwrap(), [mark(2, "moved"), mark(5, "new switch")]);
+        assert!(store.marks("near").unwrap().is_empty());
+        insert(&store, &begun("a", 1), Status::Ok);
+        assert!(store.alert("a", "rtt.p50", "worse").unwrap());
+        assert!(!store.alert("a", "rtt.p50", "worse").unwrap());
+        assert!(store.alert("a", "rtt.p50", "recovered").unwrap());
+    });
+}
+
+#[test]
+fn several_programs_write_at_once() {
+    each(|location| {
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                scope.spawn(move || {
+                    // The tables are made by whoever comes first.
+                    let store = Store::open(location).unwrap();
+                    for number in 0..25 {
+                        insert(&store, &begun(&format!("{writer}-{number}"), number), Status::Ok);
+                    }
+                });
+            }
+        });
+        assert_eq!(ids(&Store::open(location).unwrap(), &Filter::default()).len(), 100);
+    });
+}
