@@ -110,7 +110,7 @@ async function live() {
   const page = await open(WIDE)
   await go(page, '#/live', 'form')
   await page.getByText('Throughput', { exact: true }).click()
-  await page.getByLabel('Far end').fill(far)
+  await page.getByLabel('Far end,').fill(far)
   await page.getByLabel('Seconds').fill('600')
   await page.getByLabel('Label').fill('from the page')
   await page.getByRole('button', { name: 'Start' }).click()
@@ -125,7 +125,7 @@ async function live() {
   await page.locator('[aria-label="Verdict"]').waitFor()
   assert.equal(await page.getByLabel('Label').inputValue(), 'from the page')
   page.wrong = []
-  await go(page, '#/live?kind=mtu&host=127.0.0.1:1', 'form')
+  await go(page, '#/live?kind=throughput&host=127.0.0.1:1', 'form')
   await page.getByRole('button', { name: 'Start' }).click()
   await page.locator('.failed').waitFor()
   console.log('ok a test is started, followed by two, stopped, and kept; one that fails says why')

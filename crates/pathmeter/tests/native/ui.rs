@@ -36,6 +36,20 @@ impl Page {
         answer
     }
 
+    /// What is told of the test that runs, up to this.
+    fn told_until(&self, end: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        write!(stream, "GET /api/live HTTP/1.1\r\nHost: {}\r\n\r\n", self.address).unwrap();
+        let (mut told, mut part) = (String::new(), [0; 4096]);
+        while !told.contains(end) {
+            let length = stream.read(&mut part).unwrap();
+            assert!(length > 0, "it ended early: {told}");
+            told.push_str(&String::from_utf8_lossy(&part[..length]));
+        }
+        told
+    }
+
     fn csrf(&self) -> String {
         let session = self.request("GET", "/api/session", "", "");
         let token = session.split("\"csrf\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
@@ -51,16 +65,7 @@ fn a_test_started_from_the_page_is_kept() {
     let asked = format!(r#"{{"kind":"throughput","host":"{}","seconds":1,"label":"page"}}"#, server.host());
     let begun = page.request("POST", "/api/live", &page.csrf(), &asked);
     assert!(begun.starts_with("HTTP/1.1 202"), "{begun}");
-    let mut stream = TcpStream::connect(page.address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    write!(stream, "GET /api/live HTTP/1.1\r\nHost: {}\r\n\r\n", page.address).unwrap();
-    let mut told = String::new();
-    let mut part = [0; 4096];
-    while !told.contains("\"type\":\"ended\"") {
-        let length = stream.read(&mut part).unwrap();
-        assert!(length > 0, "it ended early: {told}");
-        told.push_str(&String::from_utf8_lossy(&part[..length]));
-    }
+    let told = page.told_until("\"type\":\"ended\"");
     assert!(told.contains("\"type\":\"points\"") && told.contains("\"figure\":\"Goodput\""), "{told}");
     let listed = run(&["history", "--json", "--label", "page", "--store", &store]).code(0).json();
     assert_eq!(listed.as_array().unwrap().len(), 1);
@@ -71,6 +76,7 @@ fn a_test_started_from_the_page_is_kept() {
     // Asked to end, it ends a test that runs, and keeps what that measured.
     let long = format!(r#"{{"kind":"throughput","host":"{}","seconds":600,"label":"cut"}}"#, server.host());
     assert!(page.request("POST", "/api/live", &page.csrf(), &long).starts_with("HTTP/1.1 202"));
+    page.told_until("\"figure\":\"Goodput\"");
     page.process.signal("TERM");
     page.process.end().code(0);
     let cut = run(&["history", "--json", "--label", "cut", "--store", &store]).code(0).json();
