@@ -24,6 +24,8 @@ struct State {
     number: u64,
     running: bool,
     stop: Option<Stop>,
+    /// It was asked to end before it could be told.
+    unwanted: bool,
     story: Vec<Arc<str>>,
 }
 
@@ -76,7 +78,7 @@ impl Live {
         match begun {
             Ok(stop) => {
                 let mut state = self.lock();
-                if *self.stopped.borrow() {
+                if state.unwanted || *self.stopped.borrow() {
                     stop();
                 }
                 state.stop = Some(stop);
@@ -91,7 +93,8 @@ impl Live {
 
     /// Asks the test to end.
     pub(crate) fn stop(&self) -> bool {
-        let state = self.lock();
+        let mut state = self.lock();
+        state.unwanted = state.running;
         state.stop.iter().filter(|_| state.running).for_each(|stop| stop());
         state.running
     }
