@@ -16,12 +16,15 @@ pub(crate) fn document(document: &dyn Document) -> Value {
 
 /// Every chart of these blocks, in the order of the page.
 pub(crate) fn charts(blocks: &[Block]) -> Vec<&Chart> {
-    let of = |block| match block {
-        &Block::Chart(ref chart) => vec![chart],
-        Block::Details(_, inner) => charts(inner),
-        _ => Vec::new(),
-    };
-    blocks.iter().flat_map(of).collect()
+    let mut found = Vec::new();
+    for block in blocks {
+        match block {
+            Block::Chart(chart) => found.push(chart),
+            Block::Details(_, inner) => found.extend(charts(inner)),
+            _ => {}
+        }
+    }
+    found
 }
 
 fn all(blocks: &[Block]) -> Vec<Value> {

@@ -23,9 +23,10 @@ const FACTS: [(&str, Fact); 10] = [
     ("Host", |host| Some(host.name.clone())),
     ("Program", |host| Some(host.version.clone())),
     ("Kernel", |host| Some(host.kernel.clone())),
-    ("CPU", |host| {
-        let count = if host.cpus > 0 { format!("{} × ", host.cpus) } else { String::new() };
-        (!host.cpu.is_empty() || host.cpus > 0).then(|| format!("{count}{}", host.cpu))
+    ("CPU", |host| match (host.cpus, host.cpu.as_str()) {
+        (0, model) => Some(model.to_owned()),
+        (count, "") => Some(count.to_string()),
+        (count, model) => Some(format!("{count} × {model}")),
     }),
     ("Clock source", |host| Some(host.clock_source.clone())),
     ("Congestion control", |host| Some(host.congestion.clone())),

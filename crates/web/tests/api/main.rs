@@ -1,5 +1,7 @@
 //! The REST interface over real sockets: what it answers, and whom it refuses.
 
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
+
 mod common;
 
 use common::{Answer, NO_TOKEN, Page, read, run};

@@ -2,18 +2,24 @@
 
 use crate::document::Block;
 use crate::format::text::words;
-use model::plan::{Plan, Wait};
+use model::plan::{Plan, ProtocolName, Wait};
 use model::run::Run;
 use model::units::Nanos;
 
 /// The sentence of its kind, and the plan of a single test as facts.
 pub(super) fn of(run: &Run) -> Vec<Block> {
-    let known = METHODS.iter().find(|(kind, ..)| *kind == run.kind);
+    let known = METHODS.iter().find(|(kind, ..)| *kind == run.kind && is_ours(run));
     let said = known.map(|(_, sentence, page)| {
         Block::Paragraph(format!("{sentence} The method is described in `docs/methods/{page}.md`."))
     });
     let plan = run.plan.as_ref().filter(|_| run.tests.is_empty());
     said.into_iter().chain(plan.map(|plan| Block::facts(facts(plan)))).collect()
+}
+
+/// How other tools and other ends measure is theirs to say.
+fn is_ours(run: &Run) -> bool {
+    let here = run.host.as_ref().is_some_and(|host| host.version.starts_with("pathmeter"));
+    here && run.plan.as_ref().is_none_or(|plan| plan.protocol == ProtocolName::Native)
 }
 
 fn facts(plan: &Plan) -> Vec<(&'static str, String)> {
