@@ -4,7 +4,7 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 22] = [
     "measure",
     "serve",
     "throughput",
@@ -18,6 +18,8 @@ const COMMANDS: [&str; 20] = [
     "lab",
     "import",
     "analyse",
+    "report",
+    "ui",
     "demo",
     "doctor",
     "iperf3",
