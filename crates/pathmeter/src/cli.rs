@@ -14,6 +14,8 @@ mod latency;
 mod linerate;
 mod mtu;
 mod parts;
+#[cfg(feature = "store")]
+mod report;
 #[cfg(feature = "device")]
 mod rfc2544;
 mod serve;
@@ -21,6 +23,8 @@ mod short;
 mod store;
 mod throughput;
 mod transfer;
+#[cfg(feature = "web")]
+mod ui;
 mod values;
 
 pub(crate) use analyse::{AnalyseArgs, GroupBy};
@@ -40,6 +44,8 @@ pub(crate) use linerate::LinerateArgs;
 pub(crate) use model::cpus::CpuList;
 pub(crate) use model::marks::{Dscp, TosByte};
 pub(crate) use mtu::{MtuArgs, ServiceArgs};
+#[cfg(feature = "store")]
+pub(crate) use report::ReportArgs;
 #[cfg(feature = "device")]
 pub(crate) use rfc2544::{Flows, Rfc2544Args, TrafficArgs};
 pub(crate) use serve::ServeArgs;
@@ -51,11 +57,13 @@ pub(crate) use store::{
 };
 pub(crate) use throughput::{TestArgs, ThroughputArgs};
 pub(crate) use transfer::{BucketIn, S3Args, TransferArgs};
+#[cfg(feature = "web")]
+pub(crate) use ui::UiArgs;
 pub(crate) use values::{Fingerprint, Pattern};
 
+use ::report::format::{FORMATS, Format, by_name};
 use clap::{Args, Parser, Subcommand};
 use model::units::{BitRate, Nanos};
-use report::format::{FORMATS, Format, by_name};
 #[cfg(feature = "dialects")]
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -111,6 +119,10 @@ pub(crate) enum Command {
     Forget(ForgetArgs),
     #[cfg(feature = "store")]
     Export(ExportArgs),
+    #[cfg(feature = "store")]
+    Report(ReportArgs),
+    #[cfg(feature = "web")]
+    Ui(UiArgs),
     #[cfg(feature = "lab")]
     Demo(DemoArgs),
     Doctor(DoctorArgs),

@@ -27,6 +27,8 @@ pub(crate) mod output;
 #[cfg(any(feature = "device", feature = "lab"))]
 mod progress;
 mod region;
+#[cfg(feature = "store")]
+pub(crate) mod report;
 #[cfg(feature = "device")]
 pub(crate) mod rfc2544;
 #[cfg(test)]
@@ -39,5 +41,7 @@ pub(crate) mod throughput;
 pub(crate) mod transfer;
 #[cfg(feature = "store")]
 pub(crate) mod trend;
+#[cfg(feature = "web")]
+pub(crate) mod ui;
 #[cfg(feature = "store")]
 pub(crate) mod watch;

@@ -92,6 +92,10 @@ fn run(cli: &Cli, config: &Config) -> Result<Exit> {
         Command::Forget(args) => commands::store::forget(args, global),
         #[cfg(feature = "store")]
         Command::Export(args) => commands::store::export(args, global),
+        #[cfg(feature = "store")]
+        Command::Report(args) => commands::report::run(args, global),
+        #[cfg(feature = "web")]
+        Command::Ui(args) => commands::ui::run(args, global),
         Command::Analyse(args) => commands::analyse::run(args, global),
         Command::Import(args) => commands::import::run(args, global),
         #[cfg(feature = "lab")]

@@ -7,15 +7,22 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 /// An interrupt that SIGINT, SIGTERM and SIGHUP raise. A second signal ends the process at once.
 pub(crate) fn interrupt() -> Result<Interrupt> {
     let interrupt = Interrupt::default();
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let raised = interrupt.clone();
+    on_first(move || raised.raise())?;
+    Ok(interrupt)
+}
+
+/// Does this at the first SIGINT, SIGTERM or SIGHUP. A second signal ends the process at once.
+pub(crate) fn on_first(act: impl FnOnce() + Send + 'static) -> Result<()> {
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let mut act = Some(act);
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in signals.forever() {
-            if raised.is_raised() {
-                std::process::exit(128 + signal);
+            match act.take() {
+                Some(act) => act(),
+                None => std::process::exit(128 + signal),
             }
-            raised.raise();
         }
     })?;
-    Ok(interrupt)
+    Ok(())
 }

@@ -23,6 +23,8 @@ mod native {
     mod server;
     mod signals;
     mod support;
+    #[cfg(feature = "web")]
+    mod ui;
     mod vanish;
     mod watch;
     mod without_copy;

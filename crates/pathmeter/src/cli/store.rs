@@ -1,6 +1,5 @@
 //! The command line of what is kept: which store, and the commands that read it.
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 

@@ -7,7 +7,7 @@ use engine::error::fault;
 use engine::error::{Context, Failure, Result};
 use report::document::{Document, picture};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Refuses what could not be drawn, before anything is measured for it.
 ///
@@ -31,21 +31,29 @@ pub(crate) fn check(command: &Command, global: &Common) -> Result<()> {
     Ok(())
 }
 
-/// Draws documents into each file that was asked for. Where they have nothing to draw, such as a test that ended before its
-/// first interval, standard error says so.
+/// Draws documents into each file of `--chart`. Where they have nothing to draw, such as a test that ended before its first
+/// interval, standard error says so.
 ///
 /// # Errors
 /// When a file cannot be written.
 pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> Result<()> {
-    if global.chart.is_empty() {
-        return Ok(());
-    }
-    let Some(figure) = picture(documents, &command_line()) else {
+    if !draw(documents, &global.chart)? {
         let _ = writeln!(std::io::stderr(), "--chart: this result has no figures to draw");
-        return Ok(());
-    };
+    }
+    Ok(())
+}
+
+/// Draws documents into each of these files; says whether there was something to draw, or none was asked for.
+///
+/// # Errors
+/// When a file cannot be written.
+pub(crate) fn draw(documents: &[&dyn Document], files: &[PathBuf]) -> Result<bool> {
+    if files.is_empty() {
+        return Ok(true);
+    }
+    let Some(figure) = picture(documents, &command_line()) else { return Ok(false) };
     let svg = figure.svg();
-    for path in &global.chart {
+    for path in files {
         let written = match kind(path) {
             #[cfg(feature = "png")]
             Some(Kind::Png) => {
@@ -56,7 +64,7 @@ pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> Result<()> 
         };
         written.with_context(|| format!("write {}", path.display()))?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// What was typed, as a shell reads it.

@@ -7,6 +7,8 @@ mod unrecorded;
 
 #[cfg(feature = "store")]
 use recorded::Recorded;
+#[cfg(feature = "web")]
+pub(crate) use recorded::UNDELIVERED;
 #[cfg(not(feature = "store"))]
 use unrecorded::Recorded;
 

@@ -37,9 +37,9 @@ impl Config {
             named.get_or_insert(target);
         }
         if let (Some(target), Some(session)) = (named, cli.session_mut()) {
-            session.token_file = session.token_file.take().or_else(|| target.token_file.clone());
-            if let (None, Some(text)) = (&session.fingerprint, &target.fingerprint) {
-                session.fingerprint = Some(parsed(text, &target.name, "fingerprint")?);
+            session.identity.token_file = session.identity.token_file.take().or_else(|| target.token_file.clone());
+            if let (None, Some(text)) = (&session.identity.fingerprint, &target.fingerprint) {
+                session.identity.fingerprint = Some(parsed(text, &target.name, "fingerprint")?);
             }
             if let (None, Some(text)) = (&session.link, &target.link) {
                 session.link = Some(parsed(text, &target.name, "link")?);

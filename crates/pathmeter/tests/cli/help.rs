@@ -4,7 +4,7 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 30] = [
     "measure",
     "serve",
     "throughput",
@@ -26,6 +26,8 @@ const COMMANDS: [&str; 28] = [
     "forget",
     "export",
     "config",
+    "report",
+    "ui",
     "demo",
     "doctor",
     "iperf3",

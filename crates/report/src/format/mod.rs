@@ -4,6 +4,7 @@ pub mod analysis;
 mod brief;
 pub mod compared;
 mod csv;
+mod fingerprint;
 pub mod frames;
 pub mod history;
 mod hops;
@@ -19,6 +20,7 @@ pub mod ndjson;
 mod prometheus;
 pub mod rfc2544;
 mod run;
+mod side_by_side;
 pub mod sockperf;
 mod table;
 pub mod text;
@@ -27,7 +29,8 @@ mod units;
 mod wide;
 
 pub use crate::document::{Paint, Style};
-pub use run::{COLUMNS, RunDocument};
+pub use run::{COLUMNS, LivePoint, RunDocument, Series, SeriesLine, live_points, series, test_title};
+pub use side_by_side::SideBySide;
 
 use crate::document::{Document, Table};
 use crate::harmless;

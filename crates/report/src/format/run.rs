@@ -4,8 +4,12 @@ mod blocks;
 mod charts;
 mod csv;
 mod details;
+mod method;
+mod series;
 
+pub(super) use blocks::title;
 pub use csv::COLUMNS;
+pub use series::{LivePoint, Series, SeriesLine, live_points, series, test_title};
 
 use super::brief::provenance;
 use super::{Style, ndjson, text};

@@ -84,4 +84,4 @@ fn say(text: &str) {
 }
 
 /// Runs whose server was lost.
-const UNDELIVERED: &str = "undelivered.db";
+pub(crate) const UNDELIVERED: &str = "undelivered.db";

@@ -11,6 +11,9 @@ pub(super) mod show;
 mod sweep;
 mod up;
 
+#[cfg(feature = "web")]
+pub(crate) use show::topologies;
+
 use crate::cli::{Common, LabArgs, LabCommand};
 use crate::exit::Exit;
 use engine::error::Result;

@@ -36,6 +36,21 @@ pub(crate) fn run(args: &LabShowArgs, global: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Every topology that comes with the program, as JSON has it, with its drawing and what it must show. What this host lacks
+/// for them is not looked for: that would take rights.
+#[cfg(feature = "web")]
+pub(crate) fn topologies() -> Vec<serde_json::Value> {
+    let shown = |topology: Topology| {
+        let mut value = serde_json::to_value(document::of(&topology, &[])).ok()?;
+        let object = value.as_object_mut()?;
+        object.insert("drawing".into(), drawing::draw(&topology).into());
+        object.insert("expected".into(), serde_json::json!(expectations(&topology)));
+        object.remove("lacks");
+        Some(value)
+    };
+    lab::shipped::SHIPPED.iter().filter_map(|one| shown(one.topology().ok()?)).collect()
+}
+
 /// A topology, and what this host lacks for it.
 struct Shown {
     /// As it was asked for: a name or a file.

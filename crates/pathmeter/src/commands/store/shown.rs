@@ -13,6 +13,7 @@ use report::format::rfc2544::DeviceDocument;
 use store::{Content, Store, Stored};
 
 /// What is kept of a run.
+#[derive(PartialEq)]
 pub(crate) enum Shown {
     /// Of a path; of one that has not ended what was measured until then.
     Run(Box<Run>),
@@ -41,7 +42,15 @@ impl Shown {
         }
     }
 
-    pub(super) fn document(&self) -> Box<dyn Document + '_> {
+    /// The run, where it is one of a path.
+    pub(crate) fn run(&self) -> Option<&Run> {
+        match self {
+            Shown::Run(run) => Some(run),
+            Shown::Device(_) | Shown::Lab(_) => None,
+        }
+    }
+
+    pub(crate) fn document(&self) -> Box<dyn Document + '_> {
         match self {
             Shown::Run(run) => Box::new(RunDocument { run, shown: false }),
             Shown::Device(report) => Box::new(DeviceDocument { report }),

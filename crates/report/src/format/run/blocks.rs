@@ -209,7 +209,7 @@ fn nested(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
 }
 
 /// What was measured, and of whom.
-pub(super) fn title(run: &Run) -> String {
+pub(in crate::format) fn title(run: &Run) -> String {
     let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
     match plan {
         _ if latency::is_latency(run) => latency_title(run),

@@ -1,6 +1,8 @@
 //! What stands behind the figures of a run: the streams, the ends, how it ran, and what went otherwise than planned.
 
+use super::method;
 use crate::document::Block;
+use crate::format::fingerprint;
 use crate::format::text::{data_paths, direction_facts, ended, host_line, pair_table, stream_table, words};
 use model::plan::Direction;
 use model::run::Run;
@@ -19,7 +21,10 @@ pub(super) fn of(run: &Run) -> Vec<Block> {
     let warnings = run.summary.warnings.iter().filter(|_| run.transfer.is_none() && !run.is_frames());
     let notes = Block::list(ended.chain(warnings.map(|warning| warning.text.clone())));
     parts.push(("What went otherwise than planned".into(), vec![notes]));
+    parts.push(("Method".into(), method::of(run)));
     parts.push(("The ends".into(), vec![ends(run)]));
+    let fingerprint = fingerprint::table(run).into_iter().map(Block::Table);
+    parts.push(("Fingerprint".into(), fingerprint.collect()));
     let parts = parts.into_iter().map(|(title, blocks)| Block::Details(title, blocks));
     parts.filter(|part| !part.is_empty()).collect()
 }

@@ -78,6 +78,32 @@ pub(in crate::format) struct Gauges {
     pub(in crate::format) lost: Option<u64>,
 }
 
+/// The rate of one end in an interval, whether it is the receiver's, and what the kernel of a sender knew.
+pub(in crate::format) fn rate(
+    sample: &IntervalSample,
+    direction: Direction,
+) -> Option<(BitRate, bool, Option<TcpCounters>)> {
+    let rows = streams(sample, direction);
+    let received = rows.first()?.role == Role::Receiver;
+    let rate = BitRate::from_bytes(
+        rows.iter().map(|row| carried(row)).sum(),
+        sample.end.saturating_sub(sample.start),
+    );
+    Some((rate, received, sum_tcp(&rows).filter(|_| !received)))
+}
+
+/// The end of each interval that counts, and what the kernel of the sender knew in it: TCP alone.
+pub(in crate::format) fn senders(
+    samples: &[IntervalSample],
+    direction: Direction,
+) -> Vec<(Nanos, TcpCounters)> {
+    let sent = of_role(samples, direction, Role::Sender).into_iter().filter(|sample| !sample.omitted);
+    let known = |sample: &IntervalSample| {
+        Some((sample.end, sum_tcp(&streams_of_role(sample, direction, Role::Sender))?))
+    };
+    sent.filter_map(known).collect()
+}
+
 /// What the receiver counted, or the sender where no receiver told.
 fn counted(samples: &[IntervalSample], direction: Direction) -> Vec<&IntervalSample> {
     let receivers = of_role(samples, direction, Role::Receiver);

@@ -1,0 +1,113 @@
+//! `pathmeter report`: runs as one page, and as what else is asked for beside it.
+
+use super::import::of_file;
+use super::output::deliver;
+use super::store::{Shown, failed, shown, to_read};
+use super::{chart, file};
+use crate::cli::{Common, ReportArgs, StoreArgs};
+use crate::exit::Exit;
+use engine::error::{Context, Failure, Result, fault};
+use model::run::Run;
+use report::document::Document;
+use report::format::{Format, SideBySide, Style, by_name};
+use report::import::Known;
+use std::path::{Path, PathBuf};
+use store::{Filter, StoreError};
+
+/// Runs the command.
+pub(crate) fn run(args: &ReportArgs, global: &Common) -> Result<Exit> {
+    check_ending("--svg", args.svg.as_ref(), "svg")?;
+    #[cfg(feature = "png")]
+    check_ending("--png", args.png.as_ref(), "png")?;
+    let pictures: Vec<PathBuf> = pictures(args);
+    let texts = [("markdown", &args.markdown), ("junit", &args.junit)];
+    let texts: Vec<(&str, &Path)> =
+        texts.into_iter().filter_map(|(name, file)| Some((name, file.as_deref()?))).collect();
+    pictures
+        .iter()
+        .map(PathBuf::as_path)
+        .chain(texts.iter().map(|(_, file)| *file))
+        .try_for_each(file::check)?;
+    let mut found: Vec<Shown> = Vec::new();
+    for one in
+        args.runs.iter().map(|name| set(name, &args.store)).collect::<Result<Vec<_>>>()?.into_iter().flatten()
+    {
+        // A run may have been named and labelled.
+        if found.iter().all(|other| *other != one) {
+            found.push(one);
+        }
+    }
+    let runs: Vec<Run> = found.iter().filter_map(Shown::run).cloned().collect();
+    let own = SideBySide { runs: &runs };
+    let beside = (runs.len() > 1).then_some(&own as &dyn Document);
+    let each: Vec<Box<dyn Document + '_>> = found.iter().map(Shown::document).collect();
+    let each: Vec<&dyn Document> = each.iter().map(AsRef::as_ref).collect();
+    let page: Vec<&dyn Document> = beside.into_iter().chain(each.iter().copied()).collect();
+    if !chart::draw(&page, &pictures)? {
+        let what = "these runs have nothing to draw: no intervals, no distribution, no rows";
+        return Err(Failure::usage(what, "leave --svg and --png out; the page has their figures").into());
+    }
+    for (name, path) in texts {
+        let documents = if name == "markdown" { &page } else { &each };
+        let text = rendered(format_of(name)?, documents);
+        file::write(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+    }
+    // Text is what nothing was asked for; `show` prints it.
+    let asked = global.format();
+    let text = match asked.name {
+        "text" => rendered(format_of("html")?, &page),
+        "html" | "markdown" => rendered(asked, &page),
+        _ => rendered(asked, &each),
+    };
+    deliver(global, text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// The runs of a file, those of a label, the oldest first, or the one of a name.
+fn set(name: &str, args: &StoreArgs) -> Result<Vec<Shown>> {
+    if Path::new(name).is_file() {
+        let imported = of_file(Path::new(name), Known::default())?;
+        return Ok(imported.into_iter().map(|one| Shown::Run(Box::new(one.run))).collect());
+    }
+    let store = to_read(args)?;
+    let labelled = store.ids(&Filter { label: Some(name.into()), ..Filter::default() }).map_err(failed)?;
+    if !labelled.is_empty() {
+        return labelled.iter().rev().map(|id| shown(&store, id)).collect();
+    }
+    match store.full_id(name) {
+        Ok(id) => Ok(vec![shown(&store, &id)?]),
+        Err(StoreError::NoRun { .. }) => Err(Failure::usage(
+            format!("no kept run has the label or name `{name}`, and no file is called so"),
+            "`pathmeter history` lists runs with their names and labels",
+        )
+        .into()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// What a picture is called says what it is.
+fn check_ending(option: &str, file: Option<&PathBuf>, ending: &str) -> Result<(), Failure> {
+    match file.filter(|file| !file.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))) {
+        None => Ok(()),
+        Some(file) => Err(Failure::usage(
+            format!("{option} {}: its name does not end with .{ending}", file.display()),
+            format!("call it {}", file.with_extension(ending).display()),
+        )),
+    }
+}
+
+fn pictures(args: &ReportArgs) -> Vec<PathBuf> {
+    #[cfg(feature = "png")]
+    let png = args.png.clone();
+    #[cfg(not(feature = "png"))]
+    let png = None;
+    args.svg.clone().into_iter().chain(png).collect()
+}
+
+fn rendered(format: &Format, documents: &[&dyn Document]) -> String {
+    format.write(documents, &Style::default())
+}
+
+fn format_of(name: &str) -> Result<&'static Format> {
+    by_name(name).ok_or_else(|| fault(format!("there is no format {name}")))
+}

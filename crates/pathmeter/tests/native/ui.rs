@@ -1,0 +1,196 @@
+//! The page of kept runs: its server, and every view of it in a real browser.
+
+use super::support::{Running, Scratch, Server, pathmeter, run, skip};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// The page over a store of this test's own.
+struct Page {
+    process: Running,
+    address: SocketAddr,
+}
+
+impl Page {
+    fn start(words: &[&str]) -> Page {
+        let process = Running::start(pathmeter(None, &[&["ui", "--listen", "127.0.0.1:0"], words].concat()));
+        process.wait_for("the page is at http://");
+        let said = process.said();
+        let address =
+            said.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap();
+        Page { process, address }
+    }
+
+    /// The answer to a request, its head included.
+    fn request(&self, method: &str, path: &str, more: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let (host, length) = (self.address, body.len());
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{more}");
+        write!(stream, "{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// What is told of the test that runs, up to this.
+    fn told_until(&self, end: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        write!(stream, "GET /api/live HTTP/1.1\r\nHost: {}\r\n\r\n", self.address).unwrap();
+        let (mut told, mut part) = (String::new(), [0; 4096]);
+        while !told.contains(end) {
+            let length = stream.read(&mut part).unwrap();
+            assert!(length > 0, "it ended early: {told}");
+            told.push_str(&String::from_utf8_lossy(&part[..length]));
+        }
+        told
+    }
+
+    fn csrf(&self) -> String {
+        let session = self.request("GET", "/api/session", "", "");
+        let token = session.split("\"csrf\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+        format!("x-csrf-token: {token}\r\n")
+    }
+}
+
+#[test]
+fn a_test_started_from_the_page_is_kept() {
+    let (server, scratch) = (Server::start(&[]), Scratch::new("ui-live"));
+    let store = scratch.file("runs.db", None);
+    let page = Page::start(&["--store", &store]);
+    let asked = format!(r#"{{"kind":"throughput","host":"{}","seconds":1,"label":"page"}}"#, server.host());
+    let begun = page.request("POST", "/api/live", &page.csrf(), &asked);
+    assert!(begun.starts_with("HTTP/1.1 202"), "{begun}");
+    let told = page.told_until("\"type\":\"ended\"");
+    assert!(told.contains("\"type\":\"points\"") && told.contains("\"figure\":\"Goodput\""), "{told}");
+    let listed = run(&["history", "--json", "--label", "page", "--store", &store]).code(0).json();
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+    assert_eq!((&listed[0]["kind"], &listed[0]["status"].is_string()), (&"throughput".into(), &true));
+
+    let nobody = page.request("POST", "/api/live", &page.csrf(), r#"{"kind":"mtu","host":"-x y"}"#);
+    assert!(nobody.starts_with("HTTP/1.1 422") && nobody.contains("advice"), "{nobody}");
+    // Asked to end, it ends a test that runs, and keeps what that measured.
+    let long = format!(r#"{{"kind":"throughput","host":"{}","seconds":600,"label":"cut"}}"#, server.host());
+    assert!(page.request("POST", "/api/live", &page.csrf(), &long).starts_with("HTTP/1.1 202"));
+    page.told_until("\"figure\":\"Goodput\"");
+    page.process.signal("TERM");
+    page.process.end().code(0);
+    let cut = run(&["history", "--json", "--label", "cut", "--store", &store]).code(0).json();
+    assert!(cut[0]["finished"].is_string(), "{cut}");
+}
+
+#[test]
+fn what_cannot_be_served_is_said_with_the_way_out() {
+    let scratch = Scratch::new("ui-refused");
+    let store = scratch.file("runs.db", None);
+    let refused = |words: &[&str]| run(&[&["ui", "--store", &store], words].concat()).code(2);
+    refused(&["--listen", "0.0.0.0:0"]).says("no token is asked for").says("--token-file");
+    let short = scratch.file("short", Some("abc\n"));
+    refused(&["--listen", "0.0.0.0:0", "--token-file", &short]).says("fewer than 16");
+    refused(&["--listen", "192.0.2.1:1", "--token-file", &scratch.file("token", Some("0123456789abcdefgh"))])
+        .says("192.0.2.1:1");
+    run(&["ui", "--listen", "127.0.0.1:0", "--store", "/proc/none/runs.db"]).code(2).says("/proc/none");
+}
+
+#[test]
+fn runs_become_one_page() {
+    let (server, scratch) = (Server::start(&[]), Scratch::new("report"));
+    let store = scratch.file("runs.db", None);
+    for label in ["one", "two"] {
+        let words = [
+            "throughput",
+            &server.host(),
+            "-t",
+            "1",
+            "-i",
+            "100ms",
+            "--save",
+            "--label",
+            label,
+            "--store",
+            &store,
+        ];
+        run(&words).code(0);
+    }
+    let file = |name: &str| scratch.file(name, None);
+    let report = |words: &[&str]| run(&[&["report"], words, &["--store", &store]].concat());
+    let text = |name: &str| std::fs::read_to_string(file(name)).unwrap();
+    report(&[
+        "one",
+        "two",
+        "one",
+        "-o",
+        &file("both.html"),
+        "--svg",
+        &file("both.svg"),
+        "--markdown",
+        &file("both.md"),
+        "--junit",
+        &file("both.xml"),
+    ])
+    .code(0);
+    let page = text("both.html");
+    assert_eq!(page.matches("<article>").count(), 3, "side by side, and each run once");
+    for part in ["2 runs side by side", "Fingerprint", "Method", "Goodput over time", "default-src 'none'"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("src=\"") && !page.contains("href=\""), "it loads nothing");
+    assert_eq!(text("both.svg").matches("<svg ").count(), 4, "one around the goodput of both and of each");
+    assert!(text("both.md").contains("side by side"));
+    assert_eq!(text("both.xml").matches("<testsuite ").count(), 2);
+    run(&["show", "two", "--json", "--store", &store]).code(2);
+    let id = run(&["history", "--json", "--store", &store]).json()[0]["id"].as_str().unwrap().to_owned();
+    let json = file("run.json");
+    run(&["show", &id, "--json", "-o", &json, "--store", &store]).code(0);
+    let of_file = report(&[&json]).code(0).stdout;
+    assert_eq!(of_file, report(&[&id[..20]]).code(0).stdout, "from its document as from the store");
+    report(&["nobody"]).code(2).says("nobody").says("history");
+    report(&["one", "--svg", &file("x.png")]).code(2).says("x.svg");
+    report(&["one", "--markdown", "/nonexistent/x.md"]).code(2).says("/nonexistent/x.md");
+    if cfg!(feature = "png") {
+        report(&["one", "--png", &file("one.png")]).code(0);
+        assert!(std::fs::read(file("one.png")).unwrap().starts_with(b"\x89PNG"));
+    }
+}
+
+/// Every view in Chromium, wide and on a phone, light and dark: what it says, whether axe finds fault, a live test, a
+/// comparison by its address, hostile names.
+#[test]
+fn every_view_works_in_a_browser() {
+    let test = "every_view_works_in_a_browser";
+    let front = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    if !front.join("node_modules/playwright-core").exists()
+        || Command::new("node").arg("--version").output().is_err()
+    {
+        return skip(test, "no node with playwright-core: scripts/web prepare");
+    }
+    let Some(browser) = browser() else {
+        return skip(test, "no Chromium: apt-get install chromium-headless-shell");
+    };
+    let (server, scratch) = (Server::start(&[]), Scratch::new("ui-browser"));
+    let store = scratch.file("runs.db", None);
+    let host = server.host();
+    for label in ["before", "after", "before", "after"] {
+        run(&["throughput", &host, "-t", "1", "-i", "100ms", "--save", "--label", label, "--store", &store])
+            .code(0);
+    }
+    let hostile = "<img src=x onerror=window.hacked=1>";
+    run(&["latency", &host, "-t", "1", "--save", "--label", hostile, "--store", &store]).code(0);
+    let page = Page::start(&["--store", &store]);
+    let mut looked = Command::new("node");
+    looked.arg(front.join("test/page.mjs")).arg(format!("http://{}", page.address)).arg(&host);
+    looked.env("CHROMIUM", browser);
+    let ended = Running::start(looked).end();
+    assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);
+}
+
+fn browser() -> Option<PathBuf> {
+    let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
+    let usual = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/google-chrome"]
+        .map(PathBuf::from);
+    named.into_iter().chain(usual).find(|path| path.exists())
+}

@@ -1,0 +1,47 @@
+//! What every request shares.
+
+use crate::backend::Backend;
+use crate::live::Live;
+use crate::login::Logins;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What every request shares.
+#[derive(Clone)]
+pub(crate) struct App {
+    pub(crate) backend: Arc<Backend>,
+    pub(crate) live: Arc<Live>,
+    pub(crate) logins: Arc<Logins>,
+    pub(crate) names: Arc<[String]>,
+    pub(crate) limits: Limits,
+    /// It listens on the loopback alone.
+    pub(crate) loopback: bool,
+}
+
+/// Bounds of connections and requests.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at once; more of them wait.
+    pub connections: usize,
+    /// From the begin of a connection, or the last request on it, to the end of the next request's head.
+    pub head: Duration,
+    /// For the body of a request.
+    pub body: Duration,
+    /// Until an answer begins.
+    pub answer: Duration,
+    /// For a client that takes nothing of what is sent.
+    pub stalled: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        let seconds = Duration::from_secs;
+        Limits {
+            connections: 128,
+            head: seconds(15),
+            body: seconds(10),
+            answer: seconds(30),
+            stalled: seconds(30),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What every request passes: whom it was meant for, where it came from, who sent it, and the headers of every answer.
+
+use crate::app::App;
+use crate::failed::Failed;
+use crate::login::Denied;
+use crate::secret::is_same;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, ORIGIN, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Instant;
+
+/// Whose connection a request came by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// Lets a request through, and gives every answer its headers.
+pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+    let is_api = request.uri().path().starts_with("/api/");
+    let mut response = match check(&app, &request) {
+        Ok(()) => {
+            let answered = tokio::time::timeout(app.limits.answer, next.run(request)).await;
+            answered.unwrap_or_else(|_| {
+                Failed::new(StatusCode::SERVICE_UNAVAILABLE, "the answer took too long").into_response()
+            })
+        }
+        Err(failed) => failed.into_response(),
+    };
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    let policy = if is_api { API_POLICY } else { PAGE_POLICY };
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(policy));
+    let cache = if is_api { "no-store" } else { "no-cache" };
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static(cache));
+    response
+}
+
+fn check(app: &App, request: &Request) -> Result<(), Failed> {
+    let (headers, path) = (request.headers(), request.uri().path());
+    check_host(app, headers)?;
+    if !path.starts_with("/api/") {
+        return Ok(());
+    }
+    check_site(headers)?;
+    let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
+    let from = request.extensions().get::<Peer>().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0.ip());
+    if let Some(token) = bearer(headers) {
+        // Whoever can set this header is no page of another site.
+        return app.logins.check(from, token, Instant::now()).map_err(denied);
+    }
+    let csrf = match app.logins.csrf(session(headers), Instant::now()) {
+        Some(csrf) => csrf,
+        None if OPEN.contains(&path) => app.logins.anonymous().to_owned(),
+        None => {
+            return Err(Failed::new(StatusCode::UNAUTHORIZED, "log in first")
+                .advised("give the token of this server to the page, or as `Authorization: Bearer TOKEN`"));
+        }
+    };
+    let given = headers.get(CSRF).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if changes && !is_same(given, &csrf) {
+        return Err(Failed::new(StatusCode::FORBIDDEN, "the header x-csrf-token is missing or out of date")
+            .advised("reload the page; programs read the token from /api/session"));
+    }
+    Ok(())
+}
+
+/// A page that has made its own name point here (DNS rebinding) is one of this server to the browser: so the name must
+/// be one that this server goes by. An address cannot be made to point elsewhere.
+fn check_host(app: &App, headers: &HeaderMap) -> Result<(), Failed> {
+    let mut given = headers.get_all(HOST).iter();
+    let (host, more) = (given.next().and_then(|host| host.to_str().ok()), given.next());
+    let name = host.filter(|_| more.is_none()).map(without_port).unwrap_or_default();
+    let known = match name.trim_matches(['[', ']']).parse::<IpAddr>() {
+        Ok(address) => !app.loopback || address.to_canonical().is_loopback(),
+        Err(_) => {
+            name.eq_ignore_ascii_case("localhost")
+                || app.names.iter().any(|own| own.eq_ignore_ascii_case(name))
+        }
+    };
+    if known {
+        return Ok(());
+    }
+    Err(Failed::new(StatusCode::MISDIRECTED_REQUEST, "this server does not go by the name in the address")
+        .advised("use its address, or start it with --name NAME"))
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.ends_with(':') => name,
+        _ => host,
+    }
+}
+
+/// No page of another site may ask for anything; browsers say whose page asks.
+fn check_site(headers: &HeaderMap) -> Result<(), Failed> {
+    let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("unreadable"));
+    let host = text(HOST).unwrap_or_default();
+    let own = |origin: &str| {
+        let origin = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        origin.is_some_and(|origin| origin.eq_ignore_ascii_case(host))
+    };
+    let origin = text(ORIGIN).is_none_or(own);
+    let site = text(SITE).is_none_or(|site| matches!(site, "same-origin" | "none"));
+    if origin && site {
+        return Ok(());
+    }
+    Err(Failed::new(StatusCode::FORBIDDEN, "pages of other sites may not use this server"))
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
+}
+
+/// The name of the session in the cookies.
+pub(crate) fn session(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    cookies
+        .flat_map(|value| value.split(';'))
+        .find_map(|cookie| cookie.trim().strip_prefix(SESSION)?.strip_prefix('='))
+}
+
+/// Why nobody was let in, as an answer.
+pub(crate) fn denied(denied: Denied) -> Failed {
+    match denied {
+        Denied::Wrong => Failed::new(StatusCode::UNAUTHORIZED, "the token is wrong")
+            .advised("it is the content of the file that --token-file named"),
+        Denied::Wait(wait) => {
+            let seconds = wait.as_secs().max(1);
+            let failed =
+                Failed::new(StatusCode::TOO_MANY_REQUESTS, "too many wrong tokens came from your address");
+            Failed { retry: Some(seconds), ..failed }.advised(format!("try again in {seconds} s"))
+        }
+        Denied::NoEntropy => Failed::internal(),
+    }
+}
+
+/// The cookie of a session.
+pub(crate) const SESSION: &str = "pathmeter_session";
+const CSRF: &str = "x-csrf-token";
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// What can be asked for without a session.
+const OPEN: [&str; 3] = ["/api/session", "/api/login", "/api/openapi.json"];
+
+/// The page has its scripts and styles from here and talks to nobody else.
+const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                           connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const API_POLICY: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
+const HEADERS: [(HeaderName, &str); 6] = [
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (X_FRAME_OPTIONS, "DENY"),
+    (REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_no_part_of_names() {
+        for (host, name) in [
+            ("localhost:5280", "localhost"),
+            ("localhost", "localhost"),
+            ("127.0.0.1:1", "127.0.0.1"),
+            ("[::1]:5280", "[::1]"),
+            ("[::1]", "[::1]"),
+            ("evil.example:x", "evil.example:x"),
+        ] {
+            assert_eq!(without_port(host), name);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The page: runs looked at, compared and started in a browser, over HTTP.
+//!
+//! The server knows documents ([`report`]) and the store, and no engine: a test is started through a closure that it is
+//! given ([`Backend::start`]). It is the only crate with an async runtime, on a thread of its own.
+//!
+//! What it promises to whoever runs it: without a token it listens on the loopback alone; a page of another site can
+//! neither read nor start anything (names in `Host`, `Origin`, a token against cross-site requests); a client that is slow,
+//! talks too much or never stops is cut off.
+
+mod api;
+mod app;
+mod assets;
+mod backend;
+mod blocks;
+mod failed;
+mod guard;
+mod live;
+mod login;
+mod secret;
+mod server;
+
+pub use app::Limits;
+pub use backend::{Asked, Backend, Kind, Refused, Sink, Stop, Update};
+pub use server::{Config, Server, Stopper, WebError};

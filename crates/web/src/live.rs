@@ -1,0 +1,246 @@
+//! The test that runs: one at a time, its story kept for whoever comes later, told to all who listen.
+//!
+//! A listener holds a place in the story and nothing else, so that one who does not listen costs no memory.
+
+use crate::backend::{Asked, Backend, Kind, Refused, Sink, Stop, Update};
+use model::event::{Event, Progress};
+use report::format::{LivePoint, live_points};
+use serde::Serialize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::watch;
+
+/// The test that runs, or the last one.
+pub(crate) struct Live {
+    state: Mutex<State>,
+    /// Counts what was told.
+    told: watch::Sender<u64>,
+    stopped: watch::Receiver<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Which test it is, from 1.
+    number: u64,
+    running: bool,
+    stop: Option<Stop>,
+    /// It was asked to end before it could be told.
+    unwanted: bool,
+    story: Vec<Arc<str>>,
+}
+
+/// What is told, a line of JSON each.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Told<'a> {
+    Started { kind: Kind, host: &'a str, label: &'a str },
+    Test { title: String },
+    Progress { progress: &'a Progress },
+    Points { points: Vec<LivePoint> },
+    Warning { text: &'a str },
+    Ended { id: &'a str, error: Option<String> },
+    Failed { why: &'a Refused },
+}
+
+/// Why no test was begun.
+#[derive(Debug)]
+pub(crate) enum NotBegun {
+    /// Another one runs.
+    Busy,
+    /// It cannot be.
+    Refused(Refused),
+}
+
+/// Where in the story a listener is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place {
+    number: u64,
+    next: usize,
+}
+
+impl Live {
+    pub(crate) fn new(stopped: watch::Receiver<bool>) -> Live {
+        Live { state: Mutex::default(), told: watch::channel(0).0, stopped }
+    }
+
+    /// Begins a test. Blocks while names are looked up.
+    pub(crate) fn start(self: &Arc<Live>, asked: Asked, backend: &Backend) -> Result<(), NotBegun> {
+        {
+            let mut state = self.lock();
+            if state.running {
+                return Err(NotBegun::Busy);
+            }
+            let number = state.number + 1;
+            *state = State { number, running: true, ..State::default() };
+        }
+        self.tell(&Told::Started { kind: asked.kind, host: &asked.host, label: &asked.label });
+        let begun = (backend.start)(asked, self.sink());
+        match begun {
+            Ok(stop) => {
+                let mut state = self.lock();
+                if state.unwanted || *self.stopped.borrow() {
+                    stop();
+                }
+                state.stop = Some(stop);
+                Ok(())
+            }
+            Err(why) => {
+                self.end(&Told::Failed { why: &why });
+                Err(NotBegun::Refused(why))
+            }
+        }
+    }
+
+    /// Asks the test to end.
+    pub(crate) fn stop(&self) -> bool {
+        let mut state = self.lock();
+        state.unwanted = state.running;
+        state.stop.iter().filter(|_| state.running).for_each(|stop| stop());
+        state.running
+    }
+
+    /// A test runs.
+    pub(crate) fn is_running(&self) -> bool {
+        self.lock().running
+    }
+
+    /// Waits until no test runs.
+    pub(crate) async fn ended(&self) {
+        let mut told = self.told.subscribe();
+        while self.is_running() {
+            if told.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// What comes next in the story; waits for it. `None`: the server ends, or there was nothing for a while.
+    pub(crate) async fn next(&self, place: &mut Place) -> Next {
+        let (mut told, mut stopped) = (self.told.subscribe(), self.stopped.clone());
+        loop {
+            if let Some((line, next)) = self.after(*place) {
+                *place = next;
+                return Next::Line(line);
+            }
+            tokio::select! {
+                changed = told.changed() => if changed.is_err() { return Next::End },
+                _ = stopped.wait_for(|stopped| *stopped) => return Next::End,
+                () = tokio::time::sleep(QUIET) => return Next::Nothing,
+            }
+        }
+    }
+
+    fn after(&self, place: Place) -> Option<(Arc<str>, Place)> {
+        let state = self.lock();
+        let next = if place.number == state.number { place.next } else { 0 };
+        let line = state.story.get(next)?.clone();
+        Some((line, Place { number: state.number, next: next + 1 }))
+    }
+
+    fn sink(self: &Arc<Live>) -> Sink {
+        let mut teller =
+            Teller { live: self.clone(), number: self.lock().number, clock: Clock::default(), over: false };
+        Box::new(move |update| teller.take(&update))
+    }
+
+    fn tell(&self, told: &Told<'_>) {
+        let Ok(line) = serde_json::to_string(told) else { return };
+        self.lock().story.push(line.into());
+        self.told.send_modify(|count| *count += 1);
+    }
+
+    fn end(&self, told: &Told<'_>) {
+        self.tell(told);
+        let mut state = self.lock();
+        state.running = false;
+        state.stop = None;
+        drop(state);
+        self.told.send_modify(|count| *count += 1);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a listener gets.
+#[derive(Debug)]
+pub(crate) enum Next {
+    Line(Arc<str>),
+    /// Nothing happened for a while.
+    Nothing,
+    End,
+}
+
+/// When the test that runs now began, on the axis of the whole run.
+#[derive(Default)]
+struct Clock {
+    first: Option<Instant>,
+    offset: f64,
+    name: String,
+}
+
+/// Turns the events of one test into its story.
+struct Teller {
+    live: Arc<Live>,
+    number: u64,
+    clock: Clock,
+    over: bool,
+}
+
+impl Teller {
+    fn take(&mut self, update: &Update) {
+        match update {
+            Update::Event(event) => self.event(event),
+            Update::Ended { id, error } => self.end(&Told::Ended { id, error: error.clone() }),
+            Update::Failed(why) => self.end(&Told::Failed { why }),
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let began = *self.clock.first.get_or_insert_with(Instant::now);
+        match event {
+            Event::Connected(connected) => {
+                let test = &connected.plan.test;
+                self.clock.name = format!("{} ", test.transport);
+                let title = report::format::test_title(&connected.plan);
+                self.live.tell(&Told::Test { title });
+            }
+            Event::Started(_) | Event::LatencyStarted(_) => self.clock.offset = began.elapsed().as_secs_f64(),
+            Event::Progress(progress) => self.live.tell(&Told::Progress { progress }),
+            Event::Warning(warning) => self.live.tell(&Told::Warning { text: &warning.text }),
+            _ => {}
+        }
+        let mut points = live_points(event);
+        for point in &mut points {
+            point.at += self.clock.offset;
+            point.line = format!("{}{}", self.clock.name, point.line);
+        }
+        if !points.is_empty() {
+            self.live.tell(&Told::Points { points });
+        }
+    }
+
+    fn end(&mut self, told: &Told<'_>) {
+        if !std::mem::replace(&mut self.over, true) {
+            self.live.end(told);
+        }
+    }
+}
+
+/// A test that died without a last word must not keep others from running.
+impl Drop for Teller {
+    fn drop(&mut self) {
+        let state = self.live.lock();
+        let is_mine = state.number == self.number && state.running;
+        drop(state);
+        if is_mine && !self.over && std::thread::panicking() {
+            let why =
+                Refused { error: "internal error: the test ended without a result".into(), advice: None };
+            self.end(&Told::Failed { why: &why });
+        }
+    }
+}
+
+/// After so long a listener is shown that the connection lives.
+const QUIET: std::time::Duration = std::time::Duration::from_secs(15);

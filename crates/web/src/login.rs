@@ -1,0 +1,205 @@
+//! Who may look: sessions of those who gave the token, and a limit on those who guess.
+
+use crate::secret::{is_same, random};
+use std::collections::HashMap;
+use std::io;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The sessions of a server.
+#[derive(Debug)]
+pub(crate) struct Logins {
+    /// What must be given; absent: whoever reaches the server may look.
+    token: Option<String>,
+    /// The token against cross-site requests of whoever has no session.
+    anonymous: String,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    sessions: Vec<Session>,
+    failures: HashMap<IpAddr, Failures>,
+}
+
+#[derive(Clone, Debug)]
+struct Session {
+    name: String,
+    csrf: String,
+    ends: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Failures {
+    count: u32,
+    last: Instant,
+}
+
+/// Why nobody was let in.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Denied {
+    /// The token is wrong.
+    Wrong,
+    /// Too many wrong ones came from there: wait so long.
+    Wait(Duration),
+    /// The kernel gives no entropy.
+    NoEntropy,
+}
+
+impl Logins {
+    pub(crate) fn new(token: Option<String>) -> io::Result<Logins> {
+        Ok(Logins { token, anonymous: random()?, state: Mutex::default() })
+    }
+
+    /// A token is asked for.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.token.is_some()
+    }
+
+    /// Lets in who knows the token: the name of the new session.
+    pub(crate) fn enter(&self, from: IpAddr, token: &str, now: Instant) -> Result<String, Denied> {
+        let Some(wanted) = &self.token else { return Err(Denied::Wrong) };
+        let mut state = self.lock();
+        state.may_try(from, now)?;
+        if !is_same(wanted, token) {
+            state.failed(from, now);
+            return Err(Denied::Wrong);
+        }
+        state.failures.remove(&source(from));
+        let (Ok(name), Ok(csrf)) = (random(), random()) else { return Err(Denied::NoEntropy) };
+        state.sessions.retain(|session| session.ends > now);
+        if state.sessions.len() >= MOST_SESSIONS {
+            state.sessions.remove(0);
+        }
+        state.sessions.push(Session { name: name.clone(), csrf, ends: now + LASTS });
+        Ok(name)
+    }
+
+    /// Whether a token of a program (`Authorization: Bearer`) is right.
+    pub(crate) fn check(&self, from: IpAddr, token: &str, now: Instant) -> Result<(), Denied> {
+        let Some(wanted) = &self.token else { return Ok(()) };
+        let mut state = self.lock();
+        state.may_try(from, now)?;
+        if is_same(wanted, token) {
+            return Ok(());
+        }
+        state.failed(from, now);
+        Err(Denied::Wrong)
+    }
+
+    /// Ends a session.
+    pub(crate) fn leave(&self, name: &str) {
+        self.lock().sessions.retain(|session| !is_same(&session.name, name));
+    }
+
+    /// The token against cross-site requests: that of a session that lasts, or where none is needed that of everybody.
+    /// Absent: whoever asks has to log in.
+    pub(crate) fn csrf(&self, session: Option<&str>, now: Instant) -> Option<String> {
+        if self.token.is_none() {
+            return Some(self.anonymous.clone());
+        }
+        let name = session?;
+        let state = self.lock();
+        let found = state.sessions.iter().find(|session| is_same(&session.name, name) && session.ends > now);
+        found.map(|session| session.csrf.clone())
+    }
+
+    /// The token against cross-site requests with which one logs in.
+    pub(crate) fn anonymous(&self) -> &str {
+        &self.anonymous
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn may_try(&self, from: IpAddr, now: Instant) -> Result<(), Denied> {
+        let Some(failures) = self.failures.get(&source(from)) else { return Ok(()) };
+        let wait = (failures.last + PAUSE).saturating_duration_since(now);
+        if failures.count < FREE || wait.is_zero() { Ok(()) } else { Err(Denied::Wait(wait)) }
+    }
+
+    fn failed(&mut self, from: IpAddr, now: Instant) {
+        self.failures.retain(|_, failures| failures.last + FORGOTTEN > now);
+        if self.failures.len() >= MOST_SOURCES {
+            let oldest =
+                self.failures.iter().min_by_key(|(_, failures)| failures.last).map(|(from, _)| *from);
+            oldest.map(|oldest| self.failures.remove(&oldest));
+        }
+        let failures = self.failures.entry(source(from)).or_insert(Failures { count: 0, last: now });
+        *failures = Failures { count: failures.count.saturating_add(1), last: now };
+    }
+}
+
+/// Addresses that one host has at will count as one: those of an IPv6 network of 64 bits.
+fn source(from: IpAddr) -> IpAddr {
+    match from.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() & (u128::MAX << 64)).into()),
+        v4 => v4,
+    }
+}
+
+const LASTS: Duration = Duration::from_secs(12 * 3600);
+const MOST_SESSIONS: usize = 64;
+/// Wrong tokens that cost no wait.
+const FREE: u32 = 5;
+const PAUSE: Duration = Duration::from_secs(10);
+const FORGOTTEN: Duration = Duration::from_secs(600);
+const MOST_SOURCES: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    #[test]
+    fn a_session_lasts_until_it_ends() {
+        let (logins, now) = (Logins::new(Some("right".into())).unwrap(), Instant::now());
+        assert_eq!(logins.csrf(None, now), None);
+        assert_eq!(logins.enter(HERE, "wrong", now), Err(Denied::Wrong));
+        let name = logins.enter(HERE, "right", now).unwrap();
+        assert!(logins.csrf(Some(&name), now).is_some());
+        assert_eq!(logins.csrf(Some("another"), now), None);
+        assert_eq!(logins.csrf(Some(&name), now + LASTS), None);
+        logins.leave(&name);
+        assert_eq!(logins.csrf(Some(&name), now), None);
+    }
+
+    #[test]
+    fn who_guesses_waits_and_others_do_not() {
+        let (logins, now) = (Logins::new(Some("right".into())).unwrap(), Instant::now());
+        for _ in 0..FREE {
+            assert_eq!(logins.enter(HERE, "wrong", now), Err(Denied::Wrong));
+        }
+        assert_eq!(logins.enter(HERE, "right", now), Err(Denied::Wait(PAUSE)), "even the right one waits");
+        assert_eq!(logins.check(HERE, "right", now), Err(Denied::Wait(PAUSE)));
+        assert!(logins.enter("192.0.2.1".parse().unwrap(), "right", now).is_ok());
+        assert_eq!(logins.enter(HERE, "wrong", now + PAUSE), Err(Denied::Wrong));
+        assert!(matches!(logins.enter(HERE, "right", now + PAUSE), Err(Denied::Wait(_))));
+        assert!(logins.enter(HERE, "right", now + PAUSE + PAUSE).is_ok());
+        let network = |last: &str| source(format!("2001:db8::{last}").parse().unwrap());
+        assert_eq!(network("1"), network("2"));
+        assert_eq!(source("::ffff:127.0.0.1".parse().unwrap()), HERE);
+    }
+
+    #[test]
+    fn memory_of_guesses_is_bounded() {
+        let (logins, now) = (Logins::new(Some("right".into())).unwrap(), Instant::now());
+        for number in 0..u32::try_from(MOST_SOURCES).unwrap() + 10 {
+            let from = IpAddr::V4(number.into());
+            assert_eq!(
+                logins.enter(from, "wrong", now + Duration::from_micros(number.into())),
+                Err(Denied::Wrong)
+            );
+        }
+        assert_eq!(logins.lock().failures.len(), MOST_SOURCES);
+        for _ in 0..MOST_SESSIONS + 5 {
+            logins.enter(HERE, "right", now).unwrap();
+        }
+        assert_eq!(logins.lock().sessions.len(), MOST_SESSIONS);
+    }
+}

@@ -1,0 +1,491 @@
+//! The REST interface over real sockets: what it answers, and whom it refuses.
+
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
+
+mod common;
+
+use common::{Answer, NO_TOKEN, Page, read, run};
+use model::run::Run;
+use pathmeter_web::{Backend, Config, Limits, Server, WebError};
+use std::io::{BufRead, BufReader, Write};
+use std::time::Duration;
+use store::Store;
+
+const TOKEN: &str = "a token that nobody guesses";
+
+fn page() -> Page {
+    Page::start(NO_TOKEN, Limits::default())
+}
+
+fn with_runs() -> Page {
+    let page = page();
+    for (number, id) in ["01a-one", "01a-two", "01b-three"].into_iter().enumerate() {
+        let label = if number < 2 { "before" } else { "after" };
+        page.keep(&run(id, number as u64, 20), "far.example", label);
+    }
+    page
+}
+
+fn ids(answer: &Answer) -> Vec<String> {
+    let runs = answer.json()["runs"].clone();
+    runs.as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn runs_are_listed_filtered_and_paged() {
+    let page = with_runs();
+    assert_eq!(ids(&page.get("/api/runs")), ["01b-three", "01a-two", "01a-one"]);
+    assert_eq!(ids(&page.get("/api/runs?label=before&kind=throughput")), ["01a-two", "01a-one"]);
+    assert!(ids(&page.get("/api/runs?status=problem")).is_empty());
+    let first = page.get("/api/runs?limit=1").json();
+    assert_eq!(first["more"], true);
+    let before = first["runs"][0]["started"].as_str().unwrap();
+    assert_eq!(ids(&page.get(&format!("/api/runs?limit=5&before={before}"))), ["01a-two", "01a-one"]);
+    for wrong in ["limit=0", "limit=501", "limit=x", "since=yesterday", "colour=red"] {
+        let refused = page.get(&format!("/api/runs?{wrong}"));
+        assert_eq!(refused.status, 400, "{wrong}: {refused:?}");
+        assert!(refused.json()["error"].is_string());
+    }
+}
+
+#[test]
+fn a_run_is_shown_in_every_shape() {
+    let page = with_runs();
+    let shown = page.get("/api/runs/01b").json();
+    assert_eq!(shown["entry"]["id"], "01b-three");
+    assert_eq!(shown["status"], "ok");
+    let blocks = shown["document"]["blocks"].as_array().unwrap();
+    assert!(
+        blocks
+            .iter()
+            .any(|block| block["type"] == "chart" && block["svg"].as_str().unwrap().starts_with("<svg"))
+    );
+    assert!(blocks.iter().any(|block| block["type"] == "details" && block["title"] == "Method"));
+    let document: Run = serde_json::from_str(&page.get("/api/runs/01b/document").body).unwrap();
+    assert_eq!(document, run("01b-three", 2, 20));
+    let series = page.get("/api/runs/01b/series").json();
+    let line = &series[0]["lines"][0];
+    assert_eq!(
+        (line["at"][19].as_f64(), line["values"][19].as_f64()),
+        (Some(20.0), Some(20e6)),
+        "125 kB/s is 1 Mbit/s"
+    );
+    assert!(page.get("/api/runs/01b/report").body.starts_with("<!DOCTYPE html>"));
+    let chart = page.get("/api/runs/01b/charts/0.svg");
+    assert_eq!((chart.status, chart.header("content-type")), (200, Some("image/svg+xml")));
+    for missing in
+        ["/api/runs/01b/charts/7.svg", "/api/runs/01b/charts/x", "/api/runs/nothing", "/api/nothing"]
+    {
+        assert_eq!(page.get(missing).status, 404, "{missing}");
+    }
+    assert_eq!(page.get("/api/runs/01a").status, 400, "it is the beginning of two");
+}
+
+#[test]
+fn a_run_is_labelled_and_forgotten() {
+    let page = with_runs();
+    assert_eq!(page.change("PUT", "/api/runs/01b/label", r#"{"label":" new "}"#).status, 204);
+    assert_eq!(ids(&page.get("/api/runs?label=new")), ["01b-three"]);
+    let long = format!(r#"{{"label":"{}"}}"#, "x".repeat(101));
+    assert_eq!(page.change("PUT", "/api/runs/01b/label", &long).status, 400);
+    assert_eq!(page.change("DELETE", "/api/runs/01b", "").status, 204);
+    assert_eq!(page.change("DELETE", "/api/runs/01b", "").status, 404);
+    assert_eq!(ids(&page.get("/api/runs")).len(), 2);
+}
+
+#[test]
+fn sets_are_labels_or_names_of_runs() {
+    let page = with_runs();
+    let compared = page.get("/api/compare?base=before&other=01b").json();
+    assert_eq!(compared["comparison"]["base"]["runs"], 2);
+    assert_eq!(compared["comparison"]["other"]["runs"], 1);
+    let named = page.get("/api/compare?base=01a-one,01a-two&other=after").json();
+    assert_eq!(named["comparison"]["base"]["runs"], 2);
+    let unknown = page.get("/api/compare?base=nobody&other=after");
+    assert_eq!(unknown.status, 404);
+    assert!(unknown.json()["error"].as_str().unwrap().contains("nobody"));
+    assert_eq!(page.get("/api/compare?base=&other=after").status, 400);
+    assert_eq!(page.get("/api/compare?base=before").status, 400);
+}
+
+#[test]
+fn a_path_has_the_course_of_its_runs() {
+    let page = with_runs();
+    let paths = page.get("/api/paths").json();
+    let path = &paths["paths"][0];
+    assert_eq!((&path["target"], &path["runs"]), (&"far.example".into(), &3.into()));
+    assert_eq!(path["latest"]["id"], "01b-three");
+    let points = path["figures"][0]["points"].as_array().unwrap();
+    assert_eq!(
+        points.iter().map(|point| point["id"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["01a-one", "01a-two", "01b-three"]
+    );
+    assert_eq!(page.get("/api/lab").json()["topologies"][0]["name"], "direct");
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let page = page();
+    let mut run = run("01c-<script>", 0, 3);
+    let hostile = "</script><img src=x onerror=alert(1)>";
+    run.plan.as_mut().unwrap().target.host = hostile.into();
+    run.verdict.text = hostile.into();
+    page.keep(&run, hostile, "\"><svg onload=alert(1)>");
+    let html = page.get("/api/runs/01c/report");
+    assert!(html.body.contains("&lt;img src=x") && !html.body.contains("<img"), "{}", html.body);
+    assert!(html.header("content-security-policy").unwrap().contains("sandbox"));
+    assert_eq!(html.header("content-disposition"), Some("inline; filename=\"pathmeter-01c-script.html\""));
+    assert!(!page.get("/api/runs/01c/charts/0.svg").body.contains("<img"));
+    for path in ["/api/runs", "/api/runs/01c", "/api/paths", "/api/runs/01c/document"] {
+        let answer = page.get(path);
+        assert_eq!(answer.header("content-type"), Some("application/json"), "{path}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
+        assert!(answer.body.contains("onerror=alert"), "{path}: it is told as it is, as text");
+    }
+}
+
+#[test]
+fn every_answer_has_its_policy() {
+    let page = page();
+    let front = page.get("/");
+    let policy = front.header("content-security-policy").unwrap();
+    assert!(policy.contains("script-src 'self'") && !policy.contains("unsafe"), "{policy}");
+    assert_eq!(front.header("cache-control"), Some("no-cache"));
+    let tag = format!("If-None-Match: {}", front.header("etag").unwrap());
+    assert_eq!(page.request("GET", "/", &[&tag], "").status, 304);
+    for path in ["/", "/app.js", "/api/session", "/api/nothing", "/nothing"] {
+        let answer = page.get(path);
+        for name in
+            ["content-security-policy", "x-frame-options", "referrer-policy", "cross-origin-resource-policy"]
+        {
+            assert!(answer.header(name).is_some(), "{path} without {name}: {answer:?}");
+        }
+    }
+    assert!(!page.get("/").head.to_ascii_lowercase().contains("access-control"));
+}
+
+#[test]
+fn no_path_leads_out_of_the_front_end() {
+    let page = page();
+    for path in [
+        "/../../../etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/..%2f..%2fetc%2fpasswd",
+        "//etc/passwd",
+        "/app.js/../../Cargo.toml",
+        "/.git/config",
+        "/api/../etc/passwd",
+        "/api/runs/..%2f..%2fetc%2fpasswd",
+        "/api/runs/%00",
+        "/api/runs/%ff",
+    ] {
+        let answer = page.get(path);
+        assert!(matches!(answer.status, 400 | 404), "{path}: {answer:?}");
+        assert!(!answer.body.contains("root:"), "{path}");
+    }
+}
+
+#[test]
+fn a_name_that_was_made_to_point_here_is_refused() {
+    let page = with_runs();
+    let port = page.address.port();
+    for own in [
+        format!("localhost:{port}"),
+        "LOCALHOST".into(),
+        format!("[::1]:{port}"),
+        "127.0.0.1".into(),
+        "page.example".into(),
+    ] {
+        assert_eq!(page.request("GET", "/api/runs", &[&format!("Host: {own}")], "").status, 200, "{own}");
+    }
+    for other in [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "192.0.2.1",
+        "localhost.evil.example:80",
+        "",
+        "page.example.evil",
+    ] {
+        for path in ["/api/runs", "/"] {
+            let refused = page.request("GET", path, &[&format!("Host: {other}")], "");
+            assert!(matches!(refused.status, 400 | 421), "{other}: {refused:?}");
+        }
+    }
+    let two = format!("Host: {}\r\nHost: evil.example", page.address);
+    assert_ne!(page.request("GET", "/api/runs", &[&two], "").status, 200);
+    let none = page.raw("GET /api/runs HTTP/1.0\r\n\r\n");
+    assert_eq!(none.status, 421, "{none:?}");
+}
+
+#[test]
+fn other_sites_can_neither_read_nor_change() {
+    let page = with_runs();
+    let csrf = page.csrf(&[]);
+    for foreign in [
+        "Origin: http://evil.example",
+        "Origin: null",
+        "Sec-Fetch-Site: cross-site",
+        "Sec-Fetch-Site: same-site",
+    ] {
+        assert_eq!(page.request("GET", "/api/runs", &[foreign], "").status, 403, "{foreign}");
+        assert_eq!(page.request("DELETE", "/api/runs/01b", &[foreign, &csrf], "").status, 403, "{foreign}");
+    }
+    let other_port = format!("Origin: http://127.0.0.1:{}", page.address.port() ^ 1);
+    assert_eq!(page.request("DELETE", "/api/runs/01b", &[&other_port, &csrf], "").status, 403);
+    for missing in ["", "X-CSRF-Token: 0", "X-CSRF-Token:"] {
+        let refused = page.request("DELETE", "/api/runs/01b", &[missing], "");
+        assert_eq!(refused.status, 403, "{missing}");
+        assert!(refused.json()["error"].as_str().unwrap().contains("x-csrf-token"));
+    }
+    let own = format!("Origin: http://{}", page.address);
+    assert_eq!(
+        page.request("DELETE", "/api/runs/01b", &[&own, "Sec-Fetch-Site: same-origin", &csrf], "").status,
+        204
+    );
+}
+
+#[test]
+fn with_a_token_one_logs_in() {
+    let page = Page::start(Some(TOKEN), Limits::default());
+    page.keep(&run("01a-one", 0, 3), "far.example", "");
+    for path in
+        ["/api/runs", "/api/runs/01a", "/api/paths", "/api/live", "/api/lab", "/api/compare?base=a&other=b"]
+    {
+        assert_eq!(page.get(path).status, 401, "{path}");
+    }
+    assert_eq!(page.get("/").status, 200, "the page asks for the token");
+    let session = page.get("/api/session").json();
+    assert_eq!((&session["login_needed"], &session["logged_in"]), (&true.into(), &false.into()));
+    let login = |token: &str| page.change("POST", "/api/login", &format!(r#"{{"token":"{token}"}}"#));
+    assert_eq!(login("wrong").status, 401);
+    let entered = login(TOKEN);
+    assert_eq!(entered.status, 204, "{entered:?}");
+    let cookie = entered.header("set-cookie").unwrap();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    let cookie = format!("Cookie: other=1; {}", cookie.split(';').next().unwrap());
+    assert_eq!(ids(&page.request("GET", "/api/runs", &[&cookie], "")), ["01a-one"]);
+    let anonymous = page.csrf(&[]);
+    assert_eq!(
+        page.request("DELETE", "/api/runs/01a", &[&cookie, &anonymous], "").status,
+        403,
+        "of no session"
+    );
+    let own = page.csrf(&[&cookie]);
+    assert_eq!(page.request("DELETE", "/api/runs/01a", &[&own], "").status, 401, "without the session");
+    assert_eq!(page.request("DELETE", "/api/runs/01a", &[&cookie, &own], "").status, 204);
+    assert_eq!(page.request("POST", "/api/logout", &[&cookie, &own], "").status, 204);
+    assert_eq!(page.request("GET", "/api/runs", &[&cookie], "").status, 401);
+}
+
+#[test]
+fn programs_give_the_token_and_who_guesses_waits() {
+    let page = Page::start(Some(TOKEN), Limits::default());
+    let bearer = format!("Authorization: Bearer {TOKEN}");
+    assert_eq!(page.request("GET", "/api/runs", &[&bearer], "").status, 200);
+    assert_eq!(
+        page.request("POST", "/api/live/stop", &[&bearer], "").status,
+        200,
+        "no page of another site can send it"
+    );
+    for _ in 0..5 {
+        assert_eq!(page.request("GET", "/api/runs", &["Authorization: Bearer wrong"], "").status, 401);
+    }
+    let waits = page.request("GET", "/api/runs", &[&bearer], "");
+    assert_eq!(waits.status, 429);
+    assert!(waits.header("retry-after").unwrap().parse::<u64>().unwrap() > 0);
+    assert_eq!(page.change("POST", "/api/login", &format!(r#"{{"token":"{TOKEN}"}}"#)).status, 429);
+}
+
+#[test]
+fn without_a_token_it_stays_on_the_loopback() {
+    let bind = |listen: &str, token: Option<&str>| {
+        let backend = Backend {
+            version: String::new(),
+            open: Box::new(|| Store::open(std::path::Path::new("/nonexistent/runs.db"))),
+            start: Box::new(|_, _| Err(pathmeter_web::Refused::default())),
+            topologies: Box::new(Vec::new),
+            unended: |entry, events| insight::run_of_events(&entry.id, &entry.kind, events),
+        };
+        let listen = listen.parse().unwrap();
+        Server::bind(
+            Config { listen, token: token.map(Into::into), names: Vec::new(), limits: Limits::default() },
+            backend,
+        )
+    };
+    for open in ["0.0.0.0:0", "[::]:0"] {
+        assert!(matches!(bind(open, None), Err(WebError::Open(_))), "{open}");
+    }
+    assert!(matches!(bind("0.0.0.0:0", Some("short")), Err(WebError::ShortToken)));
+    assert!(bind("0.0.0.0:0", Some(TOKEN)).is_ok());
+    assert!(bind("127.0.0.1:0", None).is_ok());
+    let refused = bind("192.0.2.1:1", Some(TOKEN)).err().unwrap();
+    assert!(refused.to_string().contains("192.0.2.1:1"), "{refused}");
+}
+
+#[test]
+fn bodies_are_bounded_and_read_with_care() {
+    let page = page();
+    let csrf = page.csrf(&[]);
+    let post = |headers: &[&str], body: &str| {
+        page.request("POST", "/api/live", &[&[csrf.as_str()], headers].concat(), body)
+    };
+    let large = format!(r#"{{"kind":"measure","host":"{}"}}"#, "x".repeat(20_000));
+    assert_eq!(post(&[], &large).status, 413);
+    for (wrong, named) in [
+        ("{", "EOF"),
+        ("[]", "struct"),
+        (r#"{"kind":"measure"}"#, "host"),
+        (r#"{"kind":"reboot","host":"a"}"#, "reboot"),
+        (r#"{"kind":"measure","host":"a","shell":"x"}"#, "shell"),
+        (r#"{"kind":"throughput","host":"a","seconds":0}"#, "seconds"),
+        (r#"{"kind":"throughput","host":"a","seconds":-1}"#, "-1"),
+        (r#"{"kind":"throughput","host":"a","streams":129}"#, "streams"),
+        (r#"{"kind":"measure","host":"  "}"#, "far end"),
+        (r#"{"kind":"measure","host":"a\u0000b"}"#, "far end"),
+    ] {
+        let refused = post(&[], wrong);
+        assert_eq!(refused.status, 400, "{wrong}: {refused:?}");
+        assert!(refused.json()["error"].as_str().unwrap().contains(named), "{wrong}: {refused:?}");
+    }
+    let text = page.raw(&format!(
+        "POST /api/live HTTP/1.1\r\nHost: {}\r\n{csrf}\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}",
+        page.address
+    ));
+    assert_eq!(text.status, 415);
+    let head = page.request("GET", "/", &[&format!("X-Long: {}", "x".repeat(40_000))], "");
+    assert!(matches!(head.status, 400 | 431), "{head:?}");
+    assert_eq!(page.request("PATCH", "/api/runs", &[&csrf], "").status, 405);
+    assert_eq!(page.raw("nonsense\r\n\r\n").status, 400);
+}
+
+/// Who sends half a head, half a body, or nothing at all is cut off, and gives its place back.
+#[test]
+fn slow_clients_lose_their_place() {
+    let short = Duration::from_millis(300);
+    let limits = Limits { connections: 2, head: short, body: short, ..Limits::default() };
+    let page = Page::start(NO_TOKEN, limits);
+    let csrf = page.csrf(&[]);
+    let mut half_head = page.connect();
+    half_head.write_all(b"GET /api/runs HTTP/1.1\r\nHost: ").unwrap();
+    let mut half_body = page.connect();
+    let head = format!(
+        "POST /api/live HTTP/1.1\r\nHost: {}\r\n{csrf}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{{",
+        page.address
+    );
+    half_body.write_all(head.as_bytes()).unwrap();
+    // Both places are taken: this one is answered when one is free again.
+    assert_eq!(page.get("/api/session").status, 200);
+    assert_eq!(read(&mut half_body).status, 408);
+    let ended = std::io::Read::read(&mut half_head, &mut [0; 1024]);
+    assert!(ended.is_ok(), "{ended:?}: the server closed");
+    let mut idle = page.connect();
+    let ended = std::io::Read::read(&mut idle, &mut [0; 1024]);
+    assert!(matches!(ended, Ok(0)), "{ended:?}: nothing was asked for");
+    let mut kept = page.connect();
+    kept.write_all(format!("GET /api/session HTTP/1.1\r\nHost: {}\r\n\r\n", page.address).as_bytes())
+        .unwrap();
+    assert_eq!(read(&mut kept).status, 200, "and the connection is closed when nothing follows");
+}
+
+/// Who asks for much and reads none of it loses its place, too.
+#[test]
+fn who_does_not_read_is_cut_off() {
+    let limits = Limits { connections: 1, stalled: Duration::from_millis(500), ..Limits::default() };
+    let page = Page::start(NO_TOKEN, limits);
+    page.keep(&run("01a-large", 0, 60_000), "far.example", "");
+    let mut deaf = page.connect();
+    let request = format!("GET /api/runs/01a-large/document HTTP/1.1\r\nHost: {}\r\n\r\n", page.address);
+    deaf.write_all(request.as_bytes()).unwrap();
+    assert_eq!(page.get("/api/session").status, 200, "its place is free again");
+}
+
+/// Lines of server-sent events.
+fn told(page: &Page, until: &str) -> Vec<serde_json::Value> {
+    let mut stream = page.connect();
+    stream.write_all(format!("GET /api/live HTTP/1.1\r\nHost: {}\r\n\r\n", page.address).as_bytes()).unwrap();
+    let mut all = Vec::new();
+    for line in BufReader::new(stream).lines() {
+        let line = line.unwrap();
+        let Some(data) = line.strip_prefix("data: ") else { continue };
+        let value: serde_json::Value = serde_json::from_str(data).unwrap();
+        let last = value["type"] == until;
+        all.push(value);
+        if last {
+            break;
+        }
+    }
+    all
+}
+
+fn kinds(told: &[serde_json::Value]) -> Vec<&str> {
+    told.iter().map(|one| one["type"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_test_is_begun_followed_and_stopped() {
+    let page = page();
+    let asked = r#"{"kind":"throughput","host":"far.example","label":"new","seconds":5}"#;
+    assert_eq!(page.change("POST", "/api/live/stop", "").json()["running"], false);
+    assert_eq!(page.change("POST", "/api/live", asked).status, 202);
+    let begin = told(&page, "points");
+    assert_eq!(kinds(&begin), ["started", "progress", "warning", "points"]);
+    assert_eq!((&begin[0]["host"], &begin[0]["kind"]), (&"far.example".into(), &"throughput".into()));
+    let point = &begin[3]["points"][0];
+    assert_eq!((&point["line"], point["value"].as_f64()), (&"up".into(), Some(8e6)));
+    let second = page.change("POST", "/api/live", asked);
+    assert_eq!(second.status, 409);
+    assert!(second.json()["advice"].is_string());
+    assert_eq!(page.change("POST", "/api/live/stop", "").json()["running"], true);
+    let whole = told(&page, "ended");
+    assert_eq!(
+        kinds(&whole),
+        ["started", "progress", "warning", "points", "ended"],
+        "who comes later hears all of it"
+    );
+    assert_eq!(whole[4]["id"], "done");
+    assert_eq!(page.change("POST", "/api/live", asked).status, 202, "and another one may run");
+}
+
+#[test]
+fn a_test_that_cannot_be_or_dies_is_told() {
+    let page = page();
+    let refused = page.change("POST", "/api/live", r#"{"kind":"mtu","host":"nowhere"}"#);
+    assert_eq!(refused.status, 422);
+    assert_eq!(
+        (&refused.json()["error"], &refused.json()["advice"]),
+        (&"nowhere has no address".into(), &"give another".into())
+    );
+    assert_eq!(told(&page, "failed")[1]["why"]["error"], "nowhere has no address");
+    assert_eq!(page.change("POST", "/api/live", r#"{"kind":"mtu","host":"panics"}"#).status, 202);
+    let died = told(&page, "failed");
+    assert!(died[1]["why"]["error"].as_str().unwrap().contains("internal error"), "{died:?}");
+    assert_eq!(page.change("POST", "/api/live", r#"{"kind":"mtu","host":"fine"}"#).status, 202);
+}
+
+#[test]
+fn a_store_that_is_gone_is_named() {
+    let backend = Backend {
+        version: String::new(),
+        open: Box::new(|| Store::open(std::path::Path::new("/proc/none/runs.db"))),
+        start: Box::new(|_, _| Err(pathmeter_web::Refused::default())),
+        topologies: Box::new(Vec::new),
+        unended: |entry, events| insight::run_of_events(&entry.id, &entry.kind, events),
+    };
+    let listen = "127.0.0.1:0".parse().unwrap();
+    let server =
+        Server::bind(Config { listen, token: None, names: Vec::new(), limits: Limits::default() }, backend)
+            .unwrap();
+    let (address, stopper) = (server.address().unwrap(), server.stopper());
+    let thread = std::thread::spawn(move || server.serve());
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    stream
+        .write_all(
+            format!("GET /api/runs HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes(),
+        )
+        .unwrap();
+    let answer = read(&mut stream);
+    assert_eq!(answer.status, 503, "{answer:?}");
+    assert!(answer.json()["error"].as_str().unwrap().contains("/proc/none"), "{answer:?}");
+    stopper.stop();
+    thread.join().unwrap().unwrap();
+}

@@ -1,0 +1,179 @@
+// What the server sends; openapi.json describes it.
+
+export type Status = 'ok' | 'degraded' | 'problem' | 'void'
+
+export interface Figure {
+  name: string
+  value: number
+  text: string
+}
+
+export interface Entry {
+  id: string
+  kind: string
+  target: string
+  label: string
+  origin: 'measured' | 'imported'
+  started: string
+  finished: string | null
+  status: Status | null
+  verdict: string | null
+  figures: Figure[]
+}
+
+export interface Finding {
+  id: string
+  severity: 'info' | 'warning' | 'problem'
+  direction: string | null
+  title: string
+  evidence: Record<string, unknown>
+  advice: string
+}
+
+export interface Column {
+  heading: string
+  right: boolean
+}
+
+export type Block =
+  | { type: 'heading' | 'paragraph' | 'preformatted'; text: string }
+  | { type: 'facts'; facts: [string, string][] }
+  | { type: 'list'; items: { line: string; finding?: Finding | null }[] }
+  | { type: 'table'; title: string; columns: Column[]; rows: string[][]; notes: string[] }
+  | { type: 'chart'; title: string; svg: string }
+  | { type: 'findings'; findings: Finding[] }
+  | { type: 'conclusion'; of: string; status: Status; answer: string; text: string; broken: boolean }
+  | { type: 'details'; title: string; blocks: Block[] }
+
+export interface Expectation {
+  of: string
+  what: string
+  expected: string
+  found: string
+  judgement: 'held' | 'broken' | 'not judged'
+}
+
+export interface Doc {
+  title: string
+  blocks: Block[]
+  expectations: Expectation[]
+}
+
+export interface Line {
+  name: string
+  at: number[]
+  values: (number | null)[]
+}
+
+export type Unit = 'bit/s' | 's' | ''
+
+export interface Series {
+  title: string
+  figure: string
+  unit: Unit
+  lines: Line[]
+}
+
+export interface RunPage {
+  entry: Entry
+  status: Status | null
+  document: Doc
+}
+
+export interface Shift {
+  percent: number
+  low: number | null
+  high: number | null
+}
+
+export interface Row {
+  name: string
+  base: { runs: number; median: number | null }
+  other: { runs: number; median: number | null }
+  shift: Shift | null
+  q: number | null
+  judgement: unknown
+}
+
+export interface Comparison {
+  comparison: {
+    base: { name: string; runs: number; void: number }
+    other: { name: string; runs: number; void: number }
+    figures: Row[]
+    conclusion: string
+  }
+  document: Doc
+}
+
+export interface Point {
+  id: string
+  started: string
+  value: number
+  text: string
+  status: Status | null
+}
+
+export interface PathRow {
+  target: string
+  runs: number
+  latest: Entry
+  verdicts: { id: string; started: string; status: Status | null }[]
+  figures: { name: string; text: string; points: Point[] }[]
+}
+
+export interface End {
+  node: string
+  device: string
+  mtu: number
+  rate_bps: number | null
+  delay_ns: number | null
+  jitter_ns: number | null
+  loss: number
+  duplicate: number
+  reorder: number
+}
+
+export interface Node {
+  name: string
+  place: 'namespace' | 'vm' | 'external' | 'remote'
+  forwards: boolean
+  addresses: { device: string; address: string; prefix: number }[]
+}
+
+export interface Topology {
+  name: string
+  title: string
+  about: string
+  from: string
+  to: string
+  device_under_test: string | null
+  nodes: Node[]
+  links: [End, End][]
+  drawing: string
+  expected: [string, string][]
+}
+
+export interface Session {
+  version: string
+  login_needed: boolean
+  logged_in: boolean
+  csrf: string
+}
+
+export interface LivePoint {
+  figure: string
+  unit: Unit
+  line: string
+  at: number
+  value: number
+  received: boolean
+}
+
+export type Told =
+  | { type: 'started'; kind: string; host: string; label: string }
+  | { type: 'test'; title: string }
+  | { type: 'progress'; progress: { part?: [number, number] | null; doing: string } }
+  | { type: 'points'; points: LivePoint[] }
+  | { type: 'warning'; text: string }
+  | { type: 'ended'; id: string; error: string | null }
+  | { type: 'failed'; why: { error: string; advice?: string } }

@@ -1,0 +1,157 @@
+// Every view in a real browser: node page.mjs http://127.0.0.1:PORT FAR_END [FOLDER]
+// FAR_END is a host with a pathmeter; in FOLDER a picture of each view is left.
+// The store holds runs labelled `before` and `after`, and one with a hostile label.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { chromium } from 'playwright-core'
+
+const [base, far, folder] = process.argv.slice(2)
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'] })
+const WIDE = { viewport: { width: 1280, height: 860 }, colorScheme: 'light', reducedMotion: 'reduce' }
+const PHONE = { viewport: { width: 390, height: 844 }, colorScheme: 'dark', reducedMotion: 'reduce', isMobile: true }
+
+/** A window that keeps what goes wrong in it. */
+async function open(options) {
+  const page = await (await browser.newContext(options)).newPage()
+  page.setDefaultTimeout(60_000)
+  page.wrong = []
+  page.on('console', (message) => message.type() === 'error' && page.wrong.push(message.text()))
+  page.on('pageerror', (error) => page.wrong.push(error.message))
+  return page
+}
+
+/** Goes to a view, and waits for what shows that all of it is there. */
+async function go(page, hash, shown) {
+  await page.goto(`${base}/${hash}`)
+  await page.locator(shown).first().waitFor()
+}
+
+/** Nothing sticks out, axe finds no fault, nothing went wrong. */
+async function check(page, name) {
+  const found = await page.evaluate(`${axe}; axe.run(document, { resultTypes: ['violations'] })`)
+  const faults = found.violations.map((fault) => `${fault.id}: ${fault.nodes.map((node) => node.html).join(' | ')}`)
+  assert.deepEqual(faults, [], name)
+  const [needed, there] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth])
+  assert.ok(needed <= there, `${name} is ${needed} wide in a window of ${there}`)
+  assert.deepEqual(page.wrong, [], name)
+  assert.equal(await page.evaluate(() => window.hacked), undefined, `${name} ran a label`)
+  if (folder) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
+  console.log('ok', name)
+}
+
+const { runs } = await (await fetch(`${base}/api/runs`)).json()
+const of = (kind) => runs.find((run) => run.kind === kind).id
+
+const VIEWS = [
+  ['runs', '#/runs', 'li a.run'],
+  ['throughput', `#/run/${of('throughput')}`, 'canvas'],
+  ['latency', `#/run/${of('latency')}`, '.picture svg'],
+  ['compare', '#/compare?base=before&other=after', '[aria-label="Conclusion"]'],
+  ['paths', '#/paths', 'section.card svg'],
+  ['lab', '#/lab/two-routers', '.drawing .node'],
+  ['live', '#/live', 'form'],
+  ['missing', '#/run/nothing', '[role="alert"]'],
+]
+
+async function views(options, suffix) {
+  const page = await open(options)
+  for (const [name, hash, shown] of VIEWS) {
+    await go(page, hash, shown)
+    // The browser reports the answer 404 itself.
+    if (name === 'missing') page.wrong = []
+    for (const summary of await page.locator('details.part > summary').all()) await summary.click()
+    await check(page, name + suffix)
+  }
+  await page.context().close()
+}
+
+async function comparison() {
+  const page = await open(WIDE)
+  await go(page, '#/compare?base=before&other=after', '[aria-label="Conclusion"]')
+  assert.equal(await page.locator('input[name=base]').inputValue(), 'before')
+  assert.match(await page.locator('[aria-label="Conclusion"]').innerText(), /2 runs against 2/)
+  await page.getByRole('button', { name: 'Swap' }).click()
+  await page.waitForURL('**base=after&other=before')
+  await go(page, '#/runs', 'li a.run')
+  for (const box of (await page.locator('li input[type=checkbox]').all()).slice(1, 3)) await box.check()
+  await page.getByRole('link', { name: /Compare the older/ }).click()
+  await page.locator('[aria-label="Conclusion"]').waitFor()
+  assert.match(page.url(), /base=[0-9a-f-]+&other=[0-9a-f-]+/)
+  await page.reload()
+  await page.locator('[aria-label="Conclusion"]').waitFor()
+  console.log('ok a comparison stands in the address')
+  await page.context().close()
+}
+
+async function keyboard() {
+  const page = await open(WIDE)
+  await go(page, '#/runs', 'li a.run')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'main', 'the first tab skips to the content')
+  await page.keyboard.press('2')
+  await page.waitForURL('**#/paths')
+  await page.keyboard.press('1')
+  await page.locator('[data-search]').waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('nobody.example')
+  await page.keyboard.press('Enter')
+  await page.getByText('No kept run is like this.').waitFor()
+  assert.match(page.url(), /target=nobody.example/)
+  await page.getByRole('button', { name: 'Colours' }).click()
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark')
+  console.log('ok keyboard, filters and colours')
+  await page.context().close()
+}
+
+async function live() {
+  const page = await open(WIDE)
+  await go(page, '#/live', 'form')
+  await page.getByText('Throughput', { exact: true }).click()
+  await page.getByLabel('Far end,').fill(far)
+  await page.getByLabel('Seconds').fill('600')
+  await page.getByLabel('Label').fill('from the page')
+  await page.getByRole('button', { name: 'Start' }).click()
+  await page.locator('canvas').first().waitFor()
+  await page.locator('dl.now dd').first().waitFor()
+  await check(page, 'running')
+  const other = await open(PHONE)
+  await go(other, '#/live', 'dl.now dd')
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await other.getByText('Open the run').waitFor()
+  await page.getByText('Open the run').click()
+  await page.locator('[aria-label="Verdict"]').waitFor()
+  assert.equal(await page.getByLabel('Label').inputValue(), 'from the page')
+  page.wrong = []
+  await go(page, '#/live?kind=throughput&host=127.0.0.1:1', 'form')
+  await page.getByRole('button', { name: 'Start' }).click()
+  await page.locator('.failed').waitFor()
+  console.log('ok a test is started, followed by two, stopped, and kept; one that fails says why')
+  await other.context().close()
+  await page.context().close()
+}
+
+async function forgotten() {
+  const page = await open(WIDE)
+  await go(page, `#/run/${of('latency')}`, '[aria-label="Verdict"]')
+  await page.getByRole('button', { name: 'Forget', exact: true }).click()
+  await page.getByRole('button', { name: 'Forget it' }).click()
+  await page.waitForURL('**#/runs')
+  const answer = await fetch(`${base}/api/runs/${of('latency')}`)
+  assert.equal(answer.status, 404)
+  console.log('ok a run is forgotten after a question')
+  await page.context().close()
+}
+
+try {
+  await views(WIDE, '')
+  await views(PHONE, '-phone')
+  await comparison()
+  await keyboard()
+  await live()
+  await forgotten()
+} finally {
+  await browser.close()
+}
