@@ -151,10 +151,10 @@ impl Command {
             | Command::Hops(_)
             | Command::Transfer(_)
             | Command::Frames(_)
-            | Command::Compare(_)
             | Command::Analyse(_)
-            | Command::Import(_)
-            | Command::Show(_) => true,
+            | Command::Import(_) => true,
+            #[cfg(feature = "store")]
+            Command::Show(_) => true,
             #[cfg(feature = "device")]
             Command::Rfc2544(_) => true,
             #[cfg(feature = "lab")]

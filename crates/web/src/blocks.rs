@@ -42,7 +42,9 @@ fn value(block: &Block) -> Value {
         }
         Block::List(items) => json!({ "type": "list", "items": items.iter().map(item).collect::<Vec<_>>() }),
         Block::Table(one) => table(one),
-        Block::Chart(chart) => json!({ "type": "chart", "title": chart.title(), "svg": chart.drawing().svg() }),
+        Block::Chart(chart) => {
+            json!({ "type": "chart", "title": chart.title(), "svg": chart.drawing().svg() })
+        }
         Block::Findings(findings) => json!({ "type": "findings", "findings": findings }),
         Block::Conclusion(one) => conclusion(one),
         Block::Details(title, inner) => json!({ "type": "details", "title": title, "blocks": all(inner) }),

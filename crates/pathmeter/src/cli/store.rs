@@ -31,6 +31,7 @@ pub(crate) struct StoreArgs {
     pub(crate) store: Option<String>,
 }
 
+#[cfg(feature = "store")]
 impl StoreArgs {
     /// The store that was named; an empty name, as an empty variable is, names none.
     pub(crate) fn named(&self) -> Option<&str> {

@@ -37,7 +37,8 @@ impl Config {
             named.get_or_insert(target);
         }
         if let (Some(target), Some(session)) = (named, cli.session_mut()) {
-            session.identity.token_file = session.identity.token_file.take().or_else(|| target.token_file.clone());
+            session.identity.token_file =
+                session.identity.token_file.take().or_else(|| target.token_file.clone());
             if let (None, Some(text)) = (&session.identity.fingerprint, &target.fingerprint) {
                 session.identity.fingerprint = Some(parsed(text, &target.name, "fingerprint")?);
             }
