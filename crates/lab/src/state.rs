@@ -139,20 +139,20 @@ impl Directory {
     }
 
     /// Takes away what [`Directory::stale`] finds, and says what it was. An interface of the host that a killed lab had, and
-    /// that the kernel has returned, gets its name, MTU and addresses again.
+    /// that the kernel has returned, gets its name, MTU and addresses again; what is known of one that cannot be given them
+    /// is kept, with the reason.
     ///
     /// # Errors
-    /// When something cannot be removed.
-    pub fn sweep(&self) -> Result<Vec<PathBuf>, LabError> {
-        let stale = self.stale()?;
-        for path in &stale {
-            if let Some(record) = read_record(path) {
-                real::put_back(&record)?;
+    /// When the directory cannot be read.
+    pub fn sweep(&self) -> Result<Swept, LabError> {
+        let mut swept = Swept::default();
+        for path in self.stale()? {
+            match sweep_away(&path) {
+                Ok(()) => swept.gone.push(path),
+                Err(why) => swept.kept.push((path, why)),
             }
-            fs::remove_file(path)
-                .map_err(|source| LabError::State { path: path.display().to_string(), source })?;
         }
-        Ok(stale)
+        Ok(swept)
     }
 
     /// The user's directory where it is there already.
@@ -232,6 +232,28 @@ impl HeldLab {
     pub fn is_up(&self) -> bool {
         started_at(self.pid) == Some(self.started)
     }
+}
+
+/// What a sweep did.
+#[derive(Debug, Default)]
+pub struct Swept {
+    /// Files that were taken away.
+    pub gone: Vec<PathBuf>,
+    /// Files that stay, and why.
+    pub kept: Vec<(PathBuf, String)>,
+}
+
+/// One file, and what it stands for.
+fn sweep_away(path: &Path) -> Result<(), String> {
+    if let Some(record) = read_record(path) {
+        let name = &record.name;
+        match real::put_back(&record) {
+            Ok(true) => {}
+            Ok(false) => return Err(format!("{name} is not there: should it never come back, remove this file")),
+            Err(error) => return Err(format!("{name} is not what it was: {error}")),
+        }
+    }
+    fs::remove_file(path).map_err(|error| error.to_string())
 }
 
 fn read(path: &Path) -> Option<HeldLab> {

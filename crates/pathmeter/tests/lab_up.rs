@@ -110,6 +110,19 @@ fn sweeping_leaves_the_living_alone() {
     site.ok("exec client -- true");
 }
 
+#[test]
+fn what_cannot_be_put_back_is_kept_and_the_rest_goes() {
+    let Some(site) = Site::new("kept") else { return };
+    let record = r#"{"name":"nosuch0","inside":"eth9","mtu":1500,"mac":null,"is_up":true,"addresses":[],"pid":1,"started":0}"#;
+    fs::write(site.directory.join("nosuch0.interface"), record).unwrap();
+    fs::write(site.directory.join("torn.json"), "{\"name\":").unwrap();
+    let output = site.command("sweep").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("torn.json") && said.contains("kept: ") && said.contains("nosuch0 is not there"), "{said}");
+    assert_eq!(site.files(), ["nosuch0.interface"]);
+}
+
 /// A physical interface comes back under the name it had in the lab; a veth stands for it here.
 #[test]
 fn sweeping_makes_an_interface_what_it_was() {

@@ -3,21 +3,30 @@
 use super::failure::failed;
 use crate::cli::{Common, LabSweepArgs};
 use crate::exit::Exit;
-use engine::error::Result;
-use lab::state::Directory;
+use engine::error::{Failure, Result};
+use lab::state::{Directory, Swept};
 use std::io::Write;
 
 /// Finds it and takes it away.
 pub(crate) fn run(args: &LabSweepArgs, _global: &Common) -> Result<Exit> {
     let directory = Directory::open().map_err(failed)?;
-    let found = if args.dry_run { directory.stale() } else { directory.sweep() }.map_err(failed)?;
     let mut out = std::io::stdout();
-    let done = if args.dry_run { "would be taken away" } else { "taken away" };
-    for path in &found {
+    let (done, Swept { gone, kept }) = match args.dry_run {
+        true => ("would be taken away", Swept { gone: directory.stale().map_err(failed)?, kept: Vec::new() }),
+        false => ("taken away", directory.sweep().map_err(failed)?),
+    };
+    for path in &gone {
         writeln!(out, "{done}: {}", path.display())?;
     }
-    if found.is_empty() {
+    for (path, why) in &kept {
+        writeln!(out, "kept: {}: {why}", path.display())?;
+    }
+    if gone.is_empty() && kept.is_empty() {
         writeln!(out, "nothing is left behind: namespaces and processes go with the lab")?;
+    }
+    if !kept.is_empty() {
+        let what = format!("{} could not be put back", if kept.len() == 1 { "an interface" } else { "interfaces" });
+        return Err(Failure::usage(what, "each is named above, with the file that says what it was").into());
     }
     Ok(Exit::Done)
 }
