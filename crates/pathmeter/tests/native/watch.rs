@@ -114,19 +114,19 @@ fn two_commands_in_turn_are_compared() {
     let (server, kept) = (Server::start(&[]), Kept::new("interleave"));
     let command = |rate: &str| format!("pathmeter throughput {} -u -l 500 -b {rate} -t 100ms", server.host());
     let (slow, fast) = (command("2M"), command("20M"));
-    let words = ["compare", "--interleave", "--runs", "6", &slow, &fast, "--json"];
+    let words = ["compare", "--interleave", "--runs", "9", &slow, &fast, "--json"];
     let ended = kept.run(&words).code(0);
     let compared = ended.json();
     let goodput =
         compared["figures"].as_array().unwrap().iter().find(|row| row["name"] == "udp.up.goodput").unwrap();
-    assert_eq!((&goodput["base"]["runs"], &goodput["judgement"]["word"]), (&6.into(), &"better".into()));
-    let rounds: Vec<&str> = ended.stderr.lines().filter(|line| line.contains("/6  ")).collect();
+    assert_eq!((&goodput["base"]["runs"], &goodput["judgement"]["word"]), (&9.into(), &"better".into()));
+    let rounds: Vec<&str> = ended.stderr.lines().filter(|line| line.contains("/9  ")).collect();
     assert!(
-        rounds.len() == 12 && rounds[0].contains("-b 2M") && rounds[1].contains("-b 20M"),
+        rounds.len() == 18 && rounds[0].contains("-b 2M") && rounds[1].contains("-b 20M"),
         "{}",
         ended.stderr
     );
-    let regression = ["compare", "--interleave", "--runs", "6", &fast, &slow, "--baseline"];
+    let regression = ["compare", "--interleave", "--runs", "9", &fast, &slow, "--baseline"];
     kept.run(&regression).code(5);
     let gone = format!("throughput 127.0.0.1:{}", free_port());
     kept.run(&["compare", "--interleave", "--runs", "1", &gone, &gone]).code(3);
