@@ -249,7 +249,9 @@ fn sweep_away(path: &Path) -> Result<(), String> {
         let name = &record.name;
         match real::put_back(&record) {
             Ok(true) => {}
-            Ok(false) => return Err(format!("{name} is not there: should it never come back, remove this file")),
+            Ok(false) => {
+                return Err(format!("{name} is not there: should it never come back, remove this file"));
+            }
             Err(error) => return Err(format!("{name} is not what it was: {error}")),
         }
     }

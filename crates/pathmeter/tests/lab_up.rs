@@ -119,7 +119,10 @@ fn what_cannot_be_put_back_is_kept_and_the_rest_goes() {
     let output = site.command("sweep").output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("torn.json") && said.contains("kept: ") && said.contains("nosuch0 is not there"), "{said}");
+    assert!(
+        said.contains("torn.json") && said.contains("kept: ") && said.contains("nosuch0 is not there"),
+        "{said}"
+    );
     assert_eq!(site.files(), ["nosuch0.interface"]);
 }
 

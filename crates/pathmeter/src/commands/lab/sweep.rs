@@ -25,7 +25,8 @@ pub(crate) fn run(args: &LabSweepArgs, _global: &Common) -> Result<Exit> {
         writeln!(out, "nothing is left behind: namespaces and processes go with the lab")?;
     }
     if !kept.is_empty() {
-        let what = format!("{} could not be put back", if kept.len() == 1 { "an interface" } else { "interfaces" });
+        let what =
+            format!("{} could not be put back", if kept.len() == 1 { "an interface" } else { "interfaces" });
         return Err(Failure::usage(what, "each is named above, with the file that says what it was").into());
     }
     Ok(Exit::Done)
