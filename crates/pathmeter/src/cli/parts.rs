@@ -49,6 +49,10 @@ impl Cli {
             Command::Forget(args) => Some(&mut args.store),
             #[cfg(feature = "store")]
             Command::Export(args) => Some(&mut args.filter.store),
+            #[cfg(feature = "store")]
+            Command::Report(args) => Some(&mut args.store),
+            #[cfg(feature = "web")]
+            Command::Ui(args) => Some(&mut args.store),
             _ => None,
         }
     }

@@ -41,6 +41,8 @@ fn an_option_wins_over_the_environment_and_that_over_the_file() {
     assert!(bytes["test"]["end"]["time"].is_null(), "{bytes}");
     let history = |command: &mut Command| run(command.current_dir(&scratch.0)).stdout;
     assert!(history(&mut with(&scratch, text, "history --format text")).contains("from-file.db"));
+    let report = run(with(&scratch, text, "report nobody --format html").current_dir(&scratch.0));
+    assert!(report.stderr.contains("there is no from-file.db"), "{}", report.stderr);
     let mut command = with(&scratch, text, "history --format text");
     assert!(history(command.env("PATHMETER_STORE", "from-env.db")).contains("from-env.db"));
     let mut command = with(&scratch, text, "history --format text --store typed.db");
