@@ -9,7 +9,7 @@ mod style;
 mod table;
 
 pub use block::{Block, Chart, Conclusion, Expectation, Item, Judgement};
-pub use csv::{Csv, Field};
+pub use csv::Csv;
 pub use style::{Paint, Style};
 pub(crate) use table::Cell;
 pub use table::{Column, Table};

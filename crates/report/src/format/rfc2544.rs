@@ -14,7 +14,7 @@ mod sentences;
 mod service;
 
 pub use chart::chart;
-pub use csv::COLUMNS;
+
 pub use read::{ReadError, read};
 
 use crate::document::{

@@ -8,7 +8,7 @@ mod method;
 mod series;
 
 pub(super) use blocks::title;
-pub use csv::COLUMNS;
+
 pub use series::{LivePoint, Series, SeriesLine, live_points, series, test_title};
 
 use super::brief::provenance;

@@ -8,7 +8,7 @@ mod sentences;
 mod sweeps;
 
 pub use chart::chart;
-pub use csv::COLUMNS;
+
 pub use sweeps::sweeps;
 
 use super::table::plain;
