@@ -20,6 +20,10 @@ fn json_is_as_its_schema_says() {
     let measured = run(&["measure", &host, "--quick", "--json"]).code(0).json();
     schema.accept(&measured);
     assert_eq!(measured["tests"].as_array().unwrap().len(), 4);
+    // The same instant, without what a program with floating point alone rounds.
+    let started = measured["started_at"].as_str().unwrap().parse::<model::time::WallTime>().unwrap();
+    assert_eq!(started.0, measured["started"].as_u64().unwrap() / 1_000_000 * 1_000_000);
+    assert_eq!(measured["units"]["omit"], "ns");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The runs of a store as a document.
 
-use crate::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
+use crate::document::{Block, Column, Csv, Document, Head, Published, Table, indented_json};
 use model::history::{Entry, Headline};
 
 /// Kept runs, in the order of the list.
@@ -35,11 +35,11 @@ impl Document for History {
 
     /// An array of entries.
     fn json(&self) -> String {
-        indented_json(&self.entries)
+        indented_json(&self.entries.iter().map(Published::of_entry).collect::<Vec<_>>())
     }
 
     fn ndjson(&self) -> String {
-        self.entries.iter().map(json_line).collect()
+        self.entries.iter().map(|entry| Published::of_entry(entry).line()).collect()
     }
 }
 

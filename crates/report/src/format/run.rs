@@ -13,7 +13,7 @@ pub use series::{LivePoint, Series, SeriesLine, live_points, series, test_title}
 
 use super::brief::provenance;
 use super::{Style, ndjson, text};
-use crate::document::{Block, Csv, Document, Expectation, Head, Judgement, indented_json};
+use crate::document::{Block, Csv, Document, Expectation, Head, Judgement, Published};
 use crate::expect::{Checked, headlines};
 use model::history::{Entry, Origin};
 use model::run::Run;
@@ -82,7 +82,7 @@ impl Document for RunDocument<'_> {
     }
 
     fn json(&self) -> String {
-        indented_json(self.run)
+        Published::of_run(self.run).indented()
     }
 
     fn ndjson(&self) -> String {
