@@ -34,7 +34,8 @@ impl Rolling {
         self.end = self.end.max(sample.end);
         for (direction, flow) in [(Direction::Up, &mut self.up), (Direction::Down, &mut self.down)] {
             for (role, end) in [(Role::Sender, &mut flow.sent), (Role::Receiver, &mut flow.received)] {
-                let rows = || sample.streams.iter().filter(|row| (row.direction, row.role) == (direction, role));
+                let rows =
+                    || sample.streams.iter().filter(|row| (row.direction, row.role) == (direction, role));
                 if rows().next().is_some() {
                     end.add(rows().map(|row| row.bytes).sum(), sample.end.saturating_sub(sample.start));
                 }
@@ -88,7 +89,8 @@ impl Flow {
             _ => (&self.received, "received"),
         };
         let mean = BitRate::from_bytes(rates.bytes, rates.time);
-        let mut line = format!("{mean} {word} ({} to {} in an interval), {}", rates.least, rates.most, rates.bytes);
+        let mut line =
+            format!("{mean} {word} ({} to {} in an interval), {}", rates.least, rates.most, rates.bytes);
         if let Some((lost, arrived)) = self.datagrams {
             let share = lost as f64 / (lost + arrived).max(1) as f64 * 100.0;
             line.push_str(&format!(", {lost} datagrams lost ({share:.2} %)"));
@@ -147,7 +149,8 @@ impl Trips {
         let Trips { count, lost, .. } = self;
         let Some(least) = self.least else { return format!("no round trip, {lost} lost") };
         let mean = Nanos((self.sum / u128::from(*count)) as u64);
-        let worst = self.worst_p99.map(|p99| format!(", p99 at most {p99} in an interval")).unwrap_or_default();
+        let worst =
+            self.worst_p99.map(|p99| format!(", p99 at most {p99} in an interval")).unwrap_or_default();
         format!("RTT {mean} mean, {least} to {}{worst}, {count} round trips, {lost} lost", self.most)
     }
 }
@@ -184,13 +187,20 @@ mod tests {
         for (second, bytes) in [(0, 1_000_000), (1, 3_000_000)] {
             rolling.event(&interval(second, Role::Sender, 2 * bytes));
         }
-        assert!(rolling.lines()[0].contains("up 32.0 Mbit/s sent (16.0 Mbit/s to 48.0 Mbit/s"), "{:?}", rolling.lines());
+        assert!(
+            rolling.lines()[0].contains("up 32.0 Mbit/s sent (16.0 Mbit/s to 48.0 Mbit/s"),
+            "{:?}",
+            rolling.lines()
+        );
         for (second, bytes) in [(0, 1_000_000), (1, 3_000_000)] {
             rolling.event(&interval(second, Role::Receiver, bytes));
         }
         let line = &rolling.lines()[0];
         assert!(line.contains("up 16.0 Mbit/s received (8.00 Mbit/s to 24.0 Mbit/s"), "{line}");
-        assert!(line.starts_with("so far, 2.00 s: ") && line.contains("2 datagrams lost (10.00 %)"), "{line}");
+        assert!(
+            line.starts_with("so far, 2.00 s: ") && line.contains("2 datagrams lost (10.00 %)"),
+            "{line}"
+        );
     }
 
     #[test]
@@ -198,10 +208,22 @@ mod tests {
         let mut rolling = Rolling::default();
         for (count, time) in [(100, 10), (300, 30)] {
             let time = Nanos::from_micros(time);
-            let rtt = Distribution { count, min: time, mean: time, p99: time, max: time, ..Distribution::default() };
+            let rtt = Distribution {
+                count,
+                min: time,
+                mean: time,
+                p99: time,
+                max: time,
+                ..Distribution::default()
+            };
             let way = WaySample { sent: count, rtt: Some(rtt), lost: 1 };
             let end = Nanos::from_secs(1);
-            rolling.event(&Event::LatencySample(LatencySample { start: Nanos::ZERO, end, load: None, ways: vec![way] }));
+            rolling.event(&Event::LatencySample(LatencySample {
+                start: Nanos::ZERO,
+                end,
+                load: None,
+                ways: vec![way],
+            }));
         }
         let line = &rolling.lines()[0];
         assert!(line.contains("RTT 25.0 µs mean, 10.0 µs to 30.0 µs, p99 at most 30.0 µs"), "{line}");
