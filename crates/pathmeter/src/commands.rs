@@ -35,6 +35,7 @@ pub(crate) mod rfc2544;
 mod schemas;
 pub(crate) mod serve;
 pub(crate) mod session;
+mod set;
 #[cfg(feature = "store")]
 pub(crate) mod store;
 pub(crate) mod throughput;

@@ -2,7 +2,7 @@
 
 use crate::support::{begun, figures, ids, place, run, warning};
 use model::finding::Status;
-use model::history::Measured;
+use model::history::{Kept, Measured};
 use pathmeter_store::{Content, Filter, Location, Placed, Store, StoreError};
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
@@ -123,7 +123,7 @@ fn a_run_whose_server_is_lost_is_kept_here_and_delivered_later() {
     assert!(matches!(store.get("a").unwrap().content, Content::Events(_)), "as far as it went");
     assert_eq!(store.deliver(&place.file).unwrap(), 1);
     let stored = store.get("a").unwrap();
-    assert_eq!(stored.content, Content::Run(Box::new(run("a", Status::Ok))));
+    assert_eq!(stored.content, Content::Kept(Kept::Run(Box::new(run("a", Status::Ok)))));
     assert_eq!(stored.entry.figures, figures());
     assert!(ids(&Store::open(&place.file).unwrap(), &Filter::default()).is_empty());
     assert_eq!(store.deliver(&place.file).unwrap(), 0);
