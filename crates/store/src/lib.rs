@@ -271,7 +271,17 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn samples(&self, filter: &Filter) -> Result<Vec<Sample>> {
-        query::samples(&self.database, filter)
+        let mut samples = self.series(filter)?;
+        query::add_histograms(&self.database, filter, &mut samples)?;
+        Ok(samples)
+    }
+
+    /// The same without histograms, for what looks at figures alone.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn series(&self, filter: &Filter) -> Result<Vec<Sample>> {
+        query::series(&self.database, filter)
     }
 
     /// A run, by its name or by the beginning of it.

@@ -2,6 +2,7 @@
 
 use crate::support::{figures, ids, insert, place};
 use model::finding::Status;
+use model::history::Kept;
 use pathmeter_store::{Content, Filter, Store};
 
 /// As the program of version 1 wrote it: one run that has ended, one that has not.
