@@ -65,7 +65,8 @@ fn told(what: &str, work: impl Fn()) {
 
 fn fill_file(location: &Location, runs: u64) {
     let db = rusqlite::Connection::open(location.file().unwrap()).unwrap();
-    let all = format!("WITH RECURSIVE many(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM many WHERE n < {runs} - 1)");
+    let all =
+        format!("WITH RECURSIVE many(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM many WHERE n < {runs} - 1)");
     let id = "printf('%08x-0000-7000-8000-%012x', n, n)";
     for statement in statements(&all, "many", id, "zeroblob(200)") {
         db.execute_batch(&statement).unwrap();

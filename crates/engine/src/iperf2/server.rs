@@ -289,6 +289,7 @@ impl Server {
 
     /// A line on a client, unless there have been many.
     fn note_of(&self, peer: SocketAddr, text: &str) {
+        self.config.observer.turned_away();
         if let Some(left_out) = self.notes.pass(peer.ip(), mono_now()) {
             self.note(&with_left_out(&format!("{peer}: {text}"), left_out));
         }

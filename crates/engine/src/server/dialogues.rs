@@ -186,6 +186,7 @@ impl Server {
 
     /// A line on a client that was turned away, unless there have been many.
     fn note_of(&self, peer: SocketAddr, text: &str) {
+        self.config.observer.turned_away();
         if let Some(left_out) = self.notes.pass(peer.ip(), mono_now()) {
             self.config.observer.note(&with_left_out(&format!("{}: {text}", plain(peer)), left_out));
         }
