@@ -93,7 +93,7 @@ impl Reflector {
 
     fn answer(&mut self, asked: SenderPacket, arrival: Arrival, now: MonoTime) -> ReflectorPacket {
         let sequence = match self.options.stateful {
-            true => self.sessions.count((arrival.from, asked.ssid), arrival.received),
+            true => self.sessions.count((arrival.from, asked.ssid), asked.sequence, arrival.received),
             false => asked.sequence,
         };
         ReflectorPacket {
