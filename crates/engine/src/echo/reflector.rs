@@ -131,7 +131,7 @@ pub(crate) fn datagrams<R: Reflect>(
         hooks.busy.store(true, Ordering::Release);
         let received = if reflect.tells_time(length) { mono_now() } else { MonoTime(0) };
         let now = if reflect.stamps() { mono_now() } else { received };
-        if let Some(reply) = reflect.reflect(Arrival { from, received, ttl: None }, now, &mut buf, length) {
+        if let Some(reply) = reflect.reflect(Arrival::new(from, received), now, &mut buf, length) {
             // A reply that the kernel does not take is lost like any other.
             socket.send(&buf[..reply]).ok();
         }
@@ -173,7 +173,7 @@ pub(crate) fn stream<R: Reflect>(
                 None => *came.insert(mono_now()),
             };
             let now = if reflect.stamps() { mono_now() } else { received };
-            let arrival = Arrival { from, received, ttl: None };
+            let arrival = Arrival::new(from, received);
             if let Some(reply) = reflect.reflect(arrival, now, message, length) {
                 finish(socket, &message[..reply], WRITE_LIMIT)?;
             }
