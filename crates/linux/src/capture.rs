@@ -13,12 +13,12 @@ use crate::error::{Named, Result, check};
 use crate::netlink::Network;
 use crate::options::{Opt, get_raw, set_int, set_raw};
 use crate::poll::{Interest, wait};
-use model::time::MonoTime;
-use model::units::Bytes;
 use ring::Ring;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use units::Bytes;
+use units::time::MonoTime;
 
 /// What to capture, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

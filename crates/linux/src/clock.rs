@@ -1,9 +1,9 @@
 //! The two clocks, sleeping to an instant, and what the kernel reads the time from.
 
 use crate::error::{Named, Result};
-use model::time::{MonoTime, WallTime};
-use model::units::Nanos;
 use std::io;
+use units::Nanos;
+use units::time::{MonoTime, WallTime};
 
 /// Now on `CLOCK_MONOTONIC` (about 20 ns through the vDSO).
 #[must_use]

@@ -3,10 +3,10 @@
 //! Sources: `clock_gettime(2)`, `getrusage(2)`, `sched_setaffinity(2)`, `proc_stat(5)`.
 
 use crate::error::{Named, OsError, Result, check};
-use model::units::{Bytes, Nanos};
 use std::fs;
 use std::io;
 use std::mem;
+use units::{Bytes, Nanos};
 
 /// The CPUs the calling thread may run on, ascending.
 ///

@@ -9,7 +9,6 @@ pub mod batch;
 pub mod boot;
 pub mod buffer;
 pub mod capture;
-pub mod checksum;
 pub mod clock;
 pub mod cmsg;
 pub mod counters;

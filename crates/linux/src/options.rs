@@ -8,9 +8,9 @@ mod udp;
 
 use crate::error::{Named, Result, check};
 use crate::sockaddr;
-use model::units::{BitRate, Bytes, Nanos};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use units::{BitRate, Bytes, Nanos};
 
 pub use ip::{
     MtuDiscovery, lease_flow_label, mtu_discovery, path_mtu, set_fragment_mtu, set_hops, set_mtu_discovery,

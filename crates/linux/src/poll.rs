@@ -2,10 +2,10 @@
 
 use crate::clock::{mono_now, timespec};
 use crate::error::{Named, Result, check, check_len};
-use model::time::MonoTime;
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use units::time::MonoTime;
 
 /// One file descriptor to wait for, and after [`wait`] what was found.
 #[derive(Debug)]
@@ -112,8 +112,8 @@ impl AsFd for Waker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::units::Nanos;
     use std::net::UdpSocket;
+    use units::Nanos;
 
     #[test]
     fn a_deadline_ends_the_wait() {

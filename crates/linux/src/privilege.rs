@@ -6,9 +6,7 @@ pub mod activation;
 pub mod drop;
 
 use crate::error::{Named, Result, check};
-use crate::options;
 use crate::{cpu, namespace};
-use model::host::Host;
 use std::ffi::CStr;
 use std::fs;
 use std::io;
@@ -155,25 +153,9 @@ impl Uname {
     }
 }
 
-/// This host as results name it; the interface is left to [`crate::nic::Nic::toward`].
-#[must_use]
-pub fn fingerprint(version: &str) -> Host {
-    let uname = Uname::get();
-    Host {
-        name: uname.host,
-        version: version.to_owned(),
-        kernel: format!("{} {} {}", uname.system, uname.release, uname.machine),
-        cpu: cpu::model_name().unwrap_or_else(|| uname.machine.clone()),
-        spare_cpu: spare_cpu(),
-        cpus: cpu::CpuSnapshot::take().map_or(1, |now| u32::try_from(now.cpus.len()).unwrap_or(u32::MAX)),
-        clock_source: clock_source().unwrap_or_default(),
-        congestion: options::default_congestion().unwrap_or_default(),
-        nic: None,
-    }
-}
-
 /// The last of several CPUs that this thread may use.
-fn spare_cpu() -> Option<u32> {
+#[must_use]
+pub fn spare_cpu() -> Option<u32> {
     let cpus = cpu::affinity().ok().filter(|cpus| cpus.len() > 1)?;
     cpus.into_iter().max().and_then(|cpu| u32::try_from(cpu).ok())
 }
@@ -254,13 +236,6 @@ mod tests {
         let old = Uname { release: "5.10-rc1".into(), ..Uname::default() };
         assert_eq!(old.version(), Some((5, 10)));
         assert_eq!(Uname::default().version(), None);
-    }
-
-    #[test]
-    fn this_host_has_a_fingerprint() {
-        let host = fingerprint("pathmeter test");
-        assert!(host.kernel.starts_with("Linux ") && !host.cpu.is_empty() && host.cpus >= 1, "{host:?}");
-        assert!(!host.congestion.is_empty(), "every kernel with TCP has one: {host:?}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::cmsg;
 use crate::error::{Named, Result, check, check_len};
 use crate::options::{MtuDiscovery, Opt, set_family_mtu_discovery, set_raw};
 use crate::sockaddr::RawAddress;
+use packet::icmp::PACKET_TOO_BIG_V6;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -74,7 +75,7 @@ impl TooBigListener {
         let listener = TooBigListener { fd: unsafe { OwnedFd::from_raw_fd(fd) } };
         // A bit for each type, set: not wanted (RFC 3542 section 3.2).
         let mut filter = [u8::MAX; 32];
-        filter[..4].copy_from_slice(&(!(1_u32 << PACKET_TOO_BIG)).to_ne_bytes());
+        filter[..4].copy_from_slice(&(!(1_u32 << PACKET_TOO_BIG_V6)).to_ne_bytes());
         set_raw(&listener.fd, ICMPV6_FILTER, &filter)?;
         Ok(listener)
     }
@@ -95,7 +96,6 @@ impl AsFd for TooBigListener {
     }
 }
 
-const PACKET_TOO_BIG: u32 = 2;
 const ICMPV6_FILTER: Opt = Opt(libc::IPPROTO_ICMPV6, 1, "ICMPV6_FILTER");
 
 #[cfg(test)]

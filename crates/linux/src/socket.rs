@@ -7,10 +7,10 @@ use crate::message;
 use crate::options::{self, MtuDiscovery, Opt, describe};
 use crate::poll::{Interest, Waker, wait};
 use crate::sockaddr;
-use model::units::{Bytes, Nanos};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use units::{Bytes, Nanos};
 
 /// How a TCP socket is to be set up; the default leaves everything to the system.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

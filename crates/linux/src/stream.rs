@@ -4,10 +4,10 @@
 use crate::buffer::PageBuffer;
 use crate::error::{Named, Result, check_len};
 use crate::options::describe;
-use model::units::{Bytes, Nanos};
 use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
+use units::{Bytes, Nanos};
 
 /// What one receive of bulk TCP brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -15,10 +15,11 @@ use model::path::Flow;
 use model::plan::Transport;
 use model::time::MonoTime;
 use model::units::Nanos;
+use packet::header;
+use packet::mpls_labels;
 use std::collections::VecDeque;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
-use wire::packet::mpls_labels;
 
 /// The attempts of each flow.
 #[derive(Debug)]
@@ -157,7 +158,7 @@ impl Attempt {
                     return Ok(None);
                 };
                 let quote = &quote[..error.quoted.min(QUOTED)];
-                let headers = if to.is_ipv6() { 40 } else { 20 };
+                let headers = header::ip(to.is_ipv6());
                 let labels = mpls_labels(quote, error.extensions, headers);
                 Some(Answer { from: from.to_canonical(), at, kind: kind(said), ttl: error.ttl, labels })
             }

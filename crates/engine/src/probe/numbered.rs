@@ -9,9 +9,9 @@ use linux::socket::{UdpOptions, udp_bind, udp_connect};
 use model::hops::MplsLabel;
 use model::path::headers;
 use model::plan::LocalOptions;
+use packet::mpls_labels;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use wire::packet::mpls_labels;
 
 /// A UDP socket connected to one port, every datagram of which begins with a secret and its number.
 #[derive(Debug)]

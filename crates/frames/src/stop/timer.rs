@@ -5,11 +5,11 @@
 use super::Stop;
 use linux::clock::timespec;
 use linux::error::{Named, Result, check};
-use model::time::MonoTime;
-use model::units::Nanos;
 use std::io;
 use std::mem::MaybeUninit;
 use std::sync::{Arc, OnceLock};
+use units::Nanos;
+use units::time::MonoTime;
 
 /// Interrupts system calls of the thread that made it, until it is dropped.
 #[derive(Debug)]

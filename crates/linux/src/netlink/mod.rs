@@ -21,7 +21,7 @@ mod wireguard;
 pub use address::InterfaceAddress;
 pub use device::VxlanSpec;
 pub use link::{Link, LinkStatistics, OperState};
-pub use neighbour::{Neighbour, NeighbourChanges, NeighbourState};
+pub use neighbour::{Neighbour, NeighbourChanges};
 pub use qdisc::{Netem, Qdisc, QdiscStatistics, Tbf};
 pub use route::{HostRoute, Route};
 pub use route_spec::{Encap, RouteSpec};
@@ -35,9 +35,9 @@ use crate::clock::mono_now;
 use crate::error::{Named, OsError, Result, check, check_len};
 use crate::poll::{self, Interest};
 use message::{HEADER, Reply, u32_at};
-use model::units::Nanos;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use units::Nanos;
 
 /// Links, addresses and routes of one network namespace (`NETLINK_ROUTE`).
 #[derive(Debug)]

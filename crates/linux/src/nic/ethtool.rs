@@ -5,11 +5,11 @@
 
 use super::PacketClock;
 use crate::error::{Named, Result, check};
-use model::units::{BitRate, Nanos};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
+use units::{BitRate, Nanos};
 
 /// One interface, to be asked.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use super::{Opt, get_int, set_int, set_raw, set_v4_int};
 use crate::error::Result;
 use crate::sockaddr;
-use model::units::Bytes;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
+use units::Bytes;
 
 /// What the socket does about the path MTU (`IP_MTU_DISCOVER`, ip(7) and ipv6(7)).
 ///

@@ -3,8 +3,8 @@
 use super::describe;
 use super::{Opt, get_int, get_raw, set_int, set_raw};
 use crate::error::{Named, Result, check};
-use model::units::{Bytes, Nanos};
 use std::os::fd::{AsFd, AsRawFd};
+use units::{Bytes, Nanos};
 
 /// The congestion control of this socket (`TCP_CONGESTION`): `cubic`, `bbr`, ….
 ///
