@@ -3,6 +3,7 @@
 use super::shared::{Flow, FlowSocket};
 use crate::error::{Context, Failure, Result, refused};
 use linux::clock::mono_now;
+use linux::errno::EMSGSIZE;
 use linux::options::{self, MtuDiscovery};
 use linux::poll::{Interest, wait};
 use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
@@ -334,6 +335,3 @@ const REFUSED_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
 const UDP_BUFFER: Bytes = Bytes(16 << 20);
 /// Send buffer of UDP sockets: a few GSO super-buffers.
 const UDP_SEND_BUFFER: Bytes = Bytes(1 << 20);
-/// errno(3).
-/// Message too long.
-pub(crate) const EMSGSIZE: i32 = 90;

@@ -13,6 +13,7 @@ pub mod clock;
 pub mod cmsg;
 pub mod counters;
 pub mod cpu;
+pub mod errno;
 pub mod error;
 pub mod error_queue;
 #[cfg(fuzzing)]

@@ -2,7 +2,7 @@
 
 use crate::error::check;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// A `sockaddr_in` or `sockaddr_in6` in the kernel's layout.
@@ -94,6 +94,15 @@ fn not_ip() -> io::Error {
     io::Error::from_raw_os_error(libc::EAFNOSUPPORT)
 }
 
+/// Who that is: an address of IPv4 as such, not mapped into IPv6; one of IPv6 with its scope and without a flow's label.
+#[must_use]
+pub fn plain(address: SocketAddr) -> SocketAddr {
+    match (address.ip().to_canonical(), address) {
+        (IpAddr::V6(ip), SocketAddr::V6(v6)) => SocketAddrV6::new(ip, v6.port(), 0, v6.scope_id()).into(),
+        (ip, _) => SocketAddr::new(ip, address.port()),
+    }
+}
+
 /// `N` bytes of `bytes` from `at` on.
 pub fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
@@ -118,5 +127,16 @@ mod tests {
         }
         assert_eq!(parse(&[1, 0, 0, 0, 0, 0, 0, 0]), None);
         assert_eq!(parse(&[]), None);
+    }
+
+    #[test]
+    fn a_plain_address_is_not_mapped_and_keeps_its_scope() {
+        for (given, expected) in [
+            ("[::ffff:10.0.0.1]:1", "10.0.0.1:1"),
+            ("10.0.0.1:2", "10.0.0.1:2"),
+            ("[fe80::1%7]:3", "[fe80::1%7]:3"),
+        ] {
+            assert_eq!(plain(given.parse().unwrap()), expected.parse().unwrap());
+        }
     }
 }

@@ -5,6 +5,7 @@ use super::wait::Waiter;
 use crate::error::{Context, Result};
 use crate::shared::FlowSocket;
 use linux::clock::mono_now;
+use linux::sockaddr::plain;
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::{LatencySpec, WaitMode};
 use model::plan::Transport;
@@ -83,7 +84,7 @@ impl Reflecting {
         let ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
         let counts = ledger.numbers.snapshot();
         LatencySeen {
-            client: SocketAddr::new(self.client.ip().to_canonical(), self.client.port()),
+            client: plain(self.client),
             wait: self.wait,
             received: counts.received,
             duplicates: counts.duplicates,

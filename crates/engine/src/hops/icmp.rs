@@ -6,6 +6,7 @@ use super::{Channel, Heard, Probe};
 use crate::error::{Context, Failure, Result};
 use crate::probe::numbered::{is_pending, said};
 use linux::clock::mono_now;
+use linux::errno::{EACCES, EPERM};
 use linux::error_queue::{self, QueueEntry};
 use linux::icmp::EchoSocket;
 use linux::{message, options};
@@ -159,8 +160,6 @@ const QUOTED: usize = 576;
 const BUFFER: usize = 1 << 16;
 const PENDING: usize = 8;
 const TAKEN: usize = 256;
-const EPERM: i32 = 1;
-const EACCES: i32 = 13;
 
 #[cfg(test)]
 mod tests {

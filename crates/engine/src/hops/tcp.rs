@@ -6,6 +6,7 @@ use super::{Channel, Heard, Probe};
 use crate::error::Result;
 use crate::probe::numbered::said;
 use linux::clock::mono_now;
+use linux::errno::ECONNREFUSED;
 use linux::error_queue::{self, QueueEntry};
 use linux::options;
 use linux::poll::{Interest, wait};
@@ -179,4 +180,3 @@ fn arrived(to: SocketAddr) -> Answer {
 const LEAST_WAIT: Nanos = Nanos::from_millis(200);
 const LONGEST_WAIT: Nanos = Nanos::from_millis(900);
 const QUOTED: usize = 576;
-const ECONNREFUSED: i32 = 111;

@@ -5,14 +5,16 @@
 //! does the same but for a router that answers within the system call; IPv6 has no way round the cache.
 
 use crate::error::Result;
-use crate::flows::{EMSGSIZE, is_v4};
+use crate::flows::is_v4;
 use linux::clock::mono_now;
 use linux::counters::{Counter, Counters};
+use linux::errno::EMSGSIZE;
 use linux::error_queue::{self, NetworkError, Origin, QueueEntry};
 use linux::message;
 use linux::nic::Nic;
 use linux::options::{self, MtuDiscovery};
 use linux::raw::{RawSender, TooBigListener};
+use linux::sockaddr::plain;
 use linux::tcp_info::tcp_info;
 use model::framing::LARGEST_PACKET;
 use model::path::{FragmentShape, Syn, TooBig, headers};
@@ -59,10 +61,6 @@ struct Traced {
 impl ProbeFlow {
     /// Takes over a connected socket that does not block. `device`: the interface it is bound to.
     pub(crate) fn open(socket: Arc<UdpSocket>, device: Option<&str>) -> Result<ProbeFlow> {
-        let plain = |address: SocketAddr| match (address.ip().to_canonical(), address) {
-            (IpAddr::V4(ip), _) => SocketAddr::new(ip.into(), address.port()),
-            (IpAddr::V6(_), address) => address,
-        };
         let (local, remote) = (plain(socket.local_addr()?), plain(socket.peer_addr()?));
         let cached_mtu = options::path_mtu(socket.as_ref()).ok().and_then(|mtu| u32::try_from(mtu.0).ok());
         let raw = RawSender::open(remote.is_ipv6()).ok();
