@@ -1,14 +1,15 @@
 //! ICMP echo (RFC 792, RFC 4443): asking a host to send a packet back, with what the kernel says of the reply.
 
-use crate::error::{Named, OsError, Result, check, check_len};
+use crate::error::{Named, Result};
 use crate::message::{self, Received};
 use crate::options::{self, MtuDiscovery, Opt, set_int, set_raw};
 use crate::sockaddr;
 use packet::checksum::Sum;
 use packet::icmp::{ECHO_REPLY, ECHO_REPLY_V6, Echo};
+use rustix::net::{self, AddressFamily, SendFlags, SocketFlags, SocketType, ipproto};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// A socket for echo requests to one host: a ping socket where `net.ipv4.ping_group_range` allows one (icmp(7)), else
 /// a raw one.
@@ -49,10 +50,10 @@ impl EchoSocket {
         ident: u16,
     ) -> Result<EchoSocket> {
         let ipv6 = remote.is_ipv6();
-        let (fd, raw) = match socket(ipv6, libc::SOCK_DGRAM) {
+        let (fd, raw) = match socket(ipv6, SocketType::DGRAM) {
             Ok(fd) => (fd, false),
             // Whatever a ping socket was refused for, a raw one may do.
-            Err(_) => (socket(ipv6, libc::SOCK_RAW)?, true),
+            Err(_) => (socket(ipv6, SocketType::RAW)?, true),
         };
         if raw {
             only_replies(&fd, ipv6)?;
@@ -95,9 +96,8 @@ impl EchoSocket {
             let sum = Sum::of(&packet).checksum();
             packet[2..4].copy_from_slice(&sum.to_be_bytes());
         }
-        let (bytes, len) = (packet.as_ptr().cast(), packet.len());
-        // SAFETY: `packet` holds `len` readable bytes and outlives the call.
-        check_len(unsafe { libc::send(self.fd.as_raw_fd(), bytes, len, libc::MSG_DONTWAIT) }).map(drop)
+        net::send(&self.fd, &packet, SendFlags::DONTWAIT)?;
+        Ok(())
     }
 
     /// Takes a packet; `None` when it is no reply to this socket. Never blocks.
@@ -136,14 +136,13 @@ impl AsFd for EchoSocket {
     }
 }
 
-fn socket(ipv6: bool, kind: libc::c_int) -> Result<OwnedFd> {
-    let (family, protocol) =
-        if ipv6 { (libc::AF_INET6, libc::IPPROTO_ICMPV6) } else { (libc::AF_INET, libc::IPPROTO_ICMP) };
-    // SAFETY: takes integers alone.
-    let fd = check(unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) })
-        .map_err(|source| OsError::new("open", "a socket for ICMP echo", source))?;
-    // SAFETY: `fd` was just opened and belongs to no one else.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+fn socket(ipv6: bool, kind: SocketType) -> Result<OwnedFd> {
+    let (family, protocol) = match ipv6 {
+        true => (AddressFamily::INET6, ipproto::ICMPV6),
+        false => (AddressFamily::INET, ipproto::ICMP),
+    };
+    net::socket_with(family, kind, SocketFlags::CLOEXEC, Some(protocol))
+        .named("open", || "a socket for ICMP echo".into())
 }
 
 /// A raw socket is given every ICMP message unless it says which it wants: icmp(7), RFC 3542 section 3.2.

@@ -5,8 +5,10 @@
 pub mod activation;
 pub mod drop;
 
-use crate::error::{Named, Result, check};
+use crate::error::{Named, Result};
 use crate::{cpu, namespace};
+use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
+use rustix::system::uname;
 use std::ffi::CStr;
 use std::fs;
 use std::io;
@@ -17,12 +19,8 @@ use std::io;
 /// What the kernel refuses.
 pub fn raise_open_files() -> Result<()> {
     let object = || "the number of open files".into();
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the kernel writes one `rlimit` into `limit`, which lives through the call.
-    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) }).named("read", object)?;
-    limit.rlim_cur = limit.rlim_max;
-    // SAFETY: the kernel reads one `rlimit` from `limit`, which lives through the call.
-    check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }).named("raise", object).map(drop)
+    let most = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }).named("raise", object)
 }
 
 /// A right the kernel gives apart from being root; those that matter here.
@@ -104,8 +102,7 @@ pub fn is_root() -> bool {
 /// Number of the effective user, as this user namespace knows it.
 #[must_use]
 pub fn user_id() -> u32 {
-    // SAFETY: takes nothing and cannot fail.
-    unsafe { libc::geteuid() }
+    geteuid().as_raw()
 }
 
 /// Whether namespaces with a network can be made by an ordinary user; really tried, see
@@ -132,16 +129,13 @@ impl Uname {
     /// Asks the kernel.
     #[must_use]
     pub fn get() -> Self {
-        // SAFETY: all-zero is a valid utsname: it holds bytes only.
-        let mut name: libc::utsname = unsafe { std::mem::zeroed() };
-        // SAFETY: `name` is a valid utsname for the kernel to fill.
-        let returned = check(unsafe { libc::uname(&raw mut name) });
-        debug_assert!(returned.is_ok(), "uname refuses only a wrong pointer");
+        let name = uname();
+        let text = |field: &CStr| field.to_string_lossy().into_owned();
         Self {
-            system: text(&name.sysname),
-            host: text(&name.nodename),
-            release: text(&name.release),
-            machine: text(&name.machine),
+            system: text(name.sysname()),
+            host: text(name.nodename()),
+            release: text(name.release()),
+            machine: text(name.machine()),
         }
     }
 
@@ -195,12 +189,6 @@ fn status(line: &str) -> Result<u64> {
 fn parse(status: &str, line: &str) -> Option<u64> {
     let line = status.lines().find_map(|other| other.strip_prefix(line))?;
     u64::from_str_radix(line.trim(), 16).ok()
-}
-
-fn text(field: &[libc::c_char]) -> String {
-    let bytes: Vec<u8> = field.iter().map(|byte| byte.cast_unsigned()).collect();
-    CStr::from_bytes_until_nul(&bytes)
-        .map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned())
 }
 
 const STATUS: &str = "/proc/thread-self/status";

@@ -1,4 +1,6 @@
 //! Receiving bulk TCP through io_uring: one armed request fills a ring of buffers, and the thread wakes rarely.
+//!
+//! What is unsafe is the ring of buffers, memory that the kernel writes to.
 
 use crate::buffer::PageBuffer;
 use crate::error::{Named, Result};

@@ -1,9 +1,9 @@
 //! Socket addresses as the kernel lays them out, to and from the standard library's types.
 
-use crate::error::check;
+use rustix::net;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
 /// A `sockaddr_in` or `sockaddr_in6` in the kernel's layout.
 ///
@@ -60,34 +60,23 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<SocketAddr> {
 
 /// `connect(2)`.
 pub(crate) fn connect(fd: BorrowedFd<'_>, address: SocketAddr) -> io::Result<()> {
-    let raw = RawAddress::new(address);
-    let (pointer, len) = raw.as_parts();
-    // SAFETY: `raw` holds `len` readable bytes and outlives the call.
-    check(unsafe { libc::connect(fd.as_raw_fd(), pointer, len) }).map(drop)
+    Ok(net::connect(fd, &address)?)
 }
 
-/// `bind(2)`.
+/// Binds a socket.
 pub(crate) fn bind(fd: BorrowedFd<'_>, address: SocketAddr) -> io::Result<()> {
-    let raw = RawAddress::new(address);
-    let (pointer, len) = raw.as_parts();
-    // SAFETY: `raw` holds `len` readable bytes and outlives the call.
-    check(unsafe { libc::bind(fd.as_raw_fd(), pointer, len) }).map(drop)
+    Ok(net::bind(fd, &address)?)
 }
 
-/// `getsockname(2)`; an error when the socket is not an IP socket.
+/// The address a socket is bound to.
 pub(crate) fn local(fd: BorrowedFd<'_>) -> io::Result<SocketAddr> {
-    let (mut bytes, mut len) = ([0_u8; LEN_V6], LEN_V6 as libc::socklen_t);
-    // SAFETY: `bytes` has the `len` writable bytes that are announced.
-    check(unsafe { libc::getsockname(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), &mut len) })?;
-    parse(&bytes).ok_or_else(not_ip)
+    SocketAddr::try_from(net::getsockname(fd)?).map_err(|_| not_ip())
 }
 
-/// `getpeername(2)`; an error when the socket is not connected, or not an IP socket.
+/// The address a socket is connected to.
 pub(crate) fn peer(fd: BorrowedFd<'_>) -> io::Result<SocketAddr> {
-    let (mut bytes, mut len) = ([0_u8; LEN_V6], LEN_V6 as libc::socklen_t);
-    // SAFETY: `bytes` has the `len` writable bytes that are announced.
-    check(unsafe { libc::getpeername(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), &mut len) })?;
-    parse(&bytes).ok_or_else(not_ip)
+    let peer = net::getpeername(fd)?.ok_or_else(not_ip)?;
+    SocketAddr::try_from(peer).map_err(|_| not_ip())
 }
 
 fn not_ip() -> io::Error {

@@ -1,5 +1,7 @@
 //! Receiving bulk TCP with plain receive calls, whose content is counted and thrown away; and sending in segments small
 //! enough for every path.
+//!
+//! Through libc: the calls that every byte of a test takes stay as they were measured.
 
 use crate::buffer::PageBuffer;
 use crate::error::{Named, Result, check_len};

@@ -2,6 +2,8 @@
 //!
 //! Source: `include/uapi/linux/ethtool.h`. The ioctl acts in the network namespace of the socket it is made on,
 //! unlike `/sys/class/net`, which shows the namespace in which `/sys` was mounted.
+//!
+//! Through libc: rustix has none of its requests.
 
 use super::PacketClock;
 use crate::error::{Named, Result, check};
