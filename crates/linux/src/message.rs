@@ -1,5 +1,7 @@
 //! One message with what the kernel knows of it: its sender, the local address it came to, its TTL, its times; and a
 //! reply from that very address.
+//!
+//! Through libc, as all messages with control messages of kinds that rustix does not have.
 
 use crate::cmsg::{self, ControlMessage, ControlMessages, empty_header};
 use crate::error::{Result, check_len};

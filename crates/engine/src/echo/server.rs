@@ -9,6 +9,7 @@ use crate::notes::{NoteLimit, with_left_out};
 use linux::clock::{mono_now, wall_now};
 use linux::message;
 use linux::poll::{Interest, wait};
+use linux::sockaddr::plain;
 use model::latency::WaitMode;
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
@@ -202,7 +203,7 @@ fn accept(
                 continue;
             }
         };
-        let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+        let peer = plain(peer);
         let (own_note, own_notes) = (note.clone(), notes.clone());
         let tell = move |text: &str| {
             if let Some(left_out) = own_notes.pass(peer.ip(), mono_now()) {
