@@ -15,6 +15,7 @@ use crate::session::Observer;
 use crate::tls::ServerTls;
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
+use linux::sockaddr::plain;
 use model::host::Host;
 use model::plan::{LocalOptions, ProtocolName};
 use model::time::MonoTime;
@@ -479,10 +480,6 @@ fn interrupt_rest(server: &Server, threads: Vec<JoinHandle<()>>) {
     if left > 0 {
         server.config.observer.note(&format!("{left} connections did not end in time and were cut"));
     }
-}
-
-fn plain(peer: SocketAddr) -> SocketAddr {
-    SocketAddr::new(peer.ip().to_canonical(), peer.port())
 }
 
 const FIRST_BYTES_LIMIT: Nanos = Nanos(10_000_000_000);
