@@ -23,6 +23,7 @@ use crate::iperf2;
 use crate::session::Observer;
 use crate::tls::{ServerTls, hex};
 use dialogues::DEFAULT_TESTS;
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::WaitMode;
 use model::plan::LocalOptions;
 use model::units::{BitRate, Nanos};
@@ -30,7 +31,7 @@ use sockets::{datagrams, listen};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use wire::sockperf::{MAX_TCP_LEN, MAX_UDP_LEN, Responder};
+use wire::sockperf::{MAX_TCP_LEN, Responder};
 use wire::{Policy, native, stamp};
 
 /// What is served where, and to whom. By default: our own protocol, on its port of every address, for everyone.
@@ -338,7 +339,12 @@ fn echoes(
     let mut servers = Servers::default();
     if let Some((listener, sockets)) = sockperf {
         for socket in sockets {
-            servers.sockperf_datagrams(socket, Responder::new(MAX_UDP_LEN), WaitMode::Hybrid, note)?;
+            servers.sockperf_datagrams(
+                socket,
+                Responder::new(LARGEST_UDP_PAYLOAD as usize),
+                WaitMode::Hybrid,
+                note,
+            )?;
         }
         servers.sockperf_streams(listener, Responder::new(MAX_TCP_LEN), WaitMode::Hybrid, note)?;
     }

@@ -36,6 +36,7 @@ mod rolling;
 mod schemas;
 pub(crate) mod serve;
 pub(crate) mod session;
+mod set;
 #[cfg(feature = "store")]
 pub(crate) mod store;
 pub(crate) mod throughput;

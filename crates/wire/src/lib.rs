@@ -15,8 +15,6 @@ pub mod http;
 pub mod iperf2;
 pub mod iperf3;
 pub mod native;
-pub mod packet;
-pub mod pcapng;
 mod rate_watch;
 pub mod sockperf;
 pub mod stamp;

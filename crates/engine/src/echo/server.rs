@@ -9,6 +9,7 @@ use crate::notes::{NoteLimit, with_left_out};
 use linux::clock::{mono_now, wall_now};
 use linux::message;
 use linux::poll::{Interest, wait};
+use linux::sockaddr::plain;
 use model::latency::WaitMode;
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
@@ -149,6 +150,7 @@ fn datagrams<R: Reflect>(
     mut pause: impl FnMut(&mut R),
 ) -> io::Result<()> {
     message::set_receive_notes(socket).map_err(io::Error::other)?;
+    let port = socket.local_addr()?.port();
     linux::options::set_recv_buffer(socket, BUFFER).map_err(io::Error::other)?;
     let mut waiter = Waiter::new(wait);
     let mut buf = vec![0; 1 << 16];
@@ -167,11 +169,12 @@ fn datagrams<R: Reflect>(
         let received = mono_now();
         let Some(from) = came.from else { continue };
         let now = if reflect.stamps() { mono_now() } else { received };
-        let arrival = Arrival { from, received, ttl: came.ttl };
+        let to = came.local.map(|local| SocketAddr::new(local.to_canonical(), port));
+        let arrival = Arrival { ttl: came.ttl, class: came.class, to, ..Arrival::new(from, received) };
         if let Some(length) = reflect.reflect(arrival, now, &mut buf, came.len) {
             // A reply that the kernel does not take is lost like any other. A group is no source address.
             let local = came.local.filter(|local| !local.to_canonical().is_multicast());
-            message::send_from(socket, &buf[..length], from, local).ok();
+            message::send_from(socket, &buf[..length], from, local, reflect.class()).ok();
         }
     }
     Ok(())
@@ -200,7 +203,7 @@ fn accept(
                 continue;
             }
         };
-        let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+        let peer = plain(peer);
         let (own_note, own_notes) = (note.clone(), notes.clone());
         let tell = move |text: &str| {
             if let Some(left_out) = own_notes.pass(peer.ip(), mono_now()) {

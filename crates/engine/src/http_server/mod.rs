@@ -14,6 +14,7 @@ pub(crate) use body::Content;
 use connection::Connection;
 use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
+use linux::sockaddr::plain;
 use model::units::{BitRate, Nanos};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -112,7 +113,7 @@ fn accept(listener: &TcpListener, house: &Arc<House>) -> io::Result<()> {
                 continue;
             }
         };
-        let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+        let peer = plain(peer);
         // Never trusted: all connections of one address count, also those that have said something.
         let held = match budget::enter(&connections, peer.ip()) {
             Ok(held) => held,

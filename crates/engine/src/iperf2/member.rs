@@ -5,6 +5,7 @@ use crate::bulk::is_pause;
 use crate::session::{Fact, TcpStart};
 use crate::shared::FlowSocket;
 use linux::clock::mono_now;
+use linux::sockaddr::plain;
 use linux::tcp_info::tcp_info;
 use model::plan::{Direction, TestSpec, Transport};
 use model::time::MonoTime;
@@ -198,11 +199,6 @@ pub(super) fn write_all(mut socket: &TcpStream, mut bytes: &[u8], deadline: Mono
         }
     }
     Ok(())
-}
-
-/// IPv4 as such, not mapped into IPv6.
-pub(super) fn plain(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 /// Retransmission timeouts in a row, the last of them seconds after the first, that no queue of the path explains.

@@ -1,7 +1,7 @@
 //! The server: finds out what each connection and each first datagram is, puts the flows of one client together, and
 //! gives every client a thread of its own, so that a silent or hostile one delays nobody.
 
-use super::member::{Known, Member, plain};
+use super::member::{Known, Member};
 use super::session::{Session, Setting};
 use super::source::{Group, Source};
 use super::udp_door::{Newcomer, UdpDoor};
@@ -13,6 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::notes::{NoteLimit, with_left_out};
 use linux::clock::{mono_now, wall_now};
 use linux::poll::{Interest, Waker, wait};
+use linux::sockaddr::plain;
 use model::plan::{Direction, Directions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -289,6 +290,7 @@ impl Server {
 
     /// A line on a client, unless there have been many.
     fn note_of(&self, peer: SocketAddr, text: &str) {
+        self.config.observer.turned_away();
         if let Some(left_out) = self.notes.pass(peer.ip(), mono_now()) {
             self.note(&with_left_out(&format!("{peer}: {text}"), left_out));
         }

@@ -7,6 +7,7 @@ use crate::echo::socket::Socket;
 use crate::error::{Context, Failure, Result};
 use crate::shared::FlowSocket;
 use linux::options;
+use linux::sockaddr::plain;
 use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
 use model::event::Warning;
 use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, LatencySpec, Load, WaitMode, Way, WayEnds};
@@ -162,10 +163,6 @@ fn addresses(socket: &Socket) -> Result<(SocketAddr, SocketAddr)> {
         Socket::Group(socket, group) => (socket.local_addr()?, *group),
     };
     Ok((plain(local), plain(remote)))
-}
-
-fn plain(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 /// Why a foreign server could not be reached, and what to try.

@@ -15,6 +15,7 @@ use crate::session::Observer;
 use crate::tls::ServerTls;
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
+use linux::sockaddr::plain;
 use model::host::Host;
 use model::plan::{LocalOptions, ProtocolName};
 use model::time::MonoTime;
@@ -186,6 +187,7 @@ impl Server {
 
     /// A line on a client that was turned away, unless there have been many.
     fn note_of(&self, peer: SocketAddr, text: &str) {
+        self.config.observer.turned_away();
         if let Some(left_out) = self.notes.pass(peer.ip(), mono_now()) {
             self.config.observer.note(&with_left_out(&format!("{}: {text}", plain(peer)), left_out));
         }
@@ -478,10 +480,6 @@ fn interrupt_rest(server: &Server, threads: Vec<JoinHandle<()>>) {
     if left > 0 {
         server.config.observer.note(&format!("{left} connections did not end in time and were cut"));
     }
-}
-
-fn plain(peer: SocketAddr) -> SocketAddr {
-    SocketAddr::new(peer.ip().to_canonical(), peer.port())
 }
 
 const FIRST_BYTES_LIMIT: Nanos = Nanos(10_000_000_000);

@@ -32,7 +32,7 @@ fn what_cannot_be_is_refused_with_the_way_out() {
         ("rfc2544 eth1 eth2 --tests speed", &["speed"]),
         ("rfc2544 eth1 eth2 --chart x.gif", &["neither an .svg nor a .png"]),
         ("rfc2544 eth1 eth2 --expect ndrr>=1pps", &["no figure `ndrr`", "throughput"]),
-        ("rfc2544 eth1 eth2 --against /no/such.json", &["read /no/such.json"]),
+        ("rfc2544 eth1 eth2 --against /no/such.json", &["no kept run has the label or name `/no/such.json`"]),
         (&against, &["not pathmeter/rfc2544/1", "pathmeter rfc2544 --json"]),
     ] {
         let ended = run(line);

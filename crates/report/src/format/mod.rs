@@ -34,6 +34,17 @@ pub use side_by_side::SideBySide;
 
 use crate::document::{Document, Table};
 use crate::harmless;
+use model::history::Kept;
+
+/// What was kept as a document that can be written.
+#[must_use]
+pub fn document(kept: &Kept) -> Box<dyn Document + '_> {
+    match kept {
+        Kept::Run(run) => Box::new(RunDocument::of(run)),
+        Kept::Device(report) => Box::new(rfc2544::DeviceDocument { report }),
+        Kept::Lab(report) => Box::new(model::lab::LabReport::clone(report)),
+    }
+}
 
 /// An output format.
 #[derive(Debug)]

@@ -20,7 +20,9 @@ pub use read::{ReadError, read};
 use crate::document::{
     Block, Chart, Conclusion, Csv, Document, Expectation, Head, Judgement, Published, Table, json_line,
 };
+use crate::expect::entry;
 use model::dut::{DeviceReport, DutReport, StreamReport};
+use model::history::{Entry, Measured};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -73,6 +75,10 @@ impl Document for DeviceDocument<'_> {
     fn expectations(&self) -> Vec<Expectation> {
         let promised = self.report.devices.iter().filter_map(promise);
         super::run::expectations(&self.report.expectations).into_iter().chain(promised).collect()
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        vec![entry(Measured::Device(self.report))]
     }
 
     fn csv(&self) -> Csv {

@@ -1,0 +1,99 @@
+//! Frames through packet sockets (packet(7)): with any driver, the slowest of all ways.
+
+mod receive;
+mod ring;
+mod source;
+
+pub(super) use source::PacketSource;
+
+use super::reader::Reader;
+use super::tally::Tally;
+use super::{FrameSpec, Watch, fit};
+use linux::capture::{filter, ignore_outgoing, open_socket};
+use linux::clock::{mono_now, wall_now};
+use linux::error::Result;
+use model::dut::SinkKind;
+use packet::frame::TIMED;
+use receive::Batches;
+use ring::Blocks;
+use std::os::fd::OwnedFd;
+use units::Nanos;
+use units::time::{MonoTime, WallTime};
+
+/// A sink with a ring that the kernel fills.
+pub(super) fn ring_sink(spec: &FrameSpec, frames: u64, watch: Watch, interface: u32) -> Result<Reader> {
+    let blocks = Blocks::open(socket(spec)?, snap(spec), interface)?;
+    let tally = Tally::new(spec, frames, watch, 1);
+    Reader::start(SinkKind::PacketRing, interface, Box::new(blocks), tally)
+}
+
+/// A sink that asks the kernel for frames, many a call.
+pub(super) fn sink(spec: &FrameSpec, frames: u64, watch: Watch, interface: u32) -> Result<Reader> {
+    let batches = Batches::open(socket(spec)?, snap(spec), interface)?;
+    let tally = Tally::new(spec, frames, watch, 1);
+    Reader::start(SinkKind::Packet, interface, Box::new(batches), tally)
+}
+
+/// A socket that is given what comes with the trial's tag, and nothing that leaves.
+fn socket(spec: &FrameSpec) -> Result<OwnedFd> {
+    fit::template(spec)?;
+    let offsets = spec.offsets();
+    let socket =
+        open_socket(&filter::of_word((offsets.payload - offsets.packet) as u32, spec.tag, snap(spec)))?;
+    ignore_outgoing(&socket)?;
+    Ok(socket)
+}
+
+/// Bytes of each frame that are looked at.
+fn snap(spec: &FrameSpec) -> u32 {
+    (spec.offsets().payload + TIMED) as u32
+}
+
+/// What the wall clock's times are on the monotonic clock: the kernel has the first for packets, the frames carry the
+/// second. To be asked anew for every batch, as the wall clock may be set.
+#[derive(Clone, Copy, Debug)]
+struct Clocks {
+    wall: WallTime,
+    mono: MonoTime,
+}
+
+impl Clocks {
+    /// Both at one time: between two readings of the one as close as can be had at once.
+    fn now() -> Clocks {
+        let mut best = None;
+        for _ in 0..MOST_READINGS {
+            let before = mono_now();
+            let wall = wall_now();
+            let span = mono_now() - before;
+            if best.is_none_or(|(least, _)| span < least) {
+                best = Some((span, Clocks { wall, mono: before + Nanos(span.0 / 2) }));
+            }
+            if span < CLOSE {
+                break;
+            }
+        }
+        best.map(|(_, clocks)| clocks).expect("they are read at least once")
+    }
+
+    fn mono(&self, time: WallTime) -> MonoTime {
+        MonoTime(self.mono.0.saturating_add(time.0).saturating_sub(self.wall.0))
+    }
+}
+
+/// Readings without an interruption between them.
+const CLOSE: Nanos = Nanos(500);
+const MOST_READINGS: u32 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_one_clock_is_one_of_the_other() {
+        let clocks = Clocks { wall: WallTime(1_000_000), mono: MonoTime(500) };
+        let mono = |wall| clocks.mono(WallTime(wall)).0;
+        assert_eq!((mono(1_000_007), mono(999_990), mono(5)), (507, 490, 0));
+        let (before, clocks, after) = (mono_now(), Clocks::now(), mono_now());
+        assert!(before <= clocks.mono && clocks.mono <= after);
+    }
+}
