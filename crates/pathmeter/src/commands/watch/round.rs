@@ -106,7 +106,7 @@ impl Round {
 
     /// Its figures.
     pub(super) fn figures(&self) -> Vec<Headline> {
-        headlines(&self.run)
+        headlines(Measured::Run(&self.run))
     }
 
     /// The round as a line of JSON: its document without intervals.
