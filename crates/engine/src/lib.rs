@@ -21,7 +21,8 @@
 //! | `run` | a plan carried out: one test, or what orders several (`measure`, `pairs`, `frames`, devices) |
 //! | `client`, `together` | the client's end of a test; several sessions begun at once |
 //! | `address`, `host_port`, `preflight` | names to addresses, and what this host refuses, found before anything is sent |
-//! | `connect`, `tls`, `secret`, `link`, `dialogue`, `driver` | a control connection and the session over it |
+//! | `connect`, `tls`, `secret`, `link`, `pump` | a control connection, and the words of a session on it |
+//! | `driver`, `work`, `dialogue` | a session at work: by workers of each kind, or by hand |
 //! | `server`, `arrivals` | what is served where; accepting, and which flow belongs to which session |
 //! | `session` | what a session reports while it runs |
 //! | `budget`, `penalty`, `notes` | what clients may hold of a server, how long failed ones wait, what the log says of them |
@@ -66,6 +67,7 @@ pub mod path;
 mod penalty;
 pub mod preflight;
 pub mod probe;
+mod pump;
 pub mod reach;
 mod receive;
 pub mod request;
@@ -81,3 +83,4 @@ pub mod tls;
 mod together;
 pub mod transfer;
 mod usage;
+mod work;

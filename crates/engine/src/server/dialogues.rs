@@ -3,7 +3,7 @@
 
 use crate::arrivals::Desk;
 use crate::budget::{self, Budget, Client, Held, Limits, client_of};
-use crate::driver::{Driver, LEFT, Opener, Setting, Wanted};
+use crate::driver::{Driver, LEFT};
 use crate::dut::remote::offers::Offers;
 use crate::error::{Context, Result, refused, sentence};
 use crate::host;
@@ -13,6 +13,7 @@ use crate::notes::{NoteLimit, with_left_out};
 use crate::penalty::Penalties;
 use crate::session::Observer;
 use crate::tls::ServerTls;
+use crate::work::{Opener, Setting, Wanted};
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
 use model::host::Host;
@@ -357,7 +358,6 @@ impl Server {
             opener: Opener::Server(self.desk.clone()),
             local: self.config.local.clone(),
             host,
-            interrupt: self.interrupt.clone(),
             admit: Box::new(|wanted| {
                 if !wanted.begins {
                     return self.tests.has_room(peer.ip(), 1, client)
@@ -369,11 +369,10 @@ impl Server {
                 }
                 slot.is_some()
             }),
-            leave,
             watcher: watcher.as_mut(),
             offers: self.config.offers.clone(),
         };
-        let outcome = Driver::new(session, link, setting)?.run();
+        let outcome = Driver::new(session, link, setting, &self.interrupt, leave)?.run();
         watcher.ended(outcome.as_ref().copied());
         Ok(())
     }

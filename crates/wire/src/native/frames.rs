@@ -247,37 +247,6 @@ pub struct FramesSent {
     pub gaps: u32,
 }
 
-/// What the server's machine wants done with an interface.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PortOrder {
-    /// Open an interface for this session alone. Its name is the client's word: no more than that. The numbers are in range;
-    /// whether it may be offered, and have these addresses, the driver knows.
-    Open(FramesWish),
-    /// Do this with it. The numbers are in range; whether the addresses may be sent to, the driver knows.
-    Ask {
-        /// Number of the question.
-        id: u32,
-        /// What.
-        ask: FramesAsk,
-    },
-}
-
-/// What came of a [`PortOrder`].
-#[derive(Clone, Debug, PartialEq)]
-pub enum PortAnswer {
-    /// The interface is open.
-    Open(Box<FramesPort>),
-    /// It is not: the session ends.
-    Refused(Refusal),
-    /// What came of a question.
-    Told {
-        /// Of the question.
-        id: u32,
-        /// What came of it.
-        told: FramesTold,
-    },
-}
-
 impl FrameBurst {
     /// All frames, of both paces.
     pub fn all_frames(&self) -> u64 {

@@ -8,7 +8,8 @@
 //! | `auth` | proof that both ends know the token |
 //! | `admit` | what a server accepts |
 //! | `entry` | the client's way in |
-//! | `client`, `server` | the two roles of the dialogue; `run` is what they share from the start to the results |
+//! | `caller` | what the clients of every kind of session share; `client` is that of a throughput test |
+//! | `server` | the other role, for every kind; `run` is what the two share from the start to the results of a throughput test |
 //! | `ping` | the exchanges that relate the two clocks |
 //! | `flow` | how a TCP connection says what it is; `udp` the same for datagrams |
 //! | `datagram` | the header of a data datagram |
@@ -17,6 +18,7 @@
 
 mod admit;
 mod auth;
+mod caller;
 mod client;
 mod datagram;
 mod entry;
@@ -34,6 +36,7 @@ pub mod udp;
 
 pub use admit::{MAX_STREAMS, MAX_TIME};
 pub use auth::Token;
+pub use caller::Caller;
 pub use client::{Client, ClientConfig};
 pub use datagram::{DataHeader, HEADER_LEN};
 pub use frame::{Decoder, MAX_FRAME, greeting, refusal};

@@ -6,10 +6,11 @@ use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use pathmeter_wire::native::frames::{
     FrameBurst, FrameSpec, FramesAddressing, FramesAsk, FramesClient, FramesCounted, FramesPort, FramesSent,
-    FramesSilence, FramesTold, FramesVariation, FramesWish, PortAnswer, PortOrder,
+    FramesSilence, FramesTold, FramesVariation, FramesWish,
 };
 use pathmeter_wire::native::{ClientConfig, EthernetAddress, Refusal, Server, ServerConfig};
-use pathmeter_wire::{Input, Output, Policy, ProtocolError, Session};
+use pathmeter_wire::work::frames::{PortAnswer, PortOrder};
+use pathmeter_wire::{Input, Output, Policy, ProtocolError, Session, WorkRequest};
 use std::collections::VecDeque;
 
 /// The two machines, what the server's driver would do, and the connection.
@@ -78,7 +79,7 @@ impl World {
             let arrival = self.now + Nanos::from_millis(5);
             match output {
                 Output::Send(bytes) => self.control.push_back((!client, arrival, bytes)),
-                Output::Port(order) => {
+                Output::Work(WorkRequest::Frames(order)) => {
                     if let PortOrder::Open(_) = order {
                         self.answers.extend(self.opens.take().map(|answer| (arrival, answer)));
                     }
@@ -110,7 +111,7 @@ impl World {
                 self.input(client, input);
             } else if self.answers.front().is_some_and(|answer| answer.0 <= self.now) {
                 let (_, answer) = self.answers.pop_front().unwrap();
-                self.input(false, Input::Port(&answer));
+                self.input(false, answer.into());
             } else {
                 [true, false].into_iter().for_each(|client| self.input(client, Input::Timer));
             }

@@ -11,7 +11,9 @@ use pathmeter_wire::native::probe::{
     Echo, Ledger, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount,
 };
 use pathmeter_wire::native::{Expired, LatencySeen, PathSeen, Server, ServerConfig};
-use pathmeter_wire::{Input, Output, Policy, ProtocolError, Session};
+use pathmeter_wire::work::probes::{Reply, Request};
+use pathmeter_wire::work::round_trips;
+use pathmeter_wire::{Input, Output, Policy, ProtocolError, Session, WorkKind, WorkReply, WorkRequest};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -34,6 +36,8 @@ struct World {
     path_mtu: usize,
     /// What the server's driver was told to answer.
     reflecting: Option<LatencySpec>,
+    /// What the flows of server and client are for.
+    kinds: [Option<WorkKind>; 2],
 }
 
 impl World {
@@ -52,6 +56,7 @@ impl World {
             local_mtu: 1472,
             path_mtu: 1472,
             reflecting: None,
+            kinds: [None; 2],
         }
     }
 
@@ -87,25 +92,37 @@ impl World {
             let arrival = self.now + Nanos::from_millis(5);
             match output {
                 Output::Send(bytes) => self.control.push_back((!client, arrival, bytes)),
-                Output::OpenFlows(_) => self.input(client, Input::FlowsOpen(&[])),
-                Output::Datagram { bytes, cut, .. } => self.datagram(bytes, cut),
-                Output::ReportPath { since } => self.input(client, Input::PathSeen(&path_seen(since))),
+                Output::Work(request) => self.work(client, request),
                 Output::WaitUntil(wake) => return self.wakes[end] = wake,
                 Output::Close => {
                     self.closed[end] = true;
                     self.control.push_back((!client, arrival, Vec::new()));
                 }
-                Output::Reflect(spec) => self.reflecting = Some(spec),
-                Output::CountReflected => self.input(client, Input::Reflected(&SEEN)),
-                other => panic!("{other:?} in a probe session"),
+                other @ Output::Event(_) => panic!("{other:?} in a probe session"),
             }
+        }
+    }
+
+    fn work(&mut self, client: bool, request: WorkRequest) {
+        match request {
+            WorkRequest::Flows(order) => {
+                self.kinds[usize::from(client)] = Some(order.kind);
+                self.input(client, WorkReply::Open(Vec::new()).into());
+            }
+            WorkRequest::Probes(Request::Send { bytes, cut, .. }) => self.datagram(bytes, cut),
+            WorkRequest::Probes(Request::ReportPath { since }) => {
+                self.input(client, Reply::PathSeen(Box::new(path_seen(since))).into());
+            }
+            WorkRequest::RoundTrips(round_trips::Request::Reflect(spec)) => self.reflecting = Some(spec),
+            WorkRequest::RoundTrips(round_trips::Request::Count) => self.input(client, SEEN.into()),
+            other => panic!("{other:?} in a probe session"),
         }
     }
 
     /// The server sends.
     fn datagram(&mut self, bytes: Vec<u8>, cut: Option<FragmentShape>) {
         if cut.is_none() && bytes.len() > self.local_mtu {
-            self.server.datagram_too_big(bytes.len() as u32);
+            self.input(false, Reply::TooBig(bytes.len() as u32).into());
         } else if bytes.len() <= self.path_mtu {
             self.seen.count(&bytes, None);
             self.arrived.push((self.now, bytes));
@@ -116,8 +133,8 @@ impl World {
     fn send(&mut self, datagram: &ProbeDatagram, size: u32) {
         let bytes = datagram.encode(size);
         if bytes.len() <= self.path_mtu {
-            self.server.datagram(&bytes, (bytes.len() > 1000).then_some(1000));
-            self.outputs(false);
+            let fragment = (bytes.len() > 1000).then_some(1000);
+            self.input(false, Reply::Datagram { bytes, fragment }.into());
         }
     }
 
@@ -177,7 +194,7 @@ fn what_a_liar_knows_of_the_path_is_held_to_what_can_be() {
     world.client.report_path(world.now, 3).unwrap();
     let told = vec![TooBig { size: u32::MAX, mtu: u32::MAX, from: None, count: u32::MAX }; 1000];
     let liar = PathSeen { interface_mtu: Some(u32::MAX), too_big: told, ..PathSeen::default() };
-    world.input(false, Input::PathSeen(&liar));
+    world.input(false, Reply::PathSeen(Box::new(liar)).into());
     let ProbeReply::Path(seen) = world.reply() else { panic!("another reply") };
     assert_eq!((seen.interface_mtu, seen.too_big.len()), (Some(65_575), 256));
     assert_eq!((seen.too_big[0].mtu, seen.too_big[0].size), (65_575, 65_575));
@@ -194,7 +211,7 @@ fn the_server_tells_what_it_knows_of_the_path() {
 #[test]
 fn what_the_server_sends_is_counted_by_the_client() {
     let mut world = World::ready();
-    assert!(world.server.is_probe() && world.server.takes_datagrams());
+    assert_eq!(world.kinds, [Some(WorkKind::Probes); 2]);
     world.path_mtu = 1400;
     world.client.order(world.now, order(3, &[100, 1400, 1401, 1500], 4, None)).unwrap();
     world.outputs(true);
@@ -327,7 +344,7 @@ fn round_trips_are_answered_and_counted() {
     let mut world = World::latency(server_config(), spec());
     world.run_until(|world| world.client.is_ready());
     assert_eq!(world.reflecting, Some(spec()));
-    assert!(!world.server.takes_datagrams(), "the driver answers them");
+    assert_eq!(world.kinds, [Some(WorkKind::RoundTrips); 2], "the driver answers them");
     world.client.report_latency(world.now).unwrap();
     world.outputs(true);
     assert_eq!(world.reply(), ProbeReply::Reflected(SEEN));
@@ -399,8 +416,7 @@ proptest! {
         let sent = datagrams.len();
         for datagram in datagrams {
             for bytes in [datagram.clone(), [b"PMTRPRB".as_slice(), &datagram].concat()] {
-                world.server.datagram(&bytes, None);
-                world.outputs(false);
+                world.input(false, Reply::Datagram { bytes, fragment: None }.into());
             }
         }
         prop_assert!(world.arrived.len() <= 2 * sent);
