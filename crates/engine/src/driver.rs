@@ -2,6 +2,7 @@
 
 use super::interrupt::Interrupt;
 use super::link::Link;
+use super::listener::LEFT;
 use super::pump::{Pump, Step};
 use super::work::{Setting, Workers};
 use crate::error::Result;
@@ -109,7 +110,5 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     }
 }
 
-/// Why a session that had not begun was closed.
-pub(crate) const LEFT: &str = "it had said nothing for a while, and another client needed its place";
 /// Time between two looks whether a session without a place is to leave.
 const LEAVE_STEP: Nanos = Nanos(250_000_000);

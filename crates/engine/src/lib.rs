@@ -23,7 +23,8 @@
 //! | `address`, `host_port`, `preflight` | names to addresses, and what this host refuses, found before anything is sent |
 //! | `connect`, `tls`, `secret`, `link`, `pump` | a control connection, and the words of a session on it |
 //! | `driver`, `work`, `dialogue` | a session at work: by workers of each kind, or by hand |
-//! | `server`, `arrivals` | what is served where; accepting, and which flow belongs to which session |
+//! | `server` | what is served where, and to whom |
+//! | `listener`, `arrivals` | accepting for every protocol; which flow belongs to which session |
 //! | `session` | what a session reports while it runs |
 //! | `budget`, `penalty`, `notes` | what clients may hold of a server, how long failed ones wait, what the log says of them |
 //! | `flows`, `threads`, `bulk`, `datagram`, `receive`, `pacer`, `shared`, `running`, `sampler`, `usage` | the data path of throughput |
@@ -61,6 +62,7 @@ pub mod interrupt;
 pub mod iperf2;
 pub mod latency;
 mod link;
+mod listener;
 mod notes;
 mod pacer;
 pub mod path;

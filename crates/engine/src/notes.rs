@@ -1,15 +1,17 @@
 //! What a server's log says of clients that were turned away: a few lines of each source at once and some in a minute, so
 //! that nobody fills a disk.
 
+use crate::address::plain;
+use linux::clock::mono_now;
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::HashMap;
-use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Counts the lines of each source.
 #[derive(Debug, Default)]
-pub(crate) struct NoteLimit(Mutex<Quotas>);
+struct NoteLimit(Mutex<Quotas>);
 
 #[derive(Debug, Default)]
 struct Quotas {
@@ -28,7 +30,7 @@ struct Quota {
 impl NoteLimit {
     /// May a line of this source be written now? Then this many of it, or of sources that are no longer known, were left
     /// out before.
-    pub(crate) fn pass(&self, source: IpAddr, now: MonoTime) -> Option<u64> {
+    fn pass(&self, source: IpAddr, now: MonoTime) -> Option<u64> {
         let mut quotas = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let quotas = &mut *quotas;
         if quotas.sources.len() >= MOST_SOURCES {
@@ -59,8 +61,36 @@ impl Quota {
     }
 }
 
+/// Told what is worth knowing: who was turned away, what ended.
+pub type Note = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The log of a server.
+pub(crate) struct Notes {
+    limit: NoteLimit,
+    note: Note,
+}
+
+impl Notes {
+    /// Lines go there.
+    pub(crate) fn new(note: Note) -> Notes {
+        Notes { limit: NoteLimit::default(), note }
+    }
+
+    /// A line on the server itself.
+    pub(crate) fn note(&self, text: &str) {
+        (self.note)(text);
+    }
+
+    /// A line on a client, unless there have been many.
+    pub(crate) fn of(&self, peer: SocketAddr, text: &str) {
+        if let Some(left_out) = self.limit.pass(peer.ip(), mono_now()) {
+            self.note(&with_left_out(&format!("{}: {text}", plain(peer)), left_out));
+        }
+    }
+}
+
 /// A line with what was left out before it.
-pub(crate) fn with_left_out(text: &str, left_out: u64) -> String {
+fn with_left_out(text: &str, left_out: u64) -> String {
     match left_out {
         0 => text.to_owned(),
         more => format!("{text} ({more} more lines of this address were left out)"),

@@ -13,6 +13,8 @@ pub(crate) struct Pump {
     pub(crate) link: Link,
     /// The connection has ended: that is told once, and it is not polled any more.
     closed: bool,
+    /// The peer has not taken a message: it is not told any more.
+    deaf: bool,
 }
 
 /// What a session wants beside words.
@@ -31,21 +33,18 @@ pub(crate) enum Step {
 impl Pump {
     /// Of an open connection.
     pub(crate) fn new(link: Link) -> Pump {
-        Pump { link, closed: false }
+        Pump { link, closed: false, deaf: false }
     }
 
     /// Sends what the session says, up to the next thing that is not a word.
     ///
     /// # Errors
-    /// The peer takes no more: then what it said before counts, where it said something.
+    /// The session cannot go on, or the peer takes no message for long.
     pub(crate) fn advance<S: Session + ?Sized>(&mut self, session: &mut S) -> Result<Step, ProtocolError> {
         loop {
             return Ok(match session.output(mono_now()) {
                 Output::Send(bytes) => {
-                    if let Err(error) = self.link.write(&bytes, mono_now() + WRITE_LIMIT) {
-                        self.hear(session)?;
-                        return Err(cannot_tell(&error));
-                    }
+                    self.say(session, &bytes)?;
                     continue;
                 }
                 Output::Work(request) => Step::Work(request),
@@ -53,6 +52,25 @@ impl Pump {
                 Output::WaitUntil(until) => Step::Wait(until),
                 Output::Close => Step::Over,
             });
+        }
+    }
+
+    fn say<S: Session + ?Sized>(&mut self, session: &mut S, bytes: &[u8]) -> Result<(), ProtocolError> {
+        if self.deaf {
+            return Ok(());
+        }
+        let Err(error) = self.link.write(bytes, mono_now() + WRITE_LIMIT) else { return Ok(()) };
+        self.deaf = true;
+        // What the peer said before it went comes first.
+        self.hear(session)?;
+        if takes_nothing(&error) {
+            let what = format!("on the control connection: it takes no message ({error})");
+            return Err(ProtocolError::Timeout(what));
+        }
+        if std::mem::replace(&mut self.closed, true) {
+            Ok(())
+        } else {
+            session.input(mono_now(), Input::Closed)
         }
     }
 
@@ -92,14 +110,14 @@ impl Pump {
         session: &mut S,
         mut also: impl FnMut(Event),
     ) -> bool {
-        let (mut said, mut deaf) = (false, false);
+        let mut said = false;
         loop {
             match session.output(mono_now()) {
                 // Who does not take one message takes none of those behind it.
-                Output::Send(_) if deaf => {}
+                Output::Send(_) if self.deaf => {}
                 Output::Send(bytes) => {
-                    deaf = self.link.write(&bytes, mono_now() + GOODBYE).is_err();
-                    said |= !deaf;
+                    self.deaf = self.link.write(&bytes, mono_now() + GOODBYE).is_err();
+                    said |= !self.deaf;
                 }
                 Output::Event(event) => also(event),
                 // What was at work ends with the session.
@@ -118,15 +136,10 @@ impl Pump {
     }
 }
 
-/// A message that did not leave: the peer took none for long, or the connection is gone.
-fn cannot_tell(error: &std::io::Error) -> ProtocolError {
+/// The peer may still be there, and does not take what is said.
+fn takes_nothing(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
-    match error.kind() {
-        ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
-            ProtocolError::Timeout(format!("on the control connection: it takes no message ({error})"))
-        }
-        _ => ProtocolError::Closed(format!("before it had taken every message ({error})")),
-    }
+    matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable)
 }
 
 /// Longest time for the peer to take a control message.

@@ -15,21 +15,22 @@ mod sockets;
 
 use crate::dut::remote::offers::Offers;
 use crate::dut::spec::PortSpec;
-use crate::echo::server::{Note, Servers, join};
-use crate::error::{Context, Failure, Result, sentence};
-use crate::http_server::{HttpServer, Limits};
+use crate::echo::server::{Servers, Streams, join};
+use crate::error::{Context, Failure, Result};
+use crate::http_server::{House, Limits};
 use crate::interrupt::Interrupt;
 use crate::iperf2;
+use crate::listener::Listener;
+use crate::notes::{Note, Notes};
 use crate::session::Observer;
 use crate::tls::{ServerTls, hex};
-use dialogues::DEFAULT_TESTS;
+use dialogues::{DEFAULT_TESTS, Ports};
 use model::latency::WaitMode;
 use model::plan::LocalOptions;
 use model::units::{BitRate, Nanos};
 use sockets::{datagrams, listen};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use wire::sockperf::{MAX_TCP_LEN, MAX_UDP_LEN, Responder};
 use wire::{Policy, native, stamp};
 
@@ -169,9 +170,17 @@ impl Server {
         let (limits, open) =
             (self.policy(self.beyond && self.config.token.is_none()), self.policy(self.beyond));
         let Server { config, sockets, offers, .. } = self;
-        let echoes = echoes(&config, sockets.sockperf, sockets.stamp, &note)?;
-        let http = sockets.http.map(|listener| http(&config, listener, &open, note)).transpose()?;
-        let iperf2 = sockets.iperf2.map(|both| iperf2(&config, both, &open, stop, observer)).transpose()?;
+        let mut listener = Listener::new(stop, Arc::new(Notes::new(note.clone())))?;
+        let echoes = echoes(&config, sockets.sockperf, sockets.stamp, &note, &mut listener)?;
+        if let Some(socket) = sockets.http {
+            let limits = Limits { rate: open.max_rate, time: open.max_time, transfers: config.max_tests };
+            let (notes, closing) = (listener.notes(), listener.closing());
+            listener.add(socket, House::new(limits, notes, closing))?;
+        }
+        let has_iperf2 = sockets.iperf2.is_some();
+        if let Some(both) = sockets.iperf2 {
+            iperf2::open(iperf2_config(&config, both, &open, observer), stop, &mut listener)?;
+        }
         let dialogues = dialogues::Config {
             iperf3: sockets.iperf3.into_iter().collect(),
             token: config.token,
@@ -183,12 +192,14 @@ impl Server {
             offers: Arc::new(offers),
             ..dialogues::Config::new(sockets.native, observer.clone())
         };
-        let served = dialogues::run(dialogues, stop);
-        drop((echoes, http));
-        if let Some(iperf2) = iperf2 {
+        let ports = Ports::open(dialogues, stop, &mut listener)?;
+        let served = listener.accept_all(None);
+        drop((echoes, ports));
+        if has_iperf2 {
+            // Its sessions end by nothing else.
             stop.raise();
-            iperf2.join().ok();
         }
+        listener.finish();
         served
     }
 
@@ -334,13 +345,15 @@ fn echoes(
     sockperf: Option<(TcpListener, Vec<UdpSocket>)>,
     stamp: Option<UdpSocket>,
     note: &Note,
+    listener: &mut Listener,
 ) -> Result<Servers> {
     let mut servers = Servers::default();
-    if let Some((listener, sockets)) = sockperf {
+    if let Some((streams, sockets)) = sockperf {
         for socket in sockets {
             servers.sockperf_datagrams(socket, Responder::new(MAX_UDP_LEN), WaitMode::Hybrid, note)?;
         }
-        servers.sockperf_streams(listener, Responder::new(MAX_TCP_LEN), WaitMode::Hybrid, note)?;
+        let service = Streams::new(Responder::new(MAX_TCP_LEN), WaitMode::Hybrid, listener.closing());
+        listener.add(streams, Arc::new(service))?;
     }
     if let Some(socket) = stamp {
         servers.stamp(socket, config.stamp_key.clone(), !config.stamp_stateless, note)?;
@@ -348,20 +361,13 @@ fn echoes(
     Ok(servers)
 }
 
-fn http(config: &Config, listener: TcpListener, open: &Policy, note: Note) -> Result<HttpServer> {
-    let limits = Limits { rate: open.max_rate, time: open.max_time, transfers: config.max_tests };
-    HttpServer::start(listener, limits, note)
-}
-
-/// Starts iPerf2's server; it ends when `stop` is raised, and raises it when its one test is over.
-fn iperf2(
+fn iperf2_config(
     config: &Config,
     (tcp, udp): (TcpListener, UdpSocket),
     open: &Policy,
-    stop: &Interrupt,
     observer: &Arc<dyn Observer>,
-) -> Result<JoinHandle<()>> {
-    let served = iperf2::Config {
+) -> iperf2::Config {
+    iperf2::Config {
         tcp: vec![tcp],
         udp: vec![udp],
         policy: open.clone(),
@@ -372,16 +378,7 @@ fn iperf2(
         key: None,
         local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
         observer: observer.clone(),
-    };
-    let (stop, observer) = (stop.clone(), observer.clone());
-    let serve = move || {
-        if let Err(error) = iperf2::serve(served, &stop) {
-            observer.note(&format!("the iPerf2 server ended: {}", sentence(&error)));
-        }
-        stop.raise();
-    };
-    let thread = std::thread::Builder::new().name("iperf2".into());
-    thread.spawn(serve).context("start the iPerf2 server")
+    }
 }
 
 /// Other hosts can reach it.

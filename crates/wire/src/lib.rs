@@ -17,6 +17,7 @@
 //! ```
 
 pub mod echo;
+mod hex;
 pub mod http;
 pub mod iperf2;
 pub mod iperf3;

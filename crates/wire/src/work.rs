@@ -8,11 +8,12 @@ pub mod probes;
 pub mod round_trips;
 pub mod throughput;
 
-use crate::{iperf3, native};
+use crate::hex::{FlowKey, SessionId};
 use model::host::Host;
 use model::plan::{ProtocolName, TestSpec};
 use model::sample::StreamInfo;
 use model::units::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// What a session wants done.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ pub enum WorkReply {
     /// Of single datagrams.
     Probes(probes::Reply),
     /// What has come of the messages so far: [`round_trips::Request::Count`].
-    RoundTrips(native::LatencySeen),
+    RoundTrips(round_trips::LatencySeen),
     /// Of an interface.
     Frames(frames::PortAnswer),
 }
@@ -70,7 +71,7 @@ pub struct FlowsOrder {
     /// Time between this end's reports that the peer asked for; absent: this end's own choice.
     pub interval: Option<Nanos>,
     /// What an iPerf3 client asked for beside the test.
-    pub extras: Option<iperf3::Extras>,
+    pub extras: Option<throughput::Extras>,
 }
 
 /// The data flows of a test.
@@ -98,10 +99,22 @@ pub enum FlowHello {
     /// Native: session id and a key known to both ends of the control connection.
     Native {
         /// The session.
-        session: native::SessionId,
+        session: SessionId,
         /// Its secret, by which its flows are known.
-        key: native::FlowKey,
+        key: FlowKey,
     },
+}
+
+/// A refusal: for programs, for people, and the way out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// `busy`, `auth`, `version`, `invalid`, `limit`, `unsupported`, `flows` or `protocol`.
+    pub code: String,
+    /// What is wrong.
+    pub reason: String,
+    /// What to do about it.
+    #[serde(default)]
+    pub advice: String,
 }
 
 impl FlowsOrder {
@@ -137,8 +150,14 @@ impl From<FlowsOrder> for WorkRequest {
     }
 }
 
-impl From<native::LatencySeen> for WorkReply {
-    fn from(seen: native::LatencySeen) -> WorkReply {
-        WorkReply::RoundTrips(seen)
+impl Refusal {
+    /// A refusal.
+    pub(crate) fn new(code: &str, reason: impl Into<String>, advice: impl Into<String>) -> Refusal {
+        Refusal { code: code.into(), reason: reason.into(), advice: advice.into() }
+    }
+
+    /// Reason and advice in one sentence.
+    pub(crate) fn text(&self) -> String {
+        if self.advice.is_empty() { self.reason.clone() } else { format!("{}; {}", self.reason, self.advice) }
     }
 }

@@ -1,5 +1,6 @@
 //! One flow of a session: its socket, its machine, and where they are.
 
+use crate::address::plain;
 use crate::budget::Held;
 use crate::bulk::is_pause;
 use crate::session::{Fact, TcpStart};
@@ -198,11 +199,6 @@ pub(super) fn write_all(mut socket: &TcpStream, mut bytes: &[u8], deadline: Mono
         }
     }
     Ok(())
-}
-
-/// IPv4 as such, not mapped into IPv6.
-pub(super) fn plain(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 /// Retransmission timeouts in a row, the last of them seconds after the first, that no queue of the path explains.

@@ -3,7 +3,7 @@
 //! From the moment that socket is connected the kernel gives it what its peer sends. What lies at the door by then is
 //! finite, is read first and in order, and goes with the flow: nothing is lost, however fast the peer sends.
 
-use super::member::plain;
+use crate::address::plain;
 use crate::arrivals::connected;
 use crate::error::Result;
 use linux::clock::mono_now;

@@ -2,6 +2,7 @@
 
 use super::Job;
 use super::session::LatencySession;
+use crate::address::plain;
 use crate::echo::server::join;
 use crate::echo::socket::Socket;
 use crate::error::{Context, Failure, Result};
@@ -162,10 +163,6 @@ fn addresses(socket: &Socket) -> Result<(SocketAddr, SocketAddr)> {
         Socket::Group(socket, group) => (socket.local_addr()?, *group),
     };
     Ok((plain(local), plain(remote)))
-}
-
-fn plain(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 /// Why a foreign server could not be reached, and what to try.

@@ -2,10 +2,10 @@
 
 use crate::iperf3::cookie::Cookie;
 use crate::iperf3::dialogue::{DRAIN_LIMIT, DRAIN_QUIET, Dialogue, LOCAL_WORK, PATIENCE, STALL, unexpected};
-use crate::iperf3::params::{Extras, Params, block_length};
+use crate::iperf3::params::{Params, block_length};
 use crate::iperf3::results::Results;
 use crate::iperf3::state::{ErrorCode, State};
-use crate::work::throughput::{Expect, Reply, Report, Request, Until};
+use crate::work::throughput::{Expect, Extras, Reply, Report, Request, Until};
 use crate::{FlowHello, FlowPlan, FlowsOrder, Input, Output, ProtocolError, Session, WorkKind, WorkReply};
 use model::event::{EndResult, Event};
 use model::plan::{Direction, End, TestSpec, Transport};

@@ -1,10 +1,11 @@
 //! What the clients of every kind of session share: the way in, the pings, and the way out.
 
 use super::entry::{ClientConfig, Entry, Granted};
-use super::hex::SessionId;
 use super::link::{LEAVING, Link};
-use super::message::{Ask, Limits, Message, Refusal};
+use super::message::{Ask, Limits, Message};
 use super::ping::Pinger;
+use crate::hex::SessionId;
+use crate::work::Refusal;
 use crate::{FlowHello, FlowPlan, FlowsOrder, Input, Output, ProtocolError, Session, WorkKind, WorkReply};
 use model::host::Host;
 use model::plan::TestSpec;

@@ -3,10 +3,10 @@
 use super::auth::{Proof, Token, derive};
 use super::frame::{MAX_FRAME, violation};
 use super::frames;
-use super::hex::{FlowKey, Mac, Nonce, SessionId};
 use super::link::{ANSWER, Link, refused};
 use super::message::{Ask, Hello, Limits, Message};
 use crate::ProtocolError;
+use crate::hex::{FlowKey, Mac, Nonce, SessionId};
 use model::event::{Event, Warning};
 use model::host::Host;
 use model::plan::TestSpec;

@@ -2,7 +2,8 @@
 
 use super::VERSIONS;
 use super::frame::{Decoder, MAX_FRAME_OF_STRANGER, encode, greeting};
-use super::message::{Message, Refusal};
+use super::message::Message;
+use crate::work::Refusal;
 use crate::{Output, ProtocolError, WorkRequest};
 use model::event::Event;
 use model::plan::TestSpec;

@@ -25,7 +25,6 @@ mod entry;
 pub mod flow;
 mod frame;
 pub mod frames;
-mod hex;
 mod link;
 mod message;
 mod ping;
@@ -34,14 +33,17 @@ mod run;
 mod server;
 pub mod udp;
 
+pub use crate::hex::{EthernetAddress, FlowKey, Mac, Nonce, SessionId};
+pub use crate::work::Refusal;
+pub use crate::work::probes::{Expired, PathSeen};
+pub use crate::work::round_trips::LatencySeen;
 pub use admit::{MAX_STREAMS, MAX_TIME};
 pub use auth::Token;
 pub use caller::Caller;
 pub use client::{Client, ClientConfig};
 pub use datagram::{DataHeader, HEADER_LEN};
 pub use frame::{Decoder, MAX_FRAME, greeting, refusal};
-pub use hex::{EthernetAddress, FlowKey, Mac, Nonce, SessionId};
-pub use message::{Ask, Expired, Hello, LatencySeen, Limits, Message, PathSeen, Refusal};
+pub use message::{Ask, Hello, Limits, Message};
 pub use server::{Server, ServerConfig};
 
 /// The TCP and UDP port.

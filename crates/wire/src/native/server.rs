@@ -5,13 +5,14 @@ use super::auth::{Proof, Token, derive};
 use super::frame::{MAX_FRAME, violation};
 use super::frames;
 use super::frames::server::Framing;
-use super::hex::{FlowKey, Mac, Nonce, SessionId, short};
 use super::link::{ANSWER, LEAVING, Link, opening, refused, silent};
-use super::message::{Ask, Hello, Message, Refusal};
+use super::message::{Ask, Hello, Message};
 use super::probe::latency_test;
 use super::probe::server::Probing;
 use super::run::Run;
+use crate::hex::{FlowKey, Mac, Nonce, SessionId, short};
 use crate::rate_watch::RateWatch;
+use crate::work::Refusal;
 use crate::work::{frames as ports, probes, round_trips, throughput};
 use crate::{
     FlowHello, FlowPlan, FlowsOrder, Input, Output, Policy, ProtocolError, Session, WorkKind, WorkReply,

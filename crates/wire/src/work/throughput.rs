@@ -51,6 +51,25 @@ pub enum Reply {
     },
 }
 
+/// What an iPerf3 client asks for beside the test: it travels with the parameters and changes nothing of the test.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// `--title`: put before every line of the output.
+    pub title: Option<String>,
+    /// `--extra-data`: put into the JSON of both ends.
+    pub extra_data: Option<String>,
+    /// `--get-server-output`: the client wants the server's own report.
+    pub get_server_output: bool,
+    /// The encrypted user, password and time, in base64.
+    pub auth_token: Option<String>,
+    /// The client's version, such as `3.12`.
+    pub client_version: Option<String>,
+    /// CPU the server shall run on (`-A n,m`).
+    pub server_affinity: Option<u32>,
+    /// Multipath TCP asked for; not supported, so never sent.
+    pub mptcp: bool,
+}
+
 /// A server's own report, sent along with its results.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Report {
