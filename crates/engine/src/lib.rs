@@ -20,6 +20,7 @@
 //! | `request` | what was asked, and the plan it makes: defaults, names, checks |
 //! | `run` | a plan carried out: one test, or what orders several (`measure`, `pairs`, `frames`, devices) |
 //! | `client`, `together` | the client's end of a test; several sessions begun at once |
+//! | `protocol` | what differs between the protocols of throughput tests: a row each |
 //! | `address`, `host_port`, `preflight` | names to addresses, and what this host refuses, found before anything is sent |
 //! | `connect`, `tls`, `secret`, `link`, `pump` | a control connection, and the words of a session on it |
 //! | `driver`, `work`, `dialogue` | a session at work: by workers of each kind, or by hand |
@@ -69,6 +70,7 @@ pub mod path;
 mod penalty;
 pub mod preflight;
 pub mod probe;
+mod protocol;
 mod pump;
 pub mod reach;
 mod receive;

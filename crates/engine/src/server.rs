@@ -22,11 +22,12 @@ use crate::interrupt::Interrupt;
 use crate::iperf2;
 use crate::listener::Listener;
 use crate::notes::{Note, Notes};
+use crate::protocol::Protocol;
 use crate::session::Observer;
 use crate::tls::{ServerTls, hex};
 use dialogues::{DEFAULT_TESTS, Ports};
 use model::latency::WaitMode;
-use model::plan::LocalOptions;
+use model::plan::{LocalOptions, ProtocolName};
 use model::units::{BitRate, Nanos};
 use sockets::{datagrams, listen};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
@@ -265,14 +266,8 @@ impl Server {
             fingerprint,
             longest,
             said(self.beyond && !has_token, OPEN_TO_ALL),
-            said(
-                has_token && config.iperf3.is_some(),
-                "the token does not protect the iPerf3 port: that protocol has no such thing",
-            ),
-            said(
-                has_token && has_iperf2,
-                "the token does not protect the iPerf2 port: that protocol has no such thing",
-            ),
+            said(has_token && config.iperf3.is_some(), &unprotected(ProtocolName::Iperf3)),
+            said(has_token && has_iperf2, &unprotected(ProtocolName::Iperf2)),
             said(
                 has_token && config.http.is_some(),
                 "the token does not protect the HTTP port: everyone may transfer there",
@@ -379,6 +374,14 @@ fn iperf2_config(
         local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
         observer: observer.clone(),
     }
+}
+
+/// That the token is not asked for where this protocol is served.
+fn unprotected(name: ProtocolName) -> String {
+    format!(
+        "the token does not protect the {} port: that protocol has no such thing",
+        Protocol::of(name).title
+    )
 }
 
 /// Other hosts can reach it.
