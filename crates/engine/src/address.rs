@@ -4,11 +4,6 @@ use crate::error::Failure;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
-/// IPv4 as such, not mapped into IPv6: a socket of IPv4 takes 0.4 µs less for a round trip than one of both.
-pub(crate) fn plain(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip().to_canonical(), address.port())
-}
-
 /// Which addresses may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {

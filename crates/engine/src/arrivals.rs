@@ -1,11 +1,11 @@
 //! The server's desk: where data flows that arrive at the port find the session that waits for them.
 
-use super::address::plain;
 use super::flows;
 use super::shared::FlowSocket;
 use crate::error::{Result, fault};
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
+use linux::sockaddr::plain;
 use linux::socket::{UdpOptions, udp_bind, udp_connect};
 use model::plan::Transport;
 use model::units::Nanos;

@@ -7,6 +7,7 @@ use crate::error::{Failure, Result};
 use file::PcapWriter;
 use insight::fix;
 use linux::capture::{Captor, Capture as Setup};
+use linux::errno::{EACCES, ENODEV, EPERM};
 use model::event::{Event, Warning};
 use model::packets::PacketResult;
 use model::units::Bytes;
@@ -62,7 +63,7 @@ pub fn start(options: &CaptureOptions, peer: IpAddr) -> Result<Option<Capture>> 
     let captor = match open(options, peer) {
         Ok(opened) => opened,
         Err(error) => match error.errno() {
-            Some(NO_DEVICE) if options.interface.is_some() => return Err(no_interface(&error).into()),
+            Some(ENODEV) if options.interface.is_some() => return Err(no_interface(&error).into()),
             _ => return Ok(Some(Capture(State::Refused(refused(&error))))),
         },
     };
@@ -126,7 +127,7 @@ fn no_interface(error: &linux::OsError) -> Failure {
 
 fn refused(error: &linux::OsError) -> Warning {
     let text = match error.errno() {
-        Some(NOT_PERMITTED | DENIED) => format!(
+        Some(EPERM | EACCES) => format!(
             "Packets were not captured, for this process may not ({error}). To allow it: {}",
             fix::rights(None)
         ),
@@ -141,10 +142,6 @@ const HEADERS: u32 = 160;
 pub const WHOLE: u32 = 1 << 19;
 const SMALL: Bytes = Bytes(32 << 20);
 const LARGE: Bytes = Bytes(64 << 20);
-/// `EPERM`, `EACCES`, `ENODEV` (errno(3)).
-const NOT_PERMITTED: i32 = 1;
-const DENIED: i32 = 13;
-const NO_DEVICE: i32 = 19;
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,7 @@ use super::work::{Opener, Setting};
 use crate::error::{Result, fault};
 use linux::clock::mono_now;
 use model::event::Event;
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::host::Host;
 use model::plan::{Plan, ProtocolName, Transport};
 use model::units::Nanos;
@@ -67,7 +68,10 @@ const PROBED: Nanos = Nanos::from_secs(5);
 /// The UDP payload iPerf3 chooses: the segment size of the control connection, where it fits a datagram.
 fn iperf3_payload(link: &Link) -> u32 {
     let mss = linux::options::mss(link.socket()).map_or(0, |mss| mss.0);
-    u32::try_from(mss).ok().filter(|mss| (16..=65_507).contains(mss)).unwrap_or(iperf3::DEFAULT_UDP_LENGTH)
+    u32::try_from(mss)
+        .ok()
+        .filter(|mss| (16..=LARGEST_UDP_PAYLOAD).contains(mss))
+        .unwrap_or(iperf3::DEFAULT_UDP_LENGTH)
 }
 
 fn machine(

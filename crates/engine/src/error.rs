@@ -372,7 +372,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_cause_is_told_once() {
-        let missing = io::Error::from_raw_os_error(2);
+        let missing = io::Error::from_raw_os_error(linux::errno::ENOENT);
         let named = OsError::new("set TCP_CONGESTION on", "tcp 10.0.0.2:5210", missing);
         let error = Error::from(named).context("open data stream 0");
         assert_eq!(error.to_string(), "open data stream 0");

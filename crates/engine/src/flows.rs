@@ -3,10 +3,12 @@
 use super::shared::{Flow, FlowSocket};
 use crate::error::{Context, Failure, Result, refused};
 use linux::clock::mono_now;
+use linux::errno::EMSGSIZE;
 use linux::options::{self, MtuDiscovery};
 use linux::poll::{Interest, wait};
 use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
 use linux::tcp_info::tcp_info;
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::path::headers;
 use model::plan::{Direction, LocalOptions, TestSpec, Transport};
 use model::sample::{Role, StreamInfo};
@@ -170,7 +172,7 @@ pub(crate) const BEST_BLOCK: u32 = 1 << 20;
 
 /// The largest UDP payload that needs no fragments on a path of this MTU.
 pub(crate) fn udp_payload(mtu: u32, remote: IpAddr) -> u32 {
-    mtu.saturating_sub(headers(!is_v4(remote))).clamp(16, LARGEST_PAYLOAD)
+    mtu.saturating_sub(headers(!is_v4(remote))).clamp(16, LARGEST_UDP_PAYLOAD)
 }
 
 /// The path MTU that this host's kernel believes in.
@@ -333,8 +335,3 @@ const REFUSED_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
 const UDP_BUFFER: Bytes = Bytes(16 << 20);
 /// Send buffer of UDP sockets: a few GSO super-buffers.
 const UDP_SEND_BUFFER: Bytes = Bytes(1 << 20);
-/// errno(3).
-/// Message too long.
-pub(crate) const EMSGSIZE: i32 = 90;
-/// Largest UDP payload over IPv4.
-const LARGEST_PAYLOAD: u32 = 65_507;

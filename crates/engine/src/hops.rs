@@ -179,7 +179,7 @@ fn both_ways(
 
 /// Probes that this host's own interface refuses tell nothing of the path.
 fn check_size(plan: &HopsPlan) -> Result<(), Failure> {
-    let mtu = Nic::toward(plan.target.address.ip().to_canonical()).map(|nic| nic.fingerprint().mtu);
+    let mtu = Nic::toward(plan.target.address.ip().to_canonical()).map(|nic| nic.link.mtu);
     match mtu {
         Ok(mtu) if plan.size > mtu => Err(Failure::usage(
             format!("--size {}: packets that leave this host are at most {mtu} bytes long", plan.size),

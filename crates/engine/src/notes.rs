@@ -1,8 +1,8 @@
 //! What a server's log says of clients that were turned away: a few lines of each source at once and some in a minute, so
 //! that nobody fills a disk.
 
-use crate::address::plain;
 use linux::clock::mono_now;
+use linux::sockaddr::plain;
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::HashMap;

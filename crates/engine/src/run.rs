@@ -182,7 +182,7 @@ fn link(target: &Target, local: &LocalOptions) -> Option<Event> {
     }
     let nic = Nic::toward(target.address.ip().to_canonical()).ok()?;
     let rate = nic.speed?;
-    Some(Event::Probe(Probe::Link { rate, source: nic.fingerprint().name }))
+    Some(Event::Probe(Probe::Link { rate, source: nic.link.name }))
 }
 
 /// The speed that [`link`] found.

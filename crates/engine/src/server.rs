@@ -26,13 +26,14 @@ use crate::protocol::Protocol;
 use crate::session::Observer;
 use crate::tls::{ServerTls, hex};
 use dialogues::{DEFAULT_TESTS, Ports};
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::WaitMode;
 use model::plan::{LocalOptions, ProtocolName};
 use model::units::{BitRate, Nanos};
 use sockets::{datagrams, listen};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
-use wire::sockperf::{MAX_TCP_LEN, MAX_UDP_LEN, Responder};
+use wire::sockperf::{MAX_TCP_LEN, Responder};
 use wire::{Policy, native, stamp};
 
 /// What is served where, and to whom. By default: our own protocol, on its port of every address, for everyone.
@@ -345,7 +346,12 @@ fn echoes(
     let mut servers = Servers::default();
     if let Some((streams, sockets)) = sockperf {
         for socket in sockets {
-            servers.sockperf_datagrams(socket, Responder::new(MAX_UDP_LEN), WaitMode::Hybrid, note)?;
+            servers.sockperf_datagrams(
+                socket,
+                Responder::new(LARGEST_UDP_PAYLOAD as usize),
+                WaitMode::Hybrid,
+                note,
+            )?;
         }
         let service = Streams::new(Responder::new(MAX_TCP_LEN), WaitMode::Hybrid, listener.closing());
         listener.add(streams, Arc::new(service))?;

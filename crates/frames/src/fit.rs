@@ -1,9 +1,35 @@
 //! Whether frames fit where they are to go.
 
-use super::FrameSpec;
 use linux::error::{Named, Result};
 use linux::netlink::Link;
+use packet::frame::{FrameError, FrameSpec, Template, Writer};
+use packet::header::FCS;
 use std::io;
+
+/// What the frames have in common.
+///
+/// # Errors
+/// When sizes or addresses are wrong.
+pub(crate) fn template(spec: &FrameSpec) -> Result<Template> {
+    spec.template().map_err(refused).named("make frames of", || words(spec))
+}
+
+/// What writes the frames.
+///
+/// # Errors
+/// As [`template`].
+pub(crate) fn writer(spec: &FrameSpec) -> Result<Writer> {
+    Writer::new(spec).map_err(refused).named("make frames of", || words(spec))
+}
+
+fn refused(error: FrameError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, error)
+}
+
+fn words(spec: &FrameSpec) -> String {
+    let sizes: Vec<u64> = spec.sizes.iter().map(|size| size.0).collect();
+    format!("{sizes:?} bytes to {}", spec.destination)
+}
 
 /// Whether an interface carries such frames.
 ///
@@ -32,5 +58,3 @@ pub(crate) fn fits_chunk(length: usize, room: usize) -> Result<()> {
     let refused = Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     refused.named("pass through AF_XDP a frame of", || format!("{} bytes", length + FCS))
 }
-
-const FCS: usize = 4;

@@ -5,27 +5,23 @@
 
 #![expect(unsafe_code, reason = "rings and programs are memory shared with the kernel")]
 
+mod af_packet;
 pub mod bpf;
 mod fit;
 pub mod napi;
 mod numbers;
 mod open;
 mod pace;
-mod packet;
 mod reader;
 mod sink;
 mod source;
-mod spec;
 mod stop;
 mod tally;
-mod writer;
 mod xsk;
 
 pub(crate) use numbers::{absent, words_for};
 pub use open::{open_sink, open_source};
+pub use packet::frame::{FrameSpec, Outer, Ports};
 pub use sink::{Arrived, Silence, Sink, Watch};
 pub use source::{Burst, Pace, Sent, Source};
-pub(crate) use spec::{DESTINATION_PORTS, PortRange, SCATTER, SOURCE_PORTS};
-pub use spec::{FrameSpec, Outer, Ports};
-pub(crate) use spec::{Offsets, PROTOCOL_IPV4, PROTOCOL_UDP, TIMED, Template, UNTIMED};
 pub use stop::Stop;

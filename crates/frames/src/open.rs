@@ -1,6 +1,6 @@
 //! Opening a source or a sink by its kind.
 
-use super::packet::{self, PacketSource};
+use super::af_packet::{self, PacketSource};
 use super::xsk::{self, XskSource};
 use super::{FrameSpec, Sink, Source, Watch};
 use crate::bpf::{Generator, Mode, XdpSink};
@@ -37,8 +37,8 @@ pub fn open_sink(
     match kind {
         SinkKind::Xdp => Ok(Box::new(xdp(Mode::Driver)?)),
         SinkKind::XdpGeneric => Ok(Box::new(xdp(Mode::Generic)?)),
-        SinkKind::PacketRing => Ok(Box::new(packet::ring_sink(spec, frames, watch, interface)?)),
-        SinkKind::Packet => Ok(Box::new(packet::sink(spec, frames, watch, interface)?)),
+        SinkKind::PacketRing => Ok(Box::new(af_packet::ring_sink(spec, frames, watch, interface)?)),
+        SinkKind::Packet => Ok(Box::new(af_packet::sink(spec, frames, watch, interface)?)),
         SinkKind::Xsk => Ok(Box::new(xsk::sink(spec, frames, watch, interface)?)),
     }
 }

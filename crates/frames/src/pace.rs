@@ -4,9 +4,9 @@
 use super::{Burst, Sent, Stop};
 use linux::clock::mono_now;
 use linux::error::Result;
-use model::units::Nanos;
 use std::hint::spin_loop;
 use std::ops::Range;
+use units::Nanos;
 
 /// Sends a burst by `hand_over`, which is given the numbers of frames that are due, `most` at once, and says how many of
 /// them it has sent, from the first on: none when there was no room for any.

@@ -8,12 +8,12 @@ use linux::error::{Named, OsError, Result};
 use linux::options::take_error;
 use linux::poll::{Interest, Waker, wait};
 use model::dut::SinkKind;
-use model::units::Nanos;
 use std::fmt::{Debug, Formatter};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
+use units::Nanos;
 
 /// A way to take frames off an interface.
 pub(super) trait Receive: Send {

@@ -2,9 +2,9 @@
 
 use linux::error::Result;
 use model::dut::SinkKind;
-use model::stats::histogram::Histogram;
-use model::time::MonoTime;
-use model::units::Nanos;
+use stats::histogram::Histogram;
+use units::Nanos;
+use units::time::MonoTime;
 
 /// Counts the frames of one trial on one interface, from its making to its end.
 pub trait Sink: Send {

@@ -3,8 +3,8 @@
 use super::Stop;
 use linux::error::Result;
 use model::dut::SourceKind;
-use model::search::Trial;
-use model::units::Nanos;
+use stats::search::Trial;
+use units::Nanos;
 
 /// Sends test frames out of one interface.
 pub trait Source: Send {

@@ -1,10 +1,13 @@
 //! Counting in user space what the program in the driver counts: the frames of one trial among all that come.
 
 use super::numbers::{Before, Numbers};
-use super::{Arrived, FrameSpec, Offsets, PROTOCOL_IPV4, PROTOCOL_UDP, Silence, Watch};
+use super::{Arrived, FrameSpec, Silence, Watch};
 use linux::sockaddr::array;
-use model::stats::histogram::Histogram;
-use model::time::MonoTime;
+use packet::Ip;
+use packet::frame::Offsets;
+use packet::header::{TYPE_VLAN, VERSION_IPV4, VLAN_TAG};
+use stats::histogram::Histogram;
+use units::time::MonoTime;
 
 /// The count of one trial.
 #[derive(Debug)]
@@ -76,7 +79,7 @@ impl Tally {
         };
         self.joined += u64::from(frame.is_joined);
         self.arrived.frames += 1;
-        self.arrived.bytes += frame.length + if frame.tag.is_some() { TAG as u64 } else { 0 };
+        self.arrived.bytes += frame.length + if frame.tag.is_some() { VLAN_TAG as u64 } else { 0 };
         match self.numbers.note(signature.number) {
             Before::New => {}
             Before::Known => self.arrived.duplicates += 1,
@@ -156,16 +159,16 @@ impl Wanted {
         let Offsets { packet, ip, payload, .. } = self.offsets;
         // Where the tag was taken out, everything behind it is nearer.
         let taken = match (self.is_tagged, frame.tag) {
-            (true, Some(VLAN)) => TAG,
-            (true, None) if half(bytes, 12)? == VLAN => 0,
+            (true, Some(TYPE_VLAN)) => VLAN_TAG,
+            (true, None) if half(bytes, 12)? == TYPE_VLAN => 0,
             (false, None) => 0,
             _ => return None,
         };
         let (packet, ip, payload) = (packet - taken, ip - taken, payload - taken);
         let is_udp = half(bytes, packet - 2)? == self.ether_type
-            && (packet == ip || *bytes.get(packet + 6)? == PROTOCOL_IPV4)
-            && *bytes.get(ip + if self.is_ipv6 { 6 } else { 9 })? == PROTOCOL_UDP
-            && (self.is_ipv6 || *bytes.get(ip)? == 0x45);
+            && (packet == ip || *bytes.get(packet + 6)? == Ip::IPV4)
+            && *bytes.get(ip + if self.is_ipv6 { 6 } else { 9 })? == Ip::UDP
+            && (self.is_ipv6 || *bytes.get(ip)? == VERSION_IPV4);
         let signed = u32::from_be_bytes(array(bytes, payload)?) == self.tag;
         let number = u64::from_be_bytes(array(bytes, payload + 4)?);
         let sent = match self.is_timed {
@@ -190,9 +193,6 @@ fn half(bytes: &[u8], at: usize) -> Option<u16> {
     array(bytes, at).map(u16::from_be_bytes)
 }
 
-/// `ETH_P_8021Q`.
-const VLAN: u16 = 0x8100;
-const TAG: usize = 4;
 /// The time in a frame has 48 bits.
 const TIME: u64 = (1 << 48) - 1;
 

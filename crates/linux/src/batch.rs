@@ -1,4 +1,6 @@
 //! Many datagrams per system call: sending with UDP segmentation offload, receiving with `recvmmsg` and UDP GRO.
+//!
+//! Through libc: rustix has no `recvmmsg`, and the calls that every byte of a test takes stay as they were measured.
 
 mod receive;
 mod send;

@@ -2,23 +2,20 @@
 //!
 //! Sources: `mount(2)`, `reboot(2)`, `wait(2)`; the kernel's `Documentation/filesystems/ramfs-rootfs-initramfs.rst`.
 
-use crate::error::{Named, Result, check};
-use std::ffi::CString;
-use std::io;
+use crate::error::{Named, Result};
+use rustix::io::Errno;
+use rustix::mount::MountFlags;
+use rustix::process::{WaitOptions, wait};
+use rustix::system::{RebootCommand, reboot};
 
 /// Mounts a file system that needs no device: `proc`, `sysfs`, `devtmpfs`, `tmpfs`. One mounted there already will do.
 ///
 /// # Errors
 /// Without the directory or the right, or when the kernel has no such file system.
 pub fn mount(kind: &str, target: &str) -> Result<()> {
-    let named = || format!("{kind} on {target}");
-    let kind = CString::new(kind).map_err(io::Error::from).named("mount", named)?;
-    let target = CString::new(target).map_err(io::Error::from).named("mount", named)?;
-    // SAFETY: the strings end with a zero byte and live through the call; no data is passed.
-    let mounted = unsafe { libc::mount(kind.as_ptr(), target.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
-    match check(mounted) {
-        Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Ok(()),
-        other => other.named("mount", named).map(drop),
+    match rustix::mount::mount(kind, target, kind, MountFlags::empty(), None) {
+        Err(Errno::BUSY) => Ok(()),
+        other => other.named("mount", || format!("{kind} on {target}")),
     }
 }
 
@@ -26,10 +23,9 @@ pub fn mount(kind: &str, target: &str) -> Result<()> {
 #[must_use]
 pub fn reap() -> Option<u32> {
     loop {
-        // SAFETY: no status is asked for; nothing of ours is touched.
-        match check(unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) }) {
-            Ok(child) => return u32::try_from(child).ok(),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+        match wait(WaitOptions::empty()) {
+            Ok(Some((child, _))) => return u32::try_from(child.as_raw_pid()).ok(),
+            Ok(None) | Err(Errno::INTR) => {}
             Err(_) => return None,
         }
     }
@@ -40,8 +36,5 @@ pub fn reap() -> Option<u32> {
 /// # Errors
 /// Without `CAP_SYS_BOOT`. (In a process namespace of its own it only ends that: `reboot(2)`.)
 pub fn power_off() -> Result<()> {
-    // SAFETY: takes a number.
-    check(unsafe { libc::reboot(libc::LINUX_REBOOT_CMD_POWER_OFF) })
-        .named("turn off", || "the machine".into())
-        .map(drop)
+    reboot(RebootCommand::PowerOff).named("turn off", || "the machine".into())
 }

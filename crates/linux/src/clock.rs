@@ -1,9 +1,15 @@
 //! The two clocks, sleeping to an instant, and what the kernel reads the time from.
+//!
+//! They are read through libc: it stands in the path of every packet, and its way to the vDSO is the one we have measured.
 
 use crate::error::{Named, Result};
-use model::time::{MonoTime, WallTime};
-use model::units::Nanos;
+use rustix::io::Errno;
+use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
+use rustix::time::Timespec;
 use std::io;
+use std::num::NonZeroU64;
+use units::Nanos;
+use units::time::{MonoTime, WallTime};
 
 /// Now on `CLOCK_MONOTONIC` (about 20 ns through the vDSO).
 #[must_use]
@@ -21,15 +27,7 @@ pub fn wall_now() -> WallTime {
 /// does not drift. Returns at once when `due` has passed; a signal does not end the sleep.
 pub fn sleep_until(due: MonoTime) {
     let due = timespec(Nanos(due.0));
-    loop {
-        // SAFETY: `due` is a valid timespec, and with TIMER_ABSTIME no remaining time is written.
-        let returned = unsafe {
-            libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &due, std::ptr::null_mut())
-        };
-        if returned != libc::EINTR {
-            return;
-        }
-    }
+    while clock_nanosleep_absolute(ClockId::Monotonic, &due) == Err(Errno::INTR) {}
 }
 
 /// Sets how late the kernel may wake the calling thread in order to group wake-ups (`PR_SET_TIMERSLACK`, default
@@ -38,10 +36,8 @@ pub fn sleep_until(due: MonoTime) {
 /// # Errors
 /// What `prctl(2)` gives.
 pub fn set_timer_slack(slack: Nanos) -> Result<()> {
-    let slack = libc::c_ulong::try_from(slack.0.max(1)).unwrap_or(libc::c_ulong::MAX);
-    // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory of ours.
-    let returned = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };
-    crate::error::check(returned).map(drop).named("set timer slack of", || "this thread".into())
+    let slack = NonZeroU64::new(slack.0).unwrap_or(NonZeroU64::MIN);
+    set_current_timer_slack(Some(slack)).named("set timer slack of", || "this thread".into())
 }
 
 /// What the kernel reads the time from: `tsc`, `kvm-clock`, `hpet`, …
@@ -55,13 +51,10 @@ pub fn clock_source() -> Result<String> {
 }
 
 /// A span as the kernel's pair of seconds and nanoseconds.
-pub fn timespec(span: Nanos) -> libc::timespec {
-    let seconds = span.0 / NANOS_PER_SECOND;
-    let nanos = span.0 % NANOS_PER_SECOND;
-    libc::timespec {
-        tv_sec: libc::time_t::try_from(seconds).unwrap_or(libc::time_t::MAX),
-        tv_nsec: libc::c_long::try_from(nanos).expect("below a thousand million"),
-    }
+#[must_use]
+pub fn timespec(span: Nanos) -> Timespec {
+    let rest = i64::try_from(span.0 % NANOS_PER_SECOND).expect("below a thousand million");
+    Timespec { tv_sec: i64::try_from(span.0 / NANOS_PER_SECOND).unwrap_or(i64::MAX), tv_nsec: rest }
 }
 
 fn read(clock: libc::clockid_t) -> u64 {
@@ -100,8 +93,7 @@ mod tests {
     #[test]
     fn timer_slack_is_taken() {
         set_timer_slack(Nanos(0)).unwrap();
-        // SAFETY: PR_GET_TIMERSLACK takes no further argument and touches no memory of ours.
-        assert_eq!(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) }, 1);
+        assert_eq!(rustix::thread::current_timer_slack(), Ok(1));
     }
 
     #[test]

@@ -1,4 +1,6 @@
 //! Control messages: the side notes the kernel attaches to a received message (cmsg(3)).
+//!
+//! Through libc: of these messages rustix reads a few kinds, and none that tells of a packet.
 
 use crate::error::check_len;
 use crate::sockaddr::{self, array};

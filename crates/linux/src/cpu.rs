@@ -1,12 +1,16 @@
 //! CPU facts: how many, which one, pinning, and where their time went (threads, process, and per CPU with softirq).
 //!
+//! libc is left for what rustix does not have: `getrusage`, masks of more than 1024 CPUs, and a CPU number that may be unknown.
 //! Sources: `clock_gettime(2)`, `getrusage(2)`, `sched_setaffinity(2)`, `proc_stat(5)`.
 
 use crate::error::{Named, OsError, Result, check};
-use model::units::{Bytes, Nanos};
+use rustix::param::clock_ticks_per_second;
+use rustix::process::setpriority_process;
+use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::io;
 use std::mem;
+use units::{Bytes, Nanos};
 
 /// The CPUs the calling thread may run on, ascending.
 ///
@@ -76,9 +80,7 @@ pub fn unpin_current_thread() -> Result<()> {
 /// # Errors
 /// Below the present one without `CAP_SYS_NICE` or `RLIMIT_NICE` (`setpriority(2)`).
 pub fn set_nice(value: i32) -> Result<()> {
-    // SAFETY: takes numbers and touches no memory of ours; 0 is the calling thread.
-    let returned = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) };
-    check(returned).named("set the nice value of", || "this thread".into()).map(drop)
+    setpriority_process(None, value).named("set the nice value of", || "this thread".into())
 }
 
 /// The CPU the calling thread runs on just now; `None` where the kernel does not say.
@@ -117,10 +119,7 @@ pub fn deepest_sleep(cpu: usize) -> Option<Nanos> {
 /// CPU time the calling thread has used, user and system together (`CLOCK_THREAD_CPUTIME_ID`).
 #[must_use]
 pub fn thread_cpu_time() -> Nanos {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec for the kernel to fill.
-    let returned = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    debug_assert_eq!(returned, 0, "CLOCK_THREAD_CPUTIME_ID is there since Linux 2.6.12");
+    let time = clock_gettime(ClockId::ThreadCPUTime);
     nanos(time.tv_sec, time.tv_nsec)
 }
 
@@ -344,9 +343,7 @@ fn parse_stat_line(line: &str, nanos_per_tick: u64) -> Option<CpuTimes> {
 }
 
 fn nanos_per_tick() -> u64 {
-    // SAFETY: takes a number and touches no memory of ours.
-    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    1_000_000_000 / u64::try_from(per_second).ok().filter(|ticks| *ticks > 0).unwrap_or(100)
+    1_000_000_000 / clock_ticks_per_second().max(1)
 }
 
 fn nanos(seconds: libc::time_t, rest: i64) -> Nanos {

@@ -77,6 +77,12 @@ impl<T> Named<T> for io::Result<T> {
     }
 }
 
+impl<T> Named<T> for rustix::io::Result<T> {
+    fn named(self, operation: &str, object: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(io::Error::from).named(operation, object)
+    }
+}
+
 /// Turns the `-1` of a system call into the error number behind it.
 pub fn check(returned: libc::c_int) -> io::Result<libc::c_int> {
     if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(returned) }

@@ -4,10 +4,10 @@ use crate::cmsg::{ControlMessage, ControlMessages, receive};
 use crate::message::Received;
 use crate::sockaddr::{self, array};
 use crate::timestamp::PacketTimes;
-use model::units::Bytes;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
+use units::Bytes;
 
 /// One entry of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,8 +185,8 @@ mod tests {
     use crate::options::{MtuDiscovery, set_mtu_discovery, set_receive_errors, set_receive_extensions};
     use crate::poll::{Interest, wait};
     use crate::timestamp::{Timestamping, set_timestamping};
-    use model::units::Nanos;
     use std::net::UdpSocket;
+    use units::Nanos;
 
     /// A socket connected to a port nobody listens on.
     fn refused(host: &str) -> UdpSocket {

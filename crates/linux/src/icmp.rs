@@ -1,13 +1,15 @@
 //! ICMP echo (RFC 792, RFC 4443): asking a host to send a packet back, with what the kernel says of the reply.
 
-use crate::checksum::{folded, sum};
-use crate::error::{Named, OsError, Result, check, check_len};
+use crate::error::{Named, Result};
 use crate::message::{self, Received};
 use crate::options::{self, MtuDiscovery, Opt, set_int, set_raw};
 use crate::sockaddr;
+use packet::checksum::Sum;
+use packet::icmp::{ECHO_REPLY, ECHO_REPLY_V6, Echo};
+use rustix::net::{self, AddressFamily, SendFlags, SocketFlags, SocketType, ipproto};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// A socket for echo requests to one host: a ping socket where `net.ipv4.ping_group_range` allows one (icmp(7)), else
 /// a raw one.
@@ -48,10 +50,10 @@ impl EchoSocket {
         ident: u16,
     ) -> Result<EchoSocket> {
         let ipv6 = remote.is_ipv6();
-        let (fd, raw) = match socket(ipv6, libc::SOCK_DGRAM) {
+        let (fd, raw) = match socket(ipv6, SocketType::DGRAM) {
             Ok(fd) => (fd, false),
             // Whatever a ping socket was refused for, a raw one may do.
-            Err(_) => (socket(ipv6, libc::SOCK_RAW)?, true),
+            Err(_) => (socket(ipv6, SocketType::RAW)?, true),
         };
         if raw {
             only_replies(&fd, ipv6)?;
@@ -83,25 +85,19 @@ impl EchoSocket {
         options::set_family_mtu_discovery(&self.fd, self.ipv6, mode)
     }
 
-    /// Sends an echo request; `payload` follows its header of [`HEADER`] bytes. Never blocks.
+    /// Sends an echo request; `payload` follows its header of [`packet::icmp::HEADER`] bytes. Never blocks.
     ///
     /// # Errors
     /// What `send(2)` gives.
     pub fn send(&self, sequence: u16, payload: &[u8]) -> io::Result<()> {
-        let kind = if self.ipv6 { REQUEST_V6 } else { REQUEST_V4 };
-        let mut packet = Vec::with_capacity(HEADER + payload.len());
-        packet.extend([kind, 0, 0, 0]);
-        packet.extend(self.ident.to_be_bytes());
-        packet.extend(sequence.to_be_bytes());
-        packet.extend(payload);
+        let mut packet = Echo { ident: self.ident, sequence }.request(self.ipv6, payload);
         if self.raw && !self.ipv6 {
             // In all other cases the kernel fills it in.
-            let sum = checksum(&packet);
+            let sum = Sum::of(&packet).checksum();
             packet[2..4].copy_from_slice(&sum.to_be_bytes());
         }
-        let (bytes, len) = (packet.as_ptr().cast(), packet.len());
-        // SAFETY: `packet` holds `len` readable bytes and outlives the call.
-        check_len(unsafe { libc::send(self.fd.as_raw_fd(), bytes, len, libc::MSG_DONTWAIT) }).map(drop)
+        net::send(&self.fd, &packet, SendFlags::DONTWAIT)?;
+        Ok(())
     }
 
     /// Takes a packet; `None` when it is no reply to this socket. Never blocks.
@@ -117,23 +113,20 @@ impl EchoSocket {
     /// than the header, or a request of another socket.
     #[must_use]
     pub fn quoted<'a>(&self, quote: &'a [u8]) -> Option<(u16, &'a [u8])> {
-        let header: &[u8; HEADER] = quote.first_chunk()?;
-        let ours = !self.raw || header[4..6] == self.ident.to_be_bytes();
-        (ours && matches!(header[0], REQUEST_V4 | REQUEST_V6))
-            .then_some((u16::from_be_bytes([header[6], header[7]]), &quote[HEADER..]))
+        let (echo, payload) = Echo::of_request(quote).filter(|(echo, _)| self.is_own(*echo))?;
+        Some((echo.sequence, payload))
     }
 
     fn read(&self, packet: &[u8], received: Received) -> Option<EchoReply> {
         let at = if self.raw && !self.ipv6 { ip_header_len(packet)? } else { 0 };
-        let header = packet.get(at..at + HEADER)?;
-        let kind = if self.ipv6 { REPLY_V6 } else { REPLY_V4 };
-        let ours = !self.raw || header[4..6] == self.ident.to_be_bytes();
-        (header[0] == kind && ours).then_some(EchoReply {
-            sequence: u16::from_be_bytes([header[6], header[7]]),
-            start: at + HEADER,
-            end: packet.len(),
-            received,
-        })
+        let (echo, payload) = Echo::of_reply(self.ipv6, packet.get(at..)?)?;
+        let (start, end) = (packet.len() - payload.len(), packet.len());
+        self.is_own(echo).then_some(EchoReply { sequence: echo.sequence, start, end, received })
+    }
+
+    /// A ping socket is given its own alone.
+    fn is_own(&self, echo: Echo) -> bool {
+        !self.raw || echo.ident == self.ident
     }
 }
 
@@ -143,23 +136,22 @@ impl AsFd for EchoSocket {
     }
 }
 
-fn socket(ipv6: bool, kind: libc::c_int) -> Result<OwnedFd> {
-    let (family, protocol) =
-        if ipv6 { (libc::AF_INET6, libc::IPPROTO_ICMPV6) } else { (libc::AF_INET, libc::IPPROTO_ICMP) };
-    // SAFETY: takes integers alone.
-    let fd = check(unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) })
-        .map_err(|source| OsError::new("open", "a socket for ICMP echo", source))?;
-    // SAFETY: `fd` was just opened and belongs to no one else.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+fn socket(ipv6: bool, kind: SocketType) -> Result<OwnedFd> {
+    let (family, protocol) = match ipv6 {
+        true => (AddressFamily::INET6, ipproto::ICMPV6),
+        false => (AddressFamily::INET, ipproto::ICMP),
+    };
+    net::socket_with(family, kind, SocketFlags::CLOEXEC, Some(protocol))
+        .named("open", || "a socket for ICMP echo".into())
 }
 
 /// A raw socket is given every ICMP message unless it says which it wants: icmp(7), RFC 3542 section 3.2.
 fn only_replies(fd: &OwnedFd, ipv6: bool) -> Result<()> {
     if !ipv6 {
-        return set_raw(fd, ICMP_FILTER, &(!(1_u32 << REPLY_V4)).to_ne_bytes());
+        return set_raw(fd, ICMP_FILTER, &(!(1_u32 << ECHO_REPLY)).to_ne_bytes());
     }
     let mut blocked = [u32::MAX; 8];
-    blocked[usize::from(REPLY_V6 >> 5)] &= !(1 << (REPLY_V6 & 31));
+    blocked[usize::from(ECHO_REPLY_V6 >> 5)] &= !(1 << (ECHO_REPLY_V6 & 31));
     set_raw(fd, ICMP6_FILTER, blocked.map(u32::to_ne_bytes).as_flattened())
 }
 
@@ -167,17 +159,6 @@ fn ip_header_len(packet: &[u8]) -> Option<usize> {
     packet.first().map(|first| usize::from(first & 0xf) * 4)
 }
 
-/// RFC 1071, as a number in network byte order.
-fn checksum(bytes: &[u8]) -> u16 {
-    !u16::from_be_bytes(folded(sum(bytes)).to_ne_bytes())
-}
-
-/// Length of the ICMP header of an echo request or reply.
-pub const HEADER: usize = 8;
-const REQUEST_V4: u8 = 8;
-const REPLY_V4: u8 = 0;
-const REQUEST_V6: u8 = 128;
-const REPLY_V6: u8 = 129;
 /// linux/icmp.h and linux/icmpv6.h; the level of the first is `SOL_RAW`.
 const ICMP_FILTER: Opt = Opt(255, 1, "ICMP_FILTER");
 const IP_RECVERR: Opt = Opt(libc::SOL_IP, libc::IP_RECVERR, "IP_RECVERR");
@@ -258,16 +239,5 @@ mod tests {
         assert_eq!(socket.quoted(&[8, 0, 1, 2, 3, 4, 2]), None);
         assert_eq!(socket.quoted(&[0; 8]), None, "a reply");
         assert_eq!(socket.quoted(&[]), None);
-    }
-
-    #[test]
-    fn checksums_are_those_of_the_rfc() {
-        assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
-        assert_eq!(checksum(&[]), 0xffff);
-        assert_eq!(checksum(&[0xff]), 0x00ff);
-        let mut packet = vec![8, 0, 0, 0, 1, 2, 3, 4, 5];
-        let sum = checksum(&packet);
-        packet[2..4].copy_from_slice(&sum.to_be_bytes());
-        assert_eq!(checksum(&packet), 0, "RFC 1071: with its sum in place a packet adds up to nothing");
     }
 }

@@ -9,11 +9,11 @@ pub mod batch;
 pub mod boot;
 pub mod buffer;
 pub mod capture;
-pub mod checksum;
 pub mod clock;
 pub mod cmsg;
 pub mod counters;
 pub mod cpu;
+pub mod errno;
 pub mod error;
 pub mod error_queue;
 #[cfg(fuzzing)]

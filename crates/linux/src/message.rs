@@ -1,5 +1,7 @@
 //! One message with what the kernel knows of it: its sender, the local address it came to, its TTL, its times; and a
 //! reply from that very address.
+//!
+//! Through libc, as all messages with control messages of kinds that rustix does not have.
 
 use crate::cmsg::{self, ControlMessage, ControlMessages, empty_header};
 use crate::error::{Result, check_len};
@@ -21,6 +23,8 @@ pub struct Received {
     pub local: Option<IpAddr>,
     /// TTL or hop limit of its IP header ([`set_receive_notes`]).
     pub ttl: Option<u8>,
+    /// Its traffic class: DSCP and ECN ([`set_receive_notes`]).
+    pub class: Option<u8>,
     /// The largest IP fragment it came in, bytes with header ([`crate::options::set_receive_fragment_size`]); `None`
     /// when it came in one piece.
     pub fragment: Option<u32>,
@@ -28,8 +32,8 @@ pub struct Received {
     pub times: PacketTimes,
 }
 
-/// Adds to every received datagram its TTL and the local address it came to (`IP_RECVTTL`, `IP_PKTINFO`, ip(7);
-/// `IPV6_RECVHOPLIMIT`, `IPV6_RECVPKTINFO`, RFC 3542).
+/// Adds to every received datagram its TTL, its traffic class and the local address it came to (`IP_RECVTTL`, `IP_RECVTOS`,
+/// `IP_PKTINFO`, ip(7); `IPV6_RECVHOPLIMIT`, `IPV6_RECVTCLASS`, `IPV6_RECVPKTINFO`, RFC 3542).
 ///
 /// # Errors
 /// What `setsockopt(2)` gives.
@@ -37,10 +41,12 @@ pub fn set_receive_notes(fd: &impl AsFd) -> Result<()> {
     if is_v6(fd) {
         set_int(fd, IPV6_RECVPKTINFO, 1)?;
         set_int(fd, IPV6_RECVHOPLIMIT, 1)?;
+        set_int(fd, IPV6_RECVTCLASS, 1)?;
     } else {
         set_int(fd, IP_PKTINFO, 1)?;
     }
     // Of IPv4 datagrams on a socket of both families too.
+    set_v4_int(fd, IP_RECVTOS, 1)?;
     set_v4_int(fd, IP_RECVTTL, 1)
 }
 
@@ -55,8 +61,8 @@ pub fn receive(fd: &impl AsFd, buf: &mut [u8]) -> io::Result<Received> {
     Ok(Received::read(notes, received.len, received.address))
 }
 
-/// Sends a datagram to an address from one of this host's own, where it is given (`sendmsg(2)` with a pktinfo). Never
-/// blocks.
+/// Sends a datagram to an address from one of this host's own, where it is given, and with this traffic class (`sendmsg(2)`
+/// with a pktinfo, `IP_TOS`, `IPV6_TCLASS`; class 0: the socket's own). Never blocks.
 ///
 /// # Errors
 /// What `sendmsg(2)` gives.
@@ -65,10 +71,14 @@ pub fn send_from(
     bytes: &[u8],
     to: SocketAddr,
     local: Option<IpAddr>,
+    class: u8,
 ) -> io::Result<usize> {
     let address = RawAddress::new(to);
     let mut control = Control([0; 256]);
-    let control_len = local.map_or(0, |local| pktinfo(local, to.is_ipv6(), &mut control.0));
+    let mut control_len = local.map_or(0, |local| pktinfo(local, to.is_ipv6(), &mut control.0));
+    if class > 0 {
+        control_len += traffic_class(class, to.ip(), &mut control.0[control_len..]);
+    }
     let mut iov = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     let mut header = empty_header();
     let (name, name_len) = address.as_parts();
@@ -88,7 +98,7 @@ impl Received {
     /// A message of `len` bytes, with what its notes say.
     pub(crate) fn read(notes: ControlMessages<'_>, len: usize, from: Option<SocketAddr>) -> Received {
         let times = PacketTimes::default();
-        let mut message = Received { len, from, local: None, ttl: None, fragment: None, times };
+        let mut message = Received { len, from, local: None, ttl: None, class: None, fragment: None, times };
         notes.for_each(|note| message.take(&note));
         message
     }
@@ -97,6 +107,10 @@ impl Received {
         match (note.level, note.kind) {
             (libc::SOL_IP, libc::IP_TTL) | (libc::SOL_IPV6, libc::IPV6_HOPLIMIT) => {
                 self.ttl = note.word().and_then(|ttl| u8::try_from(ttl).ok());
+            }
+            // One byte of IPv4, a word of IPv6.
+            (libc::SOL_IP, libc::IP_TOS) | (libc::SOL_IPV6, libc::IPV6_TCLASS) => {
+                self.class = note.data.first().copied();
             }
             (libc::SOL_IP, IP_FRAGMENT) | (libc::SOL_IPV6, IPV6_FRAGMENT) => {
                 self.fragment = note.word().filter(|size| *size > 0);
@@ -133,12 +147,27 @@ fn pktinfo(local: IpAddr, v6: bool, control: &mut [u8]) -> usize {
             (libc::SOL_IPV6, libc::IPV6_PKTINFO, [&ip.octets()[..], &[0; 4]].concat())
         }
     };
+    write_note(level, kind, &content, control)
+}
+
+/// Writes a control message that names the traffic class; its length with padding.
+fn traffic_class(class: u8, to: IpAddr, control: &mut [u8]) -> usize {
+    // IPv4 mapped into IPv6 is IPv4 to the kernel.
+    let (level, kind) = match to.to_canonical() {
+        IpAddr::V4(_) => (libc::SOL_IP, libc::IP_TOS),
+        IpAddr::V6(_) => (libc::SOL_IPV6, libc::IPV6_TCLASS),
+    };
+    write_note(level, kind, &i32::from(class).to_ne_bytes(), control)
+}
+
+/// Writes a control message; its length with padding (cmsg(3)).
+fn write_note(level: i32, kind: i32, content: &[u8], control: &mut [u8]) -> usize {
     let header = size_of::<libc::cmsghdr>();
     let len = header + content.len();
     control[..8].copy_from_slice(&len.to_ne_bytes());
     control[8..12].copy_from_slice(&level.to_ne_bytes());
     control[12..16].copy_from_slice(&kind.to_ne_bytes());
-    control[header..len].copy_from_slice(&content);
+    control[header..len].copy_from_slice(content);
     len.next_multiple_of(size_of::<usize>())
 }
 
@@ -151,6 +180,8 @@ const IP_FRAGMENT: i32 = 25;
 const IPV6_FRAGMENT: i32 = 77;
 const IP_PKTINFO: Opt = Opt(libc::SOL_IP, libc::IP_PKTINFO, "IP_PKTINFO");
 const IP_RECVTTL: Opt = Opt(libc::SOL_IP, libc::IP_RECVTTL, "IP_RECVTTL");
+const IP_RECVTOS: Opt = Opt(libc::SOL_IP, libc::IP_RECVTOS, "IP_RECVTOS");
+const IPV6_RECVTCLASS: Opt = Opt(libc::SOL_IPV6, libc::IPV6_RECVTCLASS, "IPV6_RECVTCLASS");
 const IPV6_RECVPKTINFO: Opt = Opt(libc::SOL_IPV6, libc::IPV6_RECVPKTINFO, "IPV6_RECVPKTINFO");
 const IPV6_RECVHOPLIMIT: Opt = Opt(libc::SOL_IPV6, libc::IPV6_RECVHOPLIMIT, "IPV6_RECVHOPLIMIT");
 
@@ -166,15 +197,19 @@ mod tests {
         let port = server.local_addr().unwrap().port();
         let to: SocketAddr = format!("{to}:{port}").parse().unwrap();
         let client = UdpSocket::bind(if to.is_ipv4() { "127.0.0.1:0" } else { "[::1]:0" }).unwrap();
+        // Before it is sent: what a datagram does not have when it comes, it never has.
+        set_receive_notes(&client).unwrap();
+        crate::options::set_tos(&client, 0x28).unwrap();
         client.send_to(b"ping", to).unwrap();
         wait(&mut [Interest::readable(&server)], None).unwrap();
         let mut buf = [0; 64];
         let received = receive(&server, &mut buf).unwrap();
         assert_eq!(&buf[..received.len], b"ping");
-        send_from(&server, b"pong", received.from.unwrap(), received.local).unwrap();
-        let (length, from) = client.recv_from(&mut buf).unwrap();
-        assert_eq!(&buf[..length], b"pong");
-        (received, from)
+        send_from(&server, b"pong", received.from.unwrap(), received.local, 0xb8).unwrap();
+        wait(&mut [Interest::readable(&client)], None).unwrap();
+        let answer = receive(&client, &mut buf).unwrap();
+        assert_eq!((&buf[..answer.len], answer.class), (&b"pong"[..], Some(0xb8)), "{bind} {to}");
+        (received, answer.from.unwrap())
     }
 
     #[test]
@@ -193,7 +228,7 @@ mod tests {
                 Some(asked),
                 "{bind}"
             );
-            assert_eq!(received.ttl, Some(64), "{bind} {to}");
+            assert_eq!((received.ttl, received.class), (Some(64), Some(0x28)), "{bind} {to}");
         }
     }
 

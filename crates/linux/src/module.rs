@@ -1,8 +1,8 @@
 //! Kernel modules, loaded from files.
 
-use crate::error::{Named, OsError, Result, check};
+use crate::error::{Named, OsError, Result};
+use rustix::system::finit_module;
 use std::fs::File;
-use std::os::fd::AsRawFd;
 use std::path::Path;
 
 /// Loads a module; one that is loaded or built in already is no error. What it depends on must be loaded before.
@@ -15,12 +15,9 @@ pub fn load(path: &Path) -> Result<()> {
     let object = || path.display().to_string();
     let file = File::open(path).named("open module", object)?;
     let flags = if path.extension().is_some_and(|end| end == "ko") { 0 } else { COMPRESSED_FILE };
-    // SAFETY: the descriptor is open and the parameters are a zero-ended string that lives through the call.
-    let loaded = unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), c"".as_ptr(), flags) };
-    let outcome = check(libc::c_int::try_from(loaded).unwrap_or(-1));
-    match outcome.named("load module", object) {
+    match finit_module(&file, c"", flags).named("load module", object) {
         Err(error) if already(&error) => Ok(()),
-        other => other.map(drop),
+        other => other,
     }
 }
 

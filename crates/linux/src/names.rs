@@ -1,4 +1,6 @@
 //! The name of an address (getnameinfo(3)).
+//!
+//! Through libc, whose resolver it is.
 
 use crate::sockaddr::RawAddress;
 use std::ffi::CStr;

@@ -2,9 +2,16 @@
 //!
 //! A namespace made here has no name and no file: when the last descriptor and socket in it are closed it vanishes,
 //! with every interface, route and filter in it, however the process ends. So there is nothing to sweep.
+//!
+//! libc is left for what rustix does not have: `fork`, `_exit`, and two requests of `ioctl`.
 //! Sources: `network_namespaces(7)`, `user_namespaces(7)`, `setns(2)`.
 
-use crate::error::{Named, OsError, Result, check, check_len};
+use crate::error::{Named, OsError, Result, check};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, SocketType};
+use rustix::process::{DumpableBehavior, Pid, WaitOptions, getegid, geteuid, set_dumpable_behavior, waitpid};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use std::ffi::CStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -28,9 +35,8 @@ impl Namespace {
     /// Without `CAP_SYS_ADMIN`; see [`enter_user_namespace`] for the way out.
     pub fn new() -> Result<Self> {
         on_a_thread(|| {
-            // SAFETY: takes a number and touches no memory; only this short-lived thread changes namespace.
-            check(unsafe { libc::unshare(libc::CLONE_NEWNET) })
-                .named("make", || "a network namespace".into())?;
+            // SAFETY: no table of descriptors is left behind; only this short-lived thread changes namespace.
+            unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.named("make", || "a network namespace".into())?;
             Self::current()
         })
     }
@@ -82,9 +88,7 @@ impl Namespace {
     /// # Errors
     /// Without `CAP_SYS_ADMIN` over the namespace.
     pub fn enter(&self) -> Result<()> {
-        // SAFETY: the descriptor is open for as long as `self` lives.
-        let returned = unsafe { libc::setns(self.fd.as_raw_fd(), libc::CLONE_NEWNET) };
-        let entered = check(returned).named("enter", || "a network namespace".into());
+        let entered = enter(self.fd.as_fd()).named("enter", || "a network namespace".into());
         match entered {
             Err(refused) if refused.errno() == Some(libc::EPERM) => {
                 if Self::current()?.is_same(self)? {
@@ -93,7 +97,7 @@ impl Namespace {
                     Err(refused)
                 }
             }
-            entered => entered.map(drop),
+            entered => entered,
         }
     }
 
@@ -117,12 +121,8 @@ impl Namespace {
     /// When no further descriptor can be opened; a refusal to enter shows when the command is spawned.
     pub fn spawn_inside(&self, command: &mut Command) -> Result<()> {
         let namespace = self.fd.try_clone().named("keep", || "a network namespace".into())?;
-        let enter = move || {
-            // SAFETY: the descriptor is owned by this closure; setns is a bare system call, sound between fork and exec.
-            check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
-        };
         // SAFETY: the closure makes one system call and allocates nothing.
-        unsafe { command.pre_exec(enter) };
+        unsafe { command.pre_exec(move || Ok(enter(namespace.as_fd())?)) };
         Ok(())
     }
 
@@ -192,31 +192,33 @@ pub fn try_user_namespace() -> Result<()> {
         // SAFETY: ends the child at once, running nothing of the parent's.
         unsafe { libc::_exit(code) };
     }
-    let mut status = 0;
-    // SAFETY: `child` is our own child and `status` a valid place for its end.
-    while let Err(error) = check(unsafe { libc::waitpid(child, &raw mut status, 0) }) {
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(OsError::new("wait for", "the child that tries a user namespace", error));
+    let status = loop {
+        match waitpid(Pid::from_raw(child), WaitOptions::empty()) {
+            Ok(Some((_, status))) => break status,
+            Ok(None) | Err(Errno::INTR) => {}
+            Err(error) => {
+                return Err(error).named("wait for", || "the child that tries a user namespace".into());
+            }
         }
+    };
+    match status.exit_status() {
+        Some(0) => Ok(()),
+        Some(code) => Err(OsError::new(operation, object(), io::Error::from_raw_os_error(code))),
+        None => Err(OsError::new(operation, object(), io::Error::other("the child that tried was killed"))),
     }
-    if !libc::WIFEXITED(status) {
-        return Err(OsError::new(operation, object(), io::Error::other("the child that tried was killed")));
-    }
-    match libc::WEXITSTATUS(status) {
-        0 => Ok(()),
-        code => Err(OsError::new(operation, object(), io::Error::from_raw_os_error(code))),
-    }
+}
+
+fn enter(namespace: BorrowedFd<'_>) -> rustix::io::Result<()> {
+    move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network))
 }
 
 /// Async-signal-safe, so that it can be done between fork and exec: system calls only, nothing allocated.
 fn become_root_of_user_namespace() -> io::Result<()> {
-    // SAFETY: both take nothing and cannot fail.
-    let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+    let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
     // After a change of user or with file capabilities /proc/self belongs to root (PR_SET_DUMPABLE(2const)).
-    // SAFETY: takes numbers and touches no memory of ours.
-    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) })?;
-    // SAFETY: takes a number and touches no memory of ours.
-    check(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) })?;
+    set_dumpable_behavior(DumpableBehavior::Dumpable)?;
+    // SAFETY: no table of descriptors is left behind.
+    unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNET) }?;
     // Without this an ordinary user may not map a group (user_namespaces(7)).
     write_file(c"/proc/self/setgroups", b"deny")?;
     write_map(c"/proc/self/uid_map", uid)?;
@@ -225,8 +227,7 @@ fn become_root_of_user_namespace() -> io::Result<()> {
 
 /// Sets the loopback up: some hosts allow the namespace and then refuse every right in it (AppArmor).
 fn use_network() -> io::Result<()> {
-    // SAFETY: takes numbers and touches no memory of ours.
-    let socket = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM, 0) })?;
+    let socket = net::socket(AddressFamily::INET, SocketType::DGRAM, None)?;
     // SAFETY: all-zero is a valid ifreq: it holds integers, bytes and null pointers only.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
@@ -234,7 +235,7 @@ fn use_network() -> io::Result<()> {
     }
     request.ifr_ifru.ifru_flags = UP;
     // SAFETY: the kernel reads `request`, which lives through the call.
-    check(unsafe { libc::ioctl(socket, libc::SIOCSIFFLAGS, &raw const request) }).map(drop)
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }).map(drop)
 }
 
 /// Root inside is this user outside, and nobody else exists.
@@ -247,14 +248,9 @@ fn write_map(path: &CStr, outside: u32) -> io::Result<()> {
 }
 
 fn write_file(path: &CStr, text: &[u8]) -> io::Result<()> {
-    // SAFETY: `path` ends with a zero byte and lives through the call.
-    let fd = check(unsafe { libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) })?;
-    // SAFETY: the kernel reads as many bytes of `text` as it has.
-    let written = unsafe { libc::write(fd, text.as_ptr().cast(), text.len()) };
-    let result = check_len(written).map(drop);
-    // SAFETY: `fd` was opened above and is used no more.
-    unsafe { libc::close(fd) };
-    result
+    let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::write(&file, text)?;
+    Ok(())
 }
 
 fn on_a_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {

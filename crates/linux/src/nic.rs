@@ -5,10 +5,9 @@ mod ethtool;
 use crate::error::{Named, OsError, Result};
 use crate::netlink::{Link, Network};
 use ethtool::Ethtool;
-use model::host;
-use model::units::{BitRate, Nanos};
 use std::io;
 use std::net::IpAddr;
+use units::{BitRate, Nanos};
 
 /// A network interface with all we know of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,20 +151,6 @@ impl Nic {
         self.offloads.contains(&offload)
     }
 
-    /// What a result says of the interface.
-    #[must_use]
-    pub fn fingerprint(&self) -> host::Nic {
-        host::Nic {
-            name: self.link.name.clone(),
-            driver: self.driver.clone(),
-            mtu: self.link.mtu,
-            link_bps: self.speed,
-            offloads: self.offloads.iter().map(|offload| offload.name().to_owned()).collect(),
-            is_virtual: self.is_virtual,
-            addresses: self.addresses.clone(),
-        }
-    }
-
     fn describe(network: &mut Network, link: Link) -> Result<Self> {
         let is_virtual = !has_hardware(&link, &network.links()?, MOST_LAYERS);
         let own = network.addresses()?.into_iter().filter(|own| own.link == link.index && own.is_lasting);
@@ -213,7 +198,6 @@ mod tests {
         assert!(nic.is_virtual && nic.link.is_loopback && nic.link.is_up);
         assert_eq!(nic.speed, None);
         assert!(nic.has(Offload::Gso), "{nic:?}");
-        assert!(nic.fingerprint().offloads.contains(&"gso".to_owned()));
         assert!(nic.link.mtu >= 1280);
     }
 

@@ -1,6 +1,7 @@
 //! Socket options by name: what was asked, what the kernel made of it, and what it counts.
 //!
-//! Every error names the option and the socket: `set TCP_MAXSEG on tcp 10.0.0.1:0: Invalid argument`.
+//! What rustix has no function for is a number ([`Opt`]) and goes through libc. Every error names the option and the
+//! socket: `set TCP_MAXSEG on tcp 10.0.0.1:0: Invalid argument`.
 
 mod ip;
 mod tcp;
@@ -8,9 +9,11 @@ mod udp;
 
 use crate::error::{Named, Result, check};
 use crate::sockaddr;
-use model::units::{BitRate, Bytes, Nanos};
+use rustix::io::Errno;
+use rustix::net::{SocketType, sockopt};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use units::{BitRate, Bytes, Nanos};
 
 pub use ip::{
     MtuDiscovery, lease_flow_label, mtu_discovery, path_mtu, set_fragment_mtu, set_hops, set_mtu_discovery,
@@ -31,7 +34,7 @@ pub use udp::{set_udp_gro, set_udp_segment, udp_gro};
 /// # Errors
 /// What `getsockopt(2)` gives.
 pub fn recv_buffer(fd: &impl AsFd) -> Result<Bytes> {
-    get_int(fd, SO_RCVBUF).map(|bytes| Bytes(u64::from(bytes)))
+    asked("read SO_RCVBUF of", fd, sockopt::socket_recv_buffer_size(fd)).map(|bytes| Bytes(bytes as u64))
 }
 
 /// The send buffer (`SO_SNDBUF`), counted like [`recv_buffer`].
@@ -39,7 +42,7 @@ pub fn recv_buffer(fd: &impl AsFd) -> Result<Bytes> {
 /// # Errors
 /// What `getsockopt(2)` gives.
 pub fn send_buffer(fd: &impl AsFd) -> Result<Bytes> {
-    get_int(fd, SO_SNDBUF).map(|bytes| Bytes(u64::from(bytes)))
+    asked("read SO_SNDBUF of", fd, sockopt::socket_send_buffer_size(fd)).map(|bytes| Bytes(bytes as u64))
 }
 
 /// Asks for a receive buffer of `size`: beyond `rmem_max` with `CAP_NET_ADMIN` (`SO_RCVBUFFORCE`), else up to it.
@@ -48,7 +51,11 @@ pub fn send_buffer(fd: &impl AsFd) -> Result<Bytes> {
 /// # Errors
 /// What `setsockopt(2)` gives; being cut by a limit is no error.
 pub fn set_recv_buffer(fd: &impl AsFd, size: Bytes) -> Result<Bytes> {
-    set_buffer(fd, size, SO_RCVBUFFORCE, SO_RCVBUF)?;
+    let size = within(size);
+    match sockopt::set_socket_recv_buffer_size_force(fd, size) {
+        Err(Errno::PERM) => set_recv_buffer_within_limit(fd, size),
+        outcome => asked("set SO_RCVBUFFORCE on", fd, outcome),
+    }?;
     recv_buffer(fd)
 }
 
@@ -57,7 +64,11 @@ pub fn set_recv_buffer(fd: &impl AsFd, size: Bytes) -> Result<Bytes> {
 /// # Errors
 /// What `setsockopt(2)` gives; being cut by a limit is no error.
 pub fn set_send_buffer(fd: &impl AsFd, size: Bytes) -> Result<Bytes> {
-    set_buffer(fd, size, SO_SNDBUFFORCE, SO_SNDBUF)?;
+    let size = within(size);
+    match sockopt::set_socket_send_buffer_size_force(fd, size) {
+        Err(Errno::PERM) => set_send_buffer_within_limit(fd, size),
+        outcome => asked("set SO_SNDBUFFORCE on", fd, outcome),
+    }?;
     send_buffer(fd)
 }
 
@@ -67,17 +78,20 @@ pub fn set_send_buffer(fd: &impl AsFd, size: Bytes) -> Result<Bytes> {
 /// # Errors
 /// What `setsockopt(2)` gives; being cut by a limit is no error.
 pub fn set_buffers_within_limits(fd: &impl AsFd, size: Bytes) -> Result<()> {
-    let size = u32::try_from(size.0).unwrap_or(LARGEST_BUFFER).min(LARGEST_BUFFER);
-    set_int(fd, SO_SNDBUF, size)?;
-    set_int(fd, SO_RCVBUF, size)
+    set_send_buffer_within_limit(fd, within(size))?;
+    set_recv_buffer_within_limit(fd, within(size))
 }
 
-fn set_buffer(fd: &impl AsFd, size: Bytes, force: Opt, polite: Opt) -> Result<()> {
-    let size = u32::try_from(size.0).unwrap_or(LARGEST_BUFFER).min(LARGEST_BUFFER);
-    match set_int(fd, force, size) {
-        Err(refused) if refused.errno() == Some(libc::EPERM) => set_int(fd, polite, size),
-        other => other,
-    }
+fn set_recv_buffer_within_limit(fd: &impl AsFd, size: usize) -> Result<()> {
+    asked("set SO_RCVBUF on", fd, sockopt::set_socket_recv_buffer_size(fd, size))
+}
+
+fn set_send_buffer_within_limit(fd: &impl AsFd, size: usize) -> Result<()> {
+    asked("set SO_SNDBUF on", fd, sockopt::set_socket_send_buffer_size(fd, size))
+}
+
+fn within(size: Bytes) -> usize {
+    usize::try_from(size.0).unwrap_or(LARGEST_BUFFER).min(LARGEST_BUFFER)
 }
 
 /// Binds the socket to one network device (`SO_BINDTODEVICE`).
@@ -93,7 +107,7 @@ pub fn set_device(fd: &impl AsFd, device: &str) -> Result<()> {
 /// # Errors
 /// What `setsockopt(2)` gives.
 pub fn set_reuse_address(fd: &impl AsFd, on: bool) -> Result<()> {
-    set_int(fd, SO_REUSEADDR, u32::from(on))
+    asked("set SO_REUSEADDR on", fd, sockopt::set_socket_reuseaddr(fd, on))
 }
 
 /// Limits the rate the kernel's pacing lets this socket send at (`SO_MAX_PACING_RATE`).
@@ -123,7 +137,7 @@ pub fn max_pacing_rate(fd: &impl AsFd) -> Result<Option<BitRate>> {
 /// # Errors
 /// `EPERM` without `CAP_NET_ADMIN` when the span is raised.
 pub fn set_busy_poll(fd: &impl AsFd, span: Nanos) -> Result<()> {
-    set_int(fd, SO_BUSY_POLL, u32::try_from(span.0 / 1000).unwrap_or(u32::MAX).min(LARGEST_BUFFER))
+    set_int(fd, SO_BUSY_POLL, u32::try_from(span.0 / 1000).unwrap_or(u32::MAX).min(LARGEST_BUFFER as u32))
 }
 
 /// Adds to every received datagram the count of those dropped for want of buffer (`SO_RXQ_OVFL`).
@@ -149,8 +163,8 @@ pub fn drops(fd: &impl AsFd) -> Result<u32> {
 /// # Errors
 /// What `getsockopt(2)` gives.
 pub fn take_error(fd: &impl AsFd) -> Result<Option<io::Error>> {
-    let errno = get_int(fd, SO_ERROR)?;
-    Ok(i32::try_from(errno).ok().filter(|&errno| errno != 0).map(io::Error::from_raw_os_error))
+    let pending = asked("read SO_ERROR of", fd, sockopt::socket_error(fd))?;
+    Ok(pending.err().map(io::Error::from))
 }
 
 /// A socket option: level, number, and the name the man pages give it.
@@ -201,6 +215,11 @@ pub fn get_raw(fd: &impl AsFd, opt: Opt, value: &mut [u8]) -> Result<usize> {
     getsockopt(fd, opt, value).named(&format!("read {} of", opt.2), || describe(&fd))
 }
 
+/// Names what rustix was asked.
+pub(crate) fn asked<T>(operation: &str, fd: &impl AsFd, outcome: rustix::io::Result<T>) -> Result<T> {
+    outcome.named(operation, || describe(fd))
+}
+
 pub(crate) fn setsockopt(fd: BorrowedFd<'_>, opt: Opt, value: &[u8]) -> io::Result<()> {
     let len = libc::socklen_t::try_from(value.len()).map_err(io::Error::other)?;
     // SAFETY: `value` is `len` readable bytes; the kernel checks the length against the option.
@@ -214,30 +233,22 @@ pub(crate) fn getsockopt(fd: BorrowedFd<'_>, opt: Opt, value: &mut [u8]) -> io::
     Ok(usize::try_from(len).unwrap_or(0).min(value.len()))
 }
 
-const SO_TYPE: Opt = Opt(libc::SOL_SOCKET, libc::SO_TYPE, "SO_TYPE");
-const SO_RCVBUF: Opt = Opt(libc::SOL_SOCKET, libc::SO_RCVBUF, "SO_RCVBUF");
-const SO_SNDBUF: Opt = Opt(libc::SOL_SOCKET, libc::SO_SNDBUF, "SO_SNDBUF");
-const SO_RCVBUFFORCE: Opt = Opt(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, "SO_RCVBUFFORCE");
-const SO_SNDBUFFORCE: Opt = Opt(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, "SO_SNDBUFFORCE");
 const SO_BINDTODEVICE: Opt = Opt(libc::SOL_SOCKET, libc::SO_BINDTODEVICE, "SO_BINDTODEVICE");
-const SO_REUSEADDR: Opt = Opt(libc::SOL_SOCKET, libc::SO_REUSEADDR, "SO_REUSEADDR");
 const SO_MAX_PACING_RATE: Opt = Opt(libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, "SO_MAX_PACING_RATE");
 const SO_BUSY_POLL: Opt = Opt(libc::SOL_SOCKET, libc::SO_BUSY_POLL, "SO_BUSY_POLL");
 const SO_RXQ_OVFL: Opt = Opt(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, "SO_RXQ_OVFL");
 const SO_MEMINFO: Opt = Opt(libc::SOL_SOCKET, libc::SO_MEMINFO, "SO_MEMINFO");
-const SO_ERROR: Opt = Opt(libc::SOL_SOCKET, libc::SO_ERROR, "SO_ERROR");
 /// The index of the drop count in `SO_MEMINFO` (linux/sock_diag.h).
 const SK_MEMINFO_DROPS: usize = 8;
 /// The kernel doubles a buffer size in a signed 32-bit integer.
-const LARGEST_BUFFER: u32 = (i32::MAX / 2) as u32;
+const LARGEST_BUFFER: usize = (i32::MAX / 2) as usize;
 
 /// The socket in words, for errors: `udp 10.0.0.2:5210`, `tcp 10.0.0.1:40112 to 10.0.0.2:5201`.
 pub fn describe(fd: &impl AsFd) -> String {
     let fd = fd.as_fd();
-    let mut kind = [0_u8; 4];
-    let kind = match getsockopt(fd, SO_TYPE, &mut kind).map(|_| i32::from_ne_bytes(kind)) {
-        Ok(libc::SOCK_STREAM) => "tcp",
-        Ok(libc::SOCK_DGRAM) => "udp",
+    let kind = match sockopt::socket_type(fd) {
+        Ok(SocketType::STREAM) => "tcp",
+        Ok(SocketType::DGRAM) => "udp",
         Ok(_) => "socket",
         Err(_) => return format!("descriptor {}", fd.as_raw_fd()),
     };

@@ -1,51 +1,44 @@
 //! Waiting for several file descriptors up to a deadline, and waking a waiting thread from another one.
 
 use crate::clock::{mono_now, timespec};
-use crate::error::{Named, Result, check, check_len};
-use model::time::MonoTime;
+use crate::error::{Named, Result};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::io::Errno;
 use std::io;
-use std::marker::PhantomData;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use units::time::MonoTime;
 
 /// One file descriptor to wait for, and after [`wait`] what was found.
 #[derive(Debug)]
 #[repr(transparent)]
-pub struct Interest<'fd> {
-    entry: libc::pollfd,
-    fd: PhantomData<BorrowedFd<'fd>>,
-}
+pub struct Interest<'fd>(PollFd<'fd>);
 
 impl<'fd> Interest<'fd> {
     /// Waits for something to read: data, a connection to accept, the end of the stream.
     pub fn readable(fd: &'fd impl AsFd) -> Self {
-        Self::new(fd, libc::POLLIN)
+        Self(PollFd::new(fd, PollFlags::IN))
     }
 
     /// Waits for room to write, or for a pending connection to complete.
     pub fn writable(fd: &'fd impl AsFd) -> Self {
-        Self::new(fd, libc::POLLOUT)
+        Self(PollFd::new(fd, PollFlags::OUT))
     }
 
     /// Waits for errors alone, which every wait reports too (such as a filled error queue).
     pub fn error(fd: &'fd impl AsFd) -> Self {
-        Self::new(fd, 0)
-    }
-
-    fn new(fd: &'fd impl AsFd, events: libc::c_short) -> Self {
-        let fd = fd.as_fd().as_raw_fd();
-        Self { entry: libc::pollfd { fd, events, revents: 0 }, fd: PhantomData }
+        Self(PollFd::new(fd, PollFlags::empty()))
     }
 
     /// The awaited event, an error or a hang-up came: the next call on the descriptor will not block.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.entry.revents != 0
+        !self.0.revents().is_empty()
     }
 
     /// An error is pending on the descriptor, or in its error queue.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        self.entry.revents & libc::POLLERR != 0
+        self.0.revents().contains(PollFlags::ERR)
     }
 }
 
@@ -57,17 +50,14 @@ impl<'fd> Interest<'fd> {
 /// What `ppoll(2)` gives.
 pub fn wait(fds: &mut [Interest<'_>], deadline: Option<MonoTime>) -> io::Result<usize> {
     let timeout = deadline.map(|deadline| timespec(deadline.saturating_since(mono_now())));
-    let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    let count = libc::nfds_t::try_from(fds.len()).unwrap_or(libc::nfds_t::MAX);
-    // SAFETY: `Interest` is a transparent `pollfd`, `count` of them are ours, and `timeout` is null or outlives the call.
-    let ready = unsafe { libc::ppoll(fds.as_mut_ptr().cast(), count, timeout, std::ptr::null()) };
-    match check(ready) {
-        Ok(ready) => Ok(usize::try_from(ready).unwrap_or(0)),
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-            fds.iter_mut().for_each(|interest| interest.entry.revents = 0);
+    let entries: *mut [PollFd<'_>] = std::ptr::from_mut(fds) as *mut [PollFd<'_>];
+    // SAFETY: `Interest` is a transparent `PollFd`, and nothing else uses `fds` while this borrow of it lives.
+    match poll(unsafe { &mut *entries }, timeout.as_ref()) {
+        Err(Errno::INTR) => {
+            fds.iter_mut().for_each(|interest| interest.0.clear_revents());
             Ok(0)
         }
-        Err(error) => Err(error),
+        outcome => Ok(outcome?),
     }
 }
 
@@ -81,25 +71,19 @@ impl Waker {
     /// # Errors
     /// When the process is out of descriptors.
     pub fn new() -> Result<Self> {
-        // SAFETY: takes and returns integers alone.
-        let fd = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })
-            .named("create", || "eventfd".into())?;
-        // SAFETY: the call above gave us this descriptor, and nothing else owns it.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        eventfd(0, flags).named("create", || "eventfd".into()).map(Self)
     }
 
     /// Signals: every wait on this waker returns until [`Waker::drain`].
     pub fn wake(&self) {
-        let one = 1_u64.to_ne_bytes();
-        // SAFETY: eight readable bytes. The only refusal is a full counter, and then it is signalled already.
-        unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+        // The only refusal is a full counter, and then it is signalled already.
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
     /// Takes the signal back; true when there was one.
     pub fn drain(&self) -> bool {
-        let mut count = [0_u8; 8];
-        // SAFETY: eight writable bytes.
-        check_len(unsafe { libc::read(self.0.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) }).is_ok()
+        rustix::io::read(&self.0, &mut [0_u8; 8]).is_ok()
     }
 }
 
@@ -112,8 +96,8 @@ impl AsFd for Waker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::units::Nanos;
     use std::net::UdpSocket;
+    use units::Nanos;
 
     #[test]
     fn a_deadline_ends_the_wait() {

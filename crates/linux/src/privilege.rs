@@ -5,10 +5,10 @@
 pub mod activation;
 pub mod drop;
 
-use crate::error::{Named, Result, check};
-use crate::options;
+use crate::error::{Named, Result};
 use crate::{cpu, namespace};
-use model::host::Host;
+use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
+use rustix::system::uname;
 use std::ffi::CStr;
 use std::fs;
 use std::io;
@@ -19,12 +19,8 @@ use std::io;
 /// What the kernel refuses.
 pub fn raise_open_files() -> Result<()> {
     let object = || "the number of open files".into();
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the kernel writes one `rlimit` into `limit`, which lives through the call.
-    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) }).named("read", object)?;
-    limit.rlim_cur = limit.rlim_max;
-    // SAFETY: the kernel reads one `rlimit` from `limit`, which lives through the call.
-    check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }).named("raise", object).map(drop)
+    let most = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }).named("raise", object)
 }
 
 /// A right the kernel gives apart from being root; those that matter here.
@@ -106,8 +102,7 @@ pub fn is_root() -> bool {
 /// Number of the effective user, as this user namespace knows it.
 #[must_use]
 pub fn user_id() -> u32 {
-    // SAFETY: takes nothing and cannot fail.
-    unsafe { libc::geteuid() }
+    geteuid().as_raw()
 }
 
 /// Whether namespaces with a network can be made by an ordinary user; really tried, see
@@ -134,16 +129,13 @@ impl Uname {
     /// Asks the kernel.
     #[must_use]
     pub fn get() -> Self {
-        // SAFETY: all-zero is a valid utsname: it holds bytes only.
-        let mut name: libc::utsname = unsafe { std::mem::zeroed() };
-        // SAFETY: `name` is a valid utsname for the kernel to fill.
-        let returned = check(unsafe { libc::uname(&raw mut name) });
-        debug_assert!(returned.is_ok(), "uname refuses only a wrong pointer");
+        let name = uname();
+        let text = |field: &CStr| field.to_string_lossy().into_owned();
         Self {
-            system: text(&name.sysname),
-            host: text(&name.nodename),
-            release: text(&name.release),
-            machine: text(&name.machine),
+            system: text(name.sysname()),
+            host: text(name.nodename()),
+            release: text(name.release()),
+            machine: text(name.machine()),
         }
     }
 
@@ -155,25 +147,9 @@ impl Uname {
     }
 }
 
-/// This host as results name it; the interface is left to [`crate::nic::Nic::toward`].
-#[must_use]
-pub fn fingerprint(version: &str) -> Host {
-    let uname = Uname::get();
-    Host {
-        name: uname.host,
-        version: version.to_owned(),
-        kernel: format!("{} {} {}", uname.system, uname.release, uname.machine),
-        cpu: cpu::model_name().unwrap_or_else(|| uname.machine.clone()),
-        spare_cpu: spare_cpu(),
-        cpus: cpu::CpuSnapshot::take().map_or(1, |now| u32::try_from(now.cpus.len()).unwrap_or(u32::MAX)),
-        clock_source: clock_source().unwrap_or_default(),
-        congestion: options::default_congestion().unwrap_or_default(),
-        nic: None,
-    }
-}
-
 /// The last of several CPUs that this thread may use.
-fn spare_cpu() -> Option<u32> {
+#[must_use]
+pub fn spare_cpu() -> Option<u32> {
     let cpus = cpu::affinity().ok().filter(|cpus| cpus.len() > 1)?;
     cpus.into_iter().max().and_then(|cpu| u32::try_from(cpu).ok())
 }
@@ -215,12 +191,6 @@ fn parse(status: &str, line: &str) -> Option<u64> {
     u64::from_str_radix(line.trim(), 16).ok()
 }
 
-fn text(field: &[libc::c_char]) -> String {
-    let bytes: Vec<u8> = field.iter().map(|byte| byte.cast_unsigned()).collect();
-    CStr::from_bytes_until_nul(&bytes)
-        .map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned())
-}
-
 const STATUS: &str = "/proc/thread-self/status";
 
 #[cfg(test)]
@@ -254,13 +224,6 @@ mod tests {
         let old = Uname { release: "5.10-rc1".into(), ..Uname::default() };
         assert_eq!(old.version(), Some((5, 10)));
         assert_eq!(Uname::default().version(), None);
-    }
-
-    #[test]
-    fn this_host_has_a_fingerprint() {
-        let host = fingerprint("pathmeter test");
-        assert!(host.kernel.starts_with("Linux ") && !host.cpu.is_empty() && host.cpus >= 1, "{host:?}");
-        assert!(!host.congestion.is_empty(), "every kernel with TCP has one: {host:?}");
     }
 
     #[test]

@@ -1,11 +1,22 @@
 //! Processes: enclosed with all they start, detached, joined from outside, pinned, signalled without mistaking one.
 //!
+//! libc is left for what rustix does not have: `fork`, and handlers of signals.
 //! Sources: `pid_namespaces(7)`, `setns(2)`, `pidfd_open(2)`, `PR_SET_PDEATHSIG(2const)`, `credentials(7)`.
 
 use crate::error::{Named, OsError, Result, check};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    self, Pid, PidfdFlags, WaitOptions, kill_process_group, pidfd_open, pidfd_send_signal,
+};
+use rustix::process::{set_parent_process_death_signal, setsid, wait};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+use rustix::thread::{CpuSet, LinkNameSpaceType, UnshareFlags};
+use rustix::thread::{move_into_link_name_space, sched_setaffinity, unshare_unsafe};
+use rustix::time::Timespec;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, PipeReader, PipeWriter};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -22,8 +33,8 @@ use std::time::Duration;
 pub fn enclose(at_end: impl FnOnce()) -> Result<()> {
     let object = || "a PID namespace".to_owned();
     let (watch, alive) = io::pipe().named("make", || "a pipe".into())?;
-    // SAFETY: takes a number and touches no memory.
-    check(unsafe { libc::unshare(libc::CLONE_NEWPID) }).named("make", object)?;
+    // SAFETY: no table of descriptors is left behind.
+    unsafe { unshare_unsafe(UnshareFlags::NEWPID) }.named("make", object)?;
     // SAFETY: this is the only thread, so the child may go on as any program.
     let init = check(unsafe { libc::fork() }).named("make a process in", object)?;
     if init == 0 {
@@ -60,11 +71,10 @@ pub fn detach() -> Result<Detached> {
         return Ok(Detached::Parent(reader));
     }
     drop(reader);
-    // SAFETY: takes nothing; a fresh child leads no group, so it is not refused.
-    check(unsafe { libc::setsid() }).named("detach", object)?;
-    for standard in 0..=2 {
-        // SAFETY: both descriptors are open; what `standard` was is closed, as is meant.
-        check(unsafe { libc::dup2(null.as_raw_fd(), standard) }).named("detach", object)?;
+    // A fresh child leads no group, so it is not refused.
+    setsid().named("detach", object)?;
+    for standard in [dup2_stdin, dup2_stdout, dup2_stderr] {
+        standard(&null).named("detach", object)?;
     }
     std::env::set_current_dir("/").named("enter", || "/".into())?;
     Ok(Detached::Child(writer))
@@ -83,11 +93,9 @@ pub fn join(pid: u32) -> Result<()> {
     let pids = open_namespace(pid, "pid_for_children")?;
     let object = || format!("the namespaces of process {pid}");
     if own != theirs {
-        // SAFETY: the descriptor is open through the call.
-        check(unsafe { libc::setns(user.as_raw_fd(), libc::CLONE_NEWUSER) }).named("enter", object)?;
+        move_into_link_name_space(user.as_fd(), Some(LinkNameSpaceType::User)).named("enter", object)?;
     }
-    // SAFETY: the descriptor is open through the call.
-    check(unsafe { libc::setns(pids.as_raw_fd(), libc::CLONE_NEWPID) }).named("enter", object).map(drop)
+    move_into_link_name_space(pids.as_fd(), Some(LinkNameSpaceType::ProcessID)).named("enter", object)
 }
 
 /// Makes a command run on these CPUs only; none: on any.
@@ -95,18 +103,11 @@ pub fn pin(command: &mut Command, cpus: &[u32]) {
     if cpus.is_empty() {
         return;
     }
-    // SAFETY: all-zero is a valid cpu_set_t: it is an array of integers.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    for cpu in cpus.iter().filter_map(|cpu| usize::try_from(*cpu).ok()).filter(|cpu| *cpu < MOST_CPUS) {
-        // SAFETY: the CPU was checked to be within the set.
-        unsafe { libc::CPU_SET(cpu, &mut set) };
-    }
-    let pin = move || {
-        // SAFETY: the kernel reads `set`, which the closure owns; a bare system call, sound between fork and exec.
-        check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) }).map(drop)
-    };
+    let mut set = CpuSet::new();
+    let numbers = cpus.iter().filter_map(|cpu| usize::try_from(*cpu).ok());
+    numbers.filter(|cpu| *cpu < CpuSet::MAX_CPU).for_each(|cpu| set.set(cpu));
     // SAFETY: the closure makes one system call and allocates nothing.
-    unsafe { command.pre_exec(pin) };
+    unsafe { command.pre_exec(move || Ok(sched_setaffinity(None, &set)?)) };
 }
 
 /// A signal that ends processes.
@@ -119,10 +120,10 @@ pub enum Signal {
 }
 
 impl Signal {
-    const fn number(self) -> i32 {
+    const fn number(self) -> process::Signal {
         match self {
-            Self::Terminate => libc::SIGTERM,
-            Self::Kill => libc::SIGKILL,
+            Self::Terminate => process::Signal::TERM,
+            Self::Kill => process::Signal::KILL,
         }
     }
 }
@@ -132,9 +133,7 @@ impl Signal {
 /// # Errors
 /// When there is no such group any more.
 pub fn signal_group(leader: u32, signal: Signal) -> io::Result<()> {
-    let group = i32::try_from(leader).map_err(io::Error::other)?;
-    // SAFETY: takes numbers and touches no memory.
-    check(unsafe { libc::kill(-group, signal.number()) }).map(drop)
+    Ok(kill_process_group(pid_of(leader)?, signal.number())?)
 }
 
 /// A process that cannot be mistaken for a later one of the same number.
@@ -150,7 +149,7 @@ impl Process {
     /// When the kernel is older than Linux 5.3, or has no descriptor left.
     pub fn find(pid: u32, started: u64) -> Result<Option<Self>> {
         let fd = match open(pid) {
-            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(None),
+            Err(Errno::SRCH) => return Ok(None),
             other => other.named("open", || format!("process {pid}"))?,
         };
         // Read behind the opening: what has this time now is what was opened.
@@ -170,32 +169,26 @@ impl Process {
     /// # Errors
     /// When it belongs to another user.
     pub fn signal(&self, signal: Signal) -> Result<()> {
-        let (fd, number) = (self.fd.as_raw_fd(), signal.number());
-        let none = std::ptr::null::<libc::siginfo_t>();
-        // SAFETY: the descriptor is open; without a siginfo_t the kernel fills one itself.
-        let sent = unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, number, none, 0) };
-        match check(i32::try_from(sent).unwrap_or(-1)) {
-            Err(error) if error.raw_os_error() != Some(libc::ESRCH) => {
-                Err(OsError::new("signal", "a process", error))
-            }
-            _ => Ok(()),
+        match pidfd_send_signal(&self.fd, signal.number()) {
+            Err(Errno::SRCH) => Ok(()),
+            outcome => outcome.named("signal", || "a process".into()),
         }
     }
 
     /// Waits until it has ended, at most so long; says whether it has.
     #[must_use]
     pub fn wait(&self, patience: Duration) -> bool {
-        let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
-        poll_one(&self.fd, milliseconds).unwrap_or(0) != 0
+        poll_one(&self.fd, patience).unwrap_or(0) != 0
     }
 }
 
-fn open(pid: u32) -> io::Result<OwnedFd> {
-    // SAFETY: takes numbers and touches no memory.
-    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
-    let fd = check(i32::try_from(fd).unwrap_or(-1))?;
-    // SAFETY: the kernel has just given us this descriptor; nobody else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+fn open(pid: u32) -> rustix::io::Result<OwnedFd> {
+    pidfd_open(pid_of(pid)?, PidfdFlags::empty())
+}
+
+/// Number 0 is nobody's, and means something else to the kernel.
+fn pid_of(number: u32) -> rustix::io::Result<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)
 }
 
 /// When a process began, in clock ticks since the machine did (field 22 of `proc_pid_stat(5)`); `None`: no such process,
@@ -223,10 +216,9 @@ pub fn own_pid() -> Result<u32> {
 
 /// The first process of the namespace: makes the program, collects what ends, and ends when the program does.
 fn be_init(watch: &PipeReader) -> io::Result<()> {
-    // SAFETY: takes numbers and touches no memory.
-    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) })?;
+    set_parent_process_death_signal(Some(process::Signal::KILL))?;
     // The parent may have died before that took effect: then nobody holds the other end of the pipe.
-    if poll_one(watch, 0)? != 0 {
+    if poll_one(watch, Duration::ZERO)? != 0 {
         std::process::exit(1);
     }
     // SAFETY: this is the only thread, so the child may go on as any program.
@@ -241,13 +233,14 @@ fn be_init(watch: &PipeReader) -> io::Result<()> {
 /// Waits for one child and collects all others; the exit code, or 128 and the signal.
 fn wait_for(child: libc::pid_t) -> i32 {
     loop {
-        let mut status = 0;
-        // SAFETY: `status` is a valid place for the end of a child.
-        match check(unsafe { libc::waitpid(-1, &raw mut status, 0) }) {
-            Ok(ended) if ended == child && libc::WIFEXITED(status) => return libc::WEXITSTATUS(status),
-            Ok(ended) if ended == child => return 128 + libc::WTERMSIG(status),
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => return 1,
-            _ => {}
+        match wait(WaitOptions::empty()) {
+            Ok(Some((ended, status))) if ended.as_raw_pid() == child => {
+                return status
+                    .exit_status()
+                    .unwrap_or_else(|| 128 + status.terminating_signal().unwrap_or(0));
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return 1,
         }
     }
 }
@@ -280,15 +273,13 @@ fn open_namespace(pid: u32, kind: &str) -> Result<File> {
 }
 
 /// How many of one descriptor have something to tell, or an end to it.
-fn poll_one(fd: &impl AsFd, milliseconds: i32) -> io::Result<i32> {
-    let mut one = libc::pollfd { fd: fd.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    // SAFETY: `one` is a single pollfd that lives through the call.
-    check(unsafe { libc::poll(&raw mut one, 1, milliseconds) })
+fn poll_one(fd: &impl AsFd, patience: Duration) -> io::Result<usize> {
+    let patience = Timespec::try_from(patience).ok();
+    Ok(poll(&mut [PollFd::new(fd, PollFlags::IN)], patience.as_ref())?)
 }
 
 /// The child that signals are for.
 static CHILD: AtomicI32 = AtomicI32::new(0);
-const MOST_CPUS: usize = 1024;
 const NULL: &str = "/dev/null";
 
 #[cfg(test)]

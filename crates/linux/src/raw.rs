@@ -2,12 +2,13 @@
 //! messages that no other socket is given.
 
 use crate::cmsg;
-use crate::error::{Named, Result, check, check_len};
+use crate::error::{Named, Result};
 use crate::options::{MtuDiscovery, Opt, set_family_mtu_discovery, set_raw};
-use crate::sockaddr::RawAddress;
+use packet::icmp::PACKET_TOO_BIG_V6;
+use rustix::net::{self, AddressFamily, SendFlags, SocketFlags, SocketType, ipproto};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Sends whole IP packets (raw(7), `IPPROTO_RAW`). The kernel routes them and fills in an IPv4 header's checksum and
 /// total length; it cuts none into fragments, and sends what the interface carries whatever path MTU it believes in.
@@ -22,13 +23,9 @@ impl RawSender {
     /// # Errors
     /// `EPERM` without `CAP_NET_RAW`.
     pub fn open(ipv6: bool) -> Result<RawSender> {
-        let family = if ipv6 { libc::AF_INET6 } else { libc::AF_INET };
-        // SAFETY: takes integers alone.
-        let fd =
-            check(unsafe { libc::socket(family, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::IPPROTO_RAW) })
-                .named("open a raw socket for", || if ipv6 { "IPv6".into() } else { "IPv4".into() })?;
-        // SAFETY: `fd` was just opened and belongs to no one else.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let family = if ipv6 { AddressFamily::INET6 } else { AddressFamily::INET };
+        let fd = net::socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, Some(ipproto::RAW))
+            .named("open a raw socket for", || if ipv6 { "IPv6".into() } else { "IPv4".into() })?;
         set_family_mtu_discovery(&fd, ipv6, MtuDiscovery::Probe)?;
         Ok(RawSender { fd })
     }
@@ -40,11 +37,8 @@ impl RawSender {
     pub fn send(&self, packet: &[u8], to: SocketAddr) -> io::Result<()> {
         let mut to = to;
         to.set_port(0);
-        let address = RawAddress::new(to);
-        let (name, name_len) = address.as_parts();
-        let (bytes, len) = (packet.as_ptr().cast(), packet.len());
-        // SAFETY: `packet` and `address` are readable, of the stated lengths, and outlive the call.
-        check_len(unsafe { libc::sendto(self.fd.as_raw_fd(), bytes, len, 0, name, name_len) }).map(drop)
+        net::sendto(&self.fd, packet, SendFlags::empty(), &to)?;
+        Ok(())
     }
 }
 
@@ -66,15 +60,13 @@ impl TooBigListener {
     /// # Errors
     /// `EPERM` without `CAP_NET_RAW`.
     pub fn open() -> Result<TooBigListener> {
-        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: takes integers alone.
-        let fd = check(unsafe { libc::socket(libc::AF_INET6, kind, libc::IPPROTO_ICMPV6) })
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let fd = net::socket_with(AddressFamily::INET6, SocketType::RAW, flags, Some(ipproto::ICMPV6))
             .named("open a raw socket for", || "ICMPv6".into())?;
-        // SAFETY: `fd` was just opened and belongs to no one else.
-        let listener = TooBigListener { fd: unsafe { OwnedFd::from_raw_fd(fd) } };
+        let listener = TooBigListener { fd };
         // A bit for each type, set: not wanted (RFC 3542 section 3.2).
         let mut filter = [u8::MAX; 32];
-        filter[..4].copy_from_slice(&(!(1_u32 << PACKET_TOO_BIG)).to_ne_bytes());
+        filter[..4].copy_from_slice(&(!(1_u32 << PACKET_TOO_BIG_V6)).to_ne_bytes());
         set_raw(&listener.fd, ICMPV6_FILTER, &filter)?;
         Ok(listener)
     }
@@ -95,7 +87,6 @@ impl AsFd for TooBigListener {
     }
 }
 
-const PACKET_TOO_BIG: u32 = 2;
 const ICMPV6_FILTER: Opt = Opt(libc::IPPROTO_ICMPV6, 1, "ICMPV6_FILTER");
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
 //! Receiving bulk TCP through io_uring: one armed request fills a ring of buffers, and the thread wakes rarely.
+//!
+//! What is unsafe is the ring of buffers, memory that the kernel writes to.
 
 use crate::buffer::PageBuffer;
 use crate::error::{Named, Result};
@@ -6,12 +8,12 @@ use crate::options::describe;
 use crate::stream::Received;
 use io_uring::types::{BufRingEntry, CancelBuilder, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
-use model::units::{Bytes, Nanos};
 use std::io;
 use std::marker::PhantomData;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU16, Ordering};
+use units::{Bytes, Nanos};
 
 /// Receives one stream with multishot receive into 16 buffers of 256 KiB (Linux 6.1). The fastest way for a single
 /// stream; with several, [`crate::stream::PlainReceiver`] in a thread for each is faster.

@@ -1,10 +1,11 @@
 //! Sending bulk TCP from the page cache: `sendfile(2)` of a file in memory, no copy from user space.
 
-use crate::error::{Named, Result, check, check_len};
+use crate::error::{Named, Result};
+use crate::spawn::memory_file;
+use rustix::fs::sendfile;
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::TcpStream;
-use std::os::fd::{AsRawFd, FromRawFd};
 
 /// A block of data in the page cache (`memfd_create(2)`), to be sent again and again.
 #[derive(Debug)]
@@ -19,11 +20,7 @@ impl SendFile {
     /// When the kernel gives no memory file, or no memory.
     pub fn new(data: &[u8]) -> Result<Self> {
         let named = || "a memory file".to_owned();
-        // SAFETY: the name is a NUL-terminated string that outlives the call.
-        let fd = check(unsafe { libc::memfd_create(c"pathmeter".as_ptr(), libc::MFD_CLOEXEC) })
-            .named("open", named)?;
-        // SAFETY: the descriptor has just been made and belongs to nobody else.
-        let mut file = unsafe { File::from_raw_fd(fd) };
+        let mut file = memory_file()?;
         file.write_all(data).named("fill", named)?;
         Ok(Self { file })
     }
@@ -33,11 +30,7 @@ impl SendFile {
     /// # Errors
     /// What `sendfile(2)` gives; `WouldBlock` after the socket's write timeout.
     pub fn send(&self, stream: &TcpStream, length: usize) -> io::Result<usize> {
-        let mut offset: libc::off_t = 0;
-        // SAFETY: both descriptors are open for the call, and `offset` is ours.
-        check_len(unsafe {
-            libc::sendfile(stream.as_raw_fd(), self.file.as_raw_fd(), &raw mut offset, length)
-        })
+        Ok(sendfile(stream, &self.file, Some(&mut 0), length)?)
     }
 }
 

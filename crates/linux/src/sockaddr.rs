@@ -1,9 +1,9 @@
 //! Socket addresses as the kernel lays them out, to and from the standard library's types.
 
-use crate::error::check;
+use rustix::net;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::os::fd::BorrowedFd;
 
 /// A `sockaddr_in` or `sockaddr_in6` in the kernel's layout.
 ///
@@ -60,38 +60,36 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<SocketAddr> {
 
 /// `connect(2)`.
 pub(crate) fn connect(fd: BorrowedFd<'_>, address: SocketAddr) -> io::Result<()> {
-    let raw = RawAddress::new(address);
-    let (pointer, len) = raw.as_parts();
-    // SAFETY: `raw` holds `len` readable bytes and outlives the call.
-    check(unsafe { libc::connect(fd.as_raw_fd(), pointer, len) }).map(drop)
+    Ok(net::connect(fd, &address)?)
 }
 
-/// `bind(2)`.
+/// Binds a socket.
 pub(crate) fn bind(fd: BorrowedFd<'_>, address: SocketAddr) -> io::Result<()> {
-    let raw = RawAddress::new(address);
-    let (pointer, len) = raw.as_parts();
-    // SAFETY: `raw` holds `len` readable bytes and outlives the call.
-    check(unsafe { libc::bind(fd.as_raw_fd(), pointer, len) }).map(drop)
+    Ok(net::bind(fd, &address)?)
 }
 
-/// `getsockname(2)`; an error when the socket is not an IP socket.
+/// The address a socket is bound to.
 pub(crate) fn local(fd: BorrowedFd<'_>) -> io::Result<SocketAddr> {
-    let (mut bytes, mut len) = ([0_u8; LEN_V6], LEN_V6 as libc::socklen_t);
-    // SAFETY: `bytes` has the `len` writable bytes that are announced.
-    check(unsafe { libc::getsockname(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), &mut len) })?;
-    parse(&bytes).ok_or_else(not_ip)
+    SocketAddr::try_from(net::getsockname(fd)?).map_err(|_| not_ip())
 }
 
-/// `getpeername(2)`; an error when the socket is not connected, or not an IP socket.
+/// The address a socket is connected to.
 pub(crate) fn peer(fd: BorrowedFd<'_>) -> io::Result<SocketAddr> {
-    let (mut bytes, mut len) = ([0_u8; LEN_V6], LEN_V6 as libc::socklen_t);
-    // SAFETY: `bytes` has the `len` writable bytes that are announced.
-    check(unsafe { libc::getpeername(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), &mut len) })?;
-    parse(&bytes).ok_or_else(not_ip)
+    let peer = net::getpeername(fd)?.ok_or_else(not_ip)?;
+    SocketAddr::try_from(peer).map_err(|_| not_ip())
 }
 
 fn not_ip() -> io::Error {
     io::Error::from_raw_os_error(libc::EAFNOSUPPORT)
+}
+
+/// Who that is: an address of IPv4 as such, not mapped into IPv6; one of IPv6 with its scope and without a flow's label.
+#[must_use]
+pub fn plain(address: SocketAddr) -> SocketAddr {
+    match (address.ip().to_canonical(), address) {
+        (IpAddr::V6(ip), SocketAddr::V6(v6)) => SocketAddrV6::new(ip, v6.port(), 0, v6.scope_id()).into(),
+        (ip, _) => SocketAddr::new(ip, address.port()),
+    }
 }
 
 /// `N` bytes of `bytes` from `at` on.
@@ -118,5 +116,16 @@ mod tests {
         }
         assert_eq!(parse(&[1, 0, 0, 0, 0, 0, 0, 0]), None);
         assert_eq!(parse(&[]), None);
+    }
+
+    #[test]
+    fn a_plain_address_is_not_mapped_and_keeps_its_scope() {
+        for (given, expected) in [
+            ("[::ffff:10.0.0.1]:1", "10.0.0.1:1"),
+            ("10.0.0.1:2", "10.0.0.1:2"),
+            ("[fe80::1%7]:3", "[fe80::1%7]:3"),
+        ] {
+            assert_eq!(plain(given.parse().unwrap()), expected.parse().unwrap());
+        }
     }
 }

@@ -1,16 +1,17 @@
 //! Opening sockets: TCP connections with a deadline, listeners and UDP sockets of one or both address families.
 
 use crate::clock::mono_now;
-use crate::error::{Named, OsError, Rejection, Result, check};
+use crate::error::{Named, OsError, Rejection, Result};
 use crate::error_queue::{self, Origin, QueueEntry};
 use crate::message;
 use crate::options::{self, MtuDiscovery, Opt, describe};
 use crate::poll::{Interest, Waker, wait};
 use crate::sockaddr;
-use model::units::{Bytes, Nanos};
+use rustix::net::{self, AddressFamily, Protocol, SocketFlags, SocketType, ipproto};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use units::{Bytes, Nanos};
 
 /// How a TCP socket is to be set up; the default leaves everything to the system.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -160,9 +161,7 @@ pub fn tcp_listen(address: SocketAddr, options: &TcpOptions, backlog: u16) -> Re
         options::set_reuse_address(&fd, true)?;
         set_family(&fd, address, options.v6_only)?;
         sockaddr::bind(fd.as_fd(), address).named("bind", || format!("tcp {address}"))?;
-        // SAFETY: takes integers alone.
-        check(unsafe { libc::listen(fd.as_raw_fd(), backlog.into()) })
-            .named("listen on", || format!("tcp {address}"))?;
+        net::listen(&fd, backlog.into()).named("listen on", || format!("tcp {address}"))?;
         let listener = TcpListener::from(fd);
         listener.set_nonblocking(false).named("make blocking", || describe(&listener))?;
         Ok(listener)
@@ -182,7 +181,8 @@ pub fn tcp_listen(address: SocketAddr, options: &TcpOptions, backlog: u16) -> Re
 /// The option or the address refused, by name.
 pub fn udp_bind(address: SocketAddr, options: &UdpOptions) -> Result<UdpSocket> {
     with_v4_fallback(address, options.v6_only, |address| {
-        let fd = open(address, libc::SOCK_DGRAM, 0).named("open", || format!("udp socket for {address}"))?;
+        let fd = open(address, SocketType::DGRAM, SocketFlags::empty(), None)
+            .named("open", || format!("udp socket for {address}"))?;
         options::set_reuse_address(&fd, options.reuse_address)?;
         set_family(&fd, address, options.v6_only)?;
         apply_udp(&fd, options)?;
@@ -211,20 +211,22 @@ pub fn with_flow_label(address: SocketAddrV6, label: u32) -> SocketAddrV6 {
 }
 
 fn open_tcp(address: SocketAddr, options: &TcpOptions) -> Result<OwnedFd> {
-    let protocol = if options.mptcp { IPPROTO_MPTCP } else { 0 };
+    let protocol = options.mptcp.then_some(ipproto::MPTCP);
     let name = if options.mptcp { "mptcp" } else { "tcp" };
-    let fd = open(address, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, protocol)
+    let fd = open(address, SocketType::STREAM, SocketFlags::NONBLOCK, protocol)
         .named("open", || format!("{name} socket for {address}"))?;
     apply_tcp(&fd, options)?;
     Ok(fd)
 }
 
-fn open(address: SocketAddr, kind: libc::c_int, protocol: libc::c_int) -> io::Result<OwnedFd> {
-    let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
-    // SAFETY: takes and returns integers alone.
-    let fd = check(unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) })?;
-    // SAFETY: the call above gave us this descriptor, and nothing else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+fn open(
+    address: SocketAddr,
+    kind: SocketType,
+    flags: SocketFlags,
+    protocol: Option<Protocol>,
+) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    Ok(net::socket_with(family, kind, flags | SocketFlags::CLOEXEC, protocol)?)
 }
 
 fn apply_tcp(fd: &OwnedFd, wanted: &TcpOptions) -> Result<()> {
@@ -324,7 +326,6 @@ fn lacks_v6(error: &OsError) -> bool {
 
 const IP_BIND_ADDRESS_NO_PORT: Opt =
     Opt(libc::SOL_IP, libc::IP_BIND_ADDRESS_NO_PORT, "IP_BIND_ADDRESS_NO_PORT");
-const IPPROTO_MPTCP: libc::c_int = libc::IPPROTO_MPTCP;
 
 #[cfg(test)]
 mod tests;

@@ -1,21 +1,20 @@
 //! What a child process gets and keeps beside its arguments: descriptors, and an end with its parent.
 
-use crate::error::{Named, Result, check};
+use crate::error::{Named, Result};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// Lets a child inherit a descriptor under the number that is returned. The command owns it from here on.
 pub fn hand_over(command: &mut Command, descriptor: OwnedFd) -> RawFd {
     let number = descriptor.as_raw_fd();
-    let keep = move || {
-        // SAFETY: the descriptor is owned by this closure; fcntl is a bare system call, sound between fork and exec.
-        check(unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFD, 0) }).map(drop)
-    };
     // SAFETY: the closure makes one system call and allocates nothing.
-    unsafe { command.pre_exec(keep) };
+    unsafe { command.pre_exec(move || Ok(fcntl_setfd(&descriptor, FdFlags::empty())?)) };
     number
 }
 
@@ -23,13 +22,10 @@ pub fn hand_over(command: &mut Command, descriptor: OwnedFd) -> RawFd {
 pub fn die_with_this_thread(command: &mut Command) {
     let parent = std::process::id();
     let tie = move || {
-        // SAFETY: takes numbers and touches no memory of ours.
-        check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
-        // SAFETY: takes nothing and cannot fail.
-        let now = unsafe { libc::getppid() };
-        // The parent may have died before the call above. One outside the child's PID namespace is 0; where it had died that
-        // would be 1.
-        if now == 0 || u32::try_from(now).is_ok_and(|now| now == parent) {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // The parent may have died before the call above. One outside the child's PID namespace has no number; where it had
+        // died that would be 1.
+        if getppid().is_none_or(|now| u32::try_from(now.as_raw_pid()).is_ok_and(|now| now == parent)) {
             Ok(())
         } else {
             Err(io::ErrorKind::NotFound.into())
@@ -44,11 +40,8 @@ pub fn die_with_this_thread(command: &mut Command) {
 /// # Errors
 /// What the kernel refuses.
 pub fn memory_file() -> Result<File> {
-    // SAFETY: the name is a zero-ended string that lives through the call.
-    let made = check(unsafe { libc::memfd_create(c"pathmeter".as_ptr(), libc::MFD_CLOEXEC) });
-    let descriptor = made.named("make", || "a file in memory".into())?;
-    // SAFETY: the descriptor was just made and nobody else has it.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }.into())
+    let made = memfd_create(c"pathmeter", MemfdFlags::CLOEXEC);
+    Ok(made.named("make", || "a file in memory".into())?.into())
 }
 
 #[cfg(test)]

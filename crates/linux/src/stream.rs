@@ -1,13 +1,15 @@
 //! Receiving bulk TCP with plain receive calls, whose content is counted and thrown away; and sending in segments small
 //! enough for every path.
+//!
+//! Through libc: the calls that every byte of a test takes stay as they were measured.
 
 use crate::buffer::PageBuffer;
 use crate::error::{Named, Result, check_len};
 use crate::options::describe;
-use model::units::{Bytes, Nanos};
 use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
+use units::{Bytes, Nanos};
 
 /// What one receive of bulk TCP brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,11 +1,14 @@
 //! Network interfaces whose far end is a file: taps and macvtaps, for a virtual machine's NIC.
 //!
+//! libc is left for requests of `ioctl` that rustix does not have.
 //! Sources: `linux/if_tun.h`, the kernel's `Documentation/networking/tuntap.rst`; what is read and written are Ethernet
 //! frames, with a virtio header before each where asked for.
 
 use crate::error::{Named, OsError, Result, check};
 use crate::netlink::Network;
-use std::ffi::CStr;
+use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -100,39 +103,27 @@ fn open_macvtap(name: &str, index: u32) -> Result<File> {
         return open_device(Path::new(&usual));
     }
     let object = || format!("device file of macvtap {name}");
-    mount(c"tmpfs", c"tmpfs", c"/sys").named("make room for the", object)?;
-    // SAFETY: the path is a zero-ended string that lives through the call.
-    let made = unsafe { libc::mknod(c"/sys/tap".as_ptr(), libc::S_IFCHR | 0o600, device) };
-    check(made).named("make the", object)?;
+    mount("tmpfs", "/sys", "tmpfs", MountFlags::empty(), None).named("make room for the", object)?;
+    let (kind, mode) = (FileType::CharacterDevice, Mode::RUSR | Mode::WUSR);
+    mknodat(CWD, "/sys/tap", kind, mode, device).named("make the", object)?;
     open_device(Path::new("/sys/tap"))
 }
 
 /// The number of a macvtap's device file, from a `/sys` of this thread's network namespace.
 fn macvtap_device(name: &str, index: u32) -> Result<u64> {
     let object = || "/sys of this network namespace".to_owned();
-    // SAFETY: takes a number; only this short-lived thread gets its own mounts.
-    check(unsafe { libc::unshare(libc::CLONE_NEWNS) }).named("unshare", object)?;
-    // SAFETY: zero-ended strings, and null where the kernel reads nothing.
-    let private = unsafe {
-        let flags = libc::MS_REC | libc::MS_PRIVATE;
-        libc::mount(std::ptr::null(), c"/".as_ptr(), std::ptr::null(), flags, std::ptr::null())
-    };
-    check(private).named("keep to itself", object)?;
-    mount(c"sysfs", c"sysfs", c"/sys").named("mount", object)?;
+    // SAFETY: no table of descriptors is left behind; only this short-lived thread gets its own mounts.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.named("unshare", object)?;
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", private).named("keep to itself", object)?;
+    mount("sysfs", "/sys", "sysfs", MountFlags::empty(), None).named("mount", object)?;
     let path = format!("/sys/class/net/{name}/tap{index}/dev");
     let text = fs::read_to_string(&path).named("read", || path.clone())?;
     let numbers = text
         .trim()
         .split_once(':')
-        .and_then(|(major, minor)| Some(libc::makedev(major.parse().ok()?, minor.parse().ok()?)));
+        .and_then(|(major, minor)| Some(makedev(major.parse().ok()?, minor.parse().ok()?)));
     numbers.ok_or_else(|| OsError::new("understand", path, io::ErrorKind::InvalidData.into()))
-}
-
-fn mount(kind: &CStr, source: &CStr, target: &CStr) -> io::Result<()> {
-    // SAFETY: zero-ended strings that live through the call; no data.
-    let mounted =
-        unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
-    check(mounted).map(drop)
 }
 
 fn open_device(path: &Path) -> Result<File> {

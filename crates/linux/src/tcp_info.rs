@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::options::{Opt, get_raw};
 use crate::sockaddr::array;
-use model::units::{BitRate, Bytes, Nanos};
 use std::os::fd::AsFd;
+use units::{BitRate, Bytes, Nanos};
 
 /// One reading of a connection's state. Counters run from the connection's start; 32-bit ones wrap at 2³².
 ///

@@ -4,8 +4,8 @@ use crate::cmsg::ControlMessage;
 use crate::error::Result;
 use crate::options::{Opt, set_int};
 use crate::sockaddr::array;
-use model::time::WallTime;
 use std::os::fd::AsFd;
+use units::time::WallTime;
 
 /// An instant of a network card's own clock in nanoseconds; comparable with others of the same card alone, unless
 /// something (ptp4l, phc2sys) keeps that clock.

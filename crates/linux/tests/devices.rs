@@ -7,17 +7,18 @@
 mod cable;
 
 use cable::{Cable, arrives, six, tool, v4, v6};
-use model::units::{BitRate, Bytes, Nanos};
+use packet::NeighbourState;
 use pathmeter_linux::OsError;
 use pathmeter_linux::namespace::Namespace;
 use pathmeter_linux::netlink::{
-    Encap, Neighbour, NeighbourChanges, NeighbourState, Netem, Network, Qdisc, RouteSpec, Tbf, VxlanSpec,
-    WireguardSpec, configure_wireguard,
+    Encap, Neighbour, NeighbourChanges, Netem, Network, Qdisc, RouteSpec, Tbf, VxlanSpec, WireguardSpec,
+    configure_wireguard,
 };
 use pathmeter_linux::nic::{self, Nic, Offload};
 use pathmeter_linux::tap::Tap;
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use units::{BitRate, Bytes, Nanos};
 
 /// The cable, or `None` after saying why not: only for want of permission.
 fn cable() -> Option<Cable> {

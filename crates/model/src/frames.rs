@@ -1,5 +1,6 @@
 //! A sweep over Ethernet frame sizes: what the path carried in frames of each, against line rate.
 
+use crate::framing::LARGEST_UDP_PAYLOAD;
 use crate::framing::{
     Encaps, LINUX_MIN_MSS, MIN_FRAME, Network, Room, TcpReach, TcpSegment, Transport as Header,
 };
@@ -151,9 +152,9 @@ impl FrameAsked {
         let headers = self.overhead(Header::Udp);
         let payload = self.frame.0.saturating_sub(headers);
         match u32::try_from(payload) {
-            Ok(payload @ LEAST_DATAGRAM..=LARGEST_DATAGRAM) => Ok(Setting::Payload(payload)),
-            Ok(payload) if payload > LARGEST_DATAGRAM => {
-                Err(format!("a datagram holds {LARGEST_DATAGRAM} bytes at most"))
+            Ok(payload @ LEAST_DATAGRAM..=LARGEST_UDP_PAYLOAD) => Ok(Setting::Payload(payload)),
+            Ok(payload) if payload > LARGEST_UDP_PAYLOAD => {
+                Err(format!("a datagram holds {LARGEST_UDP_PAYLOAD} bytes at most"))
             }
             _ => Err(format!(
                 "a datagram holds {LEAST_DATAGRAM} bytes of ours, which takes frames of {} with {}",
@@ -200,8 +201,6 @@ impl FrameAsked {
 const ETHERNET: u64 = 18;
 /// The header of our datagrams.
 const LEAST_DATAGRAM: u32 = 16;
-/// What IPv4 leaves of 65,535 bytes.
-const LARGEST_DATAGRAM: u32 = 65_507;
 /// `TCP_MAXSEG` of Linux (`MAX_TCP_WINDOW` in `include/net/tcp.h`).
 const LARGEST_MSS: u64 = 32_767;
 

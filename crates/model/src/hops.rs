@@ -9,6 +9,7 @@ mod trace;
 pub use distance::hops_back;
 pub use loss::{LEVEL, LossStart, better, judge};
 pub use origin::{AsOrigin, AsTable, AsTableError};
+pub use packet::MplsLabel;
 pub use sample::{HopSample, HopsSample};
 pub use trace::{Answer, AnswerKind, LEAST_WAIT, Probed, Schedule, Step, Tracer, settled};
 
@@ -247,19 +248,6 @@ impl HopRouter {
             refused: None,
         }
     }
-}
-
-/// An entry of an MPLS label stack (RFC 3032 section 2.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MplsLabel {
-    /// The label, 20 bits.
-    pub label: u32,
-    /// The traffic class, 3 bits.
-    pub class: u8,
-    /// It is the bottom of the stack.
-    pub bottom: bool,
-    /// Its TTL.
-    pub ttl: u8,
 }
 
 /// One flow through the hops.

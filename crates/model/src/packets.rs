@@ -6,7 +6,8 @@
 mod counter;
 mod sizes;
 
-pub use counter::{Pieces, Seen, Tally};
+pub use counter::{Seen, Tally};
+pub use packet::{PacketProtocol, Pieces};
 pub use sizes::{SizeCount, Sizes};
 
 use crate::units::{Bytes, Nanos};
@@ -92,20 +93,6 @@ pub struct FlowKey {
     pub remote_port: Option<u16>,
 }
 
-/// What IP carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PacketProtocol {
-    /// TCP.
-    Tcp,
-    /// UDP.
-    Udp,
-    /// ICMP or ICMPv6.
-    Icmp,
-    /// Anything else.
-    Other,
-}
-
 /// A pcapng file of a capture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PcapFile {
@@ -117,28 +104,6 @@ pub struct PcapFile {
     pub split: bool,
     /// Why it ends before the capture did.
     pub error: Option<String>,
-}
-
-impl PacketProtocol {
-    /// The protocol of this number (IANA "Protocol Numbers").
-    pub const fn of(number: u8) -> PacketProtocol {
-        match number {
-            6 => PacketProtocol::Tcp,
-            17 => PacketProtocol::Udp,
-            1 | 58 => PacketProtocol::Icmp,
-            _ => PacketProtocol::Other,
-        }
-    }
-
-    /// Its name, as documents have it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PacketProtocol::Tcp => "tcp",
-            PacketProtocol::Udp => "udp",
-            PacketProtocol::Icmp => "icmp",
-            PacketProtocol::Other => "other",
-        }
-    }
 }
 
 impl PacketWay {

@@ -11,8 +11,9 @@ mod segment;
 
 pub use flow::{EchoHole, Flow, FlowSize, TracedHop};
 pub use overhead::explanation;
+pub use packet::Syn;
 pub use search::{Outcome, Round, Search, size_loss};
-pub use segment::{Syn, TcpWay};
+pub use segment::TcpWay;
 
 use crate::host::Host;
 use crate::plan::{Direction, LocalOptions, Target};
@@ -364,6 +365,20 @@ pub enum FragmentShape {
     RestAlone,
 }
 
+impl FragmentShape {
+    /// Which of all pieces of a datagram are sent, and in which order.
+    #[must_use]
+    pub fn of<T>(self, mut pieces: Vec<T>) -> Vec<T> {
+        match self {
+            FragmentShape::Reversed => pieces.reverse(),
+            FragmentShape::FirstAlone => pieces.truncate(1),
+            FragmentShape::RestAlone => drop(pieces.drain(..pieces.len().min(1))),
+            FragmentShape::InOrder | FragmentShape::ByKernel | FragmentShape::MayBeCut => {}
+        }
+        pieces
+    }
+}
+
 /// One size and what became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeProbe {
@@ -477,7 +492,7 @@ impl PathWay {
 
 /// Headers of IP (without options) and UDP, bytes: 28 with IPv4, 48 with IPv6.
 pub fn headers(ipv6: bool) -> u32 {
-    if ipv6 { 48 } else { 28 }
+    packet::header::of_udp(ipv6)
 }
 
 /// The least MTU of a link: 68 with IPv4 (RFC 791), 1280 with IPv6 (RFC 8200 section 5).

@@ -1,5 +1,7 @@
 //! Reachability: what was seen, beside a measurement, of the first hop and of the far host over each IP family and direction.
 
+pub use packet::NeighbourState;
+
 use crate::units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,31 +56,6 @@ pub struct NeighbourChange {
     pub at: Nanos,
     /// What it is since.
     pub state: NeighbourState,
-}
-
-/// State of a neighbour (RFC 4861 §7.3.2, as Linux has it).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NeighbourState {
-    /// Not known.
-    #[default]
-    Unknown,
-    /// Asked for, not answered yet.
-    Incomplete,
-    /// Answered within the last half minute or so.
-    Reachable,
-    /// Known, not confirmed lately.
-    Stale,
-    /// Used while stale: soon to be asked.
-    Delay,
-    /// Being asked again.
-    Probe,
-    /// Does not answer.
-    Failed,
-    /// Needs no hardware address.
-    NoArp,
-    /// Set by hand.
-    Permanent,
 }
 
 /// The far host over one family.
@@ -202,21 +179,6 @@ impl NextHop {
     }
 }
 
-impl NeighbourState {
-    /// Packets are sent to it.
-    #[must_use]
-    pub fn is_usable(self) -> bool {
-        matches!(
-            self,
-            Self::Reachable | Self::Stale | Self::Delay | Self::Probe | Self::NoArp | Self::Permanent
-        )
-    }
-
-    fn has_answered(self) -> bool {
-        matches!(self, Self::Reachable)
-    }
-}
-
 /// What to look at when a neighbour on an interface does not answer.
 #[must_use]
 pub fn what_to_check(address: IpAddr, interface: &str) -> String {
@@ -248,22 +210,6 @@ impl Contact {
     #[must_use]
     pub fn is_reached(self) -> bool {
         matches!(self, Self::Open | Self::Refused)
-    }
-}
-
-impl fmt::Display for NeighbourState {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Unknown => "not known",
-            Self::Incomplete => "INCOMPLETE",
-            Self::Reachable => "REACHABLE",
-            Self::Stale => "STALE",
-            Self::Delay => "DELAY",
-            Self::Probe => "PROBE",
-            Self::Failed => "FAILED",
-            Self::NoArp => "NOARP",
-            Self::Permanent => "PERMANENT",
-        })
     }
 }
 

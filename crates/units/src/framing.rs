@@ -42,6 +42,12 @@ pub const RFC8219_FURTHER_SIZES: [Bytes; 6] =
 /// The smallest Ethernet frame, FCS included; less is padded up to it (IEEE 802.3).
 pub const MIN_FRAME: Bytes = Bytes(64);
 
+/// What the length field of IP can say: the whole packet of IPv4 (RFC 791), what follows the header of IPv6 (RFC 8200).
+pub const LARGEST_PACKET: u32 = u16::MAX as u32;
+
+/// The largest payload of a UDP datagram over IPv4: [`LARGEST_PACKET`] less the headers of IPv4 and UDP, 20 and 8 bytes.
+pub const LARGEST_UDP_PAYLOAD: u32 = LARGEST_PACKET - 20 - 8;
+
 /// What a frame costs on the wire beyond its own bytes: preamble, start delimiter and the least gap.
 pub const WIRE_OVERHEAD: Bytes = Bytes(20);
 
@@ -274,7 +280,7 @@ pub enum FramingError {
 /// Addresses, type and FCS.
 const ETHERNET: u64 = 14 + 4;
 /// IPv6 without jumbograms: header and 65,535 bytes (RFC 8200 section 3).
-const MAX_PACKET: Bytes = Bytes(40 + 65_535);
+const MAX_PACKET: Bytes = Bytes(40 + LARGEST_PACKET as u64);
 
 #[cfg(test)]
 mod tests;

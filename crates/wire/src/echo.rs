@@ -47,6 +47,11 @@ pub trait Reflect: Send {
         false
     }
 
+    /// DSCP and ECN of the reply that was made last.
+    fn class(&self) -> u8 {
+        0
+    }
+
     /// As [`Exchange::frame`].
     ///
     /// # Errors
@@ -95,6 +100,18 @@ pub struct Arrival {
     pub received: MonoTime,
     /// TTL or hop limit of its IP header, where the kernel told.
     pub ttl: Option<u8>,
+    /// DSCP and ECN of its IP header, likewise.
+    pub class: Option<u8>,
+    /// The server's address that it came to, likewise.
+    pub to: Option<SocketAddr>,
+}
+
+impl Arrival {
+    /// A message of which the kernel told nothing more.
+    #[must_use]
+    pub const fn new(from: SocketAddr, received: MonoTime) -> Arrival {
+        Arrival { from, received, ttl: None, class: None, to: None }
+    }
 }
 
 /// Why a message is not taken.

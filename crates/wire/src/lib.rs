@@ -22,8 +22,6 @@ pub mod http;
 pub mod iperf2;
 pub mod iperf3;
 pub mod native;
-pub mod packet;
-pub mod pcapng;
 mod rate_watch;
 mod session;
 pub mod sockperf;

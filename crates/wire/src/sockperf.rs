@@ -24,8 +24,6 @@ use crate::echo::Stray;
 pub const HEADER_LEN: usize = 14;
 /// Sockperf's port, UDP and TCP.
 pub const PORT: u16 = 11_111;
-/// Longest message of a datagram (IPv4), bytes.
-pub const MAX_UDP_LEN: usize = 65_507;
 /// Longest message that sockperf sends over TCP, bytes.
 pub const MAX_TCP_LEN: usize = 1_048_575;
 /// Shortest message of the native protocol that has room for the server's [`TIMES`], bytes.

@@ -110,11 +110,8 @@ fn run(ends: &Ends, there: &[Fate], back: &[Fate]) -> Outcome {
             came.push(Came { reply: sender.reply(&bytes), asked, reflected });
             continue;
         }
-        let arrival = Arrival {
-            from: ([192, 0, 2, 1], 40_000).into(),
-            received: MonoTime(REFLECTOR_MONO + now),
-            ttl: Some(64),
-        };
+        let arrival = Arrival::new(([192, 0, 2, 1], 40_000).into(), MonoTime(REFLECTOR_MONO + now));
+        let arrival = Arrival { ttl: Some(64), ..arrival };
         let mut buf = bytes;
         let length = buf.len();
         let leaves = MonoTime(REFLECTOR_MONO + now + HANDLING);
@@ -250,7 +247,7 @@ fn replies_to_another_session_are_foreign() {
     let mut message = [0; 44];
     one.request(Request { sequence: 1, sent: MonoTime(5), wants_reply: true }, &mut message);
     other.request(Request { sequence: 1, sent: MonoTime(6), wants_reply: true }, &mut [0; 44]);
-    let arrival = Arrival { from: ([192, 0, 2, 1], 1).into(), received: MonoTime(REFLECTOR_MONO), ttl: None };
+    let arrival = Arrival::new(([192, 0, 2, 1], 1).into(), MonoTime(REFLECTOR_MONO));
     assert_eq!(reflector.reflect(arrival, MonoTime(REFLECTOR_MONO), &mut message, 44), Some(44));
     assert_eq!(other.reply(&message), Err(Stray::Foreign));
     assert!(one.reply(&message).is_ok());

@@ -39,7 +39,7 @@ fn exchange(length: usize, format: Format) -> (Vec<u8>, Vec<u8>) {
     }
     let mut reply = request.clone();
     let from = (SENDER, SENDER_PORT).into();
-    let arrival = Arrival { from, received: MonoTime(1000), ttl: Some(61) };
+    let arrival = Arrival { ttl: Some(61), ..Arrival::new(from, MonoTime(1000)) };
     let replied = reflector.reflect(arrival, MonoTime(2_000_000), &mut reply, length);
     assert_eq!(replied, Some(length));
     (request, reply)

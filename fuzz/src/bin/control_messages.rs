@@ -3,6 +3,7 @@
 #![no_main]
 
 use linux::cmsg::ControlMessages;
+use linux::errno::EMSGSIZE;
 use linux::error_queue::{Origin, QueueEntry};
 use linux::fuzzing::{message, queue_entry};
 use linux::timestamp::packet_times;
@@ -84,11 +85,10 @@ fn is_error(level: i32, kind: i32) -> bool {
     matches!((level, kind), (SOL_IP, IP_RECVERR) | (SOL_IPV6, IPV6_RECVERR))
 }
 
-// linux/in.h, linux/in6.h, asm-generic/errno.h
+// linux/in.h, linux/in6.h
 const SOL_IP: i32 = 0;
 const SOL_IPV6: i32 = 41;
 const IP_RECVERR: i32 = 11;
 const IPV6_RECVERR: i32 = 25;
 const IP_TTL: i32 = 2;
 const IP_PKTINFO: i32 = 8;
-const EMSGSIZE: i32 = 90;

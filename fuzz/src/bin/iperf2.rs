@@ -85,7 +85,7 @@ fn bounce(bytes: &[u8]) {
     let _ = (bouncer.frame(bytes), bouncer.reply(bytes));
     let mut buffer = bytes.to_vec();
     buffer.resize(bytes.len() + 50, 0);
-    let arrival = Arrival { from: ([192, 0, 2, 1], 9).into(), received: START, ttl: None };
+    let arrival = Arrival::new(([192, 0, 2, 1], 9).into(), START);
     if let Some(length) = Bounce::new(clock()).reflect(arrival, START, &mut buffer, bytes.len()) {
         assert!(length <= buffer.len());
     }

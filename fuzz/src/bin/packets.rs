@@ -1,14 +1,16 @@
 //! Every captured packet, whatever its offloads are said to be: what is counted and what it is split into agree, and
-//! the file of it is whole blocks. And every SYN, and the label stacks of ICMP messages.
+//! the file of it is whole blocks. And every SYN, the label stacks of ICMP messages, echoes, and packets
+//! too big.
 #![no_main]
 
-use model::packets::Tally;
+use model::packets::{Seen, Tally};
 use model::time::WallTime;
-use wire::packet::{Captured, Splitter, mpls_labels, syn_options};
-use wire::pcapng::{self, LinkType, Packet};
+use packet::icmp::{Echo, TooBig};
+use packet::pcapng::{self, LinkType, Packet};
+use packet::{Captured, Splitter, mpls_labels, syn_options};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let _ = syn_options(data);
+    let _ = (syn_options(data), Echo::of_request(data), TooBig::read(data));
     if let Some((&at, quote)) = data.split_first() {
         // As a message that says where its extensions begin, and as one of an old router.
         assert!(mpls_labels(quote, Some(at.into()), 28).len() <= 16);
@@ -21,7 +23,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some(captured) = Captured::read(packet, length, kind, size) else { return };
 
     let mut tally = Tally::default();
-    let seen = captured.seen(None);
+    let seen = Seen::of(&captured, None);
     if let Some(seen) = &seen {
         tally.add(seen);
         assert_eq!(tally.up.packets, tally.up.sizes.packets());

@@ -11,7 +11,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     for mut server in [Responder::new(max), Responder::native(max)] {
         let mut buf = message.to_vec();
         let len = usize::from(said).min(message.len() + 1);
-        let arrival = Arrival { from: ([192, 0, 2, 1], 9).into(), received: MonoTime(1), ttl: None };
+        let arrival = Arrival::new(([192, 0, 2, 1], 9).into(), MonoTime(1));
         let Some(reply) = server.reflect(arrival, MonoTime(2), &mut buf, len) else { continue };
         assert!(reply <= len && reply <= max);
         assert_eq!(buf[TIMES_LEN.min(buf.len())..], message[TIMES_LEN.min(buf.len())..]);

@@ -26,7 +26,7 @@ fn reflector(keyed: bool, choice: u8) -> Reflector {
 fn answer(reflector: &mut Reflector, packet: &[u8], base: usize) -> Option<Vec<u8>> {
     let mut buf = packet.to_vec();
     buf.resize(packet.len().max(112), 0xff);
-    let arrival = Arrival { from: ([192, 0, 2, 1], 9).into(), received: MonoTime(1 << 31), ttl: None };
+    let arrival = Arrival::new(([192, 0, 2, 1], 9).into(), MonoTime(1 << 31));
     let length = reflector.reflect(arrival, MonoTime(1 << 32), &mut buf, packet.len())?;
     assert_eq!(length, packet.len().max(base));
     buf.truncate(length);

@@ -2,6 +2,7 @@
 
 use super::options::BLOCK_SIZE;
 use super::{CommandLine, Fault, Json, Request};
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::plan::{Directions, Transport};
 use model::units::BitRate;
 
@@ -51,7 +52,7 @@ fn client(line: &mut CommandLine) -> Result<(), Fault> {
     if test.transport == Transport::Tcp {
         return Ok(());
     }
-    if test.length != 0 && !(16..=65_507).contains(&test.length) {
+    if test.length != 0 && !(16..=LARGEST_UDP_PAYLOAD).contains(&test.length) {
         let refusal = "block size invalid (minimum = 16 bytes, maximum = 65507 bytes)";
         return Err(Fault::parameter(refusal));
     }

@@ -13,9 +13,11 @@ mod words;
 
 pub use printer::text_report;
 
-use super::{Request, help_text, parse, version_text};
+use super::{CommandLine, Request, help_text, parse, version_text};
 use crate::{DONE, Interrupts};
 use engine::error::Result;
+use model::event::Event;
+use report::harmless;
 use std::ffi::OsString;
 use std::io::Write;
 
@@ -45,6 +47,22 @@ fn show(text: &str) -> Result<u8> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(DONE),
     }
+}
+
+/// A CPU of `-A` on which nothing of this process may run, in iPerf3's words.
+fn no_such_cpu(line: &CommandLine) -> Option<&'static str> {
+    let cpu = usize::try_from(line.both.affinity?).ok()?;
+    let allowed = linux::cpu::affinity().ok()?;
+    (!allowed.contains(&cpu)).then_some("unable to set CPU affinity: Invalid argument")
+}
+
+/// `-d`: what the engine says of a test, on standard error, as lines of JSON. Intervals are printed anyway.
+fn debug(asked: bool, event: &Event) {
+    if !asked || matches!(event, Event::Sample(_)) {
+        return;
+    }
+    let event = serde_json::to_string(event).unwrap_or_default();
+    let _ = writeln!(std::io::stderr(), "debug: {}", harmless::json(&event));
 }
 
 /// Every error of iPerf3.

@@ -2,6 +2,7 @@
 
 use super::{Activity, Both, Client, Command, Fault, Job, Multicast, Place, Places, Request, Role, Server};
 use model::cpus::CpuList;
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::units::Nanos;
 use report::format::sockperf::{Asked, Bins, End, Mode, Version};
 use std::path::PathBuf;
@@ -148,7 +149,7 @@ fn both(line: &mut Line, command: Command) -> Both {
 }
 
 fn client(line: Line, mode: Mode) -> Result<Client, Fault> {
-    let max = if line.tcp { wire::sockperf::MAX_TCP_LEN } else { wire::sockperf::MAX_UDP_LEN };
+    let max = if line.tcp { wire::sockperf::MAX_TCP_LEN } else { LARGEST_UDP_PAYLOAD as usize };
     if let Some(size) = line.size.filter(|size| usize::try_from(*size).is_ok_and(|size| size > max)) {
         return Err(Fault::bad(format!("'-m' Invalid message size: {size} (max: {max})")));
     }
@@ -194,7 +195,7 @@ fn server(line: Line) -> Result<Server, Fault> {
     }
     Ok(Server {
         // A smaller one changes nothing, as with sockperf.
-        max: line.size.unwrap_or(0).max(65_507),
+        max: line.size.unwrap_or(0).max(LARGEST_UDP_PAYLOAD),
         threads: line.threads.unwrap_or(1),
         cpus: line.server_cpus,
         silent: line.silent,

@@ -8,11 +8,11 @@ use linux::privilege::Uname;
 use model::packets::{PcapFile, Pieces};
 use model::plan::Direction;
 use model::time::WallTime;
+use packet::pcapng::{self, LinkType, Packet};
+use packet::{Captured, Segments, Splitter};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use wire::packet::{Captured, Segments, Splitter};
-use wire::pcapng::{self, LinkType, Packet};
 
 /// A file that is being written.
 #[derive(Debug)]

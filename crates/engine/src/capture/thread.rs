@@ -7,9 +7,9 @@ use model::packets::{PacketResult, Tally};
 use model::plan::Direction;
 use model::time::MonoTime;
 use model::units::Nanos;
+use packet::Captured;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use wire::packet::Captured;
 
 /// A capture at work.
 pub(super) struct Counting {
@@ -98,7 +98,7 @@ impl Seen {
         let length = frame.length.saturating_sub(frame.network as u32);
         let offload = frame.offload;
         let captured = Captured::read(packet, length, offload.segmentation, offload.segment);
-        match captured.and_then(|captured| captured.seen(direction)) {
+        match captured.and_then(|captured| model::packets::Seen::of(&captured, direction)) {
             Some(seen) => self.tally.add(&seen),
             None => self.unread += 1,
         }

@@ -30,7 +30,7 @@ impl Scene {
     pub(super) fn new(between: Between) -> Option<Scene> {
         match Scene::build(between, false) {
             Ok(scene) => Some(scene),
-            Err(error) if error.errno() == Some(1) => {
+            Err(error) if error.errno() == Some(linux::errno::EPERM) => {
                 skip::skip(format!("needs root: {error}"));
                 None
             }

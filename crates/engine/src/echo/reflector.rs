@@ -5,6 +5,8 @@ use super::wait::Waiter;
 use crate::error::{Context, Result};
 use crate::shared::FlowSocket;
 use linux::clock::mono_now;
+use linux::sockaddr::plain;
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::{LatencySpec, WaitMode};
 use model::plan::Transport;
 use model::stats::sequence::SequenceTracker;
@@ -17,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use wire::echo::{Arrival, Reflect};
 use wire::native::LatencySeen;
-use wire::sockperf::{Header, MAX_TCP_LEN, MAX_UDP_LEN, Responder};
+use wire::sockperf::{Header, MAX_TCP_LEN, Responder};
 
 /// Answers the messages of one flow of a latency session, in a thread of its own, until it is dropped.
 #[derive(Debug)]
@@ -49,7 +51,8 @@ impl Reflecting {
         let ledger = Arc::new(Mutex::new(Ledger { numbers, first: None, last: MonoTime(0) }));
         let busy = Arc::<AtomicBool>::default();
         let (stopped, seen, at_work) = (stop.clone(), ledger.clone(), busy.clone());
-        let largest = if spec.transport == Transport::Udp { MAX_UDP_LEN } else { MAX_TCP_LEN };
+        let largest =
+            if spec.transport == Transport::Udp { LARGEST_UDP_PAYLOAD as usize } else { MAX_TCP_LEN };
         let work = move || {
             let _place = place;
             let mut responder = Responder::native(largest);
@@ -81,7 +84,7 @@ impl Reflecting {
         let ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
         let counts = ledger.numbers.snapshot();
         LatencySeen {
-            client: SocketAddr::new(self.client.ip().to_canonical(), self.client.port()),
+            client: plain(self.client),
             wait: self.wait,
             received: counts.received,
             duplicates: counts.duplicates,
@@ -131,7 +134,7 @@ pub(crate) fn datagrams<R: Reflect>(
         hooks.busy.store(true, Ordering::Release);
         let received = if reflect.tells_time(length) { mono_now() } else { MonoTime(0) };
         let now = if reflect.stamps() { mono_now() } else { received };
-        if let Some(reply) = reflect.reflect(Arrival { from, received, ttl: None }, now, &mut buf, length) {
+        if let Some(reply) = reflect.reflect(Arrival::new(from, received), now, &mut buf, length) {
             // A reply that the kernel does not take is lost like any other.
             socket.send(&buf[..reply]).ok();
         }
@@ -173,7 +176,7 @@ pub(crate) fn stream<R: Reflect>(
                 None => *came.insert(mono_now()),
             };
             let now = if reflect.stamps() { mono_now() } else { received };
-            let arrival = Arrival { from, received, ttl: None };
+            let arrival = Arrival::new(from, received);
             if let Some(reply) = reflect.reflect(arrival, now, message, length) {
                 finish(socket, &message[..reply], WRITE_LIMIT)?;
             }

@@ -2,7 +2,6 @@
 
 use super::reflector::{Hooks, stream};
 use super::wait::Waiter;
-use crate::address::plain;
 use crate::budget::{self, Budget, Held};
 use crate::error::{Context, Result, refused};
 use crate::interrupt::Interrupt;
@@ -11,6 +10,7 @@ pub use crate::notes::Note;
 use crate::notes::Notes;
 use linux::clock::{mono_now, wall_now};
 use linux::message;
+use linux::sockaddr::plain;
 use model::latency::WaitMode;
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
@@ -156,6 +156,7 @@ fn datagrams<R: Reflect>(
     mut pause: impl FnMut(&mut R),
 ) -> io::Result<()> {
     message::set_receive_notes(socket).map_err(io::Error::other)?;
+    let port = socket.local_addr()?.port();
     linux::options::set_recv_buffer(socket, BUFFER).map_err(io::Error::other)?;
     let mut waiter = Waiter::new(wait);
     let mut buf = vec![0; 1 << 16];
@@ -174,11 +175,12 @@ fn datagrams<R: Reflect>(
         let received = mono_now();
         let Some(from) = came.from else { continue };
         let now = if reflect.stamps() { mono_now() } else { received };
-        let arrival = Arrival { from, received, ttl: came.ttl };
+        let to = came.local.map(|local| SocketAddr::new(local.to_canonical(), port));
+        let arrival = Arrival { ttl: came.ttl, class: came.class, to, ..Arrival::new(from, received) };
         if let Some(length) = reflect.reflect(arrival, now, &mut buf, came.len) {
             // A reply that the kernel does not take is lost like any other. A group is no source address.
             let local = came.local.filter(|local| !local.to_canonical().is_multicast());
-            message::send_from(socket, &buf[..length], from, local).ok();
+            message::send_from(socket, &buf[..length], from, local, reflect.class()).ok();
         }
     }
     Ok(())

@@ -6,16 +6,19 @@ use super::{Channel, Heard, Probe};
 use crate::error::{Context, Failure, Result};
 use crate::probe::numbered::{is_pending, said};
 use linux::clock::mono_now;
+use linux::errno::{EACCES, EPERM};
 use linux::error_queue::{self, QueueEntry};
-use linux::icmp::{EchoSocket, HEADER};
+use linux::icmp::EchoSocket;
 use linux::{message, options};
 use model::hops::{Answer, AnswerKind, HopsPlan};
 use model::path::Flow;
 use model::plan::LocalOptions;
+use packet::header;
+use packet::icmp::HEADER;
+use packet::mpls_labels;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
-use wire::packet::mpls_labels;
 
 /// An echo socket towards one host, and what was heard on it.
 #[derive(Debug)]
@@ -46,7 +49,7 @@ impl Echoes {
         message::set_receive_notes(&socket)?;
         // Older kernels than Linux 5.9 say nothing of extensions.
         options::set_receive_extensions(&socket).ok();
-        let headers = ip_header(to) + HEADER;
+        let headers = header::ip(to.is_ipv6()) + HEADER;
         let payload = vec![0; (size as usize).saturating_sub(headers).max(LEAST_PAYLOAD)];
         Ok(Echoes { socket, to, payload, latest: 0, heard: Vec::new() })
     }
@@ -93,7 +96,7 @@ impl Echoes {
                 at: mono_now(),
                 kind: kind(said),
                 ttl: error.ttl,
-                labels: mpls_labels(quote, error.extensions, ip_header(self.to)),
+                labels: mpls_labels(quote, error.extensions, header::ip(self.to.is_ipv6())),
             };
             self.heard.push(Heard::Answer(numbered(self.latest, number), answer));
         }
@@ -151,18 +154,12 @@ fn numbered(latest: u32, sequence: u16) -> u32 {
     latest.wrapping_sub(behind.into())
 }
 
-fn ip_header(to: SocketAddr) -> usize {
-    if to.is_ipv6() { 40 } else { 20 }
-}
-
 /// What makes the checksum the same.
 const LEAST_PAYLOAD: usize = 2;
 const QUOTED: usize = 576;
 const BUFFER: usize = 1 << 16;
 const PENDING: usize = 8;
 const TAKEN: usize = 256;
-const EPERM: i32 = 1;
-const EACCES: i32 = 13;
 
 #[cfg(test)]
 mod tests {

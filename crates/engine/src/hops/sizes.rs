@@ -8,6 +8,7 @@ use linux::clock::mono_now;
 use linux::nic::Nic;
 use linux::options::MtuDiscovery;
 use linux::poll::{Interest, wait};
+use model::framing::LARGEST_PACKET;
 use model::hops::{HopsResult, LEAST_WAIT, settled};
 use model::path::headers;
 use model::units::Nanos;
@@ -20,7 +21,7 @@ pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> Result<()> {
     if let Some(flow) = result.flows.first().and_then(|flow| flow.flow) {
         to.set_port(flow.to.port());
     }
-    let mut size = Nic::toward(address.ip().to_canonical())?.fingerprint().mtu.min(LARGEST);
+    let mut size = Nic::toward(address.ip().to_canonical())?.link.mtu.min(LARGEST_PACKET);
     let slowest = result.far_end().and_then(|hop| hop.rtt).map_or(Nanos::ZERO, |rtt| rtt.max);
     let mut socket = Numbered::open(to, &job.plan.local, MtuDiscovery::Probe)?;
     let least = headers(to.is_ipv6()) + LEAST_PAYLOAD;
@@ -67,4 +68,3 @@ const TRIES: u32 = 8;
 /// Packets without a useful answer after which the size stays unknown.
 const PATIENCE: u32 = 2;
 const LEAST_PAYLOAD: u32 = 12;
-const LARGEST: u32 = 65_535;

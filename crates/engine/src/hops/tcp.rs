@@ -6,6 +6,7 @@ use super::{Channel, Heard, Probe};
 use crate::error::Result;
 use crate::probe::numbered::said;
 use linux::clock::mono_now;
+use linux::errno::ECONNREFUSED;
 use linux::error_queue::{self, QueueEntry};
 use linux::options;
 use linux::poll::{Interest, wait};
@@ -15,10 +16,11 @@ use model::path::Flow;
 use model::plan::Transport;
 use model::time::MonoTime;
 use model::units::Nanos;
+use packet::header;
+use packet::mpls_labels;
 use std::collections::VecDeque;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
-use wire::packet::mpls_labels;
 
 /// The attempts of each flow.
 #[derive(Debug)]
@@ -157,7 +159,7 @@ impl Attempt {
                     return Ok(None);
                 };
                 let quote = &quote[..error.quoted.min(QUOTED)];
-                let headers = if to.is_ipv6() { 40 } else { 20 };
+                let headers = header::ip(to.is_ipv6());
                 let labels = mpls_labels(quote, error.extensions, headers);
                 Some(Answer { from: from.to_canonical(), at, kind: kind(said), ttl: error.ttl, labels })
             }
@@ -178,4 +180,3 @@ fn arrived(to: SocketAddr) -> Answer {
 const LEAST_WAIT: Nanos = Nanos::from_millis(200);
 const LONGEST_WAIT: Nanos = Nanos::from_millis(900);
 const QUOTED: usize = 576;
-const ECONNREFUSED: i32 = 111;

@@ -1,11 +1,11 @@
 //! One flow of a session: its socket, its machine, and where they are.
 
-use crate::address::plain;
 use crate::budget::Held;
 use crate::bulk::is_pause;
 use crate::session::{Fact, TcpStart};
 use crate::shared::FlowSocket;
 use linux::clock::mono_now;
+use linux::sockaddr::plain;
 use linux::tcp_info::tcp_info;
 use model::plan::{Direction, TestSpec, Transport};
 use model::time::MonoTime;

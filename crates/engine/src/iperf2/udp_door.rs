@@ -3,10 +3,10 @@
 //! From the moment that socket is connected the kernel gives it what its peer sends. What lies at the door by then is
 //! finite, is read first and in order, and goes with the flow: nothing is lost, however fast the peer sends.
 
-use crate::address::plain;
 use crate::arrivals::connected;
 use crate::error::Result;
 use linux::clock::mono_now;
+use linux::sockaddr::plain;
 use model::units::Bytes;
 use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};

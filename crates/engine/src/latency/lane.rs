@@ -5,6 +5,7 @@ use super::tally::{Gather, Tally};
 use crate::echo::socket::{Inbox, Next, Socket};
 use crate::echo::wait::Waiter;
 use linux::clock::mono_now;
+use linux::errno::ENOBUFS;
 use linux::error_queue::{self, QueueEntry};
 use linux::timestamp::{PacketTimes, set_receive_time};
 use model::time::MonoTime;
@@ -340,5 +341,3 @@ fn is_passing(error: &io::Error) -> bool {
 
 /// So many messages of a burst go before what has come is read.
 const LONG_BURST: u32 = 64;
-/// errno(3).
-const ENOBUFS: i32 = 105;

@@ -2,12 +2,12 @@
 
 use super::Job;
 use super::session::LatencySession;
-use crate::address::plain;
 use crate::echo::server::join;
 use crate::echo::socket::Socket;
 use crate::error::{Context, Failure, Result};
 use crate::shared::FlowSocket;
 use linux::options;
+use linux::sockaddr::plain;
 use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
 use model::event::Warning;
 use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, LatencySpec, Load, WaitMode, Way, WayEnds};

@@ -16,6 +16,7 @@ use crate::interrupt::Interrupt;
 use linux::clock::{mono_now, set_timer_slack, wall_now};
 use linux::cpu::pin_current_thread;
 use model::event::{Event, Finished, Outcome, Warning};
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::{
     LatencyMode, LatencyPlan, LatencyProtocol, LatencyStarted, WaitMode, Way, WayEnds, WayResult, WireTimes,
 };
@@ -332,7 +333,8 @@ fn silence<E>(job: &Job<'_>, lanes: &[Lane<E>]) -> Failure {
     if let Some(reason) =
         lanes.iter().find_map(|lane| lane.dead.clone()).filter(|r| !r.starts_with("no reply"))
     {
-        let large = plan.protocol == LatencyProtocol::Sockperf && plan.size as usize > sockperf::MAX_UDP_LEN;
+        let large =
+            plan.protocol == LatencyProtocol::Sockperf && plan.size as usize > LARGEST_UDP_PAYLOAD as usize;
         let large =
             if large { "; `sockperf sr` takes messages of this size with its own -m alone" } else { "" };
         return Failure::unreachable(

@@ -16,6 +16,7 @@ use closed::ClosedPort;
 use echo::Echo;
 use facts::Facts;
 use linux::clock::mono_now;
+use linux::errno::{EACCES, EPERM};
 use linux::options::MtuDiscovery;
 use model::event::Event;
 use model::path::{PathMethod, PathPlan, PathResult};
@@ -164,8 +165,6 @@ fn is_answered(echo: &mut Echo, interrupt: &Interrupt) -> Result<bool> {
 }
 
 fn is_forbidden(error: &Error) -> bool {
-    const EPERM: i32 = 1;
-    const EACCES: i32 = 13;
     let errno = error.system().and_then(linux::OsError::errno);
     matches!(errno, Some(EPERM | EACCES))
 }

@@ -11,6 +11,7 @@ use model::path::{
     Fragments, HopSource, LimitingHop, PathWay, Search, SizeProbe, TracedHop, Unknown, least_mtu,
 };
 use model::plan::Direction;
+use packet::header;
 use wire::native::PathSeen;
 use wire::native::probe::{MAX_SIZE, MIN_SIZE, SizeCount};
 
@@ -184,7 +185,7 @@ impl WayFinder<'_> {
         if ipv6 && self.way.path_mtu < Some(own) {
             return None;
         }
-        let least = interface.saturating_sub(if ipv6 { 40 } else { 20 });
+        let least = interface.saturating_sub(header::ip(ipv6) as u32);
         // Three pieces, the last of a hundred bytes; and more than the interface carries. 8 bytes are UDP's header.
         let datagram = (2 * room(ipv6, own) + 100).max(least + 8);
         let payload = Some(datagram - 8).filter(|payload| *payload <= MAX_SIZE)?;

@@ -1,5 +1,7 @@
 //! Into how many fragments a datagram comes apart on its way.
 
+use packet::header;
+
 /// Pieces of a datagram, UDP's header included, that leaves in fragments of at most `own` bytes, whole packets, on a way
 /// whose largest packet is `mtu`. Routers of IPv4 cut each fragment once more, those of IPv6 cut nothing.
 pub(super) fn pieces(ipv6: bool, datagram: u32, own: u32, mtu: u32) -> u32 {
@@ -14,6 +16,6 @@ pub(super) fn pieces(ipv6: bool, datagram: u32, own: u32, mtu: u32) -> u32 {
 /// What a fragment of at most `mtu` bytes holds of the datagram: a multiple of eight (RFC 791 section 3.2, RFC 8200
 /// section 4.5).
 pub(super) fn room(ipv6: bool, mtu: u32) -> u32 {
-    let headers = if ipv6 { 40 + 8 } else { 20 };
+    let headers = header::of_fragment(ipv6);
     (mtu.saturating_sub(headers) & !7).max(8)
 }

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::interrupt::Interrupt;
 use ask::{Asker, Reply};
 use model::event::Event;
+use model::framing::LARGEST_PACKET;
 use model::path::{PathPlan, ServiceLimit, ServicePlan, headers};
 
 /// Looks for it.
@@ -105,8 +106,6 @@ fn search(
     Ok(Found { payload: Some(payload), silent: silent.filter(|silent| *silent > payload) })
 }
 
-/// RFC 791 and RFC 8200: the length has 16 bits.
-const LARGEST_PACKET: u32 = 65_535;
 /// Requests that are padded to what a service may want at least: QUIC's 1200, and less.
 const USUAL: [u32; 3] = [64, 512, 1200];
 const TURNS: u32 = 2;
@@ -114,6 +113,7 @@ const TURNS: u32 = 2;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::framing::LARGEST_UDP_PAYLOAD;
     use model::path::PathMethod;
     use model::plan::{LocalOptions, Target};
     use model::units::Nanos;
@@ -188,8 +188,11 @@ mod tests {
         served(
             |_, _| true,
             |port| {
-                let found = asked(port, b"hello", b"", 65_507);
-                assert_eq!((found.payload, found.silent, found.refused), (Some(65_507), None, None));
+                let found = asked(port, b"hello", b"", LARGEST_UDP_PAYLOAD);
+                assert_eq!(
+                    (found.payload, found.silent, found.refused),
+                    (Some(LARGEST_UDP_PAYLOAD), None, None)
+                );
                 assert!(found.sizes.iter().map(|probe| probe.sent).sum::<u32>() < 12, "{:?}", found.sizes);
             },
         );

@@ -13,6 +13,7 @@ use model::plan::{Direction, Directions, End, LocalOptions, Plan, ProtocolName, 
 use model::sample::{Role, SideResult, StreamInfo, StreamResult, TcpCounters};
 use model::summary::Summary;
 use model::units::{Bytes, Nanos};
+use packet::header;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wire::ProtocolError;
 use wire::native::PathSeen;
@@ -53,7 +54,7 @@ fn way_of(sender: &PathSeen, control: Option<&TcpInfo>) -> TcpWay {
 fn heard(tcp: &TcpInfo, sent: Option<u32>, ipv6: bool) -> Option<u32> {
     let options = if tcp.options.timestamps { TIMESTAMPS } else { 0 };
     let used = u32::try_from(tcp.send_mss.0).ok()? + options;
-    let own = u32::try_from(tcp.path_mtu.0).ok()?.saturating_sub(if ipv6 { 60 } else { 40 });
+    let own = u32::try_from(tcp.path_mtu.0).ok()?.saturating_sub(header::of_tcp(ipv6));
     if used < own { Some(used) } else { sent }
 }
 
@@ -169,7 +170,7 @@ fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut 
 }
 
 fn would_learn(way: &PathWay, mss: Option<u32>) -> bool {
-    let headers = if way.ipv6 { 60 } else { 40 };
+    let headers = header::of_tcp(way.ipv6);
     let largest = mss.map(|mss| mss.saturating_add(headers));
     matches!(way.discovery, Discovery::Works | Discovery::Lies | Discovery::Partial)
         && way.path_mtu.is_some_and(|mtu| largest.is_none_or(|largest| largest > mtu))

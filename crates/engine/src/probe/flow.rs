@@ -5,24 +5,29 @@
 //! does the same but for a router that answers within the system call; IPv6 has no way round the cache.
 
 use crate::error::Result;
-use crate::flows::{EMSGSIZE, is_v4};
+use crate::flows::is_v4;
 use linux::clock::mono_now;
 use linux::counters::{Counter, Counters};
+use linux::errno::EMSGSIZE;
 use linux::error_queue::{self, NetworkError, Origin, QueueEntry};
 use linux::message;
 use linux::nic::Nic;
 use linux::options::{self, MtuDiscovery};
 use linux::raw::{RawSender, TooBigListener};
+use linux::sockaddr::plain;
 use linux::tcp_info::tcp_info;
+use model::framing::LARGEST_PACKET;
 use model::path::{FragmentShape, Syn, TooBig, headers};
 use model::time::MonoTime;
+use packet::header;
+use packet::icmp::{TIME_EXCEEDED, TIME_EXCEEDED_V6};
+use packet::{HandMade, mpls_labels, syn_options};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use wire::native::probe::{packet_too_big, quoted};
 use wire::native::{Expired, PathSeen};
-use wire::packet::{HandMade, mpls_labels, syn_options};
 
 /// A probe flow.
 pub(crate) struct ProbeFlow {
@@ -56,10 +61,6 @@ struct Traced {
 impl ProbeFlow {
     /// Takes over a connected socket that does not block. `device`: the interface it is bound to.
     pub(crate) fn open(socket: Arc<UdpSocket>, device: Option<&str>) -> Result<ProbeFlow> {
-        let plain = |address: SocketAddr| match (address.ip().to_canonical(), address) {
-            (IpAddr::V4(ip), _) => SocketAddr::new(ip.into(), address.port()),
-            (IpAddr::V6(_), address) => address,
-        };
         let (local, remote) = (plain(socket.local_addr()?), plain(socket.peer_addr()?));
         let cached_mtu = options::path_mtu(socket.as_ref()).ok().and_then(|mtu| u32::try_from(mtu.0).ok());
         let raw = RawSender::open(remote.is_ipv6()).ok();
@@ -219,7 +220,9 @@ impl ProbeFlow {
         };
         let packets = match cut {
             None => made.whole().map(|packet| vec![packet]),
-            Some(shape) => made.fragments(piece_of(self.remote.is_ipv6(), bytes.len()), shape),
+            Some(shape) => {
+                made.fragments(piece_of(self.remote.is_ipv6(), bytes.len())).map(|all| shape.of(all))
+            }
         };
         let packets = packets.ok_or_else(|| io::Error::from_raw_os_error(EMSGSIZE))?;
         packets.iter().try_for_each(|packet| raw.send(packet, self.remote))
@@ -247,7 +250,10 @@ impl ProbeFlow {
             return;
         }
         let headers = headers(!self.is_v4());
-        let expired = matches!((error.origin, error.icmp_type), (Origin::Icmp, 11) | (Origin::Icmp6, 3));
+        let expired = matches!(
+            (error.origin, error.icmp_type),
+            (Origin::Icmp, TIME_EXCEEDED) | (Origin::Icmp6, TIME_EXCEEDED_V6)
+        );
         match (error.path_mtu(), probe) {
             (_, Some((id, index, size))) if expired => {
                 let told = self.expired((id, index, size), error, quote);
@@ -309,7 +315,7 @@ pub(crate) fn piece(ipv6: bool) -> u32 {
 /// Largest fragment, whole packet, of a datagram with this payload that is cut by hand: one that fits a piece as it is, is
 /// cut in halves.
 fn piece_of(ipv6: bool, payload: usize) -> u32 {
-    let (usual, headers) = (piece(ipv6), if ipv6 { 40 + 8 } else { 20 });
+    let (usual, headers) = (piece(ipv6), header::of_fragment(ipv6));
     let datagram = u32::try_from(payload).unwrap_or(u32::MAX).saturating_add(8);
     let half = datagram.div_ceil(2).next_multiple_of(8);
     if datagram <= (usual - headers) / 8 * 8 { half + headers } else { usual }
@@ -318,7 +324,7 @@ fn piece_of(ipv6: bool, payload: usize) -> u32 {
 /// MTU of the interface toward a host.
 fn interface_mtu(remote: IpAddr) -> Option<u32> {
     let mtu = Nic::toward(remote).ok()?.link.mtu;
-    Some(if is_v4(remote) { mtu.min(LARGEST_V4) } else { mtu })
+    Some(if is_v4(remote) { mtu.min(LARGEST_PACKET) } else { mtu })
 }
 
 /// This host's `net.ipv4.tcp_mtu_probing`.
@@ -328,8 +334,6 @@ fn mtu_probing() -> Option<u8> {
 
 /// Bytes of TCP's timestamps in a segment.
 const TIMESTAMPS: u32 = 12;
-/// Largest IPv4 packet (RFC 791).
-const LARGEST_V4: u32 = 65_535;
 /// Beginning of a probe that tells which it is.
 const QUOTE: usize = 20;
 /// As much as routers send back of a packet (RFC 1812 section 4.3.2.3), and its extensions.

@@ -1,7 +1,11 @@
 //! Numbered datagrams: a UDP socket whose probes are told apart in what comes back, and in what the network says.
 
 use crate::error::{Context, Result};
-use crate::flows::{EMSGSIZE, is_too_big};
+use crate::flows::is_too_big;
+use linux::errno::{
+    EACCES, ECONNREFUSED, EHOSTDOWN, EHOSTUNREACH, EMSGSIZE, ENETUNREACH, ENOBUFS, ENOPROTOOPT, EOPNOTSUPP,
+    EPROTO,
+};
 use linux::error_queue::{self, NetworkError, Origin, QueueEntry};
 use linux::message;
 use linux::options::{self, MtuDiscovery};
@@ -9,9 +13,9 @@ use linux::socket::{UdpOptions, udp_bind, udp_connect};
 use model::hops::MplsLabel;
 use model::path::headers;
 use model::plan::LocalOptions;
+use packet::mpls_labels;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use wire::packet::mpls_labels;
 
 /// A UDP socket connected to one port, every datagram of which begins with a secret and its number.
 #[derive(Debug)]
@@ -243,15 +247,6 @@ const QUOTED: usize = 576;
 const PENDING: usize = 8;
 /// Messages read at once.
 const TAKEN: usize = 256;
-const EACCES: i32 = 13;
-const EPROTO: i32 = 71;
-const ENOPROTOOPT: i32 = 92;
-const EOPNOTSUPP: i32 = 95;
-const ENETUNREACH: i32 = 101;
-const ENOBUFS: i32 = 105;
-const ECONNREFUSED: i32 = 111;
-const EHOSTDOWN: i32 = 112;
-const EHOSTUNREACH: i32 = 113;
 
 #[cfg(test)]
 mod tests {

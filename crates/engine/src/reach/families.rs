@@ -3,10 +3,11 @@
 use super::{Way, of_another, way};
 use linux::clock::mono_now;
 use linux::error::OsError;
-use linux::netlink::{NeighbourState, Network};
+use linux::netlink::Network;
 use linux::socket::{TcpOptions, tcp_connect};
 use model::host::Host;
 use model::plan::{LocalOptions, Target};
+use model::reach::NeighbourState;
 use model::reach::{AddressSource, Contact, FamilyReach};
 use model::units::Nanos;
 use std::io::ErrorKind;
@@ -109,7 +110,7 @@ pub(super) fn neighbour(address: IpAddr) -> Option<(Way, NeighbourState)> {
     let way = way(&mut network, address)?;
     let all = network.neighbours().ok()?;
     let known = all.iter().find(|known| (known.link, known.address) == way.place);
-    Some((way, known.map_or(NeighbourState::None, |known| known.state)))
+    Some((way, known.map_or(NeighbourState::Unknown, |known| known.state)))
 }
 
 /// The next hop toward an address was asked for its hardware address in vain, as far as it is known after a failure.

@@ -9,7 +9,7 @@ pub(crate) use reason::{Reason, of_another, other_family, reason, rejected, unan
 
 use crate::interrupt::Interrupt;
 use linux::clock::mono_now;
-use linux::netlink::{Neighbour, NeighbourChanges, NeighbourState as Kernel, Network};
+use linux::netlink::{Neighbour, NeighbourChanges, Network};
 use model::event::Event;
 use model::reach::{NeighbourChange, NeighbourState, NextHop, Reach};
 use model::time::MonoTime;
@@ -168,7 +168,7 @@ fn states(neighbours: &[Neighbour]) -> States {
 }
 
 fn entry(neighbour: &Neighbour) -> (Place, NeighbourState) {
-    ((neighbour.link, neighbour.address), state(neighbour.state))
+    ((neighbour.link, neighbour.address), neighbour.state)
 }
 
 fn way(network: &mut Network, toward: IpAddr) -> Option<Way> {
@@ -180,20 +180,6 @@ fn way(network: &mut Network, toward: IpAddr) -> Option<Way> {
     }
     let hop = route.gateway.unwrap_or(toward);
     Some(Way { place: (route.link, hop), interface: link.name, is_far_host: hop == toward })
-}
-
-fn state(of: Kernel) -> NeighbourState {
-    match of {
-        Kernel::Incomplete => NeighbourState::Incomplete,
-        Kernel::Reachable => NeighbourState::Reachable,
-        Kernel::Stale => NeighbourState::Stale,
-        Kernel::Delay => NeighbourState::Delay,
-        Kernel::Probe => NeighbourState::Probe,
-        Kernel::Failed => NeighbourState::Failed,
-        Kernel::NoArp => NeighbourState::NoArp,
-        Kernel::Permanent => NeighbourState::Permanent,
-        Kernel::None => NeighbourState::Unknown,
-    }
 }
 
 const STEP: Nanos = Nanos(100_000_000);

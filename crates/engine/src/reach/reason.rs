@@ -2,8 +2,9 @@
 
 use super::families::{contact, is_unanswered, named, neighbour};
 use linux::error::Rejection;
-use linux::netlink::{NeighbourState, Network};
+use linux::netlink::Network;
 use model::plan::{LocalOptions, Target};
+use model::reach::NeighbourState;
 use model::reach::{AddressSource, what_to_check};
 use model::units::Nanos;
 use std::io::ErrorKind;
@@ -120,7 +121,7 @@ fn first_hop(address: IpAddr, kind: ErrorKind) -> Option<Reason> {
     let beyond = |what: String| Some(Reason { what, advice: None });
     match (state, kind) {
         _ if is_unanswered(state) => Some(unanswered(hop, way.is_far_host, interface, state)),
-        (NeighbourState::None, _) => None,
+        (NeighbourState::Unknown, _) => None,
         (_, ErrorKind::HostUnreachable) if way.is_far_host => beyond(format!(
             "the host is on the link ({question} for it on {interface} is answered), and rejects this by ICMP"
         )),
@@ -141,7 +142,7 @@ fn first_hop(address: IpAddr, kind: ErrorKind) -> Option<Reason> {
 /// A next hop that does not answer: the far host itself, or a router.
 pub(crate) fn unanswered(hop: IpAddr, is_far_host: bool, interface: &str, state: NeighbourState) -> Reason {
     let who = if is_far_host { "the host itself" } else { "the router" };
-    let (question, state) = (question(hop), super::state(state));
+    let question = question(hop);
     Reason {
         what: format!("{question} for {hop} ({who}) on {interface} is not answered ({state})"),
         advice: Some(what_to_check(hop, interface)),

@@ -7,6 +7,7 @@ use crate::error::{Failure, Result};
 use crate::hops::CLOSED_PORT;
 use crate::preflight;
 use crate::run::{HopsWork, Plan};
+use model::framing::LARGEST_PACKET;
 use model::hops::{AsTable, HopProtocol, HopsPlan};
 use model::path::headers;
 use model::plan::LocalOptions;
@@ -82,8 +83,8 @@ pub(super) fn resolve(asked: &Hops, host: &Host) -> Result<Plan> {
     times(asked)?;
     let size =
         asked.size.map_or(USUAL_SIZE, fits_u32).max(if asked.size.is_none() { least(ipv6) } else { 0 });
-    if !(least(ipv6)..=LARGEST).contains(&size) {
-        let advice = format!("give {} to {LARGEST} bytes, IP header included", least(ipv6));
+    if !(least(ipv6)..=LARGEST_PACKET).contains(&size) {
+        let advice = format!("give {} to {LARGEST_PACKET} bytes, IP header included", least(ipv6));
         return Err(Failure::usage(format!("--size {size}: no probe is of that size"), advice).into());
     }
     let local: LocalOptions = asked.far.origin.local(None);
@@ -171,7 +172,6 @@ const MOST_FLOWS: u32 = 64;
 /// The numbers of all probes fit the sequence number of echo requests.
 const MOST_PROBES: u32 = 1000;
 const MOST_HOPS: u32 = 64;
-const LARGEST: u32 = 65_535;
 const LEAST_INTERVAL: Nanos = Nanos::from_millis(5);
 const LEAST_TIMEOUT: Nanos = Nanos::from_millis(10);
 const LONGEST_TIME: Nanos = Nanos::from_secs(60);

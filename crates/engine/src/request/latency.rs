@@ -10,6 +10,7 @@ use crate::host_port::HostPort;
 use crate::latency::choose;
 use crate::preflight;
 use crate::run::{LatencyWork, Plan};
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, Load, SocketSetup, WaitMode, Way};
 use model::plan::{Directions, End, Target, Transport};
 use model::playback::Item;
@@ -254,7 +255,7 @@ fn size(asked: &Latency) -> Result<u32, Failure> {
         LatencyProtocol::Native | LatencyProtocol::Sockperf => DEFAULT_SIZE,
     };
     let size = asked.size.map_or(default, fits_u32);
-    let most = if transport == Transport::Udp { sockperf::MAX_UDP_LEN } else { sockperf::MAX_TCP_LEN };
+    let most = if transport == Transport::Udp { LARGEST_UDP_PAYLOAD as usize } else { sockperf::MAX_TCP_LEN };
     let least = if protocol == LatencyProtocol::Iperf2 { iperf2::MIN_BOUNCE } else { sockperf::HEADER_LEN };
     if !(least..=most).contains(&(size as usize)) {
         return Err(Failure::usage(

@@ -7,6 +7,7 @@ use crate::error::{Failure, Result};
 use crate::preflight;
 use crate::run::Plan;
 use model::framing::Encaps;
+use model::framing::LARGEST_PACKET;
 use model::path::{PathMethod, PathPlan, ServicePlan, least_mtu};
 use model::plan::LocalOptions;
 use model::units::{BitRate, Bytes, Nanos};
@@ -90,6 +91,3 @@ fn plan_of(asked: &Service, ipv6: bool) -> Result<ServicePlan, Failure> {
     let Service { port, payload, fill, reply, timeout } = asked.clone();
     Ok(ServicePlan { port, payload, fill, reply, timeout, largest })
 }
-
-/// Largest packet that the length fields of IPv4, and of IPv6 without jumbograms, can tell.
-const LARGEST_PACKET: u32 = 65_535;

@@ -7,16 +7,17 @@
 use super::assembler::{Assembler, Helper, If, Label, Op, Reg, Size};
 use super::{Map, Program};
 use crate::stop::timer::Interrupts;
-use crate::{Burst, FrameSpec, Offsets, Ports, Sent, Source, Stop, TIMED, Template, UNTIMED};
-use crate::{DESTINATION_PORTS, PortRange, SCATTER, SOURCE_PORTS};
+use crate::{Burst, FrameSpec, Ports, Sent, Source, Stop, fit};
 use linux::clock::mono_now;
 use linux::error::{Named, Result};
 use model::dut::SourceKind;
-use model::time::MonoTime;
-use model::units::Nanos;
+use packet::frame::{DESTINATION_PORTS, Offsets, PortRange, SCATTER, SOURCE_PORTS, TIMED, Template, UNTIMED};
+use packet::header::FCS;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use units::Nanos;
+use units::time::MonoTime;
 
 /// Sends test frames out of one interface.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ impl Generator {
     /// When a size or address is wrong, or the kernel refuses: `EPERM` without `CAP_BPF`, `CAP_NET_ADMIN` and
     /// `CAP_PERFMON`.
     pub fn new(spec: &FrameSpec, interface: u32) -> Result<Generator> {
-        let template = spec.template()?;
+        let template = fit::template(spec)?;
         if template.bytes.len() > MOST {
             let why = "the kernel makes no live frames above 3200 bytes";
             let refused: io::Result<()> = Err(io::Error::new(io::ErrorKind::InvalidInput, why));
@@ -426,4 +427,3 @@ const LOOK: Nanos = Nanos(2_000_000);
 const START: Nanos = Nanos(100_000_000);
 /// A page less headroom, the kernel's own notes and what a socket buffer keeps at its end.
 const MOST: usize = 3196;
-const FCS: usize = 4;

@@ -97,7 +97,7 @@ impl AsRawFd for Map {
 fn possible_cpus() -> Result<usize> {
     let text = std::fs::read_to_string(POSSIBLE).named("read", || POSSIBLE.into())?;
     let last = text.trim().rsplit([',', '-']).next().and_then(|last| last.parse::<usize>().ok());
-    let last = last.ok_or_else(|| std::io::ErrorKind::InvalidData.into());
+    let last = last.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::InvalidData));
     last.map(|last| last + 1).named("understand", || POSSIBLE.into())
 }
 

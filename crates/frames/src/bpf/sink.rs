@@ -6,10 +6,13 @@ mod times;
 
 use super::assembler::{Assembler, If, Label, Op, Reg, Size};
 use super::{Attached, Map, Mode, Program};
-use crate::{Arrived, FrameSpec, Offsets, Sink, Watch};
-use crate::{PROTOCOL_IPV4, PROTOCOL_UDP, TIMED, UNTIMED, absent, words_for};
+use crate::{Arrived, FrameSpec, Sink, Watch};
+use crate::{absent, words_for};
 use linux::error::Result;
 use model::dut::SinkKind;
+use packet::Ip;
+use packet::frame::{Offsets, TIMED, UNTIMED};
+use packet::header::{TYPE_VLAN, VERSION_IPV4};
 use program::{BYTES, DUPLICATES, FRAMES, Maps, OTHERS, REORDERED, UNCHECKED, program};
 
 /// Counts one trial's frames on one interface.
@@ -116,20 +119,20 @@ pub(crate) fn recognise(code: &mut Assembler, spec: &FrameSpec, other: Label) {
     let field = |from: usize| (ip + from) as i16;
     if spec.vlan.is_some() {
         code.load(Size::Half, Reg::R1, Reg::R6, 12);
-        code.jump_if_value(If::NotEqual, Reg::R1, 0x8100_u16.to_be().into(), other);
+        code.jump_if_value(If::NotEqual, Reg::R1, TYPE_VLAN.to_be().into(), other);
     }
     code.load(Size::Half, Reg::R1, Reg::R6, packet as i16 - 2);
     code.jump_if_value(If::NotEqual, Reg::R1, spec.ether_type().to_be().into(), other);
     if packet < ip {
         code.load(Size::Byte, Reg::R1, Reg::R6, packet as i16 + 6);
-        code.jump_if_value(If::NotEqual, Reg::R1, PROTOCOL_IPV4.into(), other);
+        code.jump_if_value(If::NotEqual, Reg::R1, Ip::IPV4.into(), other);
     }
     let protocol = field(if spec.is_ipv6() { 6 } else { 9 });
     code.load(Size::Byte, Reg::R1, Reg::R6, protocol);
-    code.jump_if_value(If::NotEqual, Reg::R1, PROTOCOL_UDP.into(), other);
+    code.jump_if_value(If::NotEqual, Reg::R1, Ip::UDP.into(), other);
     if !spec.is_ipv6() {
         code.load(Size::Byte, Reg::R1, Reg::R6, field(0));
-        code.jump_if_value(If::NotEqual, Reg::R1, 0x45, other);
+        code.jump_if_value(If::NotEqual, Reg::R1, VERSION_IPV4.into(), other);
     }
     code.load(Size::Word, Reg::R1, Reg::R6, payload as i16);
     code.set(Reg::R2, spec.tag.to_be().into());

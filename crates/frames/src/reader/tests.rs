@@ -2,13 +2,13 @@
 
 use super::Reader;
 use crate::{Burst, FrameSpec, Ports, Sink, Stop, Watch, open_source};
-use crate::{packet, xsk};
+use crate::{af_packet, xsk};
 use linux::error::Result;
 use linux::namespace::Namespace;
 use linux::netlink::{Link, Network};
 use linux::nic::{Offload, set_offload};
 use model::dut::{SinkKind, SourceKind};
-use model::units::{Bytes, Nanos};
+use units::{Bytes, Nanos};
 
 /// Two namespaces and a cable between them: the interfaces that send and receive.
 struct Cable {
@@ -51,8 +51,8 @@ impl Cable {
             set_offload("eth0", Offload::Gro, true)?;
             match kind {
                 SinkKind::Xsk => xsk::sink(&spec, NUMBERS, Watch::Times, interface),
-                SinkKind::PacketRing => packet::ring_sink(&spec, NUMBERS, Watch::Times, interface),
-                SinkKind::Packet => packet::sink(&spec, NUMBERS, Watch::Times, interface),
+                SinkKind::PacketRing => af_packet::ring_sink(&spec, NUMBERS, Watch::Times, interface),
+                SinkKind::Packet => af_packet::sink(&spec, NUMBERS, Watch::Times, interface),
                 SinkKind::Xdp | SinkKind::XdpGeneric => unreachable!("it counts in the kernel"),
             }
         })?
@@ -95,8 +95,8 @@ mod receiving {
     use super::super::*;
     use crate::tally::Taken;
     use crate::{FrameSpec, Watch};
-    use model::time::MonoTime;
     use std::net::UdpSocket;
+    use units::time::MonoTime;
 
     /// Gives what it was told to: first so many frames at once, and then statistics.
     struct Fake {

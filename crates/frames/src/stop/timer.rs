@@ -5,11 +5,11 @@
 use super::Stop;
 use linux::clock::timespec;
 use linux::error::{Named, Result, check};
-use model::time::MonoTime;
-use model::units::Nanos;
 use std::io;
 use std::mem::MaybeUninit;
 use std::sync::{Arc, OnceLock};
+use units::Nanos;
+use units::time::MonoTime;
 
 /// Interrupts system calls of the thread that made it, until it is dropped.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl Timer {
     }
 
     fn set(&self, flags: libc::c_int, due: Nanos) -> libc::c_int {
-        let when = libc::itimerspec { it_interval: timespec(EVERY), it_value: timespec(due) };
+        let when = libc::itimerspec { it_interval: moment(EVERY), it_value: moment(due) };
         // SAFETY: the timer exists as long as `self`, `when` is ours and only read.
         unsafe { libc::timer_settime(self.id, flags, &when, std::ptr::null_mut()) }
     }
@@ -108,6 +108,11 @@ fn handler() -> io::Result<()> {
 /// A real-time signal that nothing else here uses.
 fn signal() -> libc::c_int {
     libc::SIGRTMIN() + 7
+}
+
+fn moment(span: Nanos) -> libc::timespec {
+    let span = timespec(span);
+    libc::timespec { tv_sec: span.tv_sec, tv_nsec: span.tv_nsec }
 }
 
 const EVERY: Nanos = Nanos(2_000_000);

@@ -1,6 +1,6 @@
 use super::*;
-use crate::writer::Writer;
-use model::units::Nanos;
+use packet::frame::Writer;
+use units::Nanos;
 
 fn spec(family: u8, vlan: Option<u16>, size: u64) -> FrameSpec {
     FrameSpec::example(family, vlan, &[size])
@@ -97,16 +97,16 @@ fn a_tag_may_be_in_the_frame_or_taken_out_of_it() {
         let whole = road.frame(0, 0);
         road.come(&whole, None, 0, 10);
         let taken = [&whole[..12], &whole[16..]].concat();
-        road.come(&taken, Some(VLAN), 0, 20);
+        road.come(&taken, Some(TYPE_VLAN), 0, 20);
         assert_eq!((road.tally.arrived().frames, road.tally.arrived().bytes), (2, 2 * 124));
         // One without a tag, one of another protocol, and one more tag than there should be.
         road.come(&taken, None, 0, 30);
         road.come(&taken, Some(0x88a8), 0, 30);
-        road.come(&whole, Some(VLAN), 0, 30);
+        road.come(&whole, Some(TYPE_VLAN), 0, 30);
         assert_eq!((road.tally.arrived().frames, road.tally.arrived().others), (2, 3));
         let mut plain = Road::new(&spec(family, None, 128), 100, Watch::Times);
         let frame = plain.frame(0, 0);
-        plain.come(&frame, Some(VLAN), 0, 10);
+        plain.come(&frame, Some(TYPE_VLAN), 0, 10);
         plain.come(&whole, None, 0, 10);
         assert_eq!((plain.tally.arrived().frames, plain.tally.arrived().others), (0, 2));
     }
@@ -134,7 +134,7 @@ fn strangers_frames_are_others() {
             road.come(&bare, None, 0, 0);
         }
         for length in 0..payload + 18 {
-            for tag in [None, Some(VLAN)] {
+            for tag in [None, Some(TYPE_VLAN)] {
                 road.come(&frame[..length], tag, 0, 0);
             }
         }

@@ -12,16 +12,16 @@ use linux::capture::Statistics;
 use linux::error::Result;
 use linux::netlink::Network;
 use model::dut::SinkKind;
-use model::time::MonoTime;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use units::time::MonoTime;
 
 /// A sink that shares memory with the kernel, or with the driver where that can.
 ///
 /// # Errors
 /// As [`Socket::bind`]; `EBUSY` too when an XDP program is on the interface; when frames are longer than a chunk.
 pub(crate) fn sink(spec: &FrameSpec, frames: u64, watch: Watch, interface: u32) -> Result<Reader> {
-    fit::fits_chunk(spec.template()?.bytes.len(), CHUNK - HEADROOM)?;
+    fit::fits_chunk(fit::template(spec)?.bytes.len(), CHUNK - HEADROOM)?;
     let queues = open_queues(interface)?;
     let map = SocketMap::new(queues.len() as u32)?;
     for (number, queue) in (0..).zip(&queues) {

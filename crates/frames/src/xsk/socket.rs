@@ -6,9 +6,9 @@ use linux::clock::{mono_now, sleep_until};
 use linux::error::{Named, Result, check, check_len};
 use linux::options::{Opt, get_int, get_raw, set_raw};
 use linux::sockaddr::array;
-use model::units::Nanos;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use units::Nanos;
 
 /// The socket.
 #[derive(Debug)]

@@ -1,6 +1,5 @@
 //! Sending through an `AF_XDP` socket at the first queue of an interface.
 
-use super::super::writer::Writer;
 use super::super::{Burst, FrameSpec, Sent, Source, Stop, fit, pace};
 use super::memory::CHUNK;
 use super::queue::{Consumer, Producer};
@@ -9,10 +8,11 @@ use linux::clock::mono_now;
 use linux::error::{Named, Result};
 use linux::netlink::Network;
 use model::dut::SourceKind;
-use model::units::Nanos;
+use packet::frame::Writer;
 use std::hint::spin_loop;
 use std::io;
 use std::ops::Range;
+use units::Nanos;
 
 /// Sends through an `AF_XDP` socket.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl XskSource {
     /// When a size or an address is wrong, or a frame longer than a page or than the interface carries; `EBUSY` when another
     /// socket has the queue; `EOPNOTSUPP` when the driver cannot do without a copy; `EPERM` without `CAP_NET_RAW`.
     pub(crate) fn open(kind: SourceKind, spec: &FrameSpec, interface: u32) -> Result<XskSource> {
-        let writer = Writer::new(spec)?;
+        let writer = fit::writer(spec)?;
         fit::fits(spec, &Network::open()?.link_by_index(interface)?)?;
         fit::fits_chunk(writer.blank().len(), CHUNK)?;
         let mut socket = Socket::open(CHUNKS)?;

@@ -15,13 +15,13 @@ use linux::capture::Capture;
 use linux::clock::mono_now;
 use linux::cpu::{affinity, pin_current_thread};
 use linux::nic::{Offload, set_offload};
-use model::framing::Imix;
-use model::units::{Bytes, Nanos};
 use pathmeter_frames::bpf::assembler::{Assembler, Op, Reg};
 use pathmeter_frames::bpf::{Generator, Mode, Program, XdpSink};
 use pathmeter_frames::{Arrived, Burst, FrameSpec, Sent, Sink, Source, Stop, Watch};
 use std::collections::BTreeSet;
 use std::process::Command;
+use units::framing::Imix;
+use units::{Bytes, Nanos};
 
 impl Lab {
     fn sink(&self, spec: &FrameSpec, frames: u64) -> linux::Result<XdpSink> {
@@ -81,7 +81,7 @@ fn a_flood_is_counted_or_missing() {
 #[test]
 fn a_mix_and_a_vlan_are_counted_once() {
     let Some(lab) = made(Lab::cable()) else { return };
-    let sizes = Imix::simple(model::framing::Network::V4).sequence().to_vec();
+    let sizes = Imix::simple(units::framing::Network::V4).sequence().to_vec();
     for vlan in [None, Some(100)] {
         let sizes = sizes.iter().map(|size| *size + Bytes(if vlan.is_some() { 4 } else { 0 })).collect();
         let spec = FrameSpec { vlan, sizes, ..lab.spec(4, 0) };

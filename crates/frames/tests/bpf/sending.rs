@@ -1,11 +1,11 @@
 //! Sending: the pace, a second pace, the end.
 
 use super::{Lab, arrived, made};
-use model::search::{Load, Trial};
-use model::units::{Bytes, Nanos};
 use pathmeter_frames::bpf::Generator;
 use pathmeter_frames::{Burst, FrameSpec, Pace, Sink, Source, Stop};
+use stats::search::{Load, Trial};
 use std::thread;
+use units::{Bytes, Nanos};
 
 #[test]
 fn a_trial_is_sent_at_its_load() {

@@ -3,10 +3,10 @@
 use super::{FEW, Lab, all, arrived, made, paced};
 use linux::clock::{mono_now, sleep_until};
 use linux::cpu::affinity;
-use model::units::{Bytes, Nanos};
 use pathmeter_frames::bpf::assembler::{Assembler, Helper, Op, Reg};
 use pathmeter_frames::bpf::{Mode, Program, XdpSink};
 use pathmeter_frames::{FrameSpec, Sink, Watch};
+use units::{Bytes, Nanos};
 
 #[test]
 fn delays_of_all_frames_are_known_and_how_they_vary() {
@@ -26,7 +26,7 @@ fn delays_of_all_frames_are_known_and_how_they_vary() {
     let cpus = affinity().expect("it can be read").len();
     assert!((FEW - cpus as u64..FEW).contains(&(less.count() + more.count())));
     // All steps on a CPU together lead from its first delay to its last.
-    let sum = |steps: &model::stats::histogram::Histogram| steps.mean().unwrap_or(0.0) * steps.count() as f64;
+    let sum = |steps: &stats::histogram::Histogram| steps.mean().unwrap_or(0.0) * steps.count() as f64;
     assert!(
         (sum(&more) - sum(&less)).abs() <= ((max - min) * cpus as u64) as f64 + 1.0,
         "{} {}",

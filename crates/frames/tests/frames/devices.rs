@@ -7,12 +7,12 @@ use linux::cpu::{affinity, pin_current_thread};
 use linux::namespace::Namespace;
 use linux::poll::{Interest, wait};
 use linux::tap::Tap;
-use model::units::Nanos;
 use pathmeter_frames::bpf::Mode;
 use pathmeter_frames::{Burst, FrameSpec};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
+use units::Nanos;
 
 #[test]
 fn every_frame_through_a_router_and_a_bridge_arrives() {

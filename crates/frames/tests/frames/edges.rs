@@ -4,10 +4,10 @@ use super::SINKS;
 use super::lab::{Lab, all, arrived, made, paced};
 use linux::nic::{Offload, set_offload};
 use model::dut::{SinkKind, SourceKind};
-use model::units::{Bytes, Nanos};
 use pathmeter_frames::{Burst, FrameSpec, Ports, Stop, Watch, open_sink, open_source};
 use std::thread;
 use std::time::Duration;
+use units::{Bytes, Nanos};
 
 /// Those that pass frames through this process.
 const OUTSIDE: [SinkKind; 3] = [SinkKind::Xsk, SinkKind::PacketRing, SinkKind::Packet];

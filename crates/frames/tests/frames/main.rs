@@ -16,10 +16,10 @@ use lab::{FEW, Lab, arrived, made, paced};
 use linux::cpu::{affinity, pin_current_thread};
 use linux::nic::{Offload, set_offload};
 use model::dut::{SinkKind, SourceKind};
-use model::framing::{Imix, Network};
-use model::units::Bytes;
 use pathmeter_frames::{Arrived, Burst, FrameSpec, Outer, Sent, Sink, Stop, Watch, open_sink, open_source};
 use std::thread;
+use units::Bytes;
+use units::framing::{Imix, Network};
 
 const SOURCES: [SourceKind; 3] = [SourceKind::LiveFrames, SourceKind::XskCopy, SourceKind::Packet];
 const SINKS: [SinkKind; 5] =

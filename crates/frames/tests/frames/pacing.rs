@@ -7,11 +7,11 @@ use linux::clock::{mono_now, sleep_until};
 use linux::cpu::{affinity, pin_current_thread, set_nice, thread_cpu_time};
 use linux::nic::{Offload, set_offload};
 use model::dut::SourceKind;
-use model::units::{Bytes, Nanos};
 use pathmeter_frames::{Burst, Sent, Stop, open_source};
 use std::collections::BTreeMap;
 use std::hint::spin_loop;
 use std::thread;
+use units::{Bytes, Nanos};
 
 /// 20,000 a second: a millisecond, which is made up for, is 20 frames.
 const HALF_A_SECOND: Burst =

@@ -6,11 +6,11 @@ use linux::capture::Capture;
 use linux::clock::mono_now;
 use linux::nic::{Offload, set_offload};
 use model::dut::SourceKind;
-use model::units::{Bytes, Nanos};
 use pathmeter_frames::{FrameSpec, Ports};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::Command;
+use units::{Bytes, Nanos};
 
 /// The frames of a burst as they come, a tag put back where it was, by their numbers.
 fn captured(lab: &Lab, source: SourceKind, spec: &FrameSpec, frames: u64) -> linux::Result<Captured> {

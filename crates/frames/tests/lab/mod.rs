@@ -4,12 +4,12 @@ use linux::clock::mono_now;
 use linux::namespace::Namespace;
 use linux::netlink::{Link, Network, OperState};
 use linux::nic::{Offload, set_offload};
-use model::units::{Bytes, Nanos};
 use pathmeter_frames::bpf::assembler::{Assembler, If, Op, Reg, Size};
 use pathmeter_frames::bpf::{Map, Program};
 use pathmeter_frames::{Arrived, Burst, FrameSpec, Ports, Sink};
 use std::net::IpAddr;
 use std::thread;
+use units::{Bytes, Nanos};
 
 /// A host that sends and one that counts, with a cable between them or a third host.
 pub(crate) struct Lab {

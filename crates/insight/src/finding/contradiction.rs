@@ -32,7 +32,8 @@ fn contradiction(way: &Way<'_>) -> Option<Finding> {
         let sender = way.rows(Role::Sender).find(|row| row.stream == receiver.stream)?;
         let what = too_much(way, sender, receiver)
             .or_else(|| too_soon(sender, receiver))
-            .or_else(|| too_long(sender, receiver))?;
+            .or_else(|| too_long(sender, receiver))
+            .or_else(|| longer_than_the_test(way, sender))?;
         let title = format!("The two ends contradict each other {}: {what}", way.direction);
         let finding = Finding::new("contradictory-figures", Severity::Problem, way.direction, title)
             .with("sent_bytes", sender.total_bytes.0)
@@ -88,6 +89,14 @@ fn too_long(sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
     })
 }
 
+/// Nobody sends for longer than the test has taken: by this host's clock, which somebody may have set meanwhile.
+fn longer_than_the_test(way: &Way<'_>, sender: &StreamResult) -> Option<String> {
+    let took = Nanos(way.run.finished?.0.checked_sub(way.run.started?.0)?);
+    let most = took.saturating_mul(LONGER) + LONGEST_QUEUE;
+    (sender.elapsed > most)
+        .then(|| format!("stream {} was sent for {} in a test of {}", sender.stream, sender.elapsed, took))
+}
+
 fn with_tolerance(sent: u64, more: u64) -> u64 {
     sent.saturating_add(sent / 10).saturating_add(more)
 }
@@ -100,7 +109,7 @@ const BUFFERED: u64 = 64 << 20;
 const LATE_DATAGRAMS: u64 = 1 << 16;
 /// A receiver that is this many times faster than its sender.
 const SOONER: u64 = 10;
-/// A receiver that is this many times slower than its sender,
+/// A receiver that is this many times slower than its sender, or a sender than the test,
 const LONGER: u64 = 3;
 /// and by this much.
 const LONGEST_QUEUE: Nanos = Nanos::from_secs(60);

@@ -39,6 +39,9 @@ const SCENARIOS: &[Scenario] = &[
     raises("contradictory-figures", "ten seconds of sending arrive for months", || {
         Scene::tcp().with(|s| s.receive_end().streams[0].elapsed = Nanos(1 << 53)).run()
     }),
+    raises("contradictory-figures", "somebody sent for months in a test of ten seconds", || {
+        Scene::tcp().with(|s| s.sender.streams[0].elapsed = Nanos(1 << 53)).down()
+    }),
     raises("contradictory-figures", "iPerf3: twice as much arrived", || {
         let scene = Scene::tcp().with(|s| s.plan.protocol = ProtocolName::Iperf3);
         scene.with(|s| s.receive_end().streams[0].bytes = Bytes(2 * DATAGRAMS * 1472)).run()

@@ -6,12 +6,12 @@ use crate::cmsg::{ControlMessages, empty_header};
 use crate::error::check;
 use crate::poll::{self, Interest};
 use crate::timestamp::{NicTime, packet_times};
-use model::time::WallTime;
-use model::units::Nanos;
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 use std::slice::Chunks;
+use units::Nanos;
+use units::time::WallTime;
 
 /// Buffers for eight messages of up to 64 KiB; receiving allocates nothing.
 ///

@@ -7,6 +7,7 @@ use crate::options::{path_mtu, set_udp_segment};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
+use units::framing::LARGEST_UDP_PAYLOAD;
 
 /// A block of equal datagrams for one connected socket, handed to the kernel in one call (UDP segmentation offload,
 /// `UDP_SEGMENT` in udp(7)) or, where that is refused, in one call each.
@@ -238,4 +239,4 @@ impl Drop for GsoSender {
 const NEW_LIMIT: usize = 128;
 const OLD_LIMIT: usize = 64;
 /// The largest UDP payload of IPv4, which bounds a joined send too (IPv6 allows 20 bytes more).
-const LARGEST_SEND: usize = 65_507;
+const LARGEST_SEND: usize = LARGEST_UDP_PAYLOAD as usize;

@@ -3,10 +3,10 @@
 use super::*;
 use crate::options::{self, MtuDiscovery, Opt};
 use crate::timestamp::set_receive_time;
-use model::units::{Bytes, Nanos};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::net::UdpSocket;
+use units::{Bytes, Nanos};
 
 const PATIENCE: Wait = Wait::Block(Nanos::from_secs(5));
 

@@ -1,14 +1,16 @@
 //! The memory of a capture, shared with the kernel (Documentation/networking/packet_mmap.rst, `TPACKET_V3`).
+//!
+//! What is unsafe is that memory; its layout and its options are not in rustix.
 
 use super::{Opt, Result, set_int, set_raw};
 use crate::error::Named;
 use crate::sockaddr::array;
-use model::time::WallTime;
-use model::units::Bytes;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
+use units::Bytes;
+use units::time::WallTime;
 
 /// One frame: a packet, or a super-packet before it is cut or after it was joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

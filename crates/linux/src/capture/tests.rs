@@ -1,7 +1,7 @@
 use super::*;
 use crate::clock::{mono_now, wall_now};
-use model::units::Nanos;
 use std::net::UdpSocket;
+use units::Nanos;
 
 fn capture(peer: &str) -> Option<Captor> {
     let peer = peer.parse().unwrap();

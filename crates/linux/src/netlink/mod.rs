@@ -21,7 +21,7 @@ mod wireguard;
 pub use address::InterfaceAddress;
 pub use device::VxlanSpec;
 pub use link::{Link, LinkStatistics, OperState};
-pub use neighbour::{Neighbour, NeighbourChanges, NeighbourState};
+pub use neighbour::{Neighbour, NeighbourChanges};
 pub use qdisc::{Netem, Qdisc, QdiscStatistics, Tbf};
 pub use route::{HostRoute, Route};
 pub use route_spec::{Encap, RouteSpec};
@@ -32,12 +32,19 @@ pub(crate) use message::{Attributes, Message};
 pub use napi::napi_threads;
 
 use crate::clock::mono_now;
-use crate::error::{Named, OsError, Result, check, check_len};
+use crate::error::{Named, OsError, Result};
+use crate::options::{Opt, set_int, setsockopt};
 use crate::poll::{self, Interest};
 use message::{HEADER, Reply, u32_at};
-use model::units::Nanos;
+use rustix::io::Errno;
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{self, AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::num::NonZeroU32;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+use units::Nanos;
 
 /// Links, addresses and routes of one network namespace (`NETLINK_ROUTE`).
 #[derive(Debug)]
@@ -70,20 +77,15 @@ impl Netlink {
     /// Opens a socket of this netlink protocol.
     pub(crate) fn open(protocol: i32) -> Result<Self> {
         let object = || format!("netlink socket of protocol {protocol}");
-        let flags = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-        // SAFETY: takes numbers and touches no memory of ours.
-        let fd = check(unsafe { libc::socket(libc::AF_NETLINK, flags, protocol) }).named("open", object)?;
-        // SAFETY: the kernel has just given us this descriptor; nobody else owns it.
-        let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-        let netlink = Self { socket, sequence: 0 };
-        let patience = libc::timeval { tv_sec: PATIENCE_SECONDS, tv_usec: 0 };
-        netlink
-            .set_option(libc::SOL_SOCKET, libc::SO_RCVTIMEO, &patience)
-            .named("set a deadline on", object)?;
+        // Routing is number 0, which is also that of none.
+        let number = u32::try_from(protocol).ok().and_then(NonZeroU32::new).map(Protocol::from_raw);
+        let (family, kind) = (AddressFamily::NETLINK, SocketType::RAW);
+        let socket = net::socket_with(family, kind, SocketFlags::CLOEXEC, number).named("open", object)?;
+        set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE)).named("set a deadline on", object)?;
         // Only for better messages: kernels before 4.12 have neither, and say the number alone.
-        let _ = netlink.set_option(libc::SOL_NETLINK, libc::NETLINK_EXT_ACK, &1i32);
-        let _ = netlink.set_option(libc::SOL_NETLINK, libc::NETLINK_CAP_ACK, &1i32);
-        Ok(netlink)
+        set_int(&socket, EXT_ACK, 1).ok();
+        set_int(&socket, CAP_ACK, 1).ok();
+        Ok(Self { socket, sequence: 0 })
     }
 
     /// Sends the requests in one datagram and collects what comes, until `answers` acknowledgements or ends of a dump.
@@ -136,15 +138,9 @@ impl Netlink {
     /// Listens to what the kernel tells this multicast group.
     fn join(&self, group: u32) -> Result<()> {
         let object = || format!("group {group} of netlink");
-        // SAFETY: all-zero is a valid sockaddr_nl: it holds integers only.
-        let mut anywhere: libc::sockaddr_nl = unsafe { std::mem::zeroed() };
-        anywhere.nl_family = libc::AF_NETLINK.cast_unsigned().try_into().expect("AF_NETLINK is 16");
-        let (address, size) = ((&raw const anywhere).cast(), size_of::<libc::sockaddr_nl>());
-        let size = u32::try_from(size).expect("it is 12");
         // The kernel tells nothing to a socket without a number, which sending would also give it.
-        // SAFETY: the kernel reads `size` bytes from `anywhere`, which lives through the call.
-        check(unsafe { libc::bind(self.socket.as_raw_fd(), address, size) }).named("bind for", object)?;
-        self.set_option(libc::SOL_NETLINK, libc::NETLINK_ADD_MEMBERSHIP, &group).named("join", object)
+        net::bind(&self.socket, &SocketAddrNetlink::new(0, 0)).named("bind for", object)?;
+        setsockopt(self.socket.as_fd(), ADD_MEMBERSHIP, &group.to_ne_bytes()).named("join", object)
     }
 
     /// What the kernel tells of itself within `patience`: one datagram's messages, or none.
@@ -160,35 +156,22 @@ impl Netlink {
     }
 
     fn send(&self, datagram: &[u8]) -> io::Result<()> {
-        // SAFETY: the kernel reads `datagram`, which lives through the call.
-        let sent =
-            unsafe { libc::send(self.socket.as_raw_fd(), datagram.as_ptr().cast(), datagram.len(), 0) };
-        check_len(sent).map(drop)
+        net::send(&self.socket, datagram, SendFlags::empty())?;
+        Ok(())
     }
 
     fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            let (into, room) = (buffer.as_mut_ptr().cast(), buffer.len());
-            // SAFETY: the kernel writes at most `room` bytes into `buffer`, which lives through the call.
-            let received =
-                check_len(unsafe { libc::recv(self.socket.as_raw_fd(), into, room, libc::MSG_TRUNC) });
-            match received {
-                Ok(length) if length <= room => return Ok(length),
+            match net::recv(&self.socket, &mut *buffer, RecvFlags::TRUNC) {
+                Ok((_, length)) if length <= buffer.len() => return Ok(length),
                 Ok(_) => return Err(io::Error::other("the kernel's answer is larger than expected")),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
                     return Err(io::Error::new(io::ErrorKind::TimedOut, "the kernel did not answer"));
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.into()),
             }
         }
-    }
-
-    fn set_option<T>(&self, level: i32, name: i32, value: &T) -> io::Result<()> {
-        let size = u32::try_from(size_of::<T>()).expect("socket options are small");
-        let value = std::ptr::from_ref(value).cast();
-        // SAFETY: the kernel reads `size` bytes from `value`, a reference that lives through the call.
-        check(unsafe { libc::setsockopt(self.socket.as_raw_fd(), level, name, value, size) }).map(drop)
     }
 }
 
@@ -232,7 +215,10 @@ fn incomplete(operation: &str, object: &str) -> OsError {
     )
 }
 
-const PATIENCE_SECONDS: libc::time_t = 5;
+const PATIENCE: Duration = Duration::from_secs(5);
+const EXT_ACK: Opt = Opt(libc::SOL_NETLINK, libc::NETLINK_EXT_ACK, "NETLINK_EXT_ACK");
+const CAP_ACK: Opt = Opt(libc::SOL_NETLINK, libc::NETLINK_CAP_ACK, "NETLINK_CAP_ACK");
+const ADD_MEMBERSHIP: Opt = Opt(libc::SOL_NETLINK, libc::NETLINK_ADD_MEMBERSHIP, "NETLINK_ADD_MEMBERSHIP");
 /// The kernel fills at most 32 KiB of a dump into one datagram; an acknowledgement quotes at most the request.
 const RECEIVE_BYTES: usize = 64 * 1024;
 const NLMSGERR_ATTR_MSG: u16 = 1;

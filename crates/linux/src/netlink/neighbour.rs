@@ -4,8 +4,9 @@ use super::address::{address_from, family_and_bytes};
 use super::message::{Reply, u16_at, u32_at};
 use super::{Message, Netlink, Network};
 use crate::error::Result;
-use model::units::Nanos;
+use packet::NeighbourState;
 use std::net::IpAddr;
+use units::Nanos;
 
 /// What the kernel knows of a neighbour.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,33 +17,10 @@ pub struct Neighbour {
     pub address: IpAddr,
     /// Its hardware address; none while or because it does not answer.
     pub mac: Option<[u8; 6]>,
-    /// How much the kernel trusts the entry.
+    /// How much the kernel trusts the entry (`linux/neighbour.h`).
     pub state: NeighbourState,
     /// How long ago it was last known to answer, where the kernel says.
     pub confirmed: Option<Nanos>,
-}
-
-/// State of a neighbour's entry (RFC 4861 §7.3.2; `linux/neighbour.h`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NeighbourState {
-    /// Asked for, not answered yet.
-    Incomplete,
-    /// Answered within the last half minute or so.
-    Reachable,
-    /// Answered once; may have changed since.
-    Stale,
-    /// Used while stale: soon to be asked again.
-    Delay,
-    /// Being asked again.
-    Probe,
-    /// Does not answer; packets to it are dropped with `EHOSTUNREACH`.
-    Failed,
-    /// Needs no hardware address (loopback, tunnels).
-    NoArp,
-    /// Set by the administrator.
-    Permanent,
-    /// Not asked yet, or not known to us.
-    None,
 }
 
 impl Network {
@@ -100,7 +78,7 @@ impl NeighbourChanges {
     }
 
     /// The next changes; none when nothing changes within `patience`. A deleted entry is told as
-    /// [`NeighbourState::None`].
+    /// [`NeighbourState::Unknown`].
     ///
     /// # Errors
     /// When the kernel dropped changes (`ENOBUFS`), since too many came at once: dump them all anew.
@@ -109,7 +87,7 @@ impl NeighbourChanges {
         let entry = |reply: &Reply| {
             let deleted = reply.kind == libc::RTM_DELNEIGH;
             let entry = parse(reply)?;
-            Some(if deleted { Neighbour { state: NeighbourState::None, ..entry } } else { entry })
+            Some(if deleted { Neighbour { state: NeighbourState::Unknown, ..entry } } else { entry })
         };
         Ok(replies.iter().filter_map(entry).collect())
     }
@@ -154,7 +132,7 @@ fn state(bits: u16) -> NeighbourState {
         libc::NUD_FAILED => NeighbourState::Failed,
         libc::NUD_NOARP => NeighbourState::NoArp,
         libc::NUD_PERMANENT => NeighbourState::Permanent,
-        _ => NeighbourState::None,
+        _ => NeighbourState::Unknown,
     }
 }
 

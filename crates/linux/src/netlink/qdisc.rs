@@ -5,8 +5,8 @@
 use super::message::{Attributes, u32_at, u64_at};
 use super::{Message, Network};
 use crate::error::{OsError, Result};
-use model::units::{BitRate, Bytes, Nanos};
 use std::io;
+use units::{BitRate, Bytes, Nanos};
 
 /// A queueing discipline.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,14 +2,16 @@
 //!
 //! Source: `include/uapi/linux/ethtool.h`. The ioctl acts in the network namespace of the socket it is made on,
 //! unlike `/sys/class/net`, which shows the namespace in which `/sys` was mounted.
+//!
+//! Through libc: rustix has none of its requests.
 
 use super::PacketClock;
 use crate::error::{Named, Result, check};
-use model::units::{BitRate, Nanos};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
+use units::{BitRate, Nanos};
 
 /// One interface, to be asked.
 #[derive(Debug)]

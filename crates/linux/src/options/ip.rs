@@ -1,17 +1,18 @@
 //! Options of IPv4 and IPv6 alike; on an IPv6 socket both are set, because it may carry IPv4-mapped traffic.
 
-use super::{Opt, get_int, set_int, set_raw, set_v4_int};
+use super::{Opt, asked, set_int, set_raw, set_v4_int};
 use crate::error::Result;
 use crate::sockaddr;
-use model::units::Bytes;
+use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
+use units::Bytes;
 
 /// What the socket does about the path MTU (`IP_MTU_DISCOVER`, ip(7) and ipv6(7)).
 ///
 /// On IPv6 a router never fragments, so a mode with DF clear merely loses what does not fit there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
+#[repr(i32)]
 pub enum MtuDiscovery {
     /// DF clear; the sender and every router may fragment; the path MTU cache is obeyed.
     Dont = 0,
@@ -33,9 +34,9 @@ pub enum MtuDiscovery {
 /// What `setsockopt(2)` gives.
 pub fn set_tos(fd: &impl AsFd, tos: u8) -> Result<()> {
     if is_v6(fd) {
-        set_int(fd, IPV6_TCLASS, tos.into())?;
+        asked("set IPV6_TCLASS on", fd, sockopt::set_ipv6_tclass(fd, tos.into()))?;
     }
-    set_int(fd, IP_TOS, tos.into())
+    asked("set IP_TOS on", fd, sockopt::set_ip_tos(fd, tos))
 }
 
 /// The byte of [`set_tos`], from the family the socket talks.
@@ -43,8 +44,10 @@ pub fn set_tos(fd: &impl AsFd, tos: u8) -> Result<()> {
 /// # Errors
 /// What `getsockopt(2)` gives.
 pub fn tos(fd: &impl AsFd) -> Result<u8> {
-    let value = if talks_v6(fd) { get_int(fd, IPV6_TCLASS) } else { get_int(fd, IP_TOS) }?;
-    Ok((value & 0xff) as u8)
+    if talks_v6(fd) {
+        return asked("read IPV6_TCLASS of", fd, sockopt::ipv6_tclass(fd)).map(|class| (class & 0xff) as u8);
+    }
+    asked("read IP_TOS of", fd, sockopt::ip_tos(fd))
 }
 
 /// Sets the interface, by its address, that packets to IPv4 groups leave through (`IP_MULTICAST_IF`).
@@ -52,7 +55,7 @@ pub fn tos(fd: &impl AsFd) -> Result<u8> {
 /// # Errors
 /// `EADDRNOTAVAIL` for an address that is not this host's; else what `setsockopt(2)` gives.
 pub fn set_multicast_interface(fd: &impl AsFd, address: Ipv4Addr) -> Result<()> {
-    set_raw(fd, IP_MULTICAST_IF, &address.octets())
+    asked("set IP_MULTICAST_IF on", fd, sockopt::set_ip_multicast_if(fd, &address))
 }
 
 /// Sets the path MTU mode.
@@ -68,7 +71,16 @@ pub fn set_mtu_discovery(fd: &impl AsFd, mode: MtuDiscovery) -> Result<()> {
 
 /// The same for one family alone: a raw IPv6 socket takes no option of IPv4.
 pub(crate) fn set_family_mtu_discovery(fd: &impl AsFd, ipv6: bool, mode: MtuDiscovery) -> Result<()> {
-    set_int(fd, if ipv6 { IPV6_MTU_DISCOVER } else { IP_MTU_DISCOVER }, mode as u32)
+    match ipv6 {
+        true => {
+            let mode = Ipv6PathMtuDiscovery::from_raw(mode as i32);
+            asked("set IPV6_MTU_DISCOVER on", fd, sockopt::set_ipv6_mtu_discover(fd, mode))
+        }
+        false => {
+            let mode = Ipv4PathMtuDiscovery::from_raw(mode as i32);
+            asked("set IP_MTU_DISCOVER on", fd, sockopt::set_ip_mtu_discover(fd, mode))
+        }
+    }
 }
 
 /// The path MTU mode; `None` for one this program does not know.
@@ -77,8 +89,11 @@ pub(crate) fn set_family_mtu_discovery(fd: &impl AsFd, ipv6: bool, mode: MtuDisc
 /// What `getsockopt(2)` gives.
 pub fn mtu_discovery(fd: &impl AsFd) -> Result<Option<MtuDiscovery>> {
     use MtuDiscovery::{Do, Dont, Interface, Omit, Probe, Want};
-    let mode = if talks_v6(fd) { get_int(fd, IPV6_MTU_DISCOVER) } else { get_int(fd, IP_MTU_DISCOVER) }?;
-    Ok([Dont, Want, Do, Probe, Interface, Omit].into_iter().find(|&known| known as u32 == mode))
+    let mode = match talks_v6(fd) {
+        true => asked("read IPV6_MTU_DISCOVER of", fd, sockopt::ipv6_mtu_discover(fd))?.as_raw(),
+        false => asked("read IP_MTU_DISCOVER of", fd, sockopt::ip_mtu_discover(fd))?.as_raw(),
+    };
+    Ok([Dont, Want, Do, Probe, Interface, Omit].into_iter().find(|&known| known as i32 == mode))
 }
 
 /// The path MTU the kernel believes in for a connected socket (`IP_MTU`, `IPV6_MTU`): the interface's or the route's
@@ -87,7 +102,10 @@ pub fn mtu_discovery(fd: &impl AsFd) -> Result<Option<MtuDiscovery>> {
 /// # Errors
 /// `ENOTCONN` when the socket is not connected.
 pub fn path_mtu(fd: &impl AsFd) -> Result<Bytes> {
-    let mtu = if talks_v6(fd) { get_int(fd, IPV6_MTU) } else { get_int(fd, IP_MTU) }?;
+    let mtu = match talks_v6(fd) {
+        true => asked("read IPV6_MTU of", fd, sockopt::ipv6_mtu(fd)),
+        false => asked("read IP_MTU of", fd, sockopt::ip_mtu(fd)),
+    }?;
     Ok(Bytes(mtu.into()))
 }
 
@@ -130,7 +148,7 @@ pub fn set_receive_fragment_size(fd: &impl AsFd, on: bool) -> Result<()> {
 /// `EINVAL` for 0.
 pub fn set_hops(fd: &impl AsFd, hops: u8) -> Result<()> {
     if is_v6(fd) {
-        set_int(fd, IPV6_UNICAST_HOPS, hops.into())?;
+        asked("set IPV6_UNICAST_HOPS on", fd, sockopt::set_ipv6_unicast_hops(fd, Some(hops)))?;
     }
     set_v4_int(fd, IP_TTL, hops.into())
 }
@@ -149,7 +167,7 @@ pub fn set_fragment_mtu(fd: &impl AsFd, mtu: u32) -> Result<()> {
 /// # Errors
 /// What `setsockopt(2)` gives, also on an IPv4 socket.
 pub fn set_v6_only(fd: &impl AsFd, on: bool) -> Result<()> {
-    set_int(fd, IPV6_V6ONLY, u32::from(on))
+    asked("set IPV6_V6ONLY on", fd, sockopt::set_ipv6_v6only(fd, on))
 }
 
 /// Leases the IPv6 flow `label` (20 bits) towards `peer` and lets the socket send it. To be done before the connect,
@@ -179,22 +197,14 @@ fn talks_v6(fd: &impl AsFd) -> bool {
         && !matches!(sockaddr::peer(fd.as_fd()), Ok(SocketAddr::V6(peer)) if peer.ip().to_ipv4_mapped().is_some())
 }
 
-const IP_TOS: Opt = Opt(libc::SOL_IP, libc::IP_TOS, "IP_TOS");
-const IP_MULTICAST_IF: Opt = Opt(libc::SOL_IP, libc::IP_MULTICAST_IF, "IP_MULTICAST_IF");
-const IP_MTU_DISCOVER: Opt = Opt(libc::SOL_IP, libc::IP_MTU_DISCOVER, "IP_MTU_DISCOVER");
-const IP_MTU: Opt = Opt(libc::SOL_IP, libc::IP_MTU, "IP_MTU");
 const IP_RECVERR: Opt = Opt(libc::SOL_IP, libc::IP_RECVERR, "IP_RECVERR");
 const IP_RECVFRAGSIZE: Opt = Opt(libc::SOL_IP, 25, "IP_RECVFRAGSIZE");
 const IP_RECVERR_RFC4884: Opt = Opt(libc::SOL_IP, 26, "IP_RECVERR_RFC4884");
 const IP_TTL: Opt = Opt(libc::SOL_IP, libc::IP_TTL, "IP_TTL");
-const IPV6_UNICAST_HOPS: Opt = Opt(libc::SOL_IPV6, libc::IPV6_UNICAST_HOPS, "IPV6_UNICAST_HOPS");
-const IPV6_TCLASS: Opt = Opt(libc::SOL_IPV6, libc::IPV6_TCLASS, "IPV6_TCLASS");
-const IPV6_MTU_DISCOVER: Opt = Opt(libc::SOL_IPV6, libc::IPV6_MTU_DISCOVER, "IPV6_MTU_DISCOVER");
 const IPV6_MTU: Opt = Opt(libc::SOL_IPV6, libc::IPV6_MTU, "IPV6_MTU");
 const IPV6_RECVERR: Opt = Opt(libc::SOL_IPV6, libc::IPV6_RECVERR, "IPV6_RECVERR");
 const IPV6_RECVERR_RFC4884: Opt = Opt(libc::SOL_IPV6, 31, "IPV6_RECVERR_RFC4884");
 const IPV6_RECVFRAGSIZE: Opt = Opt(libc::SOL_IPV6, 77, "IPV6_RECVFRAGSIZE");
-const IPV6_V6ONLY: Opt = Opt(libc::SOL_IPV6, libc::IPV6_V6ONLY, "IPV6_V6ONLY");
 const IPV6_FLOWLABEL_MGR: Opt = Opt(libc::SOL_IPV6, 32, "IPV6_FLOWLABEL_MGR");
 const IPV6_FLOWINFO_SEND: Opt = Opt(libc::SOL_IPV6, 33, "IPV6_FLOWINFO_SEND");
 /// linux/in6.h: get a label, creating it, for any process to share.
@@ -204,6 +214,7 @@ const IPV6_FL_F_CREATE: u16 = 1;
 
 #[cfg(test)]
 mod tests {
+    use super::super::get_int;
     use super::*;
     use std::net::UdpSocket;
 
@@ -221,9 +232,7 @@ mod tests {
     fn the_interface_of_groups_is_one_of_this_hosts() {
         let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
         set_multicast_interface(&socket, Ipv4Addr::LOCALHOST).unwrap();
-        let mut address = [0; 4];
-        super::super::get_raw(&socket, IP_MULTICAST_IF, &mut address).unwrap();
-        assert_eq!(address, [127, 0, 0, 1]);
+        assert_eq!(sockopt::ip_multicast_if(&socket), Ok(Ipv4Addr::LOCALHOST));
         let error = set_multicast_interface(&socket, Ipv4Addr::new(192, 0, 2, 1)).unwrap_err();
         assert!(error.to_string().starts_with("set IP_MULTICAST_IF on udp 0.0.0.0:"), "{error}");
     }

@@ -1,20 +1,19 @@
 //! Options of TCP, and how much of what was written is still on its way.
 
 use super::describe;
-use super::{Opt, get_int, get_raw, set_int, set_raw};
+use super::{Opt, asked, get_int, get_raw, set_int};
 use crate::error::{Named, Result, check};
-use model::units::{Bytes, Nanos};
+use rustix::net::sockopt;
 use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
+use units::{Bytes, Nanos};
 
 /// The congestion control of this socket (`TCP_CONGESTION`): `cubic`, `bbr`, ….
 ///
 /// # Errors
 /// What `getsockopt(2)` gives.
 pub fn congestion(fd: &impl AsFd) -> Result<String> {
-    let mut name = [0_u8; 16];
-    let len = get_raw(fd, TCP_CONGESTION, &mut name)?;
-    let end = name[..len].iter().position(|&byte| byte == 0).unwrap_or(len);
-    Ok(String::from_utf8_lossy(&name[..end]).into_owned())
+    asked("read TCP_CONGESTION of", fd, sockopt::tcp_congestion(fd))
 }
 
 /// Chooses the congestion control.
@@ -22,7 +21,7 @@ pub fn congestion(fd: &impl AsFd) -> Result<String> {
 /// # Errors
 /// `ENOENT` when the kernel has none of that name, `EPERM` when it is not allowed without privilege.
 pub fn set_congestion(fd: &impl AsFd, name: &str) -> Result<()> {
-    set_raw(fd, TCP_CONGESTION, name.as_bytes())
+    asked("set TCP_CONGESTION on", fd, sockopt::set_tcp_congestion(fd, name))
 }
 
 /// The congestion controls the kernel has loaded; others may be loaded on demand.
@@ -63,7 +62,7 @@ pub fn set_mss(fd: &impl AsFd, mss: Bytes) -> Result<()> {
 /// # Errors
 /// What `setsockopt(2)` gives.
 pub fn set_nodelay(fd: &impl AsFd, on: bool) -> Result<()> {
-    set_int(fd, TCP_NODELAY, u32::from(on))
+    asked("set TCP_NODELAY on", fd, sockopt::set_tcp_nodelay(fd, on))
 }
 
 /// Gives the connection up when sent data stays unacknowledged for `span`, cut to milliseconds
@@ -72,7 +71,8 @@ pub fn set_nodelay(fd: &impl AsFd, on: bool) -> Result<()> {
 /// # Errors
 /// What `setsockopt(2)` gives.
 pub fn set_user_timeout(fd: &impl AsFd, span: Nanos) -> Result<()> {
-    set_int(fd, TCP_USER_TIMEOUT, saturate(span.0 / 1_000_000))
+    let span = saturate(span.0 / 1_000_000);
+    asked("set TCP_USER_TIMEOUT on", fd, sockopt::set_tcp_user_timeout(fd, span))
 }
 
 /// The longest time between two retransmissions of the same data (`TCP_RTO_MAX_MS`), from one second on.
@@ -89,11 +89,11 @@ pub fn set_longest_retransmission(fd: &impl AsFd, span: Nanos) -> Result<()> {
 /// # Errors
 /// What `setsockopt(2)` gives.
 pub fn set_keepalive(fd: &impl AsFd, idle: Nanos, interval: Nanos, count: u8) -> Result<()> {
-    let seconds = |span: Nanos| saturate((span.0 / 1_000_000_000).clamp(1, 32767));
-    set_int(fd, SO_KEEPALIVE, 1)?;
-    set_int(fd, TCP_KEEPIDLE, seconds(idle))?;
-    set_int(fd, TCP_KEEPINTVL, seconds(interval))?;
-    set_int(fd, TCP_KEEPCNT, count.clamp(1, 127).into())
+    let seconds = |span: Nanos| Duration::from_secs((span.0 / 1_000_000_000).clamp(1, 32767));
+    asked("set SO_KEEPALIVE on", fd, sockopt::set_socket_keepalive(fd, true))?;
+    asked("set TCP_KEEPIDLE on", fd, sockopt::set_tcp_keepidle(fd, seconds(idle)))?;
+    asked("set TCP_KEEPINTVL on", fd, sockopt::set_tcp_keepintvl(fd, seconds(interval)))?;
+    asked("set TCP_KEEPCNT on", fd, sockopt::set_tcp_keepcnt(fd, count.clamp(1, 127).into()))
 }
 
 /// Makes closing the socket drop unsent data and reset the connection (`SO_LINGER` of zero), so that neither end
@@ -102,8 +102,7 @@ pub fn set_keepalive(fd: &impl AsFd, idle: Nanos, interval: Nanos, count: u8) ->
 /// # Errors
 /// What `setsockopt(2)` gives.
 pub fn set_reset_on_close(fd: &impl AsFd) -> Result<()> {
-    let on_for_zero_seconds = [1_u32.to_ne_bytes(), 0_u32.to_ne_bytes()].concat();
-    set_raw(fd, SO_LINGER, &on_for_zero_seconds)
+    asked("set SO_LINGER on", fd, sockopt::set_socket_linger(fd, Some(Duration::ZERO)))
 }
 
 /// Keeps the headers of arriving SYN segments (`TCP_SAVE_SYN`); to be set on the listener.
@@ -159,19 +158,11 @@ fn saturate(value: u64) -> u32 {
     u32::try_from(value.min(i32::MAX as u64)).expect("just limited")
 }
 
-const TCP_CONGESTION: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_CONGESTION, "TCP_CONGESTION");
 const TCP_MAXSEG: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_MAXSEG, "TCP_MAXSEG");
-const TCP_NODELAY: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_NODELAY, "TCP_NODELAY");
 /// `linux/tcp.h`.
 const TCP_RTO_MAX_MS: Opt = Opt(libc::IPPROTO_TCP, 44, "TCP_RTO_MAX_MS");
-const TCP_USER_TIMEOUT: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, "TCP_USER_TIMEOUT");
-const TCP_KEEPIDLE: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, "TCP_KEEPIDLE");
-const TCP_KEEPINTVL: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, "TCP_KEEPINTVL");
-const TCP_KEEPCNT: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_KEEPCNT, "TCP_KEEPCNT");
 const TCP_SAVE_SYN: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_SAVE_SYN, "TCP_SAVE_SYN");
 const TCP_SAVED_SYN: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_SAVED_SYN, "TCP_SAVED_SYN");
-const SO_KEEPALIVE: Opt = Opt(libc::SOL_SOCKET, libc::SO_KEEPALIVE, "SO_KEEPALIVE");
-const SO_LINGER: Opt = Opt(libc::SOL_SOCKET, libc::SO_LINGER, "SO_LINGER");
 /// linux/sockios.h
 const SIOCOUTQNSD: libc::c_ulong = 0x894b;
 const AVAILABLE_CONGESTION: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
@@ -237,8 +228,8 @@ mod tests {
         set_keepalive(&socket, Nanos::from_secs(7), Nanos::from_secs(3), 4).unwrap();
         set_user_timeout(&socket, Nanos::from_millis(2500)).unwrap();
         set_nodelay(&socket, true).unwrap();
-        assert_eq!(get_int(&socket, TCP_KEEPIDLE).unwrap(), 7);
-        assert_eq!(get_int(&socket, TCP_KEEPCNT).unwrap(), 4);
-        assert_eq!(get_int(&socket, TCP_USER_TIMEOUT).unwrap(), 2500);
+        assert_eq!(sockopt::tcp_keepidle(&socket).unwrap(), Duration::from_secs(7));
+        assert_eq!(sockopt::tcp_keepcnt(&socket).unwrap(), 4);
+        assert_eq!(sockopt::tcp_user_timeout(&socket).unwrap(), 2500);
     }
 }

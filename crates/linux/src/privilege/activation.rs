@@ -1,9 +1,11 @@
 //! Listening sockets handed over by a service manager (socket activation).
 //!
 //! The protocol of `sd_listen_fds(3)`: descriptors from 3 on, their number in `LISTEN_FDS`, for us when `LISTEN_PID` is
-//! our process.
+//! our process. The given descriptors are mere numbers, which rustix does not take: libc asks whether they are open.
 
 use crate::error::{Named, OsError, Result, check};
+use rustix::net::ipproto::TCP;
+use rustix::net::sockopt::{socket_acceptconn, socket_protocol};
 use std::env;
 use std::io;
 use std::net::TcpListener;
@@ -39,21 +41,12 @@ fn listener(given: RawFd) -> Result<TcpListener> {
     // SAFETY: takes numbers and touches no memory of ours.
     check(unsafe { libc::fcntl(given, libc::F_SETFD, libc::FD_CLOEXEC) }).map_err(named)?;
     let listener = TcpListener::from(own);
-    let is_listening = socket_option(&listener, libc::SO_ACCEPTCONN).map_err(named)? == 1;
-    if !is_listening || socket_option(&listener, libc::SO_PROTOCOL).map_err(named)? != libc::IPPROTO_TCP {
+    let is_listening = socket_acceptconn(&listener).map_err(|error| named(error.into()))?;
+    if !is_listening || socket_protocol(&listener).map_err(|error| named(error.into()))? != Some(TCP) {
         return Err(named(io::Error::new(io::ErrorKind::InvalidInput, "it is no listening TCP socket")));
     }
     listener.local_addr().named("ask the address of", || format!("descriptor {given}"))?;
     Ok(listener)
-}
-
-fn socket_option(socket: &impl std::os::fd::AsRawFd, name: libc::c_int) -> io::Result<libc::c_int> {
-    let mut value: libc::c_int = 0;
-    let mut size = libc::socklen_t::try_from(size_of_val(&value)).expect("an int is small");
-    let fd = socket.as_raw_fd();
-    // SAFETY: the kernel writes at most `size` bytes into `value`; both live through the call.
-    check(unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, name, (&raw mut value).cast(), &raw mut size) })?;
-    Ok(value)
 }
 
 const FIRST: RawFd = 3;

@@ -1,9 +1,13 @@
 //! Giving up rights that are no longer needed.
 //!
+//! libc is left for `getpwnam`, and for the change of user: it changes every thread, where rustix changes one.
 //! Sources: `capabilities(7)`, `credentials(7)`, `prctl(2)`, `capget(2)`, `getpwnam(3)`.
 
 use super::{Capability, permitted};
 use crate::error::{Named, Result, check};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, set_capabilities, set_keep_capabilities, set_no_new_privs,
+};
 use std::ffi::CString;
 use std::io;
 use std::ptr;
@@ -55,8 +59,8 @@ impl User {
 /// What the kernel refuses: a process that is not root, or a user that this user namespace does not know (`EINVAL`).
 pub fn go_on_as(user: User, kept: &[Capability]) -> Result<()> {
     let object = || format!("user {}", user.id);
-    // SAFETY: takes numbers only; without it the change of user takes every capability away.
-    check(unsafe { libc::prctl(libc::PR_SET_KEEPCAPS, 1 as libc::c_ulong) }).named("go on as", object)?;
+    // Without it the change of user takes every capability away.
+    set_keep_capabilities(true).named("go on as", object)?;
     // SAFETY: an empty list of groups is not read.
     check(unsafe { libc::setgroups(0, ptr::null()) }).named("leave the groups of root for", object)?;
     // SAFETY: takes numbers only.
@@ -73,36 +77,12 @@ pub fn go_on_as(user: User, kept: &[Capability]) -> Result<()> {
 pub fn keep(kept: &[Capability]) -> Result<()> {
     let object = || "capabilities".into();
     let bits = kept.iter().fold(0, |bits, capability| bits | capability.bit()) & permitted()?;
-    let half = |shift: u32| u32::try_from((bits >> shift) & u64::from(u32::MAX)).unwrap_or(0);
-    let sets = [0, 32].map(half).map(|part| Sets { effective: part, permitted: part, inheritable: 0 });
-    let header = Header { version: VERSION_3, pid: 0 };
-    // SAFETY: the kernel reads a header and two sets of bits, which live through the call.
-    let returned = unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) };
-    check(i32::try_from(returned).unwrap_or(-1)).named("give up", object)?;
-    let (on, none): (libc::c_ulong, libc::c_ulong) = (1, 0);
-    // SAFETY: takes numbers only.
-    check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, on, none, none, none) })
-        .named("give up", object)
-        .map(drop)
+    let all = CapabilitySet::from_bits_retain(bits);
+    let sets = CapabilitySets { effective: all, permitted: all, inheritable: CapabilitySet::empty() };
+    set_capabilities(None, sets).named("give up", object)?;
+    set_no_new_privs(true).named("give up", object)
 }
 
-/// `struct __user_cap_header_struct`.
-#[repr(C)]
-struct Header {
-    version: u32,
-    pid: i32,
-}
-
-/// `struct __user_cap_data_struct`: 32 capabilities of each set.
-#[repr(C)]
-struct Sets {
-    effective: u32,
-    permitted: u32,
-    inheritable: u32,
-}
-
-/// `_LINUX_CAPABILITY_VERSION_3`: two of the structures above.
-const VERSION_3: u32 = 0x2008_0522;
 /// Room for the strings of an entry of `/etc/passwd`, bytes.
 const ENTRY: usize = 16 * 1024;
 

@@ -1,7 +1,8 @@
 //! The fold of a capture: one packet or super-packet after the other becomes counts by way, flow and size.
 
-use super::{FlowKey, MOST_FLOWS, PacketFlow, PacketProtocol, PacketWay};
+use super::{FlowKey, MOST_FLOWS, PacketFlow, PacketProtocol, PacketWay, Pieces};
 use crate::plan::Direction;
+use packet::Captured;
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 
@@ -24,19 +25,6 @@ pub struct Seen {
     pub pieces: Pieces,
 }
 
-/// The packets that a frame stands for on the wire: all of one size but the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pieces {
-    /// Packets of the full size, the last not among them; 0 for an ordinary frame.
-    pub full: u64,
-    /// The full size, bytes of the IP packet.
-    pub size: u32,
-    /// Size of the last, or of the only one.
-    pub last: u32,
-    /// The headers that each has.
-    pub headers: u32,
-}
-
 /// Counts what a capture sees, in bounded memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -50,35 +38,6 @@ pub struct Tally {
     pub other_flows: u64,
     places: HashMap<FlowKey, usize>,
     datagrams: Datagrams,
-}
-
-impl Pieces {
-    /// One ordinary packet.
-    pub const fn one(size: u32, headers: u32) -> Pieces {
-        Pieces { full: 0, size, last: size, headers }
-    }
-
-    /// How many they are.
-    pub const fn packets(&self) -> u64 {
-        self.full.saturating_add(1)
-    }
-
-    /// All their bytes.
-    pub fn bytes(&self) -> u64 {
-        self.full.saturating_mul(self.size.into()).saturating_add(self.last.into())
-    }
-
-    /// What is behind their headers.
-    pub fn payload(&self) -> u64 {
-        let behind = |size: u32| u64::from(size.saturating_sub(self.headers));
-        self.full.saturating_mul(behind(self.size)).saturating_add(behind(self.last))
-    }
-
-    /// How many have something behind their headers.
-    pub fn with_payload(&self) -> u64 {
-        let full = if self.size > self.headers { self.full } else { 0 };
-        full.saturating_add(u64::from(self.last > self.headers))
-    }
 }
 
 impl Tally {
@@ -128,6 +87,19 @@ impl Tally {
 }
 
 impl Seen {
+    /// What the counts need of a captured packet; nothing when its packets on the wire cannot be known.
+    pub fn of(captured: &Captured<'_>, direction: Option<Direction>) -> Option<Seen> {
+        Some(Seen {
+            direction,
+            protocol: PacketProtocol::of(captured.ip.protocol),
+            source: captured.ip.source,
+            destination: captured.ip.destination,
+            ports: captured.ports,
+            fragment: captured.ip.fragment.map(|fragment| fragment.id),
+            pieces: captured.pieces()?,
+        })
+    }
+
     fn key(&self, direction: Direction) -> FlowKey {
         let (source_port, destination_port) = self.ports.unzip();
         let (near, far) = ((self.source, source_port), (self.destination, destination_port));

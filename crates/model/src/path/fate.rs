@@ -104,6 +104,16 @@ mod tests {
     }
 
     #[test]
+    fn a_shape_says_which_pieces_go_in_which_order() {
+        let sent = |shape: FragmentShape| shape.of(vec![1, 2, 3]);
+        for in_order in [MayBeCut, ByKernel, InOrder] {
+            assert_eq!(sent(in_order), [1, 2, 3]);
+        }
+        assert_eq!([sent(Reversed), sent(FirstAlone), sent(RestAlone)], [vec![3, 2, 1], vec![1], vec![2, 3]]);
+        assert!(RestAlone.of(Vec::<u8>::new()).is_empty());
+    }
+
+    #[test]
     fn each_box_on_the_way_is_known_by_what_it_lets_through() {
         assert_eq!(by_hand([(5, 10), (5, 10), (0, 5), (0, 5)]), FragmentFate::Pass);
         assert_eq!(by_hand([(0, 0), (0, 0), (0, 0), (0, 0)]), FragmentFate::AllDropped);

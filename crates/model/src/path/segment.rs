@@ -1,6 +1,6 @@
 //! TCP's view of a path: what each SYN promised, what arrived of it, and the segments that crossed.
 
-use super::Flow;
+use super::{Flow, Syn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,22 +32,4 @@ pub struct TcpWay {
     pub smaller_mss: Option<u32>,
     /// The sender's `net.ipv4.tcp_mtu_probing`: 0 never, 1 once a connection stalls, 2 always (RFC 4821).
     pub mtu_probing: Option<u8>,
-}
-
-/// The options and fields of a SYN as it arrived.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Syn {
-    /// Maximum segment size (RFC 9293, 3.7.1).
-    pub mss: Option<u32>,
-    /// Window scale, bits (RFC 7323).
-    pub window_scale: Option<u8>,
-    /// Selective acknowledgements permitted (RFC 2018).
-    pub sack: bool,
-    /// Timestamps (RFC 7323).
-    pub timestamps: bool,
-    /// TTL or hop limit.
-    pub ttl: u8,
-    /// Asked for explicit congestion notification (RFC 3168): ECE and CWR.
-    pub ecn: bool,
 }

@@ -4,8 +4,10 @@
 //! limit. `docs/security.md` has the figures.
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
+mod churn;
 mod forged;
 mod held;
+mod lies;
 mod limits;
 #[path = "../native/net.rs"]
 #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]

@@ -177,3 +177,27 @@ fn ipv6_and_its_options() {
         }
     }
 }
+
+#[test]
+fn an_interval_of_zero_is_one_as_long_as_the_test() {
+    let port = free_port();
+    let serving = Tool::Ours.serve(port, "-i 0");
+    let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -t 1 -b 10M -i 0 -J")).good().json();
+    assert_eq!(said["start"]["test_start"]["interval"], 0, "{said:#}");
+    let intervals = said["intervals"].as_array().expect("a list");
+    assert_eq!(intervals.len(), 1, "{said:#}");
+    assert_eq!(intervals[0]["sum"]["bytes"], said["end"]["sum_sent"]["bytes"], "{said:#}");
+    serving.stop().good();
+}
+
+#[test]
+fn an_error_has_the_kernels_words_and_in_json_no_prefix() {
+    let port = free_port();
+    let refused = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port}"));
+    let begins = "unable to connect to server: Connection refused: ";
+    assert!(refused.stderr.contains(&format!("iperf3: error - {begins}")), "{refused:#?}");
+    let refused = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -J")).json();
+    assert!(refused["error"].as_str().is_some_and(|error| error.starts_with(begins)), "{refused:#}");
+    let refused = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -A 1000"));
+    assert!(refused.stderr.contains("error - unable to set CPU affinity: Invalid argument"), "{refused:#?}");
+}

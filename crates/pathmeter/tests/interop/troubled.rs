@@ -55,12 +55,26 @@ fn with_json_the_error_is_in_the_document() {
     let (port, _server) = fake(|_, mut c| c.write_all(&[0xff]));
     let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -J"));
     assert_eq!(said.code, Some(1));
-    assert_eq!(said.json()["error"], "error - the server is busy running a test. try again later");
+    assert_eq!(said.json()["error"], "the server is busy running a test. try again later");
     assert_eq!(said.stderr, "");
     let (port, _server) = fake(|_, mut c| c.write_all(&[0xff]));
     let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} --json-stream"));
     let names: Vec<_> = said.events().iter().map(|event| event["event"].clone()).collect();
     assert_eq!((said.code, names), (Some(1), vec!["error".into(), "end".into()]));
+}
+
+/// A server of iPerf3 3.21 sends its output to all who come after one that asked for it.
+#[test]
+fn output_that_nobody_asked_for_is_not_shown() {
+    let act: Act = |l, c| results(l, c, UNASKED);
+    let (port, server) = fake(act);
+    let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -n 10K"));
+    assert!(said.stdout.contains("receiver") && !said.stdout.contains("Server output"), "{said:#?}");
+    drop(server);
+    let (port, server) = fake(act);
+    let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -n 10K --get-server-output"));
+    assert!(said.stdout.contains("Server output:\nwhat the server said"), "{said:#?}");
+    drop(server);
 }
 
 /// What was measured until a server vanished is shown.
@@ -190,6 +204,7 @@ fn read_message(control: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     Ok(body)
 }
 
+const UNASKED: &[u8] = br#"{"cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":0,"sender_has_retransmits":-1,"streams":[{"id":1,"bytes":10240,"retransmits":-1,"jitter":0,"errors":0,"packets":0,"start_time":0,"end_time":0.1}],"server_output_text":"what the server said\n"}"#;
 const LIES: &[u8] =
     br#"{"cpu_util_total":0,"cpu_util_user":0,"cpu_util_system":0,"sender_has_retransmits":-1,
     "streams":[{"id":77,"bytes":5,"retransmits":-1,"jitter":0,"errors":0,"packets":0}]}"#;

@@ -49,8 +49,7 @@ fn reflector(step: Option<Nanos>) -> String {
         let mut answered = 0;
         while let Ok((length, from)) = socket.recv_from(&mut buf) {
             let received = mono_now();
-            if let Some(reply) =
-                reflector.reflect(Arrival { from, received, ttl: None }, mono_now(), &mut buf, length)
+            if let Some(reply) = reflector.reflect(Arrival::new(from, received), mono_now(), &mut buf, length)
             {
                 socket.send_to(&buf[..reply], from).unwrap();
                 answered += 1;

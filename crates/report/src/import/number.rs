@@ -1,5 +1,6 @@
 //! Printed figures: what was printed, and how far off the true one may be.
 
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::units::{Bytes, Nanos};
 
 /// A figure as printed: the true one lies within half of the last digit.
@@ -80,7 +81,7 @@ pub(super) fn datagram_size(pairs: &[(Printed, u64)], likely: u32) -> Option<u32
     let power = low.max(1).checked_next_power_of_two().filter(|size| *size <= high && *size >= 64);
     let round = [1000, 100, 10].into_iter().map(|step| low.next_multiple_of(step)).find(|size| *size <= high);
     let found = power.or(usual).or(round).unwrap_or(u32::midpoint(low, high));
-    (low <= high && (1..=65_507).contains(&found)).then_some(found)
+    (low <= high && (1..=LARGEST_UDP_PAYLOAD).contains(&found)).then_some(found)
 }
 
 fn power(prefix: &str, base: f64) -> Option<f64> {

@@ -177,7 +177,7 @@ mod tests {
     }
 
     fn arrival(received: u64) -> Arrival {
-        Arrival { from: ([192, 0, 2, 1], 9).into(), received: MonoTime(received), ttl: None }
+        Arrival::new(([192, 0, 2, 1], 9).into(), MonoTime(received))
     }
 
     fn asked(bouncer: &mut Bouncer, sequence: u64, len: usize) -> Vec<u8> {

@@ -4,6 +4,7 @@
 
 use super::{Ack, Amount, DATAGRAM_LEN, Fixed, Frames, Rate, Request, ServerReport, Shape};
 use crate::{Policy, ProtocolError, Sent};
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::plan::Transport;
 use model::time::{MonoTime, WallTime};
 use model::units::{BitRate, Nanos};
@@ -191,7 +192,7 @@ impl Request {
         Sending {
             amount: self.amount,
             rate: self.rate,
-            length: length.max(smallest).min(if udp { MAX_DATAGRAM } else { MAX_WRITE }),
+            length: length.max(smallest).min(if udp { LARGEST_UDP_PAYLOAD } else { MAX_WRITE }),
             tos: self.tos,
             starts: self.start.filter(|_| self.starts_then),
             records: self.has_records(),
@@ -290,8 +291,6 @@ pub(super) fn bare_head() -> Vec<u8> {
 
 /// iPerf2's default over IPv4.
 const DEFAULT_DATAGRAM: u32 = 1470;
-/// Largest UDP payload over IPv4.
-const MAX_DATAGRAM: u32 = 65_507;
 /// What a client may make a server allocate.
 const MAX_WRITE: u32 = 16 << 20;
 /// Bytes of a burst that has room for its record.

@@ -273,7 +273,9 @@ impl Client {
     fn take_results(&mut self, now: MonoTime, message: &[u8]) -> Result<(), ProtocolError> {
         let results = Results::decode(message)?;
         let result = results.to_side(&self.config.test, Direction::Down)?;
-        let (output_text, output_json) = match results.report {
+        // A server that one client has asked sends its report to those after it, too (iPerf3 3.21).
+        let report = results.report.filter(|_| self.config.extras.get_server_output);
+        let (output_text, output_json) = match report {
             Some(Report::Text(text)) => (Some(text), None),
             Some(Report::Json(json)) => (None, Some(json)),
             None => (None, None),

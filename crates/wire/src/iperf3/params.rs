@@ -6,6 +6,7 @@
 use crate::iperf3::number;
 use crate::iperf3::state::ErrorCode;
 use crate::work::throughput::Extras;
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::plan::{Directions, End, TestSpec, Transport};
 use model::units::{BitRate, Bytes, Nanos};
 use serde_json::{Map, Value, json};
@@ -110,9 +111,9 @@ fn write_pace(test: &TestSpec, json: &mut Map<String, Value>) {
         let (on, segment) = if test.offload { (1, length) } else { (0, 0) };
         json.insert("gso".into(), json!(on));
         json.insert("gso_dg_size".into(), json!(segment));
-        json.insert("gso_bf_size".into(), json!((MAX_UDP_LENGTH / length).max(1) * length));
+        json.insert("gso_bf_size".into(), json!((LARGEST_UDP_PAYLOAD / length).max(1) * length));
         json.insert("gro".into(), json!(on));
-        json.insert("gro_bf_size".into(), json!(MAX_UDP_LENGTH));
+        json.insert("gro_bf_size".into(), json!(LARGEST_UDP_PAYLOAD));
     }
 }
 
@@ -222,7 +223,7 @@ fn read_extras(fields: &Fields) -> Result<Extras, Refusal> {
 fn check_length(test: &TestSpec) -> Result<(), Refusal> {
     let (range, code) = match test.transport {
         Transport::Tcp => (1..=MAX_TCP_LENGTH, ErrorCode::BLOCK_SIZE),
-        Transport::Udp => (MIN_UDP_LENGTH..=MAX_UDP_LENGTH, ErrorCode::UDP_BLOCK_SIZE),
+        Transport::Udp => (MIN_UDP_LENGTH..=LARGEST_UDP_PAYLOAD, ErrorCode::UDP_BLOCK_SIZE),
     };
     let fits = range.contains(&test.length);
     if fits { Ok(()) } else { Err(Refusal::of(code, format!("blocks of {} bytes", test.length))) }
@@ -288,7 +289,6 @@ const MAX_MSS: i64 = 32_767;
 const MAX_WINDOW: i64 = 512 << 20;
 const MAX_TCP_LENGTH: u32 = 1 << 20;
 const MIN_UDP_LENGTH: u32 = 16;
-const MAX_UDP_LENGTH: u32 = 65_507;
 /// Microseconds; nobody paces by it any more, but clients send it.
 const PACING_TIMER: u32 = 1000;
 

@@ -4,6 +4,7 @@ use super::datagram::HEADER_LEN;
 use super::message::Limits;
 use crate::work::Refusal;
 use crate::{Policy, sockperf};
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::LatencySpec;
 use model::plan::{End, TestSpec, Transport};
 use model::units::{BitRate, Nanos};
@@ -55,7 +56,7 @@ pub(super) fn latency_time(spec: &LatencySpec, policy: &Policy) -> Nanos {
 /// Longest message of a latency session, bytes.
 pub(super) fn longest_message(transport: Transport) -> usize {
     match transport {
-        Transport::Udp => sockperf::MAX_UDP_LEN,
+        Transport::Udp => LARGEST_UDP_PAYLOAD as usize,
         Transport::Tcp => sockperf::MAX_TCP_LEN,
     }
 }
@@ -77,7 +78,7 @@ pub(super) fn longest(policy: &Policy) -> Nanos {
 fn check_ranges(spec: &TestSpec) -> Result<(), Refusal> {
     let lengths = match spec.transport {
         Transport::Tcp => 0..=MAX_BLOCK,
-        Transport::Udp => HEADER_LEN as u32..=MAX_UDP_PAYLOAD,
+        Transport::Udp => HEADER_LEN as u32..=LARGEST_UDP_PAYLOAD,
     };
     in_range("length", u64::from(spec.length), u64::from(*lengths.start()), u64::from(*lengths.end()))?;
     in_range("burst", u64::from(spec.burst), 0, 10_000)?;
@@ -177,7 +178,6 @@ pub(super) fn limit(reason: String, advice: impl Into<String>) -> Refusal {
 const MAX_BLOCK: u32 = 16 << 20;
 /// Bytes: a datagram of any length is one.
 const SMALLEST_BURST: u64 = 64 << 10;
-const MAX_UDP_PAYLOAD: u32 = 65_507;
 const MAX_OMIT: Nanos = Nanos::from_secs(600);
 
 #[cfg(test)]

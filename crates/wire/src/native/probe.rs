@@ -8,6 +8,7 @@
 //! | PMTRPRB | kind | sequence | clock ns | zeros               ECHO, and ECHO REPLY with the same bytes
 //! ```
 
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::LatencySpec;
 use model::plan::TestSpec;
 use model::time::MonoTime;
@@ -32,7 +33,7 @@ pub(super) fn latency_test(spec: &LatencySpec) -> TestSpec {
 /// Smallest probe or echo, bytes of UDP payload.
 pub const MIN_SIZE: u32 = 24;
 /// Largest, bytes of UDP payload over IPv4.
-pub const MAX_SIZE: u32 = 65_507;
+pub const MAX_SIZE: u32 = LARGEST_UDP_PAYLOAD;
 /// Most sizes in one order.
 pub const MAX_SIZES: usize = 64;
 /// Most datagrams of one size in one order.

@@ -109,7 +109,7 @@ mod tests {
     use std::sync::Mutex;
 
     fn arrival() -> Arrival {
-        Arrival { from: ([192, 0, 2, 1], 9).into(), received: MonoTime(1000), ttl: None }
+        Arrival::new(([192, 0, 2, 1], 9).into(), MonoTime(1000))
     }
 
     fn message(flags: u16, len: u32, size: usize) -> Vec<u8> {

@@ -7,6 +7,7 @@ mod auth;
 mod clock;
 mod packet;
 mod reflector;
+mod seen;
 mod sender;
 mod sessions;
 mod tlv;

@@ -3,6 +3,7 @@
 use super::auth::Key;
 use super::clock::{Clock, ErrorEstimate, Format, Timestamp};
 use super::packet::{Mode, ReflectorPacket, SenderPacket, is_reflected};
+use super::seen::Seen;
 use super::sessions::Sessions;
 use super::tlv;
 use crate::echo::{Arrival, Reflect, Stray};
@@ -36,6 +37,8 @@ pub struct Reflector {
     error: ErrorEstimate,
     sessions: Sessions,
     counts: ReflectorCounts,
+    /// DSCP and ECN of the last reply.
+    class: u8,
 }
 
 /// What has come to a reflector.
@@ -59,6 +62,7 @@ impl Reflector {
             error: ErrorEstimate::new(options.format, options.synced, options.error),
             sessions: Sessions::new(MOST_SESSIONS),
             counts: ReflectorCounts::default(),
+            class: 0,
             options,
         }
     }
@@ -93,7 +97,7 @@ impl Reflector {
 
     fn answer(&mut self, asked: SenderPacket, arrival: Arrival, now: MonoTime) -> ReflectorPacket {
         let sequence = match self.options.stateful {
-            true => self.sessions.count((arrival.from, asked.ssid), arrival.received),
+            true => self.sessions.count((arrival.from, asked.ssid), asked.sequence, arrival.received),
             false => asked.sequence,
         };
         ReflectorPacket {
@@ -123,7 +127,9 @@ impl Reflect for Reflector {
         let (packet, tlvs) = buf[..length].split_at_mut(base);
         answer.write(self.mode, packet);
         let key = self.options.key.as_ref();
-        tlv::reflect(tlvs, asked.sequence, answer.sequence, key);
+        let count = self.options.stateful.then(|| answer.sequence.wrapping_add(1));
+        let seen = Seen { arrival, count };
+        self.class = tlv::reflect(tlvs, asked.sequence, answer.sequence, key, &seen);
         if let Some(key) = key {
             key.sign(packet);
         }
@@ -133,6 +139,10 @@ impl Reflect for Reflector {
 
     fn stamps(&self) -> bool {
         true
+    }
+
+    fn class(&self) -> u8 {
+        self.class
     }
 
     fn frame(&self, _: &[u8]) -> Result<Option<usize>, Stray> {
@@ -173,7 +183,7 @@ mod tests {
     }
 
     fn arrival(port: u16) -> Arrival {
-        Arrival { from: ([192, 0, 2, 1], port).into(), received: MonoTime(250_001_000), ttl: Some(61) }
+        Arrival { ttl: Some(61), ..Arrival::new(([192, 0, 2, 1], port).into(), MonoTime(250_001_000)) }
     }
 
     fn answer(reflector: &mut Reflector, request: &[u8]) -> Option<Vec<u8>> {

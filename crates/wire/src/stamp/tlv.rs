@@ -1,9 +1,10 @@
 //! Extensions behind a base packet, and how a reflector returns them (RFC 8972 section 4).
 //!
-//! Each is `flags (1 byte) | type (1) | length of the value (2) | value`. Understood are Extra Padding and HMAC; every
-//! other one is returned with the flag U.
+//! Each is `flags (1 byte) | type (1) | length of the value (2) | value`. Understood are Extra Padding, HMAC and what
+//! [`Seen`] answers; every other one is returned with the flag U.
 
 use super::auth::{Key, MAC_LEN};
+use super::seen::Seen;
 
 /// One extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,12 @@ impl Tlv<'_> {
     pub const INTEGRITY: u8 = 0x20;
     /// Type of the padding to a size (RFC 8972 section 4.1).
     pub const EXTRA_PADDING: u8 = 1;
+    /// Type of what the reflector knows of addresses and ports (RFC 8972 section 4.2).
+    pub const LOCATION: u8 = 2;
+    /// Type of the traffic class (RFC 8972 section 4.4).
+    pub const CLASS_OF_SERVICE: u8 = 4;
+    /// Type of counts at both ends (RFC 8972 section 4.5).
+    pub const DIRECT_MEASUREMENT: u8 = 5;
     /// Type of the HMAC over the extensions (RFC 8972 section 4.8).
     pub const HMAC: u8 = 8;
     /// Bytes before the value.
@@ -45,11 +52,8 @@ impl Tlv<'_> {
 
     /// Is its length one that cannot be: larger than the packet, or wrong for its type?
     pub fn is_malformed(&self) -> bool {
-        self.cut || (self.kind == Tlv::HMAC && self.value.len() != MAC_LEN)
-    }
-
-    const fn is_understood(&self) -> bool {
-        matches!(self.kind, Tlv::EXTRA_PADDING | Tlv::HMAC)
+        let length = self.value.len();
+        self.cut || (self.kind == Tlv::HMAC && length != MAC_LEN) || !Seen::fits(self.kind, length)
     }
 }
 
@@ -84,16 +88,25 @@ pub(super) fn write_padding(bytes: &mut [u8]) {
     bytes[2..4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Turns the extensions of a sender into those of the reply, in place and of the same size. `asked` and `answered`
-/// are the Sequence Numbers of the two base packets, which an HMAC covers too.
-pub(super) fn reflect(tlvs: &mut [u8], asked: u32, answered: u32, key: Option<&Key>) {
+/// Turns the extensions of a sender into those of the reply, in place and of the same size; DSCP and ECN of the reply.
+/// `asked` and `answered` are the Sequence Numbers of the two base packets, which an HMAC covers too.
+pub(super) fn reflect(tlvs: &mut [u8], asked: u32, answered: u32, key: Option<&Key>, seen: &Seen) -> u8 {
     let trust = check(tlvs, asked, key);
-    let integrity = if matches!(trust, Trust::Broken) { Tlv::INTEGRITY } else { 0 };
+    let broken = matches!(trust, Trust::Broken);
+    let integrity = if broken { Tlv::INTEGRITY } else { 0 };
+    let class = seen.reply_class(if broken { &[] } else { tlvs });
     let mut at = 0;
     while let Some(tlv) = (Tlvs { bytes: tlvs, at }).next() {
-        let unrecognized = if tlv.is_understood() { 0 } else { Tlv::UNRECOGNIZED };
+        let (kind, length) = (tlv.kind, tlv.value.len());
         let malformed = if tlv.is_malformed() { Tlv::MALFORMED } else { 0 };
-        let next = at + Tlv::HEADER_LEN + tlv.value.len();
+        let next = at + Tlv::HEADER_LEN + length;
+        let value = &mut tlvs[at + Tlv::HEADER_LEN..next];
+        // What somebody on the path may have put there is not answered.
+        let understood = match kind {
+            Tlv::EXTRA_PADDING | Tlv::HMAC => true,
+            _ => malformed == 0 && !broken && seen.answer(kind, value),
+        };
+        let unrecognized = if understood { 0 } else { Tlv::UNRECOGNIZED };
         tlvs[at] = unrecognized | malformed | integrity;
         // The rest behind a malformed one is returned as it came.
         at = if malformed == 0 { next } else { tlvs.len() };
@@ -102,6 +115,7 @@ pub(super) fn reflect(tlvs: &mut [u8], asked: u32, answered: u32, key: Option<&K
         let mac = key.mac(&[&answered.to_be_bytes(), &tlvs[..at]]);
         tlvs[at + Tlv::HEADER_LEN..at + Tlv::HEADER_LEN + MAC_LEN].copy_from_slice(&mac);
     }
+    class
 }
 
 /// What the HMAC over the extensions tells.
@@ -140,6 +154,8 @@ fn check<'a>(tlvs: &[u8], asked: u32, key: Option<&'a Key>) -> Trust<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::echo::Arrival;
+    use model::time::MonoTime;
     use proptest::prelude::*;
 
     fn tlv(flags: u8, kind: u8, value: &[u8]) -> Vec<u8> {
@@ -148,7 +164,8 @@ mod tests {
     }
 
     fn reflected(mut tlvs: Vec<u8>, key: Option<&Key>) -> Vec<u8> {
-        reflect(&mut tlvs, 1, 2, key);
+        let arrival = Arrival::new(([192, 0, 2, 1], 9).into(), MonoTime(0));
+        reflect(&mut tlvs, 1, 2, key, &Seen { arrival, count: None });
         tlvs
     }
 
@@ -208,7 +225,7 @@ mod tests {
 
     #[test]
     fn without_a_right_hmac_every_extension_says_so() {
-        let (key, padding, unknown) = (key(), tlv(0x80, 1, b"ab"), tlv(0x80, 2, b"cd"));
+        let (key, padding, unknown) = (key(), tlv(0x80, 1, b"ab"), tlv(0x80, 3, b"cd"));
         let hmac = |before: &[u8]| tlv(0x80, 8, &key.mac(&[&1_u32.to_be_bytes(), before]));
         let all_broken = |tlvs: &[&[u8]], key: Option<&Key>| {
             let answer = reflected(tlvs.concat(), key);
@@ -239,7 +256,7 @@ mod tests {
         }
 
         #[test]
-        fn extensions_are_read_as_written(parts in proptest::collection::vec((1_u8..8, any::<Vec<u8>>()), 0..5)) {
+        fn extensions_are_read_as_written(parts in proptest::collection::vec((prop::sample::select(&[1_u8, 3, 6, 7, 99][..]), any::<Vec<u8>>()), 0..5)) {
             let bytes = parts.iter().map(|(kind, value)| tlv(0x80, *kind, value)).collect::<Vec<_>>().concat();
             let read: Vec<_> = Tlvs::new(&bytes).map(|tlv| (tlv.kind, tlv.value.to_vec())).collect();
             prop_assert_eq!(read, parts);

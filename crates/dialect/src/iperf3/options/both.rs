@@ -5,6 +5,7 @@ use crate::getopt::Value;
 use crate::iperf3::numbers::{any_base, nanos, seconds, whole, within};
 use crate::iperf3::{CommandLine, Fault, Json, Keepalive, Request};
 use model::units::Nanos;
+use report::format::iperf3::WHOLE_TEST;
 
 /// Of client and server.
 pub(in crate::iperf3) const BOTH: &[Row] = &[
@@ -170,7 +171,9 @@ fn unit(line: &mut CommandLine, text: &str) -> Taken {
 fn interval(line: &mut CommandLine, text: &str) -> Taken {
     let asked = seconds(text).filter(|time| *time == 0.0 || (0.1..=60.0).contains(time));
     let refusal = "invalid report interval (min = 0.1, max = 60 seconds)";
-    line.both.interval = nanos(asked.ok_or_else(|| Fault::parameter(refusal))?);
+    let asked = nanos(asked.ok_or_else(|| Fault::parameter(refusal))?);
+    // 0 is one interval, as long as the test.
+    line.both.interval = if asked == Nanos::ZERO { WHOLE_TEST } else { asked };
     Ok(())
 }
 

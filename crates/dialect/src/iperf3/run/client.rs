@@ -3,7 +3,7 @@
 use super::out::Out;
 use super::pidfile::PidFile;
 use super::printer::{Printer, system_info};
-use super::{FAILED, words};
+use super::{FAILED, debug, no_such_cpu, words};
 use crate::iperf3::{CommandLine, password};
 use crate::{DONE, Interrupts};
 use engine::client;
@@ -28,14 +28,14 @@ pub(super) fn run(line: &CommandLine, stop: Interrupts) -> u8 {
     };
     let options = Iperf3Options { system_info: system_info(), ..line.output_options() };
     let mut printer = Printer::new(line.both.json, options);
-    let (sentence, exit) = match test(line, &mut printer, &mut out, stop) {
-        Ok(Ended::Completed) => (None, DONE),
-        Ok(Ended::Interrupted) => (Some(words::CLIENT_ENDED.to_owned()), DONE),
-        Err(error) => (Some(format!("error - {}", words::of_client(&error))), FAILED),
+    let (sentence, prefix, exit) = match test(line, &mut printer, &mut out, stop) {
+        Ok(Ended::Completed) => (None, "", DONE),
+        Ok(Ended::Interrupted) => (Some(words::CLIENT_ENDED.to_owned()), "", DONE),
+        Err(error) => (Some(words::of_client(&error)), "error - ", FAILED),
     };
     out.write(&printer.ended(sentence.as_deref()));
     if let (Some(sentence), false) = (&sentence, printer.holds_errors()) {
-        out.error(sentence);
+        out.error(&format!("{prefix}{sentence}"));
     }
     match out.failure() {
         Some(failure) => told(&failure),
@@ -57,8 +57,12 @@ fn test(line: &CommandLine, printer: &mut Printer, out: &mut Out, stop: Interrup
         None => None,
     };
     let plan = line.plan()?;
+    if let Some(refusal) = no_such_cpu(line) {
+        return Err(Failure { kind: Kind::Usage, message: refusal.into(), advice: None }.into());
+    }
     let interrupt = stop().context("catch signals")?;
     let mut print = |event: &_| {
+        debug(line.both.debug.is_some(), event);
         let text = printer.event(event, &out.stamp());
         out.write(&text);
     };

@@ -6,7 +6,7 @@ use super::out::Out;
 use super::pidfile::PidFile;
 use super::printer::system_info;
 use super::session::Sessions;
-use super::{daemon, words};
+use super::{daemon, no_such_cpu, words};
 use crate::iperf3::{CommandLine, Json};
 use crate::{DONE, Interrupts};
 use engine::interrupt::Interrupt;
@@ -37,6 +37,7 @@ pub(super) fn run(line: &CommandLine, words: &[OsString], stop: Interrupts) -> u
 fn prepare(line: &CommandLine) -> Result<(Out, TcpListener, Option<Verifier>), String> {
     line.warnings.iter().for_each(|warning| warn(warning));
     let out = Out::open(&line.both).map_err(|e| format!("error - {e}"))?;
+    no_such_cpu(line).map_or(Ok(()), |refusal| Err(format!("error - {refusal}")))?;
     let verifier = verifier(line)?;
     Ok((out, listen(line)?, verifier))
 }
@@ -62,7 +63,7 @@ fn sessions(line: &CommandLine, out: Out) -> Sessions {
     let (banner_options, port) = (options.clone(), line.both.port);
     let text = line.both.json == Json::Off;
     let banner = move |test| if text { server_banner(&banner_options, port, test) } else { String::new() };
-    Sessions::new(Console::new(out, Box::new(banner)), line.both.json, options)
+    Sessions::new(Console::new(out, Box::new(banner)), line.both.json, line.both.debug.is_some(), options)
 }
 
 fn config(

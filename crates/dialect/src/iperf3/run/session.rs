@@ -2,7 +2,7 @@
 
 use super::console::Console;
 use super::printer::{Printer, json_report};
-use super::words;
+use super::{debug, words};
 use crate::iperf3::Json;
 use engine::session::{Observer, SessionEvent, Watcher};
 use model::event::Event;
@@ -18,14 +18,15 @@ use wire::{ProtocolError, Report, iperf3::Extras};
 pub(super) struct Sessions {
     console: Arc<Mutex<Console>>,
     json: Json,
+    debug: bool,
     options: Iperf3Options,
     running: Arc<AtomicU32>,
 }
 
 impl Sessions {
     /// No session yet.
-    pub(super) fn new(console: Console, json: Json, options: Iperf3Options) -> Sessions {
-        Sessions { console: Arc::new(Mutex::new(console)), json, options, running: Arc::default() }
+    pub(super) fn new(console: Console, json: Json, debug: bool, options: Iperf3Options) -> Sessions {
+        Sessions { console: Arc::new(Mutex::new(console)), json, debug, options, running: Arc::default() }
     }
 
     /// The console, for one call.
@@ -72,6 +73,7 @@ impl Session {
     }
 
     fn print(&mut self, event: &Event) {
+        debug(self.shared.debug, event);
         let mut console = self.shared.console();
         let text = self.printer.event(event, &console.stamp());
         console.say(self.number, &text);

@@ -3,12 +3,14 @@
 use engine::error::{Error, Kind};
 use wire::ProtocolError;
 
-/// The sentence of a client's error, after `error - `.
+/// The sentence of a client's error, which has `error - ` before it where it stands alone, and in JSON not.
 pub(super) fn of_client(error: &Error) -> String {
     if let Some(failure) = error.failure() {
         let advice = failure.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
         let which = if failure.kind == Kind::Unreachable { "unable to connect to server: " } else { "" };
-        return format!("{which}{}{advice}", failure.message);
+        let kernel = KERNEL.iter().find(|(ours, _)| failure.message.contains(ours));
+        let kernel = kernel.map(|(_, words)| format!("{words}: ")).unwrap_or_default();
+        return format!("{which}{kernel}{}{advice}", failure.message);
     }
     match error.protocol() {
         Some(ProtocolError::Busy) => "the server is busy running a test. try again later".into(),
@@ -33,6 +35,10 @@ pub(super) fn of_session(error: &ProtocolError) -> String {
         other => format!("error - {other}"),
     }
 }
+
+/// What the kernel calls it (strerror(3)) that we say in other words: scripts look for it.
+const KERNEL: [(&str, &str); 2] =
+    [("refused the connection", "Connection refused"), ("does not answer on", "Connection timed out")];
 
 /// A client that was told to stop.
 pub(super) const CLIENT_ENDED: &str = "interrupt - the client has terminated";

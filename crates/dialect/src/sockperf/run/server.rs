@@ -9,6 +9,7 @@ use engine::echo::server::{Note, Servers, join};
 use engine::error::{Failure, Result};
 use linux::clock::mono_now;
 use linux::options;
+use linux::sockaddr::plain;
 use linux::socket::{TcpOptions, UdpOptions, tcp_listen, udp_bind};
 use model::latency::WaitMode;
 use model::time::MonoTime;
@@ -195,7 +196,7 @@ impl Watched {
     }
 
     fn gap(&mut self, Seen { from, sequence, warm_up, .. }: Seen) -> String {
-        let from = SocketAddr::new(from.ip().to_canonical(), from.port());
+        let from = plain(from);
         if let Some(session) = self.sessions.get_mut(&from) {
             return session.message(sequence, warm_up);
         }

@@ -5,8 +5,9 @@ use crate::error::{Failure, Result};
 use crate::reach::{reason, unanswered};
 use frames::Stop;
 use linux::clock::mono_now;
-use linux::netlink::{Neighbour, NeighbourState, Network};
+use linux::netlink::{Neighbour, Network};
 use linux::socket::{UdpOptions, udp_bind};
+use model::reach::NeighbourState;
 use model::units::Nanos;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -91,7 +92,7 @@ fn neighbour(
         if let Some(mac) = known.and_then(answered) {
             return Ok(mac);
         }
-        let state = known.map_or(NeighbourState::None, |known| known.state);
+        let state = known.map_or(NeighbourState::Unknown, |known| known.state);
         let settled = asked_at.is_some_and(|at| mono_now() >= at + SETTLED);
         if mono_now() >= until || stop.is_raised() || (settled && state == NeighbourState::Failed) {
             let reason = unanswered(hop, is_far_host, &interface.name.to_string(), state);
@@ -108,7 +109,7 @@ fn neighbour(
 
 /// What is known for good enough to be sent to.
 fn answered(known: &Neighbour) -> Option<[u8; 6]> {
-    let doubted = [NeighbourState::None, NeighbourState::Incomplete, NeighbourState::Failed];
+    let doubted = [NeighbourState::Unknown, NeighbourState::Incomplete, NeighbourState::Failed];
     known.mac.filter(|_| !doubted.contains(&known.state))
 }
 

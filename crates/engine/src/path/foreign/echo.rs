@@ -211,7 +211,7 @@ impl Echo {
     fn hear_errors(&mut self) -> Result<bool> {
         let mut nothing = true;
         for _ in 0..TAKEN {
-            let mut quote = [0; linux::icmp::HEADER + SECRET];
+            let mut quote = [0; packet::icmp::HEADER + SECRET];
             let Some(entry) = error_queue::take(&self.socket, &mut quote).context("read the error queue")?
             else {
                 break;

@@ -5,7 +5,9 @@ use crate::path::pieces::pieces;
 use crate::probe::numbered::Numbered;
 use linux::nic::Nic;
 use linux::options::{self, MtuDiscovery};
+use model::framing::LARGEST_PACKET;
 use model::path::PathPlan;
+use packet::header;
 
 /// Sizes that this host sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +36,7 @@ impl Facts {
             Some(device) => Nic::named(device),
             None => Nic::toward(remote.ip().to_canonical()),
         };
-        let limit = if ipv6 { LARGEST_V6 } else { LARGEST_V4 };
+        let limit = if ipv6 { LARGEST_V6 } else { LARGEST_PACKET };
         let interface = nic.ok().map(|nic| nic.link.mtu).or(cached).unwrap_or(USUAL_MTU).min(limit);
         let most = plan.largest.unwrap_or(interface).min(interface);
         Ok(Facts { ipv6, interface, most, cached })
@@ -42,12 +44,12 @@ impl Facts {
 
     /// A packet that this host has to cut; `None`: its interface carries all.
     pub(in crate::path) fn cut_size(&self) -> Option<u32> {
-        Some(self.interface + OVER).filter(|size| *size <= LARGEST_V4)
+        Some(self.interface + OVER).filter(|size| *size <= LARGEST_PACKET)
     }
 
     /// How many pieces arrive of a datagram, where the largest packet that crosses is `mtu`.
     pub(in crate::path) fn pieces(&self, size: u32, mtu: u32) -> u32 {
-        let headers = if self.ipv6 { 40 } else { 20 };
+        let headers = header::ip(self.ipv6) as u32;
         // A kernel that knows the path cuts IPv6 to its measure.
         let own = if self.ipv6 { mtu } else { self.interface };
         pieces(self.ipv6, size.saturating_sub(headers), own, mtu)
@@ -56,10 +58,8 @@ impl Facts {
 
 /// How much more than its interface carries this host is asked to send: more than a whole header.
 const OVER: u32 = 200;
-/// RFC 791: the total length has 16 bits.
-const LARGEST_V4: u32 = 65_535;
 /// RFC 8200: the header is not counted, but UDP's length has 16 bits.
-const LARGEST_V6: u32 = 65_575;
+const LARGEST_V6: u32 = LARGEST_PACKET + header::IPV6 as u32;
 const USUAL_MTU: u32 = 1500;
 /// RFC 863, where no port was given: nothing is sent to it.
 const DISCARD: u16 = 9;

@@ -6,6 +6,7 @@ use linux::socket::{TcpOptions, tcp_connect};
 use linux::tcp_info::tcp_info;
 use model::path::{PathMethod, PathPlan, TcpWay};
 use model::units::Nanos;
+use packet::header;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use wire::native;
@@ -79,7 +80,7 @@ fn read(stream: &std::net::TcpStream, address: SocketAddr) -> Option<Tcp> {
     let whole = |mss: u64| u32::try_from(mss).ok().map(|mss| mss + if timestamps { TIMESTAMPS } else { 0 });
     let arrived = options::mss(stream).ok().and_then(|mss| whole(mss.0));
     let path_mtu = u32::try_from(info.path_mtu.0).ok();
-    let headers = if address.is_ipv6() { 60 } else { 40 };
+    let headers = header::of_tcp(address.is_ipv6());
     // Said at once, so that a server that waits for a request waits no longer.
     options::set_reset_on_close(stream).ok();
     Some(Tcp {

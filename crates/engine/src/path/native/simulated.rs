@@ -116,7 +116,7 @@ impl Simulated {
 
     fn in_pieces(&mut self, at: usize, payload: u32, shape: FragmentShape) -> bool {
         let usual = crate::probe::flow::piece(self.ipv6);
-        let headers = if self.ipv6 { 48 } else { 20 };
+        let headers = packet::header::of_fragment(self.ipv6);
         let by_kernel = shape == FragmentShape::ByKernel && !self.ipv6;
         let most = if by_kernel { INTERFACE } else { usual };
         let datagram = payload + 8;
@@ -124,13 +124,9 @@ impl Simulated {
             true => datagram.div_ceil(2).next_multiple_of(8),
             false => (most - headers) / 8 * 8,
         };
-        let mut sizes: Vec<u32> =
-            (0..datagram.div_ceil(room)).map(|n| (datagram - n * room).min(room) + headers).collect();
-        match shape {
-            FragmentShape::FirstAlone => sizes.truncate(1),
-            FragmentShape::RestAlone => drop(sizes.remove(0)),
-            _ => {}
-        }
+        let sizes = shape.of::<u32>(
+            (0..datagram.div_ceil(room)).map(|n| (datagram - n * room).min(room) + headers).collect(),
+        );
         let arrived = self.pieces(at, &sizes);
         let whole = arrived == sizes.len();
         let counted = self.seen[1 - at].fragments_received.get_or_insert(0);

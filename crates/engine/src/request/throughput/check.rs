@@ -3,6 +3,7 @@
 use super::Throughput;
 use super::limits::{self, at_most, exclude, range, within};
 use crate::error::Failure;
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::framing::LINUX_MIN_MSS;
 use model::plan::{Directions, End, ProtocolName, Transport};
 use model::units::{Bytes, Nanos};
@@ -76,7 +77,7 @@ fn length(length: Option<Bytes>, transport: Transport) -> Result<(), Failure> {
     match length {
         Some(length) if transport == Transport::Udp => {
             let why = "a datagram holds our 16-byte header, and 65507 bytes at most over IPv4";
-            range("--length", length.0, MIN_UDP, MAX_UDP, "bytes with --udp", why)
+            range("--length", length.0, MIN_UDP, LARGEST_UDP_PAYLOAD.into(), "bytes with --udp", why)
         }
         Some(length) => within("--length", length.0, 1, MAX_WRITE, "bytes"),
         None => Ok(()),
@@ -135,7 +136,14 @@ fn iperf2(asked: &Throughput) -> Result<(), Failure> {
     match asked.length {
         Some(length) if asked.transport == Transport::Udp => {
             let why = "each datagram holds the 76 bytes of the test header";
-            range("--length with --protocol iperf2", length.0, IPERF2_MIN_UDP, MAX_UDP, "bytes", why)
+            range(
+                "--length with --protocol iperf2",
+                length.0,
+                IPERF2_MIN_UDP,
+                LARGEST_UDP_PAYLOAD.into(),
+                "bytes",
+                why,
+            )
         }
         Some(length) => within("--length with --protocol iperf2", length.0, 1, MAX_WRITE, "bytes"),
         None => Ok(()),
@@ -153,8 +161,6 @@ const MAX_WRITE: u64 = 16 << 20;
 const MAX_IPERF3_BLOCK: u64 = 1 << 20;
 /// Our header, and iPerf3's least.
 const MIN_UDP: u64 = 16;
-/// 65,535 less the headers of IPv4 and UDP.
-const MAX_UDP: u64 = 65_507;
 /// iPerf2's time travels in hundredths of a second.
 const IPERF2_SHORTEST: Nanos = Nanos::from_millis(10);
 /// Of iPerf2's amount 31 bits travel.

@@ -5,8 +5,8 @@ use crate::Silence;
 use crate::bpf::Map;
 use crate::bpf::assembler::{Assembler, Helper, If, Label, Op, Reg, Size};
 use linux::error::Result;
-use model::stats::histogram::{Exact, Histogram};
-use model::time::MonoTime;
+use stats::histogram::{Exact, Histogram};
+use units::time::MonoTime;
 
 /// What the program shares of times with its sink.
 #[derive(Debug)]

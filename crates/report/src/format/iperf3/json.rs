@@ -2,7 +2,7 @@
 
 use super::ends::{Block, Ends, Row, is_empty_tail, millis, percent, rate};
 use super::text::{address, http_date};
-use super::{Iperf3Options, cjson};
+use super::{Iperf3Options, cjson, interval_asked};
 use model::event::{Connected, Event, Outcome};
 use model::plan::{Direction, Directions, End, Plan, Transport};
 use model::sample::{IntervalSample, Side, StreamInfo, StreamSample, UdpCounters};
@@ -172,7 +172,7 @@ fn test_start(ends: &Ends, plan: &Plan) -> Value {
         "target_bitrate": test.bitrate.unwrap_or_default().0,
         "bidir": u8::from(test.directions == Directions::Both),
         "fqrate": test.fq_rate.unwrap_or_default().0,
-        "interval": plan.local.interval.as_secs_f64(),
+        "interval": interval_asked(plan.local.interval),
         "gso": gso,
         "gro": gso,
     })

@@ -9,6 +9,8 @@ mod units;
 pub use json::{Iperf3JsonStream, iperf3_json};
 pub use text::{Iperf3Text, server_banner};
 
+use model::units::Nanos;
+
 /// The part this end plays in iPerf3's terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Iperf3Role {
@@ -53,6 +55,14 @@ impl Default for Iperf3Options {
             system_info: String::new(),
         }
     }
+}
+
+/// The report interval that one interval of the whole test is asked for with (`-i 0`): longer than any test.
+pub const WHOLE_TEST: Nanos = Nanos::from_secs(1_000_000_000);
+
+/// The report interval as it was asked for, seconds.
+fn interval_asked(interval: Nanos) -> f64 {
+    if interval == WHOLE_TEST { 0.0 } else { interval.as_secs_f64() }
 }
 
 /// The version of iPerf3 whose output this is.

@@ -1,6 +1,7 @@
 //! ICMPv6 packet-too-big messages about the probes of a flow (RFC 4443 section 3.2).
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use packet::icmp::TooBig;
+use std::net::SocketAddr;
 
 /// A packet-too-big message that quotes a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,28 +14,20 @@ pub struct QuotedTooBig {
 
 /// Reads an ICMPv6 message; `None`: it is another, or it does not quote a probe that went from `local` to `remote`.
 pub fn packet_too_big(message: &[u8], local: SocketAddr, remote: SocketAddr) -> Option<QuotedTooBig> {
-    let (header, packet) = message.split_at_checked(8)?;
-    let (ip, udp) = packet.split_at_checked(40)?;
-    let (ports, beginning) = udp.split_at_checked(8)?;
-    let address = |at: usize| ip.get(at..at + 16)?.first_chunk::<16>().map(|octets| Ipv6Addr::from(*octets));
-    let ends = [(address(8)?, [ports[0], ports[1]]), (address(24)?, [ports[2], ports[3]])]
-        .map(|(address, port)| (IpAddr::V6(address), u16::from_be_bytes(port)));
+    let told = TooBig::read(message)?;
     let ours = [local, remote].map(|end| (end.ip(), end.port()));
-    if header[0] != PACKET_TOO_BIG || ip[0] >> 4 != 6 || ip[6] != UDP || ends != ours {
+    if [told.source, told.destination].map(|end| (end.ip(), end.port())) != ours {
         return None;
     }
-    let (_, _, size) = super::quoted(beginning)?;
-    Some(QuotedTooBig { mtu: u32::from_be_bytes(*header[4..].first_chunk()?), size })
+    let (_, _, size) = super::quoted(told.quote)?;
+    Some(QuotedTooBig { mtu: told.mtu, size })
 }
-
-const PACKET_TOO_BIG: u8 = 2;
-const UDP: u8 = 17;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::native::probe::ProbeDatagram;
-    use crate::packet::HandMade;
+    use packet::HandMade;
     use proptest::prelude::*;
 
     fn message() -> (Vec<u8>, SocketAddr, SocketAddr) {

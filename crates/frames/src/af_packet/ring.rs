@@ -5,9 +5,9 @@ use super::super::tally::{Taken, Tally};
 use super::Clocks;
 use linux::capture::{Captor, PacketKind, Statistics};
 use linux::error::Result;
-use model::units::Bytes;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use units::Bytes;
 
 /// The blocks of a capture.
 pub(super) struct Blocks {

@@ -1,14 +1,13 @@
 //! Frames written in user space: byte for byte those that the generator in the kernel makes, but for the time in them.
 
-use super::spec::{DESTINATION_PORTS, PortRange, SCATTER, SOURCE_PORTS};
-use super::{FrameSpec, Offsets, Ports, Template};
-use linux::checksum::{folded, sum};
-use linux::error::Result;
-use model::time::MonoTime;
+use super::{DESTINATION_PORTS, PortRange, SCATTER, SOURCE_PORTS};
+use super::{FrameError, FrameSpec, Offsets, Ports, Template};
+use crate::checksum::Sum;
+use units::time::MonoTime;
 
 /// Writes the frames of one trial.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub struct Writer {
     template: Template,
     offsets: Offsets,
     /// Of the frames, in turn.
@@ -24,7 +23,7 @@ impl Writer {
     ///
     /// # Errors
     /// When a size or an address is wrong.
-    pub(super) fn new(spec: &FrameSpec) -> Result<Writer> {
+    pub fn new(spec: &FrameSpec) -> Result<Writer, FrameError> {
         Ok(Writer {
             template: spec.template()?,
             offsets: spec.offsets(),
@@ -37,64 +36,61 @@ impl Writer {
     }
 
     /// The longest frame, with all that is the same in every one.
-    pub(super) fn blank(&self) -> &[u8] {
+    #[must_use]
+    pub fn blank(&self) -> &[u8] {
         &self.template.bytes
     }
 
     /// Makes a copy of [`Writer::blank`], or a frame written before, the frame with this number; returns its length.
-    pub(super) fn write(&self, frame: &mut [u8], number: u64, time: MonoTime) -> usize {
+    pub fn write(&self, frame: &mut [u8], number: u64, time: MonoTime) -> usize {
         let Offsets { udp, payload, .. } = self.offsets;
         let length = self.length(number);
-        let mut total = u64::from(self.template.udp_sum);
+        let mut total = Sum::from(self.template.udp_sum);
         if self.is_mixed {
-            total += self.write_lengths(frame, length);
+            total = total + self.write_lengths(frame, length);
         }
         if self.has_changing_ports {
-            total += put(frame, udp, &port(SOURCE_PORTS, number));
-            total += put(frame, udp + 2, &port(DESTINATION_PORTS, number));
+            total = total + put(frame, udp, &port(SOURCE_PORTS, number));
+            total = total + put(frame, udp + 2, &port(DESTINATION_PORTS, number));
         }
-        total += put(frame, payload + 4, &number.to_be_bytes());
+        total = total + put(frame, payload + 4, &number.to_be_bytes());
         if self.is_timed {
-            total += put(frame, payload + 12, &time.0.to_be_bytes()[2..]);
+            total = total + put(frame, payload + 12, &time.0.to_be_bytes()[2..]);
         }
-        // A checksum of zero would say that there is none.
-        let checksum = match !folded(total) {
-            0 => u16::MAX,
-            checksum => checksum,
-        };
-        put(frame, udp + 6, &checksum.to_ne_bytes());
+        put(frame, udp + 6, &total.of_udp().to_be_bytes());
         length
     }
 
     /// Of the frame with this number, bytes without FCS.
-    pub(super) fn length(&self, number: u64) -> usize {
+    #[must_use]
+    pub fn length(&self, number: u64) -> usize {
         self.lengths[(number % self.lengths.len() as u64) as usize]
     }
 
     /// Writes the lengths in the headers of IP and UDP, and IPv4's checksum; returns what UDP's covers of it.
-    fn write_lengths(&self, frame: &mut [u8], length: usize) -> u64 {
+    fn write_lengths(&self, frame: &mut [u8], length: usize) -> Sum {
         let Offsets { packet, ip, udp, .. } = self.offsets;
         let of_udp = ((length - udp) as u16).to_be_bytes();
         // Once in UDP's header, and once in the header that its checksum pretends.
-        let total = 2 * put(frame, udp + 4, &of_udp);
+        let once = put(frame, udp + 4, &of_udp);
         if self.is_ipv6 {
             put(frame, ip + 4, &of_udp);
         } else {
             let of_ip = put(frame, ip + 2, &((length - ip) as u16).to_be_bytes());
-            let checksum = !folded(u64::from(self.template.ip_sum) + of_ip);
-            put(frame, ip + 10, &checksum.to_ne_bytes());
+            let checksum = (Sum::from(self.template.ip_sum) + of_ip).checksum();
+            put(frame, ip + 10, &checksum.to_be_bytes());
             if packet < ip {
                 put(frame, packet + 4, &((length - ip) as u16).to_be_bytes());
             }
         }
-        total
+        once + once
     }
 }
 
 /// Writes bytes, and returns their sum (RFC 1071).
-fn put(frame: &mut [u8], at: usize, bytes: &[u8]) -> u64 {
+fn put(frame: &mut [u8], at: usize, bytes: &[u8]) -> Sum {
     frame[at..at + bytes.len()].copy_from_slice(bytes);
-    sum(bytes)
+    Sum::of(bytes)
 }
 
 /// A port of the frame with this number, as it stands in the header.
@@ -114,14 +110,14 @@ mod tests {
         let (udp, addresses) =
             if family == 4 { (ip + 20, ip + 12..ip + 20) } else { (ip + 40, ip + 8..ip + 40) };
         if family == 4 {
-            assert_eq!(folded(sum(&frame[ip..udp])), 0xffff, "the header's checksum");
+            assert_eq!(Sum::of(&frame[ip..udp]).folded(), 0xffff, "the header's checksum");
             assert_eq!(half(ip + 2), frame.len() - ip);
         } else {
             assert_eq!(half(ip + 4), frame.len() - udp);
         }
         assert_eq!(half(udp + 4), frame.len() - udp);
-        let pretended = sum(&frame[addresses]) + sum(&frame[udp + 4..udp + 6]) + sum(&[0, 17]);
-        assert_eq!(folded(pretended + sum(&frame[udp..])), 0xffff, "UDP's checksum");
+        let pretended = Sum::of(&frame[addresses]) + Sum::of(&frame[udp + 4..udp + 6]) + Sum::of(&[0, 17]);
+        assert_eq!((pretended + Sum::of(&frame[udp..])).folded(), 0xffff, "UDP's checksum");
         assert_ne!(half(udp + 6), 0, "no checksum at all");
         assert!(half(udp) >= 1024 && (1..=49_151).contains(&half(udp + 2)));
     }

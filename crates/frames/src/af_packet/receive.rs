@@ -9,10 +9,10 @@ use linux::error::{Named, Result, check};
 use linux::options::{Opt, set_int, set_recv_buffer};
 use linux::sockaddr::array;
 use linux::timestamp::{packet_times, set_receive_time};
-use model::time::WallTime;
-use model::units::Bytes;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use units::Bytes;
+use units::time::WallTime;
 
 /// Room for the frames of a call.
 pub(super) struct Batches {

@@ -2,7 +2,21 @@
 
 use super::checksum::Sum;
 use super::{be16, be32};
-use model::hops::MplsLabel;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// An entry of an MPLS label stack (RFC 3032 section 2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MplsLabel {
+    /// The label, 20 bits.
+    pub label: u32,
+    /// The traffic class, 3 bits.
+    pub class: u8,
+    /// It is the bottom of the stack.
+    pub bottom: bool,
+    /// Its TTL.
+    pub ttl: u8,
+}
 
 /// The label stack among the extensions of an ICMP message, outermost first; empty without one, and where they are cut or
 /// wrong.
@@ -20,7 +34,7 @@ pub fn mpls_labels(quote: &[u8], at: Option<usize>, headers: usize) -> Vec<MplsL
 /// Version 2, and a checksum that is right or, where the message says that these are extensions, absent.
 fn is_valid(extensions: &[u8], is_told: bool) -> bool {
     let Some(sum) = be16(extensions, 2) else { return false };
-    let right = Sum::default().add(extensions).checksum() == 0;
+    let right = Sum::of(extensions).checksum() == 0;
     extensions[0] >> 4 == VERSION && (right && sum != 0 || sum == 0 && is_told)
 }
 
@@ -67,7 +81,7 @@ mod tests {
         bytes.extend(((16_001_u32 << 12) | 1).to_be_bytes());
         bytes.extend(((24_015_u32 << 12) | (5 << 9) | 0x100 | 2).to_be_bytes());
         if sum {
-            let sum = Sum::default().add(&bytes).checksum();
+            let sum = Sum::of(&bytes).checksum();
             bytes[2..4].copy_from_slice(&sum.to_be_bytes());
         }
         bytes

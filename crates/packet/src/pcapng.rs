@@ -3,7 +3,7 @@
 //! Each function appends one whole block, so that what has been written is a valid file at any time: first
 //! [`section`], then [`interface`], then [`packet`]s of that interface, [`statistics`] at the end.
 
-use model::time::WallTime;
+use units::time::WallTime;
 
 /// What a frame begins with (<https://www.tcpdump.org/linktypes.html>).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,16 +8,17 @@ pub(super) use source::PacketSource;
 
 use super::reader::Reader;
 use super::tally::Tally;
-use super::{FrameSpec, TIMED, Watch};
+use super::{FrameSpec, Watch, fit};
 use linux::capture::{filter, ignore_outgoing, open_socket};
 use linux::clock::{mono_now, wall_now};
 use linux::error::Result;
 use model::dut::SinkKind;
-use model::time::{MonoTime, WallTime};
-use model::units::Nanos;
+use packet::frame::TIMED;
 use receive::Batches;
 use ring::Blocks;
 use std::os::fd::OwnedFd;
+use units::Nanos;
+use units::time::{MonoTime, WallTime};
 
 /// A sink with a ring that the kernel fills.
 pub(super) fn ring_sink(spec: &FrameSpec, frames: u64, watch: Watch, interface: u32) -> Result<Reader> {
@@ -35,7 +36,7 @@ pub(super) fn sink(spec: &FrameSpec, frames: u64, watch: Watch, interface: u32) 
 
 /// A socket that is given what comes with the trial's tag, and nothing that leaves.
 fn socket(spec: &FrameSpec) -> Result<OwnedFd> {
-    spec.template()?;
+    fit::template(spec)?;
     let offsets = spec.offsets();
     let socket =
         open_socket(&filter::of_word((offsets.payload - offsets.packet) as u32, spec.tag, snap(spec)))?;

@@ -1,6 +1,5 @@
 //! Sending through a packet socket: what is due, many frames a call, past the interface's queueing discipline.
 
-use super::super::writer::Writer;
 use super::super::{Burst, FrameSpec, Sent, Source, Stop, fit, pace};
 use linux::capture::bind_to;
 use linux::clock::mono_now;
@@ -9,6 +8,7 @@ use linux::error::{Named, Result, check};
 use linux::netlink::Network;
 use linux::options::{Opt, set_int};
 use model::dut::SourceKind;
+use packet::frame::Writer;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -30,7 +30,7 @@ impl PacketSource {
     /// # Errors
     /// When a size or an address is wrong or the interface carries no frames of that size; `EPERM` without `CAP_NET_RAW`.
     pub(crate) fn open(spec: &FrameSpec, interface: u32) -> Result<PacketSource> {
-        let writer = Writer::new(spec)?;
+        let writer = fit::writer(spec)?;
         let mut network = Network::open()?;
         fit::fits(spec, &network.link_by_index(interface)?)?;
         // SAFETY: takes integers alone.

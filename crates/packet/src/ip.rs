@@ -1,6 +1,8 @@
 //! The headers of IP: IPv4 (RFC 791), IPv6 with its extension and fragment headers (RFC 8200).
 
-use super::{be16, be32};
+use super::{be16, be32, header};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What the headers of one IP packet say.
@@ -36,7 +38,25 @@ pub struct Fragment {
     pub more: bool,
 }
 
+/// What IP carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PacketProtocol {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+    /// ICMP or ICMPv6.
+    Icmp,
+    /// Anything else.
+    Other,
+}
+
 impl Ip {
+    /// Number of IPv4 within IP (RFC 2003).
+    pub const IPV4: u8 = 4;
+    /// Number of the header of a fragment of IPv6.
+    pub const FRAGMENT: u8 = 44;
     /// Number of TCP among the protocols.
     pub const TCP: u8 = 6;
     /// Number of UDP.
@@ -61,9 +81,31 @@ impl Ip {
     }
 }
 
+impl PacketProtocol {
+    /// The protocol of this number (IANA "Protocol Numbers").
+    pub const fn of(number: u8) -> PacketProtocol {
+        match number {
+            Ip::TCP => PacketProtocol::Tcp,
+            Ip::UDP => PacketProtocol::Udp,
+            Ip::ICMP | Ip::ICMP6 => PacketProtocol::Icmp,
+            _ => PacketProtocol::Other,
+        }
+    }
+
+    /// Its name, as documents have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PacketProtocol::Tcp => "tcp",
+            PacketProtocol::Udp => "udp",
+            PacketProtocol::Icmp => "icmp",
+            PacketProtocol::Other => "other",
+        }
+    }
+}
+
 fn v4(bytes: &[u8]) -> Option<Ip> {
-    let header = u32::from(bytes.first()? & 0x0f) * 4;
-    if header < 20 || bytes.len() < header as usize {
+    let length = u32::from(bytes.first()? & 0x0f) * 4;
+    if length < header::IPV4 as u32 || bytes.len() < length as usize {
         return None;
     }
     let flags = be16(bytes, 6)?;
@@ -74,7 +116,7 @@ fn v4(bytes: &[u8]) -> Option<Ip> {
         source: address(12)?,
         destination: address(16)?,
         length: u32::from(be16(bytes, 2)?),
-        header,
+        header: length,
         protocol: *bytes.get(9)?,
         fragment: (more || offset > 0).then_some(Fragment { id, offset, more }),
         ttl: *bytes.get(8)?,
@@ -86,11 +128,12 @@ fn v6(bytes: &[u8]) -> Option<Ip> {
     let address =
         |at: usize| bytes.get(at..)?.first_chunk().copied().map(|octets| IpAddr::V6(Ipv6Addr::from(octets)));
     let payload = u32::from(be16(bytes, 4)?);
+    let fixed = header::IPV6 as u32;
     let mut ip = Ip {
         source: address(8)?,
         destination: address(24)?,
-        length: if payload == 0 { 0 } else { payload + 40 },
-        header: 40,
+        length: if payload == 0 { 0 } else { payload + fixed },
+        header: fixed,
         protocol: *bytes.get(6)?,
         fragment: None,
         ttl: *bytes.get(7)?,
@@ -111,7 +154,7 @@ fn extension(ip: &mut Ip, bytes: &[u8]) -> Option<Option<u32>> {
         _ if !ip.begins_transport() => return Some(None),
         HOP_BY_HOP | ROUTING | DESTINATION => 8 + u32::from(*bytes.get(at + 1)?) * 8,
         AUTHENTICATION => 8 + u32::from(*bytes.get(at + 1)?) * 4,
-        FRAGMENT => {
+        Ip::FRAGMENT => {
             let word = be16(bytes, at + 2)?;
             let (offset, more) = (u32::from(word & 0xfff8), word & 1 != 0);
             // Offset 0 and no more: an atomic fragment (RFC 6946), a whole packet.
@@ -128,7 +171,6 @@ fn extension(ip: &mut Ip, bytes: &[u8]) -> Option<Option<u32>> {
 
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
-const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const DESTINATION: u8 = 60;
 const JUMBO_OPTION: u8 = 0xc2;
@@ -142,7 +184,7 @@ mod tests {
         let mut header = [0; 40];
         header[0] = 0x60;
         header[5] = 16;
-        header[6] = FRAGMENT;
+        header[6] = Ip::FRAGMENT;
         header[7] = 64;
         header[23] = 1;
         header[39] = 2;
@@ -165,7 +207,7 @@ mod tests {
     fn an_ipv6_fragment_is_read_behind_other_extensions() {
         let mut bytes = V6.to_vec();
         bytes[6] = HOP_BY_HOP;
-        bytes.extend([FRAGMENT, 0, 1, 4, 0, 0, 0, 0]);
+        bytes.extend([Ip::FRAGMENT, 0, 1, 4, 0, 0, 0, 0]);
         bytes.extend([Ip::UDP, 0, 0, 1, 0xde, 0xad, 0xbe, 0xef]);
         let ip = Ip::parse(&bytes).unwrap();
         assert_eq!((ip.length, ip.header, ip.protocol), (56, 56, Ip::UDP));

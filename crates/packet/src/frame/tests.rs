@@ -1,6 +1,7 @@
 //! What is refused, and what a template holds.
 
 use super::*;
+use crate::checksum::Sum;
 
 fn spec(family: u8, size: u64) -> FrameSpec {
     FrameSpec::example(family, None, &[size])
@@ -13,8 +14,7 @@ fn sizes_and_families_are_checked() {
     assert!(four(64).is_timed() && !six(78).is_timed() && six(84).is_timed());
     assert_eq!(six(78).template().unwrap().bytes.len(), 74);
     let Err(error) = six(77).template() else { panic!("there is no room") };
-    let error = error.to_string();
-    assert!(error.contains("make frames of [77] bytes to 2001:2:0:1::1: too small"), "{error}");
+    assert!(error.to_string().starts_with("too small: "), "{error}");
     assert!(four(63).template().is_err() && four(66_000).template().is_err());
     assert!(FrameSpec { source: six(64).source, ..four(64) }.template().is_err());
     let tagged = |size| FrameSpec { vlan: Some(7), ..four(size) };
@@ -43,7 +43,7 @@ fn a_tunnel_adds_a_header_of_ipv6() {
 #[test]
 fn the_ip_header_has_its_checksum() {
     let frame = spec(4, 64).template().unwrap().bytes;
-    assert_eq!(folded(sum(&frame[14..34])), 0xffff);
+    assert_eq!(Sum::of(&frame[14..34]).folded(), 0xffff);
     // Whole, and no router may cut it.
     assert_eq!(frame[16..22], [0, 46, 0, 0, 0x40, 0]);
     assert_eq!(frame[38..40], [0, 26]);

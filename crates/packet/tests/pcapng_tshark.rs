@@ -1,10 +1,10 @@
 //! Our capture files, read by somebody else: tshark and capinfos, which must be installed.
 
-use model::time::WallTime;
-use pathmeter_wire::packet::{Captured, Splitter};
-use pathmeter_wire::pcapng::{self, LinkType, Packet, Statistics};
+use pathmeter_packet::pcapng::{self, LinkType, Packet, Statistics};
+use pathmeter_packet::{Captured, Splitter};
 use std::io::Write;
 use std::process::{Command, Stdio};
+use units::time::WallTime;
 
 /// A TCP super-packet over IPv4 as a capture has it: 4 segments, checksum left to the card.
 fn super_packet() -> Vec<u8> {

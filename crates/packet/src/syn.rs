@@ -1,7 +1,26 @@
 //! The options of a SYN as it arrived (`TCP_SAVED_SYN`, tcp(7)): what boxes on the way made of them.
 
-use super::{Ip, be16};
-use model::path::Syn;
+use super::{Ip, be16, header};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The options and fields of a SYN as it arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Syn {
+    /// Maximum segment size (RFC 9293, 3.7.1).
+    pub mss: Option<u32>,
+    /// Window scale, bits (RFC 7323).
+    pub window_scale: Option<u8>,
+    /// Selective acknowledgements permitted (RFC 2018).
+    pub sack: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// TTL or hop limit.
+    pub ttl: u8,
+    /// Asked for explicit congestion notification (RFC 3168): ECE and CWR.
+    pub ecn: bool,
+}
 
 /// Reads the headers of IP and TCP that `TCP_SAVED_SYN` gives; nothing when they are not those of a SYN.
 ///
@@ -13,12 +32,12 @@ pub fn syn_options(bytes: &[u8]) -> Option<Syn> {
     }
     let tcp = bytes.get(ip.header as usize..)?;
     let flags = be16(tcp, 12)?;
-    let header = usize::from(flags >> 12) * 4;
-    if header < 20 || flags & SYN == 0 {
+    let length = usize::from(flags >> 12) * 4;
+    if length < header::TCP || flags & SYN == 0 {
         return None;
     }
     let mut syn = Syn { ttl: ip.ttl, ecn: flags & (ECE | CWR) == ECE | CWR, ..Syn::default() };
-    let mut rest = tcp.get(20..header.min(tcp.len()))?;
+    let mut rest = tcp.get(header::TCP..length.min(tcp.len()))?;
     while let Some((kind, value, next)) = option(rest) {
         match (kind, value) {
             (2, value) => syn.mss = be16(value, 0).map(u32::from).or(syn.mss),

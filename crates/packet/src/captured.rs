@@ -1,8 +1,6 @@
 //! One captured packet or super-packet: its flow, its size on the wire, and how many packets it stands for.
 
-use super::{Ip, be16};
-use model::packets::{PacketProtocol, Pieces, Seen};
-use model::plan::Direction;
+use super::{Ip, be16, header, icmp};
 
 /// A captured packet, from its IP header on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +31,19 @@ pub enum Segments {
     Unknown,
 }
 
+/// The packets that a frame stands for on the wire: all of one size but the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pieces {
+    /// Packets of the full size, the last not among them; 0 for an ordinary frame.
+    pub full: u64,
+    /// The full size, bytes of the IP packet.
+    pub size: u32,
+    /// Size of the last, or of the only one.
+    pub last: u32,
+    /// The headers that each has.
+    pub headers: u32,
+}
+
 impl Segments {
     /// What `gso_type` and `gso_size` say of a packet of this protocol.
     pub fn of(kind: u8, size: u16, protocol: u8) -> Segments {
@@ -41,6 +52,35 @@ impl Segments {
             (TCP_V4 | TCP_V6, Ip::TCP) | (UDP_L4, Ip::UDP) if size > 0 => Segments::Of(size),
             _ => Segments::Unknown,
         }
+    }
+}
+
+impl Pieces {
+    /// One ordinary packet.
+    pub const fn one(size: u32, headers: u32) -> Pieces {
+        Pieces { full: 0, size, last: size, headers }
+    }
+
+    /// How many they are.
+    pub const fn packets(&self) -> u64 {
+        self.full.saturating_add(1)
+    }
+
+    /// All their bytes.
+    pub fn bytes(&self) -> u64 {
+        self.full.saturating_mul(self.size.into()).saturating_add(self.last.into())
+    }
+
+    /// What is behind their headers.
+    pub fn payload(&self) -> u64 {
+        let behind = |size: u32| u64::from(size.saturating_sub(self.headers));
+        self.full.saturating_mul(behind(self.size)).saturating_add(behind(self.last))
+    }
+
+    /// How many have something behind their headers.
+    pub fn with_payload(&self) -> u64 {
+        let full = if self.size > self.headers { self.full } else { 0 };
+        full.saturating_add(u64::from(self.last > self.headers))
     }
 }
 
@@ -76,19 +116,6 @@ impl<'a> Captured<'a> {
         Some(Pieces { full: u64::from(packets - 1), size: headers + each, last: headers + last, headers })
     }
 
-    /// What the counts need of it; nothing when its packets cannot be known.
-    pub fn seen(&self, direction: Option<Direction>) -> Option<Seen> {
-        Some(Seen {
-            direction,
-            protocol: PacketProtocol::of(self.ip.protocol),
-            source: self.ip.source,
-            destination: self.ip.destination,
-            ports: self.ports,
-            fragment: self.ip.fragment.map(|fragment| fragment.id),
-            pieces: self.pieces()?,
-        })
-    }
-
     /// The headers of each packet of the wire.
     pub(super) fn wire_headers(&self) -> u32 {
         self.headers - self.left_out()
@@ -104,8 +131,9 @@ impl<'a> Captured<'a> {
 /// Length of the header of TCP, UDP or ICMP.
 fn transport(protocol: u8, bytes: &[u8]) -> Option<u32> {
     match protocol {
-        Ip::TCP => Some(u32::from(bytes.get(12)? >> 4) * 4).filter(|length| *length >= 20),
-        Ip::UDP | Ip::ICMP | Ip::ICMP6 => Some(8),
+        Ip::TCP => Some(u32::from(bytes.get(12)? >> 4) * 4).filter(|length| *length >= header::TCP as u32),
+        Ip::UDP => Some(header::UDP as u32),
+        Ip::ICMP | Ip::ICMP6 => Some(icmp::HEADER as u32),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Super-packets cut into the packets that the wire saw, as the kernel's or the card's segmentation does.
 
 use super::checksum::Sum;
-use super::{Captured, Ip, Segments, be16, be32};
+use super::{Captured, Ip, Segments, be16, be32, header};
 
 /// Makes packets of the wire out of captured ones, in a buffer that it keeps.
 #[derive(Clone, Debug, Default)]
@@ -43,10 +43,10 @@ impl Splitter {
         match captured.left_out() {
             0 => self.packet.extend_from_slice(headers),
             left_out => {
-                self.packet.extend_from_slice(&headers[..40]);
-                self.packet.extend_from_slice(&headers[40 + left_out as usize..]);
+                self.packet.extend_from_slice(&headers[..header::IPV6]);
+                self.packet.extend_from_slice(&headers[header::IPV6 + left_out as usize..]);
                 // The jumbo header named what follows it.
-                self.packet[6] = headers[40];
+                self.packet[6] = headers[header::IPV6];
             }
         }
         self.packet.extend_from_slice(&kept[..kept.len().min(length as usize)]);
@@ -60,16 +60,16 @@ impl Splitter {
         if captured.ip.source.is_ipv4() {
             mend_v4(&mut packet[..transport], piece, total);
         } else {
-            put16(packet, 4, (total - 40) as u16);
+            put16(packet, 4, (total - header::IPV6 as u32) as u16);
         }
         let whole = packet.len() == total as usize;
         let segment = &mut packet[transport..];
         let checksum = match captured.ip.protocol {
-            Ip::TCP if segment.len() >= 20 => {
+            Ip::TCP if segment.len() >= header::TCP => {
                 mend_tcp(segment, piece);
                 16
             }
-            Ip::UDP if segment.len() >= 8 => {
+            Ip::UDP if segment.len() >= header::UDP => {
                 put16(segment, 4, (total as usize - transport) as u16);
                 6
             }
@@ -79,9 +79,8 @@ impl Splitter {
         if whole {
             let ip = &captured.ip;
             let sum = Sum::pseudo_header(ip.source, ip.destination, ip.protocol, segment.len() as u32);
-            let value = sum.add(segment).checksum();
-            // A UDP checksum of zero means none (RFC 768).
-            put16(segment, checksum, if value == 0 && ip.protocol == Ip::UDP { 0xffff } else { value });
+            let sum = sum + Sum::of(segment);
+            put16(segment, checksum, if ip.protocol == Ip::UDP { sum.of_udp() } else { sum.checksum() });
         }
     }
 }
@@ -94,16 +93,16 @@ struct Piece {
     last: bool,
 }
 
-fn mend_v4(header: &mut [u8], piece: &Piece, total: u32) {
-    put16(header, 2, total as u16);
-    let id = be16(header, 4).unwrap_or(0);
-    let may_not_be_cut = be16(header, 6).unwrap_or(0) & 0x4000 != 0;
+fn mend_v4(bytes: &mut [u8], piece: &Piece, total: u32) {
+    put16(bytes, 2, total as u16);
+    let id = be16(bytes, 4).unwrap_or(0);
+    let may_not_be_cut = be16(bytes, 6).unwrap_or(0) & header::DONT_FRAGMENT != 0;
     // Number 0 with DF is no number (RFC 6864): joined packets that had it all had it.
     if id != 0 || !may_not_be_cut {
-        put16(header, 4, id.wrapping_add(piece.index as u16));
+        put16(bytes, 4, id.wrapping_add(piece.index as u16));
     }
-    put16(header, 10, 0);
-    put16(header, 10, Sum::default().add(header).checksum());
+    put16(bytes, 10, 0);
+    put16(bytes, 10, Sum::of(bytes).checksum());
 }
 
 fn mend_tcp(segment: &mut [u8], piece: &Piece) {

@@ -1,0 +1,233 @@
+//! The frames of a test: Ethernet, IPv4 or IPv6, UDP, and a signature with sequence number and time of sending.
+//!
+//! Signature, at the beginning of the payload, in network byte order: 4 bytes tag of the trial, 8 bytes sequence number from
+//! 0 on, and where there is room 6 bytes of the sender's `CLOCK_MONOTONIC` in nanoseconds, modulo 2^48.
+
+mod template;
+mod writer;
+
+pub use template::Template;
+pub use writer::Writer;
+
+use crate::header;
+use std::net::{IpAddr, Ipv6Addr};
+use thiserror::Error;
+use units::Bytes;
+use units::framing::LARGEST_PACKET;
+
+/// What the frames of a trial are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameSpec {
+    /// Ethernet address of the sender.
+    pub source_mac: [u8; 6],
+    /// Ethernet address of the next hop.
+    pub destination_mac: [u8; 6],
+    /// From which address; of the same family as `destination`.
+    pub source: IpAddr,
+    /// To which address.
+    pub destination: IpAddr,
+    /// Time to live or hop limit.
+    pub hop_limit: u8,
+    /// The UDP ports.
+    pub ports: Ports,
+    /// The tag of a VLAN (IEEE 802.1Q), if any: its number, without priority.
+    pub vlan: Option<u16>,
+    /// The header of IPv6 around packets of IPv4, if any (RFC 2473, RFC 6333): what a tunnel makes of such a frame.
+    pub outer: Option<Outer>,
+    /// Sizes with the FCS, which the kernel does not see, sent in turn: 64 and more, with IPv6 78 and more, with a tag 4 more.
+    /// The outer header does not count: a frame has the same size before a tunnel and in it, where it is 40 bytes longer.
+    pub sizes: Vec<Bytes>,
+    /// Tells this trial's frames from any others.
+    pub tag: u32,
+}
+
+/// From which end of a tunnel to which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outer {
+    /// The address of the end that puts packets into the tunnel.
+    pub source: Ipv6Addr,
+    /// The address of the end that takes them out.
+    pub destination: Ipv6Addr,
+}
+
+/// The UDP ports of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ports {
+    /// All frames are one flow.
+    Fixed {
+        /// From which.
+        source: u16,
+        /// To which.
+        destination: u16,
+    },
+    /// Ports that change with each frame without order, from 1024 to 65535 and to 1 to 49151 (RFC 4814 section 4.5). The same
+    /// sequence number has the same ports in every trial.
+    Random,
+}
+
+impl FrameSpec {
+    /// Whether the frames are of IPv6.
+    #[must_use]
+    pub fn is_ipv6(&self) -> bool {
+        self.destination.is_ipv6()
+    }
+
+    /// Whether there is room for the time of sending in every frame: 64 bytes with IPv4, 84 with IPv6, with a tag 4 more.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        self.shortest() >= self.offsets().payload + TIMED
+    }
+
+    /// The sizes of the frames as they are sent, in turn, with FCS and outer header.
+    pub fn whole_sizes(&self) -> impl Iterator<Item = Bytes> {
+        let outer = if self.outer.is_some() { header::IPV6 as u64 } else { 0 };
+        self.sizes.iter().map(move |size| Bytes(size.0.saturating_add(outer)))
+    }
+
+    /// What the kernel sees of each frame, in bytes.
+    pub fn lengths(&self) -> impl Iterator<Item = usize> {
+        self.whole_sizes()
+            .map(|size| usize::try_from(size.0).unwrap_or(usize::MAX).saturating_sub(header::FCS))
+    }
+
+    /// Whether frames differ in size.
+    #[must_use]
+    pub fn is_mixed(&self) -> bool {
+        self.sizes.iter().any(|size| *size != self.sizes[0])
+    }
+
+    /// Where the parts of each frame begin.
+    #[must_use]
+    pub fn offsets(&self) -> Offsets {
+        let packet = header::ETHERNET + if self.vlan.is_some() { header::VLAN_TAG } else { 0 };
+        let ip = packet + if self.outer.is_some() { header::IPV6 } else { 0 };
+        let udp = ip + header::ip(self.is_ipv6());
+        Offsets { packet, ip, udp, payload: udp + header::UDP }
+    }
+
+    fn shortest(&self) -> usize {
+        self.lengths().min().unwrap_or(0)
+    }
+
+    /// The type of what the frames carry.
+    #[must_use]
+    pub fn ether_type(&self) -> u16 {
+        if self.is_ipv6() || self.outer.is_some() { header::TYPE_IPV6 } else { header::TYPE_IPV4 }
+    }
+
+    fn check(&self) -> Result<(), FrameError> {
+        let Offsets { packet, ip, payload, .. } = self.offsets();
+        let least = (payload + UNTIMED).max(LEAST + ip - packet);
+        if self.source.is_ipv6() != self.destination.is_ipv6() {
+            Err(FrameError::Families)
+        } else if self.is_ipv6() && self.outer.is_some() {
+            Err(FrameError::Tunnel)
+        } else if self.sizes.is_empty() || self.sizes.len() > MOST_SIZES {
+            Err(FrameError::Sizes)
+        } else if self.shortest() < least {
+            Err(FrameError::TooSmall)
+        } else if self.lengths().any(|length| length > MOST) {
+            Err(FrameError::TooLarge)
+        } else if self.vlan.is_some_and(|vlan| vlan > 4094) {
+            Err(FrameError::Vlan)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Why there are no such frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum FrameError {
+    /// No packet goes from one family of addresses to the other.
+    #[error("source and destination are of different families")]
+    Families,
+    /// A header of IPv6 goes around packets of IPv4 only.
+    #[error("the tunnel is one for IPv4")]
+    Tunnel,
+    /// None, or more than are kept.
+    #[error("there must be 1 to {MOST_SIZES} sizes")]
+    Sizes,
+    /// Headers and signature, or the least frame of Ethernet, take more.
+    #[error("too small: the signature needs 64 bytes with IPv4, 78 with IPv6, 4 more with a tag")]
+    TooSmall,
+    /// IP has no such packet.
+    #[error("too large: a packet holds {LARGEST_PACKET} bytes at most")]
+    TooLarge,
+    /// IEEE 802.1Q has no such number.
+    #[error("no VLAN has a number above 4094")]
+    Vlan,
+}
+
+/// Where headers and payload of a frame begin.
+#[derive(Clone, Copy, Debug)]
+pub struct Offsets {
+    /// The first header of IP, which is the outer one where there are two.
+    pub packet: usize,
+    /// The header of IP that UDP follows.
+    pub ip: usize,
+    /// The header of UDP.
+    pub udp: usize,
+    /// What UDP carries: the signature.
+    pub payload: usize,
+}
+
+/// Ports that change with each frame: sixteen bits of the product of its number and [`SCATTER`], spread over a range.
+#[derive(Clone, Copy, Debug)]
+pub struct PortRange {
+    /// Which bits of the product: those above so many.
+    pub shift: u32,
+    /// The first port of the range.
+    pub first: u16,
+    /// How many ports it has.
+    pub count: u32,
+}
+
+/// The ports that frames come from.
+pub const SOURCE_PORTS: PortRange = PortRange { shift: 48, first: 1024, count: 64_512 };
+/// The ports that they go to.
+pub const DESTINATION_PORTS: PortRange = PortRange { shift: 32, first: 1, count: 49_151 };
+/// An odd number without pattern: 2^64 divided by the golden ratio.
+pub const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Bytes of the signature without time: tag and sequence number.
+pub const UNTIMED: usize = 4 + 8;
+/// The same with time.
+pub const TIMED: usize = UNTIMED + 6;
+/// Ethernet's least frame, without FCS.
+const LEAST: usize = 60;
+/// An IP packet holds no more, an Ethernet header before it.
+const MOST: usize = LARGEST_PACKET as usize + header::ETHERNET;
+const MOST_SIZES: usize = 4096;
+
+impl FrameSpec {
+    /// The same frames in a tunnel between two addresses for benchmarks.
+    #[must_use]
+    pub fn wrapped(self) -> FrameSpec {
+        let [source, destination] = [0xa, 0xb].map(|host| Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, host));
+        FrameSpec { outer: Some(Outer { source, destination }), ..self }
+    }
+
+    /// Frames between addresses that are kept for benchmarks (RFC 2544, RFC 5180), of family 4 or 6: to test with.
+    #[must_use]
+    pub fn example(family: u8, vlan: Option<u16>, sizes: &[u64]) -> FrameSpec {
+        let [source, destination] = match family {
+            4 => [18, 19].map(|net| IpAddr::from([198, net, 0, 1])),
+            _ => [0, 1].map(|net| Ipv6Addr::new(0x2001, 2, 0, net, 0, 0, 0, 1).into()),
+        };
+        FrameSpec {
+            source_mac: [2, 0, 0, 0, 0, 1],
+            destination_mac: [2, 0, 0, 0, 0, 2],
+            source,
+            destination,
+            hop_limit: 64,
+            ports: Ports::Random,
+            vlan,
+            outer: None,
+            sizes: sizes.iter().copied().map(Bytes).collect(),
+            tag: 0x1234_5678,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

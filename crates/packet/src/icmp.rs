@@ -1,0 +1,138 @@
+//! Messages of ICMP (RFC 792) and ICMPv6 (RFC 4443): echo requests and replies, and packet too big.
+
+use crate::Ip;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+/// Bytes of the header of an echo request, a reply, or an error.
+pub const HEADER: usize = 8;
+/// ICMP's type of an echo reply.
+pub const ECHO_REPLY: u8 = 0;
+/// ICMP's type of an echo request.
+pub const ECHO_REQUEST: u8 = 8;
+/// ICMPv6's type of an echo request.
+pub const ECHO_REQUEST_V6: u8 = 128;
+/// ICMPv6's type of an echo reply.
+pub const ECHO_REPLY_V6: u8 = 129;
+/// ICMP's type of a message that a packet's time to live has run out.
+pub const TIME_EXCEEDED: u8 = 11;
+/// ICMPv6's type of a message that a packet's hop limit was reached.
+pub const TIME_EXCEEDED_V6: u8 = 3;
+/// ICMPv6's type of a message that a packet is too big for the next link.
+pub const PACKET_TOO_BIG_V6: u8 = 2;
+
+/// An echo request or reply: which it is of whose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Echo {
+    /// Whose.
+    pub ident: u16,
+    /// Which of them.
+    pub sequence: u16,
+}
+
+impl Echo {
+    /// A request with this payload; its checksum is zero, to be filled in.
+    #[must_use]
+    pub fn request(&self, is_ipv6: bool, payload: &[u8]) -> Vec<u8> {
+        let mut message = Vec::with_capacity(HEADER + payload.len());
+        message.extend([if is_ipv6 { ECHO_REQUEST_V6 } else { ECHO_REQUEST }, 0, 0, 0]);
+        message.extend(self.ident.to_be_bytes());
+        message.extend(self.sequence.to_be_bytes());
+        message.extend(payload);
+        message
+    }
+
+    /// Reads a request of either family, as an error quotes it, and its payload; `None` for anything else.
+    #[must_use]
+    pub fn of_request(message: &[u8]) -> Option<(Echo, &[u8])> {
+        Echo::of(message, &[ECHO_REQUEST, ECHO_REQUEST_V6])
+    }
+
+    /// Reads a reply, and its payload; `None` for anything else.
+    #[must_use]
+    pub fn of_reply(is_ipv6: bool, message: &[u8]) -> Option<(Echo, &[u8])> {
+        Echo::of(message, &[if is_ipv6 { ECHO_REPLY_V6 } else { ECHO_REPLY }])
+    }
+
+    fn of<'a>(message: &'a [u8], kinds: &[u8]) -> Option<(Echo, &'a [u8])> {
+        let ([kind, _, _, _, a, b, c, d], payload) = message.split_first_chunk::<HEADER>()?;
+        let echo = Echo { ident: u16::from_be_bytes([*a, *b]), sequence: u16::from_be_bytes([*c, *d]) };
+        kinds.contains(kind).then_some((echo, payload))
+    }
+}
+
+/// A packet-too-big message of ICMPv6 about a datagram of UDP (RFC 4443 section 3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooBig<'a> {
+    /// The MTU it tells.
+    pub mtu: u32,
+    /// Who sent the datagram.
+    pub source: SocketAddr,
+    /// To whom.
+    pub destination: SocketAddr,
+    /// How the datagram's payload begins.
+    pub quote: &'a [u8],
+}
+
+impl TooBig<'_> {
+    /// Reads a message; `None` for another one, and for one about anything else.
+    #[must_use]
+    pub fn read(message: &[u8]) -> Option<TooBig<'_>> {
+        let ([kind, _, _, _, mtu @ ..], packet) = message.split_first_chunk::<HEADER>()?;
+        let (ip, udp) = packet.split_first_chunk::<{ crate::header::IPV6 }>()?;
+        let ([a, b, c, d, ..], quote) = udp.split_first_chunk::<{ crate::header::UDP }>()?;
+        if *kind != PACKET_TOO_BIG_V6 || ip[0] >> 4 != 6 || ip[6] != Ip::UDP {
+            return None;
+        }
+        let end = |at: usize, port: [u8; 2]| {
+            let octets = *ip.get(at..)?.first_chunk::<16>()?;
+            Some(SocketAddr::new(IpAddr::V6(Ipv6Addr::from(octets)), u16::from_be_bytes(port)))
+        };
+        let (source, destination) = (end(8, [*a, *b])?, end(24, [*c, *d])?);
+        Some(TooBig { mtu: u32::from_be_bytes(*mtu), source, destination, quote })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::HandMade;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_request_is_read_as_it_was_made() {
+        let echo = Echo { ident: 0x0102, sequence: 0x0304 };
+        for is_ipv6 in [false, true] {
+            let message = echo.request(is_ipv6, b"payload");
+            assert_eq!(message[1..8], [0, 0, 0, 1, 2, 3, 4]);
+            assert_eq!(Echo::of_request(&message), Some((echo, &b"payload"[..])));
+            assert_eq!(Echo::of_reply(is_ipv6, &message), None);
+            assert_eq!(Echo::of_request(&message[..7]), None);
+        }
+        assert_eq!(Echo::of_reply(false, &[0, 0, 0, 0, 1, 2, 3, 4]), Some((echo, &[][..])));
+        assert_eq!(Echo::of_reply(true, &[129, 0, 0, 0, 1, 2, 3, 4, 5]), Some((echo, &[5][..])));
+        assert_eq!(Echo::of_reply(true, &[0; 8]), None, "a reply of the other family");
+    }
+
+    #[test]
+    fn a_packet_too_big_tells_of_its_datagram() {
+        let ends = ["[2001:db8::1]:9", "[2001:db8::2]:5210"].map(|end| end.parse().unwrap());
+        let [source, destination] = ends;
+        let packet = HandMade { source, destination, payload: b"quoted", id: 0, hops: 64 }.whole().unwrap();
+        let message = [&[2, 0, 0, 0, 0, 0, 0x05, 0x78], &packet[..52]].concat();
+        let told = TooBig { mtu: 1400, source, destination, quote: b"quot" };
+        assert_eq!(TooBig::read(&message), Some(told));
+        for (at, value) in [(0, 3), (8, 0x45), (14, 6)] {
+            let mut other = message.clone();
+            other[at] = value;
+            assert_eq!(TooBig::read(&other), None, "byte {at}");
+        }
+        assert_eq!(TooBig::read(&message[..55]), None, "cut short");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            let _ = (TooBig::read(&bytes), Echo::of_request(&bytes), Echo::of_reply(true, &bytes));
+        }
+    }
+}

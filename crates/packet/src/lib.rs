@@ -1,0 +1,35 @@
+//! Packets and frames as they lie on the wire, as bytes: headers read and written, checksums, packets made by hand, frames
+//! to test with, super-packets cut into what really crossed, and capture files.
+//!
+//! Nothing here trusts what it reads: a packet may be cut short by a capture's snap length, or be no packet at all.
+
+mod captured;
+pub mod checksum;
+mod extension;
+pub mod frame;
+pub mod header;
+pub mod icmp;
+mod ip;
+mod made;
+mod neighbour;
+pub mod pcapng;
+mod split;
+mod syn;
+
+pub use captured::{Captured, Pieces, Segments};
+pub use extension::{MplsLabel, mpls_labels};
+pub use ip::{Fragment, Ip, PacketProtocol};
+pub use made::HandMade;
+pub use neighbour::NeighbourState;
+pub use split::Splitter;
+pub use syn::{Syn, syn_options};
+
+/// Two bytes of a big-endian field; nothing when they are not there.
+fn be16(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..)?.first_chunk().copied().map(u16::from_be_bytes)
+}
+
+/// Four bytes of a big-endian field; nothing when they are not there.
+fn be32(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().copied().map(u32::from_be_bytes)
+}

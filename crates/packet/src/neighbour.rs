@@ -1,0 +1,63 @@
+//! What is known of a neighbour on a link, by ARP or neighbour discovery.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// State of a neighbour (RFC 4861 §7.3.2, as Linux has it).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NeighbourState {
+    /// Not known.
+    #[default]
+    Unknown,
+    /// Asked for, not answered yet.
+    Incomplete,
+    /// Answered within the last half minute or so.
+    Reachable,
+    /// Known, not confirmed lately.
+    Stale,
+    /// Used while stale: soon to be asked.
+    Delay,
+    /// Being asked again.
+    Probe,
+    /// Does not answer.
+    Failed,
+    /// Needs no hardware address.
+    NoArp,
+    /// Set by hand.
+    Permanent,
+}
+
+impl NeighbourState {
+    /// Packets are sent to it.
+    #[must_use]
+    pub fn is_usable(self) -> bool {
+        matches!(
+            self,
+            Self::Reachable | Self::Stale | Self::Delay | Self::Probe | Self::NoArp | Self::Permanent
+        )
+    }
+
+    /// It has answered a question of this host lately.
+    #[must_use]
+    pub fn has_answered(self) -> bool {
+        matches!(self, Self::Reachable)
+    }
+}
+
+impl fmt::Display for NeighbourState {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Unknown => "not known",
+            Self::Incomplete => "INCOMPLETE",
+            Self::Reachable => "REACHABLE",
+            Self::Stale => "STALE",
+            Self::Delay => "DELAY",
+            Self::Probe => "PROBE",
+            Self::Failed => "FAILED",
+            Self::NoArp => "NOARP",
+            Self::Permanent => "PERMANENT",
+        })
+    }
+}

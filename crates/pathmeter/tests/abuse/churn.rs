@@ -1,0 +1,131 @@
+//! A thousand short sessions of every protocol, many of them broken off: the server is afterwards as it was before.
+
+use super::support::{Running, free_port, pathmeter};
+use engine::request::{FarEnd, Host, Request, Throughput, resolve};
+use engine::run::{Options, run};
+use model::plan::{End, ProtocolName, Transport};
+use model::units::{BitRate, Bytes};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Sessions before the server is looked at for the first time: what is made once is made by then.
+const FIRST: usize = 250;
+/// Sessions in all.
+const ALL: usize = 1_000;
+/// Clients at the same time.
+const CLIENTS: usize = 8;
+/// Memory that all later sessions may leave behind. One KiB of each would be more.
+const KIBIBYTES: u64 = 512;
+
+/// Ports of native, iPerf3, iPerf2, SockPerf and HTTP.
+#[derive(Clone, Copy)]
+struct Ports {
+    native: u16,
+    iperf3: u16,
+    iperf2: u16,
+    sockperf: u16,
+    http: u16,
+}
+
+/// Session number `n`: what kind it is goes round.
+fn session(n: usize, ports: Ports) {
+    let test = |protocol, port, transport, bitrate| {
+        let far = FarEnd { port: Some(port), ..FarEnd::named("127.0.0.1") };
+        let asked = Throughput {
+            protocol,
+            transport,
+            bitrate,
+            end: End::Bytes(Bytes(20_000)),
+            ..Throughput::to(far)
+        };
+        let plan = resolve(&Request::Throughput(Box::new(asked)), &Host::here()).unwrap();
+        run(&plan, &Options::default(), &mut |_| {}).unwrap_or_else(|e| panic!("session {n}: {e}"));
+    };
+    let connect = |port| TcpStream::connect(("127.0.0.1", port)).unwrap();
+    match n % 10 {
+        0 => test(ProtocolName::Native, ports.native, Transport::Tcp, None),
+        1 => test(ProtocolName::Native, ports.native, Transport::Udp, Some(BitRate(50_000_000))),
+        2 => test(ProtocolName::Iperf3, ports.iperf3, Transport::Tcp, None),
+        3 => test(ProtocolName::Iperf2, ports.iperf2, Transport::Tcp, None),
+        // Broken off: in the greeting, after a cookie, in a header.
+        4 => connect(ports.native).write_all(b"PMTRCTRL").unwrap(),
+        5 => connect(ports.iperf3).write_all(&[b'a'; 37]).unwrap(),
+        6 => connect(ports.iperf2).write_all(&[0; 24]).unwrap(),
+        7 => {
+            let mut stream = connect(ports.http);
+            stream.write_all(b"GET /bytes/10K HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer).unwrap();
+            assert!(answer.len() > 10_000, "{n}: {}", answer.len());
+        }
+        8 => drop(connect(ports.sockperf)),
+        _ => test(ProtocolName::Iperf2, ports.iperf2, Transport::Udp, Some(BitRate(50_000_000))),
+    }
+}
+
+/// Resident memory in KiB, threads, open files.
+fn held(pid: u32) -> (u64, usize, usize) {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let rss = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let count = |of: &str| std::fs::read_dir(format!("/proc/{pid}/{of}")).unwrap().count();
+    (rss.trim().trim_end_matches(" kB").parse().unwrap(), count("task"), count("fd"))
+}
+
+/// What the server holds once no thread has ended for a second.
+fn settled(pid: u32) -> (u64, usize, usize) {
+    let mut same = 0;
+    let mut threads = held(pid).1;
+    for _ in 0..300 {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let now = held(pid).1;
+        same = if now == threads { same + 1 } else { 0 };
+        threads = now;
+        if same == 10 {
+            break;
+        }
+    }
+    held(pid)
+}
+
+#[test]
+fn a_thousand_sessions_leave_nothing_behind() {
+    let [iperf3, iperf2, sockperf, http] = [(); 4].map(|()| free_port());
+    let options = [
+        format!("--iperf3={iperf3}"),
+        format!("--iperf2={iperf2}"),
+        format!("--sockperf={sockperf}"),
+        format!("--http={http}"),
+    ];
+    let native = free_port();
+    let port = native.to_string();
+    let words = ["serve", "--bind", "127.0.0.1", "--port", &port].into_iter();
+    let mut command = pathmeter(None, &words.chain(options.iter().map(String::as_str)).collect::<Vec<_>>());
+    // Each thread's own heap would hide what is left behind: they are never given back.
+    command.env("MALLOC_ARENA_MAX", "1").env("MALLOC_TRIM_THRESHOLD_", "65536");
+    let server = Running::start(command);
+    server.wait_for("pathmeter's own protocol");
+    let ports = Ports { native, iperf3, iperf2, sockperf, http };
+    let next = AtomicUsize::new(0);
+    let until = |end: usize| {
+        std::thread::scope(|scope| {
+            for _ in 0..CLIENTS {
+                scope.spawn(|| {
+                    while next.load(Ordering::Relaxed) < end {
+                        session(next.fetch_add(1, Ordering::Relaxed), ports);
+                    }
+                });
+            }
+        });
+    };
+    let pid = server.pid();
+    until(FIRST);
+    let (memory, threads, files) = settled(pid);
+    until(ALL);
+    let last = settled(pid);
+    assert!(last.0 <= memory + KIBIBYTES, "KiB: {memory} and {}", last.0);
+    assert!(last.1 <= threads, "threads: {threads} and {}", last.1);
+    assert!(last.2 <= files, "open files: {files} and {}", last.2);
+    server.signal("TERM");
+    server.end().code(0);
+}

@@ -1,0 +1,151 @@
+//! A far end that lies about bytes and times: its figures never come out as a result that somebody could believe. Between a
+//! real client and a real server is somebody who changes one message of the server's.
+
+use super::support::{Ended, Server, free_port, run};
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+
+/// Changes one row of a server's results.
+type Lie = fn(&mut Value);
+/// Changes a message of a server.
+type Change = Box<dyn FnMut(&mut Value) + Send>;
+
+/// Passes the control connection and one data connection of a client on; the server's messages of one type are changed. Its
+/// threads end with the connections.
+fn liar(server: u16, kind: &'static str, change: Change) -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut teller = Some(Teller { held: Vec::new(), kind, change });
+        for client in listener.incoming().take(2) {
+            let (client, server) = (client.unwrap(), TcpStream::connect(("127.0.0.1", server)).unwrap());
+            let (from_client, to_client) = (client.try_clone().unwrap(), client);
+            let (to_server, from_server) = (server.try_clone().unwrap(), server);
+            std::thread::spawn(move || pass(from_client, to_server, None));
+            let teller = teller.take();
+            std::thread::spawn(move || pass(from_server, to_client, teller));
+        }
+    });
+    port
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, mut teller: Option<Teller>) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(length @ 1..) = from.read(&mut buffer) {
+        let bytes = &buffer[..length];
+        let told = teller.as_mut().map(|teller| teller.tell(bytes));
+        if to.write_all(told.as_deref().unwrap_or(bytes)).is_err() {
+            break;
+        }
+    }
+    to.shutdown(Shutdown::Write).ok();
+}
+
+/// Finds the JSON messages among the bytes of a server: each has its length before it, in iPerf3's protocol as in ours.
+struct Teller {
+    held: Vec<u8>,
+    kind: &'static str,
+    change: Change,
+}
+
+impl Teller {
+    fn tell(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.held.extend_from_slice(bytes);
+        let mut told = Vec::new();
+        while !self.held.is_empty() {
+            // A greeting and the single bytes of iPerf3's states pass. A message has its length before its brace.
+            let Some(at) = self.held.iter().position(|byte| *byte == b'{') else {
+                if self.held[0] != 0 {
+                    told.append(&mut self.held);
+                }
+                break;
+            };
+            let length = u32::from_be_bytes(self.held[at - 4..at].try_into().unwrap()) as usize;
+            let Some(message) = self.held.get(at..at + length) else { break };
+            let mut message: Value = serde_json::from_slice(message).unwrap();
+            told.extend_from_slice(&self.held[..at - 4]);
+            if self.kind == ANY || message["type"] == self.kind {
+                (self.change)(&mut message);
+            }
+            let message = serde_json::to_vec(&message).unwrap();
+            told.extend_from_slice(&u32::try_from(message.len()).unwrap().to_be_bytes());
+            told.extend(message);
+            self.held.drain(..at + length);
+        }
+        told
+    }
+}
+
+/// Messages of iPerf3's have no type.
+const ANY: &str = "";
+
+/// What a client makes of a lie.
+fn told(server: u16, words: &[&str], kind: &'static str, change: Change) -> Ended {
+    let port = liar(server, kind, change);
+    run(&[&["throughput", &format!("127.0.0.1:{port}"), "--json"], words].concat())
+}
+
+/// A little more than 100 days.
+const MONTHS: u64 = 9_007_199_254_740_992;
+
+#[test]
+fn figures_that_cannot_be_true_are_void() {
+    let server = Server::start(&[]);
+    let lies: [(&[&str], Lie); 7] = [
+        (&[], |row| row["elapsed_ns"] = json!(MONTHS)),
+        (&[], |row| row["bytes"] = json!(1 << 30)),
+        (&[], |row| row["total_bytes"] = json!(1 << 30)),
+        (&[], |row| row["bytes"] = json!(0)),
+        (&["-R"], |row| row["elapsed_ns"] = json!(MONTHS)),
+        (&["-R"], |row| row["total_bytes"] = json!(1)),
+        (&["-R"], |row| row["total_bytes"] = json!(0)),
+    ];
+    for (number, (words, lie)) in lies.into_iter().enumerate() {
+        let lie = move |message: &mut Value| lie(&mut message["result"]["streams"][0]);
+        let ended = told(server.port, &[&["-n", "1M"], words].concat(), "results", Box::new(lie));
+        assert_eq!(ended.code, Some(4), "lie {number}\n{}\n{}", ended.stdout, ended.stderr);
+        assert_eq!(ended.json()["verdict"]["status"], "void", "lie {number}");
+    }
+    server.stop();
+}
+
+#[test]
+fn a_time_of_nothing_makes_no_test_faster() {
+    let server = Server::start(&[]);
+    for kind in ["results", "interval", "pong"] {
+        let lie = move |message: &mut Value| match kind {
+            "results" => message["result"]["streams"][0]["elapsed_ns"] = json!(1),
+            "interval" => message["sample"]["streams"][0]["bytes"] = json!(1_u64 << 50),
+            _ => message["t2_ns"] = json!(MONTHS),
+        };
+        let run = told(server.port, &["-t", "500ms", "-i", "100ms"], kind, Box::new(lie)).code(0).json();
+        let number =
+            |path: &str| run.pointer(path).unwrap_or_else(|| panic!("{path}: {run:#}")).as_f64().unwrap();
+        let own =
+            number("/summary/local/streams/0/bytes") * 8e9 / number("/summary/local/streams/0/elapsed_ns");
+        let goodput = number("/summary/up/goodput_bps");
+        assert!(goodput > 0.0 && goodput <= own * 1.5, "{kind}: {goodput} of {own}");
+    }
+    server.stop();
+}
+
+#[test]
+fn an_iperf3_server_that_lies_is_void_too() {
+    let port = free_port();
+    let server = Server::start(&[&format!("--iperf3={port}")]);
+    let lies: [(&[&str], Lie); 4] = [
+        (&[], |row| row["bytes"] = json!(1_u64 << 40)),
+        (&[], |row| row["bytes"] = json!(0)),
+        (&[], |row| row["end_time"] = json!(9e6)),
+        (&["-R"], |row| row["end_time"] = json!(9e6)),
+    ];
+    for (number, (words, lie)) in lies.into_iter().enumerate() {
+        let lie = move |message: &mut Value| lie(&mut message["streams"][0]);
+        let words = [&["-n", "1M", "--protocol", "iperf3"], words].concat();
+        let ended = told(port, &words, ANY, Box::new(lie));
+        assert_eq!(ended.code, Some(4), "lie {number}\n{}\n{}", ended.stdout, ended.stderr);
+        assert_eq!(ended.json()["verdict"]["status"], "void", "lie {number}");
+    }
+    server.stop();
+}
