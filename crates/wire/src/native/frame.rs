@@ -6,9 +6,10 @@
 //! ```
 
 use super::flow::CONTROL_MAGIC;
-use super::message::{Message, Refusal, TYPES};
+use super::message::{Message, TYPES};
 use super::{NAME, VERSIONS};
 use crate::ProtocolError;
+use crate::work::Refusal;
 use model::bidi::turns_direction;
 use serde_json::Value;
 
