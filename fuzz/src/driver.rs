@@ -3,7 +3,8 @@
 use model::sample::{Role, SideResult, StreamResult};
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
-use wire::{Input, Output, Report, Session};
+use wire::work::throughput::{Reply, Report};
+use wire::{Input, Output, Session, WorkReply};
 
 /// The fuzzer's bytes, taken from the front; zeros after their end.
 pub struct Script<'a> {
@@ -70,16 +71,16 @@ impl Driver {
                 self.now = self.now.max(self.deadline.unwrap_or(self.now));
                 self.give(Input::Timer);
             }
-            3 => self.give(Input::FlowsOpen(&[])),
-            4 => self.give(Input::FlowsFailed("no")),
-            5 => self.give(Input::SendersDone(&[])),
+            3 => self.give(WorkReply::Open(Vec::new()).into()),
+            4 => self.give(WorkReply::Failed("no".into()).into()),
+            5 => self.give(Reply::SendersDone(Vec::new()).into()),
             6 => self.measured(script),
             7 => self.give(Input::Interrupt("stop")),
             8 => {
                 let (sent, received) =
                     (u64::from(script.byte()) << script.byte() % 64, u64::from(script.byte()) * 99);
                 let omitted = script.byte() % 2 == 1;
-                self.give(Input::Progress { sent, received, omitted });
+                self.give(Reply::Progress { sent, received, omitted }.into());
             }
             9 => self.now += Nanos(u64::from(script.byte()) << script.byte() % 40),
             saying => {
@@ -100,8 +101,8 @@ impl Driver {
             tcp: None,
             udp: None,
         };
-        let result = SideResult { streams: vec![stream], ..SideResult::default() };
-        self.give(Input::Measured { result: &result, report: Some(Report::Text("text".into())) });
+        let result = Box::new(SideResult { streams: vec![stream], ..SideResult::default() });
+        self.give(Reply::Measured { result, report: Some(Report::Text("text".into())) }.into());
     }
 
     fn give(&mut self, input: Input<'_>) {

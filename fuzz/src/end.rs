@@ -11,8 +11,10 @@ use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
-use wire::native::{LatencySeen, PathSeen};
-use wire::{Input, Output, Sent, Session};
+use wire::native::LatencySeen;
+use wire::work::throughput::{Reply, Request, Sent};
+use wire::work::{probes, round_trips};
+use wire::{Input, Output, Session, WorkReply, WorkRequest};
 
 /// A session and what is due to it.
 pub struct End<S> {
@@ -83,22 +85,22 @@ impl<S: Session> End<S> {
         match due {
             Due::Heard(bytes) => self.session.input(now, Input::Received(&bytes)),
             Due::Closed => self.session.input(now, Input::Closed),
-            Due::Open => self.session.input(now, Input::FlowsOpen(&self.streams())),
-            Due::OpenFailed => self.session.input(now, Input::FlowsFailed("no")),
-            Due::Sample => self.session.input(now, Input::LocalSample(&self.sample())),
+            Due::Open => self.session.input(now, WorkReply::Open(self.streams()).into()),
+            Due::OpenFailed => self.session.input(now, WorkReply::Failed("no".into()).into()),
+            Due::Sample => self.session.input(now, Reply::Sample(self.sample()).into()),
             Due::Progress => {
                 // More than any test of bytes or blocks asks for.
                 let (sent, received) = (1 << 30, 1 << 30);
-                self.session.input(now, Input::Progress { sent, received, omitted: false })
+                self.session.input(now, Reply::Progress { sent, received, omitted: false }.into())
             }
-            Due::SendersDone => self.session.input(now, Input::SendersDone(&self.sent())),
-            Due::PathSeen => self.session.input(now, Input::PathSeen(&PathSeen::default())),
-            Due::Reflected => self.session.input(now, Input::Reflected(&SEEN)),
+            Due::SendersDone => self.session.input(now, Reply::SendersDone(self.sent()).into()),
+            Due::PathSeen => self.session.input(now, probes::Reply::PathSeen(Box::default()).into()),
+            Due::Reflected => self.session.input(now, SEEN.into()),
             Due::Measured => {
                 let result = self.result();
                 let told = EndResult { side: Side::Local, result, output_text: None, output_json: None };
-                let input = Input::Measured { result: &told.result, report: None };
-                let done = self.session.input(now, input);
+                let result = Box::new(told.result.clone());
+                let done = self.session.input(now, Reply::Measured { result, report: None }.into());
                 self.events.push(Event::Result(told));
                 done
             }
@@ -110,16 +112,7 @@ impl<S: Session> End<S> {
         for _ in 0..ENDLESS {
             match self.session.output(now) {
                 Output::Send(bytes) => sent.push(Some(chance.spoil(bytes))),
-                Output::OpenFlows(plan) => {
-                    self.test = Some(plan.test);
-                    self.due.push_back(if chance.fails() { Due::OpenFailed } else { Due::Open });
-                }
-                Output::StartFlows => self.due.extend([Due::Sample, Due::Progress, Due::SendersDone]),
-                Output::StopSenders => self.due.push_back(Due::SendersDone),
-                Output::Drain { .. } => self.due.push_back(Due::Measured),
-                Output::Datagram { .. } | Output::Reflect(_) | Output::Port(_) => {}
-                Output::ReportPath { .. } => self.due.push_back(Due::PathSeen),
-                Output::CountReflected => self.due.push_back(Due::Reflected),
+                Output::Work(request) => self.work(request, chance),
                 Output::Event(event) => self.events.push(event),
                 Output::WaitUntil(time) => {
                     self.wait = time;
@@ -133,6 +126,25 @@ impl<S: Session> End<S> {
             }
         }
         panic!("a session never stops giving outputs");
+    }
+
+    fn work(&mut self, request: WorkRequest, chance: &mut Chance<'_>) {
+        match request {
+            WorkRequest::Flows(order) => {
+                self.test = Some(order.plan.test);
+                self.due.push_back(if chance.fails() { Due::OpenFailed } else { Due::Open });
+            }
+            WorkRequest::Throughput(Request::Start) => {
+                self.due.extend([Due::Sample, Due::Progress, Due::SendersDone]);
+            }
+            WorkRequest::Throughput(Request::StopSenders) => self.due.push_back(Due::SendersDone),
+            WorkRequest::Throughput(Request::Drain { .. }) => self.due.push_back(Due::Measured),
+            WorkRequest::Probes(probes::Request::ReportPath { .. }) => self.due.push_back(Due::PathSeen),
+            WorkRequest::RoundTrips(round_trips::Request::Count) => self.due.push_back(Due::Reflected),
+            WorkRequest::Probes(probes::Request::Send { .. })
+            | WorkRequest::RoundTrips(round_trips::Request::Reflect(_))
+            | WorkRequest::Frames(_) => {}
+        }
     }
 
     fn streams(&self) -> Vec<StreamInfo> {

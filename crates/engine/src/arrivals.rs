@@ -144,8 +144,8 @@ impl Desk {
         Ok(Place { desk: self.clone(), name, inbox })
     }
 
-    /// A number for a connection just accepted: flows are sorted by it.
-    pub(crate) fn next_order(&self) -> u64 {
+    /// A number for a UDP flow: flows are sorted by it.
+    fn next_order(&self) -> u64 {
         self.order.fetch_add(1, Ordering::Relaxed)
     }
 

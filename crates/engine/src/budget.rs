@@ -161,7 +161,8 @@ impl Budget {
     }
 
     /// What is taken in all.
-    pub(crate) fn held(&self) -> u32 {
+    #[cfg(test)]
+    fn held(&self) -> u32 {
         self.lock().all
     }
 

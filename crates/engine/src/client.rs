@@ -1,12 +1,13 @@
 //! The client's end of a test: opens the control connection, chooses the protocol's machine and drives it.
 
 use super::connect::{Security, connect, native_config};
-use super::driver::{Driver, Opener, Setting};
+use super::driver::Driver;
 use super::host;
 use super::interrupt::Interrupt;
 use super::iperf2;
 use super::link::Link;
 use super::session::{SessionEvent, ToSink, Watcher};
+use super::work::{Opener, Setting};
 use crate::error::{Result, fault};
 use linux::clock::mono_now;
 use model::event::Event;
@@ -44,13 +45,11 @@ pub fn run(
         opener: Opener::Client { target: plan.target.clone() },
         local: plan.local.clone(),
         host,
-        interrupt: interrupt.clone(),
         admit: Box::new(|_| true),
-        leave: Arc::default(),
         watcher: &mut ToSink(sink),
         offers: Arc::default(),
     };
-    Driver::new(session.as_mut(), link, setting)?.run()?;
+    Driver::new(session.as_mut(), link, setting, interrupt, Arc::default())?.run()?;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use super::host;
 use super::interrupt::Interrupt;
 use super::link::Link;
+use super::protocol::Protocol;
 use super::reach;
 use super::tls::{self, Fingerprint};
 use crate::error::{Context, Error, Failure, Kind, MORE_FILES, Result, too_early};
@@ -138,15 +139,7 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsE
             format!(
                 "{named} refused the connection: the host is there and nothing listens on TCP port {port}"
             ),
-            match protocol {
-                _ if port == iperf3::PORT => IPERF3_ADVICE.into(),
-                ProtocolName::Iperf3 => IPERF3_ADVICE.into(),
-                ProtocolName::Iperf2 => IPERF2_ADVICE.into(),
-                ProtocolName::Native | ProtocolName::Foreign => format!(
-                    "start `pathmeter serve` there (it listens on {}), or give its port as HOST:PORT",
-                    native::PORT
-                ),
-            },
+            Protocol::of(if port == iperf3::PORT { ProtocolName::Iperf3 } else { protocol }).start,
         ),
         ErrorKind::TimedOut => Failure::unreachable(
             format!("{named} does not answer on TCP port {port}{why}"),
@@ -191,6 +184,4 @@ fn has_ipv6() -> bool {
     std::net::UdpSocket::bind((std::net::Ipv6Addr::LOCALHOST, 0)).is_ok()
 }
 
-const IPERF3_ADVICE: &str = "start `iperf3 -s` or `pathmeter serve --iperf3` there, or give its port with -p";
-const IPERF2_ADVICE: &str = "start `iperf -s` or `pathmeter serve --iperf2` there, or give its port with -p";
 const CONNECT_TIMEOUT: Nanos = Nanos(5_000_000_000);

@@ -4,9 +4,9 @@ use super::connect::{Security, connect, native_config};
 use super::flows;
 use super::host;
 use super::interrupt::Interrupt;
-use super::link::Link;
+use super::pump::{Pump, Step};
 use super::shared::FlowSocket;
-use crate::error::{Error, Result, sentence};
+use crate::error::{Result, sentence};
 use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
 use model::plan::{LocalOptions, ProtocolName, Target};
@@ -15,7 +15,7 @@ use model::units::Nanos;
 use std::net::UdpSocket;
 use wire::native::ClientConfig;
 use wire::native::probe::ProbeClient;
-use wire::{Input, Output, ProtocolError, Session};
+use wire::{FlowsOrder, Input, ProtocolError, Session, WorkReply, WorkRequest};
 
 /// An open control connection and the machine that speaks on it.
 pub(crate) struct Dialogue<M = ProbeClient> {
@@ -24,7 +24,7 @@ pub(crate) struct Dialogue<M = ProbeClient> {
     pub(crate) interrupt: Interrupt,
     /// The flow once it is open, which never blocks.
     pub(crate) flow: Option<FlowSocket>,
-    pub(crate) link: Link,
+    pub(crate) pump: Pump,
     target: Target,
     local: LocalOptions,
     words: Words,
@@ -56,7 +56,7 @@ impl<M: Session> Dialogue<M> {
             machine: machine(config, mono_now()),
             interrupt: interrupt.clone(),
             flow: None,
-            link,
+            pump: Pump::new(link),
             target: target.clone(),
             local: local.clone(),
             words,
@@ -66,48 +66,31 @@ impl<M: Session> Dialogue<M> {
     /// Does what the machine wants; when it wants to be asked again.
     pub(crate) fn advance(&mut self) -> Result<Option<MonoTime>> {
         loop {
-            match self.machine.output(mono_now()) {
-                Output::Send(bytes) => {
-                    let written = self.link.write(&bytes, mono_now() + WRITE_LIMIT);
-                    written.map_err(|error| self.broken(&error))?;
+            match self.pump.advance(&mut self.machine)? {
+                Step::Wait(until) => return Ok(until),
+                Step::Over => return Err(ProtocolError::Closed(self.words.closed.into()).into()),
+                Step::Work(WorkRequest::Flows(order)) => {
+                    let reply = self.open_flows(&order)?;
+                    self.machine.input(mono_now(), Input::Work(reply))?;
                 }
-                Output::OpenFlows(plan) => {
-                    match flows::connect_all(&plan, self.target.address, &self.local) {
-                        Ok(flows) => {
-                            let infos: Vec<_> = flows.iter().map(|f| f.info.clone()).collect();
-                            self.flow = flows.first().map(|f| f.socket.clone());
-                            match &self.flow {
-                                Some(FlowSocket::Tcp(socket)) => socket.set_nonblocking(true)?,
-                                Some(FlowSocket::Udp(socket)) => socket.set_nonblocking(true)?,
-                                None => {}
-                            }
-                            self.machine.input(mono_now(), Input::FlowsOpen(&infos))?;
-                        }
-                        Err(e) => self.machine.input(mono_now(), Input::FlowsFailed(&sentence(&e)))?,
-                    }
-                }
-                Output::WaitUntil(until) => return Ok(until),
-                Output::Close => return Err(ProtocolError::Closed(self.words.closed.into()).into()),
-                // Such a session has none of these.
-                Output::StartFlows
-                | Output::StopSenders
-                | Output::Drain { .. }
-                | Output::Datagram { .. }
-                | Output::ReportPath { .. }
-                | Output::Reflect(_)
-                | Output::CountReflected
-                | Output::Port(_)
-                | Output::Event(_) => {}
+                // Whoever has the dialogue does the work.
+                Step::Work(_) | Step::Event(_) => {}
             }
         }
     }
 
-    /// Why nothing can be written any more: what the server said before it went, where it said something.
-    fn broken(&mut self, error: &std::io::Error) -> Error {
-        match self.hear() {
-            Err(said) if said.protocol().is_some() => said,
-            _ => ProtocolError::Closed(format!("{}: {error}", self.words.closed)).into(),
+    fn open_flows(&mut self, order: &FlowsOrder) -> Result<WorkReply> {
+        let flows = match flows::connect_all(&order.plan, self.target.address, &self.local) {
+            Ok(flows) => flows,
+            Err(error) => return Ok(WorkReply::Failed(sentence(&error))),
+        };
+        self.flow = flows.first().map(|f| f.socket.clone());
+        match &self.flow {
+            Some(FlowSocket::Tcp(socket)) => socket.set_nonblocking(true)?,
+            Some(FlowSocket::Udp(socket)) => socket.set_nonblocking(true)?,
+            None => {}
         }
+        Ok(WorkReply::Open(flows.into_iter().map(|flow| flow.info).collect()))
     }
 
     /// Waits until the machine's time `until`, for what the server says, or for something to read on `watched`; tells
@@ -128,8 +111,8 @@ impl<M: Session> Dialogue<M> {
         if now >= deadline {
             return Err(ProtocolError::Timeout(self.words.late.into()).into());
         }
-        if !self.link.has_buffered() {
-            let mut interests = vec![Interest::readable(self.link.socket())];
+        if !self.pump.link.has_buffered() {
+            let mut interests: Vec<_> = self.pump.interest().into_iter().collect();
             interests.extend(watched.map(Interest::readable));
             let step = until.unwrap_or(deadline).min(deadline).min(now + INTERRUPT_STEP);
             wait(&mut interests, Some(step))?;
@@ -139,17 +122,8 @@ impl<M: Session> Dialogue<M> {
 
     /// Tells the machine what the server has said and what time it is; does not wait.
     pub(crate) fn hear(&mut self) -> Result<()> {
-        let mut buffer = [0; 4096];
-        while let Some(length) = self.link.read(&mut buffer)? {
-            let input = if length == 0 { Input::Closed } else { Input::Received(&buffer[..length]) };
-            self.machine.input(mono_now(), input)?;
-            if length == 0 {
-                break;
-            }
-        }
-        Ok(self.machine.input(mono_now(), Input::Timer)?)
+        Ok(self.pump.hear(&mut self.machine)?)
     }
 }
 
-const WRITE_LIMIT: Nanos = Nanos(5_000_000_000);
 const INTERRUPT_STEP: Nanos = Nanos(100_000_000);

@@ -1,6 +1,7 @@
 //! The one error of the engine: whose it is, what was being done with what, what caused it, and the way out.
 
 #[cfg(feature = "device")]
+use super::protocol::Protocol;
 use lab::error::LabError;
 use linux::OsError;
 use linux::error::is_out_of_files;
@@ -280,20 +281,7 @@ pub(crate) fn blame(target: &Target, protocol: ProtocolName, begun: bool, error:
             "it, its host or the path broke down; what was measured until then is shown, and its log may tell more"
         }
         ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_) => {
-            match protocol {
-                ProtocolName::Native | ProtocolName::Foreign => {
-                    "check that `pathmeter serve` listens there, and not another service (`iperf3 -s` is reached with \
-                 --protocol iperf3); its log may tell more"
-                }
-                ProtocolName::Iperf3 => {
-                    "check that `iperf3 -s` or `pathmeter serve --iperf3` listens there, and not another service; its log \
-                 may tell more"
-                }
-                ProtocolName::Iperf2 => {
-                    "check that `iperf -s` (`iperf -s -u` for UDP) or `pathmeter serve --iperf2` listens there, and not \
-                 another service; its log may tell more"
-                }
-            }
+            Protocol::of(protocol).check
         }
         _ => return error.context(target.address.to_string()),
     };

@@ -20,9 +20,12 @@
 //! | `request` | what was asked, and the plan it makes: defaults, names, checks |
 //! | `run` | a plan carried out: one test, or what orders several (`measure`, `pairs`, `frames`, devices) |
 //! | `client`, `together` | the client's end of a test; several sessions begun at once |
+//! | `protocol` | what differs between the protocols of throughput tests: a row each |
 //! | `address`, `host_port`, `preflight` | names to addresses, and what this host refuses, found before anything is sent |
-//! | `connect`, `tls`, `secret`, `link`, `dialogue`, `driver` | a control connection and the session over it |
-//! | `server`, `arrivals` | what is served where; accepting, and which flow belongs to which session |
+//! | `connect`, `tls`, `secret`, `link`, `pump` | a control connection, and the words of a session on it |
+//! | `driver`, `work`, `dialogue` | a session at work: by workers of each kind, or by hand |
+//! | `server` | what is served where, and to whom |
+//! | `listener`, `arrivals` | accepting for every protocol; which flow belongs to which session |
 //! | `session` | what a session reports while it runs |
 //! | `budget`, `penalty`, `notes` | what clients may hold of a server, how long failed ones wait, what the log says of them |
 //! | `flows`, `threads`, `bulk`, `datagram`, `receive`, `pacer`, `shared`, `running`, `sampler`, `usage` | the data path of throughput |
@@ -60,12 +63,15 @@ pub mod interrupt;
 pub mod iperf2;
 pub mod latency;
 mod link;
+mod listener;
 mod notes;
 mod pacer;
 pub mod path;
 mod penalty;
 pub mod preflight;
 pub mod probe;
+mod protocol;
+mod pump;
 pub mod reach;
 mod receive;
 pub mod request;
@@ -81,3 +87,4 @@ pub mod tls;
 mod together;
 pub mod transfer;
 mod usage;
+mod work;

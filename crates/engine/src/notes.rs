@@ -1,15 +1,18 @@
 //! What a server's log says of clients that were turned away: a few lines of each source at once and some in a minute, so
 //! that nobody fills a disk.
 
+use crate::session::Observer;
+use linux::clock::mono_now;
+use linux::sockaddr::plain;
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::HashMap;
-use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Counts the lines of each source.
 #[derive(Debug, Default)]
-pub(crate) struct NoteLimit(Mutex<Quotas>);
+struct NoteLimit(Mutex<Quotas>);
 
 #[derive(Debug, Default)]
 struct Quotas {
@@ -28,7 +31,7 @@ struct Quota {
 impl NoteLimit {
     /// May a line of this source be written now? Then this many of it, or of sources that are no longer known, were left
     /// out before.
-    pub(crate) fn pass(&self, source: IpAddr, now: MonoTime) -> Option<u64> {
+    fn pass(&self, source: IpAddr, now: MonoTime) -> Option<u64> {
         let mut quotas = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let quotas = &mut *quotas;
         if quotas.sources.len() >= MOST_SOURCES {
@@ -59,8 +62,46 @@ impl Quota {
     }
 }
 
+/// Told what is worth knowing: who was turned away, what ended.
+pub type Note = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The log of a server.
+pub(crate) struct Notes {
+    limit: NoteLimit,
+    note: Note,
+    /// Is told of each client that was turned away, with a line or without.
+    turned_away: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Notes {
+    /// Lines go there.
+    pub(crate) fn new(note: Note) -> Notes {
+        Notes { limit: NoteLimit::default(), note, turned_away: Box::new(|| {}) }
+    }
+
+    /// Lines and counts go to a server's observer.
+    pub(crate) fn to(observer: &Arc<dyn Observer>) -> Notes {
+        let (lines, count) = (observer.clone(), observer.clone());
+        let turned_away = Box::new(move || count.turned_away());
+        Notes { turned_away, ..Notes::new(Arc::new(move |text| lines.note(text))) }
+    }
+
+    /// A line on the server itself.
+    pub(crate) fn note(&self, text: &str) {
+        (self.note)(text);
+    }
+
+    /// A line on a client, unless there have been many.
+    pub(crate) fn of(&self, peer: SocketAddr, text: &str) {
+        (self.turned_away)();
+        if let Some(left_out) = self.limit.pass(peer.ip(), mono_now()) {
+            self.note(&with_left_out(&format!("{}: {text}", plain(peer)), left_out));
+        }
+    }
+}
+
 /// A line with what was left out before it.
-pub(crate) fn with_left_out(text: &str, left_out: u64) -> String {
+fn with_left_out(text: &str, left_out: u64) -> String {
     match left_out {
         0 => text.to_owned(),
         more => format!("{text} ({more} more lines of this address were left out)"),

@@ -128,7 +128,7 @@ impl Prober {
 
     /// How long the control connection took to open, neighbour discovery included.
     pub fn opened(&self) -> Nanos {
-        self.dialogue.link.opened
+        self.dialogue.pump.link.opened
     }
 
     /// IPv6?
@@ -209,7 +209,7 @@ impl Prober {
     /// What the sender of a direction knows of the path.
     pub(crate) fn sender(&mut self, direction: Direction) -> Result<PathSeen> {
         match direction {
-            Direction::Up => Ok(self.flow.seen(self.dialogue.link.socket(), 0)),
+            Direction::Up => Ok(self.flow.seen(self.dialogue.pump.link.socket(), 0)),
             Direction::Down => self.path_seen(0),
         }
     }
@@ -240,7 +240,7 @@ impl Prober {
 
     /// What the kernel knows of the control connection at this end.
     pub(crate) fn control(&self) -> Option<linux::tcp_info::TcpInfo> {
-        tcp_info(self.dialogue.link.socket()).ok()
+        tcp_info(self.dialogue.pump.link.socket()).ok()
     }
 
     /// Longest wait for stragglers, and for what routers say of them.

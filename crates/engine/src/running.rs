@@ -4,6 +4,7 @@ mod own;
 
 pub(crate) use own::StreamDetails;
 
+use super::protocol::Protocol;
 use super::sampler::{Extremes, Reading, last_advance, last_data, silence};
 use super::shared::{Counters, Flow, FlowSocket};
 use super::threads::{self, Stream};
@@ -18,12 +19,13 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use wire::{Expect, FlowHello, FlowPlan, Sent, Until};
+use wire::{Expect, FlowPlan, Sent, Until};
 
 /// The streams of one test from `StartFlows` to `Measured`.
 #[derive(Debug)]
 pub(crate) struct Running {
     plan: FlowPlan,
+    protocol: &'static Protocol,
     interval: Nanos,
     streams: Vec<Stream>,
     started: MonoTime,
@@ -71,6 +73,7 @@ impl Running {
             (End::Time(time), false) => Some(now + plan.test.omit + time),
             _ => None,
         };
+        let protocol = Protocol::of(plan.hello.protocol());
         let usage = HostUsage::start();
         // Before the threads start: what they do from their first moment on counts.
         let readings: Vec<Reading> =
@@ -81,8 +84,8 @@ impl Running {
             extremes: vec![Extremes::default(); streams.len()],
             base: (plan.test.omit == Nanos(0)).then(|| (now, readings.clone())),
             previous: (now, readings),
-            // iPerf3 counts from the start of the test at both ends.
-            epoch: (sends || matches!(plan.hello, FlowHello::Iperf3 { .. })).then_some(now),
+            epoch: (sends || protocol.counts_from_start).then_some(now),
+            protocol,
             plan,
             streams,
             started: now,
@@ -150,11 +153,9 @@ impl Running {
         Some(self.sent())
     }
 
-    /// iPerf3's servers throw away what they have not read when the client says that the test is over: an exact amount
-    /// is over when it is acknowledged.
+    /// Where the far end throws away what it has not read, an exact amount is over when it is acknowledged.
     fn is_delivered(&self) -> bool {
-        let exact = !matches!(self.plan.test.end, End::Time(_))
-            && matches!(self.plan.hello, FlowHello::Iperf3 { .. });
+        let exact = self.protocol.forgets_unread && !matches!(self.plan.test.end, End::Time(_));
         let pending = |s: &Stream| match (&s.flow.socket, s.flow.info.role) {
             (FlowSocket::Tcp(socket), Role::Sender) => {
                 linux::options::unacknowledged(socket.as_ref()).is_ok_and(|bytes| bytes.0 > 0)
@@ -222,8 +223,7 @@ impl Running {
         if self.makes_the_whole() {
             self.closed = Some(finals);
         }
-        if matches!(self.plan.hello, FlowHello::Iperf3 { .. }) {
-            // Whose result is as long as its intervals.
+        if self.protocol.result_is_its_intervals {
             self.mark = Some(self.previous.clone());
         }
         sample
@@ -329,9 +329,9 @@ impl Running {
         self.interval > Nanos(0) && self.mark.is_none() && self.drain.is_none()
     }
 
-    /// Whether the intervals make the whole: the last one has what comes until the end of the test. iPerf2's do not.
+    /// Whether the intervals make the whole: the last one has what comes until the end of the test.
     fn makes_the_whole(&self) -> bool {
-        !matches!(self.plan.hello, FlowHello::Iperf2)
+        !self.protocol.streams_are_tests
     }
 
     /// The interval with this end is the last one.
@@ -406,11 +406,12 @@ impl Running {
         self.base.is_none().then(|| epoch + self.plan.test.omit)
     }
 
-    /// End of the counted time; iPerf3 counts whatever came until its own end.
+    /// End of the counted time, where this end's clock says so.
     fn time_end(&self, epoch: MonoTime) -> Option<MonoTime> {
-        let native = matches!(self.plan.hello, FlowHello::Native { .. });
         match self.plan.test.end {
-            End::Time(time) if self.mark.is_none() && native => Some(epoch + self.plan.test.omit + time),
+            End::Time(time) if self.mark.is_none() && self.protocol.keeps_time => {
+                Some(epoch + self.plan.test.omit + time)
+            }
             _ => None,
         }
     }

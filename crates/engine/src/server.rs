@@ -15,22 +15,24 @@ mod sockets;
 
 use crate::dut::remote::offers::Offers;
 use crate::dut::spec::PortSpec;
-use crate::echo::server::{Note, Servers, join};
-use crate::error::{Context, Failure, Result, sentence};
-use crate::http_server::{HttpServer, Limits};
+use crate::echo::server::{Servers, Streams, join};
+use crate::error::{Context, Failure, Result};
+use crate::http_server::{House, Limits};
 use crate::interrupt::Interrupt;
 use crate::iperf2;
+use crate::listener::Listener;
+use crate::notes::{Note, Notes};
+use crate::protocol::Protocol;
 use crate::session::Observer;
 use crate::tls::{ServerTls, hex};
-use dialogues::DEFAULT_TESTS;
+use dialogues::{DEFAULT_TESTS, Ports};
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::WaitMode;
-use model::plan::LocalOptions;
+use model::plan::{LocalOptions, ProtocolName};
 use model::units::{BitRate, Nanos};
 use sockets::{datagrams, listen};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use wire::sockperf::{MAX_TCP_LEN, Responder};
 use wire::{Policy, native, stamp};
 
@@ -170,9 +172,17 @@ impl Server {
         let (limits, open) =
             (self.policy(self.beyond && self.config.token.is_none()), self.policy(self.beyond));
         let Server { config, sockets, offers, .. } = self;
-        let echoes = echoes(&config, sockets.sockperf, sockets.stamp, &note)?;
-        let http = sockets.http.map(|listener| http(&config, listener, &open, note)).transpose()?;
-        let iperf2 = sockets.iperf2.map(|both| iperf2(&config, both, &open, stop, observer)).transpose()?;
+        let mut listener = Listener::new(stop, Arc::new(Notes::to(observer)))?;
+        let echoes = echoes(&config, sockets.sockperf, sockets.stamp, &note, &mut listener)?;
+        if let Some(socket) = sockets.http {
+            let limits = Limits { rate: open.max_rate, time: open.max_time, transfers: config.max_tests };
+            let (notes, closing) = (listener.notes(), listener.closing());
+            listener.add(socket, House::new(limits, notes, closing))?;
+        }
+        let has_iperf2 = sockets.iperf2.is_some();
+        if let Some(both) = sockets.iperf2 {
+            iperf2::open(iperf2_config(&config, both, &open, observer), stop, &mut listener)?;
+        }
         let dialogues = dialogues::Config {
             iperf3: sockets.iperf3.into_iter().collect(),
             token: config.token,
@@ -184,12 +194,14 @@ impl Server {
             offers: Arc::new(offers),
             ..dialogues::Config::new(sockets.native, observer.clone())
         };
-        let served = dialogues::run(dialogues, stop);
-        drop((echoes, http));
-        if let Some(iperf2) = iperf2 {
+        let ports = Ports::open(dialogues, stop, &mut listener)?;
+        let served = listener.accept_all(None);
+        drop((echoes, ports));
+        if has_iperf2 {
+            // Its sessions end by nothing else.
             stop.raise();
-            iperf2.join().ok();
         }
+        listener.finish();
         served
     }
 
@@ -255,14 +267,8 @@ impl Server {
             fingerprint,
             longest,
             said(self.beyond && !has_token, OPEN_TO_ALL),
-            said(
-                has_token && config.iperf3.is_some(),
-                "the token does not protect the iPerf3 port: that protocol has no such thing",
-            ),
-            said(
-                has_token && has_iperf2,
-                "the token does not protect the iPerf2 port: that protocol has no such thing",
-            ),
+            said(has_token && config.iperf3.is_some(), &unprotected(ProtocolName::Iperf3)),
+            said(has_token && has_iperf2, &unprotected(ProtocolName::Iperf2)),
             said(
                 has_token && config.http.is_some(),
                 "the token does not protect the HTTP port: everyone may transfer there",
@@ -335,9 +341,10 @@ fn echoes(
     sockperf: Option<(TcpListener, Vec<UdpSocket>)>,
     stamp: Option<UdpSocket>,
     note: &Note,
+    listener: &mut Listener,
 ) -> Result<Servers> {
     let mut servers = Servers::default();
-    if let Some((listener, sockets)) = sockperf {
+    if let Some((streams, sockets)) = sockperf {
         for socket in sockets {
             servers.sockperf_datagrams(
                 socket,
@@ -346,7 +353,8 @@ fn echoes(
                 note,
             )?;
         }
-        servers.sockperf_streams(listener, Responder::new(MAX_TCP_LEN), WaitMode::Hybrid, note)?;
+        let service = Streams::new(Responder::new(MAX_TCP_LEN), WaitMode::Hybrid, listener.closing());
+        listener.add(streams, Arc::new(service))?;
     }
     if let Some(socket) = stamp {
         servers.stamp(socket, config.stamp_key.clone(), !config.stamp_stateless, note)?;
@@ -354,20 +362,13 @@ fn echoes(
     Ok(servers)
 }
 
-fn http(config: &Config, listener: TcpListener, open: &Policy, note: Note) -> Result<HttpServer> {
-    let limits = Limits { rate: open.max_rate, time: open.max_time, transfers: config.max_tests };
-    HttpServer::start(listener, limits, note)
-}
-
-/// Starts iPerf2's server; it ends when `stop` is raised, and raises it when its one test is over.
-fn iperf2(
+fn iperf2_config(
     config: &Config,
     (tcp, udp): (TcpListener, UdpSocket),
     open: &Policy,
-    stop: &Interrupt,
     observer: &Arc<dyn Observer>,
-) -> Result<JoinHandle<()>> {
-    let served = iperf2::Config {
+) -> iperf2::Config {
+    iperf2::Config {
         tcp: vec![tcp],
         udp: vec![udp],
         policy: open.clone(),
@@ -378,16 +379,15 @@ fn iperf2(
         key: None,
         local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
         observer: observer.clone(),
-    };
-    let (stop, observer) = (stop.clone(), observer.clone());
-    let serve = move || {
-        if let Err(error) = iperf2::serve(served, &stop) {
-            observer.note(&format!("the iPerf2 server ended: {}", sentence(&error)));
-        }
-        stop.raise();
-    };
-    let thread = std::thread::Builder::new().name("iperf2".into());
-    thread.spawn(serve).context("start the iPerf2 server")
+    }
+}
+
+/// That the token is not asked for where this protocol is served.
+fn unprotected(name: ProtocolName) -> String {
+    format!(
+        "the token does not protect the {} port: that protocol has no such thing",
+        Protocol::of(name).title
+    )
 }
 
 /// Other hosts can reach it.

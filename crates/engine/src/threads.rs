@@ -8,6 +8,7 @@ pub(super) use own::UNLIMITED;
 use super::bulk::{self, BulkReceiver, BulkSender};
 use super::datagram::{self, DatagramSender, Rest};
 use super::flows::{BEST_BLOCK, paced_block};
+use super::protocol::Protocol;
 use super::receive::UdpReceive;
 use super::shared::{Budget, Counters, Flow, FlowSocket, Orders};
 use crate::error::{Context, Result};
@@ -273,11 +274,11 @@ fn budget_bytes(plan: &FlowPlan) -> Option<u64> {
 /// Is it the client that ends what the server sends? The omitted time of the two ends is not over at the same moment, so a
 /// server of iPerf3 that stopped after the amount by its own count could leave the client waiting for the rest.
 fn client_ends(plan: &FlowPlan, direction: Direction) -> bool {
-    is_iperf3(plan) && direction == Direction::Down && plan.test.omit > Nanos(0)
+    protocol(plan).counts_blocks && direction == Direction::Down && plan.test.omit > Nanos(0)
 }
 
-fn is_iperf3(plan: &FlowPlan) -> bool {
-    matches!(plan.hello, FlowHello::Iperf3 { .. })
+fn protocol(plan: &FlowPlan) -> &'static Protocol {
+    Protocol::of(plan.hello.protocol())
 }
 
 /// Bytes of one write or datagram.
@@ -286,7 +287,7 @@ fn block_size(plan: &FlowPlan) -> u32 {
     match (test.length, test.bitrate) {
         (0, _) if counts_blocks(plan) => wire::iperf3::block_length(test),
         // iPerf3's servers from 3.16 on count whole blocks of the length that was announced.
-        (0, Some(_)) if is_iperf3(plan) => wire::iperf3::block_length(test),
+        (0, Some(_)) if protocol(plan).counts_blocks => wire::iperf3::block_length(test),
         (0, Some(rate)) => paced_block(rate),
         (0, None) => BEST_BLOCK,
         (length, _) => length,
@@ -295,13 +296,15 @@ fn block_size(plan: &FlowPlan) -> u32 {
 
 /// Must each stream send whole blocks?
 fn counts_blocks(plan: &FlowPlan) -> bool {
-    is_iperf3(plan) && plan.test.transport == Transport::Tcp && !matches!(plan.test.end, End::Time(_))
+    protocol(plan).counts_blocks
+        && plan.test.transport == Transport::Tcp
+        && !matches!(plan.test.end, End::Time(_))
 }
 
 fn payload(plan: &FlowPlan) -> linux::buffer::PageBuffer {
     let length = if plan.test.transport == Transport::Tcp { block_size(plan) as usize } else { 0 };
     let mut buffer = linux::buffer::PageBuffer::new(length);
-    if plan.test.repeating_payload || plan.hello == FlowHello::Iperf2 {
+    if plan.test.repeating_payload || protocol(plan).sends_digits {
         buffer.iter_mut().enumerate().for_each(|(at, byte)| *byte = b'0' + (at % 10) as u8);
     }
     buffer

@@ -31,6 +31,7 @@ mod region;
 pub(crate) mod report;
 #[cfg(feature = "device")]
 pub(crate) mod rfc2544;
+mod rolling;
 #[cfg(test)]
 mod schemas;
 pub(crate) mod serve;

@@ -11,7 +11,10 @@ use pathmeter_wire::iperf3::{
     COOKIE_LEN, Classified, Client, ClientConfig, Cookie, Params, Results, Server, ServerConfig,
 };
 use pathmeter_wire::iperf3::{classify, stream_id};
-use pathmeter_wire::{Expect, FlowPlan, Input, Output, Policy, ProtocolError, Session, Until};
+use pathmeter_wire::work::throughput::{Reply, Request};
+use pathmeter_wire::{
+    Expect, FlowPlan, Input, Output, Policy, ProtocolError, Session, Until, WorkReply, WorkRequest,
+};
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -132,27 +135,22 @@ fn play(session: &mut dyn Session, other: &[Said], measured: Option<&SideResult>
     for _ in 0..100_000 {
         match session.output(now) {
             Output::Send(bytes) => played.sent.extend(bytes),
-            Output::OpenFlows(plan) => {
-                played.plan = Some(plan);
-                answers.push_back(Input::FlowsOpen(&[]));
+            Output::Work(WorkRequest::Flows(order)) => {
+                played.plan = Some(order.plan);
+                answers.push_back(WorkReply::Open(Vec::new()).into());
             }
-            Output::StartFlows => {}
-            Output::StopSenders => {
+            Output::Work(WorkRequest::Throughput(Request::Start)) => {}
+            Output::Work(WorkRequest::Throughput(Request::StopSenders)) => {
                 assert!(!std::mem::replace(&mut stopped, true));
-                answers.push_back(Input::SendersDone(&[]));
+                answers.push_back(Reply::SendersDone(Vec::new()).into());
             }
-            Output::Drain { expect, .. } => {
+            Output::Work(WorkRequest::Throughput(Request::Drain { expect, .. })) => {
                 played.expect = expect;
-                answers.push_back(Input::Measured { result: measured.expect("results"), report: None });
+                let result = Box::new(measured.expect("results").clone());
+                answers.push_back(Reply::Measured { result, report: None }.into());
             }
+            Output::Work(other) => panic!("{other:?} in a test"),
             Output::Event(event) => played.events.push(event),
-            Output::Datagram { .. }
-            | Output::ReportPath { .. }
-            | Output::Reflect(_)
-            | Output::CountReflected
-            | Output::Port(_) => {
-                panic!("iPerf3 has no datagrams of its own")
-            }
             Output::Close => played.closed = true,
             Output::WaitUntil(until) => {
                 if played.closed {

@@ -4,18 +4,21 @@
 use model::dut::PortFacts;
 use model::host::Host;
 use model::plan::{TestSpec, Transport};
-use model::sample::{IntervalSample, Side, SideResult};
+use model::sample::{IntervalSample, Side};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::sync::LazyLock;
-use wire::native::frames::{FramesAsk, FramesClient, FramesPort, FramesTold, FramesWish, PortAnswer};
+use wire::native::frames::{FramesAsk, FramesClient, FramesPort, FramesTold, FramesWish};
 use wire::native::probe::{ProbeClient, ProbeSend};
 use wire::native::udp::{UdpOpen, UdpStep};
 use wire::native::{
-    Client, ClientConfig, EthernetAddress, FlowKey, PathSeen, Server, ServerConfig, SessionId, Token,
+    Client, ClientConfig, EthernetAddress, FlowKey, Server, ServerConfig, SessionId, Token,
     greeting,
 };
-use wire::{Input, Output, Policy, Sent, Session};
+use wire::work::frames::PortAnswer;
+use wire::work::probes;
+use wire::work::throughput::{Reply, Sent};
+use wire::{Input, Output, Policy, Session, WorkReply};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some((&first, rest)) = data.split_first() else { return };
@@ -93,26 +96,32 @@ fn say<S: Session>(
     match what {
         0 => session.input(now, Input::Timer),
         1 => session.input(now, Input::Closed),
-        2 => session.input(now, Input::FlowsOpen(&[])),
-        3 => session.input(now, Input::FlowsFailed("no")),
-        4 => session.input(now, Input::SendersDone(&[Sent { stream: 0, bytes: 1000, datagrams: 1 }])),
-        5 => session.input(now, Input::Measured { result: &SideResult::default(), report: None }),
+        2 => session.input(now, WorkReply::Open(Vec::new()).into()),
+        3 => session.input(now, WorkReply::Failed("no".into()).into()),
+        4 => {
+            let sent = vec![Sent { stream: 0, bytes: 1000, datagrams: 1 }];
+            session.input(now, Reply::SendersDone(sent).into())
+        }
+        5 => session.input(now, Reply::Measured { result: Box::default(), report: None }.into()),
         6 => session.input(now, Input::Interrupt("enough")),
-        7 => session.input(now, Input::Progress { sent: 1 << 40, received: 1 << 50, omitted: false }),
+        7 => session.input(now, Reply::Progress { sent: 1 << 40, received: 1 << 50, omitted: false }.into()),
         8 => {
             let (start, end) = (Nanos(0), Nanos(1));
             let sample =
                 IntervalSample { side: Side::Local, start, end, omitted: false, streams: Vec::new() };
-            session.input(now, Input::LocalSample(&sample))
+            session.input(now, Reply::Sample(sample).into())
         }
-        9 => session.input(now, Input::Datagram { bytes: take(rest), fragment: None }),
-        10 => session.input(now, Input::DatagramTooBig(100)),
+        9 => {
+            let bytes = take(rest).to_vec();
+            session.input(now, probes::Reply::Datagram { bytes, fragment: None }.into())
+        }
+        10 => session.input(now, probes::Reply::TooBig(100).into()),
         11 => session.input(now, Input::Received(take(rest))),
-        14 => session.input(now, Input::PathSeen(&PathSeen::default())),
-        15 => session.input(now, Input::Port(&PortAnswer::Open(Box::new(port())))),
+        14 => session.input(now, probes::Reply::PathSeen(Box::default()).into()),
+        15 => session.input(now, PortAnswer::Open(Box::new(port())).into()),
         16 => {
             let told = FramesTold::Begun {};
-            session.input(now, Input::Port(&PortAnswer::Told { id: 1, told }))
+            session.input(now, PortAnswer::Told { id: 1, told }.into())
         }
         12 => session.input(now, Input::Received(&frame(take(rest)))),
         13 => session.input(now, Input::Received(&greeting((1, 9)))),

@@ -3,12 +3,13 @@
 use super::reflector::{Hooks, stream};
 use super::wait::Waiter;
 use crate::budget::{self, Budget, Held};
-use crate::error::{Context, Result};
+use crate::error::{Context, Result, refused};
 use crate::interrupt::Interrupt;
-use crate::notes::{NoteLimit, with_left_out};
+use crate::listener::{Accepted, Listener, Service};
+pub use crate::notes::Note;
+use crate::notes::Notes;
 use linux::clock::{mono_now, wall_now};
 use linux::message;
-use linux::poll::{Interest, wait};
 use linux::sockaddr::plain;
 use model::latency::WaitMode;
 use model::time::MonoTime;
@@ -27,11 +28,9 @@ use wire::stamp;
 #[derive(Default)]
 pub struct Servers {
     stop: Arc<AtomicBool>,
+    interrupt: Interrupt,
     threads: Vec<JoinHandle<()>>,
 }
-
-/// Told when a server ends or turns somebody away.
-pub type Note = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl Servers {
     /// Answers SockPerf's datagrams on this socket.
@@ -42,7 +41,7 @@ impl Servers {
         wait: WaitMode,
         note: &Note,
     ) -> Result<()> {
-        self.spawn("sockperf UDP", note, move |stop, _| datagrams(&socket, responder, wait, stop, |_| {}))
+        self.spawn("sockperf UDP", note, move |stop| datagrams(&socket, responder, wait, stop, |_| {}))
     }
 
     /// Answers SockPerf's connections on this listener, each in a thread of its own.
@@ -53,7 +52,13 @@ impl Servers {
         wait: WaitMode,
         note: &Note,
     ) -> Result<()> {
-        self.spawn("sockperf TCP", note, move |stop, note| accept(&listener, &responder, wait, stop, note))
+        let mut own = Listener::new(&self.interrupt, Arc::new(Notes::new(note.clone())))?;
+        own.add(listener, Arc::new(Streams::new(responder, wait, own.closing())))?;
+        self.spawn("sockperf TCP", note, move |_| {
+            let served = own.accept_all(None).map_err(io::Error::other);
+            own.finish();
+            served
+        })
     }
 
     /// Answers STAMP and TWAMP-Light senders on this socket.
@@ -75,7 +80,7 @@ impl Servers {
         });
         // The host's clock may be set while the server runs: its time is asked for anew in every pause.
         let keep = move |reflector: &mut stamp::Reflector| reflector.set_clock(clock());
-        self.spawn("STAMP", note, move |stop, _| datagrams(&socket, reflector, WaitMode::Hybrid, stop, keep))
+        self.spawn("STAMP", note, move |stop| datagrams(&socket, reflector, WaitMode::Hybrid, stop, keep))
     }
 
     /// Until the interrupt is raised.
@@ -89,11 +94,11 @@ impl Servers {
         &mut self,
         name: &'static str,
         note: &Note,
-        serve: impl FnOnce(&Arc<AtomicBool>, &Note) -> io::Result<()> + Send + 'static,
+        serve: impl FnOnce(&Arc<AtomicBool>) -> io::Result<()> + Send + 'static,
     ) -> Result<()> {
         let (stop, note) = (self.stop.clone(), note.clone());
         let work = move || {
-            if let Err(e) = serve(&stop, &note) {
+            if let Err(e) = serve(&stop) {
                 note(&format!("the {name} server ended: {e}"));
             }
         };
@@ -106,6 +111,7 @@ impl Servers {
 impl Drop for Servers {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
+        self.interrupt.raise();
         self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
 }
@@ -180,58 +186,32 @@ fn datagrams<R: Reflect>(
     Ok(())
 }
 
-fn accept(
-    listener: &TcpListener,
-    responder: &Responder,
-    wait_mode: WaitMode,
-    stop: &Arc<AtomicBool>,
-    note: &Note,
-) -> io::Result<()> {
-    listener.set_nonblocking(true)?;
-    let connections = Budget::new(budget::CONNECTIONS);
-    let notes = Arc::<NoteLimit>::default();
-    let mut threads: Vec<JoinHandle<()>> = Vec::new();
-    while !stop.load(Ordering::Acquire) {
-        wait(&mut [Interest::readable(listener)], Some(mono_now() + STOP_STEP))?;
-        threads.retain(|thread| !thread.is_finished());
-        let (socket, peer) = match listener.accept() {
-            Ok(accepted) => accepted,
-            Err(e) if e.kind() == ErrorKind::WouldBlock => continue,
-            Err(e) => {
-                note(&format!("accept: {e}"));
-                std::thread::sleep(STOP_STEP.to_duration());
-                continue;
-            }
-        };
-        let peer = plain(peer);
-        let (own_note, own_notes) = (note.clone(), notes.clone());
-        let tell = move |text: &str| {
-            if let Some(left_out) = own_notes.pass(peer.ip(), mono_now()) {
-                own_note(&with_left_out(&format!("{peer}: {text}"), left_out));
-            }
-        };
-        // Never trusted: all connections of one address count, also those that have said something.
-        let held = match budget::enter(&connections, peer.ip()) {
-            Ok(held) => held,
-            Err(full) => {
-                tell(full);
-                continue;
-            }
-        };
-        let (responder, stop, tell_end) = (responder.clone(), stop.clone(), tell.clone());
-        let serve = move || {
-            if let Err(e) = connection(&socket, peer, responder, wait_mode, (&stop, &held)) {
-                tell_end(&format!("{e}; closed"));
-            }
-        };
-        match std::thread::Builder::new().name("sockperf".into()).stack_size(256 << 10).spawn(serve) {
-            Ok(thread) => threads.push(thread),
-            // The others go on being served, and so will be those that come later.
-            Err(e) => tell(&format!("no thread for it, closed: {e}")),
-        }
+/// SockPerf's server of connections.
+pub(crate) struct Streams {
+    connections: Arc<Budget>,
+    responder: Responder,
+    wait: WaitMode,
+    stop: Arc<AtomicBool>,
+}
+
+impl Streams {
+    /// Ends when `stop` is raised.
+    pub(crate) fn new(responder: Responder, wait: WaitMode, stop: Arc<AtomicBool>) -> Streams {
+        Streams { connections: Budget::new(budget::CONNECTIONS), responder, wait, stop }
     }
-    threads.into_iter().for_each(|thread| drop(thread.join()));
-    Ok(())
+}
+
+impl Service for Streams {
+    fn connections(&self) -> &Arc<Budget> {
+        &self.connections
+    }
+
+    /// Never trusted: all connections of one address count, also those that have said something.
+    fn serve(&self, accepted: Accepted) -> Result<()> {
+        let Accepted { socket, peer, held, .. } = accepted;
+        let served = connection(&socket, plain(peer), self.responder.clone(), self.wait, (&self.stop, &held));
+        served.map_err(|e| refused(format!("{e}; closed")))
+    }
 }
 
 fn connection(

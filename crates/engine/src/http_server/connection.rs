@@ -9,34 +9,24 @@ use model::time::MonoTime;
 use model::units::{BitRate, Bytes, Nanos};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
 use wire::http::{Framing, MOST_HEAD, Method, Refused, Request, parse, size_in};
 
 /// The connection and what has been read ahead of it.
-pub(super) struct Connection {
+pub(super) struct Connection<'a> {
     socket: TcpStream,
     peer: SocketAddr,
-    house: Arc<House>,
+    house: &'a House,
     held: Held,
     ready: Vec<u8>,
 }
 
-impl Connection {
-    pub(super) fn new(socket: TcpStream, peer: SocketAddr, house: Arc<House>, held: Held) -> Connection {
+impl<'a> Connection<'a> {
+    pub(super) fn new(socket: TcpStream, peer: SocketAddr, house: &'a House, held: Held) -> Connection<'a> {
         Connection { socket, peer, house, held, ready: Vec::new() }
     }
 
-    /// Until it is closed.
-    pub(super) fn serve(mut self) {
-        let gone = |e: &io::Error| matches!(e.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe);
-        if let Err(e) = self.requests()
-            && !gone(&e)
-        {
-            self.house.note_of(self.peer, &format!(" (http): {e}; closed"));
-        }
-    }
-
-    fn requests(&mut self) -> io::Result<()> {
+    /// Answers one after the other, until it is closed.
+    pub(super) fn requests(&mut self) -> io::Result<()> {
         // The listener does not block, and what it accepts may inherit that.
         self.socket.set_nonblocking(false)?;
         self.socket.set_nodelay(true)?;
@@ -101,7 +91,7 @@ impl Connection {
 
     /// Answers one request; false: the connection is at its end.
     fn one(&mut self, request: &Request) -> io::Result<bool> {
-        let house = self.house.clone();
+        let house = self.house;
         let Some(_slot) = house.slot(self.peer.ip()) else {
             let words = "as many transfers as this server, or one address, may have at the same time: try again later\n";
             self.answer(Answer::text(503, words).with("Retry-After", "5"), false, false)?;
@@ -165,7 +155,7 @@ impl Connection {
         };
         self.answer(answer, keep, head)?;
         if !head {
-            let house = self.house.clone();
+            let house = self.house;
             let mut meter = Meter::new(&house.limits, &house.stop);
             let sent = meter.send(&self.socket, &house.content, from, count);
             self.log("down", &meter);
@@ -273,7 +263,7 @@ impl Connection {
     fn log(&self, way: &str, meter: &Meter<'_>) {
         let (bytes, elapsed) = (Bytes(meter.bytes), meter.elapsed());
         let rate = BitRate::from_bytes(bytes, elapsed);
-        (self.house.note)(&format!("{} (http) {way} {bytes} in {elapsed}, {rate}", self.peer));
+        self.house.notes.note(&format!("{} (http) {way} {bytes} in {elapsed}, {rate}", self.peer));
     }
 }
 

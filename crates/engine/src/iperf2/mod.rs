@@ -16,6 +16,7 @@ mod udp_door;
 
 use crate::error::Result;
 use crate::interrupt::Interrupt;
+use crate::listener::Listener;
 use crate::session::{Observer, SessionEvent};
 use crate::threads::UNLIMITED;
 use linux::socket::{UdpOptions, udp_bind};
@@ -146,4 +147,12 @@ pub fn listen_udp(bind: Option<IpAddr>, port: u16) -> Result<UdpSocket> {
 /// The sockets cannot be used.
 pub fn serve(config: Config, interrupt: &Interrupt) -> Result<()> {
     server::run(config, interrupt)
+}
+
+/// The same on the sockets of a listener that serves others, too. A session that is done for `tests` ends it.
+///
+/// # Errors
+/// The sockets cannot be used.
+pub(crate) fn open(config: Config, interrupt: &Interrupt, listener: &mut Listener) -> Result<()> {
+    server::open(config, interrupt, listener)
 }

@@ -4,16 +4,15 @@ use super::member::{Known, Member, write_all};
 use super::server::Server;
 use crate::budget::Held;
 use crate::bulk::is_pause;
-use crate::driver::LEFT;
 use crate::echo::server::reflect_on;
-use crate::error::{Result, refused};
+use crate::error::Result;
+use crate::listener::{FIRST_BYTES_LIMIT, FIRST_BYTES_STEP, Heard, hear};
 use crate::session::TcpStart;
 use crate::shared::FlowSocket;
 use linux::clock::mono_now;
 use model::plan::Direction;
 use model::time::MonoTime;
 use model::units::Nanos;
-use std::io::Read;
 use std::net::TcpStream;
 use std::sync::Arc;
 use wire::ProtocolError;
@@ -33,8 +32,8 @@ pub(super) fn open(
 ) -> Result<Option<(Member, Option<Request>)>> {
     socket.set_nonblocking(false)?;
     let tcp = TcpStart::of(&socket);
-    socket.set_read_timeout(Some(STEP.to_duration()))?;
-    let deadline = mono_now() + LIMIT;
+    socket.set_read_timeout(Some(FIRST_BYTES_STEP))?;
+    let deadline = mono_now() + FIRST_BYTES_LIMIT;
     if server.config.key.is_none() && begins_with_a_record(server, &socket, (deadline, held))? {
         return bounce(server, &socket, clock).map(|()| None);
     }
@@ -66,7 +65,7 @@ fn first_word(
     loop {
         loop {
             match machine.output(mono_now()) {
-                FlowOutput::Send(bytes) => write_all(socket, &bytes, mono_now() + LIMIT)?,
+                FlowOutput::Send(bytes) => write_all(socket, &bytes, mono_now() + FIRST_BYTES_LIMIT)?,
                 FlowOutput::Told(Told::Request(request)) => return Ok(Some(Some(request))),
                 FlowOutput::Told(_) => return Ok(Some(None)),
                 FlowOutput::WaitUntil(_) => break,
@@ -74,20 +73,11 @@ fn first_word(
                 _ => return Err(ProtocolError::Flows("it wants to begin before it has asked".into()).into()),
             }
         }
-        if server.interrupt.is_raised() {
-            return Ok(None);
-        }
-        if held.must_leave() {
-            return Err(refused(LEFT));
-        }
-        if mono_now() >= deadline {
-            return Err(refused("said nothing that is a test for ten seconds, closed"));
-        }
-        let input = match (&*socket).read(&mut buffer) {
-            Ok(0) => FlowInput::Ended,
-            Ok(n) => FlowInput::Received(&buffer[..n]),
-            Err(e) if is_pause(&e) => FlowInput::Timer,
-            Err(_) => return Ok(None),
+        let input = match hear(socket, &mut buffer, (held, &server.interrupt), deadline)? {
+            Heard::End if server.interrupt.is_raised() => return Ok(None),
+            Heard::End => FlowInput::Ended,
+            Heard::Bytes(length) => FlowInput::Received(&buffer[..length]),
+            Heard::Pause => FlowInput::Timer,
         };
         machine.input(mono_now(), input)?;
     }
@@ -125,9 +115,6 @@ fn bounce(server: &Server, socket: &TcpStream, clock: Clock) -> Result<()> {
     Ok(())
 }
 
-/// A first message.
-const LIMIT: Nanos = Nanos(10_000_000_000);
-const STEP: Nanos = Nanos(250_000_000);
 const PEEK_PAUSE: Nanos = Nanos(10_000_000);
 /// A client that asks for nothing for so long has gone.
 const SILENCE: Nanos = Nanos(60_000_000_000);

@@ -1,5 +1,5 @@
-//! The server: finds out what each connection and each first datagram is, puts the flows of one client together, and
-//! gives every client a thread of its own, so that a silent or hostile one delays nobody.
+//! The server: finds out what each connection and each first datagram is, puts the flows of one client together, and serves
+//! each client.
 
 use super::member::{Known, Member};
 use super::session::{Session, Setting};
@@ -7,32 +7,40 @@ use super::source::{Group, Source};
 use super::udp_door::{Newcomer, UdpDoor};
 use super::{Config, opening};
 use crate::budget::{self, Budget, Full, Held, Limits, client_of};
-use crate::error::{Context, Result, refused, sentence};
+use crate::error::{Context, Result, refused};
 use crate::host;
 use crate::interrupt::Interrupt;
-use crate::notes::{NoteLimit, with_left_out};
+use crate::listener::{Accepted, Crowd, Door, Listener, Quota, Service};
+use crate::notes::Notes;
 use linux::clock::{mono_now, wall_now};
-use linux::poll::{Interest, Waker, wait};
+use linux::poll::Waker;
 use linux::sockaddr::plain;
 use model::plan::{Direction, Directions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::time::MonoTime;
 use model::units::Nanos;
-use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use wire::iperf2::{Request, Traffic};
 use wire::stamp::Clock;
 
 /// See [`super::serve`].
-pub(super) fn run(mut config: Config, interrupt: &Interrupt) -> Result<()> {
-    let waker = Arc::new(Waker::new()?);
-    interrupt.watch(&waker);
+pub(super) fn run(config: Config, interrupt: &Interrupt) -> Result<()> {
+    let has_time = config.time.is_some();
+    let until = config.time.map(|time| mono_now() + time);
+    let mut listener = Listener::new(interrupt, Arc::new(Notes::to(&config.observer)))?;
+    open(config, interrupt, &mut listener)?;
+    let outcome = listener.accept_all(until);
+    if has_time && !interrupt.is_raised() {
+        interrupt.raise();
+    }
+    listener.finish();
+    outcome
+}
+
+/// See [`super::open`].
+pub(super) fn open(mut config: Config, interrupt: &Interrupt, listener: &mut Listener) -> Result<()> {
     config.policy.max_streams.get_or_insert(MOST_STREAMS);
-    let udp = std::mem::take(&mut config.udp);
-    let doors = udp.into_iter().map(|socket| UdpDoor::new(socket, config.policy.clone()));
-    let mut doors: Vec<UdpDoor> = doors.collect::<Result<_>>()?;
+    let (tcp, udp) = (std::mem::take(&mut config.tcp), std::mem::take(&mut config.udp));
     let server = Arc::new(Server {
         interrupt: interrupt.clone(),
         connections: Budget::new(budget::CONNECTIONS),
@@ -40,19 +48,27 @@ pub(super) fn run(mut config: Config, interrupt: &Interrupt) -> Result<()> {
         groups: Mutex::default(),
         tcp_tests: Budget::new(Limits::quarters(config.max_tests, false)),
         udp_tests: Budget::new(Limits::quarters(config.max_tests, false)),
-        notes: NoteLimit::default(),
-        left: AtomicU32::new(config.tests.unwrap_or(u32::MAX)),
-        until: config.time.map(|time| mono_now() + time),
-        waker,
+        notes: listener.notes(),
+        quota: listener.quota(config.tests),
         config,
     });
-    let mut threads = Vec::new();
-    let outcome = server.accept_all(&mut doors, &mut threads);
-    if server.config.time.is_some() && !interrupt.is_raised() {
-        interrupt.raise();
+    for socket in tcp {
+        listener.add(socket, Arc::new(Port(server.clone())))?;
     }
-    server.wait_for(threads);
-    outcome
+    for socket in udp {
+        let door = UdpDoor::new(socket, server.config.policy.clone())?;
+        listener.add_door(Box::new(Knocks { server: server.clone(), door }));
+    }
+    Ok(())
+}
+
+/// Its TCP port.
+struct Port(Arc<Server>);
+
+/// Its UDP port.
+struct Knocks {
+    server: Arc<Server>,
+    door: UdpDoor,
 }
 
 /// A server at work.
@@ -67,11 +83,9 @@ pub(super) struct Server {
     groups: Mutex<Vec<Waiting>>,
     tcp_tests: Arc<Budget>,
     udp_tests: Arc<Budget>,
-    notes: NoteLimit,
+    notes: Arc<Notes>,
     /// Sessions that may still begin.
-    left: AtomicU32,
-    until: Option<MonoTime>,
-    waker: Arc<Waker>,
+    quota: Quota,
 }
 
 /// A client whose flows are still coming.
@@ -82,57 +96,30 @@ struct Waiting {
     group: Arc<Group>,
 }
 
-impl Server {
-    fn accept_all(self: &Arc<Self>, doors: &mut [UdpDoor], threads: &mut Vec<JoinHandle<()>>) -> Result<()> {
-        for listener in &self.config.tcp {
-            listener.set_nonblocking(true).context("make a listener non-blocking")?;
-        }
-        let is_over = || self.until.is_some_and(|until| mono_now() >= until);
-        while !self.interrupt.is_raised() && self.left.load(Ordering::Acquire) > 0 && !is_over() {
-            let mut interests: Vec<Interest<'_>> = self.config.tcp.iter().map(Interest::readable).collect();
-            interests.extend(doors.iter().map(|door| Interest::readable(&door.socket)));
-            interests.push(Interest::readable(&*self.waker));
-            wait(&mut interests, self.until).context("wait for clients")?;
-            drop(interests);
-            self.waker.drain();
-            threads.retain(|thread| !thread.is_finished());
-            for listener in &self.config.tcp {
-                self.accept_from(listener, threads);
-            }
-            for door in &mut *doors {
-                self.take_from(door, threads);
-            }
-        }
-        Ok(())
+impl Service for Port {
+    fn connections(&self) -> &Arc<Budget> {
+        &self.0.connections
     }
 
-    fn accept_from(self: &Arc<Self>, listener: &TcpListener, threads: &mut Vec<JoinHandle<()>>) {
-        loop {
-            let (socket, peer) = match listener.accept() {
-                Ok((socket, peer)) => (socket, plain(peer)),
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return,
-                Err(e) if matches!(e.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {
-                    continue;
-                }
-                Err(e) => {
-                    // Out of descriptors or memory: those we have will end; do not spin on the error meanwhile.
-                    self.note(&format!("accept: {e}"));
-                    std::thread::sleep(ACCEPT_PAUSE.to_duration());
-                    return;
-                }
-            };
-            match budget::enter(&self.connections, peer.ip()) {
-                Ok(held) => self.start(threads, peer, move |server| server.welcome(socket, peer, held)),
-                Err(full) => self.note_of(peer, full),
-            }
-        }
+    fn serve(&self, accepted: Accepted) -> Result<()> {
+        self.0.welcome(accepted.socket, plain(accepted.peer), accepted.held)
     }
 
-    fn take_from(self: &Arc<Self>, door: &mut UdpDoor, threads: &mut Vec<JoinHandle<()>>) {
+    fn is_done(&self) -> bool {
+        self.0.quota.is_done()
+    }
+}
+
+impl Door for Knocks {
+    fn socket(&self) -> &UdpSocket {
+        &self.door.socket
+    }
+
+    fn take(&mut self, crowd: &mut Crowd) {
         let mut admitted: Vec<(SocketAddr, Held)> = Vec::new();
-        let clock = clock();
-        let newcomers = door.take(clock, |from, request| {
-            let held = self.admit_flow(from, request);
+        let (clock, server) = (clock(), &self.server);
+        let newcomers = self.door.take(clock, |from, request| {
+            let held = server.admit_flow(from, request);
             let may = held.is_some();
             admitted.extend(held.map(|held| (from, held)));
             may
@@ -141,46 +128,33 @@ impl Server {
             let Some(at) = admitted.iter().position(|(from, _)| *from == newcomer.from) else { continue };
             let (from, held) = admitted.swap_remove(at);
             let (member, request) = udp_member(newcomer, held);
-            if let Some((member, waker)) = self.join(member, request.as_ref(), from.ip()) {
-                let lead = move |server: &Self| server.lead(member, request, waker, clock);
-                self.start(threads, from, lead);
+            if let Some((member, waker)) = server.join(member, request.as_ref(), from.ip()) {
+                let server = server.clone();
+                crowd.start(from, move || server.lead(member, request, waker, clock));
             }
         }
     }
 
+    fn is_done(&self) -> bool {
+        self.server.quota.is_done()
+    }
+}
+
+impl Server {
     /// A place for a UDP flow. What it begins with may be forged, so it is sent nothing but a report, unless something else
     /// says that its client is there.
     fn admit_flow(&self, from: SocketAddr, request: Option<&Request>) -> Option<Held> {
         if request.is_some_and(Request::sends_to_source) && !self.is_there(from.ip()) {
-            self.note_of(from, UNPROVED);
+            self.notes.of(from, UNPROVED);
             return None;
         }
         let held = self.flows.enter(from.ip(), mono_now());
-        held.inspect_err(|_| self.note_of(from, "turned away: too many UDP flows")).ok()
+        held.inspect_err(|_| self.notes.of(from, "turned away: too many UDP flows")).ok()
     }
 
     /// Is it known that whoever says to be at this address is?
     fn is_there(&self, address: IpAddr) -> bool {
         self.config.unverified || address.is_loopback() || self.connections.is_held_by(address)
-    }
-
-    /// Runs something in a thread of its own; what goes wrong is noted.
-    fn start(
-        self: &Arc<Self>,
-        threads: &mut Vec<JoinHandle<()>>,
-        peer: SocketAddr,
-        work: impl FnOnce(&Server) -> Result<()> + Send + 'static,
-    ) {
-        let server = self.clone();
-        let work = move || {
-            if let Err(e) = work(&server) {
-                server.note_of(peer, &sentence(&e));
-            }
-        };
-        match std::thread::Builder::new().name("iperf2 session".into()).stack_size(512 << 10).spawn(work) {
-            Ok(thread) => threads.push(thread),
-            Err(e) => self.note_of(peer, &format!("no thread for it, closed: {e}")),
-        }
     }
 
     /// Finds out what a connection is, and serves it or hands it to the client it belongs to.
@@ -205,7 +179,7 @@ impl Server {
         let waker = match Waker::new() {
             Ok(waker) => Arc::new(waker),
             Err(e) => {
-                self.note(&format!("{address}: {e}"));
+                self.notes.note(&format!("{address}: {e}"));
                 return None;
             }
         };
@@ -283,35 +257,6 @@ impl Server {
         watcher.ended(outcome.as_ref().map(|_| ()));
         outcome.unwrap_or_default()
     }
-
-    pub(super) fn note(&self, text: &str) {
-        self.config.observer.note(text);
-    }
-
-    /// A line on a client, unless there have been many.
-    fn note_of(&self, peer: SocketAddr, text: &str) {
-        self.config.observer.turned_away();
-        if let Some(left_out) = self.notes.pass(peer.ip(), mono_now()) {
-            self.note(&with_left_out(&format!("{peer}: {text}"), left_out));
-        }
-    }
-
-    /// Running sessions have seen the interrupt; they get time to end.
-    fn wait_for(&self, threads: Vec<JoinHandle<()>>) {
-        let deadline = mono_now() + STOP_LIMIT;
-        for thread in threads {
-            while !thread.is_finished() && mono_now() < deadline {
-                std::thread::sleep(STOP_STEP.to_duration());
-            }
-            if thread.is_finished() {
-                thread.join().ok();
-            }
-        }
-        let left = self.connections.held() + self.flows.held();
-        if left > 0 {
-            self.note(&format!("{left} flows did not end in time and were cut"));
-        }
-    }
 }
 
 fn udp_member(newcomer: Newcomer, held: Held) -> (Member, Option<Request>) {
@@ -350,12 +295,7 @@ impl TestPlace<'_> {
 
 impl Drop for TestPlace<'_> {
     fn drop(&mut self) {
-        let server = self.server;
-        if server.config.tests.is_some() {
-            let less = |left: u32| Some(left.saturating_sub(1));
-            server.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok();
-            server.waker.wake();
-        }
+        self.server.quota.less();
     }
 }
 
@@ -367,7 +307,3 @@ const FLOWS: Limits = Limits { total: 512, per_source: 128, per_site: 256, reser
 const MOST_STREAMS: u32 = 128;
 /// How long the flows of one client may come one after the other.
 const GATHERING: Nanos = Nanos(5_000_000_000);
-const ACCEPT_PAUSE: Nanos = Nanos(100_000_000);
-const STOP_STEP: Nanos = Nanos(10_000_000);
-/// Time for running tests to end after an interrupt.
-const STOP_LIMIT: Nanos = Nanos(15_000_000_000);

@@ -8,10 +8,10 @@ use crate::error::{Failure, Result};
 use crate::flows::{paced_block, udp_payload};
 use crate::host_port::HostPort;
 use crate::preflight;
+use crate::protocol::Protocol;
 use crate::run::{self, PairCount, PairsPlan};
 use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport, Wait};
 use model::units::{BitRate, Bytes, Nanos};
-use wire::{iperf2, iperf3, native};
 
 /// A test of throughput.
 #[derive(Clone, Debug)]
@@ -128,11 +128,11 @@ pub(super) fn tests(asked: &Throughput, host: &Host) -> Result<Vec<Plan>, Failur
     check_link(asked.link)?;
     check::check(asked)?;
     let test = spec(asked);
-    let mut targets = vec![asked.far.target(port(asked.protocol), host)?];
+    let mut targets = vec![asked.far.target(Protocol::of(asked.protocol).port, host)?];
     for other in &asked.more {
         let other = FarEnd { host: other.clone(), ..asked.far.clone() };
         other.check()?;
-        targets.push(other.target(port(asked.protocol), host)?);
+        targets.push(other.target(Protocol::of(asked.protocol).port, host)?);
     }
     let plan = |target| Plan { target, protocol: asked.protocol, test: test.clone(), local: local(asked) };
     Ok(targets.into_iter().map(plan).collect())
@@ -143,23 +143,10 @@ fn fill_payload(plan: &mut Plan, host: &Host) -> Result<()> {
     if plan.test.transport == Transport::Udp && plan.test.length == 0 {
         let address = plan.target.address;
         let fits = udp_payload(host.path_mtu(address, &plan.local)?, address.ip());
-        // Servers of iPerf2 read no more of a datagram than their own -l, and 2.1 falls over larger ones.
-        let most = match (plan.protocol, address.is_ipv4()) {
-            (ProtocolName::Iperf2, true) => IPERF2_PAYLOAD,
-            (ProtocolName::Iperf2, false) => IPERF2_PAYLOAD_V6,
-            _ => u32::MAX,
-        };
+        let most = Protocol::of(plan.protocol).largest_payload(address.ip());
         plan.test.length = fits.min(most);
     }
     Ok(())
-}
-
-fn port(protocol: ProtocolName) -> u16 {
-    match protocol {
-        ProtocolName::Native | ProtocolName::Foreign => native::PORT,
-        ProtocolName::Iperf3 => iperf3::PORT,
-        ProtocolName::Iperf2 => iperf2::PORT,
-    }
 }
 
 fn spec(asked: &Throughput) -> TestSpec {
@@ -205,6 +192,3 @@ pub(super) fn fits_u32(size: Bytes) -> u32 {
 }
 
 const DEFAULT_TIME: Nanos = Nanos::from_secs(10);
-/// What `iperf -u` sends, and what its servers read, over IPv4 and IPv6.
-const IPERF2_PAYLOAD: u32 = 1470;
-const IPERF2_PAYLOAD_V6: u32 = 1450;

@@ -1,21 +1,23 @@
-//! The server of the protocols with a dialogue (ours and iPerf3's): accepts on its ports, tells control connections, data flows and strangers apart, and gives every
-//! client a thread of its own, so that a silent or hostile one delays nobody.
+//! The server of the protocols with a dialogue (ours and iPerf3's): tells control connections, data flows and strangers apart,
+//! and serves them.
 
 use crate::arrivals::Desk;
 use crate::budget::{self, Budget, Client, Held, Limits, client_of};
-use crate::driver::{Driver, LEFT, Opener, Setting, Wanted};
+use crate::driver::Driver;
 use crate::dut::remote::offers::Offers;
-use crate::error::{Context, Result, refused, sentence};
+use crate::error::{Context, Result, refused};
 use crate::host;
 use crate::interrupt::Interrupt;
 use crate::link::Link;
-use crate::notes::{NoteLimit, with_left_out};
+use crate::listener::{
+    Accepted, FIRST_BYTES_LIMIT, FIRST_BYTES_STEP, Heard, LEFT, Listener, Quota, Service, hear,
+};
+use crate::notes::Notes;
 use crate::penalty::Penalties;
 use crate::session::Observer;
 use crate::tls::ServerTls;
+use crate::work::{Opener, Setting, Wanted};
 use linux::clock::mono_now;
-use linux::poll::{Interest, Waker, wait};
-use linux::sockaddr::plain;
 use model::host::Host;
 use model::plan::{LocalOptions, ProtocolName};
 use model::time::MonoTime;
@@ -23,8 +25,6 @@ use model::units::Nanos;
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread::JoinHandle;
 use wire::native::{self, flow};
 use wire::{Policy, Session, iperf3};
 
@@ -88,130 +88,88 @@ struct Server {
     /// Tests that run, and their streams.
     tests: Arc<Budget>,
     streams: Arc<Budget>,
-    notes: NoteLimit,
     penalties: Penalties,
     /// Sessions that may still begin, for `tests`.
-    left: AtomicU32,
-    waker: Arc<Waker>,
+    quota: Quota,
 }
+
+/// A port of the server.
+struct Port {
+    server: Arc<Server>,
+    protocol: ProtocolName,
+}
+
+/// The ports are given to a listener; dropped, they are closed for flows.
+pub(crate) struct Ports(Arc<Server>);
 
 /// Serves until the interrupt is raised or the tests asked for are done; running tests then get their results.
 pub fn run(config: Config, interrupt: &Interrupt) -> Result<()> {
-    let waker = Arc::new(Waker::new()?);
-    interrupt.watch(&waker);
-    let secret = host::entropy()?;
-    let has_secret = config.token.is_some() || config.verifier.is_some();
-    let server = Arc::new(Server {
-        desk: Desk::new(secret),
-        interrupt: interrupt.clone(),
-        connections: Budget::new(budget::CONNECTIONS),
-        tests: Budget::new(Limits::quarters(config.max_tests, has_secret)),
-        streams: Budget::new(Limits::quarters(MOST_STREAMS, has_secret)),
-        notes: NoteLimit::default(),
-        penalties: Penalties::default(),
-        left: AtomicU32::new(config.tests.unwrap_or(u32::MAX)),
-        waker,
-        config,
-    });
-    let mut threads = Vec::new();
-    let outcome = server.accept_all(&mut threads);
-    server.desk.close();
-    interrupt_rest(&server, threads);
+    let mut listener = Listener::new(interrupt, Arc::new(Notes::to(&config.observer)))?;
+    let ports = Ports::open(config, interrupt, &mut listener)?;
+    let outcome = listener.accept_all(None);
+    drop(ports);
+    listener.finish();
     outcome
 }
 
-impl Server {
-    fn accept_all(self: &Arc<Self>, threads: &mut Vec<JoinHandle<()>>) -> Result<()> {
-        let native = self.config.native.iter().map(|l| (l, ProtocolName::Native));
-        let iperf3 = self.config.iperf3.iter().map(|l| (l, ProtocolName::Iperf3));
-        let listeners: Vec<(&TcpListener, ProtocolName)> = native.chain(iperf3).collect();
-        for (listener, _) in &listeners {
-            listener.set_nonblocking(true).context("make a listener non-blocking")?;
+impl Ports {
+    /// The listener serves them from now on.
+    ///
+    /// # Errors
+    /// The system gave no random bytes, or the sockets cannot be used.
+    pub(crate) fn open(mut config: Config, interrupt: &Interrupt, listener: &mut Listener) -> Result<Ports> {
+        let has_secret = config.token.is_some() || config.verifier.is_some();
+        let (native, iperf3) = (std::mem::take(&mut config.native), std::mem::take(&mut config.iperf3));
+        let server = Arc::new(Server {
+            desk: Desk::new(host::entropy()?),
+            interrupt: interrupt.clone(),
+            connections: Budget::new(budget::CONNECTIONS),
+            tests: Budget::new(Limits::quarters(config.max_tests, has_secret)),
+            streams: Budget::new(Limits::quarters(MOST_STREAMS, has_secret)),
+            penalties: Penalties::default(),
+            quota: listener.quota(config.tests),
+            config,
+        });
+        let native = native.into_iter().map(|socket| (socket, ProtocolName::Native));
+        let iperf3 = iperf3.into_iter().map(|socket| (socket, ProtocolName::Iperf3));
+        for (socket, protocol) in native.chain(iperf3) {
             // A kernel that keeps no SYNs leaves a gap in what `pathmeter mtu` can say, and nothing else.
-            linux::options::set_save_syn(*listener).ok();
+            linux::options::set_save_syn(&socket).ok();
+            listener.add(socket, Arc::new(Port { server: server.clone(), protocol }))?;
         }
-        while !self.interrupt.is_raised() && self.left.load(Ordering::Acquire) > 0 {
-            let mut interests: Vec<Interest<'_>> =
-                listeners.iter().map(|(l, _)| Interest::readable(*l)).collect();
-            interests.push(Interest::readable(&*self.waker));
-            wait(&mut interests, None).context("wait for connections")?;
-            self.waker.drain();
-            threads.retain(|t| !t.is_finished());
-            for (listener, protocol) in &listeners {
-                self.accept_from(listener, *protocol, threads);
-            }
-        }
-        Ok(())
+        Ok(Ports(server))
+    }
+}
+
+impl Drop for Ports {
+    fn drop(&mut self) {
+        self.0.desk.close();
+    }
+}
+
+impl Service for Port {
+    fn connections(&self) -> &Arc<Budget> {
+        &self.server.connections
     }
 
-    fn accept_from(
-        self: &Arc<Self>,
-        listener: &TcpListener,
-        protocol: ProtocolName,
-        threads: &mut Vec<JoinHandle<()>>,
-    ) {
-        loop {
-            let (socket, peer) = match listener.accept() {
-                Ok(accepted) => accepted,
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return,
-                Err(e) if e.kind() == ErrorKind::ConnectionAborted || e.kind() == ErrorKind::Interrupted => {
-                    continue;
-                }
-                Err(e) => {
-                    // Out of descriptors or memory: those we have will end; do not spin on the error meanwhile.
-                    self.config.observer.note(&format!("accept: {e}"));
-                    std::thread::sleep(ACCEPT_PAUSE);
-                    return;
-                }
-            };
-            let order = self.desk.next_order();
-            let mut connection = match budget::enter(&self.connections, peer.ip()) {
-                Ok(connection) => connection,
-                Err(full) => {
-                    self.note_of(peer, full);
-                    continue;
-                }
-            };
-            let server = self.clone();
-            let serve = move || {
-                if let Err(e) = server.welcome(socket, peer, protocol, order, &mut connection) {
-                    server.note_of(peer, &sentence(&e));
-                }
-            };
-            match std::thread::Builder::new().name("session".into()).stack_size(512 << 10).spawn(serve) {
-                Ok(thread) => threads.push(thread),
-                Err(e) => self.note_of(peer, &format!("no thread for it, closed: {e}")),
-            }
-        }
-    }
-
-    /// A line on a client that was turned away, unless there have been many.
-    fn note_of(&self, peer: SocketAddr, text: &str) {
-        self.config.observer.turned_away();
-        if let Some(left_out) = self.notes.pass(peer.ip(), mono_now()) {
-            self.config.observer.note(&with_left_out(&format!("{}: {text}", plain(peer)), left_out));
-        }
-    }
-
-    /// Finds out what a connection is and serves it.
-    fn welcome(
-        &self,
-        socket: TcpStream,
-        peer: SocketAddr,
-        protocol: ProtocolName,
-        order: u64,
-        connection: &mut Held,
-    ) -> Result<()> {
+    fn serve(&self, accepted: Accepted) -> Result<()> {
+        let Accepted { socket, peer, order, mut held } = accepted;
         // A client that has vanished without a word is given up also where this end only waits for it.
         linux::options::set_keepalive(&socket, KEEPALIVE, KEEPALIVE_STEP, KEEPALIVE_TRIES).ok();
-        match protocol {
+        match self.protocol {
             ProtocolName::Native | ProtocolName::Iperf2 | ProtocolName::Foreign => {
-                self.welcome_native(socket, peer, order, connection)
+                self.server.welcome_native(socket, peer, order, &mut held)
             }
-            ProtocolName::Iperf3 => self.welcome_iperf3(socket, peer, order, connection),
+            ProtocolName::Iperf3 => self.server.welcome_iperf3(socket, peer, order, &mut held),
         }
     }
 
+    fn is_done(&self) -> bool {
+        self.server.quota.is_done()
+    }
+}
+
+impl Server {
     fn welcome_native(
         &self,
         socket: TcpStream,
@@ -359,7 +317,6 @@ impl Server {
             opener: Opener::Server(self.desk.clone()),
             local: self.config.local.clone(),
             host,
-            interrupt: self.interrupt.clone(),
             admit: Box::new(|wanted| {
                 if !wanted.begins {
                     return self.tests.has_room(peer.ip(), 1, client)
@@ -371,11 +328,10 @@ impl Server {
                 }
                 slot.is_some()
             }),
-            leave,
             watcher: watcher.as_mut(),
             offers: self.config.offers.clone(),
         };
-        let outcome = Driver::new(session, link, setting)?.run();
+        let outcome = Driver::new(session, link, setting, &self.interrupt, leave)?.run();
         watcher.ended(outcome.as_ref().copied());
         Ok(())
     }
@@ -388,33 +344,15 @@ impl Server {
         (total, deadline): (usize, MonoTime),
         connection: &Held,
     ) -> Result<bool> {
-        socket.set_read_timeout(Some(FIRST_BYTES_STEP))?;
         let mut buffer = vec![0; total - bytes.len()];
         loop {
-            match (&mut &*socket).read(&mut buffer) {
-                Ok(0) => return Ok(false),
-                Ok(n) => {
-                    bytes.extend_from_slice(&buffer[..n]);
+            match hear(socket, &mut buffer, (connection, &self.interrupt), deadline)? {
+                Heard::Bytes(length) => {
+                    bytes.extend_from_slice(&buffer[..length]);
                     return Ok(true);
                 }
-                Err(e)
-                    if matches!(
-                        e.kind(),
-                        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-                    ) =>
-                {
-                    if self.interrupt.is_raised() {
-                        return Ok(false);
-                    }
-                    if connection.must_leave() {
-                        return Err(refused(LEFT));
-                    }
-                    if mono_now() >= deadline {
-                        return Err(refused("said nothing for ten seconds, closed"));
-                    }
-                }
-                Err(e) if e.kind() == ErrorKind::ConnectionReset => return Ok(false),
-                Err(e) => return Err(e.into()),
+                Heard::Pause => {}
+                Heard::End => return Ok(false),
             }
         }
     }
@@ -439,10 +377,8 @@ impl TestSlot<'_> {
 
 impl Drop for TestSlot<'_> {
     fn drop(&mut self) {
-        if self.counts && self.server.config.tests.is_some() {
-            let less = |left: u32| Some(left.saturating_sub(1));
-            self.server.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok();
-            self.server.waker.wake();
+        if self.counts {
+            self.server.quota.less();
         }
     }
 }
@@ -450,7 +386,7 @@ impl Drop for TestSlot<'_> {
 /// Says no to a client that has just come, and leaves it time to read that: closing at once, with unread bytes in the
 /// socket, would reset the connection and take the words back.
 fn turn_away(socket: &TcpStream, words: &[u8]) -> io::Result<()> {
-    socket.set_read_timeout(Some(ACCEPT_PAUSE))?;
+    socket.set_read_timeout(Some(TURN_AWAY_STEP))?;
     io::Write::write_all(&mut &*socket, words)?;
     socket.shutdown(std::net::Shutdown::Write)?;
     let deadline = mono_now() + TURN_AWAY_LIMIT;
@@ -465,32 +401,12 @@ fn turn_away(socket: &TcpStream, words: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Running sessions have seen the interrupt; they get time to give their clients the results.
-fn interrupt_rest(server: &Server, threads: Vec<JoinHandle<()>>) {
-    let deadline = mono_now() + STOP_LIMIT;
-    for thread in threads {
-        while !thread.is_finished() && mono_now() < deadline {
-            std::thread::sleep(ACCEPT_PAUSE / 10);
-        }
-        if thread.is_finished() {
-            thread.join().ok();
-        }
-    }
-    let left = server.connections.held();
-    if left > 0 {
-        server.config.observer.note(&format!("{left} connections did not end in time and were cut"));
-    }
-}
-
-const FIRST_BYTES_LIMIT: Nanos = Nanos(10_000_000_000);
-const FIRST_BYTES_STEP: std::time::Duration = std::time::Duration::from_millis(250);
 /// Longest wait for a client that was told no to go.
 const TURN_AWAY_LIMIT: Nanos = Nanos(2_000_000_000);
+/// Between two looks whether it has gone.
+const TURN_AWAY_STEP: std::time::Duration = std::time::Duration::from_millis(100);
 const WITHOUT_TLS: &str = "this server encrypts its control connections and you came without TLS";
 const GIVE_FINGERPRINT: &str = "give --fingerprint HEX, which it printed when it started";
-const ACCEPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
-/// Time for running tests to end after an interrupt.
-const STOP_LIMIT: Nanos = Nanos(15_000_000_000);
 /// A silent control connection is asked whether it is still there after so long, and given up after some answers that do not
 /// come.
 const KEEPALIVE: Nanos = Nanos::from_secs(10);

@@ -8,12 +8,12 @@ mod method;
 mod series;
 
 pub(super) use blocks::title;
-pub use csv::COLUMNS;
+
 pub use series::{LivePoint, Series, SeriesLine, live_points, series, test_title};
 
 use super::brief::provenance;
 use super::{Style, ndjson, text};
-use crate::document::{Block, Csv, Document, Expectation, Head, Judgement, indented_json};
+use crate::document::{Block, Csv, Document, Expectation, Head, Judgement, Published};
 use crate::expect::{Checked, entry};
 use model::history::{Entry, Measured};
 use model::run::Run;
@@ -70,7 +70,7 @@ impl Document for RunDocument<'_> {
     }
 
     fn json(&self) -> String {
-        indented_json(self.run)
+        Published::of_run(self.run).indented()
     }
 
     fn ndjson(&self) -> String {

@@ -131,7 +131,7 @@ impl Document for SideBySide<'_> {
             let row = move |(id, value): (String, Option<f64>)| Some([id, name.clone(), value?.to_string()]);
             ids.zip(values).filter_map(row).collect::<Vec<_>>()
         });
-        Csv::new(&["run", "figure", "value"], rows)
+        Csv::new(["run", "figure", "value"], rows)
     }
 
     fn json(&self) -> String {

@@ -57,7 +57,7 @@ const A_DAY: Nanos = Nanos::from_secs(86_400);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::iperf3::params::Extras;
+    use crate::work::throughput::Extras;
     use model::plan::{Directions, Transport};
     use model::units::Bytes;
 

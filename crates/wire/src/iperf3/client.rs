@@ -2,10 +2,11 @@
 
 use crate::iperf3::cookie::Cookie;
 use crate::iperf3::dialogue::{DRAIN_LIMIT, DRAIN_QUIET, Dialogue, LOCAL_WORK, PATIENCE, STALL, unexpected};
-use crate::iperf3::params::{Extras, Params, block_length};
+use crate::iperf3::params::{Params, block_length};
 use crate::iperf3::results::Results;
 use crate::iperf3::state::{ErrorCode, State};
-use crate::{Expect, FlowHello, FlowPlan, Input, Output, ProtocolError, Report, Session, Until};
+use crate::work::throughput::{Expect, Extras, Reply, Report, Request, Until};
+use crate::{FlowHello, FlowPlan, FlowsOrder, Input, Output, ProtocolError, Session, WorkKind, WorkReply};
 use model::event::{EndResult, Event};
 use model::plan::{Direction, End, TestSpec, Transport};
 use model::sample::{Side, SideResult};
@@ -97,32 +98,27 @@ impl Client {
             }
             Input::Closed => self.closed(),
             Input::Timer => self.timer(now),
-            Input::FlowsOpen(_) => {
+            Input::Interrupt(why) => self.interrupt(now, why),
+            Input::Work(reply) => self.work(now, reply),
+        }
+    }
+
+    fn work(&mut self, now: MonoTime, reply: WorkReply) -> Result<(), ProtocolError> {
+        match reply {
+            WorkReply::Open(_) => {
                 self.flows_open = true;
                 self.start_when_ready(now);
-                Ok(())
             }
-            Input::FlowsFailed(why) => Err(ProtocolError::Flows(why.into())),
-            Input::LocalSample(_)
-            | Input::Datagram { .. }
-            | Input::PathSeen(_)
-            | Input::DatagramTooBig(_)
-            | Input::Reflected(_)
-            | Input::Port(_) => Ok(()),
-            Input::Progress { received, omitted, .. } => {
+            WorkReply::Failed(why) => return Err(ProtocolError::Flows(why)),
+            WorkReply::Throughput(Reply::Progress { received, omitted, .. }) => {
                 self.note_progress(now, received, omitted);
-                Ok(())
             }
-            Input::SendersDone(_) => {
-                self.note_senders_done(now);
-                Ok(())
-            }
-            Input::Measured { result, .. } => {
-                self.measured(now, result);
-                Ok(())
-            }
-            Input::Interrupt(why) => self.interrupt(now, why),
+            WorkReply::Throughput(Reply::SendersDone(_)) => self.note_senders_done(now),
+            WorkReply::Throughput(Reply::Measured { result, .. }) => self.measured(now, &result),
+            WorkReply::Throughput(Reply::Sample(_)) => {}
+            WorkReply::Probes(_) | WorkReply::RoundTrips(_) | WorkReply::Frames(_) => {}
         }
+        Ok(())
     }
 
     fn read(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
@@ -179,11 +175,12 @@ impl Client {
     }
 
     fn open_flows(&mut self, now: MonoTime) {
-        self.talk.push(Output::OpenFlows(FlowPlan {
+        let plan = FlowPlan {
             test: self.config.test.clone(),
             hello: FlowHello::Iperf3 { cookie: self.config.cookie.to_string() },
             senders_wait_for_stop: false,
-        }));
+        };
+        self.talk.work(FlowsOrder::new(plan, WorkKind::Throughput));
         self.enter(now, Phase::Opening, PATIENCE + PATIENCE);
     }
 
@@ -191,7 +188,7 @@ impl Client {
         if self.phase != Phase::Ready || !self.flows_open {
             return;
         }
-        self.talk.push(Output::StartFlows);
+        self.talk.work(Request::Start);
         self.phase = Phase::Running;
         let longest = match self.config.test.end {
             End::Time(time) => time,
@@ -246,7 +243,7 @@ impl Client {
 
     fn stop(&mut self, now: MonoTime) {
         if self.sends() && !self.senders_done {
-            self.talk.push(Output::StopSenders);
+            self.talk.work(Request::StopSenders);
             self.enter(now, Phase::Stopping, LOCAL_WORK);
         } else {
             self.end(now);
@@ -262,7 +259,7 @@ impl Client {
     fn drain(&mut self, now: MonoTime) {
         let receiving = self.config.test.stream_numbers(Direction::Down);
         let expect = receiving.map(|stream| Expect { stream, until: Until::Quiet(DRAIN_QUIET) }).collect();
-        self.talk.push(Output::Drain { expect, limit: DRAIN_LIMIT });
+        self.talk.work(Request::Drain { expect, limit: DRAIN_LIMIT });
         self.enter(now, Phase::Draining, DRAIN_LIMIT + LOCAL_WORK);
     }
 

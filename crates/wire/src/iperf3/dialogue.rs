@@ -2,7 +2,7 @@
 
 use crate::iperf3::PROTOCOL;
 use crate::iperf3::state::{ErrorCode, State, error_message};
-use crate::{Output, ProtocolError};
+use crate::{Output, ProtocolError, WorkRequest};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::VecDeque;
@@ -67,6 +67,11 @@ impl Dialogue {
     /// Queues something to do.
     pub(super) fn push(&mut self, output: Output) {
         self.outputs.push_back(output);
+    }
+
+    /// Asks for work.
+    pub(super) fn work(&mut self, request: impl Into<WorkRequest>) {
+        self.push(Output::Work(request.into()));
     }
 
     /// Queues a state to send.

@@ -27,12 +27,13 @@ mod results;
 mod server;
 mod state;
 
+pub use crate::work::throughput::Extras;
 pub use client::{Client, ClientConfig};
 pub use cookie::{COOKIE_LEN, Cookie};
 pub use datagram::{Narrow, Wide};
 pub use flow::{Classified, UDP_HELLO, UDP_REPLY, classify, is_udp_hello, is_udp_reply};
 pub use params::{
-    DEFAULT_TCP_LENGTH, DEFAULT_UDP_LENGTH, Extras, MAX_PARAMS, MAX_STREAMS, Params, Refusal, block_length,
+    DEFAULT_TCP_LENGTH, DEFAULT_UDP_LENGTH, MAX_PARAMS, MAX_STREAMS, Params, Refusal, block_length,
 };
 pub use results::{Results, StreamRow, stream_id};
 pub use server::{Server, ServerConfig, Verifier};

@@ -5,6 +5,7 @@
 
 use crate::iperf3::number;
 use crate::iperf3::state::ErrorCode;
+use crate::work::throughput::Extras;
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::plan::{Directions, End, TestSpec, Transport};
 use model::units::{BitRate, Bytes, Nanos};
@@ -31,25 +32,6 @@ pub struct Params {
     pub test: TestSpec,
     /// The rest.
     pub extras: Extras,
-}
-
-/// What travels with the parameters and changes nothing of the test.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Extras {
-    /// `--title`: put before every line of the output.
-    pub title: Option<String>,
-    /// `--extra-data`: put into the JSON of both ends.
-    pub extra_data: Option<String>,
-    /// `--get-server-output`: the client wants the server's own report.
-    pub get_server_output: bool,
-    /// The encrypted user, password and time, in base64.
-    pub auth_token: Option<String>,
-    /// The client's version, such as `3.12`.
-    pub client_version: Option<String>,
-    /// CPU the server shall run on (`-A n,m`).
-    pub server_affinity: Option<u32>,
-    /// Multipath TCP asked for; not supported, so never sent.
-    pub mptcp: bool,
 }
 
 /// Why parameters are refused.

@@ -3,11 +3,14 @@
 use crate::iperf3::admit::{admit, time_limit};
 use crate::iperf3::cookie::Cookie;
 use crate::iperf3::dialogue::{DRAIN_LIMIT, DRAIN_QUIET, Dialogue, LOCAL_WORK, PATIENCE, STALL, unexpected};
-use crate::iperf3::params::{Extras, MAX_PARAMS, Params, Refusal};
+use crate::iperf3::params::{MAX_PARAMS, Params, Refusal};
 use crate::iperf3::results::{Results, StreamRow, stream_id};
 use crate::iperf3::state::{ErrorCode, State};
 use crate::rate_watch::RateWatch;
-use crate::{Expect, FlowHello, FlowPlan, Input, Output, Policy, ProtocolError, Report, Session, Until};
+use crate::work::throughput::{Expect, Reply, Report, Request, Until};
+use crate::{
+    FlowHello, FlowPlan, FlowsOrder, Input, Output, Policy, ProtocolError, Session, WorkKind, WorkReply,
+};
 use model::event::{EndResult, Event, Warning};
 use model::host::Host;
 use model::plan::{Direction, TestSpec, Transport};
@@ -30,14 +33,13 @@ pub struct ServerConfig {
 /// A server's dialogue with one client, from the moment its cookie has come.
 ///
 /// It emits the client's results as [`Event::Result`]. What was agreed on is in [`Server::params`] from
-/// [`Output::OpenFlows`] on.
+/// [`WorkRequest::Flows`](crate::WorkRequest::Flows) on.
 pub struct Server {
     config: ServerConfig,
     cookie: Cookie,
     talk: Dialogue,
     phase: Phase,
     params: Option<Params>,
-    peer: Option<Host>,
     senders_done: bool,
     draining: bool,
     client_results: Option<Results>,
@@ -78,7 +80,6 @@ impl Server {
             talk,
             phase: Phase::Agreeing,
             params: None,
-            peer: None,
             senders_done: false,
             draining: false,
             client_results: None,
@@ -107,36 +108,36 @@ impl Server {
             }
             Input::Closed => self.closed(),
             Input::Timer => self.timer(now),
-            Input::FlowsOpen(_) => {
-                self.start(now);
-                Ok(())
-            }
-            Input::FlowsFailed(why) => {
-                self.talk.send_error(ErrorCode::ACCEPT);
-                Err(ProtocolError::Flows(why.into()))
-            }
-            Input::LocalSample(_)
-            | Input::Datagram { .. }
-            | Input::PathSeen(_)
-            | Input::DatagramTooBig(_)
-            | Input::Reflected(_)
-            | Input::Port(_) => Ok(()),
-            Input::Progress { sent, received, .. } => self.note_progress(now, sent, received),
-            Input::SendersDone(_) => {
-                self.senders_done = true;
-                self.drain_when_ready(now);
-                Ok(())
-            }
-            Input::Measured { result, report } => {
-                self.measured = Some((result.clone(), report));
-                self.answer_when_ready(now);
-                Ok(())
-            }
             Input::Interrupt(why) => {
                 self.talk.send_state(State::ServerTerminate);
                 Err(ProtocolError::Stopped(why.into()))
             }
+            Input::Work(reply) => self.work(now, reply),
         }
+    }
+
+    fn work(&mut self, now: MonoTime, reply: WorkReply) -> Result<(), ProtocolError> {
+        match reply {
+            WorkReply::Open(_) => self.start(now),
+            WorkReply::Failed(why) => {
+                self.talk.send_error(ErrorCode::ACCEPT);
+                return Err(ProtocolError::Flows(why));
+            }
+            WorkReply::Throughput(Reply::Progress { sent, received, .. }) => {
+                return self.note_progress(now, sent, received);
+            }
+            WorkReply::Throughput(Reply::SendersDone(_)) => {
+                self.senders_done = true;
+                self.drain_when_ready(now);
+            }
+            WorkReply::Throughput(Reply::Measured { result, report }) => {
+                self.measured = Some((*result, report));
+                self.answer_when_ready(now);
+            }
+            WorkReply::Throughput(Reply::Sample(_)) => {}
+            WorkReply::Probes(_) | WorkReply::RoundTrips(_) | WorkReply::Frames(_) => {}
+        }
+        Ok(())
     }
 
     fn read(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
@@ -206,19 +207,22 @@ impl Server {
         {
             return Err(Refusal::of(ErrorCode::AUTHORIZATION, "no valid user and password"));
         }
+        // All an iPerf3 client tells of itself is its version.
+        let version = params.extras.client_version.as_ref();
+        let peer = version.map(|version| Host { version: format!("iPerf3 {version}"), ..Host::default() });
+        let plan = FlowPlan {
+            test: params.test.clone(),
+            hello: FlowHello::Iperf3 { cookie: self.cookie.to_string() },
+            senders_wait_for_stop: true,
+        };
+        let extras = Some(params.extras.clone());
+        self.talk.work(FlowsOrder { peer, extras, ..FlowsOrder::new(plan, WorkKind::Throughput) });
         if params.extras.mptcp {
             let text =
                 "the client asked for Multipath TCP, which this server does not have: it gets plain TCP";
             self.talk.push(Output::Event(Event::Warning(Warning::new("mptcp-not-supported", text))));
         }
-        self.talk.push(Output::OpenFlows(FlowPlan {
-            test: params.test.clone(),
-            hello: FlowHello::Iperf3 { cookie: self.cookie.to_string() },
-            senders_wait_for_stop: true,
-        }));
         self.talk.send_state(State::CreateStreams);
-        let version = params.extras.client_version.as_ref();
-        self.peer = version.map(|version| Host { version: format!("iPerf3 {version}"), ..Host::default() });
         self.params = Some(params);
         self.enter(now, Phase::Opening, PATIENCE);
         Ok(())
@@ -236,7 +240,7 @@ impl Server {
         let Some(params) = &self.params else { return };
         self.limit = now + time_limit(&self.config.policy, &params.test);
         self.talk.push(Output::Send(vec![State::TestStart.byte(), State::TestRunning.byte()]));
-        self.talk.push(Output::StartFlows);
+        self.talk.work(Request::Start);
         self.phase = Phase::Running;
         self.talk.wait_until(Some(self.limit));
     }
@@ -268,7 +272,7 @@ impl Server {
     fn end(&mut self, now: MonoTime) {
         self.talk.send_state(State::ExchangeResults);
         if self.sends() && !self.senders_done {
-            self.talk.push(Output::StopSenders);
+            self.talk.work(Request::StopSenders);
         }
         self.limit = now + PATIENCE;
         self.enter(now, Phase::Ending, PATIENCE);
@@ -294,7 +298,7 @@ impl Server {
         let told = self.client_results.is_some() || !self.receives();
         if self.phase == Phase::Ending && stopped && told && !self.draining {
             self.draining = true;
-            self.talk.push(Output::Drain { expect: self.expected(), limit: DRAIN_LIMIT });
+            self.talk.work(Request::Drain { expect: self.expected(), limit: DRAIN_LIMIT });
             self.talk.wait(now, DRAIN_LIMIT + PATIENCE);
         }
     }
@@ -310,7 +314,7 @@ impl Server {
         if self.phase != Phase::Ending || self.client_results.is_none() {
             return;
         }
-        let wanted = self.extras().is_some_and(|extras| extras.get_server_output);
+        let wanted = self.params.as_ref().is_some_and(|params| params.extras.get_server_output);
         let Some((result, report)) = self.measured.take() else { return };
         let results = Results::of_side(&result, report.filter(|_| wanted));
         self.talk.send_message(&results.encode());
@@ -411,15 +415,6 @@ impl Session for Server {
 
     fn output(&mut self, _now: MonoTime) -> Output {
         self.talk.next()
-    }
-
-    /// All an iPerf3 client tells of itself is its version.
-    fn peer(&self) -> Option<&Host> {
-        self.peer.as_ref()
-    }
-
-    fn extras(&self) -> Option<&Extras> {
-        self.params.as_ref().map(|params| &params.extras)
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a server accepts: every field of a client's plan is in range and within the server's own limits.
 
 use super::datagram::HEADER_LEN;
-use super::message::{Limits, Refusal};
+use super::message::Limits;
+use crate::work::Refusal;
 use crate::{Policy, sockperf};
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::LatencySpec;

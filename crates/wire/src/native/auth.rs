@@ -3,7 +3,7 @@
 //! Each end proves by HMAC-SHA-256 over both nonces and the binding of the channel: with TLS, bytes that only the two
 //! ends of this very TLS connection know (an exporter, RFC 8446 section 7.5), so nobody in the middle can pass a proof on.
 
-use super::hex::{Mac, Nonce, hmac_sha256};
+use crate::hex::{Mac, Nonce, hmac_sha256};
 use std::fmt::{Debug, Formatter};
 
 /// A secret shared by client and server. Never printed, never sent.

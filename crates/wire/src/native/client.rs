@@ -1,42 +1,34 @@
 //! The client of a throughput test.
 
-use super::entry::{Entry, Granted};
+use super::caller::{Caller, Kind, Talk};
 use super::frame::violation;
-use super::hex::SessionId;
-use super::link::{ANSWER, LEAVING, Link, opening, refused, silent};
-use super::message::{Ask, Limits, Message, Refusal};
+use super::link::{ANSWER, Link, opening, silent};
+use super::message::{Ask, Message};
 use super::ping::Pinger;
 use super::run::Run;
-use crate::{FlowHello, FlowPlan, Input, Output, ProtocolError, Session};
+use crate::work::throughput::{Reply, Request};
+use crate::{ProtocolError, WorkKind, WorkReply};
 use model::event::Event;
-use model::host::Host;
 use model::plan::{Direction, TestSpec};
 use model::sample::SideResult;
-use model::stats::clock::ClockFit;
 use model::time::MonoTime;
 use model::units::Nanos;
 
 pub use super::entry::ClientConfig;
 
-/// The dialogue of a throughput test, client role.
-///
-/// The error of [`Session::input`] is the outcome: `Stopped` after [`Input::Interrupt`], `PeerStopped` when the
-/// server ended the test; both come after the results of both ends have been told.
+/// The dialogue of a throughput test, client role. When either end stops it, that is told after the results of both.
+pub type Client = Caller<Test>;
+
+/// A throughput test.
 #[derive(Debug)]
-pub struct Client {
-    link: Link,
+pub struct Test {
     state: State,
-    entry: Entry,
     spec: TestSpec,
-    granted: Option<Granted>,
-    pinger: Pinger,
     started: MonoTime,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Until the server has accepted.
-    Entering,
     /// Until the flows are open at both ends and the burst of pings is answered.
     Opening {
         open: bool,
@@ -48,300 +40,147 @@ enum State {
         deadline: MonoTime,
     },
     Running(Box<Run>),
-    /// `bye` is said.
-    Leaving {
-        deadline: MonoTime,
-        verdict: Result<(), ProtocolError>,
-    },
-    Over,
 }
 
 impl Client {
     /// Begins the dialogue. `interval` is the time between the server's reports; zero: none.
     pub fn new(config: ClientConfig, spec: TestSpec, interval: Nanos, now: MonoTime) -> Client {
-        let mut link = Link::new(now);
         let ask = Ask::Throughput { spec: Box::new(spec.clone()), interval };
-        let entry = Entry::new(config, ask, &mut link, now);
-        let pinger = Pinger::new(now);
-        Client { link, state: State::Entering, entry, spec, granted: None, pinger, started: now }
+        let state = State::Opening { open: false, ready: false, deadline: now };
+        Caller::begin(config, ask, Test { state, spec, started: now }, now)
     }
+}
 
-    /// Name of the session, once granted: from the first `OpenFlows` on.
-    pub fn session(&self) -> Option<SessionId> {
-        self.granted.as_ref().map(|granted| granted.session)
-    }
-
-    /// The server's host, once granted.
-    pub fn peer_host(&self) -> Option<&Host> {
-        self.granted.as_ref().map(|granted| &granted.host)
-    }
-
-    /// The server's software; empty before it has said hello.
-    pub fn peer_software(&self) -> &str {
-        self.entry.software()
-    }
-
-    /// What the server allows, once it has said hello.
-    pub fn limits(&self) -> &Limits {
-        self.entry.limits()
-    }
-
-    /// Recent RTT of the control connection, application to application.
-    pub fn rtt(&self) -> Option<Nanos> {
-        self.pinger.rtt()
-    }
-
-    /// The server's clock as seen from here, once there are exchanges enough.
-    pub fn clock(&self) -> Option<ClockFit> {
-        self.pinger.fit()
-    }
-
-    fn receive(&mut self, now: MonoTime, bytes: &[u8]) -> Result<(), ProtocolError> {
-        self.link.receive(now, bytes);
-        loop {
-            let step = match self.link.decoder.next_message() {
-                Ok(None) => return Ok(()),
-                Ok(Some(message)) => self.message(now, message),
-                Err(error) => Err(error),
-            };
-            step.or_else(|error| self.fail(error))?;
-            if self.is_deaf() {
-                return Ok(());
-            }
+impl Test {
+    /// Says `start` when everything is there.
+    fn start(&mut self, talk: &mut Talk, now: MonoTime) {
+        if let State::Opening { open: true, ready: true, .. } = self.state
+            && talk.pinger.burst_is_over()
+        {
+            talk.link.send(&Message::Start {});
+            self.state = State::Starting { deadline: now + ANSWER };
         }
     }
 
-    /// Nothing the peer says matters any more.
-    fn is_deaf(&self) -> bool {
-        match &self.state {
-            State::Running(run) => run.is_alone(),
-            state => matches!(state, State::Over),
-        }
+    fn started(&mut self, talk: &mut Talk, now: MonoTime) {
+        self.started = now;
+        self.state = State::Running(Box::new(Run::new(self.spec.clone(), Direction::Up, now)));
+        talk.link.work(Request::Start);
     }
 
-    fn message(&mut self, now: MonoTime, message: Message) -> Result<(), ProtocolError> {
-        if matches!(self.state, State::Entering) {
-            if let Some(granted) = self.entry.message(&mut self.link, now, message)? {
-                self.grant(now, granted);
-            }
-            return Ok(());
+    fn flows_open(&mut self, talk: &mut Talk, now: MonoTime) {
+        if let State::Opening { open, .. } = &mut self.state {
+            *open = true;
         }
+        self.start(talk, now);
+    }
+
+    fn running(&mut self, talk: &mut Talk, now: MonoTime, reply: Reply) -> Result<(), ProtocolError> {
+        let State::Running(run) = &mut self.state else { return Ok(()) };
+        run.set_rtt(talk.pinger.rtt().unwrap_or(Nanos::ZERO));
+        match reply {
+            Reply::Sample(sample) => run.local_sample(&mut talk.link, &sample),
+            Reply::Progress { received, .. } => run.progress(received),
+            Reply::SendersDone(sent) => run.senders_done(&mut talk.link, now, &sent),
+            Reply::Measured { result, .. } => return self.measured(talk, now, &result),
+        }
+        Ok(())
+    }
+
+    fn measured(&mut self, talk: &mut Talk, now: MonoTime, result: &SideResult) -> Result<(), ProtocolError> {
+        let State::Running(run) = &mut self.state else { return Ok(()) };
+        if let Some(offset) = talk.pinger.offset(self.started, now) {
+            talk.link.event(Event::Probe(offset));
+        }
+        run.measured(&mut talk.link, now, result)
+    }
+}
+
+impl Kind for Test {
+    fn granted(&mut self, talk: &mut Talk, now: MonoTime, test: Option<&TestSpec>) {
+        if let Some(test) = test {
+            self.spec.clone_from(test);
+        }
+        talk.pinger = Pinger::new(now);
+        self.state = State::Opening { open: false, ready: false, deadline: now + opening(&self.spec) };
+        talk.open(self.spec.clone(), WorkKind::Throughput);
+    }
+
+    fn message(&mut self, talk: &mut Talk, now: MonoTime, message: Message) -> Result<(), ProtocolError> {
         match (&mut self.state, message) {
-            (State::Leaving { .. }, Message::Bye {}) => return self.leave(),
-            (State::Leaving { .. } | State::Over, _) => {}
-            (_, Message::Refuse(refusal)) => return Err(refused(&refusal)),
-            (_, Message::Pong { id, t2, t3, .. }) => self.pong(now, id, t2, t3),
             (State::Opening { ready, .. }, Message::Ready {}) => {
                 *ready = true;
-                self.start(now);
+                self.start(talk, now);
             }
-            (State::Starting { .. }, Message::Started {}) => self.started(now),
-            (State::Running(run), message) => {
-                run.message(&mut self.link, now, message)?;
-                self.settle(now);
-            }
+            (State::Starting { .. }, Message::Started {}) => self.started(talk, now),
+            (State::Running(run), message) => return run.message(&mut talk.link, now, message),
             (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
             _ => return Err(violation("a message that is not due before a test has started".into())),
         }
         Ok(())
     }
 
-    fn grant(&mut self, now: MonoTime, granted: Granted) {
-        if let Some(test) = self.entry.test() {
-            self.spec.clone_from(test);
+    fn reply(&mut self, talk: &mut Talk, now: MonoTime, reply: WorkReply) -> Result<(), ProtocolError> {
+        match reply {
+            WorkReply::Open(_) => self.flows_open(talk, now),
+            WorkReply::Failed(reason) => return Err(talk.failed(reason)),
+            WorkReply::Throughput(reply) => return self.running(talk, now, reply),
+            WorkReply::Probes(_) | WorkReply::RoundTrips(_) | WorkReply::Frames(_) => {}
         }
-        let hello = FlowHello::Native { session: granted.session, key: granted.key };
-        self.granted = Some(granted);
-        self.pinger = Pinger::new(now);
-        self.state = State::Opening { open: false, ready: false, deadline: now + opening(&self.spec) };
-        let plan = FlowPlan { test: self.spec.clone(), hello, senders_wait_for_stop: false };
-        self.link.push(Output::OpenFlows(plan));
+        Ok(())
     }
 
-    fn pong(&mut self, now: MonoTime, id: u64, t2: MonoTime, t3: MonoTime) {
-        self.pinger.pong(now, id, t2, t3);
-        self.start(now);
+    fn pinged(&mut self, talk: &mut Talk, now: MonoTime) {
+        self.start(talk, now);
     }
 
-    /// Says `start` when everything is there.
-    fn start(&mut self, now: MonoTime) {
-        if let State::Opening { open: true, ready: true, .. } = self.state
-            && self.pinger.burst_is_over()
-        {
-            self.link.send(&Message::Start {});
-            self.state = State::Starting { deadline: now + ANSWER };
-        }
-    }
-
-    fn started(&mut self, now: MonoTime) {
-        self.started = now;
-        self.state = State::Running(Box::new(Run::new(self.spec.clone(), Direction::Up, now)));
-        self.link.push(Output::StartFlows);
-    }
-
-    /// Says `bye` when the test is over.
-    fn settle(&mut self, now: MonoTime) {
-        if let State::Running(run) = &mut self.state
-            && run.is_over()
-        {
-            let verdict = run.verdict();
-            self.link.send(&Message::Bye {});
-            self.state = State::Leaving { deadline: now + LEAVING, verdict };
-        }
-    }
-
-    /// Closes, with the verdict on the test.
-    fn leave(&mut self) -> Result<(), ProtocolError> {
-        self.link.push(Output::Close);
-        match std::mem::replace(&mut self.state, State::Over) {
-            State::Leaving { verdict, .. } => verdict,
-            _ => Ok(()),
-        }
-    }
-
-    /// The peer cannot be spoken to any more: an error at once, or after this end's own result has been told.
-    fn fail(&mut self, error: ProtocolError) -> Result<(), ProtocolError> {
-        if matches!(error, ProtocolError::Violation { .. }) {
-            self.link.refuse(Refusal::new("protocol", error.to_string(), ""));
-        }
-        if let State::Running(run) = &mut self.state {
-            return run.lose(&mut self.link, error);
-        }
-        Err(error)
-    }
-
-    fn closed(&mut self) -> Result<(), ProtocolError> {
-        let when = match self.state {
-            State::Leaving { .. } => return self.leave(),
-            State::Entering => "before it accepted the test",
-            State::Running(_) => "during the test",
-            _ => "before the test started",
-        };
-        self.fail(ProtocolError::Closed(when.into()))
-    }
-
-    fn deadline(&self) -> Option<MonoTime> {
+    fn deadline(&self, link: &Link) -> Option<MonoTime> {
         match &self.state {
-            State::Entering => Some(self.entry.deadline()),
-            State::Opening { deadline, .. }
-            | State::Starting { deadline }
-            | State::Leaving { deadline, .. } => Some(*deadline),
+            State::Opening { deadline, .. } | State::Starting { deadline } => Some(*deadline),
             State::Running(run) if run.is_alone() => None,
-            State::Running(run) => run.deadline().into_iter().chain([self.link.silence_ends()]).min(),
-            State::Over => None,
+            State::Running(run) => run.deadline().into_iter().chain([link.silence_ends()]).min(),
         }
     }
 
-    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
-        if self.deadline().is_none_or(|deadline| now < deadline) {
-            return Ok(());
-        }
-        let error = match &self.state {
-            State::Entering => self.entry.timeout(),
+    fn timeout(&self, link: &Link, now: MonoTime) -> ProtocolError {
+        match &self.state {
             State::Opening { .. } => {
                 let limit = opening(&self.spec);
                 ProtocolError::Timeout(format!("while the data flows were opened, for {limit}"))
             }
             State::Starting { .. } => ProtocolError::Timeout(format!("to the start within {ANSWER}")),
-            State::Running(_) if now >= self.link.silence_ends() => silent(),
+            State::Running(_) if now >= link.silence_ends() => silent(),
             State::Running(run) => run.timeout(),
-            State::Leaving { .. } | State::Over => return self.leave(),
-        };
-        self.fail(error)
+        }
     }
 
-    fn interrupt(&mut self, now: MonoTime, reason: &str) -> Result<(), ProtocolError> {
-        match &mut self.state {
-            State::Running(run) => return run.interrupt(&mut self.link, now, reason),
-            State::Leaving { .. } => return self.leave(),
-            _ => {}
+    fn moment(&self) -> &'static str {
+        if matches!(self.state, State::Running(_)) { "during the test" } else { "before the test started" }
+    }
+
+    fn interrupt(&mut self, talk: &mut Talk, now: MonoTime, reason: &str) -> Result<(), ProtocolError> {
+        if let State::Running(run) = &mut self.state {
+            return run.interrupt(&mut talk.link, now, reason);
         }
-        self.link.send(&Message::Stop { reason: reason.into() });
+        talk.link.send(&Message::Stop { reason: reason.into() });
         Err(ProtocolError::Stopped(reason.into()))
     }
 
-    fn flows_open(&mut self, now: MonoTime) {
-        if let State::Opening { open, .. } = &mut self.state {
-            *open = true;
-        }
-        self.start(now);
-    }
-
-    fn flows_failed(&mut self, reason: &str) -> Result<(), ProtocolError> {
-        self.link.refuse(Refusal::new("flows", reason, ""));
-        Err(ProtocolError::Flows(reason.into()))
-    }
-
-    /// Does something with the test, if it runs.
-    fn running(&mut self, step: impl FnOnce(&mut Run, &mut Link)) {
-        if let State::Running(run) = &mut self.state {
-            run.set_rtt(self.pinger.rtt().unwrap_or(Nanos::ZERO));
-            step(run, &mut self.link);
+    fn lose(&mut self, talk: &mut Talk, error: ProtocolError) -> Result<(), ProtocolError> {
+        match &mut self.state {
+            State::Running(run) => run.lose(&mut talk.link, error),
+            _ => Err(error),
         }
     }
 
-    fn measured(&mut self, now: MonoTime, result: &SideResult) -> Result<(), ProtocolError> {
-        let State::Running(run) = &mut self.state else { return Ok(()) };
-        if let Some(offset) = self.pinger.offset(self.started, now) {
-            self.link.push(Output::Event(Event::Probe(offset)));
-        }
-        run.measured(&mut self.link, now, result)
+    fn is_alone(&self) -> bool {
+        matches!(&self.state, State::Running(run) if run.is_alone())
     }
 
-    fn take(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
-        match input {
-            Input::Received(_) if self.is_deaf() => {}
-            Input::Received(bytes) => return self.receive(now, bytes),
-            Input::Closed => return self.closed(),
-            Input::Timer => return self.timer(now),
-            Input::FlowsOpen(_) => self.flows_open(now),
-            Input::FlowsFailed(reason) => return self.flows_failed(reason),
-            Input::LocalSample(sample) => self.running(|run, link| run.local_sample(link, sample)),
-            Input::Progress { received, .. } => self.running(|run, _| run.progress(received)),
-            Input::SendersDone(sent) => self.running(|run, link| run.senders_done(link, now, sent)),
-            Input::Measured { result, .. } => return self.measured(now, result),
-            Input::Interrupt(reason) => return self.interrupt(now, reason),
-            Input::Datagram { .. }
-            | Input::PathSeen(_)
-            | Input::DatagramTooBig(_)
-            | Input::Reflected(_)
-            | Input::Port(_) => {}
+    fn verdict(&mut self) -> Option<Result<(), ProtocolError>> {
+        match &mut self.state {
+            State::Running(run) if run.is_over() => Some(run.verdict()),
+            _ => None,
         }
-        Ok(())
-    }
-}
-
-impl Session for Client {
-    fn peer(&self) -> Option<&Host> {
-        self.peer_host()
-    }
-
-    fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
-        if matches!(self.state, State::Over) {
-            return Ok(());
-        }
-        let result = self.take(now, input);
-        self.settle(now);
-        result.inspect_err(|_| {
-            if !matches!(self.state, State::Over) {
-                self.state = State::Over;
-                self.link.push(Output::Close);
-            }
-        })
-    }
-
-    fn output(&mut self, now: MonoTime) -> Output {
-        let pinging = match &self.state {
-            State::Opening { .. } | State::Starting { .. } => true,
-            State::Running(run) => !run.is_alone(),
-            _ => false,
-        };
-        if pinging && let Some(ping) = self.pinger.poll(now) {
-            self.link.send(&ping);
-        }
-        let due = pinging.then(|| self.pinger.due());
-        self.link
-            .pop()
-            .unwrap_or_else(|| Output::WaitUntil([self.deadline(), due].into_iter().flatten().min()))
     }
 }

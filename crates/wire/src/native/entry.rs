@@ -3,10 +3,10 @@
 use super::auth::{Proof, Token, derive};
 use super::frame::{MAX_FRAME, violation};
 use super::frames;
-use super::hex::{FlowKey, Mac, Nonce, SessionId};
 use super::link::{ANSWER, Link, refused};
 use super::message::{Ask, Hello, Limits, Message};
-use crate::{Output, ProtocolError};
+use crate::ProtocolError;
+use crate::hex::{FlowKey, Mac, Nonce, SessionId};
 use model::event::{Event, Warning};
 use model::host::Host;
 use model::plan::TestSpec;
@@ -135,9 +135,7 @@ impl Entry {
                 let reason = "this server wants a token; give it with --token-file";
                 return Err(ProtocolError::Refused(reason.into()));
             }
-            (None, Some(_)) => {
-                link.push(Output::Event(Event::Warning(Warning::new("token-not-asked", OPEN_SERVER))))
-            }
+            (None, Some(_)) => link.event(Event::Warning(Warning::new("token-not-asked", OPEN_SERVER))),
             (None, None) => {}
         }
         self.ask(link);
@@ -158,7 +156,7 @@ impl Entry {
         };
         if spec.bitrate.is_none() {
             spec.bitrate = Some(BitRate((most.0 / u64::from(spec.streams.max(1))).max(1)));
-            link.push(Output::Event(Limits::warning(most)));
+            link.event(Limits::warning(most));
         }
     }
 

@@ -7,7 +7,7 @@
 //! ```
 
 use super::VERSIONS;
-use super::hex::{FlowKey, SessionId, same};
+use crate::hex::{FlowKey, SessionId, same};
 use model::plan::Transport;
 
 /// How the control dialogue begins.

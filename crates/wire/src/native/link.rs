@@ -2,15 +2,17 @@
 
 use super::VERSIONS;
 use super::frame::{Decoder, MAX_FRAME_OF_STRANGER, encode, greeting};
-use super::message::{Message, Refusal};
-use crate::{Output, ProtocolError};
+use super::message::Message;
+use crate::work::Refusal;
+use crate::{Output, ProtocolError, WorkRequest};
+use model::event::Event;
 use model::plan::TestSpec;
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::VecDeque;
 
 #[derive(Debug)]
-pub(super) struct Link {
+pub struct Link {
     pub(super) decoder: Decoder,
     outputs: VecDeque<Output>,
     heard: MonoTime,
@@ -47,6 +49,16 @@ impl Link {
 
     pub(super) fn push(&mut self, output: Output) {
         self.outputs.push_back(output);
+    }
+
+    /// Asks for work.
+    pub(super) fn work(&mut self, request: impl Into<WorkRequest>) {
+        self.push(Output::Work(request.into()));
+    }
+
+    /// Tells the world.
+    pub(super) fn event(&mut self, event: Event) {
+        self.push(Output::Event(event));
     }
 
     pub(super) fn pop(&mut self) -> Option<Output> {

@@ -1,20 +1,21 @@
 //! The control messages: JSON objects told apart by `type`.
 
 use super::frames::{FramesAsk, FramesPort, FramesTold, FramesWish};
-use super::hex::{FlowKey, Mac, Nonce, SessionId};
-use crate::Sent;
+use crate::hex::{FlowKey, Mac, Nonce, SessionId};
+use crate::work::Refusal;
+use crate::work::probes::PathSeen;
+use crate::work::round_trips::LatencySeen;
+use crate::work::throughput::Sent;
 use model::event::{Event, Warning};
-use model::hops::MplsLabel;
 use model::host::Host;
-use model::latency::{LatencySpec, WaitMode};
-use model::path::{FragmentShape, Syn, TooBig};
+use model::latency::LatencySpec;
+use model::path::FragmentShape;
 use model::plan::{TestSpec, Transport};
 use model::sample::{IntervalSample, SideResult};
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use std::net::{IpAddr, SocketAddr};
 
 /// One control message. Who sends it: C the client, S the server. A receiver ignores types and fields it does not
 /// know.
@@ -227,36 +228,6 @@ pub enum Ask {
     Unknown,
 }
 
-/// What the server of a latency session has seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LatencySeen {
-    /// The client's end of the flow as the server sees it.
-    pub client: SocketAddr,
-    /// How the server waits for messages.
-    pub wait: WaitMode,
-    /// Messages that came, each number once.
-    pub received: u64,
-    /// Messages whose number had come before.
-    pub duplicates: u64,
-    /// Messages that came after one with a higher number.
-    pub reordered: u64,
-    /// From the first message to the last.
-    #[serde(rename = "elapsed_ns")]
-    pub elapsed: Nanos,
-}
-
-/// A refusal: for programs, for people, and the way out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
-    /// `busy`, `auth`, `version`, `invalid`, `limit`, `unsupported`, `flows` or `protocol`.
-    pub code: String,
-    /// What is wrong.
-    pub reason: String,
-    /// What to do about it.
-    #[serde(default)]
-    pub advice: String,
-}
-
 /// An order of datagrams.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeSend {
@@ -289,85 +260,6 @@ pub struct SizeCount {
     pub fragment: Option<u32>,
 }
 
-/// What the server's end of a probe session knows of the path to the client.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PathSeen {
-    /// MTU of the interface toward the client.
-    pub interface_mtu: Option<u32>,
-    /// Path MTU that its kernel believes in.
-    pub cached_mtu: Option<u32>,
-    /// It can make packets by hand.
-    pub makes_packets: bool,
-    /// Its `net.ipv4.tcp_mtu_probing`.
-    pub mtu_probing: Option<u8>,
-    /// MSS it announced on the control connection.
-    pub announced_mss: Option<u32>,
-    /// The client's SYN of the control connection, as it arrived.
-    pub syn: Option<Syn>,
-    /// Fragments its kernel has received since it started (`ReasmReqds`, both families).
-    pub fragments_received: Option<u64>,
-    /// Packet-too-big messages that quoted datagrams it was ordered to send.
-    pub too_big: Vec<TooBig>,
-    /// Routers at which such datagrams ended.
-    pub expired: Vec<Expired>,
-}
-
-impl PathSeen {
-    /// The same with every number and list held to what can be: the peer may be a liar.
-    pub(super) fn sane(mut self) -> PathSeen {
-        for size in [&mut self.interface_mtu, &mut self.cached_mtu, &mut self.announced_mss] {
-            *size = size.map(|size| size.min(LARGEST_PACKET));
-        }
-        self.too_big.truncate(MOST_NOTES);
-        for told in &mut self.too_big {
-            told.mtu = told.mtu.min(LARGEST_PACKET);
-            told.size = told.size.min(LARGEST_PACKET);
-        }
-        self.expired.truncate(MOST_NOTES);
-        for told in &mut self.expired {
-            told.labels.truncate(MOST_LABELS);
-            told.rtt = told.rtt.filter(|rtt| *rtt <= LONGEST_RTT);
-        }
-        self
-    }
-}
-
-/// A router at which a probe ended, because it was to go no further.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Expired {
-    /// The request that the probe belongs to; 0 from servers that do not say it.
-    #[serde(default)]
-    pub id: u32,
-    /// UDP payload of the probe.
-    pub size: u32,
-    /// How many hops it was to go.
-    pub hops: u8,
-    /// The router; absent: a message without a sender.
-    pub from: Option<IpAddr>,
-    /// From the probe that left to the message that came, by the sender's monotonic clock.
-    #[serde(rename = "rtt_ns", default, skip_serializing_if = "Option::is_none")]
-    pub rtt: Option<Nanos>,
-    /// TTL that the message arrived with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reply_ttl: Option<u8>,
-    /// The label stack that the probe bore at the router (RFC 4950).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub labels: Vec<MplsLabel>,
-}
-
-impl Refusal {
-    /// A refusal.
-    pub(super) fn new(code: &str, reason: impl Into<String>, advice: impl Into<String>) -> Refusal {
-        Refusal { code: code.into(), reason: reason.into(), advice: advice.into() }
-    }
-
-    /// Reason and advice in one sentence.
-    pub(super) fn text(&self) -> String {
-        if self.advice.is_empty() { self.reason.clone() } else { format!("{}; {}", self.reason, self.advice) }
-    }
-}
-
 /// Fields that an older client does not send have their defaults.
 fn spec_with_defaults<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<TestSpec>, D::Error> {
     let given = serde_json::Map::deserialize(deserializer)?;
@@ -378,16 +270,6 @@ fn spec_with_defaults<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<
     fields.extend(given);
     serde_json::from_value(spec).map(Box::new).map_err(D::Error::custom)
 }
-
-/// Largest packet that IPv6 can say without a jumbogram: 40 bytes of header before 65,535.
-const LARGEST_PACKET: u32 = 65_575;
-/// Most messages of routers that are taken from the peer.
-const MOST_NOTES: usize = 256;
-
-/// Entries of a label stack that are taken from the peer.
-const MOST_LABELS: usize = 16;
-/// Messages about a probe that are said to have come later are about none.
-const LONGEST_RTT: Nanos = Nanos::from_secs(60);
 
 /// Every type of message, to tell an unknown one from a broken one.
 pub(super) const TYPES: [&str; 27] = [

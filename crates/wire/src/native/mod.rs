@@ -8,7 +8,8 @@
 //! | `auth` | proof that both ends know the token |
 //! | `admit` | what a server accepts |
 //! | `entry` | the client's way in |
-//! | `client`, `server` | the two roles of the dialogue; `run` is what they share from the start to the results |
+//! | `caller` | what the clients of every kind of session share; `client` is that of a throughput test |
+//! | `server` | the other role, for every kind; `run` is what the two share from the start to the results of a throughput test |
 //! | `ping` | the exchanges that relate the two clocks |
 //! | `flow` | how a TCP connection says what it is; `udp` the same for datagrams |
 //! | `datagram` | the header of a data datagram |
@@ -17,13 +18,13 @@
 
 mod admit;
 mod auth;
+mod caller;
 mod client;
 mod datagram;
 mod entry;
 pub mod flow;
 mod frame;
 pub mod frames;
-mod hex;
 mod link;
 mod message;
 mod ping;
@@ -32,13 +33,17 @@ mod run;
 mod server;
 pub mod udp;
 
+pub use crate::hex::{EthernetAddress, FlowKey, Mac, Nonce, SessionId};
+pub use crate::work::Refusal;
+pub use crate::work::probes::{Expired, PathSeen};
+pub use crate::work::round_trips::LatencySeen;
 pub use admit::{MAX_STREAMS, MAX_TIME};
 pub use auth::Token;
+pub use caller::Caller;
 pub use client::{Client, ClientConfig};
 pub use datagram::{DataHeader, HEADER_LEN};
 pub use frame::{Decoder, MAX_FRAME, greeting, refusal};
-pub use hex::{EthernetAddress, FlowKey, Mac, Nonce, SessionId};
-pub use message::{Ask, Expired, Hello, LatencySeen, Limits, Message, PathSeen, Refusal};
+pub use message::{Ask, Hello, Limits, Message};
 pub use server::{Server, ServerConfig};
 
 /// The TCP and UDP port.

@@ -3,7 +3,8 @@
 use super::frame::violation;
 use super::link::{ANSWER, Link};
 use super::message::Message;
-use crate::{Expect, Output, ProtocolError, Sent, Until};
+use crate::ProtocolError;
+use crate::work::throughput::{Expect, Request, Sent, Until};
 use model::event::{EndResult, Event};
 use model::plan::{Direction, End, TestSpec, Transport};
 use model::sample::{IntervalSample, Role, Side, SideResult};
@@ -222,7 +223,7 @@ impl Run {
         if self.peer_axis.is_none_or(|last| axis > last) && self.peer_intervals < allowed {
             self.peer_axis = Some(axis);
             self.peer_intervals += 1;
-            link.push(Output::Event(Event::Sample(IntervalSample { side: Side::Peer, ..sample })));
+            link.event(Event::Sample(IntervalSample { side: Side::Peer, ..sample }));
         }
         Ok(())
     }
@@ -285,7 +286,7 @@ impl Run {
     fn stop_senders(&mut self, link: &mut Link) {
         if self.i_send() && self.mine.is_none() && !self.stop_said {
             self.stop_said = true;
-            link.push(Output::StopSenders);
+            link.work(Request::StopSenders);
         }
     }
 
@@ -340,7 +341,7 @@ impl Run {
     fn drain(&mut self, link: &mut Link, expect: Vec<Expect>, limit: Nanos) {
         self.phase = Phase::Draining;
         self.deadline = None;
-        link.push(Output::Drain { expect, limit });
+        link.work(Request::Drain { expect, limit });
     }
 
     /// Nobody says what was sent, so what comes until all is quiet counts.
@@ -364,7 +365,7 @@ impl Run {
 
     fn tell_result_of_peer(&mut self, link: &mut Link) -> bool {
         let Some(result) = self.result_of_peer.take() else { return false };
-        link.push(Output::Event(Event::Result(end_result(Side::Peer, result))));
+        link.event(Event::Result(end_result(Side::Peer, result)));
         true
     }
 }

@@ -3,16 +3,20 @@
 use super::admit;
 use super::auth::{Proof, Token, derive};
 use super::frame::{MAX_FRAME, violation};
+use super::frames;
 use super::frames::server::Framing;
-use super::frames::{self, PortAnswer, PortOrder};
-use super::hex::{FlowKey, Mac, Nonce, SessionId, short};
 use super::link::{ANSWER, LEAVING, Link, opening, refused, silent};
-use super::message::{Ask, Hello, Message, Refusal};
+use super::message::{Ask, Hello, Message};
 use super::probe::latency_test;
 use super::probe::server::Probing;
 use super::run::Run;
+use crate::hex::{FlowKey, Mac, Nonce, SessionId, short};
 use crate::rate_watch::RateWatch;
-use crate::{FlowHello, FlowPlan, Input, Output, Policy, ProtocolError, Session};
+use crate::work::Refusal;
+use crate::work::{frames as ports, probes, round_trips, throughput};
+use crate::{
+    FlowHello, FlowPlan, FlowsOrder, Input, Output, Policy, ProtocolError, Session, WorkKind, WorkReply,
+};
 use model::host::Host;
 use model::plan::{Direction, End, TestSpec, Transport};
 use model::sample::SideResult;
@@ -156,28 +160,8 @@ impl Server {
         }
     }
 
-    /// The client asked for probes: the driver opens one UDP flow, gives its datagrams to [`Server::datagram`] and
-    /// sends what [`Output::Datagram`] says.
-    pub fn is_probe(&self) -> bool {
+    fn is_probe(&self) -> bool {
         matches!(self.ask, Some(Ask::Probe {}))
-    }
-
-    /// A datagram came on the flow of a probe session: a probe is counted, an echo answered. Take the outputs
-    /// afterwards, as after an input.
-    pub fn datagram(&mut self, datagram: &[u8], fragment: Option<u32>) {
-        if let State::Probing(probing) = &mut self.state
-            && let Some(echo) = probing.datagram(datagram, fragment)
-        {
-            self.link.push(echo);
-        }
-    }
-
-    /// The kernel refused the last [`Output::Datagram`]: with fragments forbidden, a payload of so many bytes is too
-    /// big (EMSGSIZE).
-    pub fn datagram_too_big(&mut self, size: u32) {
-        if let State::Probing(probing) = &mut self.state {
-            probing.too_big(size);
-        }
     }
 
     /// Whether the client has proved the token; absent: it has not tried to, or there is none.
@@ -244,7 +228,9 @@ impl Server {
             }
             (State::Probing(_), message) => return self.probe(now, message),
             (State::Framing(_), message) => return self.frames(now, message),
-            (State::Reflecting { .. }, Message::LatencyReport {}) => self.link.push(Output::CountReflected),
+            (State::Reflecting { .. }, Message::LatencyReport {}) => {
+                self.link.work(round_trips::Request::Count)
+            }
             (State::Reflecting { .. }, message @ Message::Bye {}) => {
                 self.link.send(&message);
                 return self.leave();
@@ -295,19 +281,22 @@ impl Server {
         let flows = match &ask {
             Ask::Frames(wish) => {
                 self.state = State::Framing(Box::new(Framing::new(&self.config.policy, now)));
-                self.link.push(Output::Port(PortOrder::Open(wish.clone())));
+                self.link.work(ports::PortOrder::Open(wish.clone()));
                 None
             }
-            Ask::Throughput { spec, .. } => Some((**spec).clone()),
-            Ask::Latency { spec } => Some(latency_test(spec)),
-            Ask::Probe {} | Ask::Unknown => Some(TestSpec::new(Transport::Udp)),
+            Ask::Throughput { spec, .. } => Some(((**spec).clone(), WorkKind::Throughput)),
+            Ask::Latency { spec } => Some((latency_test(spec), WorkKind::RoundTrips)),
+            Ask::Probe {} | Ask::Unknown => Some((TestSpec::new(Transport::Udp), WorkKind::Probes)),
         };
-        (self.ask, self.peer) = (Some(ask), Some(host));
-        if let Some(test) = flows {
+        self.ask = Some(ask);
+        if let Some((test, kind)) = flows {
             self.state = State::Opening { deadline: now + opening(&test) };
             let hello = FlowHello::Native { session: self.session, key: self.key };
-            self.link.push(Output::OpenFlows(FlowPlan { test, hello, senders_wait_for_stop: false }));
+            let plan = FlowPlan { test, hello, senders_wait_for_stop: false };
+            let (peer, interval) = (Some(host.clone()), self.interval());
+            self.link.work(FlowsOrder { peer, interval, ..FlowsOrder::new(plan, kind) });
         }
+        self.peer = Some(host);
         self.link.send(&accept);
     }
 
@@ -345,16 +334,16 @@ impl Server {
         };
     }
 
-    fn flows_failed(&mut self, now: MonoTime, reason: &str) {
-        self.link.refuse(Refusal::new("flows", reason, ""));
-        self.state = State::Denied { deadline: now + LEAVING, error: ProtocolError::Flows(reason.into()) };
+    fn flows_failed(&mut self, now: MonoTime, reason: String) {
+        self.link.refuse(Refusal::new("flows", &reason, ""));
+        self.state = State::Denied { deadline: now + LEAVING, error: ProtocolError::Flows(reason) };
     }
 
     fn start(&mut self, now: MonoTime) {
         if let Some(Ask::Latency { spec }) = &self.ask {
             let time = admit::latency_time(spec, &self.config.policy);
             self.state = State::Reflecting { deadline: now + time + LATENCY_SLACK };
-            self.link.push(Output::Reflect((**spec).clone()));
+            self.link.work(round_trips::Request::Reflect((**spec).clone()));
             self.link.send(&Message::Started {});
         }
         let Some(spec) = self.spec().cloned() else { return };
@@ -364,7 +353,7 @@ impl Server {
         };
         self.state = State::Running { run: Box::new(Run::new(spec, Direction::Down, now)), limit };
         self.link.send(&Message::Started {});
-        self.link.push(Output::StartFlows);
+        self.link.work(throughput::Request::Start);
     }
 
     fn ping(&mut self, now: MonoTime, id: u64, t1: MonoTime, rtt: Option<Nanos>) {
@@ -383,7 +372,7 @@ impl Server {
                 Ok(())
             }
             Message::PathReport { since } => {
-                self.link.push(Output::ReportPath { since });
+                self.link.work(probes::Request::ReportPath { since });
                 Ok(())
             }
             Message::Stop { reason } => Err(ProtocolError::PeerStopped(reason)),
@@ -409,7 +398,7 @@ impl Server {
     }
 
     /// What the driver says of the interface of a session of frames.
-    fn port(&mut self, now: MonoTime, answer: &PortAnswer) {
+    fn port(&mut self, now: MonoTime, answer: ports::PortAnswer) {
         let State::Framing(framing) = &mut self.state else { return };
         if let Err(refusal) = framing.answer(&mut self.link, now, answer) {
             self.deny(now, refusal);
@@ -569,37 +558,52 @@ impl Server {
             Input::Received(bytes) => return self.receive(now, bytes),
             Input::Closed => return self.closed(now),
             Input::Timer => return self.timer(now),
-            Input::FlowsOpen(_) => self.flows_open(now),
-            Input::FlowsFailed(reason) => self.flows_failed(now, reason),
-            Input::LocalSample(_) if self.interval().is_none() => {}
-            Input::LocalSample(sample) => self.running(|run, link| run.local_sample(link, sample)),
-            Input::Progress { received, .. } => return self.progress(now, received),
-            Input::SendersDone(sent) => self.running(|run, link| run.senders_done(link, now, sent)),
-            Input::Measured { result, .. } => return self.measured(now, result),
             Input::Interrupt(reason) => return self.interrupt(now, reason),
-            Input::Datagram { bytes, fragment } => self.datagram(bytes, fragment),
-            Input::DatagramTooBig(size) => self.datagram_too_big(size),
-            Input::PathSeen(seen) => self.link.send(&Message::PathSeen(Box::new(seen.clone()))),
-            Input::Reflected(seen) => self.link.send(&Message::LatencySeen(*seen)),
-            Input::Port(answer) => self.port(now, answer),
+            Input::Work(reply) => return self.work(now, reply),
         }
         Ok(())
+    }
+
+    fn work(&mut self, now: MonoTime, reply: WorkReply) -> Result<(), ProtocolError> {
+        match reply {
+            WorkReply::Open(_) => self.flows_open(now),
+            WorkReply::Failed(reason) => self.flows_failed(now, reason),
+            WorkReply::Throughput(reply) => return self.moved(now, reply),
+            WorkReply::Probes(reply) => self.probed(reply),
+            WorkReply::RoundTrips(seen) => self.link.send(&Message::LatencySeen(seen)),
+            WorkReply::Frames(answer) => self.port(now, answer),
+        }
+        Ok(())
+    }
+
+    fn moved(&mut self, now: MonoTime, reply: throughput::Reply) -> Result<(), ProtocolError> {
+        match reply {
+            throughput::Reply::Sample(_) if self.interval().is_none() => {}
+            throughput::Reply::Sample(sample) => self.running(|run, link| run.local_sample(link, &sample)),
+            throughput::Reply::Progress { received, .. } => return self.progress(now, received),
+            throughput::Reply::SendersDone(sent) => {
+                self.running(|run, link| run.senders_done(link, now, &sent))
+            }
+            throughput::Reply::Measured { result, .. } => return self.measured(now, &result),
+        }
+        Ok(())
+    }
+
+    fn probed(&mut self, reply: probes::Reply) {
+        let State::Probing(probing) = &mut self.state else { return };
+        match reply {
+            probes::Reply::Datagram { bytes, fragment } => {
+                if let Some(echo) = probing.datagram(&bytes, fragment) {
+                    self.link.work(echo);
+                }
+            }
+            probes::Reply::TooBig(size) => probing.too_big(size),
+            probes::Reply::PathSeen(seen) => self.link.send(&Message::PathSeen(seen)),
+        }
     }
 }
 
 impl Session for Server {
-    fn peer(&self) -> Option<&Host> {
-        self.peer_host()
-    }
-
-    fn report_interval(&self) -> Option<Nanos> {
-        self.interval()
-    }
-
-    fn takes_datagrams(&self) -> bool {
-        self.is_probe()
-    }
-
     fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
         if matches!(self.state, State::Over) {
             return Ok(());

@@ -13,7 +13,7 @@
 
 use super::VERSIONS;
 use super::flow::{BODY_LEN, FlowHello};
-use super::hex::{FlowKey, SessionId, hmac_sha256, same, short};
+use crate::hex::{FlowKey, SessionId, hmac_sha256, same, short};
 use model::plan::Transport;
 use model::time::MonoTime;
 use model::units::Nanos;

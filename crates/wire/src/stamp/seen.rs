@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_class_says_what_came_and_is_used() {
-        let seen = seen(Some(0b10_1110_01), "192.0.2.1:9", None);
+        let seen = seen(Some(0b1011_1001), "192.0.2.1:9", None);
         // DSCP1 is 46; the rest is to be filled in.
         let mut value = [0b1011_1011, 0xff, 0xff, 0xff];
         assert!(seen.answer(Tlv::CLASS_OF_SERVICE, &mut value));

@@ -7,7 +7,10 @@ use model::sample::{Role, SideResult, StreamResult, TcpCounters, UdpCounters};
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use pathmeter_wire::iperf3::block_length;
-use pathmeter_wire::{Expect, FlowPlan, Input, Output, ProtocolError, Report, Sent, Session, Until};
+use pathmeter_wire::work::throughput::{Reply, Request};
+use pathmeter_wire::{
+    Expect, FlowPlan, Input, Output, ProtocolError, Report, Sent, Session, Until, WorkReply, WorkRequest,
+};
 use std::collections::VecDeque;
 
 /// How the world treats the two ends.
@@ -171,11 +174,11 @@ impl World {
         self.deliver(is_client);
         if self.end(is_client).flows_open_at.is_some_and(|at| at <= now) {
             self.end_mut(is_client).flows_open_at = None;
-            self.give(is_client, Input::FlowsOpen(&[]));
+            self.give(is_client, WorkReply::Open(Vec::new()).into());
         }
         if self.now.0.is_multiple_of(20_000_000) && self.end(is_client).started.is_some() {
             let (sent, received) = self.counted(is_client);
-            self.give(is_client, Input::Progress { sent, received, omitted: false });
+            self.give(is_client, Reply::Progress { sent, received, omitted: false }.into());
         }
         self.stop_by_itself(is_client);
         self.finish_drain(is_client);
@@ -245,21 +248,15 @@ impl World {
             );
             match output {
                 Output::Send(bytes) => self.send(is_client, bytes.into_iter().map(Some)),
-                Output::OpenFlows(plan) => self.open_flows(is_client, plan),
-                Output::StartFlows => self.start(is_client),
-                Output::StopSenders => self.senders_done(is_client),
-                Output::Drain { expect, limit } => {
+                Output::Work(WorkRequest::Flows(order)) => self.open_flows(is_client, order.plan),
+                Output::Work(WorkRequest::Throughput(Request::Start)) => self.start(is_client),
+                Output::Work(WorkRequest::Throughput(Request::StopSenders)) => self.senders_done(is_client),
+                Output::Work(WorkRequest::Throughput(Request::Drain { expect, limit })) => {
                     assert!(end.drain.is_none() && end.local.is_none(), "drained once");
                     self.end_mut(is_client).drain = Some((expect, now + limit));
                 }
+                Output::Work(other) => panic!("{other:?} in a test"),
                 Output::Event(event) => self.end_mut(is_client).events.push(event),
-                Output::Datagram { .. }
-                | Output::ReportPath { .. }
-                | Output::Reflect(_)
-                | Output::CountReflected
-                | Output::Port(_) => {
-                    panic!("iPerf3 has no datagrams of its own")
-                }
                 Output::WaitUntil(wake) => {
                     assert!(wake.is_some() || end.closed.is_some(), "every wait has a deadline");
                     self.end_mut(is_client).wake = wake;
@@ -331,7 +328,7 @@ impl World {
         let sent: Vec<Sent> = test.stream_numbers(end.sends).map(sent).collect();
         assert!(!end.senders_stopped, "senders stop once");
         self.end_mut(is_client).senders_stopped = true;
-        self.give(is_client, Input::SendersDone(&sent));
+        self.give(is_client, Reply::SendersDone(sent).into());
     }
 
     /// One millisecond of data: a block on every stream that sends, and what arrives.
@@ -417,7 +414,7 @@ impl World {
         end.drain = None;
         end.flows_closed = Some(now);
         end.local = Some(result.clone());
-        self.give(is_client, Input::Measured { result: &result, report });
+        self.give(is_client, Reply::Measured { result: Box::new(result), report }.into());
     }
 
     fn has_come(&self, is_client: bool, expect: Expect) -> bool {

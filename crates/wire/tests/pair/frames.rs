@@ -1,126 +1,81 @@
 //! Sessions of frames: questions about an interface of the server, over a connection with delay, loss of the peer, and lies.
 
 use crate::ends::{client_config, server_config, token};
+use crate::talk::{Rest, Talk};
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use pathmeter_wire::native::frames::{
     FrameBurst, FrameSpec, FramesAddressing, FramesAsk, FramesClient, FramesCounted, FramesPort, FramesSent,
-    FramesSilence, FramesTold, FramesVariation, FramesWish, PortAnswer, PortOrder,
+    FramesSilence, FramesTold, FramesVariation, FramesWish,
 };
-use pathmeter_wire::native::{ClientConfig, EthernetAddress, Refusal, Server, ServerConfig};
-use pathmeter_wire::{Input, Output, Policy, ProtocolError, Session};
+use pathmeter_wire::native::{ClientConfig, EthernetAddress, Refusal, ServerConfig};
+use pathmeter_wire::work::frames::{PortAnswer, PortOrder};
+use pathmeter_wire::{Input, Policy, ProtocolError, WorkReply, WorkRequest};
 use std::collections::VecDeque;
 
-/// The two machines, what the server's driver would do, and the connection.
-struct World {
-    now: MonoTime,
-    client: FramesClient,
-    server: Server,
-    /// Bytes on their way: to the client?, arrival, bytes; empty: closed.
-    control: VecDeque<(bool, MonoTime, Vec<u8>)>,
-    wakes: [Option<MonoTime>; 2],
-    errors: [Option<ProtocolError>; 2],
-    closed: [bool; 2],
-    /// What the driver was told to do.
+type World = Talk<FramesClient, Interface>;
+
+/// What the server's driver would do.
+struct Interface {
+    /// What it was told to do.
     orders: Vec<PortOrder>,
     /// It opens the interface, or refuses.
     opens: Option<PortAnswer>,
-    /// Answers of the driver, with the time at which they are there.
+    /// Its answers, with the time at which they are there.
     answers: VecDeque<(MonoTime, PortAnswer)>,
 }
 
+impl Interface {
+    fn new(opens: Option<PortAnswer>) -> Interface {
+        Interface { orders: Vec::new(), opens, answers: VecDeque::new() }
+    }
+}
+
+impl Default for Interface {
+    fn default() -> Interface {
+        Interface::new(Some(PortAnswer::Open(Box::new(port()))))
+    }
+}
+
+impl Rest for Interface {
+    fn work(&mut self, now: MonoTime, _client: bool, request: WorkRequest) -> Option<WorkReply> {
+        let WorkRequest::Frames(order) = request else { panic!("{request:?} in a session of frames") };
+        if let PortOrder::Open(_) = order {
+            let opened = now + Nanos::from_millis(5);
+            self.answers.extend(self.opens.take().map(|answer| (opened, answer)));
+        }
+        self.orders.push(order);
+        None
+    }
+
+    fn due(&self) -> Option<MonoTime> {
+        self.answers.front().map(|answer| answer.0)
+    }
+
+    fn take(&mut self) -> Option<WorkReply> {
+        self.answers.pop_front().map(|(_, answer)| answer.into())
+    }
+}
+
+fn world(client: ClientConfig, server: ServerConfig, interface: Interface) -> World {
+    Talk::new(|now| FramesClient::new(client, wish(), now), server, interface)
+}
+
+fn plain() -> World {
+    world(client_config(), server_config(), Interface::default())
+}
+
+fn ready() -> World {
+    let client = |now| FramesClient::new(client_config(), wish(), now);
+    Talk::until(client, Interface::default(), |client| client.port().is_some())
+}
+
 impl World {
-    fn new(client: ClientConfig, server: ServerConfig) -> World {
-        let now = MonoTime(1_000_000_000);
-        World {
-            now,
-            client: FramesClient::new(client, wish(), now),
-            server: Server::new(server, now),
-            control: VecDeque::new(),
-            wakes: [None; 2],
-            errors: [None, None],
-            closed: [false; 2],
-            orders: Vec::new(),
-            opens: Some(PortAnswer::Open(Box::new(port()))),
-            answers: VecDeque::new(),
-        }
-    }
-
-    fn plain() -> World {
-        World::new(client_config(), server_config())
-    }
-
-    fn ready() -> World {
-        let mut world = World::plain();
-        world.run_until(|world| world.client.port().is_some());
-        world
-    }
-
-    fn input(&mut self, client: bool, input: Input<'_>) {
-        let end = usize::from(client);
-        if self.closed[end] {
-            return;
-        }
-        let result =
-            if client { self.client.input(self.now, input) } else { self.server.input(self.now, input) };
-        if let Err(error) = result {
-            assert!(self.errors[end].is_none(), "an error is the end, once");
-            self.errors[end] = Some(error);
-        }
-        self.outputs(client);
-    }
-
-    fn outputs(&mut self, client: bool) {
-        let end = usize::from(client);
-        loop {
-            let output = if client { self.client.output(self.now) } else { self.server.output(self.now) };
-            let arrival = self.now + Nanos::from_millis(5);
-            match output {
-                Output::Send(bytes) => self.control.push_back((!client, arrival, bytes)),
-                Output::Port(order) => {
-                    if let PortOrder::Open(_) = order {
-                        self.answers.extend(self.opens.take().map(|answer| (arrival, answer)));
-                    }
-                    self.orders.push(order);
-                }
-                Output::WaitUntil(wake) => return self.wakes[end] = wake,
-                Output::Close => {
-                    self.closed[end] = true;
-                    self.control.push_back((!client, arrival, Vec::new()));
-                }
-                other => panic!("{other:?} in a session of frames"),
-            }
-        }
-    }
-
-    fn run_until(&mut self, done: impl Fn(&World) -> bool) {
-        self.outputs(true);
-        for _ in 0..100_000 {
-            if done(self) {
-                return;
-            }
-            let wakes = self.wakes.iter().zip(self.closed).filter(|(_, closed)| !closed);
-            let coming = [self.control.front().map(|c| c.1), self.answers.front().map(|a| a.0)];
-            let next = wakes.filter_map(|(wake, _)| *wake).chain(coming.into_iter().flatten()).min();
-            self.now = self.now.max(next.expect("nothing more to come"));
-            if self.control.front().is_some_and(|control| control.1 <= self.now) {
-                let (client, _, bytes) = self.control.pop_front().unwrap();
-                let input = if bytes.is_empty() { Input::Closed } else { Input::Received(&bytes) };
-                self.input(client, input);
-            } else if self.answers.front().is_some_and(|answer| answer.0 <= self.now) {
-                let (_, answer) = self.answers.pop_front().unwrap();
-                self.input(false, Input::Port(&answer));
-            } else {
-                [true, false].into_iter().for_each(|client| self.input(client, Input::Timer));
-            }
-        }
-        panic!("not done: {:?}", self.errors);
-    }
-
     fn run_for(&mut self, time: Nanos) {
         let until = self.now + time;
-        self.answers.push_back((until, PortAnswer::Told { id: u32::MAX, told: FramesTold::Begun {} }));
+        let nobodys = PortAnswer::Told { id: u32::MAX, told: FramesTold::Begun {} };
+        self.rest.answers.push_back((until, nobodys));
         self.run_until(|world| world.now >= until);
     }
 
@@ -131,10 +86,12 @@ impl World {
 
     /// The driver's answer to the last question, after this time.
     fn tells(&mut self, after: Nanos, told: FramesTold) {
-        let orders = self.orders.len();
-        self.run_until(|world| world.orders.len() > orders);
-        let Some(PortOrder::Ask { id, .. }) = self.orders.last() else { panic!("{:?}", self.orders) };
-        self.answers.push_back((self.now + after, PortAnswer::Told { id: *id, told }));
+        let orders = self.rest.orders.len();
+        self.run_until(|world| world.rest.orders.len() > orders);
+        let Some(PortOrder::Ask { id, .. }) = self.rest.orders.last() else {
+            panic!("{:?}", self.rest.orders)
+        };
+        self.rest.answers.push_back((self.now + after, PortAnswer::Told { id: *id, told }));
     }
 
     fn answered(&mut self, ask: FramesAsk, told: FramesTold) -> FramesTold {
@@ -155,13 +112,11 @@ impl World {
 
     /// The server says this to the client.
     fn server_says(&mut self, json: &str) {
-        let frame = [(json.len() as u32).to_be_bytes().as_slice(), json.as_bytes()].concat();
-        self.input(true, Input::Received(&frame));
+        self.says(true, json);
     }
 
     fn client_says(&mut self, json: &str) {
-        let frame = [(json.len() as u32).to_be_bytes().as_slice(), json.as_bytes()].concat();
-        self.input(false, Input::Received(&frame));
+        self.says(false, json);
     }
 }
 
@@ -221,15 +176,15 @@ fn counted(frames: u64) -> FramesCounted {
 
 #[test]
 fn the_port_is_told_as_the_server_has_it() {
-    let world = World::ready();
+    let world = ready();
     assert_eq!(world.client.port(), Some(&port()));
-    assert_eq!(world.orders, [PortOrder::Open(wish())]);
+    assert_eq!(world.rest.orders, [PortOrder::Open(wish())]);
     assert_eq!(world.client.peer_host().unwrap().name, "server");
 }
 
 #[test]
 fn questions_reach_the_driver_whole_and_their_answers_the_client() {
-    let mut world = World::ready();
+    let mut world = ready();
     let mac = EthernetAddress::new([2, 0, 0, 0, 0, 1]);
     let hop = FramesAsk::NextHop { to: [198, 18, 0, 1].into() };
     assert_eq!(world.answered(hop, FramesTold::NextHop { mac }), FramesTold::NextHop { mac });
@@ -247,13 +202,13 @@ fn questions_reach_the_driver_whole_and_their_answers_the_client() {
     };
     let told = FramesTold::Counted(Box::new(all));
     assert_eq!(world.answered(FramesAsk::Counted {}, told.clone()), told);
-    let asked = &world.orders[2];
+    let asked = &world.rest.orders[2];
     assert_eq!(*asked, PortOrder::Ask { id: 2, ask: count() });
 }
 
 #[test]
 fn a_minute_of_frames_is_waited_for_and_the_session_lives() {
-    let mut world = World::ready();
+    let mut world = ready();
     assert_eq!(world.answered(send(), FramesTold::Begun {}), FramesTold::Begun {});
     world.ask(FramesAsk::Sent {});
     world.tells(Nanos::from_secs(61), sent(60_000));
@@ -266,19 +221,19 @@ fn a_minute_of_frames_is_waited_for_and_the_session_lives() {
 
 #[test]
 fn sending_is_stopped_and_what_was_sent_is_told() {
-    let mut world = World::ready();
+    let mut world = ready();
     world.answered(send(), FramesTold::Begun {});
     world.ask(FramesAsk::Sent {});
     world.tells(Nanos::from_secs(5), sent(5000));
     world.ask(FramesAsk::Stop {});
     assert_eq!(world.told(), sent(5000));
-    assert!(matches!(world.orders.last(), Some(PortOrder::Ask { ask: FramesAsk::Stop {}, .. })));
+    assert!(matches!(world.rest.orders.last(), Some(PortOrder::Ask { ask: FramesAsk::Stop {}, .. })));
     assert_eq!(world.errors, [None, None]);
 }
 
 #[test]
 fn a_stop_that_is_not_heard_is_not_waited_for_a_minute() {
-    let mut world = World::ready();
+    let mut world = ready();
     world.answered(send(), FramesTold::Begun {});
     world.ask(FramesAsk::Sent {});
     world.ask(FramesAsk::Stop {});
@@ -291,7 +246,7 @@ fn a_stop_that_is_not_heard_is_not_waited_for_a_minute() {
 #[test]
 fn a_driver_that_never_answers_is_given_up() {
     for ask in [FramesAsk::Counted {}, FramesAsk::NextHop { to: [198, 18, 0, 1].into() }] {
-        let mut world = World::ready();
+        let mut world = ready();
         world.ask(ask);
         world.run_until(|world| world.closed == [true, true]);
         let Some(ProtocolError::Timeout(what)) = &world.errors[1] else { panic!("{:?}", world.errors) };
@@ -302,13 +257,13 @@ fn a_driver_that_never_answers_is_given_up() {
 
 #[test]
 fn a_refused_interface_ends_the_session_with_the_way_out() {
-    let mut world = World::plain();
+    let mut world = plain();
     let refusal = Refusal {
         code: "unsupported".into(),
         reason: "eth1 is not offered".into(),
         advice: "start it with --frames-port eth1".into(),
     };
-    world.opens = Some(PortAnswer::Refused(refusal));
+    world.rest.opens = Some(PortAnswer::Refused(refusal));
     world.run_until(|world| world.closed == [true, true]);
     let text = world.errors[1].as_ref().unwrap().to_string();
     assert!(text.contains("eth1 is not offered; start it with --frames-port eth1"), "{text}");
@@ -321,8 +276,8 @@ fn a_refused_interface_ends_the_session_with_the_way_out() {
 
 #[test]
 fn an_interface_that_does_not_open_is_not_waited_for() {
-    let mut world = World::plain();
-    world.opens = None;
+    let mut world = plain();
+    world.rest.opens = None;
     world.run_until(|world| world.closed == [true, true]);
     let Some(ProtocolError::PeerStopped(why)) = &world.errors[1] else { panic!("{:?}", world.errors) };
     assert!(why.contains("could not be opened in time"), "{why}");
@@ -330,7 +285,7 @@ fn an_interface_that_does_not_open_is_not_waited_for() {
 
 #[test]
 fn a_question_refused_is_no_end() {
-    let mut world = World::ready();
+    let mut world = ready();
     let no = Refusal { code: "unsupported".into(), reason: "no such tool".into(), advice: String::new() };
     assert_eq!(world.answered(count(), FramesTold::Refused(no.clone())), FramesTold::Refused(no));
     assert_eq!(world.answered(count(), FramesTold::Begun {}), FramesTold::Begun {});
@@ -338,11 +293,11 @@ fn a_question_refused_is_no_end() {
 
 #[test]
 fn what_is_out_of_range_is_refused_by_both_ends_by_name() {
-    let mut world = World::ready();
+    let mut world = ready();
     let huge = FramesAsk::Count { sink: SinkKind::Xdp, spec: spec(), frames: (1 << 40) + 1, times: true };
     let text = world.client.ask(world.now, huge).unwrap_err().to_string();
     assert!(text.contains("frames is 1099511627777"), "{text}");
-    let orders = world.orders.len();
+    let orders = world.rest.orders.len();
     let spec = serde_json::to_string(&FrameSpec { sizes: vec![Bytes(63)], ..spec() }).unwrap();
     let brief = format!(r#"{{"what":"count","sink":"xdp","frames":5,"spec":{spec}}}"#);
     assert!(matches!(serde_json::from_str(&brief), Ok(FramesAsk::Count { times: true, .. })));
@@ -350,13 +305,13 @@ fn what_is_out_of_range_is_refused_by_both_ends_by_name() {
     let (_, _, answer) = world.control.pop_back().unwrap();
     let answer = String::from_utf8_lossy(&answer).into_owned();
     assert!(answer.contains("refused") && answer.contains("size is 63"), "{answer}");
-    assert_eq!((world.orders.len(), world.closed), (orders, [false, false]), "the session goes on");
+    assert_eq!((world.rest.orders.len(), world.closed), (orders, [false, false]), "the session goes on");
 }
 
 #[test]
 fn the_servers_limits_hold() {
     let policy = Policy { max_time: Some(Nanos::from_secs(10)), ..Policy::default() };
-    let mut world = World::new(client_config(), ServerConfig { policy, ..server_config() });
+    let mut world = world(client_config(), ServerConfig { policy, ..server_config() }, Interface::default());
     world.run_until(|world| world.client.port().is_some());
     world.ask(send());
     let FramesTold::Refused(refusal) = world.told() else { panic!("it is too long") };
@@ -372,7 +327,7 @@ fn answers_that_cannot_be_end_the_session() {
         sent(5),
     ];
     for lie in lies {
-        let mut world = World::ready();
+        let mut world = ready();
         world.answered(count(), FramesTold::Begun {});
         world.ask(FramesAsk::Counted {});
         world.tells(Nanos(1), lie);
@@ -388,7 +343,7 @@ fn answers_nobody_asked_for_and_numbers_without_end_are_violations() {
         r#"{"type":"frames_port","facts":{"name":"x","mtu":1},"mac":"000000000000","addresses":[],"sources":[],"sinks":[]}"#,
         r#"{"type":"frames_told","id":1,"told":{"what":"sent","frames":18446744073709551615,"time_ns":1,"late_ns":0,"gaps":0}}"#,
     ] {
-        let mut world = World::ready();
+        let mut world = ready();
         world.server_says(json);
         assert!(
             matches!(world.errors[1], Some(ProtocolError::Violation { .. })),
@@ -400,20 +355,20 @@ fn answers_nobody_asked_for_and_numbers_without_end_are_violations() {
 
 #[test]
 fn too_many_questions_at_once_are_a_violation() {
-    let mut world = World::ready();
+    let mut world = ready();
     for id in 1..6 {
         world.client_says(&format!(r#"{{"type":"frames_ask","id":{id},"ask":{{"what":"sent"}}}}"#));
     }
-    assert_eq!(world.orders.len(), 5);
+    assert_eq!(world.rest.orders.len(), 5);
     world.run_until(|world| world.closed[0]);
     assert!(matches!(world.errors[0], Some(ProtocolError::Violation { .. })), "{:?}", world.errors);
 }
 
 #[test]
 fn a_question_too_early_is_a_violation() {
-    let mut world = World::plain();
-    world.opens = None;
-    world.run_until(|world| !world.orders.is_empty());
+    let mut world = plain();
+    world.rest.opens = None;
+    world.run_until(|world| !world.rest.orders.is_empty());
     world.client_says(r#"{"type":"frames_ask","id":1,"ask":{"what":"counted"}}"#);
     world.run_until(|world| world.closed[0]);
     assert!(matches!(world.errors[0], Some(ProtocolError::Violation { .. })), "{:?}", world.errors);
@@ -422,7 +377,7 @@ fn a_question_too_early_is_a_violation() {
 #[test]
 fn a_peer_that_vanishes_is_noticed_by_either_end() {
     for gone in [0, 1] {
-        let mut world = World::ready();
+        let mut world = ready();
         world.closed[gone] = true;
         let left = world.now;
         world.run_until(|world| world.closed[1 - gone]);
@@ -436,7 +391,7 @@ fn a_peer_that_vanishes_is_noticed_by_either_end() {
 
 #[test]
 fn a_connection_that_breaks_is_the_end_at_once() {
-    let mut world = World::ready();
+    let mut world = ready();
     world.answered(send(), FramesTold::Begun {});
     world.input(false, Input::Closed);
     assert_eq!(world.errors[0], Some(ProtocolError::Closed("during a session of frames".into())));
@@ -445,7 +400,7 @@ fn a_connection_that_breaks_is_the_end_at_once() {
 
 #[test]
 fn an_older_server_is_to_be_upgraded() {
-    let mut world = World::plain();
+    let mut world = plain();
     world.outputs(true);
     world.input(true, Input::Received(b"PMTRCTRL\x01\x01"));
     world.server_says(r#"{"type":"hello","software":"pathmeter 0.0.9","features":["time-travel"]}"#);
@@ -455,12 +410,12 @@ fn an_older_server_is_to_be_upgraded() {
 
 #[test]
 fn a_client_that_does_not_name_the_feature_is_refused() {
-    let mut world = World::plain();
+    let mut world = plain();
     world.input(false, Input::Received(b"PMTRCTRL\x01\x01"));
     world.client_says(r#"{"type":"hello"}"#);
     let host = serde_json::to_string(&crate::ends::host("older")).unwrap();
     world.client_says(&format!(r#"{{"type":"test","kind":"frames","interface":"eth1","host":{host}}}"#));
-    assert_eq!(world.orders, []);
+    assert_eq!(world.rest.orders, []);
     let told = String::from_utf8_lossy(&world.control.pop_back().unwrap().2).into_owned();
     assert!(told.contains("unsupported") && told.contains("upgrade the client"), "{told}");
 }
@@ -468,17 +423,18 @@ fn a_client_that_does_not_name_the_feature_is_refused() {
 #[test]
 fn a_token_keeps_strangers_from_the_interface() {
     let server = ServerConfig { token: token("secret"), ..server_config() };
-    let mut world = World::new(ClientConfig { token: token("guess"), ..client_config() }, server);
+    let mut world =
+        world(ClientConfig { token: token("guess"), ..client_config() }, server, Interface::default());
     world.run_until(|world| world.closed == [true, true]);
-    assert_eq!(world.orders, []);
+    assert_eq!(world.rest.orders, []);
     assert!(matches!(world.errors[1], Some(ProtocolError::Refused(_))), "{:?}", world.errors);
 }
 
 #[test]
 fn a_newer_servers_tools_that_are_not_known_here_are_passed_over() {
-    let mut world = World::plain();
-    world.opens = None;
-    world.run_until(|world| !world.orders.is_empty());
+    let mut world = plain();
+    world.rest.opens = None;
+    world.run_until(|world| !world.rest.orders.is_empty());
     world.run_for(Nanos::from_millis(20));
     let mut told = serde_json::to_value(port()).unwrap();
     told["type"] = "frames_port".into();
@@ -489,7 +445,7 @@ fn a_newer_servers_tools_that_are_not_known_here_are_passed_over() {
 
 #[test]
 fn an_interface_that_nobody_uses_is_free_again_after_an_hour() {
-    let mut world = World::ready();
+    let mut world = ready();
     world.run_for(Nanos::from_secs(3500));
     assert_eq!(world.closed, [false, false], "kept alive by pings");
     world.run_until(|world| world.closed == [true, true]);

@@ -9,5 +9,6 @@ mod frames;
 mod handshake;
 mod lies;
 mod probes;
+mod talk;
 mod trouble;
 mod world;

@@ -2,6 +2,7 @@
 //! dialogue around round trips.
 
 use crate::ends::{client_config, server_config};
+use crate::talk::{Rest, Talk};
 use model::latency::{LatencySpec, WaitMode};
 use model::path::{FragmentShape, Syn, TooBig};
 use model::plan::Transport;
@@ -10,21 +11,16 @@ use model::units::{BitRate, Nanos, PacketRate};
 use pathmeter_wire::native::probe::{
     Echo, Ledger, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount,
 };
-use pathmeter_wire::native::{Expired, LatencySeen, PathSeen, Server, ServerConfig};
-use pathmeter_wire::{Input, Output, Policy, ProtocolError, Session};
+use pathmeter_wire::native::{Expired, LatencySeen, PathSeen, ServerConfig};
+use pathmeter_wire::work::probes::{Reply, Request};
+use pathmeter_wire::work::round_trips;
+use pathmeter_wire::{Input, Policy, ProtocolError, WorkKind, WorkReply, WorkRequest};
 use proptest::prelude::*;
-use std::collections::VecDeque;
 
-/// The client driver's socket, the path, and the two machines.
-struct World {
-    now: MonoTime,
-    client: ProbeClient,
-    server: Server,
-    /// Control bytes on their way: to the client?, arrival, bytes; empty: closed.
-    control: VecDeque<(bool, MonoTime, Vec<u8>)>,
-    wakes: [Option<MonoTime>; 2],
-    errors: [Option<ProtocolError>; 2],
-    closed: [bool; 2],
+type World = Talk<ProbeClient, Path>;
+
+/// The flow and the path of its datagrams.
+struct Path {
     /// Datagrams the server has sent, with their time.
     arrived: Vec<(MonoTime, Vec<u8>)>,
     seen: Ledger,
@@ -34,112 +30,72 @@ struct World {
     path_mtu: usize,
     /// What the server's driver was told to answer.
     reflecting: Option<LatencySpec>,
+    /// What the flows of server and client are for.
+    kinds: [Option<WorkKind>; 2],
+}
+
+impl Default for Path {
+    fn default() -> Path {
+        let (arrived, seen, reflecting) = (Vec::new(), Ledger::default(), None);
+        Path { arrived, seen, local_mtu: 1472, path_mtu: 1472, reflecting, kinds: [None; 2] }
+    }
+}
+
+impl Rest for Path {
+    fn work(&mut self, now: MonoTime, client: bool, request: WorkRequest) -> Option<WorkReply> {
+        match request {
+            WorkRequest::Flows(order) => {
+                self.kinds[usize::from(client)] = Some(order.kind);
+                Some(WorkReply::Open(Vec::new()))
+            }
+            WorkRequest::Probes(Request::Send { bytes, cut, .. }) => self.datagram(now, bytes, cut),
+            WorkRequest::Probes(Request::ReportPath { since }) => {
+                Some(Reply::PathSeen(Box::new(path_seen(since))).into())
+            }
+            WorkRequest::RoundTrips(round_trips::Request::Reflect(spec)) => {
+                self.reflecting = Some(spec);
+                None
+            }
+            WorkRequest::RoundTrips(round_trips::Request::Count) => Some(SEEN.into()),
+            other => panic!("{other:?} in a probe session"),
+        }
+    }
+}
+
+impl Path {
+    /// The server sends.
+    fn datagram(&mut self, now: MonoTime, bytes: Vec<u8>, cut: Option<FragmentShape>) -> Option<WorkReply> {
+        if cut.is_none() && bytes.len() > self.local_mtu {
+            return Some(Reply::TooBig(bytes.len() as u32).into());
+        }
+        if bytes.len() <= self.path_mtu {
+            self.seen.count(&bytes, None);
+            self.arrived.push((now, bytes));
+        }
+        None
+    }
+}
+
+fn probing(server: ServerConfig) -> World {
+    Talk::new(|now| ProbeClient::new(client_config(), now), server, Path::default())
+}
+
+fn latency(server: ServerConfig, spec: LatencySpec) -> World {
+    Talk::new(|now| ProbeClient::latency(client_config(), spec, now), server, Path::default())
+}
+
+fn ready() -> World {
+    Talk::until(|now| ProbeClient::new(client_config(), now), Path::default(), ProbeClient::is_ready)
 }
 
 impl World {
-    fn new(server: ServerConfig) -> World {
-        let now = MonoTime(1_000_000_000);
-        World {
-            now,
-            client: ProbeClient::new(client_config(), now),
-            server: Server::new(server, now),
-            control: VecDeque::new(),
-            wakes: [None; 2],
-            errors: [None, None],
-            closed: [false; 2],
-            arrived: Vec::new(),
-            seen: Ledger::default(),
-            local_mtu: 1472,
-            path_mtu: 1472,
-            reflecting: None,
-        }
-    }
-
-    fn latency(server: ServerConfig, spec: LatencySpec) -> World {
-        let mut world = World::new(server);
-        world.client = ProbeClient::latency(client_config(), spec, world.now);
-        world
-    }
-
-    fn ready() -> World {
-        let mut world = World::new(server_config());
-        world.run_until(|world| world.client.is_ready());
-        world
-    }
-
-    fn input(&mut self, client: bool, input: Input<'_>) {
-        let end = usize::from(client);
-        if self.closed[end] {
-            return;
-        }
-        let result =
-            if client { self.client.input(self.now, input) } else { self.server.input(self.now, input) };
-        if let Err(error) = result {
-            self.errors[end] = Some(error);
-        }
-        self.outputs(client);
-    }
-
-    fn outputs(&mut self, client: bool) {
-        let end = usize::from(client);
-        loop {
-            let output = if client { self.client.output(self.now) } else { self.server.output(self.now) };
-            let arrival = self.now + Nanos::from_millis(5);
-            match output {
-                Output::Send(bytes) => self.control.push_back((!client, arrival, bytes)),
-                Output::OpenFlows(_) => self.input(client, Input::FlowsOpen(&[])),
-                Output::Datagram { bytes, cut, .. } => self.datagram(bytes, cut),
-                Output::ReportPath { since } => self.input(client, Input::PathSeen(&path_seen(since))),
-                Output::WaitUntil(wake) => return self.wakes[end] = wake,
-                Output::Close => {
-                    self.closed[end] = true;
-                    self.control.push_back((!client, arrival, Vec::new()));
-                }
-                Output::Reflect(spec) => self.reflecting = Some(spec),
-                Output::CountReflected => self.input(client, Input::Reflected(&SEEN)),
-                other => panic!("{other:?} in a probe session"),
-            }
-        }
-    }
-
-    /// The server sends.
-    fn datagram(&mut self, bytes: Vec<u8>, cut: Option<FragmentShape>) {
-        if cut.is_none() && bytes.len() > self.local_mtu {
-            self.server.datagram_too_big(bytes.len() as u32);
-        } else if bytes.len() <= self.path_mtu {
-            self.seen.count(&bytes, None);
-            self.arrived.push((self.now, bytes));
-        }
-    }
-
     /// The client's driver sends.
     fn send(&mut self, datagram: &ProbeDatagram, size: u32) {
         let bytes = datagram.encode(size);
-        if bytes.len() <= self.path_mtu {
-            self.server.datagram(&bytes, (bytes.len() > 1000).then_some(1000));
-            self.outputs(false);
+        if bytes.len() <= self.rest.path_mtu {
+            let fragment = (bytes.len() > 1000).then_some(1000);
+            self.input(false, Reply::Datagram { bytes, fragment }.into());
         }
-    }
-
-    fn run_until(&mut self, done: impl Fn(&World) -> bool) {
-        self.outputs(true);
-        for _ in 0..100_000 {
-            if done(self) {
-                return;
-            }
-            let wakes = self.wakes.iter().zip(self.closed).filter(|(_, closed)| !closed);
-            let next = wakes.filter_map(|(wake, _)| *wake).chain(self.control.front().map(|c| c.1)).min();
-            self.now = self.now.max(next.expect("nothing more to come"));
-            match self.control.front() {
-                Some(&(client, at, _)) if at <= self.now => {
-                    let bytes = self.control.pop_front().map(|control| control.2).unwrap_or_default();
-                    let input = if bytes.is_empty() { Input::Closed } else { Input::Received(&bytes) };
-                    self.input(client, input);
-                }
-                _ => [true, false].into_iter().for_each(|client| self.input(client, Input::Timer)),
-            }
-        }
-        panic!("not done: {:?}", self.errors);
     }
 
     fn reply(&mut self) -> ProbeReply {
@@ -173,11 +129,11 @@ fn path_seen(since: u32) -> PathSeen {
 
 #[test]
 fn what_a_liar_knows_of_the_path_is_held_to_what_can_be() {
-    let mut world = World::ready();
+    let mut world = ready();
     world.client.report_path(world.now, 3).unwrap();
     let told = vec![TooBig { size: u32::MAX, mtu: u32::MAX, from: None, count: u32::MAX }; 1000];
     let liar = PathSeen { interface_mtu: Some(u32::MAX), too_big: told, ..PathSeen::default() };
-    world.input(false, Input::PathSeen(&liar));
+    world.input(false, Reply::PathSeen(Box::new(liar)).into());
     let ProbeReply::Path(seen) = world.reply() else { panic!("another reply") };
     assert_eq!((seen.interface_mtu, seen.too_big.len()), (Some(65_575), 256));
     assert_eq!((seen.too_big[0].mtu, seen.too_big[0].size), (65_575, 65_575));
@@ -185,7 +141,7 @@ fn what_a_liar_knows_of_the_path_is_held_to_what_can_be() {
 
 #[test]
 fn the_server_tells_what_it_knows_of_the_path() {
-    let mut world = World::ready();
+    let mut world = ready();
     world.client.report_path(world.now, 3).unwrap();
     world.outputs(true);
     assert_eq!(world.reply(), ProbeReply::Path(Box::new(path_seen(3))));
@@ -193,13 +149,13 @@ fn the_server_tells_what_it_knows_of_the_path() {
 
 #[test]
 fn what_the_server_sends_is_counted_by_the_client() {
-    let mut world = World::ready();
-    assert!(world.server.is_probe() && world.server.takes_datagrams());
-    world.path_mtu = 1400;
+    let mut world = ready();
+    assert_eq!(world.rest.kinds, [Some(WorkKind::Probes); 2]);
+    world.rest.path_mtu = 1400;
     world.client.order(world.now, order(3, &[100, 1400, 1401, 1500], 4, None)).unwrap();
     world.outputs(true);
     assert_eq!(world.reply(), ProbeReply::Sent { id: 3, too_big: vec![1500] });
-    let seen = world.seen.received(3);
+    let seen = world.rest.seen.received(3);
     let row = |size, count, fragment| SizeCount { size, count, fragment };
     assert_eq!(seen, [row(100, 4, None), row(1400, 4, None)]);
     world.client.order(world.now, order(4, &[1500], 2, Some(FragmentShape::ByKernel))).unwrap();
@@ -209,7 +165,7 @@ fn what_the_server_sends_is_counted_by_the_client() {
 
 #[test]
 fn what_the_client_sends_is_counted_by_the_server() {
-    let mut world = World::ready();
+    let mut world = ready();
     for (index, size) in [(0, 100), (1, 100), (1, 100), (0, 1472), (0, 1473)] {
         world.send(&ProbeDatagram::Probe { id: 9, index, size }, 0);
     }
@@ -222,17 +178,17 @@ fn what_the_client_sends_is_counted_by_the_server() {
 
 #[test]
 fn echoes_come_back_with_their_bytes_and_size() {
-    let mut world = World::ready();
+    let mut world = ready();
     let echo = Echo { sequence: 5, sent: world.now };
     world.send(&ProbeDatagram::Echo(echo), 600);
     world.send(&ProbeDatagram::EchoReply(echo), 600);
-    let [(_, reply)] = &world.arrived[..] else { panic!("one echo, one reply") };
+    let [(_, reply)] = &world.rest.arrived[..] else { panic!("one echo, one reply") };
     assert_eq!((reply.len(), ProbeDatagram::decode(reply)), (600, Some(ProbeDatagram::EchoReply(echo))));
 }
 
 #[test]
 fn a_session_ends_when_the_client_has_finished() {
-    let mut world = World::ready();
+    let mut world = ready();
     world.run_until(|world| world.client.clock().is_some());
     world.client.finish(world.now);
     world.outputs(true);
@@ -242,7 +198,7 @@ fn a_session_ends_when_the_client_has_finished() {
 
 #[test]
 fn an_idle_session_is_kept_alive() {
-    let mut world = World::ready();
+    let mut world = ready();
     let until = world.now + Nanos::from_secs(60);
     world.run_until(|world| world.now >= until);
     assert_eq!((world.errors, world.closed), ([None, None], [false, false]));
@@ -251,7 +207,7 @@ fn an_idle_session_is_kept_alive() {
 #[test]
 fn the_servers_rate_limit_slows_an_order_down_and_the_client_waits() {
     let policy = Policy { max_rate: Some(BitRate(100_000)), ..Policy::default() };
-    let mut world = World::new(ServerConfig { policy, ..server_config() });
+    let mut world = probing(ServerConfig { policy, ..server_config() });
     world.run_until(|world| world.client.is_ready());
     world.client.order(world.now, order(1, &[1250], 50, None)).unwrap();
     world.outputs(true);
@@ -263,7 +219,7 @@ fn the_servers_rate_limit_slows_an_order_down_and_the_client_waits() {
 
 #[test]
 fn orders_out_of_range_are_refused_by_both_ends() {
-    let mut world = World::ready();
+    let mut world = ready();
     let text = world.client.order(world.now, order(1, &[70_000], 1, None)).unwrap_err().to_string();
     assert!(text.contains("70000"), "{text}");
     let json = br#"{"type":"probe_send","id":1,"sizes":[70000],"count":1}"#;
@@ -276,7 +232,7 @@ fn orders_out_of_range_are_refused_by_both_ends() {
 
 #[test]
 fn too_many_orders_at_once_are_a_violation() {
-    let mut world = World::ready();
+    let mut world = ready();
     for id in 0..5 {
         world.client.order(world.now, order(id, &[100], 100, None)).unwrap();
     }
@@ -287,7 +243,7 @@ fn too_many_orders_at_once_are_a_violation() {
 
 #[test]
 fn a_server_that_shuts_down_says_so() {
-    let mut world = World::ready();
+    let mut world = ready();
     world.input(false, Input::Interrupt("the server is shut down"));
     world.run_until(|world| world.closed == [true, true]);
     assert_eq!(world.errors[1], Some(ProtocolError::PeerStopped("the server is shut down".into())));
@@ -295,7 +251,7 @@ fn a_server_that_shuts_down_says_so() {
 
 #[test]
 fn an_answer_nobody_asked_for_is_a_violation() {
-    let mut world = World::ready();
+    let mut world = ready();
     let json = br#"{"type":"probe_seen","id":1,"received":[]}"#;
     let frame = [(json.len() as u32).to_be_bytes().as_slice(), json].concat();
     world.input(true, Input::Received(&frame));
@@ -304,7 +260,7 @@ fn an_answer_nobody_asked_for_is_a_violation() {
 
 #[test]
 fn a_vanished_server_is_noticed_after_ten_seconds() {
-    let mut world = World::ready();
+    let mut world = ready();
     world.closed[0] = true;
     world.run_until(|world| world.closed[1]);
     let Some(ProtocolError::Timeout(what)) = &world.errors[1] else { panic!("{:?}", world.errors) };
@@ -324,10 +280,10 @@ fn spec() -> LatencySpec {
 
 #[test]
 fn round_trips_are_answered_and_counted() {
-    let mut world = World::latency(server_config(), spec());
+    let mut world = latency(server_config(), spec());
     world.run_until(|world| world.client.is_ready());
-    assert_eq!(world.reflecting, Some(spec()));
-    assert!(!world.server.takes_datagrams(), "the driver answers them");
+    assert_eq!(world.rest.reflecting, Some(spec()));
+    assert_eq!(world.rest.kinds, [Some(WorkKind::RoundTrips); 2], "the driver answers them");
     world.client.report_latency(world.now).unwrap();
     world.outputs(true);
     assert_eq!(world.reply(), ProbeReply::Reflected(SEEN));
@@ -339,7 +295,7 @@ fn round_trips_are_answered_and_counted() {
 
 #[test]
 fn a_latency_session_lives_as_long_as_was_asked_for_and_no_longer() {
-    let mut world = World::latency(server_config(), spec());
+    let mut world = latency(server_config(), spec());
     world.run_until(|world| world.client.is_ready());
     let until = world.now + Nanos::from_secs(14);
     world.run_until(|world| world.now >= until);
@@ -362,19 +318,19 @@ fn what_a_server_does_not_allow_is_refused_with_the_option_that_helps() {
         (LatencySpec { time: Nanos::from_secs(1), rate: rate(1001), ..spec() }, "--rate 1000"),
     ];
     for (spec, told) in cases {
-        let mut world = World::latency(ServerConfig { policy: policy.clone(), ..server_config() }, spec);
+        let mut world = latency(ServerConfig { policy: policy.clone(), ..server_config() }, spec);
         world.run_until(|world| world.closed == [true, true]);
         let text = world.errors[1].as_ref().unwrap().to_string();
         assert!(text.contains(told), "{told}: {text}");
     }
     let allowed = LatencySpec { time: Nanos::from_secs(1), rate: rate(1000), ..spec() };
-    let mut world = World::latency(ServerConfig { policy, ..server_config() }, allowed);
+    let mut world = latency(ServerConfig { policy, ..server_config() }, allowed);
     world.run_until(|world| world.client.is_ready());
 }
 
 #[test]
 fn counts_that_nobody_asked_for_are_a_violation() {
-    let mut world = World::latency(server_config(), spec());
+    let mut world = latency(server_config(), spec());
     world.run_until(|world| world.client.is_ready());
     let json = serde_json::to_vec(&pathmeter_wire::native::Message::LatencySeen(SEEN)).unwrap();
     let frame = [(json.len() as u32).to_be_bytes().as_slice(), &json].concat();
@@ -395,15 +351,14 @@ const SEEN: LatencySeen = LatencySeen {
 proptest! {
     #[test]
     fn any_datagrams_are_harmless(datagrams in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..20)) {
-        let mut world = World::ready();
+        let mut world = ready();
         let sent = datagrams.len();
         for datagram in datagrams {
             for bytes in [datagram.clone(), [b"PMTRPRB".as_slice(), &datagram].concat()] {
-                world.server.datagram(&bytes, None);
-                world.outputs(false);
+                world.input(false, Reply::Datagram { bytes, fragment: None }.into());
             }
         }
-        prop_assert!(world.arrived.len() <= 2 * sent);
+        prop_assert!(world.rest.arrived.len() <= 2 * sent);
         prop_assert_eq!(world.errors, [None, None]);
     }
 }

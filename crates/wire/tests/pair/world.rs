@@ -6,7 +6,8 @@ use model::event::{Event, Probe, Warning};
 use model::sample::{IntervalSample, Side, SideResult};
 use model::time::MonoTime;
 use model::units::Nanos;
-use pathmeter_wire::{FlowPlan, Input, Output, ProtocolError, Session};
+use pathmeter_wire::work::throughput::{Reply, Request};
+use pathmeter_wire::{FlowPlan, Input, Output, ProtocolError, Session, WorkReply, WorkRequest};
 use std::collections::BTreeMap;
 
 /// One of the two ends.
@@ -199,15 +200,15 @@ impl<C: Session, S: Session> Pair<C, S> {
             Happening::Bytes(who, bytes) => self.give(who, Input::Received(&bytes)),
             Happening::Closed(who) => self.give(who, Input::Closed),
             Happening::FlowsOpen(who) if self.end_flows_fail(who) => {
-                self.give(who, Input::FlowsFailed("connect to 192.0.2.1:5210: no route"));
+                self.give(who, WorkReply::Failed("connect to 192.0.2.1:5210: no route".into()).into());
             }
-            Happening::FlowsOpen(who) => self.give(who, Input::FlowsOpen(&[])),
+            Happening::FlowsOpen(who) => self.give(who, WorkReply::Open(Vec::new()).into()),
             Happening::Report(who, number) => self.report(who, number),
             Happening::SendersDone(who) => self.senders_done(who),
             Happening::DrainOver(who) => {
                 let result = self.data.measure(who, self.now);
                 *self.measured(who) = Some(result.clone());
-                self.give(who, Input::Measured { result: &result, report: None });
+                self.give(who, Reply::Measured { result: Box::new(result), report: None }.into());
             }
             Happening::Trouble(trouble) => self.trouble(trouble),
         }
@@ -301,21 +302,10 @@ impl<C: Session, S: Session> Pair<C, S> {
     fn carry_out(&mut self, who: Who, output: Output) {
         match output {
             Output::Send(bytes) => self.send(who, bytes),
-            Output::OpenFlows(plan) => self.open_flows(who, plan),
-            Output::StartFlows => self.start_flows(who),
-            Output::StopSenders => self.plan(self.now, Happening::SendersDone(who)),
-            Output::Drain { expect, limit } => {
-                let over = self.data.drain(who, self.now, &expect, limit);
-                self.plan(over, Happening::DrainOver(who));
-            }
+            Output::Work(WorkRequest::Flows(order)) => self.open_flows(who, order.plan),
+            Output::Work(WorkRequest::Throughput(request)) => self.move_data(who, request),
+            Output::Work(other) => panic!("{other:?} in a test"),
             Output::Event(event) => self.events(who).push(event),
-            Output::Datagram { .. }
-            | Output::ReportPath { .. }
-            | Output::Reflect(_)
-            | Output::CountReflected
-            | Output::Port(_) => {
-                panic!("a test has no datagrams of its own")
-            }
             Output::WaitUntil(_) => unreachable!("taken by the caller"),
             Output::Close => {
                 let now = self.clock(who);
@@ -326,6 +316,17 @@ impl<C: Session, S: Session> Pair<C, S> {
                 assert!(matches!(next, Output::WaitUntil(None)), "{next:?} after Close");
                 let at = self.arrival(who.other());
                 self.plan(at, Happening::Closed(who.other()));
+            }
+        }
+    }
+
+    fn move_data(&mut self, who: Who, request: Request) {
+        match request {
+            Request::Start => self.start_flows(who),
+            Request::StopSenders => self.plan(self.now, Happening::SendersDone(who)),
+            Request::Drain { expect, limit } => {
+                let over = self.data.drain(who, self.now, &expect, limit);
+                self.plan(over, Happening::DrainOver(who));
             }
         }
     }
@@ -384,7 +385,7 @@ impl<C: Session, S: Session> Pair<C, S> {
     /// The senders stop once, by themselves or because they were told to.
     fn senders_done(&mut self, who: Who) {
         if let Some(sent) = self.data.stop(who, self.now) {
-            self.give(who, Input::SendersDone(&sent));
+            self.give(who, Reply::SendersDone(sent).into());
         }
     }
 
@@ -397,9 +398,9 @@ impl<C: Session, S: Session> Pair<C, S> {
             (Nanos(self.nature.interval.0 * number), Nanos(self.nature.interval.0 * (number + 1)));
         let streams = self.data.sample(who, self.now);
         let sample = IntervalSample { side: Side::Local, start, end, omitted: false, streams };
-        self.give(who, Input::LocalSample(&sample));
+        self.give(who, Reply::Sample(sample).into());
         let (sent, received) = self.data.progress(who, self.now);
-        self.give(who, Input::Progress { sent, received, omitted: false });
+        self.give(who, Reply::Progress { sent, received, omitted: false }.into());
         self.plan(self.now + self.nature.interval, Happening::Report(who, number + 1));
     }
 

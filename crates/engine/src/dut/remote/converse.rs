@@ -97,9 +97,9 @@ impl Conversation {
         self.stop_sending()?;
         let until = self.dialogue.advance()?;
         let step = if self.waiting.is_some() { STEP } else { IDLE_STEP };
-        if !self.dialogue.link.has_buffered() {
+        if !self.dialogue.pump.link.has_buffered() {
             let mut interests =
-                [Interest::readable(self.dialogue.link.socket()), Interest::readable(&*self.waker)];
+                [Interest::readable(self.dialogue.pump.link.socket()), Interest::readable(&*self.waker)];
             let soon = mono_now() + step;
             wait(&mut interests, Some(until.map_or(soon, |until| until.min(soon))))?;
         }
@@ -150,7 +150,7 @@ impl Conversation {
             && self.dialogue.wait(until, deadline, None).is_ok()
         {}
         // It closes when the interface is free again, for which the next session may be waiting.
-        self.dialogue.link.hear_out(deadline);
+        self.dialogue.pump.link.hear_out(deadline);
         Ok(())
     }
 }

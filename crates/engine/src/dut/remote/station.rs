@@ -12,8 +12,9 @@ use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use wire::native::frames::{FramesAsk, FramesPort, FramesTold, FramesWish, PortAnswer};
+use wire::native::frames::{FramesAsk, FramesPort, FramesTold, FramesWish};
 use wire::native::{EthernetAddress, Refusal};
+use wire::work::frames::PortAnswer;
 
 /// One session's interface. Dropped, it sends and counts no more, and is free for others.
 #[derive(Debug)]

@@ -9,11 +9,12 @@ use engine::run::run_id;
 use insight::run_of_events;
 use linux::clock::wall_now;
 use model::event::{Event, Finished, Outcome};
-use model::history::{Measured, Origin};
+use model::history::{Headline, Measured, Origin};
 use model::run::Run;
 use model::time::WallTime;
 use model::units::Nanos;
 use report::expect::headlines;
+use report::format::ndjson;
 use store::{Begun, Store};
 
 /// What is run in every round.
@@ -101,6 +102,16 @@ impl Round {
             .insert(&self.begun, Origin::Measured, Measured::Run(&self.run), &figures)
             .map_err(failed)
             .map(drop)
+    }
+
+    /// Its figures.
+    pub(super) fn figures(&self) -> Vec<Headline> {
+        headlines(Measured::Run(&self.run))
+    }
+
+    /// The round as a line of JSON: its document without intervals.
+    pub(super) fn json(&self) -> String {
+        ndjson::last_line(&self.run)
     }
 
     /// The round on a line.

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::Policy;
 use crate::native::admit::{MAX_TIME, in_range, invalid, limit, longest};
-use crate::native::message::Refusal;
+use crate::work::Refusal;
 use model::units::{BitRate, Bytes};
 
 /// Most frames of a burst, and most that are counted.

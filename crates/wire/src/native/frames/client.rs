@@ -2,26 +2,26 @@
 
 use super::check::{Asked, check, judge};
 use super::{FramesAsk, FramesPort, FramesTold, FramesWish};
+use crate::native::caller::{Caller, Kind, Talk};
 use crate::native::client::ClientConfig;
-use crate::native::entry::{Entry, Granted};
 use crate::native::frame::violation;
-use crate::native::link::{ANSWER, LEAVING, Link, refused, silent};
+use crate::native::link::{ANSWER, Link, silent};
 use crate::native::message::{Ask, Message};
 use crate::native::ping::Pinger;
-use crate::{Input, Output, Policy, ProtocolError, Session};
-use model::host::Host;
+use crate::{Policy, ProtocolError, WorkReply};
+use model::plan::TestSpec;
 use model::time::MonoTime;
 use model::units::Nanos;
 
 /// The dialogue of a session of frames, client role. Once it has [a port](FramesClient::port) its driver asks one thing
 /// after the other.
+pub type FramesClient = Caller<Frames>;
+
+/// Frames of the server's interface.
 #[derive(Debug)]
-pub struct FramesClient {
-    link: Link,
-    state: State,
-    entry: Entry,
-    granted: Option<Granted>,
-    pinger: Pinger,
+pub struct Frames {
+    /// Until when the interface must be open.
+    opening: MonoTime,
     port: Option<Box<FramesPort>>,
     next_id: u32,
     waiting: Option<Waiting>,
@@ -39,43 +39,24 @@ struct Waiting {
     deadline: MonoTime,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum State {
-    Entering,
-    Opening { deadline: MonoTime },
-    Ready,
-    Leaving { deadline: MonoTime },
-    Over,
-}
-
 impl FramesClient {
     /// Begins the dialogue.
     pub fn new(config: ClientConfig, wish: FramesWish, now: MonoTime) -> FramesClient {
-        let mut link = Link::new(now);
-        let entry = Entry::new(config, Ask::Frames(wish), &mut link, now);
-        FramesClient {
-            link,
-            state: State::Entering,
-            entry,
-            granted: None,
-            pinger: Pinger::seldom(now),
+        let kind = Frames {
+            opening: now,
             port: None,
             next_id: 1,
             waiting: None,
             told: None,
             asked: Asked::default(),
             sending_ends: now,
-        }
+        };
+        Caller::begin(config, Ask::Frames(wish), kind, now)
     }
 
     /// The server's interface, once it is open.
     pub fn port(&self) -> Option<&FramesPort> {
-        self.port.as_deref()
-    }
-
-    /// The server's host, once granted.
-    pub fn peer_host(&self) -> Option<&Host> {
-        self.granted.as_ref().map(|granted| &granted.host)
+        self.kind.port.as_deref()
     }
 
     /// Asks; [an answer](FramesClient::take_told) follows, except to [`FramesAsk::Stop`], which alone may be said while
@@ -84,43 +65,49 @@ impl FramesClient {
     /// # Errors
     /// Something is out of range, the interface is not open, or an answer is still to come.
     pub fn ask(&mut self, now: MonoTime, ask: FramesAsk) -> Result<(), ProtocolError> {
-        if !matches!(self.state, State::Ready) {
+        if !self.is_ready() {
             return Err(ProtocolError::Flows("the far end's interface is not open".into()));
         }
         check(&ask, &Policy::default()).map_err(|refusal| ProtocolError::Flows(refusal.text()))?;
+        let kind = &mut self.kind;
         if ask == (FramesAsk::Stop {}) {
             // What was sent is told at once.
-            if let Some(waiting) = &mut self.waiting {
+            if let Some(waiting) = &mut kind.waiting {
                 waiting.deadline = waiting.deadline.min(now + ANSWER);
             }
-            self.link.send(&Message::FramesAsk { id: 0, ask });
+            self.talk.link.send(&Message::FramesAsk { id: 0, ask });
             return Ok(());
         }
-        if self.waiting.is_some() || self.told.is_some() {
+        if kind.waiting.is_some() || kind.told.is_some() {
             return Err(ProtocolError::Flows("the answer to the question before has not been taken".into()));
         }
-        let deadline = self.deadline_of(now, &ask);
-        self.remember(now, &ask);
-        let id = self.next_id;
-        self.next_id = self.next_id.wrapping_add(1).max(1);
-        self.link.send(&Message::FramesAsk { id, ask: ask.clone() });
-        self.waiting = Some(Waiting { id, ask, deadline });
+        let deadline = kind.deadline_of(now, &ask);
+        kind.remember(now, &ask);
+        let id = kind.next_id;
+        kind.next_id = kind.next_id.wrapping_add(1).max(1);
+        self.talk.link.send(&Message::FramesAsk { id, ask: ask.clone() });
+        kind.waiting = Some(Waiting { id, ask, deadline });
         Ok(())
     }
 
     /// The answer to the last question, once it has come.
     pub fn take_told(&mut self) -> Option<FramesTold> {
-        self.told.take()
+        self.kind.told.take()
     }
 
     /// Ends the session.
     pub fn finish(&mut self, now: MonoTime) {
-        if matches!(self.state, State::Ready) {
-            self.link.send(&Message::Bye {});
-            self.state = State::Leaving { deadline: now + LEAVING };
+        if self.is_ready() {
+            self.say_bye(now, Ok(()));
         }
     }
 
+    fn is_ready(&self) -> bool {
+        self.is_granted() && self.kind.port.is_some()
+    }
+}
+
+impl Frames {
     fn remember(&mut self, now: MonoTime, ask: &FramesAsk) {
         match ask {
             FramesAsk::Count { frames, .. } => self.asked.counting = *frames,
@@ -140,39 +127,6 @@ impl FramesClient {
         }
     }
 
-    fn receive(&mut self, now: MonoTime, bytes: &[u8]) -> Result<(), ProtocolError> {
-        self.link.receive(now, bytes);
-        while let Some(message) = self.link.decoder.next_message()? {
-            self.message(now, message)?;
-        }
-        Ok(())
-    }
-
-    fn message(&mut self, now: MonoTime, message: Message) -> Result<(), ProtocolError> {
-        if matches!(self.state, State::Entering) {
-            if let Some(granted) = self.entry.message(&mut self.link, now, message)? {
-                self.granted = Some(granted);
-                self.pinger = Pinger::seldom(now);
-                self.state = State::Opening { deadline: now + OPENING };
-            }
-            return Ok(());
-        }
-        match (self.state, message) {
-            (State::Leaving { .. }, Message::Bye {}) => self.close(),
-            (State::Leaving { .. } | State::Over, _) => {}
-            (_, Message::Refuse(refusal)) => return Err(refused(&refusal)),
-            (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
-            (_, Message::Pong { id, t2, t3, .. }) => self.pinger.pong(now, id, t2, t3),
-            (State::Opening { .. }, Message::FramesPort(port)) => {
-                self.port = Some(port);
-                self.state = State::Ready;
-            }
-            (State::Ready, Message::FramesTold { id, told }) => return self.told(id, told),
-            _ => return Err(violation("a message that is not due in a session of frames".into())),
-        }
-        Ok(())
-    }
-
     fn told(&mut self, id: u32, told: FramesTold) -> Result<(), ProtocolError> {
         let Some(waiting) = self.waiting.take_if(|waiting| waiting.id == id) else {
             return Err(violation("an answer without a question".into()));
@@ -181,90 +135,47 @@ impl FramesClient {
         self.told = Some(told);
         Ok(())
     }
+}
 
-    fn deadline(&self) -> Option<MonoTime> {
-        match self.state {
-            State::Entering => Some(self.entry.deadline()),
-            State::Opening { deadline } | State::Leaving { deadline } => Some(deadline),
-            State::Ready => {
-                let answer = self.waiting.as_ref().map(|waiting| waiting.deadline);
-                answer.into_iter().chain([self.link.silence_ends()]).min()
-            }
-            State::Over => None,
-        }
+impl Kind for Frames {
+    fn granted(&mut self, talk: &mut Talk, now: MonoTime, _test: Option<&TestSpec>) {
+        talk.pinger = Pinger::seldom(now);
+        self.opening = now + OPENING;
     }
 
-    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
-        if self.deadline().is_none_or(|deadline| now < deadline) {
-            return Ok(());
-        }
-        Err(match self.state {
-            State::Entering => self.entry.timeout(),
-            State::Opening { .. } => ProtocolError::Timeout("while its interface was opened".into()),
-            State::Ready if now >= self.link.silence_ends() => silent(),
-            State::Ready => ProtocolError::Timeout("about the frames it was asked for".into()),
-            State::Leaving { .. } | State::Over => {
-                self.close();
-                return Ok(());
-            }
-        })
-    }
-
-    fn interrupt(&mut self, reason: &str) -> ProtocolError {
-        self.link.send(&Message::Stop { reason: reason.into() });
-        ProtocolError::Stopped(reason.into())
-    }
-
-    fn take(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
-        match input {
-            Input::Received(bytes) => return self.receive(now, bytes),
-            Input::Closed if matches!(self.state, State::Leaving { .. }) => self.close(),
-            Input::Closed => return Err(ProtocolError::Closed("during a session of frames".into())),
-            Input::Timer => return self.timer(now),
-            Input::Interrupt(reason) => return Err(self.interrupt(reason)),
-            // A session of frames has no flows, samples or results, and the interface is the server's.
-            Input::FlowsOpen(_)
-            | Input::FlowsFailed(_)
-            | Input::LocalSample(_)
-            | Input::Progress { .. }
-            | Input::Datagram { .. }
-            | Input::PathSeen(_)
-            | Input::DatagramTooBig(_)
-            | Input::Reflected(_)
-            | Input::Port(_)
-            | Input::SendersDone(_)
-            | Input::Measured { .. } => {}
+    fn message(&mut self, _talk: &mut Talk, _now: MonoTime, message: Message) -> Result<(), ProtocolError> {
+        match (&self.port, message) {
+            (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
+            (None, Message::FramesPort(port)) => self.port = Some(port),
+            (Some(_), Message::FramesTold { id, told }) => return self.told(id, told),
+            _ => return Err(violation("a message that is not due in a session of frames".into())),
         }
         Ok(())
     }
 
-    fn close(&mut self) {
-        self.state = State::Over;
-        self.link.push(Output::Close);
-    }
-}
-
-impl Session for FramesClient {
-    fn peer(&self) -> Option<&Host> {
-        self.peer_host()
+    /// It has no work at this end: the interface is the server's.
+    fn reply(&mut self, _talk: &mut Talk, _now: MonoTime, _reply: WorkReply) -> Result<(), ProtocolError> {
+        Ok(())
     }
 
-    fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
-        if matches!(self.state, State::Over) {
-            return Ok(());
+    fn deadline(&self, link: &Link) -> Option<MonoTime> {
+        if self.port.is_none() {
+            return Some(self.opening);
         }
-        self.take(now, input).inspect_err(|_| self.close())
+        let answer = self.waiting.as_ref().map(|waiting| waiting.deadline);
+        answer.into_iter().chain([link.silence_ends()]).min()
     }
 
-    fn output(&mut self, now: MonoTime) -> Output {
-        let pinging = matches!(self.state, State::Opening { .. } | State::Ready);
-        if pinging && let Some(ping) = self.pinger.poll(now) {
-            self.link.send(&ping);
+    fn timeout(&self, link: &Link, now: MonoTime) -> ProtocolError {
+        match self.port {
+            None => ProtocolError::Timeout("while its interface was opened".into()),
+            Some(_) if now >= link.silence_ends() => silent(),
+            Some(_) => ProtocolError::Timeout("about the frames it was asked for".into()),
         }
-        let due = pinging.then(|| self.pinger.due());
-        self.link
-            .pop()
-            .unwrap_or_else(|| Output::WaitUntil([self.deadline(), due].into_iter().flatten().min()))
+    }
+
+    fn moment(&self) -> &'static str {
+        "during a session of frames"
     }
 }
 

@@ -1,10 +1,12 @@
 //! The server's part of a session of frames: it takes questions, has them carried out, and tells what came of them.
 
 use super::check::check;
-use super::{FramesAsk, FramesTold, PortAnswer, PortOrder};
+use super::{FramesAsk, FramesTold};
+use crate::Policy;
 use crate::native::link::Link;
-use crate::native::message::{Message, Refusal};
-use crate::{Output, Policy};
+use crate::native::message::Message;
+use crate::work::Refusal;
+use crate::work::frames::{PortAnswer, PortOrder};
 use model::time::MonoTime;
 use model::units::Nanos;
 
@@ -59,7 +61,7 @@ impl Framing {
             }
             self.asked.push(id);
         }
-        link.push(Output::Port(PortOrder::Ask { id, ask }));
+        link.work(PortOrder::Ask { id, ask });
         Ok(())
     }
 
@@ -68,19 +70,19 @@ impl Framing {
         &mut self,
         link: &mut Link,
         now: MonoTime,
-        answer: &PortAnswer,
+        answer: PortAnswer,
     ) -> Result<(), Refusal> {
         self.deadline = now + IDLE;
         match answer {
             PortAnswer::Open(port) if !self.open => {
                 self.open = true;
-                link.send(&Message::FramesPort(port.clone()));
+                link.send(&Message::FramesPort(port));
             }
-            PortAnswer::Told { id, told } if self.asked.contains(id) => {
-                self.asked.retain(|asked| asked != id);
-                link.send(&Message::FramesTold { id: *id, told: told.clone() });
+            PortAnswer::Told { id, told } if self.asked.contains(&id) => {
+                self.asked.retain(|asked| *asked != id);
+                link.send(&Message::FramesTold { id, told });
             }
-            PortAnswer::Refused(refusal) => return Err(refusal.clone()),
+            PortAnswer::Refused(refusal) => return Err(refusal),
             PortAnswer::Open(_) | PortAnswer::Told { .. } => {}
         }
         Ok(())

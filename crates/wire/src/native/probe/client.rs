@@ -2,18 +2,17 @@
 
 use super::order::{check, duration};
 use super::{ProbeSend, SizeCount, latency_test};
+use crate::native::caller::{Caller, Kind, Talk};
 use crate::native::client::ClientConfig;
-use crate::native::entry::{Entry, Granted};
 use crate::native::frame::violation;
-use crate::native::hex::SessionId;
-use crate::native::link::{ANSWER, LEAVING, Link, opening, refused, silent};
-use crate::native::message::{Ask, LatencySeen, Limits, Message, PathSeen, Refusal};
+use crate::native::link::{ANSWER, Link, opening, silent};
+use crate::native::message::{Ask, Message};
 use crate::native::ping::Pinger;
-use crate::{FlowHello, FlowPlan, Input, Output, ProtocolError, Session};
-use model::host::Host;
+use crate::work::probes::PathSeen;
+use crate::work::round_trips::LatencySeen;
+use crate::{ProtocolError, WorkKind, WorkReply};
 use model::latency::LatencySpec;
 use model::plan::{TestSpec, Transport};
-use model::stats::clock::ClockFit;
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::VecDeque;
@@ -21,13 +20,12 @@ use std::collections::VecDeque;
 /// The dialogue of a probe session, client role. Once it [is ready](ProbeClient::is_ready) the driver sends probes
 /// and echoes over the one UDP flow as it likes, orders some from the server, and asks which arrived. In a latency
 /// session it sends SockPerf's messages ([`crate::sockperf::Client::native`]) over the flow, and the server answers.
+pub type ProbeClient = Caller<Probes>;
+
+/// Probes, or round trips.
 #[derive(Debug)]
-pub struct ProbeClient {
-    link: Link,
+pub struct Probes {
     state: State,
-    entry: Entry,
-    granted: Option<Granted>,
-    pinger: Pinger,
     replies: VecDeque<ProbeReply>,
     latency: Option<LatencySpec>,
 }
@@ -57,7 +55,6 @@ pub enum ProbeReply {
 
 #[derive(Debug)]
 enum State {
-    Entering,
     Opening {
         open: bool,
         ready: bool,
@@ -71,53 +68,23 @@ enum State {
         waiting: u32,
         deadline: MonoTime,
     },
-    Leaving {
-        deadline: MonoTime,
-    },
-    Over,
 }
 
 impl ProbeClient {
     /// Begins the dialogue.
     pub fn new(config: ClientConfig, now: MonoTime) -> ProbeClient {
-        ProbeClient::begin(config, Ask::Probe {}, None, now)
+        Caller::begin(config, Ask::Probe {}, Probes::new(None, now), now)
     }
 
     /// Begins the dialogue of a latency session.
     pub fn latency(config: ClientConfig, spec: LatencySpec, now: MonoTime) -> ProbeClient {
-        ProbeClient::begin(config, Ask::Latency { spec: Box::new(spec.clone()) }, Some(spec), now)
-    }
-
-    fn begin(config: ClientConfig, ask: Ask, latency: Option<LatencySpec>, now: MonoTime) -> ProbeClient {
-        let mut link = Link::new(now);
-        let entry = Entry::new(config, ask, &mut link, now);
-        let (granted, replies, pinger) = (None, VecDeque::new(), Pinger::new(now));
-        ProbeClient { link, state: State::Entering, entry, granted, pinger, replies, latency }
+        let ask = Ask::Latency { spec: Box::new(spec.clone()) };
+        Caller::begin(config, ask, Probes::new(Some(spec), now), now)
     }
 
     /// The flow is open and the server listens.
     pub fn is_ready(&self) -> bool {
-        matches!(self.state, State::Ready { .. })
-    }
-
-    /// Name of the session, once granted.
-    pub fn session(&self) -> Option<SessionId> {
-        self.granted.as_ref().map(|granted| granted.session)
-    }
-
-    /// The server's host, once granted.
-    pub fn peer_host(&self) -> Option<&Host> {
-        self.granted.as_ref().map(|granted| &granted.host)
-    }
-
-    /// What the server allows, once it has said hello.
-    pub fn limits(&self) -> &Limits {
-        self.entry.limits()
-    }
-
-    /// The server's clock as seen from here, once there are exchanges enough.
-    pub fn clock(&self) -> Option<ClockFit> {
-        self.pinger.fit()
+        self.is_granted() && matches!(self.kind.state, State::Ready { .. })
     }
 
     /// Orders datagrams from the server; [`ProbeReply::Sent`] follows.
@@ -157,90 +124,41 @@ impl ProbeClient {
 
     /// The next answer of the server.
     pub fn take_reply(&mut self) -> Option<ProbeReply> {
-        self.replies.pop_front()
+        self.kind.replies.pop_front()
     }
 
     /// Ends the session.
     pub fn finish(&mut self, now: MonoTime) {
         if self.is_ready() {
-            self.link.send(&Message::Bye {});
-            self.state = State::Leaving { deadline: now + LEAVING };
+            self.say_bye(now, Ok(()));
         }
     }
 
     fn ask(&mut self, now: MonoTime, time: Nanos, message: Message) -> Result<(), ProtocolError> {
-        let State::Ready { waiting, deadline } = &mut self.state else {
+        let granted = self.is_granted();
+        let (State::Ready { waiting, deadline }, true) = (&mut self.kind.state, granted) else {
             return Err(ProtocolError::Flows("the probe session is not ready".into()));
         };
         *waiting += 1;
         // Four times as long as asked: the server's own limit on rates may slow it down.
         *deadline = (*deadline).max(now) + time.saturating_mul(4) + ANSWER;
-        self.link.send(&message);
+        self.talk.link.send(&message);
         Ok(())
     }
+}
 
-    fn receive(&mut self, now: MonoTime, bytes: &[u8]) -> Result<(), ProtocolError> {
-        self.link.receive(now, bytes);
-        while let Some(message) = self.link.decoder.next_message()? {
-            self.message(now, message)?;
-        }
-        Ok(())
+impl Probes {
+    fn new(latency: Option<LatencySpec>, now: MonoTime) -> Probes {
+        let state = State::Opening { open: false, ready: false, deadline: now };
+        Probes { state, replies: VecDeque::new(), latency }
     }
 
-    fn message(&mut self, now: MonoTime, message: Message) -> Result<(), ProtocolError> {
-        if matches!(self.state, State::Entering) {
-            if let Some(granted) = self.entry.message(&mut self.link, now, message)? {
-                self.grant(now, granted);
-            }
-            return Ok(());
-        }
-        match (&mut self.state, message) {
-            (State::Leaving { .. }, Message::Bye {}) => self.close(),
-            (State::Leaving { .. } | State::Over, _) => {}
-            (_, Message::Refuse(refusal)) => return Err(refused(&refusal)),
-            (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
-            (_, Message::Pong { id, t2, t3, .. }) => self.pinger.pong(now, id, t2, t3),
-            (State::Opening { ready, .. }, Message::Ready {}) => {
-                *ready = true;
-                self.opened(now);
-            }
-            (State::Ready { .. }, Message::ProbeSent { id, too_big }) => {
-                return self.reply(ProbeReply::Sent { id, too_big });
-            }
-            (State::Ready { .. }, Message::ProbeSeen { id, received }) => {
-                return self.reply(ProbeReply::Seen { id, received });
-            }
-            (State::Ready { .. }, Message::PathSeen(seen)) => {
-                return self.reply(ProbeReply::Path(Box::new(seen.sane())));
-            }
-            (State::Starting { .. }, Message::Started {}) => {
-                self.state = State::Ready { waiting: 0, deadline: now };
-            }
-            (State::Ready { .. }, Message::LatencySeen(seen)) => {
-                return self.reply(ProbeReply::Reflected(seen));
-            }
-            _ => return Err(violation("a message that is not due in a probe session".into())),
-        }
-        Ok(())
-    }
-
-    fn grant(&mut self, now: MonoTime, granted: Granted) {
-        let hello = FlowHello::Native { session: granted.session, key: granted.key };
-        let test = self.latency.as_ref().map_or_else(|| TestSpec::new(Transport::Udp), latency_test);
-        let plan = FlowPlan { test, hello, senders_wait_for_stop: false };
-        self.granted = Some(granted);
-        self.pinger = if self.latency.is_some() { Pinger::seldom(now) } else { Pinger::new(now) };
-        let deadline = now + opening(&plan.test);
-        self.state = State::Opening { open: false, ready: false, deadline };
-        self.link.push(Output::OpenFlows(plan));
-    }
-
-    fn opened(&mut self, now: MonoTime) {
+    fn opened(&mut self, link: &mut Link, now: MonoTime) {
         if !matches!(self.state, State::Opening { open: true, ready: true, .. }) {
             return;
         }
         self.state = if self.latency.is_some() {
-            self.link.send(&Message::Start {});
+            link.send(&Message::Start {});
             State::Starting { deadline: now + ANSWER }
         } else {
             State::Ready { waiting: 0, deadline: now }
@@ -248,7 +166,7 @@ impl ProbeClient {
     }
 
     /// An answer nobody waits for is a fault of the server: it could fill the memory.
-    fn reply(&mut self, reply: ProbeReply) -> Result<(), ProtocolError> {
+    fn answered(&mut self, reply: ProbeReply) -> Result<(), ProtocolError> {
         let State::Ready { waiting: waiting @ 1.., .. } = &mut self.state else {
             return Err(violation("an answer without a question".into()));
         };
@@ -256,104 +174,83 @@ impl ProbeClient {
         self.replies.push_back(reply);
         Ok(())
     }
+}
 
-    fn deadline(&self) -> Option<MonoTime> {
-        match self.state {
-            State::Entering => Some(self.entry.deadline()),
-            State::Opening { deadline, .. } | State::Starting { deadline } | State::Leaving { deadline } => {
-                Some(deadline)
-            }
-            State::Ready { waiting: 0, .. } => Some(self.link.silence_ends()),
-            State::Ready { deadline, .. } => Some(self.link.silence_ends().min(deadline)),
-            State::Over => None,
-        }
+impl Kind for Probes {
+    fn granted(&mut self, talk: &mut Talk, now: MonoTime, _test: Option<&TestSpec>) {
+        let test = self.latency.as_ref().map_or_else(|| TestSpec::new(Transport::Udp), latency_test);
+        let (pinger, kind) = match self.latency {
+            Some(_) => (Pinger::seldom(now), WorkKind::RoundTrips),
+            None => (Pinger::new(now), WorkKind::Probes),
+        };
+        talk.pinger = pinger;
+        self.state = State::Opening { open: false, ready: false, deadline: now + opening(&test) };
+        talk.open(test, kind);
     }
 
-    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
-        if self.deadline().is_none_or(|deadline| now < deadline) {
-            return Ok(());
-        }
-        Err(match self.state {
-            State::Entering => self.entry.timeout(),
-            State::Opening { .. } => ProtocolError::Timeout("while the probe flow was opened".into()),
-            State::Starting { .. } => ProtocolError::Timeout("to the start of the round trips".into()),
-            State::Ready { .. } if now >= self.link.silence_ends() => silent(),
-            State::Ready { .. } => ProtocolError::Timeout("about the probes it was asked for".into()),
-            State::Leaving { .. } | State::Over => {
-                self.close();
-                return Ok(());
+    fn message(&mut self, talk: &mut Talk, now: MonoTime, message: Message) -> Result<(), ProtocolError> {
+        match (&mut self.state, message) {
+            (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
+            (State::Opening { ready, .. }, Message::Ready {}) => {
+                *ready = true;
+                self.opened(&mut talk.link, now);
             }
-        })
-    }
-
-    fn flows_failed(&mut self, reason: &str) -> ProtocolError {
-        self.link.refuse(Refusal::new("flows", reason, ""));
-        ProtocolError::Flows(reason.into())
-    }
-
-    fn interrupt(&mut self, reason: &str) -> ProtocolError {
-        self.link.send(&Message::Stop { reason: reason.into() });
-        ProtocolError::Stopped(reason.into())
-    }
-
-    fn take(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
-        match input {
-            Input::Received(bytes) => return self.receive(now, bytes),
-            Input::Closed if matches!(self.state, State::Leaving { .. }) => self.close(),
-            Input::Closed => {
-                let what = if self.latency.is_some() { "round trips" } else { "probes" };
-                return Err(ProtocolError::Closed(format!("during the {what}")));
+            (State::Ready { .. }, Message::ProbeSent { id, too_big }) => {
+                return self.answered(ProbeReply::Sent { id, too_big });
             }
-            Input::Timer => return self.timer(now),
-            Input::FlowsOpen(_) => {
-                if let State::Opening { open, .. } = &mut self.state {
-                    *open = true;
-                }
-                self.opened(now);
+            (State::Ready { .. }, Message::ProbeSeen { id, received }) => {
+                return self.answered(ProbeReply::Seen { id, received });
             }
-            Input::FlowsFailed(reason) => return Err(self.flows_failed(reason)),
-            Input::Interrupt(reason) => return Err(self.interrupt(reason)),
-            // A probe session has no samples, senders or results.
-            Input::LocalSample(_)
-            | Input::Progress { .. }
-            | Input::Datagram { .. }
-            | Input::PathSeen(_)
-            | Input::DatagramTooBig(_)
-            | Input::Reflected(_)
-            | Input::Port(_)
-            | Input::SendersDone(_)
-            | Input::Measured { .. } => {}
+            (State::Ready { .. }, Message::PathSeen(seen)) => {
+                return self.answered(ProbeReply::Path(Box::new(seen.sane())));
+            }
+            (State::Starting { .. }, Message::Started {}) => {
+                self.state = State::Ready { waiting: 0, deadline: now };
+            }
+            (State::Ready { .. }, Message::LatencySeen(seen)) => {
+                return self.answered(ProbeReply::Reflected(seen));
+            }
+            _ => return Err(violation("a message that is not due in a probe session".into())),
         }
         Ok(())
     }
 
-    fn close(&mut self) {
-        self.state = State::Over;
-        self.link.push(Output::Close);
-    }
-}
-
-impl Session for ProbeClient {
-    fn peer(&self) -> Option<&Host> {
-        self.peer_host()
-    }
-
-    fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
-        if matches!(self.state, State::Over) {
-            return Ok(());
+    fn reply(&mut self, talk: &mut Talk, now: MonoTime, reply: WorkReply) -> Result<(), ProtocolError> {
+        match reply {
+            WorkReply::Open(_) => {
+                if let State::Opening { open, .. } = &mut self.state {
+                    *open = true;
+                }
+                self.opened(&mut talk.link, now);
+            }
+            WorkReply::Failed(reason) => return Err(talk.failed(reason)),
+            // What is done on the flow is the driver's business.
+            WorkReply::Throughput(_)
+            | WorkReply::Probes(_)
+            | WorkReply::RoundTrips(_)
+            | WorkReply::Frames(_) => {}
         }
-        self.take(now, input).inspect_err(|_| self.close())
+        Ok(())
     }
 
-    fn output(&mut self, now: MonoTime) -> Output {
-        let pinging =
-            matches!(self.state, State::Opening { .. } | State::Starting { .. } | State::Ready { .. });
-        if pinging && let Some(ping) = self.pinger.poll(now) {
-            self.link.send(&ping);
+    fn deadline(&self, link: &Link) -> Option<MonoTime> {
+        Some(match self.state {
+            State::Opening { deadline, .. } | State::Starting { deadline } => deadline,
+            State::Ready { waiting: 0, .. } => link.silence_ends(),
+            State::Ready { deadline, .. } => link.silence_ends().min(deadline),
+        })
+    }
+
+    fn timeout(&self, link: &Link, now: MonoTime) -> ProtocolError {
+        match self.state {
+            State::Opening { .. } => ProtocolError::Timeout("while the probe flow was opened".into()),
+            State::Starting { .. } => ProtocolError::Timeout("to the start of the round trips".into()),
+            State::Ready { .. } if now >= link.silence_ends() => silent(),
+            State::Ready { .. } => ProtocolError::Timeout("about the probes it was asked for".into()),
         }
-        let due = pinging.then(|| self.pinger.due());
-        self.link
-            .pop()
-            .unwrap_or_else(|| Output::WaitUntil([self.deadline(), due].into_iter().flatten().min()))
+    }
+
+    fn moment(&self) -> &'static str {
+        if self.latency.is_some() { "during the round trips" } else { "during the probes" }
     }
 }

@@ -1,7 +1,7 @@
 //! A client's order of datagrams, carried out by the server: checked, paced, bounded.
 
 use super::{MAX_COUNT, MAX_SIZE, MAX_SIZES, MIN_SIZE, ProbeDatagram, ProbeSend};
-use crate::Output;
+use crate::work::probes::Request;
 use model::time::MonoTime;
 use model::units::{BitRate, Bytes, Nanos};
 
@@ -35,14 +35,14 @@ impl Order {
     }
 
     /// The next datagram when it is due; `None` before that.
-    pub(in crate::native) fn poll(&mut self, now: MonoTime) -> Option<Output> {
+    pub(in crate::native) fn poll(&mut self, now: MonoTime) -> Option<Request> {
         let &size = self.send.sizes.get(self.size_at).filter(|_| now >= self.due && self.done().is_none())?;
         let probe = ProbeDatagram::Probe { id: self.send.id, index: self.index, size };
         let hops = self.send.trace.then(|| u8::try_from(self.index + 1).unwrap_or(u8::MAX));
         self.step();
         let paced = self.max_rate.and_then(|rate| rate.time_for(Bytes(u64::from(size))));
         self.due = now + gap(&self.send).max(paced.unwrap_or(Nanos::ZERO));
-        Some(Output::Datagram { bytes: probe.encode(size), cut: self.send.cut, hops })
+        Some(Request::Send { bytes: probe.encode(size), cut: self.send.cut, hops })
     }
 
     /// The kernel refused a datagram of this size: the rest of the size is left out.
@@ -127,7 +127,7 @@ mod tests {
         let mut sent = Vec::new();
         while order.done().is_none() {
             let now = order.due();
-            let Some(Output::Datagram { bytes, cut: None, hops: Some(hops) }) = order.poll(now) else {
+            let Some(Request::Send { bytes, cut: None, hops: Some(hops) }) = order.poll(now) else {
                 panic!("a datagram is due");
             };
             sent.push((now.0 / 1_000_000, bytes.len(), hops));

@@ -1,10 +1,11 @@
 //! The server's part of a probe session once its flow is open.
 
 use super::{Ledger, Order, ProbeSend, SizeCount, echo_reply};
+use crate::Policy;
 use crate::native::admit;
 use crate::native::link::Link;
 use crate::native::message::Message;
-use crate::{Output, Policy};
+use crate::work::probes::Request;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
 use std::collections::VecDeque;
@@ -58,11 +59,11 @@ impl Probing {
     }
 
     /// Counts a probe, answers an echo.
-    pub(in crate::native) fn datagram(&mut self, datagram: &[u8], fragment: Option<u32>) -> Option<Output> {
+    pub(in crate::native) fn datagram(&mut self, datagram: &[u8], fragment: Option<u32>) -> Option<Request> {
         if self.ledger.count(datagram, fragment) {
             return None;
         }
-        echo_reply(datagram).map(|bytes| Output::Datagram { bytes, cut: None, hops: None })
+        echo_reply(datagram).map(|bytes| Request::Send { bytes, cut: None, hops: None })
     }
 
     pub(in crate::native) fn too_big(&mut self, size: u32) {
@@ -81,7 +82,7 @@ impl Probing {
             link.send(&Message::ProbeSent { id, too_big: too_big.to_vec() });
             self.orders.pop_front();
         } else if let Some(datagram) = order.poll(now) {
-            link.push(datagram);
+            link.work(datagram);
         }
     }
 }

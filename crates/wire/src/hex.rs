@@ -53,7 +53,7 @@ impl FlowKey {
     }
 
     /// The first 16 bytes of HMAC-SHA-256 over the parts, one after the other.
-    pub(super) fn sign(&self, parts: &[&[u8]]) -> [u8; 16] {
+    pub(crate) fn sign(&self, parts: &[&[u8]]) -> [u8; 16] {
         short(&hmac_sha256(&self.0.0, parts))
     }
 }
@@ -64,7 +64,7 @@ impl Nonce {
         Nonce(Hex(bytes))
     }
 
-    pub(super) const fn bytes(&self) -> &[u8; 32] {
+    pub(crate) const fn bytes(&self) -> &[u8; 32] {
         &self.0.0
     }
 }
@@ -76,7 +76,7 @@ impl Mac {
     }
 
     /// Compares in a time that does not depend on where they differ.
-    pub(super) fn proves(&self, expected: &Mac) -> bool {
+    pub(crate) fn proves(&self, expected: &Mac) -> bool {
         same(&self.0.0, &expected.0.0)
     }
 }
@@ -94,7 +94,7 @@ impl EthernetAddress {
 }
 
 /// HMAC-SHA-256 over the parts, one after the other (RFC 2104).
-pub(super) fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+pub(crate) fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     let key = hmac::Key::new(hmac::HMAC_SHA256, key);
     let mut context = hmac::Context::with_key(&key);
     for part in parts {
@@ -104,12 +104,12 @@ pub(super) fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
 }
 
 /// The first half of a MAC.
-pub(super) fn short(mac: &[u8; 32]) -> [u8; 16] {
+pub(crate) fn short(mac: &[u8; 32]) -> [u8; 16] {
     mac[..16].try_into().expect("16 of 32 bytes")
 }
 
 /// Compares in constant time.
-pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
+pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
     constant_time::verify_slices_are_equal(a, b).is_ok()
 }
 
