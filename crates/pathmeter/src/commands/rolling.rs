@@ -116,8 +116,8 @@ impl Rates {
         let rate = BitRate::from_bytes(bytes, time);
         self.least = if self.time == Nanos::ZERO { rate } else { self.least.min(rate) };
         self.most = self.most.max(rate);
-        self.bytes = self.bytes + bytes;
-        self.time = self.time + time;
+        self.bytes += bytes;
+        self.time += time;
     }
 }
 

@@ -61,11 +61,11 @@ impl Set {
     /// The latest report of devices.
     #[cfg(feature = "device")]
     pub(super) fn device(self) -> Result<Option<DutReport>> {
-        let mut latest_first = self.documents()?.into_iter().rev().filter_map(|one| match one {
+        let mut reports = self.documents()?.into_iter().filter_map(|one| match one {
             Kept::Device(report) => Some(*report),
             Kept::Run(_) | Kept::Lab(_) => None,
         });
-        Ok(latest_first.next())
+        Ok(reports.next_back())
     }
 }
 

@@ -99,7 +99,9 @@ fn a_far_end_that_is_gone_is_told_once_kept_and_the_exit_code() {
 #[test]
 fn a_watch_that_cannot_be_is_refused_and_one_that_is_interrupted_ends() {
     let kept = Kept::new("watch-refused");
-    kept.run(&["watch", "127.0.0.1", "--run", "serve"]).code(2).says("is not a command that measures a path");
+    kept.run(&["watch", "127.0.0.1", "--run", "serve"])
+        .code(2)
+        .says("is not one of the commands that can be run so");
     kept.run(&["watch", "127.0.0.1", "--run", "throughput --nonsense"]).code(2).says("--nonsense");
     kept.run(&["watch", "127.0.0.1", "--run", "'"]).code(2);
     let server = Server::start(&[]);
@@ -141,5 +143,5 @@ fn two_commands_in_turn_are_compared() {
     kept.run(&["compare", "--interleave", "--runs", "1", &gone, &gone]).code(3);
     kept.run(&["compare", "--interleave", "history", &slow])
         .code(2)
-        .says("is not a command that measures a path");
+        .says("is not one of the commands that can be run so");
 }

@@ -105,7 +105,7 @@ fn limits_are_kept() {
         ("h -M 32768", "--mss 32768"),
         ("h -w 2G", "--window"),
         ("h -w 0", "--window 0"),
-        ("h -t 0", "--time 0"),
+        ("h -t 0 --pairs 2", "--time 0"),
         ("h -t 1000h", "--time 3600000 s"),
         ("h -n 0", "--bytes 0"),
         ("h -O 601", "--omit 601 s"),
@@ -117,7 +117,7 @@ fn limits_are_kept() {
         assert_eq!(failure.kind, Kind::Usage, "{line}");
         assert!(failure.message.contains(named), "{line}: {}", failure.message);
     }
-    for line in ["-P 128", "-u -l 65507", "-u -l 16", "-M 88", "-M 32767", "-i 0", "-i 10ms"] {
+    for line in ["-P 128", "-t 0", "-u -l 65507", "-u -l 16", "-M 88", "-M 32767", "-i 0", "-i 10ms"] {
         plan(&format!("127.0.0.1 {line}")).unwrap_or_else(|failure| panic!("{line}: {failure}"));
     }
 }

@@ -142,9 +142,10 @@ fn text(report: &LabReport, style: &Style) -> String {
     text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, &sentences::title(report))));
     text.push_str(&style.list(&[sentences::circumstances(report)], "  "));
     let compared = sections::compared(report);
-    // Where topologies are compared, a line for each metric says it; what each came to alone is a detail.
+    // Where topologies are compared, a line for each metric says it; what each came to alone is a detail, but for one that
+    // could not be measured or is otherwise than expected.
     let is_short = !compared.is_empty() && !style.detail;
-    for variant in report.variants.iter().filter(|_| !is_short) {
+    for variant in report.variants.iter().filter(|variant| !is_short || !is_as_expected(variant)) {
         let title = format!("{}: {}", variant.name, variant.title);
         text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, &title)));
         text.push_str(&tables(&sections::of(variant), style));
@@ -161,6 +162,13 @@ fn text(report: &LabReport, style: &Style) -> String {
         text.push_str(&style.list(&report.notes, "  - "));
     }
     text
+}
+
+/// It was measured, and every expectation held.
+fn is_as_expected(variant: &Variant) -> bool {
+    let was_measured = !variant.series.is_empty() || !variant.sweeps.is_empty();
+    let held = |one| expectation(variant, one).judgement == Judgement::Held;
+    was_measured && variant.expectations.iter().all(held)
 }
 
 fn tables(sections: &[Table], style: &Style) -> String {
