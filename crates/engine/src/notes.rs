@@ -1,6 +1,7 @@
 //! What a server's log says of clients that were turned away: a few lines of each source at once and some in a minute, so
 //! that nobody fills a disk.
 
+use crate::session::Observer;
 use linux::clock::mono_now;
 use linux::sockaddr::plain;
 use model::time::MonoTime;
@@ -68,12 +69,21 @@ pub type Note = Arc<dyn Fn(&str) + Send + Sync>;
 pub(crate) struct Notes {
     limit: NoteLimit,
     note: Note,
+    /// Counts those of whom a line tells, written or not.
+    observer: Option<Arc<dyn Observer>>,
 }
 
 impl Notes {
     /// Lines go there.
     pub(crate) fn new(note: Note) -> Notes {
-        Notes { limit: NoteLimit::default(), note }
+        Notes { limit: NoteLimit::default(), note, observer: None }
+    }
+
+    /// Lines go to this observer, which learns of every client that was turned away.
+    pub(crate) fn observed(observer: &Arc<dyn Observer>) -> Notes {
+        let told = observer.clone();
+        let note: Note = Arc::new(move |text| told.note(text));
+        Notes { observer: Some(observer.clone()), ..Notes::new(note) }
     }
 
     /// A line on the server itself.
@@ -83,6 +93,9 @@ impl Notes {
 
     /// A line on a client, unless there have been many.
     pub(crate) fn of(&self, peer: SocketAddr, text: &str) {
+        if let Some(observer) = &self.observer {
+            observer.turned_away();
+        }
         if let Some(left_out) = self.limit.pass(peer.ip(), mono_now()) {
             self.note(&with_left_out(&format!("{}: {text}", plain(peer)), left_out));
         }

@@ -33,6 +33,8 @@ pub trait Observer: Send + Sync {
     fn session(&self, client: SocketAddr, protocol: ProtocolName) -> Box<dyn Watcher>;
     /// A connection was turned away, or something happened outside of a session: a line for the log.
     fn note(&self, text: &str);
+    /// A connection was turned away, or ended before it asked for anything: each of them, where the log has a line on some.
+    fn turned_away(&self) {}
 }
 
 /// Watches one session.

@@ -11,6 +11,7 @@ use model::framing::Network;
 use model::lab::LabTest;
 use model::plan::{Direction, Directions, Transport};
 use model::units::{BitRate, Nanos};
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -191,6 +192,21 @@ impl Plan {
         let machines = self.variants.iter().flat_map(|one| &one.topology.nodes);
         let machines = machines.filter(|node| matches!(node.place, Place::Machine(_))).count() as u64;
         Nanos(tests).saturating_add(BOOT.saturating_mul(machines))
+    }
+
+    /// What will be done, for programs.
+    pub fn value(&self) -> Value {
+        let step = |step: &Step| {
+            let often = if step.repeats() { self.rounds } else { 1 };
+            let [family, target, test] = [step.family.to_string(), step.target.to_string(), step.to_string()];
+            json!({ "repetitions": often, "family": family, "target": target, "test": test })
+        };
+        let topology = |one: &Planned| {
+            let steps: Vec<Value> = one.steps.iter().map(step).collect();
+            json!({ "name": one.topology.name, "title": one.topology.title, "steps": steps })
+        };
+        let topologies: Vec<Value> = self.variants.iter().map(topology).collect();
+        json!({ "topologies": topologies, "tests": self.schedule().len(), "about_ns": self.duration() })
     }
 
     /// The plan in words.

@@ -15,7 +15,7 @@ pub mod y1564;
 
 pub use comparison::{Change, Rates, compare, compare_devices, compare_with};
 pub use order::{Action, Frames, Observation, Order, Stream, WayObservation};
-pub use plan::{PlanRow, Test, TrialPlan};
+pub use plan::{BenchmarkPlan, PlanRow, Test, TrialPlan};
 pub use recovery::{Overload, ResetTime, recovery_time};
 pub use report::{
     BackToBackReport, DelayVariationReport, DelayVariationWay, DeviceComparison, DeviceReport, DutReport,

@@ -1,11 +1,13 @@
 //! Runs that were kept, as a list shows them.
 
 mod facts;
+mod kept;
 
 pub use facts::{Fact, facts, histograms};
+pub use kept::Kept;
 
 use crate::dut::DutReport;
-use crate::finding::Status;
+use crate::finding::{Status, Verdict};
 use crate::lab::LabReport;
 use crate::run::Run;
 use crate::stats::histogram::Histogram;
@@ -91,6 +93,72 @@ pub enum Measured<'a> {
     Device(&'a DutReport),
     /// Topologies, schema `pathmeter/lab/1`.
     Lab(&'a LabReport),
+}
+
+impl Measured<'_> {
+    /// The verdict: of devices that of the worst one.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let of = |status, text: &str| Verdict { status, text: text.into() };
+        match self {
+            Measured::Run(run) => run.verdict.clone(),
+            Measured::Device(report) => {
+                let verdicts = report.devices.iter().map(|device| &device.verdict);
+                verdicts.max_by_key(|verdict| verdict.status).cloned().unwrap_or_default()
+            }
+            Measured::Lab(report) if report.is_void() => of(Status::Void, "no topology could be built"),
+            Measured::Lab(report) if report.is_broken() => {
+                of(Status::Problem, "a topology is otherwise than expected")
+            }
+            Measured::Lab(_) => of(Status::Ok, "every expectation held"),
+        }
+    }
+
+    /// What measured it: the command, and the far end or the devices as they were asked for.
+    #[must_use]
+    pub fn origin(&self) -> (String, String) {
+        match self {
+            Measured::Run(run) => (run.kind.clone(), run.target()),
+            Measured::Device(report) => {
+                let names: Vec<&str> = report.devices.iter().map(|device| device.name.as_str()).collect();
+                ("rfc2544".into(), names.join(" "))
+            }
+            Measured::Lab(report) => {
+                let names: Vec<&str> = report.variants.iter().map(|variant| variant.name.as_str()).collect();
+                ("lab".into(), names.join(" "))
+            }
+        }
+    }
+
+    /// Begin and end, wall clock of the host that measured.
+    #[must_use]
+    pub fn times(&self) -> [Option<WallTime>; 2] {
+        match self {
+            Measured::Run(run) => [run.started, run.finished],
+            Measured::Device(report) => [report.started, report.finished],
+            Measured::Lab(report) => [report.started, report.finished],
+        }
+    }
+
+    /// The schema that it says it has.
+    #[must_use]
+    pub fn schema(&self) -> &str {
+        match self {
+            Measured::Run(run) => &run.schema,
+            Measured::Device(report) => &report.schema,
+            Measured::Lab(report) => &report.schema,
+        }
+    }
+
+    /// Its name; empty: it has none.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Measured::Run(run) => &run.id,
+            Measured::Device(report) => &report.id,
+            Measured::Lab(_) => "",
+        }
+    }
 }
 
 /// What a comparison needs of a run: its figures, and what they were measured with.

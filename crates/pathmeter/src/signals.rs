@@ -2,7 +2,9 @@
 
 use engine::error::Result;
 use engine::interrupt::Interrupt;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// An interrupt that SIGINT, SIGTERM and SIGHUP raise. A second signal ends the process at once.
 pub(crate) fn interrupt() -> Result<Interrupt> {
@@ -10,6 +12,13 @@ pub(crate) fn interrupt() -> Result<Interrupt> {
     let raised = interrupt.clone();
     on_first(move || raised.raise())?;
     Ok(interrupt)
+}
+
+/// What SIGUSR1 raises: somebody asks for the sums so far.
+pub(crate) fn asked() -> Result<Arc<AtomicBool>> {
+    let asked = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGUSR1, asked.clone())?;
+    Ok(asked)
 }
 
 /// Does this at the first SIGINT, SIGTERM or SIGHUP. A second signal ends the process at once.

@@ -1,9 +1,12 @@
 //! The published schemas are those of the code. `UPDATE_SCHEMAS=1 cargo test --test schemas` writes them anew.
 
 use insight::{analysis::Analysis, run_of_events};
+use model::dut::{BenchmarkPlan, DutReport};
 use model::history::Entry;
-use model::{dut::DutReport, event::Event, lab::LabReport, plan::Plan, run::Run};
+use model::{lab::LabReport, plan::Plan, run::Run};
+use report::document::{Published, PublishedEvent, PublishedPlan, UNITS};
 use report::format::compared::Compared;
+use report::format::rfc2544::StreamLine;
 use report::format::trend::Trends;
 use schemars::{Schema, schema_for};
 use std::fs;
@@ -12,14 +15,16 @@ use std::path::Path;
 #[test]
 fn published_schemas_are_those_of_the_code() {
     let published = [
-        ("result", schema_for!(Run)),
-        ("plan", schema_for!(Plan)),
-        ("event", schema_for!(Event)),
+        ("result", schema_for!(Published<Run>)),
+        ("plan", schema_for!(PublishedPlan)),
+        ("event", schema_for!(PublishedEvent)),
         ("analysis", schema_for!(Analysis)),
-        ("lab", schema_for!(LabReport)),
-        ("rfc2544", schema_for!(DutReport)),
+        ("lab", schema_for!(Published<LabReport>)),
+        ("rfc2544", schema_for!(Published<DutReport>)),
+        ("rfc2544-plan", schema_for!(BenchmarkPlan)),
+        ("rfc2544-stream", schema_for!(StreamLine)),
         ("comparison", schema_for!(Compared)),
-        ("history", schema_for!(Vec<Entry>)),
+        ("history", schema_for!(Vec<Published<Entry>>)),
         ("trend", schema_for!(Trends)),
     ];
     for (name, schema) in published {
@@ -51,6 +56,27 @@ fn the_result_schema_names_the_keys_of_a_result() {
     for required in schema["required"].as_array().expect("required keys") {
         assert!(keys.contains_key(required.as_str().expect("a name")), "{required} is missing");
     }
+}
+
+/// A key of a plan says its unit, or `units` beside it does.
+#[test]
+fn amounts_in_a_plan_have_a_unit() {
+    let schema = schema_for!(Plan).to_value();
+    let amounts = ["Nanos", "BitRate", "Bytes", "PacketRate"].map(|name| format!("\"#/$defs/{name}\""));
+    let mut named = 0;
+    let parts = schema["$defs"].as_object().expect("parts of a plan").values();
+    let kinds = parts.clone().flat_map(|part| part["oneOf"].as_array().into_iter().flatten());
+    for part in parts.chain(kinds) {
+        for (key, of) in part["properties"].as_object().into_iter().flatten() {
+            let text = of.to_string();
+            if amounts.iter().any(|amount| text.contains(amount)) {
+                let has_suffix = ["_ns", "_bps", "_bytes", "_pps"].iter().any(|suffix| key.ends_with(suffix));
+                assert!(has_suffix || UNITS.iter().any(|(name, _)| name == key), "{key} has no unit");
+                named += 1;
+            }
+        }
+    }
+    assert!(named >= 9, "the walk finds the amounts: {named}");
 }
 
 fn text(schema: &Schema) -> String {

@@ -5,11 +5,13 @@
 
 mod block;
 mod csv;
+mod published;
 mod style;
 mod table;
 
 pub use block::{Block, Chart, Conclusion, Expectation, Item, Judgement};
-pub use csv::{Csv, Field};
+pub use csv::Csv;
+pub use published::{Published, PublishedEvent, PublishedPlan, UNITS, with_units};
 pub use style::{Paint, Style};
 pub(crate) use table::Cell;
 pub use table::{Column, Table};

@@ -28,6 +28,7 @@ pub use names::{group, names};
 
 use block::{Block, Mark};
 use json::Document;
+use model::history::Kept;
 use model::run::Run;
 use model::units::BitRate;
 use serde_json::Value;
@@ -101,6 +102,14 @@ pub fn read(name: &str, text: &str, known: Known) -> Result<Vec<Imported>, Unrea
         return Err(Unreadable { name: name.into(), looks: looks::like(text) });
     }
     Ok(imported)
+}
+
+/// The documents of devices and topologies in a text, `pathmeter rfc2544 --json` and `pathmeter lab run --json`, and the line
+/// that each begins in. Runs of paths are read by [`read`], and are not among them.
+#[must_use]
+pub fn reports(text: &str) -> Vec<(usize, Kept)> {
+    let (documents, _) = json::split(text);
+    documents.into_iter().filter_map(|document| Some((document.line, own::report(document)?))).collect()
 }
 
 /// The runs of the JSON in a text.

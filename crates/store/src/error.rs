@@ -58,6 +58,14 @@ pub enum StoreError {
         /// What the server reports.
         why: String,
     },
+    /// Its server has no TLS, or a certificate that is not trusted.
+    #[error("the store {store} cannot be trusted: {why}")]
+    Untrusted {
+        /// The store.
+        store: Location,
+        /// What is wrong with it.
+        why: String,
+    },
     /// This program has no client for it.
     #[error("the store {store} needs a pathmeter that was built with the feature `postgres`")]
     NotBuilt {
@@ -141,6 +149,9 @@ impl StoreError {
             }
             StoreError::Refused { .. } => {
                 "give the user and password in the URL (postgres://USER:PASSWORD@HOST/DATABASE) or in PGPASSWORD".into()
+            }
+            StoreError::Untrusted { .. } => {
+                "name the certificate of the authority that signed the server's: ?sslmode=verify-full&sslrootcert=FILE in the URL".into()
             }
             StoreError::NotBuilt { .. } => "name a file with --store FILE".into(),
             StoreError::Damaged { store, .. } => {

@@ -45,12 +45,9 @@ pub use record::{Placed, Recorder};
 pub use salvage::{Salvaged, salvage};
 
 use database::{Access, Database, Value};
-use document::{Found, damaged};
-use model::dut::DutReport;
+use document::damaged;
 use model::event::Event;
-use model::history::{Entry, Headline, Measured, Origin, Sample};
-use model::lab::LabReport;
-use model::run::Run;
+use model::history::{Entry, Headline, Kept, Measured, Origin, Sample};
 use model::time::WallTime;
 use std::path::{Path, PathBuf};
 
@@ -90,12 +87,8 @@ pub struct Stored {
 /// What was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// A path: its document.
-    Run(Box<Run>),
-    /// Devices: their report (`rfc2544`).
-    Device(Box<DutReport>),
-    /// Topologies: their report (`lab run`).
-    Lab(Box<LabReport>),
+    /// Its document.
+    Kept(Kept),
     /// It has not ended, or was cut off: what happened until then.
     Events(Vec<Event>),
 }
@@ -107,12 +100,20 @@ enum Ended {
     Replaced,
 }
 
-impl From<Found> for Content {
-    fn from(found: Found) -> Content {
-        match found {
-            Found::Run(run) => Content::Run(run),
-            Found::Device(report) => Content::Device(report),
-            Found::Lab(report) => Content::Lab(report),
+impl Content {
+    /// The document, where the run has ended.
+    #[must_use]
+    pub fn into_document(self) -> Option<Kept> {
+        match self {
+            Content::Kept(kept) => Some(kept),
+            Content::Events(_) => None,
+        }
+    }
+
+    fn document(&self) -> Option<Measured<'_>> {
+        match self {
+            Content::Kept(kept) => Some(kept.measured()),
+            Content::Events(_) => None,
         }
     }
 }
@@ -221,12 +222,7 @@ impl Store {
                 label: entry.label,
                 started: entry.started,
             };
-            let measured = match &content {
-                Content::Run(run) => Measured::Run(run),
-                Content::Device(report) => Measured::Device(report),
-                Content::Lab(report) => Measured::Lab(report),
-                Content::Events(_) => continue,
-            };
+            let Some(measured) = content.document() else { continue };
             self.insert(&begun, entry.origin, measured, &entry.figures)?;
             other.forget(&id)?;
             delivered += 1;
@@ -275,7 +271,17 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn samples(&self, filter: &Filter) -> Result<Vec<Sample>> {
-        query::samples(&self.database, filter)
+        let mut samples = self.series(filter)?;
+        query::add_histograms(&self.database, filter, &mut samples)?;
+        Ok(samples)
+    }
+
+    /// The same without histograms, for what looks at figures alone.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn series(&self, filter: &Filter) -> Result<Vec<Sample>> {
+        query::series(&self.database, filter)
     }
 
     /// A run, by its name or by the beginning of it.
@@ -290,7 +296,7 @@ impl Store {
         let content = match self.database.rows(select, &[(&id).into()])?.pop() {
             Some(mut row) => {
                 let found = document::unpack(&row.text(0), &row.bytes(1));
-                found.map_err(|why| damaged(&self.database, &id, why))?.into()
+                Content::Kept(found.map_err(|why| damaged(&self.database, &id, why))?)
             }
             None => Content::Events(self.events(&id)?),
         };

@@ -137,8 +137,8 @@ pub(crate) fn events(database: &Database, id: &str) -> Result<Vec<String>> {
     Ok(rows.into_iter().map(|mut row| row.text(0)).collect())
 }
 
-/// What a comparison needs of every run of a filter, in four questions however many they are.
-pub(crate) fn samples(database: &Database, filter: &Filter) -> Result<Vec<Sample>> {
+/// What a trend needs of every run of a filter, in three questions however many they are.
+pub(crate) fn series(database: &Database, filter: &Filter) -> Result<Vec<Sample>> {
     let Chosen { conditions: sql, values } =
         filter.select("id, kind, target, label, started, status, fingerprint");
     let (mut samples, mut fingerprints) = (Vec::new(), Vec::new());
@@ -161,18 +161,24 @@ pub(crate) fn samples(database: &Database, filter: &Filter) -> Result<Vec<Sample
         let figure = (row.text(1), row.real(2).unwrap_or_default());
         places.get(&row.text(0)).into_iter().for_each(|&place| samples[place].figures.push(figure.clone()));
     })?;
+    let known = facts(database, &filter.select("fingerprint"))?;
+    for (sample, fingerprint) in samples.iter_mut().zip(fingerprints) {
+        sample.facts = fingerprint.and_then(|name| known.get(&name).cloned()).unwrap_or_default();
+    }
+    Ok(samples)
+}
+
+/// What a comparison needs beside: the round trips of these samples of the filter.
+pub(crate) fn add_histograms(database: &Database, filter: &Filter, samples: &mut [Sample]) -> Result<()> {
+    let places = places(samples.iter().map(|sample: &Sample| &sample.id));
+    let Chosen { conditions: inner, values } = filter.select("id");
     let sql = format!("SELECT run, name, counts FROM histograms WHERE run IN ({inner}) ORDER BY run, name");
     database.each(&sql, &values, |mut row| {
         let counted = Histogram::from_v2(&row.bytes(2)).ok().zip(places.get(&row.text(0)));
         if let Some((histogram, &place)) = counted {
             samples[place].histograms.push((row.text(1), histogram));
         }
-    })?;
-    let known = facts(database, &filter.select("fingerprint"))?;
-    for (sample, fingerprint) in samples.iter_mut().zip(fingerprints) {
-        sample.facts = fingerprint.and_then(|name| known.get(&name).cloned()).unwrap_or_default();
-    }
-    Ok(samples)
+    })
 }
 
 /// The facts of these fingerprints. What is damaged of them is left out.

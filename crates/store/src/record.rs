@@ -1,7 +1,7 @@
 //! A run on its way into the store.
 
 use crate::database::{Database, Value};
-use crate::document::{describe, outline};
+use crate::document::describe;
 use crate::query::to_sql;
 use crate::{Begun, Ended, Location, Result, Store, StoreError};
 use model::event::Event;
@@ -191,15 +191,15 @@ pub(crate) fn finish(
     packed: Vec<u8>,
     figures: &[Headline],
 ) -> Result<()> {
-    let outline = outline(measured);
+    let (verdict, [started, finished]) = (measured.verdict(), measured.times());
     let update = "UPDATE runs SET started = coalesce($1, started), finished = $2, status = $3, verdict = $4, schema = $5 \
                   WHERE id = $6";
     let values = [
-        outline.started.map(to_sql).into(),
-        outline.finished.map(to_sql).into(),
-        (&outline.status).into(),
-        (&outline.verdict).into(),
-        (&outline.schema).into(),
+        started.map(to_sql).into(),
+        finished.map(to_sql).into(),
+        verdict.status.word().into(),
+        (&verdict.text).into(),
+        measured.schema().into(),
         id.into(),
     ];
     database.execute(update, &values)?;

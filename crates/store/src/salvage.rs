@@ -55,7 +55,7 @@ fn content(database: &Database, id: &str) -> Option<(String, Content)> {
         .or_else(|| one("SELECT document FROM runs WHERE id = $1 AND document IS NOT NULL"));
     if let Some(mut packed) = packed {
         let found = document::unpack(&schema, &packed.bytes(0)).ok()?;
-        return Some((kind, found.into()));
+        return Some((kind, Content::Kept(found)));
     }
     let mut events: Vec<Event> = Vec::new();
     // Up to the first that cannot be read.

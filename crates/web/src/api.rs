@@ -4,6 +4,7 @@ mod compare;
 mod lab;
 mod live;
 mod login;
+mod metrics;
 mod paths;
 mod request;
 mod runs;
@@ -39,7 +40,7 @@ const fn operation(
 }
 
 /// All of them.
-static OPERATIONS: [Operation; 18] = [
+static OPERATIONS: [Operation; 19] = [
     operation("get", "/api/session", || get(login::session)),
     operation("post", "/api/login", || post(login::enter)),
     operation("post", "/api/logout", || post(login::leave)),
@@ -53,12 +54,16 @@ static OPERATIONS: [Operation; 18] = [
     operation("get", "/api/runs/{id}/charts/{number}", || get(runs::chart)),
     operation("get", "/api/compare", || get(compare::compare)),
     operation("get", "/api/paths", || get(paths::list)),
+    operation("get", METRICS, || get(metrics::latest)),
     operation("get", "/api/lab", || get(lab::list)),
     operation("get", "/api/live", || get(live::events)),
     operation("post", "/api/live", || post(live::start)),
     operation("post", "/api/live/stop", || post(live::stop)),
     operation("get", "/api/openapi.json", || get(openapi)),
 ];
+
+/// Where Prometheus looks.
+pub(crate) const METRICS: &str = "/metrics";
 
 /// Every address that is answered.
 pub(crate) fn router(app: App) -> Router {

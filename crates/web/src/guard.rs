@@ -1,5 +1,6 @@
 //! What every request passes: whom it was meant for, where it came from, who sent it, and the headers of every answer.
 
+use crate::api::METRICS;
 use crate::app::App;
 use crate::failed::Failed;
 use crate::login::Denied;
@@ -21,7 +22,7 @@ pub(crate) struct Peer(pub(crate) SocketAddr);
 
 /// Lets a request through, and gives every answer its headers.
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
-    let is_api = request.uri().path().starts_with("/api/");
+    let is_api = is_api(request.uri().path());
     let mut response = match check(&app, &request) {
         Ok(()) => {
             let answered = tokio::time::timeout(app.limits.answer, next.run(request)).await;
@@ -45,7 +46,7 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
 fn check(app: &App, request: &Request) -> Result<(), Failed> {
     let (headers, path) = (request.headers(), request.uri().path());
     check_host(app, headers)?;
-    if !path.starts_with("/api/") {
+    if !is_api(path) {
         return Ok(());
     }
     check_site(headers)?;
@@ -69,6 +70,11 @@ fn check(app: &App, request: &Request) -> Result<(), Failed> {
             .advised("reload the page; programs read the token from /api/session"));
     }
     Ok(())
+}
+
+/// What gives data away, or changes it; all other is the front end.
+fn is_api(path: &str) -> bool {
+    path.starts_with("/api/") || path == METRICS
 }
 
 /// A page that has made its own name point here (DNS rebinding) is one of this server to the browser: so the name must

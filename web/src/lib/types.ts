@@ -118,7 +118,20 @@ export interface PathRow {
   runs: number
   latest: Entry
   verdicts: { id: string; started: string; status: Status | null }[]
-  figures: { name: string; text: string; points: Point[] }[]
+  conclusion: string
+  is_worse: boolean
+  figures: { name: string; text: string; points: Point[]; change: Change | null; is_suspicious: boolean }[]
+}
+
+/** A change of level that three runs confirmed. */
+export interface Change {
+  word: 'worse' | 'better' | 'recovered'
+  is_worse: boolean
+  at: string
+  run: string
+  before: string
+  after: string
+  percent: number | null
 }
 
 export interface End {

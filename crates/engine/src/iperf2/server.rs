@@ -27,8 +27,7 @@ use wire::stamp::Clock;
 pub(super) fn run(config: Config, interrupt: &Interrupt) -> Result<()> {
     let (observer, has_time) = (config.observer.clone(), config.time.is_some());
     let until = config.time.map(|time| mono_now() + time);
-    let mut listener =
-        Listener::new(interrupt, Arc::new(Notes::new(Arc::new(move |text| observer.note(text)))))?;
+    let mut listener = Listener::new(interrupt, Arc::new(Notes::observed(&observer)))?;
     open(config, interrupt, &mut listener)?;
     let outcome = listener.accept_all(until);
     if has_time && !interrupt.is_raised() {

@@ -27,7 +27,7 @@ impl<'a> Begun<'a> {
         (self.sink)(event);
         let is_kept = match event {
             Event::Progress(_) | Event::HopsSample(_) => false,
-            Event::Sample(_) => !self.drop_intervals,
+            Event::Sample(_) | Event::LatencySample(_) => !self.drop_intervals,
             _ => true,
         };
         if is_kept {

@@ -14,7 +14,9 @@ use fit::fit;
 use insight::device::conclude;
 use journal::{Came, Entry};
 use linux::clock::wall_now;
-use model::dut::{Action, DeviceReport, DutReport, Order, SCHEMA, Setup, SetupError, Suite, Test, TrialPlan};
+use model::dut::{
+    Action, BenchmarkPlan, DeviceReport, DutReport, Order, SCHEMA, Setup, SetupError, Suite, Test,
+};
 use model::event::{DeviceProgress, Event, Progress};
 use model::units::Nanos;
 use serde::{Serialize, Serializer};
@@ -42,17 +44,14 @@ impl DevicePlan {
 /// What is printed of it before anything is done.
 impl Serialize for DevicePlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Shown<'a> {
-            devices: Vec<String>,
-            setup: &'a Setup,
-            plan: TrialPlan,
-            most_ns: Nanos,
-            notes: &'a [String],
-        }
-        let devices = self.benches.iter().map(|bench| bench.device.name()).collect();
-        let (setup, plan) = (&self.setup, self.setup.plan());
-        Shown { devices, setup, plan, most_ns: self.most(), notes: &self.notes }.serialize(serializer)
+        let plan = BenchmarkPlan {
+            devices: self.benches.iter().map(|bench| bench.device.name()).collect(),
+            setup: self.setup.clone(),
+            plan: self.setup.plan(),
+            most: self.most(),
+            notes: self.notes.clone(),
+        };
+        plan.serialize(serializer)
     }
 }
 

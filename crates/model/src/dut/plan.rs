@@ -60,6 +60,22 @@ pub struct TrialPlan {
     pub floods: Nanos,
 }
 
+/// What is printed of a benchmark before it begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BenchmarkPlan {
+    /// The devices, one after the other.
+    pub devices: Vec<String>,
+    /// What was asked, every default filled.
+    pub setup: Setup,
+    /// The trials of each device.
+    pub plan: TrialPlan,
+    /// How long all devices take at most, in nanoseconds, but for trials that are repeated.
+    #[serde(rename = "most_ns")]
+    pub most: Nanos,
+    /// What became other than it was asked for, in words.
+    pub notes: Vec<String>,
+}
+
 impl TrialPlan {
     /// How long everything takes at most, in nanoseconds; trials that are thrown away and repeated come on top.
     #[must_use]

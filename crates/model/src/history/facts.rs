@@ -1,8 +1,10 @@
 //! What is known of a run beside its figures: two runs that differ in it measured two different things.
 
+use super::Measured;
+use crate::dut::{DutReport, SearchMethod};
 use crate::host::Host;
 use crate::latency::LatencyPlan;
-use crate::plan::Plan;
+use crate::plan::{Directions, Plan};
 use crate::run::Run;
 use crate::transfer::TransferPlan;
 use schemars::JsonSchema;
@@ -17,9 +19,18 @@ pub struct Fact {
     pub value: String,
 }
 
-/// The fingerprint of a run: both hosts, and what was asked for.
+/// The fingerprint of a document: the hosts, and what was asked for. Labs have none: every topology is another path.
 #[must_use]
-pub fn facts(run: &Run) -> Vec<Fact> {
+pub fn facts(measured: Measured<'_>) -> Vec<Fact> {
+    let known = match measured {
+        Measured::Run(run) => of_run(run),
+        Measured::Device(report) => of_devices(report),
+        Measured::Lab(_) => Vec::new(),
+    };
+    known.into_iter().map(|(name, value)| Fact { name: name.into(), value }).collect()
+}
+
+fn of_run(run: &Run) -> Vec<(&'static str, String)> {
     let mut known = Vec::new();
     for (host, names) in [(&run.host, &HERE), (&run.peer, &THERE)] {
         let values = host.as_ref().map(of_host).unwrap_or_default();
@@ -30,7 +41,44 @@ pub fn facts(run: &Run) -> Vec<Fact> {
     known.extend(plan.map(of_plan).unwrap_or_default());
     known.extend(run.latency.as_ref().map(of_latency).unwrap_or_default());
     known.extend(run.transfer.as_ref().map(of_transfer).unwrap_or_default());
-    known.into_iter().map(|(name, value)| Fact { name: name.into(), value }).collect()
+    known
+}
+
+/// What figures of a device depend on beside the device: the host that tests, its ports, and how trials are made.
+fn of_devices(report: &DutReport) -> Vec<(&'static str, String)> {
+    let mut known: Vec<(&str, String)> = Vec::new();
+    known.extend(HERE.into_iter().zip(report.host.as_ref().map(of_host).unwrap_or_default()));
+    let ports = || report.devices.iter().flat_map(|device| &device.ports);
+    let joined = |values: Vec<String>| {
+        let mut distinct: Vec<String> = Vec::new();
+        for value in values {
+            if !distinct.contains(&value) {
+                distinct.push(value);
+            }
+        }
+        distinct.join(" ")
+    };
+    let setup = &report.setup;
+    let ways = setup.streams.iter().map(|stream| match stream.ways {
+        Directions::Up => "from the first port to the second",
+        Directions::Down => "from the second port to the first",
+        Directions::Both => "both at once",
+    });
+    let search = match setup.search {
+        SearchMethod::Mlr => "MLRsearch",
+        SearchMethod::Binary => "by halves",
+    };
+    let link = setup.link.map_or_else(|| "unknown".into(), |link| link.to_string());
+    known.extend([
+        ("drivers of the ports", joined(ports().filter_map(|port| port.driver.clone()).collect())),
+        ("MTU of the ports", joined(ports().map(|port| port.mtu.to_string()).collect())),
+        ("link", link),
+        ("encapsulation", setup.encaps.to_string()),
+        ("directions", joined(ways.map(str::to_owned).collect())),
+        ("search", search.into()),
+        ("length of a trial", setup.times.trial.to_string()),
+    ]);
+    known
 }
 
 /// The histograms of round trips of a run and its parts, as they stand there: the label of the way, and HdrHistogram V2,

@@ -1,6 +1,6 @@
 //! The command line of `pathmeter analyse`.
 
-use super::OutputsArgs;
+use super::{OutputsArgs, StoreArgs};
 use clap::{Args, ValueEnum};
 
 /// Look at old results together: arithmetic on the wire, fairness of streams, runs side by side, and what follows
@@ -12,8 +12,10 @@ EXAMPLES
   pathmeter analyse a.txt b.txt --together --link 100G   two pairs that ran at once, summed
   pathmeter analyse mtu*-?.txt --by file                 mtu1280-1, -2, … against mtu1430-1, -2, …
   pathmeter analyse runs/*.json --format markdown -o report.md
+  pathmeter analyse before after                         kept runs, by label or name
 
-Reads what `pathmeter import` reads, our own JSON too. The first run, and with --by the first
+Reads what `pathmeter import` reads, our own JSON too, and kept runs as `compare` names them where
+no file is called so. The first run, and with --by the first
 group, is what the others are compared with.")]
 pub(crate) struct AnalyseArgs {
     #[command(flatten)]
@@ -24,6 +26,8 @@ pub(crate) struct AnalyseArgs {
     /// Compare groups of runs: by file, whose names differ in the number at their end alone
     #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
     pub(crate) by: Option<GroupBy>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 /// What makes runs one group.

@@ -76,7 +76,7 @@ pub(crate) struct LatencyTestArgs {
     /// Bytes of one message, 14 and more [default: 64, or 44 for STAMP]
     #[arg(short = 'm', long, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
-    /// How long to measure; with --loaded, each phase [default: 5s]
+    /// How long to measure, with --loaded each phase; 0: until Ctrl-C, a day at most [default: 5s]
     #[arg(short, long, value_name = "TIME", allow_negative_numbers = true, conflicts_with = "count")]
     pub(crate) time: Option<Nanos>,
     /// End after so many messages on each way

@@ -32,6 +32,7 @@ impl Cli {
             return self.keep_mut().map(|keep| &mut keep.store);
         }
         match &mut self.command {
+            Command::Analyse(args) => Some(&mut args.store),
             Command::Compare(args) => Some(&mut args.store),
             #[cfg(feature = "store")]
             Command::Import(args) => Some(&mut args.store),

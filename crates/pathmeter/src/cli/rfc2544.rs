@@ -12,7 +12,6 @@ use model::dut::{SearchMethod, Test};
 use model::framing::Encaps;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 use std::net::{IpAddr, Ipv6Addr};
-use std::path::PathBuf;
 
 /// Benchmark a device between two ports: throughput, latency, loss and bursts at each frame size, as RFC 2544 asks
 #[derive(Clone, Debug, Args)]
@@ -76,9 +75,9 @@ pub(crate) struct Rfc2544Args {
     /// Go on with a run of the same command line that was cut off: what it measured is in the journal beside -o FILE
     #[arg(long, help_heading = "Output")]
     pub(crate) resume: bool,
-    /// Compare with the result in this file, written by --json
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) against: Option<PathBuf>,
+    /// Compare with an earlier result: a file written by --json, or the latest kept run of this name or label
+    #[arg(long, value_name = "FILE|RUN", help_heading = "Output")]
+    pub(crate) against: Option<String>,
     #[command(flatten)]
     pub(crate) keep: KeepArgs,
     #[command(flatten)]

@@ -3,7 +3,7 @@
 use clap::Args;
 use engine::dut::spec::PortSpec;
 use model::units::{BitRate, Nanos};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// Be the other end: answer measurements of many clients at once, on TCP and UDP port 5210
@@ -18,6 +18,7 @@ EXAMPLES
   pathmeter serve --frames-port eth1                the far port of a `pathmeter rfc2544`
   pathmeter serve --http                            transfer against http://HOST:8080/bytes/10M
   pathmeter serve --bind 10.0.0.2 --max-rate 1G --max-time 1m
+  pathmeter serve --metrics 127.0.0.1:9210          count sessions, tests and bytes for Prometheus
   pathmeter serve --user pathmeter                  give root's rights up for those of this user")]
 pub(crate) struct ServeArgs {
     /// Local address to listen on [default: all, IPv6 and IPv4]
@@ -95,6 +96,10 @@ pub(crate) struct ServeArgs {
     /// End after one test
     #[arg(long)]
     pub(crate) one_off: bool,
+    /// Address where Prometheus may read what the server does, as http://ADDR/metrics: sessions, tests, bytes and clients turned
+    /// away, by protocol. Whoever reaches it can read it
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) metrics: Option<SocketAddr>,
     /// User to go on as when the ports are open and secrets are read [default, where root starts it: nobody, or root with
     /// --frames-port]. `root` gives nothing up
     #[arg(long, value_name = "USER")]

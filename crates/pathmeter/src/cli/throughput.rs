@@ -15,6 +15,7 @@ EXAMPLES
   pathmeter throughput far.example --bidir            both ways at once
   pathmeter throughput far.example --udp              UDP, as fast as it goes
   pathmeter throughput far.example --udp -b 1G -l 1472
+  pathmeter throughput far.example -u -b 5M -t 0      until Ctrl-C; kill -USR1 shows the sums so far
   pathmeter throughput far.example -n 100M --pcap wire.pcapng --pcap-split
   pathmeter throughput far.example --pairs 4          4 sessions at once, and their sum
   pathmeter throughput far.example --protocol iperf3  against `iperf3 -s`")]
@@ -62,7 +63,7 @@ pub(crate) struct TestArgs {
     /// Parallel streams in each direction, 1 to 128
     #[arg(short = 'P', long, value_name = "N", default_value_t = 1)]
     pub(crate) parallel: u32,
-    /// How long to measure [default: 10s]
+    /// How long to measure; 0: until Ctrl-C, a day at most [default: 10s]
     #[arg(short, long, value_name = "TIME", allow_negative_numbers = true)]
     pub(crate) time: Option<Nanos>,
     /// End after exactly this many payload bytes in each direction, all streams together; UDP rounds up to whole datagrams

@@ -1,16 +1,31 @@
 //! `pathmeter analyse`: imported and stored runs looked at together.
 
-use super::import::read_all;
+use super::import::contents;
 use super::output::write;
+use super::set::find;
 use crate::cli::{AnalyseArgs, Common, GroupBy};
-use crate::exit::Exit;
+use crate::exit::{Exit, Told};
 use engine::error::Result;
 use insight::analysis::{Analysis, Asked, Subject};
-use report::import::{Imported, group, names};
+use model::history::Kept;
+use model::run::Run;
+use report::import::{Known, group, names};
+use std::io::Write;
+use std::path::Path;
 
-/// Prints the analysis of every output of every file. A file that holds none does not keep the others from being read.
+/// Prints the analysis of every output of every file, and of every kept run that is named. One that cannot be read does not keep
+/// the others from it.
 pub(crate) fn run(args: &AnalyseArgs, global: &Common) -> Result<Exit> {
-    let (runs, worst) = read_all(&args.outputs);
+    let (mut runs, mut worst) = (Vec::new(), Exit::Done);
+    for file in &args.outputs.files {
+        match read(file, args) {
+            Ok(found) => runs.extend(found),
+            Err(error) => {
+                let _ = writeln!(std::io::stderr(), "{}", Told(&error));
+                worst = Exit::of(&error);
+            }
+        }
+    }
     if runs.is_empty() {
         return Ok(worst);
     }
@@ -18,14 +33,37 @@ pub(crate) fn run(args: &AnalyseArgs, global: &Common) -> Result<Exit> {
     Ok(worst)
 }
 
-fn of_runs(runs: &[(String, Imported)], args: &AnalyseArgs) -> Analysis {
-    let places: Vec<(&str, usize)> = runs.iter().map(|(file, one)| (file.as_str(), one.line)).collect();
+/// A run, the file or set it is of, and its line or place there.
+struct Read {
+    whence: String,
+    place: usize,
+    run: Run,
+}
+
+/// The runs of a file, or of a set of the store.
+fn read(file: &Path, args: &AnalyseArgs) -> Result<Vec<Read>> {
+    let whence = file.display().to_string();
+    if file.exists() || file.as_os_str() == "-" {
+        let known = Known { link: args.outputs.link, mss: args.outputs.mss };
+        let of =
+            |one: report::import::Imported| Read { whence: whence.clone(), place: one.line, run: one.run };
+        return Ok(contents(file, known)?.runs.into_iter().map(of).collect());
+    }
+    let runs = find(&whence, &args.store)?.documents()?.into_iter().filter_map(|kept| match kept {
+        Kept::Run(run) => Some(*run),
+        Kept::Device(_) | Kept::Lab(_) => None,
+    });
+    Ok(runs.zip(1..).map(|(run, place)| Read { whence: whence.clone(), place, run }).collect())
+}
+
+fn of_runs(runs: &[Read], args: &AnalyseArgs) -> Analysis {
+    let places: Vec<(&str, usize)> = runs.iter().map(|one| (one.whence.as_str(), one.place)).collect();
     let names = names(&places);
     let subjects: Vec<Subject<'_>> = runs
         .iter()
         .zip(&names)
-        .map(|((file, one), name)| {
-            let group = args.by.map(|GroupBy::File| group(file));
+        .map(|(one, name)| {
+            let group = args.by.map(|GroupBy::File| group(&one.whence));
             Subject { name, group, run: &one.run }
         })
         .collect();

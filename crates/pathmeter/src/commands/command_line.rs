@@ -2,14 +2,17 @@
 
 use crate::exit::{Exit, kind};
 use engine::error::{Context, Error, Failure, Result};
+use model::history::Kept;
+#[cfg(feature = "store")]
 use model::run::Run;
+use serde_json::Value;
 use std::process::{Command, Output, Stdio};
 
 /// A command line as a shell splits it; `pathmeter` itself may stand before it.
 ///
 /// # Errors
-/// `Kind::Usage`: it is none that measures a path.
-pub(super) fn words(text: &str) -> Result<Vec<String>, Failure> {
+/// `Kind::Usage`: it is none of `allowed`.
+pub(super) fn words(text: &str, allowed: &[&str]) -> Result<Vec<String>, Failure> {
     let advice = "write it such as 'throughput far.example -P 4'";
     let mut words =
         shell_words::split(text).map_err(|error| Failure::usage(format!("`{text}`: {error}"), advice))?;
@@ -17,9 +20,9 @@ pub(super) fn words(text: &str) -> Result<Vec<String>, Failure> {
         words.remove(0);
     }
     match words.first().map(String::as_str) {
-        Some(first) if MEASURES.contains(&first) => Ok(words),
+        Some(first) if allowed.contains(&first) => Ok(words),
         _ => Err(Failure::usage(
-            format!("`{text}` is not a command that measures a path: {}", MEASURES.join(", ")),
+            format!("`{text}` is not one of the commands that can be run so: {}", allowed.join(", ")),
             advice,
         )),
     }
@@ -49,16 +52,35 @@ impl Ran {
     ///
     /// # Errors
     /// It measured nothing: why, and of the same kind as there.
-    pub(super) fn measured(&self) -> Result<(Run, Exit)> {
-        let code = self.output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or_default();
+    pub(super) fn measured(&self) -> Result<(Kept, Exit)> {
+        let code = self.code();
         let exit = if code == 0 { Exit::Done } else { kind(code).into() };
-        match serde_json::from_slice::<Run>(&self.output.stdout) {
-            Ok(run) => Ok((run, exit)),
-            Err(_) => Err(self.refused(code)),
+        let value: Option<Value> = serde_json::from_slice(&self.output.stdout).ok();
+        let read = value.and_then(|value| {
+            let schema = value.get("schema")?.as_str()?.to_owned();
+            Kept::read(&schema, value).ok()
+        });
+        read.map(|kept| (kept, exit)).ok_or_else(|| self.refused())
+    }
+
+    /// The same of a command that measures a path.
+    ///
+    /// # Errors
+    /// As [`Ran::measured`].
+    #[cfg(feature = "store")]
+    pub(super) fn run(&self) -> Result<(Run, Exit)> {
+        match self.measured()? {
+            (Kept::Run(run), exit) => Ok((*run, exit)),
+            (Kept::Device(_) | Kept::Lab(_), _) => Err(self.refused()),
         }
     }
 
-    fn refused(&self, code: u8) -> Error {
+    fn code(&self) -> u8 {
+        self.output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or_default()
+    }
+
+    fn refused(&self) -> Error {
+        let code = self.code();
         let said = String::from_utf8_lossy(&self.output.stderr);
         // Its last words: warnings come before.
         let said = said.split("error: ").last().unwrap_or_default().trim();
@@ -66,5 +88,5 @@ impl Ran {
     }
 }
 
-/// Commands whose result is a run.
-const MEASURES: [&str; 7] = ["measure", "throughput", "latency", "mtu", "hops", "transfer", "frames"];
+/// Commands whose result is a run of a path.
+pub(super) const PATHS: &[&str] = &["measure", "throughput", "latency", "mtu", "hops", "transfer", "frames"];

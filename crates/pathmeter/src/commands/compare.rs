@@ -1,9 +1,9 @@
 //! `pathmeter compare`: two sets of runs, with an honest word for each figure.
 
 mod interleave;
-mod set;
 
 use super::output::write;
+use super::set::find;
 use crate::cli::{Common, CompareArgs};
 use crate::exit::Exit;
 use engine::error::Result;
@@ -15,7 +15,7 @@ pub(crate) fn run(args: &CompareArgs, global: &Common) -> Result<Exit> {
     let (base, other) = if args.interleave {
         interleave::both(args)?
     } else {
-        (set::read(&args.base, &args.store)?, set::read(&args.other, &args.store)?)
+        (find(&args.base, &args.store)?.samples()?, find(&args.other, &args.store)?.samples()?)
     };
     let rules = Rules {
         // Every figure has its own direction.

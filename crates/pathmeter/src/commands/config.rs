@@ -99,7 +99,7 @@ impl Document for Config {
                 one.place.clone(),
             ]
         });
-        Csv::new(&["command", "option", "default", "place"], rows)
+        Csv::new(["command", "option", "default", "place"], rows)
     }
 
     fn json(&self) -> String {

@@ -7,45 +7,70 @@ use super::output::write;
 use crate::cli::{Common, ImportArgs, OutputsArgs};
 use crate::exit::{Exit, Told};
 use engine::error::{Context, Failure, Result};
+use model::history::Kept;
 use report::document::Document;
-use report::import::{Imported, Known, read};
+use report::format::document;
+use report::import::{Imported, Known, read, reports};
 use std::io::{Read, Write};
 use std::path::Path;
 
 /// Prints every output of every file. A file that holds none does not keep the others from being read.
 pub(crate) fn run(args: &ImportArgs, global: &Common) -> Result<Exit> {
-    let (runs, worst) = read_all(&args.outputs);
-    let documents: Vec<&dyn Document> = runs.iter().map(|(_, one)| one as &dyn Document).collect();
+    let (files, worst) = read_all(&args.outputs);
+    let reports: Vec<Box<dyn Document + '_>> =
+        files.iter().flat_map(|(_, held)| &held.reports).map(|(_, kept)| document(kept)).collect();
+    let runs = files.iter().flat_map(|(_, held)| &held.runs).map(|one| one as &dyn Document);
+    let documents: Vec<&dyn Document> = runs.chain(reports.iter().map(AsRef::as_ref)).collect();
     write(&documents, global)?;
     #[cfg(feature = "store")]
     if args.save {
-        keep::keep(&runs, args)?;
+        let contents: Vec<&Contents> = files.iter().map(|(_, held)| held).collect();
+        keep::keep(&contents, args)?;
     }
     Ok(worst)
 }
 
-/// Every output of every file, with the file's name. What is wrong with a file goes to standard error and into the exit
-/// code, and the others are read all the same.
-pub(super) fn read_all(args: &OutputsArgs) -> (Vec<(String, Imported)>, Exit) {
+/// What a file holds.
+#[derive(Debug)]
+pub(super) struct Contents {
+    /// Runs of paths: our own, and outputs of other tools.
+    pub(super) runs: Vec<Imported>,
+    /// Our own reports of devices and topologies, and the line that each begins in.
+    pub(super) reports: Vec<(usize, Kept)>,
+}
+
+impl Contents {
+    /// All of it in the order of the file.
+    pub(super) fn documents(self) -> Vec<Kept> {
+        let runs = self.runs.into_iter().map(|one| (one.line, Kept::Run(Box::new(one.run))));
+        let mut all: Vec<(usize, Kept)> = runs.chain(self.reports).collect();
+        all.sort_by_key(|(line, _)| *line);
+        all.into_iter().map(|(_, kept)| kept).collect()
+    }
+}
+
+/// What every file holds, with the file's name. What is wrong with one goes to standard error and into the exit code, and the
+/// others are read all the same.
+pub(super) fn read_all(args: &OutputsArgs) -> (Vec<(String, Contents)>, Exit) {
     let known = Known { link: args.link, mss: args.mss };
-    let (mut runs, mut worst) = (Vec::new(), Exit::Done);
+    let (mut files, mut worst) = (Vec::new(), Exit::Done);
     for file in &args.files {
-        match of_file(file, known) {
-            Ok(imported) => runs.extend(imported.into_iter().map(|one| (file.display().to_string(), one))),
+        match contents(file, known) {
+            Ok(held) => files.push((file.display().to_string(), held)),
             Err(error) => {
                 let _ = writeln!(std::io::stderr(), "{}", Told(&error));
                 worst = Exit::of(&error);
             }
         }
     }
-    (runs, worst)
+    (files, worst)
 }
 
-/// Every output of a file.
+/// What a file holds.
 ///
 /// # Errors
-/// When it cannot be read or holds none.
-pub(super) fn of_file(file: &Path, known: Known) -> Result<Vec<Imported>> {
+/// When it cannot be read, or holds nothing that is known.
+pub(super) fn contents(file: &Path, known: Known) -> Result<Contents> {
     let (name, bytes) = if file.as_os_str() == "-" {
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes).context("read standard input")?;
@@ -55,8 +80,14 @@ pub(super) fn of_file(file: &Path, known: Known) -> Result<Vec<Imported>> {
         let bytes = std::fs::read(file).with_context(|| format!("read {name}"))?;
         (name, bytes)
     };
-    read(&name, &String::from_utf8_lossy(&bytes), known).map_err(|error| {
-        let advice = "see `pathmeter import --help` for the outputs that are read";
-        Failure::usage(error.to_string(), advice).into()
-    })
+    let text = String::from_utf8_lossy(&bytes);
+    let reports = reports(&text);
+    let runs = match read(&name, &text, known) {
+        Err(_) if !reports.is_empty() => Vec::new(),
+        runs => runs.map_err(|error| {
+            let advice = "see `pathmeter import --help` for the outputs that are read";
+            Failure::usage(error.to_string(), advice)
+        })?,
+    };
+    Ok(Contents { runs, reports })
 }

@@ -4,9 +4,12 @@
 use super::keep::Keep;
 use super::output::Screen;
 use super::region::Region;
+use super::rolling::Rolling;
 use super::session::Measured;
 use crate::cli::Common;
+use crate::signals;
 use engine::error::{Result, fault};
+use engine::request::ENDLESS;
 use engine::run::{self, Document, Ended, Options, Plan};
 use model::event::{Event, Progress};
 use model::latency::LatencyPlan;
@@ -18,6 +21,7 @@ use model::units::{BitRate, Bytes, Nanos};
 use report::format::{self, Style, frames, ndjson, text};
 use report::harmless;
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::Ordering;
 
 /// Carries a plan out, keeps what happens and shows it, in the way the format asks for.
 ///
@@ -31,12 +35,18 @@ pub(crate) fn carry_out(plan: &Plan, options: Options, keep: &mut Keep, global: 
         format::Live::Nothing => false,
     };
     // What is kept is whole, and a picture shows rates over time.
-    let is_seen = is_seen && !keep.is_kept() && global.chart.is_empty();
+    let is_seen = (is_seen && !keep.is_kept() || is_endless(plan)) && global.chart.is_empty();
     let options = Options { drop_intervals: is_seen, ..options };
+    let asked = signals::asked()?;
+    let mut rolling = Rolling::default();
     let mut live = Live::new(plan, global);
     let Ended { document, error } = run::run(plan, &options, &mut |event| {
         keep.event(event);
+        rolling.event(event);
         live.event(event);
+        if asked.swap(false, Ordering::Relaxed) {
+            rolling.lines().iter().for_each(|line| live.region.say(&format!("{line}\n")));
+        }
     })?;
     match document {
         Document::Run(run) => Ok(Measured { run: keep.named(*run), error }),
@@ -59,8 +69,8 @@ struct Live<'a> {
     plan: Option<model::plan::Plan>,
     latency: Option<LatencyPlan>,
     transfer: Option<TransferPlan>,
-    /// Hops are watched until it is stopped.
-    watches: bool,
+    /// It goes on until it is stopped.
+    is_endless: bool,
     head: Vec<String>,
     rows: Vec<String>,
     /// Rates of the step under way.
@@ -78,11 +88,11 @@ impl<'a> Live<'a> {
             is_of_steps: matches!(plan, Plan::Measure(_) | Plan::Pairs(_) | Plan::Frames(_)),
             warns: matches!(plan, Plan::Transfer(_)),
             began: linux::clock::mono_now(),
-            planned: planned(plan),
+            planned: planned(plan).filter(|_| !is_endless(plan)),
             plan: None,
             latency: None,
             transfer: None,
-            watches: matches!(plan, Plan::Hops(work) if work.plan.watch),
+            is_endless: is_endless(plan) || matches!(plan, Plan::Hops(work) if work.plan.watch),
             head: Vec::new(),
             rows: Vec::new(),
             rates: Vec::new(),
@@ -169,7 +179,9 @@ impl<'a> Live<'a> {
         if is_head {
             self.head = lines.collect()
         } else {
-            self.rows.extend(lines)
+            self.rows.extend(lines);
+            // More are not drawn, and a test may last for days.
+            self.rows.drain(..self.rows.len().saturating_sub(MOST_ROWS));
         }
         self.draw();
     }
@@ -183,7 +195,7 @@ impl<'a> Live<'a> {
             last.push_str(&format!("   {}  {bars}", BitRate(*rate)));
         }
         lines.extend(self.left());
-        if self.watches {
+        if self.is_endless {
             lines.push("  Ctrl-C ends it with a summary".into());
         }
         self.region.draw(&lines);
@@ -206,7 +218,7 @@ impl<'a> Live<'a> {
                 let row = |plan| text::latency_live_row(sample, plan);
                 self.latency.as_ref().map(row).unwrap_or_default()
             }
-            (Event::HopsSample(sample), _) if self.watches => text::hops_live_row(sample),
+            (Event::HopsSample(sample), _) if self.is_endless => text::hops_live_row(sample),
             (Event::TransferStarted(begun), _) => text::transfer_live_header(begun, &self.style),
             (Event::Transfer(transfer), _) => {
                 self.transfer.as_ref().map(|plan| text::transfer_live_row(transfer, plan)).unwrap_or_default()
@@ -228,6 +240,16 @@ impl<'a> Live<'a> {
 fn rate(sample: &IntervalSample) -> BitRate {
     let bytes: Bytes = sample.streams.iter().map(|stream| stream.bytes).sum();
     BitRate::from_bytes(bytes, sample.end.saturating_sub(sample.start))
+}
+
+/// It ends by a signal, and its intervals are shown and not kept.
+fn is_endless(plan: &Plan) -> bool {
+    let end = match plan {
+        Plan::Throughput(plan) => &plan.test.end,
+        Plan::Latency(work) => &work.plan.end,
+        _ => return false,
+    };
+    *end == End::Time(ENDLESS)
 }
 
 /// How long a plan takes, where it says so.

@@ -1,18 +1,16 @@
 //! `pathmeter report`: runs as one page, and as what else is asked for beside it.
 
-use super::import::of_file;
 use super::output::deliver;
-use super::store::{Shown, failed, shown, to_read};
+use super::set::find;
 use super::{chart, file};
-use crate::cli::{Common, ReportArgs, StoreArgs};
+use crate::cli::{Common, ReportArgs};
 use crate::exit::Exit;
 use engine::error::{Context, Failure, Result, fault};
+use model::history::Kept;
 use model::run::Run;
 use report::document::Document;
-use report::format::{Format, SideBySide, Style, by_name};
-use report::import::Known;
+use report::format::{Format, SideBySide, Style, by_name, document};
 use std::path::{Path, PathBuf};
-use store::{Filter, StoreError};
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs, global: &Common) -> Result<Exit> {
@@ -28,19 +26,24 @@ pub(crate) fn run(args: &ReportArgs, global: &Common) -> Result<Exit> {
         .map(PathBuf::as_path)
         .chain(texts.iter().map(|(_, file)| *file))
         .try_for_each(file::check)?;
-    let mut found: Vec<Shown> = Vec::new();
-    for one in
-        args.runs.iter().map(|name| set(name, &args.store)).collect::<Result<Vec<_>>>()?.into_iter().flatten()
+    let mut found: Vec<Kept> = Vec::new();
+    for one in args
+        .runs
+        .iter()
+        .map(|name| find(name, &args.store)?.documents())
+        .collect::<Result<Vec<_>>>()?
+        .into_iter()
+        .flatten()
     {
         // A run may have been named and labelled.
         if found.iter().all(|other| *other != one) {
             found.push(one);
         }
     }
-    let runs: Vec<Run> = found.iter().filter_map(Shown::run).cloned().collect();
+    let runs: Vec<Run> = found.iter().filter_map(Kept::run).cloned().collect();
     let own = SideBySide { runs: &runs };
     let beside = (runs.len() > 1).then_some(&own as &dyn Document);
-    let each: Vec<Box<dyn Document + '_>> = found.iter().map(Shown::document).collect();
+    let each: Vec<Box<dyn Document + '_>> = found.iter().map(document).collect();
     let each: Vec<&dyn Document> = each.iter().map(AsRef::as_ref).collect();
     let page: Vec<&dyn Document> = beside.into_iter().chain(each.iter().copied()).collect();
     if !chart::draw(&page, &pictures)? {
@@ -61,28 +64,6 @@ pub(crate) fn run(args: &ReportArgs, global: &Common) -> Result<Exit> {
     };
     deliver(global, text.as_bytes())?;
     Ok(Exit::Done)
-}
-
-/// The runs of a file, those of a label, the oldest first, or the one of a name.
-fn set(name: &str, args: &StoreArgs) -> Result<Vec<Shown>> {
-    if Path::new(name).is_file() {
-        let imported = of_file(Path::new(name), Known::default())?;
-        return Ok(imported.into_iter().map(|one| Shown::Run(Box::new(one.run))).collect());
-    }
-    let store = to_read(args)?;
-    let labelled = store.ids(&Filter { label: Some(name.into()), ..Filter::default() }).map_err(failed)?;
-    if !labelled.is_empty() {
-        return labelled.iter().rev().map(|id| shown(&store, id)).collect();
-    }
-    match store.full_id(name) {
-        Ok(id) => Ok(vec![shown(&store, &id)?]),
-        Err(StoreError::NoRun { .. }) => Err(Failure::usage(
-            format!("no kept run has the label or name `{name}`, and no file is called so"),
-            "`pathmeter history` lists runs with their names and labels",
-        )
-        .into()),
-        Err(error) => Err(failed(error)),
-    }
 }
 
 /// What a picture is called says what it is.

@@ -7,6 +7,7 @@ mod progress;
 use super::keep::Keep;
 use super::output::deliver;
 use super::session::{parse_expectations, print_plan, security};
+use super::set::find;
 use crate::cli::{Common, Rfc2544Args};
 use crate::exit::Exit;
 use crate::files;
@@ -25,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Runs the command.
 pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     let expected = parse_expectations(&args.session.expect, EXAMPLE)?;
-    let reference = args.against.as_deref().map(reference).transpose()?;
+    let reference = args.against.as_deref().map(|name| reference(name, args)).transpose()?;
     let security = security(&args.session.identity)?;
     let plan = request::plan(args)?;
     let Plan::Device(devices) = &plan else { return Err(fault("the plan is none of devices")) };
@@ -93,11 +94,18 @@ fn journal(args: &Rfc2544Args, plan: &DevicePlan, global: &Common) -> Result<Opt
 }
 
 /// The result to compare with, read before anything is measured.
-fn reference(file: &Path) -> Result<DutReport> {
-    let text = files::text(file)?;
-    let read = format::read(&text).map_err(|error| {
+fn reference(name: &str, args: &Rfc2544Args) -> Result<DutReport> {
+    let file = Path::new(name);
+    if !file.is_file() {
+        let none = || {
+            let what = format!("--against {name}: none of these runs is of a device");
+            Failure::usage(what, "`pathmeter history --kind rfc2544` lists those that are kept")
+        };
+        return Ok(find(name, &args.keep.store)?.device()?.ok_or_else(none)?);
+    }
+    let read = format::read(&files::text(file)?).map_err(|error| {
         let advice = "give the file that `pathmeter rfc2544 --json -o FILE` wrote";
-        Failure::usage(format!("--against {}: {error}", file.display()), advice)
+        Failure::usage(format!("--against {name}: {error}"), advice)
     });
     Ok(read?)
 }

@@ -1,5 +1,6 @@
 //! `pathmeter serve`: the other end, for many clients at once.
 
+mod metrics;
 mod rights;
 
 use super::dialect::server_output;
@@ -15,6 +16,7 @@ use engine::session::{Observer, SessionEvent, Watcher};
 use engine::tls::ServerTls;
 use insight::run_of_events;
 use linux::clock::wall_now;
+use metrics::{Answering, Counted, Metrics};
 use model::event::Event;
 use model::plan::{ProtocolName, Transport};
 use model::sample::Role;
@@ -30,9 +32,19 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> Result<Exit> {
     // Each connection and each stream is a file. What the kernel refuses here, it will tell when they run out.
     linux::privilege::raise_open_files().ok();
     let server = Server::bind(config(args)?)?;
+    let answering = args.metrics.map(Answering::bind).transpose()?;
     rights::give_up(args, &Log)?;
-    let observer: Arc<dyn Observer> = Arc::new(Log);
+    let observer = observer(answering)?;
     server.serve(&interrupt, &observer).map(|()| Exit::Done)
+}
+
+/// The log, and what counts for those who read metrics.
+fn observer(answering: Option<Answering>) -> Result<Arc<dyn Observer>> {
+    let Some(answering) = answering else { return Ok(Arc::new(Log)) };
+    Log.note(&format!("metrics at http://{}/metrics", answering.address()?));
+    let metrics = Arc::<Metrics>::default();
+    answering.start(metrics.clone())?;
+    Ok(Arc::new(Counted { observer: Log, metrics }))
 }
 
 fn config(args: &ServeArgs) -> Result<Config> {

@@ -6,14 +6,14 @@ use crate::cli::{Common, IdentityArgs, SessionArgs};
 use crate::exit::Exit;
 use crate::files;
 use engine::connect::Security;
-use engine::error::{Error, Failure, Result};
+use engine::error::{Error, Failure, Result, fault};
 use engine::run::Plan;
 use insight::finding::is_lasting;
 use model::finding::Status;
 use model::history;
 use model::plan::{Direction, Transport};
 use model::run::Run;
-use report::document::{indented_json, json_line};
+use report::document::{indented_json, json_line, with_units};
 use report::expect::{Checked, ExpectError, Expectation, NeverMeasured, Yields};
 use report::format::RunDocument;
 use std::io::Write;
@@ -110,9 +110,10 @@ pub(crate) fn parse_expectations<T: FromStr<Err = ExpectError>>(
 /// # Errors
 /// `Kind::Usage` for a format that no plan is written in.
 pub(crate) fn print_plan<P: serde::Serialize>(plan: &P, global: &Common) -> Result<Exit> {
+    let plan = with_units(serde_json::to_value(plan).map_err(|error| fault(error.to_string()))?);
     let text = match global.format().name {
-        "text" | "json" => indented_json(plan),
-        "ndjson" => json_line(plan),
+        "text" | "json" => indented_json(&plan),
+        "ndjson" => json_line(&plan),
         other => {
             let message = format!("--dry-run --format {other}: a plan is written as JSON");
             return Err(Failure::usage(message, "give --format json or --format ndjson").into());

@@ -4,16 +4,18 @@ mod export;
 mod shown;
 
 pub(crate) use export::export;
-pub(crate) use shown::{Shown, shown};
+pub(crate) use shown::shown;
 
 use super::output::write;
 use crate::cli::{Common, FilterArgs, ForgetArgs, HistoryArgs, LabelArgs, ShowArgs, StoreArgs};
 use crate::exit::Exit;
 use engine::error::{Error, Failure, Kind, Result};
 use linux::clock::wall_now;
+use model::history::Kept;
 use model::time::WallTime;
 use model::units::Nanos;
 use report::document::Document;
+use report::format::document;
 use report::format::history::History;
 use std::io::Write;
 use std::path::PathBuf;
@@ -44,7 +46,7 @@ fn found(args: &StoreArgs) -> Result<Location, Failure> {
     Err(Failure::usage(what, "--save keeps one; --store FILE names another store"))
 }
 
-fn location(args: &StoreArgs) -> Result<Location, Failure> {
+pub(crate) fn location(args: &StoreArgs) -> Result<Location, Failure> {
     let usual = || Some(Location::from(folder()?.join("runs.db")));
     args.named().map(Location::from).or_else(usual).ok_or_else(|| {
         let what = "no store is named, and neither XDG_DATA_HOME nor HOME says where one would be";
@@ -95,8 +97,8 @@ pub(crate) fn history(args: &HistoryArgs, global: &Common) -> Result<Exit> {
 /// `pathmeter show`: what they say.
 pub(crate) fn show(args: &ShowArgs, global: &Common) -> Result<Exit> {
     let store = to_read(&args.store)?;
-    let found: Vec<Shown> = args.runs.iter().map(|id| shown(&store, id)).collect::<Result<_>>()?;
-    let documents: Vec<Box<dyn Document + '_>> = found.iter().map(Shown::document).collect();
+    let found: Vec<Kept> = args.runs.iter().map(|id| shown(&store, id)).collect::<Result<_>>()?;
+    let documents: Vec<Box<dyn Document + '_>> = found.iter().map(document).collect();
     let documents: Vec<&dyn Document> = documents.iter().map(AsRef::as_ref).collect();
     write(&documents, global)?;
     Ok(Exit::Done)

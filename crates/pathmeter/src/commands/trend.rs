@@ -32,7 +32,7 @@ pub(crate) fn run(args: &TrendArgs, global: &Common) -> Result<Exit> {
 
 /// The trends of the runs of a filter.
 pub(super) fn of(store: &Store, target: &str, filter: &Filter, level: LevelArgs) -> Result<Trends> {
-    let samples = store.samples(filter).map_err(failed)?;
+    let samples = store.series(filter).map_err(failed)?;
     let marks: Vec<(WallTime, String)> =
         store.marks(target).map_err(failed)?.into_iter().map(|mark| (mark.at, mark.note)).collect();
     let rules = Rules {

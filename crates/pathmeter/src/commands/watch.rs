@@ -2,9 +2,10 @@
 
 mod alert;
 mod round;
+mod tally;
 
 use super::store::{failed, open};
-use super::trend;
+use super::{progress, trend};
 use crate::cli::{Common, WatchArgs};
 use crate::exit::Exit;
 use crate::signals;
@@ -12,27 +13,35 @@ use alert::{Alert, Alerts};
 use engine::error::Result;
 use engine::interrupt::Interrupt;
 use linux::clock::wall_now;
-use model::units::Nanos;
+use report::format::Live;
 use report::format::trend::Trends;
+use report::harmless;
 use round::{Round, Task};
 use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::{Filter, Store};
+use tally::Tally;
 
 /// Runs the command.
-pub(crate) fn run(args: &WatchArgs, _global: &Common) -> Result<Exit> {
+pub(crate) fn run(args: &WatchArgs, global: &Common) -> Result<Exit> {
     let task = Task::of(args)?;
     // Before anything is sent.
     let store = open(&args.store)?;
     let stop = signals::interrupt()?;
-    let mut watch = Watch { args, store, task, alerts: Alerts::new(args), last: Exit::Done };
+    let is_json = global.format().live == Live::Events;
+    let (alerts, tally) = (Alerts::new(args, is_json), Tally::default());
+    let mut watch =
+        Watch { args, store, task, alerts, tally, asked: signals::asked()?, is_json, last: Exit::Done };
     let mut round = 0;
     loop {
         round += 1;
         let begun = Instant::now();
         watch.round(&stop)?;
-        if args.rounds.is_some_and(|rounds| round >= rounds) || !rest(begun, args.every, &stop) {
+        if args.rounds.is_some_and(|rounds| round >= rounds) || !watch.rest(begun, &stop) {
+            watch.sums();
             return Ok(watch.last);
         }
     }
@@ -43,6 +52,11 @@ struct Watch<'a> {
     store: Store,
     task: Task,
     alerts: Alerts<'a>,
+    tally: Tally,
+    /// Somebody wants to know the sums so far.
+    asked: Arc<AtomicBool>,
+    /// Rounds are lines of JSON.
+    is_json: bool,
     /// What the program would end with now.
     last: Exit,
 }
@@ -61,7 +75,11 @@ impl Watch<'_> {
                 _ if trends.is_worse() => Exit::Regression,
                 _ => Exit::Done,
             };
-            say(&round.line());
+            self.tally.add(&round);
+            match self.is_json {
+                true => say(harmless::json(&round.json()).trim_end()),
+                false => say(&round.line()),
+            }
             self.alerts.reach(&round);
             for change in newest(&trends, round.id()) {
                 // Told once, also by a watch that was killed after the run was kept.
@@ -74,6 +92,30 @@ impl Watch<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Waits until the next round is due. False: it is to stop.
+    fn rest(&self, begun: Instant, stop: &Interrupt) -> bool {
+        let every = self.args.every;
+        // A number that no other host has.
+        let random = RandomState::new().hash_one(wall_now().0) % 1000;
+        let due = begun + Duration::from_nanos(every.0.saturating_add(every.0 / 10_000 * random));
+        while !stop.is_raised() {
+            let left = due.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            if self.asked.swap(false, Ordering::Relaxed) {
+                self.sums();
+            }
+            std::thread::sleep(left.min(STEP));
+        }
+        false
+    }
+
+    /// All rounds so far, on standard error: standard output has the rounds alone.
+    fn sums(&self) {
+        self.tally.lines().iter().for_each(|line| progress::say(line));
     }
 
     fn keep(&self, round: &Round) -> Result<Trends> {
@@ -96,21 +138,6 @@ fn newest(trends: &Trends, run: &str) -> Vec<Alert> {
         Some(Alert::of(&trends.target, series, turn))
     };
     trends.series.iter().filter_map(of).collect()
-}
-
-/// Waits until the next round is due. False: it is to stop.
-fn rest(begun: Instant, every: Nanos, stop: &Interrupt) -> bool {
-    // A number that no other host has.
-    let random = RandomState::new().hash_one(wall_now().0) % 1000;
-    let due = begun + Duration::from_nanos(every.0.saturating_add(every.0 / 10_000 * random));
-    while !stop.is_raised() {
-        let left = due.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return true;
-        }
-        std::thread::sleep(left.min(STEP));
-    }
-    false
 }
 
 fn say(text: &str) {

@@ -4,10 +4,11 @@ use super::{Asks, origin};
 use crate::cli::{Dscp, LatencyArgs, LatencyWaitArg};
 use crate::files;
 use engine::error::{Failure, Result};
-use engine::request::{Latency, LatencyLoad, LatencyWait, Request, Via};
+use engine::request::{ENDLESS, Latency, LatencyLoad, LatencyWait, Request, Via};
 use model::latency::{LatencyMode, LatencyProtocol, WaitMode};
 use model::plan::Transport;
 use model::playback::{Item, parse};
+use model::units::Nanos;
 use std::path::Path;
 use wire::stamp::Key;
 
@@ -24,7 +25,10 @@ impl Asks for LatencyArgs {
             mode: if playback.is_some() { LatencyMode::Playback } else { self.test.mode.into() },
             transport: if self.test.tcp { Transport::Tcp } else { Transport::Udp },
             size: self.test.size,
-            time: self.test.time,
+            time: match self.test.time {
+                Some(Nanos::ZERO) if !self.load.loaded => Some(ENDLESS),
+                time => time,
+            },
             count: self.test.count,
             rate: self.test.rate,
             reply_every: self.test.reply_every,

@@ -3,8 +3,9 @@
 use super::{Asks, exclude, far};
 use crate::cli::{Dscp, TestArgs, ThroughputArgs};
 use engine::error::{Failure, Result};
-use engine::request::{Request, Sockets, Throughput};
+use engine::request::{ENDLESS, Request, Sockets, Throughput};
 use model::plan::{Directions, End, ProtocolName, Transport};
+use model::units::Nanos;
 
 impl Asks for ThroughputArgs {
     fn request(&self) -> Result<Request> {
@@ -25,6 +26,7 @@ fn asked(args: &ThroughputArgs) -> Result<Throughput, Failure> {
         streams: test.parallel,
         end: match (test.bytes, test.time) {
             (Some(bytes), _) => End::Bytes(bytes),
+            (None, Some(Nanos::ZERO)) if args.pairs.is_none() => End::Time(ENDLESS),
             (None, Some(time)) => End::Time(time),
             (None, None) => plain.end,
         },

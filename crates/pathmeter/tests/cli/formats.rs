@@ -2,6 +2,7 @@
 
 use super::{Scratch, run, succeed};
 use report::format::FORMATS;
+use serde_json::Value;
 
 /// Commands that need neither a far end nor rights.
 const COMMANDS: [&str; 5] = [
@@ -56,4 +57,32 @@ fn several_outputs_of_other_tools_are_one_page() {
     );
     let analysis = succeed(&format!("analyse {files} --format html"));
     assert!(analysis.contains("<h2>Throughput</h2>") && analysis.contains("class=\"finding"), "{analysis}");
+}
+
+/// A plan is written in the format asked for, or that is refused; what is printed of it says its units.
+#[test]
+fn a_plan_is_written_as_asked() {
+    let plans = [
+        "throughput 127.0.0.9 --dry-run",
+        "measure 127.0.0.9 --dry-run",
+        "latency 127.0.0.9 --dry-run",
+        "mtu 127.0.0.9 --dry-run",
+        "frames 127.0.0.9 --link 1G --dry-run",
+        "rfc2544 no-such0 no-such1 --quick --dry-run",
+        "lab run direct --dry-run",
+    ];
+    for plan in plans {
+        let json =
+            serde_json::from_str::<Value>(&run(&format!("{plan} --format json")).stdout).expect("JSON");
+        let lines = run(&format!("{plan} --format ndjson")).stdout;
+        let line: Value = serde_json::from_str(lines.trim_end()).expect("a line of JSON");
+        assert_eq!((lines.lines().count(), &line), (1, &json), "{plan}");
+        for format in ["csv", "markdown", "html", "junit"] {
+            let refused = run(&format!("{plan} --format {format}"));
+            assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{plan} as {format}");
+            assert!(refused.stderr.contains("--format json"), "{}", refused.stderr);
+        }
+    }
+    let plan: Value = serde_json::from_str(&succeed(plans[0])).expect("JSON");
+    assert_eq!((&plan["units"]["omit"], &plan["units"]["bitrate"]), (&"ns".into(), &"bit/s".into()));
 }

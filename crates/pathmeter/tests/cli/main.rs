@@ -2,6 +2,7 @@
 
 mod analyse;
 mod config;
+mod devices;
 mod exits;
 mod formats;
 mod help;

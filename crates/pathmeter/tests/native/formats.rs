@@ -1,7 +1,7 @@
 //! Every format of every command that measures, against its schema or its own rules; expectations, plans, files.
 
 use super::schema::Schema;
-use super::support::{Scratch, Server, pathmeter, run};
+use super::support::{Scratch, Server, pathmeter, run, start};
 use serde_json::Value;
 
 #[test]
@@ -20,6 +20,10 @@ fn json_is_as_its_schema_says() {
     let measured = run(&["measure", &host, "--quick", "--json"]).code(0).json();
     schema.accept(&measured);
     assert_eq!(measured["tests"].as_array().unwrap().len(), 4);
+    // The same instant, without what a program with floating point alone rounds.
+    let started = measured["started_at"].as_str().unwrap().parse::<model::time::WallTime>().unwrap();
+    assert_eq!(started.0, measured["started"].as_u64().unwrap() / 1_000_000 * 1_000_000);
+    assert_eq!(measured["units"]["omit"], "ns");
 }
 
 #[test]
@@ -168,4 +172,36 @@ fn fields(line: &str) -> Vec<String> {
         }
     }
     fields
+}
+
+/// `-t 0` goes on until it is stopped, says on the way what it has measured, and keeps no interval of it.
+#[test]
+fn a_test_without_an_end_is_summed_up_when_asked_and_when_stopped() {
+    let server = Server::start(&[]);
+    let host = server.host();
+    for (words, sample, sums, result) in [
+        (&["throughput", &host, "-b", "2M", "-l", "1000"][..], "\"sample\"", "so far, ", "up"),
+        (
+            &["throughput", &host, "-u", "-R", "-b", "2M", "-l", "500"],
+            "\"sample\"",
+            " datagrams lost (",
+            "down",
+        ),
+        (&["latency", &host, "--rate", "100"], "\"latency_sample\"", " round trips, ", "ways"),
+    ] {
+        let running = start(&[words, &["-t", "0", "-i", "20ms", "--format", "ndjson"]].concat());
+        running.wait_for_output(sample);
+        running.signal("USR1");
+        running.wait_for(sums);
+        running.signal("INT");
+        let ended = running.end().code(0);
+        let run: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
+        assert!(run["event"] == "run" && !run["summary"][result].is_null(), "{run:#}");
+    }
+    // Nor does any other format.
+    let running = start(&["throughput", &host, "-b", "2M", "-t", "0", "-i", "20ms", "-v", "--plain"]);
+    running.wait_for("0.02-0.0");
+    running.signal("INT");
+    let ended = running.end().code(0);
+    assert!(ended.stderr.contains("Retransmits") && !ended.stdout.contains("0.02-0.0"), "{}", ended.stdout);
 }

@@ -107,8 +107,15 @@ fn a_watch_that_cannot_be_is_refused_and_one_that_is_interrupted_ends() {
         ["watch", &server.host(), "--every", "1h", "--run", "throughput -n 100k", "--store", &kept.store];
     let running = start(&words);
     running.wait_for_output("throughput 127.0.0.1");
+    running.signal("USR1");
+    running.wait_for("1 round, the far end unreachable in 0");
     running.signal("INT");
-    running.end().code(0);
+    let ended = running.end().code(0);
+    assert_eq!(ended.stderr.matches("tcp.up.goodput: ").count(), 2, "once asked for, once at the end");
+    let rounds = ["--rounds", "2", "--every", "1ms", "--run", "throughput -n 100k", "--format", "ndjson"];
+    let ended = kept.run(&[&["watch", &server.host()], &rounds[..]].concat()).code(0);
+    let runs: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((runs.len(), &runs[1]["kind"]), (2, &"throughput".into()));
 }
 
 #[test]

@@ -1,30 +1,114 @@
 //! The rows of a document.
 
-/// A table for programs.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Csv {
-    /// The header; columns are only ever added at the end.
-    pub columns: Vec<&'static str>,
-    /// Rows of as many fields.
-    pub rows: Vec<Vec<Field>>,
-}
+use serde::Serialize;
 
-/// A field of a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Field {
-    /// A number or a word.
-    Value(String),
-    /// Words of people, which stand in quotes always.
-    Prose(String),
+/// A table for programs. Columns have names and their order means nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Csv {
+    /// The header: each name carries its unit.
+    pub columns: Vec<String>,
+    /// Rows of as many fields; an empty one is not known or does not apply.
+    pub rows: Vec<Vec<String>>,
 }
 
 impl Csv {
-    /// Rows of numbers and words under a header.
-    pub fn new<R: IntoIterator<Item = String>>(
-        columns: &[&'static str],
+    /// Rows of words under a header.
+    pub fn new<C: Into<String>, R: IntoIterator<Item = String>>(
+        columns: impl IntoIterator<Item = C>,
         rows: impl IntoIterator<Item = R>,
     ) -> Csv {
-        let fields = |row: R| row.into_iter().map(Field::Value).collect();
-        Csv { columns: columns.to_vec(), rows: rows.into_iter().map(fields).collect() }
+        Csv {
+            columns: columns.into_iter().map(Into::into).collect(),
+            rows: rows.into_iter().map(|row| row.into_iter().collect()).collect(),
+        }
+    }
+
+    /// A row for each value: its fields are columns by their serialised names. Several structs in a tuple stand side by side.
+    ///
+    /// # Panics
+    /// When a field holds more than one value, which no row has.
+    pub fn of<R: Serialize + Default>(rows: impl IntoIterator<Item = R>) -> Csv {
+        let rows: Vec<R> = rows.into_iter().collect();
+        // A header is written with a row: where there is none, with one that is left out again.
+        let written = if rows.is_empty() { table(&[R::default()]) } else { table(&rows) };
+        let mut lines =
+            csv::ReaderBuilder::new().has_headers(false).from_reader(written.as_slice()).into_records();
+        let mut line = || {
+            let record = lines.next()?.expect("what was written here can be read");
+            Some(record.iter().map(str::to_owned).collect::<Vec<_>>())
+        };
+        let columns = line().unwrap_or_default();
+        let records: Vec<_> = std::iter::from_fn(line).collect();
+        Csv { columns, rows: if rows.is_empty() { Vec::new() } else { records } }
+    }
+
+    /// The rows of all, one after the other, under every column that any of them has.
+    pub fn joined(parts: impl IntoIterator<Item = Csv>) -> Csv {
+        let mut joined = Csv::default();
+        for Csv { columns, rows } in parts {
+            let places: Vec<usize> = columns.into_iter().map(|name| joined.place(name)).collect();
+            joined.rows.extend(rows.into_iter().map(|row| {
+                let mut fields = vec![String::new(); places.iter().max().map_or(0, |last| last + 1)];
+                places.iter().zip(row).for_each(|(&place, field)| fields[place] = field);
+                fields
+            }));
+        }
+        let width = joined.columns.len();
+        joined.rows.iter_mut().for_each(|row| row.resize(width, String::new()));
+        joined
+    }
+
+    /// Where the column stands; a new one comes to stand last.
+    fn place(&mut self, name: String) -> usize {
+        self.columns.iter().position(|column| *column == name).unwrap_or_else(|| {
+            self.columns.push(name);
+            self.columns.len() - 1
+        })
+    }
+}
+
+fn table<R: Serialize>(rows: &[R]) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    rows.iter().for_each(|row| writer.serialize(row).expect("a row has a value for each column"));
+    writer.into_inner().expect("memory takes what is written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default, Serialize)]
+    struct Where {
+        host: &'static str,
+    }
+
+    #[derive(Default, Serialize)]
+    struct Rate {
+        rate_bps: Option<u64>,
+        note: String,
+    }
+
+    #[derive(Default, Serialize)]
+    struct Time {
+        note: &'static str,
+        rtt_ns: u64,
+    }
+
+    #[test]
+    fn structs_side_by_side_and_tables_one_below_the_other() {
+        let rates = Csv::of([(Where { host: "a" }, Rate { rate_bps: None, note: "x,\"y\"\nz".into() })]);
+        assert_eq!(
+            rates,
+            Csv::new(["host", "rate_bps", "note"], [["a", "", "x,\"y\"\nz"].map(String::from)])
+        );
+        let times = Csv::of([(Where { host: "b" }, Time { note: "n", rtt_ns: 7 })]);
+        let both = Csv::joined([rates, times]);
+        assert_eq!(both.columns, ["host", "rate_bps", "note", "rtt_ns"]);
+        assert_eq!(both.rows, [["a", "", "x,\"y\"\nz", ""], ["b", "", "n", "7"]]);
+    }
+
+    #[test]
+    fn a_header_needs_no_row() {
+        assert_eq!(Csv::of(Vec::<Rate>::new()), Csv::new(["rate_bps", "note"], [[String::new(); 0]; 0]));
     }
 }

@@ -1,8 +1,11 @@
 //! Expectations of a benchmarked device: `64.throughput>=1Mpps` held against a report.
 
+use super::headline::{Key, Metric, key};
 use super::quantity::Quantity;
 use super::{Checked, Comparison, ExpectError, likely, read_value, split};
 use model::dut::{DeviceReport, DutReport, LatencyReport, StreamReport};
+use model::framing::Network;
+use model::history::Headline;
 use model::stats::histogram::Distribution;
 use model::units::Nanos;
 use std::str::FromStr;
@@ -64,8 +67,9 @@ impl DeviceExpectation {
             Source::Device(_) => Vec::new(),
             Source::Row(figure) => {
                 let meant = device.rows.iter().filter(|row| {
-                    let frames = &row.stream.frames.name;
-                    self.means(&[&device.name, frames, &format!("{}.{frames}", device.name)])
+                    let (frames, whole) = (&row.stream.frames.name, scope(row));
+                    let of_device = |scope: &str| format!("{}.{scope}", device.name);
+                    self.means(&[&device.name, frames, &of_device(frames), &whole, &of_device(&whole)])
                 });
                 let place = |row: &StreamReport| {
                     format!("{}, {} {}", device.name, row.stream.frames.name, row.stream.network)
@@ -87,6 +91,72 @@ impl DeviceExpectation {
 #[must_use]
 pub fn known_device_keys() -> String {
     FIGURES.iter().map(|figure| figure.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The frames of a row, as the name of a figure has them: `64`, `ipv6.84`.
+fn scope(row: &StreamReport) -> String {
+    let frames = &row.stream.frames.name;
+    match row.stream.network {
+        Network::V4 => frames.clone(),
+        Network::V6 => format!("ipv6.{frames}"),
+    }
+}
+
+/// Every figure that devices are compared by, the foremost first.
+const KEYS: [Key; 12] = [
+    key("throughput", true),
+    key("ndr", true),
+    key("pdr", true),
+    key("mrr", true),
+    key("mrr.loss", false),
+    key("loss", false),
+    key("latency.p50", false),
+    key("latency.p99", false),
+    key("back_to_back", true),
+    key("delay_variation", false),
+    key("recovery", false),
+    key("reset", false),
+];
+
+/// Those of every row, named as an expectation names them; the device stands before them where there are several.
+pub(super) fn headlines(report: &DutReport) -> Vec<Headline> {
+    let several = report.devices.len() > 1;
+    let rows = report.devices.iter().flat_map(|device| {
+        let before = if several { format!("{}.", device.name) } else { String::new() };
+        device.rows.iter().map(move |row| (format!("{before}{}", scope(row)), row))
+    });
+    rows.flat_map(|(scope, row)| KEYS.iter().filter_map(move |key| headline(&scope, row, key.name))).collect()
+}
+
+fn headline(scope: &str, row: &StreamReport, name: &str) -> Option<Headline> {
+    let figure = FIGURES.iter().find(|figure| figure.name == name)?;
+    let Source::Row(of) = figure.source else { return None };
+    let value = of(row)?;
+    Some(Headline { name: format!("{scope}.{name}"), value, text: figure.quantity.print(value) })
+}
+
+/// Whether more of a figure of a row is better; `None` of one that devices are not compared by.
+pub(super) fn higher_is_better(name: &str) -> Option<bool> {
+    let (_, figure) = named(name).filter(|(scope, _)| scope.is_some())?;
+    KEYS.iter().find(|key| key.name == figure.name).map(|key| key.higher_is_better)
+}
+
+/// A value of a figure of a row with its unit.
+pub(super) fn printed(name: &str, value: f64) -> Option<String> {
+    let (_, figure) = named(name).filter(|(scope, _)| scope.is_some())?;
+    Some(figure.quantity.print(value))
+}
+
+/// A value of a figure of a row in the words of Prometheus.
+pub(super) fn metric(name: &str, value: f64) -> Option<Metric> {
+    let (scope, figure) = named(name)?;
+    let (unit, ours) = figure.quantity.base_unit();
+    Some(Metric {
+        name: format!("pathmeter_device_{}{unit}", figure.name.replace('.', "_")),
+        figure: figure.name.into(),
+        labels: vec![("frames".into(), scope?.into())],
+        value: value / ours,
+    })
 }
 
 /// Every figure behind the scope of this key.

@@ -1,7 +1,8 @@
 //! The foremost figures of a run: those that a list shows, and those that two sets of runs are compared by.
 
 use super::Expectation;
-use model::history::{Headline, Sample, facts, histograms};
+use super::device;
+use model::history::{Entry, Headline, Measured, Origin, Sample, facts, histograms};
 use model::run::Run;
 use model::stats::histogram::Histogram;
 
@@ -14,7 +15,7 @@ pub(crate) struct Key {
     pub(crate) higher_is_better: bool,
 }
 
-const fn key(name: &'static str, higher_is_better: bool) -> Key {
+pub(super) const fn key(name: &'static str, higher_is_better: bool) -> Key {
     Key { name, higher_is_better }
 }
 
@@ -41,9 +42,35 @@ pub(crate) const KEYS: [Key; 19] = [
     key("transfer.first_byte", false),
 ];
 
-/// Those of this run, and of each of its ways where it has several.
+/// Those of this document: of a run and of each of its ways where it has several, or of each row of a device's. Labs have none.
 #[must_use]
-pub fn headlines(run: &Run) -> Vec<Headline> {
+pub fn headlines(measured: Measured<'_>) -> Vec<Headline> {
+    match measured {
+        Measured::Run(run) => of_run(run),
+        Measured::Device(report) => device::headlines(report),
+        Measured::Lab(_) => Vec::new(),
+    }
+}
+
+/// The document as a row of a list: neither kept nor labelled.
+pub(crate) fn entry(measured: Measured<'_>) -> Entry {
+    let ((kind, target), [started, finished]) = (measured.origin(), measured.times());
+    let verdict = measured.verdict();
+    Entry {
+        id: measured.id().into(),
+        kind,
+        target,
+        label: String::new(),
+        origin: Origin::Measured,
+        started: started.unwrap_or_default(),
+        finished,
+        status: Some(verdict.status.word().into()),
+        verdict: Some(verdict.text),
+        figures: headlines(measured),
+    }
+}
+
+fn of_run(run: &Run) -> Vec<Headline> {
     let ways = run.summary.ways.iter().filter(|_| run.summary.ways.len() > 1);
     let of_ways = ways.flat_map(|way| ["p50", "p99"].map(|part| format!("way.{}.rtt.{part}", way.label)));
     let names = KEYS.iter().map(|key| key.name.to_owned()).chain(of_ways);
@@ -56,20 +83,25 @@ fn headline(run: &Run, name: String) -> Option<Headline> {
     Some(Headline { name, value, text: figure.print(value) })
 }
 
-/// What a comparison needs of a run.
+/// What a comparison needs of a document.
 #[must_use]
-pub fn sample(run: &Run) -> Sample {
+pub fn sample(measured: Measured<'_>) -> Sample {
     let read = |(label, text): (String, &str)| Some((label, Histogram::from_v2_base64(text).ok()?));
+    let counted = match measured {
+        Measured::Run(run) => histograms(run),
+        Measured::Device(_) | Measured::Lab(_) => Vec::new(),
+    };
+    let Entry { id, kind, target, label, started, status, figures, .. } = entry(measured);
     Sample {
-        id: run.id.clone(),
-        kind: run.kind.clone(),
-        target: run.target(),
-        label: String::new(),
-        started: run.started.unwrap_or_default(),
-        status: Some(run.verdict.status.word().into()),
-        figures: headlines(run).into_iter().map(|figure| (figure.name, figure.value)).collect(),
-        facts: facts(run),
-        histograms: histograms(run).into_iter().filter_map(read).collect(),
+        id,
+        kind,
+        target,
+        label,
+        started,
+        status,
+        figures: figures.into_iter().map(|figure| (figure.name, figure.value)).collect(),
+        facts: facts(measured),
+        histograms: counted.into_iter().filter_map(read).collect(),
     }
 }
 
@@ -77,13 +109,14 @@ pub fn sample(run: &Run) -> Sample {
 #[must_use]
 pub fn higher_is_better(name: &str) -> Option<bool> {
     let key = KEYS.iter().find(|key| key.name == name).map(|key| key.higher_is_better);
-    key.or_else(|| name.starts_with("way.").then_some(false))
+    key.or_else(|| name.starts_with("way.").then_some(false)).or_else(|| device::higher_is_better(name))
 }
 
 /// A value of a figure with its unit.
 #[must_use]
 pub fn printed(name: &str, value: f64) -> String {
-    named(name).map_or_else(|| value.to_string(), |figure| figure.print(value))
+    let of_run = named(name).map(|figure| figure.print(value));
+    of_run.or_else(|| device::printed(name, value)).unwrap_or_else(|| value.to_string())
 }
 
 /// A figure in the words of Prometheus.
@@ -99,7 +132,7 @@ pub(crate) struct Metric {
 
 /// A value of a figure in the words of Prometheus.
 pub(crate) fn metric(name: &str, value: f64) -> Option<Metric> {
-    let figure = named(name)?;
+    let Some(figure) = named(name) else { return device::metric(name, value) };
     let (name, labels, value) = figure.metric(value);
     Some(Metric { name, figure: figure.figure.name.into(), labels, value })
 }

@@ -3,8 +3,6 @@
 mod csv;
 pub(super) mod sections;
 
-pub use csv::COLUMNS;
-
 use super::text::words;
 use crate::document::{Block, Csv, Document, Head, Item, Table, indented_json, json_line};
 use insight::analysis::{Analysis, RunFinding};

@@ -326,7 +326,7 @@ impl Document for Compared {
                 row.judgement.to_string(),
             ]
         };
-        Csv::new(&CSV, self.figures.iter().map(row))
+        Csv::new(CSV, self.figures.iter().map(row))
     }
 
     /// Schema `pathmeter/comparison/1`.

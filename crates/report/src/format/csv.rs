@@ -1,64 +1,103 @@
-//! CSV: the rows of documents under their header (RFC 4180, with plain line feeds).
+//! CSV: the rows of documents as one table (RFC 4180, with plain line feeds).
 
 use super::Style;
-use crate::document::{Document, Field};
+use crate::document::{Csv, Document};
+use model::finding::Verdict;
+use model::host::Host;
+use model::run::Run;
+use model::time::WallTime;
+use serde::Serialize;
 
-/// The rows of every document; a header stands where it is another than before.
+/// The columns that the rows of every result begin with: what was measured, where and when.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Source {
+    run: String,
+    started: Option<String>,
+    host: String,
+    target: String,
+    kind: String,
+    status: &'static str,
+}
+
+impl Source {
+    /// Of a result that has neither a name nor a far end.
+    pub(super) fn new(kind: &str, started: Option<WallTime>, host: Option<&Host>) -> Source {
+        Source {
+            kind: kind.to_owned(),
+            started: started.map(|time| time.to_string()),
+            host: host.map(|host| host.name.clone()).unwrap_or_default(),
+            ..Source::default()
+        }
+    }
+
+    /// Of a run.
+    pub(super) fn of_run(run: &Run) -> Source {
+        let target = run.target();
+        Source { target, ..Source::new(&run.kind, run.started, run.host.as_ref()).named(&run.id) }
+            .judged(&run.verdict)
+    }
+
+    /// The same of a result with a name.
+    pub(super) fn named(self, run: &str) -> Source {
+        Source { run: run.to_owned(), ..self }
+    }
+
+    /// The same with its verdict in a word.
+    pub(super) fn judged(self, verdict: &Verdict) -> Source {
+        Source { status: verdict.status.word(), ..self }
+    }
+}
+
+/// The rows of every document under one header.
 pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
-    let mut text = String::new();
-    let mut header: Vec<&str> = Vec::new();
-    for document in documents {
-        let csv = document.csv();
-        if csv.columns != header {
-            text.push_str(&(csv.columns.join(",") + "\n"));
-            header = csv.columns;
-        }
-        for row in csv.rows {
-            text.push_str(&(row.into_iter().map(written).collect::<Vec<_>>().join(",") + "\n"));
-        }
-    }
-    text
+    written(&Csv::joined(documents.iter().map(|document| document.csv())))
 }
 
-/// RFC 4180 section 2: a field with a comma, a quote or a line break stands in quotes, quotes in it doubled. What a
-/// spreadsheet would take for a formula, and is no number, gets an apostrophe before it, which spreadsheets take for text.
-pub(super) fn written(field: Field) -> String {
-    match guarded(field) {
-        Field::Value(text) if !text.contains([',', '"', '\n', '\r']) => text,
-        Field::Value(text) | Field::Prose(text) => format!("\"{}\"", text.replace('"', "\"\"")),
+/// The table as text.
+///
+/// # Panics
+/// Never: memory takes every row, and every row has a field for each column.
+pub(super) fn written(table: &Csv) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in std::iter::once(&table.columns).chain(&table.rows) {
+        writer
+            .write_record(row.iter().map(|field| guarded(field)))
+            .expect("a row has a field for each column");
     }
+    let bytes = writer.into_inner().expect("memory takes what is written");
+    String::from_utf8(bytes).expect("fields are text")
 }
 
-fn guarded(field: Field) -> Field {
-    let is_formula =
-        |text: &str| text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
-    match field {
-        Field::Value(text) if is_formula(&text) => Field::Value(format!("'{text}")),
-        Field::Prose(text) if is_formula(&text) => Field::Prose(format!("'{text}")),
-        field => field,
-    }
+/// What a spreadsheet would take for a formula, and is no number, gets an apostrophe before it, which spreadsheets take for
+/// text.
+fn guarded(field: &str) -> String {
+    let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']) && field.parse::<f64>().is_err();
+    if is_formula { format!("'{field}") } else { field.to_owned() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn line(fields: &[&str]) -> String {
+        written(&Csv { columns: fields.iter().map(|field| (*field).to_owned()).collect(), rows: Vec::new() })
+    }
+
     #[test]
     fn fields_are_quoted_as_rfc_4180_asks() {
-        assert_eq!(written(Field::Value("plain".into())), "plain");
-        assert_eq!(written(Field::Value("a,\"b\"".into())), "\"a,\"\"b\"\"\"");
-        assert_eq!(written(Field::Prose("words".into())), "\"words\"");
+        assert_eq!(line(&["plain", "a,\"b\"", "", "two\nlines"]), "plain,\"a,\"\"b\"\"\",,\"two\nlines\"\n");
     }
 
     #[test]
     fn no_field_is_a_formula() {
         for text in ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1"] {
-            let safe = format!("'{text}");
-            assert_eq!(written(Field::Prose(text.into())), format!("\"{safe}\""));
-            assert!(written(Field::Value(text.into())).trim_start_matches('"').starts_with('\''));
+            assert!(
+                line(&["x", text]).trim_start_matches("x,").trim_start_matches('"').starts_with('\''),
+                "{text:?}"
+            );
         }
         for number in ["-1.5", "+2", "-0", "1e-9"] {
-            assert_eq!(written(Field::Value(number.into())), number);
+            assert_eq!(line(&["x", number]), format!("x,{number}\n"));
         }
     }
 }

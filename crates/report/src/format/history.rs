@@ -1,6 +1,6 @@
 //! The runs of a store as a document.
 
-use crate::document::{Block, Column, Csv, Document, Field, Head, Table, indented_json, json_line};
+use crate::document::{Block, Column, Csv, Document, Head, Published, Table, indented_json};
 use model::history::{Entry, Headline};
 
 /// Kept runs, in the order of the list.
@@ -24,10 +24,9 @@ impl Document for History {
     }
 
     fn csv(&self) -> Csv {
-        let columns = vec![
-            "id", "started", "finished", "kind", "target", "label", "origin", "status", "figure", "value",
-        ];
-        Csv { columns, rows: self.entries.iter().flat_map(csv_rows).collect() }
+        let columns =
+            ["id", "started", "finished", "kind", "target", "label", "origin", "status", "figure", "value"];
+        Csv::new(columns, self.entries.iter().flat_map(csv_rows))
     }
 
     fn entries(&self) -> Vec<Entry> {
@@ -36,11 +35,11 @@ impl Document for History {
 
     /// An array of entries.
     fn json(&self) -> String {
-        indented_json(&self.entries)
+        indented_json(&self.entries.iter().map(Published::of_entry).collect::<Vec<_>>())
     }
 
     fn ndjson(&self) -> String {
-        self.entries.iter().map(json_line).collect()
+        self.entries.iter().map(|entry| Published::of_entry(entry).line()).collect()
     }
 }
 
@@ -67,23 +66,23 @@ fn in_short(figure: &Headline) -> String {
 }
 
 /// A row for each figure; one without, where there is none.
-fn csv_rows(entry: &Entry) -> Vec<Vec<Field>> {
+fn csv_rows(entry: &Entry) -> Vec<Vec<String>> {
     let time = |time: Option<model::time::WallTime>| time.map(|time| time.to_string()).unwrap_or_default();
     let head = || {
         vec![
-            Field::Value(entry.id.clone()),
-            Field::Value(time(Some(entry.started))),
-            Field::Value(time(entry.finished)),
-            Field::Value(entry.kind.clone()),
-            Field::Prose(entry.target.clone()),
-            Field::Prose(entry.label.clone()),
-            Field::Value(entry.origin.name().into()),
-            Field::Value(entry.status.clone().unwrap_or_default()),
+            entry.id.clone(),
+            time(Some(entry.started)),
+            time(entry.finished),
+            entry.kind.clone(),
+            entry.target.clone(),
+            entry.label.clone(),
+            entry.origin.name().into(),
+            entry.status.clone().unwrap_or_default(),
         ]
     };
     let with = |name: String, value: String| {
         let mut row = head();
-        row.extend([Field::Value(name), Field::Value(value)]);
+        row.extend([name, value]);
         row
     };
     match entry.figures.as_slice() {

@@ -29,11 +29,22 @@ mod units;
 mod wide;
 
 pub use crate::document::{Paint, Style};
-pub use run::{COLUMNS, LivePoint, RunDocument, Series, SeriesLine, live_points, series, test_title};
+pub use run::{LivePoint, RunDocument, Series, SeriesLine, live_points, series, test_title};
 pub use side_by_side::SideBySide;
 
 use crate::document::{Document, Table};
 use crate::harmless;
+use model::history::Kept;
+
+/// What was kept as a document that can be written.
+#[must_use]
+pub fn document(kept: &Kept) -> Box<dyn Document + '_> {
+    match kept {
+        Kept::Run(run) => Box::new(RunDocument::of(run)),
+        Kept::Device(report) => Box::new(rfc2544::DeviceDocument { report }),
+        Kept::Lab(report) => Box::new(model::lab::LabReport::clone(report)),
+    }
+}
 
 /// An output format.
 #[derive(Debug)]

@@ -1,14 +1,14 @@
 //! Newline-delimited JSON: one object per line, each with an `event`; the last of a run is `run`.
 
 use super::Style;
-use crate::document::{Document, json_line};
+use crate::document::{Document, Published, PublishedEvent, json_line};
 use model::event::Event;
 use model::run::Run;
 use serde::Serialize;
 
 /// One event as one line, as it happens.
 pub fn line(event: &Event) -> String {
-    json_line(event)
+    json_line(&PublishedEvent::of(event))
 }
 
 /// One document after the other.
@@ -21,7 +21,7 @@ pub fn last_line(run: &Run) -> String {
     let mut run = run.clone();
     without_intervals(&mut run);
     run.tests.iter_mut().for_each(without_intervals);
-    json_line(&Tagged { event: "run", test: None, body: &run })
+    json_line(&Tagged { event: "run", test: None, body: &Published::of_run(&run) })
 }
 
 fn without_intervals(run: &mut Run) {

@@ -14,13 +14,16 @@ mod sentences;
 mod service;
 
 pub use chart::chart;
-pub use csv::COLUMNS;
+
 pub use read::{ReadError, read};
 
 use crate::document::{
-    Block, Chart, Conclusion, Csv, Document, Expectation, Head, Judgement, Table, indented_json, json_line,
+    Block, Chart, Conclusion, Csv, Document, Expectation, Head, Judgement, Published, Table, json_line,
 };
+use crate::expect::entry;
 use model::dut::{DeviceReport, DutReport, StreamReport};
+use model::history::{Entry, Measured};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A report as a document.
@@ -74,19 +77,23 @@ impl Document for DeviceDocument<'_> {
         super::run::expectations(&self.report.expectations).into_iter().chain(promised).collect()
     }
 
+    fn entries(&self) -> Vec<Entry> {
+        vec![entry(Measured::Device(self.report))]
+    }
+
     fn csv(&self) -> Csv {
         csv::rows(self.report)
     }
 
     fn json(&self) -> String {
-        indented_json(self.report)
+        Published::of_devices(self.report).indented()
     }
 
     /// A line for each stream of each device, `"event":"stream"`, and the document in the last line.
     fn ndjson(&self) -> String {
         let devices = self.report.devices.iter();
         let streams = devices.flat_map(|device| device.rows.iter().map(|row| line(&device.name, row)));
-        streams.chain([json_line(self.report)]).collect()
+        streams.chain([Published::of_devices(self.report).line()]).collect()
     }
 }
 
@@ -115,12 +122,17 @@ fn promise(device: &DeviceReport) -> Option<Expectation> {
 
 /// One stream of a device as a line of JSON, also while others are still tested.
 pub fn line(device: &str, row: &StreamReport) -> String {
-    #[derive(Serialize)]
-    struct Line<'a> {
-        event: &'static str,
-        device: &'a str,
-        #[serde(flatten)]
-        row: &'a StreamReport,
-    }
-    json_line(&Line { event: "stream", device, row })
+    json_line(&StreamLine { event: "stream", device: device.to_owned(), row })
+}
+
+/// The result of a stream, as soon as it is there.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Stream")]
+pub struct StreamLine<T = StreamReport> {
+    /// Always `stream`.
+    event: &'static str,
+    /// The device.
+    device: String,
+    #[serde(flatten)]
+    row: T,
 }

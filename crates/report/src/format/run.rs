@@ -8,14 +8,14 @@ mod method;
 mod series;
 
 pub(super) use blocks::title;
-pub use csv::COLUMNS;
+
 pub use series::{LivePoint, Series, SeriesLine, live_points, series, test_title};
 
 use super::brief::provenance;
 use super::{Style, ndjson, text};
-use crate::document::{Block, Csv, Document, Expectation, Head, Judgement, indented_json};
-use crate::expect::{Checked, headlines};
-use model::history::{Entry, Origin};
+use crate::document::{Block, Csv, Document, Expectation, Head, Judgement, Published};
+use crate::expect::{Checked, entry};
+use model::history::{Entry, Measured};
 use model::run::Run;
 
 /// A run, and what was expected of it.
@@ -52,19 +52,7 @@ impl Document for RunDocument<'_> {
     }
 
     fn entries(&self) -> Vec<Entry> {
-        let run = self.run;
-        vec![Entry {
-            id: run.id.clone(),
-            kind: run.kind.clone(),
-            target: run.target(),
-            label: String::new(),
-            origin: Origin::Measured,
-            started: run.started.unwrap_or_default(),
-            finished: run.finished,
-            status: Some(run.verdict.status.word().into()),
-            verdict: Some(run.verdict.text.clone()),
-            figures: headlines(run),
-        }]
+        vec![entry(Measured::Run(self.run))]
     }
 
     fn expectations(&self) -> Vec<Expectation> {
@@ -82,7 +70,7 @@ impl Document for RunDocument<'_> {
     }
 
     fn json(&self) -> String {
-        indented_json(self.run)
+        Published::of_run(self.run).indented()
     }
 
     fn ndjson(&self) -> String {

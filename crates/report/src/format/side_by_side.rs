@@ -6,7 +6,7 @@ use super::text::words;
 use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
 use crate::expect::{headlines, printed};
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
-use model::history::{Headline, facts};
+use model::history::{Headline, Measured, facts};
 use model::run::Run;
 use model::time::WallTime;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ impl SideBySide<'_> {
 
     /// A row for each figure that a run has: its name and the value of each run.
     fn figures(&self) -> Vec<(String, Vec<Option<f64>>)> {
-        let all: Vec<Vec<Headline>> = self.runs.iter().map(headlines).collect();
+        let all: Vec<Vec<Headline>> = self.runs.iter().map(|run| headlines(Measured::Run(run))).collect();
         let mut rows: Vec<(String, Vec<Option<f64>>)> = Vec::new();
         for figure in all.iter().flatten() {
             if rows.iter().all(|(name, _)| *name != figure.name) {
@@ -60,7 +60,7 @@ impl SideBySide<'_> {
     /// What is known of all runs beside their figures, and not the same in all.
     fn differences(&self) -> Table {
         let heads = std::iter::once("Not the same".to_owned()).chain(self.names()).map(Column::left);
-        let all: Vec<_> = self.runs.iter().map(facts).collect();
+        let all: Vec<_> = self.runs.iter().map(|run| facts(Measured::Run(run))).collect();
         let row = |name: &String| -> Option<Vec<String>> {
             let value = |known: &Vec<model::history::Fact>| {
                 Some(known.iter().find(|fact| fact.name == *name)?.value.clone())
@@ -131,7 +131,7 @@ impl Document for SideBySide<'_> {
             let row = move |(id, value): (String, Option<f64>)| Some([id, name.clone(), value?.to_string()]);
             ids.zip(values).filter_map(row).collect::<Vec<_>>()
         });
-        Csv::new(&["run", "figure", "value"], rows)
+        Csv::new(["run", "figure", "value"], rows)
     }
 
     fn json(&self) -> String {

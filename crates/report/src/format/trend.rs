@@ -1,6 +1,6 @@
 //! How the figures of a path went over time, as a document.
 
-use crate::document::{Block, Chart, Column, Csv, Document, Field, Head, Table, indented_json, json_line};
+use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
 use crate::expect::{KEYS, higher_is_better, printed};
 use crate::plot::{Line, LineChart, LinePanel};
 use model::history::Sample;
@@ -311,20 +311,19 @@ impl Document for Trends {
     }
 
     fn csv(&self) -> Csv {
-        let columns = vec!["target", "kind", "figure", "run", "at", "value"];
         let rows = self.series.iter().flat_map(|series| {
             series.points.iter().map(|point| {
-                vec![
-                    Field::Prose(self.target.clone()),
-                    Field::Value(series.kind.clone()),
-                    Field::Prose(series.figure.clone()),
-                    Field::Value(point.run.clone()),
-                    Field::Value(point.at.clone()),
-                    Field::Value(point.value.to_string()),
+                [
+                    self.target.clone(),
+                    series.kind.clone(),
+                    series.figure.clone(),
+                    point.run.clone(),
+                    point.at.clone(),
+                    point.value.to_string(),
                 ]
             })
         });
-        Csv { columns, rows: rows.collect() }
+        Csv::new(["target", "kind", "figure", "run", "at", "value"], rows)
     }
 
     /// Schema `pathmeter/trend/1`.

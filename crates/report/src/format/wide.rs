@@ -2,7 +2,7 @@
 
 use super::Style;
 use super::csv::written;
-use crate::document::{Document, Field};
+use crate::document::{Csv, Document};
 use model::history::Entry;
 
 /// The runs of every document in one table.
@@ -14,26 +14,24 @@ pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
             figures.push(&figure.name);
         }
     }
-    let head = COLUMNS.iter().chain(&figures).map(|name| written(Field::Value((*name).to_owned())));
-    let rows = entries.iter().map(|entry| row(entry, &figures).into_iter().map(written).collect::<Vec<_>>());
-    let lines = std::iter::once(head.collect::<Vec<_>>()).chain(rows);
-    lines.map(|fields| fields.join(",") + "\n").collect()
+    let columns = COLUMNS.iter().chain(&figures).copied();
+    written(&Csv::new(columns, entries.iter().map(|entry| row(entry, &figures))))
 }
 
-fn row(entry: &Entry, figures: &[&str]) -> Vec<Field> {
+fn row(entry: &Entry, figures: &[&str]) -> Vec<String> {
     let value = |name: &&str| {
         let figure = entry.figures.iter().find(|figure| figure.name == **name);
-        Field::Value(figure.map(|figure| figure.value.to_string()).unwrap_or_default())
+        figure.map(|figure| figure.value.to_string()).unwrap_or_default()
     };
     let own = [
-        Field::Value(entry.id.clone()),
-        Field::Value(entry.started.to_string()),
-        Field::Value(entry.finished.map(|time| time.to_string()).unwrap_or_default()),
-        Field::Value(entry.kind.clone()),
-        Field::Prose(entry.target.clone()),
-        Field::Prose(entry.label.clone()),
-        Field::Value(entry.origin.name().into()),
-        Field::Value(entry.status.clone().unwrap_or_default()),
+        entry.id.clone(),
+        entry.started.to_string(),
+        entry.finished.map(|time| time.to_string()).unwrap_or_default(),
+        entry.kind.clone(),
+        entry.target.clone(),
+        entry.label.clone(),
+        entry.origin.name().into(),
+        entry.status.clone().unwrap_or_default(),
     ];
     own.into_iter().chain(figures.iter().map(value)).collect()
 }
@@ -68,7 +66,7 @@ mod tests {
         let text = documents(&[&History { entries, notes: Vec::new() }], &Style::default());
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "id,started,finished,kind,target,label,origin,status,rtt.p50,rtt.p99");
-        assert_eq!(lines[1], "a,1970-01-01T00:00:00.000Z,,latency,\"far\",\"'=1+1\",measured,ok,1.5,");
-        assert_eq!(lines[2], "b,1970-01-01T00:00:00.000Z,,latency,\"far\",\"\",measured,ok,,2");
+        assert_eq!(lines[1], "a,1970-01-01T00:00:00.000Z,,latency,far,'=1+1,measured,ok,1.5,");
+        assert_eq!(lines[2], "b,1970-01-01T00:00:00.000Z,,latency,far,,measured,ok,,2");
     }
 }

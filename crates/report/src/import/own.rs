@@ -4,13 +4,23 @@ use super::json::Document;
 use super::{Imported, Tool};
 use insight::run_of_events;
 use model::event::{Event, Outcome};
+use model::history::Kept;
 use model::run::{Run, SCHEMA};
+use model::{dut, lab};
 use serde_json::Value;
 
 /// The run of a document of our schema.
 pub(super) fn document(document: &Document) -> Option<Imported> {
     let run = run_of(&document.value).filter(|_| document.value.get("event").is_none())?;
     Some(imported(document.line, run))
+}
+
+/// The report of a document of another schema of ours.
+pub(super) fn report(document: Document) -> Option<Kept> {
+    let schema = document.value.get("schema")?.as_str()?.to_owned();
+    let is_report = [dut::SCHEMA, lab::SCHEMA].contains(&schema.as_str());
+    let whole = is_report && !document.mended;
+    whole.then(|| Kept::read(&schema, document.value).ok()).flatten()
 }
 
 /// What says of itself that it is a run of our schema, and is.

@@ -5,7 +5,7 @@ use model::finding::{Finding, Severity, Status};
 use model::plan::Direction;
 use model::time::WallTime;
 use pathmeter_report::document::{
-    Block, Chart, Column, Conclusion, Csv, Document, Expectation, Field, Head, Item, Judgement, Table,
+    Block, Chart, Column, Conclusion, Csv, Document, Expectation, Head, Item, Judgement, Table,
     indented_json, json_line,
 };
 use pathmeter_report::format::FORMATS;
@@ -66,8 +66,7 @@ impl Document for Everything {
     }
 
     fn csv(&self) -> Csv {
-        let words = Field::Prose("It is slow.".into());
-        Csv { columns: vec!["value", "words"], rows: vec![vec![Field::Value("1,5".into()), words]] }
+        Csv::new(["value", "words"], [["1,5", "It is slow."].map(String::from)])
     }
 
     fn json(&self) -> String {

@@ -250,13 +250,6 @@ fn colour_changes_no_letter() {
     assert_eq!(super::without_codes(&colour), super::written(&report, "text"));
 }
 
-#[test]
-fn rows_have_the_headers_columns() {
-    for line in super::written(&compared(), "csv").lines() {
-        assert_eq!(line.split(',').count(), lab::COLUMNS.len(), "{line}");
-    }
-}
-
 /// Full frames of 1514 bytes carry 1448 of TCP, in an outer IPv6 header 1408: a link as fast as that of `direct` carries
 /// that share of its goodput.
 #[test]

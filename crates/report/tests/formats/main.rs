@@ -30,7 +30,7 @@ use model::summary::Loss;
 use model::time::WallTime;
 use model::units::Bytes;
 use pathmeter_report::document::Document;
-use pathmeter_report::format::{COLUMNS, FORMATS, RunDocument, Style, by_name, ndjson, render, text};
+use pathmeter_report::format::{FORMATS, RunDocument, Style, by_name, ndjson, render, text};
 
 fn all() -> Vec<(&'static str, Run)> {
     let tests = runs::all().into_iter().chain(latency::all()).chain(paths::all()).chain(hops::all());
@@ -151,16 +151,53 @@ fn an_event_is_a_line() {
     assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
 }
 
+/// A figure is told by host, time and target, and a table has no column of a measurement that was not made.
 #[test]
-fn csv_rows_have_the_headers_columns() {
+fn csv_has_the_columns_of_its_kind() {
+    let shared = ["run", "started", "host", "target", "kind", "status", "test", "row", "direction"];
+    let mut widest = 0;
     for (name, run) in all() {
-        let csv = written(&RunDocument::of(&run), "csv");
-        for line in csv.lines() {
-            // A comma between quotes is part of a field.
-            let plain: String = line.split('"').step_by(2).collect();
-            assert_eq!(plain.split(',').count(), COLUMNS.len(), "{name}: {line}");
+        let csv = RunDocument::of(&run).csv();
+        assert_eq!(csv.columns[..shared.len()], shared, "{name}");
+        assert!(csv.rows.iter().all(|row| row.len() == csv.columns.len()), "{name}");
+        let column = |name: &str| csv.columns.iter().position(|column| column == name);
+        let measured = [
+            ("rtt_p50_ns", run.latency.is_some() || run.hops.is_some()),
+            ("hop_name", run.hops.is_some()),
+            ("path_mtu_bytes", run.summary.path.is_some() || run.transfer.is_some()),
+            ("http_status", run.transfer.is_some()),
+            ("line_rate_pps", run.is_frames()),
+        ];
+        for (figure, measured) in measured.into_iter().filter(|_| run.tests.is_empty()) {
+            assert_eq!(column(figure).is_some(), measured, "{figure} of {name}");
         }
+        if let Some(started) = run.started {
+            assert!(csv.rows.iter().all(|row| row[1] == started.to_string()), "{name}");
+        }
+        widest = widest.max(csv.columns.len());
     }
+    assert!(widest < 60, "{widest} columns");
+}
+
+/// Names come from far hosts and from users.
+#[test]
+fn csv_of_hostile_names_runs_no_formula() {
+    let mut run = all().swap_remove(0).1;
+    for hostile in ["=HYPERLINK(\"http://x\")", "+1+cmd", "-2+3", "@SUM(A1)"] {
+        run.host.as_mut().unwrap().name = hostile.into();
+        let csv = written(&RunDocument::of(&run), "csv");
+        let guarded = format!("'{hostile}").replace('"', "\"\"");
+        assert!(csv.contains(&guarded) && !csv.contains(&format!(",{hostile}")), "{csv}");
+    }
+}
+
+#[test]
+fn csv_of_several_runs_is_one_table() {
+    let runs = all();
+    let documents: Vec<RunDocument<'_>> = runs.iter().map(|(_, run)| RunDocument::of(run)).collect();
+    let documents: Vec<&dyn Document> = documents.iter().map(|document| document as &dyn Document).collect();
+    let csv = by_name("csv").unwrap().write(&documents, &Style::default());
+    assert_eq!(csv.lines().filter(|line| line.starts_with("run,started,")).count(), 1);
 }
 
 /// Live parts and the stored document show the same table.

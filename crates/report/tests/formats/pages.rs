@@ -248,6 +248,4 @@ fn several_documents_are_one_page_and_one_file_of_suites() {
     let of = |format: &str| (by_name(format).unwrap().render)(&documents, &Style::default());
     parsed(&of("html"), |tree| assert_eq!(texts(tree, "article").len(), 2));
     parsed(&of("junit"), |tree| assert_eq!(texts(tree, "testsuite").len(), 2));
-    let csv = of("csv");
-    assert_eq!(csv.lines().filter(|line| line.starts_with("run,test,")).count(), 1, "one header");
 }

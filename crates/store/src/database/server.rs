@@ -1,17 +1,21 @@
 //! A store on a PostgreSQL server: tables in a schema of their own, `pathmeter`.
 
+mod tls;
+
 use super::{Row, TIMEOUT, Value};
 use crate::{Location, Result, StoreError};
 use postgres::error::SqlState;
 use postgres::types::private::BytesMut;
 use postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
-use postgres::{Client, Config, NoTls};
+use postgres::{Client, Config};
 use std::cell::RefCell;
+use tls::Tls;
 
 /// A connection, made anew where it was lost.
 pub(super) struct Server {
     location: Location,
     config: Config,
+    tls: Tls,
     client: RefCell<Client>,
 }
 
@@ -24,7 +28,8 @@ impl std::fmt::Debug for Server {
 impl Server {
     pub(super) fn connect(url: &str) -> Result<Server> {
         let location = Location::from(url);
-        let mut config: Config = url
+        let (known, tls) = tls::of_url(url)?;
+        let mut config: Config = known
             .parse()
             .map_err(|error| StoreError::Unopened { store: location.clone(), why: cause(&error) })?;
         if config.get_password().is_none() {
@@ -37,11 +42,12 @@ impl Server {
             .tcp_user_timeout(TIMEOUT)
             .keepalives_idle(TIMEOUT)
             .application_name("pathmeter")
+            .ssl_mode(tls.mode)
             .options(&format!(
                 "{options}-c search_path={SCHEMA} -c lock_timeout={wait} -c client_min_messages=warning"
             ));
-        let client = config.connect(NoTls).map_err(|error| told(&location, &error))?;
-        Ok(Server { location, config, client: RefCell::new(client) })
+        let client = connected(&location, &config, &tls)?;
+        Ok(Server { location, config, tls, client: RefCell::new(client) })
     }
 
     pub(super) fn version(&self) -> Result<i64> {
@@ -87,10 +93,14 @@ impl Server {
     fn with<T>(&self, act: impl FnOnce(&mut Client) -> std::result::Result<T, postgres::Error>) -> Result<T> {
         let mut client = self.client.borrow_mut();
         if client.is_closed() {
-            *client = self.config.connect(NoTls).map_err(|error| told(&self.location, &error))?;
+            *client = connected(&self.location, &self.config, &self.tls)?;
         }
         act(&mut client).map_err(|error| told(&self.location, &error))
     }
+}
+
+fn connected(location: &Location, config: &Config, tls: &Tls) -> Result<Client> {
+    config.connect(tls.connector(location)?).map_err(|error| told(location, &error))
 }
 
 /// SQLite's words for what PostgreSQL calls otherwise. Texts are ordered by their bytes, as in SQLite.
@@ -151,6 +161,10 @@ impl<'a> FromSql<'a> for Value {
 fn told(store: &Location, error: &postgres::Error) -> StoreError {
     let (store, why) = (store.clone(), cause(error));
     let Some(state) = error.code() else {
+        // The library has no other way to tell it apart.
+        if error.to_string().starts_with("error performing TLS handshake") {
+            return StoreError::Untrusted { store, why };
+        }
         return StoreError::Unreachable { store, why };
     };
     match *state {

@@ -2,7 +2,7 @@
 
 use crate::support::{begun, figures, ids, insert, place, run};
 use model::finding::Status;
-use model::history::{Measured, Origin};
+use model::history::{Kept, Measured, Origin};
 use pathmeter_store::{Content, Filter, Location, Store, StoreError, salvage};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,7 +38,10 @@ fn a_store_of_a_later_version_is_refused_left_as_it_is_and_what_can_be_read_is_r
     let error = Store::open(&place.file).unwrap_err();
     assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error:?}");
     assert!(error.advice().contains("pathmeter export --store"), "{}", error.advice());
-    assert_eq!(salvage(&place.file).unwrap().runs[0].2, Content::Run(Box::new(run("a", Status::Ok))));
+    assert_eq!(
+        salvage(&place.file).unwrap().runs[0].2,
+        Content::Kept(Kept::Run(Box::new(run("a", Status::Ok))))
+    );
     assert_eq!(std::fs::read(&place.file).unwrap(), before);
 }
 
@@ -74,7 +77,7 @@ fn of_a_damaged_file_what_can_be_read_is_read_and_nothing_is_written() {
     let salvaged = salvage(&place.file).unwrap();
     assert!(salvaged.runs.len() > 30 && salvaged.runs.len() <= 300, "{} runs", salvaged.runs.len());
     for (id, kind, content) in &salvaged.runs {
-        if let Content::Run(found) = content {
+        if let Content::Kept(Kept::Run(found)) = content {
             assert_eq!((found.id.as_str(), kind.is_empty() || kind == "throughput"), (id.as_str(), true));
         }
     }
@@ -163,7 +166,7 @@ fn a_full_disk_is_told_and_leaves_whole_runs() {
     assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
     assert!(error.advice().contains("forget"), "{}", error.advice());
     for id in ids(&store, &Filter::default()) {
-        assert!(matches!(store.get(&id).unwrap().content, Content::Run(_)), "{id}");
+        assert!(matches!(store.get(&id).unwrap().content, Content::Kept(Kept::Run(_))), "{id}");
     }
     assert_eq!(ids(&store, &Filter::default()).len(), kept);
 }

@@ -3,7 +3,7 @@
 use crate::support::{begun, each, figures, ids, insert, run, warning};
 use model::dut::DutReport;
 use model::finding::Status;
-use model::history::{Measured, Origin};
+use model::history::{Kept, Measured, Origin};
 use model::host::Host;
 use model::lab::LabReport;
 use model::run::Run;
@@ -35,7 +35,7 @@ fn runs_are_found_the_latest_first_and_by_what_they_are() {
         let labelled = Filter { label: Some("before".into()), limit: Some(1), ..Filter::default() };
         assert_eq!(store.count(&labelled).unwrap(), 2, "a page knows how many there are");
         let stored = store.get("b").unwrap();
-        assert_eq!(stored.content, Content::Run(Box::new(run("b1", Status::Ok))));
+        assert_eq!(stored.content, Content::Kept(Kept::Run(Box::new(run("b1", Status::Ok)))));
         assert_eq!(
             (stored.entry.origin, stored.entry.figures.as_slice()),
             (Origin::Imported, &figures()[..])
@@ -94,7 +94,7 @@ fn what_happened_before_a_crash_is_there_and_the_end_takes_its_place() {
         assert_eq!((entry.status, entry.finished), (None, None));
         let ended = recorder.finish(Measured::Run(&run("a", Status::Ok)), &figures()).unwrap();
         assert_eq!(ended, Placed::Kept);
-        assert!(matches!(other.get("a").unwrap().content, Content::Run(_)));
+        assert!(matches!(other.get("a").unwrap().content, Content::Kept(Kept::Run(_))));
         assert_eq!(other.list(&Filter::default()).unwrap()[0].figures, figures());
     });
 }
@@ -105,7 +105,10 @@ fn a_run_that_was_taken_out_while_it_was_measured_is_kept_all_the_same() {
         let recorder = Store::open(location).unwrap().begin(&begun("a", 1), None).unwrap();
         Store::open(location).unwrap().forget("a").unwrap();
         recorder.finish(Measured::Run(&run("a", Status::Ok)), &[]).unwrap();
-        assert!(matches!(Store::open(location).unwrap().get("a").unwrap().content, Content::Run(_)));
+        assert!(matches!(
+            Store::open(location).unwrap().get("a").unwrap().content,
+            Content::Kept(Kept::Run(_))
+        ));
     });
 }
 
@@ -127,12 +130,12 @@ fn reports_of_devices_and_labs_are_kept_too() {
         let kind = |kind: &str, id| Begun { kind: kind.into(), ..begun(id, 1) };
         store.insert(&kind("lab", "l"), Origin::Measured, Measured::Lab(&lab), &[]).unwrap();
         let stored = store.get("l").unwrap();
-        assert_eq!(stored.content, Content::Lab(Box::new(lab)));
+        assert_eq!(stored.content, Content::Kept(Kept::Lab(Box::new(lab))));
         assert_eq!((stored.entry.started, stored.entry.status.as_deref()), (WallTime(5), Some("void")));
         let device: DutReport =
             serde_json::from_str(&snapshot("formats__rfc2544__rfc2544-quick.json.snap")).unwrap();
         store.insert(&kind("rfc2544", "d"), Origin::Measured, Measured::Device(&device), &figures()).unwrap();
-        assert_eq!(store.get("d").unwrap().content, Content::Device(Box::new(device)));
+        assert_eq!(store.get("d").unwrap().content, Content::Kept(Kept::Device(Box::new(device))));
     });
 }
 
@@ -158,7 +161,7 @@ fn documents_come_back_as_they_were() {
         runs += 1;
         let id = format!("run-{runs}");
         store.insert(&begun(&id, runs), Origin::Measured, Measured::Run(&run), &[]).unwrap();
-        let Content::Run(found) = store.get(&format!("run-{runs}")).unwrap().content else {
+        let Content::Kept(Kept::Run(found)) = store.get(&format!("run-{runs}")).unwrap().content else {
             panic!("{name:?}")
         };
         assert_eq!(*found, run, "{name:?}");

@@ -2,7 +2,7 @@
 
 use crate::support::{Place, begun, figures, place, run, warning};
 use model::finding::Status;
-use model::history::{Measured, Origin};
+use model::history::{Kept, Measured, Origin};
 use pathmeter_store::{Content, Filter, Store};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -67,7 +67,10 @@ fn a_program_that_is_killed_while_runs_end_leaves_whole_ones() {
         }
         kill(child);
         for entry in store.list(&Filter::default()).unwrap() {
-            assert!(matches!(store.get(&entry.id).unwrap().content, Content::Run(_)), "{entry:?}");
+            assert!(
+                matches!(store.get(&entry.id).unwrap().content, Content::Kept(Kept::Run(_))),
+                "{entry:?}"
+            );
             assert_eq!(entry.figures, figures(), "row, document and figures come at once");
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::support::{figures, ids, insert, place};
 use model::finding::Status;
+use model::history::Kept;
 use pathmeter_store::{Content, Filter, Store};
 
 /// As the program of version 1 wrote it: one run that has ended, one that has not.
@@ -15,7 +16,7 @@ fn a_store_of_version_1_keeps_its_runs() {
     let store = Store::open(&place.file).unwrap();
     assert_eq!(ids(&store, &Filter::default()).len(), 2);
     let ended = store.get("01a205c8").unwrap();
-    let Content::Run(run) = &ended.content else { panic!("{ended:?}") };
+    let Content::Kept(Kept::Run(run)) = &ended.content else { panic!("{ended:?}") };
     assert_eq!((run.id.as_str(), run.kind.as_str()), (ended.entry.id.as_str(), "latency"));
     assert_eq!(ended.entry.label, "first");
     assert!(!ended.entry.figures.is_empty());

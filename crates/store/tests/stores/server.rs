@@ -2,9 +2,11 @@
 
 use crate::support::{begun, figures, ids, place, run, warning};
 use model::finding::Status;
-use model::history::Measured;
+use model::history::{Kept, Measured};
 use pathmeter_store::{Content, Filter, Location, Placed, Store, StoreError};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,6 +17,7 @@ pub(crate) struct Server {
     folder: TempDir,
     port: u16,
     process: Option<Child>,
+    options: &'static [&'static str],
 }
 
 impl Server {
@@ -26,7 +29,7 @@ impl Server {
         };
         let folder = tempfile::tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut server = Server { folder, port, process: None };
+        let mut server = Server { folder, port, process: None, options: &[] };
         let data = server.data();
         std::fs::create_dir(&data).unwrap();
         let password = server.folder.path().join("password");
@@ -42,6 +45,26 @@ impl Server {
         Some(server)
     }
 
+    /// The same with a certificate of this authority for 127.0.0.1, and nobody let in without TLS.
+    fn start_with_tls(authority: &Issuer<'_, KeyPair>) -> Option<Server> {
+        let mut server = Server::start()?;
+        server.kill();
+        let key = KeyPair::generate().unwrap();
+        let certificate =
+            CertificateParams::new(vec!["127.0.0.1".into()]).unwrap().signed_by(&key, authority).unwrap();
+        for (name, text) in [("server.crt", certificate.pem()), ("server.key", key.serialize_pem())] {
+            let file = server.data().join(name);
+            std::fs::write(&file, text).unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+            std::os::unix::fs::chown(&file, Some(USER), Some(USER)).unwrap();
+        }
+        std::fs::write(server.data().join("pg_hba.conf"), "hostssl all all 127.0.0.1/32 scram-sha-256\n")
+            .unwrap();
+        server.options = &["-c", "ssl=on"];
+        server.serve();
+        Some(server)
+    }
+
     fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
@@ -51,7 +74,11 @@ impl Server {
         let programs = programs().unwrap();
         let mut serve = as_user(&programs.join("postgres"));
         serve.arg("-D").arg(self.data()).args(["-h", "127.0.0.1", "-p", &self.port.to_string()]);
-        serve.arg("-k").arg(self.folder.path()).args(["-c", "fsync=off", "-c", "shared_buffers=16MB"]);
+        serve
+            .arg("-k")
+            .arg(self.folder.path())
+            .args(["-c", "fsync=off", "-c", "shared_buffers=16MB"])
+            .args(self.options);
         self.process = Some(serve.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
         let mut ready = Command::new(programs.join("pg_isready"));
         ready.args(["-q", "-h", "127.0.0.1", "-p", &self.port.to_string()]);
@@ -66,6 +93,14 @@ impl Server {
         // Its children end when it is gone (immediate shutdown).
         let _ = Command::new("kill").args(["-QUIT", &process.id().to_string()]).status();
         let _ = process.wait();
+    }
+
+    /// Runs a statement beside the store.
+    fn sql(&self, statement: &str) {
+        let mut command = Command::new(programs().unwrap().join("psql"));
+        command.env("PGPASSWORD", PASSWORD).args(["-q", "-h", "127.0.0.1", "-p", &self.port.to_string()]);
+        let ended = command.args(["-U", "pathmeter", "-d", "postgres", "-c", statement]).output().unwrap();
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     }
 
     pub(crate) fn location(&self) -> Location {
@@ -123,7 +158,7 @@ fn a_run_whose_server_is_lost_is_kept_here_and_delivered_later() {
     assert!(matches!(store.get("a").unwrap().content, Content::Events(_)), "as far as it went");
     assert_eq!(store.deliver(&place.file).unwrap(), 1);
     let stored = store.get("a").unwrap();
-    assert_eq!(stored.content, Content::Run(Box::new(run("a", Status::Ok))));
+    assert_eq!(stored.content, Content::Kept(Kept::Run(Box::new(run("a", Status::Ok)))));
     assert_eq!(stored.entry.figures, figures());
     assert!(ids(&Store::open(&place.file).unwrap(), &Filter::default()).is_empty());
     assert_eq!(store.deliver(&place.file).unwrap(), 0);
@@ -147,6 +182,80 @@ fn a_wrong_password_is_told_and_not_printed() {
     let error = Store::open(url.as_str()).unwrap_err();
     assert!(matches!(error, StoreError::Refused { .. }), "{error:?}");
     assert!(!format!("{error} {error:?} {}", error.advice()).contains("guessed-secret"), "{error:?}");
+}
+
+/// An authority, and its certificate in a file.
+fn authority(folder: &Path, name: &str) -> (Issuer<'static, KeyPair>, String) {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.distinguished_name.push(DnType::CommonName, name);
+    let file = folder.join(name);
+    std::fs::write(&file, params.self_signed(&key).unwrap().pem()).unwrap();
+    (Issuer::new(params, key), file.display().to_string())
+}
+
+#[test]
+fn a_connection_is_encrypted_and_the_server_is_who_it_should_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let (own, trusted) = authority(folder.path(), "own.pem");
+    let (_, other) = authority(folder.path(), "other.pem");
+    let Some(server) = Server::start_with_tls(&own) else { return };
+    let open = |host: &str, query: &str| {
+        Store::open(format!("postgres://pathmeter:{PASSWORD}@{host}:{}/postgres?{query}", server.port))
+    };
+    let local = "127.0.0.1";
+    let refused = open(local, "sslmode=disable").unwrap_err();
+    assert!(matches!(refused, StoreError::Refused { .. }), "{refused:?}");
+    for query in [
+        "sslmode=prefer".into(),
+        "sslmode=require".into(),
+        format!("sslmode=verify-ca&sslrootcert={trusted}"),
+    ] {
+        open(local, &query).unwrap_or_else(|error| panic!("{query}: {error}"));
+    }
+    let full = |roots: &str| format!("sslmode=verify-full&sslrootcert={roots}");
+    let store = open(local, &full(&trusted)).unwrap();
+    crate::support::insert(&store, &begun("a", 1), Status::Ok);
+    // Another authority, also with `require`, and one of this system, which signed nothing of the kind.
+    for query in [full(&other), format!("sslmode=require&sslrootcert={other}"), "sslmode=verify-full".into()]
+    {
+        let error = open(local, &query).unwrap_err();
+        assert!(matches!(error, StoreError::Untrusted { .. }), "{query}: {error:?}");
+        assert!(error.advice().contains("sslrootcert=FILE"), "{}", error.advice());
+        assert!(!error.is_unreachable() && !error.to_string().contains(PASSWORD), "{error}");
+    }
+    // By another name it is another host, unless only the authority counts.
+    let error = open("localhost", &full(&trusted)).unwrap_err();
+    assert!(matches!(error, StoreError::Untrusted { .. }), "{error:?}");
+    let gone = open(local, &full("/no/such.pem")).unwrap_err();
+    assert!(gone.to_string().contains("/no/such.pem"), "{gone}");
+}
+
+#[test]
+fn a_server_without_tls_is_refused_where_tls_is_required() {
+    let Some(server) = Server::start() else { return };
+    let Location::Server(url) = server.location() else { panic!("it is a server") };
+    let error = Store::open(format!("{url}?sslmode=require")).unwrap_err();
+    assert!(matches!(error, StoreError::Untrusted { .. }), "{error:?}");
+    Store::open(format!("{url}?sslmode=prefer")).unwrap();
+}
+
+/// What holds of files in `bad.rs`, of a server.
+#[test]
+fn a_server_that_may_not_be_written_or_has_later_tables_is_told() {
+    let Some(server) = Server::start() else { return };
+    let Location::Server(url) = server.location() else { panic!("it is a server") };
+    crate::support::insert(&Store::open(server.location()).unwrap(), &begun("a", 1), Status::Ok);
+    let store = Store::open(format!("{url}?options=-c%20default_transaction_read_only%3Don")).unwrap();
+    assert_eq!(ids(&store, &Filter::default()), ["a"]);
+    let error = store.label("a", "other").unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly { .. }), "{error:?}");
+    server.sql("UPDATE pathmeter.version SET number = 99");
+    let error = Store::open(server.location()).unwrap_err();
+    assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error:?}");
+    server.sql("UPDATE pathmeter.version SET number = 2");
+    assert_eq!(ids(&Store::open(server.location()).unwrap(), &Filter::default()), ["a"]);
 }
 
 const PASSWORD: &str = "a-password";

@@ -9,13 +9,8 @@ use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{HeaderName, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use model::dut::DutReport;
-use model::history::Entry;
-use model::lab::LabReport;
-use model::run::Run;
-use report::document::Document;
-use report::format::rfc2544::DeviceDocument;
-use report::format::{RunDocument, Series, Style, by_name, render};
+use model::history::{Entry, Kept};
+use report::format::{Series, Style, by_name, document as document_of, render};
 use serde::Deserialize;
 use serde_json::json;
 use store::{Content, Filter, Store};
@@ -64,8 +59,9 @@ pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, F
 pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Failed> {
     let value = ask(&app, move |store, backend| {
         let (entry, kept) = get(store, backend, &id)?;
-        let document = blocks::document(&*kept.document());
-        Ok(json!({ "entry": entry, "status": kept.status(), "document": document }))
+        let written = blocks::document(&*document_of(&kept));
+        let status = blocks::word(kept.measured().verdict().status);
+        Ok(json!({ "entry": entry, "status": status, "document": written }))
     });
     Ok(json(StatusCode::OK, &value.await?))
 }
@@ -74,7 +70,7 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
 pub(super) async fn document(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Failed> {
     let (entry, text) = ask(&app, move |store, backend| {
         let (entry, run) = get(store, backend, &id)?;
-        Ok((entry, run.document().json()))
+        Ok((entry, document_of(&run).json()))
     })
     .await?;
     Ok((headers("application/json", &entry, "json"), text).into_response())
@@ -82,7 +78,7 @@ pub(super) async fn document(State(app): State<App>, Path(id): Path<String>) -> 
 
 /// Every point that it measured over time.
 pub(super) async fn series(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Failed> {
-    let series = ask(&app, move |store, backend| Ok(get(store, backend, &id)?.1.series()));
+    let series = ask(&app, move |store, backend| Ok(points(&get(store, backend, &id)?.1)));
     Ok(json(StatusCode::OK, &series.await?))
 }
 
@@ -91,7 +87,7 @@ pub(super) async fn report(State(app): State<App>, Path(id): Path<String>) -> Re
     let (entry, page) = ask(&app, move |store, backend| {
         let (entry, run) = get(store, backend, &id)?;
         let html = by_name("html").ok_or_else(Failed::internal)?;
-        Ok((entry, render(&*run.document(), html, &Style::default())))
+        Ok((entry, render(&*document_of(&run), html, &Style::default())))
     })
     .await?;
     let policy = [(
@@ -110,7 +106,7 @@ pub(super) async fn chart(
     let number = number.ok_or_else(Failed::unknown)?;
     let (entry, svg) = ask(&app, move |store, backend| {
         let (entry, run) = get(store, backend, &id)?;
-        let blocks = run.document().blocks();
+        let blocks = document_of(&run).blocks();
         let charts = blocks::charts(&blocks);
         let chart = charts.get(number).ok_or_else(|| {
             Failed::new(
@@ -149,45 +145,16 @@ pub(super) async fn forget(State(app): State<App>, Path(id): Path<String>) -> Re
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What is kept of a run.
-enum Kept {
-    Run(Box<Run>),
-    Device(Box<DutReport>),
-    Lab(Box<LabReport>),
-}
-
-impl Kept {
-    fn document(&self) -> Box<dyn Document + '_> {
-        match self {
-            Kept::Run(run) => Box::new(RunDocument::of(run)),
-            Kept::Device(report) => Box::new(DeviceDocument { report }),
-            Kept::Lab(report) => Box::new(LabReport::clone(report)),
-        }
-    }
-
-    /// The word of the verdict, where there is one of the whole.
-    fn status(&self) -> Option<String> {
-        match self {
-            Kept::Run(run) => Some(blocks::word(run.verdict.status)),
-            Kept::Device(_) | Kept::Lab(_) => None,
-        }
-    }
-
-    fn series(&self) -> Vec<Series> {
-        match self {
-            Kept::Run(run) => report::format::series(run),
-            Kept::Device(_) | Kept::Lab(_) => Vec::new(),
-        }
-    }
+/// The points over time of a run; reports of devices and topologies have none.
+fn points(kept: &Kept) -> Vec<Series> {
+    kept.run().map(report::format::series).unwrap_or_default()
 }
 
 /// What is kept of a run, and its row; of one that has not ended what was measured until then.
 fn get(store: &Store, backend: &Backend, id: &str) -> Result<(Entry, Kept), Failed> {
     let stored = store.get(id)?;
     let kept = match stored.content {
-        Content::Run(run) => Kept::Run(run),
-        Content::Device(report) => Kept::Device(report),
-        Content::Lab(report) => Kept::Lab(report),
+        Content::Kept(kept) => kept,
         Content::Events(events) => Kept::Run(Box::new((backend.unended)(&stored.entry, &events))),
     };
     Ok((stored.entry, kept))

@@ -91,6 +91,18 @@ impl Page {
 
     /// Puts a run into the store.
     pub(crate) fn keep(&self, run: &Run, target: &str, label: &str) {
+        let figure = Headline { name: "tcp.up.goodput".into(), value: 1e9, text: "1.00 Gbit/s".into() };
+        self.keep_with(run, target, label, figure);
+    }
+
+    /// The same of a run that began so many seconds after the first, with this goodput in bits per second.
+    pub(crate) fn measured(&self, id: &str, target: &str, seconds: u64, goodput: f64) {
+        let figure =
+            Headline { name: "tcp.up.goodput".into(), value: goodput, text: format!("{goodput} bit/s") };
+        self.keep_with(&run(id, seconds, 0), target, "", figure);
+    }
+
+    fn keep_with(&self, run: &Run, target: &str, label: &str, figure: Headline) {
         let begun = Begun {
             id: run.id.clone(),
             kind: run.kind.clone(),
@@ -98,7 +110,6 @@ impl Page {
             label: label.into(),
             started: run.started.unwrap(),
         };
-        let figure = Headline { name: "tcp.up.goodput".into(), value: 1e9, text: "1.00 Gbit/s".into() };
         assert!(self.store.insert(&begun, Origin::Measured, Measured::Run(run), &[figure]).unwrap());
     }
 

@@ -6,7 +6,9 @@ mod common;
 
 use common::{Answer, NO_TOKEN, Page, read, run};
 use model::run::Run;
+use model::time::WallTime;
 use pathmeter_web::{Backend, Config, Limits, Server, WebError};
+use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::time::Duration;
 use store::Store;
@@ -121,6 +123,46 @@ fn a_path_has_the_course_of_its_runs() {
         ["01a-one", "01a-two", "01b-three"]
     );
     assert_eq!(page.get("/api/lab").json()["topologies"][0]["name"], "direct");
+}
+
+#[test]
+fn a_path_that_got_worse_says_so_as_trend_does() {
+    let page = page();
+    for number in 0..16_u64 {
+        // A level of 1 Gbit/s, and from the thirteenth run on half of it.
+        let mbits = if number < 12 { 1000 + number } else { 500 };
+        page.measured(&format!("run-{number:02}"), "far.example", number, mbits as f64 * 1e6);
+    }
+    let row = page.get("/api/paths").json()["paths"][0].clone();
+    assert_eq!(row["is_worse"], true, "{row}");
+    assert!(
+        row["conclusion"]
+            .as_str()
+            .unwrap()
+            .starts_with("far.example is worse: tcp.up.goodput 500 Mbit/s since")
+    );
+    let figure =
+        row["figures"].as_array().unwrap().iter().find(|one| one["name"] == "tcp.up.goodput").unwrap();
+    let change = &figure["change"];
+    assert_eq!((&change["word"], &change["run"]), (&"worse".into(), &"run-12".into()), "{change}");
+    assert_eq!((&change["after"], &change["is_worse"]), (&"500 Mbit/s".into(), &true.into()));
+    let metrics = page.get("/metrics");
+    assert_eq!(metrics.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    let sample = "pathmeter_goodput_bits_per_second{target=\"far.example\",kind=\"throughput\",transport=\"tcp\",direction=\"up\"} 500000000";
+    assert!(metrics.body.lines().any(|line| line == sample), "{}", metrics.body);
+    page.store
+        .mark(&store::Mark {
+            target: "far.example".into(),
+            at: WallTime(1_790_000_012_000_000_000),
+            note: "new line".into(),
+        })
+        .unwrap();
+    let row = page.get("/api/paths").json()["paths"][0].clone();
+    assert_eq!(
+        (&row["is_worse"], &row["figures"][0]["change"]),
+        (&false.into(), &Value::Null),
+        "a known change"
+    );
 }
 
 #[test]
@@ -248,9 +290,15 @@ fn other_sites_can_neither_read_nor_change() {
 fn with_a_token_one_logs_in() {
     let page = Page::start(Some(TOKEN), Limits::default());
     page.keep(&run("01a-one", 0, 3), "far.example", "");
-    for path in
-        ["/api/runs", "/api/runs/01a", "/api/paths", "/api/live", "/api/lab", "/api/compare?base=a&other=b"]
-    {
+    for path in [
+        "/api/runs",
+        "/api/runs/01a",
+        "/api/paths",
+        "/metrics",
+        "/api/live",
+        "/api/lab",
+        "/api/compare?base=a&other=b",
+    ] {
         assert_eq!(page.get(path).status, 401, "{path}");
     }
     assert_eq!(page.get("/").status, 200, "the page asks for the token");

@@ -1,7 +1,7 @@
 //! Two commands of this program run in turn, A B A B …, so that a slow drift of the path does not look like a difference.
 
 use crate::cli::CompareArgs;
-use crate::commands::command_line::{Ran, words};
+use crate::commands::command_line::{PATHS, Ran, words};
 use crate::signals;
 use engine::error::{Failure, Kind, Result};
 use model::history::Sample;
@@ -11,9 +11,11 @@ use std::io::Write;
 /// What either command measured.
 ///
 /// # Errors
-/// One of them is not a command that measures a path, or fails.
+/// One of them is not a command that measures a path or a device, or fails.
 pub(super) fn both(args: &CompareArgs) -> Result<(Vec<Sample>, Vec<Sample>)> {
-    let (base, other) = (words(&args.base)?, words(&args.other)?);
+    let devices: &[&str] = if cfg!(feature = "device") { &["rfc2544"] } else { &[] };
+    let allowed = [PATHS, devices].concat();
+    let (base, other) = (words(&args.base, &allowed)?, words(&args.other, &allowed)?);
     let stop = signals::interrupt()?;
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for round in 1..=args.runs {
@@ -22,7 +24,7 @@ pub(super) fn both(args: &CompareArgs) -> Result<(Vec<Sample>, Vec<Sample>)> {
                 let what = format!("interrupted in round {round} of {}", args.runs);
                 return Err(Failure { kind: Kind::Void, message: what, advice: None }.into());
             }
-            let run = sample(&Ran::of(words)?.measured()?.0);
+            let run = sample(Ran::of(words)?.measured()?.0.measured());
             let figure =
                 run.figures.first().map(|(name, value)| format!("  {name} {}", printed(name, *value)));
             let _ =

@@ -3,7 +3,7 @@
 use super::{Check, Status};
 use model::finding::{self, Finding, Severity};
 use report::document::{
-    Block, Column, Conclusion, Csv, Document, Field, Head, Paint, Style, Table, indented_json, json_line,
+    Block, Column, Conclusion, Csv, Document, Head, Paint, Style, Table, indented_json, json_line,
 };
 
 /// The checks as a document.
@@ -28,11 +28,9 @@ impl Document for Checks<'_> {
     /// One row for each check.
     fn csv(&self) -> Csv {
         let row = |c: &Check| {
-            let mend = c.mend.clone().unwrap_or_default();
-            let [name, status] = [c.name, c.status.word()].map(|word| Field::Value(word.into()));
-            vec![name, status, Field::Prose(c.found.clone()), Field::Prose(mend)]
+            [c.name.into(), c.status.word().into(), c.found.clone(), c.mend.clone().unwrap_or_default()]
         };
-        Csv { columns: vec!["name", "status", "found", "mend"], rows: self.0.iter().map(row).collect() }
+        Csv::new(["name", "status", "found", "mend"], self.0.iter().map(row))
     }
 
     fn json(&self) -> String {

@@ -6,7 +6,7 @@ use engine::error::Result;
 use engine::run::run_id;
 use linux::clock::wall_now;
 use model::event::Event;
-use model::history::{Headline, Measured};
+use model::history::Measured;
 use report::expect::headlines;
 use std::io::Write;
 use store::{Begun, Placed, Recorder, Store};
@@ -47,7 +47,7 @@ impl Recorded {
 
     pub(super) fn finish(self, measured: Measured<'_>) -> Result<()> {
         let id = self.id().to_owned();
-        let placed = self.0.finish(measured, &figures(measured)).map_err(failed)?;
+        let placed = self.0.finish(measured, &headlines(measured)).map_err(failed)?;
         match placed {
             Placed::Kept => say(&format!("kept as {id}: `pathmeter show {id}`, `pathmeter history`")),
             Placed::Waiting(file) => say(&format!(
@@ -56,14 +56,6 @@ impl Recorded {
             )),
         }
         Ok(())
-    }
-}
-
-/// The figures that a document is listed with and compared by.
-pub(crate) fn figures(measured: Measured<'_>) -> Vec<Headline> {
-    match measured {
-        Measured::Run(run) => headlines(run),
-        Measured::Device(_) | Measured::Lab(_) => Vec::new(),
     }
 }
 

@@ -8,9 +8,7 @@ use engine::error::{Result, fault};
 use lab::feature::{Host, Lack};
 use lab::shipped::SHIPPED;
 use lab::state::{Directory, HeldLab};
-use report::document::{
-    Block, Column, Csv, Document, Field, Head, Paint, Style, Table, indented_json, json_line,
-};
+use report::document::{Block, Column, Csv, Document, Head, Paint, Style, Table, indented_json, json_line};
 use serde::Serialize;
 
 /// Prints the list.
@@ -48,10 +46,8 @@ impl Document for Topologies {
     }
 
     fn csv(&self) -> Csv {
-        let row = |row: &Row| {
-            vec![Field::Value(row.name.clone()), Field::Prose(row.title.clone()), Field::Prose(row.here())]
-        };
-        Csv { columns: vec!["name", "title", "runs_here"], rows: self.0.iter().map(row).collect() }
+        let row = |row: &Row| [row.name.clone(), row.title.clone(), row.here()];
+        Csv::new(["name", "title", "runs_here"], self.0.iter().map(row))
     }
 
     fn json(&self) -> String {

@@ -4,6 +4,7 @@ use crate::cli::{Common, LabRunArgs, LabTest};
 use crate::commands::keep::Keep;
 use crate::commands::output::{deliver, write};
 use crate::commands::progress::{change, is_live, say};
+use crate::commands::session::print_plan;
 use crate::exit::Exit;
 use crate::signals;
 use engine::error::{Failure, Kind, Result};
@@ -17,8 +18,10 @@ use model::lab::LabReport;
 pub(crate) fn run(args: &LabRunArgs, global: &Common) -> Result<Exit> {
     let plan = Plan::of(&request(args))?;
     if args.dry_run {
-        deliver(global, plan.text().as_bytes())?;
-        return Ok(Exit::Done);
+        return match global.format().name {
+            "text" => deliver(global, plan.text().as_bytes()).map(|()| Exit::Done),
+            _ => print_plan(&plan.value(), global),
+        };
     }
     if args.in_vm {
         let keep = keep(args)?;

@@ -81,7 +81,7 @@ impl Document for Shown {
     /// A row for each thing that it expects.
     fn csv(&self) -> Csv {
         let row = |(name, value): (&str, String)| [self.topology.name.clone(), name.into(), value];
-        Csv::new(&["topology", "what", "expected"], expectations(&self.topology).into_iter().map(row))
+        Csv::new(["topology", "what", "expected"], expectations(&self.topology).into_iter().map(row))
     }
 
     fn json(&self) -> String {

@@ -3,7 +3,7 @@
 use super::{Answer, backward, forward};
 use model::framing::{Encaps, Network, Ratio, Transport};
 use model::units::{BitRate, Bytes, PacketRate};
-use report::document::{Block, Column, Csv, Document, Field, Head, Style, Table, indented_json, json_line};
+use report::document::{Block, Column, Csv, Document, Head, Style, Table, indented_json, json_line};
 use report::format::text_table;
 
 impl Document for Answer {
@@ -19,10 +19,9 @@ impl Document for Answer {
     /// One row a packet size, numbers in base units: bytes, packets a second, bits a second.
     fn csv(&self) -> Csv {
         if self.measured.is_empty() {
-            let rows = self.rows.iter().map(forward_values).collect();
-            return Csv { columns: FORWARD_NAMES.to_vec(), rows };
+            return Csv::new(FORWARD_NAMES, self.rows.iter().map(forward_values));
         }
-        Csv { columns: BACKWARD_NAMES.to_vec(), rows: self.measured.iter().map(backward_values).collect() }
+        Csv::new(BACKWARD_NAMES, self.measured.iter().map(backward_values))
     }
 
     fn json(&self) -> String {
@@ -138,7 +137,7 @@ fn or_none<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), show)
 }
 
-fn forward_values(row: &forward::Row) -> Vec<Field> {
+fn forward_values(row: &forward::Row) -> Vec<String> {
     let values = [
         bytes(row.frame),
         bytes(row.mtu),
@@ -155,7 +154,7 @@ fn forward_values(row: &forward::Row) -> Vec<Field> {
     with_note(values, row.note.as_ref())
 }
 
-fn backward_values(row: &backward::Row) -> Vec<Field> {
+fn backward_values(row: &backward::Row) -> Vec<String> {
     let values = [
         bytes(row.layout.payload),
         bytes(row.layout.outer_frame),
@@ -169,9 +168,8 @@ fn backward_values(row: &backward::Row) -> Vec<Field> {
     with_note(values, row.note.as_ref())
 }
 
-fn with_note<const N: usize>(values: [String; N], note: Option<&String>) -> Vec<Field> {
-    let note = note.map_or(Field::Value(String::new()), |note| Field::Prose(note.clone()));
-    values.into_iter().map(Field::Value).chain([note]).collect()
+fn with_note<const N: usize>(values: [String; N], note: Option<&String>) -> Vec<String> {
+    values.into_iter().chain([note.cloned().unwrap_or_default()]).collect()
 }
 
 fn or_empty(value: Option<String>) -> String {

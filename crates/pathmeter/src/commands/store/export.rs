@@ -1,10 +1,11 @@
 //! `pathmeter export`: kept runs as lines of JSON, one at a time, however many there are.
 
-use super::shown::{Shown, shown};
+use super::shown::{of_content, shown};
 use super::{failed, filter, found};
 use crate::cli::{Common, ExportArgs};
 use crate::exit::{Exit, Told};
 use engine::error::{Context, Result};
+use model::history::Kept;
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
 use store::{Location, Salvaged, Store, StoreError, salvage};
@@ -52,7 +53,7 @@ fn salvaged(location: &Location, error: StoreError, lines: &mut Lines) -> Result
     let Salvaged { runs, lost } = salvage(file).map_err(|_| failed(error))?;
     let count = runs.len();
     for (id, kind, content) in runs {
-        lines.write(&Shown::of(&id, &kind, content))?;
+        lines.write(&of_content(&id, &kind, content))?;
     }
     say(&format!("runs read: {count}, lost: {}", lost.len()));
     lost.iter().for_each(|id| say(&format!("lost: {id}")));
@@ -78,8 +79,8 @@ impl Lines {
         Ok(Lines { to: Some(Box::new(BufWriter::new(file))), name })
     }
 
-    fn write(&mut self, shown: &Shown) -> Result<()> {
-        let mut line = serde_json::to_vec(&shown.measured()).map_err(std::io::Error::from)?;
+    fn write(&mut self, kept: &Kept) -> Result<()> {
+        let mut line = serde_json::to_vec(&kept.measured()).map_err(std::io::Error::from)?;
         line.push(b'\n');
         self.put(|to| to.write_all(&line))
     }

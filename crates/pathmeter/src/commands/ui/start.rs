@@ -65,7 +65,8 @@ fn carry_out(plan: &Plan, options: &Options, recorder: Recorder, sink: &mut Sink
     };
     let id = recorder.id().to_owned();
     let run = Run { id: id.clone(), ..*run };
-    recorder.finish(Measured::Run(&run), &headlines(&run)).map_err(failed)?;
+    let measured = Measured::Run(&run);
+    recorder.finish(measured, &headlines(measured)).map_err(failed)?;
     Ok(Update::Ended { id, error: error.map(|error| format!("{error:#}")) })
 }
 

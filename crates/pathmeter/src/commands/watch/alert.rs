@@ -2,6 +2,7 @@
 
 use super::round::Round;
 use crate::cli::WatchArgs;
+use crate::commands::progress;
 use report::expect::printed;
 use report::format::trend::{Series, Turn};
 use std::io::Write;
@@ -44,13 +45,15 @@ impl Alert {
 /// Tells them.
 pub(super) struct Alerts<'a> {
     command: Option<&'a str>,
+    /// Standard output has JSON, and is no place for lines.
+    is_json: bool,
     /// The far end could not be reached in the last round.
     is_down: bool,
 }
 
 impl<'a> Alerts<'a> {
-    pub(super) fn new(args: &'a WatchArgs) -> Alerts<'a> {
-        Alerts { command: args.alert.as_deref(), is_down: false }
+    pub(super) fn new(args: &'a WatchArgs, is_json: bool) -> Alerts<'a> {
+        Alerts { command: args.alert.as_deref(), is_json, is_down: false }
     }
 
     /// Tells when the far end cannot be reached any more, and when it can again.
@@ -75,7 +78,12 @@ impl<'a> Alerts<'a> {
 
     /// Tells one. A command that fails is said, and the watch goes on.
     pub(super) fn tell(&self, alert: &Alert) {
-        super::say(&format!("ALERT {}", alert.text));
+        let line = format!("ALERT {}", alert.text);
+        if self.is_json {
+            progress::say(&line)
+        } else {
+            super::say(&line)
+        }
         let Some(command) = self.command else { return };
         if let Err(why) = run(command, alert) {
             let _ = writeln!(std::io::stderr(), "warning: --alert {command}: {why}");

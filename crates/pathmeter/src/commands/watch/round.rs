@@ -1,7 +1,7 @@
 //! One round: a command of this program as a process of its own, and what it measured.
 
 use crate::cli::WatchArgs;
-use crate::commands::command_line::{Ran, words};
+use crate::commands::command_line::{PATHS, Ran, words};
 use crate::commands::store::failed;
 use crate::exit::Exit;
 use engine::error::Result;
@@ -9,11 +9,12 @@ use engine::run::run_id;
 use insight::run_of_events;
 use linux::clock::wall_now;
 use model::event::{Event, Finished, Outcome};
-use model::history::{Measured, Origin};
+use model::history::{Headline, Measured, Origin};
 use model::run::Run;
 use model::time::WallTime;
 use model::units::Nanos;
 use report::expect::headlines;
+use report::format::ndjson;
 use store::{Begun, Store};
 
 /// What is run in every round.
@@ -34,7 +35,7 @@ impl Task {
     /// # Errors
     /// The command is none that measures a path.
     pub(super) fn of(args: &WatchArgs) -> Result<Task> {
-        let mut words = words(&args.run)?;
+        let mut words = words(&args.run, PATHS)?;
         words.insert(1, args.target.clone());
         // It is kept here.
         words.push("--no-save".into());
@@ -51,7 +52,7 @@ impl Task {
     /// The command line is not understood.
     pub(super) fn measure(&self) -> Result<Round> {
         let (id, started) = (run_id()?, wall_now());
-        let (run, exit) = match Ran::of(&self.words)?.measured() {
+        let (run, exit) = match Ran::of(&self.words)?.run() {
             Ok((run, exit)) => (Run { id: id.clone(), ..run }, exit),
             Err(error) => match Exit::of(&error) {
                 exit @ (Exit::Unreachable | Exit::Void) => {
@@ -96,16 +97,26 @@ impl Round {
     }
 
     pub(super) fn keep(&self, store: &Store) -> Result<()> {
-        let figures = headlines(&self.run);
+        let figures = headlines(Measured::Run(&self.run));
         store
             .insert(&self.begun, Origin::Measured, Measured::Run(&self.run), &figures)
             .map_err(failed)
             .map(drop)
     }
 
+    /// Its figures.
+    pub(super) fn figures(&self) -> Vec<Headline> {
+        headlines(Measured::Run(&self.run))
+    }
+
+    /// The round as a line of JSON: its document without intervals.
+    pub(super) fn json(&self) -> String {
+        ndjson::last_line(&self.run)
+    }
+
     /// The round on a line.
     pub(super) fn line(&self) -> String {
-        let figures: Vec<String> = headlines(&self.run)
+        let figures: Vec<String> = headlines(Measured::Run(&self.run))
             .iter()
             .take(3)
             .map(|figure| format!("{} {}", figure.name, figure.text))

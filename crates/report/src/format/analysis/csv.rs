@@ -2,113 +2,136 @@
 
 use crate::document::Csv;
 use insight::analysis::{Analysis, Flow, Trips};
-use std::fmt::Display;
+use model::plan::{Direction, Transport};
+use model::units::{BitRate, Bytes, Nanos, PacketRate};
+use serde::Serialize;
 
-/// The header: each name carries its unit. Columns are only ever added at the end.
-pub const COLUMNS: [&str; 36] = [
-    "row",
-    "run",
-    "transport",
-    "direction",
-    "sent_bps",
-    "goodput_bps",
-    "change_percent",
-    "sent_bytes",
-    "received_bytes",
-    "sent_datagrams",
-    "received_datagrams",
-    "lost",
-    "loss_share",
-    "jitter_ns",
-    "retransmits",
-    "payload_bytes",
-    "mss_bytes",
-    "with_timestamps_bytes",
-    "frame_bytes",
-    "frames_per_packet",
-    "packets_per_second",
-    "wire_bps",
-    "link_bps",
-    "line_rate_packets_per_second",
-    "line_rate_goodput_bps",
-    "line_rate_share",
-    "streams",
-    "jain",
-    "least_bps",
-    "most_bps",
-    "round_trips",
-    "rtt_min_ns",
-    "rtt_mean_ns",
-    "rtt_p50_ns",
-    "rtt_p99_ns",
-    "rtt_max_ns",
-];
+#[derive(Default, Serialize)]
+struct Of {
+    row: &'static str,
+    run: String,
+    change_percent: Option<f64>,
+    lost: Option<u64>,
+}
+
+#[derive(Default, Serialize)]
+struct Rates {
+    transport: Option<Transport>,
+    direction: Option<Direction>,
+    sent_bps: Option<BitRate>,
+    goodput_bps: BitRate,
+    sent_bytes: Bytes,
+    received_bytes: Bytes,
+    sent_datagrams: Option<u64>,
+    received_datagrams: Option<u64>,
+    loss_share: Option<f64>,
+    jitter_ns: Option<Nanos>,
+    retransmits: Option<u64>,
+}
+
+#[derive(Default, Serialize)]
+struct Wire {
+    payload_bytes: Option<u32>,
+    mss_bytes: Option<u32>,
+    with_timestamps_bytes: Option<u32>,
+    frame_bytes: Option<u32>,
+    frames_per_packet: Option<u32>,
+    packets_per_second: Option<PacketRate>,
+    wire_bps: Option<BitRate>,
+    link_bps: Option<BitRate>,
+    line_rate_packets_per_second: Option<PacketRate>,
+    line_rate_goodput_bps: Option<BitRate>,
+    line_rate_share: Option<f64>,
+}
+
+#[derive(Default, Serialize)]
+struct Fairness {
+    streams: Option<u64>,
+    jain: Option<f64>,
+    least_bps: Option<BitRate>,
+    most_bps: Option<BitRate>,
+}
+
+#[derive(Default, Serialize)]
+struct Times {
+    round_trips: u64,
+    rtt_min_ns: Nanos,
+    rtt_mean_ns: Nanos,
+    rtt_p50_ns: Nanos,
+    rtt_p99_ns: Nanos,
+    rtt_max_ns: Nanos,
+}
 
 pub(super) fn rows(analysis: &Analysis) -> Csv {
-    let flows = analysis.flows.iter().map(flow);
-    let rows = flows.chain(analysis.trips.iter().map(trips));
-    Csv::new(&COLUMNS, rows.map(|row| fields(&row)))
+    let flows =
+        Csv::of(analysis.flows.iter().map(|flow| (of_flow(flow), rates(flow), wire(flow), fairness(flow))));
+    let trips = Csv::of(analysis.trips.iter().map(trips));
+    let filled = [flows, trips].into_iter().filter(|table| !table.rows.is_empty());
+    Csv::joined(filled.chain([Csv::of(Vec::<Of>::new())]))
 }
 
-/// A row: values by the name of their column.
-type Row = Vec<(&'static str, String)>;
-
-fn fields(row: &Row) -> [String; COLUMNS.len()] {
-    let value = |name| row.iter().find(|(of, _)| *of == name).map(|(_, value)| value.clone());
-    COLUMNS.map(|name| value(name).unwrap_or_default())
+fn of_flow(flow: &Flow) -> Of {
+    let lost = flow.loss.map(|loss| loss.path + loss.receiver + loss.sender);
+    Of { row: "throughput", run: flow.run.clone(), change_percent: flow.change_percent, lost }
 }
 
-fn put<T: Display>(row: &mut Row, name: &'static str, value: Option<T>) {
-    row.extend(value.map(|value| (name, value.to_string())));
+fn rates(flow: &Flow) -> Rates {
+    Rates {
+        transport: Some(flow.transport),
+        direction: Some(flow.direction),
+        sent_bps: flow.sent_rate,
+        goodput_bps: flow.goodput,
+        sent_bytes: flow.sent.bytes,
+        received_bytes: flow.received.bytes,
+        sent_datagrams: flow.loss.map(|_| flow.sent.datagrams),
+        received_datagrams: flow.loss.map(|_| flow.received.datagrams),
+        loss_share: flow.loss.map(|loss| loss.share),
+        jitter_ns: flow.jitter,
+        retransmits: flow.retransmits,
+    }
 }
 
-fn flow(flow: &Flow) -> Row {
-    let mut row: Row = vec![("row", "throughput".into()), ("run", flow.run.clone())];
-    put(&mut row, "transport", Some(flow.transport.to_string().to_lowercase()));
-    put(&mut row, "direction", Some(flow.direction));
-    put(&mut row, "sent_bps", flow.sent_rate.map(|rate| rate.0));
-    put(&mut row, "goodput_bps", Some(flow.goodput.0));
-    put(&mut row, "change_percent", flow.change_percent);
-    put(&mut row, "sent_bytes", Some(flow.sent.bytes.0));
-    put(&mut row, "received_bytes", Some(flow.received.bytes.0));
-    let datagrams = flow.loss.map(|loss| loss.path + loss.receiver + loss.sender);
-    put(&mut row, "sent_datagrams", datagrams.map(|_| flow.sent.datagrams));
-    put(&mut row, "received_datagrams", datagrams.map(|_| flow.received.datagrams));
-    put(&mut row, "lost", datagrams);
-    put(&mut row, "loss_share", flow.loss.map(|loss| loss.share));
-    put(&mut row, "jitter_ns", flow.jitter.map(|jitter| jitter.0));
-    put(&mut row, "retransmits", flow.retransmits);
-    wire(&mut row, flow);
-    put(&mut row, "streams", flow.fairness.map(|fair| fair.streams));
-    put(&mut row, "jain", flow.fairness.and_then(|fair| fair.jain));
-    put(&mut row, "least_bps", flow.fairness.map(|fair| fair.least.0));
-    put(&mut row, "most_bps", flow.fairness.map(|fair| fair.most.0));
-    row
+fn wire(flow: &Flow) -> Wire {
+    Wire {
+        payload_bytes: flow.payload,
+        mss_bytes: flow.segment.map(|segment| segment.mss),
+        with_timestamps_bytes: flow.segment.map(|segment| segment.with_timestamps),
+        frame_bytes: flow.wire.frame,
+        frames_per_packet: flow.wire.frames_per_packet,
+        packets_per_second: flow.wire.packets_per_second,
+        wire_bps: flow.wire.rate,
+        link_bps: flow.line_rate.map(|line| line.link),
+        line_rate_packets_per_second: flow.line_rate.map(|line| line.packets_per_second),
+        line_rate_goodput_bps: flow.line_rate.map(|line| line.goodput),
+        line_rate_share: flow.wire.line_rate_share,
+    }
 }
 
-fn wire(row: &mut Row, flow: &Flow) {
-    put(row, "payload_bytes", flow.payload);
-    put(row, "mss_bytes", flow.segment.map(|segment| segment.mss));
-    put(row, "with_timestamps_bytes", flow.segment.map(|segment| segment.with_timestamps));
-    put(row, "frame_bytes", flow.wire.frame);
-    put(row, "frames_per_packet", flow.wire.frames_per_packet);
-    put(row, "packets_per_second", flow.wire.packets_per_second.map(|rate| rate.0));
-    put(row, "wire_bps", flow.wire.rate.map(|rate| rate.0));
-    put(row, "link_bps", flow.line_rate.map(|line| line.link.0));
-    put(row, "line_rate_packets_per_second", flow.line_rate.map(|line| line.packets_per_second.0));
-    put(row, "line_rate_goodput_bps", flow.line_rate.map(|line| line.goodput.0));
-    put(row, "line_rate_share", flow.wire.line_rate_share);
+fn fairness(flow: &Flow) -> Fairness {
+    let fair = flow.fairness;
+    Fairness {
+        streams: fair.map(|fair| fair.streams),
+        jain: fair.and_then(|fair| fair.jain),
+        least_bps: fair.map(|fair| fair.least),
+        most_bps: fair.map(|fair| fair.most),
+    }
 }
 
-fn trips(one: &Trips) -> Row {
-    let mut row: Row = vec![("row", "round-trips".into()), ("run", one.run.clone())];
-    put(&mut row, "change_percent", one.change_percent);
-    put(&mut row, "lost", Some(one.lost));
-    put(&mut row, "round_trips", Some(one.rtt.count));
-    put(&mut row, "rtt_min_ns", Some(one.rtt.min.0));
-    put(&mut row, "rtt_mean_ns", Some(one.rtt.mean.0));
-    put(&mut row, "rtt_p50_ns", Some(one.rtt.p50.0));
-    put(&mut row, "rtt_p99_ns", Some(one.rtt.p99.0));
-    put(&mut row, "rtt_max_ns", Some(one.rtt.max.0));
-    row
+fn trips(one: &Trips) -> (Of, Times) {
+    let rtt = &one.rtt;
+    let times = Times {
+        round_trips: rtt.count,
+        rtt_min_ns: rtt.min,
+        rtt_mean_ns: rtt.mean,
+        rtt_p50_ns: rtt.p50,
+        rtt_p99_ns: rtt.p99,
+        rtt_max_ns: rtt.max,
+    };
+    let of = Of {
+        row: "round-trips",
+        run: one.run.clone(),
+        change_percent: one.change_percent,
+        lost: Some(one.lost),
+    };
+    (of, times)
 }

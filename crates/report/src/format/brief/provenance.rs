@@ -3,6 +3,7 @@
 use super::super::text::latency as latency_text;
 use super::super::text::{transfer, words};
 use super::super::{Paint, Style};
+use model::event::Outcome;
 use model::host::Host;
 use model::run::Run;
 use model::time::WallTime;
@@ -79,13 +80,19 @@ fn interface(host: &Host) -> Option<String> {
     Some(format!("{}{speed} MTU {}", nic.name, nic.mtu))
 }
 
-/// How long all of it took; of one test the plan says that.
+/// How long all of it took; of one test the plan says that, where it was not stopped before.
 fn took(run: &Run) -> Option<String> {
     let took = run.finished? - run.started?;
-    (what(run).is_none() && took.0 >= 100_000_000).then(|| match took.0 {
+    let seconds = match took.0 {
         ..10_000_000_000 => format!("{:.1} s", took.as_secs_f64()),
         _ => format!("{:.0} s", took.as_secs_f64()),
-    })
+    };
+    let is_stopped = matches!(run.summary.outcome, Some(Outcome::Interrupted));
+    match what(run) {
+        _ if took.0 < 100_000_000 => None,
+        None => Some(seconds),
+        Some(_) => is_stopped.then(|| format!("stopped after {seconds}")),
+    }
 }
 
 /// `2026-11-22 06:01 UTC`.

@@ -1,119 +1,114 @@
 //! The CSV of a lab report: a row for each repetition of each series.
 
 use crate::document::Csv;
+use crate::format::csv::Source;
 use model::frames::FrameRow;
 use model::lab::{FrameSweep, LabReport, LabTest, Repetition, Series, Variant};
+use model::plan::{Direction, Transport};
+use model::units::{BitRate, Nanos, PacketRate};
+use serde::Serialize;
 
-/// The header: each name carries its unit. Columns are only ever added at the end.
-pub const COLUMNS: [&str; 29] = [
-    "topology",
-    "tool",
-    "family",
-    "test",
-    "direction",
-    "repetition",
-    "goodput_bps",
-    "frames_bps",
-    "packets_per_second",
-    "encaps",
-    "payload_bytes",
-    "frame_bytes",
-    "sent",
-    "lost",
-    "retransmits",
-    "rtt_min_ns",
-    "rtt_p50_ns",
-    "rtt_p99_ns",
-    "path_mtu",
-    "shaped_bps",
-    "limit_bps",
-    "nic_bps",
-    "cpu_busy_share",
-    "cpu_softirq_share",
-    "dropped_incoming",
-    "dropped_leaving",
-    "error",
-    "protocol",
-    "line_rate_pps",
-];
+#[derive(Default, Serialize)]
+struct Row {
+    topology: String,
+    tool: String,
+    family: String,
+    test: String,
+    direction: Option<Direction>,
+    repetition: u32,
+    goodput_bps: Option<BitRate>,
+    frames_bps: Option<BitRate>,
+    packets_per_second: Option<PacketRate>,
+    encaps: Option<String>,
+    payload_bytes: Option<f64>,
+    frame_bytes: Option<u32>,
+    sent: Option<u64>,
+    lost: Option<u64>,
+    retransmits: Option<u64>,
+    rtt_min_ns: Option<Nanos>,
+    rtt_p50_ns: Option<Nanos>,
+    rtt_p99_ns: Option<Nanos>,
+    path_mtu: Option<u32>,
+    shaped_bps: Option<BitRate>,
+    limit_bps: Option<BitRate>,
+    nic_bps: Option<BitRate>,
+    cpu_busy_share: Option<f64>,
+    cpu_softirq_share: Option<f64>,
+    dropped_incoming: Option<u64>,
+    dropped_leaving: Option<u64>,
+    error: Option<String>,
+    protocol: Option<Transport>,
+    line_rate_pps: Option<PacketRate>,
+}
 
 pub(super) fn rows(report: &LabReport) -> Csv {
+    let source = Source::new("lab", report.started, report.host.as_ref());
     let mut rows = Vec::new();
     for variant in &report.variants {
         for series in &variant.series {
-            rows.extend(series.runs.iter().map(|run| row(variant, series, run)));
+            rows.extend(series.runs.iter().map(|run| (source.clone(), row(variant, series, run))));
         }
         for sweep in &variant.sweeps {
-            rows.extend(sweep.rows.iter().map(|row| of_frames(variant, sweep, row)));
+            rows.extend(sweep.rows.iter().map(|row| (source.clone(), of_frames(variant, sweep, row))));
         }
     }
-    Csv::new(&COLUMNS, rows)
+    Csv::of(rows)
 }
 
-/// In the order of [`COLUMNS`].
-fn row(variant: &Variant, series: &Series, run: &Repetition) -> [String; COLUMNS.len()] {
+fn row(variant: &Variant, series: &Series, run: &Repetition) -> Row {
     let packet = series.packet.as_ref();
-    [
-        variant.name.clone(),
-        series.tool.clone(),
-        series.family.to_string(),
-        word(&series.test),
-        text(series.direction),
-        run.number.to_string(),
-        text(run.goodput.map(|rate| rate.0)),
-        text(run.frames.map(|rate| rate.0)),
-        text(run.packets_per_second.map(|rate| rate.0)),
-        text(packet.map(|packet| &packet.encaps)),
-        text(packet.map(|packet| packet.payload)),
-        text(packet.map(|packet| packet.frame)),
-        text(run.sent),
-        text(run.lost),
-        text(run.retransmits),
-        text(run.rtt_min.map(|time| time.0)),
-        text(run.rtt_p50.map(|time| time.0)),
-        text(run.rtt_p99.map(|time| time.0)),
-        text(run.path_mtu),
-        text(run.shaped.map(|rate| rate.0)),
-        text(series.limit.map(|rate| rate.0)),
-        text(series.speed.map(|speed| speed.rate.0)),
-        text(run.cpu.map(|cpu| cpu.busy)),
-        text(run.cpu.map(|cpu| cpu.softirq)),
-        run.drops.iter().map(|drops| drops.received).sum::<u64>().to_string(),
-        run.drops.iter().map(|drops| drops.sent).sum::<u64>().to_string(),
-        text(run.error.as_ref()),
-        String::new(),
-        String::new(),
-    ]
+    Row {
+        topology: variant.name.clone(),
+        tool: series.tool.clone(),
+        family: series.family.to_string(),
+        test: word(&series.test),
+        direction: series.direction,
+        repetition: run.number,
+        goodput_bps: run.goodput,
+        frames_bps: run.frames,
+        packets_per_second: run.packets_per_second,
+        encaps: packet.map(|packet| packet.encaps.to_string()),
+        payload_bytes: packet.map(|packet| packet.payload.into()),
+        frame_bytes: packet.map(|packet| packet.frame),
+        sent: run.sent,
+        lost: run.lost,
+        retransmits: run.retransmits,
+        rtt_min_ns: run.rtt_min,
+        rtt_p50_ns: run.rtt_p50,
+        rtt_p99_ns: run.rtt_p99,
+        path_mtu: run.path_mtu,
+        shaped_bps: run.shaped,
+        limit_bps: series.limit,
+        nic_bps: series.speed.as_ref().map(|speed| speed.rate),
+        cpu_busy_share: run.cpu.map(|cpu| cpu.busy),
+        cpu_softirq_share: run.cpu.map(|cpu| cpu.softirq),
+        dropped_incoming: Some(run.drops.iter().map(|drops| drops.received).sum()),
+        dropped_leaving: Some(run.drops.iter().map(|drops| drops.sent).sum()),
+        error: run.error.clone(),
+        ..Row::default()
+    }
 }
 
-/// A row of a sweep, likewise.
-fn of_frames(variant: &Variant, sweep: &FrameSweep, row: &FrameRow) -> [String; COLUMNS.len()] {
+/// A row of a sweep.
+fn of_frames(variant: &Variant, sweep: &FrameSweep, row: &FrameRow) -> Row {
     let measured = row.skipped.is_none();
-    let mut cells = [const { String::new() }; COLUMNS.len()];
-    let mut put = |column: &str, value: String| {
-        if let Some(place) = COLUMNS.iter().position(|name| *name == column) {
-            cells[place] = value;
-        }
-    };
-    put("topology", variant.name.clone());
-    put("tool", "pathmeter".into());
-    put("family", sweep.family.to_string());
-    put("test", word(&LabTest::Frames));
-    put("direction", row.direction.to_string());
-    put("repetition", "1".into());
-    put("goodput_bps", text(measured.then_some(row.goodput.0)));
-    put("packets_per_second", text(row.packets_per_second.map(|rate| rate.0)));
-    put("encaps", text(row.encap.as_ref()));
-    put("payload_bytes", text(row.payload));
-    put("frame_bytes", row.frame.to_string());
-    put("error", text(row.skipped.as_ref()));
-    put("protocol", row.protocol.to_string());
-    put("line_rate_pps", text(row.line_rate_pps.map(|rate| rate.0)));
-    cells
-}
-
-fn text<T: ToString>(value: Option<T>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
+    Row {
+        topology: variant.name.clone(),
+        tool: "pathmeter".into(),
+        family: sweep.family.to_string(),
+        test: word(&LabTest::Frames),
+        direction: Some(row.direction),
+        repetition: 1,
+        goodput_bps: measured.then_some(row.goodput),
+        packets_per_second: row.packets_per_second,
+        encaps: row.encap.clone(),
+        payload_bytes: row.payload,
+        frame_bytes: Some(row.frame),
+        error: row.skipped.clone(),
+        protocol: Some(row.protocol),
+        line_rate_pps: row.line_rate_pps,
+        ..Row::default()
+    }
 }
 
 /// The test as in the JSON.

@@ -8,14 +8,13 @@ mod sentences;
 mod sweeps;
 
 pub use chart::chart;
-pub use csv::COLUMNS;
+
 pub use sweeps::sweeps;
 
 use super::table::plain;
 use super::{Paint, Style};
 use crate::document::{
-    Block, Chart, Conclusion, Csv, Document, Expectation, Head, Item, Judgement, Table, indented_json,
-    json_line,
+    Block, Chart, Conclusion, Csv, Document, Expectation, Head, Item, Judgement, Published, Table,
 };
 use crate::plot::BarChart;
 use model::finding::Status;
@@ -73,11 +72,11 @@ impl Document for LabReport {
 
     /// Schema `pathmeter/lab/1`.
     fn json(&self) -> String {
-        indented_json(self)
+        Published::of_lab(self).indented()
     }
 
     fn ndjson(&self) -> String {
-        json_line(self)
+        Published::of_lab(self).line()
     }
 
     /// A terminal shows bars, and what is compared below the topologies.

@@ -3,69 +3,71 @@
 mod figures;
 
 use crate::document::Csv;
+use crate::format::csv::Source;
 use figures::Figure;
 use model::dut::{DeviceReport, DutReport, Stream};
+use model::plan::Direction;
+use serde::Serialize;
 
-/// The header. Columns are only ever added at the end.
-///
-/// `ways` were sent at once: `up`, `down` or `both`. `test` is as in the JSON, or `hops`. `direction` is that of the figure;
-/// empty: rates are then of each direction, MRR, loss and bursts of all together. `load_percent` is of the throughput for
-/// latency, of the most load for frame loss. `run` counts from 1 the runs of recovery and reset, and the steps of a
-/// service. `remarks`: what makes a result irregular, separated by spaces.
-pub const COLUMNS: [&str; 13] = [
-    "device",
-    "network",
-    "frame",
-    "ways",
-    "test",
-    "figure",
-    "direction",
-    "run",
-    "load_percent",
-    "load_pps",
-    "value",
-    "unit",
-    "remarks",
-];
+#[derive(Default, Serialize)]
+struct Row {
+    device: String,
+    network: String,
+    frame: String,
+    /// Sent at once: `up`, `down` or `both`.
+    ways: String,
+    /// As in the JSON, or `hops`.
+    test: String,
+    figure: String,
+    /// That of the figure; empty: rates are then of each direction, MRR, loss and bursts of all together.
+    direction: Option<Direction>,
+    /// Counts from 1 the runs of recovery and reset, and the steps of a service.
+    repetition: Option<usize>,
+    /// Of the throughput for latency, of the most load for frame loss.
+    load_percent: Option<f64>,
+    load_pps: Option<f64>,
+    value: f64,
+    unit: &'static str,
+    /// What makes a result irregular, separated by spaces.
+    remarks: String,
+}
 
 pub(super) fn rows(report: &DutReport) -> Csv {
+    let source = Source::new("rfc2544", report.started, report.host.as_ref()).named(&report.id);
     let mut rows = Vec::new();
     for device in &report.devices {
+        let start = || source.clone().judged(&device.verdict);
         for row in &device.rows {
             let figures = figures::of_row(row).into_iter();
-            rows.extend(figures.map(|figure| fields(device, Some(&row.stream), figure)));
+            rows.extend(figures.map(|figure| (start(), fields(device, Some(&row.stream), figure))));
         }
         if let Some(service) = &device.service {
             let figures = figures::of_service(service).into_iter();
-            rows.extend(figures.map(|figure| fields(device, Some(&service.stream), figure)));
+            rows.extend(figures.map(|figure| (start(), fields(device, Some(&service.stream), figure))));
         }
-        rows.extend(figures::of_hops(&device.hops).into_iter().map(|figure| fields(device, None, figure)));
+        let hops = figures::of_hops(&device.hops).into_iter();
+        rows.extend(hops.map(|figure| (start(), fields(device, None, figure))));
     }
-    Csv::new(&COLUMNS, rows)
+    Csv::of(rows)
 }
 
-/// In the order of [`COLUMNS`].
-fn fields(device: &DeviceReport, stream: Option<&Stream>, figure: Figure) -> [String; COLUMNS.len()] {
+fn fields(device: &DeviceReport, stream: Option<&Stream>, figure: Figure) -> Row {
     let frame = figure.frame.or_else(|| stream.map(|stream| stream.frames.name.clone()));
-    [
-        device.name.clone(),
-        text(stream.map(|stream| stream.network)),
-        frame.unwrap_or_default(),
-        text(stream.map(|stream| word(&stream.ways))),
-        figure.test,
-        figure.name,
-        text(figure.direction),
-        text(figure.run),
-        text(figure.percent),
-        text(figure.load.map(|load| load.0)),
-        figure.value.to_string(),
-        figure.unit.to_owned(),
-        figure.remarks.iter().map(word).collect::<Vec<_>>().join(" "),
-    ]
-}
-
-fn text<T: ToString>(value: Option<T>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
+    Row {
+        device: device.name.clone(),
+        network: stream.map(|stream| stream.network.to_string()).unwrap_or_default(),
+        frame: frame.unwrap_or_default(),
+        ways: stream.map(|stream| word(&stream.ways)).unwrap_or_default(),
+        test: figure.test,
+        figure: figure.name,
+        direction: figure.direction,
+        repetition: figure.run,
+        load_percent: figure.percent,
+        load_pps: figure.load.map(|load| load.0),
+        value: figure.value,
+        unit: figure.unit,
+        remarks: figure.remarks.iter().map(word).collect::<Vec<_>>().join(" "),
+    }
 }
 
 /// As in the JSON.

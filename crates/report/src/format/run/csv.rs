@@ -1,4 +1,7 @@
-//! The rows of a run: one per interval and stream, and one per direction at the end, under one stable header.
+//! The rows of a run: one per interval and stream, and one per direction at the end; with the columns of what was measured.
+//!
+//! A file here has the columns of one group of rows, as a struct. A run has the groups that it measured, and columns of the
+//! same name in several groups are one.
 
 mod frames;
 mod hops;
@@ -6,263 +9,100 @@ mod latency;
 mod packets;
 mod path;
 mod reach;
+mod throughput;
 mod transfer;
 
 use crate::document::Csv;
+use crate::format::csv::Source;
 use model::event::Outcome;
-use model::plan::{Direction, Transport};
+use model::plan::Direction;
 use model::run::Run;
-use model::sample::{IntervalSample, Role, Side, StreamSample};
-use model::summary::DirectionSummary;
-use model::units::BitRate;
+use model::units::Nanos;
+use serde::Serialize;
 
-/// The whole run. Empty fields are not known or do not apply; columns are only ever added at the end.
+/// The whole run.
 pub(super) fn rows(run: &Run) -> Csv {
-    let tests = if run.tests.is_empty() { std::slice::from_ref(run) } else { &run.tests };
-    let mut rows = frames::rows(run);
+    let mut parts = Vec::new();
+    let whole = Place { source: Source::of_run(run), test: None };
+    if run.is_frames() {
+        parts.push(frames::rows(run, &whole));
+    }
     if !run.tests.is_empty() {
-        rows.extend(path::rows(run, run, None));
-        rows.extend(packets::rows(run, run, None));
-        rows.extend(reach::rows(run, run, None));
+        parts.extend(around(run, &whole));
     }
+    let tests = if run.tests.is_empty() { std::slice::from_ref(run) } else { &run.tests };
     for (number, test) in tests.iter().enumerate() {
-        for sample in &test.intervals {
-            rows.extend(
-                sample.streams.iter().map(|stream| interval(run, test, number, sample, stream).into()),
-            );
-        }
-        for direction in [Direction::Up, Direction::Down] {
-            let Some(summary) = test.summary.direction(direction) else { continue };
-            rows.push(with_segments(total(run, test, number, direction, summary), summary));
-        }
-        rows.extend(latency::rows(run, test, number));
-        rows.extend(path::rows(run, test, Some(number)));
-        rows.extend(packets::rows(run, test, Some(number)));
-        rows.extend(reach::rows(run, test, Some(number)));
-        rows.extend(hops::rows(run, test, number));
-        rows.extend(transfer::rows(run, test, number));
+        parts.extend(of_test(test, &Place { test: Some(number), ..whole.clone() }));
     }
-    // What is missing at the end is empty.
-    rows.iter_mut().for_each(|row| row.resize(COLUMNS.len(), String::new()));
-    Csv::new(&COLUMNS, rows)
+    // A run that failed before it measured anything has a header all the same.
+    parts.push(Csv::of(Vec::<Start>::new()));
+    Csv::joined(parts)
 }
 
-/// The header: each name carries its unit.
-pub const COLUMNS: [&str; 106] = [
-    "run",
-    "test",
-    "row",
-    "side",
-    "role",
-    "direction",
-    "stream",
-    "transport",
-    "start_s",
-    "end_s",
-    "omitted",
-    "bytes",
-    "acknowledged_bytes",
-    "bits_per_second",
-    "datagrams",
-    "lost",
-    "loss_share",
-    "reordered",
-    "duplicates",
-    "jitter_ns",
-    "retransmits",
-    "cwnd_bytes",
-    "rtt_ns",
-    "wire_bps",
-    "outcome",
-    "way",
-    "load",
-    "sent",
-    "round_trips",
-    "late",
-    "rtt_min_ns",
-    "rtt_mean_ns",
-    "rtt_stddev_ns",
-    "rtt_p50_ns",
-    "rtt_p90_ns",
-    "rtt_p99_ns",
-    "rtt_p999_ns",
-    "rtt_p9999_ns",
-    "rtt_max_ns",
-    "seen_as",
-    "one_way_up_p50_ns",
-    "one_way_down_p50_ns",
-    "one_way_error_ns",
-    "wire_p50_ns",
-    "host_adds_p50_ns",
-    "up_bps",
-    "down_bps",
-    "rpm",
-    "method",
-    "size_bytes",
-    "path_mtu_bytes",
-    "bound",
-    "max_udp_payload_bytes",
-    "interface_mtu_bytes",
-    "cached_mtu_bytes",
-    "hop",
-    "hop_address",
-    "discovery",
-    "black_hole_first_bytes",
-    "black_hole_last_bytes",
-    "fragments",
-    "mss_sent_bytes",
-    "mss_received_bytes",
-    "largest_segment_bytes",
-    "fragmented_from_bytes",
-    "packets",
-    "size_to_bytes",
-    "fragment_packets",
-    "super_packets",
-    "complete",
-    "local",
-    "remote",
-    "data_segments",
-    "mean_segment_bytes",
-    "mtu_bytes",
-    "repetition",
-    "http_status",
-    "dns_ns",
-    "connect_ns",
-    "tls_ns",
-    "first_byte_ns",
-    "total_ns",
-    "rate_stddev_bps",
-    "change_percent",
-    "change_low_percent",
-    "change_high_percent",
-    "expected_percent",
-    "judgement",
-    "error",
-    "offered_pps",
-    "packets_per_second",
-    "line_rate_pps",
-    "line_rate_share",
-    "pairs",
-    "sender_cpu_share",
-    "receiver_cpu_share",
-    "limited_by",
-    "device_frames",
-    "encap",
-    "notes",
-    "hop_name",
-    "as_number",
-    "as_name",
-    "flows",
-    "hops_back",
-    "mpls_labels",
-];
-
-/// The columns of streams; those behind them are of round trips, packet sizes, captured packets and transfers.
-type Fields = [String; 25];
-
-fn interval(run: &Run, test: &Run, number: usize, sample: &IntervalSample, row: &StreamSample) -> Fields {
-    let length = sample.end.saturating_sub(sample.start);
-    let (tcp, udp) = (row.tcp.as_ref(), row.udp.as_ref());
-    let side = match sample.side {
-        Side::Local => "local",
-        Side::Peer => "peer",
-    };
-    let role = match row.role {
-        Role::Sender => "sender",
-        Role::Receiver => "receiver",
-    };
-    let receives = row.role == Role::Receiver;
-    [
-        run.id.clone(),
-        number.to_string(),
-        "interval".into(),
-        side.into(),
-        role.into(),
-        row.direction.to_string(),
-        row.stream.to_string(),
-        transport(test),
-        seconds(sample.start.as_secs_f64()),
-        seconds(sample.end.as_secs_f64()),
-        sample.omitted.to_string(),
-        row.bytes.0.to_string(),
-        or_empty(tcp.filter(|_| !receives).map(|tcp| tcp.acknowledged.0)),
-        BitRate::from_bytes(row.bytes, length).0.to_string(),
-        or_empty(udp.map(|udp| udp.datagrams)),
-        or_empty(udp.filter(|_| receives).map(|udp| udp.lost)),
-        String::new(),
-        or_empty(udp.filter(|_| receives).map(|udp| udp.reordered)),
-        or_empty(udp.filter(|_| receives).map(|udp| udp.duplicates)),
-        or_empty(udp.filter(|_| receives).map(|udp| udp.jitter.0)),
-        or_empty(tcp.filter(|_| !receives).map(|tcp| tcp.retransmits)),
-        or_empty(tcp.filter(|_| !receives).map(|tcp| tcp.cwnd.0)),
-        or_empty(tcp.filter(|_| !receives).map(|tcp| tcp.rtt.0)),
-        String::new(),
-        String::new(),
-    ]
+/// What was found beside a test.
+fn around(test: &Run, place: &Place) -> Vec<Csv> {
+    let known = [
+        test.summary.path.as_ref().map(|path| path::rows(path, place)),
+        test.summary.packets.as_ref().map(|packets| packets::rows(packets, place)),
+        test.summary.reach.as_ref().map(|reach| reach::rows(reach, place)),
+    ];
+    known.into_iter().flatten().collect()
 }
 
-fn total(run: &Run, test: &Run, number: usize, direction: Direction, way: &DirectionSummary) -> Fields {
-    let is_udp = way.transport == Transport::Udp;
-    let udp = |value: u64| or_empty(is_udp.then_some(value));
-    [
-        run.id.clone(),
-        number.to_string(),
-        "summary".into(),
-        String::new(),
-        String::new(),
-        direction.to_string(),
-        String::new(),
-        way.transport.to_string(),
-        seconds(0.0),
-        seconds(way.elapsed.as_secs_f64()),
-        "false".into(),
-        way.received.bytes.0.to_string(),
-        String::new(),
-        way.goodput.0.to_string(),
-        udp(way.received.datagrams),
-        or_empty(way.loss.map(|loss| loss.path + loss.receiver + loss.sender)),
-        or_empty(way.loss.map(|loss| loss.share)),
-        udp(way.reordered),
-        udp(way.duplicates),
-        or_empty(way.jitter.map(|jitter| jitter.rfc3550.0)),
-        or_empty(way.retransmits),
-        String::new(),
-        or_empty(way.loaded_rtt.map(|rtt| rtt.0)),
-        or_empty(way.wire.rate.map(|rate| rate.0)),
-        outcome(test),
-    ]
-}
-
-/// The columns of segments stand behind those of a stream.
-fn with_segments(fields: Fields, way: &DirectionSummary) -> Vec<String> {
-    let mut fields = Vec::from(fields);
-    fields.resize(COLUMNS.len(), String::new());
-    if let Some(segments) = way.segments {
-        packets::set(&mut fields, "data_segments", or_empty(segments.received.or(segments.sent)));
-        let mean = segments.mean_payload.map(|mean| format!("{mean:.1}"));
-        packets::set(&mut fields, "mean_segment_bytes", or_empty(mean));
+fn of_test(test: &Run, place: &Place) -> Vec<Csv> {
+    let mut parts = Vec::new();
+    let has_streams = test.summary.up.is_some() || test.summary.down.is_some();
+    if has_streams || !test.intervals.is_empty() || (test.plan.is_some() && !test.is_frames()) {
+        parts.push(throughput::rows(test, place));
     }
-    fields
+    if test.latency.is_some() || !test.summary.ways.is_empty() || test.summary.loaded.is_some() {
+        parts.push(latency::rows(test, place));
+    }
+    parts.extend(around(test, place));
+    parts.extend(test.summary.hops.as_ref().map(|hops| hops::rows(hops, place)));
+    parts.extend(test.summary.transfer.as_ref().map(|result| transfer::rows(test, result, place)));
+    parts
 }
 
-fn transport(test: &Run) -> String {
-    or_empty(test.plan.as_ref().map(|plan| plan.test.transport))
+/// The run and the part of it that rows are of.
+#[derive(Clone, Debug)]
+struct Place {
+    source: Source,
+    /// The number of the part; absent: the whole run.
+    test: Option<usize>,
 }
 
-fn outcome(test: &Run) -> String {
-    match &test.summary.outcome {
-        None => String::new(),
-        Some(Outcome::Completed) => "completed".into(),
-        Some(Outcome::Interrupted) => "interrupted".into(),
-        Some(Outcome::PeerStopped { .. }) => "peer_stopped".into(),
-        Some(Outcome::Failed { .. }) => "failed".into(),
+impl Place {
+    /// The first columns of a row.
+    fn start(&self, row: &'static str, direction: impl Into<Option<Direction>>) -> Start {
+        (self.source.clone(), Row { test: self.test, row, direction: direction.into() })
     }
 }
 
-fn or_empty(value: Option<impl ToString>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
+/// The columns that every row has.
+type Start = (Source, Row);
+
+#[derive(Clone, Debug, Default, Serialize)]
+struct Row {
+    test: Option<usize>,
+    row: &'static str,
+    direction: Option<Direction>,
 }
 
-fn seconds(value: f64) -> String {
-    format!("{value:.6}")
+fn outcome(test: &Run) -> Option<&'static str> {
+    test.summary.outcome.as_ref().map(|outcome| match outcome {
+        Outcome::Completed => "completed",
+        Outcome::Interrupted => "interrupted",
+        Outcome::PeerStopped { .. } => "peer_stopped",
+        Outcome::Failed { .. } => "failed",
+    })
+}
+
+fn seconds(time: Nanos) -> String {
+    format!("{:.6}", time.as_secs_f64())
+}
+
+/// A share of one or a mean, with no more digits than are known.
+fn rounded(value: f64, digits: usize) -> String {
+    format!("{value:.digits$}")
 }

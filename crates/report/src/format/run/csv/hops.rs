@@ -1,77 +1,77 @@
 //! The CSV rows of a trace: one for each router at its hop, with the figures of the hop.
 
-use super::packets::set;
-use super::{COLUMNS, or_empty};
-use model::hops::{Hop, HopRouter, HopsResult};
+use super::Place;
+use super::latency::Times;
+use crate::document::Csv;
+use model::hops::{Hop, HopRouter, HopsResult, Missing};
 use model::plan::Direction;
-use model::run::Run;
+use model::units::Nanos;
+use serde::Serialize;
+use std::net::IpAddr;
 
-/// Every hop; none of another run.
-pub(super) fn rows(run: &Run, test: &Run, number: usize) -> Vec<Vec<String>> {
-    let found = test.summary.hops.as_deref();
-    let back = found.and_then(|found| found.back.as_deref());
-    let ways = [(found, Direction::Up), (back, Direction::Down)];
-    let hops =
-        ways.into_iter().flat_map(|(found, way)| found.into_iter().flat_map(move |found| of_way(found, way)));
-    hops.flat_map(|hop| of_hop(run, number, hop)).collect()
+#[derive(Default, Serialize)]
+struct Counts {
+    hop: u8,
+    hop_address: Option<IpAddr>,
+    hop_name: Option<String>,
+    sent: u32,
+    round_trips: u32,
+    lost: u32,
+    duplicates: u32,
+    jitter_ns: Option<Nanos>,
 }
 
-fn of_way(found: &HopsResult, direction: Direction) -> impl Iterator<Item = (Direction, &Hop)> {
-    found.hops.iter().map(move |hop| (direction, hop))
+#[derive(Default, Serialize)]
+struct Router {
+    mtu_bytes: Option<u32>,
+    outcome: Option<Missing>,
+    as_number: Option<u32>,
+    as_name: Option<String>,
+    flows: String,
+    hops_back: Option<u8>,
+    mpls_labels: String,
 }
 
-fn of_hop(run: &Run, number: usize, at: (Direction, &Hop)) -> Vec<Vec<String>> {
-    if at.1.routers.is_empty() {
-        return vec![row(run, number, at, None)];
+/// Every hop, and those of the way back behind them.
+pub(super) fn rows(found: &HopsResult, place: &Place) -> Csv {
+    let back = found.back.as_deref().map(|back| (back, Direction::Down));
+    let ways = std::iter::once((found, Direction::Up)).chain(back);
+    let hops = ways.flat_map(|(found, way)| found.hops.iter().map(move |hop| (way, hop)));
+    Csv::of(hops.flat_map(|(way, hop)| {
+        let routers = hop.routers.iter().map(Some).chain(hop.routers.is_empty().then_some(None));
+        let start = place.start("hop", way);
+        let row = move |of: Option<&HopRouter>| {
+            (start.clone(), counts(hop, of), Times::of(hop.rtt), router(hop, of))
+        };
+        routers.map(row).collect::<Vec<_>>()
+    }))
+}
+
+fn counts(hop: &Hop, router: Option<&HopRouter>) -> Counts {
+    Counts {
+        hop: hop.ttl,
+        hop_address: router.map(|router| router.address),
+        hop_name: router.and_then(|router| router.name.clone()),
+        sent: hop.counted.sent,
+        round_trips: hop.counted.answered,
+        lost: hop.counted.missing(),
+        duplicates: hop.duplicates,
+        jitter_ns: hop.jitter,
     }
-    at.1.routers.iter().map(|router| row(run, number, at, Some(router))).collect()
 }
 
-fn row(
-    run: &Run,
-    number: usize,
-    (direction, hop): (Direction, &Hop),
-    router: Option<&HopRouter>,
-) -> Vec<String> {
-    let mut fields = vec![String::new(); COLUMNS.len()];
-    let missing = serde_json::to_value(hop.missing).unwrap_or_default();
-    let flows = |router: &HopRouter| {
-        router.flows.iter().map(|flow| (flow + 1).to_string()).collect::<Vec<_>>().join(" ")
-    };
-    let labels = |router: &HopRouter| {
-        router.labels.iter().map(|one| one.label.to_string()).collect::<Vec<_>>().join(" ")
-    };
+fn router(hop: &Hop, router: Option<&HopRouter>) -> Router {
+    let words = |numbers: Vec<u32>| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
     let origin = router.and_then(|router| router.origin.as_ref());
-    for (column, value) in [
-        ("run", run.id.clone()),
-        ("test", number.to_string()),
-        ("row", "hop".into()),
-        ("direction", direction.to_string()),
-        ("omitted", "false".into()),
-        ("hop", hop.ttl.to_string()),
-        ("hop_address", or_empty(router.map(|router| router.address))),
-        ("sent", hop.counted.sent.to_string()),
-        ("round_trips", hop.counted.answered.to_string()),
-        ("lost", hop.counted.missing().to_string()),
-        ("duplicates", hop.duplicates.to_string()),
-        ("jitter_ns", or_empty(hop.jitter.map(|jitter| jitter.0))),
-        ("rtt_min_ns", or_empty(hop.rtt.map(|rtt| rtt.min.0))),
-        ("rtt_mean_ns", or_empty(hop.rtt.map(|rtt| rtt.mean.0))),
-        ("rtt_stddev_ns", or_empty(hop.rtt.map(|rtt| rtt.stddev.0))),
-        ("rtt_p50_ns", or_empty(hop.rtt.map(|rtt| rtt.p50.0))),
-        ("rtt_p90_ns", or_empty(hop.rtt.map(|rtt| rtt.p90.0))),
-        ("rtt_p99_ns", or_empty(hop.rtt.map(|rtt| rtt.p99.0))),
-        ("rtt_max_ns", or_empty(hop.rtt.map(|rtt| rtt.max.0))),
-        ("mtu_bytes", or_empty(router.and_then(|router| router.next_mtu))),
-        ("outcome", missing.as_str().unwrap_or_default().into()),
-        ("hop_name", or_empty(router.and_then(|router| router.name.as_ref()))),
-        ("as_number", or_empty(origin.map(|origin| origin.number))),
-        ("as_name", or_empty(origin.map(|origin| &origin.name))),
-        ("flows", router.map(flows).unwrap_or_default()),
-        ("hops_back", or_empty(router.and_then(|router| router.hops_back))),
-        ("mpls_labels", router.map(labels).unwrap_or_default()),
-    ] {
-        set(&mut fields, column, value);
+    let flows = |router: &HopRouter| words(router.flows.iter().map(|flow| flow + 1).collect());
+    let labels = |router: &HopRouter| words(router.labels.iter().map(|one| one.label).collect());
+    Router {
+        mtu_bytes: router.and_then(|router| router.next_mtu),
+        outcome: Some(hop.missing),
+        as_number: origin.map(|origin| origin.number),
+        as_name: origin.map(|origin| origin.name.clone()),
+        flows: router.map(flows).unwrap_or_default(),
+        hops_back: router.and_then(|router| router.hops_back),
+        mpls_labels: router.map(labels).unwrap_or_default(),
     }
-    fields
 }

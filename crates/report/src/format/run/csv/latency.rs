@@ -1,141 +1,173 @@
 //! The CSV rows of a latency run: one per interval and way, per way, per phase under load and per moment of them.
 
-use super::{COLUMNS, outcome};
+use super::{Place, Start, outcome, seconds};
+use crate::document::Csv;
 use model::latency::{LatencySample, LoadPhase, LoadPoint, WayResult};
-use model::plan::Directions;
+use model::plan::{Directions, Transport};
 use model::run::Run;
 use model::stats::histogram::Distribution;
 use model::units::{BitRate, Nanos};
+use serde::Serialize;
+use std::net::SocketAddr;
 
-/// Every row of a test with round trips; none of another.
-pub(super) fn rows(run: &Run, test: &Run, number: usize) -> Vec<Vec<String>> {
-    let start = |kind| Row::new(run, test, number, kind);
+#[derive(Default, Serialize)]
+struct Trips {
+    way: String,
+    load: Option<&'static str>,
+    transport: Option<Transport>,
+    start_s: Option<String>,
+    end_s: Option<String>,
+    sent: Option<u64>,
+    lost: u64,
+    loss_share: Option<f64>,
+    late: Option<u64>,
+    reordered: Option<u64>,
+    duplicates: Option<u64>,
+    round_trips: u64,
+}
+
+/// Times of round trips; a percentile that would be the longest of so few stays empty.
+#[derive(Default, Serialize)]
+pub(super) struct Times {
+    rtt_min_ns: Option<Nanos>,
+    rtt_mean_ns: Option<Nanos>,
+    rtt_stddev_ns: Option<Nanos>,
+    rtt_p50_ns: Option<Nanos>,
+    rtt_p90_ns: Option<Nanos>,
+    rtt_p99_ns: Option<Nanos>,
+    rtt_p999_ns: Option<Nanos>,
+    rtt_p9999_ns: Option<Nanos>,
+    rtt_max_ns: Option<Nanos>,
+}
+
+#[derive(Default, Serialize)]
+struct More {
+    seen_as: Option<SocketAddr>,
+    one_way_up_p50_ns: Option<Nanos>,
+    one_way_down_p50_ns: Option<Nanos>,
+    one_way_error_ns: Option<Nanos>,
+    wire_p50_ns: Option<Nanos>,
+    host_adds_p50_ns: Option<Nanos>,
+    up_bps: Option<BitRate>,
+    down_bps: Option<BitRate>,
+    rpm: Option<f64>,
+    outcome: Option<&'static str>,
+}
+
+pub(super) fn rows(test: &Run, place: &Place) -> Csv {
+    let transport = test.latency.as_ref().map(|plan| plan.transport);
+    let line = |row, (trips, times, more): (Trips, Times, More)| -> (Start, Trips, Times, More) {
+        (place.start(row, None), Trips { transport, ..trips }, times, more)
+    };
+    let labels: Vec<&str> =
+        test.latency.iter().flat_map(|plan| &plan.ways).map(|way| way.label.as_str()).collect();
     let mut rows = Vec::new();
     for sample in &test.latency_intervals {
-        let labels = test.latency.iter().flat_map(|plan| &plan.ways).map(|way| way.label.as_str());
-        let labels = labels.chain(std::iter::repeat("")).enumerate().take(sample.ways.len());
-        rows.extend(labels.map(|(index, label)| interval(start("latency_interval"), sample, index, label)));
+        rows.extend(intervals(sample, &labels).into_iter().map(|row| line("latency_interval", row)));
     }
-    rows.extend(test.summary.ways.iter().map(|way| total(start("latency"), test, way)));
+    rows.extend(test.summary.ways.iter().map(|way| line("latency", total(test, way))));
     if let Some(loaded) = &test.summary.loaded {
-        rows.extend(loaded.phases.iter().map(|each| phase(start("load_phase"), each)));
-        rows.extend(loaded.series.iter().map(|each| moment(start("load_moment"), each)));
+        rows.extend(loaded.phases.iter().map(|each| line("load_phase", phase(each))));
+        rows.extend(loaded.series.iter().map(|each| line("load_moment", moment(each))));
     }
-    rows
+    Csv::of(rows)
 }
 
-fn interval(row: Row, sample: &LatencySample, index: usize, label: &str) -> Vec<String> {
-    let way = &sample.ways[index];
-    let row =
-        row.with("start_s", seconds(sample.start)).with("end_s", seconds(sample.end)).with("way", label);
-    row.with("sent", way.sent).with("lost", way.lost).times(way.rtt).fields()
-}
-
-fn total(row: Row, test: &Run, way: &WayResult) -> Vec<String> {
-    let counted = &way.counted;
-    let mut row = row
-        .with("way", &way.label)
-        .with("start_s", seconds(Nanos(0)))
-        .with("end_s", seconds(way.elapsed))
-        .with("sent", counted.sent)
-        .with("lost", counted.lost)
-        .with("late", counted.late)
-        .with("reordered", counted.reordered)
-        .with("duplicates", counted.duplicates)
-        .with("outcome", outcome(test))
-        .times(way.rtt);
-    if counted.asked > 0 {
-        row = row.with("loss_share", counted.lost as f64 / counted.asked as f64);
-    }
-    if let Some(seen) = way.ends.seen_as {
-        row = row.with("seen_as", seen);
-    }
-    if let Some(wire) = &way.wire {
-        let added = wire.application.p50.saturating_sub(wire.rtt.p50);
-        row = row.with("wire_p50_ns", wire.rtt.p50.0).with("host_adds_p50_ns", added.0);
-    }
-    if let Some(delays) = &way.one_way {
-        row = row.with("one_way_error_ns", delays.error.0);
-        if let Some(up) = delays.up {
-            row = row.with("one_way_up_p50_ns", up.p50.0);
-        }
-        if let Some(down) = delays.down {
-            row = row.with("one_way_down_p50_ns", down.p50.0);
-        }
-    }
-    row.fields()
-}
-
-fn phase(row: Row, phase: &LoadPhase) -> Vec<String> {
-    row.load(phase.load, phase.up, phase.down)
-        .with("sent", phase.sent)
-        .with("lost", phase.lost)
-        .times(phase.rtt)
-        .fields()
-}
-
-fn moment(row: Row, moment: &LoadPoint) -> Vec<String> {
-    let row = row.load(moment.load, moment.up, moment.down).with("end_s", seconds(moment.at));
-    row.with("lost", moment.lost).times(moment.rtt).fields()
-}
-
-/// A row whose fields are named.
-struct Row {
-    fields: Vec<String>,
-}
-
-impl Row {
-    fn new(run: &Run, test: &Run, number: usize, kind: &str) -> Row {
-        let row = Row { fields: vec![String::new(); COLUMNS.len()] };
-        let row = row.with("run", &run.id).with("test", number).with("row", kind).with("omitted", false);
-        match &test.latency {
-            Some(plan) => row.with("transport", plan.transport),
-            None => row,
-        }
-    }
-
-    fn with(mut self, column: &str, value: impl ToString) -> Row {
-        let place = COLUMNS.iter().position(|name| *name == column).expect("a column of the header");
-        self.fields[place] = value.to_string();
-        self
-    }
-
-    fn load(self, load: Option<Directions>, up: Option<BitRate>, down: Option<BitRate>) -> Row {
-        let name = match load {
-            None => "idle",
-            Some(Directions::Up) => "up",
-            Some(Directions::Down) => "down",
-            Some(Directions::Both) => "both",
+fn intervals(sample: &LatencySample, labels: &[&str]) -> Vec<(Trips, Times, More)> {
+    let row = |(index, way): (usize, &model::latency::WaySample)| {
+        let trips = Trips {
+            way: labels.get(index).copied().unwrap_or_default().to_owned(),
+            start_s: Some(seconds(sample.start)),
+            end_s: Some(seconds(sample.end)),
+            sent: Some(way.sent),
+            lost: way.lost,
+            round_trips: count(way.rtt),
+            ..Trips::default()
         };
-        let rates = [("up_bps", up), ("down_bps", down)];
-        let rates = rates.into_iter().filter_map(|(column, rate)| rate.map(|rate| (column, rate.0)));
-        rates.fold(self.with("load", name), |row, (column, rate)| row.with(column, rate))
-    }
+        (trips, Times::of(way.rtt), More::default())
+    };
+    sample.ways.iter().enumerate().map(row).collect()
+}
 
-    /// The round trips; a percentile that would be the longest of so few stays empty.
-    fn times(self, rtt: Option<Distribution>) -> Row {
-        let row = self.with("round_trips", rtt.map_or(0, |rtt| rtt.count));
-        let Some(rtt) = rtt.filter(|rtt| rtt.count > 0) else { return row };
-        let fields = [
-            (1, "rtt_min_ns", rtt.min),
-            (1, "rtt_mean_ns", rtt.mean),
-            (2, "rtt_stddev_ns", rtt.stddev),
-            (1, "rtt_p50_ns", rtt.p50),
-            (10, "rtt_p90_ns", rtt.p90),
-            (100, "rtt_p99_ns", rtt.p99),
-            (1_000, "rtt_p999_ns", rtt.p999),
-            (10_000, "rtt_p9999_ns", rtt.p9999),
-            (1, "rtt_max_ns", rtt.max),
-        ];
-        let carried = fields.into_iter().filter(|(least, ..)| rtt.count >= *least);
-        carried.fold(row, |row, (_, column, time)| row.with(column, time.0))
-    }
+fn total(test: &Run, way: &WayResult) -> (Trips, Times, More) {
+    let counted = &way.counted;
+    let trips = Trips {
+        way: way.label.clone(),
+        start_s: Some(seconds(Nanos(0))),
+        end_s: Some(seconds(way.elapsed)),
+        sent: Some(counted.sent),
+        lost: counted.lost,
+        loss_share: (counted.asked > 0).then(|| counted.lost as f64 / counted.asked as f64),
+        late: Some(counted.late),
+        reordered: Some(counted.reordered),
+        duplicates: Some(counted.duplicates),
+        round_trips: count(way.rtt),
+        ..Trips::default()
+    };
+    let (wire, delays) = (way.wire.as_ref(), way.one_way.as_ref());
+    let more = More {
+        seen_as: way.ends.seen_as,
+        one_way_up_p50_ns: delays.and_then(|delays| delays.up).map(|up| up.p50),
+        one_way_down_p50_ns: delays.and_then(|delays| delays.down).map(|down| down.p50),
+        one_way_error_ns: delays.map(|delays| delays.error),
+        wire_p50_ns: wire.map(|wire| wire.rtt.p50),
+        host_adds_p50_ns: wire.map(|wire| wire.application.p50.saturating_sub(wire.rtt.p50)),
+        outcome: outcome(test),
+        ..More::default()
+    };
+    (trips, Times::of(way.rtt), more)
+}
 
-    fn fields(self) -> Vec<String> {
-        self.fields
+fn phase(phase: &LoadPhase) -> (Trips, Times, More) {
+    let trips = Trips {
+        load: Some(load(phase.load)),
+        sent: Some(phase.sent),
+        lost: phase.lost,
+        round_trips: count(phase.rtt),
+        ..Trips::default()
+    };
+    let rpm = phase.responsiveness.as_ref().map(|found| found.rpm);
+    (trips, Times::of(phase.rtt), More { up_bps: phase.up, down_bps: phase.down, rpm, ..More::default() })
+}
+
+fn moment(moment: &LoadPoint) -> (Trips, Times, More) {
+    let trips = Trips {
+        load: Some(load(moment.load)),
+        end_s: Some(seconds(moment.at)),
+        lost: moment.lost,
+        round_trips: count(moment.rtt),
+        ..Trips::default()
+    };
+    (trips, Times::of(moment.rtt), More { up_bps: moment.up, down_bps: moment.down, ..More::default() })
+}
+
+fn load(load: Option<Directions>) -> &'static str {
+    match load {
+        None => "idle",
+        Some(Directions::Up) => "up",
+        Some(Directions::Down) => "down",
+        Some(Directions::Both) => "both",
     }
 }
 
-fn seconds(time: Nanos) -> String {
-    super::seconds(time.as_secs_f64())
+fn count(rtt: Option<Distribution>) -> u64 {
+    rtt.map_or(0, |rtt| rtt.count)
+}
+
+impl Times {
+    pub(super) fn of(rtt: Option<Distribution>) -> Times {
+        let Some(rtt) = rtt.filter(|rtt| rtt.count > 0) else { return Times::default() };
+        let from = |least, time| (rtt.count >= least).then_some(time);
+        Times {
+            rtt_min_ns: Some(rtt.min),
+            rtt_mean_ns: Some(rtt.mean),
+            rtt_stddev_ns: from(2, rtt.stddev),
+            rtt_p50_ns: Some(rtt.p50),
+            rtt_p90_ns: from(10, rtt.p90),
+            rtt_p99_ns: from(100, rtt.p99),
+            rtt_p999_ns: from(1_000, rtt.p999),
+            rtt_p9999_ns: from(10_000, rtt.p9999),
+            rtt_max_ns: Some(rtt.max),
+        }
+    }
 }

@@ -1,77 +1,72 @@
 //! The CSV rows of a capture of packets: one per direction, per size, and per flow and direction.
 
-use super::COLUMNS;
-use model::packets::{FlowKey, PacketProtocol, PacketWay};
+use super::Place;
+use crate::document::Csv;
+use model::packets::{FlowKey, PacketProtocol, PacketResult, PacketWay, SizeCount};
 use model::plan::Direction;
-use model::run::Run;
+use model::units::Bytes;
+use serde::Serialize;
 use std::net::SocketAddr;
 
-/// Every row of a test whose packets were captured; none of another. A part has its number, the whole run none.
-pub(super) fn rows(run: &Run, test: &Run, number: Option<usize>) -> Vec<Vec<String>> {
-    let Some(packets) = &test.summary.packets else { return Vec::new() };
+#[derive(Default, Serialize)]
+struct Counts {
+    transport: Option<PacketProtocol>,
+    local: Option<String>,
+    remote: Option<String>,
+    size_bytes: Option<u32>,
+    size_to_bytes: Option<u32>,
+    packets: u64,
+    bytes: Option<Bytes>,
+    fragment_packets: Option<u64>,
+    super_packets: Option<u64>,
+    complete: Option<bool>,
+}
+
+pub(super) fn rows(packets: &PacketResult, place: &Place) -> Csv {
+    let complete = Some(packets.complete);
     let mut rows = Vec::new();
     for (direction, way) in [(Direction::Up, &packets.up), (Direction::Down, &packets.down)] {
-        let start = |kind: &str| {
-            let mut fields = start(run, number, kind, direction);
-            set(&mut fields, "complete", packets.complete);
-            fields
-        };
-        rows.push(counts(start("packets"), way));
-        for row in way.sizes.rows() {
-            let mut fields = start("packets_size");
-            set(&mut fields, "size_bytes", row.from);
-            set(&mut fields, "size_to_bytes", row.to);
-            set(&mut fields, "packets", row.packets);
-            rows.push(fields);
-        }
+        rows.push((place.start("packets", direction), Counts { complete, ..counts(way) }));
+        let size = |row| (place.start("packets_size", direction), Counts { complete, ..size(row) });
+        rows.extend(way.sizes.rows().iter().map(size));
     }
     for flow in &packets.flows {
         for (direction, way) in [(Direction::Up, &flow.up), (Direction::Down, &flow.down)] {
-            let mut fields = start(run, number, "packets_flow", direction);
-            set(&mut fields, "complete", packets.complete);
-            ends(&mut fields, &flow.key);
-            rows.push(counts(fields, way));
+            let counts = Counts { complete, ..ends(&flow.key, counts(way)) };
+            rows.push((place.start("packets_flow", direction), counts));
         }
     }
-    rows
+    Csv::of(rows)
 }
 
-fn start(run: &Run, number: Option<usize>, kind: &str, direction: Direction) -> Vec<String> {
-    let mut fields = vec![String::new(); COLUMNS.len()];
-    set(&mut fields, "run", &run.id);
-    set(&mut fields, "test", number.map(|number| number.to_string()).unwrap_or_default());
-    set(&mut fields, "row", kind);
-    set(&mut fields, "direction", direction);
-    set(&mut fields, "omitted", false);
-    fields
+fn size(row: &SizeCount) -> Counts {
+    Counts {
+        size_bytes: Some(row.from),
+        size_to_bytes: Some(row.to),
+        packets: row.packets,
+        ..Counts::default()
+    }
 }
 
-fn counts(mut fields: Vec<String>, way: &PacketWay) -> Vec<String> {
-    set(&mut fields, "bytes", way.bytes.0);
-    set(&mut fields, "packets", way.packets);
-    set(&mut fields, "fragment_packets", way.fragments);
-    set(&mut fields, "super_packets", way.super_packets);
-    fields
+fn counts(way: &PacketWay) -> Counts {
+    Counts {
+        packets: way.packets,
+        bytes: Some(way.bytes),
+        fragment_packets: Some(way.fragments),
+        super_packets: Some(way.super_packets),
+        ..Counts::default()
+    }
 }
 
-fn ends(fields: &mut [String], key: &FlowKey) {
+fn ends(key: &FlowKey, counts: Counts) -> Counts {
     let end = |address, port: Option<u16>| match port {
         Some(port) => SocketAddr::new(address, port).to_string(),
         None => address.to_string(),
     };
-    let transport = match key.protocol {
-        PacketProtocol::Tcp => "TCP",
-        PacketProtocol::Udp => "UDP",
-        PacketProtocol::Icmp => "ICMP",
-        PacketProtocol::Other => "",
-    };
-    set(fields, "transport", transport);
-    set(fields, "local", end(key.local, key.local_port));
-    set(fields, "remote", end(key.remote, key.remote_port));
-}
-
-/// Sets a field by the name of its column.
-pub(super) fn set(fields: &mut [String], column: &str, value: impl ToString) {
-    let place = COLUMNS.iter().position(|name| *name == column).expect("a column of the header");
-    fields[place] = value.to_string();
+    Counts {
+        transport: Some(key.protocol),
+        local: Some(end(key.local, key.local_port)),
+        remote: Some(end(key.remote, key.remote_port)),
+        ..counts
+    }
 }

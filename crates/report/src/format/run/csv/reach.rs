@@ -1,40 +1,52 @@
 //! The CSV rows of reachability: one per address of the far host, and one per next hop.
 
-use super::COLUMNS;
-use super::packets::set;
-use model::reach::Reach;
-use model::run::Run;
+use super::Place;
+use crate::document::Csv;
+use model::plan::Transport;
+use model::reach::{FamilyReach, NextHop, Reach};
+use model::units::Nanos;
+use serde::Serialize;
 
-/// Every row of a run that watched; none of another. `outcome`: what became of connecting, or the neighbour's state.
-pub(super) fn rows(run: &Run, test: &Run, number: Option<usize>) -> Vec<Vec<String>> {
-    let Some(reach) = &test.summary.reach else { return Vec::new() };
-    let Reach { families, next_hops } = reach.as_ref();
-    let start = |kind: &str| {
-        let mut fields = vec![String::new(); COLUMNS.len()];
-        set(&mut fields, "run", &run.id);
-        set(&mut fields, "test", number.map(|number| number.to_string()).unwrap_or_default());
-        set(&mut fields, "row", kind);
-        set(&mut fields, "omitted", false);
-        fields
-    };
-    let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    let mut rows = Vec::new();
-    for family in families {
-        let mut fields = start("reach_family");
-        set(&mut fields, "transport", "TCP");
-        set(&mut fields, "remote", family.address);
-        set(&mut fields, "outcome", word(serde_json::to_value(family.contact).unwrap_or_default()));
-        set(&mut fields, "connect_ns", family.first.map(|first| first.0.to_string()).unwrap_or_default());
-        rows.push(fields);
+#[derive(Default, Serialize)]
+struct Contact {
+    transport: Option<Transport>,
+    remote: String,
+    way: Option<String>,
+    /// What became of connecting, or the neighbour's state.
+    outcome: String,
+    lost: Option<u64>,
+    connect_ns: Option<Nanos>,
+    total_ns: Option<Nanos>,
+}
+
+pub(super) fn rows(reach: &Reach, place: &Place) -> Csv {
+    let families = reach.families.iter().map(|of| (place.start("reach_family", None), family(of)));
+    let hops = reach.next_hops.iter().map(|of| (place.start("reach_next_hop", None), next_hop(of)));
+    Csv::of(families.chain(hops))
+}
+
+fn family(family: &FamilyReach) -> Contact {
+    Contact {
+        transport: Some(Transport::Tcp),
+        remote: family.address.to_string(),
+        outcome: word(&family.contact),
+        connect_ns: family.first,
+        ..Contact::default()
     }
-    for hop in next_hops {
-        let mut fields = start("reach_next_hop");
-        set(&mut fields, "remote", hop.address);
-        set(&mut fields, "way", &hop.interface);
-        set(&mut fields, "outcome", word(serde_json::to_value(hop.after).unwrap_or_default()));
-        set(&mut fields, "lost", hop.failures);
-        set(&mut fields, "total_ns", hop.unanswered.0);
-        rows.push(fields);
+}
+
+fn next_hop(hop: &NextHop) -> Contact {
+    Contact {
+        remote: hop.address.to_string(),
+        way: Some(hop.interface.clone()),
+        outcome: word(&hop.after),
+        lost: Some(hop.failures),
+        total_ns: Some(hop.unanswered),
+        ..Contact::default()
     }
-    rows
+}
+
+/// As documents name it.
+fn word(case: &impl Serialize) -> String {
+    serde_json::to_value(case).unwrap_or_default().as_str().unwrap_or_default().to_owned()
 }

@@ -1,0 +1,103 @@
+//! The CSV rows of a throughput test: one for each interval and stream, and one for each direction.
+
+use super::{Place, Start, outcome, rounded, seconds};
+use crate::document::Csv;
+use model::plan::{Direction, Transport};
+use model::run::Run;
+use model::sample::{IntervalSample, Role, Side, StreamSample};
+use model::summary::DirectionSummary;
+use model::units::{BitRate, Bytes, Nanos};
+use serde::Serialize;
+
+#[derive(Default, Serialize)]
+struct Stream {
+    side: Option<Side>,
+    role: Option<Role>,
+    stream: Option<u32>,
+    transport: Option<Transport>,
+    start_s: String,
+    end_s: String,
+    omitted: bool,
+    bytes: Bytes,
+    acknowledged_bytes: Option<Bytes>,
+    bits_per_second: BitRate,
+    datagrams: Option<u64>,
+    lost: Option<u64>,
+    loss_share: Option<f64>,
+    reordered: Option<u64>,
+    duplicates: Option<u64>,
+    jitter_ns: Option<Nanos>,
+    retransmits: Option<u64>,
+    cwnd_bytes: Option<Bytes>,
+    rtt_ns: Option<Nanos>,
+    wire_bps: Option<BitRate>,
+    data_segments: Option<u64>,
+    mean_segment_bytes: Option<String>,
+    outcome: Option<&'static str>,
+}
+
+pub(super) fn rows(test: &Run, place: &Place) -> Csv {
+    let of = |sample: &IntervalSample| -> Vec<(Start, Stream)> {
+        let row = |row: &StreamSample| (place.start("interval", row.direction), interval(test, sample, row));
+        sample.streams.iter().map(row).collect()
+    };
+    let total = |direction| {
+        let found = test.summary.direction(direction)?;
+        Some((place.start("summary", direction), total(test, found)))
+    };
+    let totals = [Direction::Up, Direction::Down].into_iter().filter_map(total);
+    Csv::of(test.intervals.iter().flat_map(of).chain(totals))
+}
+
+fn interval(test: &Run, sample: &IntervalSample, row: &StreamSample) -> Stream {
+    let length = sample.end.saturating_sub(sample.start);
+    let receives = row.role == Role::Receiver;
+    let tcp = row.tcp.as_ref().filter(|_| !receives);
+    let received = row.udp.as_ref().filter(|_| receives);
+    Stream {
+        side: Some(sample.side),
+        role: Some(row.role),
+        stream: Some(row.stream),
+        transport: test.plan.as_ref().map(|plan| plan.test.transport),
+        start_s: seconds(sample.start),
+        end_s: seconds(sample.end),
+        omitted: sample.omitted,
+        bytes: row.bytes,
+        acknowledged_bytes: tcp.map(|tcp| tcp.acknowledged),
+        bits_per_second: BitRate::from_bytes(row.bytes, length),
+        datagrams: row.udp.as_ref().map(|udp| udp.datagrams),
+        lost: received.map(|udp| udp.lost),
+        reordered: received.map(|udp| udp.reordered),
+        duplicates: received.map(|udp| udp.duplicates),
+        jitter_ns: received.map(|udp| udp.jitter),
+        retransmits: tcp.map(|tcp| tcp.retransmits),
+        cwnd_bytes: tcp.map(|tcp| tcp.cwnd),
+        rtt_ns: tcp.map(|tcp| tcp.rtt),
+        ..Stream::default()
+    }
+}
+
+fn total(test: &Run, found: &DirectionSummary) -> Stream {
+    let is_udp = found.transport == Transport::Udp;
+    let segments = found.segments;
+    Stream {
+        transport: Some(found.transport),
+        start_s: seconds(Nanos(0)),
+        end_s: seconds(found.elapsed),
+        bytes: found.received.bytes,
+        bits_per_second: found.goodput,
+        datagrams: is_udp.then_some(found.received.datagrams),
+        lost: found.loss.map(|loss| loss.path + loss.receiver + loss.sender),
+        loss_share: found.loss.map(|loss| loss.share),
+        reordered: is_udp.then_some(found.reordered),
+        duplicates: is_udp.then_some(found.duplicates),
+        jitter_ns: found.jitter.map(|jitter| jitter.rfc3550),
+        retransmits: found.retransmits,
+        rtt_ns: found.loaded_rtt,
+        wire_bps: found.wire.rate,
+        data_segments: segments.and_then(|segments| segments.received.or(segments.sent)),
+        mean_segment_bytes: segments.and_then(|segments| segments.mean_payload).map(|mean| rounded(mean, 1)),
+        outcome: outcome(test),
+        ..Stream::default()
+    }
+}
