@@ -69,21 +69,21 @@ pub type Note = Arc<dyn Fn(&str) + Send + Sync>;
 pub(crate) struct Notes {
     limit: NoteLimit,
     note: Note,
-    /// Counts those of whom a line tells, written or not.
-    observer: Option<Arc<dyn Observer>>,
+    /// Is told of each client that was turned away, with a line or without.
+    turned_away: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Notes {
     /// Lines go there.
     pub(crate) fn new(note: Note) -> Notes {
-        Notes { limit: NoteLimit::default(), note, observer: None }
+        Notes { limit: NoteLimit::default(), note, turned_away: Box::new(|| {}) }
     }
 
-    /// Lines go to this observer, which learns of every client that was turned away.
-    pub(crate) fn observed(observer: &Arc<dyn Observer>) -> Notes {
-        let told = observer.clone();
-        let note: Note = Arc::new(move |text| told.note(text));
-        Notes { observer: Some(observer.clone()), ..Notes::new(note) }
+    /// Lines and counts go to a server's observer.
+    pub(crate) fn to(observer: &Arc<dyn Observer>) -> Notes {
+        let (lines, count) = (observer.clone(), observer.clone());
+        let turned_away = Box::new(move || count.turned_away());
+        Notes { turned_away, ..Notes::new(Arc::new(move |text| lines.note(text))) }
     }
 
     /// A line on the server itself.
@@ -93,9 +93,7 @@ impl Notes {
 
     /// A line on a client, unless there have been many.
     pub(crate) fn of(&self, peer: SocketAddr, text: &str) {
-        if let Some(observer) = &self.observer {
-            observer.turned_away();
-        }
+        (self.turned_away)();
         if let Some(left_out) = self.limit.pass(peer.ip(), mono_now()) {
             self.note(&with_left_out(&format!("{}: {text}", plain(peer)), left_out));
         }

@@ -172,7 +172,7 @@ impl Server {
         let (limits, open) =
             (self.policy(self.beyond && self.config.token.is_none()), self.policy(self.beyond));
         let Server { config, sockets, offers, .. } = self;
-        let mut listener = Listener::new(stop, Arc::new(Notes::observed(observer)))?;
+        let mut listener = Listener::new(stop, Arc::new(Notes::to(observer)))?;
         let echoes = echoes(&config, sockets.sockperf, sockets.stamp, &note, &mut listener)?;
         if let Some(socket) = sockets.http {
             let limits = Limits { rate: open.max_rate, time: open.max_time, transfers: config.max_tests };

@@ -1,5 +1,6 @@
 //! The shared words of pathmeter: pure values and arithmetic, without I/O, clock or thread.
 
+pub mod bidi;
 pub mod cpus;
 pub mod dut;
 pub mod event;

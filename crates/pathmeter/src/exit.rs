@@ -129,6 +129,16 @@ mod tests {
         assert_eq!(Exit::Dialect(1).code(), 1);
     }
 
+    /// What users read has every code, and none that the program does not have.
+    #[test]
+    fn the_table_of_codes_is_complete() {
+        let text = include_str!("../../../docs/exit-codes.md");
+        let column = |line: &str| line.strip_prefix("| ")?.split('|').nth(1)?.trim().parse::<u8>().ok();
+        let mut told: Vec<u8> = text.lines().filter_map(column).collect();
+        told.dedup();
+        assert_eq!(told, CODES.map(|(exit, _)| exit.code()));
+    }
+
     #[test]
     fn the_cause_decides_the_code() {
         let refused = io::Error::from(io::ErrorKind::ConnectionRefused);

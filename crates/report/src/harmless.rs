@@ -1,5 +1,6 @@
 //! Text in which nothing steers a terminal: what far ends, files and name servers say is printed, too.
 
+use model::bidi::turns_direction;
 use std::borrow::Cow;
 
 /// The text with U+FFFD for each character that a terminal would obey (control characters, but for line feeds, tabs and
@@ -42,7 +43,7 @@ fn colour(text: &str) -> Option<usize> {
 
 fn is_harmful(c: char) -> bool {
     let is_control = c.is_control() && c != '\n' && c != '\t';
-    is_control || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    is_control || turns_direction(c)
 }
 
 #[cfg(test)]

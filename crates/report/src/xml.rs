@@ -1,5 +1,7 @@
 //! Text in XML and HTML, whoever wrote it.
 
+use model::bidi::turns_direction;
+
 /// Text for an element or for a quoted attribute.
 ///
 /// What XML 1.0 (section 2.2) cannot hold becomes U+FFFD, and so do the marks that turn the direction of writing: a name
@@ -22,7 +24,7 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 fn is_refused(c: char) -> bool {
-    matches!(c, '\u{fffe}' | '\u{ffff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(c, '\u{fffe}' | '\u{ffff}') || turns_direction(c)
 }
 
 #[cfg(test)]
@@ -32,6 +34,9 @@ mod tests {
     #[test]
     fn nothing_leaves_its_place() {
         assert_eq!(escaped("<script>&\"'"), "&lt;script&gt;&amp;&quot;&#39;");
-        assert_eq!(escaped("a\u{0}b\u{1b}c\u{202e}d\u{ffff}e\n"), "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\n");
+        assert_eq!(
+            escaped("a\u{0}b\u{1b}c\u{202e}d\u{ffff}e\u{200f}\n"),
+            "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}\n"
+        );
     }
 }

@@ -15,7 +15,7 @@ pub struct PortSpec {
     /// The interface.
     pub(crate) interface: String,
     /// The host it is on. Absent: this one.
-    pub(crate) host: Option<HostPort>,
+    pub host: Option<HostPort>,
 }
 
 impl PortSpec {

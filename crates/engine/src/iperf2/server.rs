@@ -25,9 +25,9 @@ use wire::stamp::Clock;
 
 /// See [`super::serve`].
 pub(super) fn run(config: Config, interrupt: &Interrupt) -> Result<()> {
-    let (observer, has_time) = (config.observer.clone(), config.time.is_some());
+    let has_time = config.time.is_some();
     let until = config.time.map(|time| mono_now() + time);
-    let mut listener = Listener::new(interrupt, Arc::new(Notes::observed(&observer)))?;
+    let mut listener = Listener::new(interrupt, Arc::new(Notes::to(&config.observer)))?;
     open(config, interrupt, &mut listener)?;
     let outcome = listener.accept_all(until);
     if has_time && !interrupt.is_raised() {

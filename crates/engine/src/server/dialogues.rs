@@ -104,8 +104,7 @@ pub(crate) struct Ports(Arc<Server>);
 
 /// Serves until the interrupt is raised or the tests asked for are done; running tests then get their results.
 pub fn run(config: Config, interrupt: &Interrupt) -> Result<()> {
-    let observer = config.observer.clone();
-    let mut listener = Listener::new(interrupt, Arc::new(Notes::observed(&observer)))?;
+    let mut listener = Listener::new(interrupt, Arc::new(Notes::to(&config.observer)))?;
     let ports = Ports::open(config, interrupt, &mut listener)?;
     let outcome = listener.accept_all(None);
     drop(ports);

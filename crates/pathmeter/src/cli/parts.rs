@@ -2,7 +2,8 @@
 
 #[cfg(feature = "lab")]
 use super::LabCommand;
-use super::{Cli, Command, HostPort, KeepArgs, SessionArgs, StoreArgs};
+use super::{Cli, Command, HostPort, IdentityArgs, KeepArgs, StoreArgs};
+use model::units::BitRate;
 
 impl Cli {
     /// Where the result is kept.
@@ -58,16 +59,20 @@ impl Cli {
         }
     }
 
-    /// The session with a server.
-    pub(crate) fn session_mut(&mut self) -> Option<&mut SessionArgs> {
-        match &mut self.command {
-            Command::Measure(args) => Some(&mut args.session),
-            Command::Throughput(args) => Some(&mut args.session),
-            Command::Latency(args) => Some(&mut args.session),
-            Command::Mtu(args) => Some(&mut args.session),
-            Command::Frames(args) => Some(&mut args.session),
-            _ => None,
-        }
+    /// How a server and this end know each other, and the speed of the link to it, where it matters.
+    pub(crate) fn identity_mut(&mut self) -> Option<(&mut IdentityArgs, Option<&mut Option<BitRate>>)> {
+        let session = match &mut self.command {
+            Command::Measure(args) => &mut args.session,
+            Command::Throughput(args) => &mut args.session,
+            Command::Latency(args) => &mut args.session,
+            Command::Mtu(args) => &mut args.session,
+            Command::Frames(args) => &mut args.session,
+            #[cfg(feature = "device")]
+            Command::Rfc2544(args) => &mut args.session,
+            Command::Hops(args) => return Some((&mut args.identity, None)),
+            _ => return None,
+        };
+        Some((&mut session.identity, Some(&mut session.link)))
     }
 
     /// The far ends.
@@ -81,6 +86,8 @@ impl Cli {
             Command::Mtu(args) => vec![&mut args.target.host],
             Command::Hops(args) => vec![&mut args.host],
             Command::Frames(args) => vec![&mut args.target.host],
+            #[cfg(feature = "device")]
+            Command::Rfc2544(args) => args.ports.iter_mut().filter_map(|port| port.host.as_mut()).collect(),
             _ => Vec::new(),
         }
     }

@@ -178,12 +178,8 @@ pub(crate) struct CompareArgs {
     /// How often each is run
     #[arg(long, value_name = "N", default_value_t = 10, requires = "interleave", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: u32,
-    /// Differences that the same path shows with itself, in percent: smaller ones are neither better nor worse
-    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = super::values::percent)]
-    pub(crate) noise_floor: f64,
-    /// Smaller differences are of no interest, in percent
-    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = super::values::percent)]
-    pub(crate) least: f64,
+    #[command(flatten)]
+    pub(crate) level: LevelArgs,
     /// Sets are the same when their difference surely lies within this, in percent
     #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = super::values::percent)]
     pub(crate) margin: f64,
@@ -229,10 +225,9 @@ pub(crate) struct TrendArgs {
 }
 
 /// Which changes of a figure count.
-#[cfg(feature = "store")]
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct LevelArgs {
-    /// Differences that the same path shows with itself, in percent: smaller ones are no change
+    /// Differences that the same path shows with itself, in percent: smaller ones are neither better nor worse
     #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = super::values::percent)]
     pub(crate) noise_floor: f64,
     /// Smaller differences are of no interest, in percent

@@ -20,8 +20,8 @@ pub(crate) fn run(args: &CompareArgs, global: &Common) -> Result<Exit> {
     let rules = Rules {
         // Every figure has its own direction.
         higher_is_better: true,
-        noise_floor_percent: args.noise_floor,
-        least_percent: args.least,
+        noise_floor_percent: args.level.noise_floor,
+        least_percent: args.level.least,
         margin_percent: args.margin,
     };
     let compared = Compared::of((&args.base, &base), (&args.other, &other), rules);

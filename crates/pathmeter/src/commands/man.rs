@@ -127,7 +127,11 @@ const ENVIRONMENT: [(&str, &str); 5] = [
     ),
 ];
 
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
+    (
+        "$XDG_CONFIG_HOME/pathmeter/config.toml",
+        "Named far ends, defaults and the store (--config, pathmeter config) [~/.config/pathmeter/config.toml].",
+    ),
     ("$XDG_DATA_HOME/pathmeter/runs.db", "Runs kept with --save [~/.local/share/pathmeter/runs.db]."),
     ("/run/pathmeter/lab, $XDG_RUNTIME_DIR/pathmeter/lab", "Labs that are up, of root and of other users."),
     (

@@ -143,7 +143,7 @@ impl Watcher for SessionLog {
 
 impl SessionLog {
     fn name(&self) -> SocketAddr {
-        SocketAddr::new(self.client.ip().to_canonical(), self.client.port())
+        linux::sockaddr::plain(self.client)
     }
 
     /// The session in a few words. This end is the server: what it received came up.

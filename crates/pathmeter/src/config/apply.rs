@@ -36,14 +36,13 @@ impl Config {
             *host = parsed(&target.host, &target.name, "host")?;
             named.get_or_insert(target);
         }
-        if let (Some(target), Some(session)) = (named, cli.session_mut()) {
-            session.identity.token_file =
-                session.identity.token_file.take().or_else(|| target.token_file.clone());
-            if let (None, Some(text)) = (&session.identity.fingerprint, &target.fingerprint) {
-                session.identity.fingerprint = Some(parsed(text, &target.name, "fingerprint")?);
+        if let (Some(target), Some((identity, link))) = (named, cli.identity_mut()) {
+            identity.token_file = identity.token_file.take().or_else(|| target.token_file.clone());
+            if let (None, Some(text)) = (&identity.fingerprint, &target.fingerprint) {
+                identity.fingerprint = Some(parsed(text, &target.name, "fingerprint")?);
             }
-            if let (None, Some(text)) = (&session.link, &target.link) {
-                session.link = Some(parsed(text, &target.name, "link")?);
+            if let (Some(link @ None), Some(text)) = (link, &target.link) {
+                *link = Some(parsed(text, &target.name, "link")?);
             }
         }
         if let Some(keep) = cli.keep_mut().filter(|keep| self.save && !keep.no_save) {

@@ -112,3 +112,23 @@ fn a_target_has_a_name() {
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("the host of the target `office`, `a b`"), "{}", ended.stderr);
 }
+
+/// The token of a target reaches every command that meets a server there.
+#[test]
+fn a_targets_token_is_every_commands() {
+    let scratch = Scratch::new("config-token");
+    let text = "[targets.office]\nhost = \"127.0.0.1:4321\"\ntoken_file = \"/no/such/token\"\n";
+    for line in [
+        "measure office",
+        "throughput office",
+        "latency office",
+        "mtu office",
+        "frames office --link 1G",
+        "hops office",
+        "rfc2544 eth0@office eth1 --quick",
+    ] {
+        let ended = run(&mut with(&scratch, text, line));
+        assert_eq!(ended.code, Some(2), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains("/no/such/token"), "{line}: {}", ended.stderr);
+    }
+}

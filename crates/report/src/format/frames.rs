@@ -104,20 +104,26 @@ pub(super) fn subtitle(run: &Run) -> String {
     encap.map_or(link.clone(), |encap| format!("{link}, frames carried in {encap}"))
 }
 
-/// Table, notes and bars, between the heading and the findings.
+/// The table and its notes, between the heading and the findings; with details legend and bars.
 pub(super) fn text(run: &Run, style: &Style) -> String {
     let rows = &run.summary.rows;
     let mut text = format!("\n{}\n", plain(&columns(), &cells(rows)));
-    let legend = style.wrap(LEGEND, 2);
-    text.extend(legend.iter().map(|line| format!("  {}\n", style.paint(Paint::Dim, line))));
+    if style.detail {
+        let legend = style.wrap(LEGEND, 2);
+        text.extend(legend.iter().map(|line| format!("  {}\n", style.paint(Paint::Dim, line))));
+    }
     let told = notes(run);
     if !told.is_empty() {
         text.push('\n');
         let lines = told.iter().flat_map(|note| style.wrap(note, 4));
         text.extend(lines.map(|line| format!("  {line}\n")));
     }
-    text.push_str(&bars("Goodput, Gbit/s", rows, goodput, goodput_limit, style));
-    text + &bars("Packets, Mpps", rows, packets, packets_limit, style)
+    // The table has these figures, too.
+    if style.detail {
+        text.push_str(&bars("Goodput, Gbit/s", rows, goodput, goodput_limit, style));
+        text.push_str(&bars("Packets, Mpps", rows, packets, packets_limit, style));
+    }
+    text
 }
 
 /// The head of the table.

@@ -135,3 +135,23 @@ fn counts_made_elsewhere_keep_what_is_known_exactly() {
     assert_eq!((none.count(), none.min(), none.max(), none.mean()), (0, None, None, None));
     assert_eq!(Histogram::of_counts(6, &[], exact).unwrap_err(), HistogramError::Digits { digits: 6 });
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn quantiles_are_those_of_the_hdrhistogram_crate(values in prop::collection::vec(0_u64..1 << 41, 1..200), q in prop::collection::vec(0.001..=1.0, 20)) {
+        let histogram = filled(&values);
+        let mut theirs = hdrhistogram::Histogram::<u64>::new_with_max(histogram.highest(), 3).unwrap();
+        values.iter().for_each(|&value| theirs.record(value).unwrap());
+        // Theirs knows the least and the greatest value to the bucket only.
+        let (least, most) = (histogram.min().unwrap(), histogram.max().unwrap());
+        for q in q {
+            let found = theirs.value_at_quantile(q).clamp(least, most);
+            prop_assert_eq!(histogram.value_at_quantile(q), Some(found));
+        }
+        prop_assert!(histogram.buckets().map(|(values, count)| (*values.end(), count)).eq(theirs
+            .iter_recorded()
+            .map(|step| (step.value_iterated_to(), step.count_at_value()))));
+    }
+}

@@ -10,6 +10,7 @@ use super::message::{Message, TYPES};
 use super::{NAME, VERSIONS};
 use crate::ProtocolError;
 use crate::work::Refusal;
+use model::bidi::turns_direction;
 use serde_json::Value;
 
 /// Longest JSON of a frame, bytes.
@@ -169,12 +170,10 @@ fn clean(value: &mut Value) -> Result<(), String> {
 }
 
 fn clean_text(text: &str) -> String {
-    text.chars().take(MAX_TEXT).map(|c| if c.is_control() || is_bidi(c) { '\u{fffd}' } else { c }).collect()
-}
-
-/// Characters that change the order in which a terminal shows others.
-fn is_bidi(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    text.chars()
+        .take(MAX_TEXT)
+        .map(|c| if c.is_control() || turns_direction(c) { '\u{fffd}' } else { c })
+        .collect()
 }
 
 fn is_reasonable(number: &serde_json::Number) -> bool {

@@ -141,14 +141,21 @@ fn text(report: &LabReport, style: &Style) -> String {
     let mut text = verdict(report, style);
     text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, &sentences::title(report))));
     text.push_str(&style.list(&[sentences::circumstances(report)], "  "));
-    for variant in &report.variants {
+    let compared = sections::compared(report);
+    // Where topologies are compared, a line for each metric says it; what each came to alone is a detail.
+    let is_short = !compared.is_empty() && !style.detail;
+    for variant in report.variants.iter().filter(|_| !is_short) {
         let title = format!("{}: {}", variant.name, variant.title);
         text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, &title)));
         text.push_str(&tables(&sections::of(variant), style));
         text.push_str(&style.list(&sentences::of(variant), "  - "));
     }
-    text.push_str(&tables(&sections::compared(report), style));
-    text.push_str(&bars::of(report, style));
+    text.push_str(&tables(&compared, style));
+    if is_short {
+        text.push_str(&format!("\n  {}\n", style.paint(Paint::Dim, "Each topology and bars: -v")));
+    } else {
+        text.push_str(&bars::of(report, style));
+    }
     if !report.notes.is_empty() {
         text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Notes")));
         text.push_str(&style.list(&report.notes, "  - "));
