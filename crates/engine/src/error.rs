@@ -1,7 +1,7 @@
 //! The one error of the engine: whose it is, what was being done with what, what caused it, and the way out.
 
-#[cfg(feature = "device")]
 use super::protocol::Protocol;
+#[cfg(feature = "device")]
 use lab::error::LabError;
 use linux::OsError;
 use linux::error::is_out_of_files;

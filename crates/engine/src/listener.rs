@@ -167,7 +167,9 @@ impl Listener {
                 self.ports.iter().map(|(socket, _)| Interest::readable(socket)).collect();
             interests.extend(self.doors.iter().map(|door| Interest::readable(door.socket())));
             interests.push(Interest::readable(&*self.waker));
-            wait(&mut interests, until).context("wait for clients")?;
+            // A thread that has ended keeps its stack until it is looked after.
+            let look = (!self.crowd.threads.is_empty()).then(|| mono_now() + LOOK_STEP);
+            wait(&mut interests, until.into_iter().chain(look).min()).context("wait for clients")?;
             drop(interests);
             self.waker.drain();
             self.crowd.threads.retain(|thread| !thread.is_finished());
@@ -292,6 +294,8 @@ pub(crate) const FIRST_BYTES_LIMIT: Nanos = Nanos(10_000_000_000);
 pub(crate) const FIRST_BYTES_STEP: Duration = Duration::from_millis(250);
 /// Connections of one port that are accepted before looking at the others.
 const ACCEPTS_AT_ONCE: usize = 64;
+/// Between two looks for threads that have ended, while there are threads.
+const LOOK_STEP: Nanos = Nanos::from_millis(500);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Time for running tests to end after an interrupt.
 const STOP_LIMIT: Nanos = Nanos(15_000_000_000);

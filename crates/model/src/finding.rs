@@ -117,6 +117,9 @@ pub enum Status {
 }
 
 impl Status {
+    /// All of them, the best first.
+    pub const ALL: [Status; 4] = [Status::Ok, Status::Degraded, Status::Problem, Status::Void];
+
     /// The word that documents have for it.
     #[must_use]
     pub fn word(self) -> &'static str {

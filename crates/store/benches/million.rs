@@ -16,7 +16,7 @@ fn main() {
     let runs: u64 = std::env::var("PATHMETER_BENCH_RUNS").map_or(1_000_000, |runs| runs.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let server = std::env::var("PATHMETER_BENCH_SERVER").ok();
-    let location = server.as_ref().map_or(Location::from(folder.path().join("runs.db")), Location::from);
+    let location = server.as_deref().map_or(Location::from(folder.path().join("runs.db")), Location::from);
     drop(Store::open(&location).unwrap());
     let begun = Instant::now();
     match &server {

@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::assets::asset;
 use crate::backend::Backend;
 use crate::failed::Failed;
-use crate::guard::guard;
+use crate::guard::{METRICS, guard};
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{StatusCode, Uri};
@@ -61,9 +61,6 @@ static OPERATIONS: [Operation; 19] = [
     operation("post", "/api/live/stop", || post(live::stop)),
     operation("get", "/api/openapi.json", || get(openapi)),
 ];
-
-/// Where Prometheus looks.
-pub(crate) const METRICS: &str = "/metrics";
 
 /// Every address that is answered.
 pub(crate) fn router(app: App) -> Router {

@@ -43,7 +43,7 @@ impl From<StoreError> for Failed {
     fn from(error: StoreError) -> Failed {
         let status = match error {
             StoreError::NoRun { .. } => StatusCode::NOT_FOUND,
-            StoreError::Ambiguous { .. } => StatusCode::BAD_REQUEST,
+            StoreError::Ambiguous { .. } => StatusCode::CONFLICT,
             StoreError::Run { .. } => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };

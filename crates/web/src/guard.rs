@@ -1,6 +1,5 @@
 //! What every request passes: whom it was meant for, where it came from, who sent it, and the headers of every answer.
 
-use crate::api::METRICS;
 use crate::app::App;
 use crate::failed::Failed;
 use crate::login::Denied;
@@ -149,6 +148,8 @@ pub(crate) fn denied(denied: Denied) -> Failed {
 
 /// The cookie of a session.
 pub(crate) const SESSION: &str = "pathmeter_session";
+/// Where Prometheus looks.
+pub(crate) const METRICS: &str = "/metrics";
 const CSRF: &str = "x-csrf-token";
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// What can be asked for without a session.

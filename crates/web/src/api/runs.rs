@@ -9,6 +9,7 @@ use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{HeaderName, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use model::finding::Status;
 use model::history::{Entry, Kept};
 use report::format::{Series, Style, by_name, document as document_of, render};
 use serde::Deserialize;
@@ -37,6 +38,11 @@ pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, F
         );
     }
     let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let status = given(wanted.status);
+    if let Some(word) = status.as_deref().filter(|word| Status::ALL.iter().all(|one| one.word() != *word)) {
+        return Err(Failed::bad(format!("no verdict is called `{word}`"))
+            .advised("a verdict is ok, degraded, problem or void"));
+    }
     let filter = Filter {
         id: None,
         skip: 0,
@@ -45,7 +51,7 @@ pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, F
         kind: given(wanted.kind),
         target: given(wanted.target),
         label: given(wanted.label),
-        status: given(wanted.status),
+        status,
         // One more than is shown tells whether there are more.
         limit: Some(limit + 1),
     };

@@ -39,6 +39,9 @@ fn runs_are_listed_filtered_and_paged() {
     assert_eq!(ids(&page.get("/api/runs")), ["01b-three", "01a-two", "01a-one"]);
     assert_eq!(ids(&page.get("/api/runs?label=before&kind=throughput")), ["01a-two", "01a-one"]);
     assert!(ids(&page.get("/api/runs?status=problem")).is_empty());
+    let unknown = page.get("/api/runs?status=fine");
+    assert_eq!(unknown.status, 400);
+    assert!(unknown.json()["advice"].as_str().unwrap().contains("degraded"), "{unknown:?}");
     let first = page.get("/api/runs?limit=1").json();
     assert_eq!(first["more"], true);
     let before = first["runs"][0]["started"].as_str().unwrap();
@@ -80,7 +83,7 @@ fn a_run_is_shown_in_every_shape() {
     {
         assert_eq!(page.get(missing).status, 404, "{missing}");
     }
-    assert_eq!(page.get("/api/runs/01a").status, 400, "it is the beginning of two");
+    assert_eq!(page.get("/api/runs/01a").status, 409, "it is the beginning of two");
 }
 
 #[test]
