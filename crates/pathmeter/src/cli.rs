@@ -152,9 +152,10 @@ impl Command {
             | Command::Transfer(_)
             | Command::Frames(_)
             | Command::Analyse(_)
+            | Command::Compare(_)
             | Command::Import(_) => true,
             #[cfg(feature = "store")]
-            Command::Show(_) => true,
+            Command::Show(_) | Command::Trend(_) => true,
             #[cfg(feature = "device")]
             Command::Rfc2544(_) => true,
             #[cfg(feature = "lab")]

@@ -24,7 +24,7 @@ pub(crate) mod man;
 pub(crate) mod measure;
 pub(crate) mod mtu;
 pub(crate) mod output;
-#[cfg(any(feature = "device", feature = "lab"))]
+#[cfg(any(feature = "device", feature = "lab", feature = "store"))]
 mod progress;
 mod region;
 #[cfg(feature = "store")]
@@ -37,6 +37,8 @@ mod schemas;
 pub(crate) mod serve;
 pub(crate) mod session;
 mod set;
+#[cfg(any(feature = "device", feature = "lab"))]
+mod steps;
 #[cfg(feature = "store")]
 pub(crate) mod store;
 pub(crate) mod throughput;

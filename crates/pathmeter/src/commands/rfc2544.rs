@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     let journal = journal(args, devices, global)?;
     let stop = signals::interrupt()?;
     let options = Options { security, stop: stop.clone(), journal: journal.clone(), ..Options::default() };
-    let mut live = Live::new();
+    let mut live = Live::new(global);
     let ended = engine::run::run(&plan, &options, &mut |event| live.event(event));
     drop(live);
     let Ended { document, error } = ended?;

@@ -3,10 +3,11 @@
 //! A run is one value of each figure; the method is in `docs/methods/comparison.md`. What differs between the two sets
 //! beside the figures (kernel, network card, streams, …) stands first: it may be the reason.
 
-use crate::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
+use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
 use crate::expect::{KEYS, higher_is_better, printed};
 use crate::format::analysis::sections;
 use crate::format::text::words;
+use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use model::history::Sample;
 use model::stats::compare::{Case, Comparison, Group, Judgement, Rules, table};
 use model::stats::histogram::{Distribution, Histogram};
@@ -268,6 +269,38 @@ impl Compared {
         Table::of(columns.collect(), self.figures.iter().map(row).collect())
     }
 
+    /// Every figure in the same unit: the medians of one set as shares of the other's. Absent where no figure has a share.
+    fn chart(&self) -> Option<Chart> {
+        let row = |row: &Comparison| {
+            let base = row.base.median.filter(|median| *median > 0.0)?;
+            let share = |value: f64| 100.0 * value / base;
+            let bar = |group: &Group, whisker| {
+                group.median.map(|median| Bar { value: share(median), whisker, mark: None })
+            };
+            let shift = row.shift.and_then(|shift| Some([100.0 + shift.low?, 100.0 + shift.high?]));
+            let own = row.base.median_bounds.map(|bounds| bounds.map(share));
+            // A whisker below nothing would be drawn over the names.
+            let shift = shift.map(|ends| ends.map(|end| end.max(0.0)));
+            let bars = vec![bar(&row.base, own), bar(&row.other, shift)];
+            Some(BarRow { name: row.name.clone(), bars, missing: String::new() })
+        };
+        let rows: Vec<BarRow> = self.figures.iter().filter_map(row).take(MOST_BARS).collect();
+        let (base, other) = (&self.base.name, &self.other.name);
+        let runs = |set: &SetOfRuns| words::count(set.runs, "run");
+        let whiskers = "the median lies between its ends with 95 %".to_owned();
+        (!rows.is_empty()).then(|| {
+            Chart::Bars(BarChart {
+                title: format!("{other} against {base}"),
+                subtitle: format!("medians of {} and of {}", runs(&self.base), runs(&self.other)),
+                unit: format!("% of the median of {base}"),
+                series: vec![base.clone(), other.clone()],
+                whiskers: Some(whiskers),
+                panels: vec![BarPanel { title: String::new(), rows }],
+                ..BarChart::default()
+            })
+        })
+    }
+
     fn round_trip_table(&self) -> Table {
         let columns = ["round trips", "set"].map(Column::left).into_iter();
         let right = ["count", "median", "99 %", "99.9 %", "longest"].map(Column::right);
@@ -305,6 +338,7 @@ impl Document for Compared {
             blocks.push(Block::Table(Table::of(columns.into(), self.differences.iter().map(row).collect())));
         }
         blocks.push(Block::Table(self.table()));
+        blocks.extend(self.chart().map(Block::Chart));
         blocks.push(Block::Table(self.round_trip_table()));
         blocks
     }
@@ -338,6 +372,9 @@ impl Document for Compared {
         json_line(self)
     }
 }
+
+/// Figures that are drawn, the worst first.
+const MOST_BARS: usize = 20;
 
 const CSV: [&str; 11] = [
     "figure",
@@ -424,5 +461,19 @@ mod tests {
         let compared = compared(("a", &slow_tenth), ("b", &slow_tenth));
         let all = compared.round_trips[0].base;
         assert_eq!((all.count, all.p50.0, all.p90.0, all.p99.0), (10_000, 100, 100, 1900));
+    }
+
+    #[test]
+    fn the_picture_has_every_figure_as_a_share_of_the_first_set() {
+        let (short, long) = (runs(&[1000, 1010, 1020, 1030, 990, 1000], "6.1"), runs(&[2000; 6], "6.1"));
+        let drawn = compared(("before", &short), ("after", &long)).chart().unwrap();
+        let Chart::Bars(chart) = drawn else { panic!("{drawn:?}") };
+        let row = &chart.panels[0].rows[0];
+        let [Some(before), Some(after)] = row.bars[..] else { panic!("{row:?}") };
+        assert_eq!(before.value, 100.0, "{row:?}");
+        assert!(after.value > 190.0 && after.value < 200.5, "{row:?}");
+        let [low, high] = after.whisker.unwrap();
+        assert!(low <= after.value + 1.0 && after.value <= high + 1.0, "{row:?}");
+        assert!(compared(("before", &[]), ("after", &long)).chart().is_none());
     }
 }

@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 pub enum Request {
     /// Answer its messages from now on.
     Reflect(LatencySpec),
-    /// Say what has come of them; [`WorkReply::RoundTrips`](super::WorkReply::RoundTrips) follows.
+    /// Say what has come of them; [`WorkReply::RoundTrips`] follows.
     Count,
 }
 

@@ -3,8 +3,9 @@
 use crate::cli::{Common, LabRunArgs, LabTest};
 use crate::commands::keep::Keep;
 use crate::commands::output::{deliver, write};
-use crate::commands::progress::{change, is_live, say};
+use crate::commands::progress::say;
 use crate::commands::session::print_plan;
+use crate::commands::steps::Steps;
 use crate::exit::Exit;
 use crate::signals;
 use engine::error::{Failure, Kind, Result};
@@ -25,7 +26,10 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> Result<Exit> {
     }
     if args.in_vm {
         let keep = keep(args)?;
-        return finish(global, &run_in_machine(&plan, &mut tell)?, keep);
+        let mut steps = Steps::new(global);
+        let report = run_in_machine(&plan, &mut |event| tell(&mut steps, event))?;
+        drop(steps);
+        return finish(global, &report, keep);
     }
     // Before any thread is started: an ordinary user's process moves into a user namespace here.
     gain_and_enclose().map_err(|refused| Failure {
@@ -35,7 +39,9 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> Result<Exit> {
     })?;
     let keep = keep(args)?;
     let interrupt = signals::interrupt()?;
-    let report = lab_run::run(&plan, &interrupt, &mut tell)?;
+    let mut steps = Steps::new(global);
+    let report = lab_run::run(&plan, &interrupt, &mut |event| tell(&mut steps, event))?;
+    drop(steps);
     let exit = finish(global, &report, keep)?;
     // What did not run may hold or not.
     Ok(if interrupt.is_raised() && exit == Exit::Done { Exit::Void } else { exit })
@@ -91,12 +97,10 @@ fn finish(global: &Common, report: &LabReport, keep: Keep) -> Result<Exit> {
     })
 }
 
-/// Tells on standard error how far it is: steps on one line that changes on a terminal, elsewhere a line each.
-fn tell(event: &Event) {
+/// Tells how far it is. Where every step is a line of its own, the time left is not repeated.
+fn tell(steps: &mut Steps, event: &Event) {
     let Event::Progress(Progress { part, doing }) = event else { return };
-    match part {
-        Some([step, all]) if is_live() => change(&format!("{step:>4}/{all}  {doing}")),
-        Some([step, all]) => say(&format!("{step:>4}/{all}  {doing}")),
-        None => say(doing),
-    }
+    let Some([step, all]) = part else { return steps.note(doing) };
+    let left = steps.left(*step, *all).filter(|_| steps.is_live());
+    steps.begin(format!("{step:>4}/{all}  {doing}"), left.as_deref());
 }

@@ -1,5 +1,6 @@
 //! The plan of a plan, shown before the first frame: what is done how often, and how long it takes at most.
 
+use crate::commands::steps::about;
 use engine::run::DevicePlan;
 use model::dut::{PlanRow, Setup};
 use model::plan::Directions;
@@ -59,25 +60,9 @@ fn joined(streams: &[String]) -> String {
     parts.join(", ")
 }
 
-/// Seconds below two minutes, minutes below two hours, then hours.
-pub(super) fn about(time: Nanos) -> String {
-    match time.0.div_ceil(1_000_000_000) {
-        seconds @ ..120 => format!("{seconds} s"),
-        seconds @ ..7_200 => format!("{} min", seconds.div_ceil(60)),
-        seconds => format!("{} h", seconds.div_ceil(3_600)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_rounded_up() {
-        let of = |seconds| about(Nanos::from_secs(seconds));
-        assert_eq!([0, 119, 120, 7_199, 7_201].map(of), ["0 s", "119 s", "2 min", "120 min", "3 h"]);
-        assert_eq!(about(Nanos(1)), "1 s");
-    }
 
     #[test]
     fn the_ip_version_stands_where_it_changes() {

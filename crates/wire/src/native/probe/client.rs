@@ -17,7 +17,7 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::VecDeque;
 
-/// The dialogue of a probe session, client role. Once it [is ready](ProbeClient::is_ready) the driver sends probes
+/// The dialogue of a probe session, client role. Once it is ready the driver sends probes
 /// and echoes over the one UDP flow as it likes, orders some from the server, and asks which arrived. In a latency
 /// session it sends SockPerf's messages ([`crate::sockperf::Client::native`]) over the flow, and the server answers.
 pub type ProbeClient = Caller<Probes>;
