@@ -3,6 +3,7 @@
 #[path = "../agree/mod.rs"]
 mod agree;
 mod analyse;
+mod earlier;
 mod iperf2;
 mod iperf3;
 mod json;

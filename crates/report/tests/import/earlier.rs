@@ -1,0 +1,56 @@
+//! Results that earlier versions wrote, one of each kind and version of its schema: they are read, and say what they said.
+
+use model::history::Kept;
+use pathmeter_report::import::{Known, read, reports};
+use serde_json::Value;
+
+/// The document of a file in `fixtures/results`, and what reading it and writing it anew makes of it.
+fn read_again(name: &str) -> (Value, Value) {
+    let path = format!("{}/tests/fixtures/results/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let before: Value = serde_json::from_str(&text).expect("JSON");
+    let after = match reports(&text).pop() {
+        Some((_, Kept::Run(run))) => serde_json::to_value(run),
+        Some((_, Kept::Device(report))) => serde_json::to_value(report),
+        Some((_, Kept::Lab(report))) => serde_json::to_value(report),
+        None => serde_json::to_value(read(name, &text, Known::default()).expect("it is read").remove(0).run),
+    };
+    (before, after.expect("JSON"))
+}
+
+/// What the old document says and the new one does not, as paths. What was added since does not count.
+fn lost(path: &str, before: &Value, after: &Value, found: &mut Vec<String>) {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            for (key, value) in before {
+                lost(&format!("{path}.{key}"), value, after.get(key).unwrap_or(&Value::Null), found);
+            }
+        }
+        (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
+            for (index, (before, after)) in before.iter().zip(after).enumerate() {
+                lost(&format!("{path}[{index}]"), before, after, found);
+            }
+        }
+        // 0 and 0.0 are the same number.
+        (Value::Number(before), Value::Number(after)) if before.as_f64() == after.as_f64() => {}
+        // Nothing was said.
+        _ if before.is_null() || before.as_array().is_some_and(Vec::is_empty) => {}
+        _ if before == after => {}
+        _ => found.push(format!("{path}: {before} is {after} now")),
+    }
+}
+
+#[test]
+fn results_of_earlier_versions_say_what_they_said() {
+    for name in ["measure-1", "latency-1", "mtu-1", "transfer-1", "frames-1", "hops-1", "lab-1", "rfc2544-1"]
+    {
+        let (before, after) = read_again(name);
+        let mut found = Vec::new();
+        for part in ["summary", "tests", "plan", "intervals", "devices", "variants"] {
+            if let Some(part_before) = before.get(part) {
+                lost(part, part_before, &after[part], &mut found);
+            }
+        }
+        assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
+    }
+}
