@@ -68,6 +68,9 @@ fn letters_mean_what_iperf2_means() {
     for (text, tos) in [("0x10", 0x10), ("16", 16), ("ef", 0xb8), ("lowdelay", 0x10), ("af11", 0x28)] {
         assert_eq!(client(&format!("-c h -S {text}")).client.test.tos, tos, "{text}");
     }
+    assert_eq!(client("-c h --dscp ef").client.test.tos, 0xb8);
+    assert_eq!(client("-c h --dscp 0x2e").client.test.tos, 0xb8);
+    assert!(client("-c h --skip-rx-copy").client.test.skip_receive_copy);
 }
 
 #[test]
@@ -121,6 +124,10 @@ fn what_cannot_be_is_refused() {
         ("-c h -T 3", "-T/--ttl is not served"),
         ("-c h --incr-dstip", "--incr-dstip is not served"),
         ("-s --histograms", "--histograms is not served"),
+        ("-c h --omit 1", "--omit is not served"),
+        ("-c h --utc", "--utc is not served"),
+        ("-c h --working-load-cca reno", "--working-load-cca is not served"),
+        ("-c h --dscp 64", "0 to 63"),
         ("-c h -C -R", "compatibility mode"),
         ("-c h -u --permit-key=abcd", "--permit-key not supported with UDP"),
         ("-c h --permit-key=ab", "4 to 128"),

@@ -46,6 +46,64 @@ fn every_advised_option_exists() {
     }
 }
 
+/// In the help, in the README and in the documentation.
+#[test]
+fn every_example_is_understood() {
+    let program = Cli::command();
+    let helps =
+        program.get_subcommands().chain(program.get_subcommands().flat_map(clap::Command::get_subcommands));
+    let helps = helps.filter_map(|command| command.get_after_long_help().map(ToString::to_string));
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let pages =
+        fs::read_dir(home.join("docs")).expect("the documentation").flatten().map(|entry| entry.path());
+    let pages = pages.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+    let pages = pages.chain([home.join("README.md")]).map(|path| fs::read_to_string(path).expect("a page"));
+    let mut examples = helps.flat_map(|help| of_help(&help)).collect::<BTreeSet<String>>();
+    examples.extend(pages.flat_map(|page| of_page(&page)));
+    assert!(examples.len() > 150, "{}", examples.len());
+    let mut wrong = Vec::new();
+    for example in examples {
+        let words = shell_words::split(&concrete(&example)).expect("words of a shell");
+        match Cli::try_parse_from(words) {
+            Err(error)
+                if !matches!(
+                    error.kind(),
+                    clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion
+                ) =>
+            {
+                wrong.push(format!("`{example}`: {}", error.to_string().lines().next().unwrap_or_default()));
+            }
+            _ => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Lines `pathmeter …`, whose explanation stands apart.
+fn of_help(help: &str) -> Vec<String> {
+    let lines =
+        help.lines().filter_map(|line| line.strip_prefix("  ").filter(|line| line.starts_with("pathmeter ")));
+    lines.map(|line| line.split("  ").next().unwrap_or(line).to_owned()).collect()
+}
+
+/// The same in blocks of code, without what a shell does with them.
+fn of_page(page: &str) -> Vec<String> {
+    let blocks = page
+        .split("```")
+        .skip(1)
+        .step_by(2)
+        .filter(|block| block.starts_with("sh\n") || block.starts_with('\n'));
+    let lines =
+        blocks.flat_map(|block| block.replace("\\\n", " ").lines().map(str::to_owned).collect::<Vec<_>>());
+    let command = |line: String| {
+        let line = line.trim_start_matches("$ ").trim_start_matches("sudo ");
+        let ends = ["  ", " #", " | ", " > ", " && ", " &", "; "];
+        let end = ends.iter().filter_map(|mark| line.find(mark)).min().unwrap_or(line.len());
+        line.starts_with("pathmeter ").then(|| line[..end].to_owned())
+    };
+    lines.filter_map(command).collect()
+}
+
 /// The sources that hold advice, without their tests. Formats of other tools speak their own language.
 fn sources() -> Vec<String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates' directory");

@@ -24,7 +24,7 @@ before the first frame; Ctrl-C ends it with what was measured. See docs/rfc2544.
 EXAMPLES
   pathmeter rfc2544 --lab forward --quick          a router made on this machine: a look
   pathmeter rfc2544 eth1 eth2 --link 10G           a device between two interfaces: hours
-  pathmeter rfc2544 eth1 eth2 --link 10G --dry-run what would be done, and how long it takes
+  pathmeter rfc2544 eth1 eth2 --link 10G --dry-run  what would be done, and how long it takes
   pathmeter rfc2544 lab-a/eth0 lab-b/eth0 --tests throughput,latency --frame 64,1518
   pathmeter rfc2544 eth1 eth1@far.example --goals ndr,pdr
   pathmeter rfc2544 --lab direct,bridge,forward --tests throughput,mrr --quick --chart dut.svg

@@ -124,6 +124,7 @@ pub(in crate::iperf2) const BOTH: &[Row] = &[
         Ok(())
     }),
     row(Some('S'), "tos", Value::Needed("TOS"), "TOS byte or its name, such as ef or 0x10", tos),
+    row(None, "dscp", Value::Needed("DSCP"), "DSCP by name (ef, af41, …) or number, 0 to 63", dscp),
     row(Some('Z'), "tcp-congestion", Value::Needed("NAME"), "TCP congestion control", |line, text| {
         line.client.test.congestion = Some(text.into());
         Ok(())
@@ -196,6 +197,15 @@ fn tos(line: &mut CommandLine, text: &str) -> Taken {
     let byte = named.or_else(|| Dscp::named(text).map(Dscp::tos)).or_else(number);
     line.client.test.tos =
         byte.ok_or_else(|| Fault::value("-S", text, "0 to 255, 0x00 to 0xff, or a name"))?;
+    Ok(())
+}
+
+/// A code point by name or in any base.
+fn dscp(line: &mut CommandLine, text: &str) -> Taken {
+    let number = || any_base(text).and_then(|value| u8::try_from(value).ok()).filter(|value| *value < 64);
+    let point = Dscp::named(text).or_else(|| number().map(Dscp));
+    let point = point.ok_or_else(|| Fault::value("--dscp", text, "0 to 63, or a name such as ef"))?;
+    line.client.test.tos = point.tos();
     Ok(())
 }
 

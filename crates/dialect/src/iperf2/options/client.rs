@@ -73,6 +73,10 @@ pub(in crate::iperf2) const CLIENT: &[Row] = &[
         line.client.extras.back_port = Some(port(text)?);
         only(line, "-L")
     }),
+    row(None, "skip-rx-copy", Value::None, "receive TCP without copying (MSG_TRUNC)", |line, _| {
+        line.client.test.skip_receive_copy = true;
+        Ok(())
+    }),
     row(
         None,
         "fq-rate",

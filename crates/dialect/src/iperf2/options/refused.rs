@@ -45,5 +45,60 @@ pub(super) const REFUSED: &[Row] = &[
     refused!(None, "bounceback-congest", OPTIONAL, "--bounceback-congest", "`pathmeter latency --loaded`"),
     refused!(None, "bounceback-txdelay", NEEDED, "--bounceback-txdelay", "start later"),
     refused!(None, "udp-l4s", NONE, "--udp-l4s", "-S sets the ECN bits too"),
+    refused!(None, "omit", NEEDED, "--omit", "`pathmeter throughput --omit` leaves a begin out"),
+    refused!(None, "utc", NONE, "--utc", "set TZ=UTC"),
+    refused!(
+        None,
+        "send-delay",
+        NEEDED,
+        "--send-delay",
+        "start later, or give a time of day with --txstart-time"
+    ),
+    refused!(
+        None,
+        "bounceback-reply",
+        NEEDED,
+        "--bounceback-reply",
+        "replies are as long as requests: set both with -l"
+    ),
+    refused!(
+        None,
+        "connect-retry-time",
+        NEEDED,
+        "--connect-retry-time",
+        "start it again in a loop of the shell"
+    ),
+    refused!(
+        None,
+        "connect-retry-timer",
+        NEEDED,
+        "--connect-retry-timer",
+        "start it again in a loop of the shell"
+    ),
+    refused!(None, "fq-rate-step", NEEDED, "--fq-rate-step", "start a test for each --fq-rate"),
+    refused!(
+        None,
+        "fq-rate-step-interval",
+        NEEDED,
+        "--fq-rate-step-interval",
+        "start a test for each --fq-rate"
+    ),
+    refused!(None, "ignore-shutdown", NONE, "--ignore-shutdown", "leave it out"),
+    refused!(
+        None,
+        "jitter-histograms",
+        OPTIONAL,
+        "--jitter-histograms",
+        "`pathmeter throughput -u` gives jitter's percentiles"
+    ),
+    refused!(
+        None,
+        "set-rand-seed",
+        NEEDED,
+        "--set-rand-seed",
+        "leave it out: nothing here is drawn from that seed"
+    ),
+    refused!(None, "test-exchange-timeout", NEEDED, "--test-exchange-timeout", "leave it out"),
+    refused!(None, "working-load-cca", NEEDED, "--working-load-cca", "`pathmeter latency --loaded`"),
     refused!(None, "working-load", OPTIONAL, "--working-load", "`pathmeter latency --loaded`"),
 ];
