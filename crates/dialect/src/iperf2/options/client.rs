@@ -75,7 +75,7 @@ pub(in crate::iperf2) const CLIENT: &[Row] = &[
     }),
     row(None, "skip-rx-copy", Value::None, "receive TCP without copying (MSG_TRUNC)", |line, _| {
         line.client.test.skip_receive_copy = true;
-        Ok(())
+        only(line, "--skip-rx-copy")
     }),
     row(
         None,
