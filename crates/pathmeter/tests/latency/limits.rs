@@ -45,7 +45,7 @@ fn a_busy_server_says_so() {
     let run: serde_json::Value = serde_json::from_str(last).unwrap();
     assert_eq!(run["summary"]["outcome"]["outcome"], "interrupted", "{run:#}");
     let [sent, received, late, far] = counts(way(&run), ["sent", "received", "late", "far_received"]);
-    assert!(sent > 0 && received + late + 1 >= sent && far == sent, "{:#}", way(&run)["counted"]);
+    assert!(sent > 0 && received + late + 5 >= sent && far == sent, "{:#}", way(&run)["counted"]);
     // Its place is free again, soon after it has left.
     let run = measured(&host, &["-n", "20"]);
     assert_eq!(counts(way(&run), ["sent", "received"]), [20; 2]);

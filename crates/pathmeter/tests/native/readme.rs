@@ -25,7 +25,9 @@ fn the_commands_of_the_readme_work() {
         let other = ["serve", "lab"].iter().any(|other| command.starts_with(other));
         // Interfaces around a device are not everywhere; their plan is.
         let ports = command.contains("eth1") && !command.contains("--dry-run");
-        !other && !ports && !command.contains("FILE") && !command.contains("--service")
+        // And those without an end.
+        let endless = command.contains("-t 0") || command.starts_with("watch");
+        !other && !ports && !endless && !command.contains("FILE") && !command.contains("--service")
     };
     for command in commands.iter().filter(ours) {
         let line = command
@@ -56,6 +58,7 @@ fn every_option_and_format_the_readme_names_exists() {
         "measure --help",
         "mtu --help",
         "hops --help",
+        "watch --help",
         "transfer --help",
         "sockperf pp --help",
         "frames --help",

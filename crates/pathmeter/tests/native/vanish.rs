@@ -8,7 +8,7 @@ fn a_server_that_is_killed_during_a_test() {
     for words in [&["-P", "2"][..], &["-R"], &["-u", "-b", "20M"], &["-u", "-b", "20M", "-R"]] {
         let server = Server::start(&[]);
         let host = server.host();
-        let all = [&["throughput", &host, "-t", "100s", "-i", "100ms", "--format", "ndjson"], words].concat();
+        let all = [&["throughput", &host, "-t", "100s", "-i", "300ms", "--format", "ndjson"], words].concat();
         let client = start(&all);
         client.wait_for_output("\"sample\"");
         server.process.signal("KILL");

@@ -146,7 +146,10 @@ fn a_burst_is_due_together() {
     let _serving = Tool::Theirs.serve(port, "");
     for (mode, words) in [("pp", "SentMessages="), ("ul", "SentMessages="), ("tp", "Total of ")] {
         let options = format!("{mode} -i 127.0.0.1 -p {port} -b 700 --mps=350 -t 1");
-        assert_eq!(Tool::Ours.run(&options).good().number(words), 700.0, "{mode}");
+        let said = Tool::Ours.run(&options);
+        // A server that has no CPU meanwhile has no room for all of them, and their replies are missed.
+        assert!(matches!(said.code, Some(0 | 8)), "{said:#?}");
+        assert_eq!(said.number(words), 700.0, "{mode}");
     }
 }
 
