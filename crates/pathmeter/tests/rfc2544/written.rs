@@ -45,7 +45,10 @@ fn every_format_is_what_it_says() {
     let csv = written("csv");
     let mut lines = csv.lines();
     let columns = lines.next().unwrap().split(',').count();
-    assert!(csv.starts_with("device,network,frame,ways,test,figure,"), "{csv}");
+    assert!(
+        csv.starts_with("run,started,host,target,kind,status,device,network,frame,ways,test,figure,"),
+        "{csv}"
+    );
     assert!(lines.clone().count() > 1 && lines.all(|line| line.split(',').count() == columns), "{csv}");
     let markdown = written("markdown");
     assert!(markdown.contains("| Frame |") && markdown.contains("  128 |"), "{markdown}");
