@@ -269,35 +269,34 @@ impl Compared {
         Table::of(columns.collect(), self.figures.iter().map(row).collect())
     }
 
-    /// Every figure in the same unit: the medians of one set as shares of the other's. Absent where no figure has a share.
-    fn chart(&self) -> Option<Chart> {
-        let row = |row: &Comparison| {
-            let base = row.base.median.filter(|median| *median > 0.0)?;
-            let share = |value: f64| 100.0 * value / base;
-            let bar = |group: &Group, whisker| {
-                group.median.map(|median| Bar { value: share(median), whisker, mark: None })
-            };
-            let shift = row.shift.and_then(|shift| Some([100.0 + shift.low?, 100.0 + shift.high?]));
-            let own = row.base.median_bounds.map(|bounds| bounds.map(share));
-            // A whisker below nothing would be drawn over the names.
-            let shift = shift.map(|ends| ends.map(|end| end.max(0.0)));
-            let bars = vec![bar(&row.base, own), bar(&row.other, shift)];
-            Some(BarRow { name: row.name.clone(), bars, missing: String::new() })
-        };
-        let rows: Vec<BarRow> = self.figures.iter().filter_map(row).take(MOST_BARS).collect();
+    /// Every figure in the same unit: the medians of one set as shares of the other's. Those that have grown far are apart,
+    /// since nothing could be seen of the others beside them.
+    fn charts(&self) -> Vec<Chart> {
+        let rows = self.figures.iter().filter_map(share_row).take(MOST_BARS);
+        let (far, near): (Vec<BarRow>, Vec<BarRow>) = rows.partition(|row| {
+            row.bars
+                .iter()
+                .flatten()
+                .any(|bar| bar.value > FAR || bar.whisker.is_some_and(|ends| ends[1] > FAR))
+        });
+        [near, far].into_iter().filter(|rows| !rows.is_empty()).map(|rows| self.chart(rows)).collect()
+    }
+
+    fn chart(&self, rows: Vec<BarRow>) -> Chart {
         let (base, other) = (&self.base.name, &self.other.name);
         let runs = |set: &SetOfRuns| words::count(set.runs, "run");
-        let whiskers = "the median lies between its ends with 95 %".to_owned();
-        (!rows.is_empty()).then(|| {
-            Chart::Bars(BarChart {
-                title: format!("{other} against {base}"),
-                subtitle: format!("medians of {} and of {}", runs(&self.base), runs(&self.other)),
-                unit: format!("% of the median of {base}"),
-                series: vec![base.clone(), other.clone()],
-                whiskers: Some(whiskers),
-                panels: vec![BarPanel { title: String::new(), rows }],
-                ..BarChart::default()
-            })
+        Chart::Bars(BarChart {
+            title: format!("{other} against {base}"),
+            subtitle: format!(
+                "medians of {} and of {}; 100 % is the median of {base}",
+                runs(&self.base),
+                runs(&self.other)
+            ),
+            unit: "%".into(),
+            series: vec![base.clone(), other.clone()],
+            whiskers: Some("the median lies between its ends with 95 %".into()),
+            panels: vec![BarPanel { title: String::new(), rows }],
+            ..BarChart::default()
         })
     }
 
@@ -338,7 +337,7 @@ impl Document for Compared {
             blocks.push(Block::Table(Table::of(columns.into(), self.differences.iter().map(row).collect())));
         }
         blocks.push(Block::Table(self.table()));
-        blocks.extend(self.chart().map(Block::Chart));
+        blocks.extend(self.charts().into_iter().map(Block::Chart));
         blocks.push(Block::Table(self.round_trip_table()));
         blocks
     }
@@ -373,6 +372,21 @@ impl Document for Compared {
     }
 }
 
+/// A figure as shares of the first set's median; absent where that is no share.
+fn share_row(row: &Comparison) -> Option<BarRow> {
+    let base = row.base.median.filter(|median| *median > 0.0)?;
+    let share = |value: f64| 100.0 * value / base;
+    let bar =
+        |group: &Group, whisker| group.median.map(|median| Bar { value: share(median), whisker, mark: None });
+    let own = row.base.median_bounds.map(|bounds| bounds.map(share));
+    // A whisker below nothing would be drawn over the names.
+    let shift = row.shift.and_then(|shift| Some([shift.low?, shift.high?].map(|end| (100.0 + end).max(0.0))));
+    let bars = vec![bar(&row.base, own), bar(&row.other, shift)];
+    Some(BarRow { name: row.name.clone(), bars, missing: String::new() })
+}
+
+/// Shares beyond this, percent, are drawn apart.
+const FAR: f64 = 300.0;
 /// Figures that are drawn, the worst first.
 const MOST_BARS: usize = 20;
 
@@ -466,14 +480,16 @@ mod tests {
     #[test]
     fn the_picture_has_every_figure_as_a_share_of_the_first_set() {
         let (short, long) = (runs(&[1000, 1010, 1020, 1030, 990, 1000], "6.1"), runs(&[2000; 6], "6.1"));
-        let drawn = compared(("before", &short), ("after", &long)).chart().unwrap();
-        let Chart::Bars(chart) = drawn else { panic!("{drawn:?}") };
+        let drawn = compared(("before", &short), ("after", &long)).charts();
+        let [Chart::Bars(chart)] = &drawn[..] else { panic!("{drawn:?}") };
         let row = &chart.panels[0].rows[0];
         let [Some(before), Some(after)] = row.bars[..] else { panic!("{row:?}") };
         assert_eq!(before.value, 100.0, "{row:?}");
         assert!(after.value > 190.0 && after.value < 200.5, "{row:?}");
         let [low, high] = after.whisker.unwrap();
         assert!(low <= after.value + 1.0 && after.value <= high + 1.0, "{row:?}");
-        assert!(compared(("before", &[]), ("after", &long)).chart().is_none());
+        assert!(compared(("before", &[]), ("after", &long)).charts().is_empty());
+        let far = runs(&[9000; 6], "6.1");
+        assert_eq!(compared(("before", &short), ("after", &far)).charts().len(), 1);
     }
 }
