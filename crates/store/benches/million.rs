@@ -77,7 +77,7 @@ fn fill_file(location: &Location, runs: u64) {
 fn fill_server(url: &str, runs: u64) {
     let mut client = postgres::Client::connect(url, postgres::NoTls).unwrap();
     client.batch_execute("SET search_path = pathmeter").unwrap();
-    let all = format!("WITH many AS (SELECT n FROM generate_series(0, {runs} - 1) AS n)");
+    let all = format!("WITH many AS (SELECT n FROM generate_series(CAST(0 AS BIGINT), {runs} - 1) AS n)");
     let id = "lpad(to_hex(n), 8, '0') || '-0000-7000-8000-' || lpad(to_hex(n), 12, '0')";
     for statement in statements(&all, "many", id, "decode(repeat('00', 200), 'hex')") {
         client.batch_execute(&statement).unwrap();
