@@ -3,6 +3,7 @@
 //! What follows a number is passed over, as there (`-t 10s` is 10). A text without any digit is no number here: C would
 //! take it for 0, which for most options means something else altogether.
 
+use model::marks::Dscp;
 use model::units::Nanos;
 
 /// A whole number in decimal: `atoi`.
@@ -22,6 +23,19 @@ pub(crate) fn any_base(text: &str) -> Option<i64> {
     };
     let end = digits.find(|c: char| !c.is_digit(base)).unwrap_or(digits.len());
     i64::from_str_radix(&digits[..end], base).ok()
+}
+
+/// A code point by its name, or as a number of any base below 64 with nothing behind it.
+pub(crate) fn code_point(text: &str) -> Option<Dscp> {
+    let number = || {
+        let (digits, base) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+            Some(digits) => (digits, 16),
+            None if text.len() > 1 && text.starts_with('0') => (text, 8),
+            None => (text, 10),
+        };
+        u8::from_str_radix(digits, base).ok().filter(|value| *value < 64).map(Dscp)
+    };
+    Dscp::named(text).or_else(number)
 }
 
 /// Seconds with decimals: `atof`.

@@ -1,10 +1,11 @@
 //! The fingerprint of this host, as seen on the way to a peer.
 
 use crate::error::{Result, fault};
+use linux::clock::clock_source;
 use linux::cpu::{self, CpuSnapshot};
 use linux::nic::Nic;
 use linux::options::default_congestion;
-use linux::privilege::{Uname, clock_source, spare_cpu};
+use linux::privilege::{Uname, spare_cpu};
 use model::host::{self, Host};
 use std::net::IpAddr;
 

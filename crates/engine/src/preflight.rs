@@ -56,7 +56,8 @@ pub fn way(target: &Target, local: &LocalOptions) -> Result<(), Failure> {
     sockets(target, &options, local, &TestSpec::new(Transport::Tcp))
 }
 
-fn cpus(wanted: &[u32]) -> Result<(), Failure> {
+/// Looks whether this process may run on these CPUs.
+pub fn cpus(wanted: &[u32]) -> Result<(), Failure> {
     // Where the kernel does not say which there are, pinning will tell.
     let Ok(allowed) = linux::cpu::affinity() else { return Ok(()) };
     let missing = wanted.iter().find(|cpu| !allowed.contains(&(**cpu as usize)));

@@ -88,8 +88,8 @@ struct Site<'a> {
     replies: VecDeque<WorkReply>,
     /// The session has its place among the tests.
     admitted: bool,
-    /// What the peer asked for beside the test.
-    extras: Option<Extras>,
+    /// What the peer asked for beside the test, where it wants this end's report.
+    reported: Option<Extras>,
     /// What was told, where the peer wants this end's report.
     events: Vec<Event>,
     /// Rows of intervals among them.
@@ -134,7 +134,7 @@ impl<'a> Workers<'a> {
             waker: waker.clone(),
             replies: VecDeque::new(),
             admitted: false,
-            extras: None,
+            reported: None,
             events: Vec::new(),
             rows_kept: 0,
         };
@@ -272,13 +272,9 @@ impl Site<'_> {
 
     fn emit(&mut self, event: Event) {
         self.setting.watcher.event(SessionEvent::Event(&event));
-        if self.wants_report() {
+        if self.reported.is_some() {
             self.keep(event);
         }
-    }
-
-    fn wants_report(&self) -> bool {
-        self.extras.as_ref().is_some_and(|extras| extras.get_server_output)
     }
 
     /// For this end's report. A day of many streams would be gigabytes of intervals: the last ones are not in it then.
@@ -294,8 +290,7 @@ impl Site<'_> {
 
     /// This end's report, where the peer wants it.
     fn report(&self) -> Option<Report> {
-        let extras = self.extras.as_ref().filter(|extras| extras.get_server_output)?;
-        self.setting.watcher.report(&self.events, extras)
+        self.setting.watcher.report(&self.events, self.reported.as_ref()?)
     }
 }
 

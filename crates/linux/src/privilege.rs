@@ -154,12 +154,6 @@ pub fn spare_cpu() -> Option<u32> {
     cpus.into_iter().max().and_then(|cpu| u32::try_from(cpu).ok())
 }
 
-/// The clock the kernel keeps time by: `tsc`, `kvm-clock`, `arch_sys_counter`, `hpet`, …
-#[must_use]
-pub fn clock_source() -> Option<String> {
-    setting("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-}
-
 /// Whether io_uring may be used; really tried, for besides `kernel.io_uring_disabled` a container's filter may forbid it.
 ///
 /// # Errors

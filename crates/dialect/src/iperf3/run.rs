@@ -16,6 +16,7 @@ pub use printer::text_report;
 use super::{CommandLine, Request, help_text, parse, version_text};
 use crate::{DONE, Interrupts};
 use engine::error::Result;
+use engine::preflight;
 use model::event::Event;
 use report::harmless;
 use std::ffi::OsString;
@@ -51,9 +52,8 @@ fn show(text: &str) -> Result<u8> {
 
 /// A CPU of `-A` on which nothing of this process may run, in iPerf3's words.
 fn no_such_cpu(line: &CommandLine) -> Option<&'static str> {
-    let cpu = usize::try_from(line.both.affinity?).ok()?;
-    let allowed = linux::cpu::affinity().ok()?;
-    (!allowed.contains(&cpu)).then_some("unable to set CPU affinity: Invalid argument")
+    let refused = preflight::cpus(&[line.both.affinity?]).is_err();
+    refused.then_some("unable to set CPU affinity: Invalid argument")
 }
 
 /// `-d`: what the engine says of a test, on standard error, as lines of JSON. Intervals are printed anyway.

@@ -144,7 +144,7 @@ fn say_connected(order: &FlowsOrder, site: &mut Site<'_>, control: &TcpStream) {
             site.setting.local.affinity = vec![cpu];
         }
     }
-    site.extras.clone_from(&order.extras);
+    site.reported = order.extras.clone().filter(|extras| extras.get_server_output);
     let FlowsOrder { plan, peer, .. } = order;
     let protocol = plan.hello.protocol();
     let control_mss = linux::options::mss(control).ok().and_then(|bytes| u32::try_from(bytes.0).ok());

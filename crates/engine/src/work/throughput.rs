@@ -6,7 +6,7 @@ use crate::running::Running;
 use crate::shared::Flow;
 use linux::clock::{mono_now, wall_now};
 use model::event::{EndResult, Event, Finished, Outcome, Started};
-use model::sample::{Side, SideResult};
+use model::sample::{IntervalSample, Side, SideResult};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::net::TcpStream;
@@ -58,8 +58,7 @@ impl Throughput {
         let Some(mut running) = self.running.take() else { return SideResult::default() };
         let now = mono_now();
         if let Some(sample) = running.last_sample(now) {
-            site.emit(Event::Sample(sample.clone()));
-            site.reply(Reply::Sample(sample));
+            tell_sample(site, sample);
         }
         let (result, warnings) = running.measure(now);
         warnings.into_iter().for_each(|warning| site.emit(Event::Warning(warning)));
@@ -103,8 +102,7 @@ impl Worker for Throughput {
             return;
         };
         for sample in running.tick(now) {
-            site.emit(Event::Sample(sample.clone()));
-            site.reply(Reply::Sample(sample));
+            tell_sample(site, sample);
         }
         if now >= self.next_progress {
             self.next_progress = now + PROGRESS_STEP;
@@ -139,6 +137,12 @@ impl Worker for Throughput {
         let elapsed = mono_now().saturating_since(started);
         site.emit(Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
     }
+}
+
+/// An interval is told to the world and to the session.
+fn tell_sample(site: &mut Site<'_>, sample: IntervalSample) {
+    site.emit(Event::Sample(sample.clone()));
+    site.reply(Reply::Sample(sample));
 }
 
 /// Time between two reports of progress to the session.

@@ -3,7 +3,7 @@
 
 use super::keep::Keep;
 use super::output::Screen;
-use super::region::Region;
+use super::region::{self, Region};
 use super::rolling::Rolling;
 use super::session::Measured;
 use crate::cli::Common;
@@ -205,7 +205,7 @@ impl<'a> Live<'a> {
     fn left(&self) -> Option<String> {
         let (planned, gone) = (self.planned?, linux::clock::mono_now().saturating_since(self.began));
         let seconds = planned.saturating_sub(gone).as_secs_f64();
-        Some(format!("  about {seconds:.0} s left (Ctrl-C ends it with what was measured)"))
+        Some(region::left(&format!("about {seconds:.0} s left")))
     }
 
     fn text(&self, event: &Event) -> String {

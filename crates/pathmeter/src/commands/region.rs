@@ -42,6 +42,11 @@ impl Region {
     }
 }
 
+/// The line that says how much time is left.
+pub(crate) fn left(words: &str) -> String {
+    format!("  {words} (Ctrl-C ends it with what was measured)")
+}
+
 impl Drop for Region {
     fn drop(&mut self) {
         if self.drawn > 0 {

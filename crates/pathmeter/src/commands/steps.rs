@@ -1,7 +1,7 @@
 //! A job of many steps while it runs, on standard error: on a terminal the last steps, what is done now and the time left;
 //! elsewhere a line for each step. Progress is a courtesy: a closed standard error stops nothing.
 
-use super::region::Region;
+use super::region::{self, Region};
 use crate::cli::Common;
 use linux::clock::mono_now;
 use model::time::MonoTime;
@@ -48,7 +48,7 @@ impl Steps {
         let done = self.rows.len().saturating_sub(1);
         let mut lines = self.rows[..done].to_vec();
         lines.push(row.to_owned());
-        lines.extend(left.map(|left| format!("  {left} (Ctrl-C ends it with what was measured)")));
+        lines.extend(left.map(region::left));
         self.region.draw(&lines);
     }
 

@@ -17,7 +17,7 @@ mod junit;
 pub mod lab;
 mod markdown;
 pub mod ndjson;
-mod prometheus;
+pub mod prometheus;
 pub mod rfc2544;
 mod run;
 mod side_by_side;

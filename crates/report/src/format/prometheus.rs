@@ -11,7 +11,7 @@ use model::history::Entry;
 use std::collections::BTreeMap;
 
 /// A sample: labels, and the value.
-type Sample = (Vec<(String, String)>, f64);
+pub type Sample = (Vec<(String, String)>, f64);
 
 /// The latest run of each path, of all documents.
 pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
@@ -36,7 +36,7 @@ pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
     if families.is_empty() {
         return "# no run of a path\n".into();
     }
-    families.iter().map(|(name, (help, samples))| family(name, help, samples)).collect()
+    families.iter().map(|(name, (help, samples))| family(name, "gauge", help, samples)).collect()
 }
 
 fn samples(entry: &Entry) -> Vec<(String, String, Sample)> {
@@ -72,14 +72,17 @@ fn samples(entry: &Entry) -> Vec<(String, String, Sample)> {
     samples
 }
 
-fn family(name: &str, help: &str, samples: &[Sample]) -> String {
+/// The lines of a family (`kind`: `gauge`, `counter`), with everything in them escaped.
+#[must_use]
+pub fn family(name: &str, kind: &str, help: &str, samples: &[Sample]) -> String {
     let sample = |(labels, value): &Sample| {
         let labels: Vec<String> =
             labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-        format!("{name}{{{}}} {value}\n", labels.join(","))
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        format!("{name}{labels} {value}\n")
     };
     let samples: String = samples.iter().map(sample).collect();
-    format!("# HELP {name} {}\n# TYPE {name} gauge\n{samples}", escaped(help))
+    format!("# HELP {name} {}\n# TYPE {name} {kind}\n{samples}", escaped(help))
 }
 
 /// A label's value: a backslash, a quote and a line feed are escaped, and what a terminal obeys is left out.

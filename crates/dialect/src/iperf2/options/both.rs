@@ -4,7 +4,7 @@ use super::{Row, Taken, host_port_device, row};
 use crate::getopt::Value;
 use crate::iperf2::numbers::{amount, real, within};
 use crate::iperf2::{CommandLine, Fault, Request};
-use crate::numbers::{any_base, nanos};
+use crate::numbers::{any_base, code_point, nanos};
 use model::marks::Dscp;
 use model::plan::Transport;
 
@@ -202,10 +202,8 @@ fn tos(line: &mut CommandLine, text: &str) -> Taken {
 
 /// A code point by name or in any base.
 fn dscp(line: &mut CommandLine, text: &str) -> Taken {
-    let number = || any_base(text).and_then(|value| u8::try_from(value).ok()).filter(|value| *value < 64);
-    let point = Dscp::named(text).or_else(|| number().map(Dscp));
-    let point = point.ok_or_else(|| Fault::value("--dscp", text, "0 to 63, or a name such as ef"))?;
-    line.client.test.tos = point.tos();
+    let refused = || Fault::value("--dscp", text, "0 to 63, or a name such as ef");
+    line.client.test.tos = code_point(text).ok_or_else(refused)?.tos();
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use super::{
 use crate::getopt::Value;
 use crate::iperf3::numbers::{amount, any_base, rate, within};
 use crate::iperf3::{CommandLine, Fault};
+use crate::numbers::code_point;
 use model::marks::Dscp;
 use model::plan::{Directions, End, Transport};
 use model::units::{Bytes, Nanos};
@@ -288,15 +289,7 @@ fn dscp(text: &str) -> Option<u8> {
     if let Some((_, byte)) = old.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)) {
         return Some(*byte);
     }
-    let number = || {
-        let (digits, base) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-            Some(digits) => (digits, 16),
-            None if text.len() > 1 && text.starts_with('0') => (text, 8),
-            None => (text, 10),
-        };
-        u8::from_str_radix(digits, base).ok().filter(|value| *value < 64).map(Dscp)
-    };
-    Dscp::named(text).or_else(number).map(Dscp::tos)
+    code_point(text).map(Dscp::tos)
 }
 
 const ONE_END: &str = "only one test end condition (-t, -n, -k) may be specified";

@@ -91,7 +91,7 @@ impl Facts {
             udp_gro: probe_udp(true),
             io_uring: said(privilege::try_io_uring()),
             capture: said(linux::capture::try_capture()),
-            clock_source: privilege::clock_source(),
+            clock_source: linux::clock::clock_source().ok(),
             clock_sources: words("/sys/devices/system/clocksource/clocksource0/available_clocksource"),
             usable_cpus: cpu::count(),
             online_cpus: online,

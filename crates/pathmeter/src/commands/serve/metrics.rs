@@ -12,8 +12,8 @@ use linux::clock::wall_now;
 use model::event::Event;
 use model::plan::ProtocolName;
 use model::sample::{Role, Side, StreamResult, StreamSample};
+use report::format::prometheus::family;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wire::{ProtocolError, Report, iperf3};
@@ -57,42 +57,24 @@ impl Metrics {
     /// All of it in Prometheus' text format. `started`: when the server did, seconds since 1970.
     fn text(&self, started: f64) -> String {
         let counts = self.lock();
-        let mut text = String::new();
-        let version = format!("{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
-        family(&mut text, "info", "gauge", "The program.", &[version]);
-        family(
-            &mut text,
-            "start_time_seconds",
-            "gauge",
-            "When the server started.",
-            &[format!(" {started}")],
-        );
+        let labelled = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
         let turned = "Connections that were turned away, or ended before they asked for anything.";
-        family(&mut text, "turned_away_total", "counter", turned, &[format!(" {}", counts.turned_away)]);
-        for (name, kind, help, value) in FAMILIES {
-            let sample = |(protocol, of): (&&str, &OfProtocol)| {
-                value(of).map(|value| format!("{{protocol=\"{protocol}\"}} {value}"))
-            };
-            family(
-                &mut text,
-                name,
-                kind,
-                help,
-                &counts.protocols.iter().filter_map(sample).collect::<Vec<_>>(),
-            );
-        }
-        text
-    }
-}
-
-fn family(text: &mut String, name: &str, kind: &str, help: &str, samples: &[String]) {
-    if samples.is_empty() {
-        return;
-    }
-    // A String takes everything.
-    let _ = writeln!(text, "# HELP pathmeter_server_{name} {help}\n# TYPE pathmeter_server_{name} {kind}");
-    for sample in samples {
-        let _ = writeln!(text, "pathmeter_server_{name}{sample}");
+        let own = [
+            ("info", "gauge", "The program.", (labelled("version", env!("CARGO_PKG_VERSION")), 1.0)),
+            ("start_time_seconds", "gauge", "When the server started.", (Vec::new(), started)),
+            ("turned_away_total", "counter", turned, (Vec::new(), counts.turned_away as f64)),
+        ];
+        let own = own.into_iter().map(|(name, kind, help, sample)| (name, kind, help, vec![sample]));
+        let of_protocols = FAMILIES.into_iter().map(|(name, kind, help, value)| {
+            let sample =
+                |(protocol, of): (&&str, &OfProtocol)| Some((labelled("protocol", protocol), value(of)?));
+            (name, kind, help, counts.protocols.iter().filter_map(sample).collect())
+        });
+        let all = own.chain(of_protocols).filter(|(.., samples)| !samples.is_empty());
+        all.map(|(name, kind, help, samples)| {
+            family(&format!("pathmeter_server_{name}"), kind, help, &samples)
+        })
+        .collect()
     }
 }
 
