@@ -1,9 +1,9 @@
 //! A server: what is served where, and to whom.
 //!
 //! ```no_run
-//! use pathmeter_engine::interrupt::Interrupt;
+//! use pathmeter_engine::host::interrupt::Interrupt;
 //! use pathmeter_engine::server::{Config, Server};
-//! # fn observer() -> std::sync::Arc<dyn pathmeter_engine::session::Observer> { unimplemented!() }
+//! # fn observer() -> std::sync::Arc<dyn pathmeter_engine::work::observer::Observer> { unimplemented!() }
 //!
 //! let server = Server::bind(Config { iperf3: Some(5201), ..Config::default() })?;
 //! server.serve(&Interrupt::default(), &observer())?;
@@ -13,18 +13,18 @@
 pub mod dialogues;
 mod sockets;
 
-use crate::dut::remote::offers::Offers;
-use crate::dut::spec::PortSpec;
-use crate::echo::server::{Servers, Streams, join};
 use crate::error::{Context, Failure, Result};
-use crate::http_server::{House, Limits};
-use crate::interrupt::Interrupt;
-use crate::iperf2;
-use crate::listener::Listener;
-use crate::notes::{Note, Notes};
-use crate::protocol::Protocol;
-use crate::session::Observer;
-use crate::tls::{ServerTls, hex};
+use crate::host::interrupt::Interrupt;
+use crate::session::listener::Listener;
+use crate::session::notes::Note;
+use crate::session::protocol::Protocol;
+use crate::session::tls::{ServerTls, hex};
+use crate::work::dut::remote::offers::Offers;
+use crate::work::dut::spec::PortSpec;
+use crate::work::echo::server::{Servers, Streams, join};
+use crate::work::http_server::{House, Limits};
+use crate::work::iperf2;
+use crate::work::observer::{self, Observer};
 use dialogues::{DEFAULT_TESTS, Ports};
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::WaitMode;
@@ -172,7 +172,7 @@ impl Server {
         let (limits, open) =
             (self.policy(self.beyond && self.config.token.is_none()), self.policy(self.beyond));
         let Server { config, sockets, offers, .. } = self;
-        let mut listener = Listener::new(stop, Arc::new(Notes::to(observer)))?;
+        let mut listener = Listener::new(stop, observer::notes(observer))?;
         let echoes = echoes(&config, sockets.sockperf, sockets.stamp, &note, &mut listener)?;
         if let Some(socket) = sockets.http {
             let limits = Limits { rate: open.max_rate, time: open.max_time, transfers: config.max_tests };

@@ -30,7 +30,7 @@ mod values;
 pub(crate) use analyse::{AnalyseArgs, GroupBy};
 pub(crate) use capture::CaptureArgs;
 pub(crate) use config::{ConfigArgs, ConfigCommand};
-pub(crate) use engine::host_port::HostPort;
+pub(crate) use engine::host::host_port::HostPort;
 pub(crate) use frames::FramesArgs;
 pub(crate) use hops::HopsArgs;
 pub(crate) use import::{ImportArgs, OutputsArgs};

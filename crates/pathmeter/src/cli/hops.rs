@@ -2,7 +2,7 @@
 
 use super::{CaptureArgs, IdentityArgs, KeepArgs, OriginArgs};
 use clap::{Args, ValueEnum};
-use engine::host_port::HostPort;
+use engine::host::host_port::HostPort;
 use model::hops::HopProtocol;
 use model::units::{Bytes, Nanos};
 use std::path::PathBuf;

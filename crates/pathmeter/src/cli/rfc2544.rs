@@ -6,8 +6,8 @@ pub(crate) use values::LossShare;
 
 use super::{CpuList, KeepArgs, SessionArgs};
 use clap::{Args, ValueEnum};
-use engine::dut::spec::PortSpec;
 use engine::request;
+use engine::work::dut::spec::PortSpec;
 use model::dut::{SearchMethod, Test};
 use model::framing::Encaps;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};

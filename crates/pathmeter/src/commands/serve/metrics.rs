@@ -7,7 +7,7 @@ mod answer;
 
 pub(super) use answer::Answering;
 
-use engine::session::{Observer, SessionEvent, Watcher};
+use engine::work::observer::{Observer, SessionEvent, Watcher};
 use linux::clock::wall_now;
 use model::event::Event;
 use model::plan::ProtocolName;
