@@ -60,13 +60,21 @@ pub(crate) trait Door: Send {
 
 /// The sockets of a server, and everybody who has come there.
 pub(crate) struct Listener {
-    ports: Vec<(TcpListener, Arc<dyn Service>)>,
+    ports: Vec<Port>,
     doors: Vec<Box<dyn Door>>,
     crowd: Crowd,
     order: u64,
     waker: Arc<Waker>,
     interrupt: Interrupt,
     closing: Arc<AtomicBool>,
+}
+
+/// A socket, and what serves those who come there.
+struct Port {
+    socket: TcpListener,
+    service: Arc<dyn Service>,
+    /// Nobody is accepted until then: the last try failed.
+    rests_until: Option<MonoTime>,
 }
 
 /// The threads of all who have come.
@@ -108,7 +116,7 @@ impl Listener {
     /// What fcntl(2) gives.
     pub(crate) fn add(&mut self, socket: TcpListener, service: Arc<dyn Service>) -> Result<()> {
         socket.set_nonblocking(true).context("make a listener non-blocking")?;
-        self.ports.push((socket, service));
+        self.ports.push(Port { socket, service, rests_until: None });
         Ok(())
     }
 
@@ -163,18 +171,22 @@ impl Listener {
 
     fn accept_until(&mut self, until: Option<MonoTime>) -> Result<()> {
         while !self.is_over(until) {
+            let now = mono_now();
+            let awake = self.ports.iter().filter(|port| port.is_awake(now));
             let mut interests: Vec<Interest<'_>> =
-                self.ports.iter().map(|(socket, _)| Interest::readable(socket)).collect();
+                awake.map(|port| Interest::readable(&port.socket)).collect();
             interests.extend(self.doors.iter().map(|door| Interest::readable(door.socket())));
             interests.push(Interest::readable(&*self.waker));
             // A thread that has ended keeps its stack until it is looked after.
             let look = (!self.crowd.threads.is_empty()).then(|| mono_now() + LOOK_STEP);
-            wait(&mut interests, until.into_iter().chain(look).min()).context("wait for clients")?;
+            let rests = self.ports.iter().filter_map(|port| port.rests_until.filter(|rests| *rests > now));
+            wait(&mut interests, until.into_iter().chain(look).chain(rests).min())
+                .context("wait for clients")?;
             drop(interests);
             self.waker.drain();
             self.crowd.threads.retain(|thread| !thread.is_finished());
-            for (socket, service) in &self.ports {
-                accept_from(socket, service, &mut self.order, &mut self.crowd);
+            for port in &mut self.ports {
+                port.accept(&mut self.order, &mut self.crowd);
             }
             for door in &mut self.doors {
                 door.take(&mut self.crowd);
@@ -185,32 +197,44 @@ impl Listener {
 
     fn is_over(&self, until: Option<MonoTime>) -> bool {
         self.interrupt.is_raised()
-            || self.ports.iter().any(|(_, service)| service.is_done())
+            || self.ports.iter().any(|port| port.service.is_done())
             || self.doors.iter().any(|door| door.is_done())
             || until.is_some_and(|until| mono_now() >= until)
     }
 }
 
-fn accept_from(socket: &TcpListener, service: &Arc<dyn Service>, order: &mut u64, crowd: &mut Crowd) {
-    for _ in 0..ACCEPTS_AT_ONCE {
-        let (socket, peer) = match socket.accept() {
-            Ok(accepted) => accepted,
-            Err(e) if e.kind() == ErrorKind::WouldBlock => return,
-            Err(e) if matches!(e.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => continue,
-            Err(e) => {
-                // Out of descriptors or memory: those we have will end; do not spin on the error meanwhile.
-                crowd.notes.note(&format!("accept: {e}"));
-                std::thread::sleep(ACCEPT_PAUSE);
-                return;
+impl Port {
+    fn is_awake(&self, now: MonoTime) -> bool {
+        self.rests_until.is_none_or(|rests| rests <= now)
+    }
+
+    fn accept(&mut self, order: &mut u64, crowd: &mut Crowd) {
+        if !self.is_awake(mono_now()) {
+            return;
+        }
+        for _ in 0..ACCEPTS_AT_ONCE {
+            let (socket, peer) = match self.socket.accept() {
+                Ok(accepted) => accepted,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return,
+                Err(e) if matches!(e.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {
+                    continue;
+                }
+                Err(e) => {
+                    // Out of descriptors or memory: those we have will end; do not spin on the error meanwhile, and go on
+                    // with the datagrams of those who are there.
+                    crowd.notes.note(&format!("accept: {e}"));
+                    self.rests_until = Some(mono_now() + ACCEPT_PAUSE);
+                    return;
+                }
+            };
+            *order += 1;
+            match budget::enter(self.service.connections(), peer.ip()) {
+                Ok(held) => {
+                    let (service, order) = (self.service.clone(), *order);
+                    crowd.start(peer, move || service.serve(Accepted { socket, peer, order, held }));
+                }
+                Err(full) => crowd.notes.of(peer, full),
             }
-        };
-        *order += 1;
-        match budget::enter(service.connections(), peer.ip()) {
-            Ok(held) => {
-                let (service, order) = (service.clone(), *order);
-                crowd.start(peer, move || service.serve(Accepted { socket, peer, order, held }));
-            }
-            Err(full) => crowd.notes.of(peer, full),
         }
     }
 }
@@ -296,7 +320,8 @@ pub(crate) const FIRST_BYTES_STEP: Duration = Duration::from_millis(250);
 const ACCEPTS_AT_ONCE: usize = 64;
 /// Between two looks for threads that have ended, while there are threads.
 const LOOK_STEP: Nanos = Nanos::from_millis(500);
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Between two tries of a port that could not accept.
+const ACCEPT_PAUSE: Nanos = Nanos::from_millis(100);
 /// Time for running tests to end after an interrupt.
 const STOP_LIMIT: Nanos = Nanos(15_000_000_000);
 const STOP_STEP: Duration = Duration::from_millis(10);
