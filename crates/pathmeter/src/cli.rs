@@ -436,7 +436,7 @@ EXAMPLES
   pathmeter throughput far.example --udp --reverse
   pathmeter latency far.example
   pathmeter mtu far.example               which packets the path carries, each way
-  pathmeter hops far.example              routers on the way, and where packets are really lost
+  pathmeter hops far.example              routers on the path, and where packets are really lost
   pathmeter transfer http://far.example:8080/bytes/10MB
   pathmeter frames far.example --link 25G frame sizes against line rate
   pathmeter rfc2544 --lab forward --quick a router: rates without loss, latency, bursts

@@ -122,7 +122,7 @@ pub enum Standard {
     Rfc2544,
     /// The same over IPv6.
     Rfc5180,
-    /// Switches: both ways at once.
+    /// Switches: both directions at once.
     Rfc2889,
     /// IPv6 transition, tunnels among it.
     Rfc8219,

@@ -40,7 +40,7 @@ pub struct Hops {
     pub names: bool,
     /// A file with the AS of each prefix ([`AsTable::parse`]).
     pub as_file: Option<PathBuf>,
-    /// Port at which a pathmeter at the far end is asked to trace the way back; absent: none is.
+    /// Port at which a pathmeter at the far end is asked to trace the return path; absent: none is.
     pub back_port: Option<u16>,
     /// It goes on until it is stopped; what is found is of the last `probes` of each hop.
     pub watch: bool,

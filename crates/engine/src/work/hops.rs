@@ -115,7 +115,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     let (mut result, outcome, back) = both_ways(job, channel.as_mut(), began, sink)?;
     drop(channel);
     if let Some(error) = &back.error {
-        let text = format!("The way back was not traced to its end: {}.", sentence(error));
+        let text = format!("The return path was not traced to its end: {}.", sentence(error));
         sink(&Event::Warning(Warning::new("hops-back-unknown", text)));
     }
     if outcome.is_ok() && plan.mtu && result.end == HopsEnd::Reached && !job.interrupt.is_raised() {
@@ -145,7 +145,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     outcome
 }
 
-/// Traces the way there, and meanwhile lets a pathmeter at the far end trace the way back.
+/// Traces the way there, and meanwhile lets a pathmeter at the far end trace the return path.
 ///
 /// # Errors
 /// There is no thread for the latter.

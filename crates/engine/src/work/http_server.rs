@@ -16,7 +16,7 @@ use connection::Connection;
 use linux::sockaddr::plain;
 use model::units::{BitRate, Nanos};
 use std::io::{self, ErrorKind};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,9 +31,22 @@ pub struct Limits {
     pub transfers: u32,
 }
 
+/// A text that is read at an address of its own and changes all the time: metrics in Prometheus' text format.
+#[derive(Clone)]
+pub struct Page {
+    /// Where it is read.
+    pub address: SocketAddr,
+    /// Its path, with the `/`.
+    pub path: &'static str,
+    /// Makes it.
+    pub text: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
 /// The server, which all connections share.
 pub(crate) struct House {
     limits: Limits,
+    /// All that is there, in place of bytes and a sink.
+    page: Option<Page>,
     connections: Arc<Budget>,
     /// Transfers now.
     transfers: Arc<Budget>,
@@ -48,7 +61,17 @@ impl House {
         let connections = Budget::new(budget::CONNECTIONS);
         let transfers = Budget::new(BudgetLimits::quarters(limits.transfers, false));
         let content = body::Content::new();
-        Arc::new(House { limits, connections, transfers, notes, stop, content })
+        Arc::new(House { limits, page: None, connections, transfers, notes, stop, content })
+    }
+
+    /// The page and nothing else.
+    pub(crate) fn of_page(page: Page, notes: Arc<Notes>, stop: Arc<AtomicBool>) -> Arc<House> {
+        let limits = Limits { transfers: READERS, ..Limits::default() };
+        let mut house = House::new(limits, notes, stop);
+        if let Some(house) = Arc::get_mut(&mut house) {
+            house.page = Some(page);
+        }
+        house
     }
 
     /// A place among the transfers: at most a quarter of them for one address.
@@ -77,5 +100,7 @@ impl Service for House {
     }
 }
 
+/// Who may read a page at the same time; a quarter of them from one address.
+const READERS: u32 = 64;
 /// How long nothing may be looked at before it is asked whether the server stops.
 const STOP_STEP: Nanos = Nanos(100_000_000);

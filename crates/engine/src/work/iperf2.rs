@@ -1,7 +1,7 @@
 //! iPerf2's tests: what drives the machines of [`wire::iperf2`].
 //!
 //! Each connection and each UDP flow is a test by itself on the wire. Those of one client (`-P`, `-d`) are one session
-//! here: their figures are one set of events, as those of any other protocol. With [`Back::Tradeoff`] the way back is
+//! here: their figures are one set of events, as those of any other protocol. With [`Back::Tradeoff`] the return path is
 //! a session of its own, with events of its own, from `Event::Connected` to `Event::Finished`.
 
 mod back;
@@ -65,9 +65,9 @@ pub enum Back {
     /// Both at once on the client's connection (`--full-duplex`).
     #[default]
     FullDuplex,
-    /// Both at once, the way back on a connection that the server opens (`-d`).
+    /// Both at once, the return path on a connection that the server opens (`-d`).
     Dual,
-    /// One after the other, the way back on a connection that the server opens (`-r`).
+    /// One after the other, the return path on a connection that the server opens (`-r`).
     Tradeoff,
 }
 

@@ -110,7 +110,7 @@ fn native(
     if outcome.is_ok() && !interrupt.is_raised() {
         sink(&Event::progress("other flows"));
         legs::look(job, &mut result);
-        sink(&Event::progress("segments of TCP, both ways"));
+        sink(&Event::progress("segments of TCP, in both directions"));
         tcp::segments(job, &mut prober, &mut result);
         late_messages(&mut prober, &mut result);
     }

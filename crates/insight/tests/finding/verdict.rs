@@ -116,7 +116,7 @@ fn measure_says_what_the_path_carries_and_why_no_more() {
         verdict.text,
         "The path carried up 1.18 Gbit/s of TCP and 1.18 Gbit/s of UDP, down 1.18 Gbit/s of TCP. \
          The idle round trip takes 10.0 ms (median; 11.0 ms for the slowest of 98); 2 of 100 probes had no answer. \
-         The largest UDP payload that crosses in one piece is 1472 bytes each way. \
+         The largest UDP payload that crosses in one piece is 1472 bytes in each direction. \
          Neither end set the limit: the path between did, or the link, whose speed is not known (`--link 10G`)."
     );
 }

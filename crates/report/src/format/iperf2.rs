@@ -46,7 +46,7 @@ pub struct Iperf2Options {
     pub hide_ips: bool,
     /// `-x`.
     pub exclude: Exclude,
-    /// The way back runs on connections of its own (`-d`, `-r`).
+    /// The return path runs on connections of its own (`-d`, `-r`).
     pub dual: bool,
     /// The zone that times of day are printed in.
     pub zone: Zone,

@@ -104,7 +104,7 @@ impl Printer {
     fn event(&mut self, event: &Event) -> String {
         match event {
             Event::Connected(connected) => {
-                // The way back of -r is a session of its own.
+                // The return path of -r is a session of its own.
                 if std::mem::replace(&mut self.begun, true) {
                     self.text = Iperf2Text::new(self.options.clone(), self.text.last_id() + 1);
                     self.connections.clear();

@@ -43,7 +43,7 @@ pub(crate) fn rejected(error: &Rejection, host: IpAddr, port: u16) -> Reason {
     let who = match from {
         Some(from) if from == host => "the host itself".to_owned(),
         Some(from) => format!("the router {from}"),
-        None => "a router on the way".to_owned(),
+        None => "a router on the path".to_owned(),
     };
     let family = if error.is_v6 { "ICMPv6" } else { "ICMP" };
     let (kind, code) = (error.icmp_type, error.icmp_code);
@@ -57,7 +57,7 @@ pub(crate) fn rejected(error: &Rejection, host: IpAddr, port: u16) -> Reason {
         ),
         Cause::Beyond => format!(
             "look at {}: it has no route to {host}, or the next hop there does not answer it",
-            from.map_or_else(|| "the routers on the way".into(), |from| from.to_string())
+            from.map_or_else(|| "the routers on the path".into(), |from| from.to_string())
         ),
     };
     Reason { what, advice: Some(advice) }

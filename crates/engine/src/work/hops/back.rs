@@ -1,4 +1,4 @@
-//! The hops of the way back, where the far end is a pathmeter: it sends packets with growing TTLs over the one flow of a probe
+//! The hops of the return path, where the far end is a pathmeter: it sends packets with growing TTLs over the one flow of a probe
 //! session, and so to nobody but the address that opened it and proved to receive there. It tells which routers ended them;
 //! this end counts which arrived, so that loss is that of this direction alone.
 

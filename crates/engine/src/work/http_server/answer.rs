@@ -12,9 +12,17 @@ pub(super) struct Answer {
 impl Answer {
     /// A text.
     pub(super) fn text(status: u16, text: impl Into<String>) -> Answer {
-        let text = text.into();
-        let headers =
-            format!("Content-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\n", text.len());
+        Answer::typed(status, "text/plain; charset=utf-8", text.into())
+    }
+
+    /// Prometheus' text format, which is of this moment.
+    pub(super) fn metrics(text: String) -> Answer {
+        let answer = Answer::typed(200, "text/plain; version=0.0.4; charset=utf-8", text);
+        answer.with("Cache-Control", "no-store").with("X-Content-Type-Options", "nosniff")
+    }
+
+    fn typed(status: u16, kind: &str, text: String) -> Answer {
+        let headers = format!("Content-Type: {kind}\r\nContent-Length: {}\r\n", text.len());
         Answer { status, headers, text }
     }
 

@@ -2,7 +2,7 @@
 
 use super::answer::{ABOUT, Answer};
 use super::body::Meter;
-use super::{House, STOP_STEP};
+use super::{House, Page, STOP_STEP};
 use crate::session::budget::Held;
 use linux::clock::mono_now;
 use model::time::MonoTime;
@@ -97,6 +97,9 @@ impl<'a> Connection<'a> {
             self.answer(Answer::text(503, words).with("Retry-After", "5"), false, false)?;
             return Ok(false);
         };
+        if let Some(page) = &house.page {
+            return self.page(page, request);
+        }
         if request.expects {
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
@@ -162,6 +165,21 @@ impl<'a> Connection<'a> {
             sent?;
         }
         Ok(keep)
+    }
+
+    /// A body that comes all the same is not read: the connection ends.
+    fn page(&mut self, page: &Page, request: &Request) -> io::Result<bool> {
+        let head = request.method == Method::Head;
+        let goes_on = request.keep_alive && request.body == Framing::Length(0);
+        let answer = match request.method {
+            Method::Get | Method::Head if request.path == page.path => Answer::metrics((page.text)()),
+            Method::Get | Method::Head => Answer::text(404, format!("look at {}\n", page.path)),
+            Method::Upload | Method::Other => {
+                Answer::text(405, "only GET and HEAD are answered here\n").with("Allow", "GET, HEAD")
+            }
+        };
+        self.answer(answer, goes_on, head)?;
+        Ok(goes_on)
     }
 
     /// Takes a body and throws it away.

@@ -13,7 +13,7 @@ use wire::iperf2::{Request, TcpClient, UdpClient};
 use wire::stamp::Clock;
 use wire::{FlowHello, FlowPlan};
 
-/// Opens the way back that this request asks for, number `index` of its client.
+/// Opens the return path that this request asks for, number `index` of its client.
 ///
 /// # Errors
 /// The client cannot be reached at its port.

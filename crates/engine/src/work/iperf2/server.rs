@@ -198,7 +198,7 @@ impl Server {
         Some((member, (Source::Server(place), waker)))
     }
 
-    /// Runs the session of a client, and after it the one of the way back, where it was asked for.
+    /// Runs the session of a client, and after it the one of the return path, where it was asked for.
     fn lead(
         &self,
         member: Member,
@@ -226,7 +226,7 @@ impl Server {
         let mut members = Vec::new();
         for (request, index) in back.iter().zip(0..) {
             let member = super::back::connect(request, peer.ip(), &plan.local, index, clock);
-            members.push(member.context("open the way back")?);
+            members.push(member.context("open the return path")?);
         }
         let test = TestSpec { directions: Directions::Down, ..plan.test.clone() };
         self.session(Plan { test, ..plan }, members, (Source::Complete, &place.held), &waker, clock);

@@ -215,7 +215,7 @@ impl<'a> Session<'a> {
             Ok(member) => self.members.push(member),
             Err(e) => {
                 let text = format!(
-                    "the way back could not be opened to {}: {}; -R and --full-duplex need none",
+                    "the return path could not be opened to {}: {}; -R and --full-duplex need none",
                     SocketAddr::new(peer.ip(), request.port),
                     sentence(&e)
                 );

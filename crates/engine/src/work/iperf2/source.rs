@@ -152,5 +152,5 @@ impl Source {
     }
 }
 
-/// How long a client waits for the way back once the way there is over.
+/// How long a client waits for the return path once the way there is over.
 const PATIENCE: Nanos = Nanos(5_000_000_000);

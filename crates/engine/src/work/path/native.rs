@@ -288,7 +288,7 @@ impl WayFinder<'_> {
             let place = if self.direction == Direction::Up { "this host" } else { "the server" };
             unknown.push(Unknown {
                 direction,
-                what: "whether fragments out of order cross, and whether a box on the way joins them".into(),
+                what: "whether fragments out of order cross, and whether a box on the path joins them".into(),
                 why: format!(
                     "packets made by hand need CAP_NET_RAW at {place}: `{}` there, or run it as root",
                     fix::rights(None)

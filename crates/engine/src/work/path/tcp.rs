@@ -58,7 +58,7 @@ fn heard(tcp: &TcpInfo, sent: Option<u32>, ipv6: bool) -> Option<u32> {
     if used < own { Some(used) } else { sent }
 }
 
-/// Sends a little over TCP both ways at once, to see the segments that cross. Not where they would teach this host's or the
+/// Sends a little over TCP both directions at once, to see the segments that cross. Not where they would teach this host's or the
 /// server's kernel a smaller path MTU that its routers report: that is known to work, and the kernel is to be left as it
 /// was.
 pub(super) fn segments(job: &Job<'_>, prober: &mut Prober, result: &mut PathResult) {

@@ -28,7 +28,7 @@ pub struct BenchOptions {
     pub allow_live_network: bool,
     /// Which CPUs send, and on which one the device is to run.
     pub cpus: Cpus,
-    /// Some stream is sent both ways at once, so that both ports need a CPU at the same time.
+    /// Some stream is sent both directions at once, so that both ports need a CPU at the same time.
     pub both_ways: bool,
     /// How the device is reset.
     pub reset: ResetWay,

@@ -279,7 +279,7 @@ fn name(load: Directions) -> &'static str {
     match load {
         Directions::Up => "up",
         Directions::Down => "down",
-        Directions::Both => "both ways",
+        Directions::Both => "in both directions",
     }
 }
 

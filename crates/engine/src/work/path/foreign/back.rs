@@ -1,4 +1,4 @@
-//! The way back, without help from there: replies to echo requests that are too large for it come in fragments.
+//! The return path, without help from there: replies to echo requests that are too large for it come in fragments.
 
 use super::echo::{Echo, Row};
 use super::facts::Facts;

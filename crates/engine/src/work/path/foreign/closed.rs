@@ -1,6 +1,6 @@
 //! Datagrams to a port that nothing listens on: the far end says of each that arrives that the port is closed.
 //!
-//! That needs nothing of the way back, which carries a small message whatever the datagram's size. But hosts limit how
+//! That needs nothing of the return path, which carries a small message whatever the datagram's size. But hosts limit how
 //! many such messages they send (Linux: six at once, then one a second), so silence about a large datagram counts
 //! only when a small one sent right after it is answered.
 

@@ -20,7 +20,7 @@ pub(super) struct Tcp {
     pub(super) answered: bool,
     /// What is known of the way there.
     pub(super) up: TcpWay,
-    /// What is known of the way back.
+    /// What is known of the return path.
     pub(super) down: TcpWay,
     /// Segments sent.
     pub(super) packets: u64,

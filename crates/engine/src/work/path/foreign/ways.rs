@@ -278,7 +278,7 @@ impl Asked<'_> {
     }
 }
 
-/// The way back: what replies tell, and what it means that large ones do not come though their requests arrive.
+/// The return path: what replies tell, and what it means that large ones do not come though their requests arrive.
 fn set_down(down: &mut PathWay, back: Option<&Back>, up: &PathWay, echo: Option<&Outcome>) {
     let Some(back) = back else { return };
     down.path_mtu = back.path_mtu;

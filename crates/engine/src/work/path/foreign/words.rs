@@ -27,7 +27,7 @@ impl Asked<'_> {
         let mut tried = Vec::new();
         if let Some(port) = &self.port {
             let refused = port.port.refused.map(|(from, kind, code)| {
-                let who = from.map_or_else(|| "a box on the way".into(), |from| from.to_string());
+                let who = from.map_or_else(|| "a box on the path".into(), |from| from.to_string());
                 format!(" (refused by {who} with ICMP type {kind} code {code})")
             });
             tried.push(format!("UDP to port {CLOSED_PORT} and the next ones{}", refused.unwrap_or_default()));
@@ -55,7 +55,7 @@ impl Asked<'_> {
             ),
             _ => "ask without --protocol, in every way there is".to_owned(),
         };
-        let message = format!("{host} answers nothing that tells packet sizes: tried {}", tried.join(", "));
+        let message = format!("{host} answers nothing that shows packet sizes: tried {}", tried.join(", "));
         Err(Failure::unreachable(message, advice).into())
     }
 
@@ -66,7 +66,7 @@ impl Asked<'_> {
             result.unknown.push(Unknown { direction, what: what.into(), why });
         };
         if !self.answers() {
-            let why = format!("{host} answers TCP alone, which tells the MSS and no more");
+            let why = format!("{host} answers TCP alone, which shows the MSS and no more");
             add(None, "which packets cross", why);
             return;
         }
@@ -94,7 +94,9 @@ impl Asked<'_> {
             let why = match self.facts.cut_size() {
                 None => "this host's interface carries every datagram whole".to_owned(),
                 Some(_) => {
-                    format!("{host} answers no datagram in fragments, which may have been lost on either way")
+                    format!(
+                        "{host} answers no datagram in fragments, which may have been lost in either direction"
+                    )
                 }
             };
             result.unknown.push(Unknown { direction: Some(Direction::Up), what: FRAGMENTS.into(), why });
@@ -131,7 +133,7 @@ impl Asked<'_> {
             && echoed > arrived
         {
             let why = format!(
-                "ICMP echo requests of {echoed} bytes arrive, datagrams above {arrived} do not: a box on the way treats \
+                "ICMP echo requests of {echoed} bytes arrive, datagrams above {arrived} do not: a box on the path treats \
                  them differently"
             );
             add(Direction::Up, "which packets of TCP arrive", why);

@@ -218,10 +218,10 @@ impl<'a> Asker<'a> {
                 // A service that was heard is there, whatever becomes of this request.
                 self.closed = self.slowest.is_none();
                 request.over = true;
-                format!("{who} says that nothing listens at port {}", self.service.port)
+                format!("{who} reports that nothing listens at port {}", self.service.port)
             }
             Some(Said::TooBig(mtu)) => format!("{who} passes no packets above {mtu} bytes on"),
-            Some(Said::Expired) => format!("{who} says that {size} bytes ran out of hops"),
+            Some(Said::Expired) => format!("{who} reports that {size} bytes ran out of hops"),
             Some(Said::Refused(kind, code)) => {
                 request.over = true;
                 format!("{who} refused {size} bytes (type {kind}, code {code})")
