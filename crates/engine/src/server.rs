@@ -23,7 +23,7 @@ use crate::work::dut::remote::offers::Offers;
 use crate::work::dut::spec::PortSpec;
 use crate::work::echo::server::{Servers, Streams, join};
 pub use crate::work::http_server::Page;
-use crate::work::http_server::{House, Limits};
+use crate::work::http_server::{HttpService, Limits};
 use crate::work::iperf2;
 use crate::work::observer::{self, Observer};
 use dialogues::{DEFAULT_TESTS, Ports};
@@ -182,11 +182,11 @@ impl Server {
         if let Some(socket) = sockets.http {
             let limits = Limits { rate: open.max_rate, time: open.max_time, transfers: config.max_tests };
             let (notes, closing) = (listener.notes(), listener.closing());
-            listener.add(socket, House::new(limits, notes, closing))?;
+            listener.add(socket, HttpService::new(limits, notes, closing))?;
         }
         if let Some((socket, page)) = sockets.metrics.zip(config.metrics.clone()) {
             let (notes, closing) = (listener.notes(), listener.closing());
-            listener.add(socket, House::of_page(page, notes, closing))?;
+            listener.add(socket, HttpService::of_page(page, notes, closing))?;
         }
         let has_iperf2 = sockets.iperf2.is_some();
         if let Some(both) = sockets.iperf2 {

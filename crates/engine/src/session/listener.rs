@@ -45,12 +45,12 @@ pub(crate) struct Accepted {
 }
 
 /// Where first datagrams come in.
-pub(crate) trait Door: Send {
+pub(crate) trait DatagramPort: Send {
     /// What is polled.
     fn socket(&self) -> &UdpSocket;
 
     /// Takes what has come.
-    fn take(&mut self, crowd: &mut Crowd);
+    fn take(&mut self, threads: &mut SessionThreads);
 
     /// As [`Service::is_done`].
     fn is_done(&self) -> bool {
@@ -61,8 +61,8 @@ pub(crate) trait Door: Send {
 /// The sockets of a server, and everybody who has come there.
 pub(crate) struct Listener {
     ports: Vec<Port>,
-    doors: Vec<Box<dyn Door>>,
-    crowd: Crowd,
+    datagram_ports: Vec<Box<dyn DatagramPort>>,
+    threads: SessionThreads,
     order: u64,
     waker: Arc<Waker>,
     interrupt: Interrupt,
@@ -78,8 +78,8 @@ struct Port {
 }
 
 /// The threads of all who have come.
-pub(crate) struct Crowd {
-    threads: Vec<JoinHandle<()>>,
+pub(crate) struct SessionThreads {
+    handles: Vec<JoinHandle<()>>,
     notes: Arc<Notes>,
 }
 
@@ -101,8 +101,8 @@ impl Listener {
         interrupt.watch(&waker);
         Ok(Listener {
             ports: Vec::new(),
-            doors: Vec::new(),
-            crowd: Crowd { threads: Vec::new(), notes },
+            datagram_ports: Vec::new(),
+            threads: SessionThreads { handles: Vec::new(), notes },
             order: 0,
             waker,
             interrupt: interrupt.clone(),
@@ -121,8 +121,8 @@ impl Listener {
     }
 
     /// Datagrams may come here, too.
-    pub(crate) fn add_door(&mut self, door: Box<dyn Door>) {
-        self.doors.push(door);
+    pub(crate) fn add_datagram_port(&mut self, port: Box<dyn DatagramPort>) {
+        self.datagram_ports.push(port);
     }
 
     /// A quota whose end is seen at once.
@@ -132,7 +132,7 @@ impl Listener {
 
     /// Where lines on clients go.
     pub(crate) fn notes(&self) -> Arc<Notes> {
-        self.crowd.notes.clone()
+        self.threads.notes.clone()
     }
 
     /// Raised when it accepts no more: for those whom the interrupt does not reach.
@@ -154,7 +154,7 @@ impl Listener {
     pub(crate) fn finish(self) {
         let deadline = mono_now() + STOP_LIMIT;
         let mut cut = 0;
-        for thread in self.crowd.threads {
+        for thread in self.threads.handles {
             while !thread.is_finished() && mono_now() < deadline {
                 std::thread::sleep(STOP_STEP);
             }
@@ -165,7 +165,7 @@ impl Listener {
             }
         }
         if cut > 0 {
-            self.crowd.notes.note(&format!("{cut} connections did not end in time and were cut"));
+            self.threads.notes.note(&format!("{cut} connections did not end in time and were cut"));
         }
     }
 
@@ -175,21 +175,21 @@ impl Listener {
             let awake = self.ports.iter().filter(|port| port.is_awake(now));
             let mut interests: Vec<Interest<'_>> =
                 awake.map(|port| Interest::readable(&port.socket)).collect();
-            interests.extend(self.doors.iter().map(|door| Interest::readable(door.socket())));
+            interests.extend(self.datagram_ports.iter().map(|port| Interest::readable(port.socket())));
             interests.push(Interest::readable(&*self.waker));
             // A thread that has ended keeps its stack until it is looked after.
-            let look = (!self.crowd.threads.is_empty()).then(|| mono_now() + LOOK_STEP);
+            let look = (!self.threads.handles.is_empty()).then(|| mono_now() + LOOK_STEP);
             let rests = self.ports.iter().filter_map(|port| port.rests_until.filter(|rests| *rests > now));
             wait(&mut interests, until.into_iter().chain(look).chain(rests).min())
                 .context("wait for clients")?;
             drop(interests);
             self.waker.drain();
-            self.crowd.threads.retain(|thread| !thread.is_finished());
+            self.threads.handles.retain(|thread| !thread.is_finished());
             for port in &mut self.ports {
-                port.accept(&mut self.order, &mut self.crowd);
+                port.accept(&mut self.order, &mut self.threads);
             }
-            for door in &mut self.doors {
-                door.take(&mut self.crowd);
+            for port in &mut self.datagram_ports {
+                port.take(&mut self.threads);
             }
         }
         Ok(())
@@ -198,7 +198,7 @@ impl Listener {
     fn is_over(&self, until: Option<MonoTime>) -> bool {
         self.interrupt.is_raised()
             || self.ports.iter().any(|port| port.service.is_done())
-            || self.doors.iter().any(|door| door.is_done())
+            || self.datagram_ports.iter().any(|port| port.is_done())
             || until.is_some_and(|until| mono_now() >= until)
     }
 }
@@ -208,7 +208,7 @@ impl Port {
         self.rests_until.is_none_or(|rests| rests <= now)
     }
 
-    fn accept(&mut self, order: &mut u64, crowd: &mut Crowd) {
+    fn accept(&mut self, order: &mut u64, threads: &mut SessionThreads) {
         if !self.is_awake(mono_now()) {
             return;
         }
@@ -222,7 +222,7 @@ impl Port {
                 Err(e) => {
                     // Out of descriptors or memory: those we have will end; do not spin on the error meanwhile, and go on
                     // with the datagrams of those who are there.
-                    crowd.notes.note(&format!("accept: {e}"));
+                    threads.notes.note(&format!("accept: {e}"));
                     self.rests_until = Some(mono_now() + ACCEPT_PAUSE);
                     return;
                 }
@@ -231,15 +231,15 @@ impl Port {
             match budget::enter(self.service.connections(), peer.ip()) {
                 Ok(held) => {
                     let (service, order) = (self.service.clone(), *order);
-                    crowd.start(peer, move || service.serve(Accepted { socket, peer, order, held }));
+                    threads.start(peer, move || service.serve(Accepted { socket, peer, order, held }));
                 }
-                Err(full) => crowd.notes.of(peer, full),
+                Err(full) => threads.notes.of(peer, full),
             }
         }
     }
 }
 
-impl Crowd {
+impl SessionThreads {
     /// Runs something in a thread of its own; what goes wrong is noted.
     pub(crate) fn start(&mut self, peer: SocketAddr, work: impl FnOnce() -> Result<()> + Send + 'static) {
         let notes = self.notes.clone();
@@ -249,7 +249,7 @@ impl Crowd {
             }
         };
         match std::thread::Builder::new().name("session".into()).stack_size(STACK).spawn(work) {
-            Ok(thread) => self.threads.push(thread),
+            Ok(thread) => self.handles.push(thread),
             // The others go on being served, and so will be those that come later.
             Err(error) => self.notes.of(peer, &format!("no thread for it, closed: {error}")),
         }

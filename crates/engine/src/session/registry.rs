@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Sessions that wait for flows `F`, each known by its wish `W`.
-pub(crate) struct Registry<W, F> {
-    waiting: Mutex<Vec<Waiting<W, F>>>,
+/// Sessions that wait for flows `F`, each known by what it expects, `W`.
+pub(crate) struct FlowRegistry<W, F> {
+    waiting: Mutex<Vec<Pending<W, F>>>,
     freed: Condvar,
     tickets: AtomicU64,
 }
 
 /// A session that waits.
-pub(crate) struct Waiting<W, F> {
+pub(crate) struct Pending<W, F> {
     /// Which flows are its own.
-    pub(crate) wish: W,
+    pub(crate) expected: W,
     ticket: u64,
     /// Those that it has not taken yet.
     arrived: Vec<F>,
@@ -26,21 +26,25 @@ pub(crate) struct Waiting<W, F> {
 }
 
 /// A session's place in the registry; it is given up on drop.
-pub(crate) struct Place<W, F> {
-    registry: Arc<Registry<W, F>>,
+pub(crate) struct Slot<W, F> {
+    registry: Arc<FlowRegistry<W, F>>,
     ticket: u64,
 }
 
 /// The registry while nobody else looks at it, so that a flow finds its session or becomes one in one step.
 pub(crate) struct Locked<'a, W, F> {
-    registry: &'a Arc<Registry<W, F>>,
-    waiting: MutexGuard<'a, Vec<Waiting<W, F>>>,
+    registry: &'a Arc<FlowRegistry<W, F>>,
+    waiting: MutexGuard<'a, Vec<Pending<W, F>>>,
 }
 
-impl<W, F> Registry<W, F> {
+impl<W, F> FlowRegistry<W, F> {
     /// Nobody waits.
-    pub(crate) fn new() -> Arc<Registry<W, F>> {
-        Arc::new(Registry { waiting: Mutex::default(), freed: Condvar::new(), tickets: AtomicU64::new(0) })
+    pub(crate) fn new() -> Arc<FlowRegistry<W, F>> {
+        Arc::new(FlowRegistry {
+            waiting: Mutex::default(),
+            freed: Condvar::new(),
+            tickets: AtomicU64::new(0),
+        })
     }
 
     /// Looks at those who wait.
@@ -54,31 +58,31 @@ impl<W, F> Registry<W, F> {
         limit: Duration,
         confused: impl Fn(&W) -> bool,
     ) -> Locked<'_, W, F> {
-        let is_blocked = |all: &mut Vec<Waiting<W, F>>| all.iter().any(|waiting| confused(&waiting.wish));
+        let is_blocked = |all: &mut Vec<Pending<W, F>>| all.iter().any(|waiting| confused(&waiting.expected));
         let waited = self.freed.wait_timeout_while(self.guard(), limit, is_blocked);
         Locked { registry: self, waiting: waited.unwrap_or_else(PoisonError::into_inner).0 }
     }
 
-    fn guard(&self) -> MutexGuard<'_, Vec<Waiting<W, F>>> {
+    fn guard(&self) -> MutexGuard<'_, Vec<Pending<W, F>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<W, F> Locked<'_, W, F> {
     /// The first session of which this holds.
-    pub(crate) fn find(&mut self, is_it: impl Fn(&Waiting<W, F>) -> bool) -> Option<&mut Waiting<W, F>> {
+    pub(crate) fn find(&mut self, is_it: impl Fn(&Pending<W, F>) -> bool) -> Option<&mut Pending<W, F>> {
         self.waiting.iter_mut().find(|waiting| is_it(waiting))
     }
 
     /// A session begins to wait for so many flows; `waker` rings at each.
-    pub(crate) fn enter(&mut self, wish: W, most: u32, waker: Arc<Waker>) -> Place<W, F> {
+    pub(crate) fn enter(&mut self, expected: W, most: u32, waker: Arc<Waker>) -> Slot<W, F> {
         let ticket = self.registry.tickets.fetch_add(1, Ordering::Relaxed);
-        self.waiting.push(Waiting { wish, ticket, arrived: Vec::new(), count: 0, most, waker });
-        Place { registry: self.registry.clone(), ticket }
+        self.waiting.push(Pending { expected, ticket, arrived: Vec::new(), count: 0, most, waker });
+        Slot { registry: self.registry.clone(), ticket }
     }
 }
 
-impl<W, F> Waiting<W, F> {
+impl<W, F> Pending<W, F> {
     /// Flows that have come, taken or not.
     pub(crate) fn count(&self) -> u32 {
         self.count
@@ -102,7 +106,7 @@ impl<W, F> Waiting<W, F> {
     }
 }
 
-impl<W, F> Place<W, F> {
+impl<W, F> Slot<W, F> {
     /// The flows that came since the last call.
     pub(crate) fn take(&self) -> Vec<F> {
         let mut waiting = self.registry.guard();
@@ -119,7 +123,7 @@ impl<W, F> Place<W, F> {
     }
 }
 
-impl<W, F> Drop for Place<W, F> {
+impl<W, F> Drop for Slot<W, F> {
     fn drop(&mut self) {
         self.registry.guard().retain(|waiting| waiting.ticket != self.ticket);
         self.registry.freed.notify_all();
@@ -136,47 +140,47 @@ mod tests {
 
     #[test]
     fn a_flow_goes_to_the_session_that_waits_for_it_and_to_no_other() {
-        let registry: Arc<Registry<&str, u32>> = Registry::new();
+        let registry: Arc<FlowRegistry<&str, u32>> = FlowRegistry::new();
         let a = registry.lock().enter("a", 2, waker());
         let b = registry.lock().enter("b", 2, waker());
         for (name, flow) in [("a", 1), ("b", 2), ("a", 3)] {
-            registry.lock().find(|w| w.wish == name).expect("it waits").deliver(flow);
+            registry.lock().find(|w| w.expected == name).expect("it waits").deliver(flow);
         }
         assert_eq!((a.take(), b.take()), (vec![1, 3], vec![2]));
-        assert!(registry.lock().find(|w| w.wish == "a" && w.has_room()).is_none(), "a is full");
-        assert_eq!(registry.lock().find(|w| w.wish == "b").map(|w| (w.count(), w.most())), Some((1, 2)));
+        assert!(registry.lock().find(|w| w.expected == "a" && w.has_room()).is_none(), "a is full");
+        assert_eq!(registry.lock().find(|w| w.expected == "b").map(|w| (w.count(), w.most())), Some((1, 2)));
         drop(a);
-        assert!(registry.lock().find(|w| w.wish == "a").is_none(), "its place is given up");
+        assert!(registry.lock().find(|w| w.expected == "a").is_none(), "its slot is given up");
     }
 
     #[test]
     fn a_session_leaves_only_when_it_has_taken_all_that_came() {
-        let registry: Arc<Registry<(), u32>> = Registry::new();
-        let place = registry.lock().enter((), 2, waker());
+        let registry: Arc<FlowRegistry<(), u32>> = FlowRegistry::new();
+        let slot = registry.lock().enter((), 2, waker());
         registry.lock().find(|_| true).expect("it waits").deliver(7);
-        assert!(!place.leave());
-        assert_eq!(place.take(), [7]);
-        assert!(place.leave());
+        assert!(!slot.leave());
+        assert_eq!(slot.take(), [7]);
+        assert!(slot.leave());
         assert!(registry.lock().find(|_| true).is_none(), "nothing can come any more");
-        assert!(place.leave() && place.take().is_empty());
+        assert!(slot.leave() && slot.take().is_empty());
     }
 
     #[test]
     fn sessions_that_could_be_confused_wait_for_each_other() {
-        let registry: Arc<Registry<&str, u32>> = Registry::new();
+        let registry: Arc<FlowRegistry<&str, u32>> = FlowRegistry::new();
         let first = registry.lock().enter("same", 1, waker());
         let long = Duration::from_secs(60);
         let second = std::thread::scope(|scope| {
             let waits = scope.spawn(|| {
-                let mut locked = registry.lock_when_free(long, |wish| *wish == "same");
-                assert!(locked.find(|w| w.wish == "same").is_none(), "the first has gone");
+                let mut locked = registry.lock_when_free(long, |expected| *expected == "same");
+                assert!(locked.find(|w| w.expected == "same").is_none(), "the first has gone");
                 locked.enter("same", 1, waker())
             });
             drop(first);
             waits.join().expect("it ran")
         });
-        let mut other = registry.lock_when_free(long, |wish| *wish == "other");
-        other.find(|w| w.wish == "same").expect("the second waits").deliver(1);
+        let mut other = registry.lock_when_free(long, |expected| *expected == "other");
+        other.find(|w| w.expected == "same").expect("the second waits").deliver(1);
         drop(other);
         assert_eq!(second.take(), [1]);
         let soon = Duration::from_millis(1);

@@ -4,7 +4,7 @@
 use super::throughput::flows;
 use super::throughput::shared::FlowSocket;
 use crate::error::{Result, fault};
-use crate::session::registry::{self, Registry};
+use crate::session::registry::{self, FlowRegistry};
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
 use linux::sockaddr::plain;
@@ -44,21 +44,21 @@ pub(crate) enum Greeting {
 
 /// The flows of a server's sessions.
 pub(crate) struct Arrivals {
-    sessions: Arc<Registry<Wish, Arrival>>,
+    sessions: Arc<FlowRegistry<ExpectedFlows, Arrival>>,
     /// Of UDP flows, which are sorted by it.
     order: AtomicU64,
     gate: UdpGate,
-    doors: Mutex<HashSet<SocketAddr>>,
+    udp_listeners: Mutex<HashSet<SocketAddr>>,
     closed: AtomicBool,
 }
 
 /// A session's place among those who wait for flows.
-pub(crate) type Place = registry::Place<Wish, Arrival>;
+pub(crate) type Slot = registry::Slot<ExpectedFlows, Arrival>;
 
-type Waiting = registry::Waiting<Wish, Arrival>;
+type Pending = registry::Pending<ExpectedFlows, Arrival>;
 
 /// The flows of a session.
-pub(crate) struct Wish {
+pub(crate) struct ExpectedFlows {
     name: Name,
     transport: Transport,
     /// Numbers of the streams that have come.
@@ -79,10 +79,10 @@ impl Arrivals {
     /// Nobody waits. `secret`: what the answers to first datagrams are made with.
     pub(crate) fn new(secret: [u8; 32]) -> Arc<Arrivals> {
         Arc::new(Arrivals {
-            sessions: Registry::new(),
+            sessions: FlowRegistry::new(),
             order: AtomicU64::new(0),
             gate: UdpGate::new(secret),
-            doors: Mutex::default(),
+            udp_listeners: Mutex::default(),
             closed: AtomicBool::new(false),
         })
     }
@@ -96,7 +96,7 @@ impl Arrivals {
         local: SocketAddr,
         peer: SocketAddr,
         waker: &Arc<Waker>,
-    ) -> Result<Place> {
+    ) -> Result<Slot> {
         let test = &plan.test;
         let name = match &plan.hello {
             FlowHello::Iperf3 { cookie } => Name::Iperf3(cookie.clone()),
@@ -105,26 +105,28 @@ impl Arrivals {
         };
         let count = test.streams * if test.directions == model::plan::Directions::Both { 2 } else { 1 };
         if test.transport == Transport::Udp {
-            self.open_door(local)?;
+            self.open_udp_listener(local)?;
         }
         let peer = peer.ip().to_canonical();
-        let wish = Wish { name, transport: test.transport, taken: Vec::new(), local, peer };
-        let is_nameless = wish.is_nameless();
-        let confused = |other: &Wish| is_nameless && other.is_nameless() && other.peer == peer;
+        let expected = ExpectedFlows { name, transport: test.transport, taken: Vec::new(), local, peer };
+        let is_nameless = expected.is_nameless();
+        let confused = |other: &ExpectedFlows| is_nameless && other.is_nameless() && other.peer == peer;
         let mut sessions = self.sessions.lock_when_free(TURN_LIMIT, confused);
-        Ok(sessions.enter(wish, count, waker.clone()))
+        Ok(sessions.enter(expected, count, waker.clone()))
     }
 
     /// Does a session wait for TCP flows of this cookie?
     pub(crate) fn awaits_cookie(&self, cookie: &str) -> bool {
-        self.sessions.lock().find(|waiting| waiting.wish.has_cookie(cookie)).is_some()
+        self.sessions.lock().find(|waiting| waiting.expected.has_cookie(cookie)).is_some()
     }
 
     /// Hands an iPerf3 data connection to its session; a socket that nobody waits for is dropped.
     pub(crate) fn deliver_iperf3(&self, cookie: &str, socket: TcpStream, order: u64) {
         let mut sessions = self.sessions.lock();
-        let is_it = |waiting: &Waiting| {
-            waiting.wish.has_cookie(cookie) && waiting.wish.transport == Transport::Tcp && waiting.has_room()
+        let is_it = |waiting: &Pending| {
+            waiting.expected.has_cookie(cookie)
+                && waiting.expected.transport == Transport::Tcp
+                && waiting.has_room()
         };
         if let Some(waiting) = sessions.find(is_it) {
             let socket = FlowSocket::Tcp(Arc::new(socket));
@@ -140,7 +142,7 @@ impl Arrivals {
         order: u64,
     ) -> FlowAnswer {
         let mut sessions = self.sessions.lock();
-        let Some(waiting) = sessions.find(|waiting| waiting.wish.has_number(hello.session)) else {
+        let Some(waiting) = sessions.find(|waiting| waiting.expected.has_number(hello.session)) else {
             return FlowAnswer::UnknownSession;
         };
         if let Err(refusal) = judge(waiting, hello, Transport::Tcp) {
@@ -149,38 +151,40 @@ impl Arrivals {
         use std::io::Write;
         // Answered under the lock, so that nothing else can be sent on the flow before.
         if (&socket).write_all(&[FlowAnswer::Welcome.byte()]).is_ok() {
-            waiting.wish.taken.push(hello.stream);
+            waiting.expected.taken.push(hello.stream);
             let (stream, socket) = (Some(hello.stream), FlowSocket::Tcp(Arc::new(socket)));
             waiting.deliver(Arrival { order, stream, socket, greeting: None });
         }
         FlowAnswer::Welcome
     }
 
-    /// No more doors, and those open close.
+    /// No more udp_listeners, and those open close.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
     }
 
-    /// Receives UDP openings at one local address. One door for each address that control connections came to,
+    /// Receives UDP openings at one local address. One listener for each address that control connections came to,
     /// so that every answer leaves from the address the client knows.
-    fn open_door(self: &Arc<Self>, local: SocketAddr) -> Result<()> {
+    fn open_udp_listener(self: &Arc<Self>, local: SocketAddr) -> Result<()> {
         let local = plain(local);
-        let mut doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner);
-        if doors.contains(&local) {
+        let mut udp_listeners = self.udp_listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        if udp_listeners.contains(&local) {
             return Ok(());
         }
         let socket = udp_bind(local, &UdpOptions { reuse_address: true, ..UdpOptions::default() })?;
         socket.set_nonblocking(true)?;
         let arrivals = self.clone();
-        std::thread::Builder::new().name("udp door".into()).spawn(move || arrivals.keep_door(&socket))?;
-        doors.insert(local);
+        std::thread::Builder::new()
+            .name("udp openings".into())
+            .spawn(move || arrivals.take_openings(&socket))?;
+        udp_listeners.insert(local);
         Ok(())
     }
 
-    fn keep_door(&self, socket: &UdpSocket) {
+    fn take_openings(&self, socket: &UdpSocket) {
         let mut buffer = [0; 2048];
         while !self.closed.load(Ordering::Relaxed) {
-            if wait(&mut [Interest::readable(socket)], Some(mono_now() + DOOR_STEP)).is_err() {
+            if wait(&mut [Interest::readable(socket)], Some(mono_now() + LISTEN_STEP)).is_err() {
                 return;
             }
             while let Ok((length, from)) = socket.recv_from(&mut buffer) {
@@ -189,13 +193,13 @@ impl Arrivals {
         }
     }
 
-    fn take_opening(&self, door: &UdpSocket, datagram: &[u8], from: SocketAddr) {
+    fn take_opening(&self, listener: &UdpSocket, datagram: &[u8], from: SocketAddr) {
         if iperf3::is_udp_hello(datagram) {
             self.open_iperf3(from);
             return;
         }
         match self.gate.input(from, datagram, mono_now()) {
-            GateAnswer::Challenge(answer) => drop(door.send_to(&answer, from)),
+            GateAnswer::Challenge(answer) => drop(listener.send_to(&answer, from)),
             GateAnswer::Open(hello) => self.open_native(&hello, from),
             GateAnswer::Ignore => {}
         }
@@ -204,10 +208,11 @@ impl Arrivals {
     fn open_iperf3(&self, from: SocketAddr) {
         let mut sessions = self.sessions.lock();
         let peer = from.ip().to_canonical();
-        let is_it =
-            |waiting: &Waiting| waiting.wish.is_nameless() && waiting.wish.peer == peer && waiting.has_room();
+        let is_it = |waiting: &Pending| {
+            waiting.expected.is_nameless() && waiting.expected.peer == peer && waiting.has_room()
+        };
         let Some(waiting) = sessions.find(is_it) else { return };
-        let Ok(socket) = connected(waiting.wish.local, from) else { return };
+        let Ok(socket) = connected(waiting.expected.local, from) else { return };
         if socket.send(&iperf3::UDP_REPLY).is_ok() {
             let (order, socket) = (self.next_order(), FlowSocket::Udp(Arc::new(socket)));
             waiting.deliver(Arrival { order, stream: None, socket, greeting: Some(Greeting::Iperf3) });
@@ -216,11 +221,13 @@ impl Arrivals {
 
     fn open_native(&self, hello: &flow::FlowHello, from: SocketAddr) {
         let mut sessions = self.sessions.lock();
-        let Some(waiting) = sessions.find(|waiting| waiting.wish.has_number(hello.session)) else { return };
+        let Some(waiting) = sessions.find(|waiting| waiting.expected.has_number(hello.session)) else {
+            return;
+        };
         let Ok(key) = judge(waiting, hello, Transport::Udp) else { return };
-        let Ok(socket) = connected(waiting.wish.local, from) else { return };
+        let Ok(socket) = connected(waiting.expected.local, from) else { return };
         if socket.send(&udp::acknowledge(hello, &key)).is_ok() {
-            waiting.wish.taken.push(hello.stream);
+            waiting.expected.taken.push(hello.stream);
             let (order, socket) = (self.next_order(), FlowSocket::Udp(Arc::new(socket)));
             let greeting = Some(Greeting::Native(*hello, key));
             waiting.deliver(Arrival { order, stream: Some(hello.stream), socket, greeting });
@@ -232,7 +239,7 @@ impl Arrivals {
     }
 }
 
-impl Wish {
+impl ExpectedFlows {
     /// Are its flows known by nothing but their address?
     fn is_nameless(&self) -> bool {
         matches!(self.name, Name::Iperf3(_)) && self.transport == Transport::Udp
@@ -248,10 +255,10 @@ impl Wish {
 }
 
 /// The key by which a native flow has proved that it belongs to this session, or why it does not.
-fn judge(waiting: &Waiting, hello: &flow::FlowHello, transport: Transport) -> Result<FlowKey, FlowAnswer> {
-    match &waiting.wish.name {
-        Name::Native(_, key) if waiting.wish.transport == transport && hello.proves(transport, key) => {
-            let is_free = hello.stream < waiting.most() && !waiting.wish.taken.contains(&hello.stream);
+fn judge(waiting: &Pending, hello: &flow::FlowHello, transport: Transport) -> Result<FlowKey, FlowAnswer> {
+    match &waiting.expected.name {
+        Name::Native(_, key) if waiting.expected.transport == transport && hello.proves(transport, key) => {
+            let is_free = hello.stream < waiting.most() && !waiting.expected.taken.contains(&hello.stream);
             if is_free { Ok(*key) } else { Err(FlowAnswer::NoSuchStream) }
         }
         _ => Err(FlowAnswer::NotProved),
@@ -288,6 +295,6 @@ pub(crate) fn connected(local: SocketAddr, remote: SocketAddr) -> Result<UdpSock
     Ok(socket)
 }
 
-const DOOR_STEP: Nanos = Nanos(250_000_000);
+const LISTEN_STEP: Nanos = Nanos(250_000_000);
 /// Longest wait for another iPerf3 client of the same address to open its UDP streams.
 const TURN_LIMIT: std::time::Duration = std::time::Duration::from_secs(5);

@@ -43,7 +43,7 @@ pub struct Page {
 }
 
 /// The server, which all connections share.
-pub(crate) struct House {
+pub(crate) struct HttpService {
     limits: Limits,
     /// All that is there, in place of bytes and a sink.
     page: Option<Page>,
@@ -55,23 +55,23 @@ pub(crate) struct House {
     content: body::Content,
 }
 
-impl House {
+impl HttpService {
     /// Transfers end when `stop` is raised.
-    pub(crate) fn new(limits: Limits, notes: Arc<Notes>, stop: Arc<AtomicBool>) -> Arc<House> {
+    pub(crate) fn new(limits: Limits, notes: Arc<Notes>, stop: Arc<AtomicBool>) -> Arc<HttpService> {
         let connections = Budget::new(budget::CONNECTIONS);
         let transfers = Budget::new(BudgetLimits::quarters(limits.transfers, false));
         let content = body::Content::new();
-        Arc::new(House { limits, page: None, connections, transfers, notes, stop, content })
+        Arc::new(HttpService { limits, page: None, connections, transfers, notes, stop, content })
     }
 
     /// The page and nothing else.
-    pub(crate) fn of_page(page: Page, notes: Arc<Notes>, stop: Arc<AtomicBool>) -> Arc<House> {
+    pub(crate) fn of_page(page: Page, notes: Arc<Notes>, stop: Arc<AtomicBool>) -> Arc<HttpService> {
         let limits = Limits { transfers: READERS, ..Limits::default() };
-        let mut house = House::new(limits, notes, stop);
-        if let Some(house) = Arc::get_mut(&mut house) {
-            house.page = Some(page);
+        let mut service = HttpService::new(limits, notes, stop);
+        if let Some(service) = Arc::get_mut(&mut service) {
+            service.page = Some(page);
         }
-        house
+        service
     }
 
     /// A place among the transfers: at most a quarter of them for one address.
@@ -84,7 +84,7 @@ impl House {
     }
 }
 
-impl Service for House {
+impl Service for HttpService {
     fn connections(&self) -> &Arc<Budget> {
         &self.connections
     }

@@ -12,7 +12,7 @@ mod opening;
 mod server;
 mod session;
 mod source;
-mod udp_door;
+mod udp_listener;
 
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;

@@ -5,7 +5,7 @@
 //! | `run` | a whole run: opens the ways, runs the mode, tells the result |
 //! | `open` | a way's socket and session, for each protocol |
 //! | `ping_pong`, `schedule` | the modes |
-//! | `house` | what is done between two round trips: reports, keep-alives, the end |
+//! | `housekeeping` | what is done between two round trips: reports, keep-alives, the end |
 //! | `lane` | one way at work |
 //! | `sizes` | the size of each message |
 //! | `tally`, `flights`, `raw`, `far_clock` | what one way gives |
@@ -18,7 +18,7 @@ pub mod choose;
 mod far_clock;
 mod flights;
 mod floor;
-mod house;
+mod housekeeping;
 mod lane;
 mod loaded;
 mod open;

@@ -2,7 +2,7 @@
 
 use super::answer::{ABOUT, Answer};
 use super::body::Meter;
-use super::{House, Page, STOP_STEP};
+use super::{HttpService, Page, STOP_STEP};
 use crate::session::budget::Held;
 use linux::clock::mono_now;
 use model::time::MonoTime;
@@ -15,14 +15,19 @@ use wire::http::{Framing, MOST_HEAD, Method, Refused, Request, parse, size_in};
 pub(super) struct Connection<'a> {
     socket: TcpStream,
     peer: SocketAddr,
-    house: &'a House,
+    service: &'a HttpService,
     held: Held,
     ready: Vec<u8>,
 }
 
 impl<'a> Connection<'a> {
-    pub(super) fn new(socket: TcpStream, peer: SocketAddr, house: &'a House, held: Held) -> Connection<'a> {
-        Connection { socket, peer, house, held, ready: Vec::new() }
+    pub(super) fn new(
+        socket: TcpStream,
+        peer: SocketAddr,
+        service: &'a HttpService,
+        held: Held,
+    ) -> Connection<'a> {
+        Connection { socket, peer, service, held, ready: Vec::new() }
     }
 
     /// Answers one after the other, until it is closed.
@@ -66,7 +71,7 @@ impl<'a> Connection<'a> {
                 }
                 Err(refused) => return Ok(Head::Refused(refused)),
             }
-            if self.house.stopped()
+            if self.service.stopped()
                 || self.held.must_leave()
                 || (begun.is_none() && mono_now() - asked > IDLE)
             {
@@ -91,19 +96,19 @@ impl<'a> Connection<'a> {
 
     /// Answers one request; false: the connection is at its end.
     fn one(&mut self, request: &Request) -> io::Result<bool> {
-        let house = self.house;
-        let Some(_slot) = house.slot(self.peer.ip()) else {
+        let service = self.service;
+        let Some(_slot) = service.slot(self.peer.ip()) else {
             let words = "as many transfers as this server, or one address, may have at the same time: try again later\n";
             self.answer(Answer::text(503, words).with("Retry-After", "5"), false, false)?;
             return Ok(false);
         };
-        if let Some(page) = &house.page {
+        if let Some(page) = &service.page {
             return self.page(page, request);
         }
         if request.expects {
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
-        let mut meter = Meter::new(&house.limits, &house.stop);
+        let mut meter = Meter::new(&service.limits, &service.stop);
         match self.swallow(&mut meter, request.body)? {
             Swallowed::Whole => {}
             Swallowed::Bad(words) => {
@@ -158,9 +163,9 @@ impl<'a> Connection<'a> {
         };
         self.answer(answer, keep, head)?;
         if !head {
-            let house = self.house;
-            let mut meter = Meter::new(&house.limits, &house.stop);
-            let sent = meter.send(&self.socket, &house.content, from, count);
+            let service = self.service;
+            let mut meter = Meter::new(&service.limits, &service.stop);
+            let sent = meter.send(&self.socket, &service.content, from, count);
             self.log("down", &meter);
             sent?;
         }
@@ -266,7 +271,7 @@ impl<'a> Connection<'a> {
         self.socket.shutdown(std::net::Shutdown::Write)?;
         let until = mono_now() + LINGER;
         let mut buffer = [0; 4096];
-        while mono_now() < until && !self.house.stopped() {
+        while mono_now() < until && !self.service.stopped() {
             match self.socket.read(&mut buffer) {
                 Ok(0) => return Ok(()),
                 Err(e) if !matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
@@ -281,7 +286,7 @@ impl<'a> Connection<'a> {
     fn log(&self, way: &str, meter: &Meter<'_>) {
         let (bytes, elapsed) = (Bytes(meter.bytes), meter.elapsed());
         let rate = BitRate::from_bytes(bytes, elapsed);
-        self.house.notes.note(&format!("{} (http) {way} {bytes} in {elapsed}, {rate}", self.peer));
+        self.service.notes.note(&format!("{} (http) {way} {bytes} in {elapsed}, {rate}", self.peer));
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::member::{Known, Member};
 use super::session::{Session, Setting};
-use super::source::{Door, Source};
-use super::udp_door::UdpDoor;
+use super::source::{ReturnListener, Source};
+use super::udp_listener::UdpListener;
 use super::{Back, Extras};
 use crate::error::Result;
 use crate::host;
@@ -32,8 +32,8 @@ pub(super) fn run(
 ) -> Result<()> {
     let clock = Clock { mono: mono_now(), wall: wall_now() };
     let mut request = request(plan, extras, clock);
-    let door = is_back(request.traffic).then(|| door(plan, extras)).transpose()?;
-    if let Some((_, port)) = &door {
+    let listener = is_back(request.traffic).then(|| listener(plan, extras)).transpose()?;
+    if let Some((_, port)) = &listener {
         request.port = *port;
     }
     let _presence = shows_itself(plan, &request);
@@ -46,9 +46,9 @@ pub(super) fn run(
         return Ok(());
     }
     let tradeoff = request.traffic == Traffic::Tradeoff;
-    let (here, after) = match door {
-        Some((door, _)) if tradeoff => (Source::Complete, Some(door)),
-        Some((door, _)) => (Source::Door(door), None),
+    let (here, after) = match listener {
+        Some((listener, _)) if tradeoff => (Source::Complete, Some(listener)),
+        Some((listener, _)) => (Source::ReturnListener(listener), None),
         None => (Source::Complete, None),
     };
     let waker = Arc::new(Waker::new()?);
@@ -70,7 +70,9 @@ pub(super) fn run(
     };
     session(if tradeoff { Directions::Up } else { plan.test.directions }, members, here)?;
     match after {
-        Some(door) if !interrupt.is_raised() => session(Directions::Down, Vec::new(), Source::Door(door)),
+        Some(listener) if !interrupt.is_raised() => {
+            session(Directions::Down, Vec::new(), Source::ReturnListener(listener))
+        }
         _ => Ok(()),
     }
 }
@@ -127,27 +129,27 @@ fn is_back(traffic: Traffic) -> bool {
 }
 
 /// Opens the port at which the server is awaited.
-fn door(plan: &Plan, extras: &Extras) -> Result<(Door, u16)> {
+fn listener(plan: &Plan, extras: &Extras) -> Result<(ReturnListener, u16)> {
     let server = plan.target.address.ip().to_canonical();
     let any: IpAddr =
         if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let address = SocketAddr::new(plan.local.bind.unwrap_or(any), extras.back_port.unwrap_or(0));
-    let (door, local) = match plan.test.transport {
+    let (listener, local) = match plan.test.transport {
         Transport::Tcp => {
             let listener = tcp_listen(address, &flows::tcp_options(&plan.test, &plan.local), BACKLOG)?;
             let local = listener.local_addr()?;
-            (Door::tcp(listener, server, plan.test.streams)?, local)
+            (ReturnListener::tcp(listener, server, plan.test.streams)?, local)
         }
         Transport::Udp => {
             let device = plan.local.device.clone();
             let options = UdpOptions { reuse_address: true, device, ..UdpOptions::default() };
             let socket = udp_bind(address, &options)?;
             let local = socket.local_addr()?;
-            let door = UdpDoor::new(socket, Policy::default())?;
-            (Door::udp(door, server, plan.test.streams), local)
+            let listener = UdpListener::new(socket, Policy::default())?;
+            (ReturnListener::udp(listener, server, plan.test.streams), local)
         }
     };
-    Ok((door, local.port()))
+    Ok((listener, local.port()))
 }
 
 /// Opens every flow; none sends before all are open.

@@ -4,15 +4,15 @@
 use super::member::{Known, Member};
 use super::session::{Session, Setting};
 use super::source::{Asked, Gathering, Source};
-use super::udp_door::{Newcomer, UdpDoor};
+use super::udp_listener::{NewFlow, UdpListener};
 use super::{Config, opening};
 use crate::error::{Context, Result, refused};
 use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::session::budget::{self, Budget, Full, Held, Limits, client_of};
-use crate::session::listener::{Accepted, Crowd, Door, Listener, Quota, Service};
+use crate::session::listener::{Accepted, DatagramPort, Listener, Quota, Service, SessionThreads};
 use crate::session::notes::Notes;
-use crate::session::registry::{Registry, Waiting};
+use crate::session::registry::{FlowRegistry, Pending};
 use crate::work::observer;
 use linux::clock::{mono_now, wall_now};
 use linux::poll::Waker;
@@ -46,7 +46,7 @@ pub(super) fn open(mut config: Config, interrupt: &Interrupt, listener: &mut Lis
         interrupt: interrupt.clone(),
         connections: Budget::new(budget::CONNECTIONS),
         flows: Budget::new(FLOWS),
-        clients: Registry::new(),
+        clients: FlowRegistry::new(),
         tcp_tests: Budget::new(Limits::quarters(config.max_tests, false)),
         udp_tests: Budget::new(Limits::quarters(config.max_tests, false)),
         notes: listener.notes(),
@@ -57,8 +57,8 @@ pub(super) fn open(mut config: Config, interrupt: &Interrupt, listener: &mut Lis
         listener.add(socket, Arc::new(Port(server.clone())))?;
     }
     for socket in udp {
-        let door = UdpDoor::new(socket, server.config.policy.clone())?;
-        listener.add_door(Box::new(Knocks { server: server.clone(), door }));
+        let port = UdpListener::new(socket, server.config.policy.clone())?;
+        listener.add_datagram_port(Box::new(UdpPort { server: server.clone(), listener: port }));
     }
     Ok(())
 }
@@ -67,9 +67,9 @@ pub(super) fn open(mut config: Config, interrupt: &Interrupt, listener: &mut Lis
 struct Port(Arc<Server>);
 
 /// Its UDP port.
-struct Knocks {
+struct UdpPort {
     server: Arc<Server>,
-    door: UdpDoor,
+    listener: UdpListener,
 }
 
 /// A server at work.
@@ -103,27 +103,27 @@ impl Service for Port {
     }
 }
 
-impl Door for Knocks {
+impl DatagramPort for UdpPort {
     fn socket(&self) -> &UdpSocket {
-        &self.door.socket
+        &self.listener.socket
     }
 
-    fn take(&mut self, crowd: &mut Crowd) {
+    fn take(&mut self, threads: &mut SessionThreads) {
         let mut admitted: Vec<(SocketAddr, Held)> = Vec::new();
         let (clock, server) = (clock(), &self.server);
-        let newcomers = self.door.take(clock, |from, request| {
+        let new_flows = self.listener.take(clock, |from, request| {
             let held = server.admit_flow(from, request);
             let may = held.is_some();
             admitted.extend(held.map(|held| (from, held)));
             may
         });
-        for newcomer in newcomers {
-            let Some(at) = admitted.iter().position(|(from, _)| *from == newcomer.from) else { continue };
+        for new_flow in new_flows {
+            let Some(at) = admitted.iter().position(|(from, _)| *from == new_flow.from) else { continue };
             let (from, held) = admitted.swap_remove(at);
-            let (member, request) = udp_member(newcomer, held);
+            let (member, request) = udp_member(new_flow, held);
             if let Some((member, waker)) = server.join(member, request.as_ref(), from.ip()) {
                 let server = server.clone();
-                crowd.start(from, move || server.lead(member, request, waker, clock));
+                threads.start(from, move || server.lead(member, request, waker, clock));
             }
         }
     }
@@ -182,8 +182,8 @@ impl Server {
         let request = Request { start: None, ..request.clone() };
         let now = mono_now();
         let mut clients = self.clients.lock();
-        let is_it = |waiting: &Waiting<Asked, Member>| {
-            let asked = &waiting.wish;
+        let is_it = |waiting: &Pending<Asked, Member>| {
+            let asked = &waiting.expected;
             let is_soon = now.saturating_since(asked.since) < GATHERING;
             waiting.has_room() && is_soon && asked.address == address && asked.request == request
         };
@@ -259,10 +259,10 @@ impl Server {
     }
 }
 
-fn udp_member(newcomer: Newcomer, held: Held) -> (Member, Option<Request>) {
-    let request = newcomer.request.clone();
+fn udp_member(new_flow: NewFlow, held: Held) -> (Member, Option<Request>) {
+    let request = new_flow.request.clone();
     let test = request.as_ref().map_or_else(|| TestSpec::new(Transport::Udp), |r| r.test());
-    let member = newcomer.member(&test, Direction::Down, Known::Asked(request.clone()));
+    let member = new_flow.member(&test, Direction::Down, Known::Asked(request.clone()));
     (Member { held: Some(held), ..member }, request.map(|request| *request))
 }
 

@@ -1,8 +1,8 @@
 //! Where the further flows of a session come from.
 
 use super::member::{Known, Member};
-use super::udp_door::{Newcomer, UdpDoor};
-use crate::session::registry::{Place, Registry};
+use super::udp_listener::{NewFlow, UdpListener};
+use crate::session::registry::{FlowRegistry, Slot};
 use crate::work::throughput::flows;
 use crate::work::throughput::shared::FlowSocket;
 use linux::clock::mono_now;
@@ -21,13 +21,13 @@ pub(super) enum Source {
     /// All are there.
     Complete,
     /// The server brings those that belong to it.
-    Server(Place<Asked, Member>),
+    Server(Slot<Asked, Member>),
     /// The server of this client opens them (`-d`, `-r`).
-    Door(Door),
+    ReturnListener(ReturnListener),
 }
 
 /// Flows that look alike are of one client.
-pub(super) type Gathering = Registry<Asked, Member>;
+pub(super) type Gathering = FlowRegistry<Asked, Member>;
 
 /// What the flows of one client have in common.
 pub(super) struct Asked {
@@ -38,7 +38,7 @@ pub(super) struct Asked {
 }
 
 /// A client's open port.
-pub(super) struct Door {
+pub(super) struct ReturnListener {
     listener: Listener,
     server: IpAddr,
     expected: u32,
@@ -49,19 +49,29 @@ pub(super) struct Door {
 
 enum Listener {
     Tcp(TcpListener),
-    Udp(Box<UdpDoor>),
+    Udp(Box<UdpListener>),
 }
 
-impl Door {
+impl ReturnListener {
     /// Waits on a listener for so many connections of this server.
-    pub(super) fn tcp(listener: TcpListener, server: IpAddr, expected: u32) -> std::io::Result<Door> {
+    pub(super) fn tcp(
+        listener: TcpListener,
+        server: IpAddr,
+        expected: u32,
+    ) -> std::io::Result<ReturnListener> {
         listener.set_nonblocking(true)?;
-        Ok(Door { listener: Listener::Tcp(listener), server, expected, taken: 0, until: None })
+        Ok(ReturnListener { listener: Listener::Tcp(listener), server, expected, taken: 0, until: None })
     }
 
     /// Waits on a socket for so many flows of this server.
-    pub(super) fn udp(door: UdpDoor, server: IpAddr, expected: u32) -> Door {
-        Door { listener: Listener::Udp(Box::new(door)), server, expected, taken: 0, until: None }
+    pub(super) fn udp(listener: UdpListener, server: IpAddr, expected: u32) -> ReturnListener {
+        ReturnListener {
+            listener: Listener::Udp(Box::new(listener)),
+            server,
+            expected,
+            taken: 0,
+            until: None,
+        }
     }
 
     /// Flows that have come.
@@ -82,10 +92,10 @@ impl Door {
                 })
                 .take(room as usize)
                 .collect(),
-            Listener::Udp(door) => door
+            Listener::Udp(listener) => listener
                 .take(clock, |from, _| from.ip() == server)
                 .into_iter()
-                .map(|newcomer| newcomer.member(test, Direction::Up, Known::Back))
+                .map(|new_flow| new_flow.member(test, Direction::Up, Known::Back))
                 .take(room as usize)
                 .collect(),
         };
@@ -97,7 +107,7 @@ impl Door {
     }
 }
 
-impl Newcomer {
+impl NewFlow {
     /// The member it becomes.
     pub(super) fn member(self, test: &TestSpec, way: Direction, known: Known) -> Member {
         flows::configure_udp(&self.socket, test, flows::Wish::Peers).ok();
@@ -111,8 +121,8 @@ impl Source {
     pub(super) fn take(&mut self, now: MonoTime, clock: Clock, test: &TestSpec) -> Vec<Member> {
         match self {
             Source::Complete => Vec::new(),
-            Source::Server(place) => place.take(),
-            Source::Door(door) => door.take(now, clock, test),
+            Source::Server(slot) => slot.take(),
+            Source::ReturnListener(listener) => listener.take(now, clock, test),
         }
     }
 
@@ -120,11 +130,11 @@ impl Source {
     pub(super) fn is_done(&mut self, hurry: bool) -> bool {
         match self {
             Source::Complete => true,
-            Source::Server(place) => place.leave(),
-            Source::Door(door) => {
+            Source::Server(slot) => slot.leave(),
+            Source::ReturnListener(listener) => {
                 let now = mono_now();
-                let until = *door.until.get_or_insert(now + PATIENCE);
-                hurry || door.taken == door.expected || now >= until
+                let until = *listener.until.get_or_insert(now + PATIENCE);
+                hurry || listener.taken == listener.expected || now >= until
             }
         }
     }
@@ -132,23 +142,23 @@ impl Source {
     /// When it has waited long enough.
     pub(super) fn deadline(&self) -> Option<MonoTime> {
         match self {
-            Source::Door(door) => door.until,
+            Source::ReturnListener(listener) => listener.until,
             Source::Complete | Source::Server(_) => None,
         }
     }
 
     /// What to watch for more.
     pub(super) fn interest(&self) -> Option<Interest<'_>> {
-        let Source::Door(door) = self else { return None };
-        (door.taken < door.expected).then(|| match &door.listener {
+        let Source::ReturnListener(listener) = self else { return None };
+        (listener.taken < listener.expected).then(|| match &listener.listener {
             Listener::Tcp(listener) => Interest::readable(listener),
-            Listener::Udp(door) => Interest::readable(&door.socket),
+            Listener::Udp(listener) => Interest::readable(&listener.socket),
         })
     }
 
-    /// A door that nobody came through.
+    /// A listener that nobody came through.
     pub(super) fn is_missed(&self) -> bool {
-        matches!(self, Source::Door(door) if door.taken() == 0)
+        matches!(self, Source::ReturnListener(listener) if listener.taken() == 0)
     }
 }
 

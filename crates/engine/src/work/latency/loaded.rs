@@ -19,7 +19,7 @@ mod stage;
 pub(crate) use course::Course;
 
 use super::Job;
-use super::house::House;
+use super::housekeeping::Housekeeping;
 use super::lane::Lane;
 use super::schedule;
 use crate::work::echo::wait::Waiter;
@@ -53,13 +53,13 @@ pub(crate) fn idle(plan: &LatencyPlan) -> Option<Nanos> {
 pub(crate) fn follow<E: Exchange>(
     plan: &LatencyPlan,
     lanes: &mut [Lane<E>],
-    house: &House<'_>,
+    housekeeping: &Housekeeping<'_>,
 ) -> Option<Stage> {
     let (load, [lane]) = (plan.load.as_ref()?, lanes) else { return None };
     let stage = Stage::default();
     stage.set(Now::Phase { index: 0, counted: true });
     let width = width(idle(plan)? + load.time.saturating_mul(load.phases.len() as u64));
-    lane.tally.follow(Course::new(stage.clone(), width, house.patience(0)));
+    lane.tally.follow(Course::new(stage.clone(), width, housekeeping.patience(0)));
     Some(stage)
 }
 
@@ -69,14 +69,14 @@ pub(crate) fn run<E: Exchange>(
     stage: Stage,
     lanes: &mut [Lane<E>],
     waiter: &mut Waiter,
-    house: &mut House<'_>,
+    housekeeping: &mut Housekeeping<'_>,
 ) {
     stage.set(Now::Between);
     let alive = lanes.iter().any(|lane| lane.dead.is_none() && lane.tally.heard());
-    let played = if alive { beside_load(job, &stage, lanes, waiter, house) } else { Vec::new() };
-    house.last_sample(mono_now(), lanes);
+    let played = if alive { beside_load(job, &stage, lanes, waiter, housekeeping) } else { Vec::new() };
+    housekeeping.last_sample(mono_now(), lanes);
     if let Some(course) = lanes.iter_mut().find_map(|lane| lane.tally.take_course()) {
-        (house.sink)(&Event::Load(Box::new(result(course, &played, house.started))));
+        (housekeeping.sink)(&Event::Load(Box::new(result(course, &played, housekeeping.started))));
     }
 }
 
@@ -85,13 +85,13 @@ fn beside_load<E: Exchange>(
     stage: &Stage,
     lanes: &mut [Lane<E>],
     waiter: &mut Waiter,
-    house: &mut House<'_>,
+    housekeeping: &mut Housekeeping<'_>,
 ) -> Vec<Played> {
     let plan = job.plan;
     let (Some(load), Some(way)) = (&plan.load, plan.ways.first()) else { return Vec::new() };
     let (stop, over) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
-    house.over = Some(over.clone());
-    house.paced_from = mono_now();
+    housekeeping.over = Some(over.clone());
+    housekeeping.paced_from = mono_now();
     let score =
         Score { plan, way, load, security: job.security, interrupt: job.interrupt, stop: &stop, stage };
     let (played, warnings) = std::thread::scope(|scope| {
@@ -103,11 +103,11 @@ fn beside_load<E: Exchange>(
             conductor::play(score)
         };
         let conductor = std::thread::Builder::new().name("conductor".into()).spawn_scoped(scope, play);
-        schedule::run(lanes, &[], waiter, house);
+        schedule::run(lanes, &[], waiter, housekeeping);
         stop.store(true, Ordering::Release);
         conductor.ok().and_then(|conductor| conductor.join().ok()).unwrap_or_else(without_load)
     });
-    warnings.into_iter().for_each(|warning| (house.sink)(&Event::Warning(warning)));
+    warnings.into_iter().for_each(|warning| (housekeeping.sink)(&Event::Warning(warning)));
     played
 }
 

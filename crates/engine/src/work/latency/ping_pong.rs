@@ -1,6 +1,6 @@
 //! Ping-pong: the next message, or burst, goes when the replies to the last have come; several ways take turns.
 
-use super::house::House;
+use super::housekeeping::Housekeeping;
 use super::lane::{Lane, Ping};
 use super::sizes::Sizes;
 use crate::work::echo::wait::{SPIN, Waiter};
@@ -11,16 +11,22 @@ use model::units::Nanos;
 use wire::echo::Exchange;
 
 /// Runs until the plan's end, or until every way is dead.
-pub(crate) fn run<E: Exchange>(lanes: &mut [Lane<E>], waiter: &mut Waiter, house: &mut House<'_>) {
-    let mut sizes = Sizes::of(house.plan, house.started.0);
-    let burst = house.plan.burst.max(1);
+pub(crate) fn run<E: Exchange>(
+    lanes: &mut [Lane<E>],
+    waiter: &mut Waiter,
+    housekeeping: &mut Housekeeping<'_>,
+) {
+    let mut sizes = Sizes::of(housekeeping.plan, housekeeping.started.0);
+    let burst = housekeeping.plan.burst.max(1);
     let nanos = u64::from(burst) * 1_000_000_000;
-    let step = house.plan.rate.and_then(|rate| nanos.checked_div(rate.0)).map(Nanos);
-    let (mut due, mut rounds) = (house.started, 0);
+    let step = housekeeping.plan.rate.and_then(|rate| nanos.checked_div(rate.0)).map(Nanos);
+    let (mut due, mut rounds) = (housekeeping.started, 0);
     loop {
         let now = mono_now();
-        house.keep(now, lanes);
-        if house.is_over(now, rounds * u64::from(burst)) || lanes.iter().all(|lane| lane.dead.is_some()) {
+        housekeeping.keep(now, lanes);
+        if housekeeping.is_over(now, rounds * u64::from(burst))
+            || lanes.iter().all(|lane| lane.dead.is_some())
+        {
             return;
         }
         let size = sizes.next_burst();
@@ -28,16 +34,16 @@ pub(crate) fn run<E: Exchange>(lanes: &mut [Lane<E>], waiter: &mut Waiter, house
             // Another way begins each round, so that none is always the one after a pause.
             let index = ((rounds + turn) % lanes.len() as u64) as usize;
             if lanes[index].dead.is_none()
-                && lanes[index].ping(burst, size, house.patience(index), waiter) != Ping::Answered
+                && lanes[index].ping(burst, size, housekeeping.patience(index), waiter) != Ping::Answered
             {
                 // Waiting was long: chores may be due.
-                house.keep(mono_now(), lanes);
+                housekeeping.keep(mono_now(), lanes);
             }
         }
         rounds += 1;
         if let Some(step) = step {
             due = (due + step).max(mono_now() - step);
-            pause(due, rounds * u64::from(burst), house, lanes, waiter);
+            pause(due, rounds * u64::from(burst), housekeeping, lanes, waiter);
         }
     }
 }
@@ -46,18 +52,18 @@ pub(crate) fn run<E: Exchange>(lanes: &mut [Lane<E>], waiter: &mut Waiter, house
 fn pause<E: Exchange>(
     due: MonoTime,
     sent: u64,
-    house: &mut House<'_>,
+    housekeeping: &mut Housekeeping<'_>,
     lanes: &mut [Lane<E>],
     waiter: &mut Waiter,
 ) {
     loop {
         let now = mono_now();
-        if now >= due || house.is_over(now, sent) {
+        if now >= due || housekeeping.is_over(now, sent) {
             return;
         }
-        house.keep(now, lanes);
-        let early = if house.plan.wait == WaitMode::Block { Nanos::ZERO } else { SPIN };
-        let until = (due - early).min(house.due()).min(now + LONGEST_NAP);
+        housekeeping.keep(now, lanes);
+        let early = if housekeeping.plan.wait == WaitMode::Block { Nanos::ZERO } else { SPIN };
+        let until = (due - early).min(housekeeping.due()).min(now + LONGEST_NAP);
         if until > now {
             sleep_until(until);
         }

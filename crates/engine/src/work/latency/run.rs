@@ -1,6 +1,6 @@
 //! A whole latency run: opens the ways, measures the floor, runs the mode, tells the result.
 
-use super::house::House;
+use super::housekeeping::Housekeeping;
 use super::lane::Lane;
 use super::open::{Opened, configure, open, server_command};
 use super::raw::RawFile;
@@ -163,21 +163,21 @@ fn measure<E: Exchange>(
     lanes.iter_mut().enumerate().for_each(|(way, lane)| lane.begin(gather(job, way, started)));
     let before = result::HostBefore::now();
     let mut waiter = Waiter::since(plan.wait, started);
-    let mut house = House::new(plan, started, job.interrupt, &mut sessions, sink);
-    let follows = loaded::follow(plan, &mut lanes, &house);
+    let mut housekeeping = Housekeeping::new(plan, started, job.interrupt, &mut sessions, sink);
+    let follows = loaded::follow(plan, &mut lanes, &housekeeping);
     match plan.mode {
-        LatencyMode::PingPong => ping_pong::run(&mut lanes, &mut waiter, &mut house),
+        LatencyMode::PingPong => ping_pong::run(&mut lanes, &mut waiter, &mut housekeeping),
         LatencyMode::UnderLoad | LatencyMode::Throughput | LatencyMode::Playback => {
-            schedule::run(&mut lanes, job.playback, &mut waiter, &mut house);
+            schedule::run(&mut lanes, job.playback, &mut waiter, &mut housekeeping);
         }
     }
     let noise = before.since(waiter.watch(), plan.wait == WaitMode::Spin);
     if let Some(stage) = follows {
-        loaded::run(job, stage, &mut lanes, &mut waiter, &mut house);
+        loaded::run(job, stage, &mut lanes, &mut waiter, &mut housekeeping);
     }
     let ended = mono_now();
-    house.last_sample(ended, &mut lanes);
-    house.warn_of_dead(&lanes);
+    housekeeping.last_sample(ended, &mut lanes);
+    housekeeping.warn_of_dead(&lanes);
     let silent = lanes.iter().all(|lane| !lane.tally.heard()) && plan.mode != LatencyMode::Throughput;
     let broken = broken_off(plan, &lanes).filter(|_| !silent && !job.interrupt.is_raised());
     let blame = silent.then(|| silence(job, &lanes)).or_else(|| broken.clone());

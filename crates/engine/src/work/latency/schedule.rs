@@ -1,6 +1,6 @@
 //! Messages at their due times, whether replies come or not: under-load, throughput, playback.
 
-use super::house::House;
+use super::housekeeping::Housekeeping;
 use super::lane::Lane;
 use super::sizes::Sizes;
 use crate::work::echo::wait::{SPIN, Waiter};
@@ -18,23 +18,23 @@ pub(crate) fn run<E: Exchange>(
     lanes: &mut [Lane<E>],
     playback: &[Item],
     waiter: &mut Waiter,
-    house: &mut House<'_>,
+    housekeeping: &mut Housekeeping<'_>,
 ) {
-    let mut clockwork = Clockwork::new(house, playback);
-    let mut expiry = house.started + EXPIRY_STEP;
+    let mut clockwork = Clockwork::new(housekeeping, playback);
+    let mut expiry = housekeeping.started + EXPIRY_STEP;
     loop {
         let now = mono_now();
         waiter.look(now);
-        house.keep(now, lanes);
+        housekeeping.keep(now, lanes);
         if now >= expiry {
             expiry = now + EXPIRY_STEP;
             let give_up = |(index, lane): (usize, &mut Lane<E>)| {
-                let patience = house.patience(index);
+                let patience = housekeeping.patience(index);
                 lane.tally.expire(now - patience);
             };
             lanes.iter_mut().enumerate().for_each(give_up);
         }
-        let due = clockwork.due().filter(|_| !house.is_over(now, clockwork.sent));
+        let due = clockwork.due().filter(|_| !housekeeping.is_over(now, clockwork.sent));
         let sends = due.is_some_and(|due| now >= due);
         if sends {
             clockwork.send(now, lanes);
@@ -45,9 +45,11 @@ pub(crate) fn run<E: Exchange>(
             return;
         }
         if !sends && !heard {
-            rest(now, due.unwrap_or(expiry).min(expiry), lanes, waiter, house);
+            rest(now, due.unwrap_or(expiry).min(expiry), lanes, waiter, housekeeping);
         }
-        if lanes.iter().all(|lane| lane.dead.is_some()) || (house.interrupt.is_raised() && due.is_some()) {
+        if lanes.iter().all(|lane| lane.dead.is_some())
+            || (housekeeping.interrupt.is_raised() && due.is_some())
+        {
             return;
         }
     }
@@ -67,11 +69,11 @@ fn rest<E: Exchange>(
     due: MonoTime,
     lanes: &[Lane<E>],
     waiter: &mut Waiter,
-    house: &House<'_>,
+    housekeeping: &Housekeeping<'_>,
 ) {
-    let early = if house.plan.wait == WaitMode::Block { Nanos::ZERO } else { SPIN };
-    let until = (due - early).min(house.due());
-    if house.plan.wait == WaitMode::Spin || until <= now {
+    let early = if housekeeping.plan.wait == WaitMode::Block { Nanos::ZERO } else { SPIN };
+    let until = (due - early).min(housekeeping.due());
+    if housekeeping.plan.wait == WaitMode::Spin || until <= now {
         return;
     }
     let alive = lanes.iter().filter(|lane| lane.dead.is_none());
@@ -104,16 +106,16 @@ struct Clockwork<'a> {
 }
 
 impl<'a> Clockwork<'a> {
-    fn new(house: &House<'_>, playback: &'a [Item]) -> Clockwork<'a> {
-        let plan = house.plan;
-        let mut sizes = Sizes::of(plan, house.started.0);
+    fn new(housekeeping: &Housekeeping<'_>, playback: &'a [Item]) -> Clockwork<'a> {
+        let plan = housekeeping.plan;
+        let mut sizes = Sizes::of(plan, housekeeping.started.0);
         Clockwork {
             mode: plan.mode,
             size: sizes.next_burst(),
             sizes,
             burst: plan.burst.max(1).into(),
             playback,
-            started: house.paced_from,
+            started: housekeeping.paced_from,
             rate: plan.rate,
             from_send: plan.load.is_some(),
             reply_every: u64::from(plan.reply_every.max(1)),

@@ -2,7 +2,7 @@
 
 use super::{BUSY, Opener, Site};
 use crate::error::sentence;
-use crate::work::arrivals::{Arrival, Place};
+use crate::work::arrivals::{Arrival, Slot};
 use crate::work::observer::SessionEvent;
 use crate::work::throughput::flows;
 use crate::work::throughput::shared::{Flow, FlowSocket};
@@ -24,7 +24,7 @@ enum Way {
     /// All are open.
     Connected(Option<Vec<Flow>>),
     /// They arrive one by one.
-    Arriving { place: Place, flows: Vec<Arrival>, complete: bool },
+    Arriving { slot: Slot, flows: Vec<Arrival>, complete: bool },
 }
 
 /// Opening datagrams that come again are answered until this is asked for: then the flow is known to be open at both ends.
@@ -50,7 +50,7 @@ impl Opening {
                 .map(|flows| Way::Connected(Some(flows))),
             Opener::Server(arrivals) => arrivals
                 .wait_for(plan, site.ends.0, site.ends.1, &site.waker)
-                .map(|place| Way::Arriving { place, flows: Vec::new(), complete: false }),
+                .map(|slot| Way::Arriving { slot, flows: Vec::new(), complete: false }),
         };
         match opened {
             Ok(way) => Some(Opening { order, way }),
@@ -75,8 +75,8 @@ impl Opening {
 
     /// Takes what has arrived, and answers what came again.
     pub(super) fn tick(&mut self) {
-        if let Way::Arriving { place, flows, .. } = &mut self.way {
-            flows.extend(place.take());
+        if let Way::Arriving { slot, flows, .. } = &mut self.way {
+            flows.extend(slot.take());
             flows.iter().for_each(Arrival::greet_again);
         }
     }

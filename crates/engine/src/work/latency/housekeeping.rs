@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wire::echo::Exchange;
 
 /// The chores of a run.
-pub(crate) struct House<'a> {
+pub(crate) struct Housekeeping<'a> {
     pub(crate) plan: &'a LatencyPlan,
     pub(crate) started: MonoTime,
     pub(crate) interrupt: &'a Interrupt,
@@ -32,19 +32,19 @@ pub(crate) struct House<'a> {
     patience: Vec<Nanos>,
 }
 
-impl<'a> House<'a> {
+impl<'a> Housekeeping<'a> {
     pub(crate) fn new(
         plan: &'a LatencyPlan,
         started: MonoTime,
         interrupt: &'a Interrupt,
         sessions: &'a mut [Option<LatencySession>],
         sink: &'a mut dyn FnMut(&Event),
-    ) -> House<'a> {
+    ) -> Housekeeping<'a> {
         let patience = vec![plan.timeout.unwrap_or(FIRST_PATIENCE); plan.ways.len()];
         let next_sample =
             if plan.interval > Nanos::ZERO { started + plan.interval } else { MonoTime(u64::MAX) };
         let due = started + STEP;
-        House {
+        Housekeeping {
             plan,
             started,
             interrupt,

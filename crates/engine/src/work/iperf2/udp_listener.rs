@@ -1,6 +1,6 @@
 //! Where UDP flows come in: one socket hears everyone's first datagrams, and each flow then gets a socket of its own.
 //!
-//! From the moment that socket is connected the kernel gives it what its peer sends. What lies at the door by then is
+//! From the moment that socket is connected the kernel gives it what its peer sends. What lies at the listener by then is
 //! finite, is read first and in order, and goes with the flow: nothing is lost, however fast the peer sends.
 
 use crate::error::Result;
@@ -15,8 +15,8 @@ use wire::Policy;
 use wire::iperf2::{Flow, FlowOutput, Request, Told, UdpServer, is_wide};
 use wire::stamp::Clock;
 
-/// The door of one port.
-pub(super) struct UdpDoor {
+/// The listener of one port.
+pub(super) struct UdpListener {
     pub(super) socket: UdpSocket,
     policy: Policy,
     buffer: Vec<u8>,
@@ -25,7 +25,7 @@ pub(super) struct UdpDoor {
 }
 
 /// A flow that has come in.
-pub(super) struct Newcomer {
+pub(super) struct NewFlow {
     pub(super) machine: UdpServer,
     pub(super) socket: Arc<UdpSocket>,
     pub(super) from: SocketAddr,
@@ -36,16 +36,16 @@ pub(super) struct Newcomer {
     pub(super) early: Vec<Vec<u8>>,
 }
 
-impl UdpDoor {
+impl UdpListener {
     /// Opens it on a bound socket that shares its port (`SO_REUSEADDR`).
     ///
     /// # Errors
     /// What `setsockopt(2)` gives.
-    pub(super) fn new(socket: UdpSocket, policy: Policy) -> Result<UdpDoor> {
+    pub(super) fn new(socket: UdpSocket, policy: Policy) -> Result<UdpListener> {
         socket.set_nonblocking(true)?;
         linux::message::set_receive_notes(&socket)?;
         linux::options::set_recv_buffer(&socket, BUFFER)?;
-        Ok(UdpDoor { socket, policy, buffer: vec![0; 1 << 16], inside: HashMap::new() })
+        Ok(UdpListener { socket, policy, buffer: vec![0; 1 << 16], inside: HashMap::new() })
     }
 
     /// The flows that have come since the last call. `admit` tells whether a flow of this address may begin, which asks for
@@ -54,8 +54,8 @@ impl UdpDoor {
         &mut self,
         clock: Clock,
         mut admit: impl FnMut(SocketAddr, Option<&Request>) -> bool,
-    ) -> Vec<Newcomer> {
-        let mut new: Vec<Newcomer> = Vec::new();
+    ) -> Vec<NewFlow> {
+        let mut new: Vec<NewFlow> = Vec::new();
         let mut early = 0;
         self.inside.retain(|_, socket| socket.strong_count() > 0);
         for _ in 0..MOST {
@@ -67,33 +67,33 @@ impl UdpDoor {
             let (Some(from), Ok(bound)) = (came.from.map(plain), self.socket.local_addr()) else { continue };
             let local = plain(SocketAddr::new(came.local.unwrap_or(bound.ip()), bound.port()));
             let datagram = &self.buffer[..came.len];
-            if let Some(newcomer) = new.iter_mut().find(|newcomer| newcomer.from == from) {
+            if let Some(new_flow) = new.iter_mut().find(|new_flow| new_flow.from == from) {
                 early += datagram.len();
                 if early <= MOST_EARLY {
-                    newcomer.early.push(datagram.to_vec());
+                    new_flow.early.push(datagram.to_vec());
                 }
                 continue;
             }
-            // On its way to the door while its flow went in: one datagram in a million, lost like any other.
+            // On its way to the listener while its flow went in: one datagram in a million, lost like any other.
             if self.inside.contains_key(&(local, from)) {
                 continue;
             }
-            if let Some(newcomer) = newcomer(datagram, &self.policy, clock, (local, from), &mut admit) {
-                self.inside.insert((local, from), Arc::downgrade(&newcomer.socket));
-                new.push(newcomer);
+            if let Some(new_flow) = new_flow(datagram, &self.policy, clock, (local, from), &mut admit) {
+                self.inside.insert((local, from), Arc::downgrade(&new_flow.socket));
+                new.push(new_flow);
             }
         }
         new
     }
 }
 
-fn newcomer(
+fn new_flow(
     datagram: &[u8],
     policy: &Policy,
     clock: Clock,
     (local, from): (SocketAddr, SocketAddr),
     admit: &mut impl FnMut(SocketAddr, Option<&Request>) -> bool,
-) -> Option<Newcomer> {
+) -> Option<NewFlow> {
     let now = mono_now();
     let mut machine = UdpServer::new(datagram, policy, clock, now)?;
     let request = match machine.output(now) {
@@ -106,12 +106,12 @@ fn newcomer(
     let socket = Arc::new(connected(local, from).ok()?);
     socket.set_nonblocking(false).ok()?;
     let (wide, early) = (is_wide(datagram), vec![datagram.to_vec()]);
-    Some(Newcomer { machine, socket, from, request, wide, early })
+    Some(NewFlow { machine, socket, from, request, wide, early })
 }
 
 /// Datagrams read before looking at anything else.
 const MOST: usize = 1 << 16;
 /// Bytes that are kept for the flows that come in at once: as many as the socket holds.
 const MOST_EARLY: usize = 16 << 20;
-/// What may gather at the door while a flow goes in.
+/// What may gather at the listener while a flow goes in.
 const BUFFER: Bytes = Bytes(16 << 20);
