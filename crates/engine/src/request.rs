@@ -11,6 +11,7 @@ mod hops;
 mod latency;
 mod measure;
 mod path;
+pub mod preflight;
 mod throughput;
 mod transfer;
 

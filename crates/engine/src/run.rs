@@ -11,6 +11,7 @@ pub mod measure;
 pub mod pairs;
 mod path;
 mod throughput;
+mod together;
 mod transfer;
 mod without_copy;
 
@@ -23,12 +24,12 @@ pub use measure::MeasurePlan;
 pub use pairs::{MAX_PAIRS, PairCount, PairsPlan};
 pub use transfer::TransferWork;
 
-use crate::capture::CaptureOptions;
-use crate::client;
-use crate::connect::Security;
 use crate::error::{Error, Result};
+use crate::host::capture::CaptureOptions;
 use crate::host::entropy;
-use crate::interrupt::Interrupt;
+use crate::host::interrupt::Interrupt;
+use crate::session::connect::Security;
+use crate::work::client;
 use linux::clock::wall_now;
 use linux::nic::Nic;
 use model::dut::DutReport;

@@ -333,7 +333,7 @@ impl std::fmt::Display for Step {
                 let way = match directions {
                     Directions::Up => "up",
                     Directions::Down => "down",
-                    Directions::Both => "both ways at once",
+                    Directions::Both => "both directions at once",
                 };
                 write!(f, "{transport} {way}")?;
                 if let Some(rate) = rate {

@@ -197,7 +197,7 @@ pub struct LatencyStarted {
     pub host: Host,
 }
 
-/// The two ends of a way, as this end knows them and as the far end says.
+/// The two ends of a way, as this end knows them and as the far end reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WayEnds {
     /// This end.

@@ -30,7 +30,7 @@ mod values;
 pub(crate) use analyse::{AnalyseArgs, GroupBy};
 pub(crate) use capture::CaptureArgs;
 pub(crate) use config::{ConfigArgs, ConfigCommand};
-pub(crate) use engine::host_port::HostPort;
+pub(crate) use engine::host::host_port::HostPort;
 pub(crate) use frames::FramesArgs;
 pub(crate) use hops::HopsArgs;
 pub(crate) use import::{ImportArgs, OutputsArgs};
@@ -436,7 +436,7 @@ EXAMPLES
   pathmeter throughput far.example --udp --reverse
   pathmeter latency far.example
   pathmeter mtu far.example               which packets the path carries, each way
-  pathmeter hops far.example              routers on the way, and where packets are really lost
+  pathmeter hops far.example              routers on the path, and where packets are really lost
   pathmeter transfer http://far.example:8080/bytes/10MB
   pathmeter frames far.example --link 25G frame sizes against line rate
   pathmeter rfc2544 --lab forward --quick a router: rates without loss, latency, bursts

@@ -110,6 +110,6 @@ fn run(cli: &Cli, config: &Config) -> Result<Exit> {
         Command::Sockperf(args) => commands::dialect::sockperf(&args.args),
         Command::Completions(args) => commands::completions::run(args, global),
         Command::Man(args) => commands::man::run(args, global),
-        Command::Guard(args) => engine::guard::watch(&args.words).map(|()| exit::Exit::Done),
+        Command::Guard(args) => engine::host::guard::watch(&args.words).map(|()| exit::Exit::Done),
     }
 }

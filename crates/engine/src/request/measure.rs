@@ -2,9 +2,9 @@
 
 use super::Host;
 use super::far::{FarEnd, check_link};
-use crate::address::Family;
 use crate::error::Result;
-use crate::preflight;
+use crate::host::address::Family;
+use crate::request::preflight;
 use crate::run::{MeasurePlan, Plan};
 use model::plan::LocalOptions;
 use model::units::{BitRate, Nanos};

@@ -4,7 +4,7 @@ use super::Host;
 use super::far::{FarEnd, check_link};
 use super::throughput::fits_u32;
 use crate::error::{Failure, Result};
-use crate::preflight;
+use crate::request::preflight;
 use crate::run::Plan;
 use model::framing::Encaps;
 use model::framing::LARGEST_PACKET;

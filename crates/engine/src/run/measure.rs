@@ -2,10 +2,11 @@
 
 use super::begun::Watched;
 use super::{Measured, Options, is_start, link, run_id, test, without_copy};
-use crate::error::{Error, Result, blame, sentence, too_early};
-use crate::path;
-use crate::probe::Prober;
-use crate::reach::Others;
+use crate::error::{Error, Result, sentence, too_early};
+use crate::host::reach::Others;
+use crate::session::protocol::blame;
+use crate::work::path;
+use crate::work::probe::Prober;
 use insight::{run_of_events, run_of_tests};
 use linux::clock::wall_now;
 use model::event::{Event, Finished, Outcome, Probe, Progress, Warning};

@@ -2,7 +2,7 @@
 
 use super::{CaptureArgs, IdentityArgs, KeepArgs, OriginArgs};
 use clap::{Args, ValueEnum};
-use engine::host_port::HostPort;
+use engine::host::host_port::HostPort;
 use model::hops::HopProtocol;
 use model::units::{Bytes, Nanos};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ EXAMPLES
   pathmeter hops server.example --json --expect 'hops.loss<=1%'
 
 BOTH WAYS
-  Where `pathmeter serve` runs at the far end, it traces the way back meanwhile, and this end counts
+  Where `pathmeter serve` runs at the far end, it traces the return path meanwhile, and this end counts
   what arrives: loss of that direction alone. Without it loss is that of both directions together.
 
 PRIVILEGE
@@ -60,7 +60,7 @@ pub(crate) struct HopsArgs {
     /// Do not send packets of full size to see which hop refuses them
     #[arg(long)]
     pub(crate) no_mtu: bool,
-    /// Do not let a `pathmeter serve` at the far end trace the way back
+    /// Do not let a `pathmeter serve` at the far end trace the return path
     #[arg(long)]
     pub(crate) one_way: bool,
     /// Port at which a `pathmeter serve` is looked for there

@@ -6,8 +6,8 @@ pub(crate) use values::LossShare;
 
 use super::{CpuList, KeepArgs, SessionArgs};
 use clap::{Args, ValueEnum};
-use engine::dut::spec::PortSpec;
 use engine::request;
+use engine::work::dut::spec::PortSpec;
 use model::dut::{SearchMethod, Test};
 use model::framing::Encaps;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
@@ -103,7 +103,7 @@ pub(crate) struct TrafficArgs {
     /// From the second port to the first
     #[arg(short = 'R', long, conflicts_with = "both")]
     pub(crate) reverse: bool,
-    /// Both ways at once, at the same rate each
+    /// Both directions at once, at the same rate each
     #[arg(long, alias = "bidir")]
     pub(crate) both: bool,
     /// One flow, or UDP ports that change with each frame (RFC 4814)

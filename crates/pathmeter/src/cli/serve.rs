@@ -1,7 +1,7 @@
 //! The command line of `pathmeter serve`.
 
 use clap::Args;
-use engine::dut::spec::PortSpec;
+use engine::work::dut::spec::PortSpec;
 use model::units::{BitRate, Nanos};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;

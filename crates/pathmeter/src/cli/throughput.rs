@@ -12,7 +12,7 @@ use model::units::{BitRate, Bytes, Nanos};
 EXAMPLES
   pathmeter throughput far.example                    TCP to the far end, 10 seconds
   pathmeter throughput far.example --reverse -P 8     TCP from it, 8 streams
-  pathmeter throughput far.example --bidir            both ways at once
+  pathmeter throughput far.example --bidir            both directions at once
   pathmeter throughput far.example --udp              UDP, as fast as it goes
   pathmeter throughput far.example --udp -b 1G -l 1472
   pathmeter throughput far.example -u -b 5M -t 0      until Ctrl-C; kill -USR1 shows the sums so far

@@ -130,7 +130,7 @@ impl Compared {
                 format!("{other} is the same as {base} in all {}.", words::count(same.len() as u64, "figure"))
             }
             (true, _) => format!(
-                "Whether {other} differs from {base} cannot be told of {}{}.",
+                "Whether {other} differs from {base} cannot be determined for {}{}.",
                 words::count(open as u64, "figure"),
                 more(&self.figures)
             ),

@@ -70,7 +70,7 @@ fn finding(side: Side<'_>, hole: BlackHole) -> Finding {
 }
 
 fn reason(side: Side<'_>, hole: BlackHole) -> String {
-    let router = side.hop().unwrap_or_else(|| "a router on the way".into());
+    let router = side.hop().unwrap_or_else(|| "a router on the path".into());
     let link = side.hop().map_or_else(|| "a link".into(), |hop| format!("the link behind {hop}"));
     match hole.cause {
         BlackHoleCause::IcmpFiltered => {
@@ -129,7 +129,7 @@ fn cure(side: Side<'_>, hole: BlackHole) -> String {
         false => "ICMP type 3 code 4 (fragmentation needed)",
     };
     let let_through =
-        format!("let {message} through at the firewalls on the way, so that it reaches {}", side.sender());
+        format!("let {message} through at the firewalls on the path, so that it reaches {}", side.sender());
     let behind = side.hop().map(|hop| format!(" behind {hop}")).unwrap_or_default();
     let same = format!("set the same MTU at both ends of the link{behind}");
     let mend = match hole.cause {
