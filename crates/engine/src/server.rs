@@ -239,9 +239,6 @@ impl Server {
         if let Some(listener) = &sockets.http {
             listens(listener.local_addr()?, "(TCP), HTTP: GET /bytes/10M, PUT /");
         }
-        if let Some((listener, page)) = sockets.metrics.as_ref().zip(config.metrics.as_ref()) {
-            lines.push(format!("metrics at http://{}{}", listener.local_addr()?, page.path));
-        }
         if let Some((listener, _)) = &sockets.iperf2 {
             listens(listener.local_addr()?, "(TCP and UDP), iPerf2");
         }
@@ -250,6 +247,9 @@ impl Server {
         }
         if let Some(listener) = &sockets.iperf3 {
             listens(listener.local_addr()?, "(TCP and UDP), iPerf3");
+        }
+        if let Some((listener, page)) = sockets.metrics.as_ref().zip(config.metrics.as_ref()) {
+            lines.push(format!("metrics at http://{}{}", listener.local_addr()?, page.path));
         }
         for port in &config.frames_ports {
             lines.push(format!(

@@ -6,7 +6,7 @@ pub mod flows;
 mod pacer;
 pub(crate) mod receive;
 pub(crate) mod running;
-mod sampler;
+pub(crate) mod sampler;
 pub(crate) mod shared;
 pub(crate) mod threads;
 mod usage;

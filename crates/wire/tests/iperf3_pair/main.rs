@@ -13,7 +13,12 @@ use world::{BOTH, Flows, Nature, Trouble, Who};
 type World = world::World<'static, SkipCookie, Server, Flows>;
 
 fn nature() -> Nature<'static> {
-    Nature { delay: Nanos::from_millis(3), portion: 1000, interval: Nanos::from_millis(20), ..nature() }
+    Nature {
+        delay: Nanos::from_millis(3),
+        portion: 1000,
+        interval: Nanos::from_millis(20),
+        ..Nature::default()
+    }
 }
 
 /// This happens after so many milliseconds.

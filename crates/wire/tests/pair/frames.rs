@@ -12,7 +12,7 @@ use pathmeter_wire::native::{ClientConfig, EthernetAddress, Refusal, ServerConfi
 use pathmeter_wire::work::frames::{PortAnswer, PortOrder};
 use pathmeter_wire::{Input, Policy, ProtocolError, WorkReply, WorkRequest};
 use std::collections::VecDeque;
-use world::{BOTH, Nature, Who, Work};
+use world::{BOTH, Who, Work};
 
 type World = Talk<FramesClient, Interface>;
 

@@ -174,7 +174,7 @@ fn what_the_client_sends_is_counted_by_the_server() {
     for (index, size) in [(0, 100), (1, 100), (1, 100), (0, 1472), (0, 1473)] {
         world.send(&ProbeDatagram::Probe { id: 9, index, size }, 0);
     }
-    world.client.report(world.now, 9).unwrap();
+    world.client.session.report(world.now, 9).unwrap();
     world.take_outputs(Who::Client);
     let row = |size, count, fragment| SizeCount { size, count, fragment };
     let received = vec![row(100, 2, None), row(1472, 1, Some(1000))];
@@ -194,7 +194,7 @@ fn echoes_come_back_with_their_bytes_and_size() {
 #[test]
 fn a_session_ends_when_the_client_has_finished() {
     let mut world = ready();
-    world.run_until(|world| world.client.clock().is_some());
+    world.run_until(|world| world.client.session.clock().is_some());
     world.client.session.finish(world.now);
     world.take_outputs(Who::Client);
     world.run_until(|world| world.closed() == [true, true]);
@@ -288,7 +288,7 @@ fn round_trips_are_answered_and_counted() {
     world.run_until(|world| world.client.session.is_ready());
     assert_eq!(world.work.reflecting, Some(spec()));
     assert_eq!(world.work.kinds, [Some(WorkKind::RoundTrips); 2], "the driver answers them");
-    world.client.report_latency(world.now).unwrap();
+    world.client.session.report_latency(world.now).unwrap();
     world.take_outputs(Who::Client);
     assert_eq!(world.reply(), ProbeReply::Reflected(SEEN));
     world.client.session.finish(world.now);
@@ -303,7 +303,7 @@ fn a_latency_session_lives_as_long_as_was_asked_for_and_no_longer() {
     world.run_until(|world| world.client.session.is_ready());
     let until = world.now + Nanos::from_secs(14);
     world.run_until(|world| world.now >= until);
-    assert_eq!(world.closed, [false, false], "kept alive by pings");
+    assert_eq!(world.closed(), [false, false], "kept alive by pings");
     world.run_until(|world| world.closed() == [true, true]);
     let Some(ProtocolError::PeerStopped(why)) = &world.client.error else { panic!("{:?}", world.errors()) };
     assert!(why.contains("time"), "{why}");

@@ -104,7 +104,7 @@ proptest! {
         let pair = run(Trouble::Vanish(who), at_ms, &spec(transport, directions));
         let left = who.other();
         prop_assert_eq!(has_started(&pair, left), has_measured(&pair, left));
-        prop_assert!(pair.now.0 < 1_000_000_000_000 + 50_000_000_000, "{}", pair.now.0);
+        prop_assert!(pair.now.0 < BEGIN.0 + 50_000_000_000, "{}", pair.now.0);
         if !has_measured(&pair, left) {
             prop_assert!(error(&pair, left).is_some());
         }
@@ -119,7 +119,7 @@ proptest! {
         for who in BOTH {
             prop_assert_eq!(has_started(&pair, who), has_measured(&pair, who));
         }
-        let took = pair.now.0 - 1_000_000_000_000;
+        let took = pair.now.0 - BEGIN.0;
         prop_assert!(took < (at_ms + 2_500) * 1_000_000, "{}", took);
     }
 

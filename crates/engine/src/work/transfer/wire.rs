@@ -11,7 +11,7 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
