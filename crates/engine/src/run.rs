@@ -51,7 +51,7 @@ pub enum Plan {
     Throughput(Box<model::plan::Plan>),
     /// How much it carries in several sessions at once.
     Pairs(PairsPlan),
-    /// The main job: round trips, packet sizes, TCP and UDP each way.
+    /// The main job: round trips, packet sizes, TCP and UDP in each direction.
     Measure(Box<MeasurePlan>),
     /// How much it carries in frames of each size.
     Frames(Box<FramesPlan>),

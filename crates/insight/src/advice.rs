@@ -77,7 +77,7 @@ impl Path<'_> {
         let device = self.device(direction);
         let mut why = format!(
             "its kernel is not told that {direction} no more than {} bytes cross; the same {mtu} at both ends keeps TCP's \
-             segments small both ways",
+             segments small in both directions",
             way.crosses()?
         );
         if mtu < least_mtu(true) {

@@ -91,7 +91,7 @@ fn figures(run: &Run) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// `TCP 29.4 Gbit/s up, 26.9 Gbit/s down`: the first transport that was measured, in its best test each way.
+/// `TCP 29.4 Gbit/s up, 26.9 Gbit/s down`: the first transport that was measured, in its best test in each direction.
 fn rates(run: &Run) -> String {
     let sum = run.summary.pairs.as_ref().and_then(|pairs| pairs.together.as_ref());
     let summaries: Vec<&Summary> = match run.tests.as_slice() {

@@ -50,7 +50,7 @@ pub enum Test {
     Udp,
     /// Round trips of an idle path.
     Latency,
-    /// Path MTU and fragments, both ways.
+    /// Path MTU and fragments, in both directions.
     Mtu,
     /// All that `pathmeter measure` does, for its findings.
     Measure,

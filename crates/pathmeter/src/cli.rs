@@ -295,7 +295,7 @@ pub(crate) struct IdentityArgs {
     pub(crate) fingerprint: Option<Fingerprint>,
 }
 
-/// Measure a path: reach, RTT, path MTU, TCP and UDP throughput both ways, with reasons and a verdict
+/// Measure a path: reach, RTT, path MTU, TCP and UDP throughput in both directions, with reasons and a verdict
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
@@ -435,7 +435,7 @@ EXAMPLES
   pathmeter measure far.example           on this host: figures, reasons, verdict
   pathmeter throughput far.example --udp --reverse
   pathmeter latency far.example
-  pathmeter mtu far.example               which packets the path carries, each way
+  pathmeter mtu far.example               which packets the path carries, in each direction
   pathmeter hops far.example              routers on the path, and where packets are really lost
   pathmeter transfer http://far.example:8080/bytes/10MB
   pathmeter frames far.example --link 25G frame sizes against line rate

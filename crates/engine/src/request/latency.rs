@@ -79,7 +79,7 @@ pub struct Latency {
     pub secured: bool,
 }
 
-/// TCP beside the round trips: up, down and both ways in turn.
+/// TCP beside the round trips: up, down and both directions in turn.
 #[derive(Clone, Debug)]
 pub struct LatencyLoad {
     /// Streams in each direction.
@@ -270,7 +270,7 @@ fn size(asked: &Latency) -> Result<u32, Failure> {
     Ok(size)
 }
 
-/// Each host, over each way out.
+/// Each host, over each path out.
 fn ways(asked: &Latency, host: &Host) -> Result<Vec<Way>, Failure> {
     let labels = &asked.labels;
     if !labels.is_empty() && labels.len() != asked.hosts.len() {

@@ -10,7 +10,7 @@ use model::plan::LocalOptions;
 use model::units::{BitRate, Nanos};
 use wire::native;
 
-/// A measurement of a path: reach, round trips, packet sizes, TCP and UDP each way.
+/// A measurement of a path: reach, round trips, packet sizes, TCP and UDP in each direction.
 #[derive(Clone, Debug)]
 pub struct Measure {
     /// The far end.

@@ -46,7 +46,7 @@ pub struct Service {
 }
 
 impl Path {
-    /// Of the path to this host, both ways where it runs a pathmeter.
+    /// Of the path to this host, in both directions where it runs a pathmeter.
     #[must_use]
     pub fn to(far: FarEnd) -> Path {
         Path { far, method: PathMethod::Auto, largest: None, encap: None, service: None, link: None }

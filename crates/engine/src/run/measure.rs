@@ -1,4 +1,4 @@
-//! The main job. Reach, idle RTT, datagram sizes, TCP and UDP each way, reasons, verdict.
+//! The main job. Reach, idle RTT, datagram sizes, TCP and UDP in each direction, reasons, verdict.
 
 use super::begun::Watched;
 use super::{Measured, Options, is_start, link, run_id, test, without_copy};
@@ -37,7 +37,7 @@ pub struct MeasurePlan {
 }
 
 impl MeasurePlan {
-    /// TCP and UDP each way, or a look at them.
+    /// TCP and UDP in each direction, or a look at them.
     #[must_use]
     pub fn new(target: Target, local: LocalOptions, quick: bool, one_family: bool) -> MeasurePlan {
         let time = if quick { Nanos::from_millis(1200) } else { Nanos::from_secs(6) };

@@ -145,7 +145,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     outcome
 }
 
-/// Traces the way there, and meanwhile lets a pathmeter at the far end trace the return path.
+/// Traces the forward path, and meanwhile lets a pathmeter at the far end trace the return path.
 ///
 /// # Errors
 /// There is no thread for the latter.

@@ -31,7 +31,7 @@ struct Look<'a> {
     probes: Option<u32>,
 }
 
-/// The findings of the way there, and of the return path where the far end traced it.
+/// The findings of the forward path, and of the return path where the far end traced it.
 fn each(run: &Run, rule: fn(Look<'_>) -> Vec<Finding>) -> Vec<Finding> {
     let Some(found) = found(run) else { return Vec::new() };
     let (back, probes) = (found.back.as_deref(), run.hops.as_ref().map(|plan| plan.probes));

@@ -195,7 +195,7 @@ pub fn first_sentence(text: &str) -> String {
     text.split_once(". ").map_or_else(|| text.into(), |(first, _)| format!("{first}."))
 }
 
-/// The best goodput of each transport, each way.
+/// The best goodput of each transport, in each direction.
 fn carried(run: &Run) -> String {
     let ways = [Direction::Up, Direction::Down].into_iter().filter_map(|direction| {
         let of = |transport| best(run, transport, direction).map(|rate| format!("{rate} of {transport}"));

@@ -387,7 +387,7 @@ fn the_verdict_of_a_clean_path_is_what_crosses() {
 
 #[test]
 fn the_verdict_of_a_tunnel_names_hop_reason_and_payload() {
-    let text = "Packets of up to 1420 bytes cross in each direction, UDP payloads of 1392. Hop 2 (10.71.1.1) limits it and tells \
+    let text = "Packets of up to 1420 bytes cross in each direction, UDP payloads of 1392. Hop 2 (10.71.1.1) limits it and notifies \
                 senders (1420 = 1500 − 80: WireGuard over IPv6 or with the default of wg-quick); the same holds down. \
                 Keep datagrams to 1392 bytes of payload (`-l 1392`); TCP adapts by itself.";
     assert_eq!(verdict(Sizes::of(false, 1420)), (Status::Ok, text.to_owned()));
@@ -487,7 +487,7 @@ fn a_message_about_packets_that_cross_is_no_reason_for_a_smaller_mtu() {
     let run = forged(552).run();
     let found = find(&run, "mtu-discovery-wrong").unwrap();
     assert_eq!(found.severity, Severity::Warning);
-    assert_eq!(found.title, "10.71.1.1 says that no more than 552 bytes cross up, though packets of 1500 do");
+    assert_eq!(found.title, "10.71.1.1 reports that no more than 552 bytes cross up, though packets of 1500 do");
     assert!(found.advice.contains("`ip route flush cache` there makes it forget"), "{}", found.advice);
     assert!(!found.advice.contains("ip link set"), "{}", found.advice);
 }

@@ -147,7 +147,7 @@ pub(crate) enum LabTest {
     Udp,
     /// Round trips of an idle path
     Latency,
-    /// Path MTU and fragments, both ways
+    /// Path MTU and fragments, in both directions
     Mtu,
     /// All that `pathmeter measure` does, for its findings
     Measure,

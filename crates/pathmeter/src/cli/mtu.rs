@@ -7,7 +7,7 @@ use model::framing::Encaps;
 use model::path::PathMethod;
 use model::units::{Bytes, Nanos};
 
-/// Find which packets a path carries, both ways: path MTU, fragments, MSS, the hop that limits, and what to set
+/// Find which packets a path carries, in both directions: path MTU, fragments, MSS, the hop that limits, and what to set
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES

@@ -131,7 +131,7 @@ pub(crate) struct SearchArgs {
     /// Loss that passes for pdr
     #[arg(long, value_name = "SHARE", default_value = "0.5%")]
     pub(crate) loss_ratio: LossShare,
-    /// The least load, frames a second each way, such as 10kpps
+    /// The least load, frames a second in each direction, such as 10kpps
     #[arg(long, value_name = "RATE")]
     pub(crate) min_rate: Option<PacketRate>,
     /// The most load [default: line rate, or what the generator reaches]
@@ -205,9 +205,9 @@ pub(crate) enum Standard {
     Rfc2544,
     /// The same of IPv6, larger frames too
     Rfc5180,
-    /// Switches: both ways, and what is forwarded of the most load
+    /// Switches: in both directions, and what is forwarded of the most load
     Rfc2889,
-    /// Tunnels and translators: both ways, larger frames, delay variation
+    /// Tunnels and translators: in both directions, larger frames, delay variation
     Rfc8219,
     /// Activation of a service: give --cir
     Y1564,

@@ -69,7 +69,7 @@ pub fn latency_live_header(begun: &LatencyStarted, style: &Style) -> String {
     text
 }
 
-/// The rows of an interval of a latency run as it ends, one for each way.
+/// The rows of an interval of a latency run as it ends, one for each path.
 pub fn latency_live_row(sample: &LatencySample, plan: &LatencyPlan) -> String {
     latency::row(sample, plan)
 }

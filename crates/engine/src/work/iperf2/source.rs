@@ -162,5 +162,5 @@ impl Source {
     }
 }
 
-/// How long a client waits for the return path once the way there is over.
+/// How long a client waits for the return path once the forward path is over.
 const PATIENCE: Nanos = Nanos(5_000_000_000);

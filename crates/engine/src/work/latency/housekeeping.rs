@@ -28,7 +28,7 @@ pub(crate) struct Housekeeping<'a> {
     due: MonoTime,
     next_sample: MonoTime,
     sampled: MonoTime,
-    /// Longest wait for a reply, for each way.
+    /// Longest wait for a reply, for each path.
     patience: Vec<Nanos>,
 }
 

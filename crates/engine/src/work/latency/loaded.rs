@@ -1,4 +1,4 @@
-//! Round trips on the idle path and then beside our own TCP load, up, down and both ways, on one time axis; and how
+//! Round trips on the idle path and then beside our own TCP load, up, down and both directions, on one time axis; and how
 //! responsive the path is meanwhile.
 //!
 //! | file | what it holds |

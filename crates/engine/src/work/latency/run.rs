@@ -246,7 +246,7 @@ fn believed(
         return Some(seen);
     }
     let text = format!(
-        "{}: the far end says that {} messages came, of {sent}; its counts are left out",
+        "{}: the far end reports that {} messages came, of {sent}; its counts are left out",
         way.label, seen.received
     );
     sink(&Event::Warning(Warning::new("far-counts-impossible", text)));

@@ -97,7 +97,7 @@ struct Clockwork<'a> {
     /// what a busy host adds before it is not the path's.
     from_send: bool,
     reply_every: u64,
-    /// Messages sent on each way.
+    /// Messages sent on each path.
     sent: u64,
     /// Of these, before this burst.
     sent_before: u64,

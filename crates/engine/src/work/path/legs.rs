@@ -7,7 +7,7 @@ use crate::work::probe::{Prober, Probes};
 use model::path::{FlowSize, PathResult, Unknown};
 use model::plan::Direction;
 
-/// Looks at some more flows, all at once, each with ports of its own, and adds the path MTU of each way to the result.
+/// Looks at some more flows, all at once, each with ports of its own, and adds the path MTU of each direction to the result.
 pub(super) fn look(job: &Job<'_>, result: &mut PathResult) {
     let known = &*result;
     let found: Vec<Result<Leg>> = std::thread::scope(|scope| {

@@ -10,7 +10,7 @@ use model::stats::histogram::{Distribution, Histogram};
 use model::stats::percentile::carries;
 use model::units::Nanos;
 
-/// Round trips far beyond the median, of each way.
+/// Round trips far beyond the median, of each path.
 pub(in super::super) fn rtt_outliers(run: &Run) -> Vec<Finding> {
     each_way(run, |run, way| Some(finding(run, way, &Tail::of(way)?)))
 }

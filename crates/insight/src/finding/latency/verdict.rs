@@ -10,7 +10,7 @@ use model::plan::Directions;
 use model::run::Run;
 use model::stats::percentile::carries;
 
-/// Void when no way got a reply; else what each way takes, the worst reason, and how it ended.
+/// Void when no way got a reply; else what each path takes, the worst reason, and how it ended.
 pub(in super::super) fn of(run: &Run) -> Verdict {
     let ways = &run.summary.ways;
     let measured = ways.iter().any(|way| crossed(run, way)) || phases(run).next().is_some();

@@ -39,7 +39,7 @@ fn by_echo(hole: EchoHole) -> Finding {
     let finding = if hole.requests_arrive { finding } else { finding.everywhere() };
     finding.with("first_lost_bytes", first).with("last_lost_bytes", last).advise(format!(
         "Run `pathmeter serve` at the far host and look again, which tells the direction and the cause; until then keep to \
-         packets of {fits} bytes both ways."
+         packets of {fits} bytes in both directions."
     ))
 }
 

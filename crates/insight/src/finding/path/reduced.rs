@@ -1,4 +1,4 @@
-//! A path that takes less than the interfaces send, takes different sizes each way, or loses large packets oftener.
+//! A path that takes less than the interfaces send, takes different sizes in each direction, or loses large packets oftener.
 
 use super::super::text::percent;
 use super::super::{Finding, Severity};

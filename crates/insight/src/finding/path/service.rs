@@ -30,7 +30,7 @@ fn silent_above(limit: &ServiceLimit, payload: u32, silent: u32) -> Finding {
                     ": from {cut} on this host cuts them into fragments, which are lost or not accepted"
                 ),
             },
-            "Fragments do not reach the service, or it does not take them (`pathmeter mtu` to a pathmeter beside it tells which).",
+            "Fragments do not reach the service, or it does not take them (`pathmeter mtu` to a pathmeter beside it shows which).",
         )
     } else if silent < cut {
         (

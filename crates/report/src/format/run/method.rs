@@ -57,7 +57,7 @@ const METHODS: [(&str, &str, &str); 7] = [
     (
         "measure",
         "One session asks the far end for each part in turn: round trips on the idle path, which packet sizes cross each \
-         way, then TCP and UDP each way with round trips beside them.",
+         way, then TCP and UDP in each direction with round trips beside them.",
         "README",
     ),
     (

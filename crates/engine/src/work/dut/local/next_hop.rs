@@ -46,7 +46,7 @@ fn far_port(network: &mut Network, interface: &Interface, to: IpAddr) -> Result<
     }
     let name = &interface.name;
     let what = format!(
-        "{to} is an address of this host, so that no route tells which way frames from {name} to it go"
+        "{to} is an address of this host, so that no route shows which way frames from {name} to it go"
     );
     let advice = "name the device's address at each port as its gateway, or put the ports into namespaces of their own";
     Err(Failure::unreachable(what, advice).into())

@@ -18,7 +18,7 @@ pub(super) struct Back {
     pub(super) cut: Option<FragmentTest>,
     /// Replies of each size that came whole; those that came in pieces did not vanish, and are left out.
     pub(super) sizes: Vec<SizeProbe>,
-    /// The same size with leave to be cut on the way there: answered or not.
+    /// The same size with leave to be cut on the forward path: answered or not.
     pub(super) may_be_cut: Option<Row>,
 }
 

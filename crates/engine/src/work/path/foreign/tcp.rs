@@ -18,7 +18,7 @@ pub(super) struct Tcp {
     pub(super) open: Option<u16>,
     /// The far end said of a port at least that it is closed.
     pub(super) answered: bool,
-    /// What is known of the way there.
+    /// What is known of the forward path.
     pub(super) up: TcpWay,
     /// What is known of the return path.
     pub(super) down: TcpWay,

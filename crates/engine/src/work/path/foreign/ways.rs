@@ -133,7 +133,7 @@ impl Asked<'_> {
             _ => None,
         };
         match (&there, &echoed) {
-            // A reply proves both ways.
+            // A reply proves in both directions.
             (_, Some(echoed)) if echoed.received > 0 => {
                 up.fragments.tests.push(
                     there
@@ -186,7 +186,7 @@ impl Asked<'_> {
     }
 
     /// Why larger packets do not arrive, and where they end. Returns how many packets the trace took, and the sizes without a
-    /// reply where it is not the way there for certain that limits.
+    /// reply where it is not the forward path for certain that limits.
     fn explain(
         &mut self,
         up: &mut PathWay,
@@ -242,7 +242,7 @@ impl Asked<'_> {
         trace(target, &self.plan.local, sizes, packets, self.interrupt)
     }
 
-    /// Requests or replies above a size vanish: each way carries that size, and one of them no more.
+    /// Requests or replies above a size vanish: each direction carries that size, and one of them no more.
     fn doubt(&self, up: &mut PathWay, mtu: u32, arrived: bool) -> EchoHole {
         let least = if arrived { mtu + 1 } else { mtu };
         (up.path_mtu, up.bound) = (Some(least), Bound::AtLeast);

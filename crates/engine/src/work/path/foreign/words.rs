@@ -165,9 +165,9 @@ impl Asked<'_> {
             && down.path_mtu == echoed;
         if one_way && down.bound != Bound::Exact {
             let why = "echo requests and replies are as large as one another; a far end that forbids routers to cut its \
-                       replies would make a narrow way back look like this"
+                       replies would make a narrow return path look like this"
                 .to_owned();
-            add(Direction::Up, "whether the way there is what limits", why);
+            add(Direction::Up, "whether the forward path is what limits", why);
         }
         if down.bound == Bound::AtLeast
             && let Some(mtu) = down.path_mtu

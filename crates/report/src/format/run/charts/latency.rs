@@ -77,7 +77,7 @@ fn distribution(way: &WayResult) -> Option<Block> {
     })
 }
 
-/// The median of each way.
+/// The median of each direction.
 fn medians(ways: &[WayResult]) -> Option<Block> {
     let unit = latency::compare_unit(ways);
     let bar = |way: &WayResult| {

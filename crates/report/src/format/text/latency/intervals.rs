@@ -14,7 +14,7 @@ pub(in super::super) fn header(plan: &LatencyPlan, style: &Style) -> String {
     format!("{}\n", style.paint(Paint::Bold, &line))
 }
 
-/// One line for each way.
+/// One line for each path.
 pub(in super::super) fn row(sample: &LatencySample, plan: &LatencyPlan) -> String {
     let time = time(sample);
     let several = plan.ways.len() > 1;

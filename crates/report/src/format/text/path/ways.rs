@@ -1,4 +1,4 @@
-//! What crosses each way: a row for each figure, the directions side by side.
+//! What crosses in each direction: a row for each figure, the directions side by side.
 
 use super::super::super::Style;
 use super::super::words;
