@@ -437,11 +437,11 @@ const EXAMPLES: &str = "\
 EXAMPLES
   pathmeter demo                          see it work, on this machine alone
   pathmeter serve                         on the far host
-  pathmeter measure far.example           on this host: figures, reasons, verdict
+  pathmeter measure far.example           on this host: figures and verdict
   pathmeter throughput far.example --udp --reverse
   pathmeter latency far.example
-  pathmeter mtu far.example               which packets the path carries, each way
-  pathmeter hops far.example              routers on the way, and where packets are really lost
+  pathmeter mtu far.example               which packets cross, each way
+  pathmeter hops far.example              routers on the way, and where loss is
   pathmeter transfer http://far.example:8080/bytes/10MB
   pathmeter frames far.example --link 25G frame sizes against line rate
   pathmeter rfc2544 --lab forward --quick a router: rates without loss, latency, bursts

@@ -3,7 +3,7 @@
 /// A text in lines of at most `width` columns: prose is broken anew, an explanation beside a command goes on in its column or
 /// stands below, and a long command goes on behind a `\`, as shells read it. What fits is left as it is.
 pub(super) fn fitted(text: &str, width: usize) -> String {
-    let (mut lines, mut prose) = (Vec::new(), Vec::new());
+    let (mut lines, mut prose): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
     for line in text.lines() {
         if prose.last().is_some_and(|last| !is_prose(line) || indent(last) != indent(line)) {
             lines.extend(paragraph(&std::mem::take(&mut prose), width));
@@ -140,8 +140,8 @@ slow drift of the path is taken for a difference otherwise.";
 EXAMPLES
   pathmeter frames far.example --link 25G
       64 to 1518 bytes, TCP and UDP, about 35 seconds
-  pathmeter mtu far.example                     both directions, with
-                                                `pathmeter serve` there
+  pathmeter mtu far.example                     both directions, with `pathmeter
+                                                serve` there
   pathmeter watch far.example --every 5m --run 'latency -t 5s' --alert \\
       'logger -t pathmeter \"$PATHMETER_TEXT\"'
 

@@ -62,7 +62,8 @@ fn shells_read_every_script() {
     let debian = debian.flatten().map(|entry| entry.path()).filter(|path| !path.ends_with("templates"));
     let others = ["packaging/build", "packaging/try-deb", "packaging/PKGBUILD"].map(|path| home().join(path));
     for path in debian.chain(others) {
-        let shell = if path.parent().is_some_and(|parent| parent.ends_with("debian")) { "sh" } else { "bash" };
+        let shell =
+            if path.parent().is_some_and(|parent| parent.ends_with("debian")) { "sh" } else { "bash" };
         let read = Command::new(shell).arg("-n").arg(&path).output().expect("a shell");
         assert!(read.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&read.stderr));
     }
