@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 
 /// The command line, or the end of the program with what is wrong, or with the help that was asked for.
 fn read(words: Vec<OsString>) -> Result<(Cli, Config)> {
-    let program = cli::shortened(Cli::command());
+    let program = cli::shortened(Cli::command(), cli::width());
     let mut matches = program.clone().get_matches_from(&words);
     let config = Config::of(&matches)?;
     if !config.defaults.is_empty() {

@@ -487,7 +487,10 @@ fn a_message_about_packets_that_cross_is_no_reason_for_a_smaller_mtu() {
     let run = forged(552).run();
     let found = find(&run, "mtu-discovery-wrong").unwrap();
     assert_eq!(found.severity, Severity::Warning);
-    assert_eq!(found.title, "10.71.1.1 reports that no more than 552 bytes cross up, though packets of 1500 do");
+    assert_eq!(
+        found.title,
+        "10.71.1.1 reports that no more than 552 bytes cross up, though packets of 1500 do"
+    );
     assert!(found.advice.contains("`ip route flush cache` there makes it forget"), "{}", found.advice);
     assert!(!found.advice.contains("ip link set"), "{}", found.advice);
 }

@@ -7,7 +7,9 @@ use model::hops::HopProtocol;
 use model::units::{Bytes, Nanos};
 use std::path::PathBuf;
 
-/// Show the hops of a path: routers, loss and delay that are the path's and not a router's own, equal paths, MTU
+/// Trace a path: loss, delay and MTU at each hop, equal paths
+///
+/// Loss and delay that are the path's are told apart from those of a router that answers slowly or seldom.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES

@@ -6,7 +6,7 @@ use model::latency::{LatencyMode, LatencyProtocol};
 use model::units::{Bytes, Nanos, PacketRate};
 use std::path::PathBuf;
 
-/// Measure round trips: how long, how steady, idle or under load, and what causes the tail
+/// Measure round trips, idle or under load, and what causes the tail
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES

@@ -13,7 +13,9 @@ use model::framing::Encaps;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Benchmark a device between two ports: throughput, latency, loss and bursts at each frame size, as RFC 2544 asks
+/// Benchmark a device between two ports, as RFC 2544 asks
+///
+/// Throughput, latency, loss and bursts at each frame size.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 A PORT is an interface of this host (eth1), of a named namespace (lab-a/eth0), or of another host

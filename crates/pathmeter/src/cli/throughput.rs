@@ -6,7 +6,7 @@ use engine::run::PairCount;
 use model::plan::{ProtocolName, Wait};
 use model::units::{BitRate, Bytes, Nanos};
 
-/// Measure how much data a path carries, over TCP or UDP, in either direction or both
+/// Measure how much data a path carries, over TCP or UDP
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES

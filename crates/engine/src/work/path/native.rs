@@ -5,7 +5,6 @@ mod trace;
 use super::pieces::{pieces, room};
 use crate::error::Result;
 use crate::work::probe::{Probes, Volley};
-use insight::fix;
 use model::path::{
     BlackHole, BlackHoleCause, Bound, Discovery, FlowSize, FragmentFate, FragmentShape, FragmentTest,
     Fragments, HopSource, LimitingHop, PathWay, Search, SizeProbe, TracedHop, Unknown, least_mtu,
@@ -290,8 +289,7 @@ impl WayFinder<'_> {
                 direction,
                 what: "whether fragments out of order cross, and whether a box on the path joins them".into(),
                 why: format!(
-                    "packets made by hand need CAP_NET_RAW at {place}: `{}` there, or run it as root",
-                    fix::rights(None)
+                    "packets made by hand need CAP_NET_RAW at {place}: run it as root there, or as `pathmeter doctor` says"
                 ),
             });
         }
