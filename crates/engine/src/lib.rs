@@ -35,6 +35,7 @@
 //! | `transfer`, `http_server` | files over HTTP at both ends |
 //! | `iperf2` | the protocol without a control connection |
 //! | `dut` | a device under test between two ports |
+//! | `journal` | what came of each step of long work, so that it goes on after a crash |
 //! | `reach`, `capture`, `guard`, `host`, `interrupt`, `error` | this host: what it says of a far one, its packets, what is put back, stop, errors |
 
 pub use {insight, model, wire};
@@ -61,6 +62,7 @@ pub mod host_port;
 pub mod http_server;
 pub mod interrupt;
 pub mod iperf2;
+pub mod journal;
 pub mod latency;
 mod link;
 mod listener;
