@@ -5,6 +5,7 @@ pub mod capture;
 pub mod guard;
 pub mod host_port;
 pub mod interrupt;
+pub mod journal;
 pub mod reach;
 
 use crate::error::{Result, fault};

@@ -15,6 +15,8 @@ mod latency;
 mod linerate;
 mod mtu;
 mod parts;
+#[cfg(feature = "plan")]
+mod plan;
 #[cfg(feature = "store")]
 mod report;
 #[cfg(feature = "device")]
@@ -45,6 +47,8 @@ pub(crate) use linerate::LinerateArgs;
 pub(crate) use model::cpus::CpuList;
 pub(crate) use model::marks::{Dscp, TosByte};
 pub(crate) use mtu::{MtuArgs, ServiceArgs};
+#[cfg(feature = "plan")]
+pub(crate) use plan::{PlanArgs, PlanCheckArgs, PlanCommand, PlanFileArgs, PlanRunArgs, PlanShowArgs};
 #[cfg(feature = "store")]
 pub(crate) use report::ReportArgs;
 #[cfg(feature = "device")]
@@ -102,6 +106,8 @@ pub(crate) enum Command {
     Linerate(LinerateArgs),
     #[cfg(feature = "lab")]
     Lab(LabArgs),
+    #[cfg(feature = "plan")]
+    Plan(PlanArgs),
     Import(ImportArgs),
     Analyse(AnalyseArgs),
     Compare(CompareArgs),
@@ -162,6 +168,8 @@ impl Command {
             Command::Demo(_) => true,
             #[cfg(feature = "lab")]
             Command::Lab(args) => matches!(args.command, LabCommand::Run(_)),
+            #[cfg(feature = "plan")]
+            Command::Plan(args) => matches!(args.command, PlanCommand::Run(_)),
             _ => false,
         }
     }

@@ -77,6 +77,8 @@ fn run(cli: &Cli, config: &Config) -> Result<Exit> {
         Command::Rfc2544(args) => commands::rfc2544::run(args, global),
         #[cfg(feature = "lab")]
         Command::Lab(args) => commands::lab::run(args, global),
+        #[cfg(feature = "plan")]
+        Command::Plan(args) => commands::plan::run(args, global),
         Command::Compare(args) => commands::compare::run(args, global),
         #[cfg(feature = "store")]
         Command::Trend(args) => commands::trend::run(args, global),

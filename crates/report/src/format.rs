@@ -4,6 +4,7 @@ pub mod analysis;
 mod brief;
 pub mod compared;
 mod csv;
+mod experiment;
 mod fingerprint;
 pub mod frames;
 pub mod history;

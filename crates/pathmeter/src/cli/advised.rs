@@ -133,7 +133,7 @@ fn words(line: &str) -> Vec<String> {
 fn sources() -> Vec<String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates' directory");
     let mut found = Vec::new();
-    for name in ["insight", "engine", "wire", "report", "lab", "lab_run", "pathmeter"] {
+    for name in ["insight", "engine", "wire", "report", "lab", "lab_run", "experiment", "pathmeter"] {
         collect(&crates.join(name).join("src"), &mut found);
     }
     found

@@ -76,7 +76,8 @@ fn yields(plan: &Plan) -> Yields {
         }
         Plan::Frames(plan) => {
             let rows: Vec<&Test> = plan.rows.iter().filter_map(|row| row.plan.as_ref()).collect();
-            Yields { streams: streams(&rows), sizes: true, ..Yields::default() }
+            let frames = plan.rows.len() == 1;
+            Yields { streams: streams(&rows), sizes: true, frames, ..Yields::default() }
         }
         Plan::Latency(work) => {
             let ways = work.plan.ways.iter().map(|way| way.label.clone()).collect();

@@ -4,7 +4,7 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 30] = [
+const COMMANDS: [&str; 31] = [
     "measure",
     "serve",
     "throughput",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 30] = [
     "rfc2544",
     "linerate",
     "lab",
+    "plan",
     "import",
     "analyse",
     "compare",

@@ -124,6 +124,9 @@ fn of_the_run() -> Vec<(&'static str, Value)> {
         ("transfer.first_byte", Micros(283)),
         ("transfer.failed", Count(2 + 5)),
         ("transfer.retransmits", Count(291 + 292)),
+        ("frames.goodput", Mbits(294)),
+        ("frames.packets_per_second", Kpps(295)),
+        ("frames.share", Share(296)),
     ]
 }
 

@@ -1,11 +1,11 @@
-//! What is wrong with a topology file, and where.
+//! What is wrong with a file, and where.
 
 use std::fmt::{Display, Formatter};
 use std::ops::Range;
 
-/// A file that is no topology: everything found wrong with it.
+/// A file that cannot be read: everything found wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct TopologyError {
+pub struct FileError {
     /// The file, as it was named to the reader.
     pub file: String,
     /// At least one, in the order of the file.
@@ -23,7 +23,7 @@ pub struct Fault {
     pub text: String,
 }
 
-impl Display for TopologyError {
+impl Display for FileError {
     /// One line for each fault: `file:line:column: text`, as compilers write.
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         for (index, Fault { line, column, text }) in self.faults.iter().enumerate() {
@@ -36,15 +36,16 @@ impl Display for TopologyError {
 
 /// Faults while they are gathered: the place in bytes, and the text.
 #[derive(Debug, Default)]
-pub(super) struct Faults(Vec<(usize, String)>);
+pub struct Faults(Vec<(usize, String)>);
 
 impl Faults {
-    pub(super) fn add(&mut self, at: &Range<usize>, text: impl Into<String>) {
+    /// Notes one.
+    pub fn add(&mut self, at: &Range<usize>, text: impl Into<String>) {
         self.0.push((at.start, text.into()));
     }
 
     /// Ends the gathering: nothing wrong, or an error with each fault once, in the order of `source`.
-    pub(super) fn into_result(mut self, file: &str, source: &str) -> Result<(), TopologyError> {
+    pub(super) fn into_result(mut self, file: &str, source: &str) -> Result<(), FileError> {
         if self.0.is_empty() {
             return Ok(());
         }
@@ -54,10 +55,12 @@ impl Faults {
             let (line, column) = position(source, at);
             Fault { line, column, text }
         });
-        Err(TopologyError { file: file.to_owned(), faults: faults.collect() })
+        Err(FileError { file: file.to_owned(), faults: faults.collect() })
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Nothing is wrong so far.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
@@ -71,7 +74,8 @@ fn position(source: &str, at: usize) -> (usize, usize) {
 }
 
 /// `: did you mean …?` with the name most like `wanted`, or the names there are.
-pub(crate) fn suggest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+#[must_use]
+pub fn suggest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     let likeness = |name: &&&str| (strsim::jaro_winkler(wanted, name) * 1000.0) as u32;
     match names.iter().max_by_key(likeness) {
@@ -82,7 +86,7 @@ pub(crate) fn suggest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>
 }
 
 /// `a`, `b` and `c`.
-pub(super) fn listed(names: &[&str]) -> String {
+fn listed(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {
         Some((last, [])) => last.clone(),

@@ -1,6 +1,6 @@
 //! Reading a TOML document value by value: every wrong value is noted with its place, and reading goes on.
 
-use super::error::{Faults, suggest};
+use super::fault::{Faults, suggest};
 use std::cell::RefCell;
 use std::fmt::Display;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 /// A table, whose keys are asked for by name.
 #[derive(Debug)]
-pub(super) struct Table<'a> {
+pub struct Table<'a> {
     entries: Vec<(&'a str, Range<usize>, Value<'a>)>,
     asked: Vec<&'static str>,
     /// Where the table is, for a key that is missing.
@@ -20,14 +20,15 @@ pub(super) struct Table<'a> {
 
 /// A value, and what it is called.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Value<'a> {
+pub struct Value<'a> {
     name: &'a str,
     value: &'a Spanned<DeValue<'a>>,
     faults: &'a RefCell<Faults>,
 }
 
 impl<'a> Table<'a> {
-    pub(super) fn new(table: &'a DeTable<'a>, span: Range<usize>, faults: &'a RefCell<Faults>) -> Self {
+    /// One that stands at `span`.
+    pub fn new(table: &'a DeTable<'a>, span: Range<usize>, faults: &'a RefCell<Faults>) -> Self {
         let mut entries: Vec<_> = table
             .iter()
             .map(|(key, value)| {
@@ -40,13 +41,13 @@ impl<'a> Table<'a> {
     }
 
     /// The value of a key.
-    pub(super) fn get(&mut self, key: &'static str) -> Option<Value<'a>> {
+    pub fn get(&mut self, key: &'static str) -> Option<Value<'a>> {
         self.asked.push(key);
         self.entries.iter().find(|(name, ..)| *name == key).map(|(.., value)| *value)
     }
 
     /// The value of a key that must be there.
-    pub(super) fn need(&mut self, key: &'static str, example: &str) -> Option<Value<'a>> {
+    pub fn need(&mut self, key: &'static str, example: &str) -> Option<Value<'a>> {
         let found = self.get(key);
         if found.is_none() {
             self.faults
@@ -57,17 +58,18 @@ impl<'a> Table<'a> {
     }
 
     /// Every value with its key, whatever it is called, in the order of the file.
-    pub(super) fn all(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
+    pub fn all(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
         self.entries.into_iter().map(|(name, _, value)| (name, value))
     }
 
     /// Whether a key is there, without asking for it.
-    pub(super) fn has(&self, key: &str) -> bool {
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|(name, ..)| *name == key)
     }
 
     /// Notes every key that nobody asked for.
-    pub(super) fn finish(self) {
+    pub fn finish(self) {
         for (name, span, _) in &self.entries {
             if !self.asked.contains(name) {
                 let text = format!("unknown key `{name}`{}", suggest(name, self.asked.iter().copied()));
@@ -77,33 +79,35 @@ impl<'a> Table<'a> {
     }
 
     /// Notes a fault of the table as a whole.
-    pub(super) fn wrong(&self, text: impl Into<String>) {
+    pub fn wrong(&self, text: impl Into<String>) {
         self.faults.borrow_mut().add(&self.span, text);
     }
 }
 
 impl<'a> Value<'a> {
     /// Notes what is wrong with it; always `None`, so that a reader can end with it.
-    pub(super) fn wrong<T>(&self, text: impl Into<String>) -> Option<T> {
+    pub fn wrong<T>(&self, text: impl Into<String>) -> Option<T> {
         self.faults.borrow_mut().add(&self.value.span(), text);
         None
     }
 
-    pub(super) fn text(&self) -> Option<&'a str> {
+    /// A text.
+    pub fn text(&self) -> Option<&'a str> {
         self.value.get_ref().as_str().or_else(|| self.not_a("a text in quotes"))
     }
 
     /// A text of a certain form.
-    pub(super) fn text_as(&self, example: &str) -> Option<&'a str> {
+    pub fn text_as(&self, example: &str) -> Option<&'a str> {
         self.value.get_ref().as_str().or_else(|| self.not_a(&format!("a text such as \"{example}\"")))
     }
 
-    pub(super) fn boolean(&self) -> Option<bool> {
+    /// `true` or `false`.
+    pub fn boolean(&self) -> Option<bool> {
         self.value.get_ref().as_bool().or_else(|| self.not_a("`true` or `false`"))
     }
 
     /// A whole number within a range.
-    pub(super) fn number(&self, least: u64, most: u64) -> Option<u64> {
+    pub fn number(&self, least: u64, most: u64) -> Option<u64> {
         let Some(integer) = self.value.get_ref().as_integer() else {
             return self.not_a(&format!("a whole number from {least} to {most}"));
         };
@@ -115,26 +119,29 @@ impl<'a> Value<'a> {
     }
 
     /// A text that is read as something else; `example` shows how it is written.
-    pub(super) fn parsed<T: FromStr<Err: Display>>(&self, example: &str) -> Option<T> {
+    pub fn parsed<T: FromStr<Err: Display>>(&self, example: &str) -> Option<T> {
         let text = self.text_as(example)?;
         let read = text.parse();
         read.or_else(|error| self.wrong(format!("`{}`: {error}", self.name)).ok_or(())).ok()
     }
 
     /// A list; anything else is a list of one.
-    pub(super) fn list(&self) -> Vec<Value<'a>> {
+    #[must_use]
+    pub fn list(&self) -> Vec<Value<'a>> {
         match self.value.get_ref().as_array() {
             Some(array) => array.iter().map(|value| Value { value, ..*self }).collect(),
             None => vec![*self],
         }
     }
 
-    pub(super) fn is_list(&self) -> bool {
+    /// It is a list.
+    #[must_use]
+    pub fn is_list(&self) -> bool {
         self.value.get_ref().is_array()
     }
 
     /// One value for both, or a list of two: each read alone.
-    pub(super) fn two<T: Clone>(&self, read: impl Fn(&Value<'a>) -> Option<T>) -> Option<[T; 2]> {
+    pub fn two<T: Clone>(&self, read: impl Fn(&Value<'a>) -> Option<T>) -> Option<[T; 2]> {
         if !self.is_list() {
             let both = read(self)?;
             return Some([both.clone(), both]);
@@ -148,25 +155,58 @@ impl<'a> Value<'a> {
         }
     }
 
-    pub(super) fn table(&self) -> Option<Table<'a>> {
+    /// A table.
+    pub fn table(&self) -> Option<Table<'a>> {
         match self.value.get_ref().as_table() {
             Some(table) => Some(Table::new(table, self.value.span(), self.faults)),
             None => self.not_a("a table"),
         }
     }
 
-    pub(super) fn is_table(&self) -> bool {
+    /// It is a table.
+    #[must_use]
+    pub fn is_table(&self) -> bool {
         self.value.get_ref().is_table()
     }
 
     /// A number, truth or text as the text that is written into a setting.
-    pub(super) fn setting(&self) -> Option<String> {
+    pub fn setting(&self) -> Option<String> {
         match self.value.get_ref() {
             DeValue::String(text) => Some(text.to_string()),
             DeValue::Integer(number) => Some(number.to_string()),
             DeValue::Boolean(truth) => Some(u8::from(*truth).to_string()),
             _ => self.not_a("a number or a text"),
         }
+    }
+
+    /// A number, truth or text as it stands in the file; empty of anything else.
+    #[must_use]
+    pub fn written(&self) -> String {
+        match self.value.get_ref() {
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(number) => number.to_string(),
+            DeValue::Float(number) => number.to_string(),
+            DeValue::Boolean(truth) => truth.to_string(),
+            _ => String::new(),
+        }
+    }
+
+    /// A text or a number that is read as something else; `example` shows how it is written.
+    pub fn scalar<T: FromStr<Err: Display>>(&self, example: &str) -> Option<T> {
+        let text = self.written();
+        if text.is_empty() && self.value.get_ref().as_str().is_none() {
+            return self.not_a(&format!("a text or a number such as {example}"));
+        }
+        let read = text.parse();
+        read.or_else(|error| self.wrong(format!("`{}`: {error}", self.name)).ok_or(())).ok()
+    }
+
+    /// One of these words, and what it stands for.
+    pub fn word<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
+        let names = || words.iter().map(|(name, _)| *name);
+        let text = self.text_as(words.first().map_or("", |(name, _)| name))?;
+        let found = words.iter().find(|(name, _)| *name == text).map(|(_, meaning)| *meaning);
+        found.or_else(|| self.wrong(format!("`{}` cannot be `{text}`{}", self.name, suggest(text, names()))))
     }
 
     fn not_a<T>(&self, wanted: &str) -> Option<T> {
