@@ -148,7 +148,7 @@ pub(crate) fn merged<'a>(all: impl Iterator<Item = &'a Histogram>) -> Option<His
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::experiment::{RowRun, Setting};
+    use model::experiment::{RowRun, Setting, Sites};
     use model::finding::{Severity, Status};
     use model::history::Headline;
     use model::plan::Direction;
@@ -205,6 +205,31 @@ mod tests {
         let mut empty = vec![rows[0].clone(), row("b", "1", &around(1e9))];
         judge(&mut empty, &[]);
         assert_eq!((empty[1].against.as_deref(), empty[1].judgement()), (None, None));
+    }
+
+    #[test]
+    fn rows_between_sites_are_looked_at_together() {
+        let between = |source: &str, target: &str, rate: f64| {
+            let sites = Some(Sites { source: source.into(), target: target.into(), family: None });
+            Row { sites, ..row(&format!("{source}-{target}"), "1280", &around(rate)) }
+        };
+        let mut rows = vec![
+            between("A", "B", 1e9),
+            between("A", "C", 1e8),
+            between("B", "A", 1e9),
+            between("B", "C", 1e8),
+            between("C", "A", 1e9),
+            between("C", "B", 1e9),
+        ];
+        judge(&mut rows, &[]);
+        let found = together(&rows);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].id.as_str(), found[0].test.as_str()), ("site-slow-in", "throughput"));
+        // A path that cannot run here is no path that fails.
+        rows[1] = Row { unavailable: true, runs: Vec::new(), figures: Vec::new(), ..rows[1].clone() };
+        assert!(together(&rows).iter().all(|one| !one.title.contains("A to C")), "{rows:?}");
+        rows.iter_mut().for_each(|row| row.sites = None);
+        assert!(together(&rows).is_empty());
     }
 
     #[test]

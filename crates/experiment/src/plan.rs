@@ -1,6 +1,6 @@
 //! A plan: its paths and tests, and the steps that they make.
 
-use crate::request;
+use crate::request::Toward;
 use engine::host::address::Family;
 use engine::host::host_port::HostPort;
 use engine::request::{Origin, Request};
@@ -215,7 +215,8 @@ impl Cell<'_> {
     /// What is asked of the engine.
     #[must_use]
     pub fn request(&self) -> Request {
-        request::toward(self.variant.request.clone(), self.path)
+        let Path { name, to, origin, link, .. } = self.path;
+        Toward { name, to, origin, link: *link }.fill(self.variant.request.clone())
     }
 
     /// `snat: latency, size 64`.

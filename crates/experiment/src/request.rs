@@ -1,49 +1,54 @@
 //! A request of the engine, given its path.
 
-use crate::plan::Path;
 use engine::error::{Failure, Kind, sentence};
-use engine::host::address::Family;
 use engine::host::host_port::HostPort;
 use engine::request::{FarEnd, Host, Origin, Request, resolve};
 use model::latency::WaitMode;
+use model::units::BitRate;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// The request toward the far end of a path.
-pub(crate) fn toward(mut request: Request, path: &Path) -> Request {
-    let far = |port: Option<u16>| FarEnd { host: path.to.clone(), port, origin: path.origin.clone() };
-    match &mut request {
-        Request::Throughput(asked) => (asked.far, asked.link) = (far(asked.far.port), path.link),
-        Request::Measure(asked) => (asked.far, asked.link) = (far(asked.far.port), path.link),
-        Request::Frames(asked) => (asked.far, asked.link) = (far(asked.far.port), path.link),
-        Request::Path(asked) => (asked.far, asked.link) = (far(asked.far.port), path.link),
-        Request::Hops(asked) => asked.far = far(asked.far.port),
-        Request::Latency(asked) => {
-            asked.hosts = vec![path.to.clone()];
-            asked.origin = path.origin.clone();
-            asked.labels = vec![path.name.clone()];
+/// Where a request goes, and how.
+pub(crate) struct Toward<'a> {
+    /// What the way is called in results.
+    pub(crate) name: &'a str,
+    /// The far end.
+    pub(crate) to: &'a HostPort,
+    /// How packets leave.
+    pub(crate) origin: &'a Origin,
+    /// Speed of the link, where that is given.
+    pub(crate) link: Option<BitRate>,
+}
+
+impl Toward<'_> {
+    /// The request toward this far end.
+    pub(crate) fn fill(&self, mut request: Request) -> Request {
+        let far = |port: Option<u16>| FarEnd { host: self.to.clone(), port, origin: self.origin.clone() };
+        match &mut request {
+            Request::Throughput(asked) => (asked.far, asked.link) = (far(asked.far.port), self.link),
+            Request::Measure(asked) => (asked.far, asked.link) = (far(asked.far.port), self.link),
+            Request::Frames(asked) => (asked.far, asked.link) = (far(asked.far.port), self.link),
+            Request::Path(asked) => (asked.far, asked.link) = (far(asked.far.port), self.link),
+            Request::Hops(asked) => asked.far = far(asked.far.port),
+            Request::Latency(asked) => {
+                asked.hosts = vec![self.to.clone()];
+                asked.origin = self.origin.clone();
+                asked.labels = vec![self.name.to_owned()];
+            }
+            Request::Transfer(asked) => {
+                asked.urls.iter_mut().for_each(|url| *url = url.replace(HOST, &in_url(self.to)));
+                asked.origin = self.origin.clone();
+                asked.labels = vec![self.name.to_owned()];
+            }
+            _ => {}
         }
-        Request::Transfer(asked) => {
-            asked.urls.iter_mut().for_each(|url| *url = url.replace(HOST, &in_url(&path.to)));
-            asked.origin = path.origin.clone();
-            asked.labels = vec![path.name.clone()];
-        }
-        _ => {}
+        request
     }
-    request
 }
 
 /// Why the engine would refuse it on any path. It is asked with this host as the far end, and sends nothing.
 pub(crate) fn refused(request: &Request) -> Option<Failure> {
-    let here = HostPort { host: "this-host.example".into(), port: None };
-    let path = Path {
-        name: "any".into(),
-        place: crate::plan::Place::Here,
-        to: here.clone(),
-        origin: Origin { family: Family::Any, ..Origin::default() },
-        link: None,
-        sites: None,
-    };
-    let mut request = toward(request.clone(), &path);
+    let (here, origin) = (HostPort { host: "this-host.example".into(), port: None }, Origin::default());
+    let mut request = Toward { name: "any", to: &here, origin: &origin, link: None }.fill(request.clone());
     // Which interface an MTU is set on is known on the path alone.
     if let Request::Transfer(asked) = &mut request {
         asked.mtus.clear();

@@ -303,7 +303,7 @@ pub(crate) struct IdentityArgs {
     pub(crate) fingerprint: Option<Fingerprint>,
 }
 
-/// Measure a path: MTU, RTT, TCP and UDP both directions, and a verdict
+/// Measure a path: MTU, RTT, TCP and UDP throughput, and a verdict
 ///
 /// Reach, path MTU and fragments, round trips, TCP and UDP throughput in both directions with round trips under load, and findings that
 /// name the reasons.

@@ -5,7 +5,9 @@ use clap::{Args, Subcommand, ValueHint};
 use model::units::Nanos;
 use std::path::PathBuf;
 
-/// An experiment from a file: paths, tests and repetitions, carried out in turn, compared and judged
+/// Carry out an experiment from a file: paths, tests, repetitions
+///
+/// Runs are measured in turn, compared and judged.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 A plan is a TOML file that names paths (from this host, or in a lab), tests, variables and what is

@@ -66,10 +66,9 @@ fn carry_out(args: &PlanRunArgs, global: &Common) -> Result<Exit> {
     let unwritten = live.finish();
     let report = ended?;
     let written = write(&[&report], global);
-    let is_whole =
-        report.rows.iter().all(|row| row.runs.len() == plan.repetitions as usize || row.unavailable);
     written?;
-    if let Some(journal) = options.journal.filter(|_| is_whole && unwritten.is_none()) {
+    let is_over = !options.stop.is_raised() && unwritten.is_none();
+    if let Some(journal) = options.journal.filter(|_| is_over) {
         journal.remove()?;
     }
     for row in report.rows.iter().filter(|row| row.is_empty()) {

@@ -217,7 +217,16 @@ fn a_plan_that_was_killed_goes_on_where_it_was() {
     run(&words).code(2).says("holds what a run that was cut off has measured");
     let shorter = [&words[..], &["--resume", "--runs", "3"]].concat();
     run(&shorter).code(2).says("it is the journal of another plan");
-    run(&[&words[..], &["--resume"]].concat()).code(0).says("2 runs were carried out before.");
+    // Ctrl-C leaves it, too, and what was measured is told.
+    let resumed = [&words[..], &["--resume"]].concat();
+    let running = start(&resumed);
+    running.wait_for("   3/4  open: latency, run 3");
+    running.signal("INT");
+    running.end().code(0);
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(&out).unwrap()).unwrap();
+    all_have_runs(&report, 2);
+    assert!(rows(&report)[0]["reason"].as_str().unwrap().contains("it was stopped"), "{report:#}");
+    run(&resumed).code(0).says("2 runs were carried out before.");
     let report: Value = serde_json::from_str(&std::fs::read_to_string(&out).unwrap()).unwrap();
     all_have_runs(&report, 4);
     let after: Vec<&str> =

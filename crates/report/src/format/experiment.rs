@@ -108,10 +108,7 @@ fn conclusion(report: &Experiment) -> Block {
         said.extend(report.findings.iter().map(|finding| format!("{}: {}.", finding.test, finding.title)));
         said.extend(changes(report));
         if said.is_empty() {
-            said.push(match report.rows.len() {
-                1 => "It was measured, and there is nothing to compare it with.".into(),
-                _ => "All rows were measured, and none is surely worse than what it is held against.".into(),
-            });
+            said.push(nothing_stands_out(report));
         }
     }
     Block::Conclusion(Conclusion {
@@ -122,6 +119,21 @@ fn conclusion(report: &Experiment) -> Block {
         wordless: false,
         broken: report.is_broken(),
     })
+}
+
+/// Every row was measured, and none is surely other than what it is held against.
+fn nothing_stands_out(report: &Experiment) -> String {
+    let is_open =
+        |row: &&Row| matches!(row.judgement(), Some(Judgement::CannotTell { .. } | Judgement::TooFew { .. }));
+    let open = report.rows.iter().filter(is_open).count() as u64;
+    match (report.rows.len(), open) {
+        (1, _) => "It was measured, and there is nothing to compare it with.".into(),
+        (_, 0) => "All rows were measured, and none is worse than what it is held against.".into(),
+        (_, open) => format!(
+            "All rows were measured; whether {} differ from what they are held against cannot be told: more runs would.",
+            words::count(open, "row")
+        ),
+    }
 }
 
 /// Rows of which there is nothing.
