@@ -224,6 +224,9 @@ impl Server {
     fn notices(&self) -> Result<Vec<String>> {
         let (config, sockets) = (&self.config, &self.sockets);
         let mut lines = Vec::new();
+        if let Some((listener, page)) = sockets.metrics.as_ref().zip(config.metrics.as_ref()) {
+            lines.push(format!("metrics at http://{}{}", listener.local_addr()?, page.path));
+        }
         let mut listens =
             |socket: SocketAddr, what: &str| lines.push(format!("listening on {socket} {what}"));
         if let Some((_, groups)) = &sockets.sockperf {
@@ -247,9 +250,6 @@ impl Server {
         }
         if let Some(listener) = &sockets.iperf3 {
             listens(listener.local_addr()?, "(TCP and UDP), iPerf3");
-        }
-        if let Some((listener, page)) = sockets.metrics.as_ref().zip(config.metrics.as_ref()) {
-            lines.push(format!("metrics at http://{}{}", listener.local_addr()?, page.path));
         }
         for port in &config.frames_ports {
             lines.push(format!(

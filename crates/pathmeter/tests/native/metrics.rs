@@ -86,10 +86,10 @@ fn who_asks_for_nothing_sensible_holds_nothing_up() {
     let mut half = TcpStream::connect(address).unwrap();
     half.write_all(b"GET /metr").unwrap();
     for (bytes, status) in [
-        (&b"GET /elsewhere HTTP/1.1\r\nHost: x\r\n\r\n"[..], "404"),
-        (b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", "405"),
+        (&b"GET /elsewhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"[..], "404"),
+        (b"POST /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", "405"),
         (b"\x16\x03\x01 not http at all\r\n\r\n", "400"),
-        (&[b'A'; 20_000], "400"),
+        (&[b'A'; 20_000], "431"),
     ] {
         let answer = raw(address, bytes);
         assert!(answer.is_empty() || answer.starts_with(&format!("HTTP/1.1 {status}")), "{status}: {answer}");
