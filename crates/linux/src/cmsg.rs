@@ -78,14 +78,22 @@ pub(crate) fn receive(
     header.msg_iov = &mut iov;
     header.msg_iovlen = 1;
     header.msg_control = control.as_mut_ptr().cast();
-    header.msg_controllen = control.len();
+    header.msg_controllen = control.len() as _;
     // SAFETY: `header` points at `name`, `iov` with `data`, and `control`, all writable, ours and of the stated length.
     let len = check_len(unsafe { libc::recvmsg(fd.as_raw_fd(), &mut header, flags) })?;
     Ok(Received {
         len: len.min(data.len()),
-        control_len: header.msg_controllen.min(control.len()),
+        control_len: control_len(&header).min(control.len()),
         address: sockaddr::parse(&name),
     })
+}
+
+/// Bytes of control messages that a header tells of; its field is as wide as the C library has it.
+pub fn control_len(header: &libc::msghdr) -> usize {
+    fn size(len: impl TryInto<usize>) -> usize {
+        len.try_into().unwrap_or(0)
+    }
+    size(header.msg_controllen)
 }
 
 /// A message header that points nowhere.

@@ -346,7 +346,7 @@ fn nanos_per_tick() -> u64 {
     1_000_000_000 / clock_ticks_per_second().max(1)
 }
 
-fn nanos(seconds: libc::time_t, rest: i64) -> Nanos {
+fn nanos(seconds: i64, rest: i64) -> Nanos {
     Nanos::from_secs(positive(seconds)) + Nanos(positive(rest))
 }
 

@@ -88,7 +88,7 @@ pub fn send_from(
     header.msg_iovlen = 1;
     if control_len > 0 {
         header.msg_control = control.0.as_mut_ptr().cast();
-        header.msg_controllen = control_len;
+        header.msg_controllen = control_len as _;
     }
     // SAFETY: `header` points at `address`, `iov` with `bytes`, and `control`, which outlive the call and are only read.
     check_len(unsafe { libc::sendmsg(socket.as_raw_fd(), &header, libc::MSG_DONTWAIT) })

@@ -235,7 +235,7 @@ fn use_network() -> io::Result<()> {
     }
     request.ifr_ifru.ifru_flags = UP;
     // SAFETY: the kernel reads `request`, which lives through the call.
-    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }).map(drop)
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) }).map(drop)
 }
 
 /// Root inside is this user outside, and nobody else exists.

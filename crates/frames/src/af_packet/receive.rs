@@ -4,7 +4,7 @@ use super::super::reader::Receive;
 use super::super::tally::{Taken, Tally};
 use super::Clocks;
 use linux::capture::{Statistics, bind};
-use linux::cmsg::{ControlMessage, ControlMessages, empty_header};
+use linux::cmsg::{ControlMessage, ControlMessages, control_len, empty_header};
 use linux::error::{Named, Result, check};
 use linux::options::{Opt, set_int, set_recv_buffer};
 use linux::sockaddr::array;
@@ -47,20 +47,18 @@ impl Batches {
             header.msg_hdr.msg_iov = part;
             header.msg_hdr.msg_iovlen = 1;
             header.msg_hdr.msg_control = control.0.as_mut_ptr().cast();
-            header.msg_hdr.msg_controllen = control.0.len();
+            header.msg_hdr.msg_controllen = control.0.len() as _;
         }
-        let (fd, most) = (self.socket.as_raw_fd(), BATCH as libc::c_uint);
+        let (fd, most, flags) = (self.socket.as_raw_fd(), BATCH as libc::c_uint, libc::MSG_DONTWAIT as _);
         // SAFETY: each of the headers points at one of `parts` with its share of `data`, and at its control buffer, all
         // writable, ours, of the stated lengths, and alive through the call.
-        let received = unsafe {
-            libc::recvmmsg(fd, headers.as_mut_ptr(), most, libc::MSG_DONTWAIT, std::ptr::null_mut())
-        };
+        let received = unsafe { libc::recvmmsg(fd, headers.as_mut_ptr(), most, flags, std::ptr::null_mut()) };
         let received = match check(received) {
             Ok(received) => received as usize,
             Err(error) if is_for_later(&error) => 0,
             Err(error) => return Err(error),
         };
-        let lengths = headers.map(|header| (header.msg_len as usize, header.msg_hdr.msg_controllen));
+        let lengths = headers.map(|header| (header.msg_len as usize, control_len(&header.msg_hdr)));
         Ok((received, lengths))
     }
 }

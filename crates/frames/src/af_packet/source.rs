@@ -60,7 +60,7 @@ impl PacketSource {
         let fd = self.socket.as_raw_fd();
         // SAFETY: the first `count` headers point at one of `parts` each, with a frame of the stated length behind it; all
         // live through the call, and the kernel reads only.
-        let sent = unsafe { libc::sendmmsg(fd, headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
+        let sent = unsafe { libc::sendmmsg(fd, headers.as_mut_ptr(), count, libc::MSG_DONTWAIT as _) };
         match check(sent) {
             Ok(sent) => Ok(sent as u64),
             Err(error) => self.refused(error),

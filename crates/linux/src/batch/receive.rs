@@ -2,7 +2,7 @@
 
 use crate::buffer::PageBuffer;
 use crate::clock::mono_now;
-use crate::cmsg::{ControlMessages, empty_header};
+use crate::cmsg::{ControlMessages, control_len, empty_header};
 use crate::error::check;
 use crate::poll::{self, Interest};
 use crate::timestamp::{NicTime, packet_times};
@@ -132,7 +132,7 @@ impl BatchReceiver {
             header.msg_hdr.msg_iov = vector;
             header.msg_hdr.msg_iovlen = 1;
             header.msg_hdr.msg_control = control.0.as_mut_ptr().cast();
-            header.msg_hdr.msg_controllen = CONTROL;
+            header.msg_hdr.msg_controllen = CONTROL as _;
         }
         let flags = libc::MSG_DONTWAIT as _;
         let (fd, count) = (socket.as_raw_fd(), BATCH as libc::c_uint);
@@ -144,7 +144,7 @@ impl BatchReceiver {
         for (filled, header) in self.filled.iter_mut().zip(&headers[..received]) {
             *filled = Filled {
                 len: (header.msg_len as usize).min(MESSAGE),
-                control_len: header.msg_hdr.msg_controllen.min(CONTROL),
+                control_len: control_len(&header.msg_hdr).min(CONTROL),
                 truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
             };
         }

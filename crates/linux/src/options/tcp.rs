@@ -140,11 +140,11 @@ pub fn unsent(fd: &impl AsFd) -> Result<Bytes> {
     queued(fd, SIOCOUTQNSD, "SIOCOUTQNSD")
 }
 
-fn queued(fd: &impl AsFd, request: libc::c_ulong, name: &str) -> Result<Bytes> {
+fn queued(fd: &impl AsFd, request: libc::Ioctl, name: &str) -> Result<Bytes> {
     let fd = fd.as_fd();
     let mut bytes: libc::c_int = 0;
     // SAFETY: both requests write one int, which is ours.
-    check(unsafe { libc::ioctl(fd.as_raw_fd(), request as libc::Ioctl, &mut bytes) })
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), request, &mut bytes) })
         .named(&format!("read {name} of"), || describe(&fd))?;
     Ok(Bytes(u64::try_from(bytes).unwrap_or(0)))
 }
@@ -164,7 +164,7 @@ const TCP_RTO_MAX_MS: Opt = Opt(libc::IPPROTO_TCP, 44, "TCP_RTO_MAX_MS");
 const TCP_SAVE_SYN: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_SAVE_SYN, "TCP_SAVE_SYN");
 const TCP_SAVED_SYN: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_SAVED_SYN, "TCP_SAVED_SYN");
 /// linux/sockios.h
-const SIOCOUTQNSD: libc::c_ulong = 0x894b;
+const SIOCOUTQNSD: libc::Ioctl = 0x894b;
 const AVAILABLE_CONGESTION: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 const DEFAULT_CONGESTION: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 

@@ -33,6 +33,18 @@ pub struct LinePanel {
     pub across: Option<(String, Vec<String>)>,
     /// Powers of ten are equally far apart: for values that differ much.
     pub logarithmic: bool,
+    /// So many colours are passed over, where what has them is in other panels: a direction has one colour in all of them.
+    pub passed: usize,
+}
+
+impl LinePanel {
+    fn colour(&self, index: usize) -> &'static str {
+        colour(index + self.passed)
+    }
+
+    fn mark(&self, index: usize, size: f64) -> Mark {
+        Mark { size, open: is_open(index + self.passed) }
+    }
 }
 
 /// One line.
@@ -99,9 +111,9 @@ impl LineChart {
             let sample = [(x, y + 5.0), (x + 22.0, y + 5.0)];
             match index {
                 Some(index) => {
-                    svg.path(&sample, colour(index), THICK, false);
-                    let mark = Mark { size: MARK + NESTED, open: is_open(index) };
-                    svg.mark((x + 11.0, y + 5.0), mark, colour(index), name);
+                    svg.path(&sample, panel.colour(index), THICK, false);
+                    let mark = panel.mark(index, MARK + NESTED);
+                    svg.mark((x + 11.0, y + 5.0), mark, panel.colour(index), name);
                 }
                 None => svg.path(&sample, GREY, THIN, true),
             }
@@ -148,19 +160,19 @@ impl LineChart {
         for (index, line) in panel.lines.iter().enumerate() {
             let hidden = panel.lines[index + 1..].iter().any(|above| place.coincide(line, above));
             let width = if hidden { WIDE } else { THICK };
-            draw(svg, &line.values, &place, Stroke { colour: colour(index), width, dashed: false });
+            draw(svg, &line.values, &place, Stroke { colour: panel.colour(index), width, dashed: false });
         }
         for (index, line) in panel.lines.iter().enumerate() {
             let above = panel.lines.len() - 1 - index;
             let size = MARK + (NESTED * above as f64).min(MARK);
-            let mark = Mark { size, open: is_open(index) };
+            let mark = panel.mark(index, size);
             let dense = line.values.len() > MOST_MARKS;
             for (at, value) in line.values.iter().enumerate().filter(|_| !dense) {
                 let known = value.and_then(|value| Some((value, place.y(value)?)));
                 let Some((value, y)) = known else { continue };
                 let size = sizes.get(at).map(String::as_str).unwrap_or_default();
                 let title = format!("{} {size}: {} {}", line.name, number(value), panel.unit);
-                svg.mark((place.x(at), y), mark, colour(index), title.trim_end());
+                svg.mark((place.x(at), y), mark, panel.colour(index), title.trim_end());
             }
         }
     }
@@ -194,7 +206,7 @@ impl LineChart {
         let same = lines.windows(2).all(|pair| pair[0].1.limit == pair[1].1.limit);
         let limit = |(index, line): &(usize, &'a Line)| Limit {
             values: &line.limit,
-            colour: if same && lines.len() > 1 { GREY } else { colour(*index) },
+            colour: if same && lines.len() > 1 { GREY } else { panel.colour(*index) },
             label: if same { name.clone() } else { format!("{}, {name}", line.name) },
         };
         let mut limits: Vec<Limit<'_>> =

@@ -67,7 +67,7 @@ fn rates(report: &DutReport) -> Option<LinePanel> {
         unit: unit.into(),
         logarithmic: most > FAR_APART * least,
         lines: lines.into_iter().map(|line| in_unit(line, scale)).collect(),
-        across: None,
+        ..LinePanel::default()
     };
     (!panel.lines.is_empty()).then_some(panel)
 }
@@ -142,7 +142,7 @@ fn losses(device: &DeviceReport, of: &str) -> Option<LinePanel> {
         unit: "%".into(),
         lines: rows.iter().map(line).collect(),
         across: Some(("Offered load, % of the most".into(), places)),
-        logarithmic: false,
+        ..LinePanel::default()
     })
 }
 
@@ -176,6 +176,7 @@ fn latency(device: &DeviceReport, row: &StreamReport, of: &str) -> LinePanel {
             row.latency.iter().map(|at| at.percent.to_string()).collect(),
         )),
         logarithmic: true,
+        ..LinePanel::default()
     }
 }
 

@@ -45,7 +45,7 @@ fn steps(direction: Direction, way: &PathWay) -> LinePanel {
             "IP packet, bytes".into(),
             way.sizes.iter().map(|probe| probe.size.to_string()).collect(),
         )),
-        logarithmic: false,
+        ..LinePanel::default()
     }
 }
 

@@ -54,6 +54,7 @@ fn percentiles(ways: &[WayResult]) -> Option<Block> {
             lines: drawn.iter().map(line).collect(),
             across: None,
             logarithmic: true,
+            ..LinePanel::default()
         }],
     })))
 }

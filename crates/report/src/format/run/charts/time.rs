@@ -61,6 +61,13 @@ pub(in crate::format::run) fn rates(run: &Run) -> Option<Block> {
     let (unit, scale) = rate_unit(all.flat_map(|(_, rates)| rates).map(|(_, rate)| rate.0 as f64));
     let mut panels: Vec<LinePanel> =
         shown.iter().map(|(test, plan)| over_time(test, plan, unit, scale)).collect();
+    // As in the bars: what goes down has the second colour where something goes up.
+    let goes_up = |(_, plan): &(&Run, &Plan)| plan.test.directions.each().any(|way| way == Direction::Up);
+    if shown.iter().any(goes_up) {
+        for (panel, shown) in panels.iter_mut().zip(&shown) {
+            panel.passed = usize::from(!goes_up(shown));
+        }
+    }
     if let [(test, plan)] = shown.as_slice() {
         panels.extend(MORE.iter().filter_map(|gauge| gauge_over_time(test, plan, gauge)));
     }
@@ -107,7 +114,7 @@ fn over_time(test: &Run, plan: &Plan, unit: &str, scale: f64) -> LinePanel {
         unit: unit.into(),
         lines: grouped.iter().map(line).collect(),
         across: Some(seconds(&ends)),
-        logarithmic: false,
+        ..LinePanel::default()
     }
 }
 
@@ -171,7 +178,7 @@ fn gauge_over_time(test: &Run, plan: &Plan, gauge: &Gauge) -> Option<LinePanel> 
         unit: gauge.unit.into(),
         lines,
         across: Some(seconds(&ends)),
-        logarithmic: false,
+        ..LinePanel::default()
     })
 }
 
