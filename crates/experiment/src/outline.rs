@@ -2,7 +2,7 @@
 
 use crate::estimate;
 use crate::plan::{Cell, Order, Path, Place, Plan};
-use engine::address::lookup;
+use engine::host::address::lookup;
 use model::experiment::{OUTLINE_SCHEMA, Outline, OutlinePath, OutlineRow};
 use model::units::{Bytes, Nanos};
 

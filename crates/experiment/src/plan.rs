@@ -1,8 +1,8 @@
 //! A plan: its paths and tests, and the steps that they make.
 
 use crate::request::Toward;
-use engine::address::Family;
-use engine::host_port::HostPort;
+use engine::host::address::Family;
+use engine::host::host_port::HostPort;
 use engine::request::{Origin, Request};
 use lab::topology::Topology;
 use model::experiment::{Setting, Sites};

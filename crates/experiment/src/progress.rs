@@ -2,7 +2,7 @@
 
 use crate::plan::{Cell, Plan};
 use engine::error::Result;
-use engine::journal;
+use engine::host::journal;
 use model::experiment::Setting;
 use model::run::Run;
 use model::units::Nanos;

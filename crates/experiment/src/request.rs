@@ -1,7 +1,7 @@
 //! A request of the engine, given its path.
 
 use engine::error::{Failure, Kind, sentence};
-use engine::host_port::HostPort;
+use engine::host::host_port::HostPort;
 use engine::request::{FarEnd, Host, Origin, Request, resolve};
 use model::latency::WaitMode;
 use model::units::BitRate;

@@ -9,7 +9,7 @@ use crate::progress::{Journal, Recorded};
 use crate::sites::Sites;
 use engine::error::{Result, sentence};
 use engine::host;
-use engine::interrupt::Interrupt;
+use engine::host::interrupt::Interrupt;
 use engine::request::{Host, resolve};
 use engine::run::{self as engine_run, Document};
 use linux::clock::{mono_now, wall_now};

@@ -2,9 +2,9 @@
 
 use crate::plan::{Path, Place, Plan};
 use engine::error::{Result, sentence};
-use engine::interrupt::Interrupt;
+use engine::host::interrupt::Interrupt;
 use engine::server::{Config, Server};
-use engine::session::{Observer, SessionEvent, Watcher};
+use engine::work::observer::{Observer, SessionEvent, Watcher};
 use lab::build::{BuildOptions, Lab};
 use lab::feature;
 use linux::namespace::Namespace;

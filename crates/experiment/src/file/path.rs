@@ -1,8 +1,8 @@
 //! `[paths.NAME]`: from where to where, and how packets leave.
 
 use crate::plan::{Path, Place};
-use engine::address::Family;
-use engine::host_port::HostPort;
+use engine::host::address::Family;
+use engine::host::host_port::HostPort;
 use engine::request::Origin;
 use lab::shipped;
 use lab::topology::{Place as NodePlace, Topology};

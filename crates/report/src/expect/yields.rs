@@ -27,7 +27,7 @@ pub struct Yields {
     pub frames: bool,
     /// A UDP service is asked.
     pub service: bool,
-    /// The routers on the way are asked.
+    /// The routers on the path are asked.
     pub hops: bool,
 }
 
@@ -88,8 +88,8 @@ impl Expectation {
 fn lacks_way(label: &String, ways: &[String]) -> Option<String> {
     let list = || ways.iter().map(|way| format!("`{way}`")).collect::<Vec<_>>().join(", ");
     (!ways.contains(label)).then(|| match ways.is_empty() {
-        true => "this command has no ways; `pathmeter latency` has".into(),
-        false => format!("there is no way `{label}`; the ways are {}", list()),
+        true => "this command has no paths; `pathmeter latency` has".into(),
+        false => format!("there is no path `{label}`; the paths are {}", list()),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::DevicePlan;
 use crate::error::{Error, Failure, Result};
-use crate::journal::{self, ANOTHER};
+use crate::host::journal::{self, ANOTHER};
 use model::dut::{Observation, Order, Setup};
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -86,7 +86,7 @@ fn of_the_run() -> Vec<(&'static str, Value)> {
         ("rtt.p999", Micros(207)),
         ("rtt.p9999", Micros(208)),
         ("rtt.max", Micros(209)),
-        // Over both ways.
+        // Over in both directions.
         ("lost", Count(2 * 311 + 2 * 361)),
         ("late", Count(313 + 363)),
         ("reordered", Count(314 + 364)),
