@@ -36,16 +36,16 @@ pub(crate) fn time(request: &Request) -> Option<Nanos> {
 pub(crate) fn bytes(request: &Request) -> Option<Bytes> {
     match request {
         Request::Throughput(asked) => {
-            let ways = asked.directions.each().count() as u64;
+            let directions = asked.directions.each().count() as u64;
             let pairs = match asked.pairs {
                 Some(PairCount::Fixed(pairs)) => u64::from(pairs),
                 Some(PairCount::Auto) => return None,
                 None => 1,
             };
             match (asked.end, asked.bitrate) {
-                (End::Bytes(bytes), _) => Some(times(bytes, ways * pairs)),
+                (End::Bytes(bytes), _) => Some(times(bytes, directions * pairs)),
                 (End::Time(time), Some(rate)) if rate.0 > 0 => {
-                    let streams = u64::from(asked.streams) * ways * pairs;
+                    let streams = u64::from(asked.streams) * directions * pairs;
                     let bytes = u128::from(rate.0) * u128::from(time.0) / 8_000_000_000;
                     Some(times(Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)), streams))
                 }
@@ -80,8 +80,8 @@ pub(crate) fn words(request: &Request) -> String {
             };
             let streams =
                 if asked.streams > 1 { format!(", {} streams", asked.streams) } else { String::new() };
-            let ways: Vec<String> = asked.directions.each().map(|way| way.to_string()).collect();
-            format!("{} {}{streams}, {end}", asked.transport, ways.join(" and "))
+            let directions: Vec<String> = asked.directions.each().map(|one| one.to_string()).collect();
+            format!("{} {}{streams}, {end}", asked.transport, directions.join(" and "))
         }
         Request::Latency(asked) => {
             let transport = if asked.transport == Transport::Tcp { "TCP" } else { "UDP" };
@@ -93,15 +93,15 @@ pub(crate) fn words(request: &Request) -> String {
             format!("{transport} round trips, {end}{load}")
         }
         Request::Frames(asked) => {
-            let way = if asked.direction == Direction::Down { "down" } else { "up" };
+            let direction = if asked.direction == Direction::Down { "down" } else { "up" };
             let transports: Vec<String> = asked.transports.iter().map(ToString::to_string).collect();
-            format!("{} {way}, frames of one size", transports.join(" and "))
+            format!("{} {direction}, frames of one size", transports.join(" and "))
         }
-        Request::Path(_) => "packet sizes each way".into(),
+        Request::Path(_) => "packet sizes in each direction".into(),
         Request::Hops(asked) => format!("{} probes a hop", asked.probes),
         Request::Transfer(asked) => asked.urls.join(" "),
         Request::Measure(asked) if asked.quick => "the quick check".into(),
-        Request::Measure(_) => "reach, packet sizes, TCP and UDP both ways".into(),
+        Request::Measure(_) => "reach, packet sizes, TCP and UDP in both directions".into(),
         _ => String::new(),
     }
 }

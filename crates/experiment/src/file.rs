@@ -52,7 +52,7 @@ impl Plan {
 
 fn read(file: &str, text: &str, document: &Spanned<DeTable<'_>>, faults: &RefCell<Faults>) -> Plan {
     let mut table = Table::new(document.get_ref(), 0..0, faults);
-    let title = table.need("title", "title = \"Five ways out\"").and_then(|value| value.text());
+    let title = table.need("title", "title = \"Five egress paths\"").and_then(|value| value.text());
     let labels = texts(table.get("labels"));
     let repetitions = table.get("repetitions").and_then(|value| value.number(1, 1000));
     let order = table.get("order").and_then(|value| value.word(&ORDERS));

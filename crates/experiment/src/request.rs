@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 /// Where a request goes, and how.
 pub(crate) struct Toward<'a> {
-    /// What the way is called in results.
+    /// What the path is called in results.
     pub(crate) name: &'a str,
     /// The far end.
     pub(crate) to: &'a HostPort,

@@ -7,7 +7,7 @@ use model::plan::{End, Transport};
 use model::units::{Bytes, Nanos};
 
 /// A right one, from which each wrong one differs by a few words.
-const RIGHT: &str = r#"title = "Two ways to one host"
+const RIGHT: &str = r#"title = "Two paths to one host"
 labels = ["nightly", "rtt"]
 repetitions = 2
 

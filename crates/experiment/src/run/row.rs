@@ -156,10 +156,11 @@ fn of_run(round: u32, run: &Run, error: Option<String>) -> RowRun {
     }
 }
 
-/// Payload that a run moved, both ways.
+/// Payload that a run moved, in both directions.
 pub(super) fn payload(run: &Run) -> Bytes {
-    let ways = std::iter::once(run).chain(&run.tests).flat_map(|run| [&run.summary.up, &run.summary.down]);
-    let streams = ways.flatten().map(|way| way.received.bytes);
+    let directions =
+        std::iter::once(run).chain(&run.tests).flat_map(|run| [&run.summary.up, &run.summary.down]);
+    let streams = directions.flatten().map(|one| one.received.bytes);
     let files = run.summary.transfer.iter().flat_map(|result| &result.transfers).map(|one| one.bytes);
     streams.chain(files).fold(Bytes::ZERO, Bytes::saturating_add)
 }

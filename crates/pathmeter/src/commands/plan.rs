@@ -104,7 +104,7 @@ fn faulty(faults: String) -> Failure {
     Failure::usage(faults, "docs/plans.md has the form of the file, examples/plans/ has plans to begin with")
 }
 
-/// The network in which an ordinary user's labs are built has no way to the paths of this host.
+/// The network in which an ordinary user's labs are built has no route to the far ends of this host.
 fn may_have_both(plan: &Plan) -> Result<()> {
     let rights = Capabilities::of_this_thread()?;
     let is_root = rights.has(Capability::SysAdmin) && rights.has(Capability::NetAdmin);
