@@ -55,7 +55,7 @@ pub(crate) fn connect_or(
     stop.watch(&waker);
     let socket = tcp_connect_until(target.address, &options, timeout, &waker).map_err(|e| match () {
         () if is_stopped(&e.source) => Error::from(too_early()),
-        () => Error::Explained { failure: why(&e), refused: e },
+        () => Error::Explained { failure: why(&e), refused: Box::new(e) },
     })?;
     let opened = mono_now().saturating_since(began);
     let encrypted = security.fingerprint.map(tls::connect).transpose()?;

@@ -41,7 +41,7 @@ pub enum Error {
         /// What it means here.
         failure: Failure,
         /// What the system said, which the failure has said in other words.
-        refused: OsError,
+        refused: Box<OsError>,
     },
     /// The dialogue with the far end failed.
     Protocol(ProtocolError),
@@ -119,7 +119,8 @@ impl Error {
     /// The cause, where the system refused something.
     pub fn system(&self) -> Option<&OsError> {
         match self.cause() {
-            Error::System(error) | Error::Explained { refused: error, .. } => Some(error),
+            Error::System(error) => Some(error),
+            Error::Explained { refused, .. } => Some(refused),
             _ => None,
         }
     }
