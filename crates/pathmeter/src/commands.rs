@@ -24,6 +24,8 @@ pub(crate) mod man;
 pub(crate) mod measure;
 pub(crate) mod mtu;
 pub(crate) mod output;
+#[cfg(feature = "plan")]
+pub(crate) mod plan;
 #[cfg(any(feature = "device", feature = "lab", feature = "store"))]
 mod progress;
 mod region;

@@ -2,7 +2,7 @@
 
 use super::options::STANDARD_INPUT;
 use super::{CommandLine, Fault, Request};
-use engine::iperf2::Back;
+use engine::work::iperf2::Back;
 use model::plan::{Directions, End, Transport};
 use model::units::{BitRate, Nanos};
 use std::path::Path;
