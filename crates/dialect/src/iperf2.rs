@@ -85,8 +85,12 @@ pub(crate) struct Both {
     pub(crate) ipv6: bool,
     /// `--permit-key`.
     pub(crate) key: Option<String>,
+    /// `-p N-M`: a server's last port.
+    pub(crate) last_port: Option<u16>,
     /// `-t`, where it was given; zero: for ever.
     pub(crate) time: Option<Nanos>,
+    /// `--utc`: times of day are not the host's zone's.
+    pub(crate) utc: bool,
 }
 
 /// Options of a client.
@@ -116,6 +120,8 @@ pub(crate) struct Client {
     pub(crate) burst_period: Option<f64>,
     /// `--burst-size`.
     pub(crate) burst_size: Option<u64>,
+    /// `-F`, or `-I`: what is sent.
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// `--bounceback` and what goes with it.
@@ -129,6 +135,8 @@ pub(crate) struct Bounceback {
     pub(crate) hold: u32,
     /// The server is to acknowledge at once.
     pub(crate) quick_ack: bool,
+    /// Bytes of a reply, where they are not those of a request.
+    pub(crate) reply: Option<u32>,
 }
 
 /// Options of a server.
@@ -162,7 +170,9 @@ impl Default for Both {
             ipv4: false,
             ipv6: false,
             key: None,
+            last_port: None,
             time: None,
+            utc: false,
         }
     }
 }
@@ -182,13 +192,14 @@ impl Default for Client {
             gap: None,
             burst_period: None,
             burst_size: None,
+            file: None,
         }
     }
 }
 
 impl Default for Bounceback {
     fn default() -> Bounceback {
-        Bounceback { count: 10, period: 1.0, hold: 0, quick_ack: true }
+        Bounceback { count: 10, period: 1.0, hold: 0, quick_ack: true, reply: None }
     }
 }
 

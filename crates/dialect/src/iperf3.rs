@@ -56,6 +56,8 @@ pub(crate) struct Both {
     pub(crate) port: u16,
     /// `-f`: the letter of the bitrate's unit; `a` chooses by size.
     pub(crate) unit: char,
+    /// `-F`: the file that senders send and receivers write.
+    pub(crate) file: Option<PathBuf>,
     /// `-i`: zero for the end only.
     pub(crate) interval: Nanos,
     /// `-I`: where to write the process id.

@@ -34,6 +34,13 @@ pub enum Kind {
 pub enum Error {
     /// A refusal or a failure whose reason is known here.
     Failure(Failure),
+    /// The same, of what the system refused.
+    Explained {
+        /// What it means here.
+        failure: Failure,
+        /// What the system said, which the failure has said in other words.
+        refused: Box<OsError>,
+    },
     /// The dialogue with the far end failed.
     Protocol(ProtocolError),
     /// The system refused an operation on an object; both are named.
@@ -60,7 +67,7 @@ impl Error {
     /// Whose it is: what the cause says.
     pub fn kind(&self) -> Kind {
         match self.cause() {
-            Error::Failure(failure) => failure.kind,
+            Error::Failure(failure) | Error::Explained { failure, .. } => failure.kind,
             Error::Protocol(ProtocolError::Stopped(_)) => Kind::Void,
             Error::Protocol(_) => Kind::Unreachable,
             Error::System(OsError { source: error, .. }) | Error::Io(error) => of_io(error),
@@ -75,7 +82,7 @@ impl Error {
         match self {
             Error::During { advice: Some(advice), .. } => Some(advice),
             Error::During { source, .. } => source.advice(),
-            Error::Failure(failure) => failure.advice.as_deref(),
+            Error::Failure(failure) | Error::Explained { failure, .. } => failure.advice.as_deref(),
             Error::System(OsError { source: error, .. }) | Error::Io(error) if is_out_of_files(error) => {
                 Some(MORE_FILES)
             }
@@ -94,7 +101,7 @@ impl Error {
     /// The cause, where its reason was known.
     pub fn failure(&self) -> Option<&Failure> {
         match self.cause() {
-            Error::Failure(failure) => Some(failure),
+            Error::Failure(failure) | Error::Explained { failure, .. } => Some(failure),
             _ => None,
         }
     }
@@ -111,6 +118,7 @@ impl Error {
     pub fn system(&self) -> Option<&OsError> {
         match self.cause() {
             Error::System(error) => Some(error),
+            Error::Explained { refused, .. } => Some(refused),
             _ => None,
         }
     }
@@ -131,7 +139,7 @@ impl Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Failure(_) => None,
+            Error::Failure(_) | Error::Explained { .. } => None,
             Error::Protocol(error) => error.source(),
             Error::System(error) => error.source(),
             Error::Io(error) => error.source(),
@@ -147,7 +155,7 @@ impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         match self {
             _ if f.alternate() => f.write_str(&sentence(self)),
-            Error::Failure(failure) => failure.fmt(f),
+            Error::Failure(failure) | Error::Explained { failure, .. } => failure.fmt(f),
             Error::Protocol(error) => error.fmt(f),
             Error::System(error) => error.fmt(f),
             Error::Io(error) => error.fmt(f),

@@ -22,6 +22,7 @@ use crate::session::tls::{ServerTls, hex};
 use crate::work::dut::remote::offers::Offers;
 use crate::work::dut::spec::PortSpec;
 use crate::work::echo::server::{Servers, Streams, join};
+use crate::work::echo::twamp::Tests;
 pub use crate::work::http_server::Page;
 use crate::work::http_server::{HttpService, Limits};
 use crate::work::iperf2;
@@ -57,6 +58,8 @@ pub struct Config {
     pub groups: Vec<IpAddr>,
     /// Port of STAMP and TWAMP-Light, UDP.
     pub stamp: Option<u16>,
+    /// Port of TWAMP's control connections, TCP.
+    pub twamp: Option<u16>,
     /// Key of authenticated STAMP.
     pub stamp_key: Option<stamp::Key>,
     /// STAMP's replies carry the sender's numbers (RFC 8762, section 4.2: stateless).
@@ -97,6 +100,7 @@ impl Default for Config {
             sockperf: None,
             groups: Vec::new(),
             stamp: None,
+            twamp: None,
             stamp_key: None,
             stamp_stateless: false,
             http: None,
@@ -130,6 +134,7 @@ struct Sockets {
     iperf2: Option<(TcpListener, UdpSocket)>,
     sockperf: Option<(TcpListener, Vec<UdpSocket>)>,
     stamp: Option<UdpSocket>,
+    twamp: Option<TcpListener>,
     http: Option<TcpListener>,
     metrics: Option<TcpListener>,
 }
@@ -179,6 +184,10 @@ impl Server {
         let Server { config, sockets, offers, .. } = self;
         let mut listener = Listener::new(stop, observer::notes(observer))?;
         let echoes = echoes(&config, sockets.sockperf, sockets.stamp, &note, &mut listener)?;
+        if let Some(socket) = sockets.twamp {
+            let service = Tests::new(listener.closing());
+            listener.add(socket, Arc::new(service))?;
+        }
         if let Some(socket) = sockets.http {
             let limits = Limits { rate: open.max_rate, time: open.max_time, transfers: config.max_tests };
             let (notes, closing) = (listener.notes(), listener.closing());
@@ -239,6 +248,9 @@ impl Server {
             let counting = if config.stamp_stateless { "stateless" } else { "stateful" };
             listens(socket.local_addr()?, &format!("(UDP), STAMP, {mode}, {counting}"));
         }
+        if let Some(listener) = &sockets.twamp {
+            listens(listener.local_addr()?, "(TCP; tests on UDP ports of their own), TWAMP, unauthenticated");
+        }
         if let Some(listener) = &sockets.http {
             listens(listener.local_addr()?, "(TCP), HTTP: GET /bytes/10M, PUT /");
         }
@@ -275,6 +287,7 @@ impl Server {
         });
         let said = |is: bool, line: &str| is.then(|| line.to_owned());
         let has_iperf2 = config.iperf2.is_some();
+        let has_echo = config.sockperf.is_some() || config.stamp.is_some() || config.twamp.is_some();
         let lines = [
             fingerprint,
             longest,
@@ -287,7 +300,7 @@ impl Server {
             ),
             said(has_iperf2 && config.iperf2_udp_reverse, REFLECTS),
             said(has_iperf2 && !config.iperf2_udp_reverse, REFLECTS_NOT),
-            said(limited && (config.sockperf.is_some() || config.stamp.is_some()), NOT_LIMITED),
+            said(limited && has_echo, NOT_LIMITED),
         ];
         lines.into_iter().flatten().collect()
     }
@@ -319,6 +332,7 @@ impl Sockets {
                 .transpose()?,
             sockperf: config.sockperf.map(|port| sockperf(bind, port, &config.groups)).transpose()?,
             stamp: config.stamp.map(|port| datagrams(bind, port)).transpose()?,
+            twamp: config.twamp.map(|port| listen(bind, port)).transpose()?,
             http: config.http.map(|port| listen(bind, port)).transpose()?,
             metrics: config.metrics.as_ref().map(listen_for).transpose()?,
         })
@@ -418,7 +432,7 @@ const REFLECTS: &str = "whoever forges an address can have UDP sent there by the
                         limit it with --max-rate and --max-time, or by a firewall";
 const REFLECTS_NOT: &str = "iPerf2 clients get UDP sent to them (-R, --full-duplex, -d, -r) only from this host or with \
                             a TCP connection beside (--iperf2-udp-reverse serves the others)";
-const NOT_LIMITED: &str = "SockPerf and STAMP have no tests that could be limited: --max-rate, --max-time and \
+const NOT_LIMITED: &str = "SockPerf, STAMP and TWAMP have no tests that could be limited: --max-rate, --max-time and \
                            --max-tests do not hold there; each message has one reply";
 /// Longest test of clients of other hosts that have proved nothing, where the operator says nothing.
 const LONGEST_OPEN_TEST: Nanos = Nanos::from_secs(600);

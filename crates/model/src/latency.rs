@@ -153,6 +153,8 @@ pub enum LatencyProtocol {
     Sockperf,
     /// RFC 8762.
     Stamp,
+    /// RFC 5357, with its control connection.
+    Twamp,
     /// iPerf2's round trips over TCP (`--bounceback`).
     Iperf2,
 }
@@ -295,6 +297,7 @@ impl std::fmt::Display for LatencyProtocol {
             LatencyProtocol::Native => "native",
             LatencyProtocol::Sockperf => "sockperf",
             LatencyProtocol::Stamp => "stamp",
+            LatencyProtocol::Twamp => "twamp",
             LatencyProtocol::Iperf2 => "iperf2",
         })
     }

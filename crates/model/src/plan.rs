@@ -4,6 +4,7 @@ use crate::units::{BitRate, Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 /// One test between this host and a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -130,6 +131,9 @@ pub struct TestSpec {
     pub wide_counters: bool,
     /// iPerf3 only: SO_MAX_PACING_RATE of each stream.
     pub fq_rate: Option<BitRate>,
+    /// iPerf3 only: the client's TCP data streams are Multipath TCP (RFC 8684).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mptcp: bool,
 }
 
 /// Choices of one end that the other need not know.
@@ -155,6 +159,9 @@ pub struct LocalOptions {
     pub receive_timeout: Option<Nanos>,
     /// A name for this run, put before every line or into the document.
     pub title: Option<String>,
+    /// iPerf3 only: TCP senders send this file, receivers write to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
 }
 
 /// How a receiving thread waits.
@@ -246,6 +253,7 @@ impl TestSpec {
             nodelay: false,
             zero_copy: false,
             skip_receive_copy: false,
+            mptcp: false,
             offload: true,
             dont_fragment: false,
             repeating_payload: false,

@@ -24,4 +24,5 @@ mod latency {
     #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
     mod support;
     mod troubled;
+    mod twamp;
 }

@@ -47,6 +47,11 @@ pub trait Reflect: Send {
         false
     }
 
+    /// Length of the reply to this whole message of a stream, at most: the buffer has this room then.
+    fn reply_len(&self, message: &[u8]) -> usize {
+        message.len()
+    }
+
     /// DSCP and ECN of the reply that was made last.
     fn class(&self) -> u8 {
         0

@@ -34,7 +34,7 @@ mod udp_server;
 
 pub use ack::{Ack, AckRead, AckTimes};
 pub use bounceback::{
-    Bounce, Bouncer, DEFAULT_BOUNCE, MAX_BOUNCE, MIN_BOUNCE, bounce_options, is_bounceback,
+    Bounce, Bouncer, DEFAULT_BOUNCE, MAX_BOUNCE, MIN_BOUNCE, MIN_REPLY, bounce_options, is_bounceback,
 };
 pub use datagram::{DATAGRAM_LEN, Number, Numbered, is_wide, number, put_fin};
 pub use flow::{Flow, FlowInput, FlowOutput, Run, Sending, Told};

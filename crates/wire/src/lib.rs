@@ -17,6 +17,7 @@
 //! ```
 
 pub mod echo;
+mod fixed;
 mod hex;
 pub mod http;
 pub mod iperf2;
@@ -26,6 +27,7 @@ mod rate_watch;
 mod session;
 pub mod sockperf;
 pub mod stamp;
+pub mod twamp;
 pub mod work;
 
 pub use session::{Input, Output, ProtocolError, Session};

@@ -1,9 +1,11 @@
 //! What is checked once all options are read: the role, what excludes what, and defaults.
 
+use super::options::STANDARD_INPUT;
 use super::{CommandLine, Fault, Request};
 use engine::work::iperf2::Back;
 use model::plan::{Directions, End, Transport};
 use model::units::{BitRate, Nanos};
+use std::path::Path;
 use wire::iperf2::{Fixed, Frames, Shape};
 
 /// The request of a line whose options have all been taken.
@@ -73,11 +75,14 @@ fn exclusions(line: &CommandLine) -> Result<(), Fault> {
     let (test, extras) = (&client.test, &client.extras);
     let udp = test.transport == Transport::Udp;
     let special = !client.ways.is_empty() || extras.trip_times || client.frames.is_some();
+    let sends_file = client.file.is_some();
+    let other = client.bounceback.is_some() || client.frames.is_some() || client.burst_period.is_some();
     let refusals = [
         (
             extras.compatible && (special || line.both.enhanced),
             "compatibility mode not supported with the requested with options",
         ),
+        (line.both.last_port.is_some(), "a range of ports (-p N-M) is a server's"),
         (udp && extras.peer_detect, "option of -X or --peer-detect not supported with -u UDP"),
         (udp && extras.connect_only, "option of --connect-only not supported with -u UDP"),
         (udp && extras.connect_retries > 0, "option --connect-retries not supported with -u UDP"),
@@ -101,6 +106,14 @@ fn exclusions(line: &CommandLine) -> Result<(), Fault> {
         (
             client.bounceback.is_some() && special,
             "option --bounceback and those of other tests are mutually exclusive",
+        ),
+        (
+            sends_file && (udp || other || test.directions != Directions::Up || extras.connect_only),
+            "-F and -I are served by pathmeter for TCP one way, and not with bursts, frames or round trips",
+        ),
+        (
+            client.file.as_deref() == Some(Path::new(STANDARD_INPUT)) && test.streams > 1,
+            "-I with -P is not served by pathmeter: there is one standard input; -F sends a file on each stream",
         ),
         (
             client.bounceback.is_some() && test.streams > 1,

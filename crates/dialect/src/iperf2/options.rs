@@ -6,7 +6,7 @@ mod refused;
 mod server;
 
 pub(super) use both::BOTH;
-pub(super) use client::{CLIENT, CONNECT_TIMEOUT};
+pub(super) use client::{CLIENT, CONNECT_TIMEOUT, STANDARD_INPUT};
 use refused::REFUSED;
 pub(super) use server::SERVER;
 

@@ -7,7 +7,7 @@ use engine::error::Failure;
 use engine::host::address::{Family, lookup};
 use model::plan::{LocalOptions, Plan, ProtocolName, Target, Transport};
 use model::units::{Bytes, Nanos};
-use report::format::iperf2::{Iperf2Options, Iperf2Role, Iperf2Settings, Pace, Zone};
+use report::format::iperf2::{Bouncing, Iperf2Options, Iperf2Role, Iperf2Settings, Pace, Zone};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 impl CommandLine {
@@ -23,6 +23,7 @@ impl CommandLine {
             bind,
             client_port: self.both.bind_port,
             connect_timeout: Some(CONNECT_TIMEOUT),
+            file: self.client.file.clone(),
             ..self.local()
         };
         let target = Target { host, address };
@@ -74,6 +75,7 @@ impl CommandLine {
             transport: test.transport,
             host: self.client.host.clone().unwrap_or_default(),
             port: self.both.port,
+            last_port: self.both.last_port,
             pid: std::process::id(),
             flows: test.streams,
             length,
@@ -91,7 +93,8 @@ impl CommandLine {
     fn pace(&self, length: u32) -> Pace {
         let client = &self.client;
         if let Some(bounceback) = client.bounceback {
-            return Pace::Bounce(length, bounceback.count, bounceback.period, bounceback.hold);
+            let super::Bounceback { count, period, hold, quick_ack, reply } = bounceback;
+            return Pace::Bounce(Bouncing { size: length, reply, count, period, hold, quick_ack });
         }
         if let Some((rate, mean, deviation)) = client.frames {
             return Pace::Frames(rate, mean, deviation, client.gap.unwrap_or(0.000_005));

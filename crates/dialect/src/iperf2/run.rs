@@ -77,8 +77,11 @@ fn complain(sentence: &str) {
     let _ = writeln!(std::io::stderr(), "{sentence}");
 }
 
-/// The zone of the host's clock now.
-fn zone() -> Zone {
+/// The zone in which times of day are printed: that of the host's clock now.
+fn zone(line: &CommandLine) -> Zone {
+    if line.both.utc {
+        return Zone::default();
+    }
     let now = Zoned::now();
     Zone { offset: now.offset().seconds(), name: now.strftime("%Z").to_string() }
 }

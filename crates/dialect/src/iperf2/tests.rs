@@ -3,7 +3,8 @@
 use super::*;
 use engine::work::iperf2::Back;
 use model::plan::{Directions, End};
-use model::units::BitRate;
+use model::units::{BitRate, Bytes};
+use report::format::iperf2::{Iperf2Role, Zone};
 use wire::iperf2::Shape;
 
 fn read(line: &str) -> Result<Request, Fault> {
@@ -90,6 +91,27 @@ fn the_ways_of_a_test() {
     assert!(matches!(client("-c h --burst-size 2M").client.extras.shape, Shape::Bursts(_)));
     let line = client("-c h --bounceback --bounceback-period 0.5");
     assert_eq!(line.client.bounceback, Some(Bounceback { period: 0.5, ..Bounceback::default() }));
+    let line = client("-c h --bounceback --bounceback-reply 2K --bounceback-no-quickack");
+    let asked = Bounceback { reply: Some(2048), quick_ack: false, ..Bounceback::default() };
+    assert_eq!(line.client.bounceback, Some(asked));
+}
+
+#[test]
+fn a_server_may_have_many_ports() {
+    let line = server("-s -p 5001-5003");
+    assert_eq!((line.both.port, line.both.last_port), (5001, Some(5003)));
+    let settings = line.settings(Bytes(0)).text(&line.output_options(Iperf2Role::Server, Zone::default()));
+    assert!(settings.contains("Server listening on TCP ports 5001-5003"), "{settings}");
+}
+
+#[test]
+fn options_of_2_2() {
+    let line = client("-c h --connect-retry-time 3 --connect-retry-timer 0.5 --utc -F file");
+    let extras = &line.client.extras;
+    assert_eq!((extras.retry_time, extras.retry_pause), (Nanos::from_secs(3), Nanos::from_millis(500)));
+    assert!(line.both.utc);
+    assert_eq!(line.client.file.as_deref(), Some(std::path::Path::new("file")));
+    assert_eq!(client("-c h -I").client.file.as_deref(), Some(std::path::Path::new("/dev/stdin")));
 }
 
 #[test]
@@ -115,17 +137,23 @@ fn what_cannot_be_is_refused() {
         ("-c h -f x", "-f value of 'x'"),
         ("-c h -y D", "C is the only style"),
         ("-s -p 99999", "1 to 65535"),
-        ("-s -p 5001-5003", "a range of ports (-p N-M) is not served"),
+        ("-c h -p 5001-5003", "a range of ports (-p N-M) is a server's"),
+        ("-s -p 5003-5001", "N-M with M above N"),
+        ("-s -p 5001-5101", "at most 100 ports"),
+        ("-s -p 5001-", "1 to 65535"),
         ("-c h -R -d", "mutually exclusive"),
         ("-c h -u -X", "-X or --peer-detect"),
         ("-c h -b 100pps", "pps not supported with TCP"),
         ("-c h -b 1k", "consider setting -l to 125"),
-        ("-c h -F file", "-F/--fileinput is not served"),
+        ("-c h -u -F file", "-F and -I are served by pathmeter for TCP one way"),
+        ("-c h -R -I", "-F and -I are served by pathmeter for TCP one way"),
+        ("-c h -P 2 -I", "there is one standard input"),
+        ("-c h --bounceback-reply 63", "64 to 1048576"),
+        ("-c h --connect-retry-timer 0", "--connect-retry-timer value of '0'"),
         ("-c h -T 3", "-T/--ttl is not served"),
         ("-c h --incr-dstip", "--incr-dstip is not served"),
         ("-s --histograms", "--histograms is not served"),
         ("-c h --omit 1", "--omit is not served"),
-        ("-c h --utc", "--utc is not served"),
         ("-c h --working-load-cca reno", "--working-load-cca is not served"),
         ("-c h --dscp 64", "0 to 63"),
         ("-c h -C -R", "compatibility mode"),

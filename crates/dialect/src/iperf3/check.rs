@@ -1,10 +1,11 @@
 //! What iPerf3 checks once all options are read: the role, options of the other role, sizes, and defaults.
 
 use super::options::BLOCK_SIZE;
+use super::plan::file_size;
 use super::{CommandLine, Fault, Json, Request};
 use model::framing::LARGEST_UDP_PAYLOAD;
-use model::plan::{Directions, Transport};
-use model::units::BitRate;
+use model::plan::{Directions, End, Transport};
+use model::units::{BitRate, Bytes};
 
 /// The request of a line whose options have all been taken.
 pub(super) fn finish(mut line: CommandLine) -> Result<Request, Fault> {
@@ -43,6 +44,19 @@ fn authentication(line: &CommandLine) -> Result<(), Fault> {
 fn client(line: &mut CommandLine) -> Result<(), Fault> {
     let (asked_timeout, client) = (line.both.receive_timeout.is_some(), &mut line.client);
     let test = &mut client.test;
+    if line.server.asked && test.mptcp {
+        return Err(Fault::not_served("-m/--mptcp of a server", "its clients get plain TCP; leave it out"));
+    }
+    test.mptcp &= test.transport == Transport::Tcp;
+    if let Some(file) = &line.both.file {
+        if test.transport == Transport::Udp {
+            return Err(Fault::parameter("cannot transfer file using UDP"));
+        }
+        let open = matches!(test.end, End::Time(_)) && !client.time_given && test.directions.up();
+        if let Some(size) = file_size(file).filter(|size| open && *size > 0) {
+            test.end = End::Bytes(Bytes(size));
+        }
+    }
     if asked_timeout && client.host.is_some() && test.directions == Directions::Up {
         return Err(Fault::parameter("client receive timeout is valid only in receiving mode"));
     }

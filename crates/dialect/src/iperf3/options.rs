@@ -43,6 +43,11 @@ fn both_roles() -> Fault {
     Fault::parameter("cannot be both server and client")
 }
 
+/// An option that nothing but SCTP has.
+fn of_sctp(option: &str, instead: &str) -> Fault {
+    Fault::not_served(option, &format!("it is of SCTP alone, which is not there; {instead}"))
+}
+
 fn no_sctp() -> Fault {
     Fault::parameter("no SCTP support available: use TCP, or -u for UDP")
 }

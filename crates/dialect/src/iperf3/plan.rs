@@ -6,8 +6,9 @@ use engine::error::Failure;
 use engine::host::address::{Family, lookup};
 use model::plan::{LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::units::Nanos;
-use report::format::iperf3::{Iperf3Options, Iperf3Role, VERSION};
+use report::format::iperf3::{Iperf3File, Iperf3Options, Iperf3Role, VERSION};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
 use wire::Policy;
 use wire::iperf3::Extras;
 
@@ -30,6 +31,7 @@ impl CommandLine {
             connect_timeout: self.client.connect_timeout,
             receive_timeout: self.both.receive_timeout,
             title: self.client.title.clone(),
+            file: self.both.file.clone(),
             ..LocalOptions::default()
         };
         let target = Target { host, address };
@@ -59,6 +61,11 @@ impl CommandLine {
             verbose: self.both.verbose,
             unit: self.both.unit,
             default_length: self.client.test.length == 0,
+            file: self
+                .both
+                .file
+                .as_deref()
+                .map(|path| Iperf3File { name: path.display().to_string(), size: file_size(path) }),
             ..Iperf3Options::default()
         }
     }
@@ -114,6 +121,11 @@ impl CommandLine {
     }
 }
 
+/// Bytes of a file; `None`: it is not there, or has no size of its own.
+pub(super) fn file_size(path: &Path) -> Option<u64> {
+    std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|file| file.len())
+}
+
 impl Default for Both {
     fn default() -> Both {
         Both {
@@ -121,6 +133,7 @@ impl Default for Both {
             unit: 'a',
             interval: Nanos::from_secs(1),
             pidfile: None,
+            file: None,
             affinity: None,
             bind: None,
             bind_device: None,

@@ -117,6 +117,40 @@ fn every_further_option_of_a_client_arrives() {
 }
 
 #[test]
+fn multipath_tcp_is_tcp() {
+    let both = |words: &str| {
+        let test = client(words).client.test;
+        (test.transport, test.mptcp)
+    };
+    assert_eq!(both("-c h -m"), (Transport::Tcp, true));
+    assert_eq!(both("-c h -u -m"), (Transport::Tcp, true));
+    assert_eq!(both("-c h -m -u"), (Transport::Udp, false));
+}
+
+#[test]
+fn a_file_ends_the_test_where_nothing_else_does() {
+    let file = std::env::temp_dir().join(format!("pathmeter-dialect-{}", std::process::id()));
+    std::fs::write(&file, [0; 1000]).unwrap();
+    let end = |words: &str| {
+        let line = client(&format!("-c h -F {} {words}", file.display()));
+        (line.client.test.end, line.output_options().file.and_then(|file| file.size))
+    };
+    let ends = [end(""), end("-t 3"), end("-n 5"), end("-R"), end("--bidir")];
+    std::fs::remove_file(&file).unwrap();
+    let (whole, time) = (End::Bytes(Bytes(1000)), |seconds| End::Time(Nanos::from_secs(seconds)));
+    assert_eq!(
+        ends,
+        [
+            (whole, Some(1000)),
+            (time(3), Some(1000)),
+            (End::Bytes(Bytes(5)), Some(1000)),
+            (time(10), Some(1000)),
+            (whole, Some(1000)),
+        ]
+    );
+}
+
+#[test]
 fn a_device_follows_a_host() {
     let line = client("-c far%eth0 -B ::1");
     assert_eq!((line.client.host.as_deref(), line.both.bind_device.as_deref()), (Some("far"), Some("eth0")));
@@ -185,9 +219,10 @@ fn refusals_in_iperf3s_words() {
         ),
         ("-c h --cntl-ka=3/1/3", "control connection Keepalive period"),
         ("-c h --sctp", "no SCTP support available"),
-        ("-c h -X a", "no SCTP support available"),
-        ("-c h -m", "-m/--mptcp is not served"),
-        ("-c h -F file", "-F/--file is not served"),
+        ("-c h -X a", "-X/--xbind is not served by pathmeter: it is of SCTP alone"),
+        ("-c h --nstreams 3", "--nstreams is not served by pathmeter: it is of SCTP alone"),
+        ("-s -m", "-m/--mptcp of a server is not served"),
+        ("-c h -u -F file", "cannot transfer file using UDP"),
     ] {
         let fault = read(line).expect_err(line).to_string();
         assert!(fault.starts_with("iperf3: parameter error - "), "{line}: {fault}");

@@ -18,7 +18,7 @@ use model::units::{Bytes, Nanos, PacketRate};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use wire::stamp::{self, Key};
-use wire::{iperf2, native, sockperf};
+use wire::{iperf2, native, sockperf, twamp};
 
 /// Round trips to hosts, over one way or several.
 #[derive(Clone, Debug)]
@@ -250,13 +250,17 @@ fn size(asked: &Latency) -> Result<u32, Failure> {
     let (protocol, transport) = (asked.protocol, asked.transport());
     let base = if asked.key.is_some() { stamp::Mode::Authenticated } else { stamp::Mode::Open };
     let default = match protocol {
-        LatencyProtocol::Stamp => base.base_len() as u32,
+        LatencyProtocol::Stamp | LatencyProtocol::Twamp => base.base_len() as u32,
         LatencyProtocol::Iperf2 => iperf2::DEFAULT_BOUNCE as u32,
         LatencyProtocol::Native | LatencyProtocol::Sockperf => DEFAULT_SIZE,
     };
     let size = asked.size.map_or(default, fits_u32);
     let most = if transport == Transport::Udp { LARGEST_UDP_PAYLOAD as usize } else { sockperf::MAX_TCP_LEN };
-    let least = if protocol == LatencyProtocol::Iperf2 { iperf2::MIN_BOUNCE } else { sockperf::HEADER_LEN };
+    let least = match protocol {
+        LatencyProtocol::Iperf2 => iperf2::MIN_BOUNCE,
+        LatencyProtocol::Twamp => twamp::MIN_LEN,
+        _ => sockperf::HEADER_LEN,
+    };
     if !(least..=most).contains(&(size as usize)) {
         return Err(Failure::usage(
             format!("messages of {size} bytes cannot be sent over {transport} with --protocol {protocol}"),
@@ -308,6 +312,7 @@ fn target(asked: &Latency, far: &HostPort, origin: Origin, host: &Host) -> Resul
         LatencyProtocol::Native => native::PORT,
         LatencyProtocol::Sockperf => sockperf::PORT,
         LatencyProtocol::Stamp => stamp::PORT,
+        LatencyProtocol::Twamp => twamp::PORT,
         LatencyProtocol::Iperf2 => iperf2::PORT,
     };
     let far = FarEnd { host: far.clone(), port: asked.port, origin };

@@ -35,6 +35,18 @@ pub(crate) fn connect(
     security: &Security,
     stop: &Interrupt,
 ) -> Result<Link> {
+    let why = |e: &OsError| with_other_family(unreachable(target, protocol, e), &e.source, target, local);
+    connect_or(target, local, security, stop, why)
+}
+
+/// The same. `why`: what is said of a connection that could not be had.
+pub(crate) fn connect_or(
+    target: &Target,
+    local: &LocalOptions,
+    security: &Security,
+    stop: &Interrupt,
+    why: impl FnOnce(&OsError) -> Failure,
+) -> Result<Link> {
     let options =
         TcpOptions { local_address: local.bind, device: local.device.clone(), ..TcpOptions::default() };
     let timeout = local.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
@@ -42,8 +54,8 @@ pub(crate) fn connect(
     let waker = Arc::new(Waker::new()?);
     stop.watch(&waker);
     let socket = tcp_connect_until(target.address, &options, timeout, &waker).map_err(|e| match () {
-        () if is_stopped(&e.source) => too_early(),
-        () => with_other_family(unreachable(target, protocol, &e), &e.source, target, local),
+        () if is_stopped(&e.source) => Error::from(too_early()),
+        () => Error::Explained { failure: why(&e), refused: Box::new(e) },
     })?;
     let opened = mono_now().saturating_since(began);
     let encrypted = security.fingerprint.map(tls::connect).transpose()?;

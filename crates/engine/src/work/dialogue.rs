@@ -4,6 +4,7 @@ use crate::error::{Result, sentence};
 use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::{Security, connect, native_config};
+use crate::session::link::Link;
 use crate::session::pump::{Pump, Step};
 use crate::work::throughput::flows;
 use crate::work::throughput::shared::FlowSocket;
@@ -52,15 +53,45 @@ impl<M: Session> Dialogue<M> {
         let link = connect(target, ProtocolName::Native, local, security, interrupt)?;
         let own = host::describe(Some(target.address.ip()));
         let config = native_config(security, &own, &link)?;
-        Ok(Dialogue {
-            machine: machine(config, mono_now()),
+        Ok(Dialogue::over(link, machine(config, mono_now()), target, local, interrupt, words))
+    }
+
+    /// Over an open control connection.
+    pub(crate) fn over(
+        link: Link,
+        machine: M,
+        target: &Target,
+        local: &LocalOptions,
+        interrupt: &Interrupt,
+        words: Words,
+    ) -> Dialogue<M> {
+        Dialogue {
+            machine,
             interrupt: interrupt.clone(),
             flow: None,
             pump: Pump::new(link),
             target: target.clone(),
             local: local.clone(),
             words,
-        })
+        }
+    }
+
+    /// Talks until it is done; what comes on the flow wakes nobody meanwhile.
+    ///
+    /// # Errors
+    /// The deadline has passed, the interrupt is raised, or the dialogue is over.
+    pub(crate) fn run_until(
+        &mut self,
+        deadline: MonoTime,
+        mut done: impl FnMut(&mut M) -> bool,
+    ) -> Result<()> {
+        loop {
+            let until = self.advance()?;
+            if done(&mut self.machine) {
+                return Ok(());
+            }
+            self.wait(until, deadline, None)?;
+        }
     }
 
     /// Does what the machine wants; when it wants to be asked again.

@@ -4,4 +4,5 @@
 pub(crate) mod reflector;
 pub mod server;
 pub(crate) mod socket;
+pub(crate) mod twamp;
 pub(crate) mod wait;

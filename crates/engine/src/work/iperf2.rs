@@ -53,8 +53,12 @@ pub struct Extras {
     pub key: Option<Vec<u8>>,
     /// A number in the server's report (`--sync-transfer-id`).
     pub(crate) transfer_id: Option<u16>,
-    /// Times a connection that fails is tried again (`--connect-retries`), one second after the other.
+    /// Times a connection that fails is tried again (`--connect-retries`).
     pub connect_retries: u32,
+    /// It is tried again for so long, however often (`--connect-retry-time`).
+    pub retry_time: Nanos,
+    /// Time between two tries (`--connect-retry-timer`).
+    pub retry_pause: Nanos,
     /// TCP: connections are opened and closed, nothing is sent (`--connect-only`): only [`Fact::Connect`](crate::work::observer::Fact::Connect) is told.
     pub connect_only: bool,
 }
@@ -111,6 +115,8 @@ impl Default for Extras {
             key: None,
             transfer_id: None,
             connect_retries: 0,
+            retry_time: Nanos::ZERO,
+            retry_pause: Nanos::from_secs(1),
             connect_only: false,
         }
     }

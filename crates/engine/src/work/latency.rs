@@ -12,9 +12,10 @@
 //! | `wire_times` | round trips timed by the kernel and the network card |
 //! | `floor` | the tool against itself |
 //! | `loaded` | the load beside the round trips, and responsiveness |
-//! | `session` | the dialogue with our own server |
+//! | `control`, `session`, `twamp` | the dialogue beside the round trips: with our own server, with a TWAMP server |
 
 pub mod choose;
+mod control;
 mod far_clock;
 mod flights;
 mod floor;
@@ -30,6 +31,7 @@ mod schedule;
 mod session;
 mod sizes;
 mod tally;
+mod twamp;
 mod wire_times;
 
 pub use run::{Job, run};

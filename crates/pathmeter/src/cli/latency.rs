@@ -19,17 +19,18 @@ EXAMPLES
   pathmeter latency far.example --mode under-load --rate 10k
   pathmeter latency far.example --protocol sockperf --tcp   against `sockperf sr --tcp`
   pathmeter latency far.example --protocol stamp            against a STAMP or TWAMP-Light reflector
+  pathmeter latency far.example --protocol twamp            against a router's TWAMP server
   pathmeter latency far.example --protocol iperf2           against `iperf -s`, as its --bounceback
   pathmeter latency far.example --expect 'rtt.p99<=500us'")]
 pub(crate) struct LatencyArgs {
     /// The far ends, where `pathmeter serve` runs: names or addresses, as `[::1]:5210` with a port
     #[arg(value_name = "HOST[:PORT]", required = true)]
     pub(crate) hosts: Vec<HostPort>,
-    /// Port of the far ends [default: 5210; 11111 for sockperf, 862 for STAMP, 5001 for iperf2]
+    /// Port of the far ends [default: 5210; 11111 for sockperf, 862 for STAMP and TWAMP, 5001 for iperf2]
     #[arg(short, long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
-    /// The protocol of the far end: native (`pathmeter serve`), sockperf (`sockperf sr`), stamp (RFC 8762)
-    /// or iperf2 (`iperf -s`)
+    /// The protocol of the far end: native (`pathmeter serve`), sockperf (`sockperf sr`), stamp (RFC 8762), twamp
+    /// (RFC 5357) or iperf2 (`iperf -s`)
     #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t, hide_possible_values = true)]
     pub(crate) protocol: LatencyProtocolArg,
     #[command(flatten)]
@@ -161,6 +162,8 @@ pub(crate) enum LatencyProtocolArg {
     Sockperf,
     /// A STAMP or TWAMP-Light reflector, or `pathmeter serve --stamp`
     Stamp,
+    /// A TWAMP server (RFC 5357), or `pathmeter serve --twamp`
+    Twamp,
     /// `iperf -s` 2.1.4 and newer over TCP, or `pathmeter serve --iperf2`
     Iperf2,
 }
@@ -199,6 +202,7 @@ impl From<LatencyProtocolArg> for LatencyProtocol {
             LatencyProtocolArg::Native => LatencyProtocol::Native,
             LatencyProtocolArg::Sockperf => LatencyProtocol::Sockperf,
             LatencyProtocolArg::Stamp => LatencyProtocol::Stamp,
+            LatencyProtocolArg::Twamp => LatencyProtocol::Twamp,
             LatencyProtocolArg::Iperf2 => LatencyProtocol::Iperf2,
         }
     }

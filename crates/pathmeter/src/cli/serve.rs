@@ -48,6 +48,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "862",
           value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) stamp: Option<u16>,
+    /// Answer TWAMP clients too (RFC 5357), whose control connection comes on this TCP port [without a port: 862]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "862",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) twamp: Option<u16>,
     /// Answer HTTP too, for `pathmeter transfer` and every browser, on this port [without a port: 8080]
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "8080",
           value_parser = clap::value_parser!(u16).range(1..))]
@@ -132,6 +136,11 @@ impl ServeArgs {
     /// Where SockPerf clients are answered.
     pub(crate) fn sockperf_port(&self) -> Option<u16> {
         self.sockperf.or(self.all.then_some(wire::sockperf::PORT))
+    }
+
+    /// Where TWAMP clients are answered.
+    pub(crate) fn twamp_port(&self) -> Option<u16> {
+        self.twamp.or(self.all.then_some(wire::twamp::PORT))
     }
 
     /// Where STAMP senders are answered.

@@ -107,6 +107,7 @@ const SHORT: &[(&str, &[&str])] = &[
             "iperf2",
             "sockperf",
             "stamp",
+            "twamp",
             "http",
             "all",
             "token-file",

@@ -54,6 +54,7 @@ fn config(args: &ServeArgs) -> Result<Config> {
         sockperf: args.sockperf_port(),
         groups: args.group.clone(),
         stamp: args.stamp_port(),
+        twamp: args.twamp_port(),
         stamp_key: args.stamp_key_file.as_deref().map(key).transpose()?,
         stamp_stateless: args.stamp_stateless,
         http: args.http_port(),

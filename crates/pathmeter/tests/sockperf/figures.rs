@@ -59,6 +59,7 @@ fn a_histogram_counts_every_observation() {
 fn recompute(said: &Said, log: &str, version: Version, full_rtt: bool) {
     let observations = rows(log);
     let record = |(at, seen): (usize, &Observation)| Record {
+        socket: 0,
         sequence: at as u64 + 1,
         sent: seen.sent,
         received: Some(seen.received),

@@ -14,7 +14,7 @@ mod units;
 
 pub use bounceback::{Iperf2Bounceback, bounceback_histogram};
 pub use connection::{Iperf2Connection, connect_times};
-pub use settings::{Iperf2Settings, Pace};
+pub use settings::{Bouncing, Iperf2Settings, Pace};
 pub use text::Iperf2Text;
 
 use model::time::WallTime;

@@ -36,10 +36,30 @@ pub struct Iperf3Options {
     pub unit: char,
     /// `-l` was not given: with `-V` the client says which datagram size it chose.
     pub default_length: bool,
+    /// `-F`: the file that is sent or written.
+    pub file: Option<Iperf3File>,
     /// First line of `-V` and JSON's `version`: scripts compare it.
     pub version: String,
     /// Second line of `-V` and JSON's `system_info`; empty: made from the host's fingerprint.
     pub system_info: String,
+}
+
+/// A file in place of made-up data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Iperf3File {
+    /// As it was given.
+    pub name: String,
+    /// Bytes before the test, where it was there.
+    pub size: Option<u64>,
+}
+
+impl Iperf3File {
+    /// Its size, and how much of it these bytes are, percent: all of an empty one. One that is written is as long as what was
+    /// received.
+    fn share(&self, sending: bool, row: &ends::Row, bytes: u64) -> (u64, u64) {
+        let size = self.size.filter(|_| sending).unwrap_or(row.received);
+        (size, bytes.saturating_mul(100).checked_div(size).unwrap_or(100))
+    }
 }
 
 impl Default for Iperf3Options {
@@ -51,6 +71,7 @@ impl Default for Iperf3Options {
             verbose: false,
             unit: 'a',
             default_length: true,
+            file: None,
             version: VERSION.into(),
             system_info: String::new(),
         }

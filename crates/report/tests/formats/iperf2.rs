@@ -7,7 +7,7 @@ use model::sample::{
 };
 use model::units::{Bytes, Nanos};
 use pathmeter_report::format::iperf2::{
-    Detail, Iperf2Bounceback, Iperf2Options, Iperf2Role, Iperf2Settings, Iperf2Text, Pace, Spread,
+    Bouncing, Detail, Iperf2Bounceback, Iperf2Options, Iperf2Role, Iperf2Settings, Iperf2Text, Pace, Spread,
 };
 use pathmeter_report::import::{Imported, Known, read};
 use std::net::SocketAddr;
@@ -173,6 +173,7 @@ fn settings(case: Case) -> Iperf2Settings {
     let udp = case.transport == Transport::Udp;
     Iperf2Settings {
         transport: case.transport,
+        last_port: None,
         host: "192.0.2.20".into(),
         port: 5001,
         pid: 4711,
@@ -240,7 +241,18 @@ fn every_output_to_the_letter_and_back() {
 fn round_trips_to_the_letter_and_back() {
     let case = Case { transport: Transport::Tcp, role: Iperf2Role::Client, streams: 1 };
     let options = Iperf2Options { enhanced: true, ..Iperf2Options::default() };
-    let bounce = Iperf2Settings { length: 100, pace: Pace::Bounce(100, 10, 1.0, 0), ..settings(case) };
+    let bounce = Iperf2Settings {
+        length: 100,
+        pace: Pace::Bounce(Bouncing {
+            size: 100,
+            reply: None,
+            count: 10,
+            period: 1.0,
+            hold: 0,
+            quick_ack: true,
+        }),
+        ..settings(case)
+    };
     let mut text = bounce.text(&options);
     let mut connection = Iperf2Text::new(options.clone(), 1);
     connection.event(&Event::Connected(case.connected()));
@@ -254,7 +266,7 @@ fn round_trips_to_the_letter_and_back() {
         stddev: Nanos(73_000),
         ..Default::default()
     };
-    let mut rows = Iperf2Bounceback::new(options, 1, 100);
+    let mut rows = Iperf2Bounceback::new(options, 1, 200);
     text += &rows.row((Nanos::ZERO, Nanos::from_secs(1)), Some(&trips));
     insta::assert_snapshot!("iperf2_bounceback", text);
     let rtt = only(&text).run.summary.rtt.unwrap_or_else(|| panic!("{text}"));

@@ -213,6 +213,7 @@ fn the_window_of_a_log_is_what_was_printed() {
         let printed = capture.window();
         let record = |(number, seen): (usize, &pathmeter_report::format::sockperf::Observation)| Record {
             sequence: (number as u64 + 1) * u64::from(case.asked.reply_every),
+            socket: 0,
             sent: seen.sent,
             received: Some(seen.received),
         };

@@ -18,6 +18,8 @@ use model::units::Nanos;
 pub const MIN_BOUNCE: usize = 68;
 /// Longest request that is answered, bytes.
 pub const MAX_BOUNCE: usize = 1 << 20;
+/// Shortest reply that may be asked for, bytes.
+pub const MIN_REPLY: usize = RECORD;
 /// Length of a request where none is given, as iPerf2's.
 pub const DEFAULT_BOUNCE: usize = 100;
 
@@ -28,6 +30,10 @@ pub struct Bouncer {
     clock: Clock,
     /// TOS byte the server is to reply with.
     tos: u8,
+    /// Bytes of a reply, where they are not those of the request.
+    reply: Option<u32>,
+    /// The server is to acknowledge at once.
+    quick_ack: bool,
     /// Of the last request.
     sequence: u64,
     length: usize,
@@ -59,7 +65,19 @@ impl Bouncer {
     /// For one connection.
     #[must_use]
     pub fn new(clock: Clock, tos: u8) -> Bouncer {
-        Bouncer { clock, tos, sequence: 0, length: 0 }
+        Bouncer { clock, tos, reply: None, quick_ack: true, sequence: 0, length: 0 }
+    }
+
+    /// The same; the server's kernel acknowledges as it likes.
+    #[must_use]
+    pub fn without_quick_ack(self) -> Bouncer {
+        Bouncer { quick_ack: false, ..self }
+    }
+
+    /// The same, with replies of another length than the requests (2.2 and newer): [`MIN_REPLY`] to [`MAX_BOUNCE`] bytes.
+    #[must_use]
+    pub fn with_reply(self, reply: u32) -> Bouncer {
+        Bouncer { reply: Some(reply), ..self }
     }
 }
 
@@ -83,7 +101,10 @@ impl Exchange for Bouncer {
         put(message, 4, u32::try_from(message.len()).unwrap_or(u32::MAX));
         put(message, 8, request.sequence as u32);
         let tos = if self.tos > 0 { HAS_TOS } else { 0 };
-        put_half(message, 12, WANTS_QUICK_ACK | tos);
+        let reply = if self.reply.is_some() { HAS_REPLY_SIZE } else { 0 };
+        let quick_ack = if self.quick_ack { WANTS_QUICK_ACK } else { 0 };
+        put_half(message, 12, quick_ack | tos | reply);
+        put(message, 60, self.reply.unwrap_or(0));
         put_half(message, 14, self.tos.into());
         put_time(message, 20, self.clock.at(request.sent));
         message[28..44].fill(0xff);
@@ -98,7 +119,9 @@ impl Exchange for Bouncer {
         if first != flags::BOUNCEBACK {
             return Err(Stray::Foreign);
         }
-        if size as usize != message.len() {
+        // The size is the request's, whatever the reply's.
+        let wanted = self.reply.map_or(self.length, |reply| reply as usize);
+        if size as usize != self.length || message.len() != wanted {
             return Err(Stray::Length { said: size.into(), had: message.len() });
         }
         // Ids have 32 bits: this one is of the last request or of one before.
@@ -110,7 +133,8 @@ impl Exchange for Bouncer {
     }
 
     fn frame(&self, head: &[u8]) -> Result<Option<usize>, Stray> {
-        frame(head, self.length)
+        let whole = frame(head, self.length)?;
+        Ok(whole.map(|whole| self.reply.map_or(whole, |reply| reply as usize)))
     }
 }
 
@@ -122,15 +146,20 @@ impl Reflect for Bounce {
         buf: &mut [u8],
         len: usize,
     ) -> Option<usize> {
+        let wanted = self.reply_len(buf.get(..len)?);
         let (room, message) = (buf.len(), buf.get_mut(..len)?);
         if !matches!(frame(message, MAX_BOUNCE), Ok(Some(size)) if size == len) {
             return None;
         }
         put_time(message, 28, self.clock.at(arrival.received));
         put_time(message, 36, self.clock.at(now));
-        let asked = half(message, 12)? & HAS_REPLY_SIZE != 0;
-        let wanted = if asked { word(message, 60)? as usize } else { len };
-        Some(wanted.clamp(SMALLEST, room.max(SMALLEST)).min(room))
+        Some(wanted.min(room))
+    }
+
+    fn reply_len(&self, message: &[u8]) -> usize {
+        let asked = half(message, 12).is_some_and(|flags| flags & HAS_REPLY_SIZE != 0);
+        let wanted = word(message, 60).filter(|_| asked).map(|wanted| wanted as usize);
+        wanted.map_or(message.len(), |wanted| wanted.clamp(MIN_REPLY, MAX_BOUNCE))
     }
 
     fn stamps(&self) -> bool {
@@ -193,6 +222,8 @@ mod tests {
         assert_eq!(message[..44], REQUEST[..44]);
         message[44..48].copy_from_slice(&REQUEST[44..]);
         assert_eq!(bounce_options(&message), (Some(0x10), true));
+        let mut slow = Bouncer::new(clock(), 0).without_quick_ack();
+        assert_eq!(bounce_options(&asked(&mut slow, 1, 100)), (None, false));
         assert_eq!(
             (is_bounceback(&message), is_bounceback(b"0123"), is_bounceback(b"\0")),
             (Some(true), Some(false), None)
@@ -224,6 +255,27 @@ mod tests {
         put(&mut message, 60, u32::MAX);
         let reply = Bounce::new(clock()).reflect(arrival(0), MonoTime(0), &mut message, 100);
         assert_eq!(reply, Some(1000), "no more than there is room for");
+        assert_eq!(Bounce::new(clock()).reply_len(&message[..100]), MAX_BOUNCE);
+        put(&mut message, 60, 1);
+        assert_eq!(Bounce::new(clock()).reply_len(&message[..100]), MIN_REPLY);
+    }
+
+    #[test]
+    fn a_client_may_ask_for_longer_and_shorter_replies() {
+        for reply in [64, 500, 2000] {
+            let (mut bouncer, mut bounce) =
+                (Bouncer::new(clock(), 0).with_reply(reply), Bounce::new(clock()));
+            let mut message = asked(&mut bouncer, 7, 100);
+            assert_eq!(bounce.reply_len(&message), reply as usize);
+            message.resize(2000, 0);
+            assert_eq!(bounce.reflect(arrival(0), MonoTime(0), &mut message, 100), Some(reply as usize));
+            assert_eq!(bouncer.frame(&message[..8]), Ok(Some(reply as usize)));
+            assert_eq!(bouncer.reply(&message[..reply as usize]).map(|reply| reply.sequence), Ok(7));
+            assert!(matches!(
+                bouncer.reply(&message[..reply as usize - 1]),
+                Err(Stray::Length { .. } | Stray::Short(_))
+            ));
+        }
     }
 
     #[test]

@@ -97,6 +97,7 @@ fn write_shape(test: &TestSpec, json: &mut Map<String, Value>) {
     json.insert("parallel".into(), json!(test.streams));
     optional(json, "reverse", (test.directions == Directions::Down).then_some(true));
     optional(json, "bidirectional", (test.directions == Directions::Both).then_some(true));
+    optional(json, "mptcp", test.mptcp.then_some(true));
     optional(json, "window", test.window);
     json.insert("len".into(), json!(block_length(test)));
 }
@@ -203,6 +204,7 @@ fn read_options(fields: &Fields, test: &mut TestSpec) -> Result<(), Refusal> {
     test.zero_copy = fields.flag("zerocopy")?;
     test.dont_fragment = fields.flag("dont_fragment")?;
     test.skip_receive_copy = fields.flag("skip_rx_copy")?;
+    test.mptcp = fields.flag("mptcp")?;
     Ok(())
 }
 
@@ -215,7 +217,6 @@ fn read_extras(fields: &Fields) -> Result<Extras, Refusal> {
         auth_token: fields.text("authtoken")?,
         client_version: fields.text("client_version")?,
         server_affinity: affinity.map(|cpu| cpu as u32),
-        mptcp: fields.flag("mptcp")?,
     })
 }
 

@@ -217,7 +217,7 @@ impl Server {
         };
         let extras = Some(params.extras.clone());
         self.talk.work(FlowsOrder { peer, extras, ..FlowsOrder::new(plan, WorkKind::Throughput) });
-        if params.extras.mptcp {
+        if params.test.mptcp {
             let text =
                 "the client asked for Multipath TCP, which this server does not have: it gets plain TCP";
             self.talk.push(Output::Event(Event::Warning(Warning::new("mptcp-not-supported", text))));

@@ -22,6 +22,7 @@
 
 use super::auth::{Key, MAC_AT, MAC_LEN};
 use super::clock::{ErrorEstimate, Timestamp};
+use crate::fixed::{get, put};
 
 /// Which of the two forms of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,19 +158,6 @@ pub(super) fn is_reflected(mode: Mode, packet: &[u8]) -> bool {
     };
     let zero = packet.get(zeros).is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
     zero && read.received != Timestamp(0) && read.sender_timestamp != Timestamp(0)
-}
-
-fn put<const N: usize>(packet: &mut [u8], at: usize, bytes: [u8; N]) {
-    packet[at..at + N].copy_from_slice(&bytes);
-}
-
-/// The field at `at`; bytes that are missing are zero.
-fn get<const N: usize>(packet: &[u8], at: usize) -> [u8; N] {
-    let mut field = [0; N];
-    for (byte, from) in field.iter_mut().zip(packet.iter().skip(at)) {
-        *byte = *from;
-    }
-    field
 }
 
 /// Where the fields are, bytes.

@@ -34,6 +34,8 @@ pub struct ReflectorOptions {
 pub struct Reflector {
     options: ReflectorOptions,
     mode: Mode,
+    /// Of TWAMP: no extensions, and this DSCP and ECN in every reply.
+    twamp: Option<u8>,
     error: ErrorEstimate,
     sessions: Sessions,
     counts: ReflectorCounts,
@@ -59,12 +61,21 @@ impl Reflector {
     pub fn new(options: ReflectorOptions) -> Reflector {
         Reflector {
             mode: Mode::of(options.key.as_ref()),
+            twamp: None,
             error: ErrorEstimate::new(options.format, options.synced, options.error),
             sessions: Sessions::new(MOST_SESSIONS),
             counts: ReflectorCounts::default(),
             class: 0,
             options,
         }
+    }
+
+    /// The reflector of one test that TWAMP's control connection agreed on (RFC 5357 section 4.2): it counts, what is behind
+    /// the fields is padding, and replies have this DSCP.
+    pub fn twamp(clock: Clock, error: Nanos, dscp: u8) -> Reflector {
+        let (format, synced) = (Format::Ntp, false);
+        let options = ReflectorOptions { clock, format, synced, error, stateful: true, key: None };
+        Reflector { twamp: Some(dscp << 2), ..Reflector::new(options) }
     }
 
     /// What has come so far.
@@ -116,14 +127,26 @@ impl Reflector {
 
 impl Reflect for Reflector {
     fn reflect(&mut self, arrival: Arrival, now: MonoTime, buf: &mut [u8], len: usize) -> Option<usize> {
-        let base = self.mode.base_len();
+        let base = if self.twamp.is_some() { TWAMP_REFLECTOR_LEN } else { self.mode.base_len() };
         let length = len.max(base);
         let message = buf.get(..len)?;
         if length > buf.len() || !self.is_request(message) {
             return None;
         }
-        let asked = SenderPacket::read(self.mode, message);
+        let mut asked = SenderPacket::read(self.mode, message);
+        if self.twamp.is_some() {
+            // Padding, and no name.
+            asked.ssid = 0;
+        }
         let answer = self.answer(asked, arrival, now);
+        self.counts.answered += 1;
+        if let Some(class) = self.twamp {
+            let mut packet = [0; Mode::Open.base_len()];
+            answer.write(Mode::Open, &mut packet);
+            buf[..base].copy_from_slice(&packet[..base]);
+            self.class = class;
+            return Some(length);
+        }
         let (packet, tlvs) = buf[..length].split_at_mut(base);
         answer.write(self.mode, packet);
         let key = self.options.key.as_ref();
@@ -133,7 +156,6 @@ impl Reflect for Reflector {
         if let Some(key) = key {
             key.sign(packet);
         }
-        self.counts.answered += 1;
         Some(length)
     }
 
@@ -155,6 +177,9 @@ const MOST_SESSIONS: usize = 8192;
 
 /// A TWAMP-Light sender's open packet without padding (RFC 5357 section 4.1.2).
 const TWAMP_SENDER_LEN: usize = 14;
+
+/// A TWAMP reflector's open packet without padding (RFC 5357 section 4.2.1).
+const TWAMP_REFLECTOR_LEN: usize = 41;
 
 /// What a reflector says that cannot see the TTL (RFC 5357 section 4.2.1; RFC 8762 has no value for it).
 const UNKNOWN_TTL: u8 = 255;
@@ -228,6 +253,25 @@ mod tests {
         assert_eq!(answer(&mut reflector, &asked[..13]), None);
         let counts = reflector.counts();
         assert_eq!((counts.answered, counts.short), (4, 1));
+    }
+
+    #[test]
+    fn a_twamp_test_knows_no_extensions() {
+        let mut reflector = Reflector::twamp(options().clock, Nanos(1), 46);
+        // To STAMP's eyes a Class of Service extension and one that is longer than the packet.
+        let padding = [0x80, 4, 0, 4, 0xff, 0xff, 0, 0, 0x80, 9, 0xff, 0xff];
+        let asked = [request(Mode::Open, 7, 0x3132), padding.to_vec()].concat();
+        let reply = answer(&mut reflector, &asked).unwrap();
+        assert_eq!((&reply[44..], reflector.class()), (&padding[..], 46 << 2));
+        let told = ReflectorPacket::read(Mode::Open, &reply);
+        assert_eq!((told.sequence, told.sender_sequence, told.ssid), (0, 7, 0));
+        for (length, replied) in [(14, 41), (41, 41), (43, 43)] {
+            assert_eq!(answer(&mut reflector, &asked[..length]).unwrap().len(), replied);
+        }
+        let other = answer(&mut reflector, &request(Mode::Open, 8, 0x9999)).unwrap();
+        assert_eq!(ReflectorPacket::read(Mode::Open, &other).sequence, 4, "what would be a name is padding");
+        assert_eq!(answer(&mut reflector, &asked[..13]), None);
+        assert_eq!((reflector.counts().answered, reflector.counts().short), (5, 1));
     }
 
     #[test]

@@ -66,8 +66,6 @@ pub struct Extras {
     pub client_version: Option<String>,
     /// CPU the server shall run on (`-A n,m`).
     pub server_affinity: Option<u32>,
-    /// Multipath TCP asked for; not supported, so never sent.
-    pub mptcp: bool,
 }
 
 /// A server's own report, sent along with its results.

@@ -43,13 +43,23 @@ pub(in crate::iperf2) const BOTH: &[Row] = &[
         line.both.output = Some(text.into());
         Ok(())
     }),
-    row(Some('p'), "port", Value::Needed("N"), "port to listen on or connect to (5001)", |line, text| {
-        if text.contains('-') {
-            return Err(Fault::not_served("a range of ports (-p N-M)", "start a server for each port"));
-        }
-        line.both.port = port(text)?;
-        Ok(())
-    }),
+    row(
+        Some('p'),
+        "port",
+        Value::Needed("N[-M]"),
+        "port to listen on (all from N to M) or connect to (5001)",
+        |line, text| {
+            let (first, last) =
+                text.split_once('-').map_or((text, None), |(first, last)| (first, Some(last)));
+            line.both.port = port(first)?;
+            line.both.last_port = last.map(port).transpose()?;
+            let ports = line.both.last_port.map_or(1, |last| last.saturating_sub(line.both.port));
+            if ports == 0 || ports > MOST_PORTS {
+                return Err(Fault::value("-p", text, "N-M with M above N, and at most 100 ports"));
+            }
+            Ok(())
+        },
+    ),
     row(
         None,
         "permit-key",
@@ -149,6 +159,10 @@ pub(in crate::iperf2) const BOTH: &[Row] = &[
     row(None, "NUM_REPORT_STRUCTS", Value::Needed("N"), "", |_, text| {
         amount("--NUM_REPORT_STRUCTS", text).map(drop)
     }),
+    row(None, "utc", Value::None, "print times of day in UTC", |line, _| {
+        line.both.utc = true;
+        Ok(())
+    }),
     row(Some('h'), "help", Value::None, "say this and end", |line, _| {
         line.stop = Some(Request::Help);
         Ok(())
@@ -219,5 +233,7 @@ const NAMES: [(&str, u8); 10] = [
     ("ac_vi", 0x80),
     ("ac_vo", 0xb8),
 ];
+/// Ports of a server, less the first one.
+const MOST_PORTS: u16 = 99;
 /// Hundredths of a second in 31 bits, as they travel.
 const LONGEST: f64 = 21_000_000.0;

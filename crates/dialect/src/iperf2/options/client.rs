@@ -8,6 +8,7 @@ use crate::numbers::nanos;
 use model::plan::Directions;
 use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos};
+use wire::iperf2::{MAX_BOUNCE, MIN_REPLY};
 
 /// Of the client alone.
 pub(in crate::iperf2) const CLIENT: &[Row] = &[
@@ -34,6 +35,10 @@ pub(in crate::iperf2) const CLIENT: &[Row] = &[
         "rate of each stream, bits or packets a second; UDP 1M, TCP no limit",
         rate,
     ),
+    row(Some('F'), "fileinput", Value::Needed("FILE"), "send this file, and end with it (TCP)", file),
+    row(None, "file_input", Value::Needed("FILE"), "", file),
+    row(Some('I'), "stdin", Value::None, "send standard input, and end with it (TCP)", standard_input),
+    row(None, "stdin_input", Value::None, "", standard_input),
     row(Some('C'), "compatibility", Value::None, "for servers before 2.0.10: send no header", |line, _| {
         line.client.extras.compatible = true;
         only(line, "-C")
@@ -48,6 +53,26 @@ pub(in crate::iperf2) const CLIENT: &[Row] = &[
         line.client.extras.connect_retries = within("--connect-retries", text, 0, 1_000_000)?;
         only(line, "--connect-retries")
     }),
+    row(
+        None,
+        "connect-retry-time",
+        Value::Needed("SECONDS"),
+        "try again to connect for so long",
+        |line, text| {
+            line.client.extras.retry_time = nanos(real("--connect-retry-time", text, 0.0, 86_400.0)?);
+            only(line, "--connect-retry-time")
+        },
+    ),
+    row(
+        None,
+        "connect-retry-timer",
+        Value::Needed("SECONDS"),
+        "time between two tries to connect (1)",
+        |line, text| {
+            line.client.extras.retry_pause = nanos(real("--connect-retry-timer", text, 0.01, 3600.0)?);
+            only(line, "--connect-retry-timer")
+        },
+    ),
     row(
         None,
         "no-connect-sync",
@@ -186,6 +211,18 @@ pub(in crate::iperf2) const CLIENT: &[Row] = &[
         line.client.bounceback.get_or_insert_default().hold = (millis * 1e3) as u32;
         only(line, "--bounceback-hold")
     }),
+    row(
+        None,
+        "bounceback-reply",
+        Value::Needed("N[kmKM]"),
+        "bytes of a reply (2.2 and newer)",
+        |line, text| {
+            let (least, most) = (MIN_REPLY as u32, MAX_BOUNCE as u32);
+            line.client.bounceback.get_or_insert_default().reply =
+                Some(within("--bounceback-reply", text, least, most)?);
+            only(line, "--bounceback-reply")
+        },
+    ),
     row(None, "bounceback-no-quickack", Value::None, "do not ask for acknowledgements at once", |line, _| {
         line.client.bounceback.get_or_insert_default().quick_ack = false;
         only(line, "--bounceback-no-quickack")
@@ -196,6 +233,16 @@ pub(in crate::iperf2) const CLIENT: &[Row] = &[
 fn only(line: &mut CommandLine, option: &'static str) -> Taken {
     line.client_only.push(option);
     Ok(())
+}
+
+fn file(line: &mut CommandLine, text: &str) -> Taken {
+    line.client.file = Some(text.into());
+    only(line, "-F")
+}
+
+fn standard_input(line: &mut CommandLine, _: &str) -> Taken {
+    line.client.file = Some(STANDARD_INPUT.into());
+    only(line, "-I")
 }
 
 fn way(line: &mut CommandLine, option: &'static str, directions: Directions) -> Taken {
@@ -235,5 +282,7 @@ fn frames(line: &mut CommandLine, text: &str) -> Taken {
     only(line, "--isochronous")
 }
 
+/// `-I` as a file (proc(5)).
+pub(in crate::iperf2) const STANDARD_INPUT: &str = "/dev/stdin";
 /// Nothing is waited for longer than the kernel does.
 pub(in crate::iperf2) const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(30);

@@ -16,10 +16,6 @@ const OPTIONAL: Value = Value::Optional("");
 const NONE: Value = Value::None;
 
 pub(super) const REFUSED: &[Row] = &[
-    refused!(Some('F'), "fileinput", NEEDED, "-F/--fileinput", "it sends made-up data only"),
-    refused!(None, "file_input", NEEDED, "-F/--file_input", "it sends made-up data only"),
-    refused!(Some('I'), "stdin", NONE, "-I/--stdin", "it sends made-up data only"),
-    refused!(None, "stdin_input", NONE, "-I/--stdin_input", "it sends made-up data only"),
     refused!(Some('H'), "ssm-host", NEEDED, "-H/--ssm-host", "there is no multicast here"),
     refused!(Some('T'), "ttl", NEEDED, "-T/--ttl", "there is no multicast here"),
     refused!(Some('W'), "suggest_win_size", NONE, "-W", "give the size with -w"),
@@ -46,34 +42,12 @@ pub(super) const REFUSED: &[Row] = &[
     refused!(None, "bounceback-txdelay", NEEDED, "--bounceback-txdelay", "start later"),
     refused!(None, "udp-l4s", NONE, "--udp-l4s", "-S sets the ECN bits too"),
     refused!(None, "omit", NEEDED, "--omit", "`pathmeter throughput --omit` leaves a begin out"),
-    refused!(None, "utc", NONE, "--utc", "set TZ=UTC"),
     refused!(
         None,
         "send-delay",
         NEEDED,
         "--send-delay",
         "start later, or give a time of day with --txstart-time"
-    ),
-    refused!(
-        None,
-        "bounceback-reply",
-        NEEDED,
-        "--bounceback-reply",
-        "replies are as long as requests: set both with -l"
-    ),
-    refused!(
-        None,
-        "connect-retry-time",
-        NEEDED,
-        "--connect-retry-time",
-        "start it again in a loop of the shell"
-    ),
-    refused!(
-        None,
-        "connect-retry-timer",
-        NEEDED,
-        "--connect-retry-timer",
-        "start it again in a loop of the shell"
     ),
     refused!(None, "fq-rate-step", NEEDED, "--fq-rate-step", "start a test for each --fq-rate"),
     refused!(

@@ -29,7 +29,7 @@ use wire::stamp::Clock;
 /// A sentence for the user.
 pub(super) fn run(line: &CommandLine, asked: Bounceback, stop: Interrupts) -> Result<(), String> {
     let plan = line.plan().map_err(|failure| told(&failure))?;
-    let options = line.output_options(Iperf2Role::Client, zone());
+    let options = line.output_options(Iperf2Role::Client, zone(line));
     let mut out = Out::open(line)?;
     let settings = line.settings(window(Transport::Tcp, true, line.client.test.window));
     let size = settings.length;
@@ -40,16 +40,18 @@ pub(super) fn run(line: &CommandLine, asked: Bounceback, stop: Interrupts) -> Re
     }
     out.write(&settings.text(&options));
     let interrupt = stop().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
-    let (socket, line) = connect(&plan, &options, size)?;
+    let (socket, line) = connect(&plan, &options, size, asked)?;
     out.write(&line);
     let clock = Clock { mono: mono_now(), wall: wall_now() };
     let mut trips = Trips {
         socket,
-        bouncer: Bouncer::new(clock, plan.test.tos),
-        buffer: vec![b'0'; size as usize],
+        bouncer: bouncer(Bouncer::new(clock, plan.test.tos), asked),
+        size: size as usize,
+        reply: asked.reply.unwrap_or(size) as usize,
+        buffer: vec![b'0'; size.max(asked.reply.unwrap_or(0)) as usize],
         sequence: 0,
         start: mono_now(),
-        rows: Iperf2Bounceback::new(options, 1, size),
+        rows: Iperf2Bounceback::new(options, 1, size + asked.reply.unwrap_or(size)),
         interval: plan.local.interval,
         reported: Nanos::ZERO,
         whole: histogram(),
@@ -61,8 +63,19 @@ pub(super) fn run(line: &CommandLine, asked: Bounceback, stop: Interrupts) -> Re
     out.close()
 }
 
+/// As it was asked for.
+fn bouncer(bouncer: Bouncer, asked: Bounceback) -> Bouncer {
+    let bouncer = if asked.quick_ack { bouncer } else { bouncer.without_quick_ack() };
+    asked.reply.map_or(bouncer, |reply| bouncer.with_reply(reply))
+}
+
 /// The connection, and its line.
-fn connect(plan: &Plan, options: &Iperf2Options, size: u32) -> Result<(TcpStream, String), String> {
+fn connect(
+    plan: &Plan,
+    options: &Iperf2Options,
+    size: u32,
+    bounceback: Bounceback,
+) -> Result<(TcpStream, String), String> {
     let test = &plan.test;
     let bytes = |value: u32| Bytes(value.into());
     let asked = TcpOptions {
@@ -85,9 +98,10 @@ fn connect(plan: &Plan, options: &Iperf2Options, size: u32) -> Result<(TcpStream
     let failed = |error: std::io::Error| format!("ERROR: bounceback: {error}");
     socket.set_read_timeout(Some(PATIENCE.to_duration())).map_err(failed)?;
     socket.set_write_timeout(Some(PATIENCE.to_duration())).map_err(failed)?;
+    let quick = if bounceback.quick_ack { "w/quickack " } else { "" };
     let connection = Iperf2Connection {
         ends: Some((socket.local_addr().map_err(failed)?, socket.peer_addr().map_err(failed)?)),
-        words: vec![format!("bb w/quickack len/hold={size}/0")],
+        words: vec![format!("bb {quick}len/hold={size}/0")],
         tos: test.tos,
         took: Some(took),
         ..facts::requested(0, None, TcpStart::of(&socket))
@@ -101,6 +115,9 @@ fn connect(plan: &Plan, options: &Iperf2Options, size: u32) -> Result<(TcpStream
 struct Trips {
     socket: TcpStream,
     bouncer: Bouncer,
+    /// Bytes of a request, and of a reply.
+    size: usize,
+    reply: usize,
     buffer: Vec<u8>,
     sequence: u64,
     start: MonoTime,
@@ -119,7 +136,7 @@ impl Trips {
             End::Bytes(_) | End::Blocks(_) => Nanos(u64::MAX),
         };
         let most = match end {
-            End::Bytes(bytes) => bytes.0.div_ceil(self.buffer.len() as u64),
+            End::Bytes(bytes) => bytes.0.div_ceil(self.size as u64),
             End::Time(_) | End::Blocks(_) => u64::MAX,
         };
         let period = Nanos((asked.period * 1e9) as u64);
@@ -162,12 +179,14 @@ impl Trips {
         self.sequence += 1;
         let sent = mono_now();
         let request = Request { sequence: self.sequence, sent, wants_reply: true };
-        self.bouncer.request(request, &mut self.buffer);
-        self.socket.write_all(&self.buffer)?;
-        self.socket.read_exact(&mut self.buffer)?;
+        self.bouncer.request(request, &mut self.buffer[..self.size]);
+        self.socket.write_all(&self.buffer[..self.size])?;
+        self.socket.read_exact(&mut self.buffer[..self.reply])?;
         let took = mono_now() - sent;
-        let reply =
-            self.bouncer.reply(&self.buffer).map_err(|stray| broken(format!("no reply: {stray:?}")))?;
+        let reply = self
+            .bouncer
+            .reply(&self.buffer[..self.reply])
+            .map_err(|stray| broken(format!("no reply: {stray:?}")))?;
         if reply.sequence != self.sequence {
             return Err(broken("a reply to another request".into()));
         }

@@ -61,7 +61,7 @@ impl Printer {
     fn new(line: &CommandLine) -> Printer {
         let both = line.client.test.directions == Directions::Both;
         let dual = both && line.client.extras.back != Back::FullDuplex;
-        let options = Iperf2Options { dual, ..line.output_options(Iperf2Role::Client, zone()) };
+        let options = Iperf2Options { dual, ..line.output_options(Iperf2Role::Client, zone(line)) };
         let plain = Iperf2Connection {
             words: facts::asked_for(line),
             tos: line.client.test.tos,

@@ -29,6 +29,8 @@ pub(super) struct Sockets {
 pub(super) fn listen(line: &CommandLine) -> Result<Sockets, String> {
     let failed = |error: String| format!("listener bind failed: {error}");
     let address = line.listen_address().map_err(|failure| failed(failure.message))?;
+    let addresses = (line.both.port..=line.both.last_port.unwrap_or(line.both.port))
+        .map(|port| SocketAddr::new(address.ip(), port));
     let test = &line.client.test;
     let window = test.window.map(|window| Bytes(window.into()));
     let tos = Some(test.tos).filter(|tos| *tos > 0);
@@ -45,15 +47,15 @@ pub(super) fn listen(line: &CommandLine) -> Result<Sockets, String> {
                 nodelay: test.nodelay,
                 ..TcpOptions::default()
             };
-            let listener =
-                tcp_listen(address, &options, BACKLOG).map_err(|error| failed(error.to_string()))?;
-            Ok(Sockets { tcp: vec![listener], udp: Vec::new() })
+            let open = |address| tcp_listen(address, &options, BACKLOG);
+            let tcp: Result<_, _> = addresses.map(open).collect();
+            Ok(Sockets { tcp: tcp.map_err(|error| failed(error.to_string()))?, udp: Vec::new() })
         }
         Transport::Udp => {
             let options =
                 UdpOptions { device, tos, recv_buffer: window, reuse_address: true, ..UdpOptions::default() };
-            let socket = udp_bind(address, &options).map_err(|error| failed(error.to_string()))?;
-            Ok(Sockets { tcp: Vec::new(), udp: vec![socket] })
+            let udp: Result<_, _> = addresses.map(|address| udp_bind(address, &options)).collect();
+            Ok(Sockets { tcp: Vec::new(), udp: udp.map_err(|error| failed(error.to_string()))? })
         }
     }
 }
@@ -65,7 +67,7 @@ pub(super) fn listen(line: &CommandLine) -> Result<Sockets, String> {
 pub(super) fn run(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
     let sockets = listen(line)?;
     let mut out = Out::open(line)?;
-    let options = line.output_options(Iperf2Role::Server, zone());
+    let options = line.output_options(Iperf2Role::Server, zone(line));
     let transport = line.client.test.transport;
     out.write(&line.settings(window(transport, false, line.client.test.window)).text(&options));
     let interrupt = stop().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;

@@ -1,9 +1,10 @@
 //! The options of both roles, one row each.
 
-use super::{MAX_TIME, Row, Taken, client_only, host_and_device, no_sctp, port, row};
+use super::{MAX_TIME, Row, Taken, client_only, host_and_device, of_sctp, port, row};
 use crate::getopt::Value;
 use crate::iperf3::numbers::{any_base, nanos, seconds, whole, within};
 use crate::iperf3::{CommandLine, Fault, Json, Keepalive, Request};
+use model::plan::Transport;
 use model::units::Nanos;
 use report::format::iperf3::WHOLE_TEST;
 
@@ -31,9 +32,16 @@ pub(in crate::iperf3) const BOTH: &[Row] = &[
         line.both.pidfile = Some(text.into());
         Ok(())
     }),
-    row(Some('F'), "file", Value::Needed("NAME"), "not served", |_, _| {
-        Err(Fault::not_served("-F/--file", "it sends made-up data only"))
-    }),
+    row(
+        Some('F'),
+        "file",
+        Value::Needed("NAME"),
+        "send this file, or write to it what is received",
+        |line, text| {
+            line.both.file = Some(text.into());
+            Ok(())
+        },
+    ),
     row(
         Some('A'),
         "affinity",
@@ -132,8 +140,9 @@ pub(in crate::iperf3) const BOTH: &[Row] = &[
         (line.both.ipv4, line.both.ipv6) = (false, true);
         Ok(())
     }),
-    row(Some('m'), "mptcp", Value::None, "not served", |_, _| {
-        Err(Fault::not_served("-m/--mptcp", "leave it away for plain TCP"))
+    row(Some('m'), "mptcp", Value::None, "Multipath TCP, where the kernel has it", |line, _| {
+        (line.client.test.transport, line.client.test.mptcp) = (Transport::Tcp, true);
+        Ok(())
     }),
     row(Some('d'), "debug", Value::Optional("LEVEL"), "say everything; 1 to 4", |line, text| {
         let level = whole(text).and_then(|level| u32::try_from(level).ok());
@@ -148,7 +157,9 @@ pub(in crate::iperf3) const BOTH: &[Row] = &[
         line.stop = Some(Request::Help);
         Ok(())
     }),
-    row(Some('X'), "xbind", Value::Needed("NAME"), "", |_, _| Err(no_sctp())),
+    row(Some('X'), "xbind", Value::Needed("NAME"), "", |_, _| {
+        Err(of_sctp("-X/--xbind", "-B binds TCP and UDP"))
+    }),
     row(
         None,
         "use-pkcs1-padding",

@@ -1,7 +1,8 @@
 //! The options of a client, one row each.
 
 use super::{
-    BLOCK_SIZE, DURATION, MAX_TIME, Row, Taken, both_roles, client_only, host_and_device, no_sctp, port, row,
+    BLOCK_SIZE, DURATION, MAX_TIME, Row, Taken, both_roles, client_only, host_and_device, no_sctp, of_sctp,
+    port, row,
 };
 use crate::getopt::Value;
 use crate::iperf3::numbers::{amount, any_base, rate, within};
@@ -29,7 +30,9 @@ pub(in crate::iperf3) const CLIENT: &[Row] = &[
         },
     ),
     row(None, "sctp", Value::None, "not served", |_, _| Err(no_sctp())),
-    row(None, "nstreams", Value::Needed("N"), "", |_, _| Err(no_sctp())),
+    row(None, "nstreams", Value::Needed("N"), "", |_, _| {
+        Err(of_sctp("--nstreams", "-P opens several TCP or UDP streams"))
+    }),
     row(Some('u'), "udp", Value::None, "UDP and not TCP", |line, _| {
         line.client.test.transport = Transport::Udp;
         client_only(line)

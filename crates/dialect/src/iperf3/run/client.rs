@@ -60,6 +60,13 @@ fn test(line: &CommandLine, printer: &mut Printer, out: &mut Out, stop: Interrup
     if let Some(refusal) = no_such_cpu(line) {
         return Err(Failure { kind: Kind::Usage, message: refusal.into(), advice: None }.into());
     }
+    if let (Some(file), true) = (&line.both.file, plan.test.directions.up()) {
+        std::fs::File::open(file).map_err(|e| Failure {
+            kind: Kind::Usage,
+            message: format!("unable to open -F file: {}: {e}", file.display()),
+            advice: None,
+        })?;
+    }
     let interrupt = stop().context("catch signals")?;
     let mut print = |event: &_| {
         debug(line.both.debug.is_some(), event);

@@ -93,6 +93,7 @@ fn config(
             device: line.both.bind_device.clone(),
             affinity: line.both.affinity.into_iter().collect(),
             receive_timeout: line.both.receive_timeout,
+            file: line.both.file.clone(),
             ..LocalOptions::default()
         },
         verifier: verifier

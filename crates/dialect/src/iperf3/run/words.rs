@@ -1,6 +1,7 @@
 //! What went wrong, in iPerf3's words where it has some (scripts look for them), with ours behind.
 
 use engine::error::{Error, Kind};
+use std::io::ErrorKind;
 use wire::ProtocolError;
 
 /// The sentence of a client's error, which has `error - ` before it where it stands alone, and in JSON not.
@@ -8,8 +9,12 @@ pub(super) fn of_client(error: &Error) -> String {
     if let Some(failure) = error.failure() {
         let advice = failure.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
         let which = if failure.kind == Kind::Unreachable { "unable to connect to server: " } else { "" };
-        let kernel = KERNEL.iter().find(|(ours, _)| failure.message.contains(ours));
-        let kernel = kernel.map(|(_, words)| format!("{words}: ")).unwrap_or_default();
+        // What the kernel calls it (strerror(3)): scripts look for it, and the failure says it in other words.
+        let kernel = match error.system().map(|refused| refused.source.kind()) {
+            Some(ErrorKind::ConnectionRefused) => "Connection refused: ",
+            Some(ErrorKind::TimedOut) => "Connection timed out: ",
+            _ => "",
+        };
         return format!("{which}{kernel}{}{advice}", failure.message);
     }
     match error.protocol() {
@@ -35,10 +40,6 @@ pub(super) fn of_session(error: &ProtocolError) -> String {
         other => format!("error - {other}"),
     }
 }
-
-/// What the kernel calls it (strerror(3)) that we say in other words: scripts look for it.
-const KERNEL: [(&str, &str); 2] =
-    [("refused the connection", "Connection refused"), ("does not answer on", "Connection timed out")];
 
 /// A client that was told to stop.
 pub(super) const CLIENT_ENDED: &str = "interrupt - the client has terminated";

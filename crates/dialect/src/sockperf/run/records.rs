@@ -4,25 +4,23 @@ use engine::work::latency::raw::RoundTrip;
 use model::units::Nanos;
 use report::format::sockperf::Record;
 
-/// The records of a test over several sockets, which take turns: with the numbers the messages would have if they were
-/// counted over all of them. `asked` has how many asked for a reply on each.
+/// The records of a test over several sockets, with the numbers that the messages have when they are counted over all of them
+/// in the order of sending. `asked` has how many asked for a reply on each.
 pub(super) fn of_all(trips: Vec<RoundTrip>, asked: &[u64], every: u64) -> Vec<Record> {
-    let ways = asked.len() as u64;
     let mut apart: Vec<Vec<RoundTrip>> = asked.iter().map(|_| Vec::new()).collect();
     for trip in trips {
         if let Some(way) = apart.get_mut(trip.way) {
             way.push(trip);
         }
     }
-    let one = |(way, (trips, asked)): (u64, (Vec<RoundTrip>, &u64))| {
-        let number = move |record: Record| {
-            let before = (record.sequence - 1).saturating_mul(ways);
-            Record { sequence: before.saturating_add(way + 1), ..record }
-        };
-        records(trips, *asked, every).into_iter().map(number)
+    let one = |(socket, (trips, asked)): (usize, (Vec<RoundTrip>, &u64))| {
+        records(trips, *asked, every).into_iter().map(move |record| Record { socket, ..record })
     };
-    let mut all: Vec<Record> = (0..).zip(apart.into_iter().zip(asked)).flat_map(one).collect();
-    all.sort_by_key(|record| (record.sent, record.sequence));
+    let mut all: Vec<Record> = apart.into_iter().zip(asked).enumerate().flat_map(one).collect();
+    all.sort_by_key(|record| (record.sent, record.sequence, record.socket));
+    (1..)
+        .zip(&mut all)
+        .for_each(|(number, record): (u64, _)| record.sequence = number.saturating_mul(every.max(1)));
     all
 }
 
@@ -34,13 +32,14 @@ fn records(mut trips: Vec<RoundTrip>, asked: u64, every: u64) -> Vec<Record> {
     let missing = |records: &mut Vec<Record>, until: u64, sent: Nanos| {
         let first = records.last().map_or(every, |last| last.sequence.saturating_add(every));
         let numbers = (first..until).step_by(usize::try_from(every.max(1)).unwrap_or(usize::MAX));
-        records.extend(numbers.map(|sequence| Record { sequence, sent, received: None }));
+        records.extend(numbers.map(|sequence| Record { sequence, socket: 0, sent, received: None }));
     };
     let mut latest = trips.first().map_or(Nanos::ZERO, |trip| trip.sent);
     for trip in trips {
         missing(&mut records, trip.message, latest.min(trip.sent));
         latest = trip.sent.max(latest);
-        records.push(Record { sequence: trip.message, sent: trip.sent, received: Some(trip.received) });
+        let (sequence, sent, received) = (trip.message, trip.sent, Some(trip.received));
+        records.push(Record { sequence, socket: 0, sent, received });
     }
     missing(&mut records, asked.saturating_add(1).saturating_mul(every), latest);
     records
@@ -99,8 +98,8 @@ mod tests {
             [
                 (1, 10, Some(12)),
                 (2, 20, Some(22)),
-                (4, 20, None),
-                (3, 30, Some(32)),
+                (3, 20, None),
+                (4, 30, Some(32)),
                 (5, 30, None),
                 (6, 60, Some(62)),
             ]

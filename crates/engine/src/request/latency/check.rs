@@ -56,14 +56,14 @@ fn by_protocol(asked: &Latency, mode: LatencyMode) -> Result<(), Failure> {
     let no = |what: &str, advice: &str| Err(Failure::usage(what, advice));
     let of_sockperf = matches!(mode, LatencyMode::Throughput | LatencyMode::Playback);
     match asked.protocol {
-        LatencyProtocol::Stamp if asked.transport == Transport::Tcp => {
-            no("STAMP goes over UDP alone", "drop --tcp")
+        LatencyProtocol::Stamp | LatencyProtocol::Twamp if asked.transport == Transport::Tcp => {
+            no("the messages of STAMP and TWAMP go over UDP alone", "drop --tcp")
         }
-        LatencyProtocol::Stamp if of_sockperf => {
-            no("STAMP answers every message of one size", "use --mode ping-pong or under-load")
+        LatencyProtocol::Stamp | LatencyProtocol::Twamp if of_sockperf => {
+            no("STAMP and TWAMP answer every message of one size", "use --mode ping-pong or under-load")
         }
-        LatencyProtocol::Stamp if asked.reply_every > 1 => {
-            no("STAMP answers every message", "drop --reply-every")
+        LatencyProtocol::Stamp | LatencyProtocol::Twamp if asked.reply_every > 1 => {
+            no("STAMP and TWAMP answer every message", "drop --reply-every")
         }
         LatencyProtocol::Iperf2 if of_sockperf => {
             no("iPerf2 answers every message of one size", "use --mode ping-pong or under-load")

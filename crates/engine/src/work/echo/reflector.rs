@@ -156,6 +156,7 @@ pub(crate) fn stream<R: Reflect>(
     socket.set_nonblocking(true)?;
     let source = Socket::Tcp(Arc::new(socket.try_clone()?));
     let mut inbox = Inbox::new(MAX_TCP_LEN);
+    let mut longer = Vec::new();
     while !stop() {
         if !inbox.fill(&source, waiter, mono_now() + STOP_STEP)? {
             continue;
@@ -177,8 +178,17 @@ pub(crate) fn stream<R: Reflect>(
             };
             let now = if reflect.stamps() { mono_now() } else { received };
             let arrival = Arrival::new(from, received);
-            if let Some(reply) = reflect.reflect(arrival, now, message, length) {
-                finish(socket, &message[..reply], WRITE_LIMIT)?;
+            let room = reflect.reply_len(message);
+            let buffer = if room > length {
+                longer.clear();
+                longer.extend_from_slice(message);
+                longer.resize(room, 0);
+                &mut longer[..]
+            } else {
+                &mut *message
+            };
+            if let Some(reply) = reflect.reflect(arrival, now, buffer, length) {
+                finish(socket, &buffer[..reply], WRITE_LIMIT)?;
             }
             (hooks.after)(message, mono_now());
             hooks.busy.store(false, Ordering::Release);

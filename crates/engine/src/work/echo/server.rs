@@ -69,9 +69,8 @@ impl Servers {
         stateful: bool,
         note: &Note,
     ) -> Result<()> {
-        let clock = || stamp::Clock { mono: mono_now(), wall: wall_now() };
         let reflector = stamp::Reflector::new(stamp::ReflectorOptions {
-            clock: clock(),
+            clock: wall_clock(),
             format: stamp::Format::Ntp,
             synced: false,
             error: STAMP_ERROR,
@@ -79,7 +78,7 @@ impl Servers {
             key,
         });
         // The host's clock may be set while the server runs: its time is asked for anew in every pause.
-        let keep = move |reflector: &mut stamp::Reflector| reflector.set_clock(clock());
+        let keep = |reflector: &mut stamp::Reflector| reflector.set_clock(wall_clock());
         self.spawn("STAMP", note, move |stop| datagrams(&socket, reflector, WaitMode::Hybrid, stop, keep))
     }
 
@@ -148,7 +147,7 @@ impl Life<'_> {
 
 /// Answers whoever sends to this socket, from the address that was asked. `pause` is called when nothing has come for
 /// a while.
-fn datagrams<R: Reflect>(
+pub(super) fn datagrams<R: Reflect>(
     socket: &UdpSocket,
     mut reflect: R,
     wait: WaitMode,
@@ -184,6 +183,11 @@ fn datagrams<R: Reflect>(
         }
     }
     Ok(())
+}
+
+/// This host's time now.
+pub(super) fn wall_clock() -> stamp::Clock {
+    stamp::Clock { mono: mono_now(), wall: wall_now() }
 }
 
 /// SockPerf's server of connections.
@@ -269,4 +273,4 @@ const SILENCE: Nanos = Nanos(60_000_000_000);
 const TELL_STEP: Nanos = Nanos(500_000_000);
 const BUFFER: Bytes = Bytes(4 << 20);
 /// What this host's clock may be off by when nobody says: a host with NTP in its own network is within that.
-const STAMP_ERROR: Nanos = Nanos(10_000_000);
+pub(super) const STAMP_ERROR: Nanos = Nanos(10_000_000);

@@ -163,16 +163,17 @@ fn open_all(
 ) -> Result<Vec<Member>> {
     let flow_plan =
         FlowPlan { test: plan.test.clone(), hello: FlowHello::Iperf2, senders_wait_for_stop: true };
-    let mut opened = Vec::new();
+    let (mut opened, began) = (Vec::new(), mono_now());
     for index in 0..plan.test.streams {
         let mut tries = 0;
         let flow = loop {
             match open(plan, &flow_plan, index) {
                 Ok(flow) => break flow,
-                Err(error) if tries < extras.connect_retries && !interrupt.is_raised() => {
+                Err(error) if interrupt.is_raised() => return Err(error),
+                Err(error) if tries < extras.connect_retries || mono_now() < began + extras.retry_time => {
                     tries += 1;
                     sink(SessionEvent::Fact(&Fact::Retry { stream: index, reason: format!("{error:#}") }));
-                    std::thread::sleep(RETRY_PAUSE.to_duration());
+                    pause(extras.retry_pause, interrupt);
                 }
                 Err(error) => return Err(error),
             }
@@ -185,6 +186,14 @@ fn open_all(
         Member { index, shape: request.shape, ..member }
     });
     Ok(members.collect())
+}
+
+/// Waits so long, or until the interrupt.
+fn pause(time: Nanos, interrupt: &Interrupt) {
+    let until = mono_now() + time;
+    while mono_now() < until && !interrupt.is_raised() {
+        std::thread::sleep(until.saturating_since(mono_now()).min(INTERRUPT_STEP).to_duration());
+    }
 }
 
 fn open(plan: &Plan, flow_plan: &FlowPlan, index: u32) -> Result<(FlowSocket, Nanos)> {
@@ -219,4 +228,4 @@ fn machine(request: &Request, extras: &Extras, clock: Clock) -> Box<dyn Flow> {
 const BACKLOG: u16 = 128;
 /// Longest wait for a connection that only shows that this end is there.
 const PRESENCE: Nanos = Nanos(500_000_000);
-const RETRY_PAUSE: Nanos = Nanos(1_000_000_000);
+const INTERRUPT_STEP: Nanos = Nanos::from_millis(50);

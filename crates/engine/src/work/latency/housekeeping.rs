@@ -1,7 +1,7 @@
 //! What is done between two round trips and never during one: reports, keep-alives, patience, the end.
 
+use super::control::Control;
 use super::lane::Lane;
-use super::session::LatencySession;
 use crate::error::sentence;
 use crate::host::interrupt::Interrupt;
 use model::event::{Event, Warning};
@@ -18,7 +18,7 @@ pub(crate) struct Housekeeping<'a> {
     pub(crate) plan: &'a LatencyPlan,
     pub(crate) started: MonoTime,
     pub(crate) interrupt: &'a Interrupt,
-    pub(crate) sessions: &'a mut [Option<LatencySession>],
+    pub(crate) sessions: &'a mut [Option<Control>],
     pub(crate) sink: &'a mut dyn FnMut(&Event),
     /// When messages at a rate begin to be due.
     pub(crate) paced_from: MonoTime,
@@ -37,7 +37,7 @@ impl<'a> Housekeeping<'a> {
         plan: &'a LatencyPlan,
         started: MonoTime,
         interrupt: &'a Interrupt,
-        sessions: &'a mut [Option<LatencySession>],
+        sessions: &'a mut [Option<Control>],
         sink: &'a mut dyn FnMut(&Event),
     ) -> Housekeeping<'a> {
         let patience = vec![plan.timeout.unwrap_or(FIRST_PATIENCE); plan.ways.len()];
@@ -99,7 +99,7 @@ impl<'a> Housekeeping<'a> {
                 lane.dead = Some(format!("no reply came within {}", now.saturating_since(self.started)));
             }
             let session = self.sessions.get_mut(index).and_then(Option::as_mut);
-            if let Some(Err(e)) = session.map(LatencySession::keep_alive)
+            if let Some(Err(e)) = session.map(Control::keep_alive)
                 && lane.dead.is_none()
             {
                 lane.dead = Some(sentence(&e));

@@ -1,45 +1,46 @@
 //! Opening a way: its socket and, with our own protocol, the session with its server.
 
 use super::Job;
+use super::control::Control;
 use super::session::LatencySession;
+use super::twamp::TwampSession;
 use crate::error::{Context, Failure, Result};
+use crate::session::connect::{Security, connect_or};
 use crate::work::echo::server::join;
 use crate::work::echo::socket::Socket;
 use crate::work::throughput::shared::FlowSocket;
+use linux::clock::wall_now;
+use linux::error::OsError;
 use linux::options;
 use linux::sockaddr::plain;
 use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
 use model::event::Warning;
 use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, LatencySpec, Load, WaitMode, Way, WayEnds};
-use model::plan::{End, Transport};
+use model::plan::{End, LocalOptions, Transport};
 use model::units::{Bytes, Nanos};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
+use wire::{stamp, twamp};
 
 /// An open way.
 pub(crate) struct Opened {
     pub(crate) socket: Socket,
     pub(crate) ends: WayEnds,
-    pub(crate) session: Option<LatencySession>,
+    pub(crate) session: Option<Control>,
 }
 
 /// Opens a way. `far_wait`: how its far end is to wait, where it can be asked.
 pub(crate) fn open(job: &Job<'_>, way: &Way, far_wait: WaitMode) -> Result<Opened> {
-    let (socket, session) = match job.plan.protocol {
+    let (socket, mut session) = match job.plan.protocol {
         LatencyProtocol::Native => native(job, way, far_wait)?,
+        LatencyProtocol::Twamp => twamp(job, way)?,
         LatencyProtocol::Sockperf | LatencyProtocol::Stamp | LatencyProtocol::Iperf2 => {
             (foreign(job.plan, way)?, None)
         }
     };
-    let (mut session, peer) = match session {
-        Some(session) => {
-            let peer = session.peer().cloned();
-            (Some(session), peer)
-        }
-        None => (None, None),
-    };
-    let seen = session.as_mut().map(LatencySession::seen).transpose()?;
+    let peer = session.as_ref().and_then(|session| session.peer().cloned());
+    let seen = session.as_mut().map(Control::seen).transpose()?.flatten();
     let (local, remote) = addresses(&socket)?;
     let ends =
         WayEnds { local, remote, seen_as: seen.map(|s| s.client), peer, far_wait: seen.map(|s| s.wait) };
@@ -68,7 +69,7 @@ pub(crate) fn configure(socket: &Socket, plan: &LatencyPlan) -> Vec<Warning> {
     warnings
 }
 
-fn native(job: &Job<'_>, way: &Way, wait: WaitMode) -> Result<(Socket, Option<LatencySession>)> {
+fn native(job: &Job<'_>, way: &Way, wait: WaitMode) -> Result<(Socket, Option<Control>)> {
     let plan = job.plan;
     let phases = |load: &Load| load.time.saturating_mul(load.phases.len() as u64);
     let time = match plan.end {
@@ -89,7 +90,41 @@ fn native(job: &Job<'_>, way: &Way, wait: WaitMode) -> Result<(Socket, Option<La
         FlowSocket::Tcp(socket) => Socket::Tcp(socket),
         FlowSocket::Udp(socket) => Socket::Udp(socket),
     };
-    Ok((socket, Some(session)))
+    Ok((socket, Some(Control::Native(session))))
+}
+
+/// Agrees with a TWAMP server on a test, whose packets go from the control connection's address.
+fn twamp(job: &Job<'_>, way: &Way) -> Result<(Socket, Option<Control>)> {
+    let plan = job.plan;
+    let local = LocalOptions {
+        bind: way.bind,
+        device: way.device.clone(),
+        connect_timeout: Some(plan.connect_timeout),
+        ..LocalOptions::default()
+    };
+    let why = |e: &OsError| unreachable(plan.protocol, way, &e.source);
+    let link = connect_or(&way.target, &local, &Security::default(), job.interrupt, why)?;
+    let mut here = plain(link.socket().local_addr()?);
+    here.set_port(way.port.unwrap_or(0));
+    let socket = datagrams(plan, way, here)?;
+    // RFC 5357 section 4.1.2: so the far end sees how many hops there are.
+    options::set_hops(&socket, u8::MAX)?;
+    let here = plain(socket.local_addr()?);
+    let mut far = way.target.address;
+    let request = twamp::Request {
+        sender: Some(here.ip()),
+        sender_port: here.port(),
+        receiver: Some(far.ip()),
+        receiver_port: here.port(),
+        padding: plan.size.saturating_sub(twamp::HEADER_LEN),
+        start: stamp::Timestamp::new(stamp::Format::Ntp, wall_now()),
+        timeout: TWAMP_TAIL,
+        type_p: twamp::Request::of_dscp(plan.tos >> 2),
+    };
+    let session = TwampSession::open(link, way, request, job.interrupt)?;
+    far.set_port(session.port);
+    udp_connect(&socket, far, None).map_err(|e| unreachable(plan.protocol, way, &e.source))?;
+    Ok((Socket::Udp(Arc::new(socket)), Some(Control::Twamp(session))))
 }
 
 fn foreign(plan: &LatencyPlan, way: &Way) -> Result<Socket> {
@@ -112,20 +147,25 @@ fn foreign(plan: &LatencyPlan, way: &Way) -> Result<Socket> {
     }
     let any: IpAddr =
         if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let options = UdpOptions {
-        device: way.device.clone(),
-        recv_buffer: plan.socket.buffer.or(Some(UDP_BUFFER)),
-        send_buffer: plan.socket.buffer.or(Some(UDP_BUFFER)),
-        ..UdpOptions::default()
-    };
-    let socket = udp_bind(SocketAddr::new(way.bind.unwrap_or(any), way.port.unwrap_or(0)), &options)?;
-    socket.set_nonblocking(true)?;
+    let socket = datagrams(plan, way, SocketAddr::new(way.bind.unwrap_or(any), way.port.unwrap_or(0)))?;
     if remote.ip().is_multicast() {
         let interface = plan.socket.multicast_interface.map(IpAddr::V4).or(way.bind);
         return group(socket, remote, interface, plan);
     }
     udp_connect(&socket, remote, None).map_err(|e| unreachable(plan.protocol, way, &e.source))?;
     Ok(Socket::Udp(Arc::new(socket)))
+}
+
+fn datagrams(plan: &LatencyPlan, way: &Way, here: SocketAddr) -> Result<UdpSocket> {
+    let options = UdpOptions {
+        device: way.device.clone(),
+        recv_buffer: plan.socket.buffer.or(Some(UDP_BUFFER)),
+        send_buffer: plan.socket.buffer.or(Some(UDP_BUFFER)),
+        ..UdpOptions::default()
+    };
+    let socket = udp_bind(here, &options)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
 }
 
 /// A socket that sends to a group, and is in it: sockperf's servers answer the group, at the port of the sender.
@@ -156,7 +196,8 @@ fn group(
     Ok(Socket::Group(Arc::new(socket), group))
 }
 
-fn addresses(socket: &Socket) -> Result<(SocketAddr, SocketAddr)> {
+/// Both ends of it.
+pub(crate) fn addresses(socket: &Socket) -> Result<(SocketAddr, SocketAddr)> {
     let (local, remote) = match socket {
         Socket::Tcp(socket) => (socket.local_addr()?, socket.peer_addr()?),
         Socket::Udp(socket) => (socket.local_addr()?, socket.peer_addr()?),
@@ -195,7 +236,10 @@ pub(crate) fn server_command(protocol: LatencyProtocol) -> &'static str {
         LatencyProtocol::Sockperf => "`sockperf sr` (with --tcp for TCP) or `pathmeter serve --sockperf`",
         LatencyProtocol::Iperf2 => "`iperf -s` (2.1.4 and newer) or `pathmeter serve --iperf2`",
         LatencyProtocol::Stamp => "a STAMP or TWAMP-Light reflector, such as `pathmeter serve --stamp`,",
+        LatencyProtocol::Twamp => "a TWAMP server, such as `pathmeter serve --twamp`,",
     }
 }
 
 const UDP_BUFFER: Bytes = Bytes(4 << 20);
+/// How long a TWAMP server is to answer after the end: packets on their way have been waited for already.
+const TWAMP_TAIL: Nanos = Nanos::from_secs(1);

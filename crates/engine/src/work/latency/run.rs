@@ -1,11 +1,11 @@
 //! A whole latency run: opens the ways, measures the floor, runs the mode, tells the result.
 
+use super::control::Control;
 use super::housekeeping::Housekeeping;
 use super::lane::Lane;
-use super::open::{Opened, configure, open, server_command};
+use super::open::{Opened, addresses, configure, open, server_command};
 use super::raw::RawFile;
 use super::schedule;
-use super::session::LatencySession;
 use super::tally::{Gather, Tally};
 use super::{floor, loaded, ping_pong, result, wire_times};
 use crate::error::{Failure, Result, sentence};
@@ -76,7 +76,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
             measure(job, opened, |_| sockperf::Comparing::new(largest), sink)
         }
         LatencyProtocol::Sockperf => measure(job, opened, |_| sockperf::Client::new(largest), sink),
-        LatencyProtocol::Stamp => {
+        LatencyProtocol::Stamp | LatencyProtocol::Twamp => {
             let clock = stamp::Clock { mono: mono_now(), wall: wall_now() };
             measure(job, opened, |way| stamp::Sender::new(stamp_options(job, clock, way)), sink)
         }
@@ -95,7 +95,7 @@ fn open_all(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<(LatencyPlan,
         return Ok((plan, opened));
     }
     // Ways are compared: a far end that spins for one and sleeps for another would make a difference of its own.
-    opened.into_iter().filter_map(|way| way.session).for_each(LatencySession::close);
+    opened.into_iter().filter_map(|way| way.session).for_each(Control::close);
     open_waiting(job, WaitMode::Hybrid, sink)
 }
 
@@ -212,7 +212,7 @@ fn conclude<E: Exchange>(
         let sent = lane.tally.sent_so_far() + seen_before;
         let seen = session.map(|mut session| {
             // The server's counts may be lost with it: then they are not told.
-            let seen = if lane.dead.is_none() { session.seen_of(sent).ok() } else { None };
+            let seen = if lane.dead.is_none() { session.seen_of(sent).ok().flatten() } else { None };
             session.close();
             seen
         });
@@ -270,14 +270,14 @@ fn wire<E: Exchange>(plan: &LatencyPlan, lane: &mut Lane<E>, waiter: &mut Waiter
 struct Done<E> {
     lane: Lane<E>,
     ends: WayEnds,
-    session: Option<LatencySession>,
+    session: Option<Control>,
     wire: Option<WireTimes>,
     /// Messages that the server had received before the counted ones.
     seen_before: u64,
 }
 
-fn received_before(session: &mut Option<LatencySession>) -> u64 {
-    session.as_mut().and_then(|session| session.seen().ok()).map_or(0, |seen| seen.received)
+fn received_before(session: &mut Option<Control>) -> u64 {
+    session.as_mut().and_then(|session| session.seen().ok()?).map_or(0, |seen| seen.received)
 }
 
 fn gather(job: &Job<'_>, way: usize, started: MonoTime) -> Gather {
@@ -299,15 +299,17 @@ fn gather(job: &Job<'_>, way: usize, started: MonoTime) -> Gather {
 }
 
 fn stamp_options(job: &Job<'_>, clock: stamp::Clock, way: usize) -> stamp::SenderOptions {
+    let twamp = job.plan.protocol == LatencyProtocol::Twamp;
     stamp::SenderOptions {
         clock,
         format: stamp::Format::Ntp,
         synced: false,
         error: Nanos(1_000_000),
-        // Any name that tells the ways apart; 0 would be none.
-        ssid: u16::try_from(way + 1).unwrap_or(u16::MAX),
+        // Any name that tells the ways apart; 0 is none, as in TWAMP.
+        ssid: if twamp { 0 } else { u16::try_from(way + 1).unwrap_or(u16::MAX) },
         key: job.key.cloned(),
-        far_counts: false,
+        // RFC 5357 section 4.2: numbers of replies are the reflector's own.
+        far_counts: twamp,
     }
 }
 
@@ -329,7 +331,8 @@ fn silence<E>(job: &Job<'_>, lanes: &[Lane<E>]) -> Failure {
     let plan = job.plan;
     let names: Vec<String> = plan.ways.iter().map(|way| way.target.address.to_string()).collect();
     let (names, server) = (names.join(", "), server_command(plan.protocol));
-    let port = plan.ways.first().map_or(0, |way| way.target.address.port());
+    let remote = lanes.first().and_then(|lane| addresses(&lane.socket).ok()).map(|(_, remote)| remote);
+    let port = remote.map_or(0, |remote| remote.port());
     if let Some(reason) =
         lanes.iter().find_map(|lane| lane.dead.clone()).filter(|r| !r.starts_with("no reply"))
     {

@@ -9,7 +9,6 @@ use linux::clock::mono_now;
 use model::host::Host;
 use model::latency::{LatencySpec, Way};
 use model::plan::LocalOptions;
-use model::time::MonoTime;
 use model::units::Nanos;
 use wire::native::LatencySeen;
 use wire::native::probe::{ProbeClient, ProbeReply};
@@ -37,7 +36,7 @@ impl LatencySession {
         let machine = |config, now| ProbeClient::latency(config, spec, now);
         let dialogue = Dialogue::open(&way.target, &local, security, interrupt, WORDS, machine)?;
         let mut session = LatencySession { dialogue };
-        session.run_until(mono_now() + OPEN_LIMIT, |machine| machine.is_ready())?;
+        session.dialogue.run_until(mono_now() + OPEN_LIMIT, |machine| machine.is_ready())?;
         Ok(session)
     }
 
@@ -63,7 +62,7 @@ impl LatencySession {
     pub(crate) fn seen(&mut self) -> Result<LatencySeen> {
         self.dialogue.machine.report_latency(mono_now())?;
         let mut seen = None;
-        self.run_until(mono_now() + ANSWER_LIMIT, |machine| {
+        self.dialogue.run_until(mono_now() + ANSWER_LIMIT, |machine| {
             while let Some(reply) = machine.take_reply() {
                 if let ProbeReply::Reflected(reply) = reply {
                     seen = Some(reply);
@@ -94,22 +93,7 @@ impl LatencySession {
         self.dialogue.machine.finish(mono_now());
         // The server may have gone: nothing hangs on its answer.
         self.dialogue.interrupt = Interrupt::default();
-        self.run_until(mono_now() + GOODBYE, |_| false).ok();
-    }
-
-    fn run_until(
-        &mut self,
-        deadline: MonoTime,
-        mut done: impl FnMut(&mut ProbeClient) -> bool,
-    ) -> Result<()> {
-        loop {
-            let until = self.dialogue.advance()?;
-            if done(&mut self.dialogue.machine) {
-                return Ok(());
-            }
-            // The flow is the measuring thread's: what is left on it wakes nobody here.
-            self.dialogue.wait(until, deadline, None)?;
-        }
+        self.dialogue.run_until(mono_now() + GOODBYE, |_| false).ok();
     }
 }
 

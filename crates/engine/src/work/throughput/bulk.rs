@@ -10,8 +10,11 @@ use linux::ring::RingReceiver;
 use linux::sendfile::SendFile;
 use linux::stream::{PlainReceiver, Received};
 use model::units::{BitRate, Bytes, Nanos};
-use std::io::{self, ErrorKind, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 /// How a TCP stream sends.
 #[derive(Clone, Debug)]
@@ -26,6 +29,8 @@ pub(crate) struct BulkSender {
     pub(crate) spin: bool,
     /// Send the file behind `payload` with sendfile(2).
     pub(crate) zero_copy: bool,
+    /// Send this file, and end with it.
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// How a TCP stream receives.
@@ -48,7 +53,7 @@ pub(crate) fn send(
     budget: &Budget,
     orders: &Orders,
 ) -> Result<(), String> {
-    let zero_copy = how.zero_copy.then(|| SendFile::new(payload)).transpose().map_err(|e| e.to_string())?;
+    let mut source = Source::new(how, payload)?;
     stream.set_write_timeout(Some(POLL.to_duration())).map_err(|e| e.to_string())?;
     let mut pacer = how.rate.map(|rate| Pacer::new(rate, how.spin, mono_now()));
     let step = if pacer.is_some() { how.block * how.burst.max(1) as usize } else { how.block };
@@ -69,15 +74,15 @@ pub(crate) fn send(
         }
         let mut left = granted as usize;
         while left > 0 && !orders.sender_is_over(now) {
-            let chunk = left.min(payload.len());
-            let wrote = match &zero_copy {
-                Some(file) => file.send(stream, chunk),
-                None => (&*stream).write(&payload[..chunk]),
-            };
+            let wrote = source.send(stream, left);
             now = mono_now();
             match wrote {
-                Ok(0) => break,
-                Ok(n) => {
+                Ok(None) => {
+                    budget.give_back(left as u64);
+                    return Ok(());
+                }
+                Ok(Some(0)) => break,
+                Ok(Some(n)) => {
                     left -= n;
                     counters.add_call(n as u64);
                     counters.touch(now);
@@ -91,6 +96,83 @@ pub(crate) fn send(
             pacer.sent(granted - left as u64);
         }
     }
+}
+
+/// Where a sender's bytes come from.
+enum Source<'a> {
+    /// Made up, the same in every write.
+    Payload(&'a [u8]),
+    /// The same, from the page cache.
+    ZeroCopy(SendFile, usize),
+    /// A file, from its beginning to its end.
+    File(FileSource),
+}
+
+/// A file, and what is read of it and not yet sent.
+struct FileSource {
+    file: File,
+    buffer: Vec<u8>,
+    at: usize,
+    end: usize,
+}
+
+impl Source<'_> {
+    fn new<'a>(how: &BulkSender, payload: &'a [u8]) -> Result<Source<'a>, String> {
+        Ok(match &how.file {
+            Some(path) => {
+                let file = File::open(path).map_err(|e| of_file(path, &e).to_string())?;
+                Source::File(FileSource { file, buffer: vec![0; payload.len().max(1)], at: 0, end: 0 })
+            }
+            None if how.zero_copy => {
+                Source::ZeroCopy(SendFile::new(payload).map_err(|e| e.to_string())?, payload.len())
+            }
+            None => Source::Payload(payload),
+        })
+    }
+
+    /// Sends at most so many bytes; `None`: there are no more.
+    fn send(&mut self, mut stream: &TcpStream, most: usize) -> io::Result<Option<usize>> {
+        match self {
+            Source::Payload(payload) => stream.write(&payload[..most.min(payload.len())]).map(Some),
+            Source::ZeroCopy(file, length) => file.send(stream, most.min(*length)).map(Some),
+            Source::File(source) => {
+                if source.at == source.end {
+                    (source.at, source.end) = (0, source.file.read(&mut source.buffer)?);
+                }
+                if source.end == 0 {
+                    return Ok(None);
+                }
+                let sent = stream.write(&source.buffer[source.at..source.end.min(source.at + most)])?;
+                source.at += sent;
+                Ok(Some(sent))
+            }
+        }
+    }
+}
+
+fn of_file(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("file {}: {error}", path.display()))
+}
+
+/// Receives into a file, which is begun anew.
+pub(crate) fn receive_to(
+    path: &Path,
+    stream: &TcpStream,
+    counters: &Counters,
+    orders: &Orders,
+) -> Result<(), String> {
+    let told = |e: io::Error| of_file(path, &e).to_string();
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).map_err(told)?;
+    note(counters, "recv");
+    stream.set_read_timeout(Some(POLL.to_duration())).map_err(|e| e.to_string())?;
+    let mut buffer = vec![0; 128 << 10];
+    let mut stream = stream;
+    receive_with(None, counters, orders, || {
+        let length = stream.read(&mut buffer)?;
+        file.write_all(&buffer[..length]).map_err(|e| of_file(path, &e))?;
+        Ok(Received { bytes: Bytes(length as u64), closed: length == 0 })
+    })
 }
 
 /// Receives until the stream ends or the orders say so.

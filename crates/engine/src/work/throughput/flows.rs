@@ -86,6 +86,7 @@ pub(crate) fn tcp_options(test: &TestSpec, local: &LocalOptions) -> TcpOptions {
         tos: (test.tos > 0).then_some(test.tos),
         nodelay: test.nodelay,
         flow_label: test.flow_label,
+        mptcp: test.mptcp,
         ..TcpOptions::default()
     }
 }

@@ -18,6 +18,7 @@ use model::plan::{Direction, End, LocalOptions, Transport, Wait};
 use model::sample::{DataPath, Role};
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -67,6 +68,7 @@ struct Job {
     spin: bool,
     wait: Wait,
     receivers: usize,
+    file: Option<PathBuf>,
 }
 
 /// Starts a thread for every flow. `deadline`: when its senders end by themselves.
@@ -106,6 +108,7 @@ pub(crate) fn spawn(
             spin,
             wait: local.wait,
             receivers,
+            file: local.file.clone(),
             flow: Arc::new(flow),
             plan,
         };
@@ -159,6 +162,9 @@ impl Job {
 
     fn run_tcp(&self, socket: &std::net::TcpStream) -> Result<(), String> {
         let test = &self.plan.test;
+        if let (Role::Receiver, Some(file)) = (self.flow.info.role, &self.file) {
+            return bulk::receive_to(file, socket, &self.counters, &self.orders);
+        }
         if self.flow.info.role == Role::Receiver {
             let rate = self.flow.own.as_ref().and_then(|own| own.receive_rate);
             let how = BulkReceiver { streams: self.receivers, discard: test.skip_receive_copy, rate };
@@ -174,6 +180,7 @@ impl Job {
             burst: test.burst,
             spin: self.spin,
             zero_copy: test.zero_copy,
+            file: self.file.clone(),
         };
         bulk::send(&how, &self.payload, socket, &self.counters, &self.budget, &self.orders)
     }

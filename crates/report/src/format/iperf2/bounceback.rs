@@ -10,16 +10,16 @@ pub struct Iperf2Bounceback {
     options: Iperf2Options,
     /// The number in brackets.
     id: u32,
-    /// Bytes of a request, and of its reply.
-    size: u32,
+    /// Bytes of a request and of its reply together.
+    bytes: u32,
     headed: bool,
 }
 
 impl Iperf2Bounceback {
-    /// Nothing printed yet.
+    /// Nothing printed yet. `bytes`: of a request and its reply together.
     #[must_use]
-    pub fn new(options: Iperf2Options, id: u32, size: u32) -> Iperf2Bounceback {
-        Iperf2Bounceback { options, id, size, headed: false }
+    pub fn new(options: Iperf2Options, id: u32, bytes: u32) -> Iperf2Bounceback {
+        Iperf2Bounceback { options, id, bytes, headed: false }
     }
 
     /// The row of an interval, or of the whole time.
@@ -28,7 +28,7 @@ impl Iperf2Bounceback {
         let count = trips.map_or(0, |trips| trips.count);
         let (start, end) = (span.0.as_secs_f64(), span.1.as_secs_f64());
         // Both ways are counted, as iPerf2 does.
-        let bytes = count * u64::from(self.size) * 2;
+        let bytes = count * u64::from(self.bytes);
         let front =
             Figures { start, end, bytes, ..Figures::default() }.front(self.options.unit.unwrap_or('a'));
         let millis = |time: Nanos| time.0 as f64 / 1e6;
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn rows() {
-        let mut rows = Iperf2Bounceback::new(Iperf2Options::default(), 1, 100);
+        let mut rows = Iperf2Bounceback::new(Iperf2Options::default(), 1, 200);
         let trips = Distribution {
             count: 10,
             min: Nanos(8_000),

@@ -14,6 +14,8 @@ pub struct Iperf2Settings {
     pub host: String,
     /// Port listened on or connected to.
     pub port: u16,
+    /// The last port of a server that listens on several.
+    pub last_port: Option<u16>,
     /// Process id.
     pub pid: u32,
     /// `-P`.
@@ -50,8 +52,25 @@ pub enum Pace {
     Frames(f64, f64, f64, f64),
     /// `--burst-period`: bytes, seconds.
     Bursts(u64, f64),
-    /// `--bounceback`: bytes of a request, requests in a row, seconds; microseconds the server is to hold them.
-    Bounce(u32, u32, f64, u32),
+    /// `--bounceback`.
+    Bounce(Bouncing),
+}
+
+/// How round trips are asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bouncing {
+    /// Bytes of a request.
+    pub size: u32,
+    /// Bytes of a reply, where they are others.
+    pub reply: Option<u32>,
+    /// Requests in a row.
+    pub count: u32,
+    /// Seconds between the rows.
+    pub period: f64,
+    /// Microseconds the server is to hold a request.
+    pub hold: u32,
+    /// The server is to acknowledge at once.
+    pub quick_ack: bool,
 }
 
 impl Iperf2Settings {
@@ -71,7 +90,11 @@ impl Iperf2Settings {
 
     fn server(&self, options: &Iperf2Options) -> Vec<String> {
         let pid = if options.enhanced { format!(" with pid {}", self.pid) } else { String::new() };
-        let mut lines = vec![format!("Server listening on {} port {}{pid}", self.transport, self.port)];
+        let ports = match self.last_port {
+            Some(last) => format!("ports {}-{last}", self.port),
+            None => format!("port {}", self.port),
+        };
+        let mut lines = vec![format!("Server listening on {} {ports}{pid}", self.transport)];
         if options.enhanced {
             let bind = self.bind.as_ref().map(|bind| format!("Binding to local address {bind}"));
             lines.extend(bind);
@@ -125,11 +148,19 @@ impl Iperf2Settings {
             Pace::Bursts(bytes, period) => {
                 vec![format!("Bursting: {} every {period:.2} second(s)", one(bytes as f64, 'A'))]
             }
-            Pace::Bounce(size, count, period, hold) => {
+            Pace::Bounce(Bouncing { size, reply, count, period, hold, quick_ack }) => {
                 let size = one(size.into(), 'A');
+                // Of replies with a size of their own only 2.2 knows, whose words these are.
+                let what = match reply {
+                    Some(reply) => {
+                        format!("Bounceback test (req/reply size ={size}/{})", one(reply.into(), 'A'))
+                    }
+                    None => format!("Bounce-back test (size={size})"),
+                };
+                let ack = if quick_ack { " & tcp_quickack" } else { "" };
                 vec![
                     format!("Bursting: {size} writes {count} times every {period:.2} second(s)"),
-                    format!("Bounce-back test (size={size}) (server hold req={hold} usecs & tcp_quickack)"),
+                    format!("{what} (server hold req={hold} usecs{ack})"),
                 ]
             }
         }

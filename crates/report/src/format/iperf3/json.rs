@@ -347,7 +347,17 @@ fn end_stream(ends: &Ends, block: &Block, row: &Row) -> Value {
     // The receiver's seconds are this end's, whoever received: iPerf3 prints them so.
     let mut receiver = front(times.receiver, times.local, row.received);
     receiver.insert("sender".into(), block.sending.into());
-    json!({ "sender": sender, "receiver": receiver })
+    let mut both = members(json!({ "sender": sender, "receiver": receiver }));
+    if let Some(file) = &ends.options.file {
+        let share = |bytes| file.share(block.sending, row, bytes);
+        let ((size, sent), (_, received)) = (share(row.sent), share(row.received));
+        let told = json!({
+            "sent": row.sent, "received": row.received, "size": size,
+            "percent_sent": sent, "percent_received": received, "filename": file.name,
+        });
+        both.insert("diskfile".into(), told);
+    }
+    both.into()
 }
 
 fn end_sums(ends: &Ends, block: &Block) -> Map<String, Value> {

@@ -310,6 +310,17 @@ impl Iperf3Text {
                 0.0
             ));
         }
+        if let Some(file) = &self.ends.options.file {
+            let bytes = if block.sending { row.sent } else { row.received };
+            let (size, share) = file.share(block.sending, row, bytes);
+            let line = format!(
+                "        Sent {} / {} ({share}%) of {}",
+                amount(bytes as f64),
+                amount(size as f64),
+                file.name
+            );
+            self.print(&line);
+        }
         let lost = percent(row.lost, row.received_packets);
         let received_columns = match udp {
             true => jitter_columns(row.jitter_ms, row.lost, row.received_packets, lost),

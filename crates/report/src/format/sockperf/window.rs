@@ -5,8 +5,10 @@ use model::units::Nanos;
 /// A message that asked for a reply. Times are since any one moment before the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Its number.
+    /// Its number, over all sockets.
     pub sequence: u64,
+    /// The socket that it went over, from 0 on.
+    pub socket: usize,
     /// When it was sent.
     pub sent: Nanos,
     /// When the first reply came.
@@ -83,8 +85,14 @@ pub fn window(records: &[Record], duplicated: u64, cut: Cut) -> Result<Window, N
     let counted = counted(records, cut)?;
     let Some(first) = counted.first() else { return Err(NoWindow::Empty) };
     let mut window = Window { counters: Counters { duplicated, ..Counters::default() }, ..Window::default() };
-    let (mut end, mut last, mut latest) = (first.sent, first.sequence, Nanos(0));
+    let (mut end, mut last) = (first.sent, first.sequence);
+    // Sockets answer each in its own order.
+    let mut latest: Vec<Nanos> = Vec::new();
     for record in counted {
+        if latest.len() <= record.socket {
+            latest.resize(record.socket + 1, Nanos::ZERO);
+        }
+        let latest = &mut latest[record.socket];
         match record.received {
             None => {
                 window.counters.dropped += 1;
@@ -92,10 +100,10 @@ pub fn window(records: &[Record], duplicated: u64, cut: Cut) -> Result<Window, N
                     (end, last) = (record.sent, record.sequence);
                 }
             }
-            Some(received) if received < latest => window.counters.out_of_order += 1,
+            Some(received) if received < *latest => window.counters.out_of_order += 1,
             Some(received) => {
                 window.observations.push(Observation { sent: record.sent, received });
-                (end, last, latest) = (received, record.sequence, received);
+                (end, last, *latest) = (end.max(received), record.sequence, received);
             }
         }
     }
@@ -143,9 +151,24 @@ mod tests {
     fn records(count: u64) -> Vec<Record> {
         let record = |sequence| {
             let sent = Nanos::from_millis(990 + 10 * sequence);
-            Record { sequence, sent, received: Some(sent.saturating_add(Nanos::from_millis(1))) }
+            Record { sequence, socket: 0, sent, received: Some(sent.saturating_add(Nanos::from_millis(1))) }
         };
         (1..=count).map(record).collect()
+    }
+
+    #[test]
+    fn each_socket_has_an_order_of_its_own() {
+        let millis = |sequence, socket, sent, received| Record {
+            sequence,
+            socket,
+            sent: Nanos::from_millis(sent),
+            received: Some(Nanos::from_millis(received)),
+        };
+        // The third overtakes the first one of its socket; the second is of another.
+        let told = [millis(1, 0, 10, 19), millis(2, 1, 11, 12), millis(3, 0, 13, 18), millis(4, 1, 14, 15)];
+        let window = window(&told, 0, Cut::Nothing).unwrap();
+        assert_eq!((window.sent, window.observations.len(), window.counters.out_of_order), (4, 3, 1));
+        assert_eq!(window.run_time, Nanos::from_millis(9));
     }
 
     #[test]

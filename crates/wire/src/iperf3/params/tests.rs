@@ -162,7 +162,7 @@ proptest! {
     ) {
         let client_version = Some("pathmeter".to_owned());
         let extras = Extras {
-            title, extra_data, get_server_output, auth_token, client_version, server_affinity, mptcp: false,
+            title, extra_data, get_server_output, auth_token, client_version, server_affinity,
         };
         let params = Params { test, extras };
         prop_assert_eq!(Params::decode(&params.encode()), Ok(params));

@@ -1,0 +1,66 @@
+//! The control connection beside a way's round trips, where its protocol has one.
+
+use super::session::LatencySession;
+use super::twamp::TwampSession;
+use crate::error::Result;
+use model::host::Host;
+use wire::native::LatencySeen;
+
+/// Whose it is.
+pub(crate) enum Control {
+    /// Our own server, which counts what comes.
+    Native(LatencySession),
+    /// A TWAMP server, which counts in its replies.
+    Twamp(TwampSession),
+}
+
+impl Control {
+    /// Keeps the dialogue alive; does not wait. To be called every second or so.
+    ///
+    /// # Errors
+    /// The dialogue has ended, and the test with it.
+    pub(crate) fn keep_alive(&mut self) -> Result<()> {
+        match self {
+            Control::Native(session) => session.keep_alive(),
+            Control::Twamp(session) => session.keep_alive(),
+        }
+    }
+
+    /// The far end's host, where it told of itself.
+    pub(crate) fn peer(&self) -> Option<&Host> {
+        match self {
+            Control::Native(session) => session.peer(),
+            Control::Twamp(_) => None,
+        }
+    }
+
+    /// What the far end has seen of the messages, where it can be asked.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub(crate) fn seen(&mut self) -> Result<Option<LatencySeen>> {
+        match self {
+            Control::Native(session) => session.seen().map(Some),
+            Control::Twamp(_) => Ok(None),
+        }
+    }
+
+    /// The same once it has seen so many messages, or no more of them come.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub(crate) fn seen_of(&mut self, sent: u64) -> Result<Option<LatencySeen>> {
+        match self {
+            Control::Native(session) => session.seen_of(sent).map(Some),
+            Control::Twamp(_) => Ok(None),
+        }
+    }
+
+    /// Says goodbye.
+    pub(crate) fn close(self) {
+        match self {
+            Control::Native(session) => session.close(),
+            Control::Twamp(session) => session.close(),
+        }
+    }
+}

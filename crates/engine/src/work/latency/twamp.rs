@@ -1,0 +1,78 @@
+//! The client's dialogue with a TWAMP server: a test is agreed on before the round trips, and ended after them.
+
+use crate::error::{Error, Failure, Result, sentence};
+use crate::host::interrupt::Interrupt;
+use crate::session::link::Link;
+use crate::work::dialogue::{Dialogue, Words};
+use linux::clock::mono_now;
+use model::latency::Way;
+use model::plan::LocalOptions;
+use model::units::Nanos;
+use wire::ProtocolError;
+use wire::twamp::{Client, Request};
+
+/// A test that the server answers.
+pub(crate) struct TwampSession {
+    dialogue: Dialogue<Client>,
+    /// Where its packets are answered.
+    pub(crate) port: u16,
+}
+
+impl TwampSession {
+    /// Asks for the test and starts it.
+    ///
+    /// # Errors
+    /// The server refuses, is silent, or is none.
+    pub(crate) fn open(
+        link: Link,
+        way: &Way,
+        request: Request,
+        interrupt: &Interrupt,
+    ) -> Result<TwampSession> {
+        let machine = Client::new(request, mono_now());
+        let local = LocalOptions::default();
+        let mut dialogue = Dialogue::over(link, machine, &way.target, &local, interrupt, WORDS);
+        let mut port = None;
+        let opened = dialogue.run_until(mono_now() + OPEN_LIMIT, |client| {
+            port = client.port();
+            port.is_some()
+        });
+        opened.map_err(|error| explained(way, error))?;
+        let port = port.ok_or_else(|| crate::error::fault("a TWAMP test has begun without a port"))?;
+        Ok(TwampSession { dialogue, port })
+    }
+
+    /// Looks whether the server is still there; does not wait.
+    pub(crate) fn keep_alive(&mut self) -> Result<()> {
+        self.dialogue.hear()?;
+        self.dialogue.advance()?;
+        Ok(())
+    }
+
+    /// Ends the test.
+    pub(crate) fn close(mut self) {
+        self.dialogue.machine.finish();
+        // The server may have gone: nothing hangs on it.
+        self.dialogue.advance().ok();
+    }
+}
+
+/// What answers there may not be TWAMP at all.
+fn explained(way: &Way, error: Error) -> Error {
+    let Error::Protocol(
+        ProtocolError::Timeout(_) | ProtocolError::Violation { .. } | ProtocolError::Closed(_),
+    ) = &error
+    else {
+        return error;
+    };
+    Failure::unreachable(
+        format!("{}: {}", way.target.address, sentence(&error)),
+        "check that a TWAMP server listens there, and not another service; a reflector without a control connection \
+         (STAMP, TWAMP-Light) is measured with --protocol stamp",
+    )
+    .into()
+}
+
+const WORDS: Words = Words { closed: "during the test", late: "about the test" };
+/// The greeting and four answers, each of which may take its time.
+const OPEN_LIMIT: Nanos = Nanos::from_secs(40);

@@ -1,0 +1,317 @@
+//! The messages of the control connection, all of fixed length and big-endian. In the unauthenticated mode keys, tokens,
+//! initialisation vectors and HMACs are empty: they are written as zero and not read.
+
+use crate::fixed::{get, put};
+use crate::stamp::Timestamp;
+use model::units::Nanos;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// The server's first word (RFC 4656 section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Greeting {
+    /// What it speaks, one bit for each mode; 0: it wants no connection.
+    pub modes: u32,
+}
+
+/// The client's choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetUp {
+    /// One of the modes; 0: none of them will do.
+    pub mode: u32,
+}
+
+/// The server's answer to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Whether the connection goes on.
+    pub accept: Accept,
+    /// When the server began to run.
+    pub begun: Timestamp,
+}
+
+/// A test that the client wants (Request-TW-Session, RFC 5357 section 3.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Where packets will come from; absent: from the control connection's address.
+    pub sender: Option<IpAddr>,
+    /// Their port.
+    pub sender_port: u16,
+    /// Where they are to go; absent: to the control connection's address.
+    pub receiver: Option<IpAddr>,
+    /// The port that the client would like.
+    pub receiver_port: u16,
+    /// Bytes behind the header of the sender's packets.
+    pub padding: u32,
+    /// When the test is to begin, not before it is started.
+    pub start: Timestamp,
+    /// How long packets are answered after its end.
+    pub timeout: Nanos,
+    /// Type-P Descriptor: DSCP in the bits 2 to 7 of the first byte.
+    pub type_p: u32,
+}
+
+/// The server's answer to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// Whether the test may be.
+    pub accept: Accept,
+    /// Where packets are answered; of a refusal, a port that could be had, or 0.
+    pub port: u16,
+    /// The test's name.
+    pub session: [u8; 16],
+}
+
+/// The server's answer to Start-Sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartAck {
+    /// Whether all tests have begun.
+    pub accept: Accept,
+}
+
+/// The client's end of all tests (Stop-Sessions, RFC 5357 section 3.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// How they ended.
+    pub accept: Accept,
+    /// How many there were.
+    pub sessions: u32,
+}
+
+/// What one end says to the other's wish (RFC 4656 section 3.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accept(pub u8);
+
+impl Accept {
+    /// Yes.
+    pub const OK: Accept = Accept(0);
+    /// No, whatever the reason.
+    pub const FAILED: Accept = Accept(1);
+    /// Something is wrong at the other end.
+    pub const INTERNAL: Accept = Accept(2);
+    /// No such thing is spoken there.
+    pub const UNSUPPORTED: Accept = Accept(3);
+    /// There will never be the means.
+    pub const NEVER: Accept = Accept(4);
+    /// There are not the means now.
+    pub const NOT_NOW: Accept = Accept(5);
+
+    /// In words.
+    pub fn reason(self) -> String {
+        match self {
+            Accept::OK => "accepted".into(),
+            Accept::FAILED => "it gives no reason".into(),
+            Accept::INTERNAL => "it has an internal error".into(),
+            Accept::UNSUPPORTED => "it does not support what was asked for".into(),
+            Accept::NEVER => "its limits do not allow it".into(),
+            Accept::NOT_NOW => "its resources are used up for now".into(),
+            Accept(code) => format!("it says {code}, which has no meaning"),
+        }
+    }
+}
+
+impl Greeting {
+    /// Bytes.
+    pub const LEN: usize = 64;
+
+    /// The bytes. A count of iterations that no key needs is still to be a power of two from 1024.
+    pub fn write(self) -> [u8; Self::LEN] {
+        let mut message = [0; Self::LEN];
+        put(&mut message, 12, self.modes.to_be_bytes());
+        put(&mut message, 48, 1024_u32.to_be_bytes());
+        message
+    }
+
+    /// Reads them.
+    pub fn read(message: &[u8]) -> Greeting {
+        Greeting { modes: u32::from_be_bytes(get(message, 12)) }
+    }
+}
+
+impl SetUp {
+    /// Bytes.
+    pub const LEN: usize = 164;
+
+    /// The bytes.
+    pub fn write(self) -> [u8; Self::LEN] {
+        let mut message = [0; Self::LEN];
+        put(&mut message, 0, self.mode.to_be_bytes());
+        message
+    }
+
+    /// Reads them.
+    pub fn read(message: &[u8]) -> SetUp {
+        SetUp { mode: u32::from_be_bytes(get(message, 0)) }
+    }
+}
+
+impl Start {
+    /// Bytes.
+    pub const LEN: usize = 48;
+
+    /// The bytes.
+    pub fn write(self) -> [u8; Self::LEN] {
+        let mut message = [0; Self::LEN];
+        put(&mut message, 15, [self.accept.0]);
+        put(&mut message, 32, self.begun.0.to_be_bytes());
+        message
+    }
+
+    /// Reads them.
+    pub fn read(message: &[u8]) -> Start {
+        let [accept] = get(message, 15);
+        Start { accept: Accept(accept), begun: Timestamp(u64::from_be_bytes(get(message, 32))) }
+    }
+}
+
+impl Request {
+    /// Bytes.
+    pub const LEN: usize = 112;
+    /// The first byte.
+    pub const COMMAND: u8 = 5;
+
+    /// The bytes.
+    pub fn write(self) -> [u8; Self::LEN] {
+        let mut message = [0; Self::LEN];
+        let of_v6 = |address: Option<IpAddr>| address.is_some_and(|address| address.is_ipv6());
+        put(&mut message, 0, [Self::COMMAND, if of_v6(self.sender) || of_v6(self.receiver) { 6 } else { 4 }]);
+        put(&mut message, 12, self.sender_port.to_be_bytes());
+        put(&mut message, 14, self.receiver_port.to_be_bytes());
+        put(&mut message, 16, address_bytes(self.sender));
+        put(&mut message, 32, address_bytes(self.receiver));
+        put(&mut message, 64, self.padding.to_be_bytes());
+        put(&mut message, 68, self.start.0.to_be_bytes());
+        put(&mut message, 76, span(self.timeout).to_be_bytes());
+        put(&mut message, 84, self.type_p.to_be_bytes());
+        message
+    }
+
+    /// Reads them; `None`: of no version of IP.
+    pub fn read(message: &[u8]) -> Option<Request> {
+        let [version] = get(message, 1);
+        let version = version & 0x0f;
+        if version != 4 && version != 6 {
+            return None;
+        }
+        Some(Request {
+            sender: address(get(message, 16), version),
+            sender_port: u16::from_be_bytes(get(message, 12)),
+            receiver: address(get(message, 32), version),
+            receiver_port: u16::from_be_bytes(get(message, 14)),
+            padding: u32::from_be_bytes(get(message, 64)),
+            start: Timestamp(u64::from_be_bytes(get(message, 68))),
+            timeout: nanos(u64::from_be_bytes(get(message, 76))),
+            type_p: u32::from_be_bytes(get(message, 84)),
+        })
+    }
+
+    /// The Type-P Descriptor that asks for this DSCP.
+    pub const fn of_dscp(dscp: u8) -> u32 {
+        (dscp as u32 & 0x3f) << 24
+    }
+
+    /// The DSCP that is asked for; `None`: something else is (a PHB identification code, RFC 2836).
+    pub const fn dscp(self) -> Option<u8> {
+        if self.type_p >> 30 == 0 { Some((self.type_p >> 24) as u8) } else { None }
+    }
+}
+
+impl Accepted {
+    /// Bytes.
+    pub const LEN: usize = 48;
+
+    /// The bytes.
+    pub fn write(self) -> [u8; Self::LEN] {
+        let mut message = [0; Self::LEN];
+        put(&mut message, 0, [self.accept.0]);
+        put(&mut message, 2, self.port.to_be_bytes());
+        put(&mut message, 4, self.session);
+        message
+    }
+
+    /// Reads them.
+    pub fn read(message: &[u8]) -> Accepted {
+        let [accept] = get(message, 0);
+        let port = u16::from_be_bytes(get(message, 2));
+        Accepted { accept: Accept(accept), port, session: get(message, 4) }
+    }
+}
+
+/// Start-Sessions, which has no fields.
+pub(super) const START_SESSIONS: [u8; StartAck::LEN] = {
+    let mut message = [0; StartAck::LEN];
+    message[0] = 2;
+    message
+};
+
+impl StartAck {
+    /// Bytes.
+    pub const LEN: usize = 32;
+
+    /// The bytes.
+    pub fn write(self) -> [u8; Self::LEN] {
+        let mut message = [0; Self::LEN];
+        put(&mut message, 0, [self.accept.0]);
+        message
+    }
+
+    /// Reads them.
+    pub fn read(message: &[u8]) -> StartAck {
+        let [accept] = get(message, 0);
+        StartAck { accept: Accept(accept) }
+    }
+}
+
+impl Stop {
+    /// Bytes.
+    pub const LEN: usize = 32;
+    /// The first byte.
+    pub const COMMAND: u8 = 3;
+
+    /// The bytes.
+    pub fn write(self) -> [u8; Self::LEN] {
+        let mut message = [0; Self::LEN];
+        put(&mut message, 0, [Self::COMMAND, self.accept.0]);
+        put(&mut message, 4, self.sessions.to_be_bytes());
+        message
+    }
+
+    /// Reads them.
+    pub fn read(message: &[u8]) -> Stop {
+        let [accept] = get(message, 1);
+        Stop { accept: Accept(accept), sessions: u32::from_be_bytes(get(message, 4)) }
+    }
+}
+
+/// An IPv4 address has the first four of the sixteen bytes.
+fn address_bytes(address: Option<IpAddr>) -> [u8; 16] {
+    match address {
+        Some(IpAddr::V4(address)) => {
+            let mut bytes = [0; 16];
+            put(&mut bytes, 0, address.octets());
+            bytes
+        }
+        Some(IpAddr::V6(address)) => address.octets(),
+        None => [0; 16],
+    }
+}
+
+fn address(bytes: [u8; 16], version: u8) -> Option<IpAddr> {
+    let address = match version {
+        6 => IpAddr::V6(Ipv6Addr::from(bytes)),
+        _ => IpAddr::V4(Ipv4Addr::from(get::<4>(&bytes, 0))),
+    };
+    (!address.is_unspecified()).then_some(address)
+}
+
+/// A length of time as RFC 4656 writes it: seconds, and 2^-32 of them.
+fn span(time: Nanos) -> u64 {
+    let units = (u128::from(time.0) << 32) / u128::from(SECOND);
+    u64::try_from(units).unwrap_or(u64::MAX)
+}
+
+fn nanos(span: u64) -> Nanos {
+    let nanos = (u128::from(span) * u128::from(SECOND)) >> 32;
+    Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+const SECOND: u64 = 1_000_000_000;
