@@ -58,7 +58,7 @@ pub fn offset(broker: &dyn Broker, clock: &dyn Clock, agent: &str) -> Result<Off
             best = Some(Offset { ahead, error });
         }
     }
-    best.ok_or_else(|| FleetError::TimedOut { operation: "ask", object: subject })
+    best.ok_or(FleetError::TimedOut { operation: "ask", object: subject })
 }
 
 /// A group that was started.

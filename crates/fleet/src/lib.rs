@@ -33,7 +33,7 @@
 //! | [`schedule`] | when a job repeats |
 //! | [`ledger`] | the runs that are expected, and what became of each |
 //! | [`mesh`], [`job`] | what a mesh measures: rounds of runs, each a job for an agent, and what came of it |
-//! | [`coordinator`] | the loop that hands rounds out and takes outcomes |
+//! | [`coordinator`], [`results`] | the loop that hands rounds out and takes outcomes, and a file for them |
 //! | [`agent`], [`spool`] | the loop that carries jobs out, and what it keeps on its disk |
 //! | [`group`] | pairs that start at the same time |
 //! | [`clock`] | the clocks of a host, which a test can replace |
@@ -51,6 +51,7 @@ pub mod job;
 pub mod lease;
 pub mod ledger;
 pub mod mesh;
+pub mod results;
 pub mod rounds;
 pub mod schedule;
 #[cfg(feature = "nats")]

@@ -115,8 +115,11 @@ impl Active {
                 State::Running(Running::start(context, &self.job, None, lease))
             }
             Acquired::Blocked { resource, by } => {
-                let why = format!("{resource} is in use by {}", by.join(", "));
-                State::Waiting { again_at: now + backoff(&self.job.run, *claims), why }
+                // What this agent holds itself, it tries again as soon as that ends.
+                let own = format!("{}-", context.name);
+                let factor = if by.iter().any(|holder| holder.starts_with(&own)) { 8 } else { 1 };
+                let again_at = now + backoff(&self.job.run, *claims).saturating_mul(factor);
+                State::Waiting { again_at, why: format!("{resource} is in use by {}", by.join(", ")) }
             }
         };
         Ok(None)

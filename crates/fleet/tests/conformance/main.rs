@@ -61,8 +61,7 @@ fn on_server(names: &[&str]) -> Option<OnServer> {
 
 #[test]
 fn the_local_back_end_conforms() {
-    for (name, case) in CASES {
-        eprintln!("{name}");
+    for case in CASES {
         case(&in_process());
     }
 }
@@ -70,8 +69,7 @@ fn the_local_back_end_conforms() {
 /// The same server for all: what one case leaves behind must not disturb the next but in the logs, which each case empties.
 #[test]
 fn the_nats_back_end_conforms() {
-    for (name, case) in CASES {
-        eprintln!("{name}");
+    for case in CASES {
         let Some(world) = on_server(&[]) else { return };
         case(&world);
     }

@@ -18,20 +18,20 @@ pub(crate) trait World: Sync {
     fn ams(&self) -> Box<dyn Broker>;
 }
 
-/// Every case with its name.
-pub(crate) const CASES: &[(&str, fn(&dyn World))] = &[
-    ("writes against a revision", writes_against_a_revision),
-    ("a key lives as long as it was given", a_key_lives_as_long_as_it_was_given),
-    ("of 200 contenders one wins", of_200_contenders_one_wins),
-    ("leases exclude, and free on release", leases_exclude_and_free_on_release),
-    ("200 claims never overlap", claims_never_overlap),
-    ("a dead holder's lease lapses", a_dead_holders_lease_lapses),
-    ("work comes back until it is confirmed", work_comes_back_until_it_is_confirmed),
-    ("work is shared by one name", work_is_shared_by_one_name),
-    ("a duplicate is stored once", a_duplicate_is_stored_once),
-    ("requests are answered, or nobody is there", requests_are_answered_or_nobody_is_there),
-    ("a broadcast reaches all who listen", a_broadcast_reaches_all_who_listen),
-    ("what is not permitted is named", what_is_not_permitted_is_named),
+/// Every case.
+pub(crate) const CASES: &[fn(&dyn World)] = &[
+    writes_against_a_revision,
+    a_key_lives_as_long_as_it_was_given,
+    of_200_contenders_one_wins,
+    leases_exclude_and_free_on_release,
+    claims_never_overlap,
+    a_dead_holders_lease_lapses,
+    work_comes_back_until_it_is_confirmed,
+    work_is_shared_by_one_name,
+    a_duplicate_is_stored_once,
+    requests_are_answered_or_nobody_is_there,
+    a_broadcast_reaches_all_who_listen,
+    what_is_not_permitted_is_named,
 ];
 
 const LONG: Nanos = Nanos::from_secs(20);
