@@ -190,7 +190,16 @@ mod tests {
     fn outcome(agent: &str, started: u64, finished: u64) -> Outcome {
         let end = End::Done { body: String::new() };
         let (started, finished) = (WallTime(started), WallTime(finished));
-        Outcome { run: agent.into(), agent: agent.into(), end, started, finished, token: 1, attempt: 1 }
+        Outcome {
+            run: agent.into(),
+            title: String::new(),
+            agent: agent.into(),
+            end,
+            started,
+            finished,
+            token: 1,
+            attempt: 1,
+        }
     }
 
     fn started(offsets: &[(&str, i64, u64)]) -> Started {

@@ -34,6 +34,8 @@ pub struct AgentJob {
 pub struct Outcome {
     /// The run's name.
     pub run: String,
+    /// What was measured, for people.
+    pub title: String,
     /// Who carried it out.
     pub agent: String,
     /// How it ended.
@@ -95,8 +97,16 @@ mod tests {
     fn an_outcome_reads_as_it_was_written() {
         let end = End::Void { reason: "lease lost".into(), body: String::new() };
         let (started, finished) = (WallTime(5), WallTime(7));
-        let outcome =
-            Outcome { run: "r".into(), agent: "ams".into(), end, started, finished, token: 3, attempt: 2 };
+        let outcome = Outcome {
+            run: "r".into(),
+            title: "a -> b".into(),
+            agent: "ams".into(),
+            end,
+            started,
+            finished,
+            token: 3,
+            attempt: 2,
+        };
         let text = serde_json::to_string(&outcome).expect("JSON");
         assert!(text.contains(r#""end":"void""#), "{text}");
         assert_eq!(serde_json::from_str::<Outcome>(&text).expect("read"), outcome);

@@ -140,6 +140,7 @@ mod tests {
         let end = End::Done { body: "42".into() };
         let outcome = Outcome {
             run: "a".into(),
+            title: String::new(),
             agent: "x".into(),
             end,
             started: time,

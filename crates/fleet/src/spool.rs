@@ -213,6 +213,7 @@ mod tests {
         let time = WallTime(1);
         Outcome {
             run: run.into(),
+            title: String::new(),
             agent: "ams".into(),
             end,
             started: time,

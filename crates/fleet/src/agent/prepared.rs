@@ -68,8 +68,9 @@ impl Prepared {
                 let Ok(Some((end, (started, finished, token)))) = running.bring_on(context) else {
                     return true;
                 };
-                let (run, agent) = (self.job.run.clone(), context.name.to_owned());
-                ended.push(Outcome { run, agent, end, started, finished, token, attempt: 1 });
+                let (run, title, agent) =
+                    (self.job.run.clone(), self.job.title.clone(), context.name.to_owned());
+                ended.push(Outcome { run, title, agent, end, started, finished, token, attempt: 1 });
                 false
             }
             State::Over => false,

@@ -146,8 +146,8 @@ impl Active {
         finished: WallTime,
         token: u64,
     ) -> Outcome {
-        let (run, agent) = (self.job.run.clone(), context.name.to_owned());
-        Outcome { run, agent, end, started, finished, token, attempt: self.delivery.attempt }
+        let (run, title, agent) = (self.job.run.clone(), self.job.title.clone(), context.name.to_owned());
+        Outcome { run, title, agent, end, started, finished, token, attempt: self.delivery.attempt }
     }
 }
 

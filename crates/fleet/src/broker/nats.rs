@@ -50,8 +50,11 @@ impl Nats {
     pub fn make_streams(&self, replicas: usize) -> Result<()> {
         for config in streams::configurations(replicas) {
             let name = config.name.clone();
-            let attempt =
-                self.attempt("make the stream", &name, vec![format!("$JS.API.STREAM.CREATE.{name}")]);
+            let attempt = self.attempt(
+                "make the stream",
+                &name,
+                ["CREATE", "INFO"].map(|verb| format!("$JS.API.STREAM.{verb}.{name}")).to_vec(),
+            );
             let work = async {
                 self.context.get_or_create_stream(config).await.map_err(|error| attempt.server(&error))
             };

@@ -4,7 +4,7 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 30] = [
+const COMMANDS: [&str; 32] = [
     "measure",
     "serve",
     "throughput",
@@ -28,6 +28,8 @@ const COMMANDS: [&str; 30] = [
     "config",
     "report",
     "ui",
+    "agent",
+    "mesh",
     "demo",
     "doctor",
     "iperf3",
