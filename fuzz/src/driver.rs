@@ -5,6 +5,7 @@ use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use wire::work::throughput::{Reply, Report};
 use wire::{Input, Output, Session, WorkReply};
+use crate::held::Held;
 
 /// The fuzzer's bytes, taken from the front; zeros after their end.
 pub struct Script<'a> {
@@ -38,11 +39,12 @@ pub struct Driver {
     now: MonoTime,
     deadline: Option<MonoTime>,
     closed: bool,
+    held: Held,
 }
 
 impl Driver {
     pub fn new(session: Box<dyn Session>, sayings: &'static [&'static [u8]]) -> Driver {
-        Driver { session, sayings, now: MonoTime(1), deadline: None, closed: false }
+        Driver { session, sayings, now: MonoTime(1), deadline: None, closed: false, held: Held::from_now() }
     }
 
     pub fn run(&mut self, script: &mut Script<'_>) {
@@ -109,6 +111,7 @@ impl Driver {
         let result = self.session.input(self.now, input);
         assert!(result.is_ok() || !self.closed, "an error after the end");
         self.drain();
+        self.held.check();
         assert!(result.is_ok() || self.closed, "an error ends the session");
     }
 

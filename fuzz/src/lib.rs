@@ -1,23 +1,27 @@
 //! Two honest machines joined by a channel that the fuzzer spoils: the way to reach every state of a dialogue.
 
 pub mod driver;
-mod end;
+pub mod held;
+mod played;
 pub mod runs;
 pub mod samples;
 pub mod topology;
 
-pub use end::End;
+pub use played::Played;
 
 use insight::run_of_events;
-use model::event::{Connected, Event};
+use model::event::{Connected, EndResult, Event};
 use model::host::Host;
 use model::plan::{Directions, End as Ending, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::run::Run;
 use model::sample::{Side, SideResult, StreamResult};
 use model::time::{MonoTime, WallTime};
 use model::units::{Bytes, Nanos};
+use std::cell::RefCell;
+use std::rc::Rc;
 use wire::iperf3::{self, Cookie, Extras};
 use wire::{Output, Session};
+use world::{Nature, Who, World};
 
 /// What the fuzzer wants of the world, byte by byte; when they are used up, nothing unusual happens any more.
 pub struct Chance<'a> {
@@ -29,6 +33,11 @@ impl<'a> Chance<'a> {
     /// From the fuzzer's bytes.
     pub fn new(data: &'a [u8]) -> Chance<'a> {
         Chance { rest: data, unusual: false }
+    }
+
+    /// The same for a world, in which link and work share it.
+    pub fn shared(self) -> Rc<RefCell<Chance<'a>>> {
+        Rc::new(RefCell::new(self))
     }
 
     /// The next byte, or 0.
@@ -66,10 +75,10 @@ impl<'a> Chance<'a> {
     }
 
     /// What becomes of bytes on their way.
-    pub fn spoil(&mut self, mut bytes: Vec<u8>) -> Vec<u8> {
+    pub fn spoil(&mut self, bytes: &mut Vec<u8>) {
         let what = self.byte();
         if what < 128 {
-            return bytes;
+            return;
         }
         self.unusual = true;
         let at = usize::from(u16::from_be_bytes([self.byte(), self.byte()])) % bytes.len().max(1);
@@ -82,46 +91,60 @@ impl<'a> Chance<'a> {
             4 => bytes.splice(at..at, b"18446744073709551615".iter().copied()).for_each(drop),
             _ => bytes.extend_from_within(at..),
         }
-        bytes
     }
+}
+
+/// Two ends whose words are spoiled on their way.
+pub type Spoiled<'a, C, S> = World<'a, C, S, Played<'a>>;
+
+/// Two ends that have just met.
+pub fn meet<'a, C: Session, S: Session>(
+    client: impl FnOnce(MonoTime) -> C,
+    server: impl FnOnce(MonoTime) -> S,
+    chance: &Rc<RefCell<Chance<'a>>>,
+) -> Spoiled<'a, C, S> {
+    let own = chance.clone();
+    let tamper = move |_: Who, bytes: &mut Vec<u8>| own.borrow_mut().spoil(bytes);
+    let nature = Nature { delay: Nanos(100_000), portion: 2000, tamper: Some(Box::new(tamper)), ..Nature::default() };
+    World::new(nature, client, server, Played::new(chance))
 }
 
 /// An iPerf3 client and server that have just met. The driver of a server has read the cookie before there is a session.
 ///
 /// # Panics
 /// When the client does not begin with its cookie.
-#[must_use]
-pub fn iperf3(test: TestSpec, extras: Extras) -> (End<iperf3::Client>, End<iperf3::Server>) {
+pub fn iperf3<'a>(
+    test: TestSpec,
+    extras: Extras,
+    chance: &Rc<RefCell<Chance<'a>>>,
+) -> Spoiled<'a, iperf3::Client, iperf3::Server> {
     let cookie = Cookie::from_entropy(&[3; 36]);
     let config = iperf3::ClientConfig { cookie: cookie.clone(), test, extras };
-    let mut client = iperf3::Client::new(config, START);
-    assert!(
-        matches!(client.output(START), Output::Send(bytes) if bytes == cookie.to_wire()),
-        "it begins otherwise"
-    );
-    let server = iperf3::Server::new(iperf3::ServerConfig::default(), cookie, START);
-    (End::new(client, true), End::new(server, false))
+    let own = cookie.clone();
+    let client = |now| {
+        let mut client = iperf3::Client::new(config, now);
+        assert!(
+            matches!(client.output(now), Output::Send(bytes) if bytes == own.to_wire()),
+            "it begins otherwise"
+        );
+        client
+    };
+    let server = |now| iperf3::Server::new(iperf3::ServerConfig::default(), cookie, now);
+    meet(client, server, chance)
 }
 
-/// Lets client and server talk until both are done. Panics when one of them waits for ever or never stops talking.
-pub fn converse<C: Session, S: Session>(client: &mut End<C>, server: &mut End<S>, chance: &mut Chance<'_>) {
-    let mut now = START;
-    for _ in 0..MANY {
-        let to_server = client.turn(now, chance);
-        let to_client = server.turn(now, chance);
-        server.hear(to_server);
-        client.hear(to_client);
-        if client.is_over() && server.is_over() {
-            return;
-        }
-        if client.has_work() || server.has_work() {
-            now = now + STEP;
-            continue;
-        }
-        let next = [client.deadline(), server.deadline()].into_iter().flatten().min();
-        now = next.expect("a session waits for ever").max(now + STEP);
+/// What an end told, with its own result as its engine would have told it.
+pub fn told<C, S>(world: &Spoiled<'_, C, S>, who: Who) -> Vec<Event> {
+    let mut events = match who {
+        Who::Client => world.client.events.clone(),
+        Who::Server => world.server.events.clone(),
+    };
+    if let Some(result) = world.work.measured[played::index(who)].clone() {
+        let own = EndResult { side: Side::Local, result, output_text: None, output_json: None };
+        let at = events.iter().position(|event| matches!(event, Event::Result(_))).unwrap_or(events.len());
+        events.insert(at, Event::Result(own));
     }
-    panic!("the dialogue does not end");
+    events
 }
 
 /// Both ends had what either measured, where nothing disturbed them. `same`: as far as the protocol tells it.
@@ -161,9 +184,3 @@ pub fn judge(test: TestSpec, told: Vec<Event>) -> Run {
     let events: Vec<Event> = std::iter::once(Event::Connected(connected)).chain(told).collect();
     run_of_events("1", "throughput", &events)
 }
-
-/// When a session begins.
-pub const START: MonoTime = MonoTime(1_000_000_000);
-const STEP: Nanos = Nanos(100_000);
-/// Rounds: an honest test of two seconds with reports every second takes some dozens.
-const MANY: usize = 20_000;

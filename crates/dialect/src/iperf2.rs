@@ -12,7 +12,7 @@ pub(crate) use help::{help_text, version_text};
 pub use run::run;
 
 use super::getopt::{self, Misspelt, Word};
-use engine::iperf2::Extras;
+use engine::work::iperf2::Extras;
 use model::plan::{TestSpec, Transport};
 use model::units::{Bytes, Nanos};
 use report::format::iperf2::Exclude;

@@ -9,7 +9,7 @@ mod numbers;
 pub mod sockperf;
 
 use engine::error::Result;
-use engine::interrupt::Interrupt;
+use engine::host::interrupt::Interrupt;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 

@@ -77,7 +77,7 @@ pub(crate) struct Both {
     pub(crate) tos: u8,
     /// `--lls`: SO_BUSY_POLL.
     pub(crate) busy_poll: Option<Nanos>,
-    /// `--buffer-size`: bytes, each way.
+    /// `--buffer-size`: bytes, in each direction.
     pub(crate) buffer: Option<u32>,
     /// `--rate-limit`: SO_MAX_PACING_RATE, bytes a second.
     pub(crate) pacing: Option<u32>,

@@ -3,8 +3,8 @@
 use pathmeter_engine::model::event::Event;
 use pathmeter_engine::model::plan::End;
 use pathmeter_engine::model::units::Nanos;
-use pathmeter_engine::request::{FarEnd, Host, Request, Throughput, resolve};
-use pathmeter_engine::run::{self, Options};
+use pathmeter_engine::request::{FarEnd, Throughput};
+use pathmeter_engine::{Host, Options, Request, resolve, run};
 use std::io::Write;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -25,6 +25,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             writeln!(out, "{:?} at {end:.1} s: {bytes} bytes", sample.side).ok();
         }
     };
-    run::run(&plan, &Options::default(), &mut row)?;
+    run(&plan, &Options::default(), &mut row)?;
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use pathmeter_engine::model::plan::End;
 use pathmeter_engine::model::units::Nanos;
-use pathmeter_engine::request::{FarEnd, Host, Request, Throughput, resolve};
-use pathmeter_engine::run::{self, Options};
+use pathmeter_engine::request::{FarEnd, Throughput};
+use pathmeter_engine::{Host, Options, Request, resolve, run};
 use std::io::Write;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     far.port = std::env::args().nth(2).map(|port| port.parse()).transpose()?;
     let asked = Throughput { end: End::Time(Nanos::from_secs(1)), ..Throughput::to(far) };
     let plan = resolve(&Request::Throughput(Box::new(asked)), &Host::here())?;
-    let ended = run::run(&plan, &Options::default(), &mut |_| {})?;
+    let ended = run(&plan, &Options::default(), &mut |_| {})?;
     if let Some(run) = ended.run() {
         writeln!(std::io::stdout(), "{}", run.verdict.text)?;
     }

@@ -1,10 +1,9 @@
 //! A server for the other examples: `serve [PORT]`, until it is killed.
 
-use pathmeter_engine::interrupt::Interrupt;
 use pathmeter_engine::model::plan::ProtocolName;
-use pathmeter_engine::server::{Config, Server};
-use pathmeter_engine::session::{Observer, SessionEvent, Watcher};
+use pathmeter_engine::server::Config;
 use pathmeter_engine::wire::{self, ProtocolError};
+use pathmeter_engine::{Interrupt, Observer, Server, SessionEvent, Watcher};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;

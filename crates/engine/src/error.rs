@@ -1,11 +1,9 @@
 //! The one error of the engine: whose it is, what was being done with what, what caused it, and the way out.
 
-use super::protocol::Protocol;
 #[cfg(feature = "device")]
 use lab::error::LabError;
 use linux::OsError;
 use linux::error::is_out_of_files;
-use model::plan::{ProtocolName, Target};
 use std::fmt::{Display, Formatter};
 use std::io;
 use wire::ProtocolError;
@@ -273,25 +271,16 @@ pub(crate) fn refused(message: impl Into<String>) -> Error {
     Failure { kind: Kind::Unreachable, message: message.into(), advice: None }.into()
 }
 
-/// Names the far end in an error of the dialogue with it, and says what to try. `begun`: the test had.
-pub(crate) fn blame(target: &Target, protocol: ProtocolName, begun: bool, error: Error) -> Error {
-    let Some(cause) = error.protocol() else { return error };
-    let advice = match cause {
-        ProtocolError::Closed(_) | ProtocolError::Timeout(_) if begun => {
-            "it, its host or the path broke down; what was measured until then is shown, and its log may tell more"
-        }
-        ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_) => {
-            Protocol::of(protocol).check
-        }
-        _ => return error.context(target.address.to_string()),
-    };
-    error.advised(target.address, advice)
-}
-
 /// The error of a user who stopped before anything was measured.
 pub fn too_early() -> Failure {
     let message = "stopped before anything was measured".into();
     Failure { kind: Kind::Void, message, advice: None }
+}
+
+/// A timeout of a socket or an interrupted call: nothing is wrong, look at the orders and go on.
+pub(crate) fn is_pause(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
 }
 
 /// The chain of causes on one line. A cause that the error before it has told already is not told again.

@@ -1,4 +1,12 @@
-//! The fingerprint of this host, as seen on the way to a peer.
+//! This host: its fingerprint as seen on the way to a peer, what it says of a far one, and what is put back when a test ends.
+
+pub mod address;
+pub mod capture;
+pub mod guard;
+pub mod host_port;
+pub mod interrupt;
+pub mod journal;
+pub mod reach;
 
 use crate::error::{Result, fault};
 use linux::clock::clock_source;

@@ -4,8 +4,7 @@
 //! A measurement, from what is asked to what it means (`pathmeter serve` listens on the other host; `examples/` has more):
 //!
 //! ```no_run
-//! use pathmeter_engine::request::{Host, Request, resolve};
-//! use pathmeter_engine::run::{Options, run};
+//! use pathmeter_engine::{Host, Options, Request, resolve, run};
 //!
 //! let plan = resolve(&Request::measure("far.example"), &Host::here())?;
 //! let ended = run(&plan, &Options::default(), &mut |event| println!("{event:?}"))?;
@@ -15,76 +14,32 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! What another program needs stands here by name; the rest of each kind of measurement (its request, its options) is in the
+//! modules. These are floors, and each uses only those below it:
+//!
 //! | module | what it holds |
 //! |---|---|
-//! | `request` | what was asked, and the plan it makes: defaults, names, checks |
+//! | `request` | what was asked, and the plan it makes: defaults, names, checks, and what this host refuses |
 //! | `run` | a plan carried out: one test, or what orders several (`measure`, `pairs`, `frames`, devices) |
-//! | `client`, `together` | the client's end of a test; several sessions begun at once |
-//! | `protocol` | what differs between the protocols of throughput tests: a row each |
-//! | `address`, `host_port`, `preflight` | names to addresses, and what this host refuses, found before anything is sent |
-//! | `connect`, `tls`, `secret`, `link`, `pump` | a control connection, and the words of a session on it |
-//! | `driver`, `work`, `dialogue` | a session at work: by workers of each kind, or by hand |
 //! | `server` | what is served where, and to whom |
-//! | `listener`, `arrivals` | accepting for every protocol; which flow belongs to which session |
-//! | `session` | what a session reports while it runs |
-//! | `budget`, `penalty`, `notes` | what clients may hold of a server, how long failed ones wait, what the log says of them |
-//! | `flows`, `threads`, `bulk`, `datagram`, `receive`, `pacer`, `shared`, `running`, `sampler`, `usage` | the data path of throughput |
-//! | `latency`, `echo` | round trips; the loops that wait for single messages and send them back |
-//! | `path`, `probe` | packet sizes; the dialogue and the flow of single datagrams |
-//! | `hops` | the routers on the way |
-//! | `transfer`, `http_server` | files over HTTP at both ends |
-//! | `iperf2` | the protocol without a control connection |
-//! | `dut` | a device under test between two ports |
-//! | `reach`, `capture`, `guard`, `host`, `interrupt`, `error` | this host: what it says of a far one, its packets, what is put back, stop, errors |
+//! | `work` | what a session does, a module for each kind: throughput, round trips, packet sizes, hops, files, devices |
+//! | `session` | control connections, the listener, who may come and what they may hold, the table of protocols |
+//! | `host` | this host: addresses, its fingerprint, what it says of a far one, what is put back, Ctrl-C |
+//! | `error` | what went wrong, by kind |
 
 pub use {insight, model, wire};
 
-pub mod address;
-pub mod arrivals;
-mod budget;
-mod bulk;
-pub mod capture;
-pub mod client;
-pub mod connect;
-mod datagram;
-mod dialogue;
-mod driver;
-#[cfg_attr(not(feature = "device"), expect(dead_code, reason = "a server lends its ports all the same"))]
-pub mod dut;
-pub mod echo;
 pub mod error;
-pub mod flows;
-pub mod guard;
-pub mod hops;
 pub mod host;
-pub mod host_port;
-pub mod http_server;
-pub mod interrupt;
-pub mod iperf2;
-pub mod latency;
-mod link;
-mod listener;
-mod notes;
-mod pacer;
-pub mod path;
-mod penalty;
-pub mod preflight;
-pub mod probe;
-mod protocol;
-mod pump;
-pub mod reach;
-mod receive;
 pub mod request;
 pub mod run;
-mod running;
-mod sampler;
-pub mod secret;
 pub mod server;
 pub mod session;
-mod shared;
-mod threads;
-pub mod tls;
-mod together;
-pub mod transfer;
-mod usage;
-mod work;
+pub mod work;
+
+pub use error::{Error, Kind};
+pub use host::interrupt::Interrupt;
+pub use request::{Host, Request, resolve};
+pub use run::{Options, Plan, run};
+pub use server::Server;
+pub use work::observer::{Observer, SessionEvent, Watcher};

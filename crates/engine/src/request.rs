@@ -11,6 +11,7 @@ mod hops;
 mod latency;
 mod measure;
 mod path;
+pub mod preflight;
 mod throughput;
 mod transfer;
 
@@ -39,7 +40,7 @@ use model::units::Nanos;
 pub enum Request {
     /// How much a path carries, in one session or in several at once.
     Throughput(Box<Throughput>),
-    /// The main job: round trips, packet sizes, TCP and UDP each way.
+    /// The main job: round trips, packet sizes, TCP and UDP in each direction.
     Measure(Box<Measure>),
     /// How much it carries in frames of each size.
     Frames(Box<Frames>),
@@ -75,7 +76,7 @@ impl Request {
         Request::Latency(Box::new(Latency::to(FarEnd::named(host))))
     }
 
-    /// Which packet sizes cross, both ways where the host runs `pathmeter serve`.
+    /// Which packet sizes cross, in both directions where the host runs `pathmeter serve`.
     #[must_use]
     pub fn path(host: &str) -> Request {
         Request::Path(Box::new(Path::to(FarEnd::named(host))))

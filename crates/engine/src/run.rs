@@ -11,6 +11,7 @@ pub mod measure;
 pub mod pairs;
 mod path;
 mod throughput;
+mod together;
 mod transfer;
 mod without_copy;
 
@@ -23,12 +24,12 @@ pub use measure::MeasurePlan;
 pub use pairs::{MAX_PAIRS, PairCount, PairsPlan};
 pub use transfer::TransferWork;
 
-use crate::capture::CaptureOptions;
-use crate::client;
-use crate::connect::Security;
 use crate::error::{Error, Result};
+use crate::host::capture::CaptureOptions;
 use crate::host::entropy;
-use crate::interrupt::Interrupt;
+use crate::host::interrupt::Interrupt;
+use crate::session::connect::Security;
+use crate::work::client;
 use linux::clock::wall_now;
 use linux::nic::Nic;
 use model::dut::DutReport;
@@ -50,7 +51,7 @@ pub enum Plan {
     Throughput(Box<model::plan::Plan>),
     /// How much it carries in several sessions at once.
     Pairs(PairsPlan),
-    /// The main job: round trips, packet sizes, TCP and UDP each way.
+    /// The main job: round trips, packet sizes, TCP and UDP in each direction.
     Measure(Box<MeasurePlan>),
     /// How much it carries in frames of each size.
     Frames(Box<FramesPlan>),

@@ -1,9 +1,9 @@
 //! A server: what is served where, and to whom.
 //!
 //! ```no_run
-//! use pathmeter_engine::interrupt::Interrupt;
+//! use pathmeter_engine::host::interrupt::Interrupt;
 //! use pathmeter_engine::server::{Config, Server};
-//! # fn observer() -> std::sync::Arc<dyn pathmeter_engine::session::Observer> { unimplemented!() }
+//! # fn observer() -> std::sync::Arc<dyn pathmeter_engine::work::observer::Observer> { unimplemented!() }
 //!
 //! let server = Server::bind(Config { iperf3: Some(5201), ..Config::default() })?;
 //! server.serve(&Interrupt::default(), &observer())?;
@@ -13,18 +13,19 @@
 pub mod dialogues;
 mod sockets;
 
-use crate::dut::remote::offers::Offers;
-use crate::dut::spec::PortSpec;
-use crate::echo::server::{Servers, Streams, join};
 use crate::error::{Context, Failure, Result};
-use crate::http_server::{House, Limits};
-use crate::interrupt::Interrupt;
-use crate::iperf2;
-use crate::listener::Listener;
-use crate::notes::{Note, Notes};
-use crate::protocol::Protocol;
-use crate::session::Observer;
-use crate::tls::{ServerTls, hex};
+use crate::host::interrupt::Interrupt;
+use crate::session::listener::Listener;
+use crate::session::notes::Note;
+use crate::session::protocol::Protocol;
+use crate::session::tls::{ServerTls, hex};
+use crate::work::dut::remote::offers::Offers;
+use crate::work::dut::spec::PortSpec;
+use crate::work::echo::server::{Servers, Streams, join};
+pub use crate::work::http_server::Page;
+use crate::work::http_server::{HttpService, Limits};
+use crate::work::iperf2;
+use crate::work::observer::{self, Observer};
 use dialogues::{DEFAULT_TESTS, Ports};
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::WaitMode;
@@ -62,6 +63,8 @@ pub struct Config {
     pub stamp_stateless: bool,
     /// Port of HTTP, for `transfer` and other tools.
     pub http: Option<u16>,
+    /// Metrics, at an address of their own.
+    pub metrics: Option<Page>,
     /// Clients of our own protocol must know it.
     pub token: Option<native::Token>,
     /// Control connections of our own protocol are encrypted.
@@ -97,6 +100,7 @@ impl Default for Config {
             stamp_key: None,
             stamp_stateless: false,
             http: None,
+            metrics: None,
             token: None,
             tls: None,
             max_time: None,
@@ -127,6 +131,7 @@ struct Sockets {
     sockperf: Option<(TcpListener, Vec<UdpSocket>)>,
     stamp: Option<UdpSocket>,
     http: Option<TcpListener>,
+    metrics: Option<TcpListener>,
 }
 
 impl Server {
@@ -172,12 +177,16 @@ impl Server {
         let (limits, open) =
             (self.policy(self.beyond && self.config.token.is_none()), self.policy(self.beyond));
         let Server { config, sockets, offers, .. } = self;
-        let mut listener = Listener::new(stop, Arc::new(Notes::to(observer)))?;
+        let mut listener = Listener::new(stop, observer::notes(observer))?;
         let echoes = echoes(&config, sockets.sockperf, sockets.stamp, &note, &mut listener)?;
         if let Some(socket) = sockets.http {
             let limits = Limits { rate: open.max_rate, time: open.max_time, transfers: config.max_tests };
             let (notes, closing) = (listener.notes(), listener.closing());
-            listener.add(socket, House::new(limits, notes, closing))?;
+            listener.add(socket, HttpService::new(limits, notes, closing))?;
+        }
+        if let Some((socket, page)) = sockets.metrics.zip(config.metrics.clone()) {
+            let (notes, closing) = (listener.notes(), listener.closing());
+            listener.add(socket, HttpService::of_page(page, notes, closing))?;
         }
         let has_iperf2 = sockets.iperf2.is_some();
         if let Some(both) = sockets.iperf2 {
@@ -238,6 +247,9 @@ impl Server {
         }
         if let Some(listener) = &sockets.iperf3 {
             listens(listener.local_addr()?, "(TCP and UDP), iPerf3");
+        }
+        if let Some((listener, page)) = sockets.metrics.as_ref().zip(config.metrics.as_ref()) {
+            lines.push(format!("metrics at http://{}{}", listener.local_addr()?, page.path));
         }
         for port in &config.frames_ports {
             lines.push(format!(
@@ -308,8 +320,13 @@ impl Sockets {
             sockperf: config.sockperf.map(|port| sockperf(bind, port, &config.groups)).transpose()?,
             stamp: config.stamp.map(|port| datagrams(bind, port)).transpose()?,
             http: config.http.map(|port| listen(bind, port)).transpose()?,
+            metrics: config.metrics.as_ref().map(listen_for).transpose()?,
         })
     }
+}
+
+fn listen_for(page: &Page) -> Result<TcpListener> {
+    listen(Some(page.address.ip()), page.address.port()).context("open the address of --metrics")
 }
 
 /// The sockets of SockPerf's server; that of the address listened on is the last for datagrams.

@@ -1,63 +1,13 @@
-//! What a session reports while it runs, at either end and whatever its protocol.
+//! Bytes and deadlines of a session, whatever its work: control connections, who may come, and which flow belongs to whom.
 
-mod facts;
-
-pub use facts::{Detail, Fact, Spread, TcpStart};
-
-use crate::dut::remote::station::FramesSeen;
-use model::event::Event;
-use model::plan::ProtocolName;
-use std::net::SocketAddr;
-use wire::native::LatencySeen;
-use wire::{ProtocolError, Report, iperf3};
-
-/// Something that happened in a session, in order.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum SessionEvent<'a> {
-    /// As in every test.
-    Event(&'a Event),
-    /// As only in iPerf2's.
-    Fact(&'a Fact),
-    /// What an iPerf3 client asked for beside the test, before the first event.
-    Extras(&'a iperf3::Extras),
-    /// A session of round trips is over, and has seen this of its messages.
-    Reflected(&'a LatencySeen),
-    /// A session of frames is over, and has done this.
-    Framed(&'a FramesSeen),
-}
-
-/// Watches a server at work.
-pub trait Observer: Send + Sync {
-    /// A client has come; the watcher returned is told of everything that happens in its session.
-    fn session(&self, client: SocketAddr, protocol: ProtocolName) -> Box<dyn Watcher>;
-    /// A connection was turned away, or something happened outside of a session: a line for the log.
-    fn note(&self, text: &str);
-    /// A connection was turned away, or ended before it asked for anything: each of them, where the log has a line on some.
-    fn turned_away(&self) {}
-}
-
-/// Watches one session.
-pub trait Watcher {
-    /// Something happened.
-    fn event(&mut self, event: SessionEvent<'_>);
-    /// This end's report of the session as the text or JSON of its tool, which an iPerf3 client asked for.
-    fn report(&self, _events: &[Event], _extras: &iperf3::Extras) -> Option<Report> {
-        None
-    }
-    /// The session has ended.
-    fn ended(&mut self, outcome: Result<(), &ProtocolError>);
-}
-
-/// Hands the events of a client's session on: its outcome is what the call returns.
-pub(crate) struct ToSink<F>(pub(crate) F);
-
-impl<F: FnMut(&Event)> Watcher for ToSink<F> {
-    fn event(&mut self, event: SessionEvent<'_>) {
-        if let SessionEvent::Event(event) = event {
-            (self.0)(event);
-        }
-    }
-
-    fn ended(&mut self, _outcome: Result<(), &ProtocolError>) {}
-}
+pub(crate) mod budget;
+pub mod connect;
+pub(crate) mod link;
+pub(crate) mod listener;
+pub(crate) mod notes;
+pub(crate) mod penalty;
+pub(crate) mod protocol;
+pub(crate) mod pump;
+pub(crate) mod registry;
+pub mod secret;
+pub mod tls;

@@ -10,7 +10,7 @@ fn a_path_is_measured_and_followed_to_a_server() {
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
     let _server = Server::start(port);
     let verdict = said("measure", port);
-    assert!(verdict.contains("TCP up carried"), "{verdict}");
+    assert!(verdict.contains("TCP up transferred"), "{verdict}");
     let rows = said("follow", port);
     assert!(rows.lines().filter(|row| row.starts_with("Local at ")).count() >= 5, "{rows}");
 }

@@ -77,7 +77,7 @@ impl Path<'_> {
         let device = self.device(direction);
         let mut why = format!(
             "its kernel is not told that {direction} no more than {} bytes cross; the same {mtu} at both ends keeps TCP's \
-             segments small both ways",
+             segments small in both directions",
             way.crosses()?
         );
         if mtu < least_mtu(true) {
@@ -119,9 +119,9 @@ impl Path<'_> {
         let why = match (payloads.as_slice(), self.whole()) {
             (_, false) => "the largest that crosses in one piece the way that could be looked at".into(),
             ([up, down], true) if up != down => {
-                format!("the largest that crosses in one piece both ways: {up} up, {down} down")
+                format!("the largest that crosses in one piece in both directions: {up} up, {down} down")
             }
-            _ => "the largest that crosses in one piece both ways".into(),
+            _ => "the largest that crosses in one piece in both directions".into(),
         };
         Some(Advice {
             setting: Setting::UdpPayload,

@@ -91,7 +91,7 @@ fn figures(run: &Run) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// `TCP 29.4 Gbit/s up, 26.9 Gbit/s down`: the first transport that was measured, in its best test each way.
+/// `TCP 29.4 Gbit/s up, 26.9 Gbit/s down`: the first transport that was measured, in its best test in each direction.
 fn rates(run: &Run) -> String {
     let sum = run.summary.pairs.as_ref().and_then(|pairs| pairs.together.as_ref());
     let summaries: Vec<&Summary> = match run.tests.as_slice() {
@@ -144,7 +144,7 @@ fn latency(run: &Run) -> String {
             let medians = || several.iter().filter_map(|way| way.rtt).map(|rtt| rtt.p50);
             match (medians().min(), medians().max()) {
                 (Some(least), Some(most)) => {
-                    format!("RTT {least} to {most} (medians of {} ways)", several.len())
+                    format!("RTT {least} to {most} (medians of {} paths)", several.len())
                 }
                 _ => one_sentence(&run.verdict.text),
             }
@@ -164,7 +164,7 @@ fn phase(phase: &LoadPhase) -> Option<String> {
         None => "idle",
         Some(Directions::Up) => "loaded up",
         Some(Directions::Down) => "loaded down",
-        Some(Directions::Both) => "loaded both ways",
+        Some(Directions::Both) => "loaded in both directions",
     };
     Some(format!("{} {name}", rtt.p50))
 }
@@ -172,7 +172,7 @@ fn phase(phase: &LoadPhase) -> Option<String> {
 /// Every finding in a few words, to which directions can be added.
 const SHORT: &[(&str, &str)] = &[
     ("contradictory-figures", "The two ends contradict each other"),
-    ("link-speed-wrong", "More was carried than the given link speed allows"),
+    ("link-speed-wrong", "More was transferred than the given link speed allows"),
     ("neighbour-failed", "The next hop stopped answering"),
     ("one-way-reachable", "Only one end can open connections"),
     ("udp-unreachable", "UDP does not get through"),
@@ -189,7 +189,7 @@ const SHORT: &[(&str, &str)] = &[
     ("outage", "The path was down for a while"),
     ("receiver-buffer-loss", "The receiving socket dropped datagrams"),
     ("path-loss", "The path lost packets"),
-    ("loss-from-hop", "Packets are lost on the way"),
+    ("loss-from-hop", "Packets are lost on the path"),
     ("route-changed", "The route changed during the test"),
     ("size-dependent-loss", "Large packets are lost more often"),
     ("path-changed", "The path changed during the test"),

@@ -9,12 +9,21 @@ pub const RIGHTS: &str = "cap_net_admin,cap_net_raw,cap_sys_nice,cap_bpf,cap_per
 /// The limit of a socket's receive buffer that serves every rate measured so far, in bytes: 256 MiB.
 pub const RECEIVE_BUFFER: u64 = 268_435_456;
 
-/// Gives the program its rights, for the user's group alone: whoever may start it could change interfaces. In this order, as a
-/// change of group takes the rights away. `program`: where it lies, if that is known.
+/// The copy of the program that has rights.
+pub const PRIVILEGED: &str = "pathmeter-privileged";
+
+/// Gives a copy of the program its rights, for the user's group alone: whoever may start it could change interfaces. The program
+/// itself stays what everyone may start: a service without capabilities cannot start a file that has some. `program`: where it
+/// lies, if that is known.
 #[must_use]
 pub fn rights(program: Option<&str>) -> String {
     let program = program.unwrap_or("$(command -v pathmeter)");
-    format!("sudo chgrp $(id -gn) {program} && sudo chmod 750 {program} && sudo setcap {RIGHTS}+ep {program}")
+    let copy = format!("/usr/local/bin/{PRIVILEGED}");
+    let setcap = format!("sudo setcap {RIGHTS}+ep");
+    if program.ends_with(PRIVILEGED) {
+        return format!("{setcap} {program}");
+    }
+    format!("sudo install -m 750 -g $(id -gn) {program} {copy} && {setcap} {copy} && {PRIVILEGED} doctor")
 }
 
 /// Raises a limit of socket buffers: `net.core.rmem_max`, `net.core.wmem_max`.
@@ -52,6 +61,21 @@ pub fn streams(count: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rights_are_a_copys_and_one_groups() {
+        assert_eq!(
+            rights(Some("/usr/bin/pathmeter")),
+            "sudo install -m 750 -g $(id -gn) /usr/bin/pathmeter /usr/local/bin/pathmeter-privileged && \
+             sudo setcap cap_net_admin,cap_net_raw,cap_sys_nice,cap_bpf,cap_perfmon+ep /usr/local/bin/pathmeter-privileged && \
+             pathmeter-privileged doctor"
+        );
+        // The copy cannot be copied onto itself.
+        assert_eq!(
+            rights(Some("/usr/bin/pathmeter-privileged")),
+            "sudo setcap cap_net_admin,cap_net_raw,cap_sys_nice,cap_bpf,cap_perfmon+ep /usr/bin/pathmeter-privileged"
+        );
+    }
 
     #[test]
     fn a_cpu_is_advised_where_there_is_one_to_spare() {

@@ -15,6 +15,7 @@ pub mod device;
 pub mod finding;
 pub mod fix;
 pub mod frames;
+pub mod matrix;
 mod run;
 
 pub use run::{run_of_events, run_of_frames, run_of_pairs, run_of_tests};

@@ -1,6 +1,7 @@
 //! The topologies that come with the program, and those in files.
 
-use crate::topology::{Topology, TopologyError, suggest};
+use crate::topology::{Topology, TopologyError};
+use model::toml_file::suggest;
 use std::io;
 use std::path::Path;
 

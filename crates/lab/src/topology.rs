@@ -3,13 +3,10 @@
 //! Files are read by [`Topology::parse`]; the form of the file is described in `docs/lab.md`.
 
 mod check;
-mod error;
 mod file;
 mod parse;
-mod read;
 
-pub(crate) use error::suggest;
-pub use error::{Fault, TopologyError};
+pub use model::toml_file::{Fault, FileError as TopologyError};
 
 use model::units::{BitRate, Bytes, Nanos};
 use serde::{Deserialize, Serialize};

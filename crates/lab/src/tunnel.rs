@@ -73,7 +73,7 @@ fn behind(ends: &Ends<'_>, mtu: u32) -> Result<()> {
     })
 }
 
-/// The way back, in the node: looked up by its next header before the node's own addresses are.
+/// The return path, in the node: looked up by its next header before the node's own addresses are.
 fn take_out(ends: &Ends<'_>, network: &mut Network, device: &str) -> Result<()> {
     let rule = |priority, protocol, table| Rule { ipv6: true, priority, protocol, table };
     match network.add_rule(&rule(AFTER, None, Rule::LOCAL)) {

@@ -6,7 +6,7 @@ use super::real_frames::RealFrames;
 use super::seen::Seen;
 use super::site::Site;
 use super::tools;
-use engine::interrupt::Interrupt;
+use engine::host::interrupt::Interrupt;
 use lab::build::Lab;
 use lab::command::Running;
 use lab::counters::{Snapshot, Traffic};

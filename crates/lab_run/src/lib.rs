@@ -18,10 +18,10 @@ mod tools;
 pub use inside::run_in_machine;
 pub use plan::{Plan, Request, Test};
 
-use engine::capture::Capture;
 use engine::error::Result;
 use engine::host;
-use engine::interrupt::Interrupt;
+use engine::host::capture::Capture;
+use engine::host::interrupt::Interrupt;
 use lab::feature;
 use lab::topology::Place;
 use linux::clock::wall_now;

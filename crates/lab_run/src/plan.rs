@@ -50,7 +50,7 @@ pub enum Test {
     Udp,
     /// Round trips of an idle path.
     Latency,
-    /// Path MTU and fragments, both ways.
+    /// Path MTU and fragments, in both directions.
     Mtu,
     /// All that `pathmeter measure` does, for its findings.
     Measure,
@@ -333,7 +333,7 @@ impl std::fmt::Display for Step {
                 let way = match directions {
                     Directions::Up => "up",
                     Directions::Down => "down",
-                    Directions::Both => "both ways at once",
+                    Directions::Both => "both directions at once",
                 };
                 write!(f, "{transport} {way}")?;
                 if let Some(rate) = rate {

@@ -2,8 +2,8 @@
 
 use super::plan::Tap;
 use super::site::Site;
-use engine::capture::{self, Capture, CaptureOptions};
 use engine::error::{Failure, Result, fault};
+use engine::host::capture::{self, Capture, CaptureOptions};
 
 /// Begins to capture.
 ///

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 /// Bytes that start on a page and whose pages have all been written to, so that no page fault falls into the data path.
 ///
-/// The content to send is a fixed pseudo-random pattern: neither zero pages nor compressible by links on the way.
+/// The content to send is a fixed pseudo-random pattern: neither zero pages nor compressible by links on the path.
 #[derive(Debug, Clone)]
 pub struct PageBuffer {
     pages: Box<[Page]>,

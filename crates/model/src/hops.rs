@@ -50,7 +50,7 @@ pub struct HopsPlan {
     pub names: bool,
     /// The file with the AS of each prefix.
     pub as_file: Option<String>,
-    /// Port at which a pathmeter at the far end is asked to trace the way back; absent: none is.
+    /// Port at which a pathmeter at the far end is asked to trace the return path; absent: none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_port: Option<u16>,
     /// It goes on until it is stopped, and what is found is of the last [`HopsPlan::probes`] of each hop.
@@ -194,7 +194,7 @@ pub enum Missing {
     /// It answers nothing at all.
     Silent,
     /// More of what went through this hop was answered further on: the hop limits its own answers, or they are lost on
-    /// their own way back. Not loss on the path.
+    /// their own return path. Not loss on the path.
     OwnAnswers,
     /// As many are missing at the far end: packets are lost on the path.
     Loss,

@@ -250,9 +250,9 @@ impl Display for LabTest {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             LabTest::Tcp => "TCP",
-            LabTest::TcpBoth => "TCP both ways",
+            LabTest::TcpBoth => "TCP both directions",
             LabTest::Udp => "UDP",
-            LabTest::UdpBoth => "UDP both ways",
+            LabTest::UdpBoth => "UDP both directions",
             LabTest::Loss => "loss",
             LabTest::Latency => "latency",
             LabTest::Mtu => "MTU",

@@ -1,4 +1,4 @@
-//! Latency: what a run of round trips is to do, and what each way gave.
+//! Latency: what a run of round trips is to do, and what each path gave.
 
 pub mod disturbance;
 mod load;
@@ -42,12 +42,12 @@ pub struct LatencyPlan {
     /// The whole reply is compared with its request, where the protocol echoes; one that differs ends the way.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compare: bool,
-    /// Messages a second on each way; absent: as fast as the mode goes.
+    /// Messages a second on each path; absent: as fast as the mode goes.
     #[serde(rename = "rate_pps")]
     pub rate: Option<PacketRate>,
     /// Every so many messages one asks for a reply (under-load, playback).
     pub reply_every: u32,
-    /// What ends the run: a time, or so many messages (`blocks`) on each way.
+    /// What ends the run: a time, or so many messages (`blocks`) on each path.
     pub end: End,
     /// Leading time not counted; absent: until the round trips are steady.
     #[serde(rename = "warm_up_ns")]
@@ -191,13 +191,13 @@ pub struct LatencyStarted {
     pub wall: WallTime,
     /// The plan that runs.
     pub plan: LatencyPlan,
-    /// The ends of each way, in the plan's order.
+    /// The ends of each path, in the plan's order.
     pub ends: Vec<WayEnds>,
     /// This host.
     pub host: Host,
 }
 
-/// The two ends of a way, as this end knows them and as the far end says.
+/// The two ends of a way, as this end knows them and as the far end reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WayEnds {
     /// This end.
@@ -224,7 +224,7 @@ pub struct LatencySample {
     /// The load in the middle of it; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Directions>,
-    /// A row for each way, in the plan's order.
+    /// A row for each path, in the plan's order.
     pub ways: Vec<WaySample>,
 }
 

@@ -5,6 +5,7 @@ pub mod cpus;
 pub mod dut;
 pub mod event;
 pub mod expectation;
+pub mod experiment;
 pub mod finding;
 pub mod frames;
 pub mod history;
@@ -22,6 +23,7 @@ pub mod reach;
 pub mod run;
 pub mod sample;
 pub mod summary;
+pub mod toml_file;
 pub mod transfer;
 pub mod wire_rate;
 

@@ -139,7 +139,7 @@ pub struct PathWay {
     pub limiting_hop: Option<LimitingHop>,
     /// The hops that answered a trace with packets just above and just below the path MTU, nearest first.
     pub hops: Vec<TracedHop>,
-    /// Whether senders are told of packets that are too big.
+    /// Whether senders are notified of packets that are too big.
     pub discovery: Discovery,
     /// ICMP packet-too-big messages that quoted a probe.
     pub too_big: Vec<TooBig>,
@@ -324,7 +324,7 @@ pub enum FragmentFate {
     Dropped,
     /// They cross in order; a datagram whose first fragment comes late is lost.
     OutOfOrderDropped,
-    /// They cross; a box on the way puts datagrams together and cuts them again.
+    /// They cross; a box on the path puts datagrams together and cuts them again.
     Reassembled,
 }
 

@@ -206,7 +206,7 @@ fn heard_only(before: NeighbourState, changes: &[NeighbourChange]) -> bool {
 }
 
 impl Contact {
-    /// Packets cross both ways.
+    /// Packets cross in both directions.
     #[must_use]
     pub fn is_reached(self) -> bool {
         matches!(self, Self::Open | Self::Refused)

@@ -62,7 +62,7 @@ pub struct Summary {
     /// Round trips idle and under load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loaded: Option<LoadResult>,
-    /// Which packet sizes the path carries, each way.
+    /// Which packet sizes the path carries, in each direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathResult>,
     /// The hops of the path.

@@ -1,4 +1,4 @@
-//! The options of a SYN as it arrived (`TCP_SAVED_SYN`, tcp(7)): what boxes on the way made of them.
+//! The options of a SYN as it arrived (`TCP_SAVED_SYN`, tcp(7)): what boxes on the path made of them.
 
 use super::{Ip, be16, header};
 use schemars::JsonSchema;

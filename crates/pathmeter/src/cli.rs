@@ -5,6 +5,7 @@ mod advised;
 mod analyse;
 mod capture;
 mod config;
+mod fitted;
 mod frames;
 mod hops;
 mod import;
@@ -16,6 +17,8 @@ mod linerate;
 mod mesh;
 mod mtu;
 mod parts;
+#[cfg(feature = "plan")]
+mod plan;
 #[cfg(feature = "store")]
 mod report;
 #[cfg(feature = "device")]
@@ -32,7 +35,7 @@ mod values;
 pub(crate) use analyse::{AnalyseArgs, GroupBy};
 pub(crate) use capture::CaptureArgs;
 pub(crate) use config::{ConfigArgs, ConfigCommand};
-pub(crate) use engine::host_port::HostPort;
+pub(crate) use engine::host::host_port::HostPort;
 pub(crate) use frames::FramesArgs;
 pub(crate) use hops::HopsArgs;
 pub(crate) use import::{ImportArgs, OutputsArgs};
@@ -51,12 +54,14 @@ pub(crate) use mesh::{
 pub(crate) use model::cpus::CpuList;
 pub(crate) use model::marks::{Dscp, TosByte};
 pub(crate) use mtu::{MtuArgs, ServiceArgs};
+#[cfg(feature = "plan")]
+pub(crate) use plan::{PlanArgs, PlanCheckArgs, PlanCommand, PlanFileArgs, PlanRunArgs, PlanShowArgs};
 #[cfg(feature = "store")]
 pub(crate) use report::ReportArgs;
 #[cfg(feature = "device")]
 pub(crate) use rfc2544::{Flows, Rfc2544Args, TrafficArgs};
 pub(crate) use serve::ServeArgs;
-pub(crate) use short::shortened;
+pub(crate) use short::{shortened, width};
 pub(crate) use store::{CompareArgs, KeepArgs, StoreArgs};
 #[cfg(feature = "store")]
 pub(crate) use store::{
@@ -81,8 +86,7 @@ use std::path::PathBuf;
 #[command(
     name = "pathmeter",
     version,
-    after_help = EXAMPLES,
-    max_term_width = 100
+    after_help = EXAMPLES
 )]
 pub(crate) struct Cli {
     /// Options that every sub-command takes.
@@ -109,6 +113,8 @@ pub(crate) enum Command {
     Linerate(LinerateArgs),
     #[cfg(feature = "lab")]
     Lab(LabArgs),
+    #[cfg(feature = "plan")]
+    Plan(PlanArgs),
     Import(ImportArgs),
     Analyse(AnalyseArgs),
     Compare(CompareArgs),
@@ -173,6 +179,8 @@ impl Command {
             Command::Demo(_) => true,
             #[cfg(feature = "lab")]
             Command::Lab(args) => matches!(args.command, LabCommand::Run(_)),
+            #[cfg(feature = "plan")]
+            Command::Plan(args) => matches!(args.command, PlanCommand::Run(_)),
             _ => false,
         }
     }
@@ -306,7 +314,10 @@ pub(crate) struct IdentityArgs {
     pub(crate) fingerprint: Option<Fingerprint>,
 }
 
-/// Measure a path: reach, RTT, path MTU, TCP and UDP throughput both ways, with reasons and a verdict
+/// Measure a path: MTU, RTT, TCP and UDP throughput, and a verdict
+///
+/// Reach, path MTU and fragments, round trips, TCP and UDP throughput in both directions with round trips under load, and findings that
+/// name the reasons.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
@@ -329,7 +340,9 @@ pub(crate) struct MeasureArgs {
 }
 
 #[cfg(feature = "lab")]
-/// Show what pathmeter does, on two hosts and a router made on this machine; the router drops IP fragments
+/// See it work on this machine alone: a router that drops fragments
+///
+/// Two hosts and a router are made on this machine, and the router drops IP fragments.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 EXAMPLES
@@ -341,7 +354,7 @@ pub(crate) struct DemoArgs {
     pub(crate) quick: bool,
 }
 
-/// Say what this host can and cannot do for these tests, with the command that mends each
+/// Show what this host can and cannot do, and how to fix it
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 EXAMPLES
@@ -350,7 +363,7 @@ EXAMPLES
 pub(crate) struct DoctorArgs {}
 
 #[cfg(feature = "dialects")]
-/// Take iPerf3's command line and print iPerf3's output, on pathmeter's engine
+/// Take iPerf3's command line, and print iPerf3's output
 #[derive(Clone, Debug, Default, Args)]
 #[command(
     disable_help_flag = true,
@@ -369,7 +382,7 @@ pub(crate) struct Iperf3Args {
 }
 
 #[cfg(feature = "dialects")]
-/// Take iPerf2's command line and print iPerf2's output, on pathmeter's engine
+/// Take iPerf2's command line, and print iPerf2's output
 #[derive(Clone, Debug, Default, Args)]
 #[command(
     disable_help_flag = true,
@@ -388,7 +401,7 @@ pub(crate) struct IperfArgs {
 }
 
 #[cfg(feature = "dialects")]
-/// Take SockPerf's command line and print SockPerf's output, on pathmeter's engine
+/// Take SockPerf's command line, and print SockPerf's output
 #[derive(Clone, Debug, Default, Args)]
 #[command(
     disable_help_flag = true,
@@ -410,7 +423,7 @@ pub(crate) struct SockperfArgs {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
-  pathmeter completions bash > /etc/bash_completion.d/pathmeter
+  pathmeter completions bash | sudo tee /etc/bash_completion.d/pathmeter > /dev/null
   pathmeter completions zsh > ~/.zfunc/_pathmeter
   pathmeter completions fish > ~/.config/fish/completions/pathmeter.fish")]
 pub(crate) struct CompletionsArgs {
@@ -432,7 +445,7 @@ pub(crate) struct GuardArgs {
 #[command(after_help = "\
 EXAMPLES
   pathmeter man | man -l -                      read the main page
-  pathmeter man /usr/local/share/man/man1       write a page for each sub-command")]
+  sudo pathmeter man /usr/local/share/man/man1  write a page for each sub-command")]
 pub(crate) struct ManArgs {
     /// Directory for one page a sub-command; without it the main page goes to standard output
     #[arg(value_name = "DIR")]
@@ -443,11 +456,11 @@ const EXAMPLES: &str = "\
 EXAMPLES
   pathmeter demo                          see it work, on this machine alone
   pathmeter serve                         on the far host
-  pathmeter measure far.example           on this host: figures, reasons, verdict
+  pathmeter measure far.example           on this host: figures and verdict
   pathmeter throughput far.example --udp --reverse
   pathmeter latency far.example
-  pathmeter mtu far.example               which packets the path carries, each way
-  pathmeter hops far.example              routers on the way, and where packets are really lost
+  pathmeter mtu far.example               which packets cross, by direction
+  pathmeter hops far.example              routers on the path, and where loss is
   pathmeter transfer http://far.example:8080/bytes/10MB
   pathmeter frames far.example --link 25G frame sizes against line rate
   pathmeter rfc2544 --lab forward --quick a router: rates without loss, latency, bursts

@@ -28,6 +28,8 @@ pub(crate) mod measure;
 pub(crate) mod mesh;
 pub(crate) mod mtu;
 pub(crate) mod output;
+#[cfg(feature = "plan")]
+pub(crate) mod plan;
 #[cfg(any(feature = "device", feature = "lab", feature = "store"))]
 mod progress;
 mod region;

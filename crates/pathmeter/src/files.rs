@@ -18,7 +18,7 @@ pub(crate) fn text(file: &Path) -> Result<String> {
 /// # Errors
 /// The file cannot be read, or is empty.
 pub(crate) fn token(file: &Path) -> Result<Token> {
-    let bytes = engine::secret::read(file).context("the token file")?;
+    let bytes = engine::session::secret::read(file).context("the token file")?;
     Token::new(&bytes).ok_or_else(|| {
         Failure::usage(
             format!("the token file {} has fewer than {} bytes", file.display(), Token::SHORTEST),
@@ -33,7 +33,7 @@ pub(crate) fn token(file: &Path) -> Result<Token> {
 /// # Errors
 /// The file cannot be read, or holds no key.
 pub(crate) fn key(file: &Path) -> Result<Key> {
-    let bytes = engine::secret::read(file).context("the key file")?;
+    let bytes = engine::session::secret::read(file).context("the key file")?;
     Key::new(bytes.trim_ascii_end()).map_err(|e| {
         Failure::usage(
             format!("the key file {}: {e}", file.display()),

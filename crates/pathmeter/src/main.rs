@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 
 /// The command line, or the end of the program with what is wrong, or with the help that was asked for.
 fn read(words: Vec<OsString>) -> Result<(Cli, Config)> {
-    let program = cli::shortened(Cli::command());
+    let program = cli::shortened(Cli::command(), cli::width());
     let mut matches = program.clone().get_matches_from(&words);
     let config = Config::of(&matches)?;
     if !config.defaults.is_empty() {
@@ -77,6 +77,8 @@ fn run(cli: &Cli, config: &Config) -> Result<Exit> {
         Command::Rfc2544(args) => commands::rfc2544::run(args, global),
         #[cfg(feature = "lab")]
         Command::Lab(args) => commands::lab::run(args, global),
+        #[cfg(feature = "plan")]
+        Command::Plan(args) => commands::plan::run(args, global),
         Command::Compare(args) => commands::compare::run(args, global),
         #[cfg(feature = "store")]
         Command::Trend(args) => commands::trend::run(args, global),
@@ -114,6 +116,6 @@ fn run(cli: &Cli, config: &Config) -> Result<Exit> {
         Command::Sockperf(args) => commands::dialect::sockperf(&args.args),
         Command::Completions(args) => commands::completions::run(args, global),
         Command::Man(args) => commands::man::run(args, global),
-        Command::Guard(args) => engine::guard::watch(&args.words).map(|()| exit::Exit::Done),
+        Command::Guard(args) => engine::host::guard::watch(&args.words).map(|()| exit::Exit::Done),
     }
 }

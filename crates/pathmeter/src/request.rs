@@ -11,8 +11,8 @@ mod throughput;
 mod transfer;
 
 use crate::cli::{MeasureArgs, OriginArgs, TargetArgs};
-use engine::address::Family;
 use engine::error::{Failure, Result};
+use engine::host::address::Family;
 use engine::request::{FarEnd, Host, Measure, Origin, Request, resolve};
 use engine::run::Plan;
 use model::plan::Direction;

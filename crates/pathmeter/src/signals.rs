@@ -1,7 +1,7 @@
 //! Ctrl-C and its like end tests in order.
 
 use engine::error::Result;
-use engine::interrupt::Interrupt;
+use engine::host::interrupt::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

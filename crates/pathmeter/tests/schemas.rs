@@ -2,6 +2,7 @@
 
 use insight::{analysis::Analysis, run_of_events};
 use model::dut::{BenchmarkPlan, DutReport};
+use model::experiment::{Experiment, Outline};
 use model::history::Entry;
 use model::{lab::LabReport, plan::Plan, run::Run};
 use report::document::{Published, PublishedEvent, PublishedPlan, UNITS};
@@ -20,6 +21,8 @@ fn published_schemas_are_those_of_the_code() {
         ("event", schema_for!(PublishedEvent)),
         ("analysis", schema_for!(Analysis)),
         ("lab", schema_for!(Published<LabReport>)),
+        ("experiment", schema_for!(Published<Experiment>)),
+        ("experiment-plan", schema_for!(Outline)),
         ("rfc2544", schema_for!(Published<DutReport>)),
         ("rfc2544-plan", schema_for!(BenchmarkPlan)),
         ("rfc2544-stream", schema_for!(StreamLine)),

@@ -71,7 +71,7 @@ pub struct OneWay {
 }
 
 impl Exchange {
-    /// The time on the path, both ways: `(t4 − t1) − (t3 − t2)`. `None` when the stamps contradict one another.
+    /// The time on the path, in both directions: `(t4 − t1) − (t3 − t2)`. `None` when the stamps contradict one another.
     #[must_use]
     pub fn round_trip(&self) -> Option<Nanos> {
         let total = self.received.checked_since(self.sent)?;

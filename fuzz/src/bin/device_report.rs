@@ -21,7 +21,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut chance = Chance::new(data);
     let mut text = DEVICES[usize::from(chance.byte()) % DEVICES.len()].clone().into_bytes();
     for _ in 0..=chance.byte() % 8 {
-        text = chance.spoil(text);
+        chance.spoil(&mut text);
     }
     read(&String::from_utf8_lossy(&text));
 });

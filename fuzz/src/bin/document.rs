@@ -2,8 +2,9 @@
 #![no_main]
 
 use model::run::Run;
-use spoiled::{Chance, converse, iperf3, judge, runs};
+use spoiled::{Chance, iperf3, judge, runs, told};
 use wire::iperf3::Extras;
+use world::Who;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut chance = Chance::new(data);
@@ -11,7 +12,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     runs::hold_own(&honest);
     let mut text = runs::json(&honest).into_bytes();
     for _ in 0..chance.byte() % 16 {
-        text = chance.spoil(text);
+        chance.spoil(&mut text);
     }
     if let Some(run) = runs::read(&text) {
         runs::hold(&run);
@@ -21,7 +22,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
 /// A test in which nothing went wrong.
 fn honest(chance: &mut Chance<'_>) -> Run {
     let test = chance.test();
-    let (mut client, mut server) = iperf3(test.clone(), Extras::default());
-    converse(&mut client, &mut server, &mut Chance::new(&[]));
-    judge(test, client.events)
+    let mut world = iperf3(test.clone(), Extras::default(), &Chance::new(&[]).shared());
+    world.run();
+    judge(test, told(&world, Who::Client))
 }

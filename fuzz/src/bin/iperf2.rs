@@ -5,6 +5,7 @@
 use model::plan::Transport;
 use model::time::{MonoTime, WallTime};
 use model::units::{BitRate, Nanos};
+use spoiled::held::Held;
 use wire::echo::{Arrival, Exchange, Reflect, Request as Ping};
 use wire::iperf2::{
     Ack, AckRead, Amount, Bounce, Bouncer, BurstRecord, Flow, FlowInput, FlowOutput, FrameRecord, Frames,
@@ -102,7 +103,7 @@ struct Moved {
 
 /// Every outcome by the driver's rule: an input, then outputs until it wants to wait.
 fn play(flow: &mut dyn Flow, mut script: &[u8]) -> Moved {
-    let (mut now, mut moved) = (START, Moved::default());
+    let (mut now, mut moved, held) = (START, Moved::default(), Held::from_now());
     let mut over = drain(flow, now, false, &mut moved);
     while let [what, rest @ ..] = script {
         now += Nanos(u64::from(*what) << 23);
@@ -124,6 +125,7 @@ fn play(flow: &mut dyn Flow, mut script: &[u8]) -> Moved {
         let failed = flow.input(now, input).is_err();
         assert!(!(over && failed), "an error after the end");
         over = drain(flow, now, over, &mut moved);
+        held.check();
         assert!(!failed || over, "an error is the end");
     }
     moved

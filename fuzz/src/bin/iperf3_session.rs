@@ -3,19 +3,22 @@
 #![no_main]
 
 use model::sample::{Role, StreamResult};
-use spoiled::{Chance, agree, converse, iperf3, judge};
+use spoiled::{Chance, agree, iperf3, judge, told};
 use wire::iperf3::Extras;
+use world::Who;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut chance = Chance::new(data);
     let extras = Extras { get_server_output: chance.byte() & 1 == 1, ..Extras::default() };
     let test = chance.test();
-    let (mut client, mut server) = iperf3(test.clone(), extras);
-    converse(&mut client, &mut server, &mut chance);
-    if !chance.was_unusual() {
-        agree(&client.events, &server.events, same);
+    let chance = chance.shared();
+    let mut world = iperf3(test.clone(), extras, &chance);
+    world.run();
+    let (client, server) = (told(&world, Who::Client), told(&world, Who::Server));
+    if !chance.borrow().was_unusual() {
+        agree(&client, &server, same);
     }
-    judge(test, client.events);
+    judge(test, client);
 });
 
 /// Of TCP only a sender's retransmissions travel, of UDP neither reordering nor duplicates.

@@ -7,6 +7,7 @@ use model::plan::{TestSpec, Transport};
 use model::sample::{IntervalSample, Side};
 use model::time::MonoTime;
 use model::units::Nanos;
+use spoiled::held::Held;
 use std::sync::LazyLock;
 use wire::native::frames::{FramesAsk, FramesClient, FramesPort, FramesTold, FramesWish};
 use wire::native::probe::{ProbeClient, ProbeSend};
@@ -74,7 +75,7 @@ fn torment<S: Session>(
     check: impl Fn(&Output),
     also: impl Fn(&mut S, MonoTime),
 ) {
-    let (mut rest, mut closed) = (data, false);
+    let (mut rest, mut closed, held) = (data, false, Held::from_now());
     drain(&mut session, now, &check, &mut closed);
     while let Some((&what, after)) = rest.split_first() {
         rest = after;
@@ -83,6 +84,7 @@ fn torment<S: Session>(
         let failed = say(&mut session, now, what & 31, &mut rest).is_err();
         also(&mut session, now);
         drain(&mut session, now, &check, &mut closed);
+        held.check();
         assert!(!failed || (closed && !was_closed), "an error is the end, once");
     }
 }

@@ -5,9 +5,10 @@
 use model::host::Host;
 use model::sample::StreamResult;
 use model::units::Nanos;
-use spoiled::{Chance, End, START, agree, converse, judge};
+use spoiled::{Chance, agree, judge, meet, told};
 use wire::Policy;
 use wire::native::{Client, ClientConfig, Server, ServerConfig, Token};
+use world::Who;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut chance = Chance::new(data);
@@ -36,11 +37,13 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         software,
         host: Host::default(),
     };
-    let mut client = End::new(Client::new(client, test.clone(), Nanos(1_000_000_000), START), true);
-    let mut server = End::new(Server::new(server, START), false);
-    converse(&mut client, &mut server, &mut chance);
-    if ours == theirs && !busy && !chance.was_unusual() {
-        agree(&client.events, &server.events, StreamResult::eq);
+    let chance = chance.shared();
+    let client = |now| Client::new(client, test.clone(), Nanos(1_000_000_000), now);
+    let mut world = meet(client, |now| Server::new(server, now), &chance);
+    world.run();
+    let (client, server) = (told(&world, Who::Client), told(&world, Who::Server));
+    if ours == theirs && !busy && !chance.borrow().was_unusual() {
+        agree(&client, &server, StreamResult::eq);
     }
-    judge(test, client.events);
+    judge(test, client);
 });

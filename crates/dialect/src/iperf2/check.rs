@@ -1,7 +1,7 @@
 //! What is checked once all options are read: the role, what excludes what, and defaults.
 
 use super::{CommandLine, Fault, Request};
-use engine::iperf2::Back;
+use engine::work::iperf2::Back;
 use model::plan::{Directions, End, Transport};
 use model::units::{BitRate, Nanos};
 use wire::iperf2::{Fixed, Frames, Shape};

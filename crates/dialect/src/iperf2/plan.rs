@@ -3,8 +3,8 @@
 use super::CommandLine;
 use super::check::TCP_LENGTH;
 use super::options::CONNECT_TIMEOUT;
-use engine::address::{Family, lookup};
 use engine::error::Failure;
+use engine::host::address::{Family, lookup};
 use model::plan::{LocalOptions, Plan, ProtocolName, Target, Transport};
 use model::units::{Bytes, Nanos};
 use report::format::iperf2::{Iperf2Options, Iperf2Role, Iperf2Settings, Pace, Zone};

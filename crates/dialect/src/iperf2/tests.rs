@@ -1,7 +1,7 @@
 //! Command lines and what they become; what is refused.
 
 use super::*;
-use engine::iperf2::Back;
+use engine::work::iperf2::Back;
 use model::plan::{Directions, End};
 use model::units::BitRate;
 use wire::iperf2::Shape;

@@ -2,8 +2,8 @@
 
 use super::auth::{AuthError, Credentials, Gate, Padding};
 use super::{Both, Client, CommandLine, Server};
-use engine::address::{Family, lookup};
 use engine::error::Failure;
+use engine::host::address::{Family, lookup};
 use model::plan::{LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::units::Nanos;
 use report::format::iperf3::{Iperf3Options, Iperf3Role, VERSION};

@@ -16,7 +16,7 @@ pub use printer::text_report;
 use super::{CommandLine, Request, help_text, parse, version_text};
 use crate::{DONE, Interrupts};
 use engine::error::Result;
-use engine::preflight;
+use engine::request::preflight;
 use model::event::Event;
 use report::harmless;
 use std::ffi::OsString;

@@ -4,14 +4,14 @@ mod check;
 mod setup;
 mod streams;
 
-use crate::connect::Security;
-use crate::dut::bench::{BenchOptions, Device as Tested, SideOptions};
-use crate::dut::cpu::Cpus;
-use crate::dut::reset::ResetWay;
-use crate::dut::site;
-use crate::dut::spec::PortSpec;
 use crate::error::{Failure, Result};
 use crate::run::{DevicePlan, Plan};
+use crate::session::connect::Security;
+use crate::work::dut::bench::{BenchOptions, Device as Tested, SideOptions};
+use crate::work::dut::cpu::Cpus;
+use crate::work::dut::reset::ResetWay;
+use crate::work::dut::site;
+use crate::work::dut::spec::PortSpec;
 use frames::Ports;
 use lab::shipped;
 use model::dut::{SearchMethod, Setup, Test, TunnelEnds};
@@ -122,7 +122,7 @@ pub enum Standard {
     Rfc2544,
     /// The same over IPv6.
     Rfc5180,
-    /// Switches: both ways at once.
+    /// Switches: both directions at once.
     Rfc2889,
     /// IPv6 transition, tunnels among it.
     Rfc8219,

@@ -2,9 +2,9 @@
 
 use super::Host;
 use super::check::positive;
-use crate::address::Family;
 use crate::error::Failure;
-use crate::host_port::HostPort;
+use crate::host::address::Family;
+use crate::host::host_port::HostPort;
 use model::plan::{LocalOptions, Target};
 use model::units::{BitRate, Nanos};
 use std::net::IpAddr;

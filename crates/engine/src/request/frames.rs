@@ -3,7 +3,7 @@
 use super::far::{FarEnd, check_link};
 use super::{Host, check};
 use crate::error::{Failure, Result};
-use crate::preflight;
+use crate::request::preflight;
 use crate::run::{self, FramesPlan, FramesStep, PairCount};
 use model::frames::{DEFAULT_SIZES, FrameAsked, Setting};
 use model::framing::{Encaps, Framing, MIN_FRAME, Network, Transport as Header};

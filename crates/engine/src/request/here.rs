@@ -1,9 +1,9 @@
 //! The host that measures: what a request is resolved against.
 
-use crate::address::{self, Family};
 use crate::error::{Failure, Result};
-use crate::flows;
-use crate::latency::choose;
+use crate::host::address::{self, Family};
+use crate::work::latency::choose;
+use crate::work::throughput::flows;
 use model::latency::WaitMode;
 use model::plan::LocalOptions;
 use std::collections::BTreeMap;

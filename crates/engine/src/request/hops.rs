@@ -4,9 +4,9 @@ use super::Host;
 use super::far::FarEnd;
 use super::throughput::fits_u32;
 use crate::error::{Failure, Result};
-use crate::hops::CLOSED_PORT;
-use crate::preflight;
+use crate::request::preflight;
 use crate::run::{HopsWork, Plan};
+use crate::work::hops::CLOSED_PORT;
 use model::framing::LARGEST_PACKET;
 use model::hops::{AsTable, HopProtocol, HopsPlan};
 use model::path::headers;
@@ -40,7 +40,7 @@ pub struct Hops {
     pub names: bool,
     /// A file with the AS of each prefix ([`AsTable::parse`]).
     pub as_file: Option<PathBuf>,
-    /// Port at which a pathmeter at the far end is asked to trace the way back; absent: none is.
+    /// Port at which a pathmeter at the far end is asked to trace the return path; absent: none is.
     pub back_port: Option<u16>,
     /// It goes on until it is stopped; what is found is of the last `probes` of each hop.
     pub watch: bool,

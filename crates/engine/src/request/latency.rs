@@ -6,10 +6,10 @@ use super::Host;
 use super::far::{FarEnd, Origin};
 use super::throughput::fits_u32;
 use crate::error::{Failure, Result};
-use crate::host_port::HostPort;
-use crate::latency::choose;
-use crate::preflight;
+use crate::host::host_port::HostPort;
+use crate::request::preflight;
 use crate::run::{LatencyWork, Plan};
+use crate::work::latency::choose;
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, Load, SocketSetup, WaitMode, Way};
 use model::plan::{Directions, End, Target, Transport};
@@ -79,7 +79,7 @@ pub struct Latency {
     pub secured: bool,
 }
 
-/// TCP beside the round trips: up, down and both ways in turn.
+/// TCP beside the round trips: up, down and both directions in turn.
 #[derive(Clone, Debug)]
 pub struct LatencyLoad {
     /// Streams in each direction.
@@ -270,7 +270,7 @@ fn size(asked: &Latency) -> Result<u32, Failure> {
     Ok(size)
 }
 
-/// Each host, over each way out.
+/// Each host, over each path out.
 fn ways(asked: &Latency, host: &Host) -> Result<Vec<Way>, Failure> {
     let labels = &asked.labels;
     if !labels.is_empty() && labels.len() != asked.hosts.len() {

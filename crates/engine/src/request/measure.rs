@@ -2,15 +2,15 @@
 
 use super::Host;
 use super::far::{FarEnd, check_link};
-use crate::address::Family;
 use crate::error::Result;
-use crate::preflight;
+use crate::host::address::Family;
+use crate::request::preflight;
 use crate::run::{MeasurePlan, Plan};
 use model::plan::LocalOptions;
 use model::units::{BitRate, Nanos};
 use wire::native;
 
-/// A measurement of a path: reach, round trips, packet sizes, TCP and UDP each way.
+/// A measurement of a path: reach, round trips, packet sizes, TCP and UDP in each direction.
 #[derive(Clone, Debug)]
 pub struct Measure {
     /// The far end.

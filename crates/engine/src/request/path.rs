@@ -4,7 +4,7 @@ use super::Host;
 use super::far::{FarEnd, check_link};
 use super::throughput::fits_u32;
 use crate::error::{Failure, Result};
-use crate::preflight;
+use crate::request::preflight;
 use crate::run::Plan;
 use model::framing::Encaps;
 use model::framing::LARGEST_PACKET;
@@ -46,7 +46,7 @@ pub struct Service {
 }
 
 impl Path {
-    /// Of the path to this host, both ways where it runs a pathmeter.
+    /// Of the path to this host, in both directions where it runs a pathmeter.
     #[must_use]
     pub fn to(far: FarEnd) -> Path {
         Path { far, method: PathMethod::Auto, largest: None, encap: None, service: None, link: None }

@@ -1,8 +1,8 @@
 //! Requests against a host whose facts are known: nothing is asked of the resolver or of the network.
 
 use super::*;
-use crate::address::Family;
 use crate::error::{Kind, Result};
+use crate::host::address::Family;
 use crate::run;
 use model::latency::{LatencyMode, WaitMode};
 use model::plan::{End, ProtocolName, TestSpec, Transport};

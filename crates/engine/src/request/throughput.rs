@@ -5,11 +5,11 @@ mod check;
 use super::far::{FarEnd, check_link};
 use super::{Host, check as limits};
 use crate::error::{Failure, Result};
-use crate::flows::{paced_block, udp_payload};
-use crate::host_port::HostPort;
-use crate::preflight;
-use crate::protocol::Protocol;
+use crate::host::host_port::HostPort;
+use crate::request::preflight;
 use crate::run::{self, PairCount, PairsPlan};
+use crate::session::protocol::Protocol;
+use crate::work::throughput::flows::{paced_block, udp_payload};
 use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport, Wait};
 use model::units::{BitRate, Bytes, Nanos};
 

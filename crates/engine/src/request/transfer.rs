@@ -7,10 +7,10 @@ mod mtu_of;
 use super::Host;
 use super::far::Origin;
 use crate::error::{Context, Error, Failure, Result};
-use crate::preflight;
+use crate::request::preflight;
 use crate::run::{Plan, TransferWork};
-use crate::transfer::mtu;
-use crate::transfer::source::{Source, host_and_port};
+use crate::work::transfer::mtu;
+use crate::work::transfer::source::{Source, host_and_port};
 use model::transfer::{S3Plan, TransferBody, TransferFile, TransferMethod, TransferPlan, Trust};
 use model::units::{Bytes, Nanos};
 #[cfg(feature = "s3")]

@@ -1,10 +1,10 @@
 //! A run while it lasts: its events are told and kept, the first hop is watched and packets are captured meanwhile.
 
 use super::{Measured, Options, run_id};
-use crate::capture::{self, Capture, CaptureOptions};
 use crate::error::{Error, Result, too_early};
-use crate::interrupt::Interrupt;
-use crate::reach::{self, Watch};
+use crate::host::capture::{self, Capture, CaptureOptions};
+use crate::host::interrupt::Interrupt;
+use crate::host::reach::{self, Watch};
 use insight::run_of_events;
 use model::event::Event;
 use model::reach::Reach;

@@ -6,10 +6,10 @@ mod journal;
 pub use journal::Journal;
 
 use super::{Document, Ended, Options, run_id};
-use crate::dut::bench::{Bench, BenchOptions};
 use crate::error::{Error, Failure, Kind, Result, sentence, too_early};
 use crate::host;
-use crate::interrupt::Interrupt;
+use crate::host::interrupt::Interrupt;
+use crate::work::dut::bench::{Bench, BenchOptions};
 use fit::fit;
 use insight::device::conclude;
 use journal::{Came, Entry};

@@ -3,8 +3,8 @@
 use super::Options;
 use super::begun::Begun;
 use crate::error::{Result, sentence};
-use crate::path;
-use crate::probe::Prober;
+use crate::work::path;
+use crate::work::probe::Prober;
 use model::event::{Event, Outcome, Warning};
 use model::plan::{Direction, Plan, ProtocolName, Transport};
 use model::summary::Summary;

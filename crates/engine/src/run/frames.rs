@@ -2,8 +2,9 @@
 
 use super::pairs::{self, PairCount, PairsPlan};
 use super::{Measured, Options, is_start, link, link_rate, run_id, test};
-use crate::error::{Error, Result, blame, sentence, too_early};
-use crate::guard::{Guard, OldState};
+use crate::error::{Error, Result, sentence, too_early};
+use crate::host::guard::{Guard, OldState};
+use crate::session::protocol::blame;
 use insight::{fix, frames, run_of_events, run_of_frames};
 use linux::clock::wall_now;
 use linux::nic::{Nic, Offload, set_offload};

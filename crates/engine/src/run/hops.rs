@@ -2,9 +2,9 @@
 
 use super::begun::{Begun, Watched};
 use super::{Measured, Options};
-use crate::connect::without_route;
 use crate::error::Result;
-use crate::hops::{self, Job};
+use crate::session::connect::without_route;
+use crate::work::hops::{self, Job};
 use model::event::Event;
 use model::hops::{AsTable, HopsPlan};
 use model::reach::Reach;

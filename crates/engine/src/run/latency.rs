@@ -3,8 +3,8 @@
 use super::begun::{Begun, Watched};
 use super::{Measured, Options};
 use crate::error::{Error, Failure, Result};
-use crate::latency::raw::RawFile;
-use crate::latency::{self, Job};
+use crate::work::latency::raw::RawFile;
+use crate::work::latency::{self, Job};
 use model::event::Event;
 use model::latency::LatencyPlan;
 use model::playback::Item;

@@ -1,11 +1,12 @@
-//! The main job. Reach, idle RTT, datagram sizes, TCP and UDP each way, reasons, verdict.
+//! The main job. Reach, idle RTT, datagram sizes, TCP and UDP in each direction, reasons, verdict.
 
 use super::begun::Watched;
 use super::{Measured, Options, is_start, link, run_id, test, without_copy};
-use crate::error::{Error, Result, blame, sentence, too_early};
-use crate::path;
-use crate::probe::Prober;
-use crate::reach::Others;
+use crate::error::{Error, Result, sentence, too_early};
+use crate::host::reach::Others;
+use crate::session::protocol::blame;
+use crate::work::path;
+use crate::work::probe::Prober;
 use insight::{run_of_events, run_of_tests};
 use linux::clock::wall_now;
 use model::event::{Event, Finished, Outcome, Probe, Progress, Warning};
@@ -36,7 +37,7 @@ pub struct MeasurePlan {
 }
 
 impl MeasurePlan {
-    /// TCP and UDP each way, or a look at them.
+    /// TCP and UDP in each direction, or a look at them.
     #[must_use]
     pub fn new(target: Target, local: LocalOptions, quick: bool, one_family: bool) -> MeasurePlan {
         let time = if quick { Nanos::from_millis(1200) } else { Nanos::from_secs(6) };

@@ -1,8 +1,9 @@
 //! Several sessions at once as one measurement, and the search for how many it takes.
 
 use super::{Measured, Options, is_start, link, link_rate, run_id};
-use crate::error::{Error, Failure, Result, blame, sentence, too_early};
-use crate::together;
+use crate::error::{Error, Failure, Result, sentence, too_early};
+use crate::run::together;
+use crate::session::protocol::blame;
 use insight::{analysis::sum_pairs, run_of_events, run_of_pairs};
 use model::event::{Event, Outcome};
 use model::pairs::{BrokenPair, PairStep};

@@ -2,9 +2,9 @@
 
 use super::begun::{Begun, Watched};
 use super::{Measured, Options};
-use crate::connect::without_route;
 use crate::error::{Error, Result};
-use crate::path::{self, Job};
+use crate::session::connect::without_route;
+use crate::work::path::{self, Job};
 use model::event::Event;
 use model::path::PathPlan;
 use model::plan::Target;

@@ -2,8 +2,9 @@
 
 use super::begun::{Begun, Watched};
 use super::{Measured, Options, explain, is_start, link, without_copy};
-use crate::client;
-use crate::error::{Result, blame};
+use crate::error::Result;
+use crate::session::protocol::blame;
+use crate::work::client;
 use model::event::Event;
 use model::plan::Plan;
 use model::reach::Reach;

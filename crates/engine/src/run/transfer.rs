@@ -2,10 +2,10 @@
 
 use super::begun::Begun;
 use super::{Measured, Options};
-use crate::address::Family;
 use crate::error::{Failure, Result};
-use crate::transfer::source::Source;
-use crate::transfer::{self, Job};
+use crate::host::address::Family;
+use crate::work::transfer::source::Source;
+use crate::work::transfer::{self, Job};
 use model::event::Event;
 use model::transfer::TransferPlan;
 use std::collections::BTreeSet;

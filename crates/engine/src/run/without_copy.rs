@@ -2,7 +2,7 @@
 //! limit, not the path's.
 
 use super::Options;
-use crate::client;
+use crate::work::client;
 use insight::run_of_events;
 use model::event::{Event, Probe, WithoutCopy};
 use model::plan::{Direction, End, Plan, ProtocolName, Transport};

@@ -1,22 +1,21 @@
 //! The server of the protocols with a dialogue (ours and iPerf3's): tells control connections, data flows and strangers apart,
 //! and serves them.
 
-use crate::arrivals::Desk;
-use crate::budget::{self, Budget, Client, Held, Limits, client_of};
-use crate::driver::Driver;
-use crate::dut::remote::offers::Offers;
 use crate::error::{Context, Result, refused};
 use crate::host;
-use crate::interrupt::Interrupt;
-use crate::link::Link;
-use crate::listener::{
+use crate::host::interrupt::Interrupt;
+use crate::session::budget::{self, Budget, Client, Held, Limits, client_of};
+use crate::session::link::Link;
+use crate::session::listener::{
     Accepted, FIRST_BYTES_LIMIT, FIRST_BYTES_STEP, Heard, LEFT, Listener, Quota, Service, hear,
 };
-use crate::notes::Notes;
-use crate::penalty::Penalties;
-use crate::session::Observer;
-use crate::tls::ServerTls;
-use crate::work::{Opener, Setting, Wanted};
+use crate::session::penalty::Penalties;
+use crate::session::tls::ServerTls;
+use crate::work::arrivals::Arrivals;
+use crate::work::driver::Driver;
+use crate::work::dut::remote::offers::Offers;
+use crate::work::observer::{self, Observer};
+use crate::work::workers::{Opener, Setting, Wanted};
 use linux::clock::mono_now;
 use model::host::Host;
 use model::plan::{LocalOptions, ProtocolName};
@@ -82,7 +81,7 @@ pub type Verifier = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 /// A server at work.
 struct Server {
     config: Config,
-    desk: Arc<Desk>,
+    arrivals: Arc<Arrivals>,
     interrupt: Interrupt,
     connections: Arc<Budget>,
     /// Tests that run, and their streams.
@@ -104,7 +103,7 @@ pub(crate) struct Ports(Arc<Server>);
 
 /// Serves until the interrupt is raised or the tests asked for are done; running tests then get their results.
 pub fn run(config: Config, interrupt: &Interrupt) -> Result<()> {
-    let mut listener = Listener::new(interrupt, Arc::new(Notes::to(&config.observer)))?;
+    let mut listener = Listener::new(interrupt, observer::notes(&config.observer))?;
     let ports = Ports::open(config, interrupt, &mut listener)?;
     let outcome = listener.accept_all(None);
     drop(ports);
@@ -121,7 +120,7 @@ impl Ports {
         let has_secret = config.token.is_some() || config.verifier.is_some();
         let (native, iperf3) = (std::mem::take(&mut config.native), std::mem::take(&mut config.iperf3));
         let server = Arc::new(Server {
-            desk: Desk::new(host::entropy()?),
+            arrivals: Arrivals::new(host::entropy()?),
             interrupt: interrupt.clone(),
             connections: Budget::new(budget::CONNECTIONS),
             tests: Budget::new(Limits::quarters(config.max_tests, has_secret)),
@@ -143,7 +142,7 @@ impl Ports {
 
 impl Drop for Ports {
     fn drop(&mut self) {
-        self.0.desk.close();
+        self.0.arrivals.close();
     }
 }
 
@@ -201,7 +200,7 @@ impl Server {
                 flow::Opening::Control => return self.converse_native(socket, peer, first, None, connection),
                 flow::Opening::Flow(hello) => {
                     let answered = socket.try_clone()?;
-                    let answer = self.desk.deliver_native(&hello, socket, order);
+                    let answer = self.arrivals.deliver_native(&hello, socket, order);
                     if answer != flow::FlowAnswer::Welcome {
                         io::Write::write_all(&mut &answered, &[answer.byte()])?;
                     }
@@ -232,8 +231,8 @@ impl Server {
                 }
             }
         };
-        if self.desk.awaits_cookie(cookie.as_str()) {
-            self.desk.deliver_iperf3(cookie.as_str(), socket, order);
+        if self.arrivals.awaits_cookie(cookie.as_str()) {
+            self.arrivals.deliver_iperf3(cookie.as_str(), socket, order);
             return Ok(());
         }
         // Whether there is room is said at once, in iPerf3's own way; a place is taken when the flows are open.
@@ -314,7 +313,7 @@ impl Server {
         let mut slot = None;
         let leave = connection.leave();
         let setting = Setting {
-            opener: Opener::Server(self.desk.clone()),
+            opener: Opener::Server(self.arrivals.clone()),
             local: self.config.local.clone(),
             host,
             admit: Box::new(|wanted| {

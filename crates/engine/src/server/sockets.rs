@@ -25,7 +25,7 @@ fn refused(what: &str, ss: &str, port: u16, error: &linux::OsError) -> Failure {
     let advice = match error.source.kind() {
         ErrorKind::AddrInUse => {
             format!(
-                "another program has the port, `ss -{ss} sport = :{port}` tells which; or give another port"
+                "another program has the port, `ss -{ss} sport = :{port}` shows which; or give another port"
             )
         }
         ErrorKind::AddrNotAvailable => {

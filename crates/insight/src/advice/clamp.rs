@@ -27,7 +27,7 @@ fn one(
     Some(Advice {
         setting,
         value: mss,
-        place: "a router on the way, for both directions".into(),
+        place: "a router on the path, for both directions".into(),
         commands: vec![nft, tables],
         why: format!(
             "{mtu} less {headers}, the headers of {name} and TCP without options (RFC 6691){}",

@@ -108,7 +108,7 @@ fn together(sum: &Together) -> Vec<String> {
             .map(|share| format!(", {:.1} % of line rate", share * 100.0))
             .unwrap_or_default();
         Some(format!(
-            "Together the {} runs carried {} {direction}{packets}{share} in the {} that all ran{begun}.",
+            "Together the {} runs transferred {} {direction}{packets}{share} in the {} that all ran{begun}.",
             way.runs, way.goodput, sum.overlap
         ))
     };

@@ -88,11 +88,11 @@ const SCENARIOS: &[Scenario] = &[
         forwarded(d, &[0.5e6, 0.51e6]);
         d.rows[0].mrr.as_mut().expect("just made").loss_ratio = 0.0;
     }),
-    spares("overload-collapse", "both ways count together", |d| {
+    spares("overload-collapse", "both directions count together", |d| {
         d.rows[0].stream.ways = Directions::Both;
         forwarded(d, &[1.95e6, 1.96e6]);
     }),
-    raises("overload-collapse", "one of both ways is lost", |d| {
+    raises("overload-collapse", "one of both directions is lost", |d| {
         d.rows[0].stream.ways = Directions::Both;
         forwarded(d, &[1.1e6, 1.12e6]);
     }),

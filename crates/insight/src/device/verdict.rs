@@ -105,7 +105,7 @@ fn figure(row: &StreamReport) -> Option<String> {
     let rate = row.headline()?;
     let lower = rate.lower?;
     let least = if rate.is_least() && !row.is_at_line_rate(rate) { "at least " } else { "" };
-    let ways = if row.stream.way_count() == 2 { " each way" } else { "" };
+    let ways = if row.stream.way_count() == 2 { " in each direction" } else { "" };
     let line = row.line_rate.filter(|line| line.0 > 0.0).map(|line| {
         let share = percent((lower.0 / line.0).min(1.0));
         format!(" ({share} of line rate)")

@@ -31,7 +31,7 @@ struct Look<'a> {
     probes: Option<u32>,
 }
 
-/// The findings of the way there, and of the way back where the far end traced it.
+/// The findings of the forward path, and of the return path where the far end traced it.
 fn each(run: &Run, rule: fn(Look<'_>) -> Vec<Finding>) -> Vec<Finding> {
     let Some(found) = found(run) else { return Vec::new() };
     let (back, probes) = (found.back.as_deref(), run.hops.as_ref().map(|plan| plan.probes));
@@ -46,7 +46,7 @@ impl Look<'_> {
         match self.direction {
             Direction::Up => Finding::new(id, severity, Direction::Up, title).everywhere(),
             Direction::Down => {
-                let title = format!("On the way back, {}", lower(&title));
+                let title = format!("On the return path, {}", lower(&title));
                 Finding::new(id, severity, Direction::Down, title)
             }
         }

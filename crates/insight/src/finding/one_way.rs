@@ -51,7 +51,7 @@ fn udp_one_way(works: Direction, lost: u32) -> Finding {
 /// A latency run whose messages arrived, and whose replies did not come back.
 fn unanswered(way: &WayResult) -> Option<Finding> {
     let counted = &way.counted;
-    // Not lost on the way up.
+    // Not lost on the path up.
     let arrived = counted.lost_down.filter(|arrived| *arrived >= u64::from(LEAST_PROBES))?;
     let silent = counted.asked > 0 && counted.received == 0 && counted.late == 0;
     silent.then(|| {

@@ -87,7 +87,7 @@ fn family(seen: &Reach, works: &FamilyReach, dead: &FamilyReach) -> Finding {
         }
         (Contact::NeighbourFailed, None) => "the next hop does not answer".into(),
         (Contact::NoRoute, _) => "this host has no route there".into(),
-        (Contact::Rejected, _) => "a router or host says that it cannot be reached (ICMP)".into(),
+        (Contact::Rejected, _) => "a router or host reports that it cannot be reached (ICMP)".into(),
         _ => format!("connections to TCP port {} get no answer", dead.address.port()),
     };
     let title = format!("{good} works, {bad} does not: {} cannot be reached, {reason}", dead.address.ip());

@@ -89,7 +89,7 @@ fn compared(row: &TransferRow, gain: &Gain) -> String {
 /// A row of which nothing came through, while others did.
 fn silent(row: &TransferRow) -> String {
     let tells = match row.mtu {
-        Some(_) => ": `pathmeter mtu HOST` tells which packets the path carries",
+        Some(_) => ": `pathmeter mtu HOST` shows which packets the path carries",
         None => "",
     };
     format!("No transfer of {} came to its end{tells}.", row.label)

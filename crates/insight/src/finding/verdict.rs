@@ -77,7 +77,7 @@ fn silent(run: &Run, plan: &Plan, direction: Direction) -> Option<String> {
         ));
     }
     Some(format!(
-        "Nothing arrived {direction} of {} sent, and nothing measured tells why: look for a firewall that lets the connection open and drops its data.",
+        "Nothing arrived {direction} of {} sent, and nothing measured shows why: look for a firewall that lets the connection open and drops its data.",
         way.figures.sent.bytes
     ))
 }
@@ -104,7 +104,13 @@ fn rate(way: &Way<'_>) -> String {
     let figures = way.figures;
     let lost =
         figures.loss.filter(|loss| loss.share > 0.0).map(|loss| format!(" ({} lost)", percent(loss.share)));
-    format!("{} {} carried {}{}", figures.transport, way.direction, figures.goodput, lost.unwrap_or_default())
+    format!(
+        "{} {} transferred {}{}",
+        figures.transport,
+        way.direction,
+        figures.goodput,
+        lost.unwrap_or_default()
+    )
 }
 
 /// How the test ended, when not as planned, and the least status that follows.
@@ -189,14 +195,14 @@ pub fn first_sentence(text: &str) -> String {
     text.split_once(". ").map_or_else(|| text.into(), |(first, _)| format!("{first}."))
 }
 
-/// The best goodput of each transport, each way.
+/// The best goodput of each transport, in each direction.
 fn carried(run: &Run) -> String {
     let ways = [Direction::Up, Direction::Down].into_iter().filter_map(|direction| {
         let of = |transport| best(run, transport, direction).map(|rate| format!("{rate} of {transport}"));
         let rates: Vec<String> = [of(Transport::Tcp), of(Transport::Udp)].into_iter().flatten().collect();
         (!rates.is_empty()).then(|| format!("{direction} {}", rates.join(" and ")))
     });
-    format!("The path carried {}.", ways.collect::<Vec<_>>().join(", "))
+    format!("The path transferred {}.", ways.collect::<Vec<_>>().join(", "))
 }
 
 /// Of pairs that ran at once their sum counts.
@@ -227,7 +233,7 @@ fn round_trip(summary: &Summary) -> Option<String> {
 fn payloads(summary: &Summary) -> Option<String> {
     let [up, down] = [Direction::Up, Direction::Down].map(|direction| summary.max_udp_payload(direction));
     let text = match (up, down) {
-        (Some(up), Some(down)) if up == down => format!("{up} bytes each way"),
+        (Some(up), Some(down)) if up == down => format!("{up} bytes in each direction"),
         (Some(up), Some(down)) => format!("{up} bytes up and {down} bytes down"),
         (Some(up), None) => format!("{up} bytes up; down none was found"),
         (None, Some(down)) => format!("{down} bytes down; up none was found"),

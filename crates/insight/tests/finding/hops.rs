@@ -28,9 +28,9 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
             .with(|t| (t.protocol, t.echo) = (HopProtocol::Udp, Some(of(60, 100))))
             .run()
     }),
-    raises("loss-from-hop", "packets of the way back are lost", || back(&[100, 100, 80]).run()),
-    spares("loss-from-hop", "the hops of the way back limit their answers", || back(&[10, 60, 100]).run()),
-    raises("icmp-rate-limited", "the hops of the way back limit their answers", || {
+    raises("loss-from-hop", "packets of the return path are lost", || back(&[100, 100, 80]).run()),
+    spares("loss-from-hop", "the hops of the return path limit their answers", || back(&[10, 60, 100]).run()),
+    raises("icmp-rate-limited", "the hops of the return path limit their answers", || {
         back(&[10, 60, 100]).run()
     }),
     raises("icmp-rate-limited", "one hop answers little, the far end all", || {
@@ -188,10 +188,10 @@ fn loss_of_one_direction_is_told_as_such() {
     assert_eq!(found.direction, Some(Direction::Down));
     assert_eq!(
         found.title,
-        "On the way back, 20.0 % of packets to this host are lost (20 of 100): it begins behind hop 2 (192.0.2.2)"
+        "On the return path, 20.0 % of packets to this host are lost (20 of 100): it begins behind hop 2 (192.0.2.2)"
     );
-    assert!(!found.advice.contains("It may be the way back"), "{}", found.advice);
-    assert!(run.verdict.text.contains("The way back takes 3 hops; 20 of 100 packets on it were lost"));
+    assert!(!found.advice.contains("It may be the return path"), "{}", found.advice);
+    assert!(run.verdict.text.contains("The return path takes 3 hops; 20 of 100 packets on it were lost"));
     let there = back(&[100; 3]).with(|t| {
         t.hops[3].counted = of(80, 100);
         t.hops[3].flows = vec![of(40, 50), of(40, 50)];
@@ -199,7 +199,11 @@ fn loss_of_one_direction_is_told_as_such() {
     let run = there.run();
     let [found] = run.findings.as_slice() else { panic!("{:#?}", run.findings) };
     assert_eq!(found.direction, None);
-    assert!(found.title.ends_with("the way back lost 0 of 100, so it is the way there"), "{}", found.title);
+    assert!(
+        found.title.ends_with("the return path lost 0 of 100, so it is the path there"),
+        "{}",
+        found.title
+    );
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("mtu-black-hole", "IPv4 with less than IPv6 needs, which is reported", || {
         Sizes::of(false, 1200).run()
     }),
-    spares("mtu-black-hole", "the sender is told", || Sizes::of(false, 1400).run()),
+    spares("mtu-black-hole", "the sender is notified", || Sizes::of(false, 1400).run()),
     spares("mtu-black-hole", "a clean path", || Sizes::clean(false).run()),
     raises("mtu-discovery-wrong", "a size that does not cross", || lies(1450).run()),
     raises("mtu-discovery-wrong", "a size smaller than what crosses", || lies(1280).run()),
@@ -281,7 +281,7 @@ fn echoed(requests_arrive: bool) -> Sizes {
     })
 }
 
-/// Packets of `mtu` bytes cross each way, and a connection with an MSS of 1460 stalls.
+/// Packets of `mtu` bytes cross in each direction, and a connection with an MSS of 1460 stalls.
 fn stalled(mtu: u32) -> Sizes {
     Sizes::clean(false).with(|s| {
         s.both(|way| way.path_mtu = Some(mtu));
@@ -380,14 +380,14 @@ fn a_clean_path_raises_nothing() {
 
 #[test]
 fn the_verdict_of_a_clean_path_is_what_crosses() {
-    let text = "Packets of up to 1500 bytes cross each way, UDP payloads of 1472. Nothing on the way takes less than \
+    let text = "Packets of up to 1500 bytes cross in each direction, UDP payloads of 1472. Nothing on the path takes less than \
                 the interfaces send; larger datagrams cross in fragments.";
     assert_eq!(verdict(Sizes::clean(false)), (Status::Ok, text.to_owned()));
 }
 
 #[test]
 fn the_verdict_of_a_tunnel_names_hop_reason_and_payload() {
-    let text = "Packets of up to 1420 bytes cross each way, UDP payloads of 1392. Hop 2 (10.71.1.1) limits it and tells \
+    let text = "Packets of up to 1420 bytes cross in each direction, UDP payloads of 1392. Hop 2 (10.71.1.1) limits it and notifies \
                 senders (1420 = 1500 − 80: WireGuard over IPv6 or with the default of wg-quick); the same holds down. \
                 Keep datagrams to 1392 bytes of payload (`-l 1392`); TCP adapts by itself.";
     assert_eq!(verdict(Sizes::of(false, 1420)), (Status::Ok, text.to_owned()));
@@ -400,7 +400,7 @@ fn the_verdict_of_a_black_hole_names_band_cause_and_cure() {
     let expected = "Packets of up to 1400 bytes cross up (UDP payloads of 1372), of up to 1500 bytes down (1472). \
                     Packets of 1401 to 1500 bytes (UDP payloads of 1373 to 1472) vanish up without a word: hop 2 \
                     (10.71.1.1) cannot pass them on, and its ICMP messages do not reach this host. Let ICMP type 3 \
-                    code 4 (fragmentation needed) through at the firewalls on the way, so that it reaches this host; \
+                    code 4 (fragmentation needed) through at the firewalls on the path, so that it reaches this host; \
                     until then keep to packets of 1400 bytes: `ip link set dev INTERFACE mtu 1400` at this host, UDP \
                     payloads of 1372 (`-l 1372`).";
     assert_eq!(text, expected);
@@ -487,7 +487,10 @@ fn a_message_about_packets_that_cross_is_no_reason_for_a_smaller_mtu() {
     let run = forged(552).run();
     let found = find(&run, "mtu-discovery-wrong").unwrap();
     assert_eq!(found.severity, Severity::Warning);
-    assert_eq!(found.title, "10.71.1.1 says that no more than 552 bytes cross up, though packets of 1500 do");
+    assert_eq!(
+        found.title,
+        "10.71.1.1 reports that no more than 552 bytes cross up, though packets of 1500 do"
+    );
     assert!(found.advice.contains("`ip route flush cache` there makes it forget"), "{}", found.advice);
     assert!(!found.advice.contains("ip link set"), "{}", found.advice);
 }
@@ -547,7 +550,7 @@ fn a_clamp_that_fits_is_a_remark_and_one_that_costs_a_warning() {
     let costly = clamped(1500, 1338);
     assert_eq!(costly.severity, Severity::Warning);
     assert_eq!(costly.direction, Some(Direction::Up));
-    let title = "A box on the way up changes the MSS of TCP's SYN from 1460 to 1338: packets down have at most 1378 \
+    let title = "A box on the path up changes the MSS of TCP's SYN from 1460 to 1338: packets down have at most 1378 \
                  bytes, though 1500 cross";
     assert_eq!(costly.title, title);
     assert!(costly.advice.contains("It would give 0.462 % more goodput"), "{}", costly.advice);

@@ -47,7 +47,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("one-way-reachable", "the neighbour asks and does not answer", || {
         hops(&[hop("10.0.0.2", Unknown, &[(3, Failed), (5, Stale), (13, Failed)])])
     }),
-    spares("one-way-reachable", "probes cross both ways", || probed(20, 1)),
+    spares("one-way-reachable", "probes cross in both directions", || probed(20, 1)),
     spares("one-way-reachable", "two probes are too few", || probed(2, 0)),
     spares("one-way-reachable", "messages do not arrive", || latency(0)),
     spares("one-way-reachable", "the neighbour dies", || hops(&[midway()])),
@@ -154,7 +154,7 @@ fn probed(sent: u32, down: u32) -> Run {
     run_of_events("1", "measure", &[Event::Path(Box::new(path))])
 }
 
-/// No reply to twenty messages, so many of them lost on the way down.
+/// No reply to twenty messages, so many of them lost on the path down.
 fn latency(lost_down: u64) -> Run {
     let scene = Ways::lan().with(|ways| {
         let counted = &mut ways.first().counted;

@@ -32,12 +32,12 @@ fn failed(scene: Scene) -> Scene {
 #[test]
 fn one_test_is_one_sentence() {
     let verdict = Scene::tcp().run().verdict;
-    assert_eq!(verdict, Verdict { status: Status::Ok, text: "TCP up carried 1.18 Gbit/s.".into() });
+    assert_eq!(verdict, Verdict { status: Status::Ok, text: "TCP up transferred 1.18 Gbit/s.".into() });
     let verdict = Scene::udp().with(|s| s.deliver(DATAGRAMS - 2000)).run().verdict;
     assert_eq!(verdict.status, Status::Degraded);
     assert_eq!(
         verdict.text,
-        "UDP up carried 1.18 Gbit/s (0.200 % lost): the path lost 2000 datagrams (0.200 % of those sent) up at 1.18 Gbit/s."
+        "UDP up transferred 1.18 Gbit/s (0.200 % lost): the path lost 2000 datagrams (0.200 % of those sent) up at 1.18 Gbit/s."
     );
 }
 
@@ -114,9 +114,9 @@ fn measure_says_what_the_path_carries_and_why_no_more() {
     assert_eq!(verdict.status, Status::Ok);
     assert_eq!(
         verdict.text,
-        "The path carried up 1.18 Gbit/s of TCP and 1.18 Gbit/s of UDP, down 1.18 Gbit/s of TCP. \
+        "The path transferred up 1.18 Gbit/s of TCP and 1.18 Gbit/s of UDP, down 1.18 Gbit/s of TCP. \
          The idle round trip takes 10.0 ms (median; 11.0 ms for the slowest of 98); 2 of 100 probes had no answer. \
-         The largest UDP payload that crosses in one piece is 1472 bytes each way. \
+         The largest UDP payload that crosses in one piece is 1472 bytes in each direction. \
          Neither end set the limit: the path between did, or the link, whose speed is not known (`--link 10G`)."
     );
 }

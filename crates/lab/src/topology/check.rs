@@ -7,8 +7,8 @@ mod paths;
 mod segments;
 mod shapes;
 
-use super::error::{Faults, suggest};
 use super::{DeviceKind, End, Node, Topology};
+use model::toml_file::{Faults, suggest};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

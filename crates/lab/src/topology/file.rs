@@ -4,9 +4,8 @@ mod device;
 mod link;
 mod node;
 
-use super::error::Faults;
-use super::read::{Table, Value};
 use super::{Expect, Node, Tool, Topology};
+use model::toml_file::{Faults, Table, Value};
 use std::cell::RefCell;
 use toml::Spanned;
 use toml::de::DeTable;

@@ -103,7 +103,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("memory of nothing", "forwards = true", "vm = { memory = \"1KiB\" }\nforwards = true"),
     ("an unknown measuring node", "[nodes.client]", "from = \"clint\"\n[nodes.client]"),
     ("an unknown finding", "\"bufferbloat\"", "\"buffer-bloat\""),
-    ("a finding both ways", "findings =", "absent = [\"bufferbloat\"]\nfindings ="),
+    ("a finding in both directions", "findings =", "absent = [\"bufferbloat\"]\nfindings ="),
     ("an unknown family", "path-mtu = 1500", "reachable = [\"ipv5\"]"),
     (
         "a tool without a command",

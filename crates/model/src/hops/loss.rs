@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Where loss begins that reaches the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LossStart {
-    /// Share of packets to the far end that are lost, there or on the way back.
+    /// Share of packets to the far end that are lost, there or on the return path.
     pub share: f64,
     /// Probes and answers that this rests on.
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! Round trips under load: idle, then with streams up, down and both ways.
+//! Round trips under load: idle, then with streams up, down and both directions.
 
 use crate::plan::Directions;
 use crate::stats::histogram::Distribution;

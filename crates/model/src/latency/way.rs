@@ -95,7 +95,7 @@ pub struct Counted {
     pub strays: u64,
     /// Lost between this host and the far one, where the far end counts.
     pub lost_up: Option<u64>,
-    /// Lost on the way back, likewise.
+    /// Lost on the return path, likewise.
     pub lost_down: Option<u64>,
     /// Messages that the far end says it received (throughput mode).
     pub far_received: Option<u64>,

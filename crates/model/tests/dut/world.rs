@@ -197,7 +197,7 @@ pub(crate) fn stream(network: Network, size: u64, ways: Directions) -> Stream {
     Stream::of_sizes(network, &[Bytes(size)], ways).remove(0)
 }
 
-/// 64-byte frames, both ways.
+/// 64-byte frames, in both directions.
 pub(crate) fn small() -> Vec<Stream> {
     vec![stream(Network::V4, 64, Directions::Both)]
 }

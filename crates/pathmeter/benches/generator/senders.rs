@@ -20,7 +20,7 @@ enum Way {
     Sockperf,
 }
 
-/// A contender for each way; what is ours is held against the best of those that any program may use.
+/// A contender for each path; what is ours is held against the best of those that any program may use.
 pub(crate) fn plan<'a>(lab: &'a Lab, options: &'a Options) -> Plan<'a> {
     let sockets = CONTENDERS.iter().filter(|contender| !matches!(contender.way, Way::Source(_)));
     let sockets: Vec<&str> = sockets.map(|contender| contender.label).collect();

@@ -46,7 +46,7 @@ fn every_advised_option_exists() {
     }
 }
 
-/// In the help, in the README and in the documentation.
+/// In the help, in the README, in the documentation and in what is packaged.
 #[test]
 fn every_example_is_understood() {
     let program = Cli::command();
@@ -60,6 +60,13 @@ fn every_example_is_understood() {
     let pages = pages.chain([home.join("README.md")]).map(|path| fs::read_to_string(path).expect("a page"));
     let mut examples = helps.flat_map(|help| of_help(&help)).collect::<BTreeSet<String>>();
     examples.extend(pages.flat_map(|page| of_page(&page)));
+    let packaged = ["kubernetes/daemonset.yaml", "kubernetes/job.yaml", "pathmeter.service"];
+    for name in packaged {
+        let manifest = fs::read_to_string(home.join("packaging").join(name)).expect("a manifest");
+        let found = of_manifest(&manifest);
+        assert!(!found.is_empty(), "{name} starts nothing");
+        examples.extend(found);
+    }
     // A sentence may begin with the name.
     examples.retain(|example| example.trim() != "pathmeter");
     assert!(examples.len() > 150, "{}", examples.len());
@@ -95,6 +102,20 @@ fn of_page(page: &str) -> Vec<String> {
     lines.filter(|line| line.starts_with("pathmeter ")).map(apart).collect()
 }
 
+/// The arguments of a container, `args: [measure, HOST]`, and those of a unit, `PATHMETER_OPTIONS=--max-tests 32`.
+fn of_manifest(manifest: &str) -> Vec<String> {
+    let container = |line: &str| {
+        let args = line.trim().strip_prefix("args: [")?.strip_suffix(']')?;
+        let args: Vec<&str> = args.split(',').map(|arg| arg.trim().trim_matches('"')).collect();
+        Some(format!("pathmeter {}", shell_words::join(args)))
+    };
+    let unit = |line: &str| {
+        let (_, options) = line.split_once("PATHMETER_OPTIONS=")?;
+        Some(format!("pathmeter serve {}", options.trim_end_matches('"')))
+    };
+    manifest.lines().filter_map(|line| container(line).or_else(|| unit(line))).collect()
+}
+
 fn apart(line: &str) -> String {
     line.split("  ").next().unwrap_or(line).to_owned()
 }
@@ -112,7 +133,7 @@ fn words(line: &str) -> Vec<String> {
 fn sources() -> Vec<String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates' directory");
     let mut found = Vec::new();
-    for name in ["insight", "engine", "wire", "report", "lab", "lab_run", "pathmeter"] {
+    for name in ["insight", "engine", "wire", "report", "lab", "lab_run", "experiment", "pathmeter"] {
         collect(&crates.join(name).join("src"), &mut found);
     }
     found

@@ -3,7 +3,9 @@
 use super::{OutputsArgs, StoreArgs};
 use clap::{Args, ValueEnum};
 
-/// Look at old results together: arithmetic on the wire, fairness of streams, runs side by side, and what follows
+/// Put old results side by side: line rate, fairness, reasons
+///
+/// Arithmetic on the wire, fairness of streams, and what follows from them.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES

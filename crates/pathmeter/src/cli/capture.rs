@@ -1,7 +1,7 @@
 //! The options of the commands that can capture packets.
 
 use clap::Args;
-use engine::capture::{CaptureOptions, WHOLE};
+use engine::host::capture::{CaptureOptions, WHOLE};
 use model::units::Bytes;
 use std::path::PathBuf;
 

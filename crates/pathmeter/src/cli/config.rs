@@ -2,11 +2,12 @@
 
 use clap::{Args, Subcommand};
 
-/// The configuration file: named targets, the store, defaults of options
+/// Show the configuration file: named targets, store, defaults
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
   pathmeter config path                                 where it is looked for
+  mkdir -p ~/.config/pathmeter
   pathmeter config template > ~/.config/pathmeter/config.toml
   pathmeter config show                                 what is read, tokens left out
 

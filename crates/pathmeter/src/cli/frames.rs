@@ -7,7 +7,9 @@ use model::framing::Encaps;
 use model::plan::Transport;
 use model::units::{Bytes, Nanos};
 
-/// Sweep over Ethernet frame sizes: throughput and packets a second of each, against line rate
+/// Measure each Ethernet frame size against line rate
+///
+/// A sweep over the sizes: throughput and packets per second of each.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES

@@ -2,12 +2,14 @@
 
 use super::{CaptureArgs, IdentityArgs, KeepArgs, OriginArgs};
 use clap::{Args, ValueEnum};
-use engine::host_port::HostPort;
+use engine::host::host_port::HostPort;
 use model::hops::HopProtocol;
 use model::units::{Bytes, Nanos};
 use std::path::PathBuf;
 
-/// Show the hops of a path: routers, loss and delay that are the path's and not a router's own, equal paths, MTU
+/// Trace a path: loss, delay and MTU at each hop, equal paths
+///
+/// Loss and delay that are the path's are told apart from those of a router that answers slowly or seldom.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
@@ -20,7 +22,7 @@ EXAMPLES
   pathmeter hops server.example --json --expect 'hops.loss<=1%'
 
 BOTH WAYS
-  Where `pathmeter serve` runs at the far end, it traces the way back meanwhile, and this end counts
+  Where `pathmeter serve` runs at the far end, it traces the return path meanwhile, and this end counts
   what arrives: loss of that direction alone. Without it loss is that of both directions together.
 
 PRIVILEGE
@@ -60,7 +62,7 @@ pub(crate) struct HopsArgs {
     /// Do not send packets of full size to see which hop refuses them
     #[arg(long)]
     pub(crate) no_mtu: bool,
-    /// Do not let a `pathmeter serve` at the far end trace the way back
+    /// Do not let a `pathmeter serve` at the far end trace the return path
     #[arg(long)]
     pub(crate) one_way: bool,
     /// Port at which a `pathmeter serve` is looked for there

@@ -6,7 +6,9 @@ use clap::Args;
 use model::units::BitRate;
 use std::path::PathBuf;
 
-/// Read outputs of other tools as if pathmeter had measured them: tables, arithmetic and reasons from old results
+/// Read results of other tools: iPerf3, iPerf2, SockPerf, ping, …
+///
+/// Tables, arithmetic and reasons from old results, as if pathmeter had measured them.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES

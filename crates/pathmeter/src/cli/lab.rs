@@ -6,7 +6,7 @@ use model::units::Nanos;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Networks on this one machine, made from a file: measured, compared, and judged by what they must show
+/// Build networks on this machine from files; measure and judge them
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 A topology is a file that names hosts, routers, bridges, tunnels and virtual machines, the links
@@ -147,7 +147,7 @@ pub(crate) enum LabTest {
     Udp,
     /// Round trips of an idle path
     Latency,
-    /// Path MTU and fragments, both ways
+    /// Path MTU and fragments, in both directions
     Mtu,
     /// All that `pathmeter measure` does, for its findings
     Measure,

@@ -6,13 +6,13 @@ use model::latency::{LatencyMode, LatencyProtocol};
 use model::units::{Bytes, Nanos, PacketRate};
 use std::path::PathBuf;
 
-/// Measure round trips: how long, how steady, idle or under load, and what causes the tail
+/// Measure round trips, idle or under load, and what causes the tail
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
   pathmeter latency far.example                       UDP ping-pong, 5 seconds
   pathmeter latency far.example --tcp -m 350 -t 100s
-  pathmeter latency far.example --loaded              idle, then with TCP up, down, both ways; RPM
+  pathmeter latency far.example --loaded              idle, then with TCP up, down, in both directions; RPM
   pathmeter latency near.example far.example          two hosts in turn, compared in one table
   pathmeter latency far.example --via eth0 --via vpn=10.8.0.2
   pathmeter latency far.example --label nat-gateway --save ways.ndjson
@@ -79,7 +79,7 @@ pub(crate) struct LatencyTestArgs {
     /// How long to measure, with --loaded each phase; 0: until Ctrl-C, a day at most [default: 5s]
     #[arg(short, long, value_name = "TIME", allow_negative_numbers = true, conflicts_with = "count")]
     pub(crate) time: Option<Nanos>,
-    /// End after so many messages on each way
+    /// End after so many messages on each path
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
     /// Messages a second [default: ping-pong and throughput as fast as they go, under-load 10k, --loaded 100]
@@ -112,7 +112,7 @@ pub(crate) struct LatencyTestArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct LoadArgs {
-    /// Measure idle, then with TCP streams up, down and both ways; tells bufferbloat and responsiveness (RPM)
+    /// Measure idle, then with TCP streams up, down and both directions; tells bufferbloat and responsiveness (RPM)
     #[arg(long)]
     pub(crate) loaded: bool,
     /// TCP streams of the load in each direction, 1 to 128

@@ -4,7 +4,9 @@ use clap::Args;
 use model::framing::Encaps;
 use model::units::{BitRate, Bytes, PacketRate};
 
-/// What a link can carry: frames, packets a second and goodput, by arithmetic alone, also backwards from a measured rate
+/// Calculate what a link can carry, and how near a rate came to it
+///
+/// Frames, packets per second and goodput, by arithmetic alone.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES

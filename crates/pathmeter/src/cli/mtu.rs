@@ -7,7 +7,9 @@ use model::framing::Encaps;
 use model::path::PathMethod;
 use model::units::{Bytes, Nanos};
 
-/// Find which packets a path carries, both ways: path MTU, fragments, MSS, the hop that limits, and what to set
+/// Find which packets cross: path MTU, fragments, MSS
+///
+/// Path MTU, fragments and MSS of each direction, the hop that limits them, and what to set.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "lab")]
 use super::LabCommand;
+#[cfg(feature = "plan")]
+use super::PlanCommand;
 use super::{Cli, Command, HostPort, IdentityArgs, KeepArgs, StoreArgs};
 use model::units::BitRate;
 
@@ -21,6 +23,11 @@ impl Cli {
             #[cfg(feature = "lab")]
             Command::Lab(args) => match &mut args.command {
                 LabCommand::Run(args) => Some(&mut args.keep),
+                _ => None,
+            },
+            #[cfg(feature = "plan")]
+            Command::Plan(args) => match &mut args.command {
+                PlanCommand::Run(args) => Some(&mut args.keep),
                 _ => None,
             },
             _ => None,

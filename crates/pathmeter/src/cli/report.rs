@@ -4,7 +4,7 @@ use super::StoreArgs;
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
-/// Write runs as one page to send, keep or print: charts, findings, method and fingerprint
+/// Write runs as one page to send or print: charts and findings
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES

@@ -6,14 +6,16 @@ pub(crate) use values::LossShare;
 
 use super::{CpuList, KeepArgs, SessionArgs};
 use clap::{Args, ValueEnum};
-use engine::dut::spec::PortSpec;
 use engine::request;
+use engine::work::dut::spec::PortSpec;
 use model::dut::{SearchMethod, Test};
 use model::framing::Encaps;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Benchmark a device between two ports: throughput, latency, loss and bursts at each frame size, as RFC 2544 asks
+/// Benchmark a device between two ports, as RFC 2544 asks
+///
+/// Throughput, latency, loss and bursts at each frame size.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 A PORT is an interface of this host (eth1), of a named namespace (lab-a/eth0), or of another host
@@ -103,7 +105,7 @@ pub(crate) struct TrafficArgs {
     /// From the second port to the first
     #[arg(short = 'R', long, conflicts_with = "both")]
     pub(crate) reverse: bool,
-    /// Both ways at once, at the same rate each
+    /// Both directions at once, at the same rate each
     #[arg(long, alias = "bidir")]
     pub(crate) both: bool,
     /// One flow, or UDP ports that change with each frame (RFC 4814)
@@ -131,7 +133,7 @@ pub(crate) struct SearchArgs {
     /// Loss that passes for pdr
     #[arg(long, value_name = "SHARE", default_value = "0.5%")]
     pub(crate) loss_ratio: LossShare,
-    /// The least load, frames a second each way, such as 10kpps
+    /// The least load, frames a second in each direction, such as 10kpps
     #[arg(long, value_name = "RATE")]
     pub(crate) min_rate: Option<PacketRate>,
     /// The most load [default: line rate, or what the generator reaches]
@@ -205,9 +207,9 @@ pub(crate) enum Standard {
     Rfc2544,
     /// The same of IPv6, larger frames too
     Rfc5180,
-    /// Switches: both ways, and what is forwarded of the most load
+    /// Switches: in both directions, and what is forwarded of the most load
     Rfc2889,
-    /// Tunnels and translators: both ways, larger frames, delay variation
+    /// Tunnels and translators: in both directions, larger frames, delay variation
     Rfc8219,
     /// Activation of a service: give --cir
     Y1564,

@@ -1,12 +1,12 @@
 //! The command line of `pathmeter serve`.
 
 use clap::Args;
-use engine::dut::spec::PortSpec;
+use engine::work::dut::spec::PortSpec;
 use model::units::{BitRate, Nanos};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-/// Be the other end: answer measurements of many clients at once, on TCP and UDP port 5210
+/// Be the other end, of many clients at once (TCP and UDP port 5210)
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES

@@ -1,21 +1,42 @@
 //! Two helps: `-h` with a dozen options and three examples, `--help` with everything.
 
+use super::fitted::fitted;
 use clap::{Arg, Command};
 
-/// The program, whose commands show on `-h` what most people need.
-pub(crate) fn shortened(program: Command) -> Command {
+/// The program, whose commands show on `-h` what most people need, in lines of at most `width` columns.
+pub(crate) fn shortened(program: Command, width: usize) -> Command {
     let program =
         HIDDEN.iter().fold(program, |program, name| program.mut_arg(name, |arg| arg.hide_short_help(true)));
-    SHORT.iter().fold(program, |program, (name, options)| match program.find_subcommand(name) {
-        Some(_) => program.mut_subcommand(name, |command| short(command, options)),
-        None => program,
-    })
+    let program =
+        SHORT.iter().fold(program, |program, (name, options)| match program.find_subcommand(name) {
+            Some(_) => program.mut_subcommand(name, |command| short(command, options)),
+            None => program,
+        });
+    let all = program.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let few = format!("{}\n\nAll options and exit codes: pathmeter --help", examples(&all, FIRST));
+    narrowed(program.after_help(few).after_long_help(all), width).term_width(width)
+}
+
+/// Columns for help: those of the terminal or of the variable COLUMNS, at most what is read with ease.
+pub(crate) fn width() -> usize {
+    let named = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let columns = linux::screen::columns().map(usize::from).or_else(named);
+    columns.map_or(WIDEST, |columns| columns.clamp(NARROWEST, WIDEST))
+}
+
+/// The commands below this one, too, with their texts in lines of at most `width` columns.
+fn narrowed(command: Command, width: usize) -> Command {
+    let fits = |text: &clap::builder::StyledStr| fitted(&text.to_string(), width);
+    let (short, long) = (command.get_after_help().map(fits), command.get_after_long_help().map(fits));
+    let command = command.mut_subcommands(|command| narrowed(command, width));
+    let command = short.into_iter().fold(command, Command::after_help);
+    long.into_iter().fold(command, Command::after_long_help)
 }
 
 fn short(command: Command, options: &[&str]) -> Command {
     let name = command.get_name().to_owned();
     let all = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let few = format!("{}\n\nAll options: pathmeter {name} --help", examples(&all));
+    let few = format!("{}\n\nAll options: pathmeter {name} --help", examples(&all, EXAMPLES));
     let is_shown = |arg: &Arg| {
         arg.is_positional() || arg.get_long().is_some_and(|long| options.contains(&long) || long == "help")
     };
@@ -23,11 +44,11 @@ fn short(command: Command, options: &[&str]) -> Command {
     command.after_help(few).after_long_help(all)
 }
 
-/// The heading and the first three examples.
-fn examples(text: &str) -> String {
+/// The heading and the first examples.
+fn examples(text: &str, count: usize) -> String {
     let first = text.lines().position(|line| line == "EXAMPLES").unwrap_or(0);
     let lines: Vec<&str> =
-        text.lines().skip(first).take(1 + EXAMPLES).take_while(|line| !line.is_empty()).collect();
+        text.lines().skip(first).take(1 + count).take_while(|line| !line.is_empty()).collect();
     lines.join("\n")
 }
 
@@ -48,6 +69,13 @@ const SHORT: &[(&str, &[&str])] = &[
     (
         "mtu",
         &["protocol", "largest", "encap", "port", "service", "ipv6", "device", "expect", "json", "verbose"],
+    ),
+    (
+        "hops",
+        &[
+            "protocol", "port", "count", "watch", "interval", "flows", "names", "as-file", "ipv6", "expect",
+            "json", "verbose",
+        ],
     ),
     (
         "transfer",
@@ -91,6 +119,10 @@ const SHORT: &[(&str, &[&str])] = &[
 /// Of the options that every command takes.
 const HIDDEN: [&str; 6] = ["format", "output", "chart", "color", "plain", "config"];
 const EXAMPLES: usize = 3;
+const WIDEST: usize = 100;
+const NARROWEST: usize = 40;
+/// For those who see the program for the first time.
+const FIRST: usize = 6;
 
 #[cfg(test)]
 mod tests {
@@ -114,7 +146,37 @@ mod tests {
     #[test]
     fn three_examples_of_many_are_shown() {
         let text = "EXAMPLES\n  one\n  two\n  three\n  four\n\nEXIT CODES\n  0";
-        assert_eq!(examples(text), "EXAMPLES\n  one\n  two\n  three");
-        assert_eq!(examples("EXAMPLES\n  one\n\nMORE"), "EXAMPLES\n  one");
+        assert_eq!(examples(text, EXAMPLES), "EXAMPLES\n  one\n  two\n  three");
+        assert_eq!(examples("EXAMPLES\n  one\n\nMORE", EXAMPLES), "EXAMPLES\n  one");
+    }
+
+    #[test]
+    fn no_help_is_wider_than_the_terminal() {
+        for width in [60, 80] {
+            let mut program = shortened(Cli::command(), width);
+            program.build();
+            let mut todo = vec![program];
+            while let Some(mut command) = todo.pop() {
+                todo.extend(command.get_subcommands().cloned());
+                for text in [command.render_help(), command.render_long_help()] {
+                    let text = text.to_string();
+                    let wide = text.lines().filter(|line| line.chars().count() > width);
+                    // A word alone may be longer, and so may the line of use, which clap never breaks.
+                    let is_ours =
+                        |line: &&str| line.split_whitespace().count() > 1 && !line.starts_with("Usage:");
+                    let wide: Vec<&str> = wide.filter(is_ours).collect();
+                    assert!(wide.is_empty(), "{} at {width}: {wide:#?}", command.get_name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_command_has_one_line_in_the_list_of_a_terminal_of_eighty_columns() {
+        let list = shortened(Cli::command(), 80).render_help().to_string();
+        let rows =
+            list.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+        let wrapped: Vec<&str> = rows.filter(|line| line.starts_with("   ")).collect();
+        assert!(wrapped.is_empty(), "shorten the first line of its documentation: {wrapped:#?}");
     }
 }

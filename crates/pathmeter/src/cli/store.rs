@@ -116,7 +116,7 @@ pub(crate) struct LabelArgs {
 }
 
 #[cfg(feature = "store")]
-/// Take runs out of the store
+/// Remove runs from the store
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
@@ -134,7 +134,9 @@ pub(crate) struct ForgetArgs {
 }
 
 #[cfg(feature = "store")]
-/// Write kept runs as lines of JSON, which `pathmeter import --save` takes into another store
+/// Write kept runs as lines of JSON, for another store
+///
+/// `pathmeter import --save` takes them into it.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
@@ -145,7 +147,9 @@ pub(crate) struct ExportArgs {
     pub(crate) filter: FilterArgs,
 }
 
-/// Compare two sets of runs: better, worse, the same, or how many more runs it takes to tell
+/// Compare two sets of runs: better, worse, the same, or unknown
+///
+/// Where the runs are too few, it says how many more it takes.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
@@ -187,7 +191,9 @@ pub(crate) struct CompareArgs {
     pub(crate) store: StoreArgs,
 }
 
-/// Tell how the figures of a path went over time: changes of level, confirmed by the third run
+/// Show how the figures of a path changed over time
+///
+/// A change of level is confirmed by the third run.
 #[cfg(feature = "store")]
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -235,7 +241,9 @@ pub(crate) struct LevelArgs {
     pub(crate) least: f64,
 }
 
-/// Measure a path again and again, keep every run, and tell when it gets worse and when it is back
+/// Measure a path at intervals, and report when it gets worse
+///
+/// Every run is kept.
 #[cfg(feature = "store")]
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\

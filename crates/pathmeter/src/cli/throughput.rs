@@ -6,13 +6,13 @@ use engine::run::PairCount;
 use model::plan::{ProtocolName, Wait};
 use model::units::{BitRate, Bytes, Nanos};
 
-/// Measure how much data a path carries, over TCP or UDP, in either direction or both
+/// Measure how much data a path carries, over TCP or UDP
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
   pathmeter throughput far.example                    TCP to the far end, 10 seconds
   pathmeter throughput far.example --reverse -P 8     TCP from it, 8 streams
-  pathmeter throughput far.example --bidir            both ways at once
+  pathmeter throughput far.example --bidir            both directions at once
   pathmeter throughput far.example --udp              UDP, as fast as it goes
   pathmeter throughput far.example --udp -b 1G -l 1472
   pathmeter throughput far.example -u -b 5M -t 0      until Ctrl-C; kill -USR1 shows the sums so far

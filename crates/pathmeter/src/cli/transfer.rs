@@ -6,7 +6,9 @@ use model::transfer::TransferMethod;
 use model::units::{Bytes, Nanos};
 use std::path::PathBuf;
 
-/// Time real HTTP, HTTPS and S3 transfers, repeated and compared: by URL, or at several MTUs; packets counted
+/// Time HTTP, HTTPS and S3 transfers, repeated and compared
+///
+/// Compared by URL, or at several MTUs; packets are counted.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Every transfer has a connection of its own. Repetitions of what is compared are interleaved.

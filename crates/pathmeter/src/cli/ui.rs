@@ -5,7 +5,7 @@ use clap::{Args, ValueHint};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Serve a page to look at kept runs, compare them, and start tests, in a browser
+/// Serve a page: kept runs, comparisons and live tests in a browser
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES

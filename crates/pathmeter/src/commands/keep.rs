@@ -65,14 +65,22 @@ impl Keep {
         }
     }
 
-    /// Keeps the result.
+    /// Keeps the result, and says where.
     pub(crate) fn finish(self, measured: Measured<'_>) -> Result<()> {
+        if let Some(said) = self.store(measured)? {
+            let _ = writeln!(std::io::stderr(), "{said}");
+        }
+        Ok(())
+    }
+
+    /// Keeps the result; in the store with a line that says where.
+    pub(crate) fn store(self, measured: Measured<'_>) -> Result<Option<String>> {
         if let Some((path, mut file)) = self.file {
             let mut line = serde_json::to_vec(&measured).map_err(std::io::Error::from)?;
             line.push(b'\n');
             append(&mut file, &line).with_context(|| format!("keep the result in {}", path.display()))?;
         }
-        self.recorded.map_or(Ok(()), |recorded| recorded.finish(measured))
+        self.recorded.map(|recorded| recorded.finish(measured)).transpose()
     }
 }
 

@@ -1,4 +1,4 @@
-//! `pathmeter measure`: the main job. Reach, idle RTT, datagram sizes, TCP and UDP each way, reasons, verdict.
+//! `pathmeter measure`: the main job. Reach, idle RTT, datagram sizes, TCP and UDP in each direction, reasons, verdict.
 
 use super::keep::Keep;
 use super::live::carry_out;

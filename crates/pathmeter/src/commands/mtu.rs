@@ -1,4 +1,4 @@
-//! `pathmeter mtu`: which packets a path carries, both ways, and what to set.
+//! `pathmeter mtu`: which packets a path carries, in both directions, and what to set.
 
 use super::keep::Keep;
 use super::live::carry_out;

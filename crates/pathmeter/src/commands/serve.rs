@@ -8,15 +8,15 @@ use crate::cli::{Common, ServeArgs};
 use crate::exit::Exit;
 use crate::files::{key, token};
 use crate::signals;
-use engine::dut::remote::station::FramesSeen;
 use engine::error::Result;
 use engine::server::dialogues::DEFAULT_TESTS;
 use engine::server::{Config, Server};
-use engine::session::{Observer, SessionEvent, Watcher};
-use engine::tls::ServerTls;
+use engine::session::tls::ServerTls;
+use engine::work::dut::remote::station::FramesSeen;
+use engine::work::observer::{Observer, SessionEvent, Watcher};
 use insight::run_of_events;
 use linux::clock::wall_now;
-use metrics::{Answering, Counted, Metrics};
+use metrics::{Counted, Metrics};
 use model::event::Event;
 use model::plan::{ProtocolName, Transport};
 use model::sample::Role;
@@ -31,20 +31,15 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> Result<Exit> {
     let interrupt = signals::interrupt()?;
     // Each connection and each stream is a file. What the kernel refuses here, it will tell when they run out.
     linux::privilege::raise_open_files().ok();
-    let server = Server::bind(config(args)?)?;
-    let answering = args.metrics.map(Answering::bind).transpose()?;
+    let metrics = args.metrics.map(|address| (address, Arc::<Metrics>::default()));
+    let page = metrics.as_ref().map(|(address, metrics)| metrics.page(*address));
+    let server = Server::bind(Config { metrics: page, ..config(args)? })?;
     rights::give_up(args, &Log)?;
-    let observer = observer(answering)?;
+    let observer: Arc<dyn Observer> = match metrics {
+        Some((_, metrics)) => Arc::new(Counted { observer: Log, metrics }),
+        None => Arc::new(Log),
+    };
     server.serve(&interrupt, &observer).map(|()| Exit::Done)
-}
-
-/// The log, and what counts for those who read metrics.
-fn observer(answering: Option<Answering>) -> Result<Arc<dyn Observer>> {
-    let Some(answering) = answering else { return Ok(Arc::new(Log)) };
-    Log.note(&format!("metrics at http://{}/metrics", answering.address()?));
-    let metrics = Arc::<Metrics>::default();
-    answering.start(metrics.clone())?;
-    Ok(Arc::new(Counted { observer: Log, metrics }))
 }
 
 fn config(args: &ServeArgs) -> Result<Config> {
@@ -62,6 +57,7 @@ fn config(args: &ServeArgs) -> Result<Config> {
         stamp_key: args.stamp_key_file.as_deref().map(key).transpose()?,
         stamp_stateless: args.stamp_stateless,
         http: args.http_port(),
+        metrics: None,
         token: args.token_file.as_deref().map(token).transpose()?,
         tls: tls(args)?,
         max_time: args.max_time,

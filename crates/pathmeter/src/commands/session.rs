@@ -5,9 +5,9 @@ use super::output::{deliver, write};
 use crate::cli::{Common, IdentityArgs, SessionArgs};
 use crate::exit::Exit;
 use crate::files;
-use engine::connect::Security;
 use engine::error::{Error, Failure, Result, fault};
 use engine::run::Plan;
+use engine::session::connect::Security;
 use insight::finding::is_lasting;
 use model::finding::Status;
 use model::history;
@@ -76,7 +76,8 @@ fn yields(plan: &Plan) -> Yields {
         }
         Plan::Frames(plan) => {
             let rows: Vec<&Test> = plan.rows.iter().filter_map(|row| row.plan.as_ref()).collect();
-            Yields { streams: streams(&rows), sizes: true, ..Yields::default() }
+            let frames = plan.rows.len() == 1;
+            Yields { streams: streams(&rows), sizes: true, frames, ..Yields::default() }
         }
         Plan::Latency(work) => {
             let ways = work.plan.ways.iter().map(|way| way.label.clone()).collect();

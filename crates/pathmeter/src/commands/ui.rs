@@ -49,7 +49,7 @@ fn topologies() -> Vec<serde_json::Value> {
 }
 
 fn token(file: &Path) -> Result<String> {
-    let bytes = engine::secret::read(file)?;
+    let bytes = engine::session::secret::read(file)?;
     let text = String::from_utf8(bytes).map_err(|_| {
         let what = format!("the token file {} is no text", file.display());
         Failure::usage(what, "put a long random line into it: head -c 24 /dev/urandom | base64")

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::signals;
 use alert::{Alert, Alerts};
 use engine::error::Result;
-use engine::interrupt::Interrupt;
+use engine::host::interrupt::Interrupt;
 use linux::clock::wall_now;
 use report::format::Live;
 use report::format::trend::Trends;

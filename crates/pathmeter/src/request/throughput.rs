@@ -54,7 +54,12 @@ fn asked(args: &ThroughputArgs) -> Result<Throughput, Failure> {
 fn exclusions(args: &ThroughputArgs) -> Result<(), Failure> {
     let (test, socket) = (&args.test, &args.socket);
     if test.reverse && test.bidir {
-        return exclude("--reverse", "--bidir", "--bidir measures both ways already", "drop one of them");
+        return exclude(
+            "--reverse",
+            "--bidir",
+            "--bidir measures both directions already",
+            "drop one of them",
+        );
     }
     if test.time.is_some() && test.bytes.is_some() {
         return exclude("--time", "--bytes", "a test ends by time or by amount", "give one of them");

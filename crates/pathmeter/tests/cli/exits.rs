@@ -79,7 +79,7 @@ fn what_cannot_be_asked_is_2() {
 #[test]
 fn our_refusals_say_the_way_out() {
     let ended = run("throughput h --reverse --bidir");
-    let expected = "error: --reverse cannot be used with --bidir: --bidir measures both ways already\n  drop one of them\n";
+    let expected = "error: --reverse cannot be used with --bidir: --bidir measures both directions already\n  drop one of them\n";
     assert_eq!(ended.stderr, expected);
 }
 

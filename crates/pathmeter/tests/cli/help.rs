@@ -4,7 +4,7 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 32] = [
+const COMMANDS: [&str; 33] = [
     "measure",
     "serve",
     "throughput",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 32] = [
     "rfc2544",
     "linerate",
     "lab",
+    "plan",
     "import",
     "analyse",
     "compare",
@@ -51,7 +52,9 @@ fn help_is_as_agreed_on() {
 
 #[test]
 fn the_short_help_has_a_dozen_options_and_three_examples() {
-    for command in ["measure", "throughput", "latency", "mtu", "transfer", "frames", "rfc2544", "serve"] {
+    for command in
+        ["measure", "throughput", "latency", "mtu", "hops", "transfer", "frames", "rfc2544", "serve"]
+    {
         let short = succeed(&format!("{command} -h"));
         let long = succeed(&format!("{command} --help"));
         let options = short.lines().filter(|line| line.trim_start().starts_with('-')).count();

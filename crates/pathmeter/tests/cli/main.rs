@@ -9,6 +9,7 @@ mod help;
 mod import;
 mod iperf3;
 mod linerate;
+mod packaging;
 mod rfc2544;
 
 use std::process::{Command, Output, Stdio};

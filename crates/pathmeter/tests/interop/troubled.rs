@@ -22,7 +22,12 @@ const TROUBLE: &[(&str, Act, &str, &str)] = &[
     ("refuses with an unknown code", |l, c| refuse_unknown(l, c), "", "iPerf3 error -559038737"),
     ("vanishes while the streams open", |l, c| agree(l, c).map(drop), "", "control socket has closed"),
     ("vanishes in the middle", |l, c| run(l, c).map(drop), "", "control socket has closed unexpectedly"),
-    ("vanishes in the middle of the way back", |l, c| run(l, c).map(drop), "-R", "control socket has closed"),
+    (
+        "vanishes in the middle of the return path",
+        |l, c| run(l, c).map(drop),
+        "-R",
+        "control socket has closed",
+    ),
     ("is stopped in the middle", |l, c| run(l, c)?.0.write_all(&[11]), "", "the server has terminated"),
     ("reports an error in the middle", |l, c| fail(l, c), "", "iPerf3 error 160"),
     ("sends results that are none", |l, c| results(l, c, b"{}"), "", "its results cannot be used"),

@@ -21,7 +21,7 @@ fn tested(options: &str) -> (Value, Said) {
     (run, theirs)
 }
 
-/// Flows of a test with these options, both ways counted.
+/// Flows of a test with these options, in both directions counted.
 fn flows(options: &str) -> usize {
     let words = || options.split_whitespace();
     let streams =

@@ -58,7 +58,7 @@ fn tcp_both_ways() {
     ] {
         let (said, log) = served(&format!("-y C {options}"), lines);
         let log = log.join(" ");
-        let (up, down) = log.split_once("down ").unwrap_or_else(|| panic!("both ways: {log}"));
+        let (up, down) = log.split_once("down ").unwrap_or_else(|| panic!("in both directions: {log}"));
         let mut ours = [number_before(up, " bytes)"), number_before(down, " bytes)")];
         let mut theirs: Vec<u64> = said.rows().iter().map(|row| row.bytes).collect();
         ours.sort_unstable();

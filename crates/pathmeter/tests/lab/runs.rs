@@ -157,7 +157,10 @@ fn what_cannot_be_is_refused_before_anything_is_built() {
         assert!(ended.stderr.contains(said), "{words:?}: {}", ended.stderr);
     }
     let plan = run(&["lab", "run", "--compare", "direct,forward", "--dry-run"]).code(0).stdout;
-    assert!(plan.contains("5 × TCP both ways at once, IPv6") && plan.contains("tests, about "), "{plan}");
+    assert!(
+        plan.contains("5 × TCP both directions at once, IPv6") && plan.contains("tests, about "),
+        "{plan}"
+    );
 }
 
 /// What each expectation of the first topology says, and whether it held.

@@ -1,4 +1,4 @@
-//! A path that loses, doubles, swaps and delays datagrams on their way back, each as its number says.
+//! A path that loses, doubles, swaps and delays datagrams on their return path, each as its number says.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;

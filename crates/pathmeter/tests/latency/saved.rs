@@ -1,4 +1,4 @@
-//! Several ways in one run, and several runs in one file: each way has its name, and the table has them all.
+//! Several ways in one run, and several runs in one file: in each direction has its name, and the table has them all.
 
 use super::common::{PATIENT, counts, latency, measured};
 use super::support::{Scratch, Server, free_port, run};

@@ -42,7 +42,7 @@ fn stamp_under_load_counts_each_kind() {
     let foreign = Foreign::start(&[]);
     let run = under_load("stamp", foreign.stamp, stamp_number);
     assert_eq!(counts(way(&run), NAMES), [300, 269, 30, 1, 30, 30, 0], "{:#}", way(&run)["counted"]);
-    // Nothing was lost on the way there: a reflector that counts cannot be told from one that copies the numbers.
+    // Nothing was lost on the path there: a reflector that counts cannot be told from one that copies the numbers.
     assert_eq!(way(&run)["counted"]["lost_up"], Value::Null);
     foreign.server.stop();
 }

@@ -216,7 +216,7 @@ fn loss_is_told_apart_by_direction() {
     assert!(run["summary"]["hops"]["back"]["loss"].is_null());
     let [finding] = run["findings"].as_array().unwrap().as_slice() else { panic!("{:#}", run["findings"]) };
     let title = finding["title"].as_str().unwrap();
-    assert!(title.contains("the way back lost 0 of 60, so it is the way there"), "{title}");
+    assert!(title.contains("the return path lost 0 of 60, so it is the path there"), "{title}");
 }
 
 #[test]

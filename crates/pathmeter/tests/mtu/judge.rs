@@ -155,9 +155,9 @@ fn assert_as_wanted(look: &Look<'_>, wanted: &Wanted) {
     }
     let words = path["unknown"].to_string();
     match look.who {
-        Who::Root if words.contains("setcap") => wrong.push(format!("unknown to root: {words}")),
-        Who::Nobody if !words.contains("setcap cap_net_admin,cap_net_raw") => {
-            wrong.push(format!("no setcap line: {words}"))
+        Who::Root if words.contains("CAP_NET_RAW") => wrong.push(format!("unknown to root: {words}")),
+        Who::Nobody if !words.contains("CAP_NET_RAW") || !words.contains("`pathmeter doctor`") => {
+            wrong.push(format!("no way to the rights: {words}"))
         }
         _ => (),
     }

@@ -1,6 +1,6 @@
 //! A sample of paths with two faults, built in namespaces from a fixed seed: limits that routers report or keep silent about at
 //! either router and in each direction, boxes that clamp the MSS, drops of TCP alone. What is found agrees with what was built.
-//! Thousands of such paths are simulated in `engine/src/path/native/tests.rs`; these show that the simulation is the world.
+//! Thousands of such paths are simulated in `engine/src/work/path/native/tests.rs`; these show that the simulation is the world.
 
 use super::judge::{asked, each_family, found};
 use super::lab::{Family, Lab, Node, Who};

@@ -195,7 +195,7 @@ fn assert_up(up: &Value, family: Family, path: Path, about: &str) {
     assert!(!silent || up["black_hole"]["cause"] == cause, "{about}");
 }
 
-/// The way back: by echo alone, and in IPv6 not above what goes there whole unless a router told it.
+/// The return path: by echo alone, and in IPv6 not above what goes there whole unless a router told it.
 fn assert_down(found: &Value, pings: bool, family: Family, path: Path, about: &str) {
     let down = &found["down"];
     let unknown = found["unknown"].as_array().unwrap();

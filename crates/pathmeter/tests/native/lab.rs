@@ -19,7 +19,7 @@ fn the_demo_finds_its_own_fault() {
         assert_eq!(found["evidence"]["working_payload_bytes"], 1472, "{found:#}");
         assert_eq!(run["summary"]["path"][way]["max_udp_payload"], 1472);
     }
-    assert!(run["verdict"]["text"].as_str().unwrap().contains("1472 bytes each way"));
+    assert!(run["verdict"]["text"].as_str().unwrap().contains("1472 bytes in each direction"));
     assert!(ended.stderr.contains("The router's own count"), "{}", ended.stderr);
 }
 

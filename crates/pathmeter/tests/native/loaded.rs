@@ -96,7 +96,7 @@ fn a_loaded_run_tells_every_phase_and_its_course() {
         assert_eq!(run["summary"]["outcome"]["outcome"], "completed");
     }
     let said = server.stop().stderr;
-    assert_eq!(said.matches("streams, up").count(), 6, "up, and both ways, thrice: {said}");
+    assert_eq!(said.matches("streams, up").count(), 6, "up, and both directions, thrice: {said}");
     assert!(!said.contains("no test"), "probes of responsiveness are not worth a line: {said}");
 }
 

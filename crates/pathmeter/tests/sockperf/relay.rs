@@ -1,4 +1,4 @@
-//! A path that loses, doubles and disorders datagrams on their way back, as told.
+//! A path that loses, doubles and disorders datagrams on their return path, as told.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;

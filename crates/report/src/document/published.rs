@@ -4,6 +4,7 @@
 use super::{indented_json, json_line};
 use model::dut::DutReport;
 use model::event::Event;
+use model::experiment::Experiment;
 use model::history::Entry;
 use model::lab::LabReport;
 use model::plan::Plan;
@@ -71,6 +72,14 @@ impl<'a> Published<&'a LabReport> {
     /// The report of topologies.
     #[must_use]
     pub fn of_lab(report: &'a LabReport) -> Published<&'a LabReport> {
+        Published::new(report, report.started, report.finished)
+    }
+}
+
+impl<'a> Published<&'a Experiment> {
+    /// A plan that was carried out.
+    #[must_use]
+    pub fn of_experiment(report: &'a Experiment) -> Published<&'a Experiment> {
         Published::new(report, report.started, report.finished)
     }
 }

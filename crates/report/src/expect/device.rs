@@ -247,7 +247,7 @@ static FIGURES: &[Figure] = &[
     },
 ];
 
-/// The highest load that passed, each way.
+/// The highest load that passed, in each direction.
 fn rate(row: &StreamReport, goal: &str) -> Option<f64> {
     row.rates.iter().find(|rate| rate.goal == goal)?.lower.map(|load| load.0)
 }

@@ -1,5 +1,6 @@
 //! The figures an expectation can name: one row each.
 
+mod frames;
 mod latency;
 mod path;
 mod transfer;
@@ -64,7 +65,8 @@ const fn run(name: &'static str, quantity: Quantity, of: fn(&Run) -> Option<f64>
 
 /// Every figure.
 pub(super) fn all() -> impl Iterator<Item = &'static Figure> {
-    FIGURES.iter().chain(latency::LATENCY).chain(path::PATH).chain(transfer::TRANSFER)
+    let kinds = [latency::LATENCY, path::PATH, transfer::TRANSFER, frames::FRAMES];
+    FIGURES.iter().chain(kinds.into_iter().flatten())
 }
 
 /// Those of streams and probes.

@@ -20,7 +20,9 @@ pub(super) const fn key(name: &'static str, higher_is_better: bool) -> Key {
 }
 
 /// Every figure that runs are compared by, the foremost first.
-pub(crate) const KEYS: [Key; 19] = [
+pub(crate) const KEYS: [Key; 21] = [
+    key("frames.goodput", true),
+    key("frames.packets_per_second", true),
     key("tcp.up.goodput", true),
     key("tcp.down.goodput", true),
     key("udp.up.goodput", true),

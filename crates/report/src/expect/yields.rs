@@ -23,9 +23,11 @@ pub struct Yields {
     pub pairs: bool,
     /// Files are transferred.
     pub transfers: bool,
+    /// Frames of one size are sent.
+    pub frames: bool,
     /// A UDP service is asked.
     pub service: bool,
-    /// The routers on the way are asked.
+    /// The routers on the path are asked.
     pub hops: bool,
 }
 
@@ -86,8 +88,8 @@ impl Expectation {
 fn lacks_way(label: &String, ways: &[String]) -> Option<String> {
     let list = || ways.iter().map(|way| format!("`{way}`")).collect::<Vec<_>>().join(", ");
     (!ways.contains(label)).then(|| match ways.is_empty() {
-        true => "this command has no ways; `pathmeter latency` has".into(),
-        false => format!("there is no way `{label}`; the ways are {}", list()),
+        true => "this command has no paths; `pathmeter latency` has".into(),
+        false => format!("there is no path `{label}`; the paths are {}", list()),
     })
 }
 
@@ -97,6 +99,7 @@ fn lacks_run(name: &str, yields: &Yields) -> Option<String> {
     let (there, what) = match first {
         "verdict" | "findings" | "problems" | "warnings" => (true, ""),
         "transfer" => (yields.transfers, "files are timed by `pathmeter transfer`"),
+        "frames" => (yields.frames, "frames of one size are sent by `pathmeter frames --frame N`"),
         "service" => (yields.service, "a service is asked by `pathmeter mtu --service PORT`"),
         "path" => (yields.sizes || yields.service, "packet sizes are looked for by `pathmeter mtu`"),
         "hops" => (yields.hops, "routers are asked by `pathmeter hops`"),

@@ -130,13 +130,13 @@ impl Compared {
                 format!("{other} is the same as {base} in all {}.", words::count(same.len() as u64, "figure"))
             }
             (true, _) => format!(
-                "Whether {other} differs from {base} cannot be told of {}{}.",
+                "Whether {other} differs from {base} cannot be determined for {}{}.",
                 words::count(open as u64, "figure"),
                 more(&self.figures)
             ),
             (false, 0) => ".".to_owned(),
             (false, _) => format!(
-                "; of {} it cannot be told{}.",
+                "; for {} it cannot be determined{}.",
                 words::count(open as u64, "figure"),
                 more(&self.figures)
             ),
@@ -202,7 +202,7 @@ fn round_trips(base: &[Sample], other: &[Sample]) -> Vec<RoundTrips> {
     first.iter().filter_map(of_both).collect()
 }
 
-/// All round trips of each way. One of another precision cannot be merged, and is left out.
+/// All round trips of each direction. One of another precision cannot be merged, and is left out.
 fn merged(runs: &[Sample]) -> Vec<(String, Histogram)> {
     let mut all: Vec<(String, Histogram)> = Vec::new();
     for (way, counted) in runs.iter().flat_map(|run| &run.histograms) {
@@ -464,7 +464,7 @@ mod tests {
         assert_eq!((compared.other.runs, compared.other.void), (2, 1));
         assert_eq!(row(&compared, "rtt.p50").other.runs, 2);
         assert!(compared.differences.is_empty());
-        assert!(compared.conclusion.contains("cannot be told"), "{}", compared.conclusion);
+        assert!(compared.conclusion.contains("cannot be determined"), "{}", compared.conclusion);
         assert_eq!(compared.round_trips[0].other.max.0, 1002, "the void run's are left out");
     }
 

@@ -211,7 +211,7 @@ fn legend(found: &HopsResult) -> Vec<String> {
         hops().any(asymmetric).then(|| "N back: its answers took N hops back".to_owned()),
         echo.map(|echo| format!("echo requests to the far end: {} of {} answered", echo.answered, echo.sent)),
         found.back.as_ref().map(|_| {
-            "way back: this end counted what arrived, so its loss is of that direction alone".into()
+            "return path: this end counted what arrived, so its loss is of that direction alone".into()
         }),
         found.path_mtu.map(|mtu| format!("packets of {mtu} bytes reach the far end")),
         (found.unmatched > 0).then(|| {

@@ -62,7 +62,13 @@ impl Document for RunDocument<'_> {
     fn provenance(&self) -> String {
         let title = blocks::title(self.run).replace('`', "");
         let more = provenance(self.run);
-        if more.is_empty() { title } else { format!("{title}. {more}") }
+        // What was done is said once.
+        let done = title.split_once(": ").map_or(title.as_str(), |(_, done)| done);
+        match more.strip_prefix(done) {
+            Some(rest) => format!("{title}{rest}"),
+            None if more.is_empty() => title,
+            None => format!("{title}. {more}"),
+        }
     }
 
     fn csv(&self) -> Csv {

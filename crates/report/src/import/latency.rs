@@ -132,7 +132,7 @@ impl Told {
             p9999: mean,
             max: mean,
         });
-        self.warn("mean-alone", "The output tells the mean alone: it stands for the median, the percentiles and the extremes, which are not known.");
+        self.warn("mean-alone", "The output reports the mean alone: it stands for the median, the percentiles and the extremes, which are not known.");
     }
 
     /// The run, called `NAME:LINE`.

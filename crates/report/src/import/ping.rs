@@ -74,7 +74,7 @@ fn of_extremes(told: &mut Told, output: &Output) {
         p9999: max,
         max,
     });
-    told.warn("extremes-alone", "The output tells the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
+    told.warn("extremes-alone", "The output reports the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
 }
 
 /// What sizes say of the path.

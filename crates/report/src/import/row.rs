@@ -7,7 +7,7 @@ use model::units::Nanos;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     pub(super) id: Id,
-    /// The second pair of brackets of iPerf3, `TX-C`, or `*`: the way back of a stream of iPerf2.
+    /// The second pair of brackets of iPerf3, `TX-C`, or `*`: the return path of a stream of iPerf2.
     pub(super) role: Option<String>,
     pub(super) start: Nanos,
     pub(super) end: Nanos,

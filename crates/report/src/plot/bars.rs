@@ -113,7 +113,7 @@ impl BarChart {
     /// Draws a panel and says how high it is.
     fn panel(&self, svg: &mut Svg, panel: &BarPanel, place: &Place<'_>) -> f64 {
         svg.text(place.left, place.top + 14.0, Text { size: 14.0, bold: true, ..Text::PLAIN }, &panel.title);
-        let top = place.top + 26.0;
+        let top = place.top + if panel.title.is_empty() { 0.0 } else { 26.0 };
         let row_height = BAR * self.series.len().max(1) as f64 + GAP;
         let bottom = top + row_height * panel.rows.len() as f64;
         for tick in place.axis.ticks() {
@@ -138,10 +138,11 @@ impl BarChart {
             let style = Text { size: 11.0, colour: GREY, ..Text::PLAIN };
             svg.text(place.x(0.0) + 6.0, middle + 4.0, style, &row.missing);
         }
+        let is_alone = row.bars.iter().flatten().count() == 1;
         let bars = row.bars.iter().zip(COLOURS).zip(&self.series).enumerate();
         for (index, ((bar, colour), series)) in bars {
             let Some(bar) = bar else { continue };
-            let y = top + GAP / 2.0 + BAR * index as f64;
+            let y = if is_alone { middle - BAR / 2.0 } else { top + GAP / 2.0 + BAR * index as f64 };
             let title = format!("{} {series}: {} {}", row.name, number(bar.value), self.unit);
             self.bar(svg, bar, place, y, colour, &title);
         }

@@ -88,3 +88,13 @@ fn what_is_no_screen_shows_the_light_colours() {
     assert_ne!(svg, light);
     assert_eq!(png(&light, 0.5).unwrap(), png(&svg, 0.5).unwrap());
 }
+
+#[test]
+fn a_footer_says_once_what_was_done() {
+    for (name, run) in super::all() {
+        let text = RunDocument::of(&run).provenance();
+        let done = text.split_once(": ").map_or(text.as_str(), |(_, done)| done);
+        let beginning: String = done.chars().take(20).collect();
+        assert_eq!(text.matches(&beginning).count(), 1, "{name}: {text}");
+    }
+}

@@ -5,6 +5,7 @@ mod agree;
 mod agreement;
 mod blocks;
 mod charts;
+mod experiments;
 mod frames;
 mod hops;
 mod iperf2;

@@ -26,7 +26,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
     ]
 }
 
-/// 1500 each way, and nothing to tell.
+/// 1500 in each direction, and nothing to tell.
 fn clean() -> Run {
     let found = PathResult { up: Some(way(false, 1500)), down: Some(way(false, 1500)), ..native() };
     run(plan(), found, Outcome::Completed)

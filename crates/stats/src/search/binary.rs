@@ -1,6 +1,6 @@
 //! RFC 2544's throughput (section 26.1) by halving: the highest load at which a full trial loses no frame.
 //!
-//! With a shorter trial for the way there, only what is reported is measured for the full time: RFC 2544 section 24 asks
+//! With a shorter trial for the search, only what is reported is measured for the full time: RFC 2544 section 24 asks
 //! for 60 seconds at the throughput itself.
 
 use super::{Irregular, Limits, Load, Search, SearchError, Trial, TrialResult, accept, not_empty};
@@ -20,7 +20,7 @@ pub struct BinaryConfig {
     /// A trial that decides, in nanoseconds.
     #[serde(rename = "duration_ns")]
     pub duration: Nanos,
-    /// A shorter one for the way there, in nanoseconds.
+    /// A shorter one for the search, in nanoseconds.
     #[serde(rename = "short_duration_ns")]
     pub short: Option<Nanos>,
 }

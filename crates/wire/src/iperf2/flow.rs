@@ -117,7 +117,7 @@ pub enum Told {
     Ack(Ack),
     /// A server's figures.
     Report(ServerReport),
-    /// The server's figures never came: it is gone, or the way back is blocked.
+    /// The server's figures never came: it is gone, or the return path is blocked.
     NoReport,
 }
 

@@ -195,7 +195,7 @@ impl Limits {
     #[must_use]
     pub fn warning(rate: BitRate) -> Event {
         let text = format!(
-            "The server allows a session {rate} each way, and none asked for more: the path may carry more."
+            "The server allows a session {rate} in each direction, and none asked for more: the path may carry more."
         );
         Event::Warning(Warning::new("limited-by-server", text))
     }

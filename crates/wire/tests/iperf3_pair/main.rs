@@ -1,7 +1,5 @@
 //! The client machine against the server machine: every kind of test, over links of every kind, to the end.
 
-mod world;
-
 use model::plan::{Directions, End, TestSpec, Transport};
 use model::sample::{Role, SideResult};
 use model::time::MonoTime;
@@ -10,16 +8,30 @@ use pathmeter_wire::iperf3::{Client, ClientConfig, Cookie, Extras, Server, Serve
 use pathmeter_wire::{Policy, ProtocolError, Report};
 use proptest::prelude::*;
 use serde_json::json;
-use world::{Nature, World};
+use world::{BOTH, Flows, Nature, Trouble, Who};
 
-const START: MonoTime = MonoTime(5_000_000_000);
+type World = world::World<'static, SkipCookie, Server, Flows>;
 
-fn world_of(test: TestSpec, extras: Extras, config: ServerConfig, nature: Nature) -> World {
-    let cookie = Cookie::from_entropy(&[17; 36]);
-    let client = Client::new(ClientConfig { cookie: cookie.clone(), test, extras }, START);
-    let server = Server::new(config, cookie, START);
+fn nature() -> Nature<'static> {
+    Nature {
+        delay: Nanos::from_millis(3),
+        portion: 1000,
+        interval: Nanos::from_millis(20),
+        ..Nature::default()
+    }
+}
+
+/// This happens after so many milliseconds.
+fn at(ms: u64, trouble: Trouble) -> (Nanos, Trouble) {
+    (Nanos::from_millis(ms), trouble)
+}
+
+fn world_of(test: TestSpec, extras: Extras, config: ServerConfig, nature: Nature<'static>) -> World {
+    let (cookie, flows) = (Cookie::from_entropy(&[17; 36]), Flows::new(&nature));
+    let client = ClientConfig { cookie: cookie.clone(), test, extras };
     // The driver of a server reads the cookie before there is a session: the first bytes are not for it.
-    World::new(Box::new(SkipCookie(client)), Box::new(server), nature)
+    let client = |now| SkipCookie(Client::new(client, now));
+    World::new(nature, client, |now| Server::new(config, cookie, now), flows)
 }
 
 /// A client whose cookie has been read already.
@@ -40,10 +52,14 @@ impl pathmeter_wire::Session for SkipCookie {
     }
 }
 
-fn run(test: TestSpec, nature: Nature) -> World {
+fn run(test: TestSpec, nature: Nature<'static>) -> World {
     let mut world = world_of(test, Extras::default(), ServerConfig::default(), nature);
-    world.run(400_000);
+    world.run();
     world
+}
+
+fn with(test: TestSpec, troubles: Vec<(Nanos, Trouble)>) -> World {
+    run(test, Nature { troubles, ..nature() })
 }
 
 fn second() -> End {
@@ -56,7 +72,7 @@ fn test(transport: Transport, directions: Directions) -> TestSpec {
 
 /// Both ended well, and each knows what the other measured.
 fn assert_agreed(world: &World) {
-    assert_eq!((&world.client.error, &world.server.error), (&None, &None));
+    assert_eq!(world.errors(), [None, None]);
     let of = |side: &SideResult| -> Vec<_> {
         let row = |s: &model::sample::StreamResult| {
             let udp = s.udp.as_ref().map(|u| (u.datagrams, u.lost, u.last_sequence));
@@ -65,15 +81,15 @@ fn assert_agreed(world: &World) {
         };
         side.streams.iter().map(row).collect()
     };
-    let client = world.client.local.as_ref().expect("the client measured");
-    let server = world.server.local.as_ref().expect("the server measured");
-    assert_eq!(of(&world.client.peer().expect("the client knows").result), of(server));
-    assert_eq!(of(&world.server.peer().expect("the server knows").result), of(client));
+    let client = world.work.client.measured.as_ref().expect("the client measured");
+    let server = world.work.server.measured.as_ref().expect("the server measured");
+    assert_eq!(of(world.client.result_of_peer().expect("the client knows")), of(server));
+    assert_eq!(of(world.server.result_of_peer().expect("the server knows")), of(client));
 }
 
 /// Every byte that was sent was received, in all and as each end counts it.
 fn assert_complete(world: &World) {
-    let (client, server) = (&world.client.local, &world.server.local);
+    let (client, server) = (&world.work.client.measured, &world.work.server.measured);
     for (one, other) in client.iter().zip(server).flat_map(|(c, s)| c.streams.iter().zip(&s.streams)) {
         assert!(one.total_bytes.0 > 0, "stream {} carried data", one.stream);
         assert_eq!(one.total_bytes, other.total_bytes, "stream {}", one.stream);
@@ -86,7 +102,7 @@ fn every_direction_and_transport_ends_with_both_results() {
         for directions in [Directions::Up, Directions::Down, Directions::Both] {
             let mut test = test(transport, directions);
             test.streams = 3;
-            let world = run(test, Nature::default());
+            let world = run(test, nature());
             assert_agreed(&world);
             assert_complete(&world);
         }
@@ -100,11 +116,11 @@ fn bytes_and_blocks_are_exact() {
             for end in [End::Bytes(Bytes(600_000)), End::Blocks(600)] {
                 let mut test = test(transport, directions);
                 (test.end, test.streams) = (end, 2);
-                let world = run(test, Nature { portion: 1, ..Nature::default() });
+                let world = run(test, Nature { portion: 1, ..nature() });
                 assert_agreed(&world);
                 assert_complete(&world);
                 let sent: u64 =
-                    world.client.local.iter().flat_map(|side| &side.streams).map(|s| s.bytes.0).sum();
+                    world.work.client.measured.iter().flat_map(|side| &side.streams).map(|s| s.bytes.0).sum();
                 assert_eq!(sent, 600_000, "{transport} {directions:?} {end:?}");
             }
         }
@@ -116,10 +132,10 @@ fn lost_datagrams_end_a_test_by_bytes_all_the_same() {
     for directions in [Directions::Up, Directions::Down] {
         let mut test = test(Transport::Udp, directions);
         test.end = End::Bytes(Bytes(500_000));
-        let world = run(test, Nature { lose_every: 7, ..Nature::default() });
+        let world = run(test, Nature { lose_every: 7, ..nature() });
         assert_agreed(&world);
-        let result = if directions == Directions::Up { &world.server } else { &world.client };
-        let udp = result.local.as_ref().unwrap().streams[0].udp.clone().unwrap();
+        let result = if directions == Directions::Up { &world.work.server } else { &world.work.client };
+        let udp = result.measured.as_ref().unwrap().streams[0].udp.clone().unwrap();
         assert_eq!((udp.datagrams, udp.lost), (500 - 71, 71));
     }
 }
@@ -129,9 +145,9 @@ fn omitted_time_is_taken_off_at_both_ends() {
     for transport in [Transport::Tcp, Transport::Udp] {
         let mut test = test(transport, Directions::Both);
         test.omit = Nanos::from_secs(1);
-        let world = run(test, Nature { lose_every: 10, delay_ms: 40, ..Nature::default() });
+        let world = run(test, Nature { lose_every: 10, delay: Nanos::from_millis(40), ..nature() });
         assert_agreed(&world);
-        for stream in &world.client.local.as_ref().unwrap().streams {
+        for stream in &world.work.client.measured.as_ref().unwrap().streams {
             assert!(stream.bytes.0 * 10 < stream.total_bytes.0 * 7, "about half of it is counted");
         }
     }
@@ -146,11 +162,12 @@ fn the_servers_report_title_and_extra_data_travel() {
         ..Extras::default()
     };
     for report in [Report::Text("Accepted connection\n".into()), Report::Json(json!({"end": {"a": 1}}))] {
-        let nature = Nature { report: Some(report.clone()), portion: 3, ..Nature::default() };
         let test = test(Transport::Tcp, Directions::Up);
+        let nature = Nature { portion: 3, ..nature() };
         let mut world = world_of(test, extras.clone(), ServerConfig::default(), nature);
-        world.run(10_000);
-        let peer = world.client.peer().unwrap();
+        world.work.report = Some(report.clone());
+        world.run();
+        let peer = world.client.told_by_peer().unwrap();
         let got = peer.output_text.clone().map(Report::Text).or(peer.output_json.clone().map(Report::Json));
         assert_eq!(got, Some(report));
     }
@@ -158,9 +175,11 @@ fn the_servers_report_title_and_extra_data_travel() {
 
 #[test]
 fn a_report_nobody_asked_for_stays_at_home() {
-    let nature = Nature { report: Some(Report::Text("secret".into())), ..Nature::default() };
-    let world = run(test(Transport::Udp, Directions::Up), nature);
-    assert_eq!(world.client.peer().unwrap().output_text, None);
+    let test = test(Transport::Udp, Directions::Up);
+    let mut world = world_of(test, Extras::default(), ServerConfig::default(), nature());
+    world.work.report = Some(Report::Text("secret".into()));
+    world.run();
+    assert_eq!(world.client.told_by_peer().unwrap().output_text, None);
 }
 
 #[test]
@@ -169,8 +188,8 @@ fn only_the_right_token_is_let_in() {
         let extras = Extras { auth_token: token.map(str::to_owned), ..Extras::default() };
         let config =
             ServerConfig { verifier: Some(Box::new(|token| token == "right")), ..ServerConfig::default() };
-        let mut world = world_of(test(Transport::Tcp, Directions::Up), extras, config, Nature::default());
-        world.run(10_000);
+        let mut world = world_of(test(Transport::Tcp, Directions::Up), extras, config, nature());
+        world.run();
         assert_eq!(world.client.error.is_none(), good);
         if !good {
             let Some(ProtocolError::Refused(why)) = &world.client.error else {
@@ -188,8 +207,8 @@ fn what_the_policy_forbids_is_refused_with_its_code() {
         let mut test = test(Transport::Udp, Directions::Up);
         change(&mut test);
         let config = ServerConfig { policy, verifier: None };
-        let mut world = world_of(test, Extras::default(), config, Nature::default());
-        world.run(10_000);
+        let mut world = world_of(test, Extras::default(), config, nature());
+        world.run();
         let Some(ProtocolError::Refused(why)) = &world.client.error else {
             panic!("{:?}", world.client.error)
         };
@@ -213,21 +232,23 @@ fn a_client_that_sends_too_fast_is_stopped() {
         policy: Policy { max_rate: Some(BitRate(rate)), ..Policy::default() },
         verifier: None,
     };
-    let mut world = world_of(test.clone(), Extras::default(), config(7_000_000), Nature::default());
-    world.run(10_000);
+    let mut world = world_of(test.clone(), Extras::default(), config(7_000_000), nature());
+    world.run();
     let Some(ProtocolError::PeerStopped(why)) = &world.client.error else {
         panic!("{:?}", world.client.error)
     };
     assert!(why.contains("27"), "{why}");
-    let mut world = world_of(test, Extras::default(), config(8_000_000), Nature::default());
-    world.run(70_000);
+    let mut world = world_of(test, Extras::default(), config(8_000_000), nature());
+    world.run();
     assert_agreed(&world);
 }
 
 #[test]
 fn senders_that_do_not_stop_are_stopped() {
-    let nature = Nature { senders_stuck: true, ..Nature::default() };
-    let world = run(test(Transport::Tcp, Directions::Both), nature);
+    let test = test(Transport::Tcp, Directions::Both);
+    let mut world = world_of(test, Extras::default(), ServerConfig::default(), nature());
+    world.work.senders_stuck = true;
+    world.run();
     assert_agreed(&world);
     assert_complete(&world);
 }
@@ -237,7 +258,7 @@ fn an_interrupt_ends_the_test_early_with_all_results() {
     for directions in [Directions::Up, Directions::Down, Directions::Both] {
         let mut test = test(Transport::Tcp, directions);
         test.end = End::Time(Nanos::from_secs(3600));
-        let world = run(test, Nature { interrupts_ms: vec![2000], ..Nature::default() });
+        let world = with(test, vec![at(2000, Trouble::Interrupt(Who::Client))]);
         assert_agreed(&world);
         assert_complete(&world);
     }
@@ -246,8 +267,8 @@ fn an_interrupt_ends_the_test_early_with_all_results() {
 #[test]
 fn an_interrupt_before_or_a_second_one_stops_at_once() {
     for interrupts_ms in [vec![1], vec![7], vec![500, 501], vec![500, 510]] {
-        let nature = Nature { interrupts_ms, ..Nature::default() };
-        let world = run(test(Transport::Udp, Directions::Both), nature);
+        let troubles = interrupts_ms.into_iter().map(|ms| at(ms, Trouble::Interrupt(Who::Client))).collect();
+        let world = with(test(Transport::Udp, Directions::Both), troubles);
         assert_eq!(world.client.error, Some(ProtocolError::Stopped("Ctrl-C".into())));
         assert_eq!(world.server.error, Some(ProtocolError::PeerStopped("the client was stopped".into())));
     }
@@ -255,10 +276,10 @@ fn an_interrupt_before_or_a_second_one_stops_at_once() {
 
 #[test]
 fn a_server_that_is_stopped_says_so() {
-    let world =
-        run(test(Transport::Tcp, Directions::Up), Nature { shutdown_ms: Some(300), ..Nature::default() });
+    let stop = at(300, Trouble::Interrupt(Who::Server));
+    let world = with(test(Transport::Tcp, Directions::Up), vec![stop]);
     assert_eq!(world.client.error, Some(ProtocolError::PeerStopped("the server was stopped".into())));
-    assert_eq!(world.server.error, Some(ProtocolError::Stopped("SIGTERM".into())));
+    assert_eq!(world.server.error, Some(ProtocolError::Stopped("Ctrl-C".into())));
 }
 
 #[test]
@@ -266,10 +287,10 @@ fn a_vanished_peer_never_holds_an_end_for_ever() {
     for gone in [0, 2, 5, 8, 11, 14, 17, 20, 500, 1014, 1018, 1022, 1026] {
         for directions in [Directions::Up, Directions::Down] {
             let test = test(Transport::Tcp, directions);
-            let world = run(test.clone(), Nature { client_gone_ms: Some(gone), ..Nature::default() });
-            assert!(world.server.closed.is_some(), "client gone at {gone}");
-            let world = run(test, Nature { server_gone_ms: Some(gone), ..Nature::default() });
-            assert!(world.client.closed.is_some(), "server gone at {gone}");
+            for who in BOTH {
+                let world = with(test.clone(), vec![at(gone, Trouble::Vanish(who))]);
+                assert!(world.closed()[usize::from(who == Who::Client)], "{who:?} gone at {gone}");
+            }
         }
     }
 }
@@ -278,10 +299,10 @@ fn a_vanished_peer_never_holds_an_end_for_ever() {
 fn a_silent_sender_ends_a_test_without_end() {
     let mut test = test(Transport::Tcp, Directions::Down);
     test.end = End::Time(Nanos::MAX);
-    let world = run(test.clone(), Nature { server_gone_ms: Some(500), ..Nature::default() });
+    let world = with(test.clone(), vec![at(500, Trouble::Vanish(Who::Server))]);
     assert!(matches!(world.client.error, Some(ProtocolError::Timeout(_))), "{:?}", world.client.error);
     test.directions = Directions::Up;
-    let world = run(test, Nature { client_gone_ms: Some(500), ..Nature::default() });
+    let world = with(test, vec![at(500, Trouble::Vanish(Who::Client))]);
     assert!(matches!(world.server.error, Some(ProtocolError::Timeout(_))), "{:?}", world.server.error);
 }
 
@@ -302,7 +323,8 @@ proptest! {
         let transport = if udp { Transport::Udp } else { Transport::Tcp };
         let mut test = test(transport, [Directions::Up, Directions::Down, Directions::Both][way]);
         (test.streams, test.omit) = (streams, Nanos::from_secs(omit));
-        let world = run(test, Nature { delay_ms, portion, lose_every, seed, ..Nature::default() });
+        let delay = Nanos::from_millis(delay_ms);
+        let world = run(test, Nature { delay, portion, lose_every, seed, ..nature() });
         assert_agreed(&world);
         if omit == 0 && !udp {
             assert_complete(&world);
@@ -312,15 +334,19 @@ proptest! {
     #[test]
     fn an_end_at_any_moment_is_an_end(
         way in 0..3_usize,
-        client_gone_ms in prop::option::of(0_u64..1200),
-        server_gone_ms in prop::option::of(0_u64..1200),
-        interrupts_ms in prop::collection::vec(0_u64..1200, 0..3),
-        shutdown_ms in prop::option::of(0_u64..1200),
+        client_gone in prop::option::of(0_u64..1200),
+        server_gone in prop::option::of(0_u64..1200),
+        interrupts in prop::collection::vec(0_u64..1200, 0..3),
+        shutdown in prop::option::of(0_u64..1200),
         seed in 1_u64..,
     ) {
         let test = test(Transport::Udp, [Directions::Up, Directions::Down, Directions::Both][way]);
-        run(test, Nature {
-            client_gone_ms, server_gone_ms, interrupts_ms, shutdown_ms, seed, portion: 4, ..Nature::default()
-        });
+        let gone = client_gone.map(|ms| at(ms, Trouble::Vanish(Who::Client)));
+        let troubles = gone.into_iter()
+            .chain(server_gone.map(|ms| at(ms, Trouble::Vanish(Who::Server))))
+            .chain(shutdown.map(|ms| at(ms, Trouble::Interrupt(Who::Server))))
+            .chain(interrupts.into_iter().map(|ms| at(ms, Trouble::Interrupt(Who::Client))))
+            .collect();
+        run(test, Nature { troubles, seed, portion: 4, ..nature() });
     }
 }

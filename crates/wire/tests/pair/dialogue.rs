@@ -1,12 +1,12 @@
 //! Whole native tests in the virtual world: all goes well, or somebody wants to stop.
 
 use crate::ends::{NativePair, client_config, pair, pair_of, server_config, spec, token};
-use crate::world::{Nature, Pair, Trouble, Who};
 use model::plan::{Directions, End, TestSpec, Transport};
 use model::sample::{Role, SideResult};
 use model::units::{BitRate, Bytes, Nanos};
 use pathmeter_wire::{Policy, ProtocolError};
 use proptest::prelude::*;
+use world::{Flows, Nature, Trouble, Who, World};
 
 const TRANSPORTS: [Transport; 2] = [Transport::Tcp, Transport::Udp];
 const DIRECTIONS: [Directions; 3] = [Directions::Up, Directions::Down, Directions::Both];
@@ -15,7 +15,7 @@ fn every_test() -> impl Iterator<Item = TestSpec> {
     TRANSPORTS.into_iter().flat_map(|transport| DIRECTIONS.map(|directions| spec(transport, directions)))
 }
 
-fn run(nature: Nature, spec: &TestSpec) -> NativePair {
+fn run(nature: Nature<'static>, spec: &TestSpec) -> NativePair {
     let mut pair = pair(nature, spec);
     pair.run();
     pair
@@ -23,9 +23,9 @@ fn run(nature: Nature, spec: &TestSpec) -> NativePair {
 
 /// Each end has told what it measured, and been told what the other measured.
 fn assert_results_exchanged(pair: &NativePair) {
-    assert!(pair.client.measured.is_some());
-    assert_eq!(pair.client.result_of_peer(), pair.server.measured.as_ref());
-    assert_eq!(pair.server.result_of_peer(), pair.client.measured.as_ref());
+    assert!(pair.work.client.measured.is_some());
+    assert_eq!(pair.client.result_of_peer(), pair.work.server.measured.as_ref());
+    assert_eq!(pair.server.result_of_peer(), pair.work.client.measured.as_ref());
 }
 
 fn totals(result: &SideResult, role: Role) -> Vec<(u32, Bytes)> {
@@ -35,7 +35,8 @@ fn totals(result: &SideResult, role: Role) -> Vec<(u32, Bytes)> {
 
 /// What was sent in a stream is what was received.
 fn assert_ends_agree(pair: &NativePair) {
-    let (client, server) = (pair.client.measured.as_ref().unwrap(), pair.server.measured.as_ref().unwrap());
+    let (client, server) =
+        (pair.work.client.measured.as_ref().unwrap(), pair.work.server.measured.as_ref().unwrap());
     assert_eq!(totals(client, Role::Sender), totals(server, Role::Receiver));
     assert_eq!(totals(client, Role::Receiver), totals(server, Role::Sender));
     assert!(totals(client, Role::Sender).iter().chain(&totals(server, Role::Sender)).all(|row| row.1.0 > 0));
@@ -53,7 +54,7 @@ fn every_kind_of_test_ends_well_and_both_ends_agree_to_the_byte() {
         assert_eq!(pair.server.session.peer_host().unwrap().name, "client");
         assert_eq!(pair.client.session.session(), Some(pair.server.session.session()));
         assert_eq!(pair.server.session.spec(), Some(&spec));
-        assert_eq!(pair.client.plan, pair.server.plan);
+        assert_eq!(pair.work.client.plan, pair.work.server.plan);
     }
 }
 
@@ -61,7 +62,7 @@ fn every_kind_of_test_ends_well_and_both_ends_agree_to_the_byte() {
 fn a_test_takes_its_time_and_little_more() {
     for spec in every_test() {
         let pair = run(Nature::default(), &spec);
-        let took = pair.now - pair.client.started.unwrap();
+        let took = pair.now - pair.work.client.started.unwrap();
         assert!((Nanos::from_secs(3)..Nanos::from_millis(3500)).contains(&took), "{took} for {spec:?}");
     }
 }
@@ -70,7 +71,7 @@ fn a_test_takes_its_time_and_little_more() {
 fn time_zero_of_the_client_is_when_the_server_can_receive() {
     for spec in every_test() {
         let pair = run(Nature::default(), &spec);
-        let apart = pair.client.started.unwrap() - pair.server.started.unwrap();
+        let apart = pair.work.client.started.unwrap() - pair.work.server.started.unwrap();
         assert!((Nanos::from_millis(5)..Nanos::from_millis(6)).contains(&apart), "{apart}");
     }
 }
@@ -82,7 +83,7 @@ fn a_number_of_bytes_or_blocks_is_sent_exactly() {
             let pair = run(Nature::default(), &spec);
             assert_eq!(pair.client.error, None);
             assert_ends_agree(&pair);
-            let sent = totals(pair.client.measured.as_ref().unwrap(), Role::Sender);
+            let sent = totals(pair.work.client.measured.as_ref().unwrap(), Role::Sender);
             let expected = if end == End::Blocks(2_000) { 1_000_000 } else { 2_500_000 };
             assert!(sent.iter().all(|row| row.1 == Bytes(expected)), "{sent:?}");
         }
@@ -96,7 +97,8 @@ fn losses_of_datagrams_do_not_keep_the_drain_waiting() {
         let pair = run(nature, &spec(Transport::Udp, directions));
         assert_eq!(pair.client.error, None);
         assert_results_exchanged(&pair);
-        let results = [pair.client.measured.as_ref().unwrap(), pair.server.measured.as_ref().unwrap()];
+        let results =
+            [pair.work.client.measured.as_ref().unwrap(), pair.work.server.measured.as_ref().unwrap()];
         let lost: u64 =
             results.iter().flat_map(|r| &r.streams).map(|row| row.udp.as_ref().unwrap().lost).sum();
         assert!(lost > 0);
@@ -124,7 +126,9 @@ fn without_an_interval_the_server_reports_only_at_the_end() {
             now,
         )
     };
-    let mut pair = Pair::new(Nature::default(), client, server);
+    let nature = Nature::default();
+    let flows = Flows::new(&nature);
+    let mut pair = World::new(nature, client, server, flows);
     pair.run();
     assert_eq!((pair.client.error, pair.client.events.len()), (None, 2), "the clocks, and the peer's result");
 }
@@ -152,7 +156,7 @@ fn a_token_is_proved_by_both_ends() {
         let text = wrong.client.error.unwrap().to_string();
         assert!(text.contains("token") && text.contains("--token-file"), "{text}");
         assert!(wrong.server.error.unwrap().to_string().contains("refused the client"));
-        assert!(wrong.client.plan.is_none() && wrong.server.plan.is_none(), "nothing was opened");
+        assert!(wrong.work.client.plan.is_none() && wrong.work.server.plan.is_none(), "nothing was opened");
     }
     let without = ends("", "secret", b"tls").client.error.unwrap().to_string();
     assert!(without.contains("wants a token"), "{without}");
@@ -213,8 +217,9 @@ fn a_server_ends_a_test_that_has_no_end_by_time() {
 #[test]
 fn flows_that_cannot_be_opened_are_told_to_both_ends() {
     for who in [Who::Client, Who::Server] {
-        let nature = Nature { troubles: vec![(Nanos(0), Trouble::FlowsFail(who))], ..Nature::default() };
-        let pair = run(nature, &spec(Transport::Tcp, Directions::Up));
+        let mut pair = pair(Nature::default(), &spec(Transport::Tcp, Directions::Up));
+        pair.work.fails = Some(who);
+        pair.run();
         let [client, server] = [pair.client.error.unwrap(), pair.server.error.unwrap()];
         let (here, there) = if who == Who::Client { (client, server) } else { (server, client) };
         assert!(matches!(here, ProtocolError::Flows(_)), "{here}");
@@ -259,15 +264,15 @@ proptest! {
         };
         let stopped = matches!(mine, Some(ProtocolError::Stopped(_)));
         prop_assert!(stopped || mine.is_none(), "{mine:?}");
-        if stopped && pair.client.started.is_some() {
-            prop_assert!(pair.client.measured.is_some() && pair.server.measured.is_some());
+        if stopped && pair.work.client.started.is_some() {
+            prop_assert!(pair.work.client.measured.is_some() && pair.work.server.measured.is_some());
         }
         let told = matches!(other, Some(ProtocolError::PeerStopped(_)));
-        if told && pair.client.started.is_some() {
+        if told && pair.work.client.started.is_some() {
             assert_results_exchanged(&pair);
         }
         let exchanged = pair.client.result_of_peer().is_some() && pair.server.result_of_peer().is_some();
         prop_assert!(told || !stopped || !exchanged, "{other:?}: the other end learns who stopped the test");
-        prop_assert!(pair.now - pair.client.started.unwrap_or(pair.now) < Nanos::from_secs(5));
+        prop_assert!(pair.now - pair.work.client.started.unwrap_or(pair.now) < Nanos::from_secs(5));
     }
 }

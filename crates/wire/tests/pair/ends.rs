@@ -1,13 +1,18 @@
 //! The native protocol's two ends for the world.
 
-use crate::world::{Nature, Pair};
 use model::host::Host;
 use model::plan::{Directions, End, TestSpec, Transport};
+use model::time::MonoTime;
 use model::units::Nanos;
-use pathmeter_wire::Policy;
+use pathmeter_wire::Session;
 use pathmeter_wire::native::{Client, ClientConfig, Server, ServerConfig, Token};
+use pathmeter_wire::{Policy, ProtocolError};
+use world::{Flows, Nature, Who, Work, World};
 
-pub(crate) type NativePair = Pair<Client, Server>;
+pub(crate) type NativePair = World<'static, Client, Server, Flows>;
+
+/// A client of another kind and its server.
+pub(crate) type Talk<C, W> = World<'static, C, Server, W>;
 
 pub(crate) fn host(name: &str) -> Host {
     Host { name: name.into(), ..Host::default() }
@@ -45,16 +50,41 @@ pub(crate) fn spec(transport: Transport, directions: Directions) -> TestSpec {
     TestSpec { directions, length, end: End::Time(Nanos::from_secs(3)), ..TestSpec::new(transport) }
 }
 
-pub(crate) fn pair(nature: Nature, spec: &TestSpec) -> NativePair {
+pub(crate) fn pair(nature: Nature<'static>, spec: &TestSpec) -> NativePair {
     pair_of(nature, spec, client_config(), server_config())
 }
 
 pub(crate) fn pair_of(
-    nature: Nature,
+    nature: Nature<'static>,
     spec: &TestSpec,
     client: ClientConfig,
     server: ServerConfig,
 ) -> NativePair {
-    let interval = nature.interval;
-    Pair::new(nature, |now| Client::new(client, spec.clone(), interval, now), |now| Server::new(server, now))
+    let (interval, flows) = (nature.interval, Flows::new(&nature));
+    let client = |now| Client::new(client, spec.clone(), interval, now);
+    World::new(nature, client, |now| Server::new(server, now), flows)
+}
+
+/// A client of any kind, a server, and what they do beside the dialogue.
+pub(crate) fn talk<C: Session, W: Work>(
+    client: impl FnOnce(MonoTime) -> C,
+    server: ServerConfig,
+    work: W,
+) -> Talk<C, W> {
+    World::new(Nature::default(), client, |now| Server::new(server, now), work)
+}
+
+/// The same with a server as usual, when the client is as it should be.
+pub(crate) fn talk_until<C: Session, W: Work>(
+    client: impl FnOnce(MonoTime) -> C,
+    work: W,
+    is_ready: impl Fn(&C) -> bool,
+) -> Talk<C, W> {
+    let mut talk = talk(client, server_config(), work);
+    talk.run_until(|talk| is_ready(&talk.client.session));
+    talk
+}
+
+pub(crate) fn error(pair: &NativePair, who: Who) -> Option<&ProtocolError> {
+    pair.errors()[usize::from(who == Who::Server)]
 }

@@ -1,7 +1,6 @@
 //! Sessions of frames: questions about an interface of the server, over a connection with delay, loss of the peer, and lies.
 
-use crate::ends::{client_config, server_config, token};
-use crate::talk::{Rest, Talk};
+use crate::ends::{Talk, client_config, server_config, talk, talk_until, token};
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
@@ -13,6 +12,7 @@ use pathmeter_wire::native::{ClientConfig, EthernetAddress, Refusal, ServerConfi
 use pathmeter_wire::work::frames::{PortAnswer, PortOrder};
 use pathmeter_wire::{Input, Policy, ProtocolError, WorkReply, WorkRequest};
 use std::collections::VecDeque;
+use world::{BOTH, Who, Work};
 
 type World = Talk<FramesClient, Interface>;
 
@@ -38,8 +38,8 @@ impl Default for Interface {
     }
 }
 
-impl Rest for Interface {
-    fn work(&mut self, now: MonoTime, _client: bool, request: WorkRequest) -> Option<WorkReply> {
+impl Work for Interface {
+    fn request(&mut self, now: MonoTime, _who: Who, request: WorkRequest) -> Option<WorkReply> {
         let WorkRequest::Frames(order) = request else { panic!("{request:?} in a session of frames") };
         if let PortOrder::Open(_) = order {
             let opened = now + Nanos::from_millis(5);
@@ -53,13 +53,13 @@ impl Rest for Interface {
         self.answers.front().map(|answer| answer.0)
     }
 
-    fn take(&mut self) -> Option<WorkReply> {
-        self.answers.pop_front().map(|(_, answer)| answer.into())
+    fn take(&mut self, _now: MonoTime) -> Option<(Who, WorkReply)> {
+        self.answers.pop_front().map(|(_, answer)| (Who::Server, answer.into()))
     }
 }
 
 fn world(client: ClientConfig, server: ServerConfig, interface: Interface) -> World {
-    Talk::new(|now| FramesClient::new(client, wish(), now), server, interface)
+    talk(|now| FramesClient::new(client, wish(), now), server, interface)
 }
 
 fn plain() -> World {
@@ -68,30 +68,34 @@ fn plain() -> World {
 
 fn ready() -> World {
     let client = |now| FramesClient::new(client_config(), wish(), now);
-    Talk::until(client, Interface::default(), |client| client.port().is_some())
+    talk_until(client, Interface::default(), |client| client.port().is_some())
 }
 
-impl World {
-    fn run_for(&mut self, time: Nanos) {
-        let until = self.now + time;
-        let nobodys = PortAnswer::Told { id: u32::MAX, told: FramesTold::Begun {} };
-        self.rest.answers.push_back((until, nobodys));
-        self.run_until(|world| world.now >= until);
-    }
-
-    fn ask(&mut self, ask: FramesAsk) {
-        self.client.ask(self.now, ask).unwrap();
-        self.outputs(true);
-    }
-
+/// What happens in a session of frames.
+trait Steps {
+    fn ask(&mut self, ask: FramesAsk);
     /// The driver's answer to the last question, after this time.
+    fn tells(&mut self, after: Nanos, told: FramesTold);
+    fn answered(&mut self, ask: FramesAsk, told: FramesTold) -> FramesTold;
+    fn told(&mut self) -> FramesTold;
+    /// The server says this to the client.
+    fn server_says(&mut self, json: &str);
+    fn client_says(&mut self, json: &str);
+}
+
+impl Steps for World {
+    fn ask(&mut self, ask: FramesAsk) {
+        self.client.session.ask(self.now, ask).unwrap();
+        self.take_outputs(Who::Client);
+    }
+
     fn tells(&mut self, after: Nanos, told: FramesTold) {
-        let orders = self.rest.orders.len();
-        self.run_until(|world| world.rest.orders.len() > orders);
-        let Some(PortOrder::Ask { id, .. }) = self.rest.orders.last() else {
-            panic!("{:?}", self.rest.orders)
+        let orders = self.work.orders.len();
+        self.run_until(|world| world.work.orders.len() > orders);
+        let Some(PortOrder::Ask { id, .. }) = self.work.orders.last() else {
+            panic!("{:?}", self.work.orders)
         };
-        self.rest.answers.push_back((self.now + after, PortAnswer::Told { id: *id, told }));
+        self.work.answers.push_back((self.now + after, PortAnswer::Told { id: *id, told }));
     }
 
     fn answered(&mut self, ask: FramesAsk, told: FramesTold) -> FramesTold {
@@ -102,21 +106,20 @@ impl World {
 
     fn told(&mut self) -> FramesTold {
         for _ in 0..1000 {
-            if let Some(told) = self.client.take_told() {
+            if let Some(told) = self.client.session.take_told() {
                 return told;
             }
             self.run_for(Nanos::from_millis(100));
         }
-        panic!("no answer: {:?}", self.errors);
+        panic!("no answer: {:?}", self.errors());
     }
 
-    /// The server says this to the client.
     fn server_says(&mut self, json: &str) {
-        self.says(true, json);
+        self.says(Who::Client, json);
     }
 
     fn client_says(&mut self, json: &str) {
-        self.says(false, json);
+        self.says(Who::Server, json);
     }
 }
 
@@ -177,9 +180,9 @@ fn counted(frames: u64) -> FramesCounted {
 #[test]
 fn the_port_is_told_as_the_server_has_it() {
     let world = ready();
-    assert_eq!(world.client.port(), Some(&port()));
-    assert_eq!(world.rest.orders, [PortOrder::Open(wish())]);
-    assert_eq!(world.client.peer_host().unwrap().name, "server");
+    assert_eq!(world.client.session.port(), Some(&port()));
+    assert_eq!(world.work.orders, [PortOrder::Open(wish())]);
+    assert_eq!(world.client.session.peer_host().unwrap().name, "server");
 }
 
 #[test]
@@ -202,7 +205,7 @@ fn questions_reach_the_driver_whole_and_their_answers_the_client() {
     };
     let told = FramesTold::Counted(Box::new(all));
     assert_eq!(world.answered(FramesAsk::Counted {}, told.clone()), told);
-    let asked = &world.rest.orders[2];
+    let asked = &world.work.orders[2];
     assert_eq!(*asked, PortOrder::Ask { id: 2, ask: count() });
 }
 
@@ -213,10 +216,10 @@ fn a_minute_of_frames_is_waited_for_and_the_session_lives() {
     world.ask(FramesAsk::Sent {});
     world.tells(Nanos::from_secs(61), sent(60_000));
     assert_eq!(world.told(), sent(60_000));
-    world.client.finish(world.now);
-    world.outputs(true);
-    world.run_until(|world| world.closed == [true, true]);
-    assert_eq!(world.errors, [None, None]);
+    world.client.session.finish(world.now);
+    world.take_outputs(Who::Client);
+    world.run();
+    assert_eq!(world.errors(), [None, None]);
 }
 
 #[test]
@@ -227,8 +230,8 @@ fn sending_is_stopped_and_what_was_sent_is_told() {
     world.tells(Nanos::from_secs(5), sent(5000));
     world.ask(FramesAsk::Stop {});
     assert_eq!(world.told(), sent(5000));
-    assert!(matches!(world.rest.orders.last(), Some(PortOrder::Ask { ask: FramesAsk::Stop {}, .. })));
-    assert_eq!(world.errors, [None, None]);
+    assert!(matches!(world.work.orders.last(), Some(PortOrder::Ask { ask: FramesAsk::Stop {}, .. })));
+    assert_eq!(world.errors(), [None, None]);
 }
 
 #[test]
@@ -238,9 +241,9 @@ fn a_stop_that_is_not_heard_is_not_waited_for_a_minute() {
     world.ask(FramesAsk::Sent {});
     world.ask(FramesAsk::Stop {});
     let asked = world.now;
-    world.run_until(|world| world.closed[1]);
+    world.run_until(|world| world.client.closed.is_some());
     assert!(world.now - asked <= Nanos::from_secs(11), "{}", world.now - asked);
-    assert!(matches!(world.errors[1], Some(ProtocolError::Timeout(_))), "{:?}", world.errors);
+    assert!(matches!(world.client.error, Some(ProtocolError::Timeout(_))), "{:?}", world.errors());
 }
 
 #[test]
@@ -248,10 +251,10 @@ fn a_driver_that_never_answers_is_given_up() {
     for ask in [FramesAsk::Counted {}, FramesAsk::NextHop { to: [198, 18, 0, 1].into() }] {
         let mut world = ready();
         world.ask(ask);
-        world.run_until(|world| world.closed == [true, true]);
-        let Some(ProtocolError::Timeout(what)) = &world.errors[1] else { panic!("{:?}", world.errors) };
+        world.run();
+        let Some(ProtocolError::Timeout(what)) = &world.client.error else { panic!("{:?}", world.errors()) };
         assert!(what.contains("frames"), "{what}");
-        assert!(matches!(world.errors[0], Some(ProtocolError::Closed(_))), "{:?}", world.errors);
+        assert!(matches!(world.server.error, Some(ProtocolError::Closed(_))), "{:?}", world.errors());
     }
 }
 
@@ -263,23 +266,23 @@ fn a_refused_interface_ends_the_session_with_the_way_out() {
         reason: "eth1 is not offered".into(),
         advice: "start it with --frames-port eth1".into(),
     };
-    world.rest.opens = Some(PortAnswer::Refused(refusal));
-    world.run_until(|world| world.closed == [true, true]);
-    let text = world.errors[1].as_ref().unwrap().to_string();
+    world.work.opens = Some(PortAnswer::Refused(refusal));
+    world.run();
+    let text = world.client.error.as_ref().unwrap().to_string();
     assert!(text.contains("eth1 is not offered; start it with --frames-port eth1"), "{text}");
     assert!(
-        world.errors[0].as_ref().unwrap().to_string().contains("refused the client"),
+        world.server.error.as_ref().unwrap().to_string().contains("refused the client"),
         "{:?}",
-        world.errors
+        world.errors()
     );
 }
 
 #[test]
 fn an_interface_that_does_not_open_is_not_waited_for() {
     let mut world = plain();
-    world.rest.opens = None;
-    world.run_until(|world| world.closed == [true, true]);
-    let Some(ProtocolError::PeerStopped(why)) = &world.errors[1] else { panic!("{:?}", world.errors) };
+    world.work.opens = None;
+    world.run();
+    let Some(ProtocolError::PeerStopped(why)) = &world.client.error else { panic!("{:?}", world.errors()) };
     assert!(why.contains("could not be opened in time"), "{why}");
 }
 
@@ -295,24 +298,23 @@ fn a_question_refused_is_no_end() {
 fn what_is_out_of_range_is_refused_by_both_ends_by_name() {
     let mut world = ready();
     let huge = FramesAsk::Count { sink: SinkKind::Xdp, spec: spec(), frames: (1 << 40) + 1, times: true };
-    let text = world.client.ask(world.now, huge).unwrap_err().to_string();
+    let text = world.client.session.ask(world.now, huge).unwrap_err().to_string();
     assert!(text.contains("frames is 1099511627777"), "{text}");
-    let orders = world.rest.orders.len();
+    let orders = world.work.orders.len();
     let spec = serde_json::to_string(&FrameSpec { sizes: vec![Bytes(63)], ..spec() }).unwrap();
     let brief = format!(r#"{{"what":"count","sink":"xdp","frames":5,"spec":{spec}}}"#);
     assert!(matches!(serde_json::from_str(&brief), Ok(FramesAsk::Count { times: true, .. })));
     world.client_says(&format!(r#"{{"type":"frames_ask","id":7,"ask":{brief}}}"#));
-    let (_, _, answer) = world.control.pop_back().unwrap();
-    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let answer = String::from_utf8_lossy(&world.on_its_way(Who::Client)).into_owned();
     assert!(answer.contains("refused") && answer.contains("size is 63"), "{answer}");
-    assert_eq!((world.rest.orders.len(), world.closed), (orders, [false, false]), "the session goes on");
+    assert_eq!((world.work.orders.len(), world.closed()), (orders, [false, false]), "the session goes on");
 }
 
 #[test]
 fn the_servers_limits_hold() {
     let policy = Policy { max_time: Some(Nanos::from_secs(10)), ..Policy::default() };
     let mut world = world(client_config(), ServerConfig { policy, ..server_config() }, Interface::default());
-    world.run_until(|world| world.client.port().is_some());
+    world.run_until(|world| world.client.session.port().is_some());
     world.ask(send());
     let FramesTold::Refused(refusal) = world.told() else { panic!("it is too long") };
     assert!(refusal.reason.contains("--max-time"), "{refusal:?}");
@@ -331,8 +333,8 @@ fn answers_that_cannot_be_end_the_session() {
         world.answered(count(), FramesTold::Begun {});
         world.ask(FramesAsk::Counted {});
         world.tells(Nanos(1), lie);
-        world.run_until(|world| world.closed == [true, true]);
-        assert!(matches!(world.errors[1], Some(ProtocolError::Violation { .. })), "{:?}", world.errors);
+        world.run();
+        assert!(matches!(world.client.error, Some(ProtocolError::Violation { .. })), "{:?}", world.errors());
     }
 }
 
@@ -346,9 +348,9 @@ fn answers_nobody_asked_for_and_numbers_without_end_are_violations() {
         let mut world = ready();
         world.server_says(json);
         assert!(
-            matches!(world.errors[1], Some(ProtocolError::Violation { .. })),
+            matches!(world.client.error, Some(ProtocolError::Violation { .. })),
             "{json}: {:?}",
-            world.errors
+            world.errors()
         );
     }
 }
@@ -359,31 +361,30 @@ fn too_many_questions_at_once_are_a_violation() {
     for id in 1..6 {
         world.client_says(&format!(r#"{{"type":"frames_ask","id":{id},"ask":{{"what":"sent"}}}}"#));
     }
-    assert_eq!(world.rest.orders.len(), 5);
-    world.run_until(|world| world.closed[0]);
-    assert!(matches!(world.errors[0], Some(ProtocolError::Violation { .. })), "{:?}", world.errors);
+    assert_eq!(world.work.orders.len(), 5);
+    world.run_until(|world| world.server.closed.is_some());
+    assert!(matches!(world.server.error, Some(ProtocolError::Violation { .. })), "{:?}", world.errors());
 }
 
 #[test]
 fn a_question_too_early_is_a_violation() {
     let mut world = plain();
-    world.rest.opens = None;
-    world.run_until(|world| !world.rest.orders.is_empty());
+    world.work.opens = None;
+    world.run_until(|world| !world.work.orders.is_empty());
     world.client_says(r#"{"type":"frames_ask","id":1,"ask":{"what":"counted"}}"#);
-    world.run_until(|world| world.closed[0]);
-    assert!(matches!(world.errors[0], Some(ProtocolError::Violation { .. })), "{:?}", world.errors);
+    world.run_until(|world| world.server.closed.is_some());
+    assert!(matches!(world.server.error, Some(ProtocolError::Violation { .. })), "{:?}", world.errors());
 }
 
 #[test]
 fn a_peer_that_vanishes_is_noticed_by_either_end() {
-    for gone in [0, 1] {
+    for gone in BOTH {
         let mut world = ready();
-        world.closed[gone] = true;
+        world.vanish(gone);
         let left = world.now;
-        world.run_until(|world| world.closed[1 - gone]);
-        let Some(ProtocolError::Timeout(what)) = &world.errors[1 - gone] else {
-            panic!("{:?}", world.errors)
-        };
+        world.run();
+        let other = world.errors()[usize::from(gone == Who::Client)];
+        let Some(ProtocolError::Timeout(what)) = other else { panic!("{:?}", world.errors()) };
         assert!(what.contains("vanished"), "{what}");
         assert!(world.now - left <= Nanos::from_secs(19), "{}", world.now - left);
     }
@@ -393,30 +394,30 @@ fn a_peer_that_vanishes_is_noticed_by_either_end() {
 fn a_connection_that_breaks_is_the_end_at_once() {
     let mut world = ready();
     world.answered(send(), FramesTold::Begun {});
-    world.input(false, Input::Closed);
-    assert_eq!(world.errors[0], Some(ProtocolError::Closed("during a session of frames".into())));
-    assert!(world.closed[0]);
+    world.give(Who::Server, Input::Closed);
+    assert_eq!(world.server.error, Some(ProtocolError::Closed("during a session of frames".into())));
+    assert!(world.server.closed.is_some());
 }
 
 #[test]
 fn an_older_server_is_to_be_upgraded() {
     let mut world = plain();
-    world.outputs(true);
-    world.input(true, Input::Received(b"PMTRCTRL\x01\x01"));
+    world.take_outputs(Who::Client);
+    world.give(Who::Client, Input::Received(b"PMTRCTRL\x01\x01"));
     world.server_says(r#"{"type":"hello","software":"pathmeter 0.0.9","features":["time-travel"]}"#);
-    let text = world.errors[1].as_ref().unwrap().to_string();
+    let text = world.client.error.as_ref().unwrap().to_string();
     assert!(text.contains("pathmeter 0.0.9") && text.ends_with("upgrade pathmeter there"), "{text}");
 }
 
 #[test]
 fn a_client_that_does_not_name_the_feature_is_refused() {
     let mut world = plain();
-    world.input(false, Input::Received(b"PMTRCTRL\x01\x01"));
+    world.give(Who::Server, Input::Received(b"PMTRCTRL\x01\x01"));
     world.client_says(r#"{"type":"hello"}"#);
     let host = serde_json::to_string(&crate::ends::host("older")).unwrap();
     world.client_says(&format!(r#"{{"type":"test","kind":"frames","interface":"eth1","host":{host}}}"#));
-    assert_eq!(world.rest.orders, []);
-    let told = String::from_utf8_lossy(&world.control.pop_back().unwrap().2).into_owned();
+    assert_eq!(world.work.orders, []);
+    let told = String::from_utf8_lossy(&world.on_its_way(Who::Client)).into_owned();
     assert!(told.contains("unsupported") && told.contains("upgrade the client"), "{told}");
 }
 
@@ -425,30 +426,30 @@ fn a_token_keeps_strangers_from_the_interface() {
     let server = ServerConfig { token: token("secret"), ..server_config() };
     let mut world =
         world(ClientConfig { token: token("guess"), ..client_config() }, server, Interface::default());
-    world.run_until(|world| world.closed == [true, true]);
-    assert_eq!(world.rest.orders, []);
-    assert!(matches!(world.errors[1], Some(ProtocolError::Refused(_))), "{:?}", world.errors);
+    world.run();
+    assert_eq!(world.work.orders, []);
+    assert!(matches!(world.client.error, Some(ProtocolError::Refused(_))), "{:?}", world.errors());
 }
 
 #[test]
 fn a_newer_servers_tools_that_are_not_known_here_are_passed_over() {
     let mut world = plain();
-    world.rest.opens = None;
-    world.run_until(|world| !world.rest.orders.is_empty());
+    world.work.opens = None;
+    world.run_until(|world| !world.work.orders.is_empty());
     world.run_for(Nanos::from_millis(20));
     let mut told = serde_json::to_value(port()).unwrap();
     told["type"] = "frames_port".into();
     told["sources"] = serde_json::json!(["warp-drive", "packet"]);
     world.server_says(&told.to_string());
-    assert_eq!(world.client.port().unwrap().sources, [SourceKind::Packet]);
+    assert_eq!(world.client.session.port().unwrap().sources, [SourceKind::Packet]);
 }
 
 #[test]
 fn an_interface_that_nobody_uses_is_free_again_after_an_hour() {
     let mut world = ready();
     world.run_for(Nanos::from_secs(3500));
-    assert_eq!(world.closed, [false, false], "kept alive by pings");
-    world.run_until(|world| world.closed == [true, true]);
-    let Some(ProtocolError::PeerStopped(why)) = &world.errors[1] else { panic!("{:?}", world.errors) };
+    assert_eq!(world.closed(), [false, false], "kept alive by pings");
+    world.run();
+    let Some(ProtocolError::PeerStopped(why)) = &world.client.error else { panic!("{:?}", world.errors()) };
     assert!(why.contains("an hour"), "{why}");
 }

@@ -1,11 +1,11 @@
 //! A peer that lies: well-formed messages that do not fit the test.
 
-use crate::ends::{NativePair, pair, spec};
-use crate::world::{Nature, Who};
+use crate::ends::{self, NativePair, pair, spec};
 use model::plan::{Directions, Transport};
 use pathmeter_wire::ProtocolError;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use world::{Nature, Who};
 
 /// Runs a test in which what `who` sends as messages of one type is changed.
 fn run(who: Who, kind: &'static str, mut change: impl FnMut(&mut Value) + 'static) -> NativePair {
@@ -32,8 +32,7 @@ fn frame(message: &Value) -> Vec<u8> {
 }
 
 fn error(pair: &NativePair, who: Who) -> &ProtocolError {
-    let error = if who == Who::Client { &pair.client.error } else { &pair.server.error };
-    error.as_ref().expect("a lie is an error")
+    ends::error(pair, who).expect("a lie is an error")
 }
 
 /// Whoever is lied to notices, tells the other, and still tells what it measured itself.
@@ -46,7 +45,7 @@ fn assert_caught(liar: Who, kind: &'static str, change: impl FnMut(&mut Value) +
         let told = error(&pair, liar).to_string();
         assert!(told.contains("broke the native protocol"), "{kind}: {told}");
     }
-    assert!(pair.client.measured.is_some() && pair.server.measured.is_some(), "{kind}");
+    assert!(pair.work.client.measured.is_some() && pair.work.server.measured.is_some(), "{kind}");
 }
 
 #[test]
@@ -106,7 +105,7 @@ fn a_server_that_forgets_the_results_is_not_waited_for_forever() {
     let pair = run(Who::Server, "results", |m| *m = json!({"type": "fortune", "text": "soon"}));
     let error = error(&pair, Who::Client);
     assert!(matches!(error, ProtocolError::Timeout(_) | ProtocolError::Closed(_)), "{error}");
-    assert!(pair.client.measured.is_some() && pair.now.0 < 1_015_000_000_000);
+    assert!(pair.work.client.measured.is_some() && pair.now.0 < 1_015_000_000_000);
 }
 
 #[test]
@@ -130,7 +129,7 @@ fn a_server_that_proves_nothing_is_not_believed() {
     let mut pair = pair_of(nature, &spec(Transport::Tcp, Directions::Up), client, server);
     pair.run();
     assert!(error(&pair, Who::Client).to_string().contains("does not know the token"));
-    assert!(pair.client.plan.is_none());
+    assert!(pair.work.client.plan.is_none());
 }
 
 /// The places of a message, as paths.
@@ -183,7 +182,7 @@ proptest! {
                 *place = value.clone();
             }
         });
-        prop_assert_eq!(pair.client.started.is_some(), pair.client.measured.is_some());
-        prop_assert_eq!(pair.server.started.is_some(), pair.server.measured.is_some());
+        prop_assert_eq!(pair.work.client.started.is_some(), pair.work.client.measured.is_some());
+        prop_assert_eq!(pair.work.server.started.is_some(), pair.work.server.measured.is_some());
     }
 }

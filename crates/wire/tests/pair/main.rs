@@ -2,13 +2,10 @@
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test"))]
 
-mod data;
 mod dialogue;
 mod ends;
 mod frames;
 mod handshake;
 mod lies;
 mod probes;
-mod talk;
 mod trouble;
-mod world;

@@ -1,8 +1,7 @@
 //! Probe and latency sessions: orders, reports and echoes over a path that carries datagrams up to a size; the
 //! dialogue around round trips.
 
-use crate::ends::{client_config, server_config};
-use crate::talk::{Rest, Talk};
+use crate::ends::{Talk, client_config, server_config, talk, talk_until};
 use model::latency::{LatencySpec, WaitMode};
 use model::path::{FragmentShape, Syn, TooBig};
 use model::plan::Transport;
@@ -16,6 +15,7 @@ use pathmeter_wire::work::probes::{Reply, Request};
 use pathmeter_wire::work::round_trips;
 use pathmeter_wire::{Input, Policy, ProtocolError, WorkKind, WorkReply, WorkRequest};
 use proptest::prelude::*;
+use world::{Who, Work};
 
 type World = Talk<ProbeClient, Path>;
 
@@ -41,11 +41,11 @@ impl Default for Path {
     }
 }
 
-impl Rest for Path {
-    fn work(&mut self, now: MonoTime, client: bool, request: WorkRequest) -> Option<WorkReply> {
+impl Work for Path {
+    fn request(&mut self, now: MonoTime, who: Who, request: WorkRequest) -> Option<WorkReply> {
         match request {
             WorkRequest::Flows(order) => {
-                self.kinds[usize::from(client)] = Some(order.kind);
+                self.kinds[usize::from(who == Who::Client)] = Some(order.kind);
                 Some(WorkReply::Open(Vec::new()))
             }
             WorkRequest::Probes(Request::Send { bytes, cut, .. }) => self.datagram(now, bytes, cut),
@@ -77,36 +77,41 @@ impl Path {
 }
 
 fn probing(server: ServerConfig) -> World {
-    Talk::new(|now| ProbeClient::new(client_config(), now), server, Path::default())
+    talk(|now| ProbeClient::new(client_config(), now), server, Path::default())
 }
 
 fn latency(server: ServerConfig, spec: LatencySpec) -> World {
-    Talk::new(|now| ProbeClient::latency(client_config(), spec, now), server, Path::default())
+    talk(|now| ProbeClient::latency(client_config(), spec, now), server, Path::default())
 }
 
 fn ready() -> World {
-    Talk::until(|now| ProbeClient::new(client_config(), now), Path::default(), ProbeClient::is_ready)
+    talk_until(|now| ProbeClient::new(client_config(), now), Path::default(), ProbeClient::is_ready)
 }
 
-impl World {
+/// What happens in a session of probes.
+trait Steps {
     /// The client's driver sends.
+    fn send(&mut self, datagram: &ProbeDatagram, size: u32);
+    fn reply(&mut self) -> ProbeReply;
+}
+
+impl Steps for World {
     fn send(&mut self, datagram: &ProbeDatagram, size: u32) {
         let bytes = datagram.encode(size);
-        if bytes.len() <= self.rest.path_mtu {
+        if bytes.len() <= self.work.path_mtu {
             let fragment = (bytes.len() > 1000).then_some(1000);
-            self.input(false, Reply::Datagram { bytes, fragment }.into());
+            self.give(Who::Server, Input::Work(Reply::Datagram { bytes, fragment }.into()));
         }
     }
 
     fn reply(&mut self) -> ProbeReply {
         for _ in 0..1000 {
-            if let Some(reply) = self.client.take_reply() {
+            if let Some(reply) = self.client.session.take_reply() {
                 return reply;
             }
-            let until = self.now + Nanos::from_millis(20);
-            self.run_until(|world| world.now >= until);
+            self.run_for(Nanos::from_millis(20));
         }
-        panic!("no reply: {:?}", self.errors);
+        panic!("no reply: {:?}", self.errors());
     }
 }
 
@@ -130,10 +135,10 @@ fn path_seen(since: u32) -> PathSeen {
 #[test]
 fn what_a_liar_knows_of_the_path_is_held_to_what_can_be() {
     let mut world = ready();
-    world.client.report_path(world.now, 3).unwrap();
+    world.client.session.report_path(world.now, 3).unwrap();
     let told = vec![TooBig { size: u32::MAX, mtu: u32::MAX, from: None, count: u32::MAX }; 1000];
     let liar = PathSeen { interface_mtu: Some(u32::MAX), too_big: told, ..PathSeen::default() };
-    world.input(false, Reply::PathSeen(Box::new(liar)).into());
+    world.give(Who::Server, Input::Work(Reply::PathSeen(Box::new(liar)).into()));
     let ProbeReply::Path(seen) = world.reply() else { panic!("another reply") };
     assert_eq!((seen.interface_mtu, seen.too_big.len()), (Some(65_575), 256));
     assert_eq!((seen.too_big[0].mtu, seen.too_big[0].size), (65_575, 65_575));
@@ -142,24 +147,24 @@ fn what_a_liar_knows_of_the_path_is_held_to_what_can_be() {
 #[test]
 fn the_server_tells_what_it_knows_of_the_path() {
     let mut world = ready();
-    world.client.report_path(world.now, 3).unwrap();
-    world.outputs(true);
+    world.client.session.report_path(world.now, 3).unwrap();
+    world.take_outputs(Who::Client);
     assert_eq!(world.reply(), ProbeReply::Path(Box::new(path_seen(3))));
 }
 
 #[test]
 fn what_the_server_sends_is_counted_by_the_client() {
     let mut world = ready();
-    assert_eq!(world.rest.kinds, [Some(WorkKind::Probes); 2]);
-    world.rest.path_mtu = 1400;
-    world.client.order(world.now, order(3, &[100, 1400, 1401, 1500], 4, None)).unwrap();
-    world.outputs(true);
+    assert_eq!(world.work.kinds, [Some(WorkKind::Probes); 2]);
+    world.work.path_mtu = 1400;
+    world.client.session.order(world.now, order(3, &[100, 1400, 1401, 1500], 4, None)).unwrap();
+    world.take_outputs(Who::Client);
     assert_eq!(world.reply(), ProbeReply::Sent { id: 3, too_big: vec![1500] });
-    let seen = world.rest.seen.received(3);
+    let seen = world.work.seen.received(3);
     let row = |size, count, fragment| SizeCount { size, count, fragment };
     assert_eq!(seen, [row(100, 4, None), row(1400, 4, None)]);
-    world.client.order(world.now, order(4, &[1500], 2, Some(FragmentShape::ByKernel))).unwrap();
-    world.outputs(true);
+    world.client.session.order(world.now, order(4, &[1500], 2, Some(FragmentShape::ByKernel))).unwrap();
+    world.take_outputs(Who::Client);
     assert_eq!(world.reply(), ProbeReply::Sent { id: 4, too_big: vec![] }, "it may be sent in fragments");
 }
 
@@ -169,8 +174,8 @@ fn what_the_client_sends_is_counted_by_the_server() {
     for (index, size) in [(0, 100), (1, 100), (1, 100), (0, 1472), (0, 1473)] {
         world.send(&ProbeDatagram::Probe { id: 9, index, size }, 0);
     }
-    world.client.report(world.now, 9).unwrap();
-    world.outputs(true);
+    world.client.session.report(world.now, 9).unwrap();
+    world.take_outputs(Who::Client);
     let row = |size, count, fragment| SizeCount { size, count, fragment };
     let received = vec![row(100, 2, None), row(1472, 1, Some(1000))];
     assert_eq!(world.reply(), ProbeReply::Seen { id: 9, received });
@@ -182,35 +187,34 @@ fn echoes_come_back_with_their_bytes_and_size() {
     let echo = Echo { sequence: 5, sent: world.now };
     world.send(&ProbeDatagram::Echo(echo), 600);
     world.send(&ProbeDatagram::EchoReply(echo), 600);
-    let [(_, reply)] = &world.rest.arrived[..] else { panic!("one echo, one reply") };
+    let [(_, reply)] = &world.work.arrived[..] else { panic!("one echo, one reply") };
     assert_eq!((reply.len(), ProbeDatagram::decode(reply)), (600, Some(ProbeDatagram::EchoReply(echo))));
 }
 
 #[test]
 fn a_session_ends_when_the_client_has_finished() {
     let mut world = ready();
-    world.run_until(|world| world.client.clock().is_some());
-    world.client.finish(world.now);
-    world.outputs(true);
-    world.run_until(|world| world.closed == [true, true]);
-    assert_eq!(world.errors, [None, None]);
+    world.run_until(|world| world.client.session.clock().is_some());
+    world.client.session.finish(world.now);
+    world.take_outputs(Who::Client);
+    world.run_until(|world| world.closed() == [true, true]);
+    assert_eq!(world.errors(), [None, None]);
 }
 
 #[test]
 fn an_idle_session_is_kept_alive() {
     let mut world = ready();
-    let until = world.now + Nanos::from_secs(60);
-    world.run_until(|world| world.now >= until);
-    assert_eq!((world.errors, world.closed), ([None, None], [false, false]));
+    world.run_for(Nanos::from_secs(60));
+    assert_eq!((world.errors(), world.closed()), ([None, None], [false, false]));
 }
 
 #[test]
 fn the_servers_rate_limit_slows_an_order_down_and_the_client_waits() {
     let policy = Policy { max_rate: Some(BitRate(100_000)), ..Policy::default() };
     let mut world = probing(ServerConfig { policy, ..server_config() });
-    world.run_until(|world| world.client.is_ready());
-    world.client.order(world.now, order(1, &[1250], 50, None)).unwrap();
-    world.outputs(true);
+    world.run_until(|world| world.client.session.is_ready());
+    world.client.session.order(world.now, order(1, &[1250], 50, None)).unwrap();
+    world.take_outputs(Who::Client);
     let begin = world.now;
     assert_eq!(world.reply(), ProbeReply::Sent { id: 1, too_big: vec![] });
     let took = world.now - begin;
@@ -220,33 +224,33 @@ fn the_servers_rate_limit_slows_an_order_down_and_the_client_waits() {
 #[test]
 fn orders_out_of_range_are_refused_by_both_ends() {
     let mut world = ready();
-    let text = world.client.order(world.now, order(1, &[70_000], 1, None)).unwrap_err().to_string();
+    let text = world.client.session.order(world.now, order(1, &[70_000], 1, None)).unwrap_err().to_string();
     assert!(text.contains("70000"), "{text}");
     let json = br#"{"type":"probe_send","id":1,"sizes":[70000],"count":1}"#;
     let frame = [(json.len() as u32).to_be_bytes().as_slice(), json].concat();
-    world.input(false, Input::Received(&frame));
-    world.run_until(|world| world.closed == [true, true]);
-    assert!(world.errors[0].as_ref().unwrap().to_string().contains("70000"), "{:?}", world.errors);
-    assert!(world.errors[1].as_ref().unwrap().to_string().contains("70000"), "{:?}", world.errors);
+    world.give(Who::Server, Input::Received(&frame));
+    world.run_until(|world| world.closed() == [true, true]);
+    assert!(world.server.error.as_ref().unwrap().to_string().contains("70000"), "{:?}", world.errors());
+    assert!(world.client.error.as_ref().unwrap().to_string().contains("70000"), "{:?}", world.errors());
 }
 
 #[test]
 fn too_many_orders_at_once_are_a_violation() {
     let mut world = ready();
     for id in 0..5 {
-        world.client.order(world.now, order(id, &[100], 100, None)).unwrap();
+        world.client.session.order(world.now, order(id, &[100], 100, None)).unwrap();
     }
-    world.outputs(true);
-    world.run_until(|world| world.closed == [true, true]);
-    assert!(matches!(world.errors[0], Some(ProtocolError::Violation { .. })), "{:?}", world.errors);
+    world.take_outputs(Who::Client);
+    world.run_until(|world| world.closed() == [true, true]);
+    assert!(matches!(world.server.error, Some(ProtocolError::Violation { .. })), "{:?}", world.errors());
 }
 
 #[test]
 fn a_server_that_shuts_down_says_so() {
     let mut world = ready();
-    world.input(false, Input::Interrupt("the server is shut down"));
-    world.run_until(|world| world.closed == [true, true]);
-    assert_eq!(world.errors[1], Some(ProtocolError::PeerStopped("the server is shut down".into())));
+    world.give(Who::Server, Input::Interrupt("the server is shut down"));
+    world.run_until(|world| world.closed() == [true, true]);
+    assert_eq!(world.client.error, Some(ProtocolError::PeerStopped("the server is shut down".into())));
 }
 
 #[test]
@@ -254,16 +258,16 @@ fn an_answer_nobody_asked_for_is_a_violation() {
     let mut world = ready();
     let json = br#"{"type":"probe_seen","id":1,"received":[]}"#;
     let frame = [(json.len() as u32).to_be_bytes().as_slice(), json].concat();
-    world.input(true, Input::Received(&frame));
-    assert!(matches!(world.errors[1], Some(ProtocolError::Violation { .. })), "{:?}", world.errors);
+    world.give(Who::Client, Input::Received(&frame));
+    assert!(matches!(world.client.error, Some(ProtocolError::Violation { .. })), "{:?}", world.errors());
 }
 
 #[test]
 fn a_vanished_server_is_noticed_after_ten_seconds() {
     let mut world = ready();
-    world.closed[0] = true;
-    world.run_until(|world| world.closed[1]);
-    let Some(ProtocolError::Timeout(what)) = &world.errors[1] else { panic!("{:?}", world.errors) };
+    world.vanish(Who::Server);
+    world.run_until(|world| world.client.closed.is_some());
+    let Some(ProtocolError::Timeout(what)) = &world.client.error else { panic!("{:?}", world.errors()) };
     assert!(what.contains("vanished"), "{what}");
 }
 
@@ -281,27 +285,27 @@ fn spec() -> LatencySpec {
 #[test]
 fn round_trips_are_answered_and_counted() {
     let mut world = latency(server_config(), spec());
-    world.run_until(|world| world.client.is_ready());
-    assert_eq!(world.rest.reflecting, Some(spec()));
-    assert_eq!(world.rest.kinds, [Some(WorkKind::RoundTrips); 2], "the driver answers them");
-    world.client.report_latency(world.now).unwrap();
-    world.outputs(true);
+    world.run_until(|world| world.client.session.is_ready());
+    assert_eq!(world.work.reflecting, Some(spec()));
+    assert_eq!(world.work.kinds, [Some(WorkKind::RoundTrips); 2], "the driver answers them");
+    world.client.session.report_latency(world.now).unwrap();
+    world.take_outputs(Who::Client);
     assert_eq!(world.reply(), ProbeReply::Reflected(SEEN));
-    world.client.finish(world.now);
-    world.outputs(true);
-    world.run_until(|world| world.closed == [true, true]);
-    assert_eq!(world.errors, [None, None]);
+    world.client.session.finish(world.now);
+    world.take_outputs(Who::Client);
+    world.run_until(|world| world.closed() == [true, true]);
+    assert_eq!(world.errors(), [None, None]);
 }
 
 #[test]
 fn a_latency_session_lives_as_long_as_was_asked_for_and_no_longer() {
     let mut world = latency(server_config(), spec());
-    world.run_until(|world| world.client.is_ready());
+    world.run_until(|world| world.client.session.is_ready());
     let until = world.now + Nanos::from_secs(14);
     world.run_until(|world| world.now >= until);
-    assert_eq!(world.closed, [false, false], "kept alive by pings");
-    world.run_until(|world| world.closed == [true, true]);
-    let Some(ProtocolError::PeerStopped(why)) = &world.errors[1] else { panic!("{:?}", world.errors) };
+    assert_eq!(world.closed(), [false, false], "kept alive by pings");
+    world.run_until(|world| world.closed() == [true, true]);
+    let Some(ProtocolError::PeerStopped(why)) = &world.client.error else { panic!("{:?}", world.errors()) };
     assert!(why.contains("time"), "{why}");
 }
 
@@ -319,23 +323,23 @@ fn what_a_server_does_not_allow_is_refused_with_the_option_that_helps() {
     ];
     for (spec, told) in cases {
         let mut world = latency(ServerConfig { policy: policy.clone(), ..server_config() }, spec);
-        world.run_until(|world| world.closed == [true, true]);
-        let text = world.errors[1].as_ref().unwrap().to_string();
+        world.run_until(|world| world.closed() == [true, true]);
+        let text = world.client.error.as_ref().unwrap().to_string();
         assert!(text.contains(told), "{told}: {text}");
     }
     let allowed = LatencySpec { time: Nanos::from_secs(1), rate: rate(1000), ..spec() };
     let mut world = latency(ServerConfig { policy, ..server_config() }, allowed);
-    world.run_until(|world| world.client.is_ready());
+    world.run_until(|world| world.client.session.is_ready());
 }
 
 #[test]
 fn counts_that_nobody_asked_for_are_a_violation() {
     let mut world = latency(server_config(), spec());
-    world.run_until(|world| world.client.is_ready());
+    world.run_until(|world| world.client.session.is_ready());
     let json = serde_json::to_vec(&pathmeter_wire::native::Message::LatencySeen(SEEN)).unwrap();
     let frame = [(json.len() as u32).to_be_bytes().as_slice(), &json].concat();
-    world.input(true, Input::Received(&frame));
-    assert!(matches!(world.errors[1], Some(ProtocolError::Violation { .. })), "{:?}", world.errors);
+    world.give(Who::Client, Input::Received(&frame));
+    assert!(matches!(world.client.error, Some(ProtocolError::Violation { .. })), "{:?}", world.errors());
 }
 
 /// What the server's driver says it has seen.
@@ -355,10 +359,10 @@ proptest! {
         let sent = datagrams.len();
         for datagram in datagrams {
             for bytes in [datagram.clone(), [b"PMTRPRB".as_slice(), &datagram].concat()] {
-                world.input(false, Reply::Datagram { bytes, fragment: None }.into());
+                world.give(Who::Server, Input::Work(Reply::Datagram { bytes, fragment: None }.into()));
             }
         }
-        prop_assert!(world.rest.arrived.len() <= 2 * sent);
-        prop_assert_eq!(world.errors, [None, None]);
+        prop_assert!(world.work.arrived.len() <= 2 * sent);
+        prop_assert_eq!(world.errors(), [None, None]);
     }
 }

@@ -1,14 +1,12 @@
 //! Native tests in trouble: an end that vanishes, a connection that breaks, bytes that are not the protocol.
 
-use crate::ends::{NativePair, pair, spec};
-use crate::world::{Nature, Trouble, Who};
+use crate::ends::{NativePair, error, pair, spec};
 use model::plan::{Directions, TestSpec, Transport};
 use model::units::Nanos;
 use pathmeter_wire::ProtocolError;
 use pathmeter_wire::native::greeting;
 use proptest::prelude::*;
-
-const WHO: [Who; 2] = [Who::Client, Who::Server];
+use world::{BEGIN, BOTH, Nature, Trouble, Who};
 
 fn run(trouble: Trouble, at_ms: u64, spec: &TestSpec) -> NativePair {
     let troubles = vec![(Nanos::from_millis(at_ms), trouble)];
@@ -22,21 +20,17 @@ fn both() -> TestSpec {
     spec(Transport::Tcp, Directions::Both)
 }
 
-fn error(pair: &NativePair, who: Who) -> Option<&ProtocolError> {
-    if who == Who::Client { pair.client.error.as_ref() } else { pair.server.error.as_ref() }
-}
-
 fn has_measured(pair: &NativePair, who: Who) -> bool {
-    if who == Who::Client { pair.client.measured.is_some() } else { pair.server.measured.is_some() }
+    if who == Who::Client { pair.work.client.measured.is_some() } else { pair.work.server.measured.is_some() }
 }
 
 fn has_started(pair: &NativePair, who: Who) -> bool {
-    if who == Who::Client { pair.client.started.is_some() } else { pair.server.started.is_some() }
+    if who == Who::Client { pair.work.client.started.is_some() } else { pair.work.server.started.is_some() }
 }
 
 #[test]
 fn a_vanished_peer_is_noticed_after_fifteen_seconds_and_what_was_measured_is_told() {
-    for who in WHO {
+    for who in BOTH {
         let pair = run(Trouble::Vanish(who), 1500, &both());
         let left = who.other();
         let Some(ProtocolError::Timeout(what)) = error(&pair, left) else {
@@ -44,7 +38,7 @@ fn a_vanished_peer_is_noticed_after_fifteen_seconds_and_what_was_measured_is_tol
         };
         assert!(what.contains("15.0 s") && what.contains("vanished"), "{what}");
         assert!(has_measured(&pair, left));
-        let noticed = pair.now - pair.client.started.unwrap();
+        let noticed = pair.now - pair.work.client.started.unwrap();
         assert!((Nanos::from_secs(16)..Nanos::from_millis(17_500)).contains(&noticed), "{noticed}");
     }
 }
@@ -102,7 +96,7 @@ proptest! {
 
     #[test]
     fn a_peer_may_vanish_at_any_moment(
-        who in prop::sample::select(&WHO),
+        who in prop::sample::select(&BOTH),
         at_ms in 0..3600_u64,
         transport in prop::sample::select(&[Transport::Tcp, Transport::Udp]),
         directions in prop::sample::select(&[Directions::Up, Directions::Down, Directions::Both]),
@@ -110,7 +104,7 @@ proptest! {
         let pair = run(Trouble::Vanish(who), at_ms, &spec(transport, directions));
         let left = who.other();
         prop_assert_eq!(has_started(&pair, left), has_measured(&pair, left));
-        prop_assert!(pair.now.0 < 1_000_000_000_000 + 50_000_000_000, "{}", pair.now.0);
+        prop_assert!(pair.now.0 < BEGIN.0 + 50_000_000_000, "{}", pair.now.0);
         if !has_measured(&pair, left) {
             prop_assert!(error(&pair, left).is_some());
         }
@@ -122,16 +116,16 @@ proptest! {
         directions in prop::sample::select(&[Directions::Up, Directions::Down, Directions::Both]),
     ) {
         let pair = run(Trouble::Break, at_ms, &spec(Transport::Udp, directions));
-        for who in WHO {
+        for who in BOTH {
             prop_assert_eq!(has_started(&pair, who), has_measured(&pair, who));
         }
-        let took = pair.now.0 - 1_000_000_000_000;
+        let took = pair.now.0 - BEGIN.0;
         prop_assert!(took < (at_ms + 2_500) * 1_000_000, "{}", took);
     }
 
     #[test]
     fn any_bytes_at_any_moment_end_the_session_and_nothing_else(
-        who in prop::sample::select(&WHO),
+        who in prop::sample::select(&BOTH),
         at_ms in 0..3600_u64,
         bytes in prop::collection::vec(any::<u8>(), 0..300),
         length in 0..300_u32,
@@ -139,7 +133,7 @@ proptest! {
         let framed = [length.to_be_bytes().as_slice(), &bytes].concat();
         for bytes in [bytes, framed] {
             let pair = run(Trouble::Inject(who, bytes), at_ms, &both());
-            for who in WHO {
+            for who in BOTH {
                 prop_assert_eq!(has_started(&pair, who), has_measured(&pair, who));
             }
         }

@@ -59,17 +59,17 @@ pub(in crate::iperf2) const CLIENT: &[Row] = &[
         Some('d'),
         "dualtest",
         Value::None,
-        "both ways at once, the way back on connections that the server opens",
+        "both directions at once, the return path on connections that the server opens",
         |line, _| way(line, "-d", Directions::Both),
     ),
     row(Some('r'), "tradeoff", Value::None, "one way after the other, likewise", |line, _| {
         way(line, "-r", Directions::Both)
     }),
     row(Some('R'), "reverse", Value::None, "the server sends", |line, _| way(line, "-R", Directions::Down)),
-    row(None, "full-duplex", Value::None, "both ways at once on one connection", |line, _| {
+    row(None, "full-duplex", Value::None, "both directions at once on one connection", |line, _| {
         way(line, "--full-duplex", Directions::Both)
     }),
-    row(Some('L'), "listenport", Value::Needed("N"), "port of the way back of -d and -r", |line, text| {
+    row(Some('L'), "listenport", Value::Needed("N"), "port of the return path of -d and -r", |line, text| {
         line.client.extras.back_port = Some(port(text)?);
         only(line, "-L")
     }),

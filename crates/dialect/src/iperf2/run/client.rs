@@ -5,8 +5,8 @@ use super::{complain, facts, zone};
 use crate::Interrupts;
 use crate::iperf2::CommandLine;
 use engine::error::{Error, Failure};
-use engine::iperf2::{self, Back};
-use engine::session::{Fact, SessionEvent};
+use engine::work::iperf2::{self, Back};
+use engine::work::observer::{Fact, SessionEvent};
 use linux::clock::wall_now;
 use model::event::{Event, Warning};
 use model::plan::Directions;
@@ -104,7 +104,7 @@ impl Printer {
     fn event(&mut self, event: &Event) -> String {
         match event {
             Event::Connected(connected) => {
-                // The way back of -r is a session of its own.
+                // The return path of -r is a session of its own.
                 if std::mem::replace(&mut self.begun, true) {
                     self.text = Iperf2Text::new(self.options.clone(), self.text.last_id() + 1);
                     self.connections.clear();

@@ -1,8 +1,8 @@
 //! What the engine reports, in the terms of the output.
 
 use crate::iperf2::CommandLine;
-use engine::iperf2::Back;
-use engine::session::{Detail, Spread, TcpStart};
+use engine::work::iperf2::Back;
+use engine::work::observer::{Detail, Spread, TcpStart};
 use model::plan::{Directions, Transport};
 use model::units::{Bytes, Nanos};
 use report::format::iperf2::{self, Iperf2Connection};

@@ -6,9 +6,9 @@ use super::printer::{Printer, system_info};
 use super::{FAILED, debug, no_such_cpu, words};
 use crate::iperf3::{CommandLine, password};
 use crate::{DONE, Interrupts};
-use engine::client;
-use engine::connect::Security;
 use engine::error::{Context, Failure, Kind, Result};
+use engine::session::connect::Security;
+use engine::work::client;
 use linux::clock::wall_now;
 use report::format::iperf3::Iperf3Options;
 

@@ -9,7 +9,7 @@ use super::session::Sessions;
 use super::{daemon, no_such_cpu, words};
 use crate::iperf3::{CommandLine, Json};
 use crate::{DONE, Interrupts};
-use engine::interrupt::Interrupt;
+use engine::host::interrupt::Interrupt;
 use engine::server::dialogues::{self, Config};
 use linux::clock::mono_now;
 use linux::socket::{TcpOptions, tcp_listen};

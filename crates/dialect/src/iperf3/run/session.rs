@@ -4,7 +4,7 @@ use super::console::Console;
 use super::printer::{Printer, json_report};
 use super::{debug, words};
 use crate::iperf3::Json;
-use engine::session::{Observer, SessionEvent, Watcher};
+use engine::work::observer::{Observer, SessionEvent, Watcher};
 use model::event::Event;
 use model::plan::ProtocolName;
 use report::format::iperf3::Iperf3Options;

@@ -132,7 +132,7 @@ pub(crate) const BOTH: &[Row] = &[
         l.busy_poll = Some(Nanos(u64::from(micros) * 1000));
         Ok(())
     }),
-    row(&[], &["buffer-size"], Needed("BYTES"), Of::ALL, "of sockets, each way", |l, v, o| {
+    row(&[], &["buffer-size"], Needed("BYTES"), Of::ALL, "of sockets, in each direction", |l, v, o| {
         l.buffer = Some(within(v, 1, i64::from(i32::MAX), o, "socket buffer size")?);
         Ok(())
     }),

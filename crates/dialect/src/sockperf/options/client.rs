@@ -149,7 +149,7 @@ pub(crate) const TEST: &[Row] = &[
         &["range"],
         Needed("BYTES"),
         Of::PACED,
-        "sizes differ at random by so much, both ways",
+        "sizes differ at random by so much, in both directions",
         |l, v, o| {
             l.range = within(v, 0, i64::from(i32::MAX), o, "message range")?;
             Ok(())

@@ -3,7 +3,7 @@
 use super::end::{End, Told};
 use super::note;
 use crate::sockperf::{Both, Client, Place};
-use engine::address::{Family, lookup};
+use engine::host::address::{Family, lookup};
 use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, SizeRange, SocketSetup, WaitMode, Way};
 use model::plan::{End as Ending, Target, Transport};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};

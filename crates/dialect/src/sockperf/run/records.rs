@@ -1,6 +1,6 @@
 //! From the engine's round trips to SockPerf's records: every message that asked for a reply, in the order of sending.
 
-use engine::latency::raw::RoundTrip;
+use engine::work::latency::raw::RoundTrip;
 use model::units::Nanos;
 use report::format::sockperf::Record;
 

@@ -111,9 +111,13 @@ fn iperf2(asked: &Throughput) -> Result<(), Failure> {
     let unknown = [
         ("--omit", asked.omit > Nanos::ZERO, "it has no omitted time"),
         ("--receive-discard", sockets.receive_discard && !back, "only the receiver can do that"),
-        ("--congestion", sockets.congestion.is_some() && only_back, "the sending server cannot be told"),
-        ("--nodelay", sockets.nodelay && only_back, "the sending server cannot be told"),
-        ("--zero-copy", sockets.zero_copy && only_back, "the sending server cannot be told"),
+        (
+            "--congestion",
+            sockets.congestion.is_some() && only_back,
+            "the protocol cannot pass it to the sending server",
+        ),
+        ("--nodelay", sockets.nodelay && only_back, "the protocol cannot pass it to the sending server"),
+        ("--zero-copy", sockets.zero_copy && only_back, "the protocol cannot pass it to the sending server"),
     ];
     if let Some((name, _, why)) = unknown.iter().find(|(_, asked, _)| *asked) {
         let advice = format!("drop {name}, or use --protocol native");

@@ -6,7 +6,7 @@ use super::{Look, each, named, named_at};
 use model::hops::{Hop, HopsResult, LEVEL, LossStart, Missing, better};
 use model::run::Run;
 
-/// Packets are lost on the way to the far end, or back.
+/// Packets are lost on the path to the far end, or back.
 pub(in super::super) fn loss_from_hop(run: &Run) -> Vec<Finding> {
     each(run, |look| look.found.loss.map(|loss| lost(&look, loss)).into_iter().collect())
 }
@@ -54,7 +54,7 @@ fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
         Some(clean) => {
             let other = match look.back.is_some() || found.counted_on_arrival {
                 true => "",
-                false => " It may be the way back that loses, which `pathmeter serve` at the far end tells.",
+                false => " It may be the return path that loses, which `pathmeter serve` at the far end shows.",
             };
             format!(
                 "Look at both ends of the link behind {}: counters of errors, drops of its queue, a policer.{other}",
@@ -64,16 +64,17 @@ fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
         None => {
             let more = look.probes.map_or(MORE, |probes| probes.saturating_mul(4).clamp(MORE, 1000));
             // What a Linux router answers.
-            format!("Repeat it with more probes, as slow as routers answer, which tells the hop: -c {more} -i 1s.")
+            format!("Repeat it with more probes, as slow as routers answer, which shows the hop: -c {more} -i 1s.")
         }
     })
 }
 
-/// What the trace of the way back adds to loss of a round trip: that way loses less than chance explains.
+/// What the trace of the return path adds to loss of a round trip: that way loses less than chance explains.
 fn not_on_the_way_back(look: &Look<'_>, loss: LossStart) -> Option<String> {
     let (back, _) = look.back?.evidence()?;
-    better(back, loss.counted, LEVEL)
-        .then(|| format!("; the way back lost {} of {}, so it is the way there", back.missing(), back.sent))
+    better(back, loss.counted, LEVEL).then(|| {
+        format!("; the return path lost {} of {}, so it is the path there", back.missing(), back.sent)
+    })
 }
 
 /// Hops on the way leave probes unanswered.
@@ -97,7 +98,7 @@ fn limited(look: Look<'_>) -> Vec<Finding> {
     let is_far = first.far_end && limited.len() == 1;
     let title = match is_far {
         false => format!(
-            "{}, and more is answered behind: the answers are limited, or lost on their own way back. No packets are lost there",
+            "{}, and more is answered behind: the answers are limited, or lost on their own return path. No packets are lost there",
             named.join(", ")
         ),
         true => format!(

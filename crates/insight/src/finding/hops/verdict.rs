@@ -75,7 +75,7 @@ fn far_end(found: &HopsResult, ttl: u8) -> String {
     format!("The far end is {hops} away{rtt}{lost}.")
 }
 
-/// How far the way back is, where the far end traced it, and what is lost on it.
+/// How far the return path is, where the far end traced it, and what is lost on it.
 fn back(found: &HopsResult) -> Option<String> {
     let back = found.back.as_deref()?;
     let Some(ttl) = back.far_end().map(|hop| hop.ttl) else {
@@ -85,7 +85,7 @@ fn back(found: &HopsResult) -> Option<String> {
         0 => format!("; none of {} packets on it was lost", counted.sent),
         missing => format!("; {missing} of {} packets on it were lost", counted.sent),
     });
-    Some(format!("The way back takes {}{}.", hops(ttl), lost.unwrap_or_default()))
+    Some(format!("The return path takes {}{}.", hops(ttl), lost.unwrap_or_default()))
 }
 
 fn hops(ttl: u8) -> String {
@@ -97,7 +97,7 @@ fn unclear(found: &HopsResult) -> Option<String> {
     let far = found.far_end().filter(|hop| hop.missing == Missing::Unclear)?;
     found.evidence().filter(|(_, limited)| *limited)?;
     Some(format!(
-        "It left {} of {} probes unanswered, which may be loss or its limit of ICMP errors: --protocol icmp or tcp tells which.",
+        "It left {} of {} probes unanswered, which may be loss or its limit of ICMP errors: --protocol icmp or tcp shows which.",
         far.counted.missing(),
         far.counted.sent
     ))

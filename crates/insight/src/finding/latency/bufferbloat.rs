@@ -35,7 +35,7 @@ fn bloat(idle: &Distribution, phase: &LoadPhase) -> Option<Finding> {
     let (direction, name) = match load {
         Directions::Up => (Some(Direction::Up), "load up"),
         Directions::Down => (Some(Direction::Down), "load down"),
-        Directions::Both => (None, "load both ways"),
+        Directions::Both => (None, "load in both directions"),
     };
     let rates = [("up", phase.up), ("down", phase.down)];
     let rates: Vec<String> =

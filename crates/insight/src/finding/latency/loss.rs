@@ -7,7 +7,7 @@ use model::latency::WayResult;
 use model::plan::Direction;
 use model::run::Run;
 
-/// Round trips lost on the way, or one-way messages that the far end did not receive.
+/// Round trips lost on the path, or one-way messages that the far end did not receive.
 pub(in super::super) fn loss(run: &Run) -> Vec<Finding> {
     each_way(run, |run, way| if one_way(run) { messages(run, way) } else { round_trips(run, way) })
 }
@@ -24,7 +24,7 @@ fn round_trips(run: &Run, way: &WayResult) -> Option<Finding> {
         return None;
     }
     let place = match (counted.lost_up, counted.lost_down) {
-        (Some(up), Some(down)) => format!(": {up} on the way up, {down} on the way down"),
+        (Some(up), Some(down)) => format!(": {up} up, {down} down"),
         _ => String::new(),
     };
     let title = format!(

@@ -10,7 +10,7 @@ use model::stats::histogram::{Distribution, Histogram};
 use model::stats::percentile::carries;
 use model::units::Nanos;
 
-/// Round trips far beyond the median, of each way.
+/// Round trips far beyond the median, of each path.
 pub(in super::super) fn rtt_outliers(run: &Run) -> Vec<Finding> {
     each_way(run, |run, way| Some(finding(run, way, &Tail::of(way)?)))
 }
@@ -167,7 +167,7 @@ fn blame(tail: &Tail) -> String {
         Cause::Unknown if tail.longer_than_a_host() => {
             format!("{} beyond the median is more than a host's scheduler takes", tail.excess)
         }
-        Cause::Unknown => "whether this host or the path is to blame cannot be told".into(),
+        Cause::Unknown => "whether this host or the path is to blame is unknown".into(),
     }
 }
 
@@ -185,10 +185,10 @@ fn advice(tail: &Tail) -> &'static str {
             "The tail is this host's, not the path's: stop other work, give the measuring thread a CPU of its own, and measure again."
         }
         Cause::Path | Cause::Unknown if tail.longer_than_a_host() => {
-            "Look for what holds single packets back on this way: a lost segment sent again (over TCP at least 200 ms), a connection or address set up on first use, a device that reboots or fails over, Wi-Fi roaming. Repeat to see whether it comes back, and compare with another way: --via."
+            "Look for what holds single packets back on this path: a retransmitted segment (over TCP at least 200 ms), a connection or address set up on first use, a device that reboots or fails over, Wi-Fi roaming. Repeat to see whether it comes back, and compare with another path: --via."
         }
         Cause::Path => {
-            "See whether it comes back with another run, and with the far end's server on a CPU of its own; compare with another way: --via."
+            "See whether it comes back with another run, and with the far end's server on a CPU of its own; compare with another path: --via."
         }
         Cause::Unknown => {
             "Repeat with `pathmeter latency HOST --wait spin`, which sees whether this host held the reply back."

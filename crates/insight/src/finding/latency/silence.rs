@@ -44,7 +44,7 @@ fn finding(run: &Run, way: &WayResult) -> Finding {
         _ => "",
     };
     finding.advise(format!(
-        "Check that the server runs at {}, that firewalls on this way let port {port} through in both directions, and that the message is not too large for the path.{half}",
+        "Check that the server runs at {}, that firewalls on this path let port {port} through in both directions, and that the message is not too large for the path.{half}",
         way.ends.remote
     ))
 }

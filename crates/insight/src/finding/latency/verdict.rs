@@ -10,7 +10,7 @@ use model::plan::Directions;
 use model::run::Run;
 use model::stats::percentile::carries;
 
-/// Void when no way got a reply; else what each way takes, the worst reason, and how it ended.
+/// Void when no way got a reply; else what each path takes, the worst reason, and how it ended.
 pub(in super::super) fn of(run: &Run) -> Verdict {
     let ways = &run.summary.ways;
     let measured = ways.iter().any(|way| crossed(run, way)) || phases(run).next().is_some();
@@ -80,7 +80,7 @@ fn takes(run: &Run, way: &WayResult) -> String {
     let counted = &way.counted;
     if let (true, Some(rate)) = (one_way(run), way.received_rate) {
         return format!(
-            "carried {rate} ({} of {} messages arrived)",
+            "transferred {rate} ({} of {} messages arrived)",
             counted.far_received.unwrap_or_default(),
             counted.sent
         );
@@ -113,7 +113,7 @@ fn loaded(run: &Run, phase: &LoadPhase) -> Option<String> {
     let name = match load {
         Directions::Up => "up",
         Directions::Down => "down",
-        Directions::Both => "both ways",
+        Directions::Both => "in both directions",
     };
     let rpm = phase.responsiveness.map(|figure| format!(", {:.0} round trips per minute", figure.rpm));
     let rpm = rpm.unwrap_or_default();

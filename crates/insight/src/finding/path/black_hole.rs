@@ -39,7 +39,7 @@ fn by_echo(hole: EchoHole) -> Finding {
     let finding = if hole.requests_arrive { finding } else { finding.everywhere() };
     finding.with("first_lost_bytes", first).with("last_lost_bytes", last).advise(format!(
         "Run `pathmeter serve` at the far host and look again, which tells the direction and the cause; until then keep to \
-         packets of {fits} bytes both ways."
+         packets of {fits} bytes in both directions."
     ))
 }
 
@@ -70,7 +70,7 @@ fn finding(side: Side<'_>, hole: BlackHole) -> Finding {
 }
 
 fn reason(side: Side<'_>, hole: BlackHole) -> String {
-    let router = side.hop().unwrap_or_else(|| "a router on the way".into());
+    let router = side.hop().unwrap_or_else(|| "a router on the path".into());
     let link = side.hop().map_or_else(|| "a link".into(), |hop| format!("the link behind {hop}"));
     match hole.cause {
         BlackHoleCause::IcmpFiltered => {
@@ -129,7 +129,7 @@ fn cure(side: Side<'_>, hole: BlackHole) -> String {
         false => "ICMP type 3 code 4 (fragmentation needed)",
     };
     let let_through =
-        format!("let {message} through at the firewalls on the way, so that it reaches {}", side.sender());
+        format!("let {message} through at the firewalls on the path, so that it reaches {}", side.sender());
     let behind = side.hop().map(|hop| format!(" behind {hop}")).unwrap_or_default();
     let same = format!("set the same MTU at both ends of the link{behind}");
     let mend = match hole.cause {

@@ -1,4 +1,4 @@
-//! What senders are told and believe: packet-too-big messages with a wrong size, and a path MTU remembered too long.
+//! What senders are notified and believe: packet-too-big messages with a wrong size, and a path MTU remembered too long.
 
 use super::super::{Finding, Severity};
 use super::{Side, each_way, without_ipv6};
@@ -38,24 +38,24 @@ fn worst(side: &Side<'_>) -> Option<TooBig> {
 
 fn lie(side: Side<'_>, mtu: u32, told: TooBig) -> Finding {
     let direction = side.direction;
-    let from = told.from.map_or_else(|| "A router on the way".into(), |from| from.to_string());
+    let from = told.from.map_or_else(|| "A router on the path".into(), |from| from.to_string());
     let (severity, title) = match told.mtu {
         0 => (
             Severity::Warning,
             format!(
-                "{from} says that packets are too big {direction} and not which size crosses, which is {mtu} bytes"
+                "{from} reports that packets are too big {direction} and not which size crosses, which is {mtu} bytes"
             ),
         ),
         high if high > mtu => (
             Severity::Problem,
             format!(
-                "{from} says that packets of {high} bytes cross {direction}, and {mtu} is the largest that does"
+                "{from} reports that packets of {high} bytes cross {direction}, and {mtu} is the largest that does"
             ),
         ),
         low => (
             Severity::Warning,
             format!(
-                "{from} says that no more than {low} bytes cross {direction}, though packets of {mtu} do"
+                "{from} reports that no more than {low} bytes cross {direction}, though packets of {mtu} do"
             ),
         ),
     };
@@ -71,7 +71,7 @@ fn lie(side: Side<'_>, mtu: u32, told: TooBig) -> Finding {
         return finding.advise(whole(side));
     }
     finding.advise(format!(
-        "Look at the MTU of that router's interfaces, routes and tunnels. Until it tells the right size, set it by hand: `ip link set dev {} mtu {mtu}` at {}{}, UDP payloads of at most {} bytes.",
+        "Look at the MTU of that router's interfaces, routes and tunnels. Until it reports the right size, set it by hand: `ip link set dev {} mtu {mtu}` at {}{}, UDP payloads of at most {} bytes.",
         side.interface(),
         side.sender(),
         without_ipv6(mtu),
@@ -100,6 +100,6 @@ fn remembered(side: Side<'_>, cached: u32, crosses: u32) -> Finding {
         .with("cached_mtu_bytes", cached)
         .with("path_mtu_bytes", crosses)
         .advise(format!(
-            "TCP and most UDP programs of {sender} use it for up to 10 minutes after the ICMP message that told it: `{flush}` there ends it (and `ip tcp_metrics flush`). If it comes back, a route has an `mtu` of its own (`ip route get`), or something keeps telling it."
+            "TCP and most UDP programs of {sender} use it for up to 10 minutes after the ICMP message that set it: `{flush}` there ends it (and `ip tcp_metrics flush`). If it comes back, a route has an `mtu` of its own (`ip route get`), or something keeps telling it."
         ))
 }

@@ -25,7 +25,7 @@ pub(in super::super) fn clamped(run: &Run) -> Vec<Finding> {
     })
 }
 
-/// A box on the way wrote another MSS into the SYN, which limits the segments of the other direction.
+/// A box on the path wrote another MSS into the SYN, which limits the segments of the other direction.
 fn changed(side: Side<'_>, sent: u32, received: u32) -> Finding {
     let limited = side.direction.reversed();
     let headers = side.tcp_headers();
@@ -41,7 +41,7 @@ fn changed(side: Side<'_>, sent: u32, received: u32) -> Finding {
         Some(mtu) => (Severity::Warning, format!(", and no more than {mtu} cross")),
     };
     let title = format!(
-        "A box on the way {} changes the MSS of TCP's SYN from {sent} to {received}: packets {limited} have at most {packet} bytes{fits}",
+        "A box on the path {} changes the MSS of TCP's SYN from {sent} to {received}: packets {limited} have at most {packet} bytes{fits}",
         side.direction
     );
     let largest = side.other.and_then(|way| way.tcp.as_ref()).and_then(|tcp| tcp.largest_segment);
@@ -54,7 +54,7 @@ fn changed(side: Side<'_>, sent: u32, received: u32) -> Finding {
     let setting = |mss: u32| format!("`nft … tcp option maxseg size set {mss}` (or `rt mtu`)");
     finding.advise(match best {
         Some(best) if best == received => {
-            "Nothing to mend: the clamp keeps TCP's packets whole.".to_owned()
+            "Nothing to fix: the clamp keeps TCP's packets whole.".to_owned()
         }
         Some(best) if best < received => format!(
             "The clamp does not go far enough: set it to {best} at the router that writes it, {}.",
@@ -65,7 +65,7 @@ fn changed(side: Side<'_>, sent: u32, received: u32) -> Finding {
             setting(best),
             percent(gain(best, received, headers))
         ),
-        None => "Look at the path MTU before changing it: clamps are there for tunnels that are not told of.".to_owned(),
+        None => "Look at the path MTU before changing it: clamps are there for tunnels that nobody mentioned.".to_owned(),
     })
 }
 
@@ -84,7 +84,7 @@ fn small(side: Side<'_>, tcp: &TcpWay) -> Option<Finding> {
         return None;
     }
     let title = format!(
-        "TCP's segments {} carried at most {largest} bytes, though MSS and path allow {allowed}",
+        "TCP's segments {} carried up to {largest} bytes, though MSS and path allow {allowed}",
         side.direction
     );
     let finding = Finding::new("mss-clamped", Severity::Info, side.direction, title)
@@ -93,7 +93,7 @@ fn small(side: Side<'_>, tcp: &TcpWay) -> Option<Finding> {
         .with("mss_received_bytes", mss)
         .with("segments_count", segments);
     Some(finding.advise(format!(
-        "Look for a proxy on the way that ends TCP and begins it anew, or for an `advmss` of the route at {} (`ip route get`).",
+        "Look for a proxy on the path that ends TCP and begins it anew, or for an `advmss` of the route at {} (`ip route get`).",
         side.sender()
     )))
 }

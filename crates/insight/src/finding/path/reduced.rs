@@ -1,4 +1,4 @@
-//! A path that takes less than the interfaces send, takes different sizes each way, or loses large packets oftener.
+//! A path that takes less than the interfaces send, takes different sizes in each direction, or loses large packets oftener.
 
 use super::super::text::percent;
 use super::super::{Finding, Severity};
@@ -64,10 +64,10 @@ fn less(side: Side<'_>, mtu: u32, interface: u32) -> Finding {
     let limit = match (side.hop(), own) {
         (_, true) => format!("the route of {} limits it", side.sender()),
         (Some(hop), _) => format!("{hop} limits it"),
-        (None, false) => "something on the way limits it".into(),
+        (None, false) => "something on the path limits it".into(),
     };
     let told = match side.way.discovery {
-        Discovery::Works => " and tells senders",
+        Discovery::Works => " and notifies senders",
         _ => "",
     };
     let told = if own { "" } else { told };
@@ -99,8 +99,8 @@ fn differ(up: &PathWay, down: &PathWay) -> Option<Finding> {
     let finding = finding.with("up_path_mtu_bytes", up_mtu).with("down_path_mtu_bytes", down_mtu);
     let least = up_mtu.min(down_mtu);
     let ping = match up.ipv6 {
-        true => "`ping -6 -M do` from here measures the way up alone, as the far host cuts its replies once it is told".to_owned(),
-        false => format!("`ping -M do` from here finds {up_mtu}, the way up, as replies may be cut on their way back"),
+        true => "`ping -6 -M do` from here measures the upload direction alone, as the far host cuts its replies once it is notified".to_owned(),
+        false => format!("`ping -M do` from here finds {up_mtu}, the upload direction, as replies may be cut on their return path"),
     };
     Some(finding.advise(format!(
         "Where one number is set for both, take {least}. A look from one end does not show this: {ping}."

@@ -30,12 +30,12 @@ fn silent_above(limit: &ServiceLimit, payload: u32, silent: u32) -> Finding {
                     ": from {cut} on this host cuts them into fragments, which are lost or not accepted"
                 ),
             },
-            "Fragments do not reach the service, or it does not take them (`pathmeter mtu` to a pathmeter beside it tells which).",
+            "Fragments do not reach the service, or it does not take them (`pathmeter mtu` to a pathmeter beside it shows which).",
         )
     } else if silent < cut {
         (
             format!(", though they are whole up to {}", cut.saturating_sub(1)),
-            "The datagrams still go in one piece: the path carries no larger packets (`pathmeter mtu` tells), or it is the service's own limit.",
+            "The datagrams still go in one piece: the path carries no larger packets (`pathmeter mtu` shows it), or it is the service's own limit.",
         )
     } else {
         (
@@ -43,7 +43,7 @@ fn silent_above(limit: &ServiceLimit, payload: u32, silent: u32) -> Finding {
             "The limit is the service's own (its buffer), or that of a device which puts fragments together.",
         )
     };
-    let refused = limit.refused.as_ref().map(|words| format!("; ICMP says: {words}")).unwrap_or_default();
+    let refused = limit.refused.as_ref().map(|words| format!("; ICMP reports: {words}")).unwrap_or_default();
     let title = format!(
         "The service at UDP port {} answers payloads of up to {payload} bytes and is silent from {silent} on{why}{refused}",
         limit.port
@@ -56,7 +56,7 @@ fn silent_above(limit: &ServiceLimit, payload: u32, silent: u32) -> Finding {
 
 fn no_answer(limit: &ServiceLimit) -> Finding {
     let sent: u64 = limit.sizes.iter().map(|probe| u64::from(probe.sent)).sum();
-    let refused = limit.refused.as_ref().map(|words| format!("; ICMP says: {words}")).unwrap_or_default();
+    let refused = limit.refused.as_ref().map(|words| format!("; ICMP reports: {words}")).unwrap_or_default();
     let title = format!(
         "The service at UDP port {} answered none of {}{refused}",
         limit.port,

@@ -61,7 +61,7 @@ fn advice(side: Side<'_>, tcp: &TcpWay) -> String {
             .into(),
     };
     format!(
-        "Look for a firewall, load balancer or tunnel on the way {} that treats TCP otherwise than UDP{until}.{legs}",
+        "Look for a firewall, load balancer or tunnel on the path {} that treats TCP otherwise than UDP{until}.{legs}",
         side.direction
     )
 }

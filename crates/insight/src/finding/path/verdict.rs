@@ -80,7 +80,7 @@ fn crosses(path: &PathResult) -> Option<String> {
     let down = path.down.as_ref().and_then(size);
     Some(match (up, down) {
         (Some(up), Some(down)) if up == down => {
-            format!("Packets of {} cross each way, UDP payloads of {}.", up.packet, up.payload)
+            format!("Packets of {} cross in each direction, UDP payloads of {}.", up.packet, up.payload)
         }
         (Some(up), Some(down)) => format!(
             "Packets of {} cross up (UDP payloads of {}), of {} down ({}).",
@@ -129,7 +129,7 @@ fn clean(path: &PathResult) -> Option<String> {
     let fragments = if ways.iter().all(pass) { "; larger datagrams cross in fragments" } else { "" };
     ways.iter()
         .all(full)
-        .then(|| format!("Nothing on the way takes less than the interfaces send{fragments}."))
+        .then(|| format!("Nothing on the path takes less than the interfaces send{fragments}."))
 }
 
 /// The payload to keep to, where it is less than the interfaces suggest.

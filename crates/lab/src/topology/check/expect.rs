@@ -2,8 +2,8 @@
 
 use super::Checker;
 use crate::topology::Topology;
-use crate::topology::error::suggest;
 use model::finding::IDS;
+use model::toml_file::suggest;
 
 pub(super) fn check(topology: &Topology, checker: &mut Checker<'_>) {
     let expect = &topology.expect;

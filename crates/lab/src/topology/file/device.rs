@@ -1,8 +1,8 @@
 //! `devices.NAME = { KIND = …, mtu = … }`: what is made in a node beside the ends of its links.
 
-use super::super::read::{Table, Value};
 use super::super::{Device, DeviceKind};
 use super::link::{self, mtu};
+use model::toml_file::{Table, Value};
 use std::net::SocketAddr;
 
 pub(super) fn read(name: &str, value: Value<'_>) -> Option<Device> {

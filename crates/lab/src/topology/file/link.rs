@@ -1,7 +1,7 @@
 //! `[[links]]`: a cable, and what happens to packets that leave by its ends.
 
-use super::super::read::{Table, Value};
 use super::super::{End, Link, Queue, Shape, Side};
+use model::toml_file::{Table, Value};
 use model::units::{Bytes, Nanos};
 
 /// Every key but `ends` is one value for both ends, or a list of two in the order of `ends`.

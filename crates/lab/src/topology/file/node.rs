@@ -1,9 +1,9 @@
 //! `[nodes.NAME]`: a host, router or switch.
 
-use super::super::read::{Table, Value};
 use super::super::{Address, Filter, Machine, Neighbour, Node, Place, Route};
 use super::device;
 use super::link::mac;
+use model::toml_file::{Table, Value};
 use model::units::Bytes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -30,7 +30,7 @@ impl Document for Checks<'_> {
         let row = |c: &Check| {
             [c.name.into(), c.status.word().into(), c.found.clone(), c.mend.clone().unwrap_or_default()]
         };
-        Csv::new(["name", "status", "found", "mend"], self.0.iter().map(row))
+        Csv::new(["name", "status", "found", "fix"], self.0.iter().map(row))
     }
 
     fn json(&self) -> String {
@@ -121,7 +121,7 @@ fn markdown(checks: &[Check]) -> String {
     };
     checks
         .iter()
-        .fold("| check | status | found | mend |\n|---|---|---|---|\n".into(), |text, c| text + &row(c))
+        .fold("| check | status | found | fix |\n|---|---|---|---|\n".into(), |text, c| text + &row(c))
 }
 
 impl Status {

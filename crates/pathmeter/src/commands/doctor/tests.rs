@@ -92,8 +92,9 @@ fn an_ailing_host_is_told_what_and_how() {
     let mend = |name| named(&checks, name).mend.clone().expect("there is a remedy");
     assert_eq!(
         mend("privileges"),
-        "sudo chgrp $(id -gn) '/home/a user/pathmeter' && sudo chmod 750 '/home/a user/pathmeter' && \
-         sudo setcap cap_net_admin,cap_net_raw,cap_sys_nice,cap_bpf,cap_perfmon+ep '/home/a user/pathmeter'"
+        "sudo install -m 750 -g $(id -gn) '/home/a user/pathmeter' /usr/local/bin/pathmeter-privileged && \
+         sudo setcap cap_net_admin,cap_net_raw,cap_sys_nice,cap_bpf,cap_perfmon+ep /usr/local/bin/pathmeter-privileged && \
+         pathmeter-privileged doctor"
     );
     assert_eq!(mend("receive-buffer"), "sudo sysctl -w net.core.rmem_max=268435456");
     assert_eq!(mend("interface"), "sudo ethtool -K eth0 tso on gro on");

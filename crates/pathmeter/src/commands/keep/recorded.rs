@@ -45,17 +45,18 @@ impl Recorded {
         }
     }
 
-    pub(super) fn finish(self, measured: Measured<'_>) -> Result<()> {
+    pub(super) fn finish(self, measured: Measured<'_>) -> Result<String> {
         let id = self.id().to_owned();
         let placed = self.0.finish(measured, &headlines(measured)).map_err(failed)?;
-        match placed {
-            Placed::Kept => say(&format!("kept as {id}: `pathmeter show {id}`, `pathmeter history`")),
-            Placed::Waiting(file) => say(&format!(
-                "kept in {} as {id}: the next run that is kept takes it to the server",
-                file.display()
-            )),
-        }
-        Ok(())
+        Ok(match placed {
+            Placed::Kept => format!("kept as {id}: `pathmeter show {id}`, `pathmeter history`"),
+            Placed::Waiting(file) => {
+                format!(
+                    "kept in {} as {id}: the next run that is kept takes it to the server",
+                    file.display()
+                )
+            }
+        })
     }
 }
 

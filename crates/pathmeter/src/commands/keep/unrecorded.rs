@@ -24,7 +24,7 @@ impl Recorded {
         match self.0 {}
     }
 
-    pub(super) fn finish(self, _measured: Measured<'_>) -> Result<()> {
+    pub(super) fn finish(self, _measured: Measured<'_>) -> Result<String> {
         match self.0 {}
     }
 }

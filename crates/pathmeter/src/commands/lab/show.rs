@@ -200,7 +200,7 @@ fn expectations(topology: &Topology) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// One figure where both ways have the same.
+/// One figure where both directions have the same.
 fn ways([up, down]: [String; 2]) -> String {
     if up == down { up } else { format!("{up} up, {down} down") }
 }

@@ -1,7 +1,7 @@
 //! One job of a mesh: what an agent is asked to measure, as a request to the engine.
 
 use engine::error::{Result, fault};
-use engine::interrupt::Interrupt;
+use engine::host::interrupt::Interrupt;
 use engine::request::{FarEnd, Host, Latency, Path, Request, Throughput, resolve};
 use engine::run::{self, Options};
 use model::plan::{Directions, End};

@@ -42,7 +42,7 @@ pub(super) fn text(plan: &DevicePlan) -> String {
 /// From which port to which.
 fn ways(setup: &Setup) -> &'static str {
     match setup.streams.first().map(|stream| stream.ways) {
-        Some(Directions::Both) => "both ways at once",
+        Some(Directions::Both) => "both directions at once",
         Some(Directions::Down) => "from the second port to the first",
         _ => "from the first port to the second",
     }

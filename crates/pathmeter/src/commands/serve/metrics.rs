@@ -3,11 +3,8 @@
 //! Counters begin at the start of the server, whose time is a sample, so that a scraper sees restarts. A server that is down
 //! answers nothing, and Prometheus' own `up` says so.
 
-mod answer;
-
-pub(super) use answer::Answering;
-
-use engine::session::{Observer, SessionEvent, Watcher};
+use engine::server::Page;
+use engine::work::observer::{Observer, SessionEvent, Watcher};
 use linux::clock::wall_now;
 use model::event::Event;
 use model::plan::ProtocolName;
@@ -52,6 +49,12 @@ impl Metrics {
 
     fn update(&self, protocol: ProtocolName, change: impl FnOnce(&mut OfProtocol)) {
         change(self.lock().protocols.entry(name(protocol)).or_default());
+    }
+
+    /// Where it is read.
+    pub(super) fn page(self: &Arc<Self>, address: SocketAddr) -> Page {
+        let (metrics, started) = (self.clone(), wall_now().0 as f64 / 1e9);
+        Page { address, path: "/metrics", text: Arc::new(move || metrics.text(started)) }
     }
 
     /// All of it in Prometheus' text format. `started`: when the server did, seconds since 1970.

@@ -2,7 +2,7 @@
 
 use crate::cli::ServeArgs;
 use engine::error::{Failure, Result};
-use engine::session::Observer;
+use engine::work::observer::Observer;
 use linux::privilege::drop::{User, go_on_as, keep};
 use linux::privilege::{Capability, is_root, user_id};
 

@@ -3,11 +3,11 @@
 use super::super::keep::UNDELIVERED;
 use super::super::store::{failed, folder, open};
 use crate::cli::StoreArgs;
-use engine::connect::Security;
 use engine::error::{Error, Failure, Result, fault};
-use engine::interrupt::Interrupt;
+use engine::host::interrupt::Interrupt;
 use engine::request::{FarEnd, Hops, Host, Latency, Measure, Path, Request, Throughput, resolve};
 use engine::run::{Document, Ended, Options, Plan, run, run_id};
+use engine::session::connect::Security;
 use linux::clock::wall_now;
 use model::history::Measured;
 use model::plan::{End, Transport};

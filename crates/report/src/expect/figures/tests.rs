@@ -86,7 +86,7 @@ fn of_the_run() -> Vec<(&'static str, Value)> {
         ("rtt.p999", Micros(207)),
         ("rtt.p9999", Micros(208)),
         ("rtt.max", Micros(209)),
-        // Over both ways.
+        // Over in both directions.
         ("lost", Count(2 * 311 + 2 * 361)),
         ("late", Count(313 + 363)),
         ("reordered", Count(314 + 364)),
@@ -124,6 +124,9 @@ fn of_the_run() -> Vec<(&'static str, Value)> {
         ("transfer.first_byte", Micros(283)),
         ("transfer.failed", Count(2 + 5)),
         ("transfer.retransmits", Count(291 + 292)),
+        ("frames.goodput", Mbits(294)),
+        ("frames.packets_per_second", Kpps(295)),
+        ("frames.share", Share(296)),
     ]
 }
 

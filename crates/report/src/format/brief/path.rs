@@ -49,7 +49,7 @@ pub(super) fn rows(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
         [] => String::new(),
         [(sent, received)] => format!("{received} of {sent} arrived"),
         [first, others @ ..] if others.iter().all(|other| other == first) => {
-            format!("{} of {} arrived each way", first.1, first.0)
+            format!("{} of {} arrived in each direction", first.1, first.0)
         }
         several => {
             let each = several.iter().map(|(sent, received)| format!("{received} of {sent}"));
@@ -83,7 +83,7 @@ fn details(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
     vec![
         Row::new("interface MTU", cells(|way| way.interface_mtu.map(|mtu| mtu.to_string()))),
         Row::new("limited by", cells(hop)).with_note(hops.join(", ")),
-        Row::new("senders are told", cells(|way| told(way.discovery).map(String::from))),
+        Row::new("senders are notified", cells(|way| told(way.discovery).map(String::from))),
         Row::new("TCP MSS", cells(|way| way.tcp.as_ref()?.mss_received.map(|mss| mss.to_string()))),
         Row::new(
             "loss of large",

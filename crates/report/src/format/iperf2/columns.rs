@@ -22,7 +22,7 @@ pub(super) enum Columns {
     Packets,
     /// `-e`, UDP received.
     Delays,
-    /// `-e`, UDP both ways on one socket together.
+    /// `-e`, UDP both directions on one socket together.
     Datagrams,
 }
 

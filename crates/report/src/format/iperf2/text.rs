@@ -317,7 +317,7 @@ impl Iperf2Text {
         self.first + if self.is_full_duplex() { stream % streams } else { stream }
     }
 
-    /// `*` marks the way back: at a client what it receives, at a server what it sends beside receiving.
+    /// `*` marks the return path: at a client what it receives, at a server what it sends beside receiving.
     fn starred(&self, direction: Direction) -> bool {
         let only_down = self.plan.as_ref().is_some_and(|plan| plan.test.directions == Directions::Down);
         let server = self.options.role == Iperf2Role::Server;

@@ -229,7 +229,7 @@ pub(in crate::format) fn title(run: &Run) -> String {
 
 fn latency_title(run: &Run) -> String {
     let Some(plan) = &run.latency else {
-        return format!("Latency, {}", words::count(run.summary.ways.len() as u64, "way"));
+        return format!("Latency, {}", words::count(run.summary.ways.len() as u64, "path"));
     };
     let mut hosts: Vec<String> = plan.ways.iter().map(|way| format!("`{}`", way.target.host)).collect();
     hosts.dedup();

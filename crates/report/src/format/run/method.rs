@@ -57,7 +57,7 @@ const METHODS: [(&str, &str, &str); 7] = [
     (
         "measure",
         "One session asks the far end for each part in turn: round trips on the idle path, which packet sizes cross each \
-         way, then TCP and UDP each way with round trips beside them.",
+         way, then TCP and UDP in each direction with round trips beside them.",
         "README",
     ),
     (
@@ -73,10 +73,10 @@ const METHODS: [(&str, &str, &str); 7] = [
     ),
     (
         "mtu",
-        "Datagrams of chosen sizes and shapes are sent both ways, and each end reports what arrived.",
+        "Datagrams of chosen sizes and shapes are sent in both directions, and each end reports what arrived.",
         "path-mtu",
     ),
-    ("hops", "Probes with a limited number of hops are answered by the routers on the way.", "hops"),
+    ("hops", "Probes with a limited number of hops are answered by the routers on the path.", "hops"),
     (
         "frames",
         "The same test over Ethernet frames of each size, against what the link's framing allows.",

@@ -1,4 +1,4 @@
-//! What a capture of packets saw: totals each way, the sizes as a bar chart, the flows, the file.
+//! What a capture of packets saw: totals in each direction, the sizes as a bar chart, the flows, the file.
 
 use super::super::table::plain;
 use super::super::{Paint, Style};

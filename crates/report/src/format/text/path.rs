@@ -1,4 +1,4 @@
-//! Runs about packet sizes as text: what crosses each way, the sizes tried, fragments, what is not known, what to set.
+//! Runs about packet sizes as text: what crosses in each direction, the sizes tried, fragments, what is not known, what to set.
 
 mod advice;
 mod fragments;

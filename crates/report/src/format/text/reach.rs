@@ -15,7 +15,7 @@ fn over_family(family: &FamilyReach) -> String {
     let source = match family.source {
         AddressSource::Used => ", used here",
         AddressSource::Name => "",
-        AddressSource::Peer => ", as the far end says",
+        AddressSource::Peer => ", as the far end reports",
     };
     let times = match (family.first, family.again) {
         (Some(first), Some(again)) => format!("; connected in {first}, then in {again}"),

@@ -63,12 +63,12 @@ pub(in crate::format) fn rate_unit(rates: impl Iterator<Item = f64>) -> (&'stati
     units.into_iter().find(|(_, size)| most >= *size).unwrap_or(("bit/s", 1.0))
 }
 
-/// `up`, `down` or `both ways at once`.
+/// `up`, `down` or `both directions at once`.
 pub(in crate::format) fn directions(directions: Directions) -> &'static str {
     match directions {
         Directions::Up => "up",
         Directions::Down => "down",
-        Directions::Both => "both ways at once",
+        Directions::Both => "both directions at once",
     }
 }
 

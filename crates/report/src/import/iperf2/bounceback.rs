@@ -35,7 +35,7 @@ pub(super) fn told(output: &Output, block: &Block) -> Option<Told> {
     told.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
     let bins = block.lines.iter().rev().find_map(|line| bins(line)).unwrap_or_default();
     if bins.is_empty() {
-        told.warn("extremes-alone", "The output tells the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
+        told.warn("extremes-alone", "The output reports the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
     }
     let at = |share: f64, otherwise: Nanos| {
         let value = percentile(&bins, share).unwrap_or(otherwise);

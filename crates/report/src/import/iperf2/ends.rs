@@ -102,7 +102,7 @@ impl Speaker<'_> {
         self.told.interval = first.unwrap_or_default();
     }
 
-    /// A star marks the way back of a connection that carries both; in old versions a second connection carries it.
+    /// A star marks the return path of a connection that carries both; in old versions a second connection carries it.
     fn direction(&self, row: &Row) -> Direction {
         let stream = self.output.streams.iter().find(|stream| Id::Stream(stream.id) == row.id);
         let back = match (stream, self.side) {

@@ -27,7 +27,7 @@ const ALL: [Test; 9] = [
     Test::Service,
 ];
 
-/// Every test of a router, both ways at once, over a link of 10 Gbit/s.
+/// Every test of a router, both directions at once, over a link of 10 Gbit/s.
 pub(super) fn full() -> DutReport {
     let streams: Vec<Stream> =
         [64, 512, 1518].map(|size| stream(Network::V4, Frames::of(Bytes(size)), Directions::Both)).into();

@@ -1,4 +1,4 @@
-//! The V2 form against published streams, against the `hdrhistogram` crate both ways, and against hostile bytes.
+//! The V2 form against published streams, against the `hdrhistogram` crate in both directions, and against hostile bytes.
 
 use super::super::Histogram;
 use super::*;

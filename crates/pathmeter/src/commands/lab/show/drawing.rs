@@ -169,7 +169,7 @@ fn route(route: &Route) -> String {
     format!("{to}{via}{device}{mtu}")
 }
 
-/// What a link is, in one line, and a line for each way that does something to packets.
+/// What a link is, in one line, and a line for each path that does something to packets.
 fn cable(link: &Link, turned: bool) -> Vec<String> {
     let [mut upper, mut lower] = link.sides.each_ref();
     if turned {

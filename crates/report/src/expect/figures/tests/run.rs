@@ -2,13 +2,15 @@
 
 use insight::run_of_events;
 use model::finding::{Finding, Severity, Status};
+use model::frames::{FrameAsked, FrameRow};
+use model::framing::{Encaps, Network};
 use model::hops::{Counted as HopCounted, Hop, HopFlow, HopProtocol, HopsResult};
 use model::latency::{
     ClockNote, Counted, HostNoise, LoadPhase, LoadResult, OneWayDelays, WayEnds, WayResult,
 };
 use model::pairs::{Pairs, Together, Way};
 use model::path::{BlackHole, BlackHoleCause, Bound, PathResult, PathWay, ServiceLimit, TcpWay};
-use model::plan::{Directions, Transport};
+use model::plan::{Direction, Directions, Transport};
 use model::run::Run;
 use model::sample::{CpuUse, OneWayDelay};
 use model::stats::histogram::Distribution;
@@ -56,6 +58,7 @@ pub(super) fn of_different_figures() -> Run {
     summary.hops = Some(Box::new(hops()));
     summary.pairs = Some(Box::new(pairs()));
     summary.transfer = Some(transfers());
+    summary.rows = vec![frames()];
     let findings = [(Severity::Problem, 3), (Severity::Warning, 5), (Severity::Info, 7)];
     run.findings =
         findings.into_iter().flat_map(|(severity, count)| vec![finding(severity); count]).collect();
@@ -228,6 +231,23 @@ fn pairs() -> Pairs {
         broken: Vec::new(),
         steps: Vec::new(),
         stopped: None,
+    }
+}
+
+/// One size.
+fn frames() -> FrameRow {
+    let asked = FrameAsked {
+        frame: Bytes(512),
+        network: Network::V4,
+        protocol: Transport::Udp,
+        direction: Direction::Up,
+        encaps: Encaps::default(),
+    };
+    FrameRow {
+        goodput: megabits(294),
+        packets_per_second: Some(kilopackets(295)),
+        share: Some(share(296)),
+        ..asked.row()
     }
 }
 

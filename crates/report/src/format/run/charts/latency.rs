@@ -77,7 +77,7 @@ fn distribution(way: &WayResult) -> Option<Block> {
     })
 }
 
-/// The median of each way.
+/// The median of each direction.
 fn medians(ways: &[WayResult]) -> Option<Block> {
     let unit = latency::compare_unit(ways);
     let bar = |way: &WayResult| {
@@ -94,7 +94,7 @@ fn medians(ways: &[WayResult]) -> Option<Block> {
     rows.iter().any(|row| row.bars.iter().any(Option::is_some)).then(|| {
         Block::Chart(Chart::Bars(BarChart {
             title: "Round trips".into(),
-            subtitle: "of each way".into(),
+            subtitle: "of each path".into(),
             unit: unit.name.into(),
             series: vec!["median".into()],
             whiskers: Some("from the least to the 90th percentile".into()),

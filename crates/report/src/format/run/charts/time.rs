@@ -67,7 +67,7 @@ pub(in crate::format::run) fn rates(run: &Run) -> Option<Block> {
     (!panels.is_empty()).then(|| {
         Block::Chart(Chart::Lines(LineChart {
             title: "Goodput over time".into(),
-            subtitle: "as the receiver counted it, where it told".into(),
+            subtitle: "as the receiver counted it, where it reported".into(),
             panels,
             ..LineChart::default()
         }))

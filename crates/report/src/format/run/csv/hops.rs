@@ -32,7 +32,7 @@ struct Router {
     mpls_labels: String,
 }
 
-/// Every hop, and those of the way back behind them.
+/// Every hop, and those of the return path behind them.
 pub(super) fn rows(found: &HopsResult, place: &Place) -> Csv {
     let back = found.back.as_deref().map(|back| (back, Direction::Down));
     let ways = std::iter::once((found, Direction::Up)).chain(back);

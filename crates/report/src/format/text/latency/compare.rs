@@ -102,7 +102,7 @@ pub(in crate::format) fn columns(ways: &[WayResult], more: More) -> Vec<Column> 
     columns
 }
 
-/// A row for each way.
+/// A row for each path.
 pub(in crate::format) fn rows(ways: &[WayResult], unit: Unit, more: More) -> Vec<Vec<String>> {
     let more = more.of(ways);
     let lost = ways.iter().any(|way| way.counted.lost > 0);
@@ -143,7 +143,7 @@ pub(in crate::format) fn note(ways: &[WayResult]) -> Option<String> {
     (least < needed).then(|| format!("p99 takes {needed} round trips, {} more", needed - least))
 }
 
-/// A sentence for each way, the way with the shortest median being the measure.
+/// A sentence for each path, the way with the shortest median being the measure.
 pub(in crate::format) fn sentences(run: &Run) -> Vec<String> {
     let ways = &run.summary.ways;
     let best = ways.iter().filter(|way| way.rtt.is_some()).min_by_key(|way| way.rtt.map(|rtt| rtt.p50));

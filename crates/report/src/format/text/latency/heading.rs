@@ -25,7 +25,7 @@ pub(in super::super) fn started(begun: &LatencyStarted, style: &Style) -> String
 /// The heading of a run, stored or just finished.
 pub(in super::super) fn of_run(run: &Run, style: &Style) -> String {
     let Some(plan) = &run.latency else {
-        let title = format!("Latency, {}", words::count(run.summary.ways.len() as u64, "way"));
+        let title = format!("Latency, {}", words::count(run.summary.ways.len() as u64, "path"));
         return join(&title, &[format!("run {}", run.id)], style);
     };
     let mut lines = Vec::new();
@@ -45,7 +45,7 @@ fn title(plan: &LatencyPlan) -> String {
     hosts.dedup();
     let by = match (plan.ways.len(), hosts.as_slice()) {
         (0 | 1, _) => String::new(),
-        (ways, _) => format!(" by {ways} ways"),
+        (ways, _) => format!(" by {ways} paths"),
     };
     let to = match hosts.as_slice() {
         [first, _, ..] => format!("{first} and {} more", words::count(hosts.len() as u64 - 1, "host")),

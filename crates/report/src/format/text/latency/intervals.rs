@@ -14,7 +14,7 @@ pub(in super::super) fn header(plan: &LatencyPlan, style: &Style) -> String {
     format!("{}\n", style.paint(Paint::Bold, &line))
 }
 
-/// One line for each way.
+/// One line for each path.
 pub(in super::super) fn row(sample: &LatencySample, plan: &LatencyPlan) -> String {
     let time = time(sample);
     let several = plan.ways.len() > 1;
@@ -22,7 +22,7 @@ pub(in super::super) fn row(sample: &LatencySample, plan: &LatencyPlan) -> Strin
         None => "",
         Some(Directions::Up) => "  load up",
         Some(Directions::Down) => "  load down",
-        Some(Directions::Both) => "  load both ways",
+        Some(Directions::Both) => "  load in both directions",
     };
     let rows = sample.ways.iter().enumerate().map(|(index, way)| {
         let label = plan.ways.get(index).map_or("?", |way| way.label.as_str());

@@ -130,7 +130,7 @@ fn one_way(delays: &OneWayDelays) -> Vec<(&'static str, String)> {
             format!("the clocks' error, ± {error}, is as large as the delays themselves")
         }
         ClockNote::Stepped => "one of the clocks stepped during the test".into(),
-        ClockNote::TooFew => "too few replies told the far end's times".into(),
+        ClockNote::TooFew => "too few replies carried the far end's times".into(),
     };
     vec![("one way", format!("withheld: {why}"))]
 }

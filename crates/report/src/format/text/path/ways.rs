@@ -1,4 +1,4 @@
-//! What crosses each way: a row for each figure, the directions side by side.
+//! What crosses in each direction: a row for each figure, the directions side by side.
 
 use super::super::super::Style;
 use super::super::words;
@@ -115,8 +115,8 @@ fn discovery(way: &PathWay) -> String {
     match way.discovery {
         Discovery::Unknown => "not known".into(),
         Discovery::NotNeeded => "not needed".into(),
-        Discovery::Works => "works: the sender is told".into(),
-        Discovery::Silent => "silent: the sender is not told".into(),
+        Discovery::Works => "works: the sender is notified".into(),
+        Discovery::Silent => "silent: the sender is not notified".into(),
         Discovery::Partial => {
             let told = way.too_big.iter().map(|told| told.mtu).min().unwrap_or_default();
             format!("in part: reported to {told}, silent below")
@@ -124,7 +124,7 @@ fn discovery(way: &PathWay) -> String {
         Discovery::Lies => {
             let mut told: Vec<String> = way.too_big.iter().map(|told| told.mtu.to_string()).collect();
             told.dedup();
-            format!("wrong: the sender is told {}", told.join(", "))
+            format!("wrong: the sender is notified {}", told.join(", "))
         }
     }
 }
@@ -171,7 +171,7 @@ pub(super) fn fate(fate: FragmentFate) -> &'static str {
         FragmentFate::FirstDropped => "the first of each datagram is dropped",
         FragmentFate::Dropped => "do not cross",
         FragmentFate::OutOfOrderDropped => "cross only in order",
-        FragmentFate::Reassembled => "cross, put together on the way",
+        FragmentFate::Reassembled => "cross, reassembled on the path",
     }
 }
 

@@ -1,0 +1,187 @@
+//! The way to a server: a control connection, encrypted or not, and what this end says of itself. Says why there is none.
+
+use crate::error::{Context, Error, Failure, Kind, MORE_FILES, Result, too_early};
+use crate::host;
+use crate::host::interrupt::Interrupt;
+use crate::host::reach;
+use crate::session::link::Link;
+use crate::session::protocol::Protocol;
+use crate::session::tls::{self, Fingerprint};
+use linux::clock::mono_now;
+use linux::error::{OsError, is_out_of_files};
+use linux::poll::Waker;
+use linux::socket::{TcpOptions, is_stopped, tcp_connect_until};
+use model::host::Host;
+use model::plan::{LocalOptions, ProtocolName, Target};
+use model::units::Nanos;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use wire::{iperf3, native};
+
+/// How a client proves itself and knows its server.
+#[derive(Clone, Debug, Default)]
+pub struct Security {
+    /// The shared token.
+    pub token: Option<native::Token>,
+    /// Certificate of the server; present: the control connection is TLS.
+    pub fingerprint: Option<Fingerprint>,
+}
+
+/// Opens a control connection.
+pub(crate) fn connect(
+    target: &Target,
+    protocol: ProtocolName,
+    local: &LocalOptions,
+    security: &Security,
+    stop: &Interrupt,
+) -> Result<Link> {
+    let options =
+        TcpOptions { local_address: local.bind, device: local.device.clone(), ..TcpOptions::default() };
+    let timeout = local.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
+    let began = mono_now();
+    let waker = Arc::new(Waker::new()?);
+    stop.watch(&waker);
+    let socket = tcp_connect_until(target.address, &options, timeout, &waker).map_err(|e| match () {
+        () if is_stopped(&e.source) => too_early(),
+        () => with_other_family(unreachable(target, protocol, &e), &e.source, target, local),
+    })?;
+    let opened = mono_now().saturating_since(began);
+    let encrypted = security.fingerprint.map(tls::connect).transpose()?;
+    let mut link = Link::new(socket, Vec::new(), encrypted).context("set up the control connection")?;
+    link.opened = opened;
+    link.handshake(mono_now() + timeout).map_err(|e| no_tls(target.address, &e))?;
+    Ok(link)
+}
+
+/// Why a control connection could not be encrypted, and what to try.
+fn no_tls(address: SocketAddr, error: &std::io::Error) -> Failure {
+    use std::io::ErrorKind;
+    let cause = error.get_ref().and_then(|e| e.downcast_ref::<rustls::Error>());
+    match (error.kind(), cause) {
+        (ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe, _) => {
+            Failure::unreachable(
+                format!(
+                    "{address} closed the connection when TLS was asked for: it most likely runs without"
+                ),
+                "start `pathmeter serve --tls` there, or drop --tls and --fingerprint here",
+            )
+        }
+        (ErrorKind::TimedOut, _) => Failure::unreachable(
+            format!("{address} accepts connections but does not answer when TLS is asked for"),
+            "check that `pathmeter serve --tls` runs on this port",
+        ),
+        (_, Some(rustls::Error::General(other_certificate))) => Failure::unreachable(
+            format!("{address} is not the server that was expected: {other_certificate}"),
+            "give the --fingerprint that the server printed at its last start (each start makes a new \
+             certificate); if it did not start anew, somebody else answers in its place",
+        ),
+        _ => Failure::unreachable(
+            format!("TLS with {address}: {error}"),
+            "check that `pathmeter serve --tls` runs on this port",
+        ),
+    }
+}
+
+/// What this end tells of itself in our own protocol.
+pub(crate) fn native_config(security: &Security, host: &Host, link: &Link) -> Result<native::ClientConfig> {
+    Ok(native::ClientConfig {
+        token: security.token.clone(),
+        entropy: host::entropy()?,
+        software: host.version.clone(),
+        host: host.clone(),
+        binding: link.binding()?,
+    })
+}
+
+/// The same, and over which family the host answers, where it has both and was silent.
+fn with_other_family(
+    mut failure: Failure,
+    error: &std::io::Error,
+    target: &Target,
+    local: &LocalOptions,
+) -> Failure {
+    if error.kind() != std::io::ErrorKind::ConnectionRefused
+        && let Some(other) = reach::other_family(target, local)
+    {
+        let advice = failure.advice.take().unwrap_or_default();
+        failure.advice = Some(format!("{advice}; {other}"));
+    }
+    failure
+}
+
+/// The host as it was asked for, and its address.
+fn named(Target { host, address }: &Target) -> String {
+    if *host == address.ip().to_string() { address.to_string() } else { format!("{host} ({address})") }
+}
+
+/// Why a server could not be reached, and what to try.
+pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsError) -> Failure {
+    use std::io::ErrorKind;
+    let (named, address) = (named(target), target.address);
+    let port = address.port();
+    if let Some(rejection) = reach::of_another(refused.rejection) {
+        let reach::Reason { what, advice } = reach::rejected(&rejection, address.ip(), port);
+        return Failure {
+            kind: Kind::Unreachable,
+            message: format!("{named} cannot be reached: {what}"),
+            advice,
+        };
+    }
+    let error = &refused.source;
+    if is_out_of_files(error) {
+        return Failure::usage(format!("connect to {named}: {error}"), MORE_FILES);
+    }
+    let reason = reach::reason(address.ip(), error.kind());
+    let why = reason.as_ref().map(|reason| format!(": {}", reason.what)).unwrap_or_default();
+    let advice = |general: String| reason.and_then(|reason| reason.advice).unwrap_or(general);
+    match error.kind() {
+        ErrorKind::ConnectionRefused => Failure::unreachable(
+            format!(
+                "{named} refused the connection: the host is there and nothing listens on TCP port {port}"
+            ),
+            Protocol::of(if port == iperf3::PORT { ProtocolName::Iperf3 } else { protocol }).start,
+        ),
+        ErrorKind::TimedOut => Failure::unreachable(
+            format!("{named} does not answer on TCP port {port}{why}"),
+            advice(format!(
+                "check the address, and that firewalls and security groups allow TCP and UDP port {port}"
+            )),
+        ),
+        ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => Failure::unreachable(
+            format!("{named} cannot be reached: {error}{why}"),
+            advice("check this host's routes; with -4 or -6 the other family can be tried".into()),
+        ),
+        ErrorKind::AddrNotAvailable if address.is_ipv6() && !has_ipv6() => Failure::unreachable(
+            format!("{named} cannot be reached: IPv6 is off on this host"),
+            "switch it on with `sudo sysctl -w net.ipv6.conf.all.disable_ipv6=0`, or use IPv4: -4",
+        ),
+        ErrorKind::PermissionDenied => Failure::unreachable(
+            format!("{named} cannot be reached: this host itself prohibits it"),
+            format!(
+                "a rule, route or firewall of this host says no: look at `ip rule`, `ip route get {}` and `nft list ruleset`",
+                address.ip()
+            ),
+        ),
+        _ => Failure::unreachable(
+            format!("connect to {named}: {error}"),
+            "check the address and the options given",
+        ),
+    }
+}
+
+/// The same of any socket towards a host: an error that means more than a missing route is left as it is.
+pub(crate) fn without_route(target: &Target, error: Error) -> Error {
+    match error.system() {
+        Some(refused) if refused.source.kind() == std::io::ErrorKind::NetworkUnreachable => {
+            unreachable(target, ProtocolName::Native, refused).into()
+        }
+        _ => error,
+    }
+}
+
+/// Whether this host has an IPv6 address at all: its loopback's goes last.
+fn has_ipv6() -> bool {
+    std::net::UdpSocket::bind((std::net::Ipv6Addr::LOCALHOST, 0)).is_ok()
+}
+
+const CONNECT_TIMEOUT: Nanos = Nanos(5_000_000_000);

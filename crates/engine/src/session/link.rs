@@ -1,0 +1,200 @@
+//! The control connection as bytes: plain TCP or TLS, never blocking.
+
+use crate::error::Result;
+use linux::clock::mono_now;
+use linux::options;
+use linux::poll::{Interest, wait};
+use linux::stream::SmallSegments;
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+
+/// A control connection. Reads never block; writes wait until a deadline. Its segments are small, so that ends can still
+/// talk where large packets vanish, and tell of it.
+#[derive(Debug)]
+pub(crate) struct Link {
+    socket: TcpStream,
+    tls: Option<rustls::Connection>,
+    /// Bytes read ahead by whoever accepted the connection.
+    ahead: Vec<u8>,
+    /// How long it took this end to open it; zero at the end that was called.
+    pub(crate) opened: Nanos,
+}
+
+impl Link {
+    /// Takes over a connected socket, and what was already read from it.
+    pub(crate) fn new(
+        socket: TcpStream,
+        ahead: Vec<u8>,
+        tls: Option<rustls::Connection>,
+    ) -> io::Result<Link> {
+        socket.set_nonblocking(true)?;
+        socket.set_nodelay(true)?;
+        // After an outage the ends hear of each other within a second, where the kernel can do that (Linux 6.15).
+        options::set_longest_retransmission(&socket, LONGEST_RETRANSMISSION).ok();
+        Ok(Link { socket, tls, ahead, opened: Nanos::ZERO })
+    }
+
+    /// The socket, to poll and to ask for addresses.
+    pub(crate) fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    /// Completes the TLS handshake, where there is one.
+    pub(crate) fn handshake(&mut self, deadline: MonoTime) -> io::Result<()> {
+        while self.tls.as_ref().is_some_and(|t| t.is_handshaking()) {
+            self.flush_tls(deadline)?;
+            if self.tls.as_ref().is_some_and(|t| t.is_handshaking() && t.wants_read()) {
+                if self.ahead.is_empty() {
+                    self.wait_for(deadline, false)?;
+                }
+                match self.read_tls() {
+                    Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                    Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                    Err(e) => {
+                        // The peer is told why, where it can be.
+                        self.flush_tls(deadline).ok();
+                        return Err(e);
+                    }
+                    Ok(_) => {}
+                }
+            }
+        }
+        self.flush_tls(deadline)
+    }
+
+    /// What only the two ends of this TLS connection know; empty without TLS.
+    pub(crate) fn binding(&self) -> Result<Vec<u8>> {
+        Ok(self
+            .tls
+            .as_ref()
+            .map(crate::session::tls::binding)
+            .transpose()?
+            .map(Vec::from)
+            .unwrap_or_default())
+    }
+
+    /// Is there something to read that poll(2) does not know of?
+    pub(crate) fn has_buffered(&mut self) -> bool {
+        // What is wrong with the packets so far, if anything, the next read tells.
+        let decrypted = |tls: &mut rustls::Connection| {
+            tls.process_new_packets().map_or(true, |state| state.plaintext_bytes_to_read() > 0)
+        };
+        !self.ahead.is_empty() || self.tls.as_mut().is_some_and(decrypted)
+    }
+
+    /// Reads what is there; `None`: nothing now; `Some(0)`: the peer closed.
+    pub(crate) fn read(&mut self, buf: &mut [u8]) -> io::Result<Option<usize>> {
+        if self.tls.is_none() && !self.ahead.is_empty() {
+            let n = self.ahead.len().min(buf.len());
+            buf[..n].copy_from_slice(&self.ahead[..n]);
+            self.ahead.drain(..n);
+            return Ok(Some(n));
+        }
+        match self.read_raw(buf) {
+            Ok(n) => Ok(Some(n)),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(e) if e.kind() == ErrorKind::Interrupted => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Sends all of it before the deadline.
+    pub(crate) fn write(&mut self, mut bytes: &[u8], deadline: MonoTime) -> io::Result<()> {
+        if let Some(tls) = &mut self.tls {
+            tls.writer().write_all(bytes)?;
+            return self.flush_tls(deadline);
+        }
+        while !bytes.is_empty() {
+            match SmallSegments(&self.socket).write(bytes) {
+                Ok(n) => bytes = &bytes[n..],
+                Err(e) if e.kind() == ErrorKind::WouldBlock => self.wait_for(deadline, true)?,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Says goodbye: no more will be sent.
+    pub(crate) fn finish(&mut self, deadline: MonoTime) {
+        if let Some(tls) = &mut self.tls {
+            tls.send_close_notify();
+            self.flush_tls(deadline).ok();
+        }
+        self.socket.shutdown(std::net::Shutdown::Write).ok();
+    }
+
+    /// Reads and forgets until the peer has closed too.
+    pub(crate) fn hear_out(&mut self, deadline: MonoTime) {
+        let mut buffer = [0; 4096];
+        while mono_now() < deadline {
+            match (&self.socket).read(&mut buffer) {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock && self.wait_for(deadline, false).is_ok() => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn read_raw(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if self.tls.is_none() {
+            return (&self.socket).read(buf);
+        }
+        loop {
+            let tls = self.tls.as_mut().expect("checked above");
+            match tls.reader().read(buf) {
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                // A peer that went without close_notify has gone all the same.
+                Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Ok(0),
+                other => return other,
+            }
+            self.read_tls()?;
+        }
+    }
+
+    /// Takes encrypted bytes and says how many; 0: the peer closed.
+    fn read_tls(&mut self) -> io::Result<usize> {
+        let Some(tls) = &mut self.tls else { return Ok(0) };
+        let taken = if self.ahead.is_empty() {
+            tls.read_tls(&mut &self.socket)?
+        } else {
+            let n = tls.read_tls(&mut self.ahead.as_slice())?;
+            self.ahead.drain(..n);
+            n
+        };
+        tls.process_new_packets().map_err(|e| io::Error::new(ErrorKind::InvalidData, e))?;
+        Ok(taken)
+    }
+
+    fn flush_tls(&mut self, deadline: MonoTime) -> io::Result<()> {
+        loop {
+            let Some(tls) = &mut self.tls else { return Ok(()) };
+            if !tls.wants_write() {
+                return Ok(());
+            }
+            match tls.write_tls(&mut SmallSegments(&self.socket)) {
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => self.wait_for(deadline, true)?,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    fn wait_for(&self, deadline: MonoTime, write: bool) -> io::Result<()> {
+        let interest =
+            if write { Interest::writable(&self.socket) } else { Interest::readable(&self.socket) };
+        wait(&mut [interest], Some(deadline))?;
+        if mono_now() >= deadline {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        Ok(())
+    }
+}
+
+/// The least that the kernel takes.
+const LONGEST_RETRANSMISSION: Nanos = Nanos::from_secs(1);

@@ -1,0 +1,150 @@
+//! Moves the bytes of a control connection between the peer and a session, and tells the session the time.
+
+use crate::session::link::Link;
+use linux::clock::mono_now;
+use linux::poll::Interest;
+use model::event::Event;
+use model::time::MonoTime;
+use model::units::Nanos;
+use wire::{Input, Output, ProtocolError, Session, WorkRequest};
+
+/// A control connection at work.
+pub(crate) struct Pump {
+    pub(crate) link: Link,
+    /// The connection has ended: that is told once, and it is not polled any more.
+    closed: bool,
+    /// The peer has not taken a message: it is not told any more.
+    deaf: bool,
+}
+
+/// What a session wants beside words.
+#[expect(clippy::large_enum_variant, reason = "short-lived, as what they are made of")]
+pub(crate) enum Step {
+    /// Have this done.
+    Work(WorkRequest),
+    /// Tell the world.
+    Event(Event),
+    /// Wait until then, or for anything that happens.
+    Wait(Option<MonoTime>),
+    /// It is over.
+    Over,
+}
+
+impl Pump {
+    /// Of an open connection.
+    pub(crate) fn new(link: Link) -> Pump {
+        Pump { link, closed: false, deaf: false }
+    }
+
+    /// Sends what the session says, up to the next thing that is not a word.
+    ///
+    /// # Errors
+    /// The session cannot go on, or the peer takes no message for long.
+    pub(crate) fn advance<S: Session + ?Sized>(&mut self, session: &mut S) -> Result<Step, ProtocolError> {
+        loop {
+            return Ok(match session.output(mono_now()) {
+                Output::Send(bytes) => {
+                    self.say(session, &bytes)?;
+                    continue;
+                }
+                Output::Work(request) => Step::Work(request),
+                Output::Event(event) => Step::Event(event),
+                Output::WaitUntil(until) => Step::Wait(until),
+                Output::Close => Step::Over,
+            });
+        }
+    }
+
+    fn say<S: Session + ?Sized>(&mut self, session: &mut S, bytes: &[u8]) -> Result<(), ProtocolError> {
+        if self.deaf {
+            return Ok(());
+        }
+        let Err(error) = self.link.write(bytes, mono_now() + WRITE_LIMIT) else { return Ok(()) };
+        self.deaf = true;
+        // What the peer said before it went comes first.
+        self.hear(session)?;
+        if takes_nothing(&error) {
+            let what = format!("on the control connection: it takes no message ({error})");
+            return Err(ProtocolError::Timeout(what));
+        }
+        if std::mem::replace(&mut self.closed, true) {
+            Ok(())
+        } else {
+            session.input(mono_now(), Input::Closed)
+        }
+    }
+
+    /// Tells the session what the peer has said and what time it is; does not wait.
+    ///
+    /// # Errors
+    /// The session cannot go on.
+    pub(crate) fn hear<S: Session + ?Sized>(&mut self, session: &mut S) -> Result<(), ProtocolError> {
+        let mut buffer = [0; 16 << 10];
+        for _ in 0..READS_AT_ONCE {
+            if self.closed {
+                break;
+            }
+            match self.link.read(&mut buffer) {
+                Ok(None) => break,
+                Ok(Some(length)) if length > 0 => {
+                    session.input(mono_now(), Input::Received(&buffer[..length]))?;
+                }
+                Ok(_) | Err(_) => {
+                    self.closed = true;
+                    session.input(mono_now(), Input::Closed)?;
+                }
+            }
+        }
+        session.input(mono_now(), Input::Timer)
+    }
+
+    /// What to poll for words of the peer.
+    pub(crate) fn interest(&self) -> Option<Interest<'_>> {
+        (!self.closed).then(|| Interest::readable(self.link.socket()))
+    }
+
+    /// After an error: what the session still has to say; other things it wants are given to `also`. Says whether there was
+    /// anything to send.
+    pub(crate) fn say_last_words<S: Session + ?Sized>(
+        &mut self,
+        session: &mut S,
+        mut also: impl FnMut(Event),
+    ) -> bool {
+        let mut said = false;
+        loop {
+            match session.output(mono_now()) {
+                // Who does not take one message takes none of those behind it.
+                Output::Send(_) if self.deaf => {}
+                Output::Send(bytes) => {
+                    self.deaf = self.link.write(&bytes, mono_now() + GOODBYE).is_err();
+                    said |= !self.deaf;
+                }
+                Output::Event(event) => also(event),
+                // What was at work ends with the session.
+                Output::Work(_) => {}
+                Output::WaitUntil(_) | Output::Close => return said,
+            }
+        }
+    }
+
+    /// Says goodbye. `heard_out`: closing with bytes unread would reset the connection, and the peer would not hear why.
+    pub(crate) fn finish(mut self, heard_out: bool) {
+        self.link.finish(mono_now() + GOODBYE);
+        if heard_out {
+            self.link.hear_out(mono_now() + GOODBYE);
+        }
+    }
+}
+
+/// The peer may still be there, and does not take what is said.
+fn takes_nothing(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable)
+}
+
+/// Longest time for the peer to take a control message.
+const WRITE_LIMIT: Nanos = Nanos(10_000_000_000);
+/// Longest time to say goodbye.
+const GOODBYE: Nanos = Nanos(500_000_000);
+/// Portions of control bytes read before looking at anything else.
+const READS_AT_ONCE: usize = 128;

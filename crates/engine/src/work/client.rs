@@ -1,0 +1,102 @@
+//! The client's end of a test: opens the control connection, chooses the protocol's machine and drives it.
+
+use crate::error::{Result, fault};
+use crate::host;
+use crate::host::interrupt::Interrupt;
+use crate::session::connect::{Security, connect, native_config};
+use crate::session::link::Link;
+use crate::work::driver::Driver;
+use crate::work::iperf2;
+use crate::work::observer::{SessionEvent, ToSink, Watcher};
+use crate::work::workers::{Opener, Setting};
+use linux::clock::mono_now;
+use model::event::Event;
+use model::framing::LARGEST_UDP_PAYLOAD;
+use model::host::Host;
+use model::plan::{Plan, ProtocolName, Transport};
+use model::units::Nanos;
+use std::sync::Arc;
+use wire::{Session, iperf3, native};
+
+/// Runs one throughput test. Events go to `sink` as they happen; what was measured before a failure has been told.
+pub fn run(
+    plan: &Plan,
+    security: &Security,
+    extras: &iperf3::Extras,
+    interrupt: &Interrupt,
+    sink: &mut dyn FnMut(&Event),
+) -> Result<()> {
+    if plan.protocol == ProtocolName::Iperf2 {
+        let mut watcher = ToSink(sink);
+        let mut sink = |event: SessionEvent<'_>| watcher.event(event);
+        return iperf2::client(plan, &iperf2::Extras::default(), interrupt, &mut sink);
+    }
+    let link = connect(&plan.target, plan.protocol, &plan.local, security, interrupt)?;
+    if plan.protocol == ProtocolName::Iperf3 {
+        notice_vanished(&link);
+    }
+    let host = host::describe(Some(plan.target.address.ip()));
+    let mut plan = plan.clone();
+    if plan.test.transport == Transport::Udp && plan.test.length == 0 {
+        plan.test.length = iperf3_payload(&link);
+    }
+    let mut session = machine(&plan, security, extras, &host, &link)?;
+    let setting = Setting {
+        opener: Opener::Client { target: plan.target.clone() },
+        local: plan.local.clone(),
+        host,
+        admit: Box::new(|_| true),
+        watcher: &mut ToSink(sink),
+        offers: Arc::default(),
+    };
+    Driver::new(session.as_mut(), link, setting, interrupt, Arc::default())?.run()?;
+    Ok(())
+}
+
+/// A server that has vanished without a word is given up in mid test, too: this protocol has no messages for that. What the
+/// kernel refuses costs patience only.
+fn notice_vanished(link: &Link) {
+    linux::options::set_keepalive(link.socket(), PROBED, PROBED, 2).ok();
+    linux::options::set_user_timeout(link.socket(), VANISHED).ok();
+}
+
+/// How long a server may say nothing to the kernel's probes. Links and routers fail over in less.
+const VANISHED: Nanos = Nanos::from_secs(15);
+/// When the kernel asks whether it is still there, and again.
+const PROBED: Nanos = Nanos::from_secs(5);
+
+/// The UDP payload iPerf3 chooses: the segment size of the control connection, where it fits a datagram.
+fn iperf3_payload(link: &Link) -> u32 {
+    let mss = linux::options::mss(link.socket()).map_or(0, |mss| mss.0);
+    u32::try_from(mss)
+        .ok()
+        .filter(|mss| (16..=LARGEST_UDP_PAYLOAD).contains(mss))
+        .unwrap_or(iperf3::DEFAULT_UDP_LENGTH)
+}
+
+fn machine(
+    plan: &Plan,
+    security: &Security,
+    extras: &iperf3::Extras,
+    host: &Host,
+    link: &Link,
+) -> Result<Box<dyn Session>> {
+    let now = mono_now();
+    Ok(match plan.protocol {
+        ProtocolName::Iperf3 => {
+            let cookie = iperf3::Cookie::from_entropy(&host::entropy()?);
+            let config = iperf3::ClientConfig { cookie, test: plan.test.clone(), extras: extras.clone() };
+            Box::new(iperf3::Client::new(config, now))
+        }
+        ProtocolName::Native => {
+            let config = native_config(security, host, link)?;
+            Box::new(native::Client::new(config, plan.test.clone(), plan.local.interval, now))
+        }
+        ProtocolName::Iperf2 | ProtocolName::Foreign => {
+            return Err(fault(format!(
+                "{}: nothing here speaks this protocol with a dialogue",
+                plan.target.address
+            )));
+        }
+    })
+}

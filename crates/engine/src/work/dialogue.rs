@@ -1,0 +1,129 @@
+//! The control dialogue of a session in which this end works by itself: probes, round trips, frames.
+
+use crate::error::{Result, sentence};
+use crate::host;
+use crate::host::interrupt::Interrupt;
+use crate::session::connect::{Security, connect, native_config};
+use crate::session::pump::{Pump, Step};
+use crate::work::throughput::flows;
+use crate::work::throughput::shared::FlowSocket;
+use linux::clock::mono_now;
+use linux::poll::{Interest, wait};
+use model::plan::{LocalOptions, ProtocolName, Target};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::net::UdpSocket;
+use wire::native::ClientConfig;
+use wire::native::probe::ProbeClient;
+use wire::{FlowsOrder, Input, ProtocolError, Session, WorkReply, WorkRequest};
+
+/// An open control connection and the machine that speaks on it.
+pub(crate) struct Dialogue<M = ProbeClient> {
+    pub(crate) machine: M,
+    /// Raised: every wait ends with an error.
+    pub(crate) interrupt: Interrupt,
+    /// The flow once it is open, which never blocks.
+    pub(crate) flow: Option<FlowSocket>,
+    pub(crate) pump: Pump,
+    target: Target,
+    local: LocalOptions,
+    words: Words,
+}
+
+/// What a session's own errors say.
+#[derive(Clone, Copy)]
+pub(crate) struct Words {
+    /// The server closed when it should not have.
+    pub(crate) closed: &'static str,
+    /// A deadline has passed.
+    pub(crate) late: &'static str,
+}
+
+impl<M: Session> Dialogue<M> {
+    /// Connects. `machine` begins the session.
+    pub(crate) fn open(
+        target: &Target,
+        local: &LocalOptions,
+        security: &Security,
+        interrupt: &Interrupt,
+        words: Words,
+        machine: impl FnOnce(ClientConfig, MonoTime) -> M,
+    ) -> Result<Dialogue<M>> {
+        let link = connect(target, ProtocolName::Native, local, security, interrupt)?;
+        let own = host::describe(Some(target.address.ip()));
+        let config = native_config(security, &own, &link)?;
+        Ok(Dialogue {
+            machine: machine(config, mono_now()),
+            interrupt: interrupt.clone(),
+            flow: None,
+            pump: Pump::new(link),
+            target: target.clone(),
+            local: local.clone(),
+            words,
+        })
+    }
+
+    /// Does what the machine wants; when it wants to be asked again.
+    pub(crate) fn advance(&mut self) -> Result<Option<MonoTime>> {
+        loop {
+            match self.pump.advance(&mut self.machine)? {
+                Step::Wait(until) => return Ok(until),
+                Step::Over => return Err(ProtocolError::Closed(self.words.closed.into()).into()),
+                Step::Work(WorkRequest::Flows(order)) => {
+                    let reply = self.open_flows(&order)?;
+                    self.machine.input(mono_now(), Input::Work(reply))?;
+                }
+                // Whoever has the dialogue does the work.
+                Step::Work(_) | Step::Event(_) => {}
+            }
+        }
+    }
+
+    fn open_flows(&mut self, order: &FlowsOrder) -> Result<WorkReply> {
+        let flows = match flows::connect_all(&order.plan, self.target.address, &self.local) {
+            Ok(flows) => flows,
+            Err(error) => return Ok(WorkReply::Failed(sentence(&error))),
+        };
+        self.flow = flows.first().map(|f| f.socket.clone());
+        match &self.flow {
+            Some(FlowSocket::Tcp(socket)) => socket.set_nonblocking(true)?,
+            Some(FlowSocket::Udp(socket)) => socket.set_nonblocking(true)?,
+            None => {}
+        }
+        Ok(WorkReply::Open(flows.into_iter().map(|flow| flow.info).collect()))
+    }
+
+    /// Waits until the machine's time `until`, for what the server says, or for something to read on `watched`; tells
+    /// the machine.
+    ///
+    /// # Errors
+    /// The deadline has passed, or the interrupt is raised.
+    pub(crate) fn wait(
+        &mut self,
+        until: Option<MonoTime>,
+        deadline: MonoTime,
+        watched: Option<&UdpSocket>,
+    ) -> Result<()> {
+        let now = mono_now();
+        if self.interrupt.is_raised() {
+            return Err(ProtocolError::Stopped("interrupted".into()).into());
+        }
+        if now >= deadline {
+            return Err(ProtocolError::Timeout(self.words.late.into()).into());
+        }
+        if !self.pump.link.has_buffered() {
+            let mut interests: Vec<_> = self.pump.interest().into_iter().collect();
+            interests.extend(watched.map(Interest::readable));
+            let step = until.unwrap_or(deadline).min(deadline).min(now + INTERRUPT_STEP);
+            wait(&mut interests, Some(step))?;
+        }
+        self.hear()
+    }
+
+    /// Tells the machine what the server has said and what time it is; does not wait.
+    pub(crate) fn hear(&mut self) -> Result<()> {
+        Ok(self.pump.hear(&mut self.machine)?)
+    }
+}
+
+const INTERRUPT_STEP: Nanos = Nanos(100_000_000);

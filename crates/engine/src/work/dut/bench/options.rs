@@ -1,0 +1,82 @@
+//! What a bench is made of: the device, the two ports, and how frames are sent.
+
+use super::super::cpu::Cpus;
+use super::super::reset::ResetWay;
+use super::super::spec::PortSpec;
+use crate::session::connect::Security;
+use frames::Ports;
+use lab::topology::Topology;
+use model::dut::TunnelEnds;
+use model::plan::LocalOptions;
+use model::units::Nanos;
+use std::net::IpAddr;
+
+/// Everything that a bench has to know before the first frame.
+#[derive(Clone, Debug)]
+pub struct BenchOptions {
+    /// What is tested.
+    pub device: Device,
+    /// From where to where frames go, at each port.
+    pub sides: [SideOptions; 2],
+    /// The number of the VLAN whose tag the frames carry.
+    pub vlan: Option<u16>,
+    /// The UDP ports of the frames.
+    pub ports: Ports,
+    /// Time to live and hop limit of the frames.
+    pub hop_limit: u8,
+    /// Frames may be sent through interfaces that carry other traffic too (RFC 6815).
+    pub allow_live_network: bool,
+    /// Which CPUs send, and on which one the device is to run.
+    pub cpus: Cpus,
+    /// Some stream is sent both directions at once, so that both ports need a CPU at the same time.
+    pub both_ways: bool,
+    /// How the device is reset.
+    pub reset: ResetWay,
+    /// The pauses around each trial, all together ([`model::dut::Times::pause`]).
+    pub pause: Nanos,
+    /// How the control connection to a remote port is proven.
+    pub security: Security,
+    /// How that connection is opened.
+    pub local: LocalOptions,
+}
+
+/// What is tested.
+#[derive(Clone, Debug)]
+pub enum Device {
+    /// What is between these two ports.
+    Ports([PortSpec; 2]),
+    /// A topology, from the node that measures to the one that answers. Building it takes
+    /// [`lab::privilege::gain_and_enclose`], before the first thread is started.
+    Lab(Box<Topology>),
+}
+
+/// What the user says of one port; what is absent is found out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SideOptions {
+    /// Addresses that its frames come from, the first of each family counts; absent: those of the interface, and where it
+    /// has none those set aside for benchmarks.
+    pub addresses: Vec<IpAddr>,
+    /// Addresses of the device at this port, the first of each family counts; absent: as the routes of the port say.
+    pub gateways: Vec<IpAddr>,
+    /// Where the device is one end of a tunnel and this port speaks for the other: packets of IPv4 leave and arrive here in
+    /// IPv6, those of IPv6 as they are.
+    pub tunnel: Option<TunnelEnds>,
+}
+
+impl Device {
+    /// As the user calls it.
+    pub fn name(&self) -> String {
+        match self {
+            Device::Ports([one, other]) => format!("{one} - {other}"),
+            Device::Lab(topology) => topology.name.clone(),
+        }
+    }
+
+    /// What it is, in one line, where that is known.
+    pub fn title(&self) -> Option<String> {
+        match self {
+            Device::Ports(_) => None,
+            Device::Lab(topology) => Some(topology.title.clone()),
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Orders carried out between two ports around a device that does what it is told.
+
+mod fake;
+mod labs;
+
+use super::super::cpu::Cpus;
+use super::super::reset::{Reset, ResetWay};
+use super::super::spec::PortSpec;
+use super::*;
+use crate::error::Kind;
+use crate::session::connect::Security;
+use fake::{Fate, Wire, ports};
+use frames::Ports;
+use model::dut::{Action, Frames, Stream, Test, TunnelEnds};
+use model::framing::Network;
+use model::plan::{Direction, Directions, LocalOptions};
+use model::search::{Load, Trial};
+use model::units::{Bytes, Nanos};
+use std::sync::{Arc, Mutex};
+
+const BOTH: [&[&str]; 2] = [&["192.0.2.1", "2001:db8::1"], &["198.51.100.1", "2001:db8:1::1"]];
+
+struct World {
+    wire: Arc<Mutex<Wire>>,
+    tester: Tester,
+    stop: Stop,
+}
+
+fn options() -> BenchOptions {
+    BenchOptions {
+        device: Device::Ports([PortSpec::here("port0"), PortSpec::here("port1")]),
+        sides: [SideOptions::default(), SideOptions::default()],
+        vlan: None,
+        ports: Ports::Random,
+        hop_limit: 64,
+        allow_live_network: false,
+        cpus: Cpus::default(),
+        both_ways: true,
+        reset: ResetWay::None,
+        pause: Nanos::ZERO,
+        security: Security::default(),
+        local: LocalOptions::default(),
+    }
+}
+
+impl World {
+    fn new(fates: &[Fate]) -> World {
+        World::with(fates, BOTH, true, &options())
+    }
+
+    fn with(fates: &[Fate], addresses: [&[&str]; 2], here: bool, options: &BenchOptions) -> World {
+        let wire = Arc::new(Mutex::new(Wire::new(fates)));
+        let stop = Stop::default();
+        let tester = Tester::new(ports(&wire, addresses, here), options, &stop);
+        World { wire, tester, stop }
+    }
+
+    fn execute(&mut self, test: Test, ways: Directions, action: Action) -> Result<Observation> {
+        self.send(Frames::of(Bytes(128)), test, ways, action)
+    }
+
+    fn send(&mut self, frames: Frames, test: Test, ways: Directions, action: Action) -> Result<Observation> {
+        let stream = Stream { network: Network::V4, frames, ways };
+        let reset = Reset::new(&ResetWay::Command("true".into()), None)?;
+        self.tester.execute(&Order { test, stream, action }, &reset)
+    }
+
+    fn trial(&mut self, ways: Directions) -> Result<Observation> {
+        self.execute(Test::Throughput, ways, Action::Trial(trial()))
+    }
+
+    /// Bursts of trials, without those of learning and choosing.
+    fn log(&self, word: &str) -> Vec<String> {
+        let wire = self.wire.lock().unwrap();
+        wire.log.iter().filter(|line| line.contains(word)).cloned().collect()
+    }
+
+    fn report(&self) -> DeviceReport {
+        let mut report = report();
+        self.tester.describe(&mut report);
+        report
+    }
+}
+
+fn report() -> DeviceReport {
+    serde_json::from_value(serde_json::json!({
+        "name": "", "ports": [], "tools": [], "rows": [], "hops": [], "voided": 0, "findings": [],
+        "verdict": { "status": "ok", "text": "" }, "notes": []
+    }))
+    .unwrap()
+}
+
+/// A second at 1000 frames/s.
+fn trial() -> Trial {
+    Trial::new(Load(1000.0), Nanos::from_secs(1))
+}
+
+#[test]
+fn counts_of_both_ways_are_summed() {
+    let mut world = World::new(&[Fate { loses_each: 100, doubles_each: 50, ..Fate::default() }]);
+    let both = world.trial(Directions::Both).unwrap();
+    let result = both.result;
+    assert_eq!((result.intended, result.sent), (2000, 2000));
+    assert_eq!((result.received, result.duplicates), (2000 - 20 + 40, 40));
+    assert_eq!((both.ways.len(), result.duration), (2, Nanos::from_secs(1)));
+    assert_eq!(both.ways.iter().map(|way| way.way).collect::<Vec<_>>(), [Direction::Up, Direction::Down]);
+    assert_eq!(both.ways[1].last_lost, Some(999));
+    let trials = world.log(" trial ");
+    assert_eq!(
+        trials,
+        [
+            "port0 trial of 1000 from 192.0.2.1 to 198.51.100.1",
+            "port1 trial of 1000 from 198.51.100.1 to 192.0.2.1"
+        ]
+    );
+}
+
+#[test]
+fn one_way_is_one_way_and_the_port_that_counts_says_where_it_is() {
+    let mut world = World::new(&[]);
+    let down = world.trial(Directions::Down).unwrap();
+    assert_eq!((down.ways.len(), down.ways[0].way, down.result.received), (1, Direction::Down, 1000));
+    let sent = world.log(" of ");
+    let learning = sent.iter().position(|line| line == "port0 probe of 3 from 192.0.2.1 to 198.51.100.1");
+    let trial = sent.iter().position(|line| line.starts_with("port1 trial"));
+    assert!(learning.is_some() && learning < trial, "{sent:?}");
+    assert_eq!(world.log("port1 asks"), ["port1 asks for 192.0.2.1"]);
+}
+
+#[test]
+fn every_trial_has_a_tag_of_its_own() {
+    let mut world = World::new(&[]);
+    for _ in 0..5 {
+        world.trial(Directions::Both).unwrap();
+    }
+    let mut tags = world.wire.lock().unwrap().tags.clone();
+    let all = tags.len();
+    tags.sort_unstable();
+    tags.dedup();
+    assert_eq!(tags.len(), all);
+}
+
+#[test]
+fn tools_are_chosen_once_for_each_kind_of_frame() {
+    let mut world = World::new(&[]);
+    for _ in 0..2 {
+        world.trial(Directions::Both).unwrap();
+    }
+    let report = world.report();
+    assert_eq!(
+        report.tools.iter().map(|tools| tools.way).collect::<Vec<_>>(),
+        [Direction::Up, Direction::Down]
+    );
+    assert_eq!(report.ports.iter().map(|port| port.name.as_str()).collect::<Vec<_>>(), ["port0", "port1"]);
+    assert_eq!((report.voided, report.notes.len()), (0, 0));
+}
+
+#[test]
+fn frames_that_the_device_does_not_take_are_counted_as_lost() {
+    let mut world = World::new(&[Fate { mtu: Some(Bytes(1000)), ..Fate::default() }]);
+    let frames = Frames::of(Bytes(1518));
+    let lost = world.send(frames, Test::Throughput, Directions::Up, Action::Trial(trial())).unwrap();
+    assert_eq!((lost.result.sent, lost.result.received), (1000, 0));
+    assert_eq!(lost.ways[0].last_lost, Some(999));
+}
+
+#[test]
+fn a_spoilt_trial_is_repeated() {
+    let spoilt = Fate { held: Nanos::from_millis(30), ..Fate::default() };
+    let mut world = World::new(&[spoilt.clone(), spoilt.clone(), Fate::default()]);
+    let third = world.trial(Directions::Up).unwrap();
+    assert!(third.result.is_lossless());
+    let report = world.report();
+    assert_eq!((report.voided, world.log(" trial ").len(), report.notes.len()), (2, 3, 0));
+
+    let mut world = World::new(&[Fate { loses_each: 1000, ..spoilt.clone() }]);
+    assert_eq!(world.trial(Directions::Up).unwrap().result.received, 999, "lost at a lower load");
+    assert_eq!(world.report().voided, 0);
+
+    let mut world = World::new(&[spoilt]);
+    assert!(world.trial(Directions::Both).unwrap().result.is_lossless());
+    let report = world.report();
+    assert_eq!((report.voided, world.log(" trial ").len()), (5, 12));
+    let told = "IPv4 128: the host held the generator up each time, in the end for 30.0 ms in all, so that the \
+                load was 2.9 % lower";
+    assert_eq!(report.notes, [told]);
+}
+
+#[test]
+fn delays_at_a_lower_load_are_told() {
+    let late = Fate { held: Nanos::from_millis(300), delay: Nanos(5000), ..Fate::default() };
+    let mut world = World::new(&[late]);
+    let latency = world.execute(Test::Latency, Directions::Up, Action::Trial(trial())).unwrap();
+    assert_eq!(latency.ways[0].delays.map(|delays| (delays.count, delays.max)), Some((1000, Nanos(5000))));
+    let report = world.report();
+    assert_eq!((report.voided, report.notes.len()), (5, 1));
+    assert!(report.notes[0].starts_with("IPv4 128: the host held the generator up"), "{:?}", report.notes);
+}
+
+#[test]
+fn what_the_generator_cannot_send_stands_at_once() {
+    let mut world = World::new(&[Fate { sends_percent: Some(90), ..Fate::default() }]);
+    let flood = Action::Flood(Nanos::from_millis(100));
+    let shown = world.execute(Test::Throughput, Directions::Both, flood).unwrap();
+    assert_eq!(
+        (shown.result.intended, shown.result.sent, shown.result.received),
+        (200_000, 200_000, 200_000)
+    );
+    assert_eq!(shown.ways[0].time, Nanos::from_millis(100));
+    let at = |load: f64| Action::Trial(Trial::new(Load(load), Nanos::from_millis(100)));
+    let near = world.execute(Test::Throughput, Directions::Up, at(950_000.0)).unwrap();
+    assert_eq!((near.result.intended, near.result.sent), (95_000, 85_500));
+    assert_eq!(world.report().voided, 0);
+    let below = world.execute(Test::Throughput, Directions::Up, at(500_000.0)).unwrap();
+    assert_eq!((below.result.intended, below.result.sent, world.report().voided), (50_000, 45_000, 5));
+}
+
+#[test]
+fn counts_that_cannot_be_are_told() {
+    let mut world = World::new(&[Fate { invents: 7, ..Fate::default() }]);
+    let odd = world.trial(Directions::Up).unwrap();
+    assert_eq!((odd.result.sent, odd.result.received), (1000, 1007));
+    world.trial(Directions::Up).unwrap();
+    let notes = world.report().notes;
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].contains("7 more frames came than were sent"), "{notes:?}");
+}
+
+#[test]
+fn delays_need_one_clock_and_addresses_at_both_ends() {
+    let mut world = World::with(&[], BOTH, false, &options());
+    let latency = |world: &mut World| {
+        let action = Action::Trial(trial());
+        world.execute(Test::Latency, Directions::Up, action).unwrap().ways[0]
+            .delays
+            .map(|delays| delays.count)
+    };
+    assert_eq!(latency(&mut world), None);
+    let mut world = World::new(&[]);
+    assert_eq!(latency(&mut world), Some(1000));
+    assert_eq!(world.trial(Directions::Up).unwrap().ways[0].delays, None, "nobody asked for them");
+
+    let mut world = World::with(&[], [&[], &[]], true, &options());
+    world.trial(Directions::Up).unwrap();
+    assert_eq!(world.log(" trial "), ["port0 trial of 1000 from 198.18.0.1 to 198.19.0.1"]);
+    assert!(world.log("asks").is_empty(), "it has no neighbours to ask");
+
+    let mut world = World::with(&[], [&["192.0.2.1"], &[]], true, &options());
+    let error = world.trial(Directions::Up).unwrap_err();
+    assert!(error.to_string().starts_with("port1 has no IPv4 address"), "{error}");
+    assert_eq!(error.kind(), Kind::Usage);
+}
+
+#[test]
+fn what_the_user_says_of_addresses_counts() {
+    let side = |address: &str, gateway: &str| SideOptions {
+        addresses: vec!["2001:db8::9".parse().unwrap(), address.parse().unwrap()],
+        gateways: vec![gateway.parse().unwrap()],
+        tunnel: None,
+    };
+    let sides = [side("10.0.0.1", "10.0.0.254"), side("10.1.0.1", "10.1.0.254")];
+    let mut world = World::with(&[], BOTH, true, &BenchOptions { sides, ..options() });
+    world.trial(Directions::Down).unwrap();
+    assert_eq!(world.log(" trial "), ["port1 trial of 1000 from 10.1.0.1 to 10.0.0.1"]);
+    assert_eq!(world.log("asks"), ["port1 asks for 10.1.0.254"]);
+}
+
+#[test]
+fn a_port_may_be_the_far_end_of_a_tunnel() {
+    let ends =
+        TunnelEnds { local: "2001:db8:1::1".parse().unwrap(), remote: "2001:db8:1::9".parse().unwrap() };
+    let tunnel = SideOptions { tunnel: Some(ends), ..SideOptions::default() };
+    let options = BenchOptions { sides: [SideOptions::default(), tunnel], ..options() };
+    // The far end's port has no IPv4 itself.
+    let addresses: [&[&str]; 2] = [BOTH[0], &["2001:db8:1::1"]];
+    let mut world = World::with(&[], addresses, true, &options);
+    world.trial(Directions::Down).unwrap();
+    assert_eq!(
+        world.log(" trial "),
+        ["port1 trial of 1000 from 198.19.0.1 to 192.0.2.1 in 2001:db8:1::1 to 2001:db8:1::9"]
+    );
+    assert_eq!(world.log("asks"), ["port1 asks for 2001:db8:1::9"]);
+    world.trial(Directions::Up).unwrap();
+    assert_eq!(world.log(" trial ")[1], "port0 trial of 1000 from 192.0.2.1 to 198.19.0.1");
+    assert_eq!(world.log("counts in"), ["port1 counts in 2001:db8:1::9 to 2001:db8:1::1"]);
+    assert_eq!(world.log("asks")[1], "port0 asks for 198.19.0.1");
+    assert_eq!(world.report().ports.iter().map(|port| port.tunnel).collect::<Vec<_>>(), [None, Some(ends)]);
+}
+
+#[test]
+fn an_overload_falls_and_a_reset_happens() {
+    let mut world = World::new(&[]);
+    let relief = Trial::new(Load(500.0), Nanos::from_secs(1));
+    let action = Action::Overload { overload: trial(), relief };
+    let fell = world.execute(Test::Recovery, Directions::Up, action).unwrap();
+    assert_eq!((fell.result.intended, fell.result.duration), (1500, Nanos::from_secs(2)));
+    let short = Trial::new(Load(1000.0), Nanos::from_millis(100));
+    let reset = world.execute(Test::Reset, Directions::Up, Action::Reset(short)).unwrap();
+    assert!(reset.ways[0].resumed);
+}
+
+#[test]
+fn a_raised_stop_ends_it() {
+    let mut world = World::new(&[]);
+    world.stop.raise();
+    let error = world.trial(Directions::Up).unwrap_err();
+    assert_eq!((error.kind(), error.to_string().as_str()), (Kind::Void, "stopped before its end"));
+}

@@ -1,0 +1,186 @@
+use super::*;
+use crate::error::Kind;
+use crate::error::tests::words;
+use crate::work::dut::scene::{Between, Scene, again, frames, open};
+use model::units::Nanos;
+use std::time::{Duration, Instant};
+
+fn paced(frames: u64) -> Burst {
+    Burst { frames, interval_ps: 100_000_000, then: None, time: Nanos::from_secs(30) }
+}
+
+/// Sends and counts as a trial does.
+fn trial(from: &mut LocalPort, to: &mut LocalPort, spec: &FrameSpec, burst: &Burst) -> (Sent, Counted) {
+    to.count(SinkKind::Xdp, spec, burst.frames, Watch::Times).expect("a veth takes XDP");
+    from.send(SourceKind::LiveFrames, spec, burst).expect("this kernel makes live frames");
+    let sent = from.sent().expect("they are sent");
+    std::thread::sleep(Duration::from_millis(100));
+    (sent, to.counted().expect("they are counted"))
+}
+
+#[test]
+fn frames_cross_every_device_with_addresses_made_for_the_test() {
+    for between in [Between::Cable, Between::Bridge, Between::Router] {
+        let Some(scene) = Scene::new(between) else { return };
+        scene.take_live_frames();
+        let (mut one, mut two) = scene.ports();
+        for v4 in [true, false] {
+            let spec = frames(&mut one, &two, v4, 128);
+            let (sent, counted) = trial(&mut one, &mut two, &spec, &paced(1000));
+            let counts = (sent.frames, counted.arrived.distinct(), counted.last_missing);
+            assert_eq!(counts, (1000, 1000, None), "{between:?}, IPv4: {v4}");
+            let back = frames(&mut two, &one, v4, 128);
+            let (_, counted) = trial(&mut two, &mut one, &back, &paced(1000));
+            assert_eq!(counted.arrived.distinct(), 1000, "{between:?} back, IPv4: {v4}");
+        }
+        assert_eq!(one.notes().len(), 2, "{:?}", one.notes());
+        assert!(one.notes()[0].starts_with("eth0 was given 198.18.0.2/24"), "{:?}", one.notes());
+    }
+}
+
+#[test]
+fn what_was_added_goes_with_the_port_and_what_was_there_stays() {
+    let Some(scene) = Scene::new(Between::Cable) else { return };
+    let own: IpAddr = "10.9.0.1".parse().unwrap();
+    let mut network = open(&scene.hosts[0]).unwrap();
+    network.add_address("eth0", own, 24).unwrap();
+    let asked: IpAddr = "198.18.7.7".parse().unwrap();
+    let addressing = Addressing { addresses: vec![(own, 24), (asked, 24)], gateways: vec![] };
+    let options = LocalOptions { addressing, ..scene.options(0) };
+    let port = LocalPort::open(again(&scene.hosts[0]), "eth0", &options).unwrap();
+    // Of IPv4 it has addresses, so that none is added by itself; of IPv6 it has none.
+    let expected: Vec<IpAddr> = vec![own, asked, "2001:2::2".parse().unwrap()];
+    assert_eq!(port.addresses(), expected);
+    assert_eq!(port.facts().addresses, expected);
+    drop(port);
+    let left: Vec<IpAddr> =
+        network.addresses().unwrap().iter().filter(|all| all.is_lasting).map(|all| all.address).collect();
+    assert_eq!(left, [own]);
+}
+
+/// An interface with an address of the world is not given more of them unasked.
+#[test]
+fn nothing_is_added_unasked_to_what_others_use() {
+    let Some(scene) = Scene::new(Between::Cable) else { return };
+    let public: IpAddr = "8.8.4.4".parse().unwrap();
+    open(&scene.hosts[0]).unwrap().add_address("eth0", public, 24).unwrap();
+    let port = LocalPort::open(again(&scene.hosts[0]), "eth0", &scene.options(0)).unwrap();
+    assert_eq!((port.addresses(), port.notes()), (vec![public], &[][..]));
+    assert!(crate::work::dut::safety::check(&[port.exposure()], &[], false).is_err());
+    let addressing = Addressing::bridged(0);
+    let asked = LocalOptions { addressing: addressing.clone(), ..scene.options(0) };
+    drop(port);
+    let port = LocalPort::open(again(&scene.hosts[0]), "eth0", &asked).unwrap();
+    assert_eq!(port.addresses().len(), 1 + addressing.addresses.len());
+}
+
+#[test]
+fn ports_in_one_namespace_find_each_other() {
+    let Some(scene) = Scene::in_one(Between::Bridge) else { return };
+    let (mut one, two) = scene.ports();
+    assert_eq!(one.next_hop(two.addresses()[0]).unwrap(), two.mac());
+
+    let scene = Scene::in_one(Between::Router).expect("the first could be made");
+    let (mut one, mut two) = scene.ports();
+    let near = open(&scene.device).unwrap().link("near").unwrap().mac;
+    assert_eq!(Some(one.next_hop(two.addresses()[0]).unwrap()), near);
+    scene.take_live_frames();
+    let spec = frames(&mut one, &two, true, 64);
+    let (_, counted) = trial(&mut one, &mut two, &spec, &paced(500));
+    assert_eq!(counted.arrived.distinct(), 500);
+    one.gateways.clear();
+    let told = words(&one.next_hop(two.addresses()[0]).unwrap_err());
+    assert!(told.contains("198.19.0.2 is an address of this host") && told.contains("gateway"), "{told}");
+}
+
+fn refused(scene: &Scene, interface: &str) -> (Kind, String) {
+    let error = LocalPort::open(again(&scene.hosts[0]), interface, &scene.options(0)).unwrap_err();
+    (error.kind(), words(&error))
+}
+
+#[test]
+fn an_interface_that_cannot_be_a_port_is_refused_with_the_way_out() {
+    let Some(scene) = Scene::new(Between::Cable) else { return };
+    let (kind, told) = refused(&scene, "eth7");
+    assert_eq!(kind, Kind::Usage);
+    assert!(told.contains("no interface eth7 here") && told.contains("lo, eth0"), "{told}");
+    let (kind, told) = refused(&scene, "lo");
+    assert!(kind == Kind::Usage && told.contains("loopback"), "{told}");
+    let mut network = open(&scene.hosts[0]).unwrap();
+    network.add_bridge("br0").unwrap();
+    let (kind, told) = refused(&scene, "br0");
+    assert!(kind == Kind::Usage && told.contains("br0 is a bridge"), "{told}");
+    // The other end down: no carrier.
+    open(&scene.hosts[1]).unwrap().set_down("eth0").unwrap();
+    let (kind, told) = refused(&scene, "eth0");
+    assert!(kind == Kind::Unreachable && told.contains("eth0 has no carrier"), "{told}");
+    network.set_down("eth0").unwrap();
+    let (kind, told) = refused(&scene, "eth0");
+    assert!(
+        kind == Kind::Unreachable && told.contains("eth0 is down") && told.contains("`ip link set eth0 up`"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_next_hop_that_is_not_found_says_why() {
+    let Some(scene) = Scene::new(Between::Router) else { return };
+    let (mut one, two) = scene.ports();
+    let failed = |port: &mut LocalPort, to: &str| {
+        let error = port.next_hop(to.parse().unwrap()).unwrap_err();
+        assert_eq!(error.kind(), Kind::Unreachable);
+        words(&error)
+    };
+    // On the link, and nobody there.
+    one.gateways = vec!["198.18.0.99".parse().unwrap(), "2001:2::99".parse().unwrap()];
+    let told = failed(&mut one, "198.19.0.2");
+    assert!(told.contains("ARP for 198.18.0.99 (the router) on eth0 is not answered"), "{told}");
+    let told = failed(&mut one, "2001:2:0:1::2");
+    assert!(told.contains("neighbour solicitation for 2001:2::99"), "{told}");
+    one.gateways.clear();
+    let told = failed(&mut one, "198.19.0.2");
+    assert!(told.contains("no route to 198.19.0.2") && told.contains("dev eth0"), "{told}");
+    drop(two);
+}
+
+#[test]
+fn what_is_being_sent_ends_when_it_is_told_to() {
+    let Some(scene) = Scene::new(Between::Cable) else { return };
+    let (mut one, mut two) = scene.ports();
+    let spec = frames(&mut one, &two, true, 64);
+    let long = Burst { frames: 10_000_000, time: Nanos::from_secs(1000), ..paced(0) };
+    two.count(SinkKind::Xdp, &spec, 1000, Watch::Counts).unwrap();
+    one.send(SourceKind::LiveFrames, &spec, &long).unwrap();
+    assert!(one.send(SourceKind::LiveFrames, &spec, &long).is_err(), "it sends already");
+    let (stop, began) = (one.stop.clone(), Instant::now());
+    let raise = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        stop.raise();
+    });
+    let sent = one.sent().expect("what was sent until then is told");
+    assert!(sent.frames > 0 && sent.frames < long.frames, "{sent:?}");
+    assert!(began.elapsed() < Duration::from_secs(200));
+    raise.join().unwrap();
+    let told = one.send(SourceKind::LiveFrames, &spec, &long).unwrap_err().to_string();
+    assert_eq!(told, "eth0 has been told to stop");
+    assert!(one.sent().is_err() && two.counted().is_ok() && two.counted().is_err());
+    // Dropped in the middle of it.
+    one.stop = Stop::default();
+    one.send(SourceKind::LiveFrames, &spec, &long).unwrap();
+    drop(one);
+    assert!(began.elapsed() < Duration::from_secs(400));
+}
+
+#[test]
+fn what_the_kernel_refuses_is_an_error_of_send_and_count() {
+    let Some(scene) = Scene::new(Between::Cable) else { return };
+    let (mut one, mut two) = scene.ports();
+    let spec = FrameSpec { sizes: vec![model::units::Bytes(9018)], ..frames(&mut one, &two, true, 64) };
+    let error = one.send(SourceKind::LiveFrames, &spec, &paced(1)).unwrap_err();
+    let told = crate::error::sentence(&error);
+    assert!(told.starts_with("send out of eth0: ") && told.contains("above 3200 bytes"), "{told}");
+    assert!(one.sent().is_err(), "nothing was begun");
+    open(&scene.hosts[1]).unwrap().delete_link("eth0").unwrap();
+    let told = crate::error::sentence(&two.count(SinkKind::Xdp, &spec, 1, Watch::Counts).unwrap_err());
+    assert!(told.starts_with("count on eth0: "), "{told}");
+}

@@ -1,0 +1,272 @@
+//! Servers of protocols without a dialogue: SockPerf's on UDP and TCP, STAMP's on UDP.
+
+use super::reflector::{Hooks, stream};
+use super::wait::Waiter;
+use crate::error::{Context, Result, refused};
+use crate::host::interrupt::Interrupt;
+use crate::session::budget::{self, Budget, Held};
+use crate::session::listener::{Accepted, Listener, Service};
+pub use crate::session::notes::Note;
+use crate::session::notes::Notes;
+use linux::clock::{mono_now, wall_now};
+use linux::message;
+use linux::sockaddr::plain;
+use model::latency::WaitMode;
+use model::time::MonoTime;
+use model::units::{Bytes, Nanos};
+use std::cell::Cell;
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use wire::echo::{Arrival, Reflect};
+use wire::sockperf::Responder;
+use wire::stamp;
+
+/// Servers at work in threads of their own, until dropped.
+#[derive(Default)]
+pub struct Servers {
+    stop: Arc<AtomicBool>,
+    interrupt: Interrupt,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Servers {
+    /// Answers SockPerf's datagrams on this socket.
+    pub fn sockperf_datagrams(
+        &mut self,
+        socket: UdpSocket,
+        responder: Responder,
+        wait: WaitMode,
+        note: &Note,
+    ) -> Result<()> {
+        self.spawn("sockperf UDP", note, move |stop| datagrams(&socket, responder, wait, stop, |_| {}))
+    }
+
+    /// Answers SockPerf's connections on this listener, each in a thread of its own.
+    pub fn sockperf_streams(
+        &mut self,
+        listener: TcpListener,
+        responder: Responder,
+        wait: WaitMode,
+        note: &Note,
+    ) -> Result<()> {
+        let mut own = Listener::new(&self.interrupt, Arc::new(Notes::new(note.clone())))?;
+        own.add(listener, Arc::new(Streams::new(responder, wait, own.closing())))?;
+        self.spawn("sockperf TCP", note, move |_| {
+            let served = own.accept_all(None).map_err(io::Error::other);
+            own.finish();
+            served
+        })
+    }
+
+    /// Answers STAMP and TWAMP-Light senders on this socket.
+    pub fn stamp(
+        &mut self,
+        socket: UdpSocket,
+        key: Option<stamp::Key>,
+        stateful: bool,
+        note: &Note,
+    ) -> Result<()> {
+        let clock = || stamp::Clock { mono: mono_now(), wall: wall_now() };
+        let reflector = stamp::Reflector::new(stamp::ReflectorOptions {
+            clock: clock(),
+            format: stamp::Format::Ntp,
+            synced: false,
+            error: STAMP_ERROR,
+            stateful,
+            key,
+        });
+        // The host's clock may be set while the server runs: its time is asked for anew in every pause.
+        let keep = move |reflector: &mut stamp::Reflector| reflector.set_clock(clock());
+        self.spawn("STAMP", note, move |stop| datagrams(&socket, reflector, WaitMode::Hybrid, stop, keep))
+    }
+
+    /// Until the interrupt is raised.
+    pub fn run_until(&self, interrupt: &Interrupt) {
+        while !interrupt.is_raised() && !self.threads.iter().all(JoinHandle::is_finished) {
+            std::thread::sleep(STOP_STEP.to_duration());
+        }
+    }
+
+    fn spawn(
+        &mut self,
+        name: &'static str,
+        note: &Note,
+        serve: impl FnOnce(&Arc<AtomicBool>) -> io::Result<()> + Send + 'static,
+    ) -> Result<()> {
+        let (stop, note) = (self.stop.clone(), note.clone());
+        let work = move || {
+            if let Err(e) = serve(&stop) {
+                note(&format!("the {name} server ended: {e}"));
+            }
+        };
+        let thread = std::thread::Builder::new().name(name.into()).stack_size(512 << 10);
+        self.threads.push(thread.spawn(work).with_context(|| format!("start the {name} server"))?);
+        Ok(())
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        self.interrupt.raise();
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+/// When a connection has been silent for too long, or another one needs its place.
+struct Life<'a> {
+    held: &'a Held,
+    /// The last message.
+    last: Cell<MonoTime>,
+    /// The last one that was known when somebody asked: while messages come the clock need not be read.
+    known: Cell<MonoTime>,
+    /// The last one of which the budget knows.
+    told: Cell<MonoTime>,
+}
+
+impl Life<'_> {
+    fn new(held: &Held) -> Life<'_> {
+        let now = Cell::new(mono_now());
+        Life { held, last: now.clone(), known: now.clone(), told: now }
+    }
+
+    fn is_over(&self) -> bool {
+        let last = self.last.get();
+        if self.known.replace(last) == last {
+            return self.held.must_leave() || mono_now().saturating_since(last) > SILENCE;
+        }
+        if last.saturating_since(self.told.get()) > TELL_STEP {
+            self.told.set(last);
+            self.held.touch(last, true);
+        }
+        false
+    }
+}
+
+/// Answers whoever sends to this socket, from the address that was asked. `pause` is called when nothing has come for
+/// a while.
+fn datagrams<R: Reflect>(
+    socket: &UdpSocket,
+    mut reflect: R,
+    wait: WaitMode,
+    stop: &AtomicBool,
+    mut pause: impl FnMut(&mut R),
+) -> io::Result<()> {
+    message::set_receive_notes(socket).map_err(io::Error::other)?;
+    let port = socket.local_addr()?.port();
+    linux::options::set_recv_buffer(socket, BUFFER).map_err(io::Error::other)?;
+    let mut waiter = Waiter::new(wait);
+    let mut buf = vec![0; 1 << 16];
+    while !stop.load(Ordering::Acquire) {
+        let deadline = mono_now() + STOP_STEP;
+        let came = match waiter.until(deadline, socket, || message::receive(socket, &mut buf)) {
+            Ok(Some(came)) => came,
+            Ok(None) => {
+                pause(&mut reflect);
+                continue;
+            }
+            // ICMP about an earlier reply: its client has gone.
+            Err(e) if e.kind() == ErrorKind::ConnectionRefused => continue,
+            Err(e) => return Err(e),
+        };
+        let received = mono_now();
+        let Some(from) = came.from else { continue };
+        let now = if reflect.stamps() { mono_now() } else { received };
+        let to = came.local.map(|local| SocketAddr::new(local.to_canonical(), port));
+        let arrival = Arrival { ttl: came.ttl, class: came.class, to, ..Arrival::new(from, received) };
+        if let Some(length) = reflect.reflect(arrival, now, &mut buf, came.len) {
+            // A reply that the kernel does not take is lost like any other. A group is no source address.
+            let local = came.local.filter(|local| !local.to_canonical().is_multicast());
+            message::send_from(socket, &buf[..length], from, local, reflect.class()).ok();
+        }
+    }
+    Ok(())
+}
+
+/// SockPerf's server of connections.
+pub(crate) struct Streams {
+    connections: Arc<Budget>,
+    responder: Responder,
+    wait: WaitMode,
+    stop: Arc<AtomicBool>,
+}
+
+impl Streams {
+    /// Ends when `stop` is raised.
+    pub(crate) fn new(responder: Responder, wait: WaitMode, stop: Arc<AtomicBool>) -> Streams {
+        Streams { connections: Budget::new(budget::CONNECTIONS), responder, wait, stop }
+    }
+}
+
+impl Service for Streams {
+    fn connections(&self) -> &Arc<Budget> {
+        &self.connections
+    }
+
+    /// Never trusted: all connections of one address count, also those that have said something.
+    fn serve(&self, accepted: Accepted) -> Result<()> {
+        let Accepted { socket, peer, held, .. } = accepted;
+        let served = connection(&socket, plain(peer), self.responder.clone(), self.wait, (&self.stop, &held));
+        served.map_err(|e| refused(format!("{e}; closed")))
+    }
+}
+
+fn connection(
+    socket: &TcpStream,
+    peer: SocketAddr,
+    mut responder: Responder,
+    wait: WaitMode,
+    (stop, held): (&AtomicBool, &Held),
+) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    let life = Life::new(held);
+    let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], now| life.last.set(now) };
+    let over = || stop.load(Ordering::Acquire) || life.is_over();
+    match stream(socket, peer, &mut responder, &mut Waiter::new(wait), over, hooks) {
+        // The client has closed: the end of its test.
+        Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => Ok(()),
+        other => other,
+    }
+}
+
+/// Answers the messages of one connection until it ends, says nothing for so long, or the interrupt is raised.
+///
+/// # Errors
+/// It says something else, or breaks.
+pub(crate) fn reflect_on<R: Reflect>(
+    socket: &TcpStream,
+    mut reflect: R,
+    silence: Nanos,
+    interrupt: &Interrupt,
+) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    let peer = socket.peer_addr()?;
+    let last = std::cell::Cell::new(mono_now());
+    let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], now| last.set(now) };
+    let stop = || interrupt.is_raised() || mono_now().saturating_since(last.get()) > silence;
+    match stream(socket, peer, &mut reflect, &mut Waiter::new(WaitMode::Hybrid), stop, hooks) {
+        Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => Ok(()),
+        other => other,
+    }
+}
+
+/// Joins a multicast group on the interface that has this address, or on the one of the route to the group.
+pub fn join(socket: &UdpSocket, group: IpAddr, interface: Option<IpAddr>) -> io::Result<()> {
+    match (group, interface) {
+        (IpAddr::V4(group), Some(IpAddr::V4(interface))) => socket.join_multicast_v4(&group, &interface),
+        (IpAddr::V4(group), _) => socket.join_multicast_v4(&group, &std::net::Ipv4Addr::UNSPECIFIED),
+        (IpAddr::V6(group), _) => socket.join_multicast_v6(&group, 0),
+    }
+}
+
+const STOP_STEP: Nanos = Nanos(100_000_000);
+/// A connection on which nothing comes for so long is closed.
+const SILENCE: Nanos = Nanos(60_000_000_000);
+/// Time between two words to the budget that something comes.
+const TELL_STEP: Nanos = Nanos(500_000_000);
+const BUFFER: Bytes = Bytes(4 << 20);
+/// What this host's clock may be off by when nobody says: a host with NTP in its own network is within that.
+const STAMP_ERROR: Nanos = Nanos(10_000_000);

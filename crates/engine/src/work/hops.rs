@@ -1,0 +1,310 @@
+//! The hops of a path: probes whose TTL ends at each of them, sent and heard over sockets that need no privilege.
+//!
+//! What to send and what it adds up to is [`model::hops::Tracer`]'s; here are the sockets, the clock and the names.
+
+mod back;
+mod echo;
+mod icmp;
+mod names;
+mod sizes;
+mod tcp;
+mod udp;
+
+use crate::error::{Failure, Result, sentence};
+use crate::host;
+use crate::host::interrupt::Interrupt;
+use crate::session::connect::Security;
+use back::Back;
+use echo::Companion;
+use linux::clock::{mono_now, wall_now};
+use linux::nic::Nic;
+use linux::poll::{Interest, Waker, wait};
+use model::event::{Event, Finished, Outcome, Warning};
+use model::hops::{
+    Answer, AnswerKind, AsTable, HopProtocol, HopsEnd, HopsPlan, HopsResult, HopsSample, HopsStarted,
+    Schedule, Step, Tracer,
+};
+use model::path::Flow;
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::thread;
+pub(crate) use udp::Datagrams;
+
+/// A run about hops.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// What is to be done.
+    pub plan: &'a HopsPlan,
+    /// The AS of each prefix; empty: not asked for.
+    pub origins: &'a AsTable,
+    /// How a pathmeter at the far end and this one know each other.
+    pub security: &'a Security,
+    /// Asks it to stop.
+    pub interrupt: &'a Interrupt,
+}
+
+/// Sends the probes of one protocol and hears of them.
+pub(crate) trait Channel {
+    /// Sends a probe, or puts it behind those that have to be answered first.
+    ///
+    /// # Errors
+    /// What this host refuses, by name.
+    fn send(&mut self, probe: Probe) -> Result<()>;
+
+    /// What happened since, without waiting.
+    ///
+    /// # Errors
+    /// What this host refuses, by name.
+    fn take(&mut self, heard: &mut Vec<Heard>) -> Result<()>;
+
+    /// What to wait for.
+    fn sockets(&self) -> Vec<BorrowedFd<'_>>;
+
+    /// Something is to be done then though nothing was heard.
+    fn deadline(&self) -> Option<MonoTime> {
+        None
+    }
+
+    /// The flows, in the order of their numbers.
+    fn flows(&self) -> Vec<Option<Flow>>;
+
+    /// Answers that quote too little to tell which probe they are about.
+    fn unmatched(&self) -> u64 {
+        0
+    }
+}
+
+/// A probe to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Probe {
+    /// Tells it from all others.
+    pub(crate) number: u32,
+    /// Hops it may go.
+    pub(crate) ttl: u8,
+    /// Its flow.
+    pub(crate) flow: u32,
+}
+
+/// What became of a probe.
+#[derive(Clone, Debug)]
+pub(crate) enum Heard {
+    /// It left.
+    Sent(u32, MonoTime),
+    /// This host does not let it.
+    Refused(u32),
+    /// It was answered.
+    Answer(u32, Answer),
+}
+
+/// Runs it. What was found before an error has been told to `sink`.
+///
+/// # Errors
+/// Sockets that this host refuses; nothing of that kind is found out of a host far away.
+pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
+    let plan = job.plan;
+    check_size(plan)?;
+    let mut channel = open(plan)?;
+    sink(&Event::HopsStarted(Box::new(HopsStarted {
+        wall: wall_now(),
+        plan: plan.clone(),
+        host: host::describe(Some(plan.target.address.ip())),
+    })));
+    let began = mono_now();
+    let (mut result, outcome, back) = both_ways(job, channel.as_mut(), began, sink)?;
+    drop(channel);
+    if let Some(error) = &back.error {
+        let text = format!("The return path was not traced to its end: {}.", sentence(error));
+        sink(&Event::Warning(Warning::new("hops-back-unknown", text)));
+    }
+    if outcome.is_ok() && plan.mtu && result.end == HopsEnd::Reached && !job.interrupt.is_raised() {
+        sink(&Event::progress("packets of full size"));
+        if let Err(error) = sizes::look(job, &mut result) {
+            let text = format!("Packets of full size were not tried: {}.", sentence(&error));
+            sink(&Event::Warning(Warning::new("hop-mtu-unknown", text)));
+        }
+    }
+    names::fill(job, &mut result);
+    result.back = back.found.map(|mut back| {
+        names::fill(job, &mut back);
+        Box::new(back)
+    });
+    result.elapsed = mono_now().saturating_since(began);
+    let result = result.judged();
+    if result.packets > 0 {
+        let elapsed = result.elapsed;
+        sink(&Event::Hops(Box::new(result)));
+        if outcome.is_ok() {
+            // What is watched ends when it is stopped.
+            let stopped = job.interrupt.is_raised() && !plan.watch;
+            let outcome = if stopped { Outcome::Interrupted } else { Outcome::Completed };
+            sink(&Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
+        }
+    }
+    outcome
+}
+
+/// Traces the forward path, and meanwhile lets a pathmeter at the far end trace the return path.
+///
+/// # Errors
+/// There is no thread for the latter.
+fn both_ways(
+    job: &Job<'_>,
+    channel: &mut dyn Channel,
+    began: MonoTime,
+    sink: &mut dyn FnMut(&Event),
+) -> Result<(HopsResult, Result<()>, Back)> {
+    let mut tracer = Tracer::new(schedule(job.plan), began);
+    let mut companion = Companion::beside(job.plan);
+    let (outcome, back) = thread::scope(|scope| {
+        let back = job.plan.back_port.is_some().then(|| {
+            let trace = || back::trace(job);
+            thread::Builder::new().name("hops back".into()).spawn_scoped(scope, trace)
+        });
+        let outcome = trace(job, channel, &mut tracer, companion.as_mut(), sink);
+        let join = |thread: thread::ScopedJoinHandle<'_, Back>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        back.transpose().map(|back| (outcome, back.map(join).unwrap_or_default()))
+    })?;
+    let mut result = tracer.result();
+    for (flow, known) in result.flows.iter_mut().zip(channel.flows()) {
+        flow.flow = known;
+    }
+    result.unmatched = channel.unmatched();
+    result.echo = companion.map(|companion| companion.counted());
+    Ok((result, outcome, back))
+}
+
+/// Probes that this host's own interface refuses tell nothing of the path.
+fn check_size(plan: &HopsPlan) -> Result<(), Failure> {
+    let mtu = Nic::toward(plan.target.address.ip().to_canonical()).map(|nic| nic.link.mtu);
+    match mtu {
+        Ok(mtu) if plan.size > mtu => Err(Failure::usage(
+            format!("--size {}: packets that leave this host are at most {mtu} bytes long", plan.size),
+            format!("give at most {mtu}, or look with `pathmeter mtu` for what crosses"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn schedule(plan: &HopsPlan) -> Schedule {
+    let HopsPlan { protocol, probes, flows, interval, timeout, max_hops, watch: rolling, .. } = *plan;
+    Schedule { protocol, probes, flows, interval, timeout, max_hops, rolling }
+}
+
+fn open(plan: &HopsPlan) -> Result<Box<dyn Channel>> {
+    Ok(match plan.protocol {
+        HopProtocol::Udp => Box::new(Datagrams::open(plan)?),
+        HopProtocol::Icmp => Box::new(icmp::Echoes::open(plan)?),
+        HopProtocol::Tcp => Box::new(tcp::Syns::open(plan)?),
+    })
+}
+
+/// Sends and hears until the trace is done or was asked to stop.
+fn trace(
+    job: &Job<'_>,
+    channel: &mut dyn Channel,
+    tracer: &mut Tracer,
+    mut companion: Option<&mut Companion>,
+    sink: &mut dyn FnMut(&Event),
+) -> Result<()> {
+    let waker = Arc::new(Waker::new()?);
+    job.interrupt.watch(&waker);
+    let (mut shown, mut last) = (Shown::default(), None);
+    while !job.interrupt.is_raised() {
+        let mut heard = Vec::new();
+        channel.take(&mut heard)?;
+        heard.retain(|heard| !is_own(heard, channel, job.plan));
+        heard.into_iter().for_each(|heard| tell(tracer, heard));
+        let step = tracer.poll(mono_now());
+        if let Some(companion) = companion.as_mut() {
+            companion.take(tracer.progress().0);
+        }
+        shown.update(tracer, job.plan, sink);
+        match step {
+            Step::Send { number, ttl, flow } => channel.send(Probe { number, ttl, flow })?,
+            Step::Wait(until) => {
+                let until = channel.deadline().map_or(until, |deadline| deadline.min(until));
+                listen(channel, companion.as_deref(), &waker, until)?;
+            }
+            Step::Done => {
+                // The last echo request left with the last probes.
+                let until = *last.get_or_insert_with(|| mono_now() + tracer.patience());
+                let waiting = companion.as_ref().is_some_and(|companion| companion.is_waiting());
+                if !waiting || mono_now() >= until {
+                    break;
+                }
+                listen(channel, companion.as_deref(), &waker, until)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What was shown of a trace while it runs.
+#[derive(Debug, Default)]
+struct Shown {
+    round: u32,
+    first: Option<MonoTime>,
+    at: Option<MonoTime>,
+}
+
+impl Shown {
+    /// Tells of a new round, and not too often how its hops stand.
+    fn update(&mut self, tracer: &Tracer, plan: &HopsPlan, sink: &mut dyn FnMut(&Event)) {
+        let (round, rounds) = tracer.progress();
+        if round == self.round {
+            return;
+        }
+        self.round = round;
+        if !plan.watch {
+            sink(&Event::progress(format!("probe {round} of {rounds} of each hop")));
+        }
+        let now = mono_now();
+        let first = *self.first.get_or_insert(now);
+        if self.at.is_none_or(|at| now.saturating_since(at) >= BETWEEN_SAMPLES) {
+            self.at = Some(now);
+            let sample = HopsSample::of(&tracer.result(), now.saturating_since(first));
+            sink(&Event::HopsSample(Box::new(sample)));
+        }
+    }
+}
+
+/// What this host says itself, of a neighbour that does not answer, is no router's answer.
+fn is_own(heard: &Heard, channel: &dyn Channel, plan: &HopsPlan) -> bool {
+    let Heard::Answer(_, answer) = heard else { return false };
+    let is_here = |flow: Option<Flow>| flow.is_some_and(|flow| flow.from.ip().to_canonical() == answer.from);
+    let refuses = matches!(answer.kind, AnswerKind::Refused(..));
+    refuses
+        && answer.from != plan.target.address.ip().to_canonical()
+        && channel.flows().into_iter().any(is_here)
+}
+
+fn tell(tracer: &mut Tracer, heard: Heard) {
+    match heard {
+        Heard::Sent(number, at) => tracer.sent(number, at),
+        Heard::Refused(number) => tracer.refused(number),
+        Heard::Answer(number, answer) => tracer.answered(number, answer),
+    }
+}
+
+fn listen(
+    channel: &dyn Channel,
+    companion: Option<&Companion>,
+    waker: &Waker,
+    until: MonoTime,
+) -> Result<()> {
+    let sockets = channel.sockets();
+    let mut interests: Vec<Interest<'_>> = sockets.iter().map(Interest::readable).collect();
+    interests.extend(companion.map(|companion| Interest::readable(companion.socket())));
+    interests.push(Interest::readable(waker));
+    wait(&mut interests, Some(until))?;
+    Ok(())
+}
+
+/// A table that is drawn anew is read no faster.
+const BETWEEN_SAMPLES: Nanos = Nanos::from_secs(1);
+/// The first port that traceroute(8) uses: one that nothing listens on.
+pub(crate) const CLOSED_PORT: u16 = 33434;

@@ -1,0 +1,168 @@
+//! The hops of the return path, where the far end is a pathmeter: it sends packets with growing TTLs over the one flow of a probe
+//! session, and so to nobody but the address that opened it and proved to receive there. It tells which routers ended them;
+//! this end counts which arrived, so that loss is that of this direction alone.
+
+use super::{Job, schedule};
+use crate::error::{Error, Result};
+use crate::work::probe::{Prober, Probes, TracedBack};
+use linux::clock::mono_now;
+use model::hops::{Answer, AnswerKind, HopFlow, HopProtocol, HopsResult, Probed, Tracer};
+use model::plan::{Direction, LocalOptions, Target};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
+use wire::native::Expired;
+
+/// What the far end's trace came to.
+#[derive(Debug, Default)]
+pub(super) struct Back {
+    /// Absent: there is no pathmeter, or nothing was found.
+    pub(super) found: Option<HopsResult>,
+    /// Why there is no more.
+    pub(super) error: Option<Error>,
+}
+
+/// Asks for round after round, as often and as long as this end traces.
+pub(super) fn trace(job: &Job<'_>) -> Back {
+    let mut rounds = Rounds::default();
+    let mut outcome;
+    loop {
+        let before = rounds.asked;
+        outcome = ask(job, &mut rounds);
+        // A server ends long sessions; what is watched goes on in the next one.
+        let goes_on = job.plan.watch && outcome.is_err() && rounds.asked > before;
+        if !goes_on || job.interrupt.is_raised() {
+            break;
+        }
+    }
+    let error = outcome.err().filter(|_| !job.interrupt.is_raised());
+    Back { found: rounds.result(job), error }
+}
+
+fn ask(job: &Job<'_>, rounds: &mut Rounds) -> Result<()> {
+    let plan = job.plan;
+    let Some(port) = plan.back_port else { return Ok(()) };
+    let mut target: Target = plan.target.clone();
+    target.address.set_port(port);
+    // Where nobody answers at all, this must not take longer than the trace.
+    let trace = plan.interval.saturating_mul(plan.probes.into()).max(LEAST_CONNECT);
+    let asked = plan.local.connect_timeout.unwrap_or(trace);
+    let local = LocalOptions { connect_timeout: Some(asked.min(trace)), ..plan.local.clone() };
+    let Some(mut prober) = Prober::open_if_there(&target, &local, job.security, job.interrupt)? else {
+        return Ok(());
+    };
+    rounds.flow = Some(HopFlow { flow: Some(prober.flow(Direction::Down)), reached_at: None });
+    let mut before = None;
+    let mut number = 0;
+    while (plan.watch || number < plan.probes) && !job.interrupt.is_raised() {
+        let began = mono_now();
+        let round = prober.trace_back(plan.size, rounds.top(plan.max_hops), before)?;
+        before = Some(round.id);
+        rounds.take(round, plan.probes);
+        number += 1;
+        if plan.watch || number < plan.probes {
+            prober.pause((began + plan.interval).saturating_since(mono_now()))?;
+        }
+    }
+    prober.close();
+    Ok(())
+}
+
+/// The rounds so far.
+#[derive(Debug, Default)]
+struct Rounds {
+    flow: Option<HopFlow>,
+    /// Since the beginning.
+    asked: u64,
+    kept: VecDeque<Round>,
+}
+
+#[derive(Debug)]
+struct Round {
+    id: u32,
+    began: MonoTime,
+    hops: u8,
+    arrived: u128,
+    expired: BTreeMap<u8, Expired>,
+}
+
+impl Rounds {
+    /// How far the packets of the next round go: to this end once its distance is known, else as far as is looked.
+    fn top(&self, most: u8) -> u8 {
+        let distances = self.kept.iter().filter(|round| round.arrived != 0);
+        let nearest = distances.map(|round| round.arrived.trailing_zeros() as u8 + 1).min();
+        let heard = self.kept.iter().filter_map(|round| round.expired.keys().next_back()).max();
+        let silent = heard.filter(|_| !self.kept.is_empty()).map(|hop| hop.saturating_add(1));
+        nearest.or(silent).unwrap_or(most).min(most)
+    }
+
+    /// Takes a round, and what routers said late of the one before. `most`: older ones are forgotten.
+    fn take(&mut self, round: TracedBack, most: u32) {
+        let TracedBack { id, began, hops, arrived, expired } = round;
+        self.asked += 1;
+        self.kept.push_back(Round { id, began, hops, arrived, expired: BTreeMap::new() });
+        while self.kept.len() > most as usize {
+            self.kept.pop_front();
+        }
+        for told in expired {
+            let of = self.kept.iter_mut().rev().find(|round| round.id == told.id && told.hops <= round.hops);
+            if let Some(round) = of {
+                round.expired.entry(told.hops).or_insert(told);
+            }
+        }
+    }
+
+    /// What all of them come to; `None`: none was carried out.
+    fn result(self, job: &Job<'_>) -> Option<HopsResult> {
+        let (flow, first) = (self.flow?, self.kept.front()?.began);
+        let packets = self.kept.iter().map(|round| u64::from(round.hops)).sum();
+        let here = flow.flow?.to.ip().to_canonical();
+        let probes = self.kept.iter().flat_map(|round| (1..=round.hops).map(|ttl| round.probed(ttl, here)));
+        let asked = schedule(job.plan);
+        let schedule = model::hops::Schedule { protocol: HopProtocol::Udp, ..asked };
+        let mut found = Tracer::carried_out(schedule, probes.collect()).result();
+        let timeless: BTreeSet<u8> = self.kept.iter().flat_map(Round::timeless).collect();
+        for hop in found.hops.iter_mut().filter(|hop| hop.far_end || timeless.contains(&hop.ttl)) {
+            // What arrived was counted here and made no round trip; older servers time no answers of routers.
+            (hop.rtt, hop.jitter) = (None, None);
+            hop.routers.iter_mut().for_each(|router| router.rtt_p50 = None);
+        }
+        for known in &mut found.flows {
+            known.flow = flow.flow;
+        }
+        found.packets = packets;
+        found.counted_on_arrival = true;
+        found.elapsed = mono_now().saturating_since(first);
+        Some(found.judged())
+    }
+}
+
+impl Round {
+    fn probed(&self, ttl: u8, here: IpAddr) -> Probed {
+        let arrived = self.arrived & (1 << (ttl - 1)) != 0;
+        let answer = if arrived { Some((here, AnswerKind::Arrived, Nanos::ZERO)) } else { self.router(ttl) };
+        let told = self.expired.get(&ttl).filter(|_| !arrived);
+        let answer = answer.map(|(from, kind, rtt)| Answer {
+            from,
+            at: self.began + rtt,
+            kind,
+            ttl: told.and_then(|told| told.reply_ttl),
+            labels: told.map(|told| told.labels.clone()).unwrap_or_default(),
+        });
+        Probed { ttl, at: self.began, answer }
+    }
+
+    /// Hops of which the server told no time.
+    fn timeless(&self) -> impl Iterator<Item = u8> {
+        self.expired.values().filter(|told| told.rtt.is_none()).map(|told| told.hops)
+    }
+
+    fn router(&self, ttl: u8) -> Option<(IpAddr, AnswerKind, Nanos)> {
+        let told = self.expired.get(&ttl)?;
+        Some((told.from?.to_canonical(), AnswerKind::Expired, told.rtt.unwrap_or_default()))
+    }
+}
+
+/// A connection to the far side of the earth opens in this time.
+const LEAST_CONNECT: Nanos = Nanos::from_millis(500);

@@ -1,0 +1,136 @@
+//! UDP probes: a socket for each flow, whose ports never change, so that routers which share packets out by flow send all its
+//! probes one way. Needs no privilege.
+
+use super::{Channel, Heard, Probe};
+use crate::error::{Error, Result};
+use crate::work::probe::numbered::{Numbered, Said, Sent, Word};
+use linux::clock::mono_now;
+use linux::options::{self, MtuDiscovery};
+use model::hops::{Answer, AnswerKind, HopsPlan};
+use model::path::Flow;
+use model::plan::{LocalOptions, Transport};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// A socket for each flow.
+#[derive(Debug)]
+pub(crate) struct Datagrams {
+    flows: Vec<Stream>,
+    to: SocketAddr,
+    size: u32,
+    sent: Vec<Heard>,
+    unmatched: u64,
+    timeout: Nanos,
+}
+
+#[derive(Debug)]
+struct Stream {
+    socket: Numbered,
+    /// Probes without an answer that may still come.
+    open: Vec<(u32, MonoTime)>,
+}
+
+impl Datagrams {
+    pub(super) fn open(plan: &HopsPlan) -> Result<Datagrams> {
+        let all = Datagrams::toward(plan.target.address, &plan.local, plan.flows.max(1), plan.timeout)?;
+        Ok(Datagrams { size: plan.size, ..all })
+    }
+
+    /// So many flows to a port. `timeout`: later answers may be about any probe.
+    pub(crate) fn toward(
+        to: SocketAddr,
+        local: &LocalOptions,
+        flows: u32,
+        timeout: Nanos,
+    ) -> Result<Datagrams> {
+        let stream = |_| {
+            let socket = Numbered::open(to, local, MtuDiscovery::Probe)?;
+            Ok::<_, Error>(Stream { socket, open: Vec::new() })
+        };
+        let flows = (0..flows).map(stream).collect::<Result<_>>()?;
+        Ok(Datagrams { flows, to, size: 0, sent: Vec::new(), unmatched: 0, timeout })
+    }
+
+    /// Sends a probe as a packet of this size, headers included.
+    pub(crate) fn send_sized(&mut self, probe: Probe, size: u32) -> Result<()> {
+        let Some(stream) = self.flows.get_mut(probe.flow as usize) else { return Ok(()) };
+        options::set_hops(stream.socket.socket(), probe.ttl)?;
+        let now = mono_now();
+        let timeout = self.timeout;
+        stream.open.retain(|(_, at)| now.saturating_since(*at) < timeout);
+        self.sent.push(match stream.socket.send(probe.number, size)? {
+            Sent::Left => {
+                stream.open.push((probe.number, now));
+                Heard::Sent(probe.number, now)
+            }
+            Sent::TooLong => Heard::Refused(probe.number),
+        });
+        Ok(())
+    }
+}
+
+impl Channel for Datagrams {
+    fn send(&mut self, probe: Probe) -> Result<()> {
+        self.send_sized(probe, self.size)
+    }
+
+    fn take(&mut self, heard: &mut Vec<Heard>) -> Result<()> {
+        heard.append(&mut self.sent);
+        for stream in &mut self.flows {
+            let words = stream.socket.hear()?;
+            let at = mono_now();
+            for word in words {
+                match stream.number(&word) {
+                    Some(number) => {
+                        heard.extend(answer(word, at).map(|answer| Heard::Answer(number, answer)))
+                    }
+                    None => self.unmatched += 1,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn sockets(&self) -> Vec<BorrowedFd<'_>> {
+        self.flows.iter().map(|stream| stream.socket.socket().as_fd()).collect()
+    }
+
+    fn flows(&self) -> Vec<Option<Flow>> {
+        let flow = |stream: &Stream| {
+            let from = stream.socket.socket().local_addr().ok()?;
+            Some(Flow { transport: Transport::Udp, from, to: self.to })
+        };
+        self.flows.iter().map(flow).collect()
+    }
+
+    fn unmatched(&self) -> u64 {
+        self.unmatched
+    }
+}
+
+impl Stream {
+    /// The probe that a message is about. One that quotes too little (RFC 792: eight bytes) is about the only one there is.
+    fn number(&mut self, word: &Word) -> Option<u32> {
+        let only = if let [(only, _)] = self.open.as_slice() { Some(*only) } else { None };
+        let number = word.number.or(only)?;
+        self.open.retain(|(open, _)| *open != number);
+        Some(number)
+    }
+}
+
+fn answer(word: Word, at: MonoTime) -> Option<Answer> {
+    let kind = kind(word.said);
+    Some(Answer { from: word.from?.to_canonical(), at, kind, ttl: word.ttl, labels: word.labels })
+}
+
+/// What a message says of a probe.
+pub(super) fn kind(said: Said) -> AnswerKind {
+    match said {
+        Said::Answer | Said::Closed => AnswerKind::Arrived,
+        Said::TooBig(mtu) => AnswerKind::TooBig(mtu),
+        Said::Expired => AnswerKind::Expired,
+        Said::Refused(kind, code) => AnswerKind::Refused(kind, code),
+    }
+}

@@ -1,0 +1,158 @@
+//! iPerf2's tests: what drives the machines of [`wire::iperf2`].
+//!
+//! Each connection and each UDP flow is a test by itself on the wire. Those of one client (`-P`, `-d`) are one session
+//! here: their figures are one set of events, as those of any other protocol. With [`Back::Tradeoff`] the return path is
+//! a session of its own, with events of its own, from `Event::Connected` to `Event::Finished`.
+
+mod back;
+mod client;
+mod details;
+mod member;
+mod opening;
+mod server;
+mod session;
+mod source;
+mod udp_listener;
+
+use crate::error::Result;
+use crate::host::interrupt::Interrupt;
+use crate::session::listener::Listener;
+use crate::work::observer::{Observer, SessionEvent};
+use crate::work::throughput::threads::UNLIMITED;
+use linux::socket::{UdpOptions, udp_bind};
+use model::plan::{LocalOptions, Plan};
+use model::time::WallTime;
+use model::units::Nanos;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::sync::Arc;
+use wire::Policy;
+use wire::iperf2::Shape;
+
+/// What a client asks for beside the test.
+#[derive(Clone, Debug)]
+pub struct Extras {
+    /// How [`Directions::Both`](model::plan::Directions::Both) is done.
+    pub back: Back,
+    /// The port at which this end waits for the server (`-L`); absent: the server's own.
+    pub back_port: Option<u16>,
+    /// One-way delays between the two wall clocks (`--trip-times`).
+    pub trip_times: bool,
+    /// Frames (`--isochronous`) or bursts (`--burst-period`).
+    pub shape: Shape,
+    /// Sending begins at this time of day (`--txstart-time`).
+    pub starts: Option<WallTime>,
+    /// Datagrams or writes a second of each stream (`-b 1000pps`); beside it no bit rate is used.
+    pub packet_rate: Option<u64>,
+    /// UDP: no FIN is answered (`--no-udp-fin`).
+    pub no_fin: bool,
+    /// TCP: the server's acknowledgement is asked for whatever the test (`-X`).
+    pub peer_detect: bool,
+    /// No header: for servers older than 2.0.10 and those that reject it (`-C`).
+    pub compatible: bool,
+    /// The server's key (`--permit-key`), 4 characters or more.
+    pub key: Option<Vec<u8>>,
+    /// A number in the server's report (`--sync-transfer-id`).
+    pub(crate) transfer_id: Option<u16>,
+    /// Times a connection that fails is tried again (`--connect-retries`), one second after the other.
+    pub connect_retries: u32,
+    /// TCP: connections are opened and closed, nothing is sent (`--connect-only`): only [`Fact::Connect`](crate::work::observer::Fact::Connect) is told.
+    pub connect_only: bool,
+}
+
+/// How both directions are measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Back {
+    /// Both at once on the client's connection (`--full-duplex`).
+    #[default]
+    FullDuplex,
+    /// Both at once, the return path on a connection that the server opens (`-d`).
+    Dual,
+    /// One after the other, the return path on a connection that the server opens (`-r`).
+    Tradeoff,
+}
+
+/// What a server is started with.
+pub struct Config {
+    /// TCP sockets; empty: none (`-s -u`).
+    pub tcp: Vec<TcpListener>,
+    /// UDP sockets; empty: none.
+    pub udp: Vec<UdpSocket>,
+    /// What clients may ask.
+    pub policy: Policy,
+    /// Tests at the same time, over TCP and over UDP each.
+    pub max_tests: u32,
+    /// Data is sent over UDP to whoever asks for it. Nothing in the protocol proves that a request came from the address in
+    /// it: without this only addresses of this host, and those that have a TCP connection to it, are sent data.
+    pub unverified: bool,
+    /// End after this many sessions that ran (`-P` of a server, `-1`).
+    pub tests: Option<u32>,
+    /// End after this time (`-t` of a server).
+    pub time: Option<Nanos>,
+    /// Clients must know it (`--permit-key`).
+    pub key: Option<Vec<u8>>,
+    /// Report interval of this end, and its other choices.
+    pub local: LocalOptions,
+    /// Watches sessions.
+    pub observer: Arc<dyn Observer>,
+}
+
+impl Default for Extras {
+    fn default() -> Extras {
+        Extras {
+            back: Back::default(),
+            back_port: None,
+            trip_times: false,
+            shape: Shape::Stream,
+            starts: None,
+            packet_rate: None,
+            no_fin: false,
+            peer_detect: false,
+            compatible: false,
+            key: None,
+            transfer_id: None,
+            connect_retries: 0,
+            connect_only: false,
+        }
+    }
+}
+
+/// Runs one client. What happens goes to `sink` as it happens; what was measured before a failure has been told.
+///
+/// # Errors
+/// The server cannot be reached, or the test has failed.
+pub fn client(
+    plan: &Plan,
+    extras: &Extras,
+    interrupt: &Interrupt,
+    sink: &mut dyn FnMut(SessionEvent<'_>),
+) -> Result<()> {
+    client::run(plan, extras, interrupt, sink)
+}
+
+/// A UDP socket for [`Config::udp`], on every address when none is given.
+///
+/// # Errors
+/// The port is taken, or the address is not this host's.
+pub fn listen_udp(bind: Option<IpAddr>, port: u16) -> Result<UdpSocket> {
+    let address = SocketAddr::new(bind.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), port);
+    // A port that is shared can be taken twice: whether another program has it shows only without sharing.
+    drop(udp_bind(address, &UdpOptions::default())?);
+    Ok(udp_bind(address, &UdpOptions { reuse_address: true, ..UdpOptions::default() })?)
+}
+
+/// Serves until the interrupt is raised, or the tests or the time asked for are over; running tests then get their
+/// end.
+///
+/// # Errors
+/// The sockets cannot be used.
+pub fn serve(config: Config, interrupt: &Interrupt) -> Result<()> {
+    server::run(config, interrupt)
+}
+
+/// The same on the sockets of a listener that serves others, too. A session that is done for `tests` ends it.
+///
+/// # Errors
+/// The sockets cannot be used.
+pub(crate) fn open(config: Config, interrupt: &Interrupt, listener: &mut Listener) -> Result<()> {
+    server::open(config, interrupt, listener)
+}

@@ -1,0 +1,62 @@
+//! The flows that a server opens to its client (`-d`, `-r`).
+
+use super::member::{Known, Member};
+use crate::error::Result;
+use crate::work::throughput::flows;
+use crate::work::throughput::shared::FlowSocket;
+use linux::clock::mono_now;
+use model::plan::{Direction, LocalOptions, Transport};
+use model::units::Nanos;
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use wire::iperf2::{Request, TcpClient, UdpClient};
+use wire::stamp::Clock;
+use wire::{FlowHello, FlowPlan};
+
+/// Opens the return path that this request asks for, number `index` of its client.
+///
+/// # Errors
+/// The client cannot be reached at its port.
+pub(super) fn connect(
+    request: &Request,
+    client: IpAddr,
+    local: &LocalOptions,
+    index: u32,
+    clock: Clock,
+) -> Result<Member> {
+    let remote = SocketAddr::new(client, request.port);
+    let plan = FlowPlan { test: request.test(), hello: FlowHello::Iperf2, senders_wait_for_stop: true };
+    let local = LocalOptions { connect_timeout: Some(TIMEOUT), client_port: None, ..local.clone() };
+    let (machine, socket): (Box<dyn wire::iperf2::Flow>, _) = match request.transport {
+        Transport::Tcp => {
+            let socket = connect_patiently(&plan, index, remote, &local)?;
+            (Box::new(TcpClient::back(request.clone(), mono_now())), FlowSocket::Tcp(Arc::new(socket)))
+        }
+        Transport::Udp => {
+            let socket = flows::connect_udp(&plan, index, remote, &local)?;
+            (Box::new(UdpClient::back(request.clone(), clock, mono_now())), FlowSocket::Udp(Arc::new(socket)))
+        }
+    };
+    let member = Member::new(machine, socket, Direction::Down, Known::Back);
+    Ok(Member { index, ..member })
+}
+
+/// A client that asks for a way back may begin to listen a moment later.
+fn connect_patiently(
+    plan: &FlowPlan,
+    index: u32,
+    remote: SocketAddr,
+    local: &LocalOptions,
+) -> Result<TcpStream> {
+    let deadline = mono_now() + TIMEOUT;
+    loop {
+        match flows::connect_tcp(plan, index, remote, local) {
+            Err(_) if mono_now() < deadline => std::thread::sleep(PAUSE.to_duration()),
+            done => return done,
+        }
+    }
+}
+
+/// For the whole of it.
+const TIMEOUT: Nanos = Nanos(3_000_000_000);
+const PAUSE: Nanos = Nanos(50_000_000);

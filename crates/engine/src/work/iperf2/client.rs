@@ -1,0 +1,222 @@
+//! The client's end of a test.
+
+use super::member::{Known, Member};
+use super::session::{Session, Setting};
+use super::source::{ReturnListener, Source};
+use super::udp_listener::UdpListener;
+use super::{Back, Extras};
+use crate::error::Result;
+use crate::host;
+use crate::host::interrupt::Interrupt;
+use crate::session::connect::unreachable;
+use crate::work::observer::{Fact, SessionEvent};
+use crate::work::throughput::flows;
+use crate::work::throughput::shared::FlowSocket;
+use linux::clock::{mono_now, wall_now};
+use linux::poll::Waker;
+use linux::socket::{UdpOptions, tcp_listen, udp_bind};
+use model::plan::{Direction, Directions, LocalOptions, Plan, Transport};
+use model::units::Nanos;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use wire::iperf2::{Flow, Rate, Request, TcpClient, Traffic, UdpClient};
+use wire::stamp::Clock;
+use wire::{FlowHello, FlowPlan, Policy};
+
+/// See the function `client` of the module above.
+pub(super) fn run(
+    plan: &Plan,
+    extras: &Extras,
+    interrupt: &Interrupt,
+    sink: &mut dyn FnMut(SessionEvent<'_>),
+) -> Result<()> {
+    let clock = Clock { mono: mono_now(), wall: wall_now() };
+    let mut request = request(plan, extras, clock);
+    let listener = is_back(request.traffic).then(|| listener(plan, extras)).transpose()?;
+    if let Some((_, port)) = &listener {
+        request.port = *port;
+    }
+    let _presence = shows_itself(plan, &request);
+    let members = open_all(plan, extras, &request, clock, interrupt, sink)?;
+    if extras.connect_only {
+        members
+            .iter()
+            .filter_map(|member| member.fact(&plan.test))
+            .for_each(|fact| sink(SessionEvent::Fact(&fact)));
+        return Ok(());
+    }
+    let tradeoff = request.traffic == Traffic::Tradeoff;
+    let (here, after) = match listener {
+        Some((listener, _)) if tradeoff => (Source::Complete, Some(listener)),
+        Some((listener, _)) => (Source::ReturnListener(listener), None),
+        None => (Source::Complete, None),
+    };
+    let waker = Arc::new(Waker::new()?);
+    let mut session = |directions, members, source| -> Result<()> {
+        let mut plan = plan.clone();
+        plan.test.directions = directions;
+        let setting = Setting {
+            host: host::describe(Some(plan.target.address.ip())),
+            plan,
+            interrupt: interrupt.clone(),
+            waker: waker.clone(),
+            clock,
+            source,
+            held: None,
+            sink,
+        };
+        Session::new(setting, members).run()?;
+        Ok(())
+    };
+    session(if tradeoff { Directions::Up } else { plan.test.directions }, members, here)?;
+    match after {
+        Some(listener) if !interrupt.is_raised() => {
+            session(Directions::Down, Vec::new(), Source::ReturnListener(listener))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What the servers are asked for.
+fn request(plan: &Plan, extras: &Extras, clock: Clock) -> Request {
+    let test = &plan.test;
+    let asked = Request::of_test(test);
+    let traffic = match (test.directions, extras.back) {
+        (Directions::Both, Back::Dual) => Traffic::Dual,
+        (Directions::Both, Back::Tradeoff) => Traffic::Tradeoff,
+        _ => asked.traffic,
+    };
+    let back = test.directions.down() && test.transport == Transport::Udp;
+    let rate = match (extras.packet_rate, test.bitrate) {
+        (Some(packets), _) => Some(Rate::Packets(packets)),
+        (None, Some(rate)) => Some(Rate::Bits(rate)),
+        // A server that is told nothing sends a megabit a second.
+        (None, None) => back.then_some(Rate::Bits(super::UNLIMITED)),
+    };
+    let timed = extras.trip_times || extras.starts.is_some();
+    Request {
+        traffic,
+        rate,
+        port: plan.target.address.port(),
+        trip_times: extras.trip_times,
+        start: extras.starts.or(timed.then_some(clock.wall)),
+        starts_then: extras.starts.is_some(),
+        shape: extras.shape,
+        no_fin: extras.no_fin,
+        peer_detect: extras.peer_detect,
+        transfer_id: extras.transfer_id,
+        congestion: test.congestion.clone(),
+        key: extras.key.clone(),
+        ..asked
+    }
+}
+
+/// Asked over UDP for data, a server of ours wants a sign that its client is at this address: a connection that says nothing
+/// is one. Others refuse it, or do not care.
+fn shows_itself(plan: &Plan, request: &Request) -> Option<TcpStream> {
+    let remote = plan.target.address;
+    let asks = request.transport == Transport::Udp && request.sends_to_source();
+    if !asks || remote.ip().to_canonical().is_loopback() {
+        return None;
+    }
+    let flow = FlowPlan { test: plan.test.clone(), hello: FlowHello::Iperf2, senders_wait_for_stop: true };
+    let local = LocalOptions { connect_timeout: Some(PRESENCE), client_port: None, ..plan.local.clone() };
+    flows::connect_tcp(&flow, 0, remote, &local).ok()
+}
+
+fn is_back(traffic: Traffic) -> bool {
+    matches!(traffic, Traffic::Dual | Traffic::Tradeoff)
+}
+
+/// Opens the port at which the server is awaited.
+fn listener(plan: &Plan, extras: &Extras) -> Result<(ReturnListener, u16)> {
+    let server = plan.target.address.ip().to_canonical();
+    let any: IpAddr =
+        if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let address = SocketAddr::new(plan.local.bind.unwrap_or(any), extras.back_port.unwrap_or(0));
+    let (listener, local) = match plan.test.transport {
+        Transport::Tcp => {
+            let listener = tcp_listen(address, &flows::tcp_options(&plan.test, &plan.local), BACKLOG)?;
+            let local = listener.local_addr()?;
+            (ReturnListener::tcp(listener, server, plan.test.streams)?, local)
+        }
+        Transport::Udp => {
+            let device = plan.local.device.clone();
+            let options = UdpOptions { reuse_address: true, device, ..UdpOptions::default() };
+            let socket = udp_bind(address, &options)?;
+            let local = socket.local_addr()?;
+            let listener = UdpListener::new(socket, Policy::default())?;
+            (ReturnListener::udp(listener, server, plan.test.streams), local)
+        }
+    };
+    Ok((listener, local.port()))
+}
+
+/// Opens every flow; none sends before all are open.
+fn open_all(
+    plan: &Plan,
+    extras: &Extras,
+    request: &Request,
+    clock: Clock,
+    interrupt: &Interrupt,
+    sink: &mut dyn FnMut(SessionEvent<'_>),
+) -> Result<Vec<Member>> {
+    let flow_plan =
+        FlowPlan { test: plan.test.clone(), hello: FlowHello::Iperf2, senders_wait_for_stop: true };
+    let mut opened = Vec::new();
+    for index in 0..plan.test.streams {
+        let mut tries = 0;
+        let flow = loop {
+            match open(plan, &flow_plan, index) {
+                Ok(flow) => break flow,
+                Err(error) if tries < extras.connect_retries && !interrupt.is_raised() => {
+                    tries += 1;
+                    sink(SessionEvent::Fact(&Fact::Retry { stream: index, reason: format!("{error:#}") }));
+                    std::thread::sleep(RETRY_PAUSE.to_duration());
+                }
+                Err(error) => return Err(error),
+            }
+        };
+        opened.push(flow);
+    }
+    let members = opened.into_iter().zip(0..).map(|((socket, took), index)| {
+        let machine = machine(request, extras, clock);
+        let member = Member::new(machine, socket, Direction::Up, Known::Opened(took));
+        Member { index, shape: request.shape, ..member }
+    });
+    Ok(members.collect())
+}
+
+fn open(plan: &Plan, flow_plan: &FlowPlan, index: u32) -> Result<(FlowSocket, Nanos)> {
+    let (remote, began) = (plan.target.address, mono_now());
+    let socket = match plan.test.transport {
+        Transport::Tcp => {
+            let socket = flows::connect_tcp(flow_plan, index, remote, &plan.local).map_err(|error| {
+                match error.system() {
+                    Some(os) => unreachable(&plan.target, plan.protocol, os).into(),
+                    None => error,
+                }
+            })?;
+            FlowSocket::Tcp(Arc::new(socket))
+        }
+        Transport::Udp => {
+            FlowSocket::Udp(Arc::new(flows::connect_udp(flow_plan, index, remote, &plan.local)?))
+        }
+    };
+    Ok((socket, mono_now().saturating_since(began)))
+}
+
+fn machine(request: &Request, extras: &Extras, clock: Clock) -> Box<dyn Flow> {
+    let (request, now) = (request.clone(), mono_now());
+    match (request.transport, extras.compatible) {
+        (Transport::Tcp, false) => Box::new(TcpClient::new(request, now)),
+        (Transport::Tcp, true) => Box::new(TcpClient::back(request, now)),
+        (Transport::Udp, false) => Box::new(UdpClient::new(request, clock, now)),
+        (Transport::Udp, true) => Box::new(UdpClient::back(request, clock, now)),
+    }
+}
+
+const BACKLOG: u16 = 128;
+/// Longest wait for a connection that only shows that this end is there.
+const PRESENCE: Nanos = Nanos(500_000_000);
+const RETRY_PAUSE: Nanos = Nanos(1_000_000_000);

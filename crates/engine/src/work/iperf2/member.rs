@@ -1,0 +1,206 @@
+//! One flow of a session: its socket, its machine, and where they are.
+
+use crate::error::is_pause;
+use crate::session::budget::Held;
+use crate::work::observer::{Fact, TcpStart};
+use crate::work::throughput::shared::FlowSocket;
+use linux::clock::mono_now;
+use linux::sockaddr::plain;
+use linux::tcp_info::tcp_info;
+use model::plan::{Direction, TestSpec, Transport};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::io::{self, ErrorKind, Write};
+use std::net::{SocketAddr, TcpStream};
+use wire::iperf2::{Flow, Request, Shape};
+
+/// One flow.
+pub(super) struct Member {
+    /// Its machine.
+    pub(super) machine: Box<dyn Flow>,
+    /// Its socket.
+    pub(super) socket: FlowSocket,
+    /// Its number among those of its direction.
+    pub(super) index: u32,
+    /// The direction in which this end sends.
+    pub(super) way: Direction,
+    /// Datagrams have numbers of 64 bits.
+    pub(super) wide: bool,
+    /// How the data is cut.
+    pub(super) shape: Shape,
+    /// What this end knows of it before its data.
+    pub(super) known: Known,
+    /// Datagrams that have come before its data moves.
+    pub(super) early: Vec<Vec<u8>>,
+    /// Data moves, or has moved.
+    pub(super) started: bool,
+    /// The stream this end sends, once it does.
+    pub(super) sends: Option<u32>,
+    /// The stream this end receives, once it does.
+    pub(super) receives: Option<u32>,
+    /// The machine knows that the sender has stopped.
+    pub(super) sender_done: bool,
+    /// The receiving thread has ended.
+    pub(super) receiver_done: bool,
+    /// The machine waits for the figures of what came.
+    pub(super) measuring: bool,
+    /// The peer sends no more (TCP).
+    pub(super) ended: bool,
+    /// Since when the peer's host has said that nobody is at its port.
+    pub(super) refused: Option<MonoTime>,
+    /// When the machine wants to look again.
+    pub(super) until: Option<MonoTime>,
+    /// The flow is over.
+    pub(super) over: bool,
+    /// Its place in the server, and what it had moved when that heard of it last.
+    pub(super) held: Option<Held>,
+    pub(super) known_moved: u64,
+    /// TCP: what the kernel says of it before anything was sent on it.
+    pub(super) tcp: Option<TcpStart>,
+}
+
+/// What an end knows of a flow before its data.
+#[derive(Clone, Debug)]
+pub(super) enum Known {
+    /// A client has connected it, in this time.
+    Opened(Nanos),
+    /// A client has asked for this; absent: it says nothing of itself.
+    Asked(Option<Box<Request>>),
+    /// It is a way back.
+    Back,
+}
+
+impl Member {
+    /// A flow that has just been opened or found.
+    pub(super) fn new(machine: Box<dyn Flow>, socket: FlowSocket, way: Direction, known: Known) -> Member {
+        let (wide, shape) = match &known {
+            Known::Asked(Some(request)) => (request.wide, request.shape),
+            _ => (true, Shape::Stream),
+        };
+        let tcp = match &socket {
+            FlowSocket::Tcp(socket) => TcpStart::of(socket),
+            FlowSocket::Udp(_) => None,
+        };
+        Member {
+            tcp,
+            machine,
+            socket,
+            index: 0,
+            way,
+            wide,
+            shape,
+            known,
+            early: Vec::new(),
+            started: false,
+            sends: None,
+            receives: None,
+            sender_done: false,
+            receiver_done: false,
+            measuring: false,
+            ended: false,
+            refused: None,
+            until: None,
+            over: false,
+            held: None,
+            known_moved: 0,
+        }
+    }
+
+    /// Is it for the session to read its socket?
+    pub(super) fn hears(&self) -> bool {
+        !self.over && !self.ended && (self.receives.is_none() || self.receiver_done) && !self.measuring
+    }
+
+    /// Something moved since the last call; its place is not to be another's then.
+    pub(super) fn note_moved(&mut self, moved: u64, now: MonoTime) -> bool {
+        let more = std::mem::replace(&mut self.known_moved, moved) != moved;
+        if let (true, Some(held)) = (more, &self.held) {
+            held.touch(now, true);
+        }
+        more
+    }
+
+    /// What was sent last is not acknowledged, however often it was sent again.
+    pub(super) fn is_unanswered(&self) -> bool {
+        match &self.socket {
+            FlowSocket::Tcp(socket) => {
+                tcp_info(socket.as_ref()).is_ok_and(|info| info.timeouts_in_a_row >= UNANSWERED)
+            }
+            FlowSocket::Udp(_) => false,
+        }
+    }
+
+    /// What carries it.
+    pub(super) fn transport(&self) -> Transport {
+        match self.socket {
+            FlowSocket::Tcp(_) => Transport::Tcp,
+            FlowSocket::Udp(_) => Transport::Udp,
+        }
+    }
+
+    /// This end of it.
+    pub(super) fn local(&self) -> SocketAddr {
+        let local = match &self.socket {
+            FlowSocket::Tcp(socket) => socket.local_addr(),
+            FlowSocket::Udp(socket) => socket.local_addr(),
+        };
+        plain(local.unwrap_or(UNKNOWN))
+    }
+
+    /// The other end.
+    pub(super) fn peer(&self) -> SocketAddr {
+        let peer = match &self.socket {
+            FlowSocket::Tcp(socket) => socket.peer_addr(),
+            FlowSocket::Udp(socket) => socket.peer_addr(),
+        };
+        plain(peer.unwrap_or(UNKNOWN))
+    }
+
+    /// Is it a connection of the client's, and none that its server has opened?
+    fn way_is_first(&self) -> bool {
+        matches!(self.known, Known::Asked(_)) || self.way == Direction::Up
+    }
+
+    /// What is told of it when its session learns of it.
+    pub(super) fn fact(&self, test: &TestSpec) -> Option<Fact> {
+        // A way back that this server opens sends beside what it receives.
+        let up = test.directions.up() && self.way_is_first();
+        let stream = test.stream_numbers(if up { Direction::Up } else { Direction::Down }).start + self.index;
+        match (&self.known, &self.socket) {
+            (Known::Opened(took), FlowSocket::Tcp(_)) => Some(Fact::Connect {
+                stream,
+                local: self.local(),
+                remote: self.peer(),
+                took: *took,
+                tcp: self.tcp,
+            }),
+            (Known::Asked(request), _) => Some(Fact::Request {
+                stream,
+                ends: (self.local(), self.peer()),
+                request: request.clone(),
+                tcp: self.tcp,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Writes all of it, also to a socket with a short timeout.
+///
+/// # Errors
+/// The connection is gone, or takes nothing until the deadline.
+pub(super) fn write_all(mut socket: &TcpStream, mut bytes: &[u8], deadline: MonoTime) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match socket.write(bytes) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(n) => bytes = &bytes[n..],
+            Err(e) if is_pause(&e) && mono_now() < deadline => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// Retransmission timeouts in a row, the last of them seconds after the first, that no queue of the path explains.
+const UNANSWERED: u8 = 4;
+const UNKNOWN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0);

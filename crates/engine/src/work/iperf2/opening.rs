@@ -1,0 +1,120 @@
+//! The first bytes of a TCP connection: a test header, round trips, data of an old client, or nothing of ours.
+
+use super::member::{Known, Member, write_all};
+use super::server::Server;
+use crate::error::Result;
+use crate::error::is_pause;
+use crate::session::budget::Held;
+use crate::session::listener::{FIRST_BYTES_LIMIT, FIRST_BYTES_STEP, Heard, hear};
+use crate::work::echo::server::reflect_on;
+use crate::work::observer::TcpStart;
+use crate::work::throughput::shared::FlowSocket;
+use linux::clock::mono_now;
+use model::plan::Direction;
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::net::TcpStream;
+use std::sync::Arc;
+use wire::ProtocolError;
+use wire::iperf2::{
+    Bounce, Flow, FlowInput, FlowOutput, Request, TcpServer, Told, bounce_options, is_bounceback,
+};
+use wire::stamp::Clock;
+
+/// Reads a connection until it is known what it is; `None`: it was served already, or has gone.
+///
+/// # Errors
+/// What it is instead, or that it says nothing.
+pub(super) fn open(
+    server: &Server,
+    socket: TcpStream,
+    (clock, held): (Clock, &Held),
+) -> Result<Option<(Member, Option<Request>)>> {
+    socket.set_nonblocking(false)?;
+    let tcp = TcpStart::of(&socket);
+    socket.set_read_timeout(Some(FIRST_BYTES_STEP))?;
+    let deadline = mono_now() + FIRST_BYTES_LIMIT;
+    if server.config.key.is_none() && begins_with_a_record(server, &socket, (deadline, held))? {
+        return bounce(server, &socket, clock).map(|()| None);
+    }
+    let mut machine = TcpServer::new(server.config.policy.clone(), clock, mono_now());
+    if let Some(key) = &server.config.key {
+        machine = machine.with_key(key.clone());
+    }
+    let Some(request) = first_word(server, &socket, &mut machine, (deadline, held))? else { return Ok(None) };
+    if let Some(request) = &request {
+        // What the kernel refuses is not worth a test: the client measures what it gets.
+        crate::work::throughput::flows::configure_accepted(&socket, &request.test()).ok();
+    }
+    socket.set_read_timeout(None)?;
+    let known = Known::Asked(request.clone());
+    let member = Member::new(Box::new(machine), FlowSocket::Tcp(Arc::new(socket)), Direction::Down, known);
+    // The answer to its first message has gone out meanwhile.
+    let member = Member { tcp, ..member };
+    Ok(Some((member, request.map(|request| *request))))
+}
+
+/// Feeds the machine until it says what the client wants; `None`: the client has gone without a word.
+fn first_word(
+    server: &Server,
+    socket: &TcpStream,
+    machine: &mut TcpServer,
+    (deadline, held): (MonoTime, &Held),
+) -> Result<Option<Option<Box<Request>>>> {
+    let mut buffer = [0; 4096];
+    loop {
+        loop {
+            match machine.output(mono_now()) {
+                FlowOutput::Send(bytes) => write_all(socket, &bytes, mono_now() + FIRST_BYTES_LIMIT)?,
+                FlowOutput::Told(Told::Request(request)) => return Ok(Some(Some(request))),
+                FlowOutput::Told(_) => return Ok(Some(None)),
+                FlowOutput::WaitUntil(_) => break,
+                FlowOutput::Close => return Ok(None),
+                _ => return Err(ProtocolError::Flows("it wants to begin before it has asked".into()).into()),
+            }
+        }
+        let input = match hear(socket, &mut buffer, (held, &server.interrupt), deadline)? {
+            Heard::End if server.interrupt.is_raised() => return Ok(None),
+            Heard::End => FlowInput::Ended,
+            Heard::Bytes(length) => FlowInput::Received(&buffer[..length]),
+            Heard::Pause => FlowInput::Timer,
+        };
+        machine.input(mono_now(), input)?;
+    }
+}
+
+/// Waits for the first four bytes, which stay unread.
+fn begins_with_a_record(
+    server: &Server,
+    socket: &TcpStream,
+    (deadline, held): (MonoTime, &Held),
+) -> Result<bool> {
+    let mut first = [0; 4];
+    while mono_now() < deadline && !server.interrupt.is_raised() && !held.must_leave() {
+        match socket.peek(&mut first) {
+            Ok(4) => return Ok(is_bounceback(&first) == Some(true)),
+            Ok(0) => return Ok(false),
+            // There is something and not enough: the kernel would wake at once again.
+            Ok(_) => std::thread::sleep(PEEK_PAUSE.to_duration()),
+            Err(e) if is_pause(&e) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    Ok(false)
+}
+
+/// Answers the records of a connection until the client has had enough.
+fn bounce(server: &Server, socket: &TcpStream, clock: Clock) -> Result<()> {
+    let mut first = [0; 16];
+    let seen = socket.peek(&mut first).unwrap_or(0);
+    let (tos, _) = bounce_options(&first[..seen]);
+    if let Some(tos) = tos {
+        linux::options::set_tos(socket, tos).ok();
+    }
+    reflect_on(socket, Bounce::new(clock), SILENCE, &server.interrupt)?;
+    Ok(())
+}
+
+const PEEK_PAUSE: Nanos = Nanos(10_000_000);
+/// A client that asks for nothing for so long has gone.
+const SILENCE: Nanos = Nanos(60_000_000_000);

@@ -1,0 +1,309 @@
+//! The server: finds out what each connection and each first datagram is, puts the flows of one client together, and serves
+//! each client.
+
+use super::member::{Known, Member};
+use super::session::{Session, Setting};
+use super::source::{Asked, Gathering, Source};
+use super::udp_listener::{NewFlow, UdpListener};
+use super::{Config, opening};
+use crate::error::{Context, Result, refused};
+use crate::host;
+use crate::host::interrupt::Interrupt;
+use crate::session::budget::{self, Budget, Full, Held, Limits, client_of};
+use crate::session::listener::{Accepted, DatagramPort, Listener, Quota, Service, SessionThreads};
+use crate::session::notes::Notes;
+use crate::session::registry::{FlowRegistry, Pending};
+use crate::work::observer;
+use linux::clock::{mono_now, wall_now};
+use linux::poll::Waker;
+use linux::sockaddr::plain;
+use model::plan::{Direction, Directions, Plan, ProtocolName, Target, TestSpec, Transport};
+use model::units::Nanos;
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
+use wire::iperf2::{Request, Traffic};
+use wire::stamp::Clock;
+
+/// See [`super::serve`].
+pub(super) fn run(config: Config, interrupt: &Interrupt) -> Result<()> {
+    let has_time = config.time.is_some();
+    let until = config.time.map(|time| mono_now() + time);
+    let mut listener = Listener::new(interrupt, observer::notes(&config.observer))?;
+    open(config, interrupt, &mut listener)?;
+    let outcome = listener.accept_all(until);
+    if has_time && !interrupt.is_raised() {
+        interrupt.raise();
+    }
+    listener.finish();
+    outcome
+}
+
+/// See [`super::open`].
+pub(super) fn open(mut config: Config, interrupt: &Interrupt, listener: &mut Listener) -> Result<()> {
+    config.policy.max_streams.get_or_insert(MOST_STREAMS);
+    let (tcp, udp) = (std::mem::take(&mut config.tcp), std::mem::take(&mut config.udp));
+    let server = Arc::new(Server {
+        interrupt: interrupt.clone(),
+        connections: Budget::new(budget::CONNECTIONS),
+        flows: Budget::new(FLOWS),
+        clients: FlowRegistry::new(),
+        tcp_tests: Budget::new(Limits::quarters(config.max_tests, false)),
+        udp_tests: Budget::new(Limits::quarters(config.max_tests, false)),
+        notes: listener.notes(),
+        quota: listener.quota(config.tests),
+        config,
+    });
+    for socket in tcp {
+        listener.add(socket, Arc::new(Port(server.clone())))?;
+    }
+    for socket in udp {
+        let port = UdpListener::new(socket, server.config.policy.clone())?;
+        listener.add_datagram_port(Box::new(UdpPort { server: server.clone(), listener: port }));
+    }
+    Ok(())
+}
+
+/// Its TCP port.
+struct Port(Arc<Server>);
+
+/// Its UDP port.
+struct UdpPort {
+    server: Arc<Server>,
+    listener: UdpListener,
+}
+
+/// A server at work.
+pub(super) struct Server {
+    pub(super) config: Config,
+    pub(super) interrupt: Interrupt,
+    /// What TCP connections hold, and UDP flows. These are whoever's their source address is: they share nothing with
+    /// those.
+    connections: Arc<Budget>,
+    flows: Arc<Budget>,
+    /// Clients whose flows are still coming.
+    clients: Arc<Gathering>,
+    tcp_tests: Arc<Budget>,
+    udp_tests: Arc<Budget>,
+    notes: Arc<Notes>,
+    /// Sessions that may still begin.
+    quota: Quota,
+}
+
+impl Service for Port {
+    fn connections(&self) -> &Arc<Budget> {
+        &self.0.connections
+    }
+
+    fn serve(&self, accepted: Accepted) -> Result<()> {
+        self.0.welcome(accepted.socket, plain(accepted.peer), accepted.held)
+    }
+
+    fn is_done(&self) -> bool {
+        self.0.quota.is_done()
+    }
+}
+
+impl DatagramPort for UdpPort {
+    fn socket(&self) -> &UdpSocket {
+        &self.listener.socket
+    }
+
+    fn take(&mut self, threads: &mut SessionThreads) {
+        let mut admitted: Vec<(SocketAddr, Held)> = Vec::new();
+        let (clock, server) = (clock(), &self.server);
+        let new_flows = self.listener.take(clock, |from, request| {
+            let held = server.admit_flow(from, request);
+            let may = held.is_some();
+            admitted.extend(held.map(|held| (from, held)));
+            may
+        });
+        for new_flow in new_flows {
+            let Some(at) = admitted.iter().position(|(from, _)| *from == new_flow.from) else { continue };
+            let (from, held) = admitted.swap_remove(at);
+            let (member, request) = udp_member(new_flow, held);
+            if let Some((member, waker)) = server.join(member, request.as_ref(), from.ip()) {
+                let server = server.clone();
+                threads.start(from, move || server.lead(member, request, waker, clock));
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.server.quota.is_done()
+    }
+}
+
+impl Server {
+    /// A place for a UDP flow. What it begins with may be forged, so it is sent nothing but a report, unless something else
+    /// says that its client is there.
+    fn admit_flow(&self, from: SocketAddr, request: Option<&Request>) -> Option<Held> {
+        if request.is_some_and(Request::sends_to_source) && !self.is_there(from.ip()) {
+            self.notes.of(from, UNPROVED);
+            return None;
+        }
+        let held = self.flows.enter(from.ip(), mono_now());
+        held.inspect_err(|_| self.notes.of(from, "turned away: too many UDP flows")).ok()
+    }
+
+    /// Is it known that whoever says to be at this address is?
+    fn is_there(&self, address: IpAddr) -> bool {
+        self.config.unverified || address.is_loopback() || self.connections.is_held_by(address)
+    }
+
+    /// Finds out what a connection is, and serves it or hands it to the client it belongs to.
+    fn welcome(&self, socket: TcpStream, peer: SocketAddr, held: Held) -> Result<()> {
+        let clock = clock();
+        let Some((member, request)) = opening::open(self, socket, (clock, &held))? else { return Ok(()) };
+        let member = Member { held: Some(held), ..member };
+        match self.join(member, request.as_ref(), peer.ip()) {
+            Some((member, source)) => self.lead(member, request, source, clock),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives a flow to the client it belongs to; otherwise it is given back as the first of its client.
+    fn join(
+        &self,
+        mut member: Member,
+        request: Option<&Request>,
+        address: IpAddr,
+    ) -> Option<(Member, (Source, Arc<Waker>))> {
+        let alone = |waker| (Source::Complete, waker);
+        let waker = match Waker::new() {
+            Ok(waker) => Arc::new(waker),
+            Err(e) => {
+                self.notes.note(&format!("{address}: {e}"));
+                return None;
+            }
+        };
+        let Some(request) = request.filter(|request| request.streams > 1) else {
+            return Some((member, alone(waker)));
+        };
+        let request = Request { start: None, ..request.clone() };
+        let now = mono_now();
+        let mut clients = self.clients.lock();
+        let is_it = |waiting: &Pending<Asked, Member>| {
+            let asked = &waiting.expected;
+            let is_soon = now.saturating_since(asked.since) < GATHERING;
+            waiting.has_room() && is_soon && asked.address == address && asked.request == request
+        };
+        if let Some(waiting) = clients.find(is_it) {
+            // The first made the session.
+            member.index = 1 + waiting.count();
+            waiting.deliver(member);
+            return None;
+        }
+        let others = request.streams - 1;
+        let place = clients.enter(Asked { address, request, since: now }, others, waker.clone());
+        Some((member, (Source::Server(place), waker)))
+    }
+
+    /// Runs the session of a client, and after it the one of the return path, where it was asked for.
+    fn lead(
+        &self,
+        member: Member,
+        request: Option<Request>,
+        (source, waker): (Source, Arc<Waker>),
+        clock: Clock,
+    ) -> Result<()> {
+        let peer = member.peer();
+        let transport = member.transport();
+        let place = TestPlace::take(self, peer.ip(), transport).map_err(|full| match full {
+            Full::Total => refused("turned away: as many tests run as this server allows (--max-tests)"),
+            Full::Source => refused("turned away: one address may have a quarter of the tests (--max-tests)"),
+        })?;
+        let test = test(&member, request.as_ref());
+        let plan = Plan {
+            target: Target { host: peer.ip().to_string(), address: peer },
+            protocol: ProtocolName::Iperf2,
+            test,
+            local: self.config.local.clone(),
+        };
+        let back = self.session(plan.clone(), vec![member], (source, &place.held), &waker, clock);
+        if back.is_empty() || self.interrupt.is_raised() {
+            return Ok(());
+        }
+        let mut members = Vec::new();
+        for (request, index) in back.iter().zip(0..) {
+            let member = super::back::connect(request, peer.ip(), &plan.local, index, clock);
+            members.push(member.context("open the return path")?);
+        }
+        let test = TestSpec { directions: Directions::Down, ..plan.test.clone() };
+        self.session(Plan { test, ..plan }, members, (Source::Complete, &place.held), &waker, clock);
+        Ok(())
+    }
+
+    fn session(
+        &self,
+        plan: Plan,
+        members: Vec<Member>,
+        (source, held): (Source, &Held),
+        waker: &Arc<Waker>,
+        clock: Clock,
+    ) -> Vec<Request> {
+        let peer = plan.target.address;
+        let mut watcher = self.config.observer.session(peer, ProtocolName::Iperf2);
+        let setting = Setting {
+            plan,
+            host: host::describe(Some(peer.ip())),
+            interrupt: self.interrupt.clone(),
+            waker: waker.clone(),
+            clock,
+            source,
+            held: Some(held),
+            sink: &mut |event| watcher.event(event),
+        };
+        let outcome = Session::new(setting, members).run();
+        watcher.ended(outcome.as_ref().map(|_| ()));
+        outcome.unwrap_or_default()
+    }
+}
+
+fn udp_member(new_flow: NewFlow, held: Held) -> (Member, Option<Request>) {
+    let request = new_flow.request.clone();
+    let test = request.as_ref().map_or_else(|| TestSpec::new(Transport::Udp), |r| r.test());
+    let member = new_flow.member(&test, Direction::Down, Known::Asked(request.clone()));
+    (Member { held: Some(held), ..member }, request.map(|request| *request))
+}
+
+/// What a session runs.
+fn test(member: &Member, request: Option<&Request>) -> TestSpec {
+    let Some(request) = request else { return TestSpec::new(member.transport()) };
+    let test = request.test();
+    let directions = if request.traffic == Traffic::Dual { Directions::Both } else { test.directions };
+    TestSpec { streams: request.streams.max(1), directions, ..test }
+}
+
+fn clock() -> Clock {
+    Clock { mono: mono_now(), wall: wall_now() }
+}
+
+/// One of the tests that may run at the same time; given back on drop.
+struct TestPlace<'a> {
+    server: &'a Server,
+    held: Held,
+}
+
+impl TestPlace<'_> {
+    /// Those of UDP are counted by themselves, since their clients may not be there.
+    fn take(server: &Server, source: IpAddr, transport: Transport) -> Result<TestPlace<'_>, Full> {
+        let tests = if transport == Transport::Udp { &server.udp_tests } else { &server.tcp_tests };
+        let held = tests.admit(source, client_of(source, false), mono_now())?;
+        Ok(TestPlace { server, held })
+    }
+}
+
+impl Drop for TestPlace<'_> {
+    fn drop(&mut self) {
+        self.server.quota.less();
+    }
+}
+
+const UNPROVED: &str = "refused: it asks for data over UDP, and nothing proves that it is at this address \
+                        (--iperf2-udp-reverse serves such clients)";
+/// UDP flows: a client may have as many as it may ask for.
+const FLOWS: Limits = Limits { total: 512, per_source: 128, per_site: 256, reserve: 0 };
+/// Most streams of one client.
+const MOST_STREAMS: u32 = 128;
+/// How long the flows of one client may come one after the other.
+const GATHERING: Nanos = Nanos(5_000_000_000);

@@ -1,0 +1,166 @@
+//! Where the further flows of a session come from.
+
+use super::member::{Known, Member};
+use super::udp_listener::{NewFlow, UdpListener};
+use crate::session::registry::{FlowRegistry, Slot};
+use crate::work::throughput::flows;
+use crate::work::throughput::shared::FlowSocket;
+use linux::clock::mono_now;
+use linux::poll::Interest;
+use model::plan::{Direction, TestSpec};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::net::{IpAddr, TcpListener};
+use std::sync::Arc;
+use wire::Policy;
+use wire::iperf2::{Request, TcpServer};
+use wire::stamp::Clock;
+
+/// Where flows come from.
+pub(super) enum Source {
+    /// All are there.
+    Complete,
+    /// The server brings those that belong to it.
+    Server(Slot<Asked, Member>),
+    /// The server of this client opens them (`-d`, `-r`).
+    ReturnListener(ReturnListener),
+}
+
+/// Flows that look alike are of one client.
+pub(super) type Gathering = FlowRegistry<Asked, Member>;
+
+/// What the flows of one client have in common.
+pub(super) struct Asked {
+    pub(super) address: IpAddr,
+    pub(super) request: Request,
+    /// When the first of them came.
+    pub(super) since: MonoTime,
+}
+
+/// A client's open port.
+pub(super) struct ReturnListener {
+    listener: Listener,
+    server: IpAddr,
+    expected: u32,
+    taken: u32,
+    /// Until when the rest is waited for.
+    until: Option<MonoTime>,
+}
+
+enum Listener {
+    Tcp(TcpListener),
+    Udp(Box<UdpListener>),
+}
+
+impl ReturnListener {
+    /// Waits on a listener for so many connections of this server.
+    pub(super) fn tcp(
+        listener: TcpListener,
+        server: IpAddr,
+        expected: u32,
+    ) -> std::io::Result<ReturnListener> {
+        listener.set_nonblocking(true)?;
+        Ok(ReturnListener { listener: Listener::Tcp(listener), server, expected, taken: 0, until: None })
+    }
+
+    /// Waits on a socket for so many flows of this server.
+    pub(super) fn udp(listener: UdpListener, server: IpAddr, expected: u32) -> ReturnListener {
+        ReturnListener {
+            listener: Listener::Udp(Box::new(listener)),
+            server,
+            expected,
+            taken: 0,
+            until: None,
+        }
+    }
+
+    /// Flows that have come.
+    pub(super) fn taken(&self) -> u32 {
+        self.taken
+    }
+
+    fn take(&mut self, now: MonoTime, clock: Clock, test: &TestSpec) -> Vec<Member> {
+        let (server, room) = (self.server, self.expected - self.taken);
+        let mut members: Vec<Member> = match &mut self.listener {
+            Listener::Tcp(listener) => std::iter::from_fn(|| listener.accept().ok())
+                .filter(|(_, from)| from.ip().to_canonical() == server)
+                .map(|(socket, _)| {
+                    flows::configure_accepted(&socket, test).ok();
+                    socket.set_nonblocking(false).ok();
+                    let machine = Box::new(TcpServer::new(Policy::default(), clock, now));
+                    Member::new(machine, FlowSocket::Tcp(Arc::new(socket)), Direction::Up, Known::Back)
+                })
+                .take(room as usize)
+                .collect(),
+            Listener::Udp(listener) => listener
+                .take(clock, |from, _| from.ip() == server)
+                .into_iter()
+                .map(|new_flow| new_flow.member(test, Direction::Up, Known::Back))
+                .take(room as usize)
+                .collect(),
+        };
+        for member in &mut members {
+            member.index = self.taken;
+            self.taken += 1;
+        }
+        members
+    }
+}
+
+impl NewFlow {
+    /// The member it becomes.
+    pub(super) fn member(self, test: &TestSpec, way: Direction, known: Known) -> Member {
+        flows::configure_udp(&self.socket, test, flows::Wish::Peers).ok();
+        let member = Member::new(Box::new(self.machine), FlowSocket::Udp(self.socket), way, known);
+        Member { wide: self.wide, early: self.early, ..member }
+    }
+}
+
+impl Source {
+    /// The flows that have come since the last call.
+    pub(super) fn take(&mut self, now: MonoTime, clock: Clock, test: &TestSpec) -> Vec<Member> {
+        match self {
+            Source::Complete => Vec::new(),
+            Source::Server(slot) => slot.take(),
+            Source::ReturnListener(listener) => listener.take(now, clock, test),
+        }
+    }
+
+    /// All flows so far are over: may the session end? It is asked again later otherwise. `hurry`: something failed.
+    pub(super) fn is_done(&mut self, hurry: bool) -> bool {
+        match self {
+            Source::Complete => true,
+            Source::Server(slot) => slot.leave(),
+            Source::ReturnListener(listener) => {
+                let now = mono_now();
+                let until = *listener.until.get_or_insert(now + PATIENCE);
+                hurry || listener.taken == listener.expected || now >= until
+            }
+        }
+    }
+
+    /// When it has waited long enough.
+    pub(super) fn deadline(&self) -> Option<MonoTime> {
+        match self {
+            Source::ReturnListener(listener) => listener.until,
+            Source::Complete | Source::Server(_) => None,
+        }
+    }
+
+    /// What to watch for more.
+    pub(super) fn interest(&self) -> Option<Interest<'_>> {
+        let Source::ReturnListener(listener) = self else { return None };
+        (listener.taken < listener.expected).then(|| match &listener.listener {
+            Listener::Tcp(listener) => Interest::readable(listener),
+            Listener::Udp(listener) => Interest::readable(&listener.socket),
+        })
+    }
+
+    /// A listener that nobody came through.
+    pub(super) fn is_missed(&self) -> bool {
+        matches!(self, Source::ReturnListener(listener) if listener.taken() == 0)
+    }
+}
+
+/// How long a client waits for the return path once the forward path is over.
+const PATIENCE: Nanos = Nanos(5_000_000_000);

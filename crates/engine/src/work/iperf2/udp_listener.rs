@@ -1,0 +1,117 @@
+//! Where UDP flows come in: one socket hears everyone's first datagrams, and each flow then gets a socket of its own.
+//!
+//! From the moment that socket is connected the kernel gives it what its peer sends. What lies at the listener by then is
+//! finite, is read first and in order, and goes with the flow: nothing is lost, however fast the peer sends.
+
+use crate::error::Result;
+use crate::work::arrivals::connected;
+use linux::clock::mono_now;
+use linux::sockaddr::plain;
+use model::units::Bytes;
+use std::collections::HashMap;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::{Arc, Weak};
+use wire::Policy;
+use wire::iperf2::{Flow, FlowOutput, Request, Told, UdpServer, is_wide};
+use wire::stamp::Clock;
+
+/// The listener of one port.
+pub(super) struct UdpListener {
+    pub(super) socket: UdpSocket,
+    policy: Policy,
+    buffer: Vec<u8>,
+    /// Flows that have a socket of their own, by both ends.
+    inside: HashMap<(SocketAddr, SocketAddr), Weak<UdpSocket>>,
+}
+
+/// A flow that has come in.
+pub(super) struct NewFlow {
+    pub(super) machine: UdpServer,
+    pub(super) socket: Arc<UdpSocket>,
+    pub(super) from: SocketAddr,
+    /// What it asks for; absent: it says nothing of itself.
+    pub(super) request: Option<Box<Request>>,
+    pub(super) wide: bool,
+    /// Its datagrams so far.
+    pub(super) early: Vec<Vec<u8>>,
+}
+
+impl UdpListener {
+    /// Opens it on a bound socket that shares its port (`SO_REUSEADDR`).
+    ///
+    /// # Errors
+    /// What `setsockopt(2)` gives.
+    pub(super) fn new(socket: UdpSocket, policy: Policy) -> Result<UdpListener> {
+        socket.set_nonblocking(true)?;
+        linux::message::set_receive_notes(&socket)?;
+        linux::options::set_recv_buffer(&socket, BUFFER)?;
+        Ok(UdpListener { socket, policy, buffer: vec![0; 1 << 16], inside: HashMap::new() })
+    }
+
+    /// The flows that have come since the last call. `admit` tells whether a flow of this address may begin, which asks for
+    /// this; a flow that is not admitted costs nothing more.
+    pub(super) fn take(
+        &mut self,
+        clock: Clock,
+        mut admit: impl FnMut(SocketAddr, Option<&Request>) -> bool,
+    ) -> Vec<NewFlow> {
+        let mut new: Vec<NewFlow> = Vec::new();
+        let mut early = 0;
+        self.inside.retain(|_, socket| socket.strong_count() > 0);
+        for _ in 0..MOST {
+            let came = match linux::message::receive(&self.socket, &mut self.buffer) {
+                Ok(came) => came,
+                Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => break,
+                Err(_) => continue,
+            };
+            let (Some(from), Ok(bound)) = (came.from.map(plain), self.socket.local_addr()) else { continue };
+            let local = plain(SocketAddr::new(came.local.unwrap_or(bound.ip()), bound.port()));
+            let datagram = &self.buffer[..came.len];
+            if let Some(new_flow) = new.iter_mut().find(|new_flow| new_flow.from == from) {
+                early += datagram.len();
+                if early <= MOST_EARLY {
+                    new_flow.early.push(datagram.to_vec());
+                }
+                continue;
+            }
+            // On its way to the listener while its flow went in: one datagram in a million, lost like any other.
+            if self.inside.contains_key(&(local, from)) {
+                continue;
+            }
+            if let Some(new_flow) = new_flow(datagram, &self.policy, clock, (local, from), &mut admit) {
+                self.inside.insert((local, from), Arc::downgrade(&new_flow.socket));
+                new.push(new_flow);
+            }
+        }
+        new
+    }
+}
+
+fn new_flow(
+    datagram: &[u8],
+    policy: &Policy,
+    clock: Clock,
+    (local, from): (SocketAddr, SocketAddr),
+    admit: &mut impl FnMut(SocketAddr, Option<&Request>) -> bool,
+) -> Option<NewFlow> {
+    let now = mono_now();
+    let mut machine = UdpServer::new(datagram, policy, clock, now)?;
+    let request = match machine.output(now) {
+        FlowOutput::Told(Told::Request(request)) => Some(request),
+        _ => None,
+    };
+    if !admit(from, request.as_deref()) {
+        return None;
+    }
+    let socket = Arc::new(connected(local, from).ok()?);
+    socket.set_nonblocking(false).ok()?;
+    let (wide, early) = (is_wide(datagram), vec![datagram.to_vec()]);
+    Some(NewFlow { machine, socket, from, request, wide, early })
+}
+
+/// Datagrams read before looking at anything else.
+const MOST: usize = 1 << 16;
+/// Bytes that are kept for the flows that come in at once: as many as the socket holds.
+const MOST_EARLY: usize = 16 << 20;
+/// What may gather at the listener while a flow goes in.
+const BUFFER: Bytes = Bytes(16 << 20);

@@ -1,0 +1,35 @@
+//! Round trips: the client's loops, the server's, and the tool's own floor.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `run` | a whole run: opens the ways, runs the mode, tells the result |
+//! | `open` | a way's socket and session, for each protocol |
+//! | `ping_pong`, `schedule` | the modes |
+//! | `housekeeping` | what is done between two round trips: reports, keep-alives, the end |
+//! | `lane` | one way at work |
+//! | `sizes` | the size of each message |
+//! | `tally`, `flights`, `raw`, `far_clock` | what one way gives |
+//! | `wire_times` | round trips timed by the kernel and the network card |
+//! | `floor` | the tool against itself |
+//! | `loaded` | the load beside the round trips, and responsiveness |
+//! | `session` | the dialogue with our own server |
+
+pub mod choose;
+mod far_clock;
+mod flights;
+mod floor;
+mod housekeeping;
+mod lane;
+mod loaded;
+mod open;
+mod ping_pong;
+pub mod raw;
+mod result;
+mod run;
+mod schedule;
+mod session;
+mod sizes;
+mod tally;
+mod wire_times;
+
+pub use run::{Job, run};

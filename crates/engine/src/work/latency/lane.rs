@@ -1,0 +1,343 @@
+//! One way at work: its socket, its protocol, its messages on their way.
+
+use super::far_clock::FarClock;
+use super::tally::{Gather, Tally};
+use crate::work::echo::socket::{Inbox, Next, Socket};
+use crate::work::echo::wait::Waiter;
+use linux::clock::mono_now;
+use linux::errno::ENOBUFS;
+use linux::error_queue::{self, QueueEntry};
+use linux::timestamp::{PacketTimes, set_receive_time};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::io::{self, ErrorKind};
+use wire::echo::{Exchange, Reply, Request, Stray};
+
+/// A way, with the client's half of its protocol.
+pub(crate) struct Lane<E> {
+    pub(crate) socket: Socket,
+    exchange: E,
+    out: Vec<u8>,
+    inbox: Inbox,
+    pub(crate) tally: Tally,
+    pub(crate) clock: FarClock,
+    /// The highest count of messages answered that a stateful reflector told, and the message it told it with.
+    far_count: Option<FarCount>,
+    far_before: FarCount,
+    /// ICMP said that nobody listens.
+    pub(crate) refused: bool,
+    /// The kernel tells when it received a message.
+    timed: bool,
+    /// Why this way is not measured any more.
+    pub(crate) dead: Option<String>,
+}
+
+/// So many messages answered, of the first so many that were sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FarCount {
+    pub(crate) answered: u64,
+    pub(crate) of: u64,
+}
+
+/// A ping with the times of its packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimedPing {
+    /// From this program's hands back into them.
+    pub(crate) application: Nanos,
+    /// When the request left this host.
+    pub(crate) left: PacketTimes,
+    /// When the reply reached this host.
+    pub(crate) came: PacketTimes,
+}
+
+/// How a ping ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ping {
+    Answered,
+    TimedOut,
+    Dead,
+}
+
+impl<E: Exchange> Lane<E> {
+    /// A way whose messages have at most `largest` bytes; its payload is `fill`ed once.
+    pub(crate) fn new(socket: Socket, exchange: E, largest: usize, tally: Tally) -> Lane<E> {
+        let inbox = Inbox::new(largest.max(1 << 16));
+        // A pattern no link compresses away, the same in every message.
+        let out = (0..largest).map(|at| (at.wrapping_mul(167) ^ (at >> 3)) as u8).collect();
+        let clock = FarClock::default();
+        Lane {
+            socket,
+            exchange,
+            out,
+            inbox,
+            tally,
+            clock,
+            far_count: None,
+            far_before: FarCount::default(),
+            refused: false,
+            timed: false,
+            dead: None,
+        }
+    }
+
+    /// Asks the kernel when it received each message: a thread that sleeps cannot know for how long it was not woken.
+    pub(crate) fn take_times(&mut self) {
+        // Without them the cause of far round trips stays unknown, and is told so.
+        self.timed = set_receive_time(&self.socket, true).is_ok();
+    }
+
+    /// Begins anew: the round trips so far were made for something else. Numbers go on.
+    pub(crate) fn begin(&mut self, gather: Gather) {
+        let last_number = self.tally.next_number() - 1;
+        self.tally = Tally::new(Gather { last_number, ..gather });
+        self.clock = FarClock::default();
+        let answered = self.far_count.map_or(0, |count| count.answered);
+        self.far_before = FarCount { answered, of: last_number };
+    }
+
+    /// How many messages the far end has answered, where it counts, of how many since the beginning.
+    pub(crate) fn far_counted(&self) -> Option<FarCount> {
+        let FarCount { answered, of } = self.far_count?;
+        let of = of.checked_sub(self.far_before.of)?;
+        Some(FarCount { answered: answered.saturating_sub(self.far_before.answered).min(of), of })
+    }
+
+    /// Sends a burst of messages and waits for the replies to all, taking what else comes. The time of a loss is the
+    /// timeout.
+    pub(crate) fn ping(&mut self, burst: u32, size: usize, timeout: Nanos, waiter: &mut Waiter) -> Ping {
+        let mut sent = mono_now();
+        waiter.running(sent);
+        let mut deadline = sent + timeout;
+        let number = self.tally.next_number();
+        if !self.send(size, sent, sent, true, deadline) {
+            return Ping::Dead;
+        }
+        for before in 1..burst {
+            if before.is_multiple_of(LONG_BURST) {
+                // Replies that nobody reads would stop the far end, and it this one.
+                while self.poll(waiter) {}
+            }
+            sent = mono_now();
+            deadline = sent + timeout;
+            if self.dead.is_some() || !self.send(size, sent, sent, true, deadline) {
+                return Ping::Dead;
+            }
+        }
+        loop {
+            if burst > 1 && self.tally.oldest().is_none() {
+                return Ping::Answered;
+            }
+            match self.receive(waiter, deadline) {
+                Ok(Some((came, held))) => {
+                    if self.take(came, held, Some(number), waiter) && burst == 1 {
+                        return Ping::Answered;
+                    }
+                }
+                Ok(None) => {
+                    self.tally.expire(MonoTime(sent.0 + 1));
+                    return Ping::TimedOut;
+                }
+                Err(e) => self.failed(&e),
+            }
+            if self.dead.is_some() {
+                return Ping::Dead;
+            }
+        }
+    }
+
+    fn receive(
+        &mut self,
+        waiter: &mut Waiter,
+        deadline: MonoTime,
+    ) -> io::Result<Option<(MonoTime, Option<Nanos>)>> {
+        if !self.timed {
+            let came = self.inbox.fill(&self.socket, waiter, deadline)?;
+            return Ok(came.then(|| (mono_now(), None)));
+        }
+        let came = self.inbox.fill_timed(&self.socket, waiter, deadline, || {})?;
+        Ok(came.map(|came| (came.at, came.held)))
+    }
+
+    /// Sends a message whose packet is timed at both ends of its way through this host, and waits for the reply.
+    /// Times have to be switched on ([`super::wire_times`]).
+    pub(crate) fn timed_ping(
+        &mut self,
+        size: usize,
+        timeout: Nanos,
+        waiter: &mut Waiter,
+    ) -> Option<TimedPing> {
+        let sent = mono_now();
+        waiter.running(sent);
+        let deadline = sent + timeout;
+        let number = self.tally.next_number();
+        if !self.send(size, sent, sent, true, deadline) {
+            return None;
+        }
+        let mut left = PacketTimes::default();
+        loop {
+            let socket = self.socket.clone();
+            // The time of sending waits in the error queue, and would wake poll(2) at once.
+            let look = || left = last_sent(&socket).unwrap_or(left);
+            let came = self.inbox.fill_timed(&socket, waiter, deadline, look).ok()??;
+            left = last_sent(&socket).unwrap_or(left);
+            if self.take(came.at, came.held, Some(number), waiter) {
+                return Some(TimedPing {
+                    application: came.at.saturating_since(sent),
+                    left,
+                    came: came.times,
+                });
+            }
+        }
+    }
+
+    /// Sends a message; false when this way is dead.
+    pub(crate) fn send(
+        &mut self,
+        size: usize,
+        due: MonoTime,
+        sent: MonoTime,
+        wants_reply: bool,
+        deadline: MonoTime,
+    ) -> bool {
+        let sequence = self.tally.next_number();
+        let message = &mut self.out[..size];
+        self.exchange.request(Request { sequence, sent, wants_reply }, message);
+        loop {
+            match self.socket.send(message, deadline) {
+                Ok(true) => break,
+                // The socket is full: it empties by itself.
+                Ok(false) if mono_now() < deadline => {}
+                // Refused like a lost packet: nothing of it is on the way.
+                Ok(false) => break,
+                Err(e) if is_refusal(&e) => {
+                    // An earlier message's; this one is not sent yet.
+                    self.refused = true;
+                }
+                Err(e) if is_passing(&e) => break,
+                Err(e) => {
+                    self.dead = Some(ended(&e, &format!("send {size} bytes")));
+                    return false;
+                }
+            }
+        }
+        self.tally.sent(due, sent, wants_reply);
+        true
+    }
+
+    /// Takes what is there now.
+    pub(crate) fn poll(&mut self, waiter: &mut Waiter) -> bool {
+        match self.inbox.poll(&self.socket) {
+            Ok(Some(came)) => {
+                self.take(came.at, came.held, None, waiter);
+                true
+            }
+            Ok(None) => false,
+            Err(e) => {
+                self.failed(&e);
+                false
+            }
+        }
+    }
+
+    /// Reads the messages received; says whether the one waited for was among them.
+    fn take(
+        &mut self,
+        came: MonoTime,
+        held: Option<Nanos>,
+        awaited: Option<u64>,
+        waiter: &mut Waiter,
+    ) -> bool {
+        if !matches!(self.socket, Socket::Tcp(_)) {
+            let reply = self.exchange.reply(self.inbox.datagram());
+            return self.reply(reply, came, held, awaited, waiter);
+        }
+        let mut found = false;
+        loop {
+            let exchange = &mut self.exchange;
+            let reply = match self.inbox.message(|head| exchange.frame(head)) {
+                Next::Message(message) => exchange.reply(message),
+                Next::More => return found,
+                Next::Broken(stray) => {
+                    self.dead = Some(format!("the far end sent what is not its protocol: {stray}"));
+                    return found;
+                }
+            };
+            found |= self.reply(reply, came, held, awaited, waiter);
+        }
+    }
+
+    fn reply(
+        &mut self,
+        reply: Result<Reply, Stray>,
+        came: MonoTime,
+        held: Option<Nanos>,
+        awaited: Option<u64>,
+        waiter: &mut Waiter,
+    ) -> bool {
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(stray) => {
+                self.tally.stray();
+                if stray == Stray::Altered {
+                    self.dead = Some(stray.to_string());
+                }
+                return false;
+            }
+        };
+        waiter.look(came);
+        let sent = self.tally.reply(reply.sequence, came, held);
+        if let (Some(sent), Some(far)) = (sent, reply.far) {
+            self.clock.record(sent, far, came);
+        }
+        let told = reply.far_sequence.map(|before| FarCount { answered: before + 1, of: reply.sequence });
+        self.far_count = self.far_count.max(told);
+        awaited == Some(reply.sequence)
+    }
+
+    fn failed(&mut self, error: &io::Error) {
+        if is_refusal(error) {
+            self.refused = true;
+        } else if !is_passing(error) {
+            self.dead = Some(ended(error, "receive"));
+        }
+    }
+}
+
+/// The time of the packet sent last, from the error queue, which is emptied.
+fn last_sent(socket: &Socket) -> Option<PacketTimes> {
+    let mut last: Option<PacketTimes> = None;
+    while let Ok(Some(entry)) = error_queue::take(socket, &mut []) {
+        if let QueueEntry::Sent { times, .. } = entry {
+            // The network card's time comes in an entry of its own.
+            let before = last.unwrap_or_default();
+            last =
+                Some(PacketTimes { kernel: times.kernel.or(before.kernel), nic: times.nic.or(before.nic) });
+        }
+    }
+    last
+}
+
+/// An ICMP answer to an earlier datagram that nobody listens: asked again, somebody may.
+fn is_refusal(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::ConnectionRefused
+}
+
+/// Why a way is not measured any more.
+fn ended(error: &io::Error, doing: &str) -> String {
+    match error.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe => "the far end closed the connection".into(),
+        ErrorKind::ConnectionReset => "the far end reset the connection".into(),
+        _ => format!("{doing}: {error}"),
+    }
+}
+
+/// Passing troubles of the network or the kernel: a loss, not the end.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable | ErrorKind::NetworkDown
+    ) || error.raw_os_error() == Some(ENOBUFS)
+}
+
+/// So many messages of a burst go before what has come is read.
+const LONG_BURST: u32 = 64;

@@ -1,0 +1,203 @@
+//! Round trips on the idle path and then beside our own TCP load, up, down and both directions, on one time axis; and how
+//! responsive the path is meanwhile.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `conductor`, `phase` | the load: its phases, their sessions and probes |
+//! | `flowing` | what a session of the load carried when |
+//! | `foreign`, `rpm` | probes over connections of their own; the figure of a phase |
+//! | `stage`, `course` | which phase runs; the round trips moment by moment |
+
+mod conductor;
+mod course;
+mod flowing;
+mod foreign;
+mod phase;
+mod rpm;
+mod stage;
+
+pub(crate) use course::Course;
+
+use super::Job;
+use super::housekeeping::Housekeeping;
+use super::lane::Lane;
+use super::schedule;
+use crate::work::echo::wait::Waiter;
+use conductor::{Played, Score};
+use course::{Counts, Moment};
+use flowing::goodput;
+use linux::clock::mono_now;
+use linux::cpu::unpin_current_thread;
+use model::event::{Event, Warning};
+use model::latency::{LatencyPlan, LoadPhase, LoadPoint, LoadResult};
+use model::plan::{Direction, Directions, End};
+use model::time::MonoTime;
+use model::units::{BitRate, Nanos};
+use stage::Now;
+pub(crate) use stage::Stage;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use wire::echo::Exchange;
+
+/// Length of the idle phase of a run beside a load; `None`: there is no load.
+pub(crate) fn idle(plan: &LatencyPlan) -> Option<Nanos> {
+    let load = plan.load.as_ref()?;
+    Some(match plan.end {
+        End::Time(time) => time,
+        End::Bytes(_) | End::Blocks(_) => load.time.min(LONGEST_IDLE),
+    })
+}
+
+/// Follows the round trips from the idle phase on, which comes first and is like any other run; `None`: there is no
+/// load.
+pub(crate) fn follow<E: Exchange>(
+    plan: &LatencyPlan,
+    lanes: &mut [Lane<E>],
+    housekeeping: &Housekeeping<'_>,
+) -> Option<Stage> {
+    let (load, [lane]) = (plan.load.as_ref()?, lanes) else { return None };
+    let stage = Stage::default();
+    stage.set(Now::Phase { index: 0, counted: true });
+    let width = width(idle(plan)? + load.time.saturating_mul(load.phases.len() as u64));
+    lane.tally.follow(Course::new(stage.clone(), width, housekeeping.patience(0)));
+    Some(stage)
+}
+
+/// Runs the phases after the idle one; tells [`Event::Load`], with what was measured until something broke.
+pub(crate) fn run<E: Exchange>(
+    job: &Job<'_>,
+    stage: Stage,
+    lanes: &mut [Lane<E>],
+    waiter: &mut Waiter,
+    housekeeping: &mut Housekeeping<'_>,
+) {
+    stage.set(Now::Between);
+    let alive = lanes.iter().any(|lane| lane.dead.is_none() && lane.tally.heard());
+    let played = if alive { beside_load(job, &stage, lanes, waiter, housekeeping) } else { Vec::new() };
+    housekeeping.last_sample(mono_now(), lanes);
+    if let Some(course) = lanes.iter_mut().find_map(|lane| lane.tally.take_course()) {
+        (housekeeping.sink)(&Event::Load(Box::new(result(course, &played, housekeeping.started))));
+    }
+}
+
+fn beside_load<E: Exchange>(
+    job: &Job<'_>,
+    stage: &Stage,
+    lanes: &mut [Lane<E>],
+    waiter: &mut Waiter,
+    housekeeping: &mut Housekeeping<'_>,
+) -> Vec<Played> {
+    let plan = job.plan;
+    let (Some(load), Some(way)) = (&plan.load, plan.ways.first()) else { return Vec::new() };
+    let (stop, over) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
+    housekeeping.over = Some(over.clone());
+    housekeeping.paced_from = mono_now();
+    let score =
+        Score { plan, way, load, security: job.security, interrupt: job.interrupt, stop: &stop, stage };
+    let (played, warnings) = std::thread::scope(|scope| {
+        let (score, over) = (&score, Over(over));
+        let play = move || {
+            let _over = over;
+            // It was born where the measuring thread may be pinned.
+            unpin_current_thread().ok();
+            conductor::play(score)
+        };
+        let conductor = std::thread::Builder::new().name("conductor".into()).spawn_scoped(scope, play);
+        schedule::run(lanes, &[], waiter, housekeeping);
+        stop.store(true, Ordering::Release);
+        conductor.ok().and_then(|conductor| conductor.join().ok()).unwrap_or_else(without_load)
+    });
+    warnings.into_iter().for_each(|warning| (housekeeping.sink)(&Event::Warning(warning)));
+    played
+}
+
+/// Says that the run is over, also when the conductor breaks.
+struct Over(Arc<AtomicBool>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+fn without_load() -> (Vec<Played>, Vec<Warning>) {
+    let text = "the thread that drives the load did not start or broke; measured without load";
+    (Vec::new(), vec![Warning::new("load-failed", text)])
+}
+
+/// Width of a moment: about [`MOMENTS`] of them, whatever the length of the run.
+fn width(total: Nanos) -> Nanos {
+    LEAST_WIDTH.saturating_mul(total.0.div_ceil(LEAST_WIDTH.0 * MOMENTS).max(1))
+}
+
+fn result(course: Course, played: &[Played], started: MonoTime) -> LoadResult {
+    let (moments, counts) = course.finish();
+    let idle = counts.first().map(|counts| phase(None, counts));
+    let loaded = played.iter().map(|played| LoadPhase {
+        up: carried(played, Direction::Up),
+        down: carried(played, Direction::Down),
+        responsiveness: played.responsiveness,
+        ..phase(Some(played.load), counts.get(played.index).unwrap_or(&Counts::default()))
+    });
+    LoadResult {
+        phases: idle.into_iter().chain(loaded).collect(),
+        series: moments.iter().map(|moment| point(moment, played, started)).collect(),
+    }
+}
+
+fn phase(load: Option<Directions>, counts: &Counts) -> LoadPhase {
+    LoadPhase {
+        load,
+        rtt: counts.rtt.distribution(),
+        sent: counts.sent,
+        lost: counts.lost(),
+        up: None,
+        down: None,
+        responsiveness: None,
+    }
+}
+
+/// While the load stood.
+fn carried(played: &Played, direction: Direction) -> Option<BitRate> {
+    let (from, until) = played.counted.filter(|_| played.load.each().any(|way| way == direction))?;
+    Some(goodput(&played.sessions, direction, from, until))
+}
+
+fn point(moment: &Moment, played: &[Played], started: MonoTime) -> LoadPoint {
+    let (from, until) = (started + moment.begin, started + moment.end);
+    let carried = |played: &Played, direction| goodput(&played.sessions, direction, from, until);
+    let carries = |played: &&Played| played.load.each().any(|way| carried(played, way) > BitRate(0));
+    let runs = |played: &&Played| matches!(moment.now, Now::Phase { index, .. } if index == played.index);
+    // Between two phases: the one whose last data still arrives, or whose first does already.
+    let load = played.iter().find(runs).or_else(|| played.iter().rev().find(carries));
+    let rate = |direction| {
+        let played = load.filter(|played| played.load.each().any(|way| way == direction))?;
+        Some(carried(played, direction))
+    };
+    LoadPoint {
+        at: moment.end,
+        load: load.map(|played| played.load),
+        rtt: moment.rtt,
+        lost: moment.lost,
+        up: rate(Direction::Up),
+        down: rate(Direction::Down),
+    }
+}
+
+const LONGEST_IDLE: Nanos = Nanos::from_secs(5);
+const LEAST_WIDTH: Nanos = Nanos::from_millis(250);
+const MOMENTS: u64 = 400;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_run_has_no_more_moments_than_can_be_looked_at() {
+        assert_eq!(width(Nanos::from_secs(20)), Nanos::from_millis(250));
+        assert_eq!(width(Nanos::from_secs(100)), Nanos::from_millis(250));
+        assert_eq!(width(Nanos::from_secs(101)), Nanos::from_millis(500));
+        assert_eq!(width(Nanos::from_secs(14_400)), Nanos::from_secs(36));
+        assert_eq!(width(Nanos::ZERO), Nanos::from_millis(250));
+    }
+}

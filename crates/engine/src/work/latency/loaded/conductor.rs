@@ -1,0 +1,95 @@
+//! Drives the load: the phases one after the other, their sessions, what is asked of the path meanwhile.
+
+use super::flowing::Flowing;
+use super::phase::Phase;
+use super::stage::Stage;
+use crate::host::interrupt::Interrupt;
+use crate::session::connect::Security;
+use model::event::Warning;
+use model::latency::{LatencyPlan, Load, Way};
+use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport};
+use model::stats::responsiveness::Responsiveness;
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What the conductor needs.
+#[derive(Debug)]
+pub(super) struct Score<'a> {
+    pub(super) plan: &'a LatencyPlan,
+    pub(super) way: &'a Way,
+    pub(super) load: &'a Load,
+    pub(super) security: &'a Security,
+    /// The user's.
+    pub(super) interrupt: &'a Interrupt,
+    /// The run is over, whatever is still to come.
+    pub(super) stop: &'a AtomicBool,
+    pub(super) stage: &'a Stage,
+}
+
+/// A phase that was played.
+#[derive(Debug)]
+pub(super) struct Played {
+    pub(super) load: Directions,
+    /// Its number among all phases, the idle one being 0.
+    pub(super) index: usize,
+    /// Its load stood from, until; absent: it never did.
+    pub(super) counted: Option<(MonoTime, MonoTime)>,
+    pub(super) sessions: Vec<Flowing>,
+    pub(super) responsiveness: Option<Responsiveness>,
+}
+
+/// Plays the phases. What broke is told with what was measured.
+pub(super) fn play(score: &Score<'_>) -> (Vec<Played>, Vec<Warning>) {
+    let (mut played, mut warnings) = (Vec::new(), Vec::<Warning>::new());
+    for (number, load) in score.load.phases.iter().enumerate() {
+        if score.is_over() {
+            break;
+        }
+        let mut phase = Phase::new(score, *load, number + 1);
+        std::thread::scope(|scope| phase.run(scope));
+        let (done, broke) = phase.conclude();
+        played.extend(done);
+        for warning in broke {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+    }
+    (played, warnings)
+}
+
+impl Score<'_> {
+    pub(super) fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Acquire) || self.interrupt.is_raised()
+    }
+
+    /// Time between two reports of a session: half of the shortest moment, as a rule.
+    pub(super) fn step(&self) -> Nanos {
+        Nanos((self.load.time.0 / REPORTS).clamp(SHORTEST_STEP.0, LONGEST_STEP.0))
+    }
+
+    /// A session of the load.
+    pub(super) fn session(&self, load: Directions, streams: u32, time: Nanos) -> Plan {
+        let test = TestSpec {
+            directions: load,
+            streams,
+            end: End::Time(time),
+            congestion: self.load.congestion.clone(),
+            ..TestSpec::new(Transport::Tcp)
+        };
+        let local = LocalOptions {
+            interval: self.step(),
+            bind: self.way.bind,
+            device: self.way.device.clone(),
+            connect_timeout: Some(self.plan.connect_timeout),
+            ..LocalOptions::default()
+        };
+        Plan { target: self.way.target.clone(), protocol: ProtocolName::Native, test, local }
+    }
+}
+
+const SHORTEST_STEP: Nanos = Nanos::from_millis(125);
+const LONGEST_STEP: Nanos = Nanos::from_secs(1);
+/// Reports of a session, so that memory does not grow with the time.
+const REPORTS: u64 = 4000;

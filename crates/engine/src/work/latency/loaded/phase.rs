@@ -1,0 +1,303 @@
+//! One phase of the load at work: its sessions in threads of their own, connections added until the path is full, and
+//! probes beside them.
+
+use super::conductor::{Played, Score};
+use super::flowing::{Flowing, goodput};
+use super::foreign::{Asker, pause};
+use super::rpm::Rpm;
+use super::stage::Now;
+use crate::error::{Result, sentence};
+use crate::host::interrupt::Interrupt;
+use crate::work::client;
+use linux::clock::mono_now;
+use model::event::{Event, Warning};
+use model::plan::Directions;
+use model::sample::IntervalSample;
+use model::stats::responsiveness::{ForeignProbe, Next};
+use model::time::MonoTime;
+use model::units::{BitRate, Nanos};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, Scope};
+
+/// A phase at work.
+pub(super) struct Phase<'a> {
+    score: &'a Score<'a>,
+    load: Directions,
+    index: usize,
+    /// Ends its sessions.
+    interrupt: Interrupt,
+    sessions: Vec<Flowing>,
+    /// From the first session's first data until all of them are to end.
+    span: Option<(MonoTime, MonoTime)>,
+    /// From when until when round trips count.
+    counted: Option<(MonoTime, MonoTime)>,
+    rpm: Option<Rpm>,
+    /// Why the last probe over a connection of its own failed.
+    refused: Option<String>,
+    warnings: Vec<Warning>,
+    line: Arc<Line>,
+    tell: Sender<Told>,
+    told: Receiver<Told>,
+}
+
+/// What the thread of the foreign probes is told.
+struct Line {
+    goodput: AtomicU64,
+    over: AtomicBool,
+}
+
+/// What the threads of a phase tell.
+enum News {
+    Started,
+    Sample(IntervalSample),
+    Warning(Warning),
+    Ended(Result<(), String>),
+    Foreign(Result<ForeignProbe, String>),
+}
+
+/// News of a session, by its number, and when it came.
+type Told = (usize, MonoTime, News);
+
+impl<'a> Phase<'a> {
+    pub(super) fn new(score: &'a Score<'a>, load: Directions, index: usize) -> Phase<'a> {
+        let (tell, told) = channel();
+        Phase {
+            score,
+            load,
+            index,
+            interrupt: Interrupt::default(),
+            sessions: Vec::new(),
+            span: None,
+            counted: None,
+            rpm: None,
+            refused: None,
+            warnings: Vec::new(),
+            line: Arc::new(Line { goodput: AtomicU64::new(FIRST_GOODPUT.0), over: AtomicBool::new(false) }),
+            tell,
+            told,
+        }
+    }
+
+    /// Runs it to its end, that of its sessions included.
+    pub(super) fn run<'scope>(&mut self, scope: &'scope Scope<'scope, '_>)
+    where
+        'a: 'scope,
+    {
+        self.open(scope, self.score.load.streams, self.score.load.time);
+        while !self.is_over() {
+            self.hear();
+            let now = mono_now();
+            match (self.span, self.sessions.first().and_then(|first| first.started)) {
+                (None, Some(at)) => self.begin(scope, at),
+                (Some((began, until)), _) => self.follow(scope, now, began, until),
+                (None, None) => {}
+            }
+        }
+        self.end();
+    }
+
+    /// What came of it, if it began, and what is to be known of it.
+    pub(super) fn conclude(mut self) -> (Option<Played>, Vec<Warning>) {
+        let responsiveness = self.rpm.as_ref().and_then(Rpm::result);
+        if let (None, Some(reason)) = (responsiveness, self.refused.take()) {
+            let text =
+                format!("load {}: probes over connections of their own failed: {reason}", name(self.load));
+            self.warnings.push(Warning::new("responsiveness-unknown", text));
+        }
+        self.warnings.dedup();
+        let played = Played {
+            load: self.load,
+            index: self.index,
+            counted: self.counted,
+            sessions: self.sessions,
+            responsiveness,
+        };
+        (self.span.map(|_| played), self.warnings)
+    }
+
+    fn is_over(&self) -> bool {
+        self.score.is_over()
+            || self.sessions.iter().all(|session| session.ended.is_some())
+            || self.span.is_some_and(|(_, until)| mono_now() >= until)
+    }
+
+    fn begin<'scope>(&mut self, scope: &'scope Scope<'scope, '_>, at: MonoTime)
+    where
+        'a: 'scope,
+    {
+        self.span = Some((at, at + self.score.load.time));
+        self.rpm = Some(Rpm::new(at, self.score.load.time));
+        self.score.stage.set(Now::Phase { index: self.index, counted: false });
+        self.probe(scope);
+    }
+
+    fn follow<'scope>(
+        &mut self,
+        scope: &'scope Scope<'scope, '_>,
+        now: MonoTime,
+        began: MonoTime,
+        until: MonoTime,
+    ) where
+        'a: 'scope,
+    {
+        if self.counted.is_none() && now >= began + settling(self.score.load.time) {
+            self.counted = Some((now, until));
+            self.score.stage.set(Now::Phase { index: self.index, counted: true });
+        }
+        while let Some((from, to)) = self.rpm.as_ref().and_then(|rpm| rpm.over(now.min(until))) {
+            let carried = self.goodput(from, to);
+            self.line.goodput.store(carried.0, Ordering::Relaxed);
+            let next = self.rpm.as_mut().map(|rpm| rpm.close(carried));
+            let room = self.sessions.iter().map(|s| s.streams).sum::<u32>() < MOST_CONNECTIONS;
+            if next == Some(Next::AddLoad) && room && until - now >= LEAST_TIME {
+                self.open(scope, 1, until - now);
+            }
+        }
+    }
+
+    /// All directions together. The reports of the last moment are still to come: it is counted in the next interval.
+    fn goodput(&self, from: MonoTime, until: MonoTime) -> BitRate {
+        let earlier = |at: MonoTime| MonoTime(at.0.saturating_sub(self.score.step().0));
+        let rate = |direction| goodput(&self.sessions, direction, earlier(from), earlier(until));
+        self.load.each().map(rate).sum()
+    }
+
+    /// Ends the phase for the round trips, and then its sessions.
+    fn end(&mut self) {
+        let now = mono_now();
+        self.score.stage.set(Now::Between);
+        self.counted = self.counted.map(|(from, until)| (from, until.min(now)));
+        self.line.over.store(true, Ordering::Release);
+        while self.sessions.iter().any(|session| session.ended.is_none()) && mono_now() < now + LAST {
+            if mono_now() >= now + GRACE || self.score.is_over() {
+                self.interrupt.raise();
+            }
+            self.hear();
+        }
+        self.interrupt.raise();
+    }
+
+    fn open<'scope>(&mut self, scope: &'scope Scope<'scope, '_>, streams: u32, time: Nanos)
+    where
+        'a: 'scope,
+    {
+        let number = self.sessions.len();
+        self.sessions.push(Flowing::new(streams));
+        let plan = self.score.session(self.load, streams, time);
+        let (security, interrupt, tell) = (self.score.security, self.interrupt.clone(), self.tell.clone());
+        let work = move || {
+            // The phase waits until its sessions have ended: it hears everything.
+            let say = |news| drop(tell.send((number, mono_now(), news)));
+            let mut sink = |event: &Event| match event {
+                Event::Started(_) => say(News::Started),
+                Event::Sample(sample) => say(News::Sample(sample.clone())),
+                Event::Warning(warning) => say(News::Warning(warning.clone())),
+                _ => {}
+            };
+            let extras = wire::iperf3::Extras::default();
+            let outcome = client::run(&plan, security, &extras, &interrupt, &mut sink);
+            say(News::Ended(outcome.map_err(|e| sentence(&e))));
+        };
+        if let Err(e) = Builder::new().name("load".into()).spawn_scoped(scope, work) {
+            self.ended(number, Err(format!("start a thread: {e}")));
+        }
+    }
+
+    /// Starts the probes over connections of their own.
+    fn probe<'scope>(&mut self, scope: &'scope Scope<'scope, '_>)
+    where
+        'a: 'scope,
+    {
+        let (score, line, tell) = (self.score, self.line.clone(), self.tell.clone());
+        let work = move || {
+            let tell = |outcome: Result<ForeignProbe>| {
+                drop(tell.send((0, mono_now(), News::Foreign(outcome.map_err(|e| sentence(&e))))));
+            };
+            let asker = match Asker::new(score.way, score.security) {
+                Ok(asker) => asker,
+                Err(e) => return tell(Err(e)),
+            };
+            while !line.over.load(Ordering::Acquire) {
+                let begun = mono_now();
+                tell(asker.ask());
+                let next = begun + pause(BitRate(line.goodput.load(Ordering::Relaxed)));
+                while mono_now() < next && !line.over.load(Ordering::Acquire) {
+                    std::thread::sleep(STEP.min(next - mono_now()).to_duration());
+                }
+            }
+        };
+        if let Err(e) = Builder::new().name("probes".into()).spawn_scoped(scope, work) {
+            self.refused = Some(format!("start a thread: {e}"));
+        }
+    }
+
+    /// Waits a moment for news, and takes all there are.
+    fn hear(&mut self) {
+        let mut told = self.told.recv_timeout(STEP.to_duration()).ok();
+        while let Some((number, at, news)) = told {
+            match news {
+                News::Started => self.sessions[number].started = Some(at),
+                News::Sample(sample) => {
+                    let rtts = self.sessions[number].take(at, &sample);
+                    if let Some(rpm) = &mut self.rpm {
+                        rpm.loaded(rtts);
+                    }
+                }
+                News::Warning(warning) => self.warnings.push(warning),
+                News::Ended(outcome) => self.ended(number, outcome),
+                News::Foreign(Ok(probe)) => {
+                    if let Some(rpm) = &mut self.rpm {
+                        rpm.foreign(probe);
+                    }
+                }
+                News::Foreign(Err(reason)) => self.refused = Some(reason),
+            }
+            told = self.told.try_recv().ok();
+        }
+    }
+
+    fn ended(&mut self, number: usize, outcome: Result<(), String>) {
+        if let Err(reason) = &outcome
+            && !self.interrupt.is_raised()
+            && !self.score.is_over()
+        {
+            let name = name(self.load);
+            let text = match self.sessions[number].started {
+                Some(_) => format!("load {name}: {reason}; measured until then"),
+                None if number == 0 => format!("load {name}: {reason}; measured without this phase"),
+                None => format!("load {name}: a further connection: {reason}; measured without it"),
+            };
+            self.warnings.push(Warning::new("load-failed", text));
+        }
+        self.sessions[number].ended = Some(outcome);
+    }
+}
+
+fn name(load: Directions) -> &'static str {
+    match load {
+        Directions::Up => "up",
+        Directions::Down => "down",
+        Directions::Both => "in both directions",
+    }
+}
+
+/// The first moments of a phase, in which the load is not full yet: slow start, and queues that fill.
+fn settling(time: Nanos) -> Nanos {
+    Nanos(time.0 / 4).min(LONGEST_SETTLING)
+}
+
+/// Time between two looks around.
+const STEP: Nanos = Nanos::from_millis(10);
+const LONGEST_SETTLING: Nanos = Nanos::from_secs(1);
+/// MNP of the draft, in each direction.
+const MOST_CONNECTIONS: u32 = 16;
+/// A connection that would carry data for less is not opened.
+const LEAST_TIME: Nanos = Nanos::from_millis(200);
+/// Taken for the goodput before any is known.
+const FIRST_GOODPUT: BitRate = BitRate(2_000_000);
+/// Time for sessions to end in order, their queues emptied …
+const GRACE: Nanos = Nanos::from_secs(6);
+/// … and at all.
+const LAST: Nanos = Nanos::from_secs(30);

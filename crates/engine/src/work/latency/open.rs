@@ -1,0 +1,201 @@
+//! Opening a way: its socket and, with our own protocol, the session with its server.
+
+use super::Job;
+use super::session::LatencySession;
+use crate::error::{Context, Failure, Result};
+use crate::work::echo::server::join;
+use crate::work::echo::socket::Socket;
+use crate::work::throughput::shared::FlowSocket;
+use linux::options;
+use linux::sockaddr::plain;
+use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
+use model::event::Warning;
+use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, LatencySpec, Load, WaitMode, Way, WayEnds};
+use model::plan::{End, Transport};
+use model::units::{Bytes, Nanos};
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+
+/// An open way.
+pub(crate) struct Opened {
+    pub(crate) socket: Socket,
+    pub(crate) ends: WayEnds,
+    pub(crate) session: Option<LatencySession>,
+}
+
+/// Opens a way. `far_wait`: how its far end is to wait, where it can be asked.
+pub(crate) fn open(job: &Job<'_>, way: &Way, far_wait: WaitMode) -> Result<Opened> {
+    let (socket, session) = match job.plan.protocol {
+        LatencyProtocol::Native => native(job, way, far_wait)?,
+        LatencyProtocol::Sockperf | LatencyProtocol::Stamp | LatencyProtocol::Iperf2 => {
+            (foreign(job.plan, way)?, None)
+        }
+    };
+    let (mut session, peer) = match session {
+        Some(session) => {
+            let peer = session.peer().cloned();
+            (Some(session), peer)
+        }
+        None => (None, None),
+    };
+    let seen = session.as_mut().map(LatencySession::seen).transpose()?;
+    let (local, remote) = addresses(&socket)?;
+    let ends =
+        WayEnds { local, remote, seen_as: seen.map(|s| s.client), peer, far_wait: seen.map(|s| s.wait) };
+    Ok(Opened { socket, ends, session })
+}
+
+/// Sets what may be refused; each refusal is told and the measurement goes on without.
+pub(crate) fn configure(socket: &Socket, plan: &LatencyPlan) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if let Some(span) = plan.busy_poll
+        && let Err(e) = options::set_busy_poll(socket, span)
+    {
+        let text = format!("{e}; measured without busy polling (it takes CAP_NET_ADMIN: run as root)");
+        warnings.push(Warning::new("busy-poll-refused", text));
+    }
+    if let Some(rate) = plan.socket.pacing
+        && let Err(e) = options::set_max_pacing_rate(socket, rate)
+    {
+        warnings.push(Warning::new("pacing-refused", format!("{e}; measured without")));
+    }
+    if plan.tos > 0
+        && let Err(e) = options::set_tos(socket, plan.tos)
+    {
+        warnings.push(Warning::new("dscp-refused", format!("{e}; packets go unmarked")));
+    }
+    warnings
+}
+
+fn native(job: &Job<'_>, way: &Way, wait: WaitMode) -> Result<(Socket, Option<LatencySession>)> {
+    let plan = job.plan;
+    let phases = |load: &Load| load.time.saturating_mul(load.phases.len() as u64);
+    let time = match plan.end {
+        End::Time(time) => time + plan.load.as_ref().map_or(Nanos::ZERO, phases),
+        // As long as the server lets us.
+        End::Bytes(_) | End::Blocks(_) => Nanos::ZERO,
+    };
+    let spec = LatencySpec {
+        transport: plan.transport,
+        size: job.largest(),
+        tos: plan.tos,
+        wait,
+        time,
+        rate: plan.rate,
+    };
+    let session = LatencySession::open(way, spec, plan.connect_timeout, job.security, job.interrupt)?;
+    let socket = match session.flow()? {
+        FlowSocket::Tcp(socket) => Socket::Tcp(socket),
+        FlowSocket::Udp(socket) => Socket::Udp(socket),
+    };
+    Ok((socket, Some(session)))
+}
+
+fn foreign(plan: &LatencyPlan, way: &Way) -> Result<Socket> {
+    let remote = way.target.address;
+    if plan.transport == Transport::Tcp {
+        let options = TcpOptions {
+            local_address: way.bind,
+            local_port: way.port,
+            device: way.device.clone(),
+            nodelay: plan.socket.nodelay.unwrap_or(plan.mode != LatencyMode::Throughput),
+            recv_buffer: plan.socket.buffer,
+            send_buffer: plan.socket.buffer,
+            tos: (plan.tos > 0).then_some(plan.tos),
+            ..TcpOptions::default()
+        };
+        let socket = tcp_connect(remote, &options, plan.connect_timeout)
+            .map_err(|e| unreachable(plan.protocol, way, &e.source))?;
+        socket.set_nonblocking(true)?;
+        return Ok(Socket::Tcp(Arc::new(socket)));
+    }
+    let any: IpAddr =
+        if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let options = UdpOptions {
+        device: way.device.clone(),
+        recv_buffer: plan.socket.buffer.or(Some(UDP_BUFFER)),
+        send_buffer: plan.socket.buffer.or(Some(UDP_BUFFER)),
+        ..UdpOptions::default()
+    };
+    let socket = udp_bind(SocketAddr::new(way.bind.unwrap_or(any), way.port.unwrap_or(0)), &options)?;
+    socket.set_nonblocking(true)?;
+    if remote.ip().is_multicast() {
+        let interface = plan.socket.multicast_interface.map(IpAddr::V4).or(way.bind);
+        return group(socket, remote, interface, plan);
+    }
+    udp_connect(&socket, remote, None).map_err(|e| unreachable(plan.protocol, way, &e.source))?;
+    Ok(Socket::Udp(Arc::new(socket)))
+}
+
+/// A socket that sends to a group, and is in it: sockperf's servers answer the group, at the port of the sender.
+fn group(
+    socket: UdpSocket,
+    group: SocketAddr,
+    interface: Option<IpAddr>,
+    plan: &LatencyPlan,
+) -> Result<Socket> {
+    join(&socket, group.ip(), interface).map_err(|e| {
+        Failure::usage(
+            format!("join the multicast group {}: {e}", group.ip()),
+            "give the group a route (`ip route add 239.0.0.0/8 dev eth0`), or with --bind the address of an interface",
+        )
+    })?;
+    if let (Some(ttl), true) = (plan.multicast_ttl, group.is_ipv4()) {
+        socket.set_multicast_ttl_v4(ttl.into()).context("set the hops of multicast messages")?;
+    }
+    if let Some(on) = plan.socket.multicast_loop {
+        let set =
+            if group.is_ipv4() { socket.set_multicast_loop_v4(on) } else { socket.set_multicast_loop_v6(on) };
+        set.context("set whether this host hears its own multicast messages")?;
+    }
+    if let (Some(interface), true) = (plan.socket.multicast_interface, group.is_ipv4()) {
+        options::set_multicast_interface(&socket, interface)
+            .context("choose the interface of multicast messages")?;
+    }
+    Ok(Socket::Group(Arc::new(socket), group))
+}
+
+fn addresses(socket: &Socket) -> Result<(SocketAddr, SocketAddr)> {
+    let (local, remote) = match socket {
+        Socket::Tcp(socket) => (socket.local_addr()?, socket.peer_addr()?),
+        Socket::Udp(socket) => (socket.local_addr()?, socket.peer_addr()?),
+        Socket::Group(socket, group) => (socket.local_addr()?, *group),
+    };
+    Ok((plain(local), plain(remote)))
+}
+
+/// Why a foreign server could not be reached, and what to try.
+fn unreachable(protocol: LatencyProtocol, way: &Way, error: &std::io::Error) -> Failure {
+    let address = way.target.address;
+    let server = server_command(protocol);
+    match error.kind() {
+        ErrorKind::ConnectionRefused => Failure::unreachable(
+            format!(
+                "{address} refused the connection: the host is there and nothing listens on TCP port {}",
+                address.port()
+            ),
+            format!("start {server} there, or give its port with -p"),
+        ),
+        ErrorKind::TimedOut => Failure::unreachable(
+            format!("{address} does not answer on TCP port {}", address.port()),
+            "check the address, and that firewalls and security groups allow the port",
+        ),
+        _ => Failure::unreachable(
+            format!("{address} cannot be reached: {error}"),
+            "check this host's routes and the source address or interface given",
+        ),
+    }
+}
+
+/// What to start at the far end.
+pub(crate) fn server_command(protocol: LatencyProtocol) -> &'static str {
+    match protocol {
+        LatencyProtocol::Native => "`pathmeter serve`",
+        LatencyProtocol::Sockperf => "`sockperf sr` (with --tcp for TCP) or `pathmeter serve --sockperf`",
+        LatencyProtocol::Iperf2 => "`iperf -s` (2.1.4 and newer) or `pathmeter serve --iperf2`",
+        LatencyProtocol::Stamp => "a STAMP or TWAMP-Light reflector, such as `pathmeter serve --stamp`,",
+    }
+}
+
+const UDP_BUFFER: Bytes = Bytes(4 << 20);

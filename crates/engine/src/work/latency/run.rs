@@ -1,0 +1,382 @@
+//! A whole latency run: opens the ways, measures the floor, runs the mode, tells the result.
+
+use super::housekeeping::Housekeeping;
+use super::lane::Lane;
+use super::open::{Opened, configure, open, server_command};
+use super::raw::RawFile;
+use super::schedule;
+use super::session::LatencySession;
+use super::tally::{Gather, Tally};
+use super::{floor, loaded, ping_pong, result, wire_times};
+use crate::error::{Failure, Result, sentence};
+use crate::host;
+use crate::host::interrupt::Interrupt;
+use crate::session::connect::Security;
+use crate::work::echo::wait::Waiter;
+use linux::clock::{mono_now, set_timer_slack, wall_now};
+use linux::cpu::pin_current_thread;
+use model::event::{Event, Finished, Outcome, Warning};
+use model::framing::LARGEST_UDP_PAYLOAD;
+use model::latency::{
+    LatencyMode, LatencyPlan, LatencyProtocol, LatencyStarted, WaitMode, Way, WayEnds, WayResult, WireTimes,
+};
+use model::playback::Item;
+use model::time::MonoTime;
+use model::units::Nanos;
+use wire::echo::Exchange;
+use wire::native::LatencySeen;
+use wire::{iperf2, sockperf, stamp};
+
+/// What a run needs beside its plan.
+pub struct Job<'a> {
+    /// What is to be measured.
+    pub plan: &'a LatencyPlan,
+    /// How the ends know each other.
+    pub security: &'a Security,
+    /// Of STAMP's authenticated mode.
+    pub key: Option<&'a stamp::Key>,
+    /// The messages of a playback.
+    pub playback: &'a [Item],
+    /// Where every round trip is written.
+    pub raw: Option<RawFile>,
+    /// Asks it to stop.
+    pub interrupt: &'a Interrupt,
+}
+
+impl Job<'_> {
+    /// Bytes of the largest message.
+    pub fn largest(&self) -> u32 {
+        if self.plan.mode == LatencyMode::Playback {
+            return self.playback.iter().map(|item| item.size).max().unwrap_or(0);
+        }
+        self.plan.sizes.map_or(self.plan.size, |sizes| sizes.most.max(self.plan.size))
+    }
+}
+
+/// Runs it. Events go to `sink` as they happen; a way that cannot be opened beside others that can is told and left
+/// out.
+///
+/// # Errors
+/// No way could be opened, or none gave a reply.
+pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
+    set_timer_slack(Nanos(1)).ok();
+    let cpus = linux::cpu::affinity().unwrap_or_default();
+    if let Some(cpu) = job.plan.cpu {
+        pin_current_thread(cpu as usize)?;
+    }
+    if let Some(floor) = floor::measure(job.plan, &cpus)? {
+        sink(&Event::Floor(floor));
+    }
+    let (plan, opened) = open_all(job, sink)?;
+    let job = &Job { plan: &plan, raw: job.raw.clone(), ..*job };
+    let largest = job.largest() as usize;
+    match plan.protocol {
+        LatencyProtocol::Native => measure(job, opened, |_| sockperf::Client::native(largest), sink),
+        LatencyProtocol::Sockperf if plan.compare => {
+            measure(job, opened, |_| sockperf::Comparing::new(largest), sink)
+        }
+        LatencyProtocol::Sockperf => measure(job, opened, |_| sockperf::Client::new(largest), sink),
+        LatencyProtocol::Stamp => {
+            let clock = stamp::Clock { mono: mono_now(), wall: wall_now() };
+            measure(job, opened, |way| stamp::Sender::new(stamp_options(job, clock, way)), sink)
+        }
+        LatencyProtocol::Iperf2 => {
+            let clock = stamp::Clock { mono: mono_now(), wall: wall_now() };
+            measure(job, opened, |_| iperf2::Bouncer::new(clock, plan.tos), sink)
+        }
+    }
+}
+
+fn open_all(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<(LatencyPlan, Vec<Opened>)> {
+    let (plan, opened) = open_waiting(job, job.plan.wait, sink)?;
+    let mut waits = opened.iter().map(|way| way.ends.far_wait);
+    let first = waits.next();
+    if waits.all(|wait| Some(wait) == first) {
+        return Ok((plan, opened));
+    }
+    // Ways are compared: a far end that spins for one and sleeps for another would make a difference of its own.
+    opened.into_iter().filter_map(|way| way.session).for_each(LatencySession::close);
+    open_waiting(job, WaitMode::Hybrid, sink)
+}
+
+fn open_waiting(
+    job: &Job<'_>,
+    far_wait: WaitMode,
+    sink: &mut dyn FnMut(&Event),
+) -> Result<(LatencyPlan, Vec<Opened>)> {
+    let mut plan = job.plan.clone();
+    let several = plan.ways.len() > 1;
+    let (mut opened, mut failed) = (Vec::new(), None);
+    plan.ways.retain(|way| match open(job, way, far_wait) {
+        Ok(way) => {
+            opened.push(way);
+            true
+        }
+        Err(e) => {
+            if several {
+                let text = format!("{}: {}; measured without this way", way.label, sentence(&e));
+                sink(&Event::Warning(Warning::new("way-unreachable", text)));
+            }
+            failed.get_or_insert(e);
+            false
+        }
+    });
+    match failed {
+        Some(e) if opened.is_empty() => Err(e),
+        _ => Ok((plan, opened)),
+    }
+}
+
+fn measure<E: Exchange>(
+    job: &Job<'_>,
+    opened: Vec<Opened>,
+    mut exchange: impl FnMut(usize) -> E,
+    sink: &mut dyn FnMut(&Event),
+) -> Result<()> {
+    let plan = job.plan;
+    let (mut sockets, mut ends, mut sessions) = (Vec::new(), Vec::new(), Vec::new());
+    for way in opened {
+        sockets.push(way.socket);
+        ends.push(way.ends);
+        sessions.push(way.session);
+    }
+    let warnings = sockets.iter().flat_map(|socket| configure(socket, plan)).take(2);
+    warnings.for_each(|warning| sink(&Event::Warning(warning)));
+    let host = host::describe(ends.first().map(|ends| ends.remote.ip()));
+    let (wall, plan_told) = (wall_now(), plan.clone());
+    sink(&Event::LatencyStarted(Box::new(LatencyStarted {
+        wall,
+        plan: plan_told,
+        ends: ends.clone(),
+        host,
+    })));
+    let mut waiter = Waiter::new(plan.wait);
+    let (mut lanes, mut wire_times) = (Vec::new(), Vec::new());
+    for (way, socket) in sockets.into_iter().enumerate() {
+        let tally = Tally::new(gather(job, way, mono_now()));
+        let mut lane = Lane::new(socket, exchange(way), job.largest() as usize, tally);
+        wire_times.push(wire(plan, &mut lane, &mut waiter));
+        lanes.push(lane);
+    }
+    let seen_before: Vec<u64> = sessions.iter_mut().map(received_before).collect();
+    let started = mono_now();
+    lanes.iter_mut().enumerate().for_each(|(way, lane)| lane.begin(gather(job, way, started)));
+    let before = result::HostBefore::now();
+    let mut waiter = Waiter::since(plan.wait, started);
+    let mut housekeeping = Housekeeping::new(plan, started, job.interrupt, &mut sessions, sink);
+    let follows = loaded::follow(plan, &mut lanes, &housekeeping);
+    match plan.mode {
+        LatencyMode::PingPong => ping_pong::run(&mut lanes, &mut waiter, &mut housekeeping),
+        LatencyMode::UnderLoad | LatencyMode::Throughput | LatencyMode::Playback => {
+            schedule::run(&mut lanes, job.playback, &mut waiter, &mut housekeeping);
+        }
+    }
+    let noise = before.since(waiter.watch(), plan.wait == WaitMode::Spin);
+    if let Some(stage) = follows {
+        loaded::run(job, stage, &mut lanes, &mut waiter, &mut housekeeping);
+    }
+    let ended = mono_now();
+    housekeeping.last_sample(ended, &mut lanes);
+    housekeeping.warn_of_dead(&lanes);
+    let silent = lanes.iter().all(|lane| !lane.tally.heard()) && plan.mode != LatencyMode::Throughput;
+    let broken = broken_off(plan, &lanes).filter(|_| !silent && !job.interrupt.is_raised());
+    let blame = silent.then(|| silence(job, &lanes)).or_else(|| broken.clone());
+    let told = lanes.into_iter().zip(ends).zip(sessions).zip(wire_times).zip(seen_before);
+    let done =
+        |((((lane, ends), session), wire), seen_before)| Done { lane, ends, session, wire, seen_before };
+    let told = told.map(done).collect();
+    conclude(job, told, ended.saturating_since(started), noise, broken, sink)?;
+    match blame {
+        Some(failure) if !job.interrupt.is_raised() => Err(failure.into()),
+        _ => Ok(()),
+    }
+}
+
+fn conclude<E: Exchange>(
+    job: &Job<'_>,
+    done: Vec<Done<E>>,
+    elapsed: Nanos,
+    noise: result::HostFigures,
+    broken: Option<Failure>,
+    sink: &mut dyn FnMut(&Event),
+) -> Result<()> {
+    // Beside a load, the figures of the way are those of the idle phase.
+    let idle = loaded::idle(job.plan);
+    let counted = idle.map_or(elapsed, |idle| idle.min(elapsed));
+    let mut ways = Vec::new();
+    for (index, Done { mut lane, ends, session, wire, seen_before }) in done.into_iter().enumerate() {
+        if lane.dead.is_some() && idle.is_none() {
+            // Nobody waits any more for what was on its way.
+            lane.tally.expire(MonoTime(u64::MAX));
+        }
+        let sent = lane.tally.sent_so_far() + seen_before;
+        let seen = session.map(|mut session| {
+            // The server's counts may be lost with it: then they are not told.
+            let seen = if lane.dead.is_none() { session.seen_of(sent).ok() } else { None };
+            session.close();
+            seen
+        });
+        let way = &job.plan.ways[index];
+        let since =
+            |seen: LatencySeen| LatencySeen { received: seen.received.saturating_sub(seen_before), ..seen };
+        let seen = seen.flatten().filter(|_| idle.is_none()).map(since);
+        let seen = believed(seen, lane.tally.sent_so_far(), way, sink);
+        let result = result::way(way, job.plan.mode, lane, ends, counted, seen, &noise)?;
+        ways.push(WayResult { wire, ..result });
+    }
+    sink(&Event::Latency(Box::new(result::all(ways, noise))));
+    let outcome = match broken {
+        Some(failure) => Outcome::Failed { reason: failure.message },
+        None if job.interrupt.is_raised() => Outcome::Interrupted,
+        None => Outcome::Completed,
+    };
+    sink(&Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
+    Ok(())
+}
+
+/// A far end cannot have received more than was sent: such counts are left out.
+fn believed(
+    seen: Option<LatencySeen>,
+    sent: u64,
+    way: &Way,
+    sink: &mut dyn FnMut(&Event),
+) -> Option<LatencySeen> {
+    let seen = seen?;
+    if seen.received <= sent {
+        return Some(seen);
+    }
+    let text = format!(
+        "{}: the far end reports that {} messages came, of {sent}; its counts are left out",
+        way.label, seen.received
+    );
+    sink(&Event::Warning(Warning::new("far-counts-impossible", text)));
+    None
+}
+
+/// Sees to the kernel's times of packets.
+fn wire<E: Exchange>(plan: &LatencyPlan, lane: &mut Lane<E>, waiter: &mut Waiter) -> Option<WireTimes> {
+    let replies = matches!(plan.mode, LatencyMode::PingPong | LatencyMode::UnderLoad);
+    if !plan.wire_times || !replies {
+        return None;
+    }
+    let times = wire_times::measure(lane, plan.size as usize, waiter);
+    if plan.wait != WaitMode::Spin {
+        lane.take_times();
+    }
+    times
+}
+
+/// A way that is done.
+struct Done<E> {
+    lane: Lane<E>,
+    ends: WayEnds,
+    session: Option<LatencySession>,
+    wire: Option<WireTimes>,
+    /// Messages that the server had received before the counted ones.
+    seen_before: u64,
+}
+
+fn received_before(session: &mut Option<LatencySession>) -> u64 {
+    session.as_mut().and_then(|session| session.seen().ok()).map_or(0, |seen| seen.received)
+}
+
+fn gather(job: &Job<'_>, way: usize, started: MonoTime) -> Gather {
+    let plan = job.plan;
+    let rate = match (plan.rate, plan.mode) {
+        (Some(rate), _) => rate.0,
+        (None, LatencyMode::UnderLoad) => UNPACED,
+        (None, _) => 0,
+    };
+    let patience = plan.timeout.map_or(2, |timeout| timeout.0.div_ceil(1_000_000_000));
+    Gather {
+        started,
+        last_number: 0,
+        room: usize::try_from(rate.saturating_mul(patience).max(plan.burst.into())).unwrap_or(usize::MAX),
+        warm_up: plan.warm_up.or((plan.mode == LatencyMode::Playback).then_some(Nanos::ZERO)),
+        scheduled: matches!(plan.mode, LatencyMode::UnderLoad | LatencyMode::Playback) && plan.load.is_none(),
+        raw: job.raw.as_ref().map(|raw| raw.log(&plan.ways[way].label)),
+    }
+}
+
+fn stamp_options(job: &Job<'_>, clock: stamp::Clock, way: usize) -> stamp::SenderOptions {
+    stamp::SenderOptions {
+        clock,
+        format: stamp::Format::Ntp,
+        synced: false,
+        error: Nanos(1_000_000),
+        // Any name that tells the ways apart; 0 would be none.
+        ssid: u16::try_from(way + 1).unwrap_or(u16::MAX),
+        key: job.key.cloned(),
+        far_counts: false,
+    }
+}
+
+/// Every way ended before its time: what was measured until then stands, and is not all that was asked for.
+fn broken_off<E>(plan: &LatencyPlan, lanes: &[Lane<E>]) -> Option<Failure> {
+    let told = |(lane, way): (&Lane<E>, &Way)| {
+        lane.dead.as_ref().map(|reason| format!("{}: {reason}", way.target.address))
+    };
+    let reasons: Vec<String> = lanes.iter().zip(&plan.ways).map(told).collect::<Option<_>>()?;
+    Some(Failure::unreachable(
+        reasons.join("; "),
+        "it, its host or the path broke down, or its limits were reached; what was measured until then is shown, and \
+         its log may tell more",
+    ))
+}
+
+/// Nothing came back at all: never a zero, always a reason to look for.
+fn silence<E>(job: &Job<'_>, lanes: &[Lane<E>]) -> Failure {
+    let plan = job.plan;
+    let names: Vec<String> = plan.ways.iter().map(|way| way.target.address.to_string()).collect();
+    let (names, server) = (names.join(", "), server_command(plan.protocol));
+    let port = plan.ways.first().map_or(0, |way| way.target.address.port());
+    if let Some(reason) =
+        lanes.iter().find_map(|lane| lane.dead.clone()).filter(|r| !r.starts_with("no reply"))
+    {
+        let large =
+            plan.protocol == LatencyProtocol::Sockperf && plan.size as usize > LARGEST_UDP_PAYLOAD as usize;
+        let large =
+            if large { "; `sockperf sr` takes messages of this size with its own -m alone" } else { "" };
+        return Failure::unreachable(
+            format!("{names}: {reason}"),
+            format!("check that {server} runs there{large}"),
+        );
+    }
+    if lanes.iter().any(|lane| lane.refused) {
+        return Failure::unreachable(
+            format!(
+                "{names}: the host is there and nothing listens on UDP port {port} (ICMP port unreachable)"
+            ),
+            format!("start {server} there, or give its port with -p"),
+        );
+    }
+    let keys = match (plan.protocol, job.key) {
+        (LatencyProtocol::Stamp, Some(_)) => {
+            "; a reflector with another key, or without one, is silent or not believed: --key-file has to hold the key \
+             that it has (`pathmeter serve --stamp-key-file FILE`)"
+        }
+        (LatencyProtocol::Stamp, None) => {
+            "; a reflector with a key answers nobody who does not know it: give the key with --key-file"
+        }
+        _ => "",
+    };
+    Failure::unreachable(
+        format!("{names}: no reply came to any message{}", stray(lanes)),
+        format!(
+            "check that {server} runs there, that firewalls allow UDP port {port}, and that messages of {} bytes \
+             are not too large for the path or the server{keys}",
+            plan.size
+        ),
+    )
+}
+
+/// What came instead of replies.
+fn stray<E>(lanes: &[Lane<E>]) -> String {
+    match lanes.iter().map(|lane| lane.tally.strays()).sum::<u64>() {
+        0 => String::new(),
+        strays => format!("; {strays} messages came that were none"),
+    }
+}
+
+/// Messages a second that are followed where they go as fast as they can.
+const UNPACED: u64 = 100_000;

@@ -1,0 +1,123 @@
+//! The client's dialogue with a pathmeter server around the round trips: the flow before, the counts after.
+
+use crate::error::{Result, fault};
+use crate::host::interrupt::Interrupt;
+use crate::session::connect::Security;
+use crate::work::dialogue::{Dialogue, Words};
+use crate::work::throughput::shared::FlowSocket;
+use linux::clock::mono_now;
+use model::host::Host;
+use model::latency::{LatencySpec, Way};
+use model::plan::LocalOptions;
+use model::time::MonoTime;
+use model::units::Nanos;
+use wire::native::LatencySeen;
+use wire::native::probe::{ProbeClient, ProbeReply};
+
+/// A latency session that the server has granted.
+pub(crate) struct LatencySession {
+    dialogue: Dialogue,
+}
+
+impl LatencySession {
+    /// Opens it, with its one flow.
+    pub(crate) fn open(
+        way: &Way,
+        spec: LatencySpec,
+        connect_timeout: Nanos,
+        security: &Security,
+        interrupt: &Interrupt,
+    ) -> Result<LatencySession> {
+        let local = LocalOptions {
+            bind: way.bind,
+            device: way.device.clone(),
+            connect_timeout: Some(connect_timeout),
+            ..LocalOptions::default()
+        };
+        let machine = |config, now| ProbeClient::latency(config, spec, now);
+        let dialogue = Dialogue::open(&way.target, &local, security, interrupt, WORDS, machine)?;
+        let mut session = LatencySession { dialogue };
+        session.run_until(mono_now() + OPEN_LIMIT, |machine| machine.is_ready())?;
+        Ok(session)
+    }
+
+    /// The flow, whose messages the server answers.
+    pub(crate) fn flow(&self) -> Result<FlowSocket> {
+        self.dialogue.flow.clone().ok_or_else(|| fault("the latency session has no flow"))
+    }
+
+    /// The server's host.
+    pub(crate) fn peer(&self) -> Option<&Host> {
+        self.dialogue.machine.peer_host()
+    }
+
+    /// Keeps the dialogue alive; does not wait. To be called every second or so.
+    pub(crate) fn keep_alive(&mut self) -> Result<()> {
+        self.dialogue.advance()?;
+        self.dialogue.hear()?;
+        self.dialogue.advance()?;
+        Ok(())
+    }
+
+    /// What the server has seen of the messages.
+    pub(crate) fn seen(&mut self) -> Result<LatencySeen> {
+        self.dialogue.machine.report_latency(mono_now())?;
+        let mut seen = None;
+        self.run_until(mono_now() + ANSWER_LIMIT, |machine| {
+            while let Some(reply) = machine.take_reply() {
+                if let ProbeReply::Reflected(reply) = reply {
+                    seen = Some(reply);
+                }
+            }
+            seen.is_some()
+        })?;
+        seen.ok_or_else(|| fault("the server told nothing"))
+    }
+
+    /// What the server has seen once it has seen so many messages, or no more of them come: the last ones may still be
+    /// on their way, or wait at the server. After an interrupt too: what was measured is to be told.
+    pub(crate) fn seen_of(&mut self, sent: u64) -> Result<LatencySeen> {
+        self.dialogue.interrupt = Interrupt::default();
+        let mut seen = self.seen()?;
+        let (mut quiet, longest) = (0, mono_now() + TAIL_LIMIT);
+        while seen.received < sent && quiet < QUIET_LOOKS && mono_now() < longest {
+            std::thread::sleep(LOOK.to_duration());
+            let now = self.seen()?;
+            quiet = if now.received > seen.received { 0 } else { quiet + 1 };
+            seen = now;
+        }
+        Ok(seen)
+    }
+
+    /// Says goodbye.
+    pub(crate) fn close(mut self) {
+        self.dialogue.machine.finish(mono_now());
+        // The server may have gone: nothing hangs on its answer.
+        self.dialogue.interrupt = Interrupt::default();
+        self.run_until(mono_now() + GOODBYE, |_| false).ok();
+    }
+
+    fn run_until(
+        &mut self,
+        deadline: MonoTime,
+        mut done: impl FnMut(&mut ProbeClient) -> bool,
+    ) -> Result<()> {
+        loop {
+            let until = self.dialogue.advance()?;
+            if done(&mut self.dialogue.machine) {
+                return Ok(());
+            }
+            // The flow is the measuring thread's: what is left on it wakes nobody here.
+            self.dialogue.wait(until, deadline, None)?;
+        }
+    }
+}
+
+const WORDS: Words = Words { closed: "during the round trips", late: "about the latency session" };
+const OPEN_LIMIT: Nanos = Nanos(40_000_000_000);
+const ANSWER_LIMIT: Nanos = Nanos(5_000_000_000);
+/// Between two looks for messages that are still coming, and how many that see none are enough.
+const LOOK: Nanos = Nanos(50_000_000);
+const QUIET_LOOKS: u32 = 5;
+const TAIL_LIMIT: Nanos = Nanos(15_000_000_000);
+const GOODBYE: Nanos = Nanos(200_000_000);

@@ -1,0 +1,266 @@
+//! Datagrams to a port that nothing listens on: the far end says of each that arrives that the port is closed.
+//!
+//! That needs nothing of the return path, which carries a small message whatever the datagram's size. But hosts limit how
+//! many such messages they send (Linux: six at once, then one a second), so silence about a large datagram counts
+//! only when a small one sent right after it is answered.
+
+use super::echo::{note, patience};
+use crate::error::Result;
+use crate::host::interrupt::Interrupt;
+use crate::work::hops::CLOSED_PORT;
+use crate::work::probe::numbered::{Numbered, Said, Sent};
+use linux::clock::mono_now;
+use linux::options::{self, MtuDiscovery};
+use linux::poll::{Interest, wait};
+use model::path::{SizeProbe, TooBig};
+use model::plan::LocalOptions;
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+/// Asks one host whether datagrams arrive.
+#[derive(Debug)]
+pub(super) struct ClosedPort<'a> {
+    socket: Numbered,
+    /// Small ones go through another, so that messages that quote too little are told apart.
+    controls: Numbered,
+    /// The far end quotes too little to tell which datagram it means.
+    quotes_little: bool,
+    remote: SocketAddr,
+    local: &'a LocalOptions,
+    interrupt: &'a Interrupt,
+    /// The size that each number went with.
+    sizes: BTreeMap<u32, u32>,
+    number: u32,
+    /// Longest time to the far end and back so far.
+    pub(super) round_trip: Option<Nanos>,
+    /// Packet-too-big messages that quoted a datagram.
+    pub(super) too_big: Vec<TooBig>,
+    /// Who refused datagrams for another reason than their size, by ICMP type and code.
+    pub(super) refused: Option<(Option<IpAddr>, u8, u8)>,
+    /// Every size tried.
+    pub(super) tried: BTreeMap<u32, SizeProbe>,
+    /// Datagrams sent.
+    pub(super) packets: u64,
+    /// The far end gave no answer to small datagrams either, so often in a row.
+    unanswered: u32,
+}
+
+/// Whether a datagram arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It does.
+    Arrives,
+    /// It does not, and a small one sent with it does.
+    Lost,
+    /// No telling: the far end says nothing of small ones either.
+    Unclear,
+}
+
+/// What was heard of a volley.
+#[derive(Clone, Copy, Debug, Default)]
+struct Heard {
+    /// The size in question arrived.
+    size: bool,
+    /// A small one did.
+    control: bool,
+    /// A router refused the size.
+    too_big: bool,
+    /// The port is open.
+    open: bool,
+}
+
+impl<'a> ClosedPort<'a> {
+    /// Looks for a closed port of the far end, asking several at once, as some may be open; false when it says of none that
+    /// it is closed.
+    pub(super) fn find(
+        far: SocketAddr,
+        local: &'a LocalOptions,
+        interrupt: &'a Interrupt,
+    ) -> Result<(ClosedPort<'a>, bool)> {
+        let mut ports = Vec::new();
+        for port in (CLOSED_PORT..).take(TRIES) {
+            let mut remote = far;
+            remote.set_port(port);
+            ports.push(ClosedPort::at(remote, local, interrupt)?);
+        }
+        let start = mono_now();
+        for port in &mut ports {
+            port.send(CONTROL)?;
+        }
+        let deadline = start + patience(None);
+        let answers = loop {
+            let mut answers = None;
+            for (at, port) in ports.iter_mut().enumerate() {
+                let mut heard = Heard::default();
+                port.listen(1, CONTROL, start, &mut heard)?;
+                answers = answers.or(heard.size.then_some(at));
+            }
+            if answers.is_some() || interrupt.is_raised() || mono_now() >= deadline {
+                break answers;
+            }
+            let mut sockets: Vec<_> =
+                ports.iter().map(|port| Interest::readable(port.socket.socket())).collect();
+            wait(&mut sockets, Some(deadline))?;
+        };
+        let packets = ports.iter().map(|port| port.packets).sum();
+        let refused = ports.iter().find_map(|port| port.refused);
+        let chosen = ports.swap_remove(answers.unwrap_or(0));
+        Ok((ClosedPort { packets, refused: chosen.refused.or(refused), ..chosen }, answers.is_some()))
+    }
+
+    fn at(remote: SocketAddr, local: &'a LocalOptions, interrupt: &'a Interrupt) -> Result<ClosedPort<'a>> {
+        Ok(ClosedPort {
+            socket: Numbered::open(remote, local, MtuDiscovery::Probe)?,
+            controls: Numbered::open(remote, local, MtuDiscovery::Probe)?,
+            quotes_little: false,
+            remote,
+            local,
+            interrupt,
+            sizes: BTreeMap::new(),
+            number: 0,
+            round_trip: None,
+            too_big: Vec::new(),
+            refused: None,
+            tried: BTreeMap::new(),
+            packets: 0,
+            unanswered: 0,
+        })
+    }
+
+    /// Whether packets of `size` bytes arrive, sent with `mode`.
+    pub(super) fn reaches(&mut self, size: u32, mode: MtuDiscovery) -> Result<Verdict> {
+        let first = self.volley(size, mode, 1, false)?;
+        if first.size {
+            return Ok(Verdict::Arrives);
+        }
+        if first.too_big {
+            return Ok(Verdict::Lost);
+        }
+        for _ in 0..=WAITS.len() {
+            let heard = self.volley(size, mode, 2, true)?;
+            if heard.size {
+                return Ok(Verdict::Arrives);
+            }
+            if heard.control || heard.too_big {
+                self.unanswered = 0;
+                return Ok(Verdict::Lost);
+            }
+            let Some(wait) = WAITS.get(self.unanswered as usize) else { break };
+            self.unanswered += 1;
+            self.sleep(*wait);
+            if self.interrupt.is_raised() {
+                break;
+            }
+        }
+        Ok(Verdict::Unclear)
+    }
+
+    /// Makes fragments of IPv6 datagrams no larger than `mtu` from now on.
+    pub(super) fn cut_to(&self, mtu: u32) -> Result<()> {
+        Ok(options::set_fragment_mtu(self.socket.socket(), mtu)?)
+    }
+
+    /// A port that was found closed, for a trace.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.remote
+    }
+
+    /// Sends `copies` of a size, a small datagram after them, and waits for what is said of them.
+    fn volley(&mut self, size: u32, mode: MtuDiscovery, copies: u32, control: bool) -> Result<Heard> {
+        if self.quotes_little {
+            self.socket = Numbered::open(self.remote, self.local, mode)?;
+        }
+        let first = self.number + 1;
+        self.socket.set_mode(mode);
+        let mut heard = Heard::default();
+        for _ in 0..copies {
+            heard.too_big |= self.send(size)? == Sent::TooLong;
+        }
+        if control {
+            self.packets += 1;
+            self.controls.hear()?;
+            self.controls.send(self.number, CONTROL)?;
+        }
+        let start = mono_now();
+        loop {
+            self.listen(first, size, start, &mut heard)?;
+            let over = heard.size || heard.open || heard.too_big || self.interrupt.is_raised();
+            let deadline = start + patience(self.round_trip);
+            if over || mono_now() >= deadline {
+                return Ok(heard);
+            }
+            let both = &mut [self.socket.socket(), self.controls.socket()].map(Interest::readable);
+            wait(both, Some(deadline))?;
+        }
+    }
+
+    fn send(&mut self, size: u32) -> Result<Sent> {
+        self.number += 1;
+        self.sizes.insert(self.number, size);
+        let probe = self.tried.entry(size).or_insert(SizeProbe { size, sent: 0, received: 0 });
+        probe.sent += 1;
+        let sent = self.socket.send(self.number, size)?;
+        self.packets += u64::from(sent == Sent::Left);
+        Ok(sent)
+    }
+
+    /// Takes what is said of the datagrams from number `first` on, all of this size.
+    fn listen(&mut self, first: u32, size: u32, start: MonoTime, heard: &mut Heard) -> Result<()> {
+        for word in self.controls.hear()? {
+            heard.control |= word.said == Said::Closed && word.number.is_none_or(|number| number >= first);
+        }
+        for word in self.socket.hear()? {
+            // One that quotes too little is about what is under way, and that is one size.
+            let about = word.number.map_or(Some(size), |number| self.sizes.get(&number).copied());
+            let Some(about) = about else { continue };
+            let now = word.number.is_none_or(|number| number >= first);
+            match word.said {
+                Said::Closed => {
+                    self.quotes_little |= word.number.is_none();
+                    self.arrived(about, start, now);
+                    heard.size |= now;
+                }
+                Said::Answer => heard.open = true,
+                Said::TooBig(mtu) => {
+                    note(&mut self.too_big, TooBig { size: about, mtu, from: word.from, count: 1 });
+                    // What quotes too little may be a lie: it is a hint, and silence has to bear it out.
+                    heard.too_big |= now && word.number.is_some();
+                }
+                Said::Refused(kind, code) => self.refused = Some((word.from, kind, code)),
+                Said::Expired => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn arrived(&mut self, size: u32, start: MonoTime, now: bool) {
+        if let Some(probe) = self.tried.get_mut(&size) {
+            probe.received = (probe.received + 1).min(probe.sent);
+        }
+        if now {
+            let took = mono_now().saturating_since(start);
+            self.round_trip = Some(self.round_trip.map_or(took, |longest| longest.max(took)));
+        }
+    }
+
+    fn sleep(&self, span: Nanos) {
+        let end = mono_now() + span;
+        while mono_now() < end && !self.interrupt.is_raised() {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
+/// A packet that every path carries.
+pub(super) const CONTROL: u32 = 100;
+/// Ports asked at once.
+const TRIES: usize = 3;
+/// How long to leave a far end alone that says nothing of small datagrams, each time in a row.
+const WAITS: [Nanos; 4] = [
+    Nanos::from_millis(1_050),
+    Nanos::from_millis(1_050),
+    Nanos::from_millis(2_100),
+    Nanos::from_millis(4_200),
+];

@@ -1,0 +1,63 @@
+//! The largest packet that reaches the far end whole, by what it answers.
+
+use super::bisect::Bisect;
+use super::closed::{CONTROL, ClosedPort, Verdict};
+use super::echo::Echo;
+use super::facts::Facts;
+use crate::error::Result;
+use crate::host::interrupt::Interrupt;
+use linux::options::MtuDiscovery;
+use model::path::{Bound, Outcome, Search, SizeProbe};
+
+/// The largest packet that one method has seen arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reach {
+    /// Whole packet.
+    pub(super) path_mtu: Option<u32>,
+    /// How sure it is that no larger one arrives.
+    pub(super) bound: Bound,
+}
+
+/// Searches with echo requests that nobody may cut: the smaller of both directions, where the far end forbids that too.
+pub(super) fn by_echo(echo: &mut Echo, facts: &Facts, interrupt: &Interrupt) -> Result<Outcome> {
+    let mut search = Search::new(facts.ipv6, echo.least(), facts.most);
+    let mut told = 0;
+    while let Some(round) = search.round() {
+        let rows = echo.volley(&round.sizes, round.copies, MtuDiscovery::Probe, interrupt)?;
+        if interrupt.is_raised() {
+            break;
+        }
+        let probes: Vec<SizeProbe> = rows.iter().map(SizeProbe::from).collect();
+        search.take(&probes);
+        echo.too_big[told..].iter().for_each(|message| search.hint_mtu(message.mtu));
+        told = echo.too_big.len();
+    }
+    Ok(search.outcome())
+}
+
+/// Searches with datagrams to a closed port. `hint`: a size that may be it.
+pub(super) fn by_port(port: &mut ClosedPort<'_>, facts: &Facts, hint: Option<u32>) -> Result<Reach> {
+    let mut bisect = Bisect::new(CONTROL.min(facts.most), facts.most);
+    hint.into_iter().for_each(|hint| bisect.hint(hint));
+    let mut told = 0;
+    while let Some(size) = bisect.next() {
+        let verdict = port.reaches(size, MtuDiscovery::Probe)?;
+        if verdict == Verdict::Unclear {
+            return Ok(Reach { path_mtu: Some(bisect.low()), bound: Bound::AtLeast });
+        }
+        bisect.take(size, verdict == Verdict::Arrives);
+        port.too_big[told..].iter().for_each(|message| bisect.hint(message.mtu));
+        told = port.too_big.len();
+    }
+    Ok(Reach { path_mtu: Some(bisect.low()), bound: Bound::Exact })
+}
+
+/// What both found, put together: the datagrams went one way alone, and prove more.
+pub(super) fn best(echo: Option<&Outcome>, port: Option<Reach>) -> Reach {
+    let echo = echo.map(|outcome| Reach { path_mtu: outcome.path_mtu, bound: outcome.bound });
+    match (echo, port) {
+        (Some(echo), Some(port)) if port.bound == Bound::Exact || echo.path_mtu <= port.path_mtu => port,
+        (Some(echo), _) => echo,
+        (None, port) => port.unwrap_or_default(),
+    }
+}

@@ -1,0 +1,362 @@
+//! One direction of a path with a pathmeter at its far end, which says what arrives.
+
+mod trace;
+
+use super::pieces::{pieces, room};
+use crate::error::Result;
+use crate::work::probe::{Probes, Volley};
+use model::path::{
+    BlackHole, BlackHoleCause, Bound, Discovery, FlowSize, FragmentFate, FragmentShape, FragmentTest,
+    Fragments, HopSource, LimitingHop, PathWay, Search, SizeProbe, TracedHop, Unknown, least_mtu,
+};
+use model::plan::Direction;
+use packet::header;
+use wire::native::PathSeen;
+use wire::native::probe::{MAX_SIZE, MIN_SIZE, SizeCount};
+
+/// Finds out what a direction carries.
+pub(crate) struct WayFinder<'a> {
+    prober: &'a mut dyn Probes,
+    direction: Direction,
+    /// What the sender knew before anything was sent.
+    sender: PathSeen,
+    way: PathWay,
+}
+
+impl WayFinder<'_> {
+    /// Finds it out. `largest`: no larger packet is tried.
+    /// And what could not be found out.
+    pub(crate) fn find(
+        prober: &mut dyn Probes,
+        direction: Direction,
+        largest: Option<u32>,
+    ) -> Result<(PathWay, Vec<Unknown>)> {
+        let mut finder = WayFinder::begin(prober, direction)?;
+        finder.search(largest)?;
+        if finder.way.path_mtu.is_some() {
+            finder.fragments()?;
+            finder.explain()?;
+            finder.confirm()?;
+        }
+        let unknown = finder.unknown();
+        Ok((finder.way, unknown))
+    }
+
+    /// The path MTU of a further flow beside one of which it is `known`; `None`: not found out.
+    pub(crate) fn size(
+        prober: &mut dyn Probes,
+        direction: Direction,
+        known: &PathWay,
+    ) -> Result<Option<FlowSize>> {
+        let Some(mtu) = known.path_mtu.filter(|_| known.bound.is_lower()) else { return Ok(None) };
+        let flow = prober.flow(direction);
+        if crosses_around(prober, direction, known, mtu, COPIES)? == (true, false) {
+            return Ok(Some(FlowSize { flow, path_mtu: mtu, bound: known.bound }));
+        }
+        let mut finder = WayFinder::begin(prober, direction)?;
+        finder.search(None)?;
+        let found = finder.way.path_mtu;
+        Ok(found.map(|path_mtu| FlowSize { flow, path_mtu, bound: finder.way.bound }))
+    }
+
+    /// Asks once more what crosses: a path that changed meanwhile has given answers that belong to no path.
+    fn confirm(&mut self) -> Result<()> {
+        let Some(mtu) = self.way.path_mtu.filter(|_| self.way.bound == Bound::Exact) else { return Ok(()) };
+        let now = match crosses_around(self.prober, self.direction, &self.way, mtu, SURE_COPIES)? {
+            (true, false) => return Ok(()),
+            (_, true) => Bound::AtLeast,
+            (false, false) => Bound::AtMost,
+        };
+        (self.way.changed, self.way.bound) = (true, now);
+        Ok(())
+    }
+
+    fn begin(prober: &mut dyn Probes, direction: Direction) -> Result<WayFinder<'_>> {
+        let mut sender = prober.sender(direction)?;
+        let ipv6 = prober.is_ipv6();
+        sender.interface_mtu = sender.interface_mtu.map(|mtu| mtu.max(least_mtu(ipv6)));
+        let way = PathWay {
+            ipv6,
+            flow: Some(prober.flow(direction)),
+            interface_mtu: sender.interface_mtu,
+            cached_mtu: sender.cached_mtu,
+            ..PathWay::default()
+        };
+        Ok(WayFinder { prober, direction, sender, way })
+    }
+
+    /// The path MTU, to the byte.
+    fn search(&mut self, largest: Option<u32>) -> Result<()> {
+        let (ipv6, headers) = (self.way.ipv6, self.way.headers());
+        let interface = self.sender.interface_mtu.unwrap_or(USUAL_MTU);
+        let most = largest.unwrap_or(interface).min(interface).clamp(MIN_SIZE + headers, MAX_SIZE + headers);
+        let mut search = Search::new(ipv6, MIN_SIZE + headers, most);
+        let mut hinted = false;
+        while let Some(round) = search.round() {
+            let sizes: Vec<u32> = round.sizes.iter().map(|size| size.saturating_sub(headers)).collect();
+            let rows = self.send(&sizes, round.copies, None)?;
+            let became: Vec<SizeProbe> = round
+                .sizes
+                .iter()
+                .zip(&sizes)
+                .map(|(&size, &payload)| SizeProbe {
+                    size,
+                    sent: round.copies,
+                    received: count(&rows, payload),
+                })
+                .collect();
+            search.take(&became);
+            if !hinted && search.round().is_some() {
+                hinted = true;
+                self.hint(&mut search, most)?;
+            }
+        }
+        let outcome = search.outcome();
+        self.way.path_mtu = outcome.path_mtu;
+        self.way.max_udp_payload = outcome.path_mtu.map(|mtu| mtu - headers);
+        self.way.bound = outcome.bound;
+        // More may cross than was tried.
+        if outcome.path_mtu == Some(most) && most < interface {
+            self.way.bound = Bound::AtLeast;
+        }
+        self.way.changed = outcome.changed;
+        self.way.sizes = outcome.probes;
+        self.way.size_dependent_loss = outcome.size_loss;
+        Ok(())
+    }
+
+    /// What routers say of large packets, and in which pieces one arrives that they may cut.
+    fn hint(&mut self, search: &mut Search, most: u32) -> Result<()> {
+        self.way.too_big = self.prober.sender(self.direction)?.too_big;
+        self.way.too_big.iter().for_each(|told| search.hint_mtu(told.mtu));
+        if !self.way.ipv6 {
+            let payload = most - self.way.headers();
+            let test = self.fragment_test(FragmentShape::MayBeCut, payload, 1, 3)?;
+            if let Some(piece) = test.largest_piece {
+                search.hint_fragment(piece);
+            }
+            self.way.fragments.tests.push(test);
+        }
+        Ok(())
+    }
+
+    /// What becomes of fragments.
+    fn fragments(&mut self) -> Result<()> {
+        if let Some((payload, pieces)) = self.kernel_pieces() {
+            let test = self.fragment_test(FragmentShape::ByKernel, payload, pieces, DATAGRAMS)?;
+            self.way.fragments.tests.push(test);
+        }
+        if self.sender.makes_packets {
+            let payload = self.by_hand();
+            for (shape, pieces) in [
+                (FragmentShape::InOrder, 2),
+                (FragmentShape::Reversed, 2),
+                (FragmentShape::FirstAlone, 1),
+                (FragmentShape::RestAlone, 1),
+            ] {
+                let test = self.fragment_test(shape, payload, pieces, DATAGRAMS)?;
+                self.way.fragments.tests.push(test);
+            }
+        }
+        let Fragments { fate, tests } = &mut self.way.fragments;
+        *fate = FragmentFate::of(tests);
+        Ok(())
+    }
+
+    /// A payload that is cut by hand into two pieces, which the path carries.
+    fn by_hand(&self) -> u32 {
+        let ipv6 = self.way.ipv6;
+        let usual = crate::work::probe::flow::piece(ipv6);
+        match self.way.path_mtu {
+            // What fits one piece of the usual size is cut in halves.
+            Some(mtu) if mtu < usual => (2 * room(ipv6, mtu) - 8).min(room(ipv6, usual)) - 8,
+            _ if ipv6 => BY_HAND_V6,
+            _ => BY_HAND_V4,
+        }
+    }
+
+    /// A payload that the sender's kernel must cut into at least three pieces, and into how many they arrive; `None`:
+    /// its interface carries every datagram whole, or the kernel makes no pieces as small as the path wants.
+    fn kernel_pieces(&self) -> Option<(u32, u32)> {
+        let interface = self.sender.interface_mtu?;
+        let ipv6 = self.way.ipv6;
+        let own = if ipv6 { crate::work::probe::flow::piece(ipv6) } else { interface };
+        if ipv6 && self.way.path_mtu < Some(own) {
+            return None;
+        }
+        let least = interface.saturating_sub(header::ip(ipv6) as u32);
+        // Three pieces, the last of a hundred bytes; and more than the interface carries. 8 bytes are UDP's header.
+        let datagram = (2 * room(ipv6, own) + 100).max(least + 8);
+        let payload = Some(datagram - 8).filter(|payload| *payload <= MAX_SIZE)?;
+        Some((payload, pieces(ipv6, datagram, own, self.way.path_mtu.unwrap_or(own))))
+    }
+
+    fn fragment_test(
+        &mut self,
+        shape: FragmentShape,
+        payload: u32,
+        pieces: u32,
+        sent: u32,
+    ) -> Result<FragmentTest> {
+        let receiver = self.direction.reversed();
+        let before = self.prober.sender(receiver)?.fragments_received;
+        let rows = self.send(&[payload], sent, Some(shape))?;
+        let after = self.prober.sender(receiver)?.fragments_received;
+        let row = rows.iter().find(|row| row.size == payload);
+        Ok(FragmentTest {
+            shape,
+            payload,
+            pieces,
+            sent,
+            received: row.map_or(0, |row| row.count),
+            pieces_received: before.zip(after).map(|(before, after)| after.saturating_sub(before)),
+            largest_piece: row.and_then(|row| row.fragment),
+        })
+    }
+
+    /// Why larger packets do not cross, and where they end.
+    fn explain(&mut self) -> Result<()> {
+        let Some(mtu) = self.way.path_mtu else { return Ok(()) };
+        let interface = self.sender.interface_mtu.unwrap_or(USUAL_MTU);
+        self.way.too_big = self.prober.sender(self.direction)?.too_big;
+        if mtu >= interface {
+            self.way.discovery = needless(&self.way, mtu);
+            return Ok(());
+        }
+        if self.way.bound != Bound::Exact {
+            return Ok(());
+        }
+        if self.prober.is_refused(self.direction, mtu + 1 - self.way.headers()) {
+            self.way.discovery = Discovery::NotNeeded;
+            self.way.limiting_hop =
+                Some(LimitingHop { address: None, ttl: Some(0), found_by: HopSource::Sender });
+            return Ok(());
+        }
+        if let Some(told) = self.way.too_big.iter().find(|told| told.mtu == mtu) {
+            let address = told.from;
+            self.way.limiting_hop = Some(LimitingHop { address, ttl: None, found_by: HopSource::TooBig });
+        } else {
+            (self.way.limiting_hop, self.way.hops) = self.trace(mtu)?;
+        }
+        let (limit, hops) = (self.way.limiting_hop.as_ref(), &self.way.hops);
+        let (discovery, silent) = Discovery::of(&self.way.too_big, mtu, interface, limit, hops);
+        self.way.discovery = discovery;
+        self.way.black_hole = silent.map(|last| BlackHole { first: mtu + 1, last, cause: self.cause() });
+        Ok(())
+    }
+
+    /// Messages that came after a direction was looked at: one that refuses what crosses is wrong however late it comes.
+    pub(crate) fn late_messages(
+        prober: &mut dyn Probes,
+        direction: Direction,
+        way: &mut PathWay,
+    ) -> Result<()> {
+        let Some(mtu) = way.path_mtu.filter(|_| way.discovery == Discovery::NotNeeded) else { return Ok(()) };
+        way.too_big = prober.sender(direction)?.too_big;
+        way.discovery = needless(way, mtu);
+        Ok(())
+    }
+
+    /// Why packets above the path MTU vanish: with leave to be cut they cross, or they do not either.
+    fn cause(&self) -> BlackHoleCause {
+        let cut = self.way.fragments.tests.iter().find(|test| test.shape == FragmentShape::MayBeCut);
+        match cut {
+            Some(cut) if cut.received > 0 => BlackHoleCause::IcmpFiltered,
+            Some(_) if !self.way.fragments.fate.is_lossy() => BlackHoleCause::LinkMismatch,
+            // What routers cut may have been dropped for being cut; IPv6's cut nothing.
+            _ => BlackHoleCause::Unknown,
+        }
+    }
+
+    /// Where packets one byte larger than the path MTU end: larger ones may end before, at hops that limit less.
+    fn trace(&mut self, mtu: u32) -> Result<(Option<LimitingHop>, Vec<TracedHop>)> {
+        let headers = self.way.headers();
+        let sizes = [mtu + 1 - headers, mtu - headers];
+        let volley = Volley { sizes: &sizes, count: MOST_HOPS, cut: None, trace: true };
+        let rows = self.prober.volley(self.direction, volley)?;
+        let expired = self.prober.sender(self.direction)?.expired;
+        let distance = trace::distance(count(&rows, sizes[1]), MOST_HOPS);
+        let hops = trace::hops(&expired, sizes, distance);
+        Ok((trace::limit(&hops, distance), hops))
+    }
+
+    fn unknown(&self) -> Vec<Unknown> {
+        let direction = Some(self.direction);
+        let mut unknown = Vec::new();
+        if !self.sender.makes_packets && self.way.path_mtu.is_some() {
+            let place = if self.direction == Direction::Up { "this host" } else { "the server" };
+            unknown.push(Unknown {
+                direction,
+                what: "whether fragments out of order cross, and whether a box on the path joins them".into(),
+                why: format!(
+                    "packets made by hand need CAP_NET_RAW at {place}: run it as root there, or as `pathmeter doctor` says"
+                ),
+            });
+        }
+        if self.way.fragments.fate == FragmentFate::Unknown && self.way.path_mtu.is_some() {
+            let tested = self.way.fragments.tests.iter().any(|test| test.shape == FragmentShape::ByKernel);
+            let too_small = self.way.ipv6 && self.way.path_mtu < Some(least_mtu(true));
+            let why = match tested {
+                true => {
+                    "those that the sender's kernel makes are as large as its interface, and such do not cross"
+                }
+                false if too_small => {
+                    "the sender's kernel makes none below 1280 bytes, and such do not cross"
+                }
+                false => "the sender's interface carries every datagram whole",
+            };
+            unknown.push(Unknown { direction, what: "how fragments are handled".into(), why: why.into() });
+        }
+        unknown
+    }
+
+    fn send(&mut self, sizes: &[u32], count: u32, cut: Option<FragmentShape>) -> Result<Vec<SizeCount>> {
+        self.prober.volley(self.direction, Volley { sizes, count, cut, trace: false })
+    }
+}
+
+/// Where the path carries all that the interface sends, a message that refuses what crosses is wrong, unless the path changed
+/// meanwhile.
+fn needless(way: &PathWay, mtu: u32) -> Discovery {
+    let wrong = way.too_big.iter().any(|told| told.mtu < mtu && told.size <= mtu);
+    if wrong && !way.changed { Discovery::Lies } else { Discovery::NotNeeded }
+}
+
+/// Whether packets of this size cross a way, and whether those of one byte more do. Of one that is not known to the byte, or is
+/// the interface's, no more is tried.
+fn crosses_around(
+    prober: &mut dyn Probes,
+    direction: Direction,
+    way: &PathWay,
+    mtu: u32,
+    copies: u32,
+) -> Result<(bool, bool)> {
+    let more = way.bound == Bound::Exact && Some(mtu) < way.interface_mtu;
+    let sizes = [mtu, mtu + 1].map(|size| size - way.headers());
+    let tried = if more { &sizes[..] } else { &sizes[..1] };
+    let rows = prober.volley(direction, Volley { sizes: tried, count: copies, cut: None, trace: false })?;
+    Ok((count(&rows, sizes[0]) > 0, more && count(&rows, sizes[1]) > 0))
+}
+
+fn count(rows: &[SizeCount], payload: u32) -> u32 {
+    rows.iter().find(|row| row.size == payload).map_or(0, |row| row.count)
+}
+
+/// Datagrams of each size of a last look: of these some come through also where three of ten are lost.
+const SURE_COPIES: u32 = 8;
+/// Datagrams of each size in a further flow.
+const COPIES: u32 = 3;
+/// Datagrams in each test of fragments.
+const DATAGRAMS: u32 = 5;
+/// Payloads of datagrams cut by hand: two pieces of [`crate::work::probe::flow::piece`].
+const BY_HAND_V4: u32 = 1000;
+const BY_HAND_V6: u32 = 2000;
+/// Where the sender's interface is not known.
+const USUAL_MTU: u32 = 1500;
+/// How far a trace goes.
+const MOST_HOPS: u32 = 16;
+
+#[cfg(test)]
+mod simulated;
+#[cfg(test)]
+mod tests;

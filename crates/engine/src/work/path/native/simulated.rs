@@ -1,0 +1,187 @@
+//! Paths that are simulated, for tests: two hosts, two routers, and faults at either, of which the truth is known.
+
+use crate::error::Result;
+use crate::work::probe::{Probes, Volley};
+use model::path::{Flow, FragmentShape, TooBig, headers};
+use model::plan::{Direction, Transport};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use wire::native::probe::SizeCount;
+use wire::native::{Expired, PathSeen};
+
+/// What a router does with packets of one direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Router {
+    /// MTU of the link behind it.
+    pub(super) limit: Option<u32>,
+    /// It sends no packet-too-big messages.
+    pub(super) silent: bool,
+    /// It reports this instead of the MTU of its link.
+    pub(super) lie: Option<u32>,
+    /// It does not answer packets whose TTL ends there.
+    pub(super) untraceable: bool,
+    /// It drops fragments.
+    pub(super) drops_fragments: bool,
+}
+
+/// A path between two hosts whose interfaces have an MTU of 1500.
+pub(super) struct Simulated {
+    pub(super) ipv6: bool,
+    /// The two routers up, nearest to the sender first, and down.
+    pub(super) routers: [[Router; 2]; 2],
+    seen: [PathSeen; 2],
+}
+
+/// What became of a packet.
+enum Passage {
+    Arrived { largest_piece: Option<u32> },
+    Lost,
+}
+
+impl Simulated {
+    pub(super) fn new(ipv6: bool, routers: [[Router; 2]; 2]) -> Simulated {
+        let end = PathSeen {
+            interface_mtu: Some(INTERFACE),
+            cached_mtu: Some(INTERFACE),
+            makes_packets: true,
+            fragments_received: Some(0),
+            ..PathSeen::default()
+        };
+        Simulated { ipv6, routers, seen: [end.clone(), end] }
+    }
+
+    pub(super) fn address(&self, direction: usize, hop: usize) -> IpAddr {
+        let number = if direction == 0 { hop } else { 1 - hop };
+        match self.ipv6 {
+            true => IpAddr::from([0xfd71, 0, 0, 0, 0, 0, 0, number as u16 + 1]),
+            false => IpAddr::from([10, 71, 0, number as u8 + 1]),
+        }
+    }
+
+    /// Sends one packet whole, with or without leave to be cut, through as many routers as its TTL lets.
+    fn whole(&mut self, at: usize, size: u32, may_be_cut: bool, ttl: Option<u8>) -> Passage {
+        let (mut cut, payload) = (None, size - headers(self.ipv6));
+        for hop in 0..2 {
+            let router = self.routers[at][hop];
+            let from = Some(self.address(at, hop));
+            if ttl.is_some_and(|ttl| usize::from(ttl) == hop + 1) {
+                if !router.untraceable {
+                    let told = Expired { size: payload, hops: hop as u8 + 1, from, ..Expired::default() };
+                    self.seen[at].expired.push(told);
+                }
+                return Passage::Lost;
+            }
+            if cut.is_some() && router.drops_fragments {
+                return Passage::Lost;
+            }
+            match router.limit {
+                Some(limit) if cut.unwrap_or(size) > limit => {
+                    if may_be_cut && !self.ipv6 {
+                        // Fragments carry multiples of eight bytes.
+                        cut = Some(20 + (limit - 20) / 8 * 8);
+                        continue;
+                    }
+                    if !router.silent {
+                        self.report(at, TooBig { size, mtu: router.lie.unwrap_or(limit), from, count: 1 });
+                    }
+                    return Passage::Lost;
+                }
+                _ => {}
+            }
+        }
+        Passage::Arrived { largest_piece: cut }
+    }
+
+    fn report(&mut self, at: usize, message: TooBig) {
+        // As a sender's kernel and this program's listener do.
+        let same = |known: &&mut TooBig| {
+            (known.size, known.mtu, known.from) == (message.size, message.mtu, message.from)
+        };
+        match self.seen[at].too_big.iter_mut().find(same) {
+            Some(known) => known.count += 1,
+            None => self.seen[at].too_big.push(message),
+        }
+    }
+
+    /// Sends a datagram in pieces of this size; how many of them arrive.
+    fn pieces(&mut self, at: usize, pieces: &[u32]) -> usize {
+        let passes = |piece: u32, routers: &[Router; 2], ipv6: bool| {
+            routers.iter().all(|router| {
+                let fits = router.limit.is_none_or(|limit| piece <= limit);
+                !router.drops_fragments && (fits || !ipv6)
+            })
+        };
+        pieces.iter().filter(|piece| passes(**piece, &self.routers[at], self.ipv6)).count()
+    }
+
+    fn in_pieces(&mut self, at: usize, payload: u32, shape: FragmentShape) -> bool {
+        let usual = crate::work::probe::flow::piece(self.ipv6);
+        let headers = packet::header::of_fragment(self.ipv6);
+        let by_kernel = shape == FragmentShape::ByKernel && !self.ipv6;
+        let most = if by_kernel { INTERFACE } else { usual };
+        let datagram = payload + 8;
+        let room = match datagram <= (usual - headers) / 8 * 8 {
+            true => datagram.div_ceil(2).next_multiple_of(8),
+            false => (most - headers) / 8 * 8,
+        };
+        let sizes = shape.of::<u32>(
+            (0..datagram.div_ceil(room)).map(|n| (datagram - n * room).min(room) + headers).collect(),
+        );
+        let arrived = self.pieces(at, &sizes);
+        let whole = arrived == sizes.len();
+        let counted = self.seen[1 - at].fragments_received.get_or_insert(0);
+        *counted += arrived as u64;
+        whole && !matches!(shape, FragmentShape::FirstAlone | FragmentShape::RestAlone)
+    }
+}
+
+impl Probes for Simulated {
+    fn is_ipv6(&self) -> bool {
+        self.ipv6
+    }
+
+    fn flow(&self, _: Direction) -> Flow {
+        let port = |number| SocketAddr::from(([10, 71, 0, 9], number));
+        Flow { transport: Transport::Udp, from: port(40_000), to: port(5210) }
+    }
+
+    fn sender(&mut self, direction: Direction) -> Result<PathSeen> {
+        Ok(self.seen[index(direction)].clone())
+    }
+
+    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> Result<Vec<SizeCount>> {
+        let (at, headers) = (index(direction), headers(self.ipv6));
+        let mut rows: BTreeMap<u32, SizeCount> = BTreeMap::new();
+        for number in 0..volley.count {
+            let ttl = volley.trace.then_some(number as u8 + 1);
+            for &payload in volley.sizes {
+                let (arrived, fragment) = match volley.cut {
+                    None | Some(FragmentShape::MayBeCut) => {
+                        match self.whole(at, payload + headers, volley.cut.is_some(), ttl) {
+                            Passage::Arrived { largest_piece } => (true, largest_piece),
+                            Passage::Lost => (false, None),
+                        }
+                    }
+                    Some(shape) => (self.in_pieces(at, payload, shape), None),
+                };
+                if arrived {
+                    let row = rows.entry(payload).or_insert(SizeCount { size: payload, count: 0, fragment });
+                    row.count += 1;
+                    row.fragment = row.fragment.max(fragment);
+                }
+            }
+        }
+        Ok(rows.into_values().collect())
+    }
+
+    fn is_refused(&self, _: Direction, payload: u32) -> bool {
+        payload + headers(self.ipv6) > INTERFACE
+    }
+}
+
+fn index(direction: Direction) -> usize {
+    usize::from(direction == Direction::Down)
+}
+
+/// MTU of both hosts' interfaces.
+pub(super) const INTERFACE: u32 = 1500;

@@ -1,0 +1,298 @@
+//! TCP on a path: what each SYN promised and what arrived of it, and whether full segments cross.
+
+use super::Job;
+use super::native::WayFinder;
+use crate::error::Result;
+use crate::host::interrupt::Interrupt;
+use crate::work::client;
+use crate::work::probe::{Prober, Probes};
+use linux::tcp_info::TcpInfo;
+use model::event::Event;
+use model::path::{Discovery, Flow, PathResult, PathWay, TcpWay, Unknown};
+use model::plan::{Direction, Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport};
+use model::sample::{Role, SideResult, StreamInfo, StreamResult, TcpCounters};
+use model::summary::Summary;
+use model::units::{Bytes, Nanos};
+use packet::header;
+use std::sync::atomic::{AtomicBool, Ordering};
+use wire::ProtocolError;
+use wire::native::PathSeen;
+
+/// Reads both SYNs of the control connection.
+pub(crate) fn syns(prober: &mut Prober, result: &mut PathResult) -> Result<()> {
+    let here = prober.sender(Direction::Up)?;
+    let there = prober.sender(Direction::Down)?;
+    let control = prober.control();
+    let ipv6 = prober.is_ipv6();
+    if let Some(way) = &mut result.up {
+        let seen = there.syn;
+        way.tcp = Some(TcpWay {
+            mss_sent: here.announced_mss,
+            mss_received: seen.and_then(|syn| syn.mss),
+            syn: seen,
+            ..way_of(&here, control.as_ref())
+        });
+    }
+    if let Some(way) = &mut result.down {
+        let mss_sent = there.announced_mss;
+        way.tcp = Some(TcpWay {
+            mss_sent,
+            mss_received: control.as_ref().and_then(|tcp| heard(tcp, mss_sent, ipv6)),
+            ..way_of(&there, control.as_ref())
+        });
+    }
+    Ok(())
+}
+
+fn way_of(sender: &PathSeen, control: Option<&TcpInfo>) -> TcpWay {
+    let timestamps = control.is_some_and(|tcp| tcp.options.timestamps);
+    TcpWay { timestamps, mtu_probing: sender.mtu_probing, ..TcpWay::default() }
+}
+
+/// The MSS that came with the server's SYN: what this end's segments are limited to, unless its own belief of the path
+/// is what limits them; then it is at least that, and taken to be as sent.
+fn heard(tcp: &TcpInfo, sent: Option<u32>, ipv6: bool) -> Option<u32> {
+    let options = if tcp.options.timestamps { TIMESTAMPS } else { 0 };
+    let used = u32::try_from(tcp.send_mss.0).ok()? + options;
+    let own = u32::try_from(tcp.path_mtu.0).ok()?.saturating_sub(header::of_tcp(ipv6));
+    if used < own { Some(used) } else { sent }
+}
+
+/// Sends a little over TCP both directions at once, to see the segments that cross. Not where they would teach this host's or the
+/// server's kernel a smaller path MTU that its routers report: that is known to work, and the kernel is to be left as it
+/// was.
+pub(super) fn segments(job: &Job<'_>, prober: &mut Prober, result: &mut PathResult) {
+    let wanted = ways_to_try(result);
+    let found = while_probing(prober, || at_once(job, &wanted));
+    for (direction, exchanged) in found {
+        let Some(exchanged) = exchanged else { continue };
+        result.packets += exchanged.sent().map_or(0, |tcp| tcp.data_segments);
+        if let Some(way) = result.way_mut(direction) {
+            take(way, &exchanged);
+        }
+    }
+    for direction in wanted {
+        // A session that broke off tells no more: what is known stays.
+        if job.interrupt.is_raised() || doubt(job, prober, direction, result).is_err() {
+            break;
+        }
+    }
+}
+
+/// The directions in which TCP teaches no kernel; says why not of the others.
+fn ways_to_try(result: &mut PathResult) -> Vec<Direction> {
+    let ways = [result.up.as_ref(), result.down.as_ref()];
+    let talk = |way: &PathWay| way.crosses() >= Some(way.headers() + TCP_BESIDE_UDP + CONTROL_SEGMENT);
+    let can_talk = ways.iter().flatten().all(|way| talk(way));
+    let mut wanted = Vec::new();
+    for direction in [Direction::Up, Direction::Down] {
+        let mss = result.way(direction.reversed()).and_then(|way| way.tcp.as_ref()?.mss_received);
+        let Some(way) = result.way(direction) else { continue };
+        let why = match would_learn(way, mss) {
+            true => {
+                "the routers report the path MTU, as TCP would learn at once, and what it learns stays in the kernel for ten \
+                 minutes"
+            }
+            false if !can_talk => {
+                "the path is too small for the messages by which the two ends arrange a test of TCP"
+            }
+            false => {
+                wanted.push(direction);
+                continue;
+            }
+        };
+        let (what, why) = (SEGMENT.into(), format!("not tried: {why}"));
+        result.unknown.push(Unknown { direction: Some(direction), what, why });
+    }
+    wanted
+}
+
+/// Does some work while the session of the prober is kept alive. One that breaks off meanwhile is of no use to what follows,
+/// which tells.
+fn while_probing<T: Send>(prober: &mut Prober, work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(work);
+        while !thread.is_finished() && prober.pause(PAUSE).is_ok() {}
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Both directions side by side; one after the other where the server grants one test at a time.
+fn at_once(job: &Job<'_>, wanted: &[Direction]) -> Vec<(Direction, Option<Exchanged>)> {
+    let begun: Vec<(Direction, Result<Exchanged, Refused>)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = wanted
+            .iter()
+            .map(|&direction| (direction, scope.spawn(move || exchange(job, direction, None))))
+            .collect();
+        let join = |(direction, thread): (_, std::thread::ScopedJoinHandle<'_, _>)| {
+            (direction, thread.join().unwrap_or(Err(Refused::ForGood)))
+        };
+        threads.into_iter().map(join).collect()
+    });
+    begun
+        .into_iter()
+        .map(|(direction, outcome)| match outcome {
+            Err(Refused::ForNow) => (direction, exchange(job, direction, None).ok()),
+            other => (direction, other.ok()),
+        })
+        .collect()
+}
+
+/// Where TCP does worse than the probes did before it, the path may have changed meanwhile: the first flow is looked at
+/// again. If it is as it was, smaller segments show whether it is their size.
+fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut PathResult) -> Result<()> {
+    let Some(way) = result.way(direction) else { return Ok(()) };
+    let (mtu, Some(tcp)) = (way.crosses(), &way.tcp) else { return Ok(()) };
+    let stalled = tcp.stalled && way.black_hole.is_none();
+    if mtu.is_none() || !(stalled || tcp.path_mtu < mtu) {
+        return Ok(());
+    }
+    let before = prober.datagrams();
+    let again = WayFinder::size(prober as &mut dyn Probes, direction, way)?;
+    if again.is_some_and(|again| Some(again.path_mtu) != mtu) {
+        let (later, unknown) = WayFinder::find(prober, direction, job.plan.largest)?;
+        let earlier = result.way_mut(direction).replace(later);
+        if let (Some(way), Some(earlier)) = (result.way_mut(direction), earlier) {
+            let (tcp, cached_mtu, other_flows) = (earlier.tcp, earlier.cached_mtu, earlier.other_flows);
+            *way = PathWay { changed: true, tcp, cached_mtu, other_flows, ..std::mem::take(way) };
+        }
+        result.unknown.retain(|known| known.direction != Some(direction) || known.what == SEGMENT);
+        result.unknown.extend(unknown);
+    } else if stalled
+        && let Some(way) = result.way_mut(direction)
+        && exchange(job, direction, Some(SMALL_MSS)).is_ok_and(|exchanged| exchanged.arrived() >= AMOUNT)
+        && let Some(tcp) = &mut way.tcp
+    {
+        tcp.smaller_mss = Some(SMALL_MSS);
+    }
+    result.packets += prober.datagrams() - before;
+    Ok(())
+}
+
+fn would_learn(way: &PathWay, mss: Option<u32>) -> bool {
+    let headers = header::of_tcp(way.ipv6);
+    let largest = mss.map(|mss| mss.saturating_add(headers));
+    matches!(way.discovery, Discovery::Works | Discovery::Lies | Discovery::Partial)
+        && way.path_mtu.is_some_and(|mtu| largest.is_none_or(|largest| largest > mtu))
+}
+
+/// Sends [`AMOUNT`] one way, in segments of this size at most.
+fn exchange(job: &Job<'_>, direction: Direction, mss: Option<u32>) -> Result<Exchanged, Refused> {
+    let Job { plan, security, interrupt } = *job;
+    let directions = if direction == Direction::Up { Directions::Up } else { Directions::Down };
+    let test = Plan {
+        target: plan.target.clone(),
+        protocol: ProtocolName::Native,
+        test: TestSpec {
+            directions,
+            end: End::Bytes(AMOUNT),
+            length: AMOUNT.0 as u32,
+            mss,
+            ..TestSpec::new(Transport::Tcp)
+        },
+        local: LocalOptions { interval: Nanos::ZERO, ..plan.local.clone() },
+    };
+    let mut events: Vec<Event> = Vec::new();
+    let (given_up, over) = (Interrupt::default(), AtomicBool::new(false));
+    let mut is_busy = false;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let began = linux::clock::mono_now();
+            while !over.load(Ordering::Relaxed) {
+                if interrupt.is_raised() || linux::clock::mono_now().saturating_since(began) > LIMIT {
+                    given_up.raise();
+                    return;
+                }
+                std::thread::sleep(STEP);
+            }
+        });
+        let extras = wire::iperf3::Extras::default();
+        // How it ended is in the events; an error without any leaves nothing to tell.
+        let outcome =
+            client::run(&test, security, &extras, &given_up, &mut |event| events.push(event.clone()));
+        over.store(true, Ordering::Relaxed);
+        let cause = outcome.as_ref().err().and_then(|error| error.protocol());
+        is_busy = matches!(cause, Some(ProtocolError::Busy));
+    });
+    let summary = Summary::of(&events);
+    let stream = events.iter().find_map(|event| match event {
+        Event::Started(started) => started.streams.first().cloned(),
+        _ => None,
+    });
+    let known = summary.local.is_some() || summary.peer.is_some();
+    match known {
+        true => Ok(Exchanged { direction, summary, stream }),
+        false => Err(if is_busy { Refused::ForNow } else { Refused::ForGood }),
+    }
+}
+
+/// Why nothing came of it.
+enum Refused {
+    /// The server runs as many tests as it allows.
+    ForNow,
+    /// The connection could not be opened, or broke before it was of use.
+    ForGood,
+}
+
+/// What came of a little TCP one way.
+struct Exchanged {
+    direction: Direction,
+    summary: Summary,
+    stream: Option<StreamInfo>,
+}
+
+impl Exchanged {
+    fn row(&self, role: Role) -> Option<&StreamResult> {
+        let here = (self.direction == Direction::Up) == (role == Role::Sender);
+        let end: &Option<SideResult> = if here { &self.summary.local } else { &self.summary.peer };
+        end.as_ref()?.streams.iter().find(|row| row.role == role)
+    }
+
+    fn arrived(&self) -> Bytes {
+        self.row(Role::Receiver).map_or(Bytes(0), |row| row.bytes)
+    }
+
+    /// The counters of the end that sent.
+    fn sent(&self) -> Option<&TcpCounters> {
+        self.row(Role::Sender)?.tcp.as_ref()
+    }
+
+    fn flow(&self) -> Option<Flow> {
+        let stream = self.stream.as_ref()?;
+        let (from, to) = match self.direction {
+            Direction::Up => (stream.local, stream.remote),
+            Direction::Down => (stream.remote, stream.local),
+        };
+        Some(Flow { transport: Transport::Tcp, from, to })
+    }
+}
+
+fn take(way: &mut PathWay, exchanged: &Exchanged) {
+    let (arrived, sent) = (exchanged.arrived(), exchanged.sent());
+    let received = exchanged.row(Role::Receiver).and_then(|row| row.tcp.as_ref());
+    let tcp = way.tcp.get_or_insert_default();
+    tcp.flow = exchanged.flow();
+    tcp.retransmits = sent.map(|tcp| tcp.retransmits);
+    tcp.segments = sent.map(|tcp| tcp.data_segments);
+    tcp.path_mtu = sent.map(|tcp| tcp.path_mtu).filter(|mtu| *mtu > 0);
+    tcp.stalled = arrived < AMOUNT;
+    // Before data the kernel reports 536 (RFC 9293's default).
+    tcp.largest_segment = received.map(|tcp| tcp.receive_mss).filter(|mss| arrived == AMOUNT && *mss > 0);
+}
+
+/// Bytes of TCP's timestamps in a segment.
+const TIMESTAMPS: u32 = 12;
+/// What is sent each way in one write: a dozen segments of Ethernet, which fit every send buffer.
+const AMOUNT: Bytes = Bytes(16 << 10);
+/// The receiver waits three seconds for the next byte; this bounds whatever else may stall.
+const LIMIT: Nanos = Nanos::from_secs(10);
+const STEP: std::time::Duration = std::time::Duration::from_millis(5);
+/// How long the prober is left alone at a time.
+const PAUSE: Nanos = Nanos::from_millis(5);
+/// Crosses every IPv6 link with its headers (RFC 8200 section 5), and any path that is of use.
+const SMALL_MSS: u32 = 1200;
+/// How much longer TCP's header is than UDP's, with timestamps.
+const TCP_BESIDE_UDP: u32 = 12 + 12;
+/// Largest segment of a control connection ([`linux::stream::SmallSegments`]).
+const CONTROL_SEGMENT: u32 = 512;
+const SEGMENT: &str = "the largest TCP segment that crosses";

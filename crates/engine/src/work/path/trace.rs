@@ -1,0 +1,380 @@
+//! The hop behind which large packets end, where no router says so: probes of `hops` in two sizes whose TTL ends at each hop.
+
+use crate::error::Result;
+use crate::host::interrupt::Interrupt;
+use crate::work::hops::{CLOSED_PORT, Channel, Datagrams, Heard, Probe};
+use linux::clock::mono_now;
+use linux::poll::{Interest, wait};
+use model::hops::AnswerKind;
+use model::path::{HopSource, LimitingHop, TracedHop};
+use model::plan::LocalOptions;
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::net::{IpAddr, SocketAddr};
+
+/// The sizes a trace compares, whole packets: one that does not arrive and one that does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    /// It does not arrive.
+    pub(crate) large: u32,
+    /// It does.
+    pub(crate) small: u32,
+}
+
+/// What the hops said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traced {
+    /// The hop that passes small packets on and not large ones; absent where the hops do not tell.
+    pub(crate) limit: Option<LimitingHop>,
+    /// The routers that answered, nearest first.
+    pub(crate) hops: Vec<TracedHop>,
+    /// A large packet reached the far end, which said so.
+    pub(crate) arrived: bool,
+}
+
+/// Looks for the hop that passes small packets on and not large ones. Adds the packets it sent to `packets`.
+/// `round_trip`: to the far end and back, where it is known.
+///
+/// Every probe is a flow of its own, so that a router that quotes only eight bytes of it (RFC 792) is understood. A port of `target` that is closed lets the far end answer too; port 0 is taken for one.
+///
+/// # Errors
+/// A socket that this host refuses.
+pub(crate) fn trace(
+    target: SocketAddr,
+    local: &LocalOptions,
+    (sizes, round_trip): (Sizes, Option<Nanos>),
+    packets: &mut u64,
+    interrupt: &Interrupt,
+) -> Result<Traced> {
+    let mut remote = target;
+    if remote.port() == 0 {
+        remote.set_port(CLOSED_PORT);
+    }
+    let mut hops = Vec::new();
+    // A router may take longer to answer than to pass on.
+    let mut patience = round_trip.map_or(LONGEST_WAIT, |time| answer_time(time).max(UNHEARD_WAIT));
+    while hops.len() < HOPS {
+        let mut batch = Batch::open(remote, local, hops.len())?;
+        for round in 0..ROUNDS {
+            let sent = batch.ask(round, sizes)?;
+            if interrupt.is_raised() || sent == 0 {
+                break;
+            }
+            *packets += sent;
+            batch.listen(&mut patience)?;
+            batch.hops.iter_mut().for_each(Hop::blame);
+        }
+        hops.append(&mut batch.hops);
+        if interrupt.is_raised() || is_over(&hops) {
+            break;
+        }
+    }
+    let seen: Vec<Seen> = hops.iter().map(Hop::seen).collect();
+    let arrived = seen.iter().any(|hop| hop.large == Answer::Arrived);
+    Ok(Traced { limit: judge(&seen), hops: routers(&seen), arrived })
+}
+
+fn routers(hops: &[Seen]) -> Vec<TracedHop> {
+    let router = |answer| if let Answer::Router(router) = answer { Some(router) } else { None };
+    let hop = |(at, seen): (usize, &Seen)| {
+        let [large, small] = [seen.large, seen.small].map(router);
+        Some(TracedHop {
+            ttl: u8::try_from(at + 1).ok()?,
+            address: Some(large.or(small)?),
+            large: large.is_some(),
+            small: small.is_some(),
+        })
+    };
+    hops.iter().enumerate().filter_map(hop).collect()
+}
+
+fn answer_time(round_trip: Nanos) -> Nanos {
+    Nanos(round_trip.0.saturating_mul(ROUND_TRIPS)).clamp(SHORTEST_WAIT, LONGEST_WAIT)
+}
+
+/// Hops that are asked at once: flow 0 has the large packets of the first, flow 1 the small ones, and so on.
+struct Batch {
+    hops: Vec<Hop>,
+    prober: Datagrams,
+}
+
+/// One hop, asked with both sizes.
+struct Hop {
+    ttl: u8,
+    large: Asked,
+    small: Asked,
+    /// Rounds in which the small packet was answered and the large one not.
+    blamed: u32,
+}
+
+/// One probe size at one hop.
+#[derive(Clone, Copy)]
+struct Asked {
+    flow: u32,
+    sent: Option<MonoTime>,
+    answer: Answer,
+    /// In the present round.
+    answered: bool,
+}
+
+/// What came of the probes of one size at one hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// Nothing.
+    Silence,
+    /// Its TTL ended at this router.
+    Router(IpAddr),
+    /// It reached the far end.
+    Arrived,
+    /// Too big for the link behind this router.
+    TooBig(Option<IpAddr>),
+    /// Refused on the way for another reason than its size.
+    Refused,
+    /// Too long for this host's own interface.
+    NotSent,
+}
+
+/// Both answers of one hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seen {
+    large: Answer,
+    small: Answer,
+    blamed: u32,
+}
+
+impl Batch {
+    fn open(remote: SocketAddr, local: &LocalOptions, from: usize) -> Result<Batch> {
+        let asked = |flow| Asked { flow, sent: None, answer: Answer::Silence, answered: false };
+        let hop = |(at, flow): (usize, u32)| Hop {
+            ttl: u8::try_from(at + 1).unwrap_or(u8::MAX),
+            large: asked(flow),
+            small: asked(flow + 1),
+            blamed: 0,
+        };
+        let hops: Vec<Hop> = (from..(from + BATCH).min(HOPS)).zip((0..).step_by(2)).map(hop).collect();
+        Ok(Batch { prober: Datagrams::toward(remote, local, FLOWS, LONGEST_WAIT)?, hops })
+    }
+
+    /// Sends both sizes to every hop that has not answered both; how many packets left. The small one goes last: where a
+    /// router limits its answers, one to it shows that the large one could have been answered too.
+    fn ask(&mut self, round: u32, sizes: Sizes) -> Result<u64> {
+        let arrived = self.hops.iter().position(|hop| hop.small.answer == Answer::Arrived);
+        let last = arrived.unwrap_or(self.hops.len());
+        self.hops.iter_mut().for_each(|hop| (hop.large.sent, hop.small.sent) = (None, None));
+        for hop in self.hops.iter_mut().take(last + 1) {
+            if hop.large.answer == Answer::Silence || hop.small.answer == Answer::Silence {
+                for (asked, size) in [(&mut hop.large, sizes.large), (&mut hop.small, sizes.small)] {
+                    asked.answered = false;
+                    let number = round * FLOWS + asked.flow;
+                    self.prober.send_sized(Probe { number, ttl: hop.ttl, flow: asked.flow }, size)?;
+                }
+            }
+        }
+        self.take()?;
+        Ok(self.asked().count() as u64)
+    }
+
+    /// Waits for the answers of a round: as long as `patience`, which shrinks once the far end is heard.
+    fn listen(&mut self, patience: &mut Nanos) -> Result<()> {
+        let start = mono_now();
+        loop {
+            if let Some(round_trip) = self.take()? {
+                *patience = answer_time(round_trip);
+            }
+            let deadline = start + *patience;
+            if self.asked().all(|asked| asked.answered) || mono_now() >= deadline {
+                return Ok(());
+            }
+            let sockets = self.prober.sockets();
+            let mut interests: Vec<Interest<'_>> = sockets.iter().map(Interest::readable).collect();
+            wait(&mut interests, Some(deadline))?;
+        }
+    }
+
+    /// Probes that left in this round.
+    fn asked(&self) -> impl Iterator<Item = &Asked> {
+        let both = self.hops.iter().flat_map(|hop| [&hop.large, &hop.small]);
+        both.filter(|asked| asked.sent.is_some())
+    }
+
+    /// Takes what happened; the round trip to the far end, where it answered.
+    fn take(&mut self) -> Result<Option<Nanos>> {
+        let mut heard = Vec::new();
+        self.prober.take(&mut heard)?;
+        let mut round_trip = None;
+        for heard in heard {
+            let (Heard::Sent(number, _) | Heard::Refused(number) | Heard::Answer(number, _)) = heard;
+            let both = self.hops.iter_mut().flat_map(|hop| [&mut hop.large, &mut hop.small]);
+            let asked = both.into_iter().find(|asked| asked.flow == number % FLOWS);
+            round_trip = asked.and_then(|asked| asked.hear(heard)).or(round_trip);
+        }
+        Ok(round_trip)
+    }
+}
+
+impl Hop {
+    fn seen(&self) -> Seen {
+        Seen { large: self.large.answer, small: self.small.answer, blamed: self.blamed }
+    }
+
+    fn blame(&mut self) {
+        self.blamed += u32::from(self.small.answered && self.large.answer == Answer::Silence);
+    }
+}
+
+impl Asked {
+    /// Takes what happened to it; the round trip to the far end.
+    fn hear(&mut self, heard: Heard) -> Option<Nanos> {
+        let (from, kind, at) = match heard {
+            Heard::Sent(_, at) => {
+                self.sent = Some(at);
+                return None;
+            }
+            Heard::Refused(_) => {
+                self.answer = Answer::NotSent;
+                return None;
+            }
+            Heard::Answer(_, answer) => (answer.from, answer.kind, answer.at),
+        };
+        self.answered = true;
+        self.answer = match kind {
+            AnswerKind::Arrived => Answer::Arrived,
+            AnswerKind::Expired => Answer::Router(from),
+            AnswerKind::TooBig(_) => Answer::TooBig(Some(from)),
+            AnswerKind::Refused(..) => Answer::Refused,
+        };
+        let sent = self.sent.filter(|_| self.answer == Answer::Arrived);
+        sent.map(|sent| at.saturating_since(sent))
+    }
+}
+
+/// Whether more hops can tell more: not once the far end was reached, or nothing answered for long.
+fn is_over(hops: &[Hop]) -> bool {
+    let told = |hop: &Hop| matches!(hop.small.answer, Answer::Router(_));
+    let ended = |hop: &Hop| {
+        matches!(hop.small.answer, Answer::Arrived | Answer::Refused) || hop.large.answer == Answer::Arrived
+    };
+    hops.iter().any(ended) || (hops.len() >= SILENT_HOPS && !hops.iter().rev().take(SILENT_HOPS).any(told))
+}
+
+/// The hop that limits, from the answers of all hops in order.
+fn judge(hops: &[Seen]) -> Option<LimitingHop> {
+    if hops.iter().any(|hop| hop.large == Answer::NotSent) {
+        return Some(LimitingHop { address: None, ttl: Some(0), found_by: HopSource::Sender });
+    }
+    // A router looks at the TTL before the size, so it complains of the size of what would have lived on.
+    let refused = hops.iter().enumerate().find_map(|(at, hop)| match hop.large {
+        Answer::TooBig(from) => Some((at, from)),
+        _ => None,
+    });
+    if let Some((at, from)) = refused {
+        let named = hops.iter().position(|hop| from.is_some_and(|from| hop.small == Answer::Router(from)));
+        let ttl = u8::try_from(named.map_or(at, |named| named + 1)).ok();
+        return Some(LimitingHop { address: from, ttl, found_by: HopSource::TooBig });
+    }
+    let passes = |hop: &Seen| matches!(hop.large, Answer::Router(_) | Answer::Arrived);
+    let last = hops.iter().rposition(passes);
+    if last.is_some_and(|last| hops[last].large == Answer::Arrived) {
+        return None;
+    }
+    // Were the one right behind it silent to both, it might be that one which limits.
+    let behind = hops.get(last.map_or(0, |last| last + 1))?;
+    if behind.large != Answer::Silence || behind.blamed < ENOUGH {
+        return None;
+    }
+    let address = last.and_then(|last| match hops[last].large {
+        Answer::Router(router) => Some(router),
+        _ => None,
+    });
+    let ttl = u8::try_from(last.map_or(0, |last| last + 1)).ok();
+    Some(LimitingHop { address, ttl, found_by: HopSource::Trace })
+}
+
+/// Hops asked at most.
+const HOPS: usize = 30;
+/// Hops asked at once: a router that limits its answers gives at least six in a burst.
+const BATCH: usize = 4;
+/// Two for each of them.
+const FLOWS: u32 = 2 * BATCH as u32;
+/// Times that each unanswered probe is sent.
+const ROUNDS: u32 = 3;
+/// Rounds that have to agree.
+const ENOUGH: u32 = 2;
+/// Silent hops in a row after which the rest is taken for silent too.
+const SILENT_HOPS: usize = 8;
+const ROUND_TRIPS: u64 = 4;
+const SHORTEST_WAIT: Nanos = Nanos::from_millis(60);
+/// The same where the far end has not answered such packets yet.
+const UNHEARD_WAIT: Nanos = Nanos::from_millis(150);
+const LONGEST_WAIT: Nanos = Nanos::from_millis(700);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Answer::{Arrived, NotSent, Refused, Router, Silence, TooBig};
+
+    fn ip(last: u8) -> IpAddr {
+        [192, 0, 2, last].into()
+    }
+
+    fn found(hops: &[(Answer, Answer)]) -> Option<(Option<IpAddr>, u8, HopSource)> {
+        let seen: Vec<Seen> = hops
+            .iter()
+            .map(|&(large, small)| Seen { large, small, blamed: u32::from(small != Silence) * ENOUGH })
+            .collect();
+        judge(&seen).map(|hop| (hop.address, hop.ttl.unwrap(), hop.found_by))
+    }
+
+    #[test]
+    fn the_last_hop_that_answers_large_packets_is_it() {
+        let (one, two) = (Router(ip(1)), Router(ip(2)));
+        let hole = Some((Some(ip(1)), 1, HopSource::Trace));
+        assert_eq!(found(&[(one, one), (Silence, two), (Silence, Arrived)]), hole);
+        let second = Some((Some(ip(2)), 2, HopSource::Trace));
+        assert_eq!(found(&[(Silence, one), (two, Silence), (Silence, Arrived)]), second, "a hop was lazy");
+        let first_link = Some((None, 0, HopSource::Trace));
+        assert_eq!(found(&[(Silence, one), (Silence, Arrived)]), first_link);
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_not() {
+        let one = Router(ip(1));
+        for hops in [
+            &[][..],
+            &[(Silence, Silence); 8],
+            &[(one, one), (Silence, Silence), (Silence, Silence)],
+            &[(one, one), (Silence, Silence), (Silence, Router(ip(3))), (Silence, Silence)],
+            &[(one, one), (Arrived, Arrived)],
+            &[(one, one), (Silence, one), (Arrived, Silence)],
+            &[(one, one), (Refused, Refused)],
+        ] {
+            assert_eq!(found(hops), None, "{hops:?}");
+        }
+        let once = Seen { large: Silence, small: one, blamed: ENOUGH - 1 };
+        assert_eq!(judge(&[once]), None, "it may have been chance");
+    }
+
+    #[test]
+    fn a_router_that_complains_is_one_hop_nearer_than_its_probe() {
+        let (one, two) = (Router(ip(1)), Router(ip(2)));
+        let told = Some((Some(ip(1)), 1, HopSource::TooBig));
+        assert_eq!(found(&[(one, one), (TooBig(Some(ip(1))), two), (TooBig(Some(ip(1))), Arrived)]), told);
+        assert_eq!(found(&[(Silence, Silence), (TooBig(Some(ip(9))), two)]).unwrap().1, 1);
+        assert_eq!(found(&[(NotSent, one)]), Some((None, 0, HopSource::Sender)));
+    }
+
+    #[test]
+    fn loopback_is_one_hop_and_limits_by_its_own_mtu() {
+        let mut packets = 0;
+        let run = |large, packets: &mut u64| {
+            let target = SocketAddr::from(([127, 0, 0, 1], 0));
+            let sizes = Sizes { large, small: 500 };
+            trace(target, &LocalOptions::default(), (sizes, None), packets, &Interrupt::default()).unwrap()
+        };
+        let whole = run(1500, &mut packets);
+        assert_eq!((whole.limit, whole.arrived), (None, true));
+        assert!((2..=4 * BATCH as u64).contains(&packets), "{packets}");
+        let own = run(70_000, &mut packets).limit.unwrap();
+        assert_eq!((own.ttl, own.found_by), (Some(0), HopSource::Sender));
+    }
+}

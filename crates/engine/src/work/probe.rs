@@ -1,0 +1,425 @@
+//! Probing a path from the client: round trips, and which datagrams of which shape cross, either way.
+//!
+//! The far end says over the control connection what arrived, so a broken way back cannot falsify the way out.
+
+pub(crate) mod flow;
+pub(crate) mod numbered;
+
+use crate::error::{Context, Error, Kind, Result, fault};
+use crate::host::interrupt::Interrupt;
+use crate::session::connect::Security;
+use crate::work::dialogue::{Dialogue, Words};
+use crate::work::probe::flow::ProbeFlow;
+use crate::work::throughput::flows::is_too_big;
+use crate::work::throughput::shared::FlowSocket;
+use linux::clock::{mono_now, sleep_until};
+use linux::tcp_info::tcp_info;
+use model::event::Probe;
+use model::path::{Flow, FragmentShape, headers};
+use model::plan::{Direction, LocalOptions, Target, Transport};
+use model::stats::histogram::Histogram;
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::collections::BTreeSet;
+use wire::ProtocolError;
+use wire::native::probe::{
+    Echo, Ledger, MIN_SIZE, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount,
+};
+use wire::native::{Expired, Limits, PathSeen};
+
+/// A probe session with a pathmeter server.
+pub struct Prober {
+    dialogue: Dialogue,
+    flow: ProbeFlow,
+    ledger: Ledger,
+    echoes: Vec<(Echo, MonoTime)>,
+    next_id: u32,
+    rtt: Nanos,
+    /// Datagrams that both ends have sent.
+    datagrams: u64,
+    /// Payloads that the sender of a direction refused to send in one piece.
+    refused: BTreeSet<(Direction, u32)>,
+}
+
+/// What came of packets with growing TTLs from the far end.
+#[derive(Clone, Debug)]
+pub(crate) struct TracedBack {
+    /// Number of the order.
+    pub(crate) id: u32,
+    /// When it was given.
+    pub(crate) began: MonoTime,
+    /// How many packets.
+    pub(crate) hops: u8,
+    /// A bit for each packet that came: the lowest for that of one hop.
+    pub(crate) arrived: u128,
+    /// The routers that ended the others, and some of earlier orders.
+    pub(crate) expired: Vec<Expired>,
+}
+
+/// Datagrams to send one way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Volley<'a> {
+    /// UDP payloads; each goes once before any goes again.
+    pub(crate) sizes: &'a [u32],
+    /// How many of each.
+    pub(crate) count: u32,
+    /// How each is cut into fragments; `None`: fragments are forbidden.
+    pub(crate) cut: Option<FragmentShape>,
+    /// The first of each size goes one hop, the second two, and so on.
+    pub(crate) trace: bool,
+}
+
+impl Prober {
+    /// Opens a session, with its one UDP flow.
+    pub fn open(
+        target: &Target,
+        local: &LocalOptions,
+        security: &Security,
+        interrupt: &Interrupt,
+    ) -> Result<Prober> {
+        let mut dialogue = Dialogue::open(target, local, security, interrupt, WORDS, ProbeClient::new)?;
+        let deadline = mono_now() + OPEN_LIMIT;
+        while !dialogue.machine.is_ready() {
+            let until = dialogue.advance()?;
+            if !dialogue.machine.is_ready() {
+                dialogue.wait(until, deadline, None)?;
+            }
+        }
+        let Some(FlowSocket::Udp(socket)) = &dialogue.flow else {
+            return Err(fault("the probe session has no flow"));
+        };
+        let flow =
+            ProbeFlow::open(socket.clone(), local.device.as_deref()).context("set up the probe flow")?;
+        Ok(Prober {
+            dialogue,
+            flow,
+            ledger: Ledger::default(),
+            echoes: Vec::new(),
+            next_id: 1,
+            rtt: Nanos::from_millis(10),
+            datagrams: 0,
+            refused: BTreeSet::new(),
+        })
+    }
+
+    /// The same where nobody may know whether a pathmeter is there: `None` when nothing answers, or something else does.
+    pub(crate) fn open_if_there(
+        target: &Target,
+        local: &LocalOptions,
+        security: &Security,
+        interrupt: &Interrupt,
+    ) -> Result<Option<Prober>> {
+        match Prober::open(target, &briefly(local), security, interrupt) {
+            Ok(prober) => Ok(Some(prober)),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the server allows throughput tests.
+    pub fn limits(&self) -> &Limits {
+        self.dialogue.machine.limits()
+    }
+
+    /// The server's host.
+    pub fn peer(&self) -> Option<&model::host::Host> {
+        self.dialogue.machine.peer_host()
+    }
+
+    /// How long the control connection took to open, neighbour discovery included.
+    pub fn opened(&self) -> Nanos {
+        self.dialogue.pump.link.opened
+    }
+
+    /// IPv6?
+    pub(crate) fn is_ipv6(&self) -> bool {
+        !self.flow.is_v4()
+    }
+
+    /// Datagrams that both ends have sent so far.
+    pub(crate) fn datagrams(&self) -> u64 {
+        self.datagrams
+    }
+
+    /// Round trips of small datagrams on the idle path, one after the other.
+    pub fn idle_rtt(&mut self, count: u64) -> Result<Probe> {
+        let mut histogram = Histogram::default();
+        let mut lost = 0;
+        for sequence in 0..count {
+            let began = mono_now();
+            let echo = Echo { sequence, sent: began };
+            // A refused or full socket is a lost probe, and is counted as one.
+            self.flow.socket.send(&ProbeDatagram::Echo(echo).encode(ECHO_SIZE)).ok();
+            let patience = if histogram.count() == 0 {
+                ECHO_LIMIT
+            } else {
+                ECHO_LIMIT.min(Nanos(self.rtt.0 * 20 + ECHO_SLACK.0))
+            };
+            self.run_until(began + patience, |p| p.echoes.iter().any(|(e, _)| *e == echo))
+                .or_else(timed_out)?;
+            match self.echoes.drain(..).find(|(e, _)| *e == echo) {
+                Some((_, came)) => histogram.record(came.saturating_since(began).0),
+                None => lost += 1,
+            }
+            sleep_until(began + ECHO_GAP);
+        }
+        let rtt = histogram.distribution().unwrap_or_default();
+        self.rtt = if rtt.count > 0 { rtt.p99 } else { self.rtt };
+        Ok(Probe::IdleRtt { transport: Transport::Udp, rtt, lost })
+    }
+
+    /// The sender's own kernel refuses to send a payload of this size in one piece.
+    pub(crate) fn is_refused(&self, direction: Direction, payload: u32) -> bool {
+        self.refused.contains(&(direction, payload))
+    }
+
+    /// Sends datagrams one way; says which arrived, and in which fragments.
+    pub(crate) fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> Result<Vec<SizeCount>> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let all = volley.sizes.len() as u64 * u64::from(volley.count);
+        self.datagrams += all;
+        let arrived = |rows: &[SizeCount]| rows.iter().map(|row| u64::from(row.count)).sum::<u64>() >= all;
+        match direction {
+            Direction::Up => {
+                self.send_up(id, volley)?;
+                self.pause(Nanos(self.round_trip().0 / 2))?;
+                let seen = self.seen(id)?;
+                if arrived(&seen) {
+                    return Ok(seen);
+                }
+                self.pause(self.settle())?;
+                self.seen(id)
+            }
+            Direction::Down => {
+                let Volley { sizes, count, cut, trace } = volley;
+                let send = ProbeSend { id, sizes: sizes.to_vec(), count, cut, trace, gap: GAP };
+                self.dialogue.machine.order(mono_now(), send)?;
+                let too_big = self.sent(id)?;
+                if volley.cut.is_none() {
+                    self.refused.extend(too_big.into_iter().map(|size| (Direction::Down, size)));
+                }
+                self.run_until(mono_now() + self.settle(), |p| arrived(&p.ledger.received(id)))
+                    .or_else(timed_out)?;
+                Ok(self.ledger.received(id))
+            }
+        }
+    }
+
+    /// What the sender of a direction knows of the path.
+    pub(crate) fn sender(&mut self, direction: Direction) -> Result<PathSeen> {
+        match direction {
+            Direction::Up => Ok(self.flow.seen(self.dialogue.pump.link.socket(), 0)),
+            Direction::Down => self.path_seen(0),
+        }
+    }
+
+    /// What the far end knows of the path to this one, and of the routers that ended probes of this order or a later one.
+    fn path_seen(&mut self, since: u32) -> Result<PathSeen> {
+        self.dialogue.machine.report_path(mono_now(), since)?;
+        let mut answer = None;
+        self.run_until(mono_now() + ANSWER_LIMIT, |p| {
+            if let Some(ProbeReply::Path(seen)) = p.dialogue.machine.take_reply() {
+                answer = Some(*seen);
+            }
+            answer.is_some()
+        })?;
+        Ok(answer.unwrap_or_default())
+    }
+
+    /// The far end sends packets of `size` bytes, the first of which may go one hop, the second two, and so on up to `hops`.
+    /// `since`: routers that answered orders from this one on are told again.
+    pub(crate) fn trace_back(&mut self, size: u32, hops: u8, since: Option<u32>) -> Result<TracedBack> {
+        let payload = size.saturating_sub(headers(self.is_ipv6())).max(MIN_SIZE);
+        let (id, began) = (self.next_id, mono_now());
+        let volley = Volley { sizes: &[payload], count: hops.into(), cut: None, trace: true };
+        self.volley(Direction::Down, volley)?;
+        let expired = self.path_seen(since.unwrap_or(id))?.expired;
+        Ok(TracedBack { id, began, hops, arrived: self.ledger.indexes(id, payload), expired })
+    }
+
+    /// What the kernel knows of the control connection at this end.
+    pub(crate) fn control(&self) -> Option<linux::tcp_info::TcpInfo> {
+        tcp_info(self.dialogue.pump.link.socket()).ok()
+    }
+
+    /// Longest wait for stragglers, and for what routers say of them.
+    pub(crate) fn settle(&self) -> Nanos {
+        Nanos(self.round_trip().0 * 2 + SETTLE.0)
+    }
+
+    /// A round trip of the control connection. The smoothed one may still remember a first packet that waited for a
+    /// neighbour to be found, the shortest knows no queues: the former, but no more than four of the latter.
+    fn round_trip(&self) -> Nanos {
+        let Some(tcp) = self.control() else { return self.rtt };
+        let shortest = tcp.min_rtt.unwrap_or(tcp.rtt);
+        Nanos(tcp.rtt.0.min(shortest.0 * 4))
+    }
+
+    /// Says goodbye.
+    pub fn close(mut self) {
+        self.dialogue.machine.finish(mono_now());
+        self.run_until(mono_now() + Nanos::from_millis(200), |_| false).ok();
+    }
+
+    fn send_up(&mut self, id: u32, volley: Volley<'_>) -> Result<()> {
+        let mut refused = Vec::new();
+        for index in 0..volley.count {
+            let hops = volley.trace.then(|| u8::try_from(index + 1).unwrap_or(u8::MAX));
+            for &size in volley.sizes {
+                if refused.contains(&size) {
+                    continue;
+                }
+                let datagram = ProbeDatagram::Probe { id, index, size }.encode(size);
+                match self.flow.send(&datagram, volley.cut, hops) {
+                    Err(e) if is_too_big(&e) => refused.push(size),
+                    // A full queue loses a datagram as the path may.
+                    _ => {}
+                }
+                sleep_until(mono_now() + GAP);
+            }
+        }
+        if volley.cut.is_none() {
+            self.refused.extend(refused.into_iter().map(|size| (Direction::Up, size)));
+        }
+        Ok(())
+    }
+
+    fn seen(&mut self, wanted: u32) -> Result<Vec<SizeCount>> {
+        self.dialogue.machine.report(mono_now(), wanted)?;
+        let mut answer = None;
+        self.run_until(mono_now() + ANSWER_LIMIT, |p| {
+            while let Some(reply) = p.dialogue.machine.take_reply() {
+                if let ProbeReply::Seen { id, received } = reply
+                    && id == wanted
+                {
+                    answer = Some(received);
+                }
+            }
+            answer.is_some()
+        })?;
+        Ok(answer.unwrap_or_default())
+    }
+
+    /// Waits until an order is carried out; the sizes that were refused.
+    fn sent(&mut self, wanted: u32) -> Result<Vec<u32>> {
+        let mut answer = None;
+        self.run_until(mono_now() + ANSWER_LIMIT, |p| {
+            while let Some(reply) = p.dialogue.machine.take_reply() {
+                if let ProbeReply::Sent { id, too_big } = reply
+                    && id == wanted
+                {
+                    answer = Some(too_big);
+                }
+            }
+            answer.is_some()
+        })?;
+        Ok(answer.unwrap_or_default())
+    }
+
+    /// Lets time pass.
+    pub(crate) fn pause(&mut self, time: Nanos) -> Result<()> {
+        self.run_until(mono_now() + time, |_| false).or_else(timed_out)
+    }
+
+    /// Keeps the session going until `done` or the deadline, which is an error.
+    fn run_until(&mut self, deadline: MonoTime, mut done: impl FnMut(&mut Prober) -> bool) -> Result<()> {
+        loop {
+            let until = self.dialogue.advance()?;
+            if done(self) {
+                return Ok(());
+            }
+            let socket = self.flow.socket.clone();
+            self.dialogue.wait(until, deadline, Some(socket.as_ref()))?;
+            self.take_datagrams();
+        }
+    }
+
+    fn take_datagrams(&mut self) {
+        self.flow.hear();
+        let mut buffer = [0; 1 << 16];
+        while let Some((length, fragment)) = self.flow.receive(&mut buffer) {
+            let now = mono_now();
+            if let Some(ProbeDatagram::EchoReply(echo)) = ProbeDatagram::decode(&buffer[..length]) {
+                self.echoes.push((echo, now));
+            } else {
+                self.ledger.count(&buffer[..length], fragment);
+            }
+        }
+    }
+}
+
+/// Sends probes over one flow and says what came of them. Beside the one that does, tests have paths that are simulated.
+pub(crate) trait Probes {
+    /// IPv6?
+    fn is_ipv6(&self) -> bool;
+    /// The flow whose packets go this way.
+    fn flow(&self, direction: Direction) -> Flow;
+    /// What the sender of a direction knows of the path.
+    fn sender(&mut self, direction: Direction) -> Result<PathSeen>;
+    /// Sends datagrams one way; says which arrived, and in which fragments.
+    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> Result<Vec<SizeCount>>;
+    /// The sender's own kernel refused to send a payload of this size in one piece.
+    fn is_refused(&self, direction: Direction, payload: u32) -> bool;
+}
+
+impl Probes for Prober {
+    fn is_ipv6(&self) -> bool {
+        Prober::is_ipv6(self)
+    }
+
+    fn flow(&self, direction: Direction) -> Flow {
+        let (near, far) = self.flow.ends();
+        let (from, to) = if direction == Direction::Up { (near, far) } else { (far, near) };
+        Flow { transport: Transport::Udp, from, to }
+    }
+
+    fn sender(&mut self, direction: Direction) -> Result<PathSeen> {
+        Prober::sender(self, direction)
+    }
+
+    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> Result<Vec<SizeCount>> {
+        Prober::volley(self, direction, volley)
+    }
+
+    fn is_refused(&self, direction: Direction, payload: u32) -> bool {
+        Prober::is_refused(self, direction, payload)
+    }
+}
+
+/// The same with no long wait for connections: whether anything listens there is not known.
+pub(crate) fn briefly(local: &LocalOptions) -> LocalOptions {
+    let asked = local.connect_timeout.unwrap_or(UNSURE_WAIT);
+    LocalOptions { connect_timeout: Some(asked.min(UNSURE_WAIT)), ..local.clone() }
+}
+
+/// Nobody answers there, or something else than a pathmeter.
+pub(crate) fn is_absent(error: &Error) -> bool {
+    match error.protocol() {
+        Some(ProtocolError::Violation { .. } | ProtocolError::Closed(_) | ProtocolError::Timeout(_)) => true,
+        Some(_) => false,
+        None => error.kind() == Kind::Unreachable,
+    }
+}
+
+/// A deadline that passes is expected where one only waits.
+fn timed_out(error: Error) -> Result<()> {
+    match error.protocol() {
+        Some(ProtocolError::Timeout(_)) => Ok(()),
+        _ => Err(error),
+    }
+}
+
+const ECHO_SIZE: u32 = 64;
+const ECHO_GAP: Nanos = Nanos(5_000_000);
+const ECHO_LIMIT: Nanos = Nanos(1_000_000_000);
+const ECHO_SLACK: Nanos = Nanos(100_000_000);
+/// Time between two probes.
+const GAP: Nanos = Nanos(100_000);
+/// Least time for stragglers to arrive.
+const SETTLE: Nanos = Nanos(25_000_000);
+const WORDS: Words = Words { closed: "during the probes", late: "while probing the path" };
+/// For a pathmeter that may not be there: a SYN may be lost once, and its repetition after a second take a second.
+const UNSURE_WAIT: Nanos = Nanos::from_millis(2_000);
+const OPEN_LIMIT: Nanos = Nanos(15_000_000_000);
+const ANSWER_LIMIT: Nanos = Nanos(10_000_000_000);

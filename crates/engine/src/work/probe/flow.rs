@@ -1,0 +1,358 @@
+//! The one UDP flow of a probe session, at either end: sends datagrams of every shape, hears what routers say of them.
+//!
+//! The kernel's path MTU cache is neither trusted nor taught: where this process may make packets by hand, probes are
+//! made so, and the socket they belong to ignores packet-too-big messages for the cache. Without the privilege IPv4
+//! does the same but for a router that answers within the system call; IPv6 has no way round the cache.
+
+use crate::error::Result;
+use crate::work::throughput::flows::is_v4;
+use linux::clock::mono_now;
+use linux::counters::{Counter, Counters};
+use linux::errno::EMSGSIZE;
+use linux::error_queue::{self, NetworkError, Origin, QueueEntry};
+use linux::message;
+use linux::nic::Nic;
+use linux::options::{self, MtuDiscovery};
+use linux::raw::{RawSender, TooBigListener};
+use linux::sockaddr::plain;
+use linux::tcp_info::tcp_info;
+use model::framing::LARGEST_PACKET;
+use model::path::{FragmentShape, Syn, TooBig, headers};
+use model::time::MonoTime;
+use packet::header;
+use packet::icmp::{TIME_EXCEEDED, TIME_EXCEEDED_V6};
+use packet::{HandMade, mpls_labels, syn_options};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
+use wire::native::probe::{packet_too_big, quoted};
+use wire::native::{Expired, PathSeen};
+
+/// A probe flow.
+pub(crate) struct ProbeFlow {
+    pub(crate) socket: Arc<UdpSocket>,
+    local: SocketAddr,
+    remote: SocketAddr,
+    raw: Option<RawSender>,
+    listener: Option<TooBigListener>,
+    too_big: Vec<TooBig>,
+    expired: VecDeque<Expired>,
+    /// When probes left that may go no further than some hops, oldest first.
+    traced: VecDeque<Traced>,
+    /// MTU of the interface toward the far end: no larger packet leaves it.
+    interface_mtu: Option<u32>,
+    /// Path MTU of the kernel's cache when the flow was opened.
+    cached_mtu: Option<u32>,
+    next_id: u32,
+    /// The SYN of the control connection: the kernel gives it once.
+    syn: Option<Syn>,
+}
+
+/// A probe that may go no further than some hops.
+#[derive(Clone, Copy, Debug)]
+struct Traced {
+    id: u32,
+    index: u32,
+    size: u32,
+    at: MonoTime,
+}
+
+impl ProbeFlow {
+    /// Takes over a connected socket that does not block. `device`: the interface it is bound to.
+    pub(crate) fn open(socket: Arc<UdpSocket>, device: Option<&str>) -> Result<ProbeFlow> {
+        let (local, remote) = (plain(socket.local_addr()?), plain(socket.peer_addr()?));
+        let cached_mtu = options::path_mtu(socket.as_ref()).ok().and_then(|mtu| u32::try_from(mtu.0).ok());
+        let raw = RawSender::open(remote.is_ipv6()).ok();
+        if let (Some(raw), Some(device)) = (&raw, device) {
+            options::set_device(raw, device)?;
+        }
+        let listener = raw.as_ref().filter(|_| remote.is_ipv6()).and_then(|_| TooBigListener::open().ok());
+        let mut flow = ProbeFlow {
+            socket,
+            local,
+            remote,
+            raw,
+            listener,
+            too_big: Vec::new(),
+            expired: VecDeque::new(),
+            traced: VecDeque::new(),
+            interface_mtu: interface_mtu(remote.ip()),
+            cached_mtu,
+            // The clock: datagrams of earlier sessions must not be joined with ours.
+            next_id: linux::clock::mono_now().0 as u32,
+            syn: None,
+        };
+        options::set_receive_errors(flow.socket.as_ref(), true)?;
+        message::set_receive_notes(flow.socket.as_ref())?;
+        options::set_receive_fragment_size(flow.socket.as_ref(), true)?;
+        // Older kernels than Linux 5.9 say nothing of extensions.
+        options::set_receive_extensions(flow.socket.as_ref()).ok();
+        flow.rest()?;
+        Ok(flow)
+    }
+
+    /// Address and port of this end, and of the far one.
+    pub(crate) fn ends(&self) -> (SocketAddr, SocketAddr) {
+        (self.local, self.remote)
+    }
+
+    /// IPv4 all the way?
+    pub(crate) fn is_v4(&self) -> bool {
+        is_v4(self.remote.ip())
+    }
+
+    /// Sends one datagram: whole or not at all, or cut in this shape; it may go so many hops.
+    ///
+    /// # Errors
+    /// `EMSGSIZE` when the interface cannot send it so; fragments by hand without the privilege.
+    pub(crate) fn send(
+        &mut self,
+        bytes: &[u8],
+        cut: Option<FragmentShape>,
+        hops: Option<u8>,
+    ) -> io::Result<()> {
+        if hops.is_some() {
+            self.note_traced(bytes);
+        }
+        match (cut, &self.raw) {
+            (None, Some(_)) => self.send_by_hand(bytes, None, hops),
+            (None, None) => self.send_by_kernel(bytes, MtuDiscovery::Probe, hops),
+            (Some(FragmentShape::MayBeCut), _) => self.send_by_kernel(bytes, MtuDiscovery::Interface, hops),
+            (Some(FragmentShape::ByKernel), _) => self.send_by_kernel(bytes, MtuDiscovery::Omit, hops),
+            (Some(shape), _) => self.send_by_hand(bytes, Some(shape), hops),
+        }
+    }
+
+    /// Takes one datagram and the largest fragment it came in. Never blocks; `None`: nothing is there.
+    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> Option<(usize, Option<u32>)> {
+        for _ in 0..PENDING_ERRORS {
+            match message::receive(self.socket.as_ref(), buffer) {
+                Ok(received) => return Some((received.len, received.fragment)),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return None,
+                // An ICMP message is told here too; the queue has the details.
+                Err(_) => self.hear(),
+            }
+        }
+        None
+    }
+
+    /// Takes what routers have said of the probes.
+    pub(crate) fn hear(&mut self) {
+        let mut quote = [0; QUOTED];
+        for _ in 0..MESSAGES_AT_ONCE {
+            match error_queue::take(self.socket.as_ref(), &mut quote) {
+                Ok(Some(QueueEntry::Error(error))) => self.note(&error, &quote[..error.quoted.min(QUOTED)]),
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => break,
+            }
+        }
+        let mut message = [0; 256];
+        for _ in 0..MESSAGES_AT_ONCE {
+            let Some(Ok((length, from))) = self.listener.as_ref().map(|l| l.receive(&mut message)) else {
+                break;
+            };
+            if let Some(told) = packet_too_big(&message[..length], self.local, self.remote) {
+                self.note_too_big(told.size + headers(true), told.mtu, from);
+            }
+        }
+    }
+
+    /// What this end knows of the path. `control`: the control connection of the session; `since`: routers at which probes of
+    /// an earlier order ended are left out.
+    pub(crate) fn seen(&mut self, control: &TcpStream, since: u32) -> PathSeen {
+        self.hear();
+        let kept = || syn_options(&options::saved_syn(control).ok()?);
+        self.syn = self.syn.or_else(kept);
+        let tcp = tcp_info(control).ok();
+        let announced = tcp.as_ref().map(|tcp| {
+            let options = if tcp.options.timestamps { TIMESTAMPS } else { 0 };
+            u32::try_from(tcp.advertised_mss.0).unwrap_or(u32::MAX).saturating_add(options)
+        });
+        let counters = Counters::snapshot().ok();
+        PathSeen {
+            interface_mtu: self.interface_mtu,
+            cached_mtu: self.cached_mtu,
+            makes_packets: self.raw.is_some(),
+            mtu_probing: mtu_probing(),
+            announced_mss: announced,
+            syn: self.syn,
+            fragments_received: counters
+                .and_then(|counters| counters.of_version(Counter::ReasmReqds, self.remote.is_ipv6())),
+            too_big: self.too_big.clone(),
+            expired: self.expired.iter().filter(|told| told.id >= since).cloned().collect(),
+        }
+    }
+
+    fn send_by_kernel(&mut self, bytes: &[u8], mode: MtuDiscovery, hops: Option<u8>) -> io::Result<()> {
+        options::set_mtu_discovery(self.socket.as_ref(), mode).map_err(|e| e.source)?;
+        if self.remote.is_ipv6() && mode == MtuDiscovery::Omit {
+            options::set_fragment_mtu(self.socket.as_ref(), piece(true)).map_err(|e| e.source)?;
+        }
+        if let Some(hops) = hops {
+            options::set_hops(self.socket.as_ref(), hops).map_err(|e| e.source)?;
+        }
+        let mut outcome = self.socket.send(bytes);
+        for _ in 0..PENDING_ERRORS {
+            // The first call after an ICMP message fails with its error, and sends nothing.
+            if outcome.is_ok() {
+                break;
+            }
+            self.hear();
+            outcome = self.socket.send(bytes);
+        }
+        if hops.is_some() {
+            options::set_hops(self.socket.as_ref(), USUAL_HOPS).map_err(|e| e.source)?;
+        }
+        self.rest().map_err(io::Error::other)?;
+        outcome.map(drop)
+    }
+
+    fn send_by_hand(&mut self, bytes: &[u8], cut: Option<FragmentShape>, hops: Option<u8>) -> io::Result<()> {
+        let Some(raw) = &self.raw else { return Err(ErrorKind::PermissionDenied.into()) };
+        self.next_id = self.next_id.wrapping_add(1);
+        let made = HandMade {
+            source: self.local,
+            destination: self.remote,
+            payload: bytes,
+            id: self.next_id,
+            hops: hops.unwrap_or(USUAL_HOPS),
+        };
+        let packets = match cut {
+            None => made.whole().map(|packet| vec![packet]),
+            Some(shape) => {
+                made.fragments(piece_of(self.remote.is_ipv6(), bytes.len())).map(|all| shape.of(all))
+            }
+        };
+        let packets = packets.ok_or_else(|| io::Error::from_raw_os_error(EMSGSIZE))?;
+        packets.iter().try_for_each(|packet| raw.send(packet, self.remote))
+    }
+
+    /// How the socket stands while nothing is sent: messages that come now must not teach the kernel's cache.
+    fn rest(&mut self) -> Result<()> {
+        // IPv6's errors are told only to sockets that teach the cache.
+        let deaf = self.remote.is_ipv6() && self.listener.is_none();
+        let mode = if deaf { MtuDiscovery::Probe } else { MtuDiscovery::Omit };
+        options::set_mtu_discovery(self.socket.as_ref(), mode)?;
+        if self.remote.is_ipv6() {
+            options::set_fragment_mtu(self.socket.as_ref(), 0)?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, error: &NetworkError, quote: &[u8]) {
+        if !matches!(error.origin, Origin::Icmp | Origin::Icmp6) {
+            return;
+        }
+        let probe = quoted(quote);
+        if probe.is_none() && quote.len() >= QUOTE {
+            // It quotes something that was never sent.
+            return;
+        }
+        let headers = headers(!self.is_v4());
+        let expired = matches!(
+            (error.origin, error.icmp_type),
+            (Origin::Icmp, TIME_EXCEEDED) | (Origin::Icmp6, TIME_EXCEEDED_V6)
+        );
+        match (error.path_mtu(), probe) {
+            (_, Some((id, index, size))) if expired => {
+                let told = self.expired((id, index, size), error, quote);
+                if self.expired.len() == MOST_NOTES {
+                    self.expired.pop_front();
+                }
+                self.expired.push_back(told);
+            }
+            (_, probe) if error.errno == EMSGSIZE => {
+                let size = probe.map_or(0, |(_, _, size)| size.saturating_add(headers));
+                self.note_too_big(size, error.info, error.offender);
+            }
+            _ => {}
+        }
+    }
+
+    /// Remembers when a probe left that may end on its way.
+    fn note_traced(&mut self, bytes: &[u8]) {
+        let Some((id, index, size)) = quoted(bytes) else { return };
+        if self.traced.len() == MOST_NOTES {
+            self.traced.pop_front();
+        }
+        self.traced.push_back(Traced { id, index, size, at: mono_now() });
+    }
+
+    /// A router at which a probe ended. Of one that it says a second time, the first message has taken the time.
+    fn expired(&mut self, (id, index, size): (u32, u32, u32), error: &NetworkError, quote: &[u8]) -> Expired {
+        let is_it = |sent: &Traced| (sent.id, sent.index, sent.size) == (id, index, size);
+        let sent = self.traced.iter().position(is_it).and_then(|at| self.traced.remove(at));
+        Expired {
+            id,
+            size,
+            hops: u8::try_from(index + 1).unwrap_or(u8::MAX),
+            from: error.offender,
+            rtt: sent.map(|sent| mono_now().saturating_since(sent.at)),
+            reply_ttl: error.ttl,
+            labels: mpls_labels(quote, error.extensions, headers(!self.is_v4()) as usize),
+        }
+    }
+
+    fn note_too_big(&mut self, size: u32, mtu: u32, from: Option<IpAddr>) {
+        let same = |known: &TooBig| (known.size, known.mtu, known.from) == (size, mtu, from);
+        match self.too_big.iter().position(same) {
+            Some(at) => self.too_big[at].count = self.too_big[at].count.saturating_add(1),
+            None if self.too_big.len() < MOST_NOTES => {
+                self.too_big.push(TooBig { size, mtu, from, count: 1 })
+            }
+            None => {}
+        }
+    }
+}
+
+/// Largest fragment made by hand, whole packet. IPv4: small, so that no MTU interferes; IPv6: the least MTU, for some
+/// boxes drop smaller ones that are not the last.
+pub(crate) fn piece(ipv6: bool) -> u32 {
+    if ipv6 { 1280 } else { 524 }
+}
+
+/// Largest fragment, whole packet, of a datagram with this payload that is cut by hand: one that fits a piece as it is, is
+/// cut in halves.
+fn piece_of(ipv6: bool, payload: usize) -> u32 {
+    let (usual, headers) = (piece(ipv6), header::of_fragment(ipv6));
+    let datagram = u32::try_from(payload).unwrap_or(u32::MAX).saturating_add(8);
+    let half = datagram.div_ceil(2).next_multiple_of(8);
+    if datagram <= (usual - headers) / 8 * 8 { half + headers } else { usual }
+}
+
+/// MTU of the interface toward a host.
+fn interface_mtu(remote: IpAddr) -> Option<u32> {
+    let mtu = Nic::toward(remote).ok()?.link.mtu;
+    Some(if is_v4(remote) { mtu.min(LARGEST_PACKET) } else { mtu })
+}
+
+/// This host's `net.ipv4.tcp_mtu_probing`.
+fn mtu_probing() -> Option<u8> {
+    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_mtu_probing").ok()?.trim().parse().ok()
+}
+
+/// Bytes of TCP's timestamps in a segment.
+const TIMESTAMPS: u32 = 12;
+/// Beginning of a probe that tells which it is.
+const QUOTE: usize = 20;
+/// As much as routers send back of a packet (RFC 1812 section 4.3.2.3), and its extensions.
+const QUOTED: usize = 576;
+const USUAL_HOPS: u8 = 64;
+/// Errors of ICMP messages that may wait on a socket.
+const PENDING_ERRORS: usize = 4;
+const MESSAGES_AT_ONCE: usize = 256;
+const MOST_NOTES: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datagrams_cut_by_hand_come_in_two_pieces() {
+        assert_eq!([piece_of(false, 1000), piece_of(true, 2000)], [524, 1280]);
+        // Where the path takes less than a usual piece, it takes halves of what would fit one.
+        assert_eq!([piece_of(false, 496), piece_of(true, 1224)], [20 + 256, 48 + 616]);
+        assert_eq!(piece_of(false, 24), 20 + 16);
+    }
+}

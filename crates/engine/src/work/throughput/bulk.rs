@@ -1,0 +1,179 @@
+//! The TCP data path: one thread per stream that does nothing but move bytes and count them.
+//!
+//! Sizes and the way of receiving follow measurements, see `docs/benchmarks.md`.
+
+use crate::error::is_pause;
+use crate::work::throughput::pacer::Pacer;
+use crate::work::throughput::shared::{Budget, Counters, Orders, StreamFacts};
+use linux::clock::mono_now;
+use linux::ring::RingReceiver;
+use linux::sendfile::SendFile;
+use linux::stream::{PlainReceiver, Received};
+use model::units::{BitRate, Bytes, Nanos};
+use std::io::{self, ErrorKind, Write};
+use std::net::TcpStream;
+
+/// How a TCP stream sends.
+#[derive(Clone, Debug)]
+pub(crate) struct BulkSender {
+    /// Bytes of one write.
+    pub(crate) block: usize,
+    /// Target payload rate.
+    pub(crate) rate: Option<BitRate>,
+    /// Blocks sent back to back at each step of the pacer.
+    pub(crate) burst: u32,
+    /// The pacer may spin.
+    pub(crate) spin: bool,
+    /// Send the file behind `payload` with sendfile(2).
+    pub(crate) zero_copy: bool,
+}
+
+/// How a TCP stream receives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BulkReceiver {
+    /// Streams that receive at this end at once.
+    pub(crate) streams: usize,
+    /// Do not copy to user space.
+    pub(crate) discard: bool,
+    /// No more than this is read in a second.
+    pub(crate) rate: Option<BitRate>,
+}
+
+/// Sends until the orders, the budget or the peer end it.
+pub(crate) fn send(
+    how: &BulkSender,
+    payload: &[u8],
+    stream: &TcpStream,
+    counters: &Counters,
+    budget: &Budget,
+    orders: &Orders,
+) -> Result<(), String> {
+    let zero_copy = how.zero_copy.then(|| SendFile::new(payload)).transpose().map_err(|e| e.to_string())?;
+    stream.set_write_timeout(Some(POLL.to_duration())).map_err(|e| e.to_string())?;
+    let mut pacer = how.rate.map(|rate| Pacer::new(rate, how.spin, mono_now()));
+    let step = if pacer.is_some() { how.block * how.burst.max(1) as usize } else { how.block };
+    let mut now = mono_now();
+    loop {
+        if let Some(pacer) = &mut pacer {
+            now = pacer.wait(orders.deadline().min(now + POLL));
+            if now < pacer.due() && !orders.sender_is_over(now) {
+                continue;
+            }
+        }
+        if orders.sender_is_over(now) {
+            return Ok(());
+        }
+        let granted = budget.take(step as u64);
+        if granted == 0 {
+            return Ok(());
+        }
+        let mut left = granted as usize;
+        while left > 0 && !orders.sender_is_over(now) {
+            let chunk = left.min(payload.len());
+            let wrote = match &zero_copy {
+                Some(file) => file.send(stream, chunk),
+                None => (&*stream).write(&payload[..chunk]),
+            };
+            now = mono_now();
+            match wrote {
+                Ok(0) => break,
+                Ok(n) => {
+                    left -= n;
+                    counters.add_call(n as u64);
+                    counters.touch(now);
+                }
+                Err(e) if is_pause(&e) => {}
+                Err(e) => return Err(format!("send: {e}")),
+            }
+        }
+        budget.give_back(left as u64);
+        if let Some(pacer) = &mut pacer {
+            pacer.sent(granted - left as u64);
+        }
+    }
+}
+
+/// Receives until the stream ends or the orders say so.
+pub(crate) fn receive(
+    how: BulkReceiver,
+    stream: &TcpStream,
+    counters: &Counters,
+    orders: &Orders,
+) -> Result<(), String> {
+    // With several streams io_uring is slower than plain calls.
+    if how.streams == 1
+        && !how.discard
+        && how.rate.is_none()
+        && let Ok(mut ring) = RingReceiver::new(stream)
+    {
+        note(counters, "io_uring");
+        return receive_with(None, counters, orders, || ring.recv(POLL));
+    }
+    note(counters, if how.discard { "trunc" } else { "recv" });
+    let mut plain =
+        PlainReceiver::new(stream, receive_buffer(how), how.discard).map_err(|e| e.to_string())?;
+    let pacer = how.rate.map(|rate| Pacer::new(rate, false, mono_now()));
+    receive_with(pacer, counters, orders, || plain.recv(POLL))
+}
+
+fn receive_with(
+    mut pacer: Option<Pacer>,
+    counters: &Counters,
+    orders: &Orders,
+    mut receive: impl FnMut() -> io::Result<Received>,
+) -> Result<(), String> {
+    while !orders.receiver_is_over() {
+        match receive() {
+            Ok(received) => {
+                if received.bytes > Bytes(0) {
+                    counters.add_read(received.bytes.0);
+                    if counters.touch(mono_now()) {
+                        orders.waker.wake();
+                    }
+                }
+                if received.closed {
+                    return Ok(());
+                }
+                if let Some(pacer) = &mut pacer {
+                    pacer.sent(received.bytes.0);
+                    hold_back(pacer, orders);
+                }
+            }
+            Err(e) if is_pause(&e) => {}
+            Err(e) if e.kind() == ErrorKind::ConnectionReset => {
+                return Err("the peer reset the stream".into());
+            }
+            Err(e) => return Err(format!("receive: {e}")),
+        }
+    }
+    Ok(())
+}
+
+/// Waits until more may be read.
+fn hold_back(pacer: &mut Pacer, orders: &Orders) {
+    let mut now = mono_now();
+    while now < pacer.due() && !orders.receiver_is_over() {
+        now = pacer.wait(now + POLL);
+    }
+}
+
+/// The buffer of one of so many streams: smaller ones for many, so that together they stay small. What is not copied touches
+/// no memory.
+fn receive_buffer(how: BulkReceiver) -> Bytes {
+    let share = if how.discard { RECEIVE_MOST } else { RECEIVE_MEMORY / how.streams.max(1) as u64 };
+    // What is held back is read in portions of some hundredths of a second.
+    let portion = how.rate.map_or(RECEIVE_MOST, |rate| (rate.0 / 8 / 50).max(16 << 10));
+    Bytes(share.clamp(256 << 10, RECEIVE_MOST).min(portion))
+}
+
+fn note(counters: &Counters, receiver: &'static str) {
+    let facts = StreamFacts { receiver: Some(receiver), ..StreamFacts::default() };
+    counters.facts.set(facts).ok();
+}
+
+/// Buffers of all receivers, bytes, while each keeps a size that costs no speed.
+const RECEIVE_MEMORY: u64 = 2 << 20;
+/// What one receive takes at most, bytes: more gains nothing.
+const RECEIVE_MOST: u64 = 1 << 20;
+/// Longest time between two looks at the orders.
+pub(crate) const POLL: Nanos = Nanos(50_000_000);

@@ -1,0 +1,337 @@
+//! Opening data flows from the client's side, and describing open flows of either side.
+
+use crate::error::{Context, Failure, Result, refused};
+use crate::work::throughput::shared::{Flow, FlowSocket};
+use linux::clock::mono_now;
+use linux::errno::EMSGSIZE;
+use linux::options::{self, MtuDiscovery};
+use linux::poll::{Interest, wait};
+use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
+use linux::tcp_info::tcp_info;
+use model::framing::LARGEST_UDP_PAYLOAD;
+use model::path::headers;
+use model::plan::{Direction, LocalOptions, TestSpec, Transport};
+use model::sample::{Role, StreamInfo};
+use model::units::{BitRate, Bytes, Nanos};
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use wire::native::flow::{self, FlowAnswer};
+use wire::native::udp::{UdpOpen, UdpStep};
+use wire::native::{FlowKey, SessionId};
+use wire::{FlowHello, FlowPlan, iperf3};
+
+/// Opens every data flow of the plan, in order of their numbers.
+pub(crate) fn connect_all(plan: &FlowPlan, remote: SocketAddr, local: &LocalOptions) -> Result<Vec<Flow>> {
+    let open = |stream: u32| {
+        let socket = match plan.test.transport {
+            Transport::Tcp => FlowSocket::Tcp(Arc::new(connect_tcp(plan, stream, remote, local)?)),
+            Transport::Udp => FlowSocket::Udp(Arc::new(connect_udp(plan, stream, remote, local)?)),
+        };
+        Ok(describe(&plan.test, stream, socket, Direction::Up))
+    };
+    (0..plan.test.all_streams()).map(open).collect()
+}
+
+/// Describes an open flow. `sends`: the direction in which this end sends.
+pub(crate) fn describe(test: &TestSpec, stream: u32, socket: FlowSocket, sends: Direction) -> Flow {
+    let direction = test.direction_of(stream);
+    let role = if direction == sends { Role::Sender } else { Role::Receiver };
+    let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
+    let info = match &socket {
+        FlowSocket::Tcp(tcp) => {
+            let tcp_state = tcp_info(tcp.as_ref()).ok();
+            StreamInfo {
+                stream,
+                direction,
+                role,
+                local: tcp.local_addr().unwrap_or(unknown),
+                remote: tcp.peer_addr().unwrap_or(unknown),
+                socket: tcp.as_raw_fd(),
+                mss: options::mss(tcp.as_ref()).ok().and_then(|b| u32::try_from(b.0).ok()),
+                path_mtu: tcp_state.and_then(|i| u32::try_from(i.path_mtu.0).ok()),
+                send_buffer: options::send_buffer(tcp.as_ref()).unwrap_or_default(),
+                receive_buffer: options::recv_buffer(tcp.as_ref()).unwrap_or_default(),
+                congestion: options::congestion(tcp.as_ref()).ok(),
+            }
+        }
+        FlowSocket::Udp(udp) => StreamInfo {
+            stream,
+            direction,
+            role,
+            local: udp.local_addr().unwrap_or(unknown),
+            remote: udp.peer_addr().unwrap_or(unknown),
+            socket: udp.as_raw_fd(),
+            mss: None,
+            path_mtu: options::path_mtu(udp.as_ref()).ok().and_then(|b| u32::try_from(b.0).ok()),
+            send_buffer: options::send_buffer(udp.as_ref()).unwrap_or_default(),
+            receive_buffer: options::recv_buffer(udp.as_ref()).unwrap_or_default(),
+            congestion: None,
+        },
+    };
+    Flow { info, socket, own: None }
+}
+
+/// Options of a TCP data flow that follow from the test.
+pub(crate) fn tcp_options(test: &TestSpec, local: &LocalOptions) -> TcpOptions {
+    let window = test.window.map(|w| Bytes(w.into()));
+    TcpOptions {
+        local_address: local.bind,
+        device: local.device.clone(),
+        mss: test.mss.map(|m| Bytes(m.into())),
+        send_buffer: window,
+        recv_buffer: window,
+        congestion: test.congestion.clone(),
+        tos: (test.tos > 0).then_some(test.tos),
+        nodelay: test.nodelay,
+        flow_label: test.flow_label,
+        ..TcpOptions::default()
+    }
+}
+
+/// Sets on an accepted TCP flow what its test asks for and a listener could not know. The first refusal is told. The test
+/// is the client's wish: no buffer grows beyond this host's limits for it, and no kernel module is loaded.
+pub(crate) fn configure_accepted(socket: &TcpStream, test: &TestSpec) -> Result<(), linux::error::OsError> {
+    if let Some(window) = test.window {
+        options::set_buffers_within_limits(socket, Bytes(window.into()))?;
+    }
+    if test.tos > 0 {
+        options::set_tos(socket, test.tos)?;
+    }
+    if test.nodelay {
+        options::set_nodelay(socket, true)?;
+    }
+    if let Some(mss) = test.mss {
+        options::set_mss(socket, Bytes(mss.into()))?;
+    }
+    if let Some(rate) = test.fq_rate {
+        options::set_max_pacing_rate(socket, rate)?;
+    }
+    let Some(algorithm) = &test.congestion else { return Ok(()) };
+    let loaded = options::available_congestion_controls()?;
+    if loaded.contains(algorithm) {
+        return options::set_congestion(socket, algorithm);
+    }
+    let object = format!("{algorithm}: it is not loaded here, and not loaded for a client");
+    let none = std::io::Error::from(std::io::ErrorKind::NotFound);
+    Err(linux::error::OsError::new("use congestion control", object, none))
+}
+
+/// Whose wish a test is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// This end's user's: what this process may do is done.
+    Own,
+    /// The far end's: this host's limits hold.
+    Peers,
+}
+
+/// Sets buffers and marks of a UDP flow: large ones, or those asked for.
+pub(crate) fn configure_udp(
+    socket: &UdpSocket,
+    test: &TestSpec,
+    wish: Wish,
+) -> Result<(), linux::error::OsError> {
+    match (test.window, wish) {
+        (Some(window), Wish::Peers) => options::set_buffers_within_limits(socket, Bytes(window.into()))?,
+        (window, _) => {
+            let or = |default: Bytes| window.map_or(default, |window| Bytes(window.into()));
+            options::set_recv_buffer(socket, or(UDP_BUFFER))?;
+            options::set_send_buffer(socket, or(UDP_SEND_BUFFER))?;
+        }
+    }
+    if test.tos > 0 {
+        options::set_tos(socket, test.tos)?;
+    }
+    if let Some(rate) = test.fq_rate {
+        options::set_max_pacing_rate(socket, rate)?;
+    }
+    if test.dont_fragment {
+        options::set_mtu_discovery(socket, MtuDiscovery::Do)?;
+    }
+    Ok(())
+}
+
+/// Has the kernel hand joined datagrams to a receiver as they came. This is done before the sender may begin: what comes
+/// earlier is taken apart, and a socket whose messages hold now one datagram and now many cannot tell how many it dropped.
+pub(crate) fn join_datagrams(flow: &Flow) {
+    if let (FlowSocket::Udp(socket), Role::Receiver) = (&flow.socket, flow.info.role) {
+        // Refused, every datagram comes by itself; the receiver says so in its facts.
+        options::set_udp_gro(socket.as_ref(), true).ok();
+    }
+}
+
+/// One write of a paced TCP stream, bytes: about a millisecond of data, so that it is smooth.
+pub fn paced_block(rate: BitRate) -> u32 {
+    u32::try_from(rate.0 / 8 / 1000).unwrap_or(u32::MAX).clamp(1448, BEST_BLOCK)
+}
+
+/// One write of an unpaced stream, bytes: the fastest measured, with nothing to win above it.
+pub(crate) const BEST_BLOCK: u32 = 1 << 20;
+
+/// The largest UDP payload that needs no fragments on a path of this MTU.
+pub(crate) fn udp_payload(mtu: u32, remote: IpAddr) -> u32 {
+    mtu.saturating_sub(headers(!is_v4(remote))).clamp(16, LARGEST_UDP_PAYLOAD)
+}
+
+/// The path MTU that this host's kernel believes in.
+pub fn believed_mtu(remote: SocketAddr, local: &LocalOptions) -> Result<u32> {
+    let socket = bind_udp(remote, local, None)?;
+    udp_connect(&socket, remote, None)?;
+    Ok(u32::try_from(options::path_mtu(&socket)?.0).unwrap_or(u32::MAX))
+}
+
+/// Is this the kernel's refusal to send so large a datagram whole?
+pub(crate) fn is_too_big(error: &std::io::Error) -> bool {
+    error.raw_os_error() == Some(EMSGSIZE)
+}
+
+/// IPv4, mapped into IPv6 or not?
+pub(crate) fn is_v4(address: IpAddr) -> bool {
+    address.to_canonical().is_ipv4()
+}
+
+/// Opens a TCP data flow, up to the bytes that tell whose it is.
+pub(crate) fn connect_tcp(
+    plan: &FlowPlan,
+    stream: u32,
+    remote: SocketAddr,
+    local: &LocalOptions,
+) -> Result<TcpStream> {
+    let mut options = tcp_options(&plan.test, local);
+    options.local_port = local_port(local, stream)?;
+    let timeout = local.connect_timeout.unwrap_or(OPEN_TIMEOUT);
+    let mut socket = tcp_connect(remote, &options, timeout)?;
+    if let Some(rate) = plan.test.fq_rate {
+        options::set_max_pacing_rate(&socket, rate)?;
+    }
+    socket.set_write_timeout(Some(timeout.to_duration()))?;
+    let named = || format!("open data stream {stream} to {remote}");
+    match &plan.hello {
+        FlowHello::Iperf3 { cookie } => {
+            let mut hello = cookie.as_bytes().to_vec();
+            hello.push(0);
+            socket.write_all(&hello).with_context(named)?;
+        }
+        FlowHello::Iperf2 => {}
+        FlowHello::Native { session, key } => {
+            let hello = flow::FlowHello::new(*session, Transport::Tcp, stream, key);
+            socket.write_all(&hello.bytes()).with_context(named)?;
+            socket.set_read_timeout(Some(timeout.to_duration()))?;
+            let mut answer = [0];
+            socket.read_exact(&mut answer).with_context(named)?;
+            match FlowAnswer::read(answer[0]) {
+                Some(FlowAnswer::Welcome) => {}
+                Some(refusal) => {
+                    return Err(refused(format!("data stream {stream} was refused: {refusal:?}")));
+                }
+                None => {
+                    return Err(refused(format!(
+                        "data stream {stream}: the far end does not speak pathmeter's protocol"
+                    )));
+                }
+            }
+        }
+    }
+    Ok(socket)
+}
+
+/// Opens a UDP data flow, up to the datagrams that tell whose it is.
+pub(crate) fn connect_udp(
+    plan: &FlowPlan,
+    stream: u32,
+    remote: SocketAddr,
+    local: &LocalOptions,
+) -> Result<UdpSocket> {
+    let socket = bind_udp(remote, local, local_port(local, stream)?)?;
+    configure_udp(&socket, &plan.test, Wish::Own)?;
+    udp_connect(&socket, remote, plan.test.flow_label)?;
+    socket.set_nonblocking(true)?;
+    match &plan.hello {
+        FlowHello::Iperf3 { .. } => open_iperf3(&socket, stream, remote)?,
+        FlowHello::Iperf2 => {}
+        FlowHello::Native { session, key } => open_native(&socket, *session, key, stream, remote)?,
+    }
+    socket.set_nonblocking(false)?;
+    Ok(socket)
+}
+
+fn open_native(
+    socket: &UdpSocket,
+    session: SessionId,
+    key: &FlowKey,
+    stream: u32,
+    remote: SocketAddr,
+) -> Result<()> {
+    let mut opening = UdpOpen::new(session, stream, key, mono_now());
+    let mut buffer = [0; 2048];
+    loop {
+        match opening.step(mono_now()) {
+            UdpStep::Open => return Ok(()),
+            UdpStep::NoAnswer => return Err(refused(no_udp(remote, stream))),
+            // A refused datagram is repeated like a lost one.
+            UdpStep::Send(datagram) => drop(socket.send(&datagram)),
+            UdpStep::Wait(until) => drop(wait(&mut [Interest::readable(socket)], Some(until))?),
+        }
+        while let Ok(length) = socket.recv(&mut buffer) {
+            opening.input(&buffer[..length], mono_now());
+        }
+    }
+}
+
+/// iPerf3's four bytes, repeated until answered: harmless to its servers, and a lost datagram costs no test.
+fn open_iperf3(socket: &UdpSocket, stream: u32, remote: SocketAddr) -> Result<()> {
+    let deadline = mono_now() + OPEN_TIMEOUT;
+    let mut buffer = [0; 65536];
+    while mono_now() < deadline {
+        socket.send(&iperf3::UDP_HELLO).ok();
+        let until = mono_now() + IPERF3_RETRY;
+        while mono_now() < until {
+            wait(&mut [Interest::readable(socket)], Some(until))?;
+            match socket.recv(&mut buffer) {
+                Ok(length) if iperf3::is_udp_reply(&buffer[..length]) || length > 4 => return Ok(()),
+                Ok(_) => {}
+                Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
+                // "Port unreachable": the server may not have opened the port yet. Do not ask at once again.
+                Err(_) => std::thread::sleep(REFUSED_PAUSE),
+            }
+        }
+    }
+    Err(refused(no_udp(remote, stream)))
+}
+
+fn no_udp(remote: SocketAddr, stream: u32) -> String {
+    format!(
+        "UDP to {remote} gets no answer (stream {stream}): TCP to the same port works, so a firewall or NAT \
+         rule probably blocks UDP; allow UDP port {} there and here",
+        remote.port()
+    )
+}
+
+fn bind_udp(remote: SocketAddr, local: &LocalOptions, port: Option<u16>) -> Result<UdpSocket> {
+    let any: IpAddr =
+        if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let address = SocketAddr::new(local.bind.unwrap_or(any), port.unwrap_or(0));
+    let options = UdpOptions { device: local.device.clone(), ..UdpOptions::default() };
+    Ok(udp_bind(address, &options)?)
+}
+
+fn local_port(local: &LocalOptions, stream: u32) -> Result<Option<u16>> {
+    let Some(first) = local.client_port else { return Ok(None) };
+    let port = u16::try_from(u32::from(first) + stream).map_err(|_| {
+        Failure::usage(
+            format!("the local port of stream {stream} is above 65535: {first} and on"),
+            "give a smaller first port",
+        )
+    });
+    Ok(Some(port?))
+}
+
+const OPEN_TIMEOUT: Nanos = Nanos(10_000_000_000);
+const IPERF3_RETRY: Nanos = Nanos(250_000_000);
+const REFUSED_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
+/// Receive buffer of UDP sockets: 4 % loss in the socket without it at 100 Gbit/s, none with it.
+const UDP_BUFFER: Bytes = Bytes(16 << 20);
+/// Send buffer of UDP sockets: a few GSO super-buffers.
+const UDP_SEND_BUFFER: Bytes = Bytes(1 << 20);

@@ -1,0 +1,113 @@
+//! Streams that begin and end each by itself (iPerf2's).
+
+use super::{Extremes, Reading, Running, Stream, threads};
+use crate::error::Result;
+use crate::work::throughput::receive::Delays;
+use crate::work::throughput::shared::{Counters, Flow};
+use linux::poll::Waker;
+use model::plan::LocalOptions;
+use model::sample::StreamResult;
+use model::time::MonoTime;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use wire::Sent;
+
+impl Running {
+    /// More flows of a test that runs.
+    pub(crate) fn join(&mut self, flows: Vec<Flow>, local: &LocalOptions, waker: &Arc<Waker>) -> Result<()> {
+        for flow in &flows {
+            let reading = Reading::take(flow, &Counters::default(), None);
+            if let Some((_, base)) = &mut self.base {
+                base.push(reading.clone());
+            }
+            self.previous.1.push(reading);
+            self.extremes.push(Extremes::default());
+        }
+        self.streams.extend(threads::spawn(&self.plan, flows, local, waker, None)?);
+        Ok(())
+    }
+
+    /// This stream's sender ends now.
+    pub(crate) fn stop_sender(&self, stream: u32) {
+        self.of(stream, |stream| stream.orders.stop_senders());
+    }
+
+    /// This stream receives no more.
+    pub(crate) fn stop_stream(&self, stream: u32) {
+        self.of(stream, Stream::stop);
+    }
+
+    /// Has the stream's thread ended?
+    pub(crate) fn is_over(&self, stream: u32) -> bool {
+        self.of(stream, |stream| stream.counters.finished.load(Ordering::Acquire)).unwrap_or(true)
+    }
+
+    /// What the stream has sent until now.
+    pub(crate) fn sent_on(&self, stream: u32) -> Option<Sent> {
+        self.sent().into_iter().find(|sent| sent.stream == stream)
+    }
+
+    /// Payload bytes moved until now.
+    pub(crate) fn moved(&self, stream: u32) -> u64 {
+        self.of(stream, |stream| stream.counters.bytes.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    /// Has the peer's host said, since the last call, that nobody is at the port the stream sends to?
+    pub(crate) fn take_refusal(&self, stream: u32) -> bool {
+        self.of(stream, |stream| stream.counters.refused.swap(false, Ordering::Relaxed)).unwrap_or(false)
+    }
+
+    /// The datagram that ended the stream, once.
+    pub(crate) fn take_end(&self, stream: u32) -> Option<Vec<u8>> {
+        self.of(stream, |stream| {
+            let state = stream.counters.udp.as_ref()?;
+            // The place stays taken: only the first end counts.
+            state.lock().unwrap_or_else(PoisonError::into_inner).end.as_mut().map(std::mem::take)
+        })?
+        .filter(|end| !end.is_empty())
+    }
+
+    /// The figures of a stream whose thread has ended.
+    pub(crate) fn result_of(&self, stream: u32, now: MonoTime) -> Option<StreamResult> {
+        let index = self.streams.iter().position(|s| s.flow.info.stream == stream)?;
+        let it = &self.streams[index];
+        let last = Reading::take(&it.flow, &it.counters, None);
+        let base = self.base.clone()?;
+        Some(self.stream_result(index, it, &base, &last, now))
+    }
+
+    /// What the samples have no field for, until now.
+    pub(crate) fn take_details(&self) -> Vec<StreamDetails> {
+        let of = |stream: &Stream| {
+            let counters = &stream.counters;
+            let delays = counters.udp.as_ref().and_then(|state| {
+                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+                state.recent.as_mut().map(std::mem::take)
+            });
+            StreamDetails {
+                stream: stream.flow.info.stream,
+                calls: counters.calls.load(Ordering::Relaxed),
+                reads: std::array::from_fn(|bin| counters.reads[bin].load(Ordering::Relaxed)),
+                delays,
+            }
+        };
+        self.streams.iter().map(of).collect()
+    }
+
+    fn of<T>(&self, stream: u32, what: impl FnOnce(&Stream) -> T) -> Option<T> {
+        self.streams.iter().find(|s| s.flow.info.stream == stream).map(what)
+    }
+}
+
+/// Of one stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StreamDetails {
+    /// Its number.
+    pub(crate) stream: u32,
+    /// Calls that moved TCP data.
+    pub(crate) calls: u64,
+    /// TCP reads by size.
+    pub(crate) reads: [u64; 8],
+    /// UDP: transit times since the last time this was asked.
+    pub(crate) delays: Option<Delays>,
+}

@@ -1,0 +1,327 @@
+//! The threads of a test: one for every stream.
+
+mod frames;
+mod own;
+
+pub(crate) use own::UNLIMITED;
+
+use crate::error::{Context, Result};
+use crate::session::protocol::Protocol;
+use crate::work::throughput::bulk::{self, BulkReceiver, BulkSender};
+use crate::work::throughput::datagram::{self, DatagramSender, Rest};
+use crate::work::throughput::flows::{BEST_BLOCK, paced_block};
+use crate::work::throughput::receive::UdpReceive;
+use crate::work::throughput::shared::{Budget, Counters, Flow, FlowSocket, Orders};
+use linux::cpu::Usage;
+use linux::poll::Waker;
+use model::plan::{Direction, End, LocalOptions, Transport, Wait};
+use model::sample::{DataPath, Role};
+use model::time::MonoTime;
+use model::units::{Bytes, Nanos};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use wire::{FlowHello, FlowPlan};
+
+/// One stream and the thread that works it.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    /// The open flow.
+    pub(crate) flow: Arc<Flow>,
+    /// What its thread counts.
+    pub(crate) counters: Arc<Counters>,
+    /// What the senders of its direction may send.
+    pub(crate) budget: Arc<Budget>,
+    /// What it is told.
+    pub(crate) orders: Arc<Orders>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Stream {
+    /// A stream without an owner would go on for ever.
+    fn drop(&mut self) {
+        self.orders.stop_senders();
+        self.stop();
+        self.join();
+    }
+}
+
+impl Stream {
+    /// Waits for the thread, which has been told to end.
+    pub(crate) fn join(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+/// Everything a stream thread needs.
+struct Job {
+    pub plan: FlowPlan,
+    flow: Arc<Flow>,
+    counters: Arc<Counters>,
+    budget: Arc<Budget>,
+    orders: Arc<Orders>,
+    payload: Arc<linux::buffer::PageBuffer>,
+    cpu: Option<u32>,
+    spin: bool,
+    wait: Wait,
+    receivers: usize,
+}
+
+/// Starts a thread for every flow. `deadline`: when its senders end by themselves.
+pub(crate) fn spawn(
+    plan: &FlowPlan,
+    flows: Vec<Flow>,
+    local: &LocalOptions,
+    waker: &Arc<Waker>,
+    deadline: Option<MonoTime>,
+) -> Result<Vec<Stream>> {
+    let budget = |direction| {
+        let bytes = budget_bytes(plan).filter(|_| !client_ends(plan, direction));
+        Arc::new(Budget::new(bytes, plan.test.omit > Nanos(0)))
+    };
+    let budgets = [Direction::Up, Direction::Down].map(budget);
+    let shared = Arc::new(payload(plan));
+    let count = own::count(plan, &flows);
+    let receivers = own::receivers(plan, &flows);
+    let spin = may_spin(plan, local, count);
+    let job = |(index, flow): (usize, Flow)| {
+        let counters = Counters { udp: receive_state(&flow), ..Counters::default() };
+        let orders = Orders::new(waker.clone());
+        if let Some(deadline) = deadline {
+            orders.set_deadline(deadline);
+        }
+        let (plan, budget) = match &flow.own {
+            Some(own) => own::begin(plan, own, &counters, &orders),
+            None => (plan.clone(), budgets[usize::from(flow.info.direction == Direction::Down)].clone()),
+        };
+        let fits = plan.test.transport == Transport::Udp || block_size(&plan) as usize == shared.len();
+        let job = Job {
+            counters: Arc::new(counters),
+            budget,
+            orders: Arc::new(orders),
+            payload: if fits { shared.clone() } else { Arc::new(payload(&plan)) },
+            cpu: (!local.affinity.is_empty()).then(|| local.affinity[index % local.affinity.len()]),
+            spin,
+            wait: local.wait,
+            receivers,
+            flow: Arc::new(flow),
+            plan,
+        };
+        job.start()
+    };
+    flows.into_iter().enumerate().map(job).collect()
+}
+
+/// How the data path of this end worked.
+pub(crate) fn data_path(plan: &FlowPlan, streams: &[Stream]) -> DataPath {
+    let facts: Vec<_> = streams.iter().filter_map(|s| s.counters.facts.get()).collect();
+    let udp_receiver =
+        plan.test.transport == Transport::Udp && streams.iter().any(|s| s.flow.info.role == Role::Receiver);
+    DataPath {
+        congestion: streams.iter().find_map(|s| s.flow.info.congestion.clone()),
+        gso_segments: facts.iter().map(|f| f.gso_segments).max().unwrap_or(0),
+        gro: facts.iter().any(|f| f.gro),
+        zero_copy: plan.test.zero_copy && streams.iter().any(|s| s.flow.info.role == Role::Sender),
+        receiver: facts.iter().find_map(|f| f.receiver).map(Into::into),
+        wait: udp_receiver.then(|| if facts.iter().any(|f| f.spins) { Wait::Spin } else { Wait::Block }),
+        receive_buffer: streams.iter().map(|s| s.flow.info.receive_buffer).max().unwrap_or(Bytes(0)),
+        send_buffer: streams.iter().map(|s| s.flow.info.send_buffer).max().unwrap_or(Bytes(0)),
+    }
+}
+
+impl Job {
+    fn start(self) -> Result<Stream> {
+        let (flow, counters) = (self.flow.clone(), self.counters.clone());
+        let (budget, orders) = (self.budget.clone(), self.orders.clone());
+        let thread =
+            std::thread::Builder::new().name(format!("stream {}", flow.info.stream)).stack_size(256 << 10);
+        let thread = thread.spawn(move || self.run()).context("start a stream thread")?;
+        Ok(Stream { flow, counters, budget, orders, thread: Some(thread) })
+    }
+
+    fn run(self) {
+        if let Some(cpu) = self.cpu
+            && let Err(e) = linux::cpu::pin_current_thread(cpu as usize)
+        {
+            self.counters.failure.set(e.to_string()).ok();
+        }
+        let _end = Ending { counters: &self.counters, orders: &self.orders, before: Usage::of_thread() };
+        let outcome = match &self.flow.socket {
+            FlowSocket::Tcp(socket) => self.run_tcp(socket),
+            FlowSocket::Udp(socket) => self.run_udp(socket),
+        };
+        if let Err(reason) = outcome {
+            self.counters.failure.set(format!("stream {}: {reason}", self.flow.info.stream)).ok();
+        }
+    }
+
+    fn run_tcp(&self, socket: &std::net::TcpStream) -> Result<(), String> {
+        let test = &self.plan.test;
+        if self.flow.info.role == Role::Receiver {
+            let rate = self.flow.own.as_ref().and_then(|own| own.receive_rate);
+            let how = BulkReceiver { streams: self.receivers, discard: test.skip_receive_copy, rate };
+            return bulk::receive(how, socket, &self.counters, &self.orders);
+        }
+        if let Some((own, sending)) = own::cut(&self.flow) {
+            let how = (sending, test.bitrate, self.spin);
+            return frames::send_stream(own, how, socket, &self.counters, &self.budget, &self.orders);
+        }
+        let how = BulkSender {
+            block: self.payload.len(),
+            rate: test.bitrate,
+            burst: test.burst,
+            spin: self.spin,
+            zero_copy: test.zero_copy,
+        };
+        bulk::send(&how, &self.payload, socket, &self.counters, &self.budget, &self.orders)
+    }
+
+    fn run_udp(&self, socket: &std::net::UdpSocket) -> Result<(), String> {
+        let test = &self.plan.test;
+        let own = self.flow.own.as_ref();
+        if let Some((own, sending)) = own::cut(&self.flow) {
+            return frames::send_datagrams(own, sending, socket, &self.counters, &self.budget, &self.orders);
+        }
+        let sender = DatagramSender {
+            length: test.length as usize,
+            rate: test.bitrate,
+            burst: test.burst,
+            spin: self.spin,
+            offload: test.offload,
+            pattern: test.repeating_payload || own.is_some(),
+            head: own.and_then(|own| own.sending.as_ref()).map_or_else(Vec::new, |s| s.head.clone()),
+        };
+        linux::clock::set_timer_slack(Nanos(1)).ok();
+        if let Some(own) = own {
+            return self.datagrams(own.numbered, &sender, socket);
+        }
+        match (&self.plan.hello, test.wide_counters) {
+            (FlowHello::Native { .. }, _) => self.datagrams(
+                wire::native::DataHeader { stream: self.flow.info.stream as u8 },
+                &sender,
+                socket,
+            ),
+            (FlowHello::Iperf2, _) => Err("the flow has no numbers".into()),
+            (FlowHello::Iperf3 { .. }, true) => self.datagrams(wire::iperf3::Wide, &sender, socket),
+            (FlowHello::Iperf3 { .. }, false) => self.datagrams(wire::iperf3::Narrow, &sender, socket),
+        }
+    }
+
+    fn datagrams<D: wire::Datagram>(
+        &self,
+        header: D,
+        sender: &DatagramSender,
+        socket: &std::net::UdpSocket,
+    ) -> Result<(), String> {
+        if self.flow.info.role == Role::Sender {
+            return datagram::send(sender, header, socket, &self.counters, &self.budget, &self.orders);
+        }
+        let early = self.flow.own.as_ref().map_or(&[][..], |own| &own.early);
+        let rest = self.rest();
+        datagram::receive(header, socket, rest, early, &self.counters, &self.orders)
+    }
+
+    /// Unpaced datagrams come in such numbers that a receiver may let them gather, given room for them.
+    fn rest(&self) -> Rest {
+        let has_room = self.flow.info.receive_buffer >= NAP_BUFFER;
+        match (self.wait, self.plan.test.bitrate) {
+            (Wait::Auto, None) if has_room && self.spin => Rest::Nap,
+            _ if self.spin => Rest::Spin,
+            _ => Rest::Block,
+        }
+    }
+}
+
+/// Tells the driver that a stream's thread has ended, however it ends.
+struct Ending<'a> {
+    counters: &'a Counters,
+    orders: &'a Orders,
+    before: Usage,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.counters.failure.set("a stream's thread failed: an internal error".into()).ok();
+        }
+        self.counters.usage.set(Usage::of_thread().since(&self.before)).ok();
+        self.counters.finished.store(true, Ordering::Release);
+        self.orders.waker.wake();
+    }
+}
+
+fn receive_state(flow: &Flow) -> Option<Mutex<UdpReceive>> {
+    let receives = matches!(flow.socket, FlowSocket::Udp(_)) && flow.info.role == Role::Receiver;
+    receives.then(|| Mutex::new(UdpReceive::new()))
+}
+
+/// Bytes that all senders of one direction send in the counted time.
+///
+/// iPerf3's TCP receivers from 3.16 on count whole blocks: of a last one cut short they would never know, and a
+/// client would wait for it. iPerf3 sends them whole, too.
+fn budget_bytes(plan: &FlowPlan) -> Option<u64> {
+    let block = u64::from(block_size(plan));
+    match plan.test.end {
+        End::Time(_) => None,
+        End::Bytes(bytes) if counts_blocks(plan) => Some(bytes.0.div_ceil(block).saturating_mul(block)),
+        End::Bytes(bytes) => Some(bytes.0),
+        End::Blocks(blocks) => Some(blocks.saturating_mul(block)),
+    }
+}
+
+/// Is it the client that ends what the server sends? The omitted time of the two ends is not over at the same moment, so a
+/// server of iPerf3 that stopped after the amount by its own count could leave the client waiting for the rest.
+fn client_ends(plan: &FlowPlan, direction: Direction) -> bool {
+    protocol(plan).counts_blocks && direction == Direction::Down && plan.test.omit > Nanos(0)
+}
+
+fn protocol(plan: &FlowPlan) -> &'static Protocol {
+    Protocol::of(plan.hello.protocol())
+}
+
+/// Bytes of one write or datagram.
+fn block_size(plan: &FlowPlan) -> u32 {
+    let test = &plan.test;
+    match (test.length, test.bitrate) {
+        (0, _) if counts_blocks(plan) => wire::iperf3::block_length(test),
+        // iPerf3's servers from 3.16 on count whole blocks of the length that was announced.
+        (0, Some(_)) if protocol(plan).counts_blocks => wire::iperf3::block_length(test),
+        (0, Some(rate)) => paced_block(rate),
+        (0, None) => BEST_BLOCK,
+        (length, _) => length,
+    }
+}
+
+/// Must each stream send whole blocks?
+fn counts_blocks(plan: &FlowPlan) -> bool {
+    protocol(plan).counts_blocks
+        && plan.test.transport == Transport::Tcp
+        && !matches!(plan.test.end, End::Time(_))
+}
+
+fn payload(plan: &FlowPlan) -> linux::buffer::PageBuffer {
+    let length = if plan.test.transport == Transport::Tcp { block_size(plan) as usize } else { 0 };
+    let mut buffer = linux::buffer::PageBuffer::new(length);
+    if plan.test.repeating_payload || protocol(plan).sends_digits {
+        buffer.iter_mut().enumerate().for_each(|(at, byte)| *byte = b'0' + (at % 10) as u8);
+    }
+    buffer
+}
+
+/// Spinning pays only when every spinning thread can have a CPU to itself.
+fn may_spin(plan: &FlowPlan, local: &LocalOptions, flows: usize) -> bool {
+    match local.wait {
+        Wait::Spin => true,
+        Wait::Block => false,
+        Wait::Auto => {
+            let cpus = linux::cpu::count();
+            let paced = plan.test.bitrate.is_some();
+            cpus >= 2 && flows <= cpus.div_ceil(2) && (!paced || plan.test.transport == Transport::Udp)
+        }
+    }
+}
+
+/// Receive buffer that holds what 100 Gbit/s bring during a nap, several times over.
+const NAP_BUFFER: Bytes = Bytes(4 << 20);

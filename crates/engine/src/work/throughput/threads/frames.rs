@@ -1,0 +1,229 @@
+//! Senders of data that is cut: bursts and frames with a period, and writes that begin with a record.
+
+use crate::error::is_pause;
+use crate::work::throughput::bulk::POLL;
+use crate::work::throughput::pacer::Pacer;
+use crate::work::throughput::shared::{Budget, Counters, Orders, OwnFlow};
+use linux::clock::{mono_now, sleep_until};
+use model::time::{MonoTime, WallTime};
+use model::units::{BitRate, Nanos};
+use std::io::{ErrorKind, Write};
+use std::net::{TcpStream, UdpSocket};
+use wire::iperf2::{BurstRecord, FrameRecord, Frames, Sending, Shape, Version};
+use wire::{Datagram, Stamp};
+
+/// Is this flow's data cut?
+pub(crate) fn is_cut(own: &OwnFlow) -> bool {
+    let records = own.sending.as_ref().is_some_and(|sending| sending.records);
+    own.sending.is_some() && (records || own.shape != Shape::Stream)
+}
+
+/// When the next piece is due, and how large it is.
+struct Schedule {
+    start: MonoTime,
+    period: Option<Nanos>,
+    /// Bytes of a piece.
+    mean: f64,
+    deviation: f64,
+    /// Pieces so far.
+    count: u32,
+    seed: u64,
+}
+
+impl Schedule {
+    fn new(shape: Shape, length: usize, now: MonoTime) -> Schedule {
+        let number = |fixed: wire::iperf2::Fixed| f64::from(fixed.whole) + f64::from(fixed.millionths) / 1e6;
+        let none = Frames::default();
+        let (frames, period) = match shape {
+            Shape::Isochronous(Some(frames)) | Shape::Bursts(frames) => (frames, frames.period()),
+            Shape::Isochronous(None) | Shape::Stream => (none, None),
+        };
+        let (mean, deviation) = match (shape, period) {
+            // Frames are told as a rate.
+            (Shape::Isochronous(_), Some(period)) => {
+                let bytes = period.0 as f64 / 1e9 / 8.0;
+                (number(frames.mean) * bytes, number(frames.variance).sqrt() * bytes)
+            }
+            (Shape::Bursts(_), Some(_)) => (number(frames.mean), 0.0),
+            _ => (length as f64, 0.0),
+        };
+        Schedule { start: now, period, mean, deviation, count: 0, seed: now.0 | 1 }
+    }
+
+    /// Waits until the next piece is due; `None`: the end comes before. Says how many bytes it has.
+    fn next(&mut self, orders: &Orders) -> Option<f64> {
+        let due = self.period.map(|period| self.start + period.saturating_mul(self.count.into()));
+        self.count = self.count.wrapping_add(1);
+        loop {
+            let now = mono_now();
+            if orders.sender_is_over(now) {
+                return None;
+            }
+            match due.filter(|due| *due > now) {
+                Some(due) => sleep_until(due.min(now + POLL).min(orders.deadline())),
+                None => return Some(self.size()),
+            }
+        }
+    }
+
+    fn size(&mut self) -> f64 {
+        if self.deviation == 0.0 {
+            return self.mean;
+        }
+        // Twelve equal chances less six are as good as a normal one (Irwin-Hall).
+        let normal: f64 = (0..12).map(|_| self.chance()).sum::<f64>() - 6.0;
+        (self.mean + normal * self.deviation).max(0.0)
+    }
+
+    /// Between 0 and 1 (xorshift64).
+    fn chance(&mut self) -> f64 {
+        for shift in [13_i32, -7, 17] {
+            self.seed ^= if shift > 0 { self.seed << shift } else { self.seed >> -shift };
+        }
+        (self.seed >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// Sends pieces that begin with a record each, until the orders, the budget or the peer end it.
+pub(crate) fn send_stream(
+    own: &OwnFlow,
+    (sending, rate, spin): (&Sending, Option<BitRate>, bool),
+    mut socket: &TcpStream,
+    counters: &Counters,
+    budget: &Budget,
+    orders: &Orders,
+) -> Result<(), String> {
+    socket.set_write_timeout(Some(POLL.to_duration())).map_err(|e| e.to_string())?;
+    let length = if sending.length == 0 { BURST } else { sending.length as usize };
+    let start = mono_now();
+    let mut schedule = Schedule::new(own.shape, length, start);
+    let mut pacer = rate.filter(|_| schedule.period.is_none()).map(|rate| Pacer::new(rate, spin, start));
+    let mut piece = Vec::new();
+    let mut sequence = 0;
+    while let Some(size) = schedule.next(orders) {
+        wait_for(&mut pacer, orders);
+        let wanted = (size as usize).clamp(BurstRecord::LEN, MOST);
+        let size = budget.take(wanted as u64) as usize;
+        if size < BurstRecord::LEN {
+            // What is left has no room for a record; the receiver counts bytes, and it is data all the same.
+            return send_all(&mut socket, &digits(size), counters, orders);
+        }
+        if piece.len() != size {
+            piece = digits(size);
+        }
+        sequence += size as u64;
+        let record = BurstRecord {
+            start: Some(own.numbered.clock.at(start)),
+            written: Some(wall(own, mono_now())),
+            period: schedule.period.unwrap_or_default(),
+            burst: schedule.count,
+            size: size as u32,
+            sequence,
+        };
+        record.write(&mut piece);
+        send_all(&mut socket, &piece, counters, orders)?;
+        if let Some(pacer) = &mut pacer {
+            pacer.sent(size as u64);
+        }
+    }
+    Ok(())
+}
+
+/// Sends frames of whole datagrams, until the orders or the budget end it.
+pub(crate) fn send_datagrams(
+    own: &OwnFlow,
+    sending: &Sending,
+    socket: &UdpSocket,
+    counters: &Counters,
+    budget: &Budget,
+    orders: &Orders,
+) -> Result<(), String> {
+    let length = sending.length as usize;
+    let place = FrameRecord::place(Some(Version::OURS));
+    let mut datagram = digits(length.max(place + Frames::LEN));
+    let head = sending.head.len().min(datagram.len());
+    datagram[..head].copy_from_slice(&sending.head[..head]);
+    let length = datagram.len();
+    let start = mono_now();
+    let mut schedule = Schedule::new(own.shape, length, start);
+    let (mut owed, mut number) = (0.0, 0);
+    while let Some(size) = schedule.next(orders) {
+        owed += size;
+        let count = (owed / length as f64) as usize;
+        owed -= (count * length) as f64;
+        for left in (1..=count).rev() {
+            if budget.take(length as u64) == 0 || orders.sender_is_over(mono_now()) {
+                return Ok(());
+            }
+            let now = mono_now();
+            number += 1;
+            own.numbered.write(Stamp { sequence: number, sent: now }, &mut datagram);
+            let record = FrameRecord {
+                period: schedule.period.unwrap_or_default(),
+                start: Some(own.numbered.clock.at(start)),
+                previous: schedule.count - 1,
+                frame: schedule.count,
+                size: (count * length) as u32,
+                remaining: (left * length) as u32,
+            };
+            record.write(&mut datagram[place..]);
+            match socket.send(&datagram) {
+                Ok(_) => {}
+                // Refused by the network for an earlier one: like a loss.
+                Err(e) if e.kind() == ErrorKind::ConnectionRefused => counters.note_refusal(orders),
+                Err(e) if is_pause(&e) => {}
+                Err(e) => return Err(format!("send: {e}")),
+            }
+            counters.add_bytes(length as u64);
+            counters.add_datagrams(1);
+            counters.touch(now);
+        }
+    }
+    Ok(())
+}
+
+fn wait_for(pacer: &mut Option<Pacer>, orders: &Orders) {
+    let Some(pacer) = pacer else { return };
+    while mono_now() < pacer.due() && !orders.sender_is_over(mono_now()) {
+        pacer.wait(orders.deadline().min(mono_now() + POLL));
+    }
+}
+
+/// Writes all of it: half a piece would be taken for another's record.
+fn send_all(
+    socket: &mut &TcpStream,
+    mut bytes: &[u8],
+    counters: &Counters,
+    orders: &Orders,
+) -> Result<(), String> {
+    while !bytes.is_empty() {
+        match socket.write(bytes) {
+            Ok(0) => return Ok(()),
+            Ok(n) => {
+                bytes = &bytes[n..];
+                counters.add_call(n as u64);
+                counters.touch(mono_now());
+            }
+            Err(e) if is_pause(&e) => {
+                if orders.sender_is_over(mono_now()) {
+                    return Ok(());
+                }
+            }
+            Err(e) => return Err(format!("send: {e}")),
+        }
+    }
+    Ok(())
+}
+
+fn wall(own: &OwnFlow, now: MonoTime) -> WallTime {
+    own.numbered.clock.at(now)
+}
+
+fn digits(length: usize) -> Vec<u8> {
+    (0..length).map(|at| b'0' + (at % 10) as u8).collect()
+}
+
+/// iPerf2's write, where nothing else was asked for.
+const BURST: usize = 128 << 10;
+/// Largest piece.
+const MOST: usize = 16 << 20;

@@ -1,0 +1,77 @@
+//! Flows that are tests by themselves (iPerf2): each has its own amount, rate and end.
+
+use super::budget_bytes;
+use super::frames;
+use crate::work::throughput::receive::Delays;
+use crate::work::throughput::shared::{Budget, Counters, Flow, Orders, OwnFlow};
+use linux::clock::mono_now;
+use model::plan::{Direction, End, TestSpec};
+use model::sample::Role;
+use model::units::BitRate;
+use std::sync::{Arc, PoisonError};
+use wire::FlowPlan;
+use wire::iperf2::{Amount, Rate, Sending};
+
+/// Streams of this end in all, also those that are still to come.
+pub(super) fn count(plan: &FlowPlan, flows: &[Flow]) -> usize {
+    let all = [Direction::Up, Direction::Down].map(|direction| plan.test.stream_numbers(direction).len());
+    if flows.iter().any(|flow| flow.own.is_some()) { all.iter().sum() } else { flows.len() }
+}
+
+/// Streams that receive at this end, also those that are still to come.
+pub(super) fn receivers(plan: &FlowPlan, flows: &[Flow]) -> usize {
+    let mut here = flows.iter().filter(|flow| flow.info.role == Role::Receiver).peekable();
+    match here.peek() {
+        Some(flow) if flow.own.is_some() => plan.test.stream_numbers(flow.info.direction).len(),
+        _ => here.count(),
+    }
+}
+
+/// The plan and the budget of one flow. What was moved before its thread begins is counted, and its end is set.
+pub(super) fn begin(
+    plan: &FlowPlan,
+    own: &OwnFlow,
+    counters: &Counters,
+    orders: &Orders,
+) -> (FlowPlan, Arc<Budget>) {
+    let now = mono_now();
+    if let Some(state) = &counters.udp {
+        state.lock().unwrap_or_else(PoisonError::into_inner).recent = Some(Delays::default());
+    }
+    if own.moved > 0 {
+        counters.add_bytes(own.moved);
+        counters.touch(now);
+    }
+    let mut plan = plan.clone();
+    if let Some(sending) = &own.sending {
+        plan.test = sent_test(&plan.test, sending);
+        if let Amount::Time(time) = sending.amount {
+            orders.set_deadline(now + time);
+        }
+    }
+    let budget = budget_bytes(&plan).map(|bytes| bytes.saturating_sub(own.moved));
+    (plan, Arc::new(Budget::new(budget, false)))
+}
+
+fn sent_test(test: &TestSpec, sending: &Sending) -> TestSpec {
+    let length = if sending.length == 0 { test.length } else { sending.length };
+    let bitrate = match sending.rate {
+        Some(Rate::Bits(rate)) => Some(rate).filter(|rate| *rate < UNLIMITED),
+        Some(Rate::Packets(rate)) => Some(BitRate(rate.saturating_mul(u64::from(length) * 8))),
+        None => None,
+    };
+    let end = match sending.amount {
+        Amount::Time(time) => End::Time(time),
+        Amount::Bytes(bytes) => End::Bytes(bytes),
+    };
+    TestSpec { length, bitrate, end, ..test.clone() }
+}
+
+/// A flow whose data is cut, and how it sends.
+pub(super) fn cut(flow: &Flow) -> Option<(&OwnFlow, &Sending)> {
+    let own = flow.own.as_ref().filter(|own| frames::is_cut(own))?;
+    Some((own, own.sending.as_ref()?))
+}
+
+/// A rate as high as this is none: clients that want a server to send as fast as it can have no other word for it.
+pub(crate) const UNLIMITED: BitRate = BitRate(100_000_000_000);

@@ -1,0 +1,92 @@
+//! What the test cost its host: CPU, softirq, steal, and the kernel counters that moved.
+
+use crate::work::throughput::threads::Stream;
+use linux::counters::{Counter, Counters, softnet, softnet_since};
+use linux::cpu::{CpuSnapshot, CpuTimes, Usage};
+use model::sample::{CpuUse, KernelCounters};
+use model::units::Nanos;
+
+/// The state of the host at the begin of the counted time.
+#[derive(Debug)]
+pub(crate) struct HostUsage {
+    cpus: Option<CpuSnapshot>,
+    counters: Option<Counters>,
+    softnet: Vec<linux::counters::Softnet>,
+    own: Usage,
+}
+
+impl HostUsage {
+    /// Begins now; the calling thread's own use is counted as the test's.
+    pub(crate) fn start() -> HostUsage {
+        HostUsage {
+            cpus: CpuSnapshot::take().ok(),
+            counters: Counters::snapshot().ok(),
+            softnet: softnet().unwrap_or_default(),
+            own: Usage::of_thread(),
+        }
+    }
+
+    /// The counted time begins only now. The threads' use keeps counting from their start.
+    pub(crate) fn restart(&mut self) {
+        let own = self.own;
+        *self = HostUsage { own, ..HostUsage::start() };
+    }
+
+    /// CPU use: threads over `total` (their whole life), the host over `counted`.
+    pub(crate) fn cpu(&self, streams: &[Stream], total: Nanos, counted: Nanos) -> CpuUse {
+        let usages: Vec<Usage> =
+            streams.iter().map(|s| s.counters.usage.get().copied().unwrap_or_default()).collect();
+        let own = Usage::of_thread().since(&self.own);
+        let share = |time: Nanos| if total.0 == 0 { 0.0 } else { time.0 as f64 / total.0 as f64 };
+        let sum =
+            |field: fn(&Usage) -> Nanos| share(Nanos(usages.iter().chain([&own]).map(|u| field(u).0).sum()));
+        let threads: Vec<f64> = usages.iter().map(|u| share(u.cpu())).collect();
+        let mut cpu = CpuUse {
+            process: sum(Usage::cpu),
+            user: sum(|u| u.user),
+            system: sum(|u| u.system),
+            busiest_thread: threads.iter().copied().fold(0.0, f64::max),
+            threads,
+            preemptions: usages.iter().map(|u| u.involuntary_switches).sum(),
+            cpus: self.cpus.as_ref().map_or(0, |c| u32::try_from(c.cpus.len()).unwrap_or(u32::MAX)),
+            peak_memory: Usage::of_process().peak_rss,
+            ..CpuUse::default()
+        };
+        self.add_host(&mut cpu, counted);
+        cpu
+    }
+
+    /// Kernel counters that moved since the begin.
+    pub(crate) fn kernel(&self) -> KernelCounters {
+        let (Some(before), Ok(now)) = (&self.counters, Counters::snapshot()) else {
+            return KernelCounters::default();
+        };
+        let moved = now.since(before);
+        let of = |counter: Counter| moved.get(counter).unwrap_or(0);
+        let softnet = softnet_since(&softnet().unwrap_or_default(), &self.softnet);
+        KernelCounters {
+            udp_receive_buffer_errors: of(Counter::UdpRcvbufErrors),
+            udp_send_buffer_errors: of(Counter::UdpSndbufErrors),
+            fragments_received: of(Counter::ReasmReqds),
+            reassembled: of(Counter::ReasmOks),
+            reassembly_failures: of(Counter::ReasmFails),
+            fragments_created: of(Counter::FragCreates),
+            softnet_drops: softnet.iter().map(|s| s.dropped).sum(),
+        }
+    }
+
+    fn add_host(&self, cpu: &mut CpuUse, counted: Nanos) {
+        let (Some(before), Ok(now)) = (&self.cpus, CpuSnapshot::take()) else { return };
+        if counted < SHORTEST {
+            return;
+        }
+        let shares: Vec<_> = now.since(before).iter().map(CpuTimes::shares).collect();
+        cpu.softirq = shares.iter().map(|s| s.softirq + s.irq).sum();
+        cpu.busiest_softirq = shares.iter().map(|s| s.softirq + s.irq).fold(0.0, f64::max);
+        cpu.busiest_cpu = shares.iter().map(|s| 1.0 - s.idle).fold(0.0, f64::max);
+        cpu.steal = shares.iter().map(|s| s.steal).sum();
+    }
+}
+
+/// The kernel counts CPU time in ticks of up to 10 ms: shorter tests say nothing of the host.
+const SHORTEST: Nanos = Nanos(100_000_000);

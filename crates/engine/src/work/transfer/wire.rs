@@ -1,0 +1,272 @@
+//! The connection under an HTTP request: a socket of ours, so that its options apply, its handshakes are timed apart and
+//! its `TCP_INFO` can be read at the end.
+
+use super::trouble::Trouble;
+use crate::error::is_pause;
+use crate::host::interrupt::Interrupt;
+use linux::clock::mono_now;
+use linux::poll::{Interest, wait};
+use linux::socket::{TcpOptions, tcp_connect};
+use model::time::MonoTime;
+use model::units::Nanos;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{
+    Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport,
+};
+
+/// How connections are opened.
+#[derive(Clone, Debug)]
+pub(super) struct Setup {
+    pub(super) socket: TcpOptions,
+    pub(super) tls: Arc<ClientConfig>,
+    /// Time allowed for each handshake.
+    pub(super) connect_timeout: Nanos,
+    /// Longest time in which no byte moves.
+    pub(super) silence: Nanos,
+    pub(super) interrupt: Interrupt,
+}
+
+/// What is seen of one connection, also after the HTTP library has dropped it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Probe(Arc<Mutex<Seen>>);
+
+/// The moments of a connection, and what ended it.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) connect: Option<Nanos>,
+    pub(super) tls: Option<Nanos>,
+    pub(super) first_sent: Option<MonoTime>,
+    pub(super) first_byte: Option<MonoTime>,
+    pub(super) last_byte: Option<MonoTime>,
+    pub(super) trouble: Option<Trouble>,
+    /// A duplicate of the socket: its figures outlive the connection.
+    pub(super) socket: Option<TcpStream>,
+}
+
+impl Probe {
+    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what went wrong, for which the library has no words.
+    fn fail(&self, trouble: Trouble) -> ureq::Error {
+        self.seen().trouble.get_or_insert(trouble);
+        ureq::Error::ConnectionFailed
+    }
+}
+
+/// Answers every question for an address with the one that was chosen and timed before.
+#[derive(Debug)]
+pub(super) struct Pinned(pub(super) SocketAddr);
+
+impl Resolver for Pinned {
+    fn resolve(
+        &self,
+        _: &ureq::http::Uri,
+        _: &ureq::config::Config,
+        _: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let mut addresses = self.empty();
+        addresses.push(self.0);
+        Ok(addresses)
+    }
+}
+
+/// Opens the one connection of a request.
+#[derive(Debug)]
+pub(super) struct Dial {
+    pub(super) setup: Setup,
+    pub(super) probe: Probe,
+}
+
+impl Connector<()> for Dial {
+    type Out = Wire;
+
+    fn connect(&self, details: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Wire>, ureq::Error> {
+        let address = *details.addrs.first().ok_or(ureq::Error::HostNotFound)?;
+        let host = details.uri.host().unwrap_or_default().trim_matches(['[', ']']);
+        let stream = self.open(address, details.needs_tls().then_some(host));
+        let stream = stream.map_err(|trouble| self.probe.fail(trouble))?;
+        let buffers =
+            LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
+        let (setup, probe) = (self.setup.clone(), self.probe.clone());
+        Ok(Some(Wire { stream, buffers, setup, probe, deaf: None }))
+    }
+}
+
+impl Dial {
+    fn open(&self, address: SocketAddr, tls: Option<&str>) -> Result<Stream, Trouble> {
+        let begun = mono_now();
+        let socket = tcp_connect(address, &self.setup.socket, self.setup.connect_timeout)?;
+        self.probe.seen().connect = Some(mono_now() - begun);
+        let step = |e| Trouble::Broken { doing: "set up the connection", source: e };
+        socket.set_read_timeout(Some(STEP.to_duration())).map_err(step)?;
+        socket.set_write_timeout(Some(STEP.to_duration())).map_err(step)?;
+        self.probe.seen().socket = Some(socket.try_clone().map_err(step)?);
+        match tls {
+            None => Ok(Stream::Plain(socket)),
+            Some(host) => self.secure(socket, host),
+        }
+    }
+
+    /// TLS's handshake.
+    fn secure(&self, mut socket: TcpStream, host: &str) -> Result<Stream, Trouble> {
+        let begun = mono_now();
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| Trouble::Tls { host: host.into(), reason: "this is no host's name".into() })?;
+        let reason = |e: &dyn std::fmt::Display| Trouble::Tls { host: host.into(), reason: e.to_string() };
+        let mut tls = ClientConnection::new(self.setup.tls.clone(), name).map_err(|e| reason(&e))?;
+        while tls.is_handshaking() {
+            match tls.complete_io(&mut socket) {
+                Ok((0, 0)) => return Err(reason(&"the server closed the connection")),
+                Ok(_) => {}
+                Err(e) if is_pause(&e) => {
+                    if mono_now() - begun > self.setup.connect_timeout {
+                        return Err(reason(&format_args!("no answer in {}", self.setup.connect_timeout)));
+                    }
+                    if self.setup.interrupt.is_raised() {
+                        return Err(Trouble::Interrupted);
+                    }
+                }
+                Err(e) => return Err(reason(&e)),
+            }
+        }
+        self.probe.seen().tls = Some(mono_now() - begun);
+        Ok(Stream::Tls(Box::new(StreamOwned::new(tls, socket))))
+    }
+}
+
+/// The connection as the HTTP library uses it.
+#[derive(Debug)]
+pub(super) struct Wire {
+    stream: Stream,
+    buffers: LazyBuffers,
+    setup: Setup,
+    probe: Probe,
+    /// The server takes no more: its answer may be there all the same, so the rest of the request is dropped.
+    deaf: Option<io::Error>,
+}
+
+#[derive(Debug)]
+enum Stream {
+    Plain(TcpStream),
+    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+}
+
+impl Transport for Wire {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        &mut self.buffers
+    }
+
+    fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), ureq::Error> {
+        self.go_on()?;
+        self.probe.seen().first_sent.get_or_insert_with(mono_now);
+        let (mut sent, mut moved) = (0, mono_now());
+        while self.deaf.is_none() && sent < amount {
+            match self.stream.write(&self.buffers.output()[sent..amount]) {
+                Ok(count) => (sent, moved) = (sent + count, mono_now()),
+                Err(e) if is_pause(&e) && self.stream.has_answer() => self.deaf = Some(e),
+                Err(e) if is_pause(&e) => self.pause(moved)?,
+                Err(e) => self.deaf = Some(e),
+            }
+        }
+        while self.deaf.is_none() {
+            match self.stream.flush() {
+                Ok(()) => break,
+                Err(e) if is_pause(&e) => self.pause(moved)?,
+                Err(e) => self.deaf = Some(e),
+            }
+        }
+        Ok(())
+    }
+
+    fn await_input(&mut self, _: NextTimeout) -> Result<bool, ureq::Error> {
+        self.go_on()?;
+        let waiting = mono_now();
+        loop {
+            match self.stream.read(self.buffers.input_append_buf()) {
+                Ok(count) => {
+                    self.buffers.input_appended(count);
+                    if count > 0 {
+                        let mut seen = self.probe.seen();
+                        let now = mono_now();
+                        seen.first_byte.get_or_insert(now);
+                        seen.last_byte = Some(now);
+                    }
+                    return Ok(count > 0);
+                }
+                Err(e) if is_pause(&e) => self.pause(waiting)?,
+                Err(e) => {
+                    // What stopped the request says more than what came of it.
+                    let source = self.deaf.take().unwrap_or(e);
+                    return Err(self.probe.fail(Trouble::Broken { doing: "read the answer", source }));
+                }
+            }
+        }
+    }
+
+    fn is_open(&mut self) -> bool {
+        // Every transfer has a connection of its own.
+        false
+    }
+
+    fn is_tls(&self) -> bool {
+        matches!(self.stream, Stream::Tls(_))
+    }
+}
+
+impl Wire {
+    /// Unless the user asks for the end, however fast the bytes move.
+    fn go_on(&self) -> Result<(), ureq::Error> {
+        match self.setup.interrupt.is_raised() {
+            true => Err(self.probe.fail(Trouble::Interrupted)),
+            false => Ok(()),
+        }
+    }
+
+    /// Nothing has moved since then: goes on, unless that is long ago.
+    fn pause(&self, moved: MonoTime) -> Result<(), ureq::Error> {
+        self.go_on()?;
+        match mono_now() - moved > self.setup.silence {
+            true => Err(self.probe.fail(Trouble::Silence(self.setup.silence))),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Stream {
+    /// Has something come that can be read at once? Of TLS it is not known whether it is an answer.
+    fn has_answer(&self) -> bool {
+        let Stream::Plain(socket) = self else { return false };
+        matches!(wait(&mut [Interest::readable(socket)], Some(mono_now())), Ok(1..))
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Plain(socket) => socket.read(buffer),
+            Stream::Tls(tls) => tls.read(buffer),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Plain(socket) => socket.write(bytes),
+            Stream::Tls(tls) => tls.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Stream::Plain(_) => Ok(()),
+            Stream::Tls(tls) => tls.flush(),
+        }
+    }
+}
+
+/// How often a silent connection is looked at.
+const STEP: Nanos = Nanos(100_000_000);

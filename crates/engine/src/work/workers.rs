@@ -1,0 +1,299 @@
+//! The workers of a session: each does one kind of work as the session asks for it, and says what came of it.
+//!
+//! The flows that throughput, probes and round trips need are opened in one place (`opening`); what moves on them is the
+//! worker's own.
+
+mod frames;
+mod opening;
+mod probes;
+mod round_trips;
+mod throughput;
+
+use crate::error::{Result, sentence};
+use crate::session::link::Link;
+use crate::work::arrivals::Arrivals;
+use crate::work::dut::remote::offers::Offers;
+use crate::work::observer::{SessionEvent, Watcher};
+use crate::work::throughput::flows;
+use crate::work::throughput::shared::Flow;
+use frames::Frames;
+use linux::poll::{Interest, Waker};
+use model::event::Event;
+use model::host::Host;
+use model::plan::{LocalOptions, Target};
+use model::time::MonoTime;
+use opening::Opening;
+use probes::Probes;
+use round_trips::RoundTrips;
+use std::collections::VecDeque;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use throughput::Throughput;
+use wire::iperf3::Extras;
+use wire::work::throughput::Report;
+use wire::{FlowsOrder, ProtocolError, WorkKind, WorkReply, WorkRequest};
+
+/// How this end gets its data flows.
+pub(crate) enum Opener {
+    /// It connects them.
+    Client {
+        /// The far end.
+        target: Target,
+    },
+    /// They arrive at its port.
+    Server(Arc<Arrivals>),
+}
+
+/// What the workers of a session need.
+pub(crate) struct Setting<'a> {
+    /// Client or server.
+    pub(crate) opener: Opener,
+    /// This end's choices.
+    pub(crate) local: LocalOptions,
+    /// Fingerprint of this host.
+    pub(crate) host: Host,
+    /// May this session begin? Asked when its flows are due, and again when they are open: from then on it has its place.
+    pub(crate) admit: Box<dyn FnMut(Wanted) -> bool + 'a>,
+    /// Is told what happens, as it happens.
+    pub(crate) watcher: &'a mut dyn Watcher,
+    /// Interfaces that a server offers.
+    pub(crate) offers: Arc<Offers>,
+}
+
+/// What a session that is to begin needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// Streams of both directions.
+    pub(crate) streams: u32,
+    /// It only probes: it is none of the tests that are counted.
+    pub(crate) probes: bool,
+    /// It begins now; otherwise it is asked whether it could.
+    pub(crate) begins: bool,
+}
+
+/// The workers of one session, of which one at most has something to do.
+pub(crate) struct Workers<'a> {
+    site: Site<'a>,
+    /// Flows that are to be opened, or may be asked for again.
+    opening: Option<Opening>,
+    worker: Option<Box<dyn Worker>>,
+}
+
+/// What every worker of a session has about it.
+struct Site<'a> {
+    setting: Setting<'a>,
+    /// Both ends of the control connection.
+    ends: (SocketAddr, SocketAddr),
+    waker: Arc<Waker>,
+    replies: VecDeque<WorkReply>,
+    /// The session has its place among the tests.
+    admitted: bool,
+    /// What the peer asked for beside the test, where it wants this end's report.
+    reported: Option<Extras>,
+    /// What was told, where the peer wants this end's report.
+    events: Vec<Event>,
+    /// Rows of intervals among them.
+    rows_kept: usize,
+}
+
+/// One kind of work.
+trait Worker {
+    /// Does what the session asks for. What comes of it is told to the site, now or later.
+    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, control: &TcpStream);
+
+    /// What to wait for.
+    fn interest(&self) -> Option<Interest<'_>> {
+        None
+    }
+
+    /// When it wants to be called again.
+    fn due(&self) -> Option<MonoTime> {
+        None
+    }
+
+    /// Looks what has come, and does what is due.
+    fn tick(&mut self, _now: MonoTime, _site: &mut Site<'_>) {}
+
+    /// Gives back at once what others may be waiting for.
+    fn let_go(&mut self) {}
+
+    /// The session is over before its end: what was measured until then is not lost.
+    fn rescue(&mut self, _site: &mut Site<'_>) {}
+
+    /// The session is over, and its peer knows.
+    fn finish(&mut self, site: &mut Site<'_>, outcome: &Result<(), ProtocolError>, interrupted: bool);
+}
+
+impl<'a> Workers<'a> {
+    /// Of a session over this connection. Threads wake the waker when there is something to look at.
+    pub(crate) fn new(setting: Setting<'a>, link: &Link, waker: &Arc<Waker>) -> Result<Workers<'a>> {
+        let ends = (link.socket().local_addr()?, link.socket().peer_addr()?);
+        let site = Site {
+            setting,
+            ends,
+            waker: waker.clone(),
+            replies: VecDeque::new(),
+            admitted: false,
+            reported: None,
+            events: Vec::new(),
+            rows_kept: 0,
+        };
+        Ok(Workers { site, opening: None, worker: None })
+    }
+
+    /// Does what the session asks for.
+    pub(crate) fn ask(&mut self, request: WorkRequest, control: &TcpStream) {
+        match request {
+            WorkRequest::Flows(order) => {
+                self.opening = Opening::begin(*order, &mut self.site, control);
+                self.take_flows();
+            }
+            WorkRequest::Frames(order) if self.worker.is_none() => {
+                self.worker = Frames::begin(order, &mut self.site).map(|worker| Box::new(worker) as _);
+            }
+            request => {
+                if opening::is_over(&request)
+                    && let Some(opening) = self.opening.take()
+                {
+                    opening.finish();
+                }
+                if let Some(worker) = &mut self.worker {
+                    worker.ask(request, &mut self.site, control);
+                }
+            }
+        }
+    }
+
+    /// The next answer to the session.
+    pub(crate) fn reply(&mut self) -> Option<WorkReply> {
+        self.site.replies.pop_front()
+    }
+
+    /// The session has its place: it need not leave for another.
+    pub(crate) fn has_place(&self) -> bool {
+        self.site.admitted
+    }
+
+    /// Tells the world.
+    pub(crate) fn tell(&mut self, event: Event) {
+        self.site.emit(event);
+    }
+
+    /// Adds what to wait for.
+    pub(crate) fn add_interests<'b>(&'b self, interests: &mut Vec<Interest<'b>>) {
+        interests.extend(self.opening.iter().flat_map(Opening::interests));
+        interests.extend(self.worker.as_ref().and_then(|worker| worker.interest()));
+    }
+
+    /// When the workers want to be called again.
+    pub(crate) fn due(&self) -> Option<MonoTime> {
+        self.worker.as_ref().and_then(|worker| worker.due())
+    }
+
+    /// Looks what has come, and does what is due.
+    pub(crate) fn tick(&mut self, now: MonoTime) {
+        if let Some(opening) = &mut self.opening {
+            opening.tick();
+        }
+        self.take_flows();
+        if let Some(worker) = &mut self.worker {
+            worker.tick(now, &mut self.site);
+        }
+    }
+
+    /// Gives back at once what others may be waiting for.
+    pub(crate) fn let_go(&mut self) {
+        self.worker.iter_mut().for_each(|worker| worker.let_go());
+    }
+
+    /// What was measured until now is not lost.
+    pub(crate) fn rescue(&mut self) {
+        self.worker.iter_mut().for_each(|worker| worker.rescue(&mut self.site));
+    }
+
+    /// The session is over, and its peer knows.
+    pub(crate) fn finish(mut self, outcome: &Result<(), ProtocolError>, interrupted: bool) {
+        self.worker.iter_mut().for_each(|worker| worker.finish(&mut self.site, outcome, interrupted));
+    }
+
+    /// Gives the flows that have just been opened to their worker.
+    fn take_flows(&mut self) {
+        let Some((flows, order)) = self.opening.as_mut().and_then(|opening| opening.take(&mut self.site))
+        else {
+            return;
+        };
+        if !self.site.admit(&order, true) {
+            return self.site.fail(BUSY);
+        }
+        let infos = flows.iter().map(|flow| flow.info.clone()).collect();
+        match worker(flows, order, &self.site.setting.local) {
+            Ok(worker) => {
+                self.worker = Some(worker);
+                self.site.reply(WorkReply::Open(infos));
+            }
+            Err(error) => self.site.fail(sentence(&error)),
+        }
+    }
+}
+
+/// The worker of these flows.
+fn worker(flows: Vec<Flow>, order: FlowsOrder, local: &LocalOptions) -> Result<Box<dyn Worker>> {
+    if order.kind != WorkKind::Probes && order.plan.test.offload {
+        flows.iter().for_each(flows::join_datagrams);
+    }
+    Ok(match order.kind {
+        WorkKind::Throughput => Box::new(Throughput::new(flows, order)),
+        WorkKind::Probes => Box::new(Probes::new(flows, local)?),
+        WorkKind::RoundTrips => Box::new(RoundTrips::new(flows)),
+    })
+}
+
+impl Site<'_> {
+    /// The session is told this.
+    fn reply(&mut self, reply: impl Into<WorkReply>) {
+        self.replies.push_back(reply.into());
+    }
+
+    /// Its flows are of no use.
+    fn fail(&mut self, reason: impl Into<String>) {
+        self.reply(WorkReply::Failed(reason.into()));
+    }
+
+    fn admit(&mut self, order: &FlowsOrder, begins: bool) -> bool {
+        let probes = order.kind == WorkKind::Probes;
+        self.admit_wanted(Wanted { streams: order.plan.test.all_streams(), probes, begins })
+    }
+
+    fn admit_wanted(&mut self, wanted: Wanted) -> bool {
+        let may = (self.setting.admit)(wanted);
+        self.admitted |= may && wanted.begins;
+        may
+    }
+
+    fn emit(&mut self, event: Event) {
+        self.setting.watcher.event(SessionEvent::Event(&event));
+        if self.reported.is_some() {
+            self.keep(event);
+        }
+    }
+
+    /// For this end's report. A day of many streams would be gigabytes of intervals: the last ones are not in it then.
+    fn keep(&mut self, event: Event) {
+        if let Event::Sample(sample) = &event {
+            self.rows_kept += sample.streams.len();
+            if self.rows_kept > MOST_ROWS {
+                return;
+            }
+        }
+        self.events.push(event);
+    }
+
+    /// This end's report, where the peer wants it.
+    fn report(&self) -> Option<Report> {
+        self.setting.watcher.report(&self.events, self.reported.as_ref()?)
+    }
+}
+
+const BUSY: &str = "as many tests run as this server allows; try again later";
+/// Rows of intervals that are kept for a report: some tens of megabytes, and more than a day of one stream.
+const MOST_ROWS: usize = 100_000;

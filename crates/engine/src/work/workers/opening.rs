@@ -1,0 +1,162 @@
+//! Opening the data flows of a session: a client connects them, a server waits for them.
+
+use super::{BUSY, Opener, Site};
+use crate::error::sentence;
+use crate::work::arrivals::{Arrival, Slot};
+use crate::work::observer::SessionEvent;
+use crate::work::throughput::flows;
+use crate::work::throughput::shared::{Flow, FlowSocket};
+use linux::clock::wall_now;
+use linux::poll::Interest;
+use model::event::{Connected, Event, Warning};
+use model::plan::{Direction, Plan, Target};
+use std::net::TcpStream;
+use wire::work::{round_trips, throughput};
+use wire::{FlowsOrder, WorkRequest};
+
+/// Flows on their way to being open.
+pub(super) struct Opening {
+    order: FlowsOrder,
+    way: Way,
+}
+
+enum Way {
+    /// All are open.
+    Connected(Option<Vec<Flow>>),
+    /// They arrive one by one.
+    Arriving { slot: Slot, flows: Vec<Arrival>, complete: bool },
+}
+
+/// Opening datagrams that come again are answered until this is asked for: then the flow is known to be open at both ends.
+pub(super) fn is_over(request: &WorkRequest) -> bool {
+    matches!(
+        request,
+        WorkRequest::Throughput(throughput::Request::Start)
+            | WorkRequest::RoundTrips(round_trips::Request::Reflect(_))
+    )
+}
+
+impl Opening {
+    /// Begins; `None`: it has failed, and the session is told.
+    pub(super) fn begin(order: FlowsOrder, site: &mut Site<'_>, control: &TcpStream) -> Option<Opening> {
+        if !site.admit(&order, false) {
+            site.fail(BUSY);
+            return None;
+        }
+        say_connected(&order, site, control);
+        let (plan, setting) = (&order.plan, &site.setting);
+        let opened = match &setting.opener {
+            Opener::Client { target } => flows::connect_all(plan, target.address, &setting.local)
+                .map(|flows| Way::Connected(Some(flows))),
+            Opener::Server(arrivals) => arrivals
+                .wait_for(plan, site.ends.0, site.ends.1, &site.waker)
+                .map(|slot| Way::Arriving { slot, flows: Vec::new(), complete: false }),
+        };
+        match opened {
+            Ok(way) => Some(Opening { order, way }),
+            Err(error) => {
+                site.fail(sentence(&error));
+                None
+            }
+        }
+    }
+
+    /// Repeated openings of UDP flows.
+    pub(super) fn interests(&self) -> impl Iterator<Item = Interest<'_>> {
+        let arrived = match &self.way {
+            Way::Arriving { flows, .. } => flows.as_slice(),
+            Way::Connected(_) => &[],
+        };
+        arrived.iter().filter_map(|flow| match &flow.socket {
+            FlowSocket::Udp(socket) => Some(Interest::readable(socket.as_ref())),
+            FlowSocket::Tcp(_) => None,
+        })
+    }
+
+    /// Takes what has arrived, and answers what came again.
+    pub(super) fn tick(&mut self) {
+        if let Way::Arriving { slot, flows, .. } = &mut self.way {
+            flows.extend(slot.take());
+            flows.iter().for_each(Arrival::greet_again);
+        }
+    }
+
+    /// The flows once all are there, only once.
+    pub(super) fn take(&mut self, site: &mut Site<'_>) -> Option<(Vec<Flow>, FlowsOrder)> {
+        let flows = match &mut self.way {
+            Way::Connected(flows) => flows.take()?,
+            Way::Arriving { flows, complete, .. } => {
+                let all = self.order.plan.test.all_streams() as usize;
+                if *complete || flows.len() < all {
+                    return None;
+                }
+                *complete = true;
+                flows.sort_by_key(|flow| (flow.stream, flow.order));
+                accepted(flows, &self.order, site)
+            }
+        };
+        Some((flows, self.order.clone()))
+    }
+
+    /// The flows are open at both ends: from now on they are the worker's alone.
+    pub(super) fn finish(self) {
+        let Way::Arriving { flows, .. } = self.way else { return };
+        for flow in flows {
+            if let FlowSocket::Udp(socket) = &flow.socket {
+                socket.set_nonblocking(false).ok();
+            }
+        }
+    }
+}
+
+/// The flows that have arrived, as the test wants them.
+fn accepted(arrivals: &[Arrival], order: &FlowsOrder, site: &mut Site<'_>) -> Vec<Flow> {
+    let test = &order.plan.test;
+    let mut refused = None;
+    let mut flows = Vec::new();
+    for (index, arrival) in arrivals.iter().enumerate() {
+        let configured = match &arrival.socket {
+            FlowSocket::Tcp(socket) => flows::configure_accepted(socket, test),
+            FlowSocket::Udp(socket) => flows::configure_udp(socket, test, flows::Wish::Peers),
+        };
+        if let Err(error) = configured {
+            refused.get_or_insert(error);
+        }
+        flows.push(flows::describe(test, index as u32, arrival.socket.clone(), Direction::Down));
+    }
+    if let Some(error) = refused {
+        let text = format!("{error}; the kernel's default is used");
+        site.emit(Event::Warning(Warning::new("option-refused", text)));
+    }
+    flows
+}
+
+fn say_connected(order: &FlowsOrder, site: &mut Site<'_>, control: &TcpStream) {
+    let target = match &site.setting.opener {
+        Opener::Client { target } => target.clone(),
+        Opener::Server(_) => {
+            Target { host: site.ends.1.ip().to_canonical().to_string(), address: site.ends.1 }
+        }
+    };
+    if let Some(extras) = &order.extras {
+        site.setting.watcher.event(SessionEvent::Extras(extras));
+        if let Some(cpu) = extras.server_affinity {
+            site.setting.local.affinity = vec![cpu];
+        }
+    }
+    site.reported = order.extras.clone().filter(|extras| extras.get_server_output);
+    let FlowsOrder { plan, peer, .. } = order;
+    let protocol = plan.hello.protocol();
+    let control_mss = linux::options::mss(control).ok().and_then(|bytes| u32::try_from(bytes.0).ok());
+    let event = Event::Connected(Connected {
+        wall: wall_now(),
+        plan: Plan { target, protocol, test: plan.test.clone(), local: site.setting.local.clone() },
+        local: site.ends.0,
+        remote: site.ends.1,
+        session: plan.hello.session(),
+        control_mss,
+        host: site.setting.host.clone(),
+        peer: peer.clone(),
+    });
+    site.emit(event);
+}

@@ -1,0 +1,64 @@
+//! Single datagrams of a probe session: every one that comes is the session's own.
+
+use super::{Site, Worker};
+use crate::error::{Result, fault};
+use crate::work::probe::flow::ProbeFlow;
+use crate::work::throughput::flows;
+use crate::work::throughput::shared::{Flow, FlowSocket};
+use linux::poll::Interest;
+use model::plan::LocalOptions;
+use model::time::MonoTime;
+use std::net::TcpStream;
+use wire::work::probes::{Reply, Request};
+use wire::{ProtocolError, WorkRequest};
+
+pub(super) struct Probes {
+    flow: ProbeFlow,
+    buffer: Vec<u8>,
+}
+
+impl Probes {
+    /// Over the first of these flows.
+    pub(super) fn new(flows: Vec<Flow>, local: &LocalOptions) -> Result<Probes> {
+        let Some(FlowSocket::Udp(socket)) = flows.into_iter().next().map(|flow| flow.socket) else {
+            return Err(fault("a probe session without a UDP flow"));
+        };
+        let flow = ProbeFlow::open(socket, local.device.as_deref())?;
+        Ok(Probes { flow, buffer: vec![0; 1 << 16] })
+    }
+}
+
+impl Worker for Probes {
+    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, control: &TcpStream) {
+        let WorkRequest::Probes(request) = request else { return };
+        match request {
+            Request::Send { bytes, cut, hops } => {
+                if let Err(e) = self.flow.send(&bytes, cut, hops)
+                    && flows::is_too_big(&e)
+                {
+                    site.reply(Reply::TooBig(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
+                }
+            }
+            Request::ReportPath { since } => {
+                site.reply(Reply::PathSeen(Box::new(self.flow.seen(control, since))));
+            }
+        }
+    }
+
+    fn interest(&self) -> Option<Interest<'_>> {
+        Some(Interest::readable(self.flow.socket.as_ref()))
+    }
+
+    fn tick(&mut self, _now: MonoTime, site: &mut Site<'_>) {
+        self.flow.hear();
+        for _ in 0..DATAGRAMS_AT_ONCE {
+            let Some((length, fragment)) = self.flow.receive(&mut self.buffer) else { break };
+            site.reply(Reply::Datagram { bytes: self.buffer[..length].to_vec(), fragment });
+        }
+    }
+
+    fn finish(&mut self, _site: &mut Site<'_>, _outcome: &Result<(), ProtocolError>, _interrupted: bool) {}
+}
+
+/// Datagrams read before looking at anything else.
+const DATAGRAMS_AT_ONCE: usize = 64;

@@ -1,0 +1,48 @@
+//! Messages that are answered as they come, in a thread of their own.
+
+use super::{Site, Worker};
+use crate::error::{Result, sentence};
+use crate::work::echo::reflector::Reflecting;
+use crate::work::observer::SessionEvent;
+use crate::work::throughput::shared::Flow;
+use std::net::TcpStream;
+use wire::work::round_trips::Request;
+use wire::{ProtocolError, WorkRequest};
+
+pub(super) struct RoundTrips {
+    flows: Vec<Flow>,
+    reflecting: Option<Reflecting>,
+}
+
+impl RoundTrips {
+    /// Over the last of these flows: there is one.
+    pub(super) fn new(flows: Vec<Flow>) -> RoundTrips {
+        RoundTrips { flows, reflecting: None }
+    }
+}
+
+impl Worker for RoundTrips {
+    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, _control: &TcpStream) {
+        let WorkRequest::RoundTrips(request) = request else { return };
+        match request {
+            Request::Reflect(spec) => {
+                let Some(flow) = std::mem::take(&mut self.flows).pop() else { return };
+                match Reflecting::start(flow.socket, flow.info.remote, &spec) {
+                    Ok(reflecting) => self.reflecting = Some(reflecting),
+                    Err(e) => site.fail(sentence(&e)),
+                }
+            }
+            Request::Count => {
+                if let Some(reflecting) = &self.reflecting {
+                    site.reply(reflecting.seen());
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self, site: &mut Site<'_>, _outcome: &Result<(), ProtocolError>, _interrupted: bool) {
+        if let Some(reflecting) = self.reflecting.take() {
+            site.setting.watcher.event(SessionEvent::Reflected(&reflecting.seen()));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! `[paths.NAME]`: from where to where, and how packets leave.
+
+use crate::plan::{Path, Place};
+use engine::host::address::Family;
+use engine::host::host_port::HostPort;
+use engine::request::Origin;
+use lab::shipped;
+use lab::topology::{Place as NodePlace, Topology};
+use model::experiment::Sites;
+use model::toml_file::{Table, Value, suggest};
+use std::path::Path as FilePath;
+
+/// Reads one. `base`: the directory of the plan, from which files of topologies are looked for.
+pub(super) fn read(name: &str, value: &Value<'_>, base: &FilePath) -> Option<Path> {
+    let mut table = value.table()?;
+    let family = match table.get("family").and_then(|value| value.number(4, 6)) {
+        Some(4) => Family::V4("family = 4"),
+        Some(6) => Family::V6("family = 6"),
+        Some(_) => value.wrong("`family` is 4 or 6")?,
+        None => Family::Any,
+    };
+    let mut origin = Origin {
+        family,
+        bind: table.get("bind").and_then(|value| value.parsed("10.0.0.2")),
+        device: table.get("device").and_then(|value| value.text()).map(str::to_owned),
+        ..Origin::default()
+    };
+    if let Some(timeout) = table.get("connect-timeout").and_then(|value| value.parsed("5s")) {
+        origin.connect_timeout = timeout;
+    }
+    let sites = sites(&mut table, value, family);
+    let link = table.get("link").and_then(|value| value.parsed("25G"));
+    // Each kind of path has words of its own, and all of them are known.
+    let kinds = ["lab", "agent"].map(|key| table.get(key).is_some());
+    for key in ["from", "to", "to-agent"] {
+        table.get(key);
+    }
+    let found = match (kinds[0], kinds[1]) {
+        (true, true) => value.wrong("`lab` and `agent`: a path begins in one place"),
+        (true, false) => in_lab(&mut table, family, base),
+        (false, true) => of_agent(&mut table),
+        (false, false) => {
+            let to = table.need("to", "to = \"far.example\"").and_then(|value| value.parsed("far.example"));
+            to.map(|to| (Place::Here, to))
+        }
+    };
+    for (key, with) in [("from", "lab"), ("to-agent", "agent")] {
+        if table.has(key) && !table.has(with) {
+            value.wrong::<()>(format!("`{key}` goes with `{with}`"));
+        }
+    }
+    table.finish();
+    let (place, to) = found?;
+    Some(Path { name: name.to_owned(), place, to, origin, link, sites })
+}
+
+/// Its place in a matrix: both ends, or neither.
+fn sites(table: &mut Table<'_>, value: &Value<'_>, family: Family) -> Option<Sites> {
+    let ends = ["source", "target"].map(|key| table.get(key));
+    let family = match family {
+        Family::V4(_) => Some(4),
+        Family::V6(_) => Some(6),
+        Family::Any => None,
+    };
+    match ends {
+        [Some(source), Some(target)] => {
+            Some(Sites { source: source.text()?.to_owned(), target: target.text()?.to_owned(), family })
+        }
+        [None, None] => None,
+        _ => value.wrong("`source` and `target`: give the sites of both ends, or of neither"),
+    }
+}
+
+/// The far end is a node, or an address in the lab.
+fn in_lab(table: &mut Table<'_>, family: Family, base: &FilePath) -> Option<(Place, HostPort)> {
+    let value = table.get("lab")?;
+    let topology = topology(&value, base);
+    let from = table.get("from");
+    let to = table.get("to");
+    let topology = topology?;
+    let node = |given: Option<Value<'_>>, usual: &str| -> Option<String> {
+        let Some(given) = given else { return Some(usual.to_owned()) };
+        let name = given.text()?;
+        let names = || topology.nodes.iter().map(|node| node.name.as_str());
+        match names().any(|known| known == name) {
+            true => Some(name.to_owned()),
+            false => given.wrong(format!("{} has no node `{name}`{}", topology.name, suggest(name, names()))),
+        }
+    };
+    let from = node(from, &topology.from);
+    // What is no node may be an address of one.
+    let address = to.and_then(|to| to.text()?.parse::<HostPort>().ok());
+    let is_address = address.as_ref().is_some_and(|to| to.host.parse::<std::net::IpAddr>().is_ok());
+    let answers = node(to.filter(|_| !is_address), &topology.to);
+    let (from, answers) = (from?, answers?);
+    for node in [&from, &answers] {
+        let place = topology.nodes.iter().find(|one| one.name == *node).map(|one| &one.place);
+        if place != Some(&NodePlace::Namespace) {
+            return value.wrong(format!(
+                "`{node}` of {} is no namespace of this host: `pathmeter lab run` measures such a topology",
+                topology.name
+            ));
+        }
+    }
+    let to = match address.filter(|_| is_address) {
+        Some(address) => address,
+        None => {
+            let found = Path::address_in_lab(&topology, &answers, family);
+            let Some(found) = found else {
+                return value.wrong(format!("`{answers}` of {} has no such address", topology.name));
+            };
+            HostPort { host: found.to_string(), port: None }
+        }
+    };
+    Some((Place::Lab { topology: Box::new(topology), from, to: answers }, to))
+}
+
+/// A topology by its name, or that in a file beside the plan.
+fn topology(value: &Value<'_>, base: &FilePath) -> Option<Topology> {
+    let name = value.text()?;
+    let is_file = name.contains('/') || name.ends_with(".toml");
+    let named = if is_file { base.join(name).to_string_lossy().into_owned() } else { name.to_owned() };
+    shipped::find(&named).or_else(|error| value.wrong(error.to_string()).ok_or(())).ok()
+}
+
+fn of_agent(table: &mut Table<'_>) -> Option<(Place, HostPort)> {
+    let value = table.get("agent")?;
+    let (to, to_agent) = (table.get("to"), table.get("to-agent"));
+    let from = value.text()?.to_owned();
+    match (to, to_agent) {
+        (Some(to), None) => Some((Place::Agent { from, to: None }, to.parsed("far.example")?)),
+        (None, Some(agent)) => {
+            let agent = agent.text()?.to_owned();
+            let to = HostPort { host: agent.clone(), port: None };
+            Some((Place::Agent { from, to: Some(agent) }, to))
+        }
+        _ => value.wrong("a path of an agent ends at a host or at another agent: give `to` or `to-agent`"),
+    }
+}

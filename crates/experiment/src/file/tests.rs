@@ -1,0 +1,217 @@
+//! Files that are right, and what is said of wrong ones.
+
+use super::*;
+use crate::plan::{Place, Step};
+use engine::request::Request;
+use model::plan::{End, Transport};
+use model::units::{Bytes, Nanos};
+
+/// A right one, from which each wrong one differs by a few words.
+const RIGHT: &str = r#"title = "Two ways to one host"
+labels = ["nightly", "rtt"]
+repetitions = 2
+
+[limits]
+time = "30min"
+bytes = "10GB"
+
+[paths.cable]
+to = "192.0.2.1"
+bind = "127.0.0.1"
+
+[paths.lab]
+lab = "forward"
+
+[[tests]]
+test = "latency"
+transport = "tcp"
+size = [64, 1400]
+expect = "rtt.p99<5ms"
+
+[[tests]]
+test = "throughput"
+name = "bulk"
+paths = ["lab"]
+streams = [1, 4]
+bitrate = ["10M", "20M"]
+bytes = 1000000
+"#;
+
+#[track_caller]
+fn faults(replaced: &[(&str, &str)]) -> String {
+    let text = replaced.iter().fold(RIGHT.to_owned(), |text, (from, to)| {
+        assert!(text.contains(from), "{from}");
+        text.replacen(from, to, 1)
+    });
+    Plan::parse("p.toml", &text).expect_err(&text).to_string()
+}
+
+#[test]
+fn a_right_file_is_read() {
+    let plan = Plan::parse("dir/p.toml", RIGHT).unwrap();
+    assert_eq!((plan.name.as_str(), plan.repetitions, plan.labels.len()), ("p", 2, 2));
+    assert_eq!(
+        (plan.limits.time, plan.limits.bytes),
+        (Some(Nanos::from_secs(1800)), Some(Bytes(10_000_000_000)))
+    );
+    assert!(plan.has_labs() && plan.is_of_here());
+    let Place::Lab { topology, from, to } = &plan.paths[1].place else { panic!("{:?}", plan.paths[1]) };
+    assert_eq!((topology.name.as_str(), from.as_str(), to.as_str()), ("forward", "client", "server"));
+    assert_eq!(plan.paths[1].to.host, "198.51.100.2");
+}
+
+#[test]
+fn a_list_of_values_is_a_variable_and_paths_take_turns() {
+    let plan = Plan::parse("p.toml", RIGHT).unwrap();
+    let names: Vec<String> = plan.cells().iter().map(|cell| cell.name()).collect();
+    assert_eq!(
+        names,
+        [
+            "cable: latency, size 64",
+            "lab: latency, size 64",
+            "cable: latency, size 1400",
+            "lab: latency, size 1400",
+            "lab: bulk, streams 1, bitrate 10M",
+            "lab: bulk, streams 1, bitrate 20M",
+            "lab: bulk, streams 4, bitrate 10M",
+            "lab: bulk, streams 4, bitrate 20M",
+        ]
+    );
+    let cells = plan.cells();
+    let Request::Throughput(bulk) = cells[6].request() else { panic!("the kind of the test") };
+    assert_eq!((bulk.streams, bulk.end, bulk.transport), (4, End::Bytes(Bytes(1_000_000)), Transport::Tcp));
+    assert_eq!(bulk.far.host.host, "198.51.100.2");
+    let Request::Latency(pings) = cells[0].request() else { panic!("the kind of the test") };
+    assert_eq!((pings.size, pings.transport), (Some(Bytes(64)), Transport::Tcp));
+    assert_eq!((pings.hosts[0].host.as_str(), pings.labels[0].as_str()), ("192.0.2.1", "cable"));
+    assert_eq!(pings.origin.bind, Some("127.0.0.1".parse().unwrap()));
+}
+
+#[test]
+fn runs_are_interleaved_unless_blocks_are_asked_for() {
+    let mut plan = Plan::parse("p.toml", RIGHT).unwrap();
+    let of =
+        |plan: &Plan| plan.steps().iter().map(|Step { round, cell }| (*round, *cell)).collect::<Vec<_>>();
+    let turns = of(&plan);
+    assert_eq!((turns.len(), turns[1], turns[8]), (16, (1, 1), (2, 0)));
+    plan.order = Order::Blocks;
+    assert_eq!(of(&plan)[..3], [(1, 0), (2, 0), (1, 1)]);
+}
+
+#[test]
+fn a_command_line_makes_a_plan_shorter() {
+    let plan = Plan::parse("p.toml", RIGHT).unwrap().with(Some(Nanos::from_millis(100)), Some(1));
+    assert_eq!(plan.steps().len(), 8);
+    let Request::Latency(pings) = plan.cells()[0].request() else { panic!("the kind of the test") };
+    assert_eq!(pings.time, Some(Nanos::from_millis(100)));
+    let Request::Throughput(bulk) = plan.cells()[4].request() else { panic!("the kind of the test") };
+    assert_eq!(bulk.end, End::Bytes(Bytes(1_000_000)), "it ends by amount");
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_place_and_the_way_out() {
+    for (replaced, said) in [
+        (&[("title", "titel")][..], "p.toml:1:1: unknown key `titel`: did you mean `title`?"),
+        (&[("title", "titel")], "p.toml:1:1: `title` is missing: write it such as title = "),
+        (
+            &[("repetitions = 2", "repetitions = 0")],
+            "p.toml:3:15: `repetitions` is 0: it must be from 1 to 1000",
+        ),
+        (&[("time = \"30min\"", "tiem = \"30min\"")], "p.toml:6:1: unknown key `tiem`: did you mean `time`?"),
+        (&[("\"10GB\"", "\"much\"")], "p.toml:7:9: `bytes`: "),
+        (&[("bind", "bnid")], "unknown key `bnid`: did you mean `bind`?"),
+        (&[("lab = \"forward\"", "labb = \"forward\"")], "unknown key `labb`: did you mean `lab`?"),
+        (&[("\"192.0.2.1\"", "\"a b\"")], "`to`: expected a name or an address"),
+        (
+            &[("lab = \"forward\"", "lab = \"forwrad\"")],
+            "no topology is called `forwrad`: did you mean `forward`?",
+        ),
+        (
+            &[("lab = \"forward\"", "lab = \"forward\"\nto = \"servr\"")],
+            "forward has no node `servr`: did you mean",
+        ),
+        (&[("lab = \"forward\"", "lab = \"vm\"")], "is no namespace of this host"),
+        (&[("lab = \"forward\"", "lab = \"forward\"\nagent = \"a\"")], "a path begins in one place"),
+        (&[("lab = \"forward\"", "agent = \"a\"")], "give `to` or `to-agent`"),
+        (&[("bind", "from = \"client\"\nbind")], "`from` goes with `lab`"),
+        (
+            &[("test = \"latency\"", "test = \"latenzy\"")],
+            "`test` cannot be `latenzy`: did you mean `latency`?",
+        ),
+        (
+            &[("size = [64, 1400]", "sise = [64, 1400]")],
+            "p.toml:19:1: unknown key `sise`: did you mean `size`?",
+        ),
+        (&[("[64, 1400]", "[64, \"64\"]")], "`size` has the value 64 twice"),
+        (&[("[64, 1400]", "[]")], "`size`: give 1 value or more"),
+        (&[("[64, 1400]", "[64, 3]")], "messages of 3 bytes cannot be sent over TCP"),
+        (&[("transport = \"tcp\"", "transport = \"sctp\"")], "`transport` cannot be `sctp`"),
+        (&[("rtt.p99<5ms", "rtt.p98<5ms")], "there is no figure `rtt.p98`: did you mean"),
+        (
+            &[("paths = [\"lab\"]", "paths = [\"lib\"]")],
+            "p.toml:22:1: no path is called `lib`; there is `cable` and `lab`",
+        ),
+        (&[("name = \"bulk\"", "name = \"latency\"")], "two tests are called `latency`"),
+        (&[("bytes = 1000000", "bytes = 1000000\ntime = \"1s\"")], "a test ends by time or by amount"),
+        (&[("streams = [1, 4]", "streams = [1, 400]")], "`streams` is 400: it must be from 1 to 128"),
+        (&[("repetitions = 2", "repetitions = = 2")], "p.toml:3:"),
+    ] {
+        let told = faults(replaced);
+        assert!(told.contains(said), "{replaced:?}\n{told}");
+    }
+}
+
+#[test]
+fn every_fault_is_told_at_once() {
+    let told =
+        faults(&[("titl", "titel"), ("bytes = \"10GB\"", "bites = 1"), ("streams = [1, 4]", "streams = 0")]);
+    let lines: Vec<&str> = told.lines().map(|line| line.split(": ").next().unwrap_or_default()).collect();
+    assert_eq!(lines, ["p.toml:1:1", "p.toml:1:1", "p.toml:7:1", "p.toml:26:11"], "{told}");
+}
+
+#[test]
+fn an_empty_plan_says_what_is_missing() {
+    let told = Plan::parse("p.toml", "title = \"x\"\n[paths]\n").expect_err("nothing to do").to_string();
+    assert!(told.contains("`tests` is missing"), "{told}");
+    let told =
+        Plan::parse("p.toml", "title = \"x\"\ntests = []\n[paths]\n").expect_err("nothing").to_string();
+    assert!(told.contains("there is no path") && told.contains("there is no test"), "{told}");
+}
+
+#[test]
+fn a_path_of_an_agent_is_refused_by_its_name() {
+    let text = RIGHT.replacen("lab = \"forward\"", "agent = \"ams\"\nto-agent = \"fra\"", 1);
+    let plan = Plan::parse("p.toml", &text).unwrap();
+    let refused = plan.paths[1].refused().expect("there is no fleet");
+    assert!(refused.starts_with("needs a fleet: agent `ams` to agent `fra`"), "{refused}");
+    assert_eq!(plan.paths[0].refused(), None);
+}
+
+/// The page has a row for each key of each kind.
+#[test]
+fn every_key_is_documented() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plans.md")).unwrap();
+    for (kind, keys) in keys() {
+        let heading = format!("### `{kind}`");
+        let (_, section) = page.split_once(&heading).unwrap_or_else(|| panic!("no section {heading}"));
+        let section = section.split("\n##").next().unwrap();
+        for key in keys {
+            assert!(section.contains(&format!("| `{key}` |")), "{kind}: {key}");
+        }
+    }
+}
+
+/// The plans that come with the source are right.
+#[test]
+fn every_example_is_read() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/plans");
+    let mut read = 0;
+    for file in std::fs::read_dir(examples).unwrap().flatten().map(|entry| entry.path()) {
+        // Topologies stand beside the plans that use them.
+        if std::fs::read_to_string(&file).unwrap().contains("[[tests]]") {
+            Plan::read(&file).unwrap_or_else(|error| panic!("{error}"));
+            read += 1;
+        }
+    }
+    assert!(read >= 4, "{read}");
+}

@@ -1,0 +1,20 @@
+//! What `pathmeter plan` does: a file of paths, tests and repetitions becomes requests of the engine in an order, which are
+//! carried out one after the other, here or in labs, judged and compared. It knows no command line, no store and no terminal.
+//!
+//! The form of the file is described in `docs/plans.md`.
+
+mod compare;
+mod estimate;
+mod file;
+mod outline;
+mod plan;
+mod progress;
+mod request;
+mod run;
+mod sites;
+
+pub use file::{ReadError, keys};
+pub use outline::outline;
+pub use plan::{Against, Cell, Limits, Order, Path, Place, Plan, Step, Test, Variant};
+pub use progress::{Head, Journal, Recorded};
+pub use run::{Moment, Options, run};

@@ -1,0 +1,262 @@
+//! A plan: its paths and tests, and the steps that they make.
+
+use crate::request::Toward;
+use engine::host::address::Family;
+use engine::host::host_port::HostPort;
+use engine::request::{Origin, Request};
+use lab::topology::Topology;
+use model::experiment::{Setting, Sites};
+use model::plan::End;
+use model::units::{BitRate, Bytes, Nanos};
+use std::net::IpAddr;
+
+/// A plan file, read and checked.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Its name: that of its file, without `.toml`.
+    pub name: String,
+    /// What it is, in one line.
+    pub title: String,
+    /// Words that hold its runs together in a store.
+    pub labels: Vec<String>,
+    /// Runs of each cell.
+    pub repetitions: u32,
+    /// In which order they come.
+    pub order: Order,
+    /// What it may take.
+    pub limits: Limits,
+    /// Every path, in the order of the file.
+    pub paths: Vec<Path>,
+    /// Every test, in the order of the file.
+    pub tests: Vec<Test>,
+    /// The file as it is, by which a journal knows its plan.
+    pub text: String,
+}
+
+/// In which order runs come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Every cell once, then every cell again: a slow drift meets all of them alike.
+    #[default]
+    Interleaved,
+    /// All runs of a cell, then all of the next.
+    Blocks,
+}
+
+/// What a plan may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// No run begins that would end later.
+    pub time: Option<Nanos>,
+    /// No run begins after so many bytes of payload.
+    pub bytes: Option<Bytes>,
+}
+
+/// From where to where.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// Its name.
+    pub name: String,
+    /// Where it begins.
+    pub place: Place,
+    /// Where it ends.
+    pub to: HostPort,
+    /// How packets leave.
+    pub origin: Origin,
+    /// Speed of its link, where that is given.
+    pub link: Option<BitRate>,
+    /// The sites that it lies between, where they are named.
+    pub sites: Option<Sites>,
+}
+
+/// Where a path begins.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// At this host.
+    Here,
+    /// At a node of a lab.
+    Lab {
+        /// The lab.
+        topology: Box<Topology>,
+        /// The node that measures.
+        from: String,
+        /// The node that answers.
+        to: String,
+    },
+    /// At an agent.
+    Agent {
+        /// Its name.
+        from: String,
+        /// The agent at which it ends; absent: it ends at a host.
+        to: Option<String>,
+    },
+}
+
+/// A test, with every combination of its variables.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// Its name.
+    pub name: String,
+    /// The command that does the same: `throughput`, `latency`.
+    pub kind: &'static str,
+    /// Names of the paths that it is done on; empty: all.
+    pub paths: Vec<String>,
+    /// What its rows are held against.
+    pub against: Against,
+    /// What is expected of every run.
+    pub expect: Vec<String>,
+    /// The combinations, the first variable slowest.
+    pub variants: Vec<Variant>,
+}
+
+/// What the rows of a test are held against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Against {
+    /// The same values on the first path; on the first path the first values.
+    #[default]
+    Paths,
+    /// The first values on the same path.
+    Values,
+}
+
+/// A combination of values.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// The values of the variables.
+    pub settings: Vec<Setting>,
+    /// What is asked of the engine, to a far end that is not known yet.
+    pub request: Request,
+}
+
+/// A path with a test and a combination of values: a row of the result.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell<'a> {
+    /// The path.
+    pub path: &'a Path,
+    /// The test.
+    pub test: &'a Test,
+    /// The combination.
+    pub variant: &'a Variant,
+}
+
+/// A run of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The round, from 1.
+    pub round: u32,
+    /// The number of the cell, from 0.
+    pub cell: usize,
+}
+
+impl Plan {
+    /// Every cell: test by test, and for each combination of values path by path.
+    #[must_use]
+    pub fn cells(&self) -> Vec<Cell<'_>> {
+        let on = |test: &Test, path: &Path| test.paths.is_empty() || test.paths.contains(&path.name);
+        let mut cells = Vec::new();
+        for test in &self.tests {
+            for variant in &test.variants {
+                let paths = self.paths.iter().filter(|path| on(test, path));
+                cells.extend(paths.map(|path| Cell { path, test, variant }));
+            }
+        }
+        cells
+    }
+
+    /// Every run, in the order in which they come.
+    #[must_use]
+    pub fn steps(&self) -> Vec<Step> {
+        let (cells, rounds) = (0..self.cells().len(), 1..=self.repetitions);
+        match self.order {
+            Order::Interleaved => {
+                rounds.flat_map(|round| cells.clone().map(move |cell| Step { round, cell })).collect()
+            }
+            Order::Blocks => {
+                cells.flat_map(|cell| rounds.clone().map(move |round| Step { round, cell })).collect()
+            }
+        }
+    }
+
+    /// The same with tests of this length, where they end by time, and so many runs of each cell.
+    #[must_use]
+    pub fn with(mut self, time: Option<Nanos>, repetitions: Option<u32>) -> Plan {
+        self.repetitions = repetitions.unwrap_or(self.repetitions);
+        for variant in self.tests.iter_mut().flat_map(|test| &mut test.variants) {
+            shorten(&mut variant.request, time);
+        }
+        self
+    }
+
+    /// It has paths in a lab.
+    #[must_use]
+    pub fn has_labs(&self) -> bool {
+        self.paths.iter().any(|path| matches!(path.place, Place::Lab { .. }))
+    }
+
+    /// It has paths of this host.
+    #[must_use]
+    pub fn is_of_here(&self) -> bool {
+        self.paths.iter().any(|path| matches!(path.place, Place::Here))
+    }
+}
+
+/// Tests by amount, and those that have no time of their own, stay as they are.
+fn shorten(request: &mut Request, time: Option<Nanos>) {
+    let Some(time) = time else { return };
+    match request {
+        Request::Throughput(asked) if matches!(asked.end, End::Time(_)) => asked.end = End::Time(time),
+        Request::Latency(asked) if asked.count.is_none() => asked.time = Some(time),
+        Request::Frames(asked) => asked.time = Some(time),
+        _ => {}
+    }
+}
+
+impl Cell<'_> {
+    /// What is asked of the engine.
+    #[must_use]
+    pub fn request(&self) -> Request {
+        let Path { name, to, origin, link, .. } = self.path;
+        Toward { name, to, origin, link: *link }.fill(self.variant.request.clone())
+    }
+
+    /// `snat: latency, size 64`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let settings = self.variant.settings.iter().map(|one| format!(", {} {}", one.name, one.value));
+        format!("{}: {}{}", self.path.name, self.test.name, settings.collect::<String>())
+    }
+}
+
+impl Path {
+    /// Why it cannot be measured from here, whatever is asked.
+    #[must_use]
+    pub fn refused(&self) -> Option<String> {
+        let Place::Agent { from, to } = &self.place else { return None };
+        let far = to.as_ref().map_or_else(|| format!("`{}`", self.to.host), |to| format!("agent `{to}`"));
+        Some(format!(
+            "needs a fleet: agent `{from}` to {far} is measured by a coordinator, and this program alone has none"
+        ))
+    }
+
+    /// Where it begins, in words.
+    #[must_use]
+    pub fn begin(&self) -> String {
+        match &self.place {
+            Place::Here => "this host".into(),
+            Place::Lab { topology, from, .. } => format!("lab {}, {from}", topology.name),
+            Place::Agent { from, .. } => format!("agent {from}"),
+        }
+    }
+
+    /// The address of a lab's node, of the family that is asked for, or else IPv4 where it has one.
+    pub(crate) fn address_in_lab(topology: &Topology, node: &str, family: Family) -> Option<IpAddr> {
+        let node = topology.nodes.iter().find(|one| one.name == node)?;
+        let all = || node.addresses.iter().map(|own| own.address);
+        let (v4, v6) = (all().find(IpAddr::is_ipv4), all().find(IpAddr::is_ipv6));
+        match family {
+            Family::V4(_) => v4,
+            Family::V6(_) => v6,
+            Family::Any => v4.or(v6),
+        }
+    }
+}

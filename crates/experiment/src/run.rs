@@ -1,0 +1,255 @@
+//! A plan carried out, run after run. What fails is told, and stops nothing else.
+
+mod row;
+
+use crate::compare::{judge, together};
+use crate::estimate;
+use crate::plan::{Cell, Order, Plan};
+use crate::progress::{Journal, Recorded};
+use crate::sites::Sites;
+use engine::error::{Result, sentence};
+use engine::host;
+use engine::host::interrupt::Interrupt;
+use engine::request::{Host, resolve};
+use engine::run::{self as engine_run, Document};
+use linux::clock::{mono_now, wall_now};
+use model::event::Event;
+use model::experiment::{Experiment, SCHEMA};
+use model::run::Run;
+use model::time::MonoTime;
+use model::units::{Bytes, Nanos};
+use report::expect::Expectation;
+use row::{Came, Gathered};
+
+/// What carrying a plan out needs beside it.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// Asks it to stop.
+    pub stop: Interrupt,
+    /// Where each run is written down, and what is known from there.
+    pub journal: Option<Journal>,
+}
+
+/// What happens meanwhile.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Moment<'a> {
+    /// A run begins: its number from 1, how many there are, and its name.
+    Begins {
+        /// From 1.
+        number: u32,
+        /// Runs in all.
+        all: u32,
+        /// The cell.
+        cell: Cell<'a>,
+        /// The round, from 1.
+        round: u32,
+    },
+    /// Something happened in it.
+    Event(&'a Event),
+    /// It has ended, and may be given another name.
+    Ended(&'a mut Run),
+    /// It was measured before, by a run of the plan that was cut off.
+    Recalled(&'a Run),
+    /// Something to be known beside.
+    Note(String),
+}
+
+/// Whoever is told.
+pub(crate) type Watch<'a> = &'a mut (dyn FnMut(Moment<'_>) -> Result<()> + Send);
+
+/// Carries a plan out. Labs take [`lab::privilege::gain_and_enclose`], before the first thread is started.
+///
+/// # Errors
+/// What `watch` refuses ends it; so does a lab in which no server can be started. What fails of a path is in its row.
+pub fn run(plan: &Plan, options: &mut Options, watch: Watch<'_>) -> Result<Experiment> {
+    let started = wall_now();
+    let mut told = Ok(());
+    let sites = Sites::build(plan, &mut |text| {
+        if told.is_ok() {
+            told = watch(Moment::Note(text));
+        }
+    });
+    told?;
+    let serving = Interrupt::default();
+    let mut job = Job::new(plan, &sites, options, watch);
+    let ended = std::thread::scope(|scope| {
+        let ended = sites.serve(scope, &serving).and_then(|()| job.steps());
+        serving.raise();
+        ended
+    });
+    ended?;
+    let mut notes = job.notes;
+    notes.extend(sites.notes());
+    let mut rows: Vec<_> = job.rows.into_iter().map(|row| row.finish(plan.repetitions)).collect();
+    judge(&mut rows, &plan.tests);
+    Ok(Experiment {
+        schema: SCHEMA.into(),
+        name: plan.name.clone(),
+        title: plan.title.clone(),
+        labels: plan.labels.clone(),
+        started: Some(started),
+        finished: Some(wall_now()),
+        host: Some(host::describe(None)),
+        repetitions: plan.repetitions,
+        interleaved: plan.order == Order::Interleaved,
+        findings: together(&rows),
+        rows,
+        notes,
+    })
+}
+
+/// A plan under way.
+struct Job<'a> {
+    plan: &'a Plan,
+    sites: &'a Sites,
+    stop: Interrupt,
+    journal: Option<&'a mut Journal>,
+    /// What a run of the plan that was cut off has measured.
+    known: Vec<Recorded>,
+    rows: Vec<Gathered<'a>>,
+    watch: Watch<'a>,
+    began: MonoTime,
+    bytes: Bytes,
+    notes: Vec<String>,
+}
+
+impl<'a> Job<'a> {
+    fn new(plan: &'a Plan, sites: &'a Sites, options: &'a mut Options, watch: Watch<'a>) -> Job<'a> {
+        let mut journal = options.journal.as_mut();
+        let mut known = Vec::new();
+        while let Some(recorded) = journal.as_mut().and_then(|journal| journal.recall()) {
+            known.push(recorded);
+        }
+        let row = |cell: Cell<'a>| {
+            let refused = cell.path.refused().or_else(|| sites.namespace(cell.path).err());
+            // The file was refused if one of them could not be read.
+            let expected = cell.test.expect.iter().filter_map(|text| text.parse().ok());
+            Gathered::new(cell, refused, expected.collect::<Vec<Expectation>>())
+        };
+        let rows = plan.cells().into_iter().map(row).collect();
+        let (stop, began, notes) = (options.stop.clone(), mono_now(), Vec::new());
+        Job { plan, sites, stop, journal, known, rows, watch, began, bytes: Bytes::ZERO, notes }
+    }
+
+    /// Every step, in its order.
+    fn steps(&mut self) -> Result<()> {
+        let steps = self.plan.steps();
+        for (number, step) in steps.iter().enumerate() {
+            let (cell, is_over) = (self.rows[step.cell].cell, self.rows[step.cell].is_over());
+            if is_over {
+                continue;
+            }
+            if let Some(recorded) = self.recall(&cell, step.round) {
+                (self.watch)(Moment::Recalled(&recorded))?;
+                self.rows[step.cell].take(step.round, Came::Ran(recorded, None));
+                continue;
+            }
+            if let Some(why) = self.limit(&cell) {
+                self.leave(&why);
+                break;
+            }
+            if self.stop.is_raised() {
+                self.leave("it was stopped");
+                break;
+            }
+            let all = steps.len() as u32;
+            (self.watch)(Moment::Begins { number: number as u32 + 1, all, cell, round: step.round })?;
+            let came = self.one(&cell)?;
+            if let Came::Stopped = came {
+                self.leave("it was stopped");
+                break;
+            }
+            self.write_down(&cell, step.round, &came)?;
+            self.rows[step.cell].take(step.round, came);
+        }
+        Ok(())
+    }
+
+    /// One run.
+    fn one(&mut self, cell: &Cell<'_>) -> Result<Came> {
+        let request = cell.request();
+        let options = engine_run::Options { stop: self.stop.clone(), ..engine_run::Options::default() };
+        let watch = &mut self.watch;
+        let mut told = Ok(());
+        let mut measure = || {
+            let plan = resolve(&request, &Host::here())?;
+            engine_run::run(&plan, &options, &mut |event| {
+                if told.is_ok() {
+                    told = watch(Moment::Event(event));
+                }
+            })
+        };
+        // A lab that could not be built has no steps.
+        let ended = match self.sites.namespace(cell.path) {
+            Ok(Some(namespace)) => namespace.run(measure)?,
+            _ => measure(),
+        };
+        told?;
+        let ended = match ended {
+            Err(_) if self.stop.is_raised() => return Ok(Came::Stopped),
+            Err(error) => return Ok(Came::failed(&error)),
+            Ok(ended) => ended,
+        };
+        let Document::Run(mut run) = ended.document else {
+            return Ok(Came::Failed("it made another document than a run".into()));
+        };
+        let error = ended.error.map(|error| sentence(&error));
+        if self.stop.is_raised() {
+            return Ok(Came::Stopped);
+        }
+        self.bytes = self.bytes.saturating_add(row::payload(&run));
+        (self.watch)(Moment::Ended(&mut run))?;
+        Ok(Came::Ran(run, error))
+    }
+
+    /// What was measured before, if it need not be measured again.
+    fn recall(&mut self, cell: &Cell<'_>, round: u32) -> Option<Box<Run>> {
+        let at = self.known.iter().position(|recorded| recorded.is_of(cell, round))?;
+        self.known.swap_remove(at).run
+    }
+
+    /// Writes down what came of a run. A journal that cannot be written costs no result.
+    fn write_down(&mut self, cell: &Cell<'_>, round: u32, came: &Came) -> Result<()> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        let (run, error) = match came {
+            Came::Ran(run, error) => (Some(run.clone()), error.clone()),
+            Came::Failed(why) => (None, Some(why.clone())),
+            Came::Stopped => return Ok(()),
+        };
+        let recorded = Recorded {
+            path: cell.path.name.clone(),
+            test: cell.test.name.clone(),
+            settings: cell.variant.settings.clone(),
+            round,
+            run,
+            error,
+        };
+        match journal.write(&recorded) {
+            Some(error) => (self.watch)(Moment::Note(format!(
+                "{}; a plan that is cut off begins anew",
+                sentence(&error)
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Why the next run must not begin.
+    fn limit(&self, cell: &Cell<'_>) -> Option<String> {
+        let limits = self.plan.limits;
+        let spent = mono_now().saturating_since(self.began);
+        let next = estimate::time(&cell.request()).unwrap_or(Nanos::ZERO);
+        if let Some(limit) = limits.time.filter(|limit| spent.saturating_add(next) > *limit) {
+            return Some(format!("the plan's limit on time, {limit}, is reached"));
+        }
+        let limit = limits.bytes.filter(|limit| self.bytes >= *limit)?;
+        Some(format!("the plan's limit on bytes, {limit}, is reached"))
+    }
+
+    /// Nothing more is done.
+    fn leave(&mut self, why: &str) {
+        self.notes.push(format!("Some runs are missing: {why}."));
+        let repetitions = self.plan.repetitions;
+        self.rows.iter_mut().for_each(|row| row.leave(why, repetitions));
+    }
+}

@@ -1,0 +1,168 @@
+//! A row while its runs come in.
+
+use crate::compare::{findings, merged};
+use crate::plan::Cell;
+use engine::error::{Error, sentence};
+use model::expectation::Checked;
+use model::experiment::{Row, RowRun};
+use model::finding::{Finding, Status};
+use model::history::Measured;
+use model::run::Run;
+use model::stats::histogram::Histogram;
+use model::units::Bytes;
+use report::expect::{Expectation, headlines, sample};
+
+/// A row and what came of its runs.
+pub(super) struct Gathered<'a> {
+    pub(super) cell: Cell<'a>,
+    /// Why it cannot run here.
+    refused: Option<String>,
+    /// Why no more of it is done.
+    left: Option<String>,
+    expected: Vec<Expectation>,
+    runs: Vec<RowRun>,
+    /// Of each run that counts: its findings, its round trips, and what became of the expectations.
+    counted: Vec<(Vec<Finding>, Option<Histogram>, Vec<Checked>)>,
+    /// Runs that failed in a row.
+    failed: u32,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub(super) enum Came {
+    /// A result, and why it was cut short.
+    Ran(Box<Run>, Option<String>),
+    /// Nothing, and why.
+    Failed(String),
+    /// The user stopped it.
+    Stopped,
+}
+
+impl Came {
+    pub(super) fn failed(error: &Error) -> Came {
+        let advice = error.advice().map(|advice| format!(" ({advice})")).unwrap_or_default();
+        Came::Failed(format!("{}{advice}", sentence(error)))
+    }
+}
+
+impl<'a> Gathered<'a> {
+    pub(super) fn new(cell: Cell<'a>, refused: Option<String>, expected: Vec<Expectation>) -> Gathered<'a> {
+        let (runs, counted) = (Vec::new(), Vec::new());
+        Gathered { cell, refused, left: None, expected, runs, counted, failed: 0 }
+    }
+
+    /// Nothing more of it is to be done.
+    pub(super) fn is_over(&self) -> bool {
+        self.refused.is_some() || self.left.is_some()
+    }
+
+    /// Takes a run.
+    pub(super) fn take(&mut self, round: u32, came: Came) {
+        match came {
+            Came::Ran(run, error) => {
+                self.failed = 0;
+                if error.is_none() && run.verdict.status != Status::Void {
+                    let round_trips = sample(Measured::Run(&run)).histograms;
+                    let round_trips = merged(round_trips.iter().map(|(_, counted)| counted));
+                    let checked = self.expected.iter().map(|expected| expected.check(&run)).collect();
+                    self.counted.push((run.findings.clone(), round_trips, checked));
+                }
+                self.runs.push(of_run(round, &run, error));
+            }
+            Came::Failed(why) => {
+                self.failed += 1;
+                self.runs.push(RowRun { round, error: Some(why), ..RowRun::default() });
+                if self.failed == GIVE_UP {
+                    self.left = Some(format!("given up after {GIVE_UP} failures one after the other"));
+                }
+            }
+            Came::Stopped => {}
+        }
+    }
+
+    /// What is missing of it stays so.
+    pub(super) fn leave(&mut self, why: &str, repetitions: u32) {
+        if self.runs.len() < repetitions as usize && !self.is_over() {
+            self.left = Some(why.to_owned());
+        }
+    }
+
+    /// The row as the document has it, but for its comparison.
+    pub(super) fn finish(self, repetitions: u32) -> Row {
+        let reason = self.reason(repetitions);
+        let (path, test) = (self.cell.path.name.clone(), self.cell.test.name.clone());
+        Row {
+            path,
+            sites: self.cell.path.sites.clone(),
+            test,
+            settings: self.cell.variant.settings.clone(),
+            figures: Vec::new(),
+            round_trips: merged(self.counted.iter().filter_map(|(_, counted, _)| counted.as_ref()))
+                .and_then(|all| all.distribution()),
+            against: None,
+            findings: findings(self.counted.iter().map(|(findings, ..)| findings.as_slice())),
+            expectations: self.expectations(),
+            unavailable: self.refused.is_some(),
+            reason,
+            runs: self.runs,
+        }
+    }
+
+    /// Why runs are missing or do not count.
+    fn reason(&self, repetitions: u32) -> Option<String> {
+        if let Some(refused) = &self.refused {
+            return Some(refused.clone());
+        }
+        let void = self.runs.iter().find(|run| run.error.is_none() && run.status == Some(Status::Void));
+        let void = void.map(|run| format!("void: {}", run.verdict));
+        let first = self.runs.iter().find_map(|run| run.error.clone()).or(void);
+        let counted = self.counted.len();
+        let all = || match counted {
+            0 => String::new(),
+            some => format!("{some} of {repetitions} runs count: "),
+        };
+        match (first, &self.left) {
+            (Some(first), Some(left)) => Some(format!("{}{first}; {left}", all())),
+            (Some(why), None) => Some(format!("{}{why}", all())),
+            (None, Some(why)) => Some(format!("{}{why}", all())),
+            (None, None) => None,
+        }
+    }
+
+    /// Each expectation holds when every run that counts holds it. Told is the first that breaks it.
+    fn expectations(&self) -> Vec<Checked> {
+        let one = |(at, text): (usize, &String)| {
+            let mut all = self.counted.iter().filter_map(|(.., checked)| checked.get(at));
+            let broken = all.clone().find(|checked| !checked.held);
+            broken.or_else(|| all.next()).cloned().unwrap_or(Checked {
+                expectation: text.clone(),
+                measured: None,
+                held: false,
+            })
+        };
+        self.cell.test.expect.iter().enumerate().map(one).collect()
+    }
+}
+
+fn of_run(round: u32, run: &Run, error: Option<String>) -> RowRun {
+    RowRun {
+        id: run.id.clone(),
+        round,
+        started: run.started,
+        status: Some(run.verdict.status),
+        verdict: run.verdict.text.clone(),
+        figures: headlines(Measured::Run(run)),
+        error,
+    }
+}
+
+/// Payload that a run moved, both ways.
+pub(super) fn payload(run: &Run) -> Bytes {
+    let ways = std::iter::once(run).chain(&run.tests).flat_map(|run| [&run.summary.up, &run.summary.down]);
+    let streams = ways.flatten().map(|way| way.received.bytes);
+    let files = run.summary.transfer.iter().flat_map(|result| &result.transfers).map(|one| one.bytes);
+    streams.chain(files).fold(Bytes::ZERO, Bytes::saturating_add)
+}
+
+/// Who does not answer so often is not waited for any longer.
+const GIVE_UP: u32 = 3;

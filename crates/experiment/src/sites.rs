@@ -1,0 +1,129 @@
+//! The labs of a plan while it is carried out, and the servers in them.
+
+use crate::plan::{Path, Place, Plan};
+use engine::error::{Result, sentence};
+use engine::host::interrupt::Interrupt;
+use engine::server::{Config, Server};
+use engine::work::observer::{Observer, SessionEvent, Watcher};
+use lab::build::{BuildOptions, Lab};
+use lab::feature;
+use linux::namespace::Namespace;
+use model::plan::ProtocolName;
+use model::units::Nanos;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::Scope;
+use wire::ProtocolError;
+
+/// The labs, each once, whichever paths lie in it.
+pub(crate) struct Sites(Vec<Site>);
+
+struct Site {
+    name: String,
+    /// It, or why there is none.
+    lab: Result<Lab, String>,
+    /// The nodes that answer.
+    servers: Vec<String>,
+}
+
+impl Sites {
+    /// Builds every lab. `say` is told before each.
+    pub(crate) fn build(plan: &Plan, say: &mut dyn FnMut(String)) -> Sites {
+        let (mut sites, mut host): (Vec<Site>, _) = (Vec::new(), feature::Host::default());
+        for path in &plan.paths {
+            let Place::Lab { topology, to, .. } = &path.place else { continue };
+            let known = sites.iter_mut().find(|site| site.name == topology.name);
+            if let Some(site) = known {
+                if !site.servers.contains(to) {
+                    site.servers.push(to.clone());
+                }
+                continue;
+            }
+            say(format!("building {}", topology.name));
+            let lacks: Vec<String> = host.lacks(topology).into_iter().map(|lack| lack.needs).collect();
+            let lab = match lacks.as_slice() {
+                [] => Lab::build(topology, &BuildOptions::default()).map_err(|error| sentence(&error)),
+                lacks => Err(format!("not on this host: needs {}", lacks.join(", "))),
+            };
+            sites.push(Site { name: topology.name.clone(), lab, servers: vec![to.clone()] });
+        }
+        Sites(sites)
+    }
+
+    /// What must be known of the labs that were built.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let built = self.0.iter().filter_map(|site| Some((site, site.lab.as_ref().ok()?)));
+        let of = |(site, lab): (&Site, &Lab)| -> Vec<String> {
+            lab.notes().iter().map(|note| format!("{}: {note}", site.name)).collect()
+        };
+        built.flat_map(of).collect()
+    }
+
+    /// Starts a server in every node that answers, for as long as `scope` lasts or until `stop`. What cannot serve is told.
+    pub(crate) fn serve<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        stop: &Interrupt,
+    ) -> Result<()> {
+        for site in &self.0 {
+            let Ok(lab) = &site.lab else { continue };
+            for node in &site.servers {
+                let Some(namespace) = lab.node(node)?.namespace() else { continue };
+                let server = namespace.run(|| Server::bind(config()))??;
+                let (stop, observer): (_, Arc<dyn Observer>) = (stop.clone(), Arc::new(Silent));
+                scope.spawn(move || namespace.run(|| server.serve(&stop, &observer)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a path begins; absent: at this host.
+    ///
+    /// # Errors
+    /// Why its lab could not be built.
+    pub(crate) fn namespace(&self, path: &Path) -> Result<Option<&Namespace>, String> {
+        let Place::Lab { topology, from, .. } = &path.place else { return Ok(None) };
+        let site = self.0.iter().find(|site| site.name == topology.name);
+        let lab = match site.map(|site| &site.lab) {
+            Some(Ok(lab)) => lab,
+            Some(Err(why)) => return Err(why.clone()),
+            None => return Err("its lab was not built".into()),
+        };
+        let node = lab.node(from).map_err(|error| sentence(&error))?;
+        node.namespace().map(Some).ok_or_else(|| format!("`{from}` is no namespace of this host"))
+    }
+}
+
+/// Every protocol, to anyone in the lab.
+fn config() -> Config {
+    Config {
+        iperf3: Some(5201),
+        iperf2: Some(5001),
+        sockperf: Some(11_111),
+        stamp: Some(862),
+        http: Some(8080),
+        max_time: Some(Nanos::from_secs(86_400)),
+        max_tests: MOST_TESTS,
+        ..Config::default()
+    }
+}
+
+/// What the servers of labs see, their clients see too.
+struct Silent;
+
+impl Observer for Silent {
+    fn session(&self, _client: SocketAddr, _protocol: ProtocolName) -> Box<dyn Watcher> {
+        Box::new(Silent)
+    }
+
+    fn note(&self, _text: &str) {}
+}
+
+impl Watcher for Silent {
+    fn event(&mut self, _event: SessionEvent<'_>) {}
+
+    fn ended(&mut self, _outcome: Result<(), &ProtocolError>) {}
+}
+
+/// Pairs are sessions, each for itself.
+const MOST_TESTS: u32 = 256;

@@ -1,0 +1,137 @@
+//! `pathmeter plan`: files of paths, tests and repetitions, checked, shown and carried out.
+
+mod live;
+
+use super::output::{deliver, write};
+use super::progress::say;
+use super::steps::about;
+use crate::cli::{Common, PlanArgs, PlanCheckArgs, PlanCommand, PlanFileArgs, PlanRunArgs, PlanShowArgs};
+use crate::exit::Exit;
+use crate::signals;
+use engine::error::{Failure, Kind, Result};
+use experiment::{Head, Journal, Options, Plan, ReadError, outline};
+use lab::privilege::{Unprivileged, gain_and_enclose};
+use linux::privilege::{Capabilities, Capability};
+use live::Live;
+use model::experiment::Experiment;
+use std::path::Path;
+
+/// Runs the sub-command asked for.
+pub(crate) fn run(args: &PlanArgs, global: &Common) -> Result<Exit> {
+    match &args.command {
+        PlanCommand::Check(args) => check(args, global),
+        PlanCommand::Show(args) => show(args, global),
+        PlanCommand::Run(args) => carry_out(args, global),
+    }
+}
+
+/// Reads each file. Every one is told of before the bad ones end the program.
+fn check(args: &PlanCheckArgs, global: &Common) -> Result<Exit> {
+    let (mut text, mut faults) = (String::new(), Vec::new());
+    for file in &args.files {
+        match Plan::read(file) {
+            Ok(plan) => text.push_str(&format!(
+                "{}: {}: {} rows, {} runs\n",
+                file.display(),
+                plan.title,
+                plan.cells().len(),
+                plan.steps().len()
+            )),
+            Err(error) => faults.push(error.to_string()),
+        }
+    }
+    deliver(global, text.as_bytes())?;
+    if faults.is_empty() { Ok(Exit::Done) } else { Err(faulty(faults.join("\n")).into()) }
+}
+
+fn show(args: &PlanShowArgs, global: &Common) -> Result<Exit> {
+    let plan = read(&args.plan)?;
+    write(&[&outline(&plan)], &Common { chart: Vec::new(), ..global.clone() })?;
+    Ok(Exit::Done)
+}
+
+fn carry_out(args: &PlanRunArgs, global: &Common) -> Result<Exit> {
+    let plan = read(&args.plan)?;
+    let file = &args.plan.file;
+    // Before any thread is started: an ordinary user's process moves into a user namespace here.
+    if plan.has_labs() {
+        may_have_both(&plan)?;
+        gain_and_enclose().map_err(|refused| Failure::usage(refused.to_string(), Unprivileged::ADVICE))?;
+    }
+    let journal = journal(args, &plan, global)?;
+    say(&amount(&plan));
+    let mut options = Options { stop: signals::interrupt()?, journal };
+    let mut live = Live::new(args, &plan, global)?;
+    let ended = experiment::run(&plan, &mut options, &mut |moment| live.tell(moment));
+    let unwritten = live.finish();
+    let report = ended?;
+    let written = write(&[&report], global);
+    written?;
+    let is_over = !options.stop.is_raised() && unwritten.is_none();
+    if let Some(journal) = options.journal.filter(|_| is_over) {
+        journal.remove()?;
+    }
+    for row in report.rows.iter().filter(|row| row.is_empty()) {
+        let why = row.reason.as_deref().unwrap_or("it was stopped");
+        say(&format!("error: {}: {}: {}", file.display(), row.name(), why.trim_end_matches('.')));
+    }
+    unwritten.map_or(Ok(exit(&report)), Err)
+}
+
+/// How much it will be, before it begins.
+fn amount(plan: &Plan) -> String {
+    let outline = outline(plan);
+    let more = if outline.is_time_known { "" } else { ", and as long as those need that end by amount" };
+    format!("{}: {} runs, about {}{more}", plan.title, outline.runs, about(outline.time))
+}
+
+/// A far end that does not answer is told before what was expected of it.
+fn exit(report: &Experiment) -> Exit {
+    match () {
+        () if report.failed().next().is_some() => Exit::Unreachable,
+        () if report.is_void() => Exit::Void,
+        () if report.is_broken() => Exit::ExpectationBroken,
+        () => Exit::Done,
+    }
+}
+
+fn read(args: &PlanFileArgs) -> Result<Plan, Failure> {
+    let plan = Plan::read(&args.file).map_err(|error: ReadError| faulty(error.to_string()))?;
+    Ok(plan.with(args.time, args.runs))
+}
+
+fn faulty(faults: String) -> Failure {
+    Failure::usage(faults, "docs/plans.md has the form of the file, examples/plans/ has plans to begin with")
+}
+
+/// The network in which an ordinary user's labs are built has no way to the paths of this host.
+fn may_have_both(plan: &Plan) -> Result<()> {
+    let rights = Capabilities::of_this_thread()?;
+    let is_root = rights.has(Capability::SysAdmin) && rights.has(Capability::NetAdmin);
+    if is_root || !plan.is_of_here() {
+        return Ok(());
+    }
+    let what = "paths of this host and paths in labs in one plan take root: without it labs lie in a network of \
+                their own, from which this host's paths cannot be reached";
+    let advice = "run it with sudo, or make two plans of it";
+    Err(Failure { kind: Kind::Usage, message: what.into(), advice: Some(advice.into()) }.into())
+}
+
+/// The journal beside the file of `-o`: a new one, or with `--resume` that of the plan that was cut off.
+fn journal(args: &PlanRunArgs, plan: &Plan, global: &Common) -> Result<Option<Journal>> {
+    let Some(file) = &global.output else {
+        let what = "--resume without -o FILE: the journal of the plan that was cut off is beside that file";
+        let refused = Failure::usage(what, "give the command line of that run, and --resume");
+        return if args.resume { Err(refused.into()) } else { Ok(None) };
+    };
+    let mut beside = file.clone().into_os_string();
+    beside.push(".journal");
+    let beside = Path::new(&beside);
+    if !args.resume {
+        let is_special = file.exists() && !file.is_file();
+        return if is_special { Ok(None) } else { Head::begin(beside, plan, args.plan.time).map(Some) };
+    }
+    let journal = Head::resume(beside, plan, args.plan.time)?;
+    say(&format!("{} runs were carried out before.", journal.known()));
+    Ok(Some(journal))
+}

@@ -1,0 +1,70 @@
+//! What packages are made of: the same files in each, of this version, and scripts that a shell reads.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+fn home() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn text(path: &str) -> String {
+    fs::read_to_string(home().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn every_recipe_and_page_names_this_version() {
+    let version = env!("CARGO_PKG_VERSION");
+    let image = format!("image: ghcr.io/pathmeter/pathmeter:{version}");
+    for (path, wanted) in [
+        ("packaging/PKGBUILD", format!("pkgver={version}")),
+        ("packaging/kubernetes/daemonset.yaml", image.clone()),
+        ("packaging/kubernetes/job.yaml", image),
+        ("README.md", format!("pathmeter_{version}-1_amd64.deb")),
+        ("docs/releasing.md", format!("git tag -s v{version} && git push origin v{version}")),
+    ] {
+        assert!(text(path).contains(&wanted), "{path} lacks `{wanted}`");
+    }
+}
+
+/// Source and name of each file of a package, as its table in Cargo.toml has them.
+fn assets(manifest: &toml::Table, package: &str) -> BTreeSet<(String, String)> {
+    let assets = manifest["package"]["metadata"][package]["assets"].as_array().expect("a list of files");
+    let word = |value: &toml::Value| value.as_str().expect("a word").to_owned();
+    let of = |asset: &toml::Value| match asset {
+        toml::Value::Array(asset) => (word(&asset[0]), word(&asset[1])),
+        asset => (word(&asset["source"]), word(&asset["dest"])),
+    };
+    assets.iter().map(of).collect()
+}
+
+#[test]
+fn debs_and_rpms_have_the_same_files_and_each_is_there() {
+    let manifest: toml::Table = text("crates/pathmeter/Cargo.toml").parse().expect("TOML");
+    let sources = |package| -> BTreeSet<String> {
+        assets(&manifest, package).into_iter().map(|(source, _)| source).collect()
+    };
+    let (deb, rpm) = (sources("deb"), sources("generate-rpm"));
+    // Debian's `license-file` is named apart from the files.
+    let only_rpm: Vec<&String> = rpm.difference(&deb).collect();
+    assert_eq!(only_rpm, ["../../LICENSE-MIT"]);
+    let only_deb: Vec<&String> = deb.difference(&rpm).collect();
+    assert!(only_deb.is_empty(), "{only_deb:?}");
+    for source in deb.iter().filter(|source| !source.starts_with("target/")) {
+        assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(source).exists(), "{source}");
+    }
+}
+
+#[test]
+fn shells_read_every_script() {
+    let debian = fs::read_dir(home().join("packaging/debian")).expect("the maintainer's scripts");
+    let debian = debian.flatten().map(|entry| entry.path()).filter(|path| !path.ends_with("templates"));
+    let others = ["packaging/build", "packaging/try-deb", "packaging/PKGBUILD"].map(|path| home().join(path));
+    for path in debian.chain(others) {
+        let shell =
+            if path.parent().is_some_and(|parent| parent.ends_with("debian")) { "sh" } else { "bash" };
+        let read = Command::new(shell).arg("-n").arg(&path).output().expect("a shell");
+        assert!(read.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&read.stderr));
+    }
+}

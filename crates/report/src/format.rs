@@ -1,0 +1,146 @@
+//! The output formats: one file and one row in [`FORMATS`] each; and the documents of runs and reports.
+
+pub mod analysis;
+mod brief;
+pub mod compared;
+mod csv;
+mod experiment;
+mod fingerprint;
+pub mod frames;
+pub mod history;
+mod hops;
+mod html;
+mod imported;
+pub mod iperf2;
+pub mod iperf3;
+mod json;
+mod junit;
+pub mod lab;
+mod markdown;
+pub mod ndjson;
+pub mod prometheus;
+pub mod rfc2544;
+mod run;
+mod side_by_side;
+pub mod sockperf;
+mod table;
+pub mod text;
+pub mod trend;
+mod units;
+mod wide;
+
+pub use crate::document::{Paint, Style};
+pub use run::{LivePoint, RunDocument, Series, SeriesLine, live_points, series, test_title};
+pub use side_by_side::SideBySide;
+
+use crate::document::{Document, Table};
+use crate::harmless;
+use model::history::Kept;
+
+/// What was kept as a document that can be written.
+#[must_use]
+pub fn document(kept: &Kept) -> Box<dyn Document + '_> {
+    match kept {
+        Kept::Run(run) => Box::new(RunDocument::of(run)),
+        Kept::Device(report) => Box::new(rfc2544::DeviceDocument { report }),
+        Kept::Lab(report) => Box::new(model::lab::LabReport::clone(report)),
+    }
+}
+
+/// An output format.
+#[derive(Debug)]
+pub struct Format {
+    /// The name given to `--format`.
+    pub name: &'static str,
+    /// What it is for, in a few words.
+    pub about: &'static str,
+    /// What is written while something runs.
+    pub live: Live,
+    /// Writes documents, one after the other; what is written ends with a line feed.
+    pub render: fn(&[&dyn Document], &Style) -> String,
+}
+
+impl Format {
+    /// Documents, one after the other, with nothing in them that steers a terminal.
+    #[must_use]
+    pub fn write(&self, documents: &[&dyn Document], style: &Style) -> String {
+        let written = (self.render)(documents, style);
+        let is_json = matches!(self.name, "json" | "ndjson");
+        if is_json { harmless::json(&written) } else { harmless::text(&written) }.into_owned()
+    }
+}
+
+/// What a format writes while something runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Live {
+    /// Rows for people; the document is the end of them.
+    Rows,
+    /// Every event, as a line of JSON.
+    Events,
+    /// Nothing: the document comes whole.
+    Nothing,
+}
+
+/// Every format, in the order help shows them. The first is the usual one.
+pub static FORMATS: &[Format] = &[
+    Format {
+        name: "text",
+        about: "tables and sentences for people",
+        live: Live::Rows,
+        render: text::documents,
+    },
+    Format { name: "json", about: "one document", live: Live::Nothing, render: json::documents },
+    Format {
+        name: "ndjson",
+        about: "one event a line, as it happens",
+        live: Live::Events,
+        render: ndjson::documents,
+    },
+    Format { name: "csv", about: "rows with a header", live: Live::Nothing, render: csv::documents },
+    Format {
+        name: "markdown",
+        about: "tables for a ticket",
+        live: Live::Nothing,
+        render: markdown::documents,
+    },
+    Format { name: "html", about: "one page to send or print", live: Live::Nothing, render: html::documents },
+    Format {
+        name: "junit",
+        about: "expectations as test cases, for CI",
+        live: Live::Nothing,
+        render: junit::documents,
+    },
+    Format {
+        name: "prometheus",
+        about: "samples of the latest run of each path",
+        live: Live::Nothing,
+        render: prometheus::documents,
+    },
+    Format {
+        name: "wide",
+        about: "CSV with a row for each run and a column for each figure",
+        live: Live::Nothing,
+        render: wide::documents,
+    },
+];
+
+/// The format of this name.
+pub fn by_name(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// One document in a format.
+pub fn render(document: &dyn Document, format: &Format, style: &Style) -> String {
+    format.write(&[document], style)
+}
+
+/// A table as text: columns set apart by two spaces, each line indented by two.
+pub fn text_table(table: &Table) -> String {
+    table::plain(&table.columns, &table.rows)
+}
+
+impl Default for &'static Format {
+    fn default() -> &'static Format {
+        &FORMATS[0]
+    }
+}

@@ -1,0 +1,54 @@
+//! The foremost figure of each row of a test as bars.
+
+use super::tables::primary;
+use crate::document::Chart;
+use crate::expect::metric;
+use crate::format::text::words::rate_unit;
+use crate::plot::{Bar, BarChart, BarPanel, BarRow};
+use model::experiment::{Row, RowFigure};
+
+/// The chart; absent where nothing was measured, or only one row.
+pub(super) fn of(test: &str, rows: &[&Row]) -> Option<Chart> {
+    let name = rows.iter().find_map(|row| primary(row)).map(|figure| figure.name.clone())?;
+    let figure =
+        |row: &Row| -> Option<RowFigure> { row.figures.iter().find(|one| one.name == name).cloned() };
+    let medians: Vec<f64> = rows.iter().filter_map(|row| figure(row)?.runs.median).collect();
+    let (unit, scale) = unit(&name, &medians);
+    let row = |row: &&Row| {
+        let bar = figure(row).and_then(|figure| {
+            let whisker = figure.runs.median_bounds.map(|ends| ends.map(|end| end / scale));
+            Some(Bar { value: figure.runs.median? / scale, whisker, mark: None })
+        });
+        let missing = if row.unavailable { "cannot run here" } else { "not measured" };
+        BarRow { name: row.name(), bars: vec![bar], missing: missing.into() }
+    };
+    let bars: Vec<BarRow> = rows.iter().map(row).collect();
+    let whiskers = bars.iter().flat_map(|row| row.bars.iter().flatten()).any(|bar| bar.whisker.is_some());
+    (medians.len() > 1).then(|| {
+        Chart::Bars(BarChart {
+            title: test.to_owned(),
+            subtitle: format!("medians of {name} over the runs of each row"),
+            unit: unit.into(),
+            series: vec![name],
+            whiskers: whiskers.then(|| "the median lies between its ends with 95 %".into()),
+            panels: vec![BarPanel { title: String::new(), rows: bars }],
+            ..BarChart::default()
+        })
+    })
+}
+
+/// The unit of a figure's axis, and how many of ours it is.
+fn unit(name: &str, values: &[f64]) -> (&'static str, f64) {
+    let base = metric(name, 1.0).map(|metric| metric.name).unwrap_or_default();
+    let most = values.iter().copied().fold(0.0, f64::max);
+    match () {
+        () if base.ends_with("_bits_per_second") => rate_unit(values.iter().copied()),
+        () if base.ends_with("_seconds") => {
+            let units = [("s", 1e9), ("ms", 1e6), ("µs", 1e3)];
+            units.into_iter().find(|(_, size)| most >= *size).unwrap_or(("ns", 1.0))
+        }
+        () if base.ends_with("_ratio") => ("%", 0.01),
+        () if base.ends_with("_bytes") => ("bytes", 1.0),
+        () => ("", 1.0),
+    }
+}

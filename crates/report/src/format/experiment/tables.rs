@@ -1,0 +1,192 @@
+//! The tables of a plan that was carried out.
+
+use crate::document::{Block, Column, Csv, Table};
+use crate::format::analysis::sections;
+use model::experiment::{Experiment, Row, RowFigure};
+use model::stats::compare::Judgement;
+use std::cmp::Ordering;
+
+/// The rows of a test, the worst last: those that others are held against come first, and at the end stands what could not be
+/// measured.
+pub(super) fn sorted<'a>(report: &'a Experiment, test: &str) -> Vec<&'a Row> {
+    let mut rows: Vec<&Row> = report.rows.iter().filter(|row| row.test == test).collect();
+    let rank = |row: &Row| match row.judgement() {
+        _ if row.is_empty() => 3,
+        _ if row.is_broken() => 2,
+        Some(Judgement::Worse) => 1,
+        _ => 0,
+    };
+    let far =
+        |row: &Row| primary(row).and_then(|figure| Some(figure.comparison.as_ref()?.shift?.percent.abs()));
+    rows.sort_by(|one, other| {
+        let by_distance = match rank(one) {
+            1 | 2 => far(one).unwrap_or(0.0).total_cmp(&far(other).unwrap_or(0.0)),
+            _ => Ordering::Equal,
+        };
+        rank(one).cmp(&rank(other)).then(by_distance)
+    });
+    rows
+}
+
+/// The figure that stands for a row.
+pub(super) fn primary(row: &Row) -> Option<&RowFigure> {
+    row.figures.first()
+}
+
+/// The names of variables of these rows.
+fn variables(rows: &[&Row]) -> Vec<String> {
+    rows.first().map(|row| row.settings.iter().map(|one| one.name.clone()).collect()).unwrap_or_default()
+}
+
+/// The medians of each row's foremost figures, and how the first compares.
+pub(super) fn medians(rows: &[&Row]) -> Table {
+    let names = shown(rows);
+    let mut columns = vec![Column::left("path")];
+    columns.extend(variables(rows).into_iter().map(Column::right));
+    columns.push(Column::right("runs"));
+    columns.extend(names.iter().map(Column::right));
+    columns.extend([Column::right("shift"), Column::right("at 95 %"), Column::left("verdict")]);
+    let row = |row: &&Row| {
+        let mut cells = vec![row.path.clone()];
+        cells.extend(row.settings.iter().map(|one| one.value.clone()));
+        cells.push(row.counted().count().to_string());
+        cells.extend(names.iter().map(|name| median(row, name)));
+        let comparison = primary(row).and_then(|figure| figure.comparison.as_ref());
+        cells.push(comparison.and_then(sections::change).unwrap_or_else(|| "-".into()));
+        cells.push(comparison.and_then(sections::bounds).unwrap_or_else(|| "-".into()));
+        cells.push(word(row));
+        cells
+    };
+    let mut notes = Vec::new();
+    if let Some(first) = names.first().filter(|_| rows.iter().any(|row| row.against.is_some())) {
+        notes.push(format!("Medians of runs; the shift is that of {first}, against: {}.", against(rows)));
+    }
+    Table::of(columns, rows.iter().map(row).collect()).with_notes(notes)
+}
+
+/// What rows of these are held against.
+fn against(rows: &[&Row]) -> String {
+    let mut names: Vec<&str> = rows.iter().filter_map(|row| row.against.as_deref()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.join("; ")
+}
+
+/// The foremost figures of any row.
+fn shown(rows: &[&Row]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for figure in rows.iter().flat_map(|row| &row.figures) {
+        if !names.contains(&figure.name) {
+            names.push(figure.name.clone());
+        }
+    }
+    names.truncate(MOST_FIGURES);
+    names
+}
+
+fn median(row: &Row, name: &str) -> String {
+    let figure = row.figures.iter().find(|figure| figure.name == name);
+    figure.map_or_else(|| "-".into(), |figure| figure.text.clone())
+}
+
+/// The word for a row: the worst of its figures, with the figure where it is not the foremost.
+fn word(row: &Row) -> String {
+    if row.is_empty() {
+        return if row.unavailable { "cannot run here" } else { "not measured" }.into();
+    }
+    let Some(judgement) = row.judgement() else {
+        return if row.is_broken() { "broken" } else { "-" }.into();
+    };
+    let word = match judgement {
+        Judgement::Better => "better",
+        Judgement::Worse => "worse",
+        Judgement::Same => "same",
+        Judgement::CannotTell { .. } | Judgement::TooFew { .. } | Judgement::NoPercentage => "cannot tell",
+    };
+    let of = |figure: &&RowFigure| figure.comparison.as_ref().is_some_and(|one| one.judgement == judgement);
+    let first = row.figures.iter().find(of).map(|figure| figure.name.as_str());
+    let is_primary = first == primary(row).map(|figure| figure.name.as_str());
+    let is_sure = matches!(judgement, Judgement::Better | Judgement::Worse);
+    let named = first.filter(|_| !is_primary && is_sure).map(|name| format!(" in {name}"));
+    let broken = if row.is_broken() { ", broken" } else { "" };
+    format!("{word}{}{broken}", named.unwrap_or_default())
+}
+
+/// The round trips of all runs of each row together.
+pub(super) fn round_trips(rows: &[&Row]) -> Option<Table> {
+    let right = ["count", "least", "median", "90 %", "99 %", "99.9 %", "longest"].map(Column::right);
+    let columns = std::iter::once(Column::left("round trips of all runs")).chain(right);
+    let row = |row: &&Row| {
+        let all = row.round_trips?;
+        let times = [all.min, all.p50, all.p90, all.p99, all.p999, all.max].map(|time| time.to_string());
+        Some([vec![row.name(), all.count.to_string()], times.into()].concat())
+    };
+    let rows: Vec<Vec<String>> = rows.iter().filter_map(row).collect();
+    (!rows.is_empty()).then(|| Table::of(columns.collect(), rows))
+}
+
+/// Every figure of every row, with its comparison in full.
+pub(super) fn figures(rows: &[&Row]) -> Vec<Block> {
+    let columns = [
+        Column::left("row"),
+        Column::left("figure"),
+        Column::right("runs"),
+        Column::right("median"),
+        Column::left("against"),
+        Column::right("shift"),
+        Column::right("at 95 %"),
+        Column::left("verdict"),
+    ];
+    let cells = |row: &&Row| -> Vec<Vec<String>> {
+        let of = |figure: &RowFigure| {
+            let comparison = figure.comparison.as_ref();
+            vec![
+                row.name(),
+                figure.name.clone(),
+                figure.runs.runs.to_string(),
+                figure.text.clone(),
+                row.against.clone().filter(|_| comparison.is_some()).unwrap_or_default(),
+                comparison.and_then(sections::change).unwrap_or_default(),
+                comparison.and_then(sections::bounds).unwrap_or_default(),
+                comparison.map(|one| one.judgement.to_string()).unwrap_or_default(),
+            ]
+        };
+        row.figures.iter().map(of).collect()
+    };
+    vec![Block::Table(Table::of(columns.into(), rows.iter().flat_map(cells).collect()))]
+}
+
+/// A row for each figure of each run; of a run without figures one.
+pub(super) fn csv(report: &Experiment) -> Csv {
+    let mut lines = Vec::new();
+    for row in &report.rows {
+        let settings = row.settings.iter().map(|one| format!("{}={}", one.name, one.value));
+        let settings = settings.collect::<Vec<_>>().join(" ");
+        let line =
+            |round: String, run: &str, at: String, status: &str, figure: &str, value: String, why: &str| {
+                let fixed = [row.path.clone(), row.test.clone(), settings.clone(), round, run.to_owned(), at];
+                [fixed.as_slice(), &[status.to_owned(), figure.to_owned(), value, why.to_owned()]].concat()
+            };
+        for run in &row.runs {
+            let at = run.started.map(|at| at.to_string()).unwrap_or_default();
+            let (round, why) = (run.round.to_string(), run.error.clone().unwrap_or_default());
+            let status = run.status.map(|status| status.word()).unwrap_or_default();
+            let of = |figure: &str, value: String| {
+                line(round.clone(), &run.id, at.clone(), status, figure, value, &why)
+            };
+            if run.figures.is_empty() {
+                lines.push(of("", String::new()));
+            }
+            lines.extend(run.figures.iter().map(|figure| of(&figure.name, figure.value.to_string())));
+        }
+        if let Some(why) = row.reason.as_ref().filter(|_| row.runs.is_empty()) {
+            lines.push(line(String::new(), "", String::new(), "", "", String::new(), why));
+        }
+    }
+    Csv::new(CSV, lines)
+}
+
+const CSV: [&str; 10] =
+    ["path", "test", "settings", "round", "run", "started", "status", "figure", "value", "error"];
+/// Figures of a table: more do not fit.
+const MOST_FIGURES: usize = 3;
