@@ -4,6 +4,7 @@ use pathmeter_fleet::FleetError;
 use pathmeter_fleet::broker::nats::{Nats, NatsOptions, Reactor};
 use pathmeter_fleet::setup::{MeshFiles, MeshSetup, read_seed};
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -57,6 +58,10 @@ impl Server {
         self.child.wait().expect("its end");
     }
 
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// A connection with the coordinator's key, or with an agent's.
     pub(crate) fn connect(&self, who: &str) -> Result<Nats, FleetError> {
         let key = self.files.agents.iter().find(|(name, _)| name == who).map(|(_, key)| key);
@@ -80,6 +85,75 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Three servers that keep every stream three times.
+pub(crate) struct Cluster {
+    servers: Vec<(Child, u16)>,
+    _folder: TempDir,
+    reactor: Arc<Reactor>,
+}
+
+impl Cluster {
+    pub(crate) fn start() -> Cluster {
+        let folder = tempfile::tempdir().expect("a folder");
+        let free = || TcpListener::bind("127.0.0.1:0").expect("a port");
+        let listeners: Vec<TcpListener> = (0..3).map(|_| free()).collect();
+        let routes: Vec<String> = listeners
+            .iter()
+            .map(|listener| format!("\"nats://{}\"", listener.local_addr().expect("an address")))
+            .collect();
+        let configurations: Vec<PathBuf> = listeners
+            .iter()
+            .enumerate()
+            .map(|(number, listener)| {
+                let store = folder.path().join(format!("s{number}"));
+                let text = format!(
+                    "server_name: s{number}\nlisten: \"127.0.0.1:-1\"\njetstream {{ store_dir: \"{}\", sync_interval: always }}\n\
+                     cluster {{ name: c, listen: \"{}\", routes: [{}] }}\n",
+                    store.display(),
+                    listener.local_addr().expect("an address"),
+                    routes.join(", ")
+                );
+                let file = folder.path().join(format!("s{number}.conf"));
+                std::fs::write(&file, text).expect("a configuration");
+                file
+            })
+            .collect();
+        drop(listeners);
+        let servers = configurations.iter().map(|file| run(file)).collect();
+        Cluster { servers, _folder: folder, reactor: Reactor::start().expect("a thread") }
+    }
+
+    pub(crate) fn connect(&self) -> Nats {
+        let urls: Vec<String> = self.servers.iter().map(|(_, port)| format!("nats://127.0.0.1:{port}")).collect();
+        let options = NatsOptions { server: urls.join(","), name: "coordinator".to_owned(), ..NatsOptions::default() };
+        Nats::connect(&self.reactor, &options).expect("a connection")
+    }
+
+    /// Kills the server that leads the stream of outcomes.
+    pub(crate) fn kill_leader(&mut self) {
+        let urls: Vec<String> = self.servers.iter().map(|(_, port)| format!("127.0.0.1:{port}")).collect();
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a thread");
+        let leader = runtime.block_on(async {
+            let client = async_nats::connect(urls[0].clone()).await.expect("a connection");
+            let stream = async_nats::jetstream::new(client).get_stream("PM_OUTCOME").await.expect("the stream");
+            stream.cached_info().cluster.as_ref().and_then(|cluster| cluster.leader.clone()).expect("a leader")
+        });
+        let number: usize = leader[1..].parse().expect("its number");
+        let (mut child, _) = self.servers.remove(number);
+        child.kill().expect("kill");
+        child.wait().expect("its end");
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for (child, _) in &mut self.servers {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
